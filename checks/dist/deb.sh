@@ -32,7 +32,7 @@ Files: *
 Copyright: the shallop contributors
 License: Apache-2.0
 
-Files: crates/bpf/c/* crates/kernel/modules/*
+Files: crates/bpf/c/*
 Copyright: the shallop contributors
 License: GPL-2.0-only or BSD-2-Clause
 Comment: The command has the text of the kernel module built in, and compiles it with a kernel.

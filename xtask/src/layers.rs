@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::tree::{Finding, cargo};
 
 /// A crate of the workspace and its dependencies.
-pub const RULE: [(&str, &[&str]); 24] = [
+pub const RULE: [(&str, &[&str]); 23] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),
@@ -70,8 +70,16 @@ pub const RULE: [(&str, &[&str]); 24] = [
     ),
     (
         "shallop-hosts",
-        &["shallop-core", "shallop-proto", "shallop-plan", "shallop-sim", "shallop-lab"],
+        &[
+            "shallop-core",
+            "shallop-proto",
+            "shallop-results",
+            "shallop-plan",
+            "shallop-sim",
+            "shallop-lab",
+        ],
     ),
+    ("shallop-bpf", &["shallop-core", "shallop-control", "shallop-proto"]),
     (
         "shallop-kernel",
         &[
@@ -84,10 +92,9 @@ pub const RULE: [(&str, &[&str]); 24] = [
             "shallop-measure",
             "shallop-lab",
             "shallop-hosts",
+            "shallop-bpf",
         ],
     ),
-    ("shallop-emu", &["shallop-core", "shallop-proto", "shallop-sim", "shallop-hosts"]),
-    ("shallop-bpf", &["shallop-core", "shallop-control", "shallop-proto"]),
     (
         "shallop-linux",
         &[
@@ -98,7 +105,6 @@ pub const RULE: [(&str, &[&str]); 24] = [
             "shallop-measure",
             "shallop-lab",
             "shallop-hosts",
-            "shallop-emu",
             "shallop-bpf",
             "shallop-quic",
         ],

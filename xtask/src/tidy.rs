@@ -28,8 +28,7 @@ const MACHINE: [&str; 4] = [
 ];
 
 /// The folders of C that runs in a kernel, or is linked with GPL-2.0-only code (ns-3).
-const GPL_C: [&str; 4] =
-    ["checks/ns3/", "crates/bpf/c/", "crates/kernel/modules/", "examples/controllers/"];
+const GPL_C: [&str; 3] = ["checks/ns3/", "crates/bpf/c/", "examples/controllers/"];
 
 /// Checks the files of the tree.
 pub fn check_tree() -> Result<Vec<Finding>, String> {

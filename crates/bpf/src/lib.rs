@@ -21,3 +21,8 @@ pub use connection::Connection;
 pub use controller::{Controller, Law, Program};
 pub use error::BpfError;
 pub use prefix::Prefix;
+
+/// The source of Gemini as a kernel module, which includes [`GEMINI_HEADER`].
+pub const GEMINI_MODULE: &str = include_str!("../c/gemini.c");
+/// Gemini's arithmetic in C, for the kernel module and the BPF program.
+pub const GEMINI_HEADER: &str = include_str!("../c/gemini.h");

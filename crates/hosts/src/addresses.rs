@@ -1,12 +1,12 @@
-//! Addresses and ports of hosts: each has a number, from which its addresses follow.
+//! Addresses and ports of real hosts, which follow from the number of the host.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 
-/// What the second IPv4 address of a host has more than the first: 10.128.0.1 is number 0, too. A host has it when
-/// somebody gives it to its interface, and packets to it arrive there.
+/// The difference between the two IPv4 addresses of a host: 10.128.0.1 also belongs to host 0. A user may give the second
+/// address to a host's interface, and the network delivers packets to it.
 const SECOND: u32 = 1 << 23;
 
-/// The IPv4 address of a host: 10.0.0.1 is number 0.
+/// The IPv4 address of a host: 10.0.0.1 for host 0.
 #[must_use]
 pub fn address(host: u32) -> u32 {
     (10 << 24) + host + 1
@@ -18,18 +18,18 @@ pub fn socket(host: u32, port: u16) -> SocketAddr {
     SocketAddrV4::new(Ipv4Addr::from_bits(address(host)), port).into()
 }
 
-/// The IPv6 address of a host: `fd00::1` is number 0.
+/// The IPv6 address of a host: `fd00::1` for host 0.
 #[must_use]
 pub fn address_v6(host: u32) -> u128 {
     V6_PREFIX | u128::from(host + 1)
 }
 
-/// The first bits of IPv6 addresses of hosts.
+/// The prefix of IPv6 addresses of hosts.
 const V6_PREFIX: u128 = 0xfd00 << 112;
-/// The first byte of an IPv6 address of a host as 32 bits: that of no IPv4 address of a host.
+/// The first byte of the 32-bit form of a host's IPv6 address. IPv4 addresses of hosts begin with 10.
 const V6: u32 = 6;
 
-/// An IPv6 address as 32 bits that are those of no IPv4 address of a host; zero if it is none of a host.
+/// A 32-bit form of a host's IPv6 address, which differs from all IPv4 addresses of hosts; zero for other addresses.
 #[must_use]
 pub fn from_v6(address: [u8; 16]) -> u32 {
     let number = u128::from_be_bytes(address) ^ V6_PREFIX;
@@ -37,7 +37,7 @@ pub fn from_v6(address: [u8; 16]) -> u32 {
     number.map_or(0, |number| (V6 << 24) + number)
 }
 
-/// The host with this address.
+/// The number of the host with this address.
 #[must_use]
 pub fn host_of(address: u32) -> Option<u32> {
     match address >> 24 {
@@ -63,23 +63,23 @@ pub fn mac(host: u32) -> [u8; 6] {
     [2, 0, 0, a, b, c]
 }
 
-/// The port to which flows of QUIC are sent.
+/// The destination port of QUIC flows.
 pub const QUIC_PORT: u16 = 4_998;
-/// The port to which flows of datagrams are sent.
-pub const DATAGRAM_PORT: u16 = 4_999;
-/// The port of the server for the controller with this index.
-pub const FIRST_PORT: u16 = 5_000;
-/// The first port of flows at their sender.
-pub const FIRST_LOCAL_PORT: u16 = 10_000;
+/// The destination port of UDP flows.
+pub const UDP_PORT: u16 = 4_999;
+/// The destination port of TCP flows with the first congestion controller of the run; further controllers follow.
+pub const FIRST_TCP_PORT: u16 = 5_000;
+/// The source port of the first flow of a host.
+pub const FIRST_SOURCE_PORT: u16 = 10_000;
 /// The most flows that one host may send in a run.
-pub const MAX_FLOWS_OF_HOST: usize = 50_000;
+pub const MAX_FLOWS_PER_HOST: usize = 50_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_both_versions_are_of_one_host() {
+    fn ipv4_and_ipv6_addresses_name_the_same_host() {
         for host in [0, 1, 249] {
             let v6 = from_v6(address_v6(host).to_be_bytes());
             assert_eq!((host_of(address(host)), host_of(v6)), (Some(host), Some(host)));

@@ -1,90 +1,145 @@
-//! The flows of a run that have real hosts at their ends: what each of them is to send, from which port, and whose the
-//! packets are.
+//! The flows of a run between real hosts, their ports, and the programs in hosts.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
-use shallop_core::{BitsPerSec, Node};
+use shallop_core::{BitsPerSec, Bytes, Node};
 use shallop_lab::ends::{self, EndpointFactory};
 use shallop_plan::ResolvedRun;
 use shallop_plan::flows::Flow;
-use shallop_proto::AnyEnd;
+use shallop_plan::plan::Plan;
+use shallop_proto::{AnyEnd, wire};
 
 use crate::addresses;
-use crate::datagrams::{DatagramEnd, DatagramOrder};
-use crate::endpoint::{AnyHostEnd, KernelEnd};
-use crate::frame::Ends;
-use crate::host_flow::HostFlow;
-use crate::pair::PairEnd;
-use crate::quic::QuicEnd;
+use crate::flow_monitor::{FlowMonitor, HostEndpoint};
+use crate::frame::SocketPair;
+use crate::programs::Program;
 
-/// A flow that a real host sends to another by its own TCP.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlowOrder {
-    /// Its number.
-    pub number: u32,
-    /// When it starts, in nanoseconds of the hosts' clock.
-    pub start: u64,
-    /// Payload bytes; `None` without end.
-    pub size: Option<u64>,
-    /// The sending host, by its number among all real hosts.
-    pub from: u32,
-    /// The receiving host.
-    pub to: u32,
-    /// The port at the sender.
-    pub local: u16,
-    /// The controller, an index into the run's controllers.
-    pub controller: u16,
+/// The transport protocol of a flow between real hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowProtocol {
+    /// The TCP of the hosts' kernels.
+    Tcp {
+        /// The congestion controller, as an index into [`HostFlows::controllers`].
+        controller: u16,
+    },
+    /// UDP datagrams at a constant rate.
+    Udp(UdpOptions),
+    /// QUIC on credits (`FlashPass`).
+    Quic,
 }
 
-impl FlowOrder {
-    /// The ends of the flow's connection, as its sender writes them.
+/// Options of a UDP flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpOptions {
+    /// The rate on the wire, preambles and gaps included.
+    pub rate: BitsPerSec,
+    /// Payload bytes of a full datagram.
+    pub payload: u16,
+    /// Whether packets are ECN-capable.
+    pub ect: bool,
+}
+
+/// Bytes of the headers of IPv4 and UDP.
+const UDP_HEADERS: u64 = 28;
+
+/// Bytes on the wire of a datagram, preamble and gap included. `payload` is in bytes.
+#[must_use]
+pub fn udp_wire_bytes(payload: u64) -> Bytes {
+    Bytes::new(u64::from(wire::frame(UDP_HEADERS + payload)))
+}
+
+/// A flow between real hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostFlow {
+    /// The number of the flow in the run.
+    pub number: u32,
+    /// The start time, in nanoseconds of the hosts' clock.
+    pub start: u64,
+    /// Payload bytes; `None` if the flow has no end.
+    pub size: Option<u64>,
+    /// The number of the sending host among the real hosts.
+    pub from: u32,
+    /// The number of the receiving host among the real hosts.
+    pub to: u32,
+    /// The port at the sender.
+    pub source_port: u16,
+    /// The transport protocol.
+    pub protocol: FlowProtocol,
+}
+
+impl HostFlow {
+    /// The port at the receiver.
     #[must_use]
-    pub fn ends(&self) -> Ends {
-        Ends {
-            from: (addresses::address(self.from), self.local),
-            to: (addresses::address(self.to), addresses::FIRST_PORT + self.controller),
+    pub const fn destination_port(&self) -> u16 {
+        match self.protocol {
+            FlowProtocol::Tcp { controller } => addresses::FIRST_TCP_PORT + controller,
+            FlowProtocol::Udp(_) => addresses::UDP_PORT,
+            FlowProtocol::Quic => addresses::QUIC_PORT,
         }
+    }
+
+    /// The addresses and ports of packets from the sender to the receiver.
+    #[must_use]
+    pub fn sockets(&self) -> SocketPair {
+        SocketPair {
+            from: (addresses::address(self.from), self.source_port),
+            to: (addresses::address(self.to), self.destination_port()),
+        }
+    }
+
+    /// The address and port at the sender.
+    #[must_use]
+    pub fn source(&self) -> SocketAddr {
+        addresses::socket(self.from, self.source_port)
+    }
+
+    /// The address and port at the receiver.
+    #[must_use]
+    pub fn destination(&self) -> SocketAddr {
+        addresses::socket(self.to, self.destination_port())
     }
 }
 
-/// Whose a flow is that has real hosts at its ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// A flow of the scenario, by the number of its order.
-    Order(u32),
-    /// A flow of datagrams of the scenario, by its place among their orders.
-    Datagrams(u32),
-    /// A flow of QUIC of the scenario, by its place among their orders.
-    Quic(u32),
-    /// Programs' in these two hosts.
+/// Whether packets of real hosts use the classes of transports without credits: flows of a group with a transport of its
+/// own may use credits in the same network.
+#[must_use]
+pub fn uses_legacy_classes(plan: &Plan) -> bool {
+    plan.groups.iter().any(|group| group.transport.is_some())
+}
+
+/// A flow in a run: one that hosts send by themselves, or the packets of programs.
+#[derive(Clone, Copy, Debug)]
+enum FlowKind {
+    /// The index in [`HostFlows::flows`].
+    Sent(usize),
+    /// The numbers of the sending and the receiving host.
     Programs(u32, u32),
 }
 
 /// The flows between real hosts, and these hosts.
 #[derive(Clone, Debug, Default)]
 pub struct HostFlows {
-    /// What hosts are to send.
-    pub orders: Vec<FlowOrder>,
-    /// What hosts are to send in datagrams.
-    pub datagrams: Vec<DatagramOrder>,
-    /// What hosts are to send by QUIC.
-    pub quic: Vec<HostFlow>,
-    /// Flows with real hosts at their ends, by the flow's number.
-    pub owners: BTreeMap<u32, Owner>,
+    /// The flows that hosts send, in order of their start.
+    pub flows: Vec<HostFlow>,
     /// The kernel's names of the congestion controllers.
     pub controllers: Vec<String>,
     /// The names of hosts, by number.
     pub names: Vec<String>,
-    /// The controller that programs of a host have by default.
-    pub of_programs: BTreeMap<u32, String>,
-    /// The number of each host among the real ones.
+    /// The programs in hosts.
+    pub programs: Vec<Program>,
+    /// The default congestion controller of programs, by the number of the host.
+    pub program_controllers: BTreeMap<u32, String>,
+    /// Flows whose ends are in real hosts, by the number of the flow.
+    kinds: BTreeMap<u32, FlowKind>,
+    /// The number of each real host.
     hosts: BTreeMap<Node, u32>,
-    /// The flows that each host has sent so far.
-    local: BTreeMap<u32, u16>,
+    /// The number of flows that each host sends.
+    used_ports: BTreeMap<u32, u16>,
 }
 
 impl HostFlows {
-    /// The number of a host, which is new if it is seen for the first time.
+    /// The number of a host among the real hosts. The first call for a host gives it the next number.
     pub fn host(&mut self, setup: &ResolvedRun<'_>, node: Node) -> u32 {
         let next = self.hosts.len() as u32;
         let number = *self.hosts.entry(node).or_insert(next);
@@ -97,10 +152,31 @@ impl HostFlows {
         number
     }
 
-    /// The hosts, each with its number.
+    /// The real hosts, each with its number.
     #[must_use]
     pub fn hosts(&self) -> impl ExactSizeIterator<Item = (Node, u32)> {
         self.hosts.iter().map(|(&node, &number)| (node, number))
+    }
+
+    /// The TCP flows, each with the index of its controller.
+    pub fn tcp(&self) -> impl Iterator<Item = (&HostFlow, u16)> {
+        self.flows.iter().filter_map(|flow| match flow.protocol {
+            FlowProtocol::Tcp { controller } => Some((flow, controller)),
+            _ => None,
+        })
+    }
+
+    /// The UDP flows, each with its options.
+    pub fn udp(&self) -> impl Iterator<Item = (&HostFlow, UdpOptions)> {
+        self.flows.iter().filter_map(|flow| match flow.protocol {
+            FlowProtocol::Udp(options) => Some((flow, options)),
+            _ => None,
+        })
+    }
+
+    /// The QUIC flows.
+    pub fn quic(&self) -> impl Iterator<Item = &HostFlow> {
+        self.flows.iter().filter(|flow| flow.protocol == FlowProtocol::Quic)
     }
 
     /// The index of a controller, which is added if it is new.
@@ -112,128 +188,109 @@ impl HostFlows {
         }) as u16
     }
 
-    /// Programs in these hosts have this controller by default.
+    /// Sets the default congestion controller of programs in two hosts.
     ///
     /// # Errors
-    /// If a host's programs have another one already; in words.
-    pub fn add_program_controller(&mut self, hosts: [u32; 2], name: &str) -> Result<(), String> {
+    /// If the programs of a host have another controller already.
+    pub fn set_program_controller(&mut self, hosts: [u32; 2], name: &str) -> Result<(), String> {
         for host in hosts {
-            let known = self.of_programs.entry(host).or_insert_with(|| name.to_owned());
+            let known = self.program_controllers.entry(host).or_insert_with(|| name.to_owned());
             if known != name {
-                let of = &self.names[host as usize];
+                let host = &self.names[host as usize];
                 return Err(format!(
-                    "programs in host \"{of}\" would have both {known} and {name}: give their groups one transport"
+                    "programs in host \"{host}\" would have both {known} and {name}: give their groups one transport"
                 ));
             }
         }
         Ok(())
     }
 
-    /// The next free port of a host that sends.
-    fn next_port(&mut self, host: u32) -> Result<u16, usize> {
-        let used = self.local.entry(host).or_insert(0);
-        if usize::from(*used) >= addresses::MAX_FLOWS_OF_HOST {
-            return Err(addresses::MAX_FLOWS_OF_HOST);
-        }
-        *used += 1;
-        Ok(addresses::FIRST_LOCAL_PORT + *used - 1)
+    /// Makes a flow that of the packets of programs from host `from` to host `to`.
+    pub fn set_of_programs(&mut self, flow: &Flow, from: u32, to: u32) {
+        self.kinds.insert(flow.number, FlowKind::Programs(from, to));
     }
 
-    /// Adds a flow that these hosts make themselves, from `start` of their clock on.
+    /// Adds the program of a flow's group in host `from`, unless an earlier flow has added it. `start` is in nanoseconds
+    /// of the hosts' clock; `executable` is the path of this process's executable, for commands that call it.
+    pub fn add_program(
+        &mut self,
+        setup: &ResolvedRun<'_>,
+        flow: &Flow,
+        from: u32,
+        to: u32,
+        start: u64,
+        executable: Option<&str>,
+    ) {
+        let group = &setup.plan.groups[flow.group];
+        let is_known = |known: &Program| (known.host, known.group) == (from, flow.group);
+        let Some(command) = &group.command else { return };
+        if self.programs.iter().any(is_known) {
+            return;
+        }
+        self.programs.push(Program {
+            group: flow.group,
+            group_name: group.name.clone(),
+            host: from,
+            start,
+            words: command.words_for(&self.names[to as usize], executable),
+            is_shell: command.is_shell,
+        });
+    }
+
+    /// Adds a flow from host `from` to host `to`. `start` is in nanoseconds of the hosts' clock.
     ///
     /// # Errors
-    /// If the host has no ports left; the most flows that it may send.
+    /// If the host has no source port left.
     pub fn add(
         &mut self,
         flow: &Flow,
-        (from, to): (u32, u32),
-        controller: &str,
+        from: u32,
+        to: u32,
         start: u64,
-    ) -> Result<(), usize> {
-        let local = self.next_port(from)?;
-        let (number, controller) = (self.orders.len() as u32, self.controller(controller));
-        self.orders.push(FlowOrder { number, start, size: flow.size, from, to, local, controller });
-        self.owners.insert(flow.number, Owner::Order(number));
-        Ok(())
-    }
-
-    /// The flow between these hosts, with a port of its own at the sender.
-    fn host_flow(
-        &mut self,
-        flow: &Flow,
-        (from, to): (u32, u32),
-        start: u64,
-    ) -> Result<HostFlow, usize> {
-        let local = self.next_port(from)?;
-        Ok(HostFlow { number: flow.number, start, size: flow.size, from, to, local })
-    }
-
-    /// Adds a flow of datagrams at this rate on the wire, which may be ECN-capable.
-    ///
-    /// # Errors
-    /// As [`HostFlows::add`].
-    pub fn add_datagrams(
-        &mut self,
-        flow: &Flow,
-        hosts: (u32, u32),
-        (rate, ect): (BitsPerSec, bool),
-        start: u64,
-    ) -> Result<(), usize> {
-        let payload = flow.path.payload;
-        let of = self.host_flow(flow, hosts, start)?;
-        self.owners.insert(flow.number, Owner::Datagrams(self.datagrams.len() as u32));
-        self.datagrams.push(DatagramOrder { flow: of, rate, payload, ect });
-        Ok(())
-    }
-
-    /// Adds a flow by QUIC.
-    ///
-    /// # Errors
-    /// As [`HostFlows::add`].
-    pub fn add_quic(&mut self, flow: &Flow, hosts: (u32, u32), start: u64) -> Result<(), usize> {
-        let of = self.host_flow(flow, hosts, start)?;
-        self.owners.insert(flow.number, Owner::Quic(self.quic.len() as u32));
-        self.quic.push(of);
+        protocol: FlowProtocol,
+    ) -> Result<(), String> {
+        let used = self.used_ports.entry(from).or_insert(0);
+        if usize::from(*used) >= addresses::MAX_FLOWS_PER_HOST {
+            return Err(format!(
+                "a host sends at most {} flows in a run",
+                addresses::MAX_FLOWS_PER_HOST
+            ));
+        }
+        let source_port = addresses::FIRST_SOURCE_PORT + *used;
+        *used += 1;
+        self.kinds.insert(flow.number, FlowKind::Sent(self.flows.len()));
+        let (number, size) = (flow.number, flow.size);
+        self.flows.push(HostFlow { number, start, size, from, to, source_port, protocol });
         Ok(())
     }
 }
 
-/// The endpoints of flows between real hosts, and of others.
-pub struct HostEnds<'a, S> {
+/// Creates the endpoints of simulated flows and the monitors of flows between real hosts.
+pub struct HostEndpoints<'a, S> {
     /// The run.
     pub setup: &'a ResolvedRun<'a>,
-    /// The endpoints of simulated flows.
+    /// Creates the endpoints of simulated flows.
     pub simulated: S,
     /// The flows between real hosts.
     pub flows: &'a HostFlows,
 }
 
-impl<S: EndpointFactory<End = AnyEnd>> EndpointFactory for HostEnds<'_, S> {
-    type End = AnyHostEnd<AnyEnd>;
+impl<S: EndpointFactory<End = AnyEnd>> EndpointFactory for HostEndpoints<'_, S> {
+    type End = HostEndpoint<AnyEnd>;
 
     fn flow(&self, flow: &Flow) -> shallop_sim::Flow<Self::End> {
-        let ends = match self.flows.owners.get(&flow.number) {
+        let monitors = match self.flows.kinds.get(&flow.number) {
             None => {
                 let shallop_sim::Flow { start, from, to, sender, receiver, facts, connections } =
                     self.simulated.flow(flow);
-                let [sender, receiver] = [sender, receiver].map(AnyHostEnd::Simulated);
+                let [sender, receiver] = [sender, receiver].map(HostEndpoint::Simulated);
                 return shallop_sim::Flow { start, from, to, sender, receiver, facts, connections };
             }
-            Some(&Owner::Order(order)) => {
-                KernelEnd::pair(order, flow.size).map(|end| AnyHostEnd::Kernel(Box::new(end)))
-            }
-            Some(&Owner::Datagrams(order)) => {
-                DatagramEnd::pair(&self.flows.datagrams[order as usize]).map(AnyHostEnd::Datagrams)
-            }
-            Some(&Owner::Quic(order)) => {
-                QuicEnd::pair(&self.flows.quic[order as usize]).map(AnyHostEnd::Quic)
-            }
-            Some(&Owner::Programs(from, to)) => {
-                PairEnd::pair((from, to)).map(|end| AnyHostEnd::Pair(Box::new(end)))
-            }
+            Some(&FlowKind::Sent(index)) => FlowMonitor::for_flow(&self.flows.flows[index]),
+            Some(&FlowKind::Programs(from, to)) => FlowMonitor::for_programs(from, to),
         };
-        let with_ends = ends::flow(self.setup, flow, ends);
+        let monitors = monitors.map(|monitor| HostEndpoint::Monitored(Box::new(monitor)));
         // A real host opens a connection for each flow.
-        shallop_sim::Flow { connections: None, ..with_ends }
+        shallop_sim::Flow { connections: None, ..ends::flow(self.setup, flow, monitors) }
     }
 }

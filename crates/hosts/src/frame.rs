@@ -1,6 +1,5 @@
-//! Ethernet frames of kernels: what the simulator reads of them, the mark that a switch sets, and the cut of a
-//! segmentation-offload frame into the packets that a card sends. Frames have no VLAN tags, as our kernels send them.
-//! Checksums of TCP are left to the receiving card, as with checksum offload.
+//! Ethernet frames of real hosts: the fields that the simulator reads, and segmentation as a network card does it. Frames
+//! have no VLAN tags. Segmentation leaves the checksums of TCP and UDP unchanged, as with checksum offload.
 
 use etherparse::{IpNumber, TcpHeaderSlice, UdpHeaderSlice};
 use shallop_core::{Class, Ecn};
@@ -9,65 +8,65 @@ use crate::ip::{self, Ip};
 
 /// Bytes of an Ethernet header.
 pub const ETHERNET: usize = 14;
-/// The longest packet that a card sends, with its Ethernet header: cards have Ethernet's 1,500 bytes.
+/// The longest packet on the wire with its Ethernet header, in bytes: the MTU is 1,500.
 pub const MAX_PACKET: usize = ETHERNET + 1_500;
-/// The longest frame that a kernel may send: 64 KB of IP in segmentation offload.
+/// The longest frame that a kernel may send, in bytes: segmentation offload of 64 KB of IP.
 pub const MAX_FRAME: usize = ETHERNET + 65_535;
 
-/// The two ends of a connection: address and port of source and destination.
+/// The addresses and ports of a packet (the 4-tuple).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ends {
-    /// The source.
+pub struct SocketPair {
+    /// The source address and port.
     pub from: (u32, u16),
-    /// The destination.
+    /// The destination address and port.
     pub to: (u32, u16),
 }
 
-impl Ends {
-    /// The same connection in the other direction.
+impl SocketPair {
+    /// The addresses and ports of packets in the opposite direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         Self { from: self.to, to: self.from }
     }
 }
 
-/// What the simulator reads of a TCP packet.
+/// The header fields of a packet that the simulator uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Whose it is.
-    pub ends: Ends,
-    /// The sequence number of its first byte.
+    /// The addresses and ports.
+    pub sockets: SocketPair,
+    /// The sequence number of the first byte of payload, or of the SYN.
     pub sequence: u32,
-    /// The next byte that its sender awaits.
+    /// The acknowledgement number.
     pub acknowledged: u32,
     /// Bytes of payload.
     pub payload: u32,
-    /// It opens the connection: payload begins one later.
+    /// The SYN flag.
     pub syn: bool,
-    /// It closes the connection, which takes a sequence number too.
+    /// The FIN flag.
     pub fin: bool,
-    /// It has an acknowledgement.
+    /// The ACK flag.
     pub ack: bool,
-    /// Its ECN codepoint.
+    /// The ECN codepoint.
     pub ecn: Ecn,
-    /// The class that its DSCP says, of UDP.
+    /// The traffic class in the DSCP of a UDP packet, if it has one.
     pub class: Option<Class>,
     /// Bytes of the IP packet.
     pub ip_bytes: u16,
 }
 
-/// Reads a TCP packet; `None` for any other frame, such as a neighbour request.
+/// Reads the headers of a TCP packet; `None` for any other frame.
 #[must_use]
 pub fn segment(frame: &[u8]) -> Option<Segment> {
-    let ip = Ip::of(frame).filter(|ip| ip.protocol() == IpNumber::TCP)?;
+    let ip = Ip::from_frame(frame).filter(|ip| ip.protocol() == IpNumber::TCP)?;
     let (total, start) = (ip.total_len()?, ip.header_len());
-    // A longer packet than its frame is one that no wire can carry.
+    // The packet must not be longer than its frame.
     let packet = frame.get(ETHERNET..ETHERNET + usize::from(total))?;
     let tcp = TcpHeaderSlice::from_slice(packet.get(start..)?).ok()?;
     let payload = packet.len() - start - tcp.slice().len();
-    let (from, to) = ip.ends();
+    let (from, to) = ip.addresses();
     Some(Segment {
-        ends: Ends { from: (from, tcp.source_port()), to: (to, tcp.destination_port()) },
+        sockets: SocketPair { from: (from, tcp.source_port()), to: (to, tcp.destination_port()) },
         sequence: tcp.sequence_number(),
         acknowledged: tcp.acknowledgment_number(),
         payload: payload as u32,
@@ -83,20 +82,20 @@ pub fn segment(frame: &[u8]) -> Option<Segment> {
 /// Bytes of a UDP header.
 const UDP_HEADER: usize = 8;
 
-/// Reads an IP packet of any protocol but TCP as a segment, whose ports are 0 if it is not UDP; what a UDP header
-/// leaves of it is payload.
+/// Reads the headers of an IP packet that is not TCP. Ports are 0 unless the packet is UDP. The payload is what a UDP
+/// header leaves, for every protocol.
 #[must_use]
 pub fn datagram(frame: &[u8]) -> Option<Segment> {
-    let ip = Ip::of(frame)?;
+    let ip = Ip::from_frame(frame)?;
     let total = ip.total_len()?;
     let packet = frame.get(ETHERNET..ETHERNET + usize::from(total))?;
     let payload = packet.len().checked_sub(ip.header_len() + UDP_HEADER)?;
-    let (from, to) = ip.ends();
+    let (from, to) = ip.addresses();
     let udp = packet.get(ip.header_len()..).filter(|_| ip.protocol() == IpNumber::UDP);
     let udp = udp.and_then(|udp| UdpHeaderSlice::from_slice(udp).ok());
     let ports = udp.as_ref().map_or((0, 0), |udp| (udp.source_port(), udp.destination_port()));
     Some(Segment {
-        ends: Ends { from: (from, ports.0), to: (to, ports.1) },
+        sockets: SocketPair { from: (from, ports.0), to: (to, ports.1) },
         sequence: 0,
         acknowledged: 0,
         payload: payload as u32,
@@ -109,30 +108,30 @@ pub fn datagram(frame: &[u8]) -> Option<Segment> {
     })
 }
 
-/// The addresses of a frame's source and destination; `None` if it has none.
+/// The source and destination addresses of a frame; `None` if it has no IP header.
 #[must_use]
 pub fn addresses(frame: &[u8]) -> Option<(u32, u32)> {
-    Ip::of(frame).map(|ip| ip.ends())
+    Ip::from_frame(frame).map(|ip| ip.addresses())
 }
 
-/// Sets the Ethernet destination: hosts send without neighbour requests, so the network knows it and they do not.
+/// Sets the Ethernet destination. Hosts make no neighbour requests, so they do not know it.
 pub fn set_destination(frame: &mut [u8], mac: [u8; 6]) {
     if let Some(to) = frame.first_chunk_mut() {
         *to = mac;
     }
 }
 
-/// Flags of TCP, at byte 13 of its header.
+/// TCP flags, in byte 13 of the header.
 const FIN_AND_PUSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
-/// Cuts a TCP frame of segmentation offload into frames with at most `segment_bytes` of payload. FIN and PSH stay on
-/// the last, CWR on the first (`tcp_gso_segment` of Linux).
-/// `None` if it is no TCP frame with payload, or its parts would be empty or longer than a packet.
+/// Cuts a TCP frame of segmentation offload into frames with at most `segment_bytes` of payload. The last frame keeps FIN
+/// and PSH, the first keeps CWR (`tcp_gso_segment` of Linux). `None` if the frame is not TCP with payload, or its parts
+/// would be empty or longer than a packet.
 #[must_use]
 pub fn cut(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
     let whole = segment(frame).filter(|whole| whole.payload > 0)?;
-    let tcp = ETHERNET + Ip::of(frame)?.header_len();
+    let tcp = ETHERNET + Ip::from_frame(frame)?.header_len();
     let headers = ETHERNET + usize::from(whole.ip_bytes) - whole.payload as usize;
     let payload = frame.get(headers..headers + whole.payload as usize)?;
     if segment_bytes == 0 || headers + usize::from(segment_bytes) > MAX_PACKET {
@@ -158,11 +157,11 @@ pub fn cut(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
 }
 
 /// Cuts a UDP frame of segmentation offload into frames with at most `segment_bytes` of payload
-/// (`__udp_gso_segment` of Linux). `None` if it is no UDP frame with payload, or its parts would be empty or longer
-/// than a packet. Checksums of UDP are left as they are.
+/// (`__udp_gso_segment` of Linux). `None` if the frame is not UDP with payload, or its parts would be empty or longer
+/// than a packet.
 #[must_use]
 pub fn cut_datagrams(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
-    let ip = Ip::of(frame)?;
+    let ip = Ip::from_frame(frame)?;
     let udp = ETHERNET + ip.header_len();
     let headers = udp + UDP_HEADER;
     let payload = frame.get(headers..ETHERNET + usize::from(ip.total_len()?))?;
@@ -187,7 +186,7 @@ mod tests {
     use etherparse::{IpHeaders, Ipv4HeaderSlice, PacketBuilder, PacketBuilderStep};
 
     use super::*;
-    use crate::endpoint::{FrameHead, outgoing};
+    use crate::flow_monitor::{FrameHead, outgoing};
 
     fn frame(payload: usize) -> Vec<u8> {
         let builder = PacketBuilder::ethernet2([2; 6], [2; 6])
@@ -206,14 +205,14 @@ mod tests {
     #[test]
     fn a_segment_has_the_fields_of_its_headers() {
         let segment = segment(&frame(100)).unwrap();
-        let ends = Ends { from: (0x0a00_0001, 1_024), to: (0x0a00_0002, 5_000) };
-        assert_eq!(segment.ends, ends);
+        let sockets = SocketPair { from: (0x0a00_0001, 1_024), to: (0x0a00_0002, 5_000) };
+        assert_eq!(segment.sockets, sockets);
         assert_eq!((segment.payload, segment.sequence), (100, u32::MAX - 10));
         assert_eq!((segment.acknowledged, segment.fin, segment.ip_bytes), (77, true, 140));
     }
 
     #[test]
-    fn udp_says_its_class_by_its_dscp_and_tcp_has_none() {
+    fn the_dscp_gives_the_class_of_udp_and_none_of_tcp() {
         let with = |builder: PacketBuilderStep<IpHeaders>, dscp: u8| {
             let mut bytes = Vec::new();
             builder.udp(1, 2).write(&mut bytes, &[0; 18]).unwrap();
@@ -241,7 +240,7 @@ mod tests {
             let of_v4 = with(ethernet().ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64), dscp);
             let of_v6 = with(ethernet().ipv6([1; 16], [2; 16], 64), dscp);
             assert_eq!((of_v4.class, of_v6.class), (class, class), "{dscp}");
-            // What says no class has that of its payload, beside transports with credits as well.
+            // Without a class in the DSCP, the payload and the other transports decide.
             let out =
                 |legacy| outgoing::<()>(FrameHead::new(0, 0, &of_v4), Ecn::NotEct, 46, legacy);
             assert_eq!(out(false).class, class.unwrap_or(Class::Data), "{dscp}");
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_frame_has_the_same_bytes_in_order() {
+    fn the_parts_of_a_frame_have_all_bytes_in_order() {
         let whole = frame(3_000);
         let parts = cut(&whole, 1_448).unwrap();
         assert_eq!(parts.len(), 3);
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_keeps_the_checksum_right() {
+    fn a_mark_updates_the_ip_checksum() {
         let mut bytes = frame(10);
         ip::mark(&mut bytes);
         assert_eq!(segment(&bytes).unwrap().ecn, Ecn::Ce);
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tcp_frame_has_no_segment_and_cannot_be_cut() {
+    fn frames_without_tcp_have_no_segment_and_are_not_cut() {
         for bytes in [vec![], vec![0; 13], vec![0xff; 60], frame(0)[..40].to_vec()] {
             assert_eq!(segment(&bytes), None);
             assert!(cut(&bytes, 1_448).is_none());

@@ -1,5 +1,5 @@
-//! IP headers of frames, of both versions: what the network reads of them, and the few fields that it writes. IPv6
-//! without extension headers is read whole; of other packets the first header is.
+//! IPv4 and IPv6 headers of frames: the fields that the network reads, and those that it changes. Extension headers of
+//! IPv6 are not parsed.
 
 use etherparse::{
     Ethernet2Slice, IpEcn, IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice, UdpHeader,
@@ -11,28 +11,28 @@ use crate::frame::ETHERNET;
 
 /// Bytes of an IPv6 header.
 const V6_HEADER: usize = 40;
-/// Congestion experienced, in the lowest bits of the traffic class.
+/// The ECN codepoint "congestion experienced", in the lowest two bits of the traffic class.
 const CE: u8 = 3;
 
 /// The IP header of a frame.
 #[derive(Clone, Debug)]
 pub enum Ip<'a> {
-    /// Version 4.
+    /// An IPv4 header.
     V4(Ipv4HeaderSlice<'a>),
-    /// Version 6.
+    /// An IPv6 header.
     V6(Ipv6HeaderSlice<'a>),
 }
 
 impl<'a> Ip<'a> {
-    /// That of an Ethernet frame; `None` if it has none.
+    /// Reads the IP header of an Ethernet frame; `None` if the frame has none.
     #[must_use]
-    pub fn of(frame: &'a [u8]) -> Option<Self> {
+    pub fn from_frame(frame: &'a [u8]) -> Option<Self> {
         let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
-        Self::of_packet(ethernet.payload_slice())
+        Self::from_packet(ethernet.payload_slice())
     }
 
-    /// That of a packet without its Ethernet header.
-    fn of_packet(packet: &'a [u8]) -> Option<Self> {
+    /// Reads the IP header of a packet without Ethernet header.
+    fn from_packet(packet: &'a [u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => Ipv4HeaderSlice::from_slice(packet).ok().map(Self::V4),
             6 => Ipv6HeaderSlice::from_slice(packet).ok().map(Self::V6),
@@ -40,16 +40,16 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// The source and the destination, as [`addresses`] has them.
+    /// The source and destination addresses, as 32-bit numbers of the module [`addresses`].
     #[must_use]
-    pub fn ends(&self) -> (u32, u32) {
+    pub fn addresses(&self) -> (u32, u32) {
         match self {
             Self::V4(ip) => (u32::from_be_bytes(ip.source()), u32::from_be_bytes(ip.destination())),
             Self::V6(ip) => (addresses::from_v6(ip.source()), addresses::from_v6(ip.destination())),
         }
     }
 
-    /// What it carries.
+    /// The protocol of the payload.
     #[must_use]
     pub fn protocol(&self) -> IpNumber {
         match self {
@@ -67,7 +67,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// Bytes of the packet; `None` if there are more than 65,535.
+    /// Bytes of the packet with its header; `None` above 65,535.
     #[must_use]
     pub fn total_len(&self) -> Option<u16> {
         match self {
@@ -76,7 +76,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// The six bits of its class (DSCP).
+    /// The DSCP, 0 to 63.
     #[must_use]
     pub fn dscp(&self) -> u8 {
         match self {
@@ -100,7 +100,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// The checksum of a TCP segment of this packet.
+    /// The checksum of a TCP segment with this IP header.
     #[must_use]
     pub fn tcp_checksum(&self, tcp: &TcpHeaderSlice<'_>, payload: &[u8]) -> Option<u16> {
         match self {
@@ -109,7 +109,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// The checksum of a UDP datagram of this packet.
+    /// The checksum of a UDP datagram with this IP header.
     #[must_use]
     pub fn udp_checksum(&self, udp: &UdpHeader, payload: &[u8]) -> Option<u16> {
         match self {
@@ -119,7 +119,7 @@ impl<'a> Ip<'a> {
     }
 }
 
-/// Sets congestion experienced in an IP frame.
+/// Sets the ECN codepoint of a frame to "congestion experienced".
 pub fn mark(frame: &mut [u8]) {
     rewrite(frame, |header| match header {
         Header::V4(ip) => ip.ecn = IpEcn::CongestionExperienced,
@@ -127,7 +127,7 @@ pub fn mark(frame: &mut [u8]) {
     });
 }
 
-/// Makes the header of a frame that of a part of a packet: the part with this index and these bytes in all.
+/// Changes the IP header of a frame to that of part `index` of a cut packet, which has `ip_bytes` in all.
 pub(crate) fn make_part(frame: &mut [u8], index: usize, ip_bytes: usize) {
     rewrite(frame, |header| match header {
         Header::V4(ip) => {
@@ -138,16 +138,16 @@ pub(crate) fn make_part(frame: &mut [u8], index: usize, ip_bytes: usize) {
     });
 }
 
-/// A header that can be changed.
+/// An IP header that can be changed.
 enum Header {
     V4(etherparse::Ipv4Header),
     V6(etherparse::Ipv6Header),
 }
 
-/// Changes the IP header of a frame, and completes its checksum. Its length stays.
+/// Changes the fields of a frame's IP header and updates its checksum.
 fn rewrite(frame: &mut [u8], change: impl FnOnce(&mut Header)) {
     let Some(packet) = frame.get_mut(ETHERNET..) else { return };
-    let mut header = match Ip::of_packet(packet) {
+    let mut header = match Ip::from_packet(packet) {
         Some(Ip::V4(ip)) => Header::V4(ip.to_header()),
         Some(Ip::V6(ip)) => Header::V6(ip.to_header()),
         None => return,
@@ -192,15 +192,15 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_of_version_6_has_its_fields_and_its_hosts() {
+    fn the_fields_and_hosts_of_an_ipv6_segment_are_read() {
         let segment = segment(&tcp(100)).unwrap();
-        let hosts = [segment.ends.from.0, segment.ends.to.0].map(addresses::host_of);
+        let hosts = [segment.sockets.from.0, segment.sockets.to.0].map(addresses::host_of);
         assert_eq!(hosts, [Some(0), Some(1)]);
         assert_eq!((segment.payload, segment.ip_bytes, segment.ecn), (100, 160, Ecn::NotEct));
     }
 
     #[test]
-    fn a_mark_changes_the_codepoint_and_nothing_else() {
+    fn a_mark_changes_only_the_ecn_codepoint() {
         let plain = tcp(10);
         let mut marked = plain.clone();
         mark(&mut marked);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_version_6_are_cut_into_packets_with_their_lengths() {
+    fn ipv6_frames_are_cut_into_packets_of_the_right_lengths() {
         let parts = cut(&tcp(3_000), 1_428).unwrap();
         let sizes: Vec<_> = parts.iter().map(|part| segment(part).unwrap().payload).collect();
         assert_eq!(sizes, [1_428, 1_428, 144]);
@@ -218,7 +218,7 @@ mod tests {
         let builder = PacketBuilder::ethernet2([2; 6], [2; 6]).ipv6(v6(0), v6(1), 64);
         builder.udp(9, 9).write(&mut frame, &[7; 2_500]).unwrap();
         let parts = cut_datagrams(&frame, 1_000).unwrap();
-        let lengths = parts.iter().map(|part| Ip::of(part).unwrap().total_len().unwrap());
+        let lengths = parts.iter().map(|part| Ip::from_frame(part).unwrap().total_len().unwrap());
         assert_eq!(lengths.collect::<Vec<_>>(), [1_048, 1_048, 548]);
     }
 }

@@ -1,23 +1,28 @@
-//! Real hosts in a simulated network: what a switch reads of their frames and marks, whose a frame is, what the hosts
-//! are to send, and the ends of flows that count it. Hosts may be kernels in virtual time or namespaces of this
-//! machine's own kernel; neither is known here.
+//! Real hosts in a simulated network: their frames and addresses, the flows between them, the monitors that count their
+//! packets, and hosts that run at the pace of a clock. Hosts are kernels in virtual time or namespaces of this machine's
+//! own kernel; this crate knows neither.
 
 pub mod addresses;
-pub mod datagrams;
-pub mod endpoint;
+pub mod counters;
+mod emulator;
+pub mod flow_classifier;
+pub mod flow_monitor;
 pub mod flows;
 pub mod frame;
-mod frames;
-pub mod host_flow;
+mod frame_store;
 pub mod ip;
 pub mod lifeline;
-pub mod owners;
-pub mod pair;
-pub mod quic;
+pub mod offload;
+mod packet_io;
+mod programs;
+mod response_time;
+pub mod tape;
 
-pub use endpoint::{AnyHostEnd, FrameHead, Head, KernelEnd};
-pub use flows::FlowOrder;
-pub use frames::Frames;
-pub use host_flow::HostFlow;
-pub use owners::{Owned, Owners};
-pub use pair::PairEnd;
+pub use counters::Counters;
+pub use emulator::Emulator;
+pub use flow_classifier::{ClassifiedPacket, FlowClassifier};
+pub use flow_monitor::{FlowMonitor, FrameHead, Head, HostEndpoint};
+pub use flows::{HostFlow, HostFlows};
+pub use frame_store::FrameStore;
+pub use packet_io::PacketIo;
+pub use programs::{Program, ProgramEnd};

@@ -10,9 +10,11 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use shallop_core::{Ecn, End, Packet, Span, Time};
-use shallop_hosts::endpoint::outgoing;
-use shallop_hosts::{AnyHostEnd, FlowOrder, FrameHead, Frames, Head, Owned, Owners, addresses};
-use shallop_hosts::{frame, ip};
+use shallop_hosts::flow_monitor::outgoing;
+use shallop_hosts::{
+    ClassifiedPacket, FlowClassifier, FrameHead, FrameStore, Head, HostEndpoint, addresses, frame,
+    ip,
+};
 use shallop_proto::Endpoint;
 use shallop_sim::hosts::{Hosts, Outgoing};
 
@@ -84,11 +86,10 @@ pub struct Kernels {
     cards: Vec<HostCard>,
     /// The least time between two interrupts of a card.
     moderation: Span,
-    /// Whether data and acknowledgements are in the classes of transports without credits, beside others with credits.
-    legacy: bool,
-    orders: Vec<FlowOrder>,
-    owners: Owners,
-    frames: Frames,
+    /// Whether packets use the classes of transports without credits, see [`outgoing`].
+    uses_legacy_classes: bool,
+    classifier: FlowClassifier,
+    frames: FrameStore,
     due: BinaryHeap<Reverse<(Time, u64, Work)>>,
     scheduled: u64,
     waiting: VecDeque<Waiting>,
@@ -148,7 +149,11 @@ impl Kernels {
     ///
     /// # Errors
     /// If one cannot be started, or does not boot.
-    pub fn boot(start: &Start<'_>, moderation: Span, legacy: bool) -> Result<Self, KernelError> {
+    pub fn boot(
+        start: &Start<'_>,
+        moderation: Span,
+        uses_legacy_classes: bool,
+    ) -> Result<Self, KernelError> {
         let processor = Processor::take();
         let (machines, clock, folder) = start.kernels()?;
         let count = start.hosts.iter().flatten().max().map_or(0, |&most| most as usize + 1);
@@ -167,10 +172,9 @@ impl Kernels {
             clock,
             cards,
             moderation,
-            legacy,
-            orders: start.flows.to_vec(),
-            owners: Owners::default(),
-            frames: Frames::default(),
+            uses_legacy_classes,
+            classifier: FlowClassifier::default(),
+            frames: FrameStore::default(),
             due: BinaryHeap::new(),
             scheduled: 0,
             waiting: VecDeque::new(),
@@ -185,7 +189,7 @@ impl Kernels {
         };
         all.run_alone(BOOTED)?;
         // Every kernel has read its files and opened its sockets: only programs still need it.
-        all.folder = Some(folder).filter(|_| !start.programs.all.is_empty());
+        all.folder = Some(folder).filter(|_| !start.flows.programs.is_empty());
         all.counters = KernelCounters::default();
         Ok(all)
     }
@@ -372,8 +376,8 @@ impl Kernels {
     fn queue(&mut self, at: u64, packets: Vec<Vec<u8>>, buffers: u16) -> bool {
         let last = packets.len() - 1;
         for (index, packet) in packets.into_iter().enumerate() {
-            let Some(owned) = self.owners.of(&packet) else { return false };
-            let Owned { segment, from, connection, host } = owned;
+            let Some(classified) = self.classifier.classify(&packet) else { return false };
+            let ClassifiedPacket { segment, from, connection, host } = classified;
             let head = FrameHead::new(self.frames.insert(packet), connection, &segment);
             let complete = (index == last).then_some((host, buffers));
             let (ecn, ip_bytes) = (segment.ecn, segment.ip_bytes);
@@ -384,13 +388,13 @@ impl Kernels {
 
     fn outgoing<H>(&self, waiting: &Waiting, now: Time, horizon: Time) -> Outgoing<Head<H>> {
         let Waiting { at, from, head, ecn, ip_bytes, .. } = *waiting;
-        let out = outgoing(head, ecn, ip_bytes, self.legacy);
+        let out = outgoing(head, ecn, ip_bytes, self.uses_legacy_classes);
         // Guest time is in whole nanoseconds, and may be a part of one after the horizon.
         Outgoing { at: run_time(at).min(horizon).max(now), from, out }
     }
 }
 
-impl<E: Endpoint> Hosts<AnyHostEnd<E>> for Kernels {
+impl<E: Endpoint> Hosts<HostEndpoint<E>> for Kernels {
     fn wakeup(&self) -> Option<Time> {
         if self.failure.is_some() {
             return None;
@@ -419,14 +423,15 @@ impl<E: Endpoint> Hosts<AnyHostEnd<E>> for Kernels {
         None
     }
 
-    fn on_start(&mut self, flow: u32, sender: &AnyHostEnd<E>) {
-        self.owners.start(flow, sender, &self.orders);
+    fn on_start(&mut self, flow: u32, sender: &HostEndpoint<E>) {
+        self.classifier.start(flow, sender);
     }
 
-    fn on_sent(&mut self, endpoint: &mut AnyHostEnd<E>, leaves: Option<Time>) {
+    fn on_sent(&mut self, endpoint: &mut HostEndpoint<E>, leaves: Option<Time>) {
         let Some(taken) = self.taken.take() else { return };
-        let sent = run_time(taken.at);
-        endpoint.on_sent(sent, &taken.head);
+        if let Some(monitor) = endpoint.monitor() {
+            monitor.on_sent(run_time(taken.at), &taken.head);
+        }
         if leaves.is_none() {
             self.frames.remove(taken.head.slot);
         }

@@ -1,5 +1,5 @@
-//! Starts the kernels of a run: their files, sockets and processes, and their first virtual second, in which they boot
-//! and their agents make the hosts. The run of the simulator begins at [`BOOTED`].
+//! Starts the kernels of a run: files, sockets and processes. In their first virtual second kernels boot and their agents
+//! make the hosts; the run of the simulator begins at [`BOOTED`].
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
@@ -16,48 +16,48 @@ use crate::kernel::Kernel;
 use crate::modules::Module;
 use crate::orders::{self, Settings};
 use crate::process::{Launch, Process};
-use crate::programs::Programs;
+use crate::programs;
 use crate::time_travel::Mode;
-use shallop_hosts::{FlowOrder, addresses};
+use shallop_hosts::{HostFlows, addresses};
 
-/// The guest time at which a run begins, in nanoseconds: kernels need less to boot.
+/// The guest time at which a run begins, in nanoseconds. Kernels boot in less.
 pub const BOOTED: u64 = 1_000_000_000;
-/// How long a kernel may take to connect.
+/// The longest time until a kernel connects.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 
 /// The kernels of a run.
 #[derive(Clone, Debug)]
 pub struct Start<'a> {
-    /// The kernel that they all are.
+    /// The installed kernel.
     pub installed: &'a Installed,
-    /// What all hosts have in common.
+    /// The settings of all hosts.
     pub settings: &'a Settings,
-    /// The hosts of each kernel, by their numbers among all hosts of kernels.
+    /// For each kernel the numbers of its hosts.
     pub hosts: &'a [Vec<u32>],
-    /// The flows between them.
-    pub flows: &'a [FlowOrder],
-    /// Programs that run in the hosts.
-    pub programs: &'a Programs,
-    /// When agents report, in guest nanoseconds.
+    /// The flows between the hosts, and the programs in them.
+    pub flows: &'a HostFlows,
+    /// The folder that programs see as `/scenario`.
+    pub scenario: &'a Path,
+    /// The guest time at which agents report their counters, in nanoseconds.
     pub stop: u64,
-    /// What random numbers begin with.
+    /// The seed of random numbers in kernels.
     pub seed: u64,
-    /// How kernels are told the time.
+    /// How kernels learn the time.
     pub mode: Mode,
-    /// Memory of each kernel in MiB; it takes what it uses.
+    /// The most memory of each kernel, in MiB. A kernel takes only what it uses.
     pub memory_mb: u32,
-    /// The processor time after which a program in a kernel is said to spin, in seconds.
+    /// The processor time, in seconds, after which a program that never waits is an error.
     pub spin_seconds: u64,
 }
 
 impl Start<'_> {
-    /// Starts all kernels, which then wait for their first turn.
+    /// Starts all kernels, which then wait until the clock lets them run.
     ///
     /// # Errors
     /// If one cannot be started.
     pub fn kernels(&self) -> Result<(Vec<Kernel>, Clock, Folder), KernelError> {
         let folder = Folder::new_in(&std::env::temp_dir(), "shallop-kernels-")?;
-        self.programs.prepare(folder.path())?;
+        programs::prepare(self.flows, self.scenario, folder.path())?;
         let clock = Clock::new(self.mode, self.hosts.len() as u16)?;
         let bind = |name: &str| {
             let socket = UnixListener::bind(folder.path().join(name));
@@ -91,23 +91,22 @@ impl Start<'_> {
         Ok((kernels, clock, folder))
     }
 
-    /// The kernel that has the console, if there is one.
+    /// The index of the kernel whose hosts include that of the shell; `None` without a shell.
     #[must_use]
     pub fn console_kernel(&self) -> Option<usize> {
-        let shell = self.programs.shell?;
-        let program = self.programs.all.iter().find(|program| program.number == shell)?;
-        self.hosts.iter().position(|hosts| hosts.contains(&program.host))
+        let shell = self.flows.programs.iter().find(|program| program.is_shell)?;
+        self.hosts.iter().position(|hosts| hosts.contains(&shell.host))
     }
 
-    /// The files of the agent with these hosts.
+    /// The files for the agent of the kernel with these hosts.
     fn files(&self, hosts: &[u32]) -> Vec<(String, Vec<u8>)> {
         let orders = orders::text(self.settings, hosts, self.flows, self.stop);
-        let orders = self.programs.orders(hosts) + &orders;
+        let orders = programs::orders(self.flows, hosts) + &orders;
         let orders = ("orders".to_owned(), orders.into_bytes());
-        [orders].into_iter().chain(self.programs.files(hosts)).collect()
+        [orders].into_iter().chain(programs::files(self.flows, hosts)).collect()
     }
 
-    /// The files of the modules that are loaded.
+    /// The files of the modules to load.
     fn modules(&self) -> Result<Vec<(String, Vec<u8>)>, KernelError> {
         let read = |module: &Module| {
             let path = self.installed.module(&module.name).map_err(KernelError::NoModule)?;
@@ -139,7 +138,7 @@ fn card_name(kernel: usize, card: usize) -> String {
     format!("k{kernel}.{card}")
 }
 
-/// Waits until a kernel has connected to the socket of time.
+/// Waits until a kernel has connected to the time socket.
 fn accept(
     time: &UnixListener,
     kernel: usize,

@@ -39,6 +39,4 @@ pub use installed::Installed;
 pub use launch::{BOOTED, Start};
 pub use modules::Module;
 pub use orders::Settings;
-pub use programs::{Program, Programs};
-pub use shallop_hosts::FlowOrder;
 pub use time_travel::Mode;

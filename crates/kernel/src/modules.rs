@@ -13,10 +13,8 @@ use crate::build::{BuildError, file, step};
 use crate::installed::Installed;
 
 /// The source of the module of Gemini.
-pub(crate) const GEMINI: [(&str, &str); 2] = [
-    ("gemini.c", include_str!("../modules/gemini.c")),
-    ("gemini.h", include_str!("../modules/gemini.h")),
-];
+pub(crate) const GEMINI: [(&str, &str); 2] =
+    [("gemini.c", shallop_bpf::GEMINI_MODULE), ("gemini.h", shallop_bpf::GEMINI_HEADER)];
 /// The folder of modules in the folder of a kernel.
 pub(crate) const FOLDER: &str = "modules";
 /// The file of the symbols that modules may use, in the folder of a kernel.

@@ -1,28 +1,28 @@
-//! What the agent in a kernel is told before it starts, as a text file: a line an order.
+//! The orders for the agent in a kernel: a text file with an order in each line.
 //!
 //! | line | meaning |
 //! |---|---|
 //! | `global PATH VALUE…` | a sysctl of the whole kernel |
 //! | `each PATH VALUE…` | a sysctl of every host's network namespace |
 //! | `module NAME PARAMETERS…` | a controller to load, the file `/NAME.ko`, with its parameters |
-//! | `host CARD ADDRESS SEGMENTS` | a host, in a namespace of its own |
-//! | `listen CARD PORT CONTROLLER` | its server, for flows with this controller |
-//! | `flow CARD NUMBER START BYTES ADDRESS PORT LOCAL CONTROLLER` | a flow that it sends |
+//! | `host CARD ADDRESS SEGMENTS` | a host, in its own network namespace |
+//! | `listen CARD PORT CONTROLLER` | a server in the host, for flows with this controller |
+//! | `flow CARD NUMBER START BYTES ADDRESS PORT LOCAL CONTROLLER` | a flow that the host sends |
 //! | `name CARD NAME` | the name of a host that runs programs |
-//! | `congestion CARD CONTROLLER` | the controller of its programs |
-//! | `program CARD NUMBER START FOLDER` | a program (programs.rs); its arguments are in the file `/program.NUMBER` |
-//! | `console CARD START` | the card of the console (console.c), which begins then |
-//! | `shell CARD NUMBER` | the program that has the console |
+//! | `congestion CARD CONTROLLER` | the default controller of the host's programs |
+//! | `program CARD NUMBER START FOLDER` | a program; the file `/program.NUMBER` has its arguments |
+//! | `console CARD START` | the card and the start time of the console (console.c) |
+//! | `shell CARD NUMBER` | the program at the console |
 //! | `stop TIME` | when the agent reports its counters |
 //!
-//! `CARD` is the number of a host's card, `SEGMENTS` the most segments of a segmentation-offload packet (0: what the
-//! kernel chooses). Times are guest times in nanoseconds; `BYTES` are of payload, 0 for a flow without end; `ADDRESS`
+//! `CARD` is the number of a host's card, `SEGMENTS` the most segments of a segmentation-offload packet (0: the kernel's
+//! default). Times are guest times in nanoseconds; `BYTES` are of payload, 0 for a flow without end; `ADDRESS`
 //! and `PORT` are the receiver's, `LOCAL` is the sender's port.
 
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
-use shallop_hosts::{FlowOrder, addresses};
+use shallop_hosts::{HostFlow, HostFlows, addresses};
 
 use crate::modules::Module;
 
@@ -31,11 +31,9 @@ use crate::modules::Module;
 pub struct Settings {
     /// The queue discipline of cards: `fq`, `fq_codel` or `pfifo_fast`.
     pub qdisc: String,
-    /// The most segments of a segmentation-offload packet; `None` for what the kernel chooses.
+    /// The most segments of a segmentation-offload packet; `None` for the kernel's default.
     pub gso_max_segs: Option<u32>,
-    /// The kernel's names of congestion controllers.
-    pub controllers: Vec<String>,
-    /// The controllers that are loaded.
+    /// The controllers to load.
     pub modules: Vec<Module>,
     /// Sysctls of each host, as `net.ipv4.tcp_timestamps`, with their values.
     pub sysctls: Vec<(String, String)>,
@@ -43,9 +41,9 @@ pub struct Settings {
     pub socket_buffer: u64,
 }
 
-/// The orders of one kernel: its hosts (card by card), the flows that they send, and the guest time of the report.
+/// The orders for one kernel: its hosts (card by card), the flows that they send, and the guest time of the report.
 #[must_use]
-pub fn text(settings: &Settings, hosts: &[u32], flows: &[FlowOrder], stop: u64) -> String {
+pub fn text(settings: &Settings, hosts: &[u32], flows: &HostFlows, stop: u64) -> String {
     let mut text = String::new();
     let mut line = |words: std::fmt::Arguments<'_>| {
         // A string takes everything.
@@ -56,7 +54,7 @@ pub fn text(settings: &Settings, hosts: &[u32], flows: &[FlowOrder], stop: u64) 
         line(format_args!("global net/core/{path} {value}"));
     }
     line(format_args!("global net/core/default_qdisc {}", settings.qdisc));
-    // Pages: never a limit, or flows would depend on the memory of the kernel.
+    // In pages, and beyond all use: otherwise flows would depend on the memory of the kernel.
     line(format_args!("global net/ipv4/tcp_mem 4000000 8000000 16000000"));
     for path in ["tcp_rmem", "tcp_wmem"] {
         line(format_args!("each net/ipv4/{path} 4096 131072 {buffer}"));
@@ -74,18 +72,19 @@ pub fn text(settings: &Settings, hosts: &[u32], flows: &[FlowOrder], stop: u64) 
             "host {card} {} {segments}",
             Ipv4Addr::from_bits(addresses::address(host))
         ));
-        for (port, controller) in (addresses::FIRST_PORT..).zip(&settings.controllers) {
+        for (port, controller) in (addresses::FIRST_TCP_PORT..).zip(&flows.controllers) {
             line(format_args!("listen {card} {port} {controller}"));
         }
     }
-    for flow in flows {
+    for (number, (flow, controller)) in flows.tcp().enumerate() {
         let Some(card) = hosts.iter().position(|&host| host == flow.from) else { continue };
-        let FlowOrder { number, start, size, local, .. } = flow;
+        let HostFlow { start, size, source_port, .. } = flow;
         let to = Ipv4Addr::from_bits(addresses::address(flow.to));
-        let port = addresses::FIRST_PORT + flow.controller;
-        let controller = &settings.controllers[usize::from(flow.controller)];
-        let bytes = size.unwrap_or(0);
-        line(format_args!("flow {card} {number} {start} {bytes} {to} {port} {local} {controller}"));
+        let (port, bytes) = (flow.destination_port(), size.unwrap_or(0));
+        let controller = &flows.controllers[usize::from(controller)];
+        line(format_args!(
+            "flow {card} {number} {start} {bytes} {to} {port} {source_port} {controller}"
+        ));
     }
     line(format_args!("stop {stop}"));
     text

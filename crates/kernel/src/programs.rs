@@ -1,148 +1,115 @@
-//! Programs of this machine that run in hosts: what they are started with, and what they leave behind.
+//! Programs of this machine that run in kernels: what their kernel is told, and what they leave behind.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use shallop_hosts::{HostFlows, Program, ProgramEnd, addresses};
 
 use crate::error::KernelError;
-use shallop_hosts::addresses;
+use crate::launch::BOOTED;
 
-/// The folder, among those of a run's kernels, that gets what programs write: a folder each, by number.
+/// The folder, in that of a run's kernels, with a folder for each program, by the number of the program.
 const KEPT: &str = "kept";
-/// The name in that folder of the link to the scenario's folder.
+/// The name of the link to the scenario's folder, in the folder of a run's kernels.
 const SCENARIO: &str = "scenario";
 
-/// A program in a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// Its number.
-    pub number: u32,
-    /// The host, by its number among all hosts of kernels.
-    pub host: u32,
-    /// When it starts, in guest nanoseconds.
-    pub start: u64,
-    /// The name of its folder of work.
-    pub folder: String,
-    /// The program and its arguments.
-    pub command: Vec<String>,
+/// The programs of a run, each with its number.
+fn numbered(flows: &HostFlows) -> impl Iterator<Item = (u32, &Program)> {
+    (0..).zip(&flows.programs)
 }
 
-/// The programs of a run.
-#[derive(Clone, Debug, Default)]
-pub struct Programs {
-    /// All of them.
-    pub all: Vec<Program>,
-    /// The names of the hosts, in the order of their numbers.
-    pub names: Vec<String>,
-    /// The controller that programs of a host have by default.
-    pub congestion: BTreeMap<u32, String>,
-    /// The folder that programs see as `/scenario`.
-    pub scenario: PathBuf,
-    /// The number of the program that has the console, if there is one.
-    pub shell: Option<u32>,
-}
-
-/// How a program has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// Its number.
-    pub number: u32,
-    /// When, in guest nanoseconds.
-    pub at: u64,
-    /// Its exit status; 128 and the signal if one ended it; `None` if it was still running at the end of the run.
-    pub status: Option<u32>,
-}
-
-impl Programs {
-    /// The orders to the kernel with these hosts.
-    #[must_use]
-    pub fn orders(&self, hosts: &[u32]) -> String {
-        let mut text = String::new();
-        for (card, &host) in hosts.iter().enumerate() {
-            let of_host = self.all.iter().filter(|program| program.host == host);
-            if let Some(name) = self.names.get(host as usize) {
-                let _ = writeln!(text, "name {card} {name}");
-            }
-            if let Some(controller) = self.congestion.get(&host) {
-                let _ = writeln!(text, "congestion {card} {controller}");
-            }
-            for Program { number, start, folder, .. } in of_host {
-                if self.shell == Some(*number) {
-                    // The console's card is after those of hosts.
-                    let _ =
-                        writeln!(text, "console {} {start}\nshell {card} {number}", hosts.len());
-                }
-                let _ = writeln!(text, "program {card} {number} {start} {folder}");
-            }
-        }
-        text
-    }
-
-    /// The files that the agent of the kernel with these hosts finds: the arguments of each program, with a zero after
-    /// each, and the names of all hosts in the form of `/etc/hosts`.
-    #[must_use]
-    pub fn files(&self, hosts: &[u32]) -> Vec<(String, Vec<u8>)> {
-        let here = self.all.iter().filter(|program| hosts.contains(&program.host));
-        let arguments = here.map(|program| {
-            let words = program.command.iter().flat_map(|word| word.bytes().chain([0]));
-            (format!("program.{}", program.number), words.collect())
-        });
-        let mut names = "127.0.0.1 localhost\n".to_owned();
-        for (host, name) in self.names.iter().enumerate() {
-            let _ =
-                writeln!(names, "{} {name}", Ipv4Addr::from_bits(addresses::address(host as u32)));
-        }
-        arguments.chain([("names".to_owned(), names.into_bytes())]).collect()
-    }
-
-    /// Makes the places that programs write to, in the folder of the run's kernels.
-    ///
-    /// # Errors
-    /// If they cannot be made.
-    pub fn prepare(&self, folder: &Path) -> Result<(), KernelError> {
-        let io = KernelError::io("a folder for programs");
-        let all = || {
-            for program in &self.all {
-                fs::create_dir_all(folder.join(KEPT).join(program.number.to_string()))?;
-            }
-            symlink(fs::canonicalize(&self.scenario)?, folder.join(SCENARIO))
-        };
-        if self.all.is_empty() { Ok(()) } else { all().map_err(io) }
-    }
-}
-
-/// How the programs of these kernels have ended, as their logs say, in the order of their numbers.
+/// The orders about programs for the kernel with these hosts.
 #[must_use]
-pub fn ended(logs: &[String]) -> Vec<Ended> {
-    let lines = logs.iter().flat_map(|log| log.lines());
-    let mut all: Vec<Ended> = lines.filter_map(end_of).collect();
-    all.sort_by_key(|ended| ended.number);
-    all
+pub fn orders(flows: &HostFlows, hosts: &[u32]) -> String {
+    let mut text = String::new();
+    // A string takes everything.
+    for (card, &host) in hosts.iter().enumerate() {
+        if let Some(name) = flows.names.get(host as usize) {
+            let _ = writeln!(text, "name {card} {name}");
+        }
+        if let Some(controller) = flows.program_controllers.get(&host) {
+            let _ = writeln!(text, "congestion {card} {controller}");
+        }
+        for (number, program) in numbered(flows).filter(|(_, program)| program.host == host) {
+            let Program { start, group_name: folder, .. } = program;
+            if program.is_shell {
+                // The console's card is after those of hosts.
+                let console = hosts.len();
+                let _ = writeln!(text, "console {console} {start}\nshell {card} {number}");
+            }
+            let _ = writeln!(text, "program {card} {number} {start} {folder}");
+        }
+    }
+    text
 }
 
-fn end_of(line: &str) -> Option<Ended> {
+/// The files for the agent of the kernel with these hosts: the arguments of each program, with a zero after each, and
+/// the names of all hosts in the form of `/etc/hosts`.
+#[must_use]
+pub fn files(flows: &HostFlows, hosts: &[u32]) -> Vec<(String, Vec<u8>)> {
+    let here = numbered(flows).filter(|(_, program)| hosts.contains(&program.host));
+    let arguments = here.map(|(number, program)| {
+        let words = program.words.iter().flat_map(|word| word.bytes().chain([0]));
+        (format!("program.{number}"), words.collect())
+    });
+    let mut names = "127.0.0.1 localhost\n".to_owned();
+    for (host, name) in (0..).zip(&flows.names) {
+        let _ = writeln!(names, "{} {name}", Ipv4Addr::from_bits(addresses::address(host)));
+    }
+    arguments.chain([("names".to_owned(), names.into_bytes())]).collect()
+}
+
+/// Makes the folders that programs write to, and the link to the folder that they see as `/scenario`, in the folder of
+/// the run's kernels.
+///
+/// # Errors
+/// If they cannot be made.
+pub fn prepare(flows: &HostFlows, scenario: &Path, folder: &Path) -> Result<(), KernelError> {
+    let make = || {
+        for (number, _) in numbered(flows) {
+            fs::create_dir_all(folder.join(KEPT).join(number.to_string()))?;
+        }
+        symlink(fs::canonicalize(scenario)?, folder.join(SCENARIO))
+    };
+    if flows.programs.is_empty() {
+        return Ok(());
+    }
+    make().map_err(KernelError::io("a folder for programs"))
+}
+
+/// The ends of a run's programs, by number, as the logs of kernels report them. Programs that were still running at the
+/// end of the run have none.
+#[must_use]
+pub fn ends(flows: &HostFlows, logs: &[String]) -> Vec<Option<ProgramEnd>> {
+    let mut ends = vec![None; flows.programs.len()];
+    for (number, end) in logs.iter().flat_map(|log| log.lines()).filter_map(end_of) {
+        if let Some(place) = ends.get_mut(number) {
+            *place = Some(end);
+        }
+    }
+    ends
+}
+
+/// The number and the end of a program in a line of a log; `None` unless the program ended by itself.
+fn end_of(line: &str) -> Option<(usize, ProgramEnd)> {
     let words = line.strip_prefix("program ")?;
     let value = |name: &str| {
         words.split_whitespace().filter_map(|word| word.split_once('=')).find(|(of, _)| *of == name)
     };
-    let (number, at) = (value("number")?.1.parse().ok()?, value("ended")?.1.parse().ok()?);
-    Some(Ended { number, at, status: value("status").and_then(|(_, status)| status.parse().ok()) })
+    let number = value("number")?.1.parse().ok()?;
+    let at: u64 = value("ended")?.1.parse().ok()?;
+    let status = value("status")?.1.parse().ok()?;
+    Some((number, ProgramEnd { at_s: at.saturating_sub(BOOTED) as f64 / 1e9, status }))
 }
 
-/// Moves what programs have written to a folder, which appears whole or not at all. Programs are named there by
-/// `name`.
+/// Moves what programs wrote to the folder `to`, which appears whole or not at all.
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn keep(
-    folder: &Path,
-    programs: &[Program],
-    name: impl Fn(&Program) -> String,
-    to: &Path,
-) -> std::io::Result<()> {
+pub fn keep(folder: &Path, flows: &HostFlows, to: &Path) -> std::io::Result<()> {
     let draft = to.with_extension("files-draft");
     for old in [to, &draft] {
         if old.exists() {
@@ -150,14 +117,14 @@ pub fn keep(
         }
     }
     fs::create_dir_all(&draft)?;
-    for program in programs {
-        let from = folder.join(KEPT).join(program.number.to_string());
-        copy(&from, &draft.join(name(program)))?;
+    for (number, program) in numbered(flows) {
+        let from = folder.join(KEPT).join(number.to_string());
+        copy(&from, &draft.join(program.folder(&flows.names)))?;
     }
     fs::rename(&draft, to)
 }
 
-/// Copies a folder with its files; what is neither is left out.
+/// Copies a folder with its files and folders, without devices, sockets and links.
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
@@ -172,7 +139,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What a program has written to its standard error, or output, as far as it is text.
+/// What a program wrote to a stream: `stdout` or `stderr`.
 #[must_use]
 pub fn output(folder: &Path, number: u32, stream: &str) -> String {
     let path = folder.join(KEPT).join(number.to_string()).join(stream);
@@ -185,55 +152,57 @@ mod tests {
 
     use super::*;
 
-    fn two() -> Programs {
-        let program = |number, host, command: &[&str]| Program {
-            number,
+    /// Two hosts with a program each, of which the second is a shell.
+    fn two() -> HostFlows {
+        let program = |host, words: &[&str]| Program {
+            group: 0,
+            group_name: format!("of-{host}"),
             host,
             start: 1_000,
-            folder: format!("of-{number}"),
-            command: command.iter().map(|&word| word.to_owned()).collect(),
+            words: words.iter().map(|&word| word.to_owned()).collect(),
+            is_shell: host == 1,
         };
-        Programs {
-            all: vec![program(0, 0, &["echo", "a b", ""]), program(1, 1, &["true"])],
-            names: vec!["left".to_owned(), "right".to_owned()],
-            congestion: BTreeMap::from([(1, "bbr".to_owned())]),
-            scenario: std::env::temp_dir(),
-            shell: Some(1),
-        }
+        let mut flows = HostFlows::default();
+        flows.programs.extend([program(0, &["echo", "a b", ""]), program(1, &["true"])]);
+        flows.names.extend(["left", "right"].map(str::to_owned));
+        flows.program_controllers.insert(1, "bbr".to_owned());
+        flows
     }
 
     #[test]
-    fn a_kernel_is_told_of_its_own_programs_with_their_words_as_they_are() {
-        let programs = two();
-        assert_eq!(programs.orders(&[0]), "name 0 left\nprogram 0 0 1000 of-0\n");
+    fn a_kernel_gets_the_orders_and_the_arguments_of_its_own_programs() {
+        let flows = two();
+        assert_eq!(orders(&flows, &[0]), "name 0 left\nprogram 0 0 1000 of-0\n");
         let of_one =
             "name 0 right\ncongestion 0 bbr\nconsole 1 1000\nshell 0 1\nprogram 0 1 1000 of-1\n";
-        assert_eq!(programs.orders(&[1]), of_one);
-        let files = programs.files(&[0]);
+        assert_eq!(orders(&flows, &[1]), of_one);
+        let files = files(&flows, &[0]);
         assert_eq!(files[0], ("program.0".to_owned(), b"echo\0a b\0\0".to_vec()));
         let names = String::from_utf8(files[1].1.clone()).unwrap();
         assert_eq!(names, "127.0.0.1 localhost\n10.0.0.1 left\n10.0.0.2 right\n");
     }
 
     #[test]
-    fn logs_say_how_programs_ended() {
-        let logs = ["program number=1 ended=7 killed=1\n", "x\nprogram number=0 ended=5 status=3"];
-        let ended = ended(&logs.map(str::to_owned));
-        assert_eq!(ended[0], Ended { number: 0, at: 5, status: Some(3) });
-        assert_eq!(ended[1], Ended { number: 1, at: 7, status: None });
+    fn ends_of_programs_are_read_from_logs() {
+        let logs = [
+            "program number=1 ended=4000000000 killed=1\n",
+            "x\nprogram number=0 ended=3000000000 status=3",
+        ];
+        let ends = ends(&two(), &logs.map(str::to_owned));
+        assert_eq!(ends, [Some(ProgramEnd { at_s: 2.0, status: 3 }), None]);
     }
 
     #[test]
-    fn what_programs_wrote_replaces_what_an_earlier_run_left() {
-        let (programs, folder) = (two(), tempfile::tempdir().unwrap());
-        programs.prepare(folder.path()).unwrap();
+    fn kept_files_replace_those_of_an_earlier_run() {
+        let (flows, folder) = (two(), tempfile::tempdir().unwrap());
+        prepare(&flows, &std::env::temp_dir(), folder.path()).unwrap();
         let inner = folder.path().join("kept/0/inner");
         fs::create_dir(&inner).unwrap();
         fs::write(inner.join("file"), "new").unwrap();
         let to = folder.path().join("run.files");
         fs::create_dir_all(to.join("old")).unwrap();
-        keep(folder.path(), &programs.all, |program| program.folder.clone(), &to).unwrap();
-        assert_eq!(fs::read_to_string(to.join("of-0/inner/file")).unwrap(), "new");
-        assert!(!to.join("old").exists() && to.join("of-1").is_dir());
+        keep(folder.path(), &flows, &to).unwrap();
+        assert_eq!(fs::read_to_string(to.join("of-0.left/inner/file")).unwrap(), "new");
+        assert!(!to.join("old").exists() && to.join("of-1.right").is_dir());
     }
 }

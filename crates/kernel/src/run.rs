@@ -4,7 +4,8 @@ use std::path::Path;
 
 use shallop_core::options::Words;
 use shallop_core::{Span, Time};
-use shallop_hosts::flows::HostEnds;
+use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
+use shallop_hosts::{Program, ProgramEnd};
 use shallop_lab::ends;
 use shallop_lab::{RunError, run_with_hosts};
 use shallop_measure::Outcome;
@@ -21,7 +22,7 @@ use crate::installed::Installed;
 use crate::launch::{BOOTED, Start};
 use crate::orders::Settings;
 
-use crate::programs::{self, Program};
+use crate::programs;
 use crate::time_travel::Mode;
 use crate::traffic::Traffic;
 
@@ -66,43 +67,41 @@ pub struct Outside<'a> {
 /// If the run cannot be set up, was stopped, or a kernel failed.
 pub fn run_observed(
     plan: &Plan,
-    (scheme, seed): (usize, u64),
+    scheme: usize,
+    seed: u64,
     installed: &Installed,
     outside: Outside<'_>,
 ) -> Result<Outcome, KernelRunError> {
     let setup = ResolvedRun::new(plan, scheme, seed)?;
-    let traffic = Traffic::of(&setup)?;
+    let traffic = Traffic::from_setup(&setup)?;
     let settings = settings(plan, &traffic);
     let start = Start {
         installed,
         settings: &settings,
         hosts: &traffic.kernels()?,
-        flows: &traffic.flows.orders,
-        programs: &traffic.programs,
+        flows: &traffic.flows,
+        scenario: &traffic.scenario,
         stop: BOOTED + plan.duration.as_ps().div_ceil(1_000),
         seed,
         mode: Mode::default(),
         memory_mb: MEMORY_MB,
         spin_seconds: plan.kernel.compute_limit.as_ps().div_ceil(Span::from_secs(1).as_ps()),
     };
-    let legacy = plan.groups.iter().any(|group| group.transport.is_some());
-    let mut kernels = Kernels::boot(&start, plan.kernel.interrupt_gap, legacy)?;
+    let mut kernels = Kernels::boot(&start, plan.kernel.interrupt_gap, uses_legacy_classes(plan))?;
     if let Some(terminal) = outside.terminal {
         kernels.set_terminal(terminal);
     }
     let factory =
-        HostEnds { setup: &setup, simulated: ends::mixed(&setup)?, flows: &traffic.flows };
+        HostEndpoints { setup: &setup, simulated: ends::mixed(&setup)?, flows: &traffic.flows };
     let (mut outcome, kernels) = run_with_hosts(&setup, &factory, kernels, outside.observer)?;
     let finished = kernels.finish(Time::after_start(plan.duration))?;
     check_reports(&finished.logs)?;
     let run = &mut outcome.run;
     run.kernel = Some(kernel_of_run(plan, installed, &finished));
-    programs(plan, &traffic, &finished, outside.files)?.into_iter().for_each(
-        |(program, warning)| {
-            run.programs.push(program);
-            run.warnings.extend(warning);
-        },
-    );
+    programs(&traffic, &finished, outside.files)?.into_iter().for_each(|(program, warning)| {
+        run.programs.push(program);
+        run.warnings.extend(warning);
+    });
     Ok(outcome)
 }
 
@@ -110,7 +109,6 @@ fn settings(plan: &Plan, traffic: &Traffic) -> Settings {
     Settings {
         qdisc: plan.kernel.qdisc.word().to_owned(),
         gso_max_segs: plan.kernel.gso_max_segs,
-        controllers: traffic.flows.controllers.clone(),
         modules: traffic.modules.clone(),
         sysctls: traffic.ecn().into_iter().chain(plan.kernel.written_sysctls()).collect(),
         socket_buffer: SOCKET_BUFFER,
@@ -130,42 +128,30 @@ fn kernel_of_run(plan: &Plan, installed: &Installed, finished: &Finished) -> Ker
     }
 }
 
-/// How the programs of a run ended, each with a warning if it failed. What they wrote goes to `files`.
+/// The results of a run's programs, each with a warning if the program failed. What they wrote goes to `files`.
 fn programs(
-    plan: &Plan,
     traffic: &Traffic,
     finished: &Finished,
     files: Option<&Path>,
 ) -> Result<Vec<(ProgramOfRun, Option<String>)>, KernelRunError> {
     let Some(folder) = &finished.folder else { return Ok(Vec::new()) };
-    let all = &traffic.programs;
-    let host = |program: &Program| all.names[program.host as usize].as_str();
-    let name = |program: &Program| format!("{}.{}", program.folder, host(program));
+    let flows = &traffic.flows;
     if let Some(files) = files {
-        programs::keep(folder.path(), &all.all, name, files)
+        programs::keep(folder.path(), flows, files)
             .map_err(KernelError::io("the files of programs"))?;
     }
-    let ended = programs::ended(&finished.logs);
-    let of = |program: &Program| {
-        let end = ended.iter().find(|end| end.number == program.number);
-        let status = end.and_then(|end| end.status);
-        let told = ProgramOfRun {
-            group: plan.groups[traffic.groups[program.number as usize]].name.clone(),
-            host: host(program).to_owned(),
-            command: program.command.clone(),
-            ended_s: status.and(end).map(|end| end.at.saturating_sub(BOOTED) as f64 / 1e9),
-            status: status.map(u64::from),
-            files: name(program),
-        };
-        let says = programs::output(folder.path(), program.number, "stderr");
-        let warning = status.filter(|&status| status != 0).map(|status| {
-            let says = says.lines().rfind(|line| !line.trim().is_empty());
-            let says = says.map_or(String::new(), |line| format!(": {line}"));
-            format!("{} in {} ended with status {status}{says}", program.command[0], host(program))
+    let ends = programs::ends(flows, &finished.logs);
+    let result = |((number, program), end): ((u32, &Program), Option<ProgramEnd>)| {
+        let result = program.result(&flows.names, end);
+        let warning = end.filter(|end| end.status != 0).map(|ProgramEnd { status, .. }| {
+            let stderr = programs::output(folder.path(), number, "stderr");
+            let last = stderr.lines().rfind(|line| !line.trim().is_empty());
+            let last = last.map_or(String::new(), |line| format!(": {line}"));
+            format!("{} in {} ended with status {status}{last}", program.words[0], result.host)
         });
-        (told, warning)
+        (result, warning)
     };
-    Ok(all.all.iter().map(of).collect())
+    Ok((0..).zip(&flows.programs).zip(ends).map(result).collect())
 }
 
 /// Checks that no kernel's limit on memory held a flow back, and that agents had no errors.

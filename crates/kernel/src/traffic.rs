@@ -1,7 +1,11 @@
-//! What kernels are asked to do in a run: the flows between them, their programs, and the hosts that these are in.
+//! The flows, programs and modules of a run with kernels, and which kernel has which hosts.
+
+use std::path::PathBuf;
 
 use shallop_control::any as window;
 use shallop_core::Time;
+use shallop_hosts::HostFlows;
+use shallop_hosts::flows::FlowProtocol;
 use shallop_plan::ResolvedRun;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::{CONTROLLERS, NOT_IN_VIRTUAL_TIME};
@@ -9,31 +13,29 @@ use shallop_plan::plan::Transport;
 
 use crate::launch::BOOTED;
 use crate::modules::{self, Module};
-use crate::programs::{Program, Programs};
 use crate::run::KernelRunError;
-use shallop_hosts::flows::{HostFlows, Owner};
 
-/// The most hosts that one kernel carries: a card and a network namespace each.
-const MAX_HOSTS_OF_KERNEL: usize = 200;
-/// As many hosts share a kernel before there is another, up to this many kernels.
-const HOSTS_OF_KERNEL: usize = 16;
+/// The most hosts in one kernel; each has a card and a network namespace.
+const MAX_HOSTS_PER_KERNEL: usize = 200;
+/// Each kernel has at most this many hosts, until there are [`KERNELS`] kernels.
+const HOSTS_PER_KERNEL: usize = 16;
+/// The number of kernels that share further hosts, up to [`MAX_HOSTS_PER_KERNEL`] each.
 const KERNELS: usize = 16;
 /// The most kernels of a run.
 const MAX_KERNELS: usize = 64;
 
-/// What kernels are asked to do.
+/// The flows, programs and modules of a run with kernels.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     pub(crate) flows: HostFlows,
-    /// The controllers that are loaded.
+    /// The controllers to load.
     pub(crate) modules: Vec<Module>,
-    pub(crate) programs: Programs,
-    /// The group of each program.
-    pub(crate) groups: Vec<usize>,
+    /// The folder that programs see as `/scenario`; empty without programs.
+    pub(crate) scenario: PathBuf,
 }
 
 impl Traffic {
-    pub(crate) fn of(setup: &ResolvedRun<'_>) -> Result<Self, KernelRunError> {
+    pub(crate) fn from_setup(setup: &ResolvedRun<'_>) -> Result<Self, KernelRunError> {
         let mut all = Self::default();
         let end = Time::after_start(setup.plan.duration);
         let options = &setup.plan.kernel;
@@ -50,24 +52,19 @@ impl Traffic {
             if options.module.is_none() {
                 all.add_gemini(setup, &flow, transport)?;
             }
-            let hosts = (all.flows.host(setup, flow.from), all.flows.host(setup, flow.to));
+            let (from, to) = (all.flows.host(setup, flow.from), all.flows.host(setup, flow.to));
             if setup.plan.groups[flow.group].command.is_some() {
-                all.add_program(setup, &flow, hosts, controller)?;
-                all.flows.owners.insert(flow.number, Owner::Programs(hosts.0, hosts.1));
+                all.add_program(setup, &flow, from, to, controller)?;
             } else {
-                all.flows.add(&flow, hosts, controller, guest(flow.start)).map_err(|most| {
-                    KernelRunError::Refused(format!(
-                        "a kernel's host sends at most {most} flows in a run"
-                    ))
-                })?;
+                let protocol = FlowProtocol::Tcp { controller: all.flows.controller(controller) };
+                let added = all.flows.add(&flow, from, to, guest(flow.start), protocol);
+                added.map_err(KernelRunError::Refused)?;
             }
         }
-        all.programs.names.clone_from(&all.flows.names);
-        all.programs.congestion.clone_from(&all.flows.of_programs);
         Ok(all)
     }
 
-    /// Adds the module of Gemini for a flow that uses it. A kernel has it once, with one set of parameters.
+    /// Adds the module of Gemini for a flow that uses Gemini. All kernels have one module with one set of parameters.
     fn add_gemini(
         &mut self,
         setup: &ResolvedRun<'_>,
@@ -92,38 +89,24 @@ impl Traffic {
         Ok(())
     }
 
-    /// The program of which this flow is, unless an earlier flow was of it.
+    /// Adds the program of a flow between these hosts.
     fn add_program(
         &mut self,
         setup: &ResolvedRun<'_>,
         flow: &Flow,
-        (from, to): (u32, u32),
+        from: u32,
+        to: u32,
         controller: &str,
     ) -> Result<(), KernelRunError> {
         self.flows.controller(controller);
-        let added = self.flows.add_program_controller([from, to], controller);
-        added.map_err(KernelRunError::Refused)?;
-        let mut known = self.programs.all.iter().zip(&self.groups);
-        if known.any(|(program, &group)| program.host == from && group == flow.group) {
-            return Ok(());
-        }
-        let group = &setup.plan.groups[flow.group];
-        let Some(command) = &group.command else { return Ok(()) };
+        let set = self.flows.set_program_controller([from, to], controller);
+        set.map_err(KernelRunError::Refused)?;
+        self.flows.set_of_programs(flow, from, to);
+        let Some(command) = &setup.plan.groups[flow.group].command else { return Ok(()) };
         let missing = || KernelRunError::Refused("programs need a scenario in a folder".to_owned());
-        self.programs.scenario = command.files.folder().ok_or_else(missing)?.into();
-        if command.is_shell {
-            self.programs.shell = Some(self.programs.all.len() as u32);
-        }
-        let own = std::env::current_exe().ok();
-        let own = own.map(|path| path.to_string_lossy().into_owned());
-        self.groups.push(flow.group);
-        self.programs.all.push(Program {
-            number: self.programs.all.len() as u32,
-            host: from,
-            start: guest(flow.start),
-            folder: group.name.clone(),
-            command: command.words_for(&self.flows.names[to as usize], own.as_deref()),
-        });
+        self.scenario = command.files.folder().ok_or_else(missing)?.into();
+        let own = std::env::current_exe().ok().map(|path| path.to_string_lossy().into_owned());
+        self.flows.add_program(setup, flow, from, to, guest(flow.start), own.as_deref());
         Ok(())
     }
 
@@ -135,12 +118,12 @@ impl Traffic {
         needed.then_some(ecn).into_iter().collect()
     }
 
-    /// The hosts of each kernel, in turn.
+    /// For each kernel the numbers of its hosts.
     pub(crate) fn kernels(&self) -> Result<Vec<Vec<u32>>, KernelRunError> {
-        let kernels = self.flows.hosts().len().div_ceil(HOSTS_OF_KERNEL).clamp(1, KERNELS);
-        let kernels = kernels.max(self.flows.hosts().len().div_ceil(MAX_HOSTS_OF_KERNEL));
+        let kernels = self.flows.hosts().len().div_ceil(HOSTS_PER_KERNEL).clamp(1, KERNELS);
+        let kernels = kernels.max(self.flows.hosts().len().div_ceil(MAX_HOSTS_PER_KERNEL));
         if kernels > MAX_KERNELS {
-            let most = MAX_KERNELS * MAX_HOSTS_OF_KERNEL;
+            let most = MAX_KERNELS * MAX_HOSTS_PER_KERNEL;
             return Err(KernelRunError::Refused(format!(
                 "{} hosts are kernels, and at most {most} can be",
                 self.flows.hosts().len()
@@ -164,7 +147,7 @@ fn unknown(name: &str) -> KernelRunError {
     KernelRunError::Refused(format!("the kernel has no \"{name}\"; it has {known}"))
 }
 
-/// The guest time of a time of the run.
+/// The guest time of a time of the run, in nanoseconds.
 fn guest(time: Time) -> u64 {
     BOOTED + time.since_start().as_ps().div_ceil(1_000)
 }

@@ -7,7 +7,7 @@ use shallop_bpf::{Controller, Law, Program, controller};
 use shallop_core::BitsPerSec;
 use shallop_results::machine::Ability;
 
-use crate::namespace::{self, Settings};
+use crate::namespace::{self, HostSettings};
 use crate::realtime;
 
 /// The congestion controllers that this kernel has, by its names.
@@ -29,7 +29,7 @@ pub fn release() -> String {
 pub fn all() -> Vec<Ability> {
     let controllers = controllers();
     let host = |what, rate, good: &str, used_for| {
-        let made = namespace::hosts(&[rate], &Settings::default()).map(drop);
+        let made = namespace::hosts(&[rate], &HostSettings::default()).map(drop);
         let can = made.is_ok();
         let found = made.err().map_or_else(|| good.to_owned(), |why| why.to_string());
         ability(what, can, found, used_for)

@@ -12,9 +12,9 @@ use nix::ifaddrs::getifaddrs;
 use nix::libc;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use nix::sys::socket::{SockaddrStorage, bind, getsockopt, setsockopt};
-use shallop_emu::offload::HEADER;
 use shallop_hosts::addresses;
 use shallop_hosts::frame::{self, ETHERNET};
+use shallop_hosts::offload::HEADER;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::{RehearsalError, failed};
@@ -75,7 +75,7 @@ impl Interface {
     ///
     /// # Errors
     /// If there is no such interface, or this process may not read its frames.
-    pub(crate) fn open(name: &str, (host, hosts): (u32, u32)) -> Result<Self, RehearsalError> {
+    pub(crate) fn open(name: &str, host: u32, hosts: u32) -> Result<Self, RehearsalError> {
         let Ok(index) = if_nametoindex(name) else {
             return Err(unknown(name));
         };

@@ -1,6 +1,6 @@
-//! The congestion controllers of a rehearsal: those that the kernel of this machine has, and those that are loaded into
-//! it for as long as the run takes (BPF), under names of their own. Those that answer marks ask for ECN by themselves
-//! (`TCP_CONG_NEEDS_ECN`), and servers that have them accept it: no sysctl is needed, and others stay without.
+//! The congestion controllers of a rehearsal: controllers of the machine's kernel, and BPF programs that are loaded for
+//! the time of the run under names of their own. Controllers that use ECN marks negotiate ECN themselves
+//! (`TCP_CONG_NEEDS_ECN`), so no sysctl is needed and other controllers stay without ECN.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,15 @@ use crate::error::RehearsalError;
 /// The controllers of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Controllers {
-    /// What the kernel calls each, by its name in scenarios.
+    /// The kernel's name of each controller, by its name in scenarios.
     names: BTreeMap<&'static str, String>,
-    /// What is loaded, and what it was loaded with.
+    /// The loaded controllers with their settings.
     loaded: Vec<(Law, Controller)>,
 }
 
 impl Controllers {
-    /// Those of a setup, which are there or loaded.
-    pub(crate) fn of(setup: &ResolvedRun<'_>) -> Result<Self, RehearsalError> {
+    /// Finds the controllers of a setup in the kernel, and loads the others.
+    pub(crate) fn for_setup(setup: &ResolvedRun<'_>) -> Result<Self, RehearsalError> {
         let mut all = Self::default();
         let has = abilities::controllers();
         for group in 0..setup.plan.groups.len() {
@@ -43,7 +43,7 @@ impl Controllers {
                 return Err(refused(name));
             };
             let law = law(setup, transport, group);
-            // That of the kernel would have other settings than the scenario's.
+            // A Gemini in the kernel would have other settings than the scenario's.
             let is_there =
                 has.iter().any(|of| of == kernels) && !matches!(law, Some(Law::Gemini(_)));
             match law.filter(|_| !is_there) {
@@ -69,7 +69,7 @@ impl Controllers {
                 )))
             };
         }
-        // The number of a process has seven digits at most, and a name fifteen letters.
+        // Names have at most 15 letters, and a process number has at most 7 digits.
         let named = format!("{:.7}_{}", law.program().default_name(), std::process::id());
         let controller = Controller::load(&law, &named).map_err(|why| match why {
             BpfError::NotBuilt | BpfError::NotAllowed => RehearsalError::Missing(format!(
@@ -83,18 +83,18 @@ impl Controllers {
         Ok(())
     }
 
-    /// Whether any is a program.
+    /// Whether any controller is a BPF program.
     pub(crate) fn are_programs(&self) -> bool {
         !self.loaded.is_empty()
     }
 
-    /// What the kernel calls the controller of this name in scenarios.
+    /// The kernel's name of the controller with this name in scenarios.
     pub(crate) fn kernels(&self, name: &str) -> Option<&str> {
         self.names.get(name).map(String::as_str)
     }
 }
 
-/// The program of a transport, if there is one.
+/// The BPF program of a group's transport, with its settings; `None` if there is none.
 fn law(setup: &ResolvedRun<'_>, transport: &Transport, group: usize) -> Option<Law> {
     let Transport::Tcp(tcp) = transport else { return None };
     match (&tcp.controller, tcp.kernel) {

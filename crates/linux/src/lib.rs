@@ -1,15 +1,14 @@
 //! Rehearsals: a scenario whose hosts are network namespaces of this machine, with its own kernel's TCP, and whose
-//! switches are those of the simulator, kept to the clock (the crate `emu`).
+//! switches are those of the simulator, which runs at the pace of the clock.
 //!
-//! Nothing outside of namespaces that a run has made is touched. Namespaces have no names and no processes of their
-//! own: they, their interfaces and their sockets are gone with the process, however it ends.
+//! A run changes nothing outside of its own namespaces. Namespaces have no names and no processes of their own, so they end
+//! with this process, however it ends, together with their interfaces and sockets.
 
 pub mod abilities;
 mod attached;
 mod controllers;
 pub mod device;
 mod error;
-mod judge;
 mod namespace;
 mod netlink;
 mod options;
@@ -20,6 +19,7 @@ mod quic_flows;
 mod realtime;
 pub mod rehearse;
 pub mod replay;
+mod run_clock;
 pub mod session;
 mod tap;
 mod tcp_flows;
@@ -27,6 +27,7 @@ mod tcp_info;
 mod traffic;
 mod udp_flows;
 pub mod user_namespace;
+mod validity;
 
 pub use attached::is_up;
 pub use error::RehearsalError;

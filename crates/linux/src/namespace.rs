@@ -1,4 +1,4 @@
-//! The hosts of a rehearsal: network namespaces without names, each with a loopback interface and one card.
+//! The hosts of a rehearsal: network namespaces without names, each with a loopback interface and a virtual interface.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,63 +16,62 @@ use crate::error::{RehearsalError, failed};
 use crate::netlink::Interfaces;
 use crate::{realtime, tap, user_namespace};
 
-/// Addresses of hosts have the first 8 bits in common.
+/// The prefix length of hosts' IPv4 addresses.
 const PREFIX: u8 = 8;
-/// IPv6 addresses of hosts have the first 64 bits in common.
+/// The prefix length of hosts' IPv6 addresses.
 const PREFIX_V6: u8 = 64;
-/// The sysctls of IPv6, which a kernel without IPv6 does not have.
+/// The folder of IPv6 sysctls, which exists only if the kernel has IPv6.
 const IPV6: &str = "/proc/sys/net/ipv6";
-/// A host has the IPv6 address that it is given: it makes none of its own and takes none from routers.
+/// Sysctls that give a host no other IPv6 addresses than ours: none of its own, and none from routers.
 const ONLY_OUR_V6: [(&str, &str); 4] = [
     ("net.ipv6.conf.all.disable_ipv6", "0"),
     ("net.ipv6.conf.default.disable_ipv6", "0"),
     ("net.ipv6.conf.default.addr_gen_mode", "1"),
     ("net.ipv6.conf.default.accept_ra", "0"),
 ];
-/// Frames that a card holds until the emulator reads them.
-const CARD_FRAMES: u32 = 1_000;
-/// The fastest link of a host whose rate its card keeps to by itself. Faster ones are paced by TCP alone.
+/// The transmit queue of a host's interface, in frames.
+const QUEUE_FRAMES: u32 = 1_000;
+/// The fastest link, in bit/s, to whose rate a host's interface is shaped. TCP alone paces faster links.
 const FASTEST_SHAPED: u64 = 4_000_000_000;
 
-/// What all hosts have.
+/// The settings of all hosts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Settings {
-    /// The most segments of a frame of segmentation offload; `None` for what the kernel chooses.
+pub(crate) struct HostSettings {
+    /// The most segments of a segmentation-offload frame; `None` for the kernel's default.
     pub(crate) gso_max_segs: Option<u32>,
     /// Sysctls, as `net.ipv4.tcp_timestamps`, with their values.
     pub(crate) sysctls: Vec<(String, String)>,
-    /// Whether the emulator's own thread receives for the hosts what it writes to them.
+    /// Whether the thread of the emulator also does the hosts' receive processing (no receive packet steering).
     pub(crate) emulator_receives: bool,
 }
 
-/// A host.
+/// A host in a network namespace.
 pub(crate) struct Host {
-    /// Its namespace.
     pub(crate) namespace: OwnedFd,
-    /// The interface of its card, in the namespace.
+    /// Requests to the kernel about interfaces of the namespace.
     interfaces: Interfaces,
 }
 
 impl Host {
-    /// Packets that its card has dropped because they were not read in time.
+    /// The number of packets that the host's interface dropped because the emulator did not read them in time.
     pub(crate) fn dropped(&mut self) -> io::Result<u64> {
         self.interfaces.dropped(tap::NAME)
     }
 
-    /// Packets that its kernel has dropped because a checksum was wrong. This thread is in its namespace afterwards.
+    /// The number of packets with a wrong checksum. Moves this thread to the host's namespace.
     fn checksum_errors(&self) -> io::Result<u64> {
         enter(&self.namespace)?;
         Ok(checksum_errors_of(&fs::read_to_string("/proc/thread-self/net/snmp")?))
     }
 }
 
-/// Packets that kernels of hosts have dropped because a checksum was wrong (`InCsumErrors`).
+/// The number of packets that hosts dropped because of a wrong checksum (`InCsumErrors`).
 pub(crate) fn checksum_errors(hosts: &[Host]) -> Result<u64, RehearsalError> {
     let sum = || hosts.iter().map(Host::checksum_errors).sum::<io::Result<u64>>();
     apart(|| sum().map_err(failed("the counters of a host")))
 }
 
-/// The sum of all counters `InCsumErrors` of /proc/net/snmp: a line of names and one of numbers for each protocol.
+/// The sum of all `InCsumErrors` of /proc/net/snmp, which has a line of names and a line of numbers for each protocol.
 fn checksum_errors_of(snmp: &str) -> u64 {
     let lines: Vec<&str> = snmp.lines().collect();
     let pairs = lines
@@ -82,7 +81,7 @@ fn checksum_errors_of(snmp: &str) -> u64 {
     errors.filter_map(|(_, count)| count.parse::<u64>().ok()).sum()
 }
 
-/// The namespace of this thread.
+/// The network namespace of this thread.
 fn own() -> io::Result<OwnedFd> {
     File::open("/proc/thread-self/ns/net").map(OwnedFd::from)
 }
@@ -92,7 +91,7 @@ pub(crate) fn enter(namespace: &impl AsFd) -> io::Result<()> {
     Ok(setns(namespace, CloneFlags::CLONE_NEWNET)?)
 }
 
-/// Runs something in a network namespace of its own thread, which ends with it.
+/// Runs `work` in a new thread, which may change its network namespace.
 pub(crate) fn apart<T: Send>(
     work: impl FnOnce() -> Result<T, RehearsalError> + Send,
 ) -> Result<T, RehearsalError> {
@@ -100,16 +99,16 @@ pub(crate) fn apart<T: Send>(
         .unwrap_or_else(|_| Err(RehearsalError::Missing("a thread has failed".to_owned())))
 }
 
-/// Puts this thread into the namespace of the host with this number.
+/// Moves this thread to the namespace of a host.
 pub(crate) fn enter_host(hosts: &[Host], number: u32) -> io::Result<()> {
     let host = hosts.get(number as usize).ok_or_else(|| io::Error::other("no such host"))?;
     enter(&host.namespace)
 }
 
-/// Makes hosts with these rates of their links, by number. This thread keeps its own namespace.
+/// Makes hosts with links of these rates. This thread keeps its own namespace.
 pub(crate) fn hosts(
     rates: &[BitsPerSec],
-    settings: &Settings,
+    settings: &HostSettings,
 ) -> Result<(Vec<Host>, Vec<SyncDevice>), RehearsalError> {
     apart(|| {
         let made = rates.iter().enumerate();
@@ -118,18 +117,18 @@ pub(crate) fn hosts(
     })
 }
 
-/// Makes a host; this thread is in its namespace afterwards.
+/// Makes a host, and moves this thread to its namespace.
 fn host(
     number: u32,
     rate: BitsPerSec,
-    settings: &Settings,
+    settings: &HostSettings,
 ) -> Result<(Host, SyncDevice), RehearsalError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from).map_err(denied)?;
     if Path::new(IPV6).exists() {
         ONLY_OUR_V6.iter().try_for_each(|(name, value)| set(name, value))?;
     }
     if let Some(mask) = realtime::others_mask().filter(|_| !settings.emulator_receives) {
-        // What is written to a host is then received by a processor of the hosts. An older kernel has no such sysctl.
+        // Processors of the hosts then do the receive processing. Older kernels lack this sysctl.
         let _ = set("net.core.rps_default_mask", &mask);
     }
     settings.sysctls.iter().try_for_each(|(name, value)| set(name, value))?;
@@ -142,7 +141,7 @@ fn host(
     let index = interfaces.index(tap::NAME).map_err(system)?;
     let mut attributes = vec![
         LinkAttribute::Address(addresses::mac(number).to_vec()),
-        LinkAttribute::TxQueueLen(CARD_FRAMES),
+        LinkAttribute::TxQueueLen(QUEUE_FRAMES),
     ];
     attributes.extend(settings.gso_max_segs.map(LinkAttribute::GsoMaxSegs));
     interfaces.set_up(index, attributes).map_err(system)?;
@@ -154,19 +153,19 @@ fn host(
     }
     let bits = rate.get();
     if bits <= FASTEST_SHAPED {
-        // A frame of segmentation offload must fit, or the card would cut it before its time.
+        // The burst must hold a segmentation-offload frame, which would be cut otherwise.
         interfaces.shape(index, bits / 8, 1 << 17).map_err(system)?;
     }
     let namespace = own().map_err(system)?;
     Ok((Host { namespace, interfaces }, device))
 }
 
-/// Sets the congestion controller that programs in a host have. This thread is in its namespace afterwards. A namespace
-/// may only have one that the machine allows to everybody, unless it is the machine's own.
+/// Sets the default congestion controller of programs in a host, and moves this thread to its namespace. A namespace may
+/// use only controllers that the machine allows to all users.
 pub(crate) fn set_controller(host: &Host, name: &str) -> Result<(), RehearsalError> {
     const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
     const ALLOWED: &str = "net.ipv4.tcp_allowed_congestion_control";
-    // Hosts have no such sysctl; a user namespace has none either.
+    // Neither hosts nor user namespaces have this sysctl.
     let allowed = fs::read_to_string(path_of(ALLOWED)).unwrap_or_else(|_| "reno".to_owned());
     enter(&host.namespace).map_err(failed("a host's namespace"))?;
     let now = fs::read_to_string(path_of(DEFAULT)).unwrap_or_default();
@@ -192,16 +191,16 @@ fn set(name: &str, value: &str) -> Result<(), RehearsalError> {
     fs::write(path_of(name), value).map_err(failed(format!("sysctl {name} = {value}")))
 }
 
-/// Why there is no namespace, and what would allow one.
+/// The error of a refused namespace, with what would allow it.
 fn denied(why: io::Error) -> RehearsalError {
-    // ENOSPC: more namespaces than user.max_net_namespaces.
+    // ENOSPC: the limit `user.max_net_namespaces`.
     if matches!(why.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::StorageFull) {
         return RehearsalError::Missing(user_namespace::denied());
     }
     failed("a network namespace")(why)
 }
 
-/// Why there is no virtual network interface.
+/// The error of a missing virtual network interface, with what would allow it.
 fn no_tap(why: io::Error) -> RehearsalError {
     match why.kind() {
         io::ErrorKind::PermissionDenied => RehearsalError::Missing(
@@ -220,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checksum_errors_of_all_protocols_are_added() {
+    fn checksum_errors_of_all_protocols_are_summed() {
         let text = "Tcp: RtoMin InErrs InCsumErrors\nTcp: 200 7 3\nUdp: InDatagrams InCsumErrors\nUdp: 9 4\n";
         assert_eq!(checksum_errors_of(text), 7);
     }

@@ -1,6 +1,6 @@
-//! Programs of this machine in the hosts of a rehearsal. Each runs in namespaces of its own beside that of its host's
-//! network: of processes, so that all it starts ends with it, of mounts, so that names of hosts are in its /etc/hosts,
-//! and of the host's name. It ends with the run, and with this process however that ends ([`lifeline`]).
+//! Programs of this machine in the hosts of a rehearsal. Besides the network namespace of its host, each program has its
+//! own namespaces: of processes, so that all its children end with it, of mounts, so that its /etc/hosts has the names of
+//! hosts, and of the host name. A program ends with the run, and with this process however that ends ([`lifeline`]).
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -9,35 +9,34 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use shallop_hosts::{addresses, lifeline};
-use shallop_plan::ResolvedRun;
-use shallop_results::summary::ProgramOfRun;
+use shallop_hosts::{Program, ProgramEnd, addresses, lifeline};
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
 use crate::realtime;
+use crate::run_clock::RunClock;
 
-/// How often is looked whether a program has ended.
+/// The interval of checks whether a program has ended.
 const LOOK: Duration = Duration::from_millis(2);
-/// Makes the namespaces of a program. `$1` is the text [`START`], the rest its arguments. `sh` becomes `unshare`, so
-/// that its number `$$` is that of `unshare`, which waits for the first process of the new namespace of processes. That
-/// runs [`START`], and is killed when `unshare` ends.
+/// Shell text that makes the namespaces of a program. `$1` is the text [`START`], the rest are its arguments. The shell
+/// replaces itself with `unshare`, so `$$` is the process number of `unshare`. `unshare` waits for the first process of
+/// the new process namespace, which runs [`START`] and is killed when `unshare` ends.
 const APART: &str = r#"
 exec unshare --mount --uts --pid --fork --kill-child=KILL sh -c "$1" sh "$$" "$@""#;
-/// Starts a program, as the first process of its namespaces. `$1` is the number of `unshare`, `$2` this text, `$3` the
-/// text of /etc/hosts, `$4` the name of the host, and the rest the program with its arguments. Line by line:
+/// Shell text that starts a program as the first process of its namespaces. `$1` is the process number of `unshare`, `$2`
+/// this text, `$3` the text of /etc/hosts, `$4` the name of the host, and the rest the program with its arguments. By
+/// line:
 ///
-/// 1. `unshare` may have ended before this process was to be killed with it. Then nobody would end this process: if
-///    `unshare` is gone, or is a zombie (Z, X), it ends by itself. /proc is still that of the machine here.
-/// 2. /proc shows the processes of the new namespace. The file with the names of hosts is made in memory, at /run, ...
-/// 3. ... becomes /etc/hosts, and stays that when /run is as before again. The host has its name.
-/// 4. /sys shows the interfaces of the host. Where the machine does not allow that, it stays that of the machine.
-/// 5. A program that is not there is told as such; otherwise the shell would say so in its own name.
-/// 6. The program takes the place of this shell.
+/// 1. Ends if `unshare` is gone or a zombie (Z, X): it may have ended before the kernel was told to kill this process
+///    with it. /proc is still that of the machine here.
+/// 2. Mounts /proc of the new namespace, and writes the names of hosts to a file in memory at /run.
+/// 3. Binds that file to /etc/hosts, restores /run, and sets the host name.
+/// 4. Mounts /sys with the interfaces of the host. Without permission, /sys stays that of the machine.
+/// 5. Reports a missing program in the name of shallop, not of the shell.
+/// 6. Replaces the shell with the program.
 const START: &str = r#"
 read -r _ _ state _ < "/proc/$1/stat" && test "$state" != Z && test "$state" != X && shift 2 || exit 1
 mount -t proc proc /proc && mount -t tmpfs shallop /run && printf %s "$1" > /run/hosts &&
@@ -45,54 +44,27 @@ mount --bind /run/hosts /etc/hosts && umount -l /run && hostname "$2" && shift 2
 mount -t sysfs sysfs /sys 2> /dev/null
 command -v -- "$1" > /dev/null || { echo "shallop: there is no program $1" >&2; exit 127; }
 exec "$@""#;
-/// What gives a program a folder in memory, if nothing that it writes is kept.
+/// Shell text that gives a program a folder in memory as its working folder, if its files are not kept.
 const IN_MEMORY: &str = r#"mount -t tmpfs shallop /mnt && cd /mnt && exec "$@""#;
 
-/// A program in a host.
-#[derive(Clone, Debug)]
-pub(crate) struct Program {
-    /// The index of its group.
-    pub(crate) group: usize,
-    /// The number of its host.
-    pub(crate) host: u32,
-    /// When it starts, in nanoseconds of the run.
-    pub(crate) start: u64,
-    /// The name of its folder.
-    pub(crate) folder: String,
-    /// The program and its arguments.
-    pub(crate) words: Vec<String>,
-    /// Whether it has the terminal of this process, and the run ends with it.
-    pub(crate) is_shell: bool,
-}
-
-/// How a program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
-    /// When, in the time of the run.
-    pub(crate) at: Duration,
-    /// Its exit status, or 128 and the signal that ended it.
-    pub(crate) status: u32,
-}
-
-/// What the programs of a run have in common.
-pub(crate) struct Stage<'a> {
+/// Runs the programs of a run.
+pub(crate) struct ProgramRunner<'a> {
     pub(crate) hosts: &'a [Host],
     /// The names of hosts, by number.
     pub(crate) names: &'a [String],
-    /// The folder with a folder for each program, if what programs write is kept.
+    /// The folder that gets a folder for each program, if the files of programs are kept.
     pub(crate) folder: Option<&'a Path>,
-    pub(crate) start: &'a OnceLock<Instant>,
-    pub(crate) stop: &'a AtomicBool,
+    pub(crate) clock: RunClock<'a>,
     /// Set when a shell has ended.
     pub(crate) is_over: &'a AtomicBool,
 }
 
-impl Stage<'_> {
-    /// Runs a program from its start to its end, or to that of the run; then there is no status.
-    pub(crate) fn run(&self, program: &Program) -> Result<Option<Ended>, RehearsalError> {
+impl ProgramRunner<'_> {
+    /// Runs a program until it ends or the run is over. Returns `None` if the run was over first.
+    pub(crate) fn run(&self, program: &Program) -> Result<Option<ProgramEnd>, RehearsalError> {
         let due = Duration::from_nanos(program.start);
-        while self.start.get().is_none_or(|start| start.elapsed() < due) {
-            if self.stop.load(Ordering::Relaxed) {
+        while self.clock.elapsed().is_none_or(|elapsed| elapsed < due) {
+            if self.clock.is_over() {
                 return Ok(None);
             }
             std::thread::sleep(LOOK.min(due));
@@ -119,7 +91,7 @@ impl Stage<'_> {
         }
         command.stdin(Stdio::null());
         if let Some(folder) = self.folder {
-            let folder = folder.join(&program.folder);
+            let folder = folder.join(program.folder(self.names));
             fs::create_dir_all(&folder)?;
             command.stdout(File::create(folder.join("stdout"))?);
             command.stderr(File::create(folder.join("stderr"))?);
@@ -132,14 +104,14 @@ impl Stage<'_> {
         command.spawn()
     }
 
-    fn watch(&self, mut child: Child) -> io::Result<Option<Ended>> {
+    fn watch(&self, mut child: Child) -> io::Result<Option<ProgramEnd>> {
         loop {
             if let Some(status) = child.try_wait()? {
-                let at = self.start.get().map_or(Duration::ZERO, Instant::elapsed);
-                return Ok(Some(Ended { at, status: number(status) }));
+                let at_s = self.clock.elapsed().unwrap_or_default().as_secs_f64();
+                return Ok(Some(ProgramEnd { at_s, status: exit_status(status) }));
             }
-            if self.stop.load(Ordering::Relaxed) {
-                // It may have ended this moment.
+            if self.clock.is_over() {
+                // The program may have ended meanwhile.
                 let _ = child.kill();
                 child.wait()?;
                 return Ok(None);
@@ -149,47 +121,30 @@ impl Stage<'_> {
     }
 }
 
-/// The text of /etc/hosts in each host, whose names these are, by number.
-fn names_text(names: &[String]) -> String {
+/// The text of /etc/hosts. `names` are the names of all hosts, by number.
+fn hosts_file(names: &[String]) -> String {
     let mut text = "127.0.0.1 localhost\n".to_owned();
     for (number, name) in (0..).zip(names) {
         let v4 = Ipv4Addr::from_bits(addresses::address(number));
         let v6 = Ipv6Addr::from_bits(addresses::address_v6(number));
-        // A text takes everything.
+        // A string takes everything.
         let _ = writeln!(text, "{v4} {name}\n{v6} {name}");
     }
     text
 }
 
-/// The command to which a program is added that is to run in the host with this name, in the network namespace of this
-/// thread. `names` are those of all hosts, by number.
+/// The command before a program and its arguments that runs the program in a host, in the network namespace of this
+/// thread. `names` are the names of all hosts, by number.
 pub(crate) fn command(names: &[String], host: &str) -> Command {
     let words = lifeline::words(std::process::id());
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(["sh", "-c", APART, "sh", START]);
-    command.arg(names_text(names)).arg(host);
+    command.arg(hosts_file(names)).arg(host);
     command
 }
 
-/// The status of a program as a shell tells it.
-pub(crate) fn number(status: ExitStatus) -> u32 {
+/// The exit status of a program as in a shell: 128 and the signal if one ended the program.
+pub(crate) fn exit_status(status: ExitStatus) -> u32 {
     let signal = status.signal().map(|signal| 128 + signal);
     status.code().or(signal).unwrap_or(255).unsigned_abs()
-}
-
-/// What results say of a program.
-pub(crate) fn told(
-    setup: &ResolvedRun<'_>,
-    names: &[String],
-    program: &Program,
-    end: Option<Ended>,
-) -> ProgramOfRun {
-    ProgramOfRun {
-        group: setup.plan.groups[program.group].name.clone(),
-        host: names[program.host as usize].clone(),
-        command: program.words.clone(),
-        ended_s: end.map(|end| end.at.as_secs_f64()),
-        status: end.map(|end| u64::from(end.status)),
-        files: program.folder.clone(),
-    }
 }

@@ -1,17 +1,16 @@
-//! The flows of a rehearsal by `FlashPass`: QUIC on credits (the crate `quic`), an endpoint in the namespace of each
-//! host that receives, and one for each flow that is sent. One thread keeps them all going, and checks what arrives.
+//! The `FlashPass` flows of a rehearsal: QUIC on credits (the crate `quic`). Each receiving host and each flow at its
+//! sender has a QUIC endpoint. One thread serves all endpoints and checks the bytes that arrive.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use shallop_core::Span;
-use shallop_hosts::quic::{Credits, Progress};
-use shallop_hosts::{HostFlow, addresses};
+use shallop_hosts::flow_monitor::{Credits, Progress};
+use shallop_hosts::{HostFlow, HostFlows, addresses};
 use shallop_plan::flows::Flow;
 use shallop_plan::transport::FlashPass;
 use shallop_plan::{ResolvedRun, wait};
@@ -23,21 +22,22 @@ use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
 use crate::pattern::{LONGEST, Pattern};
 use crate::realtime;
-use crate::tcp_flows::Report;
+use crate::run_clock::{FlowReport, LOOK, RunClock};
 
-/// How often the thread looks whether it is to stop, and tells how far flows are.
-const LOOK: Duration = Duration::from_millis(5);
-/// What hosts take to answer, in which the clock of a simulated host stands still: credits that would arrive just in
-/// time would be late.
-const ANSWERS: Span = Span::from_ms(2);
-/// Bytes of UDP payload of a full packet, by its payload of TCP: headers of IP and TCP are 40, those of IP and UDP 28.
+/// The time that real hosts take to answer. Simulated hosts answer at once, so their waiting time is too short for
+/// credits of real hosts.
+const RESPONSE: Span = Span::from_ms(2);
+/// The difference between the UDP and the TCP payload of a full packet, in bytes: IP and TCP headers have 40, IP and UDP
+/// headers 28.
 const DATAGRAM_OVER_PAYLOAD: u16 = 12;
-const MOST_SLACK: Duration = Duration::from_millis(1);
-const SLACK_OF_DRAIN: u32 = 4;
-/// Bytes that a socket holds until they are read.
-const HELD: usize = 4 << 20;
+/// The largest slack.
+const MAX_SLACK: Duration = Duration::from_millis(1);
+/// The slack is at most this fraction of the time in which the shallowest buffer drains.
+const SLACK_FRACTION: u32 = 4;
+/// The receive buffer of a socket, in bytes.
+const RECEIVE_BUFFER: usize = 4 << 20;
 
-/// The settings of the two endpoints of a flow.
+/// The settings of the endpoints of a flow.
 pub(crate) fn config(
     setup: &ResolvedRun<'_>,
     flow: &Flow,
@@ -48,7 +48,7 @@ pub(crate) fn config(
             "FlashPass over QUIC has not a sender that knows only what is in its send buffer yet";
         return Err(RehearsalError::Refused(why.to_owned()));
     }
-    let wait = wait::wait(setup, options)? + ANSWERS;
+    let wait = wait::wait(setup, options)? + RESPONSE;
     let context = flow.context(setup, wait);
     let engine = options.engine(&context);
     let until_first_data = options.bursts_until_first_data();
@@ -68,57 +68,62 @@ pub(crate) fn config(
     })
 }
 
-/// The latest that a data packet may leave where the shallowest buffer drains in this time: a packet that is late joins
-/// others for which that buffer has its room.
+/// The largest delay of a data packet after its time. `drain` is the time in which the shallowest buffer drains: late
+/// packets leave together, and that buffer must have room for them.
 pub(crate) fn slack(drain: Span) -> Duration {
-    MOST_SLACK.min(Duration::from_nanos(drain.as_ps() / 1_000) / SLACK_OF_DRAIN)
+    MAX_SLACK.min(Duration::from_nanos(drain.as_ps() / 1_000) / SLACK_FRACTION)
 }
 
 /// A flow at its sender.
-struct Sending {
-    order: usize,
+struct QuicSender {
+    /// The index of the flow.
+    flow: usize,
     connection: ConnectionId,
     stream: Option<StreamNumber>,
+    /// Payload bytes written.
     written: u64,
     is_written: bool,
     has_failed: bool,
-    /// It is known that its data has left without credits.
+    /// Whether the report says that data was sent without credits.
     has_fallen_back: bool,
 }
 
 /// A flow at its receiver.
-struct Receiving {
-    order: usize,
+struct QuicReceiver {
+    /// The index of the flow.
+    flow: usize,
     connection: ConnectionId,
     stream: Option<StreamNumber>,
+    /// Payload bytes read.
     read: u64,
     is_over: bool,
 }
 
-/// What the endpoints of a number are for.
+/// The flows of an endpoint: one at its sender, or all of a receiving host.
 enum Role {
-    Sender(Sending),
-    Receiver(Vec<Receiving>),
+    Sender(QuicSender),
+    Receiver(Vec<QuicReceiver>),
 }
 
-/// The flows of a run by QUIC.
+/// The QUIC flows of a run.
 pub(crate) struct QuicFlows<'a> {
-    orders: &'a [HostFlow],
-    progress: Vec<Progress>,
+    flows: Vec<HostFlow>,
+    /// The settings of each flow.
     configs: &'a [Config],
+    progress: Vec<Progress>,
     hosts: &'a [Host],
     seed: u64,
     endpoints: Endpoints,
-    /// By the number of the endpoint.
+    /// The role of each endpoint.
     roles: Vec<Role>,
-    /// The place of each order, by the address of its sender.
+    /// The index of each flow, by the address of its sender.
     by_sender: BTreeMap<SocketAddr, usize>,
-    trusts: Arc<ServerVerifier>,
-    /// Whom to tell how far flows are.
-    told: Sender<(u32, Progress)>,
+    verifier: Arc<ServerVerifier>,
+    /// Reports the progress of flows to the emulator, by the number of the flow.
+    reports: Sender<(u32, Progress)>,
     pattern: Pattern,
     buffer: Vec<u8>,
-    report: Report,
+    report: FlowReport,
 }
 
 fn refused(why: &QuicError) -> RehearsalError {
@@ -126,38 +131,42 @@ fn refused(why: &QuicError) -> RehearsalError {
 }
 
 impl<'a> QuicFlows<'a> {
-    /// Opens the endpoints of all hosts that receive. This thread is in other namespaces afterwards.
+    /// Opens the endpoints of all receiving hosts, which moves this thread to other namespaces. `configs` are the settings
+    /// of each QUIC flow.
     pub(crate) fn open(
-        (orders, configs): (&'a [HostFlow], &'a [Config]),
-        (hosts, seed): (&'a [Host], u64),
-        told: Sender<(u32, Progress)>,
+        flows: &HostFlows,
+        configs: &'a [Config],
+        hosts: &'a [Host],
+        seed: u64,
+        reports: Sender<(u32, Progress)>,
     ) -> Result<Self, RehearsalError> {
         let identity = Identity::make().map_err(|why| RehearsalError::Missing(why.to_string()))?;
         let endpoints = Endpoints::new().map_err(failed("waiting for QUIC"))?;
-        let from = |order: &HostFlow| addresses::socket(order.from, order.local);
+        let flows: Vec<HostFlow> = flows.quic().copied().collect();
+        let by_sender = flows.iter().enumerate().map(|(index, of)| (of.source(), index));
         let mut all = Self {
-            by_sender: orders.iter().enumerate().map(|(at, of)| (from(of), at)).collect(),
-            orders,
-            progress: vec![Progress::default(); orders.len()],
+            by_sender: by_sender.collect(),
+            progress: vec![Progress::default(); flows.len()],
             configs,
+            flows,
             hosts,
             seed,
             endpoints,
             roles: Vec::new(),
-            trusts: ServerVerifier::pinned(identity.fingerprint()),
-            told,
+            verifier: ServerVerifier::pinned(identity.fingerprint()),
+            reports,
             pattern: Pattern::default(),
             buffer: vec![0; LONGEST],
-            report: Report::default(),
+            report: FlowReport::default(),
         };
         let mut receivers: BTreeMap<u32, Config> = BTreeMap::new();
-        for (order, config) in orders.iter().zip(configs) {
-            let of = receivers.entry(order.to).or_insert(*config);
+        for (flow, config) in all.flows.iter().zip(configs) {
+            let of = receivers.entry(flow.to).or_insert(*config);
             of.wait = of.wait.max(config.wait);
         }
         for (host, config) in receivers {
             let tls = Tls::server(&identity);
-            all.add((host, addresses::QUIC_PORT), (config, tls))?;
+            all.add(host, addresses::QUIC_PORT, config, tls)?;
             all.roles.push(Role::Receiver(Vec::new()));
         }
         Ok(all)
@@ -166,71 +175,68 @@ impl<'a> QuicFlows<'a> {
     /// Adds an endpoint in a host.
     fn add(
         &mut self,
-        (host, port): (u32, u16),
-        settings: (Config, Tls),
+        host: u32,
+        port: u16,
+        config: Config,
+        tls: Tls,
     ) -> Result<usize, RehearsalError> {
         let socket = self.socket(host, port).map_err(failed(format!("QUIC of host {host}")))?;
         let seed = self.seed.wrapping_add(self.roles.len() as u64);
-        self.endpoints.add(socket, settings, seed).map_err(|why| refused(&why))
+        self.endpoints.add(socket, (config, tls), seed).map_err(|why| refused(&why))
     }
 
     fn socket(&self, host: u32, port: u16) -> std::io::Result<UdpSocket> {
         namespace::enter_host(self.hosts, host)?;
         let socket = socket2::Socket::from(UdpSocket::bind(addresses::socket(host, port))?);
-        // The system gives what it allows.
-        socket.set_recv_buffer_size(HELD)?;
+        // The kernel may give less.
+        socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
         Ok(socket.into())
     }
 
-    /// Starts and serves the flows, by the clock that `start` is the beginning of, until `stop` is true.
-    pub(crate) fn run(
-        mut self,
-        start: &OnceLock<Instant>,
-        stop: &AtomicBool,
-    ) -> Result<Report, RehearsalError> {
+    /// Starts and serves the flows until the run is over.
+    pub(crate) fn run(mut self, clock: RunClock<'_>) -> Result<FlowReport, RehearsalError> {
         let hosting = realtime::host();
-        let (mut next, mut told) = (0, Instant::now());
-        while !stop.load(Ordering::Relaxed) {
-            let at = |order: &HostFlow| Some(*start.get()? + Duration::from_nanos(order.start));
-            while let Some(due) = self.orders.get(next).and_then(at)
-                && due <= Instant::now()
+        let (mut next, mut reported) = (0, Instant::now());
+        while !clock.is_over() {
+            let due =
+                |flow: &HostFlow| Some(*clock.start.get()? + Duration::from_nanos(flow.start));
+            while let Some(at) = self.flows.get(next).and_then(due)
+                && at <= Instant::now()
             {
-                self.report.late = self.report.late.max(due.elapsed());
+                self.report.late = self.report.late.max(at.elapsed());
                 self.begin(next)?;
                 next += 1;
             }
-            if told.elapsed() >= LOOK {
-                self.tell();
-                told = Instant::now();
+            if reported.elapsed() >= LOOK {
+                self.report_progress();
+                reported = Instant::now();
             }
-            let look = told + LOOK;
-            let until = self.orders.get(next).and_then(at).map_or(look, |at| at.min(look));
+            let look = reported + LOOK;
+            let until = self.flows.get(next).and_then(due).map_or(look, |at| at.min(look));
             let active = self.endpoints.turn(until).map_err(failed("QUIC"))?;
             for endpoint in active {
                 self.serve(endpoint)?;
             }
         }
-        if let (Some(order), Some(start)) = (self.orders.get(next), start.get()) {
-            let late = start.elapsed().saturating_sub(Duration::from_nanos(order.start));
-            self.report.late = self.report.late.max(late);
+        if let Some(flow) = self.flows.get(next) {
+            self.report.record_delay(Duration::from_nanos(flow.start), clock.elapsed());
         }
-        self.tell();
+        self.report_progress();
         self.report.waited = hosting.waited();
         Ok(self.report)
     }
 
     /// Starts a flow.
-    fn begin(&mut self, order: usize) -> Result<(), RehearsalError> {
-        let HostFlow { from, to, local, number, .. } = self.orders[order];
-        let seed = self.seed.wrapping_mul(65_536).wrapping_add(u64::from(number));
-        let config = Config { seed, ..self.configs[order] };
-        let tls = Tls::client(Arc::clone(&self.trusts) as Arc<_>);
-        let endpoint = self.add((from, local), (config, tls))?;
-        let to = addresses::socket(to, addresses::QUIC_PORT);
-        let connection = self.endpoints.connect(endpoint, to, "shallop");
+    fn begin(&mut self, index: usize) -> Result<(), RehearsalError> {
+        let flow = self.flows[index];
+        let seed = self.seed.wrapping_mul(65_536).wrapping_add(u64::from(flow.number));
+        let config = Config { seed, ..self.configs[index] };
+        let tls = Tls::client(Arc::clone(&self.verifier) as Arc<_>);
+        let endpoint = self.add(flow.from, flow.source_port, config, tls)?;
+        let connection = self.endpoints.connect(endpoint, flow.destination(), "shallop");
         let connection = connection.map_err(|why| refused(&why))?;
-        self.roles.push(Role::Sender(Sending {
-            order,
+        self.roles.push(Role::Sender(QuicSender {
+            flow: index,
             connection,
             stream: None,
             written: 0,
@@ -244,9 +250,9 @@ impl<'a> QuicFlows<'a> {
     fn serve(&mut self, endpoint: usize) -> Result<(), RehearsalError> {
         while let Some(connection) = self.endpoints.accept(endpoint) {
             let peer = self.endpoints.remote_address(connection);
-            let Some(&order) = peer.and_then(|peer| self.by_sender.get(&peer)) else { continue };
+            let Some(&flow) = peer.and_then(|peer| self.by_sender.get(&peer)) else { continue };
             if let Some(Role::Receiver(all)) = self.roles.get_mut(endpoint) {
-                all.push(Receiving { order, connection, stream: None, read: 0, is_over: false });
+                all.push(QuicReceiver { flow, connection, stream: None, read: 0, is_over: false });
             }
         }
         match self.roles.get_mut(endpoint) {
@@ -257,13 +263,13 @@ impl<'a> QuicFlows<'a> {
         Ok(())
     }
 
-    /// Writes what the stream of a sender takes.
+    /// Writes as many bytes as the stream of a sender takes.
     fn fill(&mut self, endpoint: usize) {
         let Some(Role::Sender(of)) = self.roles.get_mut(endpoint) else { return };
         if of.is_written || of.has_failed {
             return;
         }
-        let HostFlow { number: flow, size, .. } = self.orders[of.order];
+        let HostFlow { number: flow, size, .. } = self.flows[of.flow];
         if let Err(why) = self.endpoints.path(of.connection) {
             of.has_failed = true;
             self.report.failures.push((flow, why.to_string()));
@@ -289,7 +295,7 @@ impl<'a> QuicFlows<'a> {
         }
     }
 
-    /// Reads and checks what has arrived at a receiver.
+    /// Reads and checks the bytes that have arrived at a receiver.
     fn empty(&mut self, endpoint: usize) -> Result<(), RehearsalError> {
         let Some(Role::Receiver(all)) = self.roles.get_mut(endpoint) else { return Ok(()) };
         for of in all.iter_mut().filter(|of| !of.is_over) {
@@ -297,57 +303,57 @@ impl<'a> QuicFlows<'a> {
                 of.stream = self.endpoints.accept_stream(of.connection);
             }
             let Some(stream) = of.stream else { continue };
-            let HostFlow { number: flow, size, .. } = &self.orders[of.order];
+            let HostFlow { number: flow, size, .. } = self.flows[of.flow];
             while let Poll::Ready(done) =
                 self.endpoints.read(of.connection, stream, &mut self.buffer)
             {
                 match done {
                     Ok(0) => of.is_over = true,
                     Ok(count) => {
-                        if self.buffer[..count] != *self.pattern.at(*flow, of.read, count) {
-                            return Err(RehearsalError::Corrupted { flow: *flow, at: of.read });
+                        if self.buffer[..count] != *self.pattern.at(flow, of.read, count) {
+                            return Err(RehearsalError::Corrupted { flow, at: of.read });
                         }
                         of.read += count as u64;
                         self.report.checked += count as u64;
                     }
                     Err(why) => {
                         of.is_over = true;
-                        self.report.failures.push((*flow, why.to_string()));
+                        self.report.failures.push((flow, why.to_string()));
                     }
                 }
                 if of.is_over {
                     break;
                 }
             }
-            let progress = &mut self.progress[of.order];
+            let progress = &mut self.progress[of.flow];
             let before = std::mem::replace(&mut progress.received, of.read);
             if size.is_some_and(|size| before < size && of.read >= size) {
-                // The network may have ended.
-                let _ = self.told.send((*flow, *progress));
+                // The emulator may have ended.
+                let _ = self.reports.send((flow, *progress));
             }
         }
         Ok(())
     }
 
-    /// Tells how far all flows are that have started.
-    fn tell(&mut self) {
+    /// Reports the progress of all flows that have started.
+    fn report_progress(&mut self) {
         for role in &mut self.roles {
             let Role::Sender(of) = role else { continue };
+            let number = self.flows[of.flow].number;
             if let Ok(path) = self.endpoints.path(of.connection)
                 && path.is_fallback()
                 && !std::mem::replace(&mut of.has_fallen_back, true)
             {
-                let flow = self.orders[of.order].number;
-                self.report.failures.push((flow, format!("data leaves {path}")));
+                self.report.failures.push((number, format!("data leaves {path}")));
             }
             let stats = self.endpoints.stats(of.connection);
             let CreditStats { granted, used, wasted, skipped, emulated, .. } = stats;
-            let progress = &mut self.progress[of.order];
+            let progress = &mut self.progress[of.flow];
             progress.lost = self.endpoints.path_stats(of.connection).packets_lost;
             progress.emulated = emulated;
             progress.credits = Credits { granted, used, wasted: wasted + skipped };
-            // The network may have ended.
-            let _ = self.told.send((self.orders[of.order].number, *progress));
+            // The emulator may have ended.
+            let _ = self.reports.send((number, *progress));
         }
     }
 }

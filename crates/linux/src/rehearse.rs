@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use shallop_core::{Share, Span, Time};
-use shallop_emu::tape::{Recorder, Tape};
-use shallop_emu::{Counters, Emulator};
-use shallop_hosts::addresses;
-use shallop_hosts::flows::HostEnds;
-use shallop_hosts::quic::Progress;
+use shallop_hosts::flow_monitor::Progress;
+use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
+use shallop_hosts::tape::{Recorder, Tape};
+use shallop_hosts::{Counters, Emulator, ProgramEnd, addresses};
 use shallop_lab::{ends, run_with_hosts};
 use shallop_measure::Outcome;
 use shallop_measure::flow_log::FlowRow;
@@ -29,130 +29,135 @@ use crate::abilities;
 use crate::attached::{Interface, Watch};
 use crate::controllers::Controllers;
 use crate::error::{RehearsalError, failed};
-use crate::judge;
-use crate::namespace::{self, Host, Settings};
-use crate::programs::{self, Ended, Stage};
+use crate::namespace::{self, Host, HostSettings};
+use crate::programs::ProgramRunner;
 use crate::proxy::RunProxy;
 use crate::quic_flows::QuicFlows;
 use crate::realtime;
 use crate::replay;
+use crate::run_clock::{FlowReport, RunClock};
 use crate::session;
-use crate::tap::{Line, Taps};
-use crate::tcp_flows::{Report, Sockets, Wanted};
+use crate::tap::{HostLink, HostLinks};
+use crate::tcp_flows::TcpFlows;
 use crate::traffic::Traffic;
-use crate::udp_flows::Datagrams;
+use crate::udp_flows::UdpFlows;
+use crate::validity;
 
 /// The longest rehearsal.
 const LONGEST: Span = Span::from_secs(3_600);
-/// The most bytes of a socket's buffers, as hosts that are kernels in virtual time have them.
+/// The sizes of a socket's buffers in bytes: smallest, default, largest. Kernels in virtual time have the same.
 const SOCKET_BUFFER: &str = "4096 131072 67108864";
 
-/// The sysctls of every host.
-fn settings(plan: &Plan, controllers: &Controllers, traffic: &Traffic) -> Settings {
+/// The settings of every host.
+fn settings(plan: &Plan, controllers: &Controllers, traffic: &Traffic) -> HostSettings {
     let own =
         ["tcp_rmem", "tcp_wmem"].map(|name| (format!("net.ipv4.{name}"), SOCKET_BUFFER.to_owned()));
     let no_memory = ("net.ipv4.tcp_no_metrics_save".to_owned(), "1".to_owned());
-    Settings {
+    HostSettings {
         gso_max_segs: plan.kernel.gso_max_segs,
         sysctls: own.into_iter().chain([no_memory]).chain(plan.kernel.written_sysctls()).collect(),
-        // An interrupt on a processor of the hosts may find process 1 there, and the kernel would leave the controller
-        // out. And where nothing but QUIC is received, that costs less than to interrupt the other processor.
+        // An interrupt on a processor of the hosts may find process 1 running there, and a kernel that skips programs
+        // would then not run the controller. With QUIC alone, receiving costs less than interrupting another processor.
         emulator_receives: controllers.are_programs() && shallop_bpf::machine::skips_programs()
             || traffic.is_quic_alone(),
     }
 }
 
-/// Rehearses a scheme of a plan with a seed. Takes as long as the plan says. What programs write goes to the folder
-/// `files`, which is made; without it, nowhere.
+/// Rehearses a scheme of a plan with a seed, for as long as the plan says. The files of programs go to the folder `files`,
+/// which is made; without it they are lost.
 ///
 /// # Errors
-/// If this machine cannot, the plan asks for what a rehearsal cannot do, the run was stopped, or a shell has ended.
+/// If this machine cannot rehearse the plan, the run was stopped, or a shell has ended.
 pub fn run_observed(
     plan: &Plan,
-    (scheme, seed): (usize, u64),
+    scheme: usize,
+    seed: u64,
     observer: &mut dyn Observer,
     files: Option<&Path>,
 ) -> Result<Outcome, RehearsalError> {
     check_length(plan)?;
     let setup = ResolvedRun::new(plan, scheme, seed)?;
-    let controllers = Controllers::of(&setup)?;
-    let traffic = Traffic::of(&setup, Some(&controllers))?;
+    let controllers = Controllers::for_setup(&setup)?;
+    let traffic = Traffic::from_setup(&setup, Some(&controllers))?;
     let begun = Instant::now();
     let settings = settings(plan, &controllers, &traffic);
     let (mut hosts, devices) = namespace::hosts(&traffic.rates, &settings)?;
-    for (&host, name) in &traffic.flows.of_programs {
+    for (&host, name) in &traffic.flows.program_controllers {
         namespace::apart(|| namespace::set_controller(&hosts[host as usize], name))?;
     }
     let proxy = RunProxy::attach(&setup, &traffic.flows, &hosts)?;
     let (start, stop, is_over) = (OnceLock::new(), AtomicBool::new(false), AtomicBool::new(false));
-    let stage = Stage {
+    let runner = ProgramRunner {
         hosts: &hosts,
         names: &traffic.flows.names,
         folder: files,
-        start: &start,
-        stop: &stop,
+        clock: RunClock { start: &start, stop: &stop },
         is_over: &is_over,
     };
-    let (lines, watches) = lines(devices, &traffic)?;
-    let (outcome, report, ended) = perform(&setup, &traffic, &stage, (lines, observer));
-    let report = report?;
-    let ended = ended?;
-    let shell = traffic.programs.iter().zip(&ended).find(|(program, _)| program.is_shell);
+    let (links, watches) = links(devices, &traffic)?;
+    let Results { emulated, report, ends } = perform(&setup, &traffic, &runner, links, observer);
+    let (report, ends) = (report?, ends?);
+    let shell = traffic.flows.programs.iter().zip(&ends).find(|(program, _)| program.is_shell);
     if let Some(end) = shell.and_then(|(_, end)| *end) {
-        // The cards of hosts went with the network.
+        // The interfaces of hosts ended with the emulator: only those of the machine still have counters.
         let lost = dropped(&mut [], &watches)?;
         return Err(RehearsalError::Left { status: end.status, lost });
     }
-    let (mut outcome, emulated) = outcome?;
-    let run = &mut outcome.run;
+    let (mut outcome, emulated) = emulated?;
     let lost = dropped(&mut hosts, &watches)?;
     let checksum_errors = namespace::checksum_errors(&hosts)?;
-    let hosts = (lost, checksum_errors);
-    let rehearsal = emulated.of_run(run.duration_s, traffic.shortest_rtt, &report, hosts);
+    let duration = outcome.run.duration_s;
     let ready = start.get().map_or_else(Duration::default, |start| start.duration_since(begun));
-    let scale = plan.topology.scale().map_or(1.0, Share::as_f64);
-    let (setup_s, proxy) = (ready.as_secs_f64(), proxy.counted()?);
-    let mut rehearsal = RehearsalOfRun { scale, setup_s, proxy, ..rehearsal };
+    let mut rehearsal = RehearsalOfRun {
+        scale: plan.topology.scale().map_or(1.0, Share::as_f64),
+        setup_s: ready.as_secs_f64(),
+        proxy: proxy.counted()?,
+        checksum_errors,
+        ..emulated.result(duration, &report, lost)
+    };
+    rehearsal.void = validity::reasons(&rehearsal, traffic.shortest_rtt);
     rehearsal.void.extend(report.tcp_info.impossible_window().map(|segments| {
         format!("a connection had a window of {segments:.0} segments: the kernel's figures cannot be trusted")
     }));
     outcome.series.add_flow_samples(&report.tcp_info.values);
+    let run = &mut outcome.run;
     run.warnings
         .extend(emulated.is_cut.then(|| "the tape is full and ends before the run".to_owned()));
     run.warnings.extend(report.failures.iter().map(|(flow, why)| format!("flow {flow}: {why}")));
     run.warnings.extend(rehearsal.void.iter().map(|why| format!("this run is void: {why}")));
-    run.warnings.extend(judge::caution(&rehearsal, traffic.shortest_drain(&setup)));
+    run.warnings.extend(validity::warnings(&rehearsal, traffic.shortest_drain(&setup)));
     run.rehearsal = Some(rehearsal);
-    for (program, end) in traffic.programs.iter().zip(&ended) {
-        let told = programs::told(&setup, &traffic.flows.names, program, *end);
-        if let Some(status) = told.status.filter(|&status| status != 0) {
-            let (name, host) = (&program.words[0], &told.host);
+    for (program, end) in traffic.flows.programs.iter().zip(ends) {
+        let result = program.result(&traffic.flows.names, end);
+        if let Some(status) = result.status.filter(|&status| status != 0) {
+            let (name, host) = (&program.words[0], &result.host);
             run.warnings.push(format!("{name} in {host} ended with status {status}"));
         }
-        run.programs.push(told);
+        run.programs.push(result);
     }
     Ok(outcome)
 }
 
-/// The lines to hosts with these cards, or to what is behind the interfaces in their places, and what watches these.
-fn lines(
+/// The links to hosts: their virtual interfaces, or the interfaces of this machine that replace them. Each interface of
+/// this machine has a watch, which counts its lost frames.
+fn links(
     devices: Vec<SyncDevice>,
     traffic: &Traffic,
-) -> Result<(Vec<Line>, Vec<Watch>), RehearsalError> {
+) -> Result<(Vec<HostLink>, Vec<Watch>), RehearsalError> {
     let (count, mut watches) = (devices.len() as u32, Vec::new());
-    let line = |(host, device)| match traffic.attached.get(&host) {
+    let link = |(host, device)| match traffic.attached.get(&host) {
         Some(name) => {
-            let interface = Interface::open(name, (host, count))?;
+            let interface = Interface::open(name, host, count)?;
             watches.push(interface.watch()?);
-            Ok(Line::Attached(interface))
+            Ok(HostLink::Attached(interface))
         }
-        None => Ok(Line::Tap(device)),
+        None => Ok(HostLink::Tap(device)),
     };
-    let lines = (0..).zip(devices).map(line).collect::<Result<_, RehearsalError>>()?;
-    Ok((lines, watches))
+    let links = (0..).zip(devices).map(link).collect::<Result<_, RehearsalError>>()?;
+    Ok((links, watches))
 }
 
-/// Frames of hosts that were lost because the emulator did not read them in time.
+/// The number of frames that were lost because the emulator did not read them in time.
 fn dropped(hosts: &mut [Host], watches: &[Watch]) -> Result<u64, RehearsalError> {
     let of_hosts = hosts.iter_mut().map(Host::dropped).sum::<std::io::Result<u64>>();
     let of_hosts = of_hosts.map_err(failed("the counters of a card"))?;
@@ -160,15 +165,15 @@ fn dropped(hosts: &mut [Host], watches: &[Watch]) -> Result<u64, RehearsalError>
     Ok(of_hosts + of_interfaces)
 }
 
-/// Checks whether a scheme of a plan can be rehearsed with a seed by this machine's kernel.
+/// Checks whether this machine's kernel can rehearse a scheme of a plan with a seed.
 ///
 /// # Errors
-/// Why it cannot.
-pub fn check(plan: &Plan, (scheme, seed): (usize, u64)) -> Result<(), RehearsalError> {
+/// If it cannot, with the reason.
+pub fn check(plan: &Plan, scheme: usize, seed: u64) -> Result<(), RehearsalError> {
     check_length(plan)?;
     let setup = ResolvedRun::new(plan, scheme, seed)?;
-    let controllers = Controllers::of(&setup)?;
-    Traffic::of(&setup, Some(&controllers)).map(drop)
+    let controllers = Controllers::for_setup(&setup)?;
+    Traffic::from_setup(&setup, Some(&controllers)).map(drop)
 }
 
 fn check_length(plan: &Plan) -> Result<(), RehearsalError> {
@@ -179,14 +184,14 @@ fn check_length(plan: &Plan) -> Result<(), RehearsalError> {
     Ok(())
 }
 
-/// The most that a plan's network carries at a time between real hosts under a scheme, in bits per second: what the
-/// slowest links on the paths of its flows carry together.
+/// The highest load of a plan's network under a scheme, in bits per second: the sum of the rates of all bottlenecks
+/// between real hosts.
 ///
 /// # Errors
 /// If the plan cannot be set up or rehearsed.
 pub fn demand(plan: &Plan, scheme: usize) -> Result<f64, RehearsalError> {
     let setup = ResolvedRun::new(plan, scheme, plan.seed)?;
-    Ok(Traffic::of(&setup, None)?.demand())
+    Ok(Traffic::from_setup(&setup, None)?.demand())
 }
 
 /// The names and IPv4 addresses of the real hosts of a plan under a scheme.
@@ -195,92 +200,88 @@ pub fn demand(plan: &Plan, scheme: usize) -> Result<f64, RehearsalError> {
 /// As [`demand`].
 pub fn addresses(plan: &Plan, scheme: usize) -> Result<Vec<(String, Ipv4Addr)>, RehearsalError> {
     let setup = ResolvedRun::new(plan, scheme, plan.seed)?;
-    let names = Traffic::of(&setup, None)?.flows.names;
+    let names = Traffic::from_setup(&setup, None)?.flows.names;
     let address = |(host, name)| (name, Ipv4Addr::from_bits(addresses::address(host)));
     Ok((0..).zip(names).map(address).collect())
 }
 
-/// How often connections are asked for windows and round trips; zero for never, if flows have no series.
+/// The interval of samples of connections' states; zero if flows have no series.
 fn sample_interval(plan: &Plan) -> Duration {
     let interval = if series::has_flows(plan) { plan.sample.as_ps() / 1_000 } else { 0 };
     Duration::from_nanos(interval)
 }
 
-/// What the parts of a run came to: the network, the sockets, and each program.
-type Parts = (
-    Result<(Outcome, Emulated), RehearsalError>,
-    Result<Report, RehearsalError>,
-    Result<Vec<Option<Ended>>, RehearsalError>,
-);
+/// The results of the parts of a run.
+struct Results {
+    emulated: Result<(Outcome, Emulated), RehearsalError>,
+    report: Result<FlowReport, RehearsalError>,
+    /// The end of each program.
+    ends: Result<Vec<Option<ProgramEnd>>, RehearsalError>,
+}
 
-/// Runs the network in this thread, and sockets and programs in others, until the network has ended.
+/// The result of a thread of the hosts.
+fn join<T>(thread: ScopedJoinHandle<'_, Result<T, RehearsalError>>) -> Result<T, RehearsalError> {
+    let failed = || RehearsalError::Missing("a thread of the hosts has failed".to_owned());
+    thread.join().unwrap_or_else(|_| Err(failed()))
+}
+
+/// Runs the network in this thread, and flows and programs in others, until the network ends.
 fn perform(
     setup: &ResolvedRun<'_>,
     traffic: &Traffic,
-    stage: &Stage<'_>,
-    (lines, observer): (Vec<Line>, &mut dyn Observer),
-) -> Parts {
-    let wanted = Wanted {
-        orders: &traffic.flows.orders,
-        controllers: &traffic.flows.controllers,
-        hosts: stage.hosts,
-        paces: setup.plan.kernel.qdisc == Qdisc::Fq,
-        sample: sample_interval(setup.plan),
-    };
-    let gone = || RehearsalError::Missing("a thread of the hosts has failed".to_owned());
+    runner: &ProgramRunner<'_>,
+    links: Vec<HostLink>,
+    observer: &mut dyn Observer,
+) -> Results {
+    let (flows, hosts, clock) = (&traffic.flows, runner.hosts, runner.clock);
+    let paces = setup.plan.kernel.qdisc == Qdisc::Fq;
     std::thread::scope(|scope| {
         let (ready, is_ready) = std::sync::mpsc::channel();
-        let sockets = scope.spawn(move || {
-            let sockets = Sockets::open(wanted);
-            let told = ready.send(sockets.is_ok());
-            debug_assert!(told.is_ok(), "the run waits for it");
-            sockets?.run(stage.start, stage.stop)
+        let tcp = scope.spawn(move || {
+            let tcp = TcpFlows::open(flows, hosts, paces, sample_interval(setup.plan));
+            let sent = ready.send(tcp.is_ok());
+            debug_assert!(sent.is_ok(), "the run waits for it");
+            tcp?.run(clock)
         });
-        let datagrams = &traffic.flows.datagrams;
-        let datagrams = (!datagrams.is_empty()).then(|| {
-            scope.spawn(|| Datagrams::open(datagrams, stage.hosts)?.run(stage.start, stage.stop))
+        let udp = flows.udp().next().is_some();
+        let udp = udp.then(|| scope.spawn(move || UdpFlows::open(flows, hosts)?.run(clock)));
+        let (reports, received) = std::sync::mpsc::channel();
+        let quic = (!traffic.quic.is_empty()).then(|| {
+            let open = move || QuicFlows::open(flows, &traffic.quic, hosts, setup.seed, reports);
+            scope.spawn(move || open()?.run(clock))
         });
-        let (quic, (told, news)) = (&traffic.flows.quic, std::sync::mpsc::channel());
-        let quic = (!quic.is_empty()).then(|| {
-            let flows = (&quic[..], &traffic.quic[..]);
-            scope.spawn(move || {
-                QuicFlows::open(flows, (stage.hosts, setup.seed), told)?
-                    .run(stage.start, stage.stop)
-            })
-        });
-        let programs = traffic.programs.iter();
-        let programs: Vec<_> = programs.map(|program| scope.spawn(|| stage.run(program))).collect();
-        if traffic.programs.iter().any(|program| program.is_shell) {
+        let programs = flows.programs.iter();
+        let programs: Vec<_> =
+            programs.map(|program| scope.spawn(|| runner.run(program))).collect();
+        if flows.programs.iter().any(|program| program.is_shell) {
             // If it fails, `shallop shell --join` says that no session is open.
-            scope.spawn(|| {
-                session::serve(stage.hosts, (stage.names, &traffic.attached), stage.stop)
-            });
+            scope.spawn(|| session::serve(hosts, runner.names, &traffic.attached, clock));
         }
-        let mut observer = UntilOver { observer, is_over: stage.is_over };
-        let stops = Stops(stage.stop);
-        let outcome = match is_ready.recv() {
-            Ok(true) => emulate(setup, traffic, (lines, stage.start, news), &mut observer),
-            _ => Err(gone()),
+        let mut observer = UntilOver { observer, is_over: runner.is_over };
+        let stops = StopOnDrop(clock.stop);
+        let emulated = match is_ready.recv() {
+            Ok(true) => emulate(setup, traffic, links, clock.start, received, &mut observer),
+            // The report has the error.
+            _ => Err(RehearsalError::Missing("the sockets of hosts cannot be opened".to_owned())),
         };
         drop(stops);
-        let mut report = sockets.join().unwrap_or_else(|_| Err(gone()));
-        for other in [datagrams, quic].into_iter().flatten() {
-            let more = other.join().unwrap_or_else(|_| Err(gone()));
+        let mut report = join(tcp);
+        for other in [udp, quic].into_iter().flatten() {
+            let other = join(other);
             report = report.and_then(|mut all| {
-                all.add(more?);
+                all.add(other?);
                 Ok(all)
             });
         }
-        let ended = programs.into_iter().map(|of| of.join().unwrap_or_else(|_| Err(gone())));
-        let ended = ended.collect::<Result<Vec<_>, _>>();
-        (outcome, report, ended)
+        let ends = programs.into_iter().map(join).collect::<Vec<_>>();
+        Results { emulated, report, ends: ends.into_iter().collect() }
     })
 }
 
-/// Stops the threads of the hosts when it is dropped, even by a panic: the panic goes on when they have ended.
-struct Stops<'a>(&'a AtomicBool);
+/// Stops the threads of the hosts when dropped. A panic waits until they have ended.
+struct StopOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for Stops<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -310,7 +311,7 @@ impl Observer for UntilOver<'_> {
     }
 }
 
-/// The file of the tape that a plan asks for.
+/// The file of a plan's tape, if it has one.
 fn tape_of(plan: &Plan) -> Option<&str> {
     match &plan.driver {
         Driver::Rehearsal { tape, .. } => tape.as_deref(),
@@ -318,43 +319,37 @@ fn tape_of(plan: &Plan) -> Option<&str> {
     }
 }
 
-/// Runs the network between these lines.
+/// Runs the network of a rehearsal, with hosts behind these links.
 fn emulate(
     setup: &ResolvedRun<'_>,
     traffic: &Traffic,
-    (lines, start, news): (Vec<Line>, &OnceLock<Instant>, Receiver<(u32, Progress)>),
+    links: Vec<HostLink>,
+    start: &OnceLock<Instant>,
+    reports: Receiver<(u32, Progress)>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Emulated), RehearsalError> {
     let priority = realtime::emulate();
-    let count = lines.len();
-    let cards = Taps::new(lines, start, priority.is_realtime);
-    let cards = cards.map_err(failed("the lines to the hosts"))?;
-    let legacy = setup.plan.groups.iter().any(|group| group.transport.is_some());
+    let count = links.len();
+    let links = HostLinks::new(links, start, priority.is_realtime);
+    let links = links.map_err(failed("the links to the hosts"))?;
     let tape = tape_of(setup.plan).map(|_| Tape {
         job: (setup.scheme, setup.seed),
         names: traffic.flows.names.clone(),
         ..Tape::default()
     });
-    let lines = Recorder::new(cards, tape);
-    let emulator = Emulator::new(lines, count, traffic.flows.orders.clone(), legacy);
-    let emulator = emulator.with_news(news);
-    let factory = HostEnds { setup, simulated: ends::mixed(setup)?, flows: &traffic.flows };
+    let emulator =
+        Emulator::new(Recorder::new(links, tape), count, uses_legacy_classes(setup.plan));
+    let emulator = emulator.with_reports(reports);
+    let factory = HostEndpoints { setup, simulated: ends::mixed(setup)?, flows: &traffic.flows };
     let (outcome, emulator) = run_with_hosts(setup, &factory, emulator, observer)?;
-    let (mut lines, counters) = emulator.into_lines();
+    let (mut io, counters) = emulator.into_io();
     let mut is_cut = false;
-    if let (Some(file), Some(tape)) = (tape_of(setup.plan), lines.tape.take()) {
+    if let (Some(file), Some(tape)) = (tape_of(setup.plan), io.tape.take()) {
         is_cut = tape.is_cut;
         replay::write(file, &tape)?;
     }
-    Ok((
-        outcome,
-        Emulated {
-            counters,
-            is_realtime: priority.is_realtime,
-            is_cut,
-            _cards: lines.into_inner().into_lines(),
-        },
-    ))
+    let _links = io.into_inner().into_links();
+    Ok((outcome, Emulated { counters, is_realtime: priority.is_realtime, is_cut, _links }))
 }
 
 /// The emulator at the end of a run.
@@ -363,23 +358,17 @@ struct Emulated {
     is_realtime: bool,
     /// Whether the tape ends before the run.
     is_cut: bool,
-    /// The cards of hosts are there as long as this.
-    _cards: Vec<Line>,
+    /// Keeps the interfaces of hosts, whose counters are read later.
+    _links: Vec<HostLink>,
 }
 
 impl Emulated {
-    fn of_run(
-        &self,
-        seconds: f64,
-        shortest_rtt: Span,
-        report: &Report,
-        (dropped, checksum_errors): (u64, u64),
-    ) -> RehearsalOfRun {
+    /// The result of a run of this duration in seconds. `dropped` frames were lost in interfaces of hosts.
+    fn result(&self, seconds: f64, report: &FlowReport, dropped: u64) -> RehearsalOfRun {
         let Self { counters, is_realtime, .. } = self;
         let lateness = &counters.lateness;
-        let mut run = RehearsalOfRun {
+        RehearsalOfRun {
             kernel: abilities::release(),
-            checksum_errors,
             is_realtime: *is_realtime,
             packets_per_s: counters.written as f64 / seconds,
             packets_read: counters.read,
@@ -398,8 +387,6 @@ impl Emulated {
             malformed_frames: counters.malformed,
             lost_frames: dropped + counters.no_slot + counters.refused,
             ..RehearsalOfRun::default()
-        };
-        run.void = judge::reasons(&run, shortest_rtt);
-        run
+        }
     }
 }

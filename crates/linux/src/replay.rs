@@ -1,13 +1,13 @@
-//! Tapes of rehearsals: their files, and the simulator's network that is given one.
+//! Files of tapes, and the replay of a tape in a simulated network.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use shallop_emu::Emulator;
-use shallop_emu::tape::{Player, Record, Recorder, Tape, Way, decision};
-use shallop_hosts::flows::HostEnds;
-use shallop_hosts::{addresses, frame};
+use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
+use shallop_hosts::offload::HEADER;
+use shallop_hosts::tape::{Direction, Player, Record, Recorder, Tape, decision};
+use shallop_hosts::{Emulator, addresses, frame};
 use shallop_lab::{ends, run_with_hosts};
 use shallop_measure::observer::Unobserved;
 use shallop_plan::ResolvedRun;
@@ -17,10 +17,7 @@ use shallop_results::machine::Played;
 use crate::error::{RehearsalError, failed};
 use crate::traffic::Traffic;
 
-/// Bytes of a line before an Ethernet frame.
-const HEADER: usize = shallop_emu::offload::HEADER;
-
-/// Writes a tape's file, which is there whole or not at all.
+/// Writes a tape to a file, which appears whole or not at all.
 pub(crate) fn write(file: &str, tape: &Tape) -> Result<(), RehearsalError> {
     let draft = format!("{file}.part");
     fs::write(&draft, tape.to_bytes())
@@ -28,85 +25,85 @@ pub(crate) fn write(file: &str, tape: &Tape) -> Result<(), RehearsalError> {
         .map_err(failed(format!("the tape {file}")))
 }
 
-/// Reads a tape's file.
+/// Reads a tape from a file.
 ///
 /// # Errors
-/// If it cannot be read, or is no tape.
+/// If the file cannot be read, or is no tape.
 pub fn read(file: &Path) -> Result<Tape, RehearsalError> {
     let bytes = fs::read(file).map_err(failed(format!("the tape {}", file.display())))?;
-    Tape::of_bytes(&bytes)
+    Tape::from_bytes(&bytes)
         .map_err(|why| RehearsalError::Refused(format!("{} {why}", file.display())))
 }
 
-/// The packets of a tape, a line each.
+/// Describes the packets of a tape, one in each line.
 ///
 /// # Errors
-/// If it cannot be read, or is no tape.
+/// If the file cannot be read, or is no tape.
 pub fn lines(file: &Path) -> Result<Vec<String>, RehearsalError> {
     let tape = read(file)?;
     Ok(tape.records.iter().map(|record| line(record, &tape.names)).collect())
 }
 
-/// A packet of a tape, with these names of hosts if the tape has any.
+/// Describes a packet of a tape. `names` are the names of hosts, which older tapes lack.
 fn line(record: &Record, names: &[String]) -> String {
-    let Record { way, at, host, length, bytes } = record;
+    let Record { direction, at, host, length, bytes } = record;
     let name = |host: u32| names.get(host as usize);
     let here = name(*host).map_or_else(|| format!("host {host}"), Clone::clone);
-    let (seconds, way) =
-        (at.since_start().as_secs_f64(), if *way == Way::Read { "sent" } else { "got" });
+    let (seconds, verb) = (
+        at.since_start().as_secs_f64(),
+        if *direction == Direction::FromHost { "sent" } else { "got" },
+    );
     let mut whole = bytes.get(HEADER..).unwrap_or_default().to_vec();
     whole.resize((*length as usize).saturating_sub(HEADER), 0);
     let Some(of) = frame::segment(&whole) else {
-        return format!("{seconds:.9} {here} {way} {length} bytes");
+        return format!("{seconds:.9} {here} {verb} {length} bytes");
     };
     let end = |(address, port)| match addresses::host_of(address).and_then(name) {
         Some(name) => format!("{name}:{port}"),
         None => format!("{}:{port}", addresses::text(address)),
     };
-    let (from, to) = (end(of.ends.from), end(of.ends.to));
+    let (from, to) = (end(of.sockets.from), end(of.sockets.to));
     let flag = |set: bool, name: &str| if set { format!(" {name}") } else { String::new() };
     let flags = flag(of.syn, if of.ack { "SYN-ACK" } else { "SYN" })
         + &flag(of.fin, "FIN")
         + &flag(of.ecn == shallop_core::Ecn::Ce, "CE");
     format!(
-        "{seconds:.9} {here} {way} {from} > {to} seq {} ack {} {} bytes{flags}",
+        "{seconds:.9} {here} {verb} {from} > {to} seq {} ack {} {} bytes{flags}",
         of.sequence, of.acknowledged, of.payload
     )
 }
 
-/// Gives a tape to the network of a plan, in virtual time.
+/// Replays the file of a tape in the network of a plan, in virtual time.
 ///
 /// # Errors
-/// If it is no tape of this plan.
+/// If the file is no tape of this plan.
 pub fn replay(plan: &Plan, file: &Path) -> Result<Played, RehearsalError> {
     play(plan, &read(file)?).map(|(played, _)| played)
 }
 
-/// Gives a tape to the network of a plan, in virtual time. Returns what it did, and the tape of that.
+/// Replays a tape in the network of a plan, in virtual time. Returns the result and the tape of the replay.
 ///
 /// # Errors
-/// If it is no tape of this plan.
+/// If the tape is not of this plan.
 pub fn play(plan: &Plan, tape: &Tape) -> Result<(Played, Tape), RehearsalError> {
     let (scheme, seed) = tape.job;
     if scheme >= plan.schemes.len() {
         return Err(RehearsalError::Refused("it is a tape of another scenario".to_owned()));
     }
     let setup = ResolvedRun::new(plan, scheme, seed)?;
-    let traffic = Traffic::of(&setup, None)?;
-    let legacy = plan.groups.iter().any(|group| group.transport.is_some());
+    let traffic = Traffic::from_setup(&setup, None)?;
     let again = Recorder::new(Player::new(tape), Some(Tape::default()));
-    let orders = traffic.flows.orders.clone();
-    let emulator = Emulator::new(again, traffic.rates.len(), orders, legacy);
+    let emulator = Emulator::new(again, traffic.rates.len(), uses_legacy_classes(plan));
     let factory =
-        HostEnds { setup: &setup, simulated: ends::mixed(&setup)?, flows: &traffic.flows };
+        HostEndpoints { setup: &setup, simulated: ends::mixed(&setup)?, flows: &traffic.flows };
     let (outcome, emulator) = run_with_hosts(&setup, &factory, emulator, &mut Unobserved)?;
-    let again = emulator.into_lines().0.tape.unwrap_or_default();
-    let before: Vec<_> = tape.written().map(decision).collect();
-    let after: Vec<_> = again.written().map(decision).collect();
+    let again = emulator.into_io().0.tape.unwrap_or_default();
+    let before: Vec<_> = tape.delivered().map(decision).collect();
+    let after: Vec<_> = again.delivered().map(decision).collect();
     let pairs = (0..before.len().max(after.len())).map(|at| (before.get(at), after.get(at)));
     let first = pairs.enumerate().find(|(_, (a, b))| a != b).map(|(at, _)| at);
     let shown = |of: &Tape, at: usize| {
-        let record = of.written().nth(at);
+        let record = of.delivered().nth(at);
         record.map_or_else(
             || "no more packets".to_owned(),
             |record| line(record, &traffic.flows.names),
@@ -124,7 +121,7 @@ pub fn play(plan: &Plan, tape: &Tape) -> Result<(Played, Tape), RehearsalError> 
     Ok((played, again))
 }
 
-/// How many packets of one of these lists have no equal one in the other: of the list with more such.
+/// Counts the packets of each list without an equal packet in the other, and returns the larger count.
 fn differing<T: Ord>(before: &[T], after: &[T]) -> u64 {
     let mut balance: BTreeMap<&T, i64> = BTreeMap::new();
     for packet in before {
@@ -142,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_packets_differ_as_have_no_equal_one() {
+    fn packets_without_an_equal_one_differ() {
         assert_eq!(differing(&[1, 2, 2, 3], &[2, 1, 3, 2]), 0);
         assert_eq!(differing(&[1, 2, 2], &[2, 3, 4, 5, 6]), 4);
         assert_eq!(differing(&[1, 2, 2], &[]), 3);

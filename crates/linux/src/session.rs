@@ -1,5 +1,6 @@
-//! Sessions: a rehearsal with a shell tells others of its hosts, so that further terminals can have shells in them. It
-//! listens on a socket without a file, which is gone with it: `shallop-` and the number of its process.
+//! Sessions: further terminals join a rehearsal with a shell, to run programs in its hosts. The rehearsal listens on an
+//! abstract socket, `shallop-` and its process number, and sends the list of its hosts. Abstract sockets have no file and
+//! end with the process.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,7 +9,6 @@ use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::Child;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::sys::socket::getsockopt;
@@ -16,19 +16,22 @@ use nix::sys::socket::sockopt::PeerCredentials;
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace;
-use crate::programs::{self, number};
+use crate::programs::{self, exit_status};
 use crate::realtime;
+use crate::run_clock::RunClock;
 
-/// What the names of sockets begin with.
+/// The start of the names of sockets.
 const NAME: &str = "shallop-";
-/// How often is looked whether something has ended.
+/// The interval of checks whether a program or the session has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Tells everybody who asks of these hosts, some of which may have interfaces in their places, until `stop` is true.
+/// Sends the list of hosts to every process that connects, until the run is over. `attached` are the hosts that interfaces
+/// of this machine replace.
 pub(crate) fn serve(
     hosts: &[namespace::Host],
-    (names, attached): (&[String], &BTreeMap<u32, String>),
-    stop: &AtomicBool,
+    names: &[String],
+    attached: &BTreeMap<u32, String>,
+    clock: RunClock<'_>,
 ) -> io::Result<()> {
     let lines = (0..).zip(names.iter().zip(hosts)).map(|(number, (name, host))| {
         if attached.contains_key(&number) {
@@ -41,9 +44,9 @@ pub(crate) fn serve(
     let address = SocketAddr::from_abstract_name(format!("{NAME}{}", std::process::id()))?;
     let listener = UnixListener::bind_addr(&address)?;
     listener.set_nonblocking(true)?;
-    // Whoever joins knows by the end of its connection that the session is over.
+    // The end of the connection tells a joined process that the session is over.
     let mut joined: Vec<UnixStream> = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
+    while !clock.is_over() {
         match listener.accept() {
             Ok((mut stream, _)) => {
                 if stream.write_all(text.as_bytes()).is_ok() {
@@ -56,7 +59,7 @@ pub(crate) fn serve(
     Ok(())
 }
 
-/// The processes with a session, in order.
+/// The numbers of processes with a session, in ascending order.
 #[must_use]
 pub fn list() -> Vec<u32> {
     let text = fs::read_to_string("/proc/net/unix").unwrap_or_default();
@@ -74,23 +77,24 @@ pub fn list() -> Vec<u32> {
 #[derive(Debug)]
 pub struct Session {
     process: u32,
-    /// It ends with the session.
+    /// The connection, which ends with the session.
     stream: UnixStream,
-    /// The descriptors of hosts' namespaces in the process, and hosts' names; none for what is behind an interface.
+    /// The name of each host, and the file descriptor of its namespace in the process. Hosts behind an interface of the
+    /// machine have no namespace.
     hosts: Vec<(Option<u32>, String)>,
 }
 
 impl Session {
-    /// The session of this process.
+    /// Joins the session of a process.
     ///
     /// # Errors
-    /// If there is none.
-    pub fn of(process: u32) -> Result<Self, RehearsalError> {
+    /// If the process has no session.
+    pub fn join(process: u32) -> Result<Self, RehearsalError> {
         let what = format!("the session of process {process}");
         let read = || -> io::Result<Self> {
             let address = SocketAddr::from_abstract_name(format!("{NAME}{process}"))?;
             let mut stream = UnixStream::connect_addr(&address)?;
-            // Anybody may listen under this name.
+            // Any process may listen under this name.
             if getsockopt(&stream, PeerCredentials)?.pid().unsigned_abs() != process {
                 return Err(io::Error::other("another process listens under its name"));
             }
@@ -110,13 +114,13 @@ impl Session {
         read().map_err(failed(what))
     }
 
-    /// The names of its hosts.
+    /// The names of the session's hosts.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().map(|(_, name)| name.as_str())
     }
 
-    /// Runs a program in a host, with the terminal of this process, until it ends or the session does. Returns its exit
-    /// status.
+    /// Runs a program in a host, with the terminal of this process, until the program or the session ends. Returns the
+    /// exit status.
     ///
     /// # Errors
     /// If there is no such host, or the program cannot be started.
@@ -147,16 +151,16 @@ impl Session {
     fn watch(&mut self, mut child: Child) -> io::Result<u32> {
         loop {
             if let Some(status) = child.try_wait()? {
-                return Ok(number(status));
+                return Ok(exit_status(status));
             }
             let is_over = match self.stream.read(&mut [0]) {
                 Ok(_) => true,
                 Err(why) => why.kind() != ErrorKind::WouldBlock,
             };
             if is_over {
-                // It may have ended this moment.
+                // The program may have ended meanwhile.
                 let _ = child.kill();
-                return child.wait().map(number);
+                return child.wait().map(exit_status);
             }
             std::thread::sleep(LOOK);
         }

@@ -11,7 +11,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 use shallop_core::{Span, Time};
-use shallop_emu::Lines;
+use shallop_hosts::PacketIo;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use crate::attached::Interface;
@@ -39,14 +39,14 @@ pub(crate) fn open() -> io::Result<SyncDevice> {
 }
 
 /// The line to a host.
-pub(crate) enum Line {
+pub(crate) enum HostLink {
     /// The virtual interface of a namespace.
     Tap(SyncDevice),
     /// An interface of this machine, behind which the host is.
     Attached(Interface),
 }
 
-impl AsFd for Line {
+impl AsFd for HostLink {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Tap(device) => device.as_fd(),
@@ -55,7 +55,7 @@ impl AsFd for Line {
     }
 }
 
-impl Line {
+impl HostLink {
     /// Reads a frame. An error if there is none.
     fn receive(&mut self, frame: &mut [u8]) -> Result<usize, Errno> {
         match self {
@@ -73,8 +73,8 @@ impl Line {
 }
 
 /// The lines to all hosts, and the clock of the run, which starts when it is read first.
-pub(crate) struct Taps<'a> {
-    lines: Vec<Line>,
+pub(crate) struct HostLinks<'a> {
+    links: Vec<HostLink>,
     epoll: OwnedFd,
     /// Lines that may have frames, each once.
     ready: VecDeque<u32>,
@@ -86,22 +86,22 @@ pub(crate) struct Taps<'a> {
     debt: Option<(Duration, Instant)>,
 }
 
-impl<'a> Taps<'a> {
+impl<'a> HostLinks<'a> {
     /// The lines to these hosts, by number. `start` is set when the clock starts.
     pub(crate) fn new(
-        lines: Vec<Line>,
+        links: Vec<HostLink>,
         start: &'a OnceLock<Instant>,
         gives_back: bool,
     ) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        for (number, line) in lines.iter().enumerate() {
+        for (number, link) in links.iter().enumerate() {
             let flags = EventFlags::IN | EventFlags::ET;
-            epoll::add(&epoll, line.as_fd(), EventData::new_u64(number as u64), flags)?;
+            epoll::add(&epoll, link.as_fd(), EventData::new_u64(number as u64), flags)?;
         }
-        let count = lines.len();
+        let count = links.len();
         let debt = gives_back.then(|| (Duration::ZERO, Instant::now()));
         Ok(Self {
-            lines,
+            links,
             epoll,
             ready: (0..count as u32).collect(),
             is_ready: vec![true; count],
@@ -113,8 +113,8 @@ impl<'a> Taps<'a> {
     }
 
     /// The lines themselves.
-    pub(crate) fn into_lines(self) -> Vec<Line> {
-        self.lines
+    pub(crate) fn into_links(self) -> Vec<HostLink> {
+        self.links
     }
 
     /// Learns which lines have frames, waiting this long at most.
@@ -154,7 +154,7 @@ impl<'a> Taps<'a> {
     }
 }
 
-impl Lines for Taps<'_> {
+impl PacketIo for HostLinks<'_> {
     fn now(&mut self) -> Time {
         let start = *self.start.get_or_init(Instant::now);
         Time::after_start(Span::from_ns(start.elapsed().as_nanos() as u64))
@@ -171,7 +171,7 @@ impl Lines for Taps<'_> {
                 self.ready.push_back(host);
                 continue;
             }
-            match self.lines[host as usize].receive(frame) {
+            match self.links[host as usize].receive(frame) {
                 Ok(count) => {
                     self.ready.push_back(host);
                     return Some((host, count));
@@ -184,7 +184,7 @@ impl Lines for Taps<'_> {
     }
 
     fn send(&mut self, host: u32, _due: Time, frame: &[u8]) -> bool {
-        self.lines[host as usize].send(frame)
+        self.links[host as usize].send(frame)
     }
 
     fn sleep(&mut self, until: Time) {

@@ -1,17 +1,13 @@
-//! The TCP flows of a rehearsal by real sockets: one thread opens, fills and empties them all, each in the namespace of
-//! its host, and checks what arrives.
+//! The TCP flows of a rehearsal. One thread opens, fills and empties all sockets, each in the namespace of its host, and
+//! checks the bytes that arrive.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::time::Timespec;
-use shallop_hosts::{FlowOrder, addresses};
+use rustix::event::epoll::EventFlags;
+use shallop_hosts::{HostFlow, HostFlows, addresses};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::{RehearsalError, failed};
@@ -19,280 +15,244 @@ use crate::namespace::{self, Host};
 use crate::options::MaxPacingRate;
 use crate::pattern::{LONGEST, Pattern};
 use crate::realtime;
+use crate::run_clock::{FlowReport, LOOK, Poll, RunClock};
 use crate::tcp_info::TcpInfoLog;
 
-/// How often the thread looks whether it is to stop.
-const LOOK: Duration = Duration::from_millis(5);
-/// A rate of pacing that never holds a flow back: 100 Gb/s, in bytes.
+/// A pacing rate that never limits a flow: 100 Gb/s, in bytes per second.
 const UNLIMITED: u64 = 12_500_000_000;
-/// Bytes that a socket takes beyond what it has sent. More would only take memory.
+/// The most unsent bytes in a socket. More would only take memory.
 const UNSENT: u32 = 1 << 18;
-/// Connections that may wait to be accepted.
+/// The most connections that wait for `accept`.
 const BACKLOG: i32 = 4_096;
-/// Writes or reads of one socket before the next has its turn.
+/// The most writes or reads of one socket before the next one.
 const TURN: u32 = 2;
-/// Events that are taken at once.
-const EVENTS: usize = 64;
 
-/// What the sockets of a run are made of.
-pub(crate) struct Wanted<'a> {
-    pub(crate) orders: &'a [FlowOrder],
-    /// The kernel's names of the controllers.
-    pub(crate) controllers: &'a [String],
-    pub(crate) hosts: &'a [Host],
-    /// Whether TCP paces what it sends, as with the queue discipline `fq`.
-    pub(crate) paces: bool,
-    /// How often connections are asked for their state; never if it is zero.
-    pub(crate) sample: Duration,
+/// A TCP flow, with the index of its controller.
+#[derive(Clone, Copy)]
+struct TcpFlow {
+    flow: HostFlow,
+    controller: u16,
 }
 
-/// How the flows of a run went.
-#[derive(Debug, Default)]
-pub(crate) struct Report {
-    /// What went wrong, by the number of the order.
-    pub(crate) failures: Vec<(u32, String)>,
-    /// Payload bytes that were received and checked.
-    pub(crate) checked: u64,
-    /// How long the thread waited for a processor.
-    pub(crate) waited: Duration,
-    /// The longest that a flow started, or a datagram was sent, after its time.
-    pub(crate) late: Duration,
-    /// The longest that a datagram was sent after its time.
-    pub(crate) datagrams_late: Duration,
-    /// Windows and round trips of connections.
-    pub(crate) tcp_info: TcpInfoLog,
-}
-
-impl Report {
-    /// Adds how other flows of the run went.
-    pub(crate) fn add(&mut self, other: Self) {
-        self.failures.extend(other.failures);
-        self.checked += other.checked;
-        self.waited += other.waited;
-        self.late = self.late.max(other.late);
-        self.datagrams_late = self.datagrams_late.max(other.datagrams_late);
-    }
-}
-
-/// A socket, and what it is for.
-enum Part {
+/// A socket. `flow` is the index of its flow.
+enum TcpSocket {
+    /// The server for a controller.
     Listener(Socket, u16),
-    Sender { socket: Socket, order: usize, written: u64 },
-    Receiver { socket: Socket, order: usize, read: u64 },
+    Sender {
+        socket: Socket,
+        flow: usize,
+        written: u64,
+    },
+    Receiver {
+        socket: Socket,
+        flow: usize,
+        read: u64,
+    },
     Closed,
 }
 
-/// The sockets of a run.
-pub(crate) struct Sockets<'a> {
-    wanted: Wanted<'a>,
-    epoll: OwnedFd,
-    parts: Vec<Part>,
-    /// The place of each order by its sending host, port and controller.
+/// The TCP flows of a run, and their sockets.
+pub(crate) struct TcpFlows<'a> {
+    flows: Vec<TcpFlow>,
+    /// The kernel's names of the controllers.
+    controllers: &'a [String],
+    hosts: &'a [Host],
+    /// Whether TCP paces, as with the queue discipline `fq`.
+    paces: bool,
+    poll: Poll,
+    sockets: Vec<TcpSocket>,
+    /// The index of each flow, by sending host, source port and controller.
     by_sender: BTreeMap<(u32, u16, u16), usize>,
     pattern: Pattern,
     buffer: Vec<u8>,
-    report: Report,
+    report: FlowReport,
 }
 
-impl<'a> Sockets<'a> {
-    /// Opens the servers of all hosts that receive. This thread is in other namespaces afterwards.
-    pub(crate) fn open(wanted: Wanted<'a>) -> Result<Self, RehearsalError> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(io::Error::from);
-        let epoll = epoll.map_err(failed("waiting for sockets"))?;
+impl<'a> TcpFlows<'a> {
+    /// Opens the servers of all receiving hosts, which moves this thread to other namespaces. `sample` is the interval of
+    /// samples of connections' states; zero for none.
+    pub(crate) fn open(
+        flows: &'a HostFlows,
+        hosts: &'a [Host],
+        paces: bool,
+        sample: Duration,
+    ) -> Result<Self, RehearsalError> {
+        let tcp: Vec<_> =
+            flows.tcp().map(|(&flow, controller)| TcpFlow { flow, controller }).collect();
         let mut servers: Vec<(u32, u16)> =
-            wanted.orders.iter().map(|order| (order.to, order.controller)).collect();
+            tcp.iter().map(|of| (of.flow.to, of.controller)).collect();
         servers.sort_unstable();
         servers.dedup();
-        let orders = wanted.orders.iter().enumerate();
-        let by_sender = orders.map(|(at, of)| ((of.from, of.local, of.controller), at)).collect();
-        let report = Report { tcp_info: TcpInfoLog::every(wanted.sample), ..Report::default() };
+        let sender = |of: &TcpFlow| (of.flow.from, of.flow.source_port, of.controller);
         let mut all = Self {
-            by_sender,
-            wanted,
-            epoll,
-            parts: Vec::new(),
+            by_sender: tcp.iter().enumerate().map(|(index, of)| (sender(of), index)).collect(),
+            flows: tcp,
+            controllers: &flows.controllers,
+            hosts,
+            paces,
+            poll: Poll::new().map_err(failed("waiting for sockets"))?,
+            sockets: Vec::new(),
             pattern: Pattern::default(),
             buffer: vec![0; LONGEST],
-            report,
+            report: FlowReport { tcp_info: TcpInfoLog::every(sample), ..FlowReport::default() },
         };
         for (host, controller) in servers {
             let what = format!("the server of host {host}");
             let server = all.server(host, controller).map_err(failed(what.clone()))?;
-            all.add(Part::Listener(server, controller)).map_err(failed(what))?;
+            all.add(TcpSocket::Listener(server, controller)).map_err(failed(what))?;
         }
         Ok(all)
     }
 
     fn socket(&self, host: u32, controller: u16) -> io::Result<Socket> {
-        namespace::enter_host(self.wanted.hosts, host)?;
+        namespace::enter_host(self.hosts, host)?;
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
         socket.set_nonblocking(true)?;
         socket.set_reuse_address(true)?;
-        // However this process ends, the connections end at once. They would keep their namespaces and controllers for
-        // minutes, until their last retransmission.
+        // However this process ends, connections end at once. Otherwise they would keep their namespaces and controllers
+        // for minutes, until the last retransmission.
         socket.set_linger(Some(Duration::ZERO))?;
-        socket.set_tcp_congestion(self.wanted.controllers[usize::from(controller)].as_bytes())?;
+        socket.set_tcp_congestion(self.controllers[usize::from(controller)].as_bytes())?;
         Ok(socket)
     }
 
     fn server(&self, host: u32, controller: u16) -> io::Result<Socket> {
         let socket = self.socket(host, controller)?;
-        socket.bind(&addresses::socket(host, addresses::FIRST_PORT + controller).into())?;
+        socket.bind(&addresses::socket(host, addresses::FIRST_TCP_PORT + controller).into())?;
         socket.listen(BACKLOG)?;
         Ok(socket)
     }
 
-    fn add(&mut self, part: Part) -> io::Result<()> {
-        let number = self.parts.len() as u64;
-        let (socket, flags) = match &part {
-            Part::Listener(socket, _) | Part::Receiver { socket, .. } => (socket, EventFlags::IN),
-            Part::Sender { socket, .. } => (socket, EventFlags::OUT),
-            Part::Closed => return Ok(()),
-        };
-        epoll::add(&self.epoll, socket.as_fd(), EventData::new_u64(number), flags)?;
-        self.parts.push(part);
+    fn add(&mut self, socket: TcpSocket) -> io::Result<()> {
+        let number = self.sockets.len() as u64;
+        match &socket {
+            TcpSocket::Listener(socket, _) | TcpSocket::Receiver { socket, .. } => {
+                self.poll.add(socket, number, EventFlags::IN)?;
+            }
+            TcpSocket::Sender { socket, .. } => self.poll.add(socket, number, EventFlags::OUT)?,
+            TcpSocket::Closed => {}
+        }
+        self.sockets.push(socket);
         Ok(())
     }
 
-    /// Starts and serves the flows, by the clock that `start` is the beginning of, until `stop` is true.
-    pub(crate) fn run(
-        mut self,
-        start: &OnceLock<Instant>,
-        stop: &AtomicBool,
-    ) -> Result<Report, RehearsalError> {
+    /// Starts and serves the flows until the run is over.
+    pub(crate) fn run(mut self, clock: RunClock<'_>) -> Result<FlowReport, RehearsalError> {
         let hosting = realtime::host();
         let mut next = 0;
-        let mut events = Vec::with_capacity(EVENTS);
-        while !stop.load(Ordering::Relaxed) {
-            let now = start.get().map(Instant::elapsed);
-            while let Some(order) = self.wanted.orders.get(next)
-                && now.is_some_and(|now| now >= Duration::from_nanos(order.start))
+        while !clock.is_over() {
+            let now = clock.elapsed();
+            while let Some(&TcpFlow { flow, .. }) = self.flows.get(next)
+                && now.is_some_and(|now| now >= Duration::from_nanos(flow.start))
             {
-                self.record_start(next, now);
+                self.report.record_delay(Duration::from_nanos(flow.start), now);
                 if let Err(why) = self.connect(next) {
-                    self.report.failures.push((order.number, why.to_string()));
+                    self.report.failures.push((flow.number, why.to_string()));
                 }
                 next += 1;
             }
-            self.ask(now.unwrap_or_default());
-            let due = self.wanted.orders.get(next).zip(now);
-            let due = due.map(|(order, now)| Duration::from_nanos(order.start).saturating_sub(now));
-            self.wait(due.unwrap_or(LOOK).min(LOOK), &mut events);
-            for event in &events {
-                self.serve(event.data.u64() as usize)?;
+            self.sample(now.unwrap_or_default());
+            let due = self.flows.get(next).zip(now);
+            let due = due.map(|(of, now)| Duration::from_nanos(of.flow.start).saturating_sub(now));
+            let ready: Vec<u64> = self.poll.wait(due.unwrap_or(LOOK).min(LOOK)).collect();
+            for socket in ready {
+                self.serve(socket as usize)?;
             }
         }
         // A flow that should have started and has not is late as well.
-        let end = start.get().map(Instant::elapsed);
-        (next..self.wanted.orders.len()).for_each(|order| self.record_start(order, end));
+        for TcpFlow { flow, .. } in &self.flows[next..] {
+            self.report.record_delay(Duration::from_nanos(flow.start), clock.elapsed());
+        }
         self.report.waited = hosting.waited();
         Ok(self.report)
     }
 
-    /// Records how long after its time a flow starts, which is at this time of the run.
-    fn record_start(&mut self, order: usize, now: Option<Duration>) {
-        let due = Duration::from_nanos(self.wanted.orders[order].start);
-        self.report.late = self.report.late.max(now.unwrap_or_default().saturating_sub(due));
-    }
-
-    /// Asks all connections that send for their state, if it is time to.
-    fn ask(&mut self, now: Duration) {
+    /// Samples the states of all sending connections, if it is time to.
+    fn sample(&mut self, now: Duration) {
         let log = &mut self.report.tcp_info;
         if !log.is_due(now) {
             return;
         }
-        for part in &self.parts {
-            if let Part::Sender { socket, order, .. } = part {
-                log.ask(now, self.wanted.orders[*order].number, socket);
+        for socket in &self.sockets {
+            if let TcpSocket::Sender { socket, flow, .. } = socket {
+                log.sample(now, self.flows[*flow].flow.number, socket);
             }
         }
-        log.asked(now);
+        log.finish(now);
     }
 
-    fn wait(&self, timeout: Duration, events: &mut Vec<Event>) {
-        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(timeout.subsec_nanos()) };
-        events.clear();
-        // A wait that is interrupted ends early.
-        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
-    }
-
-    fn connect(&mut self, order: usize) -> io::Result<()> {
-        let FlowOrder { from, to, local, controller, .. } = self.wanted.orders[order];
-        let socket = self.socket(from, controller)?;
+    fn connect(&mut self, index: usize) -> io::Result<()> {
+        let TcpFlow { flow, controller } = self.flows[index];
+        let socket = self.socket(flow.from, controller)?;
         socket.set_tcp_notsent_lowat(UNSENT)?;
-        if self.wanted.paces {
+        if self.paces {
             nix::sys::socket::setsockopt(&socket, MaxPacingRate, &UNLIMITED)?;
         }
-        socket.bind(&addresses::socket(from, local).into())?;
-        match socket.connect(&addresses::socket(to, addresses::FIRST_PORT + controller).into()) {
+        socket.bind(&flow.source().into())?;
+        match socket.connect(&flow.destination().into()) {
             Err(why) if why.raw_os_error() != Some(nix::libc::EINPROGRESS) => return Err(why),
             _ => {}
         }
-        self.add(Part::Sender { socket, order, written: 0 })
+        self.add(TcpSocket::Sender { socket, flow: index, written: 0 })
     }
 
-    fn serve(&mut self, part: usize) -> Result<(), RehearsalError> {
-        let done = match &self.parts[part] {
-            Part::Listener(..) => return self.accept(part),
-            Part::Sender { order, .. } => {
-                let order = self.wanted.orders[*order].number;
-                (order, self.fill(part).map_err(|why| why.to_string()))
-            }
-            Part::Receiver { order, .. } => {
-                let order = self.wanted.orders[*order].number;
-                (order, self.empty(part)?.map_err(|why| why.to_string()))
-            }
-            Part::Closed => return Ok(()),
+    fn serve(&mut self, index: usize) -> Result<(), RehearsalError> {
+        let (flow, goes_on) = match self.sockets[index] {
+            TcpSocket::Listener(..) => return self.accept(index),
+            TcpSocket::Sender { flow, .. } => (flow, self.fill(index)),
+            TcpSocket::Receiver { flow, .. } => (flow, self.empty(index)?),
+            TcpSocket::Closed => return Ok(()),
         };
-        match done {
-            (_, Ok(true)) => {}
-            (_, Ok(false)) => self.finish(part),
-            (order, Err(why)) => {
-                self.report.failures.push((order, why));
-                self.parts[part] = Part::Closed;
+        match goes_on {
+            Ok(true) => {}
+            Ok(false) => self.finish(index),
+            Err(why) => {
+                let number = self.flows[flow].flow.number;
+                self.report.failures.push((number, why.to_string()));
+                self.sockets[index] = TcpSocket::Closed;
             }
         }
         Ok(())
     }
 
-    /// Closes the socket of a flow that is finished here. The kernel still delivers what it was given.
-    fn finish(&mut self, part: usize) {
-        let part = std::mem::replace(&mut self.parts[part], Part::Closed);
-        if let Part::Sender { socket, .. } | Part::Receiver { socket, .. } = part {
-            // Otherwise the connection is reset, which its other end reports.
+    /// Closes the socket of a finished flow. The kernel still delivers the bytes that were written.
+    fn finish(&mut self, index: usize) {
+        let socket = std::mem::replace(&mut self.sockets[index], TcpSocket::Closed);
+        if let TcpSocket::Sender { socket, .. } | TcpSocket::Receiver { socket, .. } = socket {
+            // With linger 0, closing would reset the connection.
             let _ = socket.set_linger(None);
         }
     }
 
     fn accept(&mut self, listener: usize) -> Result<(), RehearsalError> {
-        while let Part::Listener(server, controller) = &self.parts[listener] {
+        while let TcpSocket::Listener(server, controller) = &self.sockets[listener] {
             let (socket, peer) = match server.accept() {
                 Ok(accepted) => accepted,
                 Err(why) if why.kind() == ErrorKind::WouldBlock => break,
                 Err(why) => return Err(failed("accepting a connection")(why)),
             };
-            let known = peer.as_socket().and_then(|peer| self.order_from(peer, *controller));
-            let Some(order) = known else { continue };
+            let known = peer.as_socket().and_then(|peer| self.flow_from(peer, *controller));
+            let Some(flow) = known else { continue };
             let set = socket.set_nonblocking(true);
-            set.and_then(|()| self.add(Part::Receiver { socket, order, read: 0 }))
+            set.and_then(|()| self.add(TcpSocket::Receiver { socket, flow, read: 0 }))
                 .map_err(failed("accepting a connection"))?;
         }
         Ok(())
     }
 
-    /// The flow that comes from this address to the server of this controller.
-    fn order_from(&self, peer: SocketAddr, controller: u16) -> Option<usize> {
+    /// The index of the flow from this address to the server of this controller.
+    fn flow_from(&self, peer: SocketAddr, controller: u16) -> Option<usize> {
         let SocketAddr::V4(peer) = peer else { return None };
         let from = addresses::host_of(peer.ip().to_bits())?;
         self.by_sender.get(&(from, peer.port(), controller)).copied()
     }
 
-    /// Writes what a sender takes. False when all is written.
-    fn fill(&mut self, part: usize) -> io::Result<bool> {
-        let Part::Sender { socket, order, written } = &mut self.parts[part] else {
+    /// Writes as many bytes as a sender's socket takes. False when the flow is written.
+    fn fill(&mut self, index: usize) -> io::Result<bool> {
+        let TcpSocket::Sender { socket, flow, written } = &mut self.sockets[index] else {
             return Ok(true);
         };
-        let FlowOrder { number, size, .. } = self.wanted.orders[*order];
+        let HostFlow { number, size, .. } = self.flows[*flow].flow;
         for _ in 0..TURN {
             let left = size.map_or(u64::MAX, |size| size - *written);
             if left == 0 {
@@ -309,12 +269,12 @@ impl<'a> Sockets<'a> {
         Ok(true)
     }
 
-    /// Reads and checks what has arrived. False at the end of the flow.
-    fn empty(&mut self, part: usize) -> Result<io::Result<bool>, RehearsalError> {
-        let Part::Receiver { socket, order, read } = &mut self.parts[part] else {
+    /// Reads and checks the bytes that have arrived. False at the end of the flow.
+    fn empty(&mut self, index: usize) -> Result<io::Result<bool>, RehearsalError> {
+        let TcpSocket::Receiver { socket, flow, read } = &mut self.sockets[index] else {
             return Ok(Ok(true));
         };
-        let flow = self.wanted.orders[*order].number;
+        let flow = self.flows[*flow].flow.number;
         for _ in 0..TURN {
             match socket.read(&mut self.buffer) {
                 Ok(0) => return Ok(Ok(false)),

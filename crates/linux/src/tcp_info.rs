@@ -1,4 +1,4 @@
-//! What the kernel says of each connection while it sends (`TCP_INFO`): its window and its round trip.
+//! Samples of the congestion window and the round-trip time of TCP connections (`TCP_INFO`).
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use shallop_measure::series::{FlowSample, Quantity};
 
 use crate::options::TcpInfo;
 
-/// The most values that are kept. With more, every second time is left out from then on.
+/// The most samples in memory. Beyond them every second time is dropped, and the interval doubles.
 const MOST: usize = 1 << 20;
 
-/// The segments of the largest window (2^30 bytes; RFC 7323, 2.3), each of the smallest MSS of Linux (536 bytes).
+/// The largest possible window (2^30 bytes; RFC 7323, 2.3) in segments of the smallest MSS of Linux (536 bytes).
 const MOST_SEGMENTS: f64 = (1_u64 << 21) as f64;
 
-/// The values of all connections, asked for at equal times.
+/// The samples of all connections.
 #[derive(Debug, Default)]
 pub(crate) struct TcpInfoLog {
     /// In order of time.
@@ -25,18 +25,18 @@ pub(crate) struct TcpInfoLog {
 }
 
 impl TcpInfoLog {
-    /// Nothing so far, and to be asked at this interval; not at all if it is zero.
+    /// Creates a log with this interval of samples; zero for none.
     pub(crate) fn every(interval: Duration) -> Self {
         Self { interval, next: interval, ..Self::default() }
     }
 
-    /// Whether it is time to ask.
+    /// Whether it is time for a sample.
     pub(crate) fn is_due(&self, now: Duration) -> bool {
         !self.interval.is_zero() && now >= self.next
     }
 
-    /// All connections have been asked.
-    pub(crate) fn asked(&mut self, now: Duration) {
+    /// Ends the sample at this time, after all connections.
+    pub(crate) fn finish(&mut self, now: Duration) {
         if self.values.len() > MOST {
             let times = self.values.chunk_by(|a, b| a.at == b.at);
             self.values = times.skip(1).step_by(2).flatten().copied().collect();
@@ -47,15 +47,15 @@ impl TcpInfoLog {
         }
     }
 
-    /// The largest congestion window that a connection has told, in segments, if no connection can have as large a one.
+    /// The largest congestion window in segments, if it is larger than TCP allows.
     pub(crate) fn impossible_window(&self) -> Option<f64> {
         let windows = self.values.iter().filter(|of| of.quantity == Quantity::Window);
         let largest = windows.map(|of| of.value).fold(0.0, f64::max);
         (largest > MOST_SEGMENTS).then_some(largest)
     }
 
-    /// Asks a connection. One that is closed says nothing.
-    pub(crate) fn ask(&mut self, now: Duration, flow: u32, socket: &impl AsFd) {
+    /// Adds the state of a connection, unless the connection is closed.
+    pub(crate) fn sample(&mut self, now: Duration, flow: u32, socket: &impl AsFd) {
         let Ok(info) = getsockopt(socket, TcpInfo) else { return };
         let at = Span::from_ns(now.as_nanos() as u64);
         let values = [
@@ -86,10 +86,10 @@ mod tests {
     }
 
     #[test]
-    fn more_values_than_are_kept_become_fewer_times() {
+    fn too_many_samples_double_the_interval() {
         let mut log = TcpInfoLog::every(Duration::from_millis(10));
         assert!(!log.is_due(Duration::from_millis(9)) && log.is_due(Duration::from_millis(10)));
-        log.asked(Duration::from_millis(35));
+        log.finish(Duration::from_millis(35));
         assert!(!log.is_due(Duration::from_millis(39)) && log.is_due(Duration::from_millis(40)));
         let value = |at| FlowSample {
             at: Span::from_us(at),
@@ -98,7 +98,7 @@ mod tests {
             value: 1.0,
         };
         log.values = (0..=MOST as u64).map(value).collect();
-        log.asked(Duration::from_millis(40));
+        log.finish(Duration::from_millis(40));
         assert_eq!((log.values.len(), log.interval), (MOST / 2, Duration::from_millis(20)));
         assert_eq!(log.values[0].at, Span::from_us(1));
     }

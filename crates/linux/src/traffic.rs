@@ -1,10 +1,11 @@
-//! What is rehearsed of a setup: its flows between real hosts, and the programs in them.
+//! The flows between real hosts and the programs of a rehearsal.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use shallop_core::{BitsPerSec, Node, Span, Time};
-use shallop_hosts::flows::{HostFlows, Owner};
+use shallop_hosts::flows::{FlowProtocol, UdpOptions};
+use shallop_hosts::{HostFlow, HostFlows};
 use shallop_plan::ResolvedRun;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::CONTROLLERS;
@@ -13,31 +14,28 @@ use shallop_plan::transport::{FlashPass, Transport, Udp};
 
 use crate::controllers::Controllers;
 use crate::error::RehearsalError;
-use crate::programs::Program;
 use crate::quic_flows;
 
 /// The most hosts of a rehearsal.
 const MOST_HOSTS: usize = 250;
 
-/// What is rehearsed of a setup.
+/// The flows between real hosts and the programs of a rehearsal.
 #[derive(Default)]
 pub(crate) struct Traffic {
     pub(crate) flows: HostFlows,
-    /// The settings of each flow by QUIC, by its place among their orders.
+    /// The settings of each QUIC flow.
     pub(crate) quic: Vec<shallop_quic::Config>,
-    /// The rate of each host's link, by the number of the host.
+    /// The rate of each host's link, by host.
     pub(crate) rates: Vec<BitsPerSec>,
-    /// The shortest round trip without queues.
+    /// The shortest round-trip time of a flow in an empty network.
     pub(crate) shortest_rtt: Span,
-    /// The programs in hosts.
-    pub(crate) programs: Vec<Program>,
-    /// The interfaces of this machine in the place of hosts, by the number of the host.
+    /// Interfaces of this machine that replace hosts, by the number of the host.
     pub(crate) attached: BTreeMap<u32, String>,
-    /// The slowest port on the path of each flow, once, with its rate.
-    tightest: BTreeMap<u32, BitsPerSec>,
+    /// The bottleneck ports of all flows, with their rates.
+    bottlenecks: BTreeMap<u32, BitsPerSec>,
 }
 
-/// The interfaces in the place of hosts that a plan asks for.
+/// The interfaces of this machine that replace hosts of a plan.
 fn attachments<'a>(setup: &ResolvedRun<'a>) -> &'a [Attachment] {
     match &setup.plan.driver {
         Driver::Rehearsal { attached, .. } => attached,
@@ -45,40 +43,40 @@ fn attachments<'a>(setup: &ResolvedRun<'a>) -> &'a [Attachment] {
     }
 }
 
-/// How real hosts send a flow.
-enum Sends<'a> {
-    /// By TCP with this controller of the kernel.
-    Stream(&'a str),
-    /// By datagrams at a rate.
-    Datagrams(&'a Udp),
-    /// By QUIC on credits.
-    Credits(&'a FlashPass),
+/// The transport of a flow between real hosts.
+enum HostTransport<'a> {
+    /// TCP with this congestion controller of the kernel.
+    Tcp(&'a str),
+    Udp(&'a Udp),
+    /// QUIC on credits.
+    Quic(&'a FlashPass),
 }
 
-impl<'a> Sends<'a> {
-    /// That of a group under a scheme; `None` if its hosts are simulated.
-    fn of(
+impl<'a> HostTransport<'a> {
+    /// The transport of a group under a scheme; `None` if the group's hosts are simulated. Without `controllers` all
+    /// controllers of Linux are available.
+    fn for_group(
         plan: &'a Plan,
-        (scheme, group): (usize, usize),
+        scheme: usize,
+        group: usize,
         controllers: Option<&'a Controllers>,
     ) -> Option<Self> {
         let is_program = plan.groups[group].command.is_some();
         match &plan.transport(scheme, group).transport {
-            Transport::Udp(udp) => return Some(Self::Datagrams(udp)),
-            Transport::FlashPass(config) if !is_program => return Some(Self::Credits(config)),
+            Transport::Udp(udp) => return Some(Self::Udp(udp)),
+            Transport::FlashPass(config) if !is_program => return Some(Self::Quic(config)),
             _ => {}
         }
         let name = plan.kernel(scheme, group)?;
         let known = CONTROLLERS.iter().find(|(ours, _)| *ours == name);
         let kernels = known.map_or(name, |(_, kernels)| kernels);
-        Some(Self::Stream(controllers.and_then(|of| of.kernels(name)).unwrap_or(kernels)))
+        Some(Self::Tcp(controllers.and_then(|of| of.kernels(name)).unwrap_or(kernels)))
     }
 }
 
 impl Traffic {
-    /// The flows and programs between real hosts of a setup, with these controllers or, without any, those that kernels
-    /// may have.
-    pub(crate) fn of(
+    /// The flows and programs of a setup. Without `controllers` all controllers of Linux are available.
+    pub(crate) fn from_setup(
         setup: &ResolvedRun<'_>,
         controllers: Option<&Controllers>,
     ) -> Result<Self, RehearsalError> {
@@ -88,23 +86,23 @@ impl Traffic {
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
             let group = &plan.groups[flow.group];
             let scheme = plan.transport(setup.scheme, flow.group);
-            let sends = Sends::of(plan, (setup.scheme, flow.group), controllers);
-            let is_stream = matches!(sends, Some(Sends::Stream(_)));
-            if group.command.is_some() && !is_stream {
+            let transport = HostTransport::for_group(plan, setup.scheme, flow.group, controllers);
+            let is_tcp = matches!(transport, Some(HostTransport::Tcp(_)));
+            if group.command.is_some() && !is_tcp {
                 let (group, name) = (&group.name, &scheme.name);
                 return Err(RehearsalError::Refused(format!(
                     "group \"{group}\" runs a program, and \"{name}\" is no congestion controller of a kernel: give \
                      the group a `transport` such as \"cubic\""
                 )));
             }
-            let Some(sends) = sends else { continue };
+            let Some(transport) = transport else { continue };
             let (from, to) = flow.path.nics;
-            let hosts = (all.host(setup, (flow.from, from)), all.host(setup, (flow.to, to)));
+            let (from, to) = (all.host(setup, flow.from, from), all.host(setup, flow.to, to));
             all.shortest_rtt = all.shortest_rtt.min(flow.path.base_rtt);
             paths.push(flow.path.there.clone());
-            all.add(setup, &flow, hosts, &sends)?;
+            all.add(setup, &flow, from, to, &transport)?;
         }
-        all.find_tightest(setup, &paths);
+        all.find_bottlenecks(setup, &paths);
         let slack = quic_flows::slack(all.shortest_drain(setup));
         all.quic.iter_mut().for_each(|config| config.slack = slack);
         all.check()?;
@@ -125,45 +123,48 @@ impl Traffic {
         &mut self,
         setup: &ResolvedRun<'_>,
         flow: &Flow,
-        hosts: (u32, u32),
-        sends: &Sends<'_>,
+        from: u32,
+        to: u32,
+        transport: &HostTransport<'_>,
     ) -> Result<(), RehearsalError> {
-        let start = flow.start.since_start().as_ps() / 1_000;
-        let is_attached = [hosts.0, hosts.1].iter().any(|host| self.attached.contains_key(host));
+        let is_attached = [from, to].iter().any(|host| self.attached.contains_key(host));
         let is_of_programs = setup.plan.groups[flow.group].command.is_some();
         if is_attached || is_of_programs {
-            self.flows.owners.insert(flow.number, Owner::Programs(hosts.0, hosts.1));
+            self.flows.set_of_programs(flow, from, to);
         }
-        let added = match *sends {
-            Sends::Stream(controller) if is_of_programs => {
-                return self.add_program(setup, flow, hosts, controller);
+        let protocol = match *transport {
+            HostTransport::Tcp(controller) if is_of_programs => {
+                return self.add_program(setup, flow, from, to, controller);
             }
-            // What is behind the interface sends what it likes.
+            // The machine behind the interface decides what it sends.
             _ if is_attached => return Ok(()),
-            Sends::Stream(controller) => self.flows.add(flow, hosts, controller, start),
-            Sends::Credits(config) => {
-                self.quic.push(quic_flows::config(setup, flow, config)?);
-                self.flows.add_quic(flow, hosts, start)
+            HostTransport::Tcp(controller) => {
+                FlowProtocol::Tcp { controller: self.flows.controller(controller) }
             }
-            Sends::Datagrams(udp) => {
-                let rate = udp.rate.unwrap_or(self.rates[hosts.0 as usize]);
-                self.flows.add_datagrams(flow, hosts, (rate, udp.ect), start)
+            HostTransport::Quic(options) => {
+                self.quic.push(quic_flows::config(setup, flow, options)?);
+                FlowProtocol::Quic
             }
+            HostTransport::Udp(udp) => FlowProtocol::Udp(UdpOptions {
+                rate: udp.rate.unwrap_or(self.rates[from as usize]),
+                payload: flow.path.payload,
+                ect: udp.ect,
+            }),
         };
-        added.map_err(|most| {
-            RehearsalError::Refused(format!("a host sends at most {most} flows in a run"))
-        })
+        let added = self.flows.add(flow, from, to, start(flow), protocol);
+        added.map_err(RehearsalError::Refused)
     }
 
-    /// Whether QUIC is all that hosts receive.
+    /// Whether hosts receive nothing but QUIC.
     pub(crate) fn is_quic_alone(&self) -> bool {
-        let HostFlows { orders, datagrams, quic, .. } = &self.flows;
-        let others = orders.len() + datagrams.len() + self.programs.len() + self.attached.len();
-        !quic.is_empty() && others == 0
+        let is_quic = |flow: &HostFlow| flow.protocol == FlowProtocol::Quic;
+        let HostFlows { flows, programs, .. } = &self.flows;
+        let others = programs.len() + self.attached.len();
+        !flows.is_empty() && flows.iter().all(is_quic) && others == 0
     }
 
-    /// Finds the slowest port on each of these paths; of several as slow, that on most paths.
-    fn find_tightest(&mut self, setup: &ResolvedRun<'_>, paths: &[Vec<u32>]) {
+    /// Finds the bottleneck of each path: its slowest port and, of equally slow ones, the port on most paths.
+    fn find_bottlenecks(&mut self, setup: &ResolvedRun<'_>, paths: &[Vec<u32>]) {
         let mut shared: BTreeMap<u32, usize> = BTreeMap::new();
         for &port in paths.iter().flatten() {
             *shared.entry(port).or_default() += 1;
@@ -172,24 +173,23 @@ impl Traffic {
         for path in paths {
             let slowness = |port: &u32| (rate(*port), Reverse(shared.get(port).copied()));
             if let Some(port) = path.iter().copied().min_by_key(slowness) {
-                self.tightest.insert(port, rate(port));
+                self.bottlenecks.insert(port, rate(port));
             }
         }
     }
 
-    /// The most that the network carries at a time between real hosts, in bits per second: what the slowest links on
-    /// the paths of all flows carry together.
+    /// The sum of the rates of all bottlenecks, in bits per second: the highest load of the network.
     pub(crate) fn demand(&self) -> f64 {
-        self.tightest.values().map(|rate| rate.get() as f64).sum()
+        self.bottlenecks.values().map(|rate| rate.get() as f64).sum()
     }
 
-    /// The shortest time in which the full buffer before one of these links drains.
+    /// The shortest time in which the full buffer of a bottleneck drains.
     pub(crate) fn shortest_drain(&self, setup: &ResolvedRun<'_>) -> Span {
-        self.tightest.keys().filter_map(|&port| setup.drain(port)).min().unwrap_or(Span::MAX)
+        self.bottlenecks.keys().filter_map(|&port| setup.drain(port)).min().unwrap_or(Span::MAX)
     }
 
-    /// The number of a host, whose link begins at this port.
-    fn host(&mut self, setup: &ResolvedRun<'_>, (node, port): (Node, u32)) -> u32 {
+    /// The number of a host, whose link starts at this port.
+    fn host(&mut self, setup: &ResolvedRun<'_>, node: Node, port: u32) -> u32 {
         let host = self.flows.host(setup, node);
         if host as usize == self.rates.len() {
             self.rates.push(setup.network.graph.link_of(port).rate);
@@ -200,45 +200,33 @@ impl Traffic {
         host
     }
 
-    /// The program of which this flow is, unless an earlier flow was of it.
+    /// Adds the program of a flow between these hosts.
     fn add_program(
         &mut self,
         setup: &ResolvedRun<'_>,
         flow: &Flow,
-        (from, to): (u32, u32),
+        from: u32,
+        to: u32,
         controller: &str,
     ) -> Result<(), RehearsalError> {
-        let group = &setup.plan.groups[flow.group];
-        // Whoever is at a terminal chooses the controller.
-        let is_typed = group
-            .command
-            .as_ref()
-            .is_some_and(|command| command.is_shell || command.words.is_empty());
-        if !is_typed {
-            let added = self.flows.add_program_controller([from, to], controller);
-            added.map_err(RehearsalError::Refused)?;
+        let Some(command) = &setup.plan.groups[flow.group].command else { return Ok(()) };
+        // In a shell the user chooses the controller. Commands without words are shells of further terminals, which
+        // start later (`session`).
+        if !command.is_shell && !command.words.is_empty() {
+            let set = self.flows.set_program_controller([from, to], controller);
+            set.map_err(RehearsalError::Refused)?;
         }
-        let known = |of: &Program| (of.host, of.group) == (from, flow.group);
-        let is_new = !self.programs.iter().any(known);
-        // Without words terminals that join start the programs (`Session`).
-        if let Some(command) = group.command.as_ref().filter(|of| is_new && !of.words.is_empty()) {
-            if let Some(interface) = self.attached.get(&from) {
-                let name = &self.flows.names[from as usize];
-                return Err(RehearsalError::Refused(format!(
-                    "programs are to run in host \"{name}\", in whose place interface {interface} is"
-                )));
-            }
-            let own = std::env::current_exe().ok();
-            let own = own.map(|path| path.to_string_lossy().into_owned());
-            self.programs.push(Program {
-                group: flow.group,
-                host: from,
-                start: flow.start.since_start().as_ps() / 1_000,
-                folder: format!("{}.{}", group.name, self.flows.names[from as usize]),
-                words: command.words_for(&self.flows.names[to as usize], own.as_deref()),
-                is_shell: command.is_shell,
-            });
+        if command.words.is_empty() {
+            return Ok(());
         }
+        if let Some(interface) = self.attached.get(&from) {
+            let name = &self.flows.names[from as usize];
+            return Err(RehearsalError::Refused(format!(
+                "programs are to run in host \"{name}\", in whose place interface {interface} is"
+            )));
+        }
+        let own = std::env::current_exe().ok().map(|path| path.to_string_lossy().into_owned());
+        self.flows.add_program(setup, flow, from, to, start(flow), own.as_deref());
         Ok(())
     }
 
@@ -254,4 +242,9 @@ impl Traffic {
         }
         Ok(())
     }
+}
+
+/// The start of a flow, in nanoseconds of the run.
+fn start(flow: &Flow) -> u64 {
+    flow.start.since_start().as_ps() / 1_000
 }

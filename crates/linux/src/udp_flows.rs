@@ -1,60 +1,55 @@
-//! Flows of datagrams at a constant rate by real sockets: one thread sends them all, each in the namespace of its host,
-//! and checks what arrives. It keeps to the rate over time: what it could not send when it was due it sends later.
+//! The UDP flows of a rehearsal, at constant rates. One thread sends all datagrams, each in the namespace of its host, and
+//! checks the bytes that arrive. The average rate is exact: a datagram that could not be sent in time is sent later.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind, Read};
-use std::os::fd::{AsFd, OwnedFd};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::time::Timespec;
+use rustix::event::epoll::EventFlags;
 use shallop_core::Pace;
-use shallop_hosts::addresses;
-use shallop_hosts::datagrams::{DatagramOrder, wire_bytes};
+use shallop_hosts::flows::{UdpOptions, udp_wire_bytes};
+use shallop_hosts::{HostFlow, HostFlows, addresses};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
 use crate::pattern::Pattern;
 use crate::realtime;
-use crate::tcp_flows::Report;
+use crate::run_clock::{FlowReport, LOOK, Poll, RunClock};
 
-/// How often the thread looks whether it is to stop.
-const LOOK: Duration = Duration::from_millis(5);
-/// Datagrams that are received in a row before others are sent.
+/// The most datagrams that are received in a row before others are sent.
 const TURN: u32 = 64;
-/// Bytes that a receiver's socket holds until they are read.
-const HELD: usize = 4 << 20;
-/// Bytes of a datagram that say whose it is: its flow, and its place in the flow.
+/// The receive buffer of a socket, in bytes.
+const RECEIVE_BUFFER: usize = 4 << 20;
+/// Bytes of a datagram's title: the number of the flow, and the position of the datagram in the flow.
 const TITLE: usize = 12;
-/// ECN-capable, as the type of service.
+/// The type of service of ECN-capable packets: ECT(0).
 const ECT: u32 = 2;
-/// Events that are taken at once.
-const EVENTS: usize = 64;
 
-/// A flow, while it is sent.
-struct Sending {
+/// A flow at its sender.
+struct UdpSender {
+    flow: HostFlow,
+    options: UdpOptions,
+    /// The socket, once the flow has started.
     socket: Option<Socket>,
     pace: Pace,
+    /// Payload bytes sent.
     sent: u64,
 }
 
-/// The flows of datagrams of a run.
-pub(crate) struct Datagrams<'a> {
-    orders: &'a [DatagramOrder],
+/// The UDP flows of a run.
+pub(crate) struct UdpFlows<'a> {
     hosts: &'a [Host],
-    sending: Vec<Sending>,
+    senders: Vec<UdpSender>,
     receivers: Vec<Socket>,
-    epoll: OwnedFd,
+    poll: Poll,
     pattern: Pattern,
     buffer: Vec<u8>,
-    report: Report,
+    report: FlowReport,
 }
 
-/// A socket in a host. This thread is in its namespace afterwards.
+/// Opens a socket in a host, which moves this thread to the host's namespace.
 fn socket(hosts: &[Host], host: u32, port: u16) -> io::Result<Socket> {
     namespace::enter_host(hosts, host)?;
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
@@ -63,109 +58,96 @@ fn socket(hosts: &[Host], host: u32, port: u16) -> io::Result<Socket> {
     Ok(socket)
 }
 
-impl<'a> Datagrams<'a> {
-    /// Opens the sockets of all hosts that receive. This thread is in other namespaces afterwards.
-    pub(crate) fn open(
-        orders: &'a [DatagramOrder],
-        hosts: &'a [Host],
-    ) -> Result<Self, RehearsalError> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(io::Error::from);
-        let epoll = epoll.map_err(failed("waiting for datagrams"))?;
-        let mut receiving: Vec<u32> = orders.iter().map(|order| order.flow.to).collect();
+impl<'a> UdpFlows<'a> {
+    /// Opens the sockets of all receiving hosts, which moves this thread to other namespaces.
+    pub(crate) fn open(flows: &HostFlows, hosts: &'a [Host]) -> Result<Self, RehearsalError> {
+        let poll = Poll::new().map_err(failed("waiting for datagrams"))?;
+        let mut receiving: Vec<u32> = flows.udp().map(|(flow, _)| flow.to).collect();
         receiving.sort_unstable();
         receiving.dedup();
         let receiver = |(number, &host): (usize, &u32)| {
-            let socket = socket(hosts, host, addresses::DATAGRAM_PORT)?;
-            // The system gives what it allows.
-            socket.set_recv_buffer_size(HELD)?;
-            epoll::add(&epoll, socket.as_fd(), EventData::new_u64(number as u64), EventFlags::IN)?;
+            let socket = socket(hosts, host, addresses::UDP_PORT)?;
+            // The kernel may give less.
+            socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
+            poll.add(&socket, number as u64, EventFlags::IN)?;
             Ok(socket)
         };
         let receivers = receiving.iter().enumerate().map(receiver).collect::<io::Result<_>>();
         let receivers = receivers.map_err(failed("a socket for datagrams"))?;
-        let sending =
-            |of: &DatagramOrder| Sending { socket: None, pace: Pace::new(of.rate), sent: 0 };
+        let sender = |(&flow, options): (&HostFlow, UdpOptions)| {
+            let pace = Pace::new(options.rate);
+            UdpSender { flow, options, socket: None, pace, sent: 0 }
+        };
         Ok(Self {
-            sending: orders.iter().map(sending).collect(),
-            orders,
             hosts,
+            senders: flows.udp().map(sender).collect(),
             receivers,
-            epoll,
+            poll,
             pattern: Pattern::default(),
             buffer: vec![0; 1 << 16],
-            report: Report::default(),
+            report: FlowReport::default(),
         })
     }
 
-    /// Sends and receives, by the clock that `start` is the beginning of, until `stop` is true.
-    pub(crate) fn run(
-        mut self,
-        start: &OnceLock<Instant>,
-        stop: &AtomicBool,
-    ) -> Result<Report, RehearsalError> {
+    /// Sends and receives until the run is over.
+    pub(crate) fn run(mut self, clock: RunClock<'_>) -> Result<FlowReport, RehearsalError> {
         let hosting = realtime::host();
-        let orders = self.orders.iter().enumerate();
-        let mut due: BinaryHeap<Reverse<(Duration, usize)>> =
-            orders.map(|(at, of)| Reverse((Duration::from_nanos(of.flow.start), at))).collect();
-        let mut events = Vec::with_capacity(EVENTS);
-        while !stop.load(Ordering::Relaxed) {
-            let now = start.get().map(Instant::elapsed);
-            while let Some(&Reverse((at, flow))) = due.peek()
-                && let Some(now) = now.filter(|&now| now >= at)
+        let start = |(index, of): (usize, &UdpSender)| {
+            Reverse((Duration::from_nanos(of.flow.start), index))
+        };
+        let mut due: BinaryHeap<_> = self.senders.iter().enumerate().map(start).collect();
+        while !clock.is_over() {
+            let now = clock.elapsed();
+            while let Some(&Reverse((at, index))) = due.peek()
+                && now.is_some_and(|now| now >= at)
             {
                 due.pop();
-                self.report.late = self.report.late.max(now.saturating_sub(at));
-                match self.send(flow) {
+                self.report.record_delay(at, now);
+                match self.send(index) {
                     Ok(None) => {}
-                    Ok(Some(gap)) => due.push(Reverse((at + gap, flow))),
+                    Ok(Some(gap)) => due.push(Reverse((at + gap, index))),
                     Err(why) => {
-                        self.report.failures.push((self.orders[flow].flow.number, why.to_string()));
+                        let number = self.senders[index].flow.number;
+                        self.report.failures.push((number, why.to_string()));
                     }
                 }
             }
             let ahead = due.peek().zip(now).map(|(of, now)| of.0.0.saturating_sub(now));
-            self.wait(ahead.unwrap_or(LOOK).min(LOOK), &mut events);
-            for event in &events {
-                self.receive(event.data.u64() as usize)?;
+            let ready: Vec<u64> = self.poll.wait(ahead.unwrap_or(LOOK).min(LOOK)).collect();
+            for receiver in ready {
+                self.receive(receiver as usize)?;
             }
         }
-        if let (Some(&Reverse((at, _))), Some(now)) = (due.peek(), start.get()) {
-            self.report.late = self.report.late.max(now.elapsed().saturating_sub(at));
+        if let Some(&Reverse((at, _))) = due.peek() {
+            self.report.record_delay(at, clock.elapsed());
         }
         self.report.datagrams_late = self.report.late;
         self.report.waited = hosting.waited();
         Ok(self.report)
     }
 
-    fn wait(&self, timeout: Duration, events: &mut Vec<Event>) {
-        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(timeout.subsec_nanos()) };
-        events.clear();
-        // A wait that is interrupted ends early.
-        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
-    }
-
-    /// Sends the next datagram of a flow. Returns after which time the one after it is due, if there is one.
-    fn send(&mut self, flow: usize) -> io::Result<Option<Duration>> {
-        let (order, sending) = (&self.orders[flow], &mut self.sending[flow]);
-        let socket = match &mut sending.socket {
+    /// Sends the next datagram of a flow. Returns the time until the one after it, if there is one.
+    fn send(&mut self, index: usize) -> io::Result<Option<Duration>> {
+        let UdpSender { flow, options, socket, pace, sent } = &mut self.senders[index];
+        let socket = match socket {
             Some(socket) => socket,
-            none => none.insert(connect(order, self.hosts)?),
+            none => none.insert(connect(flow, *options, self.hosts)?),
         };
-        let left = order.flow.size.map_or(u64::MAX, |size| size - sending.sent);
-        let bytes = left.min(u64::from(order.payload)) as usize;
-        let text = datagram(&self.pattern, (order.flow.number, sending.sent), bytes);
+        let left = flow.size.map_or(u64::MAX, |size| size - *sent);
+        let bytes = left.min(u64::from(options.payload));
+        let text = datagram(&self.pattern, flow.number, *sent, bytes as usize);
         match socket.send(&text) {
-            Ok(_) => sending.sent += bytes as u64,
-            // The host's card is behind: what is due now is due again after this.
+            Ok(_) => *sent += bytes,
+            // The queue of the host's interface is full: this datagram is sent later.
             Err(why) if why.kind() == ErrorKind::WouldBlock => {}
             Err(why) => return Err(why),
         }
-        let gap = sending.pace.charge(wire_bytes(bytes as u64));
-        let is_over = order.flow.size == Some(sending.sent);
+        let gap = pace.charge(udp_wire_bytes(bytes));
+        let is_over = flow.size == Some(*sent);
         Ok((!is_over).then(|| Duration::from_nanos(gap.as_ps() / 1_000)))
     }
 
-    /// Reads and checks what has arrived at a host.
+    /// Reads and checks the datagrams that have arrived at a host.
     fn receive(&mut self, receiver: usize) -> Result<(), RehearsalError> {
         for _ in 0..TURN {
             match (&self.receivers[receiver]).read(&mut self.buffer) {
@@ -173,7 +155,7 @@ impl<'a> Datagrams<'a> {
                     check(&self.pattern, &self.buffer[..count])?;
                     self.report.checked += count as u64;
                 }
-                // A datagram with a wrong checksum is counted by the kernel.
+                // The kernel counts datagrams with a wrong checksum.
                 Err(_) => break,
             }
         }
@@ -181,17 +163,17 @@ impl<'a> Datagrams<'a> {
     }
 }
 
-fn connect(order: &DatagramOrder, hosts: &[Host]) -> io::Result<Socket> {
-    let socket = socket(hosts, order.flow.from, order.flow.local)?;
-    if order.ect {
+fn connect(flow: &HostFlow, options: UdpOptions, hosts: &[Host]) -> io::Result<Socket> {
+    let socket = socket(hosts, flow.from, flow.source_port)?;
+    if options.ect {
         socket.set_tos_v4(ECT)?;
     }
-    socket.connect(&addresses::socket(order.flow.to, addresses::DATAGRAM_PORT).into())?;
+    socket.connect(&flow.destination().into())?;
     Ok(socket)
 }
 
-/// The datagram of a flow that begins with this byte of it.
-fn datagram(pattern: &Pattern, (flow, from): (u32, u64), bytes: usize) -> Vec<u8> {
+/// The datagram at position `from` of a flow.
+fn datagram(pattern: &Pattern, flow: u32, from: u64, bytes: usize) -> Vec<u8> {
     let mut text = pattern.at(flow, from, bytes).to_vec();
     if let Some(title) = text.first_chunk_mut::<TITLE>() {
         title[..4].copy_from_slice(&flow.to_be_bytes());
@@ -200,7 +182,7 @@ fn datagram(pattern: &Pattern, (flow, from): (u32, u64), bytes: usize) -> Vec<u8
     text
 }
 
-/// Whether a datagram has the bytes that its title says. One that is too short for a title is not checked.
+/// Checks the bytes of a datagram after its title. A datagram that is too short for a title is not checked.
 fn check(pattern: &Pattern, text: &[u8]) -> Result<(), RehearsalError> {
     let Some((flow, rest)) = text.split_first_chunk() else { return Ok(()) };
     let Some((from, _)) = rest.split_first_chunk() else { return Ok(()) };
@@ -216,15 +198,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_datagram_says_whose_it_is_and_a_changed_byte_is_seen() {
+    fn a_changed_byte_of_a_datagram_is_detected() {
         let pattern = Pattern::default();
-        let mut text = datagram(&pattern, (7, 2_920), 1_460);
+        let mut text = datagram(&pattern, 7, 2_920, 1_460);
         assert!(check(&pattern, &text).is_ok());
         text[1_000] ^= 1;
         let why = check(&pattern, &text);
         assert!(matches!(why, Err(RehearsalError::Corrupted { flow: 7, at: 2_920 })));
         for short in 0..=TITLE {
-            assert!(check(&pattern, &datagram(&pattern, (7, 0), short)).is_ok());
+            assert!(check(&pattern, &datagram(&pattern, 7, 0, short)).is_ok());
         }
     }
 }

@@ -97,7 +97,7 @@ fn rehearse(
     files: Option<&Path>,
 ) -> Result<Outcome, WorkError> {
     use shallop_linux::{RehearsalError, rehearse};
-    rehearse::run_observed(plan, job, observer, files).map_err(|why| match why {
+    rehearse::run_observed(plan, job.0, job.1, observer, files).map_err(|why| match why {
         RehearsalError::Run(why) => why.into(),
         RehearsalError::Missing(why) => WorkError::NoKernel(why),
         why => why.into(),
@@ -160,7 +160,7 @@ fn run_with(
 ) -> Result<Outcome, WorkError> {
     use shallop_kernel::run::{KernelRunError, Outside, run_observed};
     let outside = Outside { observer, files, terminal };
-    run_observed(plan, job, kernel, outside).map_err(|why| match why {
+    run_observed(plan, job.0, job.1, kernel, outside).map_err(|why| match why {
         KernelRunError::Run(why) => why.into(),
         why => why.into(),
     })

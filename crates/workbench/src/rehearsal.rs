@@ -55,7 +55,7 @@ fn check(study: &Study) -> Result<()> {
         let mut simulated: Vec<&str> = Vec::new();
         for job in study.jobs() {
             let plan = &study.points[job.point].plan;
-            match rehearse::check(plan, (job.scheme, job.seed)) {
+            match rehearse::check(plan, job.scheme, job.seed) {
                 Ok(()) => {}
                 Err(RehearsalError::NoHosts) => simulated.push(&plan.schemes[job.scheme].name),
                 Err(RehearsalError::Missing(why)) => return Err(super::diagnostic::missing(&why)),

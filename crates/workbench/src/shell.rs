@@ -245,7 +245,7 @@ pub fn join(process: Option<u32>, host: Option<&str>, words: &[String]) -> Resul
     let of_rehearsal = |why| of_work(&crate::error::WorkError::Rehearsal(why));
     shallop_linux::user_namespace::join(process)
         .map_err(|why| plain(&format!("the session of process {process}: {why}")))?;
-    let mut session = Session::of(process).map_err(of_rehearsal)?;
+    let mut session = Session::join(process).map_err(of_rehearsal)?;
     let first = session.names().next().map(str::to_owned).unwrap_or_default();
     let status = session.run(host.unwrap_or(&first), words).map_err(of_rehearsal)?;
     Ok(u8::try_from(status).unwrap_or(u8::MAX))

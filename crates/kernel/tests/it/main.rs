@@ -1,6 +1,5 @@
-//! What needs no kernel: bytes that a kernel may send, and vectors of Gemini.
+//! Tests that need no kernel: bytes that a kernel may send.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-mod gemini;
 mod malformed;

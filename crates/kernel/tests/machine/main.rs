@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
 mod cost;
-mod gemini;
 mod identical;
 mod killed;
 mod modules;
@@ -22,7 +21,6 @@ shallop_testing::tests! {
         spins::a_first_process_that_ends_is_an_error_with_its_log,
     ]
     tests: [
-        gemini::gemini_in_c_gives_the_same_numbers,
         identical::the_same_seed_gives_the_same_run,
         identical::another_seed_gives_another_run,
         identical::the_modes_of_time_agree,

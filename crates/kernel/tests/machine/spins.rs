@@ -1,8 +1,11 @@
 //! A program in a kernel that computes without end, so that time cannot pass, ends the run with an error.
 
+use std::path::Path;
 use std::process::Command;
 
-use shallop_kernel::{BOOTED, FlowOrder, Installed, KernelError, Kernels, Mode, Settings, Start};
+use shallop_hosts::flows::FlowProtocol;
+use shallop_hosts::{HostFlow, HostFlows};
+use shallop_kernel::{BOOTED, Installed, KernelError, Kernels, Mode, Settings, Start};
 use shallop_testing::{Cause, Outcome, processes, programs, skip};
 
 use crate::support::kernel;
@@ -17,26 +20,28 @@ fn boot(kernel: &Installed, memory_mb: u32) -> KernelError {
     let settings = Settings {
         qdisc: "fq".to_owned(),
         gso_max_segs: None,
-        controllers: vec!["cubic".to_owned()],
         modules: vec![],
         sysctls: vec![],
         socket_buffer: 1 << 20,
     };
-    let flow = FlowOrder {
+    let flow = HostFlow {
         number: 0,
         start: BOOTED,
         size: None,
         from: 0,
         to: 1,
-        local: 10_000,
-        controller: 0,
+        source_port: 10_000,
+        protocol: FlowProtocol::Tcp { controller: 0 },
     };
+    let mut flows = HostFlows::default();
+    flows.flows.push(flow);
+    flows.controllers.push("cubic".to_owned());
     let start = Start {
         installed: kernel,
         settings: &settings,
         hosts: &[vec![0], vec![1]],
-        flows: &[flow],
-        programs: &shallop_kernel::Programs::default(),
+        flows: &flows,
+        scenario: Path::new(""),
         stop: 2 * BOOTED,
         seed: 1,
         mode: Mode::Shared,

@@ -29,11 +29,11 @@ fn options_that_flashpass_over_quic_lacks_are_refused_by_name() {
         ("scheme.flashpass.demand", "buffer"),
         ("scheme.flashpass.send_buffer", "100KB"),
     ];
-    let why = rehearse::check(&plan(&set), (0, 1)).unwrap_err().to_string();
+    let why = rehearse::check(&plan(&set), 0, 1).unwrap_err().to_string();
     assert!(
         why.contains("FlashPass over QUIC has not") && why.contains("its send buffer"),
         "{why}"
     );
     let aeolus = plan(&[("scheme.cubic.transport", "flashpass-aeolus")]);
-    rehearse::check(&aeolus, (0, 1)).unwrap();
+    rehearse::check(&aeolus, 0, 1).unwrap();
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shallop_emu::tape::{Record, Tape, Way};
+use shallop_hosts::tape::{Direction, Record, Tape};
 use shallop_linux::replay::{lines, play, read as read_tape, replay};
 use shallop_plan::plan::Plan;
 use shallop_scenario::{Options, read};
@@ -76,7 +76,9 @@ fn a_tape_is_shown_packet_by_packet_and_a_damaged_one_refused() {
 /// A tape whose frames have some bytes replaced, and lengths that do not fit.
 fn damaged(tape: &Tape, chance: &mut impl FnMut(usize) -> usize) -> Tape {
     let mut damaged = tape.clone();
-    for record in damaged.records.iter_mut().filter(|record| record.way == Way::Read) {
+    for record in
+        damaged.records.iter_mut().filter(|record| record.direction == Direction::FromHost)
+    {
         for _ in 0..chance(4) {
             // Half of them in the header of the line and in that of IP, where lengths and kinds are.
             let within = if chance(2) == 0 { 48 } else { record.bytes.len() };
@@ -124,10 +126,10 @@ fn play_damaged(frames: usize) {
     while read < frames {
         for tape in &tapes {
             let (played, again) = play(&plan, &damaged(tape, &mut chance)).unwrap();
-            let wrong = again.written().find(|record| !is_right(record));
+            let wrong = again.delivered().find(|record| !is_right(record));
             assert!(wrong.is_none(), "{wrong:?}");
             read += played.read as usize;
-            written += again.written().count();
+            written += again.delivered().count();
         }
     }
     assert!(written > read / 4, "{written} of {read} passed: too few to prove anything");

@@ -45,7 +45,7 @@ fn hosts() -> TestOutcome {
 }
 
 fn run(plan: &Plan) -> Result<Outcome, RehearsalError> {
-    rehearse::run_observed(plan, (0, 1), &mut Unobserved, None)
+    rehearse::run_observed(plan, 0, 1, &mut Unobserved, None)
 }
 
 /// Windows and round trips of flows, as the kernel says, are in the series.
@@ -266,7 +266,7 @@ pub fn programs_talk_by_the_names_of_hosts_and_get_the_same_bytes() -> TestOutco
     programs(&["curl", "python3", "sha256sum"])?;
     let files = tempfile::tempdir().unwrap();
     let plan = plan(PROGRAMS, &[]);
-    let outcome = rehearse::run_observed(&plan, (0, 1), &mut Unobserved, Some(files.path()));
+    let outcome = rehearse::run_observed(&plan, 0, 1, &mut Unobserved, Some(files.path()));
     let run = match outcome {
         Ok(outcome) => outcome.run,
         // The machine may allow BBR in its first network namespace only.

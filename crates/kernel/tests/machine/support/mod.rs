@@ -3,12 +3,13 @@
 pub mod child;
 mod transcript;
 
+use std::path::Path;
+
 use shallop_core::{BitsPerSec, Bytes, Class, Facts, Node, Span, Time};
-use shallop_hosts::{AnyHostEnd, KernelEnd};
+use shallop_hosts::flows::FlowProtocol;
+use shallop_hosts::{FlowMonitor, HostEndpoint, HostFlow, HostFlows};
 use shallop_kernel::installed::{self, Installed};
-use shallop_kernel::{
-    BOOTED, FlowOrder, KernelCounters, Kernels, Mode, Module, Programs, Settings, Start,
-};
+use shallop_kernel::{BOOTED, KernelCounters, Kernels, Mode, Module, Settings, Start};
 use shallop_proto::UdpEnd;
 use shallop_sim::{Flow, Network, World};
 use shallop_switch::discipline::{Discipline, FifoConfig};
@@ -93,7 +94,7 @@ pub struct Outcome {
 
 type KernelWorld = World<
     'static,
-    AnyHostEnd<UdpEnd>,
+    HostEndpoint<UdpEnd>,
     Transcript,
     shallop_proto::PassThrough<shallop_hosts::Head<shallop_proto::udp::Head>>,
     Kernels,
@@ -118,17 +119,19 @@ impl Run {
             LinkSpec { rate: self.rate, access, delay: self.rtt / 4, mtu: Bytes::new(1500) };
         let net = dumbbell(&trunk, &vec![self.rtt / 8; count], count);
         let network = self.network(&net);
-        let orders: Vec<FlowOrder> = (0..count as u32).map(|number| self.order(number)).collect();
-        let flow = |order: &FlowOrder| flow(order, &net.left, &net.right);
-        let flows: Vec<_> = orders.iter().map(flow).collect();
+        let mut host_flows = HostFlows::default();
+        host_flows.flows.extend((0..count as u32).map(|number| self.flow(number)));
+        host_flows.controllers.push(self.controller.to_owned());
+        let simulated = |flow: &HostFlow| simulated(flow, &net.left, &net.right);
+        let flows: Vec<_> = host_flows.flows.iter().map(simulated).collect();
         let settings = self.settings();
         let hosts = self.hosts(count as u32);
         let start = Start {
             installed,
             settings: &settings,
             hosts: &hosts,
-            flows: &orders,
-            programs: &Programs::default(),
+            flows: &host_flows,
+            scenario: Path::new(""),
             stop: BOOTED + self.duration.as_ps() / 1_000,
             seed: self.seed,
             mode: self.mode,
@@ -189,7 +192,6 @@ impl Run {
         Settings {
             qdisc: self.qdisc.to_owned(),
             gso_max_segs: self.gso_max_segs,
-            controllers: vec![self.controller.to_owned()],
             modules: self.modules.clone(),
             sysctls: if ["dctcp", "gemini"].contains(&self.controller) {
                 vec![ecn]
@@ -224,20 +226,21 @@ impl Run {
     }
 
     /// Starts are spread over a millisecond.
-    fn order(&self, number: u32) -> FlowOrder {
+    fn flow(&self, number: u32) -> HostFlow {
         let count = self.flows.len() as u64;
         let start = BOOTED + u64::from(number) * 1_000_000 / count;
         let size = self.flows[number as usize];
         let to = number + count as u32;
-        FlowOrder { number, start, size, from: number, to, local: 10_000, controller: 0 }
+        let protocol = FlowProtocol::Tcp { controller: 0 };
+        HostFlow { number, start, size, from: number, to, source_port: 10_000, protocol }
     }
 }
 
-fn flow(order: &FlowOrder, left: &[Node], right: &[Node]) -> Flow<AnyHostEnd<UdpEnd>> {
-    let (from, to) = (left[order.number as usize], right[order.number as usize]);
-    let ends = KernelEnd::pair(order.number, order.size);
-    let [sender, receiver] = ends.map(|end| AnyHostEnd::Kernel(Box::new(end)));
-    let start = Time::after_start(Span::from_ns(order.start - BOOTED));
-    let facts = Facts { size: order.size, ..Facts::between(from, to) };
+fn simulated(flow: &HostFlow, left: &[Node], right: &[Node]) -> Flow<HostEndpoint<UdpEnd>> {
+    let (from, to) = (left[flow.number as usize], right[flow.number as usize]);
+    let monitors = FlowMonitor::for_flow(flow);
+    let [sender, receiver] = monitors.map(|end| HostEndpoint::Monitored(Box::new(end)));
+    let start = Time::after_start(Span::from_ns(flow.start - BOOTED));
+    let facts = Facts { size: flow.size, ..Facts::between(from, to) };
     Flow { start, from, to, sender, receiver, facts, connections: None }
 }

@@ -1,20 +1,20 @@
-//! Whether a rehearsal can be trusted: the emulator kept to the clock, no frame was lost but by the network, and hosts
-//! had the processor time that they wanted.
+//! Checks whether a rehearsal is valid: the emulator kept to the clock, only the network lost frames, and hosts got the
+//! processor time that they needed.
 
 use shallop_core::Span;
 use shallop_results::summary::RehearsalOfRun;
 
-/// The 99th percentile of lateness may be this many seconds, or a hundredth of the shortest round trip.
+/// The limit of the 99th percentile of lateness, in seconds, or as a fraction of the shortest round trip.
 const LATENESS: f64 = 100e-6;
 const LATENESS_OF_RTT: f64 = 0.01;
-/// The longest time between two looks at the lines.
+/// The limit of the time between two looks at the hosts' links, in seconds.
 const GAP: f64 = 3e-3;
-/// The 99th percentile of the time to a host's answer may be this, or a twentieth of the shortest round trip.
+/// The limit of the 99th percentile of response times, in seconds, or as a fraction of the shortest round trip.
 const RESPONSE: f64 = 250e-6;
 const RESPONSE_OF_RTT: f64 = 0.05;
-/// The longest that a flow may start, or a datagram be sent, after its time.
+/// The limit of the delay of a flow's start or of a datagram, in seconds.
 const START: f64 = 10e-3;
-/// The part of the time that the hosts' sockets may have waited for a processor.
+/// The limit of the fraction of time for which the threads of hosts waited for a processor.
 const WAITED: f64 = 0.25;
 
 /// Why the run is void; nothing if it counts.
@@ -46,10 +46,10 @@ pub(crate) fn reasons(run: &RehearsalOfRun, shortest_rtt: Span) -> Vec<String> {
     why
 }
 
-/// What is to be said of a run that counts, behind a buffer that drains in this time: hosts that answer late, and a
-/// sender of datagrams that is late, send together what others would send apart. Datagrams do not make the run void, as
-/// how many of them are lost depends on the part of the link that they have.
-pub(crate) fn caution(run: &RehearsalOfRun, shortest_drain: Span) -> Vec<String> {
+/// Warnings about a valid run. `shortest_drain` is the time in which the shallowest buffer drains. Hosts that answer late
+/// and late datagrams cause bursts that this buffer may drop. Late datagrams do not make a run invalid, because their loss
+/// depends on their share of the link.
+pub(crate) fn warnings(run: &RehearsalOfRun, shortest_drain: Span) -> Vec<String> {
     let drain = shortest_drain.as_secs_f64();
     let datagrams = (run.datagrams_late_s > drain).then(|| {
         let (late, drain) = (run.datagrams_late_s * 1e6, drain * 1e6);
@@ -74,25 +74,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_slower_than_half_of_a_buffer_are_told() {
+    fn responses_slower_than_half_a_buffer_give_a_warning() {
         let run = RehearsalOfRun { response_p99_s: 130e-6, ..RehearsalOfRun::default() };
-        assert_eq!(caution(&run, Span::from_us(261)), Vec::<String>::new());
-        let told = caution(&run, Span::from_us(160)).concat();
+        assert_eq!(warnings(&run, Span::from_us(261)), Vec::<String>::new());
+        let told = warnings(&run, Span::from_us(160)).concat();
         assert!(told.contains("drains in 160 us") && told.contains("130 us"), "{told}");
-        assert_eq!(caution(&run, Span::MAX), Vec::<String>::new());
+        assert_eq!(warnings(&run, Span::MAX), Vec::<String>::new());
     }
 
     #[test]
-    fn datagrams_that_are_later_than_a_buffer_drains_are_told() {
+    fn datagrams_later_than_the_drain_of_a_buffer_give_a_warning() {
         let run = RehearsalOfRun { datagrams_late_s: 2e-3, ..RehearsalOfRun::default() };
-        assert_eq!(caution(&run, Span::from_ms(2)), Vec::<String>::new());
-        let told = caution(&run, Span::from_us(160));
+        assert_eq!(warnings(&run, Span::from_ms(2)), Vec::<String>::new());
+        let told = warnings(&run, Span::from_us(160));
         assert!(told[0].contains("up to 2000 us") && told[0].contains("160 us"), "{told:?}");
         assert_eq!(told.len(), 1);
     }
 
     #[test]
-    fn a_run_counts_unless_something_was_late_or_lost() {
+    fn a_run_is_valid_unless_something_was_late_or_lost() {
         let rtt = Span::from_ms(20);
         let good = RehearsalOfRun {
             lateness_p99_s: 150e-6,

@@ -1,13 +1,13 @@
-//! What a host leaves to its network interface, done here as a card would: the cut of a large frame into packets, and
-//! checksums. A line carries a virtio-net header before each frame (`struct virtio_net_hdr`, 10 bytes in the byte order
-//! of the machine), in which the host says what is left to do. Packets leave here complete, so that the receiving host
-//! verifies every checksum itself.
+//! Segmentation and checksum offload, as a network card does them. A host sends a virtio-net header before each frame
+//! (`struct virtio_net_hdr`, 10 bytes in the byte order of the machine), which says what the card has to do. The packets
+//! that enter the network are complete, so that the receiving host verifies every checksum.
 
 use etherparse::{TcpHeaderSlice, checksum::u64_16bit_word};
-use shallop_hosts::frame::{self, ETHERNET, MAX_PACKET};
-use shallop_hosts::ip::Ip;
 
-/// Bytes of the header of a line.
+use crate::frame::{self, ETHERNET, MAX_PACKET};
+use crate::ip::Ip;
+
+/// Bytes of the virtio-net header.
 pub const HEADER: usize = 10;
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`
 const NEEDS_CHECKSUM: u8 = 1;
@@ -19,20 +19,20 @@ const TCP6: u8 = 4;
 const UDP: u8 = 5;
 /// `VIRTIO_NET_HDR_GSO_ECN`
 const ECN: u8 = 0x80;
-/// The place of the checksum in a TCP header.
+/// Offset of the checksum in a TCP header.
 const TCP_CHECKSUM: usize = 16;
-/// The place of the checksum in a UDP header.
+/// Offset of the checksum in a UDP header.
 const UDP_CHECKSUM: usize = 6;
 /// Bytes of a UDP header.
 const UDP_HEADER: usize = 8;
 
-/// The complete Ethernet packets of what a host has written to its line. `None` if it is malformed.
+/// Makes complete Ethernet packets of a frame with a virtio-net header. `None` if the frame is malformed.
 #[must_use]
 pub fn packets(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (header, frame) = bytes.split_first_chunk::<HEADER>()?;
-    // What is no IP packet is of no flow, and goes no further.
-    let ip = Ip::of(frame);
-    if ip.as_ref().is_some_and(|ip| !is_whole(ip)) {
+    // Frames without IP belong to no flow and are dropped later.
+    let ip = Ip::from_frame(frame);
+    if ip.as_ref().is_some_and(|ip| !has_valid_checksum(ip)) {
         return None;
     }
     let is_v6 = matches!(ip, Some(Ip::V6(_)));
@@ -43,7 +43,7 @@ pub fn packets(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
         0 => {
             let mut packet = Some(frame).filter(|frame| frame.len() <= MAX_PACKET)?.to_vec();
             if flags & NEEDS_CHECKSUM != 0 {
-                // Only a transport's checksum is left to a card.
+                // Hosts leave only checksums of TCP and UDP to the card.
                 if usize::from(start) != transport || transport == 0 {
                     return None;
                 }
@@ -65,20 +65,20 @@ pub fn packets(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Completes the checksum at `start + offset` of a packet whose host has summed up the pseudo-header there.
+/// Completes the checksum at `start + offset`, where the host has put the sum of the pseudo-header.
 fn complete(packet: &mut [u8], start: usize, offset: usize) -> Option<()> {
     let covered = packet.get(start..)?;
     let field = start.checked_add(offset)?;
-    // The field holds the sum so far and is a part of what is summed.
+    // The checksum covers its own field, which has the sum of the pseudo-header.
     let sum = u64_16bit_word::ones_complement(u64_16bit_word::add_slice(0, covered));
-    // A checksum of zero would say that a datagram has none (RFC 768).
+    // Zero would mean that the datagram has no checksum (RFC 768).
     let sum = if sum == 0 { 0xffff } else { sum };
     packet.get_mut(field..field + 2)?.copy_from_slice(&sum.to_ne_bytes());
     Some(())
 }
 
-/// Whether the checksum of an IP header is right, if it has one.
-fn is_whole(ip: &Ip<'_>) -> bool {
+/// Checks the checksum of an IPv4 header. IPv6 has none.
+fn has_valid_checksum(ip: &Ip<'_>) -> bool {
     match ip {
         Ip::V4(ip) => {
             u64_16bit_word::ones_complement(u64_16bit_word::add_slice(0, ip.slice())) == 0
@@ -87,9 +87,9 @@ fn is_whole(ip: &Ip<'_>) -> bool {
     }
 }
 
-/// Writes the TCP checksum of a packet, which has an IP and a TCP header.
+/// Writes the TCP checksum of a packet; `None` if the packet has no TCP header.
 fn tcp_checksum(packet: &mut [u8]) -> Option<()> {
-    let ip = Ip::of(packet)?;
+    let ip = Ip::from_frame(packet)?;
     let start = ETHERNET + ip.header_len();
     let end = ETHERNET + usize::from(ip.total_len()?);
     let tcp = TcpHeaderSlice::from_slice(packet.get(start..end)?).ok()?;
@@ -98,9 +98,9 @@ fn tcp_checksum(packet: &mut [u8]) -> Option<()> {
     put(packet, start + TCP_CHECKSUM, sum)
 }
 
-/// Writes the UDP checksum of a packet, which has an IP and a UDP header.
+/// Writes the UDP checksum of a packet; `None` if the packet has no UDP header.
 fn datagram_checksum(packet: &mut [u8]) -> Option<()> {
-    let ip = Ip::of(packet)?;
+    let ip = Ip::from_frame(packet)?;
     let start = ETHERNET + ip.header_len();
     let header = etherparse::UdpHeaderSlice::from_slice(packet.get(start..)?).ok()?.to_header();
     let payload = packet.get(start + UDP_HEADER..)?;
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    /// Source and destination in version 6.
+    /// Source and destination of IPv6 packets.
     const ENDS: [[u8; 16]; 2] = [
         [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
         [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2],
@@ -163,7 +163,7 @@ mod tests {
         [&[flags, kind, 0, 0][..], &words, frame].concat()
     }
 
-    /// The payload of a packet whose checksums are right.
+    /// Checks the checksums of a packet and returns its payload.
     fn verified(packet: &[u8]) -> Vec<u8> {
         let sliced = SlicedPacket::from_ethernet(packet).unwrap();
         let v4 = Ipv4HeaderSlice::from_slice(&packet[ETHERNET..]).ok();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_large_frame_are_whole_packets_with_the_same_bytes() {
+    fn large_frames_are_cut_into_complete_packets_with_all_bytes_in_order() {
         let frames = [
             (tcp(4_000), TCP4),
             (udp_of(4, 4_000), UDP),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_that_was_left_to_the_card_is_completed() {
+    fn a_partial_checksum_is_completed() {
         for (whole, start, field) in [
             (tcp(101), 34, 16),
             (udp_of(4, 100), 34, 6),
@@ -219,7 +219,7 @@ mod tests {
             (udp_of(6, 99), 54, 6),
         ] {
             let mut partial = whole.clone();
-            // The host leaves the sum of the pseudo-header: addresses, protocol, length.
+            // The host writes the sum of the pseudo-header: addresses, protocol, length.
             let (protocol, ends) =
                 if start == 34 { (whole[23], 26..34) } else { (whole[20], 22..54) };
             let length = (whole.len() - start) as u16;
@@ -234,17 +234,26 @@ mod tests {
     }
 
     #[test]
-    fn what_no_card_could_send_is_malformed() {
+    fn frames_that_no_card_can_send_are_malformed() {
         let frame = tcp(3_000);
         assert!(packets(&with_header(0, 0, [0; 3], &frame)).is_none(), "longer than the MTU");
-        assert!(packets(&with_header(0, TCP4, [0; 3], &frame)).is_none(), "parts of nothing");
-        assert!(packets(&with_header(1, 0, [0, 2_000, 16], &tcp(10))).is_none(), "beyond its end");
-        assert!(packets(&with_header(0, TCP6, [1_400, 0, 0], &frame)).is_none(), "another version");
-        assert!(packets(&with_header(0, 3, [1_400, 0, 0], &frame)).is_none(), "not asked for");
+        assert!(packets(&with_header(0, TCP4, [0; 3], &frame)).is_none(), "empty segments");
+        assert!(
+            packets(&with_header(1, 0, [0, 2_000, 16], &tcp(10))).is_none(),
+            "checksum beyond the end"
+        );
+        assert!(
+            packets(&with_header(0, TCP6, [1_400, 0, 0], &frame)).is_none(),
+            "IPv6 segmentation of IPv4"
+        );
+        assert!(
+            packets(&with_header(0, 3, [1_400, 0, 0], &frame)).is_none(),
+            "segmentation that was not negotiated"
+        );
         let mut wrong = with_header(0, 0, [0; 3], &tcp(10));
         assert!(packets(&wrong).is_some());
         wrong[HEADER + ETHERNET + 8] ^= 1;
-        assert!(packets(&wrong).is_none(), "a checksum of IP that is wrong");
+        assert!(packets(&wrong).is_none(), "wrong IP checksum");
         assert!(packets(&[0; 9]).is_none());
     }
 }

@@ -1,35 +1,39 @@
-//! All hosts outside as one machine of the simulated network.
+//! Real hosts in a simulated network that runs at the pace of a clock. All hosts together are one machine of the
+//! simulator.
 //!
-//! What is read from a line at an instant enters the network at that instant; what arrives is written at once, and how
-//! late that is, is recorded. A host whose own link is busy is not read from until the link has nearly caught up: its
-//! network interface then holds the packets, as a real one would.
+//! The ports, pools and middleboxes are those of a simulation and act at exact times. A packet enters the network at the
+//! time at which its host sent it. A packet that arrives is written to its host at once, and the delay is recorded. The
+//! emulator does not read from a host whose simulated link is busy: the packets wait in the host's network interface, as
+//! they would before a real link. Clock and links are parameters ([`PacketIo`]), so that tests and tapes use the
+//! emulator without real interfaces.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
 
 use shallop_core::{Ecn, End, Packet, Span, Time};
-use shallop_hosts::endpoint::outgoing;
-use shallop_hosts::quic::Progress;
-use shallop_hosts::{AnyHostEnd, FlowOrder, FrameHead, Frames, Head, Owned, Owners, addresses};
-use shallop_hosts::{frame, ip};
 use shallop_proto::Endpoint;
 use shallop_sim::hosts::{Hosts, Outgoing};
 
 use crate::counters::Counters;
-use crate::lines::Lines;
+use crate::flow_monitor::{Progress, outgoing};
 use crate::offload::{self, HEADER};
-use crate::response::Responses;
+use crate::packet_io::PacketIo;
+use crate::response_time::ResponseTimer;
+use crate::{
+    ClassifiedPacket, FlowClassifier, FrameHead, FrameStore, Head, HostEndpoint, addresses, frame,
+    ip,
+};
 
-/// The most frames that are held: 100 MB.
-const MOST_FRAMES: usize = 65_536;
-/// The longest frame of a host with its header: 64 KB of IP.
+/// The most frames in the network: about 100 MB.
+const MAX_FRAMES: usize = 65_536;
+/// The longest frame of a host with its virtio-net header: 64 KB of IP.
 const LONGEST: usize = HEADER + frame::MAX_FRAME;
-/// Frames that are read in a row before the network goes on.
+/// The most frames that are read in a row before the network continues.
 const BATCH: usize = 16;
-/// How far ahead a host's link may be filled before its line is not read any more.
+/// A host is not read from while its link is busy for longer than this.
 const AHEAD: Span = Span::from_us(200);
 
-/// A packet that was read and the network has not taken yet.
+/// A packet of a host that the network has not taken yet.
 #[derive(Debug)]
 struct Waiting {
     at: Time,
@@ -40,50 +44,50 @@ struct Waiting {
     ip_bytes: u16,
 }
 
-/// The hosts of a run, behind their lines.
+/// The real hosts of a run.
 #[derive(Debug)]
-pub struct Emulator<L> {
-    lines: L,
-    /// What the hosts send, by number.
-    orders: Vec<FlowOrder>,
-    /// Whether data and acknowledgements are in the classes of transports without credits, beside others with credits.
-    legacy: bool,
-    owners: Owners,
-    frames: Frames,
+pub struct Emulator<P> {
+    io: P,
+    /// Whether packets use the classes of transports without credits, see [`outgoing`].
+    uses_legacy_classes: bool,
+    classifier: FlowClassifier,
+    frames: FrameStore,
+    /// The number of frames in the network.
     held: usize,
+    /// Packets of hosts, in order of time, until the network takes them.
     waiting: VecDeque<Waiting>,
     /// The packet that the network took last.
     taken: Option<Waiting>,
-    /// When the link of each host will have sent what it holds.
+    /// For each host the time at which its link has sent all packets in its queue.
     busy: Vec<Time>,
-    responses: Responses,
-    /// What hosts tell of flows by QUIC, by the flow's number, and what they told last.
-    news: Option<Receiver<(u32, Progress)>>,
+    responses: ResponseTimer,
+    /// Reports of hosts about QUIC flows, each with the number of the flow.
+    reports: Option<Receiver<(u32, Progress)>>,
+    /// The last report.
     progress: Progress,
-    /// When the lines were looked at last, or when a sleep since then was to end.
+    /// The last look at the links, or the intended end of a sleep since then.
     looked: Option<Time>,
-    /// What it has counted.
+    /// The counters of this run.
     pub counters: Counters,
     read: Vec<u8>,
     written: Vec<u8>,
 }
 
-impl<L: Lines> Emulator<L> {
-    /// The hosts behind these lines, which are to send these flows.
+impl<P: PacketIo> Emulator<P> {
+    /// Creates the emulator of this number of hosts.
     #[must_use]
-    pub fn new(lines: L, hosts: usize, orders: Vec<FlowOrder>, legacy: bool) -> Self {
+    pub fn new(io: P, hosts: usize, uses_legacy_classes: bool) -> Self {
         Self {
-            lines,
-            orders,
-            legacy,
-            owners: Owners::default(),
-            frames: Frames::default(),
+            io,
+            uses_legacy_classes,
+            classifier: FlowClassifier::default(),
+            frames: FrameStore::default(),
             held: 0,
             waiting: VecDeque::new(),
             taken: None,
             busy: vec![Time::ZERO; hosts],
-            responses: Responses::default(),
-            news: None,
+            responses: ResponseTimer::default(),
+            reports: None,
             progress: Progress::default(),
             looked: None,
             counters: Counters::default(),
@@ -92,18 +96,18 @@ impl<L: Lines> Emulator<L> {
         }
     }
 
-    /// The same, whose hosts tell how far flows by QUIC are.
+    /// Adds a channel on which hosts report the progress of QUIC flows, each by its number.
     #[must_use]
-    pub fn with_news(self, news: Receiver<(u32, Progress)>) -> Self {
-        Self { news: Some(news), ..self }
+    pub fn with_reports(self, reports: Receiver<(u32, Progress)>) -> Self {
+        Self { reports: Some(reports), ..self }
     }
 
-    /// The lines, and what was counted.
-    pub fn into_lines(self) -> (L, Counters) {
-        (self.lines, self.counters)
+    /// Returns the packet input and output, and the counters.
+    pub fn into_io(self) -> (P, Counters) {
+        (self.io, self.counters)
     }
 
-    /// Takes what a host has sent into the queue of packets that wait for the network.
+    /// Classifies the packets of a received frame of `count` bytes and queues them for the network.
     fn accept(&mut self, now: Time, count: usize) {
         let Some(packets) = self.read.get(..count).and_then(offload::packets) else {
             self.counters.malformed += 1;
@@ -111,15 +115,15 @@ impl<L: Lines> Emulator<L> {
         };
         for packet in packets {
             self.counters.read += 1;
-            let Some(owned) = self.owners.of(&packet) else {
+            let Some(classified) = self.classifier.classify(&packet) else {
                 self.counters.strays += 1;
                 continue;
             };
-            if self.held >= MOST_FRAMES {
+            if self.held >= MAX_FRAMES {
                 self.counters.no_slot += 1;
                 continue;
             }
-            let Owned { segment, from, connection, host } = owned;
+            let ClassifiedPacket { segment, from, connection, host } = classified;
             self.held += 1;
             let head = FrameHead::new(self.frames.insert(packet), connection, &segment);
             if let Some(time) = self.responses.on_packet(from, &head, now) {
@@ -136,9 +140,9 @@ impl<L: Lines> Emulator<L> {
         Some(frame)
     }
 
-    /// Reads what hosts have sent, until `until` has come or a batch is full. Returns whether there was anything.
-    fn look(&mut self, until: Time) -> (Time, bool) {
-        let mut now = self.lines.now();
+    /// Reads frames of hosts until time `until` or until a batch is full. Returns the time and whether it read any.
+    fn read_frames(&mut self, until: Time) -> (Time, bool) {
+        let mut now = self.io.now();
         if let Some(before) = self.looked.replace(now) {
             self.counters.gaps.record(now.saturating_since(before));
         }
@@ -147,9 +151,9 @@ impl<L: Lines> Emulator<L> {
             let busy = &self.busy;
             let limit = now.saturating_add(AHEAD);
             let holds = |host: u32| busy.get(host as usize).is_some_and(|&busy| busy > limit);
-            let Some((_, count)) = self.lines.receive(&holds, &mut self.read) else { break };
+            let Some((_, count)) = self.io.receive(&holds, &mut self.read) else { break };
             any = true;
-            now = self.lines.now().max(now);
+            now = self.io.now().max(now);
             self.accept(now, count);
             if now >= until {
                 break;
@@ -158,7 +162,7 @@ impl<L: Lines> Emulator<L> {
         (now, any)
     }
 
-    /// When the first line that is not read may be read again.
+    /// The next time at which a busy host may be read from again.
     fn next_release(&self, now: Time) -> Time {
         let limit = now.saturating_add(AHEAD);
         let held = self.busy.iter().copied().filter(|&busy| busy > limit);
@@ -167,31 +171,32 @@ impl<L: Lines> Emulator<L> {
     }
 }
 
-impl<L: Lines, E: Endpoint> Hosts<AnyHostEnd<E>> for Emulator<L> {
+impl<P: PacketIo, E: Endpoint> Hosts<HostEndpoint<E>> for Emulator<P> {
     const PACED: bool = true;
 
     fn wait(&mut self, next: Time) -> Time {
         loop {
-            let (now, any) = self.look(next);
+            let (now, any) = self.read_frames(next);
             if any || now >= next {
                 return now;
             }
             let until = next.min(self.next_release(now));
-            self.lines.sleep(until);
-            // The gap until the next look counts from the end of the intended sleep: a sleep that lasts longer is a
-            // gap.
+            self.io.sleep(until);
+            // The next gap counts from the intended end of the sleep, so that an overlong sleep is a gap.
             self.looked = Some(until);
         }
     }
 
     fn news(&mut self) -> Option<u32> {
-        let (flow, progress) = self.news.as_ref()?.try_recv().ok()?;
+        let (flow, progress) = self.reports.as_ref()?.try_recv().ok()?;
         self.progress = progress;
         Some(flow)
     }
 
-    fn on_news(&mut self, endpoint: &mut AnyHostEnd<E>) {
-        endpoint.on_news(self.progress);
+    fn on_news(&mut self, endpoint: &mut HostEndpoint<E>) {
+        if let Some(monitor) = endpoint.monitor() {
+            monitor.on_progress(self.progress);
+        }
     }
 
     fn wakeup(&self) -> Option<Time> {
@@ -205,17 +210,19 @@ impl<L: Lines, E: Endpoint> Hosts<AnyHostEnd<E>> for Emulator<L> {
         let waiting = self.waiting.pop_front()?;
         let Waiting { from, head, ecn, ip_bytes, .. } = waiting;
         self.taken = Some(waiting);
-        let out = outgoing(head, ecn, ip_bytes, self.legacy);
+        let out = outgoing(head, ecn, ip_bytes, self.uses_legacy_classes);
         Some(Outgoing { at: now, from, out })
     }
 
-    fn on_start(&mut self, flow: u32, sender: &AnyHostEnd<E>) {
-        self.owners.start(flow, sender, &self.orders);
+    fn on_start(&mut self, flow: u32, sender: &HostEndpoint<E>) {
+        self.classifier.start(flow, sender);
     }
 
-    fn on_sent(&mut self, endpoint: &mut AnyHostEnd<E>, leaves: Option<Time>) {
+    fn on_sent(&mut self, endpoint: &mut HostEndpoint<E>, leaves: Option<Time>) {
         let Some(taken) = self.taken.take() else { return };
-        endpoint.on_sent(taken.at, &taken.head);
+        if let Some(monitor) = endpoint.monitor() {
+            monitor.on_sent(taken.at, &taken.head);
+        }
         match leaves {
             None => drop(self.take_frame(taken.head.slot)),
             Some(leaves) => {
@@ -238,12 +245,12 @@ impl<L: Lines, E: Endpoint> Hosts<AnyHostEnd<E>> for Emulator<L> {
         self.written.clear();
         self.written.extend([0; HEADER]);
         self.written.extend(&frame);
-        let now = self.lines.now();
+        let now = self.io.now();
         self.counters.lateness.record(now.saturating_since(due));
         if head.payload > 0 {
             self.responses.on_data(packet.envelope.end, &head, now);
         }
-        if self.lines.send(host, due, &self.written) {
+        if self.io.send(host, due, &self.written) {
             self.counters.written += 1;
         } else {
             self.counters.refused += 1;
@@ -258,7 +265,7 @@ impl<L: Lines, E: Endpoint> Hosts<AnyHostEnd<E>> for Emulator<L> {
 
     fn on_duplicated(&mut self, head: &mut Head<E::Head>) -> bool {
         let Head::Frame(head) = head else { return true };
-        if self.held >= MOST_FRAMES {
+        if self.held >= MAX_FRAMES {
             return false;
         }
         let copy = self.frames.copy(head.slot);

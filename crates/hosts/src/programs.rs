@@ -1,0 +1,50 @@
+//! Programs of this machine that run in real hosts.
+
+use shallop_results::summary::ProgramOfRun;
+
+/// A program in a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The index of the program's group in the plan.
+    pub group: usize,
+    /// The name of the group.
+    pub group_name: String,
+    /// The number of the host among the real hosts.
+    pub host: u32,
+    /// The start time, in nanoseconds of the hosts' clock.
+    pub start: u64,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// Whether the program is a shell for a user, which ends the run when it ends.
+    pub is_shell: bool,
+}
+
+/// The end of a program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProgramEnd {
+    /// The time of the run, in seconds.
+    pub at_s: f64,
+    /// The exit status, or 128 and the number of the signal that ended the program.
+    pub status: u32,
+}
+
+impl Program {
+    /// The folder of what the program writes, in the folder of the run: `GROUP.HOST`. `names` are the names of hosts.
+    #[must_use]
+    pub fn folder(&self, names: &[String]) -> String {
+        format!("{}.{}", self.group_name, names[self.host as usize])
+    }
+
+    /// The result of the program. `end` is `None` if it was still running at the end of the run.
+    #[must_use]
+    pub fn result(&self, names: &[String], end: Option<ProgramEnd>) -> ProgramOfRun {
+        ProgramOfRun {
+            group: self.group_name.clone(),
+            host: names[self.host as usize].clone(),
+            command: self.words.clone(),
+            ended_s: end.map(|end| end.at_s),
+            status: end.map(|end| u64::from(end.status)),
+            files: self.folder(names),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What the threads of hosts share: the clock of the run, waiting for sockets, and the report of how flows went.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::time::Timespec;
+
+use crate::tcp_info::TcpInfoLog;
+
+/// The longest time until a thread notices that the run is over.
+pub(crate) const LOOK: Duration = Duration::from_millis(5);
+/// The most events of one wait.
+const EVENTS: usize = 64;
+
+/// The clock of a run, for threads of hosts.
+#[derive(Clone, Copy)]
+pub(crate) struct RunClock<'a> {
+    /// The start of the run, once it has started.
+    pub(crate) start: &'a OnceLock<Instant>,
+    /// Whether threads are to end.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl RunClock<'_> {
+    /// The time since the start of the run; `None` before the start.
+    pub(crate) fn elapsed(&self) -> Option<Duration> {
+        self.start.get().map(Instant::elapsed)
+    }
+
+    /// Whether threads are to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Waits for sockets (`epoll(7)`).
+pub(crate) struct Poll {
+    epoll: OwnedFd,
+    events: Vec<Event>,
+}
+
+impl Poll {
+    pub(crate) fn new() -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        Ok(Self { epoll, events: Vec::with_capacity(EVENTS) })
+    }
+
+    /// Adds a socket, whose events have this number.
+    pub(crate) fn add(&self, socket: &impl AsFd, number: u64, flags: EventFlags) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, socket, EventData::new_u64(number), flags)?)
+    }
+
+    /// Waits for events, at most this long. Returns the numbers of sockets with events.
+    pub(crate) fn wait(&mut self, timeout: Duration) -> impl Iterator<Item = u64> {
+        let timeout = Timespec {
+            tv_sec: timeout.as_secs().cast_signed(),
+            tv_nsec: i64::from(timeout.subsec_nanos()),
+        };
+        self.events.clear();
+        // An interrupted wait is a short one.
+        let _ = epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout));
+        self.events.iter().map(|event| event.data.u64())
+    }
+}
+
+/// How the flows of a run went.
+#[derive(Debug, Default)]
+pub(crate) struct FlowReport {
+    /// Failed flows, by number, with the error.
+    pub(crate) failures: Vec<(u32, String)>,
+    /// Payload bytes that were received and had the right contents.
+    pub(crate) checked: u64,
+    /// The time for which the threads of hosts waited for a processor.
+    pub(crate) waited: Duration,
+    /// The longest delay of a flow's start, or of a datagram.
+    pub(crate) late: Duration,
+    /// The longest delay of a datagram.
+    pub(crate) datagrams_late: Duration,
+    /// Windows and round trips of TCP connections.
+    pub(crate) tcp_info: TcpInfoLog,
+}
+
+impl FlowReport {
+    /// Adds the report about other flows of the run.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.failures.extend(other.failures);
+        self.checked += other.checked;
+        self.waited += other.waited;
+        self.late = self.late.max(other.late);
+        self.datagrams_late = self.datagrams_late.max(other.datagrams_late);
+    }
+
+    /// Records that something which was due at `due` happened, or has not happened yet, at time `now` of the run.
+    pub(crate) fn record_delay(&mut self, due: Duration, now: Option<Duration>) {
+        self.late = self.late.max(now.unwrap_or_default().saturating_sub(due));
+    }
+}
