@@ -7,19 +7,16 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 const SECOND: u32 = 1 << 23;
 
 /// The IPv4 address of a host: 10.0.0.1 for host 0.
-#[must_use]
 pub fn address(host: u32) -> u32 {
     (10 << 24) + host + 1
 }
 
 /// The IPv4 address of a host with a port.
-#[must_use]
 pub fn socket(host: u32, port: u16) -> SocketAddr {
     SocketAddrV4::new(Ipv4Addr::from_bits(address(host)), port).into()
 }
 
 /// The IPv6 address of a host: `fd00::1` for host 0.
-#[must_use]
 pub fn address_v6(host: u32) -> u128 {
     V6_PREFIX | u128::from(host + 1)
 }
@@ -30,7 +27,6 @@ const V6_PREFIX: u128 = 0xfd00 << 112;
 const V6: u32 = 6;
 
 /// A 32-bit form of a host's IPv6 address, which differs from all IPv4 addresses of hosts; zero for other addresses.
-#[must_use]
 pub fn from_v6(address: [u8; 16]) -> u32 {
     let number = u128::from_be_bytes(address) ^ V6_PREFIX;
     let number = u32::try_from(number).ok().filter(|number| number >> 24 == 0);
@@ -38,7 +34,6 @@ pub fn from_v6(address: [u8; 16]) -> u32 {
 }
 
 /// The number of the host with this address.
-#[must_use]
 pub fn host_of(address: u32) -> Option<u32> {
     match address >> 24 {
         10 => (address & 0x00ff_ffff & !SECOND).checked_sub(1),
@@ -48,7 +43,6 @@ pub fn host_of(address: u32) -> Option<u32> {
 }
 
 /// An address as text.
-#[must_use]
 pub fn text(address: u32) -> String {
     match host_of(address).filter(|_| address >> 24 == V6) {
         Some(host) => Ipv6Addr::from_bits(address_v6(host)).to_string(),
@@ -57,7 +51,6 @@ pub fn text(address: u32) -> String {
 }
 
 /// The Ethernet address of a host, which is administered locally.
-#[must_use]
 pub fn mac(host: u32) -> [u8; 6] {
     let [_, a, b, c] = host.to_be_bytes();
     [2, 0, 0, a, b, c]

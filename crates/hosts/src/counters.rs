@@ -26,14 +26,12 @@ impl Times {
     }
 
     /// A quantile in seconds, such as 0.99; zero without times.
-    #[must_use]
     pub fn quantile(&self, quantile: f64) -> f64 {
         let all = self.0.as_ref().filter(|all| !all.is_empty());
         all.map_or(0.0, |all| all.value_at_quantile(quantile) as f64 / 1e9)
     }
 
     /// The longest time in seconds; zero without times.
-    #[must_use]
     pub fn longest(&self) -> f64 {
         self.0.as_ref().map_or(0.0, |all| all.max() as f64 / 1e9)
     }

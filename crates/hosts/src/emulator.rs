@@ -75,7 +75,6 @@ pub struct Emulator<P> {
 
 impl<P: PacketIo> Emulator<P> {
     /// Creates the emulator of this number of hosts.
-    #[must_use]
     pub fn new(io: P, hosts: usize, uses_legacy_classes: bool) -> Self {
         Self {
             io,

@@ -36,7 +36,6 @@ pub struct FrameHead {
 
 impl FrameHead {
     /// The header of a segment whose frame is stored under `slot`.
-    #[must_use]
     pub fn new(slot: u32, connection: u32, segment: &Segment) -> Self {
         Self {
             slot,
@@ -52,7 +51,6 @@ impl FrameHead {
 
 /// Makes the simulated packet of a real host's packet. `uses_legacy_classes` applies to packets without a class of their
 /// own: they get the classes of transports without credits, because other flows in the network use credits.
-#[must_use]
 pub fn outgoing<H>(
     head: FrameHead,
     ecn: Ecn,
@@ -197,7 +195,6 @@ pub struct FlowMonitor {
 
 impl FlowMonitor {
     /// Creates the monitors of a flow at the sender and at the receiver.
-    #[must_use]
     pub fn for_flow(flow: &HostFlow) -> [Self; 2] {
         let packets = match flow.protocol {
             FlowProtocol::Tcp { .. } => MonitoredPackets::Tcp(flow.sockets()),
@@ -208,7 +205,6 @@ impl FlowMonitor {
     }
 
     /// Creates the monitors of what programs in host `from` send to those in host `to`.
-    #[must_use]
     pub fn for_programs(from: u32, to: u32) -> [Self; 2] {
         Self::both(MonitoredPackets::Programs(from, to), None)
     }
@@ -287,7 +283,6 @@ impl FlowMonitor {
     }
 
     /// Whether the whole flow is acknowledged (TCP sender), sent (UDP sender) or received.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.size.is_some_and(|size| self.finished >= size)
     }

@@ -44,7 +44,6 @@ pub struct UdpOptions {
 const UDP_HEADERS: u64 = 28;
 
 /// Bytes on the wire of a datagram, preamble and gap included. `payload` is in bytes.
-#[must_use]
 pub fn udp_wire_bytes(payload: u64) -> Bytes {
     Bytes::new(u64::from(wire::frame(UDP_HEADERS + payload)))
 }
@@ -70,7 +69,6 @@ pub struct HostFlow {
 
 impl HostFlow {
     /// The port at the receiver.
-    #[must_use]
     pub const fn destination_port(&self) -> u16 {
         match self.protocol {
             FlowProtocol::Tcp { controller } => addresses::FIRST_TCP_PORT + controller,
@@ -80,7 +78,6 @@ impl HostFlow {
     }
 
     /// The addresses and ports of packets from the sender to the receiver.
-    #[must_use]
     pub fn sockets(&self) -> SocketPair {
         SocketPair {
             from: (addresses::address(self.from), self.source_port),
@@ -89,13 +86,11 @@ impl HostFlow {
     }
 
     /// The address and port at the sender.
-    #[must_use]
     pub fn source(&self) -> SocketAddr {
         addresses::socket(self.from, self.source_port)
     }
 
     /// The address and port at the receiver.
-    #[must_use]
     pub fn destination(&self) -> SocketAddr {
         addresses::socket(self.to, self.destination_port())
     }
@@ -103,7 +98,6 @@ impl HostFlow {
 
 /// Whether packets of real hosts use the classes of transports without credits: flows of a group with a transport of its
 /// own may use credits in the same network.
-#[must_use]
 pub fn uses_legacy_classes(plan: &Plan) -> bool {
     plan.groups.iter().any(|group| group.transport.is_some())
 }
@@ -153,7 +147,6 @@ impl HostFlows {
     }
 
     /// The real hosts, each with its number.
-    #[must_use]
     pub fn hosts(&self) -> impl ExactSizeIterator<Item = (Node, u32)> {
         self.hosts.iter().map(|(&node, &number)| (node, number))
     }

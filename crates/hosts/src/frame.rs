@@ -56,7 +56,6 @@ pub struct Segment {
 }
 
 /// Reads the headers of a TCP packet; `None` for any other frame.
-#[must_use]
 pub fn segment(frame: &[u8]) -> Option<Segment> {
     let ip = Ip::from_frame(frame).filter(|ip| ip.protocol() == IpNumber::TCP)?;
     let (total, start) = (ip.total_len()?, ip.header_len());
@@ -84,7 +83,6 @@ const UDP_HEADER: usize = 8;
 
 /// Reads the headers of an IP packet that is not TCP. Ports are 0 unless the packet is UDP. The payload is what a UDP
 /// header leaves, for every protocol.
-#[must_use]
 pub fn datagram(frame: &[u8]) -> Option<Segment> {
     let ip = Ip::from_frame(frame)?;
     let total = ip.total_len()?;
@@ -109,7 +107,6 @@ pub fn datagram(frame: &[u8]) -> Option<Segment> {
 }
 
 /// The source and destination addresses of a frame; `None` if it has no IP header.
-#[must_use]
 pub fn addresses(frame: &[u8]) -> Option<(u32, u32)> {
     Ip::from_frame(frame).map(|ip| ip.addresses())
 }
@@ -128,7 +125,6 @@ const CWR: u8 = 0x80;
 /// Cuts a TCP frame of segmentation offload into frames with at most `segment_bytes` of payload. The last frame keeps FIN
 /// and PSH, the first keeps CWR (`tcp_gso_segment` of Linux). `None` if the frame is not TCP with payload, or its parts
 /// would be empty or longer than a packet.
-#[must_use]
 pub fn cut(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
     let whole = segment(frame).filter(|whole| whole.payload > 0)?;
     let tcp = ETHERNET + Ip::from_frame(frame)?.header_len();
@@ -159,7 +155,6 @@ pub fn cut(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
 /// Cuts a UDP frame of segmentation offload into frames with at most `segment_bytes` of payload
 /// (`__udp_gso_segment` of Linux). `None` if the frame is not UDP with payload, or its parts would be empty or longer
 /// than a packet.
-#[must_use]
 pub fn cut_datagrams(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
     let ip = Ip::from_frame(frame)?;
     let udp = ETHERNET + ip.header_len();

@@ -25,7 +25,6 @@ pub enum Ip<'a> {
 
 impl<'a> Ip<'a> {
     /// Reads the IP header of an Ethernet frame; `None` if the frame has none.
-    #[must_use]
     pub fn from_frame(frame: &'a [u8]) -> Option<Self> {
         let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
         Self::from_packet(ethernet.payload_slice())
@@ -41,7 +40,6 @@ impl<'a> Ip<'a> {
     }
 
     /// The source and destination addresses, as 32-bit numbers of the module [`addresses`].
-    #[must_use]
     pub fn addresses(&self) -> (u32, u32) {
         match self {
             Self::V4(ip) => (u32::from_be_bytes(ip.source()), u32::from_be_bytes(ip.destination())),
@@ -50,7 +48,6 @@ impl<'a> Ip<'a> {
     }
 
     /// The protocol of the payload.
-    #[must_use]
     pub fn protocol(&self) -> IpNumber {
         match self {
             Self::V4(ip) => ip.protocol(),
@@ -59,7 +56,6 @@ impl<'a> Ip<'a> {
     }
 
     /// Bytes of the header.
-    #[must_use]
     pub fn header_len(&self) -> usize {
         match self {
             Self::V4(ip) => ip.slice().len(),
@@ -68,7 +64,6 @@ impl<'a> Ip<'a> {
     }
 
     /// Bytes of the packet with its header; `None` above 65,535.
-    #[must_use]
     pub fn total_len(&self) -> Option<u16> {
         match self {
             Self::V4(ip) => Some(ip.total_len()),
@@ -77,7 +72,6 @@ impl<'a> Ip<'a> {
     }
 
     /// The DSCP, 0 to 63.
-    #[must_use]
     pub fn dscp(&self) -> u8 {
         match self {
             Self::V4(ip) => ip.dcp().value(),
@@ -86,7 +80,6 @@ impl<'a> Ip<'a> {
     }
 
     /// The ECN codepoint.
-    #[must_use]
     pub fn ecn(&self) -> Ecn {
         let bits = match self {
             Self::V4(ip) => ip.ecn().value(),
@@ -101,7 +94,6 @@ impl<'a> Ip<'a> {
     }
 
     /// The checksum of a TCP segment with this IP header.
-    #[must_use]
     pub fn tcp_checksum(&self, tcp: &TcpHeaderSlice<'_>, payload: &[u8]) -> Option<u16> {
         match self {
             Self::V4(ip) => tcp.calc_checksum_ipv4_raw(ip.source(), ip.destination(), payload).ok(),
@@ -110,7 +102,6 @@ impl<'a> Ip<'a> {
     }
 
     /// The checksum of a UDP datagram with this IP header.
-    #[must_use]
     pub fn udp_checksum(&self, udp: &UdpHeader, payload: &[u8]) -> Option<u16> {
         match self {
             Self::V4(ip) => udp.calc_checksum_ipv4_raw(ip.source(), ip.destination(), payload).ok(),

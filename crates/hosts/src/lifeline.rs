@@ -7,7 +7,6 @@
 const IF_PARENT_LIVES: &str = r#"test "$PPID" = "$1" && shift && exec "$@""#;
 
 /// The words before a program and its arguments, in the process with this number.
-#[must_use]
 pub fn words(parent: u32) -> Vec<String> {
     let parent = parent.to_string();
     let words = ["setpriv", "--pdeathsig", "KILL", "sh", "-c", IF_PARENT_LIVES, "sh", &parent];

@@ -27,7 +27,6 @@ const UDP_CHECKSUM: usize = 6;
 const UDP_HEADER: usize = 8;
 
 /// Makes complete Ethernet packets of a frame with a virtio-net header. `None` if the frame is malformed.
-#[must_use]
 pub fn packets(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (header, frame) = bytes.split_first_chunk::<HEADER>()?;
     // Frames without IP belong to no flow and are dropped later.

@@ -30,13 +30,11 @@ pub struct ProgramEnd {
 
 impl Program {
     /// The folder of what the program writes, in the folder of the run: `GROUP.HOST`. `names` are the names of hosts.
-    #[must_use]
     pub fn folder(&self, names: &[String]) -> String {
         format!("{}.{}", self.group_name, names[self.host as usize])
     }
 
     /// The result of the program. `end` is `None` if it was still running at the end of the run.
-    #[must_use]
     pub fn result(&self, names: &[String], end: Option<ProgramEnd>) -> ProgramOfRun {
         ProgramOfRun {
             group: self.group_name.clone(),

@@ -77,7 +77,6 @@ pub enum TapeError {
 
 impl Tape {
     /// The contents of the file.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut title = format!("{TITLE}{VERSION} {} {}", self.job.0, self.job.1);
         // Spaces separate names, so a name with a space cannot be written.
@@ -218,7 +217,6 @@ pub struct Player {
 
 impl Player {
     /// Creates hosts that repeat this tape.
-    #[must_use]
     pub fn new(tape: &Tape) -> Self {
         let sent = tape.records.iter().filter(|record| record.direction == Direction::FromHost);
         Self { now: Time::ZERO, frames: sent.cloned().collect() }
@@ -270,7 +268,6 @@ fn header_bytes(frame: &[u8]) -> usize {
 
 /// What a replay must repeat of a delivered packet: its host, time and length, and its headers without the checksum of
 /// TCP or UDP, which depends on the payload.
-#[must_use]
 pub fn decision(record: &Record) -> (u32, Time, u32, Vec<u8>) {
     let mut bytes = record.bytes.clone();
     let checksum = match transport(&bytes) {

@@ -231,7 +231,6 @@ impl Card {
     }
 
     /// The channel of calls, once the kernel has opened it.
-    #[must_use]
     pub fn channel(&self) -> Option<&OwnedFd> {
         self.calls.as_ref()
     }
@@ -259,7 +258,6 @@ impl From<rustix::io::Errno> for CardError {
 
 impl CardError {
     /// The same error with the kernel's number.
-    #[must_use]
     pub fn of(self, kernel: usize) -> KernelError {
         match self {
             Self::Malformed(why) => KernelError::Malformed { kernel, why },

@@ -33,7 +33,6 @@ pub enum Said {
 }
 
 /// What a frame from the shell's side says; `None` if it is something else, such as a router solicitation.
-#[must_use]
 pub fn said(frame: &[u8]) -> Option<Said> {
     let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
     let packet = ethernet.payload_slice();

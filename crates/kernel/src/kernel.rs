@@ -112,7 +112,6 @@ impl Kernel {
     }
 
     /// When it wants to run next, in guest nanoseconds; `None` if it waits for an interrupt alone.
-    #[must_use]
     pub fn wakeup(&self) -> Option<u64> {
         (self.request < NEVER).then_some(self.request)
     }

@@ -92,7 +92,6 @@ impl Start<'_> {
     }
 
     /// The index of the kernel whose hosts include that of the shell; `None` without a shell.
-    #[must_use]
     pub fn console_kernel(&self) -> Option<usize> {
         let shell = self.flows.programs.iter().find(|program| program.is_shell)?;
         self.hosts.iter().position(|hosts| hosts.contains(&shell.host))

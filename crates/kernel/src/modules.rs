@@ -52,7 +52,6 @@ impl Installed {
     }
 
     /// The digest of this kernel with a module, which is that of the kernel without one.
-    #[must_use]
     pub fn digest_with(&self, module: Option<&str>) -> String {
         let Some(path) = module.and_then(|name| self.module(name).ok()) else {
             return self.digest.clone();
@@ -128,7 +127,6 @@ pub(crate) fn copy(source: &Path, to: &Path) -> Result<(), BuildError> {
 }
 
 /// The module of Gemini with these options, for senders with links of this rate.
-#[must_use]
 pub fn gemini(config: &Config, link: BitsPerSec) -> Module {
     let of = config.integers(link);
     let values = [

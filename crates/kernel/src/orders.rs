@@ -42,7 +42,6 @@ pub struct Settings {
 }
 
 /// The orders for one kernel: its hosts (card by card), the flows that they send, and the guest time of the report.
-#[must_use]
 pub fn text(settings: &Settings, hosts: &[u32], flows: &HostFlows, stop: u64) -> String {
     let mut text = String::new();
     let mut line = |words: std::fmt::Arguments<'_>| {

@@ -22,7 +22,6 @@ fn numbered(flows: &HostFlows) -> impl Iterator<Item = (u32, &Program)> {
 }
 
 /// The orders about programs for the kernel with these hosts.
-#[must_use]
 pub fn orders(flows: &HostFlows, hosts: &[u32]) -> String {
     let mut text = String::new();
     // A string takes everything.
@@ -48,7 +47,6 @@ pub fn orders(flows: &HostFlows, hosts: &[u32]) -> String {
 
 /// The files for the agent of the kernel with these hosts: the arguments of each program, with a zero after each, and
 /// the names of all hosts in the form of `/etc/hosts`.
-#[must_use]
 pub fn files(flows: &HostFlows, hosts: &[u32]) -> Vec<(String, Vec<u8>)> {
     let here = numbered(flows).filter(|(_, program)| hosts.contains(&program.host));
     let arguments = here.map(|(number, program)| {
@@ -82,7 +80,6 @@ pub fn prepare(flows: &HostFlows, scenario: &Path, folder: &Path) -> Result<(), 
 
 /// The ends of a run's programs, by number, as the logs of kernels report them. Programs that were still running at the
 /// end of the run have none.
-#[must_use]
 pub fn ends(flows: &HostFlows, logs: &[String]) -> Vec<Option<ProgramEnd>> {
     let mut ends = vec![None; flows.programs.len()];
     for (number, end) in logs.iter().flat_map(|log| log.lines()).filter_map(end_of) {
@@ -140,7 +137,6 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 /// What a program wrote to a stream: `stdout` or `stderr`.
-#[must_use]
 pub fn output(folder: &Path, number: u32, stream: &str) -> String {
     let path = folder.join(KEPT).join(number.to_string()).join(stream);
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()

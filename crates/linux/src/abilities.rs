@@ -11,21 +11,18 @@ use crate::namespace::{self, HostSettings};
 use crate::realtime;
 
 /// The congestion controllers that this kernel has, by its names.
-#[must_use]
 pub fn controllers() -> Vec<String> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     text.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
 /// The release of this kernel.
-#[must_use]
 pub fn release() -> String {
     let text = fs::read_to_string("/proc/sys/kernel/osrelease");
     text.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
 /// What this machine can do, tried out where that leaves nothing behind.
-#[must_use]
 pub fn all() -> Vec<Ability> {
     let controllers = controllers();
     let host = |what, rate, good: &str, used_for| {

@@ -26,7 +26,6 @@ impl Default for Pattern {
 
 impl Pattern {
     /// At most this many bytes of a flow, from this one on.
-    #[must_use]
     pub fn at(&self, flow: u32, from: u64, most: usize) -> &[u8] {
         let start = (from.wrapping_add(u64::from(flow) * 7_919) % PERIOD as u64) as usize;
         &self.0[start..start + most.min(LONGEST)]

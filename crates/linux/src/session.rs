@@ -60,7 +60,6 @@ pub(crate) fn serve(
 }
 
 /// The numbers of processes with a session, in ascending order.
-#[must_use]
 pub fn list() -> Vec<u32> {
     let text = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let name = |line: &str| {
