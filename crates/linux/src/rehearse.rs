@@ -348,8 +348,15 @@ fn emulate(
         is_cut = tape.is_cut;
         replay::write(file, &tape)?;
     }
-    let _links = io.into_inner().into_links();
-    Ok((outcome, Emulated { counters, is_realtime: priority.is_realtime, is_cut, _links }))
+    Ok((
+        outcome,
+        Emulated {
+            counters,
+            is_realtime: priority.is_realtime,
+            is_cut,
+            _links: io.into_inner().into_links(),
+        },
+    ))
 }
 
 /// The emulator at the end of a run.
