@@ -171,6 +171,9 @@ wheel: ## A wheel of the Python package in target/wheels, to install on machines
 	@$(VENV)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir target/wheels .
 	@echo "The wheel is $$(ls -t target/wheels/shallop-*.whl | head -n 1)."
 
+# The Python package can save figures.
+HAS_FIGURES = $(VENV)/bin/python -c "import vl_convert" 2> /dev/null
+
 check-report: ## Tests of reports in a headless Chromium
 	@command -v chromium > /dev/null && command -v chromedriver > /dev/null && command -v npm > /dev/null || { \
 	    case ",$${SHALLOP_REQUIRE:-}," in *,chromium,* | *,all,*) \
@@ -180,10 +183,10 @@ check-report: ## Tests of reports in a headless Chromium
 	$(CARGO) build --release --locked --quiet --package shallop; \
 	SHALLOP_COMMAND="$$(realpath "$(TARGET)/release/shallop")" PYTHONPATH="$(CURDIR)/python" \
 	    python3 checks/report/check.py $(TARGET)/release/shallop --axe $(TOOLS)/node_modules/axe-core/axe.min.js \
-	    $(addprefix --python ,$(wildcard $(VENV)/bin/python))
+	    $$($(HAS_FIGURES) && echo "--python $(VENV)/bin/python")
 
 check-figures: ## Checks that the figure of the README shows the results of its experiment
-	@$(VENV)/bin/python -c "import vl_convert" 2> /dev/null || { \
+	@$(HAS_FIGURES) || { \
 	    echo "SKIPPED $@: vl-convert is not in $(VENV) (make python-full)"; exit 0; }; \
 	$(SHALLOP) reproduce fp-fig10a --out $(TARGET)/figures > /dev/null && \
 	$(VENV)/bin/python checks/figures.py $(TARGET)/release/shallop $(TARGET)/figures/fp-fig10a docs/fig10a.svg --check
