@@ -65,14 +65,42 @@ impl Chip {
 const MIB: u64 = 1 << 20;
 const BROADCOM: &str = "Broadcom";
 const BAREFOOT: &str = "Barefoot (Intel)";
+const ARISTA: &str = "Arista";
 const NVIDIA: &str = "NVIDIA (Mellanox)";
-const FLASHPASS: &str =
-    "FlashPass (ICNP 2021), Table I; assumed: an even share for each port, MB of 2^20 B";
-const BOTH: &str = "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 2^20 B";
-const SPECTRUM: &str = "J. Pietsch, 2020 High Speed Ethernet ASICs; assumed: an even share for each port without \
-                        `shared`, MB of 2^20 B";
+/// A note on a chip whose memory the source states in MB, which are taken as 2^20 B.
+macro_rules! even_share_of_mib {
+    ($source:literal) => {
+        concat!($source, "; assumed: an even share for each port, MB of 2^20 B")
+    };
+}
+
+const FLASHPASS: &str = even_share_of_mib!("FlashPass (ICNP 2021), Table I");
+const BOTH: &str = even_share_of_mib!("FlashPass (ICNP 2021), Table I; BCC, Table I");
+const SPECTRUM2: &str = "J. Pietsch, 2020 High Speed Ethernet ASICs; assumed: an even share for each port without \
+                         `shared`, MB of 2^20 B";
 const ROUTER: &str =
     "Gemini (thesis), Table 3.1; assumed: an even share for each port, GB of 10^9 B";
+const BCM56538: &str = even_share_of_mib!("BCC, Table I; in the Arista 7010T (Gemini, Table 3.1)");
+const TOMAHAWK: &str = even_share_of_mib!("BCC, Table I: four cores, 4 MB and eight ports each");
+const TOFINO: &str = "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 10^6 \
+                      B";
+const TOMAHAWK2: &str =
+    even_share_of_mib!("port-buffers.forwardingplane.net, Tomahawk 2: 42 MB for 6.4 Tb/s");
+const TOMAHAWK3: &str = even_share_of_mib!(
+    "ports: Linley Newsletter, 26 December 2017; 64 MB: J. Pietsch, 2020 High Speed Ethernet ASICs"
+);
+const TOMAHAWK4: &str = "ports: Linley Newsletter, 17 December 2019; its memory is not stated there, nor in any \
+                         source that we found";
+const TOMAHAWK5: &str = "ports: TechInsights, Tomahawk 5 Switches At 51.2Tbps; its memory is not stated there, nor \
+                         in any source that we found";
+const JERICHO2: &str = "ports: Linley Newsletter, 13 March 2018; 8 GB of HBM beside the chip: J. Warner (UC Santa \
+                        Cruz), Arista 7280R3; assumed: an even share for each port, GB of 10^9 B";
+const JERICHO2C: &str = "half the bandwidth of Jericho2: Microprocessor Report, 14 September 2020; assumed: ports of \
+                         100 Gb/s; its memory is not stated there";
+const SPECTRUM: &str = "J. Warner (UC Santa Cruz), Mellanox Spectrum: 16 MB in one pool; assumed: an even share for \
+                        each port without `shared`, MB of 2^20 B";
+const SPECTRUM4: &str =
+    "ports: Linley Newsletter, 12 April 2022: fully shared; sources differ on how much";
 
 const QUARTER: &str =
     "assumed: one part, a quarter of it private, as much for each port, as in BCC's Tomahawk";
@@ -125,116 +153,33 @@ const fn parts(mut chip: Chip, count: u32, private: u64, note: &'static str) -> 
 }
 
 static CHIPS: &[Chip] = &[
-    one(
-        chip(
-            ("bcm56538", "BCM56538", BROADCOM),
-            48,
-            1,
-            4 * MIB,
-            "BCC, Table I; in the Arista 7010T (Gemini, Table 3.1); assumed: an even share for each port, MB of 2^20 B",
-        ),
-        None,
-    ),
+    one(chip(("bcm56538", "BCM56538", BROADCOM), 48, 1, 4 * MIB, BCM56538), None),
     one(chip(("trident-plus", "Trident+", BROADCOM), 48, 10, 9 * MIB, BOTH), CELL),
     one(chip(("trident2", "Trident II", BROADCOM), 32, 40, 12 * MIB, BOTH), CELL),
     one(chip(("trident3", "Trident 3", BROADCOM), 32, 100, 32 * MIB, FLASHPASS), None),
     one(chip(("trident4", "Trident 4", BROADCOM), 32, 400, 132 * MIB, FLASHPASS), None),
     parts(
-        chip(
-            ("tomahawk", "Tomahawk", BROADCOM),
-            32,
-            100,
-            16 * MIB,
-            "BCC, Table I: four cores, 4 MB and eight ports each; assumed: an even share for each port, MB of 2^20 B",
-        ),
+        chip(("tomahawk", "Tomahawk", BROADCOM), 32, 100, 16 * MIB, TOMAHAWK),
         4,
         128 << 10,
         MMUS,
     ),
-    one(
-        chip(
-            ("tofino", "Tofino", BAREFOOT),
-            64,
-            100,
-            22_000_000,
-            "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: an even share for each port, MB of 10^6 B",
-        ),
-        None,
-    ),
+    one(chip(("tofino", "Tofino", BAREFOOT), 64, 100, 22_000_000, TOFINO), None),
     one(chip(("tofino2", "Tofino 2", BAREFOOT), 32, 400, 64 * MIB, FLASHPASS), None),
-    chip(
-        ("tomahawk2", "Tomahawk 2", BROADCOM),
-        64,
-        100,
-        42 * MIB,
-        "port-buffers.forwardingplane.net, Tomahawk 2: 42 MB for 6.4 Tb/s; assumed: an even share for each port, \
-         MB of 2^20 B",
-    ),
-    chip(
-        ("tomahawk3", "Tomahawk 3", BROADCOM),
-        32,
-        400,
-        64 * MIB,
-        "ports: Linley Newsletter, 26 December 2017; 64 MB: J. Pietsch, 2020 High Speed Ethernet ASICs; assumed: an \
-         even share for each port, MB of 2^20 B",
-    ),
-    unknown(
-        ("tomahawk4", "Tomahawk 4", BROADCOM),
-        64,
-        400,
-        "ports: Linley Newsletter, 17 December 2019; its memory is not stated there, nor in any source that we found",
-    ),
-    unknown(
-        ("tomahawk5", "Tomahawk 5", BROADCOM),
-        64,
-        800,
-        "ports: TechInsights, Tomahawk 5 Switches At 51.2Tbps; its memory is not stated there, nor in any source that \
-         we found",
-    ),
-    chip(
-        ("jericho2", "Jericho2", BROADCOM),
-        12,
-        400,
-        8_000_000_000,
-        "ports: Linley Newsletter, 13 March 2018; 8 GB of HBM beside the chip: J. Warner (UC Santa Cruz), Arista \
-         7280R3; assumed: an even share for each port, GB of 10^9 B",
-    ),
-    unknown(
-        ("jericho2c", "Jericho2c", BROADCOM),
-        24,
-        100,
-        "half the bandwidth of Jericho2: Microprocessor Report, 14 September 2020; assumed: ports of 100 Gb/s; its \
-         memory is not stated there",
-    ),
-    one(
-        chip(
-            ("spectrum", "Spectrum", NVIDIA),
-            32,
-            100,
-            16 * MIB,
-            "J. Warner (UC Santa Cruz), Mellanox Spectrum: 16 MB in one pool; assumed: an even share for each port \
-             without `shared`, MB of 2^20 B",
-        ),
-        None,
-    ),
-    one(chip(("spectrum2", "Spectrum-2", NVIDIA), 32, 200, 42 * MIB, SPECTRUM), None),
-    one(chip(("spectrum3", "Spectrum-3", NVIDIA), 32, 400, 64 * MIB, SPECTRUM), None),
-    unknown(
-        ("spectrum4", "Spectrum-4", NVIDIA),
-        64,
-        800,
-        "ports: Linley Newsletter, 12 April 2022: fully shared; sources differ on how much",
-    ),
-    chip(("arista-7504r-10g", "7504R, 10 Gb/s ports", "Arista"), 576, 10, 96_000_000_000, ROUTER),
-    chip(("arista-7504r", "7504R, 100 Gb/s ports", "Arista"), 144, 100, 96_000_000_000, ROUTER),
-    chip(
-        ("arista-7516r-10g", "7516R, 10 Gb/s ports", "Arista"),
-        2_304,
-        10,
-        384_000_000_000,
-        ROUTER,
-    ),
-    chip(("arista-7516r", "7516R, 100 Gb/s ports", "Arista"), 576, 100, 384_000_000_000, ROUTER),
+    chip(("tomahawk2", "Tomahawk 2", BROADCOM), 64, 100, 42 * MIB, TOMAHAWK2),
+    chip(("tomahawk3", "Tomahawk 3", BROADCOM), 32, 400, 64 * MIB, TOMAHAWK3),
+    unknown(("tomahawk4", "Tomahawk 4", BROADCOM), 64, 400, TOMAHAWK4),
+    unknown(("tomahawk5", "Tomahawk 5", BROADCOM), 64, 800, TOMAHAWK5),
+    chip(("jericho2", "Jericho2", BROADCOM), 12, 400, 8_000_000_000, JERICHO2),
+    unknown(("jericho2c", "Jericho2c", BROADCOM), 24, 100, JERICHO2C),
+    one(chip(("spectrum", "Spectrum", NVIDIA), 32, 100, 16 * MIB, SPECTRUM), None),
+    one(chip(("spectrum2", "Spectrum-2", NVIDIA), 32, 200, 42 * MIB, SPECTRUM2), None),
+    one(chip(("spectrum3", "Spectrum-3", NVIDIA), 32, 400, 64 * MIB, SPECTRUM2), None),
+    unknown(("spectrum4", "Spectrum-4", NVIDIA), 64, 800, SPECTRUM4),
+    chip(("arista-7504r-10g", "7504R, 10 Gb/s ports", ARISTA), 576, 10, 96_000_000_000, ROUTER),
+    chip(("arista-7504r", "7504R, 100 Gb/s ports", ARISTA), 144, 100, 96_000_000_000, ROUTER),
+    chip(("arista-7516r-10g", "7516R, 10 Gb/s ports", ARISTA), 2_304, 10, 384_000_000_000, ROUTER),
+    chip(("arista-7516r", "7516R, 100 Gb/s ports", ARISTA), 576, 100, 384_000_000_000, ROUTER),
 ];
 
 /// All chips and routers, chips first.

@@ -1,21 +1,21 @@
-//! What a run depends on: the plan without what its scheme cannot notice. Runs with equal effective plans and equal
-//! seeds are equal in every byte of their results, so that one of them stands for all.
+//! What a run depends on: the plan without everything that its scheme cannot notice. Runs with equal effective plans
+//! and equal seeds are equal in every byte of their results, so that one of them stands for all.
 //!
 //! | left out | because |
 //! |---|---|
 //! | the title, the default seed, the other schemes, the label of the scheme | no run reads them |
-//! | the chip that a switch says it has | its buffers and pools are read |
+//! | the chip that a switch names | its buffers and pools are read |
 //! | whether the scheme or the scenario configures switches | the run has the switches of the scheme |
 //! | marks, if no packet is ECN-capable | no other packet is marked, or has a random draw made for it |
 //! | `[kernel]`, if no host is a kernel | only kernels read it |
 //! | queues of credits and what depends on them, if no transport has credits | ports have one queue then |
 //!
-//! The data of `ExpressPass` and `FlashPass` is ECN-capable, so that switches can tell it from unscheduled data
-//! (Aeolus): it is marked, and results have the number of marks, although no endpoint responds to them.
+//! Data of `ExpressPass` and `FlashPass` is ECN-capable, so that switches can distinguish it from unscheduled data
+//! (Aeolus). It is marked, and results have the number of marks, although no endpoint responds to them.
 //!
-//! The second last rule is in `switch/src/queue.rs` and `red.rs`, the last in `layout.rs` (`port_queues`). Marks that
-//! drop packets which are not ECN-capable are kept. So are those of pools that mark as packets leave, which are served
-//! in another order.
+//! The rule about marks is in `switch/src/queue.rs` and `red.rs`, the rule about queues in `layout.rs` (`port_queues`).
+//! Marks that drop packets which are not ECN-capable are kept. So are marks of pools at dequeue, where packets are
+//! served in another order.
 
 use shallop_core::BufferSize;
 use shallop_switch::MarkAt;

@@ -89,36 +89,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused_at_its_line() {
+    fn files_that_are_not_utf_8_are_refused_with_the_line_or_the_encoding() {
         #[derive(Debug)]
-        struct Bytes;
-        impl Files for Bytes {
+        struct Raw(Vec<u8>);
+        impl Files for Raw {
             fn open(&self, _: &str) -> Result<Box<dyn BufRead + Send>, String> {
-                Ok(Box::new(&b"good\n\xff\n"[..]))
+                Ok(Box::new(Cursor::new(self.0.clone())))
             }
         }
-        assert_eq!(
-            Bytes.text("a", 100),
-            Err("line 2 is not UTF-8 text; save the file as UTF-8".into())
-        );
-    }
-
-    #[test]
-    fn utf_16_is_named_as_what_it_is() {
-        #[derive(Debug)]
-        struct Wide;
-        impl Files for Wide {
-            fn open(&self, name: &str) -> Result<Box<dyn BufRead + Send>, String> {
-                let text = "from,to".encode_utf16();
-                let little = name == "little";
-                let bytes = std::iter::once(0xfeff).chain(text);
-                let each = |unit: u16| if little { unit.to_le_bytes() } else { unit.to_be_bytes() };
-                Ok(Box::new(Cursor::new(bytes.flat_map(each).collect::<Vec<u8>>())))
-            }
-        }
-        for name in ["little", "big"] {
-            let why = Wide.text(name, 100).unwrap_err();
-            assert_eq!(why, "it is UTF-16 text: save it as UTF-8");
+        let units = || std::iter::once(0xfeff).chain("from,to".encode_utf16());
+        let utf_16 = "it is UTF-16 text: save it as UTF-8";
+        for (bytes, why) in [
+            (b"good\n\xff\n".to_vec(), "line 2 is not UTF-8 text; save the file as UTF-8"),
+            (units().flat_map(u16::to_le_bytes).collect(), utf_16),
+            (units().flat_map(u16::to_be_bytes).collect(), utf_16),
+        ] {
+            assert_eq!(Raw(bytes).text("a", 100), Err(why.into()));
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The pairs of hosts that may communicate, by attachment: hosts that hang on one switch by links of the same transit
+//! The pairs of hosts that may communicate, grouped by attachment. Hosts on one switch with links of equal transit
 //! times are alike, so that memory grows with the attachments and not with the pairs of hosts.
 //!
-//! State: for each attachment of receivers those of their senders, each with one pair of hosts: the one with the least
-//! receiver, and of these the one with the least sender.
+//! State: for each attachment of receivers, the attachments of their senders. Each has one pair of hosts: the one with
+//! the lowest receiver and then the lowest sender.
 
 use std::collections::BTreeMap;
 

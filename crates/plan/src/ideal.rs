@@ -28,8 +28,8 @@ pub fn ideal_fct(
     // All frames but the last are full.
     let before = u128::from((bytes - 1) / payload);
     let last = u128::from(wire::data_frame((bytes - 1) % payload + 1));
-    // `first`: when the first frame has left the link. `arrived`: when the last frame has arrived. `delays`: sum of
-    // delays so far. `slowest`: the slowest link so far, which sets the pace of full frames.
+    // `first`: the time to send the first frame over all links so far. `arrived`: when the last frame has arrived.
+    // `delays`: sum of delays so far. `slowest`: the slowest link so far, which sets the pace of full frames.
     let (mut first, mut arrived, mut delays, mut slowest) = (0, 0, 0, None);
     for (rate, delay) in links {
         let takes = |size: u128| size * PS_PER_BYTE_AT_ONE_BPS / u128::from(rate.get());
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hops_take_what_is_computed_by_hand() {
+    fn two_hops_take_the_time_computed_by_hand() {
         let links = [(10_000_000_000, Span::from_us(100)), (1_000_000_000, Span::from_us(500))];
         // Two full frames of 1538 B and a smallest one of 84 B: the first is at the switch after 1.2304 us and 100 us;
         // the second link then takes 12.304 us for each full frame and 0.672 us for the last, and 500 us.
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_petabyte_at_a_bit_per_second_is_only_very_long() {
+    fn a_time_that_does_not_fit_is_span_max() {
         assert_eq!(ideal(&[(1, Span::MAX)], 1, u64::MAX), Span::MAX);
     }
 
@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_what_a_simulation_of_every_frame_gives(
+        fn the_ideal_equals_a_simulation_of_every_frame(
             links in prop::collection::vec((1_000u64..400_000_000_000, 0u64..100_000_000_000), 1..7),
             payload in 1u64..9_000,
             bytes in 1u64..300_000,

@@ -110,7 +110,7 @@ fn spread(network: &Network, paths: &Paths, to: Node, amounts: &mut [f64], cross
             }
         }
     };
-    // No path leads through a twin of its destination.
+    // Paths to a member of the column do not lead through other members.
     for &twin in paths.members(column).iter().filter(|&&twin| twin != to) {
         send(twin, paths.ports_to_column(twin, column));
     }

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_keep_their_part_of_a_product_and_never_vanish() {
+    fn sizes_scale_with_the_rate_and_stay_above_zero() {
         let by = by();
         let kb = |bytes: u64| BufferSize::Bytes(Bytes::new(bytes));
         assert_eq!(size(kb(200_000), by), kb(10_000));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn gemini_knows_the_slower_network() {
+    fn geminis_capacity_and_threshold_are_scaled() {
         let Some(Config::Gemini(config)) = Config::of("gemini", HostStack::Linux) else {
             panic!("gemini has other options")
         };
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_a_link_and_starts_of_flows_follow_its_rate() {
+    fn link_changes_and_flow_starts_are_scaled() {
         let [fast, slow] = [2_000_000_000, 100_000_000].map(BitsPerSec::at_least_one);
         let changes = vec![(Span::from_ms(3), Some(fast), None)];
         let whole = GraphLink {

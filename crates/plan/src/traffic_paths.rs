@@ -5,6 +5,7 @@
 //! Paths are the shortest ones ([`Paths`]). Both directions of a link are alike, so a reverse path is as long as its
 //! path. Nodes that share a column of [`Paths`] have equal paths, so each column is computed once.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use shallop_core::{Bytes, Node, Span};
@@ -121,19 +122,12 @@ impl TrafficPaths {
     }
 
     fn add_pair(&mut self, pair: PairRtt) {
-        let order = |pair: &PairRtt| (pair.to, pair.from);
-        let longer = |other: PairRtt| {
-            let equal = pair.base_rtt == other.base_rtt && order(&pair) < order(&other);
-            pair.base_rtt > other.base_rtt || equal
-        };
-        let shorter = |other: PairRtt| {
-            let equal = pair.base_rtt == other.base_rtt && order(&pair) < order(&other);
-            pair.base_rtt < other.base_rtt || equal
-        };
-        if self.longest.is_none_or(longer) {
+        let longest = |pair: PairRtt| (pair.base_rtt, Reverse((pair.to, pair.from)));
+        let shortest = |pair: PairRtt| (pair.base_rtt, pair.to, pair.from);
+        if self.longest.is_none_or(|other| longest(pair) > longest(other)) {
             self.longest = Some(pair);
         }
-        if self.shortest.is_none_or(shorter) {
+        if self.shortest.is_none_or(|other| shortest(pair) < shortest(other)) {
             self.shortest = Some(pair);
         }
     }

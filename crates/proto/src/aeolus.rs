@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_waits_for_the_one_before_it_however_late_that_was() {
+    fn a_frame_waits_for_the_previous_frame_even_if_that_was_late() {
         let mut burst = start(1 << 30, None);
         let late = Time::after_start(Span::from_us(7));
         assert!(burst.poll(late).is_some() && !burst.ready());

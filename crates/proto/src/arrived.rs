@@ -77,7 +77,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_agrees_with_a_list_of_bytes(
+        fn arrived_agrees_with_a_list_of_bytes(
             ranges in prop::collection::vec((0u64..200, 0u64..30), 1..60),
         ) {
             let (mut arrived, mut bytes) = (Arrived::default(), [false; 256]);

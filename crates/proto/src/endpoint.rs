@@ -19,6 +19,7 @@ pub struct Out<H> {
     pub ecn: Ecn,
 }
 
+/// One end of a flow. The defaults suit an end that only receives: it never sends and has no deadline.
 pub trait Endpoint {
     /// The transport's packet header.
     type Head: Copy;
@@ -26,7 +27,7 @@ pub trait Endpoint {
     fn on_packet(&mut self, now: Time, head: &Self::Head, ecn: Ecn);
 
     /// The deadline named by [`Endpoint::wakeup`] has come. At the sender, the first call starts the flow.
-    fn on_timer(&mut self, now: Time);
+    fn on_timer(&mut self, _now: Time) {}
 
     /// Returns the next packet of a class that switches meter (credits, emulation packets), if one is due. The endpoint
     /// paces such packets: they are sent when they are due, even if the host's link is busy, and the meter of the link
@@ -36,7 +37,9 @@ pub trait Endpoint {
     }
 
     /// Whether [`Endpoint::poll`] would return a packet.
-    fn ready(&self, now: Time) -> bool;
+    fn ready(&self, _now: Time) -> bool {
+        false
+    }
 
     /// Whether the packet that [`Endpoint::poll`] would return has low priority: the host sends it when no other
     /// endpoint has a packet. Unscheduled data has low priority, since it must not delay packets sent on credits.
@@ -45,11 +48,15 @@ pub trait Endpoint {
     }
 
     /// Returns the next packet of all other classes. Called when the host's link is free.
-    fn poll(&mut self, now: Time) -> Option<Out<Self::Head>>;
+    fn poll(&mut self, _now: Time) -> Option<Out<Self::Head>> {
+        None
+    }
 
     /// When [`Endpoint::on_timer`] is to be called if nothing else happens before. Never in the past, and never a
     /// deadline for which it was called already: a packet that is due and waits for the host's link needs no timer.
-    fn wakeup(&self) -> Option<Time>;
+    fn wakeup(&self) -> Option<Time> {
+        None
+    }
 
     /// Whether all bytes are acknowledged (at the sender) or have arrived (at the receiver).
     fn is_complete(&self) -> bool;

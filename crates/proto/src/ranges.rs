@@ -243,7 +243,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_agrees_with_a_btree_set(steps in steps()) {
+        fn ranges_agree_with_a_btree_set(steps in steps()) {
             let (mut ranges, mut set) = (Ranges::default(), BTreeSet::new());
             for step in steps {
                 match step {

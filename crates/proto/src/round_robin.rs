@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_of_low_priority_are_served_last_and_none_waits_twice() {
+    fn endpoints_of_low_priority_are_served_last_and_each_waits_once() {
         let (mut waiting, now) = (RoundRobin::default(), Time::ZERO);
         let mut enqueue = |end: u32, current, low| waiting.enqueue(now, End(end), current, low);
         assert_eq!(enqueue(0, None, true), Priority::Low);

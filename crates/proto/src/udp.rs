@@ -107,20 +107,6 @@ impl Endpoint for Receiver {
         self.received += u64::from(head.len);
     }
 
-    fn on_timer(&mut self, _: Time) {}
-
-    fn ready(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll(&mut self, _: Time) -> Option<Out<Head>> {
-        None
-    }
-
-    fn wakeup(&self) -> Option<Time> {
-        None
-    }
-
     fn is_complete(&self) -> bool {
         self.size == Some(self.received)
     }

@@ -1,7 +1,7 @@
-//! docs/add-a-controller.md, followed without a copy of the tree: its files are compiled and its test is run here, its
-//! lines are held against the files they go into. `make page` follows it literally, on a copy.
+//! Checks docs/add-a-controller.md without a copy of the tree: compiles the page's files, runs its test, and compares
+//! its lines with the files that they are inserted into. `make page` follows the page literally, on a copy.
 //!
-//! This crate stands for `shallop_control` with the controller of the page: the files are the page's, word for word.
+//! This crate stands for `shallop_control` with the page's controller. Its files are the page's, word for word.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::disallowed_methods, reason = "the page is a file of the repository")]
@@ -65,7 +65,7 @@ fn the_page_has_the_files_that_are_compiled_here() {
 }
 
 #[test]
-fn the_lines_of_the_page_have_their_places_in_the_files_they_go_into() {
+fn the_lines_of_the_page_fit_the_files_they_are_inserted_into() {
     let here = include_str!("add_a_controller.rs");
     let blocks = page::read(PAGE).unwrap();
     let lines = blocks.iter().filter(|block| block.place.is_some());
@@ -85,7 +85,7 @@ fn the_lines_of_the_page_have_their_places_in_the_files_they_go_into() {
 }
 
 #[test]
-fn a_line_without_its_place_and_a_file_that_is_there_are_refused() {
+fn a_line_without_a_place_and_a_file_that_exists_are_refused() {
     let block = |place: Option<&str>| page::Block {
         path: "a.rs".into(),
         place: place.map(str::to_owned),

@@ -206,43 +206,31 @@ impl FlowContext {
     }
 }
 
+/// Forwards methods of [`Protocol`] to the options of the transport.
+macro_rules! forward {
+    ($($method:ident($($argument:ident: $type:ty)?) -> $output:ty;)*) => {$(
+        pub fn $method(&self $(, $argument: $type)?) -> $output {
+            with_transport!(self, options => options.$method($($argument)?))
+        }
+    )*};
+}
+
 impl Transport {
+    forward! {
+        describe() -> String;
+        aeolus() -> Option<Aeolus>;
+        responds_to_marks() -> bool;
+        is_ecn_capable() -> bool;
+        relies_on_marks() -> bool;
+        batch() -> u8;
+        largest_metered() -> Bytes;
+        request_lead(base_rtt: Span) -> Span;
+    }
+
     pub fn credits(&self) -> Option<&'static Credits> {
-        fn of<P: Protocol>(_: &P) -> Option<&'static Credits> {
+        fn credits<P: Protocol>(_: &P) -> Option<&'static Credits> {
             P::CREDITS
         }
-        with_transport!(self, options => of(options))
-    }
-
-    pub fn describe(&self) -> String {
-        with_transport!(self, options => options.describe())
-    }
-
-    pub fn aeolus(&self) -> Option<Aeolus> {
-        with_transport!(self, options => options.aeolus())
-    }
-
-    pub fn responds_to_marks(&self) -> bool {
-        with_transport!(self, options => options.responds_to_marks())
-    }
-
-    pub fn is_ecn_capable(&self) -> bool {
-        with_transport!(self, options => options.is_ecn_capable())
-    }
-
-    pub fn relies_on_marks(&self) -> bool {
-        with_transport!(self, options => options.relies_on_marks())
-    }
-
-    pub fn batch(&self) -> u8 {
-        with_transport!(self, options => options.batch())
-    }
-
-    pub fn largest_metered(&self) -> Bytes {
-        with_transport!(self, options => options.largest_metered())
-    }
-
-    pub fn request_lead(&self, base_rtt: Span) -> Span {
-        with_transport!(self, options => options.request_lead(base_rtt))
+        with_transport!(self, options => credits(options))
     }
 }

@@ -43,7 +43,7 @@ impl CreditLoss {
         }
     }
 
-    /// Returns, since the last call, the credits whose outcome is known and those of them that returned.
+    /// Returns how many credits have a known outcome and how many of them returned, since the last call.
     pub(super) fn take_counts(&mut self) -> (u64, u64) {
         let returned = std::mem::take(&mut self.returned);
         let skipped = std::mem::take(&mut self.skipped);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn late_credits_are_not_lost_and_none_counts_twice() {
+    fn late_credits_are_not_lost_and_count_once() {
         assert_eq!(counts(&[0, 3, 1, 2, 4]), (5, 5));
         assert_eq!(counts(&[0, 2, 2, 0, 1, 1]), (3, 3));
         assert_eq!(counts(&[0, 500, 1]), (501, 2), "too old to be distinguished from a duplicate");

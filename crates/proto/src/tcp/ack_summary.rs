@@ -16,7 +16,7 @@ pub struct LastSent {
     pub app_limited: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AckSummary {
     /// A retransmission that was sent after this time is younger than the minimum round trip, so the acknowledgement
     /// must be for an earlier transmission of the segment (RFC 8985, 6.2, step 2).
@@ -45,14 +45,7 @@ impl AckSummary {
     pub fn new(now: Time, min_rtt: Span) -> Self {
         Self {
             newest_plausible: Time::after_start(now.since_start().saturating_sub(min_rtt)),
-            delivered: 0,
-            last_sent: None,
-            send_times: None,
-            retransmitted: false,
-            reordered: false,
-            sacked: false,
-            first_original: None,
-            tsecr: None,
+            ..Self::default()
         }
     }
 

@@ -67,7 +67,7 @@ pub struct SackBlock {
 impl SackBlock {
     /// The block for a received range, in a header that acknowledges everything below `ack`. Empty if the range is more
     /// than 2 GB away, which no window allows.
-    pub fn of(range: &Range<u64>, ack: u64) -> Self {
+    pub fn for_range(range: &Range<u64>, ack: u64) -> Self {
         let offset = |at: u64| i32::try_from(at.wrapping_sub(ack).cast_signed()).ok();
         match (offset(range.start), offset(range.end)) {
             (Some(from), Some(to)) => Self { from, to },
@@ -171,19 +171,22 @@ mod tests {
 
     #[test]
     fn blocks_are_relative_to_the_acknowledgement() {
-        let block = SackBlock::of(&(5_000..6_000), 4_000);
+        let block = SackBlock::for_range(&(5_000..6_000), 4_000);
         assert_eq!(block, SackBlock { from: 1_000, to: 2_000 });
         assert_eq!(block.range(4_000), 5_000..6_000);
-        assert_eq!(SackBlock::of(&(3_000..3_500), 4_000).range(4_000), 3_000..3_500);
-        assert_eq!(SackBlock::of(&(0..1), 1 << 40), SackBlock::default(), "out of reach");
+        assert_eq!(SackBlock::for_range(&(3_000..3_500), 4_000).range(4_000), 3_000..3_500);
+        assert_eq!(SackBlock::for_range(&(0..1), 1 << 40), SackBlock::default(), "out of reach");
     }
 
     /// Acknowledgements of RFC 2883, 4, and the DSACK that a sender finds in each.
     #[test]
     fn a_first_block_below_the_acknowledgement_or_within_the_second_is_a_dsack() {
         let dsack = |ack: u64, first: Range<u64>, second: Range<u64>| {
-            let blocks =
-                [SackBlock::of(&first, ack), SackBlock::of(&second, ack), SackBlock::default()];
+            let blocks = [
+                SackBlock::for_range(&first, ack),
+                SackBlock::for_range(&second, ack),
+                SackBlock::default(),
+            ];
             Head { ack, blocks, ..Head::default() }.dsack()
         };
         let none = 4_000..4_000;

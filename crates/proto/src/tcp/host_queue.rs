@@ -157,7 +157,7 @@ mod tests {
 
     /// A kernel sends this, as captured at its NIC: 2, 4 and 4 segments over 20 ms, 5 and 5 over 2 ms.
     #[test]
-    fn the_first_window_leaves_as_the_card_says_that_bursts_have_left() {
+    fn the_first_window_is_sent_as_the_nic_reports_departures() {
         assert_eq!(leaving(&mut open(1 << 30, 20_000), 20_000, 20_100), [(0, 2), (20, 4), (40, 4)]);
         assert_eq!(leaving(&mut open(1 << 30, 2_000), 2_000, 2_100), [(0, 5), (20, 5)]);
     }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded_while_the_link_is_busy() {
+    fn the_queue_is_bounded_while_the_link_is_busy() {
         let mut queue = open(1 << 30, 2_000);
         for us in 2_000..3_500 {
             if queue.wakeup().is_some_and(|due| due <= US(us)) {

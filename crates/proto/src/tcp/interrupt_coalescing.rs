@@ -171,16 +171,9 @@ mod tests {
         fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
             self.0.push((now, head.seq, head.len));
         }
-        fn on_timer(&mut self, _now: Time) {}
-        fn ready(&self, _now: Time) -> bool {
-            false
-        }
         fn poll(&mut self, _now: Time) -> Option<Out<Head>> {
             let (head, size) = (Head::default(), wire::frame(wire::HEADERS));
             Some(Out { head, body: 0..0, size, class: Class::Ack, ecn: Ecn::NotEct })
-        }
-        fn wakeup(&self) -> Option<Time> {
-            None
         }
         fn is_complete(&self) -> bool {
             false
@@ -207,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_within_the_gap_is_handed_over_at_once_and_as_one() {
+    fn packets_within_the_gap_are_delivered_together_and_merged() {
         let ect = Ecn::Ect;
         let arrivals = [(0, 0, 1_000, ect), (5, 1_000, 1_000, ect), (21, 2_000, 1_000, ect)];
         assert_eq!(told(20, &arrivals), [(US(20), 0, 2_000), (US(41), 2_000, 1_000)]);
@@ -216,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_marks_acknowledgements_and_64_kb_end_what_is_one() {
+    fn gaps_marks_acknowledgements_and_64_kb_end_a_merged_segment() {
         let gap = [(0, 0, 1_000, Ecn::Ect), (1, 2_000, 1_000, Ecn::Ect)];
         assert_eq!(told(20, &gap).len(), 2);
         let mark = [(0, 0, 1_000, Ecn::Ect), (1, 1_000, 1_000, Ecn::Ce)];
@@ -229,7 +222,7 @@ mod tests {
 
     /// PSH ends a burst, and a later timestamp begins another segment: merged headers must be equal.
     #[test]
-    fn a_push_ends_what_is_one_and_other_options_begin_another() {
+    fn psh_ends_a_merged_segment_and_other_options_begin_a_new_one() {
         let ends = |first: Head, second: Head| {
             let mut end = InterruptCoalescing::new(Notes::default(), Span::from_us(20));
             end.on_packet(US(0), &Head { len: 1_000, ..first }, Ecn::Ect);
@@ -246,7 +239,7 @@ mod tests {
 
     /// A sent packet requests an interrupt as well, so that packets which arrive then wait less.
     #[test]
-    fn what_is_sent_calls_for_an_interrupt_too() {
+    fn sent_packets_request_an_interrupt_too() {
         let mut end = InterruptCoalescing::new(Notes::default(), Span::from_us(20));
         assert!(end.poll(US(0)).is_some());
         end.on_packet(US(5), &Head { len: 1_000, ..Head::default() }, Ecn::Ect);

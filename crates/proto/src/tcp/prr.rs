@@ -93,22 +93,21 @@ mod tests {
     }
 
     #[test]
-    fn half_of_twenty_segments_leave_one_on_every_second_acknowledgement() {
+    fn halving_twenty_segments_sends_one_for_every_second_acknowledgement() {
         let (left, in_flight) = one_of_twenty(10);
         assert_eq!(left[..6], [1, 0, 1, 0, 1, 0]);
         assert_eq!((left.iter().sum::<u64>(), in_flight), (10, 10));
     }
 
     #[test]
-    fn fourteen_of_twenty_leave_when_the_target_is_fourteen() {
+    fn fourteen_of_twenty_segments_are_sent_when_the_target_is_fourteen() {
         let (left, in_flight) = one_of_twenty(14);
         assert_eq!((left.iter().sum::<u64>(), in_flight), (14, 14));
         assert!(left.iter().all(|&now| now <= 1));
     }
 
     #[test]
-    fn after_heavy_loss_the_flight_is_held_until_acknowledgements_are_safe_then_grows_to_the_target()
-     {
+    fn after_heavy_loss_the_flight_grows_to_the_target_once_acknowledgements_are_safe() {
         // 15 of 20 are lost at once: 4 in flight after the first acknowledgement, target 10.
         let mut prr = Prr::new(20 * MSS, MSS);
         let grown = |prr: &mut Prr, in_flight: u64, safe| {

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn in_slow_start_the_window_stays_ahead_of_what_comes() {
+    fn in_slow_start_the_window_allows_the_next_round_trips_data() {
         let (mut window, mut rcv_nxt) = (window(u64::MAX), 0);
         for number in 1..=8 {
             let segments = 10 << (number - 1);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_is_the_limit_and_what_is_out_of_order_takes_room() {
+    fn the_buffer_is_the_limit_and_data_out_of_order_takes_room() {
         let (mut window, mut rcv_nxt) = (window(200_000), 0);
         for number in 1..=8 {
             round(&mut window, number, &mut rcv_nxt, 200);
@@ -253,7 +253,7 @@ mod tests {
 
     /// A round trip below the clock's millisecond is measured as the time in which a window arrives.
     #[test]
-    fn without_timestamps_the_round_trip_is_that_of_a_window() {
+    fn without_timestamps_a_round_trip_is_the_time_of_a_window() {
         let (mut window, mut rcv_nxt) = (window(u64::MAX), 0);
         for n in 1..=100 {
             let now = Time::after_start(Span::from_us(10 * n));

@@ -246,7 +246,7 @@ impl Receiver {
         head.advertise(self.window.right_edge - pending.ack);
         let mut used = 0;
         if self.sack == SackPolicy::SackAndDsack && !pending.duplicate.is_empty() {
-            head.blocks[0] = SackBlock::of(&pending.duplicate, head.ack);
+            head.blocks[0] = SackBlock::for_range(&pending.duplicate, head.ack);
             used = 1;
         }
         // Only the last acknowledgement has blocks. An earlier one would report segments that arrived after its own.
@@ -259,7 +259,7 @@ impl Receiver {
     fn fill_blocks(&self, blocks: &mut [SackBlock], ack: u64) {
         let above = |range: &&Range<u64>| range.start > self.rcv_nxt() && !range.is_empty();
         for (block, range) in blocks.iter_mut().zip(self.latest.iter().filter(above)) {
-            *block = SackBlock::of(range, ack);
+            *block = SackBlock::for_range(range, ack);
         }
     }
 

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fourth_waits_a_twentieth_of_the_round_trip_and_at_most_a_millisecond() {
+    fn the_fourth_acknowledgement_waits_a_twentieth_of_the_round_trip_and_1_ms_at_most() {
         let rtt = Span::from_ms(10);
         let mut compression = SackCompression::new(true);
         assert_eq!(
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_44_wait() {
+    fn at_most_44_acknowledgements_wait() {
         let mut compression = SackCompression::new(true);
         let held = (0..60).filter(|_| compression.wait(7, LONGEST).is_some()).count();
         assert_eq!(held, 44);

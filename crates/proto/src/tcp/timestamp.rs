@@ -67,7 +67,7 @@ mod tests {
     /// The cases of RFC 7323, 4.3. A delayed acknowledgement echoes the first segment that it acknowledges. A segment
     /// above a gap is not echoed; the segment that fills the gap is.
     #[test]
-    fn the_timestamp_echoed_is_that_of_the_last_segment_that_advanced_the_window() {
+    fn receivers_echo_the_timestamp_of_the_last_segment_that_advanced_the_window() {
         let mut ts_recent = TsRecent::default();
         let echoes = [(1, 0, 0), (2, 1, 0), (3, 3, 2), (4, 2, 2), (1, 0, 4)].map(
             |(tsval, seq, last_ack)| {

@@ -85,7 +85,7 @@ mod tests {
         for &(ack, duplicate) in acks {
             let mut head = Head { ack, flags: Flags::ACK, ..Head::default() };
             if duplicate {
-                head.blocks[0] = SackBlock::of(&(9_000..10_000), ack);
+                head.blocks[0] = SackBlock::for_range(&(9_000..10_000), ack);
             }
             repaired |= tlp.on_ack(&head, false);
         }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_repaired_a_loss_if_what_follows_is_acknowledged_without_a_dsack() {
+    fn a_probe_repaired_a_loss_if_later_data_is_acknowledged_without_a_dsack() {
         assert_eq!(outcome(true, &[(10_000, false), (11_000, false)]), (true, true));
         assert_eq!(outcome(true, &[(10_000, false), (10_000, true)]), (false, true));
         assert_eq!(outcome(true, &[(10_000, false)]), (false, false), "not known yet");

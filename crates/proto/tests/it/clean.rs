@@ -19,7 +19,7 @@ fn proxy(config: &Config) -> Proxy<Head> {
     Proxy::new(config, vec![OUTSIDE], vec![INSIDE])
 }
 
-/// A proxy that the test feeds packet by packet.
+/// A proxy to which the test gives packets one by one.
 struct ProxyHarness(Proxy<Head>);
 
 impl ProxyHarness {
@@ -38,8 +38,10 @@ impl ProxyHarness {
         packet.envelope.ecn
     }
 
-    /// An acknowledgement crosses the proxy towards the sender. Returns its window behind the proxy, in bytes.
-    fn ack(&mut self, at: Time, flow: u32, number: u64, (window, scale): (u16, u8)) -> u64 {
+    /// An acknowledgement with this window and scale crosses the proxy towards the sender. Returns its window behind the
+    /// proxy, in bytes.
+    fn ack(&mut self, at: Time, flow: u32, number: u64, offer: (u16, u8)) -> u64 {
+        let (window, scale) = offer;
         let flags = Flags::ACK;
         let cargo = Head { ack: number * SEGMENT, window, scale, flags, ..Head::default() };
         let (end, ecn) = (End::sender(flow), Ecn::NotEct);
@@ -83,18 +85,18 @@ fn a_smaller_window_takes_effect_as_acknowledgements_catch_up() {
     let exact = (65_535, 0);
     assert_eq!(harness.ack(ms(0), 0, 0, exact), 20 * SEGMENT);
     harness.data(ms(10), 0, 0, Ecn::Ce);
-    // Ten are allowed from now on, twenty were: nothing new until ten have been acknowledged.
+    // Ten segments are allowed from now on, after twenty: nothing new until ten are acknowledged.
     let windows: Vec<u64> =
         (1..=12).map(|ack| harness.ack(ms(10), 0, ack, exact) / SEGMENT).collect();
     assert_eq!(windows, [19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 10, 10]);
 }
 
 #[test]
-fn a_flow_first_seen_midway_keeps_the_room_of_the_data_it_has_sent_and_slow_starts() {
+fn a_flow_first_seen_midway_may_send_what_is_in_flight_and_slow_starts() {
     let mut harness = ProxyHarness::new(&Config::default());
     harness.data(ms(0), 5, 1_000_000, Ecn::Ect);
     assert_eq!(harness.ack(ms(0), 5, 1_000_001, OPEN), (11 * SEGMENT).next_multiple_of(128));
-    // It had sent sixty more before it was told: they come, and stay within what it is allowed.
+    // Sixty more segments were sent before the window arrived. They stay within the right edge.
     for number in 1_000_001..1_000_060 {
         harness.data(ms(1), 5, number, Ecn::Ect);
         let flow = harness.0.flows().get(5).unwrap();
@@ -108,14 +110,14 @@ fn a_flow_first_seen_midway_keeps_the_room_of_the_data_it_has_sent_and_slow_star
 fn idle_flows_expire_and_the_cache_stays_within_its_capacity() {
     let config = Config { flows: 100, idle: Span::from_ms(50), ..Config::default() };
     let mut harness = ProxyHarness::new(&config);
-    // A flow a millisecond: fifty live at a time.
+    // One flow in each millisecond: fifty are live at a time.
     for number in 0..10_000 {
         harness.data(ms(u64::from(number)), number, 0, Ecn::Ect);
         assert!(harness.0.flows().len() <= 100);
     }
     assert_eq!(harness.0.counters().cache_full, 0);
     assert!(harness.0.flows().len() < 80, "{}", harness.0.flows().len());
-    // Thousands at once: those for whom there is no room keep their receivers' windows.
+    // Thousands at once: flows that do not fit keep their receivers' windows.
     for number in 20_000..25_000 {
         harness.data(ms(20_000), number, 0, Ecn::Ce);
     }
@@ -137,7 +139,7 @@ fn an_expired_flow_restarts_and_keeps_its_right_edge() {
 }
 
 #[test]
-fn a_window_that_nobody_uses_does_not_grow_for_ever() {
+fn an_unused_window_stops_growing() {
     // Given ten segments each round trip of 10 ms, for ten seconds,
     let grown = |validate| {
         let mut harness = ProxyHarness::new(&Config { validate, ..Config::default() });
@@ -157,7 +159,7 @@ fn a_window_that_nobody_uses_does_not_grow_for_ever() {
 }
 
 #[test]
-fn upstream_data_and_what_passes_elsewhere_stay_as_they_are() {
+fn upstream_data_and_traffic_on_other_ports_stay_unchanged() {
     let mut proxy = proxy(&Config::default());
     let cargo = Head { window: 65_535, scale: 7, flags: Flags::ACK, len: 1460, ..Head::default() };
     for (end, port) in
@@ -173,14 +175,14 @@ fn upstream_data_and_what_passes_elsewhere_stay_as_they_are() {
     assert!(proxy.flows().is_empty());
 }
 
-/// Checks the invariants of every packet at a proxy at one end of the path.
+/// A proxy at one end of the path, with checks of every packet.
 struct Watched {
     proxy: Proxy<Head>,
-    /// The endpoint at which the proxy is.
+    /// Index of the endpoint at which the proxy is.
     near: usize,
     /// The number of packets before the proxy starts.
     before: u32,
-    /// The highest right edge that the sender was offered, and the highest byte that it sent.
+    /// The highest right edge that the sender was offered.
     told: u64,
     sent: u64,
 }
@@ -201,7 +203,7 @@ impl Watched {
             self.before -= 1;
             return;
         }
-        // What leaves the near end goes to the other.
+        // Packets that leave the near end go to the other end.
         let to = if point == Hook::Egress(end) { 1 - end } else { end };
         self.through(now, to, head, ecn);
     }
@@ -221,7 +223,7 @@ impl Watched {
             let unit = 1u64 << head.scale;
             let offered = head.right_edge();
             let edge = packet.cargo.right_edge();
-            // Rounding to the unit aside, the edge moves back only where the receiver's own does.
+            // But for rounding to the unit, the edge moves back only where the receiver's own edge does.
             assert!(edge + unit > self.told.min(offered), "{edge} after {}", self.told);
             assert!(head.window == 0 || window > 0, "never closed");
             self.told = self.told.max(edge);
@@ -231,20 +233,16 @@ impl Watched {
 }
 
 fn paths() -> impl Strategy<Value = Path> {
-    let rate = prop::sample::select(vec![10_000_000u64, 1_000_000_000]);
     let chance = |most: f64| prop_oneof![Just(0.0), 0.0..most];
-    (rate, 0u64..30_000, chance(0.2), chance(0.3), 0u64..20_000, chance(0.5)).prop_map(
-        |(rate, delay, loss, reorder, late, mark)| {
-            Path::of(rate, delay, loss, (reorder, late), mark)
-        },
-    )
+    let rates = vec![10_000_000, 1_000_000_000];
+    Path::random(rates, 0u64..30_000, chance(0.2), chance(0.3), 0u64..20_000, chance(0.5))
 }
 
 fn tcps() -> impl Strategy<Value = shallop_proto::tcp::Config> {
     let detection =
         prop::sample::select(vec![Detection::DuplicateAcks, Detection::Sack, Detection::Rack]);
     let acks = prop::sample::select(vec![DelayedAcks::OFF, Stack::LINUX_IDEAL.tcp.acks]);
-    // Each scale a window may have, and buffers that do not fill it.
+    // All window scales, with buffers that do not fill the scaled window.
     let buffer = (0..=MAX_SCALE, 0.5..1.0f64)
         .prop_map(|(scale, part)| Bytes::new(((f64::from(u16::MAX) * part) as u64 + 1) << scale));
     (detection, acks, buffer, any::<bool>()).prop_map(|(detection, acks, buffer, handshake)| {
@@ -264,7 +262,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn every_byte_arrives_once_whatever_the_path_does_and_wherever_the_proxy_is(
+    fn every_byte_arrives_once_on_any_path_with_a_proxy_anywhere(
         path in paths(),
         tcp in tcps(),
         is_cubic in any::<bool>(),

@@ -1,26 +1,12 @@
 //! Both ends of `ExpressPass`, packet by packet.
 
-use crate::support::{CapturedPacket, Pair, Path};
+use crate::support::{CapturedPacket, DELAY, GAP, PAYLOAD, Pair, Path, lose, us};
 use shallop_control::expresspass::{CodeConfig, CodeRule, Rule};
 use shallop_core::{BitsPerSec, Class, Ecn, Seed, Span, Time};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
 use shallop_proto::{Endpoint, Out};
 
-/// One way of the test path, without serialisation.
-const DELAY: Span = Span::from_us(500);
-const PAYLOAD: u64 = 1460;
-/// Gap between credits at the maximum rate of 10 Gb/s.
-const GAP: Span = Span::from_ps(1_297_600);
-
-fn at(ms: u64) -> Time {
-    Time::after_start(Span::from_ms(ms))
-}
-
-fn path() -> Path {
-    Path { rate: BitsPerSec::gbps(10), delay: DELAY, ..Path::clean() }
-}
-
-/// No jitter, the rate that `alpha` gives, so that times are known.
+/// Without jitter, so that times are known.
 fn config(stop: StopPolicy) -> Config {
     Config { stop, min_jitter: 0.0, max_jitter: 0.0, ..Config::new(BitsPerSec::gbps(10)) }
 }
@@ -30,7 +16,7 @@ fn code(alpha: f64) -> CodeConfig {
 }
 
 fn pair(config: &Config, rule: CodeConfig, size: u64) -> Pair<Peer<Rule>> {
-    pair_on(path(), config, rule, size)
+    pair_on(Path::fast(), config, rule, size)
 }
 
 fn pair_on(path: Path, config: &Config, rule: CodeConfig, size: u64) -> Pair<Peer<Rule>> {
@@ -38,12 +24,6 @@ fn pair_on(path: Path, config: &Config, rule: CodeConfig, size: u64) -> Pair<Pee
     let receiver = Receiver::new(config, Rule::Code(CodeRule::new(rule)), chance);
     let sender = Sender::new(config, Some(size));
     Pair::new(Peer::sender(sender), Peer::receiver(receiver), path, 1)
-}
-
-/// Runs until both endpoints are complete, and on until there are no further events.
-fn finish(pair: &mut Pair<Peer<Rule>>) {
-    assert!(pair.run(at(60_000)), "not complete after a minute");
-    assert!((0..20_000).any(|_| !pair.run(at(10_000_000))), "something goes on for ever");
 }
 
 type Packet = CapturedPacket<Head>;
@@ -76,33 +56,17 @@ fn near(span: Span, expected: Span, tolerance: Span) -> bool {
     span.saturating_sub(expected).max(expected.saturating_sub(span)) <= tolerance
 }
 
-/// A rule that drops packets of some kind, by their number counted from 0.
-fn lose(
-    which: fn(&Packet) -> bool,
-    turns: &'static [usize],
-) -> impl FnMut(&Packet) -> bool + 'static {
-    let mut turn = 0;
-    move |packet| {
-        if !which(packet) {
-            return false;
-        }
-        turn += 1;
-        turns.contains(&(turn - 1))
-    }
-}
-
 #[test]
-fn the_first_byte_leaves_after_a_round_trip_and_the_others_at_the_pace_of_credits() {
+fn the_first_byte_leaves_after_a_round_trip_and_others_at_the_credit_rate() {
     let mut pair = pair(&config(StopPolicy::LastData), code(0.5), 20 * PAYLOAD);
-    finish(&mut pair);
+    pair.finish();
     let data = times(&pair, is_data);
     let small = Span::from_us(1);
     assert!(near(data[0], DELAY * 2, small), "first data at {}", data[0]);
     for pair in data.windows(2) {
         assert!(near(pair[1] - pair[0], GAP * 2, Span::from_ns(1)), "{pair:?}");
     }
-    let sizes: Vec<u16> =
-        pair.capture.iter().filter(|packet| is_data(packet)).map(|packet| packet.size).collect();
+    let sizes: Vec<u16> = pair.of_class(Class::Data).map(|packet| packet.size).collect();
     assert_eq!(sizes, [1538; 20]);
     let others = pair.capture.iter().filter(|packet| !is_data(packet));
     assert!(others.into_iter().all(|packet| packet.size == 84 && packet.body.is_empty()));
@@ -122,11 +86,11 @@ fn the_first_byte_lands_after_one_and_a_half_round_trips() {
 fn a_small_flow_starts_in_proportion_and_its_first_update_is_a_round_trip_later() {
     let rule = CodeConfig { w_init: 0.0625, full_start: Some(40), ..code(0.5) };
     let jitter = Config::new(BitsPerSec::gbps(10));
-    let short = Path { delay: Span::from_us(25), ..path() };
+    let short = Path { delay: Span::from_us(25), ..Path::fast() };
     let mut pair = pair_on(short, &jitter, rule, 10 * PAYLOAD);
-    finish(&mut pair);
+    pair.finish();
     let credits = times(&pair, is_credit);
-    // Of a credit and its data: two delays, 84 and 1538 bytes.
+    // The round trip of a credit and its data: two delays, 84 and 1538 bytes.
     let round_trip = Span::from_us(50) + Span::from_ps(67_200 + 1_230_400);
     for pair in credits.windows(2) {
         let trips = (pair[0] - credits[0]).ratio(round_trip);
@@ -138,9 +102,9 @@ fn a_small_flow_starts_in_proportion_and_its_first_update_is_a_round_trip_later(
 }
 
 #[test]
-fn until_the_last_data_comes_a_round_trip_of_credits_is_wasted() {
+fn stopping_at_the_last_data_wastes_a_round_trip_of_credits() {
     let mut pair = pair(&config(StopPolicy::LastData), code(1.0), 2000 * PAYLOAD);
-    finish(&mut pair);
+    pair.finish();
     let credits = pair.ends[0].counters().credits;
     let round_trip = (DELAY * 2).ratio(GAP);
     assert_eq!(credits.used, 2000);
@@ -150,10 +114,10 @@ fn until_the_last_data_comes_a_round_trip_of_credits_is_wasted() {
 #[test]
 fn an_early_stop_wastes_less() {
     let mut pair = pair(&config(StopPolicy::Early), code(1.0), 2000 * PAYLOAD);
-    finish(&mut pair);
+    pair.finish();
     let report = pair.ends[0].counters();
     assert_eq!((report.credits.used, report.timeouts), (2000, 0));
-    // At the end of the second round trip 770 credits have come in each and 460 frames remain.
+    // At the end of the second round trip, 770 credits have arrived in each, and 460 frames remain.
     assert!((250..350).contains(&report.credits.wasted), "{report:?}");
 }
 
@@ -164,7 +128,7 @@ fn an_early_stop_that_was_too_early_is_taken_back() {
             is_credit(packet)
                 && (Span::from_us(2_600)..Span::from_us(3_200)).contains(&packet.sent.since_start())
         });
-    finish(&mut pair);
+    pair.finish();
     assert_eq!(pair.carried(), [(0, 2000 * PAYLOAD)]);
     assert_eq!(times(&pair, is_request).len(), 2);
     assert_eq!(pair.ends[0].counters().retransmits, 0);
@@ -173,17 +137,17 @@ fn an_early_stop_that_was_too_early_is_taken_back() {
 #[test]
 fn a_demand_is_covered_exactly() {
     let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 2000 * PAYLOAD - 7);
-    finish(&mut pair);
+    pair.finish();
     let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
     assert_eq!((receiver.metered, sender.credits.used, sender.credits.wasted), (2000, 2000, 0));
     assert_eq!((times(&pair, is_request).len(), sender.timeouts), (1, 0));
 }
 
 #[test]
-fn a_demand_whose_credits_were_dropped_is_asked_for_again_and_no_more() {
+fn exactly_the_dropped_credits_are_requested_again() {
     let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 100 * PAYLOAD)
-        .with_drops(lose(is_credit, &[3, 50, 70]));
-    finish(&mut pair);
+        .with_drops(lose(is_credit, |number| [3, 50, 70].contains(&number)));
+    pair.finish();
     let demands = pair.capture.iter().filter_map(|packet| match packet.head {
         Head::Request { demand, .. } => Some(demand),
         _ => None,
@@ -194,10 +158,10 @@ fn a_demand_whose_credits_were_dropped_is_asked_for_again_and_no_more() {
 }
 
 #[test]
-fn a_demand_whose_last_credits_were_dropped_is_asked_for_after_two_round_trips() {
+fn dropped_last_credits_are_requested_after_two_round_trips() {
     let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 10 * PAYLOAD)
-        .with_drops(lose(is_credit, &[8, 9]));
-    finish(&mut pair);
+        .with_drops(lose(is_credit, |number| [8, 9].contains(&number)));
+    pair.finish();
     let (requests, credits) = (times(&pair, is_request), times(&pair, is_credit));
     let heard = credits[7] + DELAY;
     assert!(near(requests[1] - heard, DELAY * 4, Span::from_us(10)), "{requests:?}");
@@ -207,8 +171,8 @@ fn a_demand_whose_last_credits_were_dropped_is_asked_for_after_two_round_trips()
 #[test]
 fn a_lost_request_is_repeated_and_does_not_spoil_the_round_trip_time() {
     let mut pair = pair(&config(StopPolicy::LastData), code(1.0), PAYLOAD)
-        .with_drops(lose(is_request, &[0, 1]));
-    finish(&mut pair);
+        .with_drops(lose(is_request, |number| [0, 1].contains(&number)));
+    pair.finish();
     let requests = times(&pair, is_request);
     assert!(near(requests[2], Span::from_ms(200), Span::from_us(1)), "{requests:?}");
     assert_eq!(pair.ends[0].counters().timeouts, 2);
@@ -216,22 +180,21 @@ fn a_lost_request_is_repeated_and_does_not_spoil_the_round_trip_time() {
 }
 
 #[test]
-fn a_lost_answer_is_asked_for_after_two_round_trips() {
+fn a_stop_without_an_answer_is_repeated_after_two_round_trips() {
     let is_done = |packet: &Packet| matches!(packet.head, Head::Complete { .. });
-    let mut first = true;
     let mut pair = pair(&config(StopPolicy::Demand), code(1.0), PAYLOAD)
-        .with_drops(move |packet| is_done(packet) && std::mem::take(&mut first));
-    finish(&mut pair);
+        .with_drops(lose(is_done, |number| number == 0));
+    pair.finish();
     let stops = times(&pair, is_stop);
     assert_eq!(stops.len(), 2);
     assert!(near(stops[1] - stops[0], DELAY * 4, Span::from_us(10)), "{stops:?}");
 }
 
 #[test]
-fn lost_data_sends_the_sender_back_once() {
+fn lost_data_makes_the_sender_go_back_once() {
     let mut pair = pair(&config(StopPolicy::LastData), code(0.5), 1000 * PAYLOAD)
-        .with_drops(lose(is_data, &[100, 103, 200]));
-    finish(&mut pair);
+        .with_drops(lose(is_data, |number| [100, 103, 200].contains(&number)));
+    pair.finish();
     assert_eq!(pair.carried(), [(0, 1000 * PAYLOAD)]);
     assert_eq!(times(&pair, is_nack).len(), 1);
     let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
@@ -243,40 +206,43 @@ fn lost_data_sends_the_sender_back_once() {
 }
 
 #[test]
-fn a_lost_repeat_sends_it_back_again() {
+fn a_lost_retransmission_makes_the_sender_go_back_again() {
     let mut pair =
         pair(&config(StopPolicy::LastData), code(0.5), 1000 * PAYLOAD).with_drops(|packet| {
             matches!(packet.head, Head::Data { offset: 146_000, generation: 0..2, .. })
         });
-    finish(&mut pair);
+    pair.finish();
     assert_eq!(pair.carried(), [(0, 1000 * PAYLOAD)]);
     assert_eq!(times(&pair, is_nack).len(), 2);
     assert_eq!(pair.ends[0].counters().timeouts, 0);
 }
 
 #[test]
-fn a_lost_report_of_lost_data_is_repeated() {
+fn a_lost_nack_is_repeated() {
     let config = Config { retransmit_timeout: Span::from_ms(3), ..config(StopPolicy::LastData) };
-    let (mut chosen, mut reports) = (lose(is_data, &[100]), lose(is_nack, &[0]));
+    let (mut chosen, mut reports) = (
+        lose(is_data, |number| [100].contains(&number)),
+        lose(is_nack, |number| [0].contains(&number)),
+    );
     let mut pair = pair(&config, code(0.5), 8000 * PAYLOAD)
         .with_drops(move |packet| chosen(packet) | reports(packet));
-    finish(&mut pair);
+    pair.finish();
     assert_eq!(pair.carried(), [(0, 8000 * PAYLOAD)]);
     let (nacks, stops) = (times(&pair, is_nack), times(&pair, is_stop));
     assert_eq!((nacks.len(), nacks[1] - nacks[0]), (2, Span::from_ms(3)));
     assert!(nacks[1] < stops[0], "the sender need not be request_sent to ask");
 }
 
-/// Requests and NACKs are sent again before an answer can have arrived.
+/// A configuration that repeats requests and NACKs before an answer can have arrived.
 fn impatient(stop: StopPolicy) -> Config {
     Config { retransmit_timeout: Span::from_us(700), ..config(stop) }
 }
 
 #[test]
-fn a_report_that_is_repeated_too_early_sends_it_back_no_second_time() {
+fn a_nack_repeated_too_early_does_not_make_the_sender_go_back_twice() {
     let mut pair = pair(&impatient(StopPolicy::LastData), code(0.5), 4000 * PAYLOAD)
-        .with_drops(lose(is_data, &[100]));
-    finish(&mut pair);
+        .with_drops(lose(is_data, |number| [100].contains(&number)));
+    pair.finish();
     assert!(times(&pair, is_nack).len() >= 2);
     let pass = |packet: &Packet| match packet.head {
         Head::Data { generation, .. } => generation,
@@ -286,19 +252,19 @@ fn a_report_that_is_repeated_too_early_sends_it_back_no_second_time() {
 }
 
 #[test]
-fn a_demand_that_is_repeated_too_early_is_not_covered_twice() {
+fn a_request_repeated_too_early_gets_no_credits_twice() {
     let mut pair = pair(&impatient(StopPolicy::Demand), code(1.0), 2000 * PAYLOAD);
-    finish(&mut pair);
+    pair.finish();
     assert_eq!((times(&pair, is_request).len(), pair.ends[1].counters().metered), (2, 2000));
 }
 
 #[test]
-fn what_is_missing_is_not_reported_while_data_still_comes() {
+fn missing_data_is_not_reported_while_data_still_arrives() {
     let chance = Seed::new(1).stream("credits", 0);
     let rule = CodeRule::new(code(1.0));
     let mut receiver = Receiver::new(&config(StopPolicy::LastData), rule, chance);
-    let mut receive = |us: u64, head: Head| {
-        let now = Time::after_start(Span::from_us(us));
+    let mut receive = |at: u64, head: Head| {
+        let now = us(at);
         receiver.on_packet(now, &head, Ecn::Ect);
         receiver.poll_metered(now);
         receiver.poll(now).map(|out| out.head)
@@ -315,35 +281,35 @@ fn what_is_missing_is_not_reported_while_data_still_comes() {
 }
 
 #[test]
-fn a_lost_tail_is_found_by_asking() {
+fn a_lost_tail_is_found_by_the_stop() {
     let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 10 * PAYLOAD)
-        .with_drops(lose(is_data, &[8, 9]));
-    finish(&mut pair);
+        .with_drops(lose(is_data, |number| [8, 9].contains(&number)));
+    pair.finish();
     assert_eq!(pair.carried(), [(0, 10 * PAYLOAD)]);
     let sender = pair.ends[0].counters();
     assert_eq!((sender.retransmits, sender.timeouts, times(&pair, is_nack).len()), (2, 1, 1));
 }
 
 #[test]
-fn data_that_is_merely_overtaken_is_not_sent_again() {
-    let late = Path { reorder: 0.2, late: GAP * 2, ..path() };
+fn reordered_data_is_not_sent_again() {
+    let late = Path { reorder: 0.2, late: GAP * 2, ..Path::fast() };
     let mut pair = pair_on(late, &config(StopPolicy::LastData), code(1.0), 1000 * PAYLOAD);
-    finish(&mut pair);
+    pair.finish();
     assert_eq!(times(&pair, is_nack).len(), 0);
     assert_eq!((pair.ends[0].counters().retransmits, pair.ends[1].counters().duplicates), (0, 0));
 }
 
 #[test]
-fn an_empty_flow_is_agreed_upon() {
+fn an_empty_flow_takes_a_request_and_its_answer() {
     let mut pair = pair(&config(StopPolicy::LastData), code(1.0), 0);
-    finish(&mut pair);
+    pair.finish();
     assert_eq!(pair.capture.len(), 2, "a request and its answer");
 }
 
 #[test]
-fn credits_after_the_end_are_wasted_and_late_ones_answered_with_a_stop() {
+fn credits_after_the_end_are_wasted_and_late_credits_get_a_stop() {
     let mut pair = pair(&config(StopPolicy::Demand), code(1.0), PAYLOAD);
-    finish(&mut pair);
+    pair.finish();
     let [sender, _] = &mut pair.ends;
     let credit = |sent| Head::Credit { sequence: 9, sent, request_sent: Time::ZERO, remaining: 0 };
     let mut send_credit = |now: Time| {
@@ -353,8 +319,7 @@ fn credits_after_the_end_are_wasted_and_late_ones_answered_with_a_stop() {
             .poll(now)
             .map(|Out { head, .. }| matches!(head, Head::Stop { reply_requested: true, .. }))
     };
-    let answers =
-        [3_100, 8_000, 8_100, 12_000].map(|us| send_credit(Time::after_start(Span::from_us(us))));
+    let answers = [3_100, 8_000, 8_100, 12_000].map(|at| send_credit(us(at)));
     assert_eq!(answers, [None, Some(true), None, Some(true)]);
     let credits = sender.counters().credits;
     assert_eq!((credits.granted, credits.used, credits.wasted), (5, 1, 4));
@@ -364,9 +329,9 @@ fn credits_after_the_end_are_wasted_and_late_ones_answered_with_a_stop() {
 fn credit_sizes_are_drawn_from_their_range() {
     let config = Config { max_credit: 92, ..config(StopPolicy::LastData) };
     let mut pair = pair(&config, code(1.0), 3000 * PAYLOAD);
-    finish(&mut pair);
+    pair.finish();
     let mut counts = [0u32; 9];
-    for packet in pair.capture.iter().filter(|packet| is_credit(packet)) {
+    for packet in pair.of_class(Class::Credit) {
         counts[usize::from(packet.size) - 84] += 1;
     }
     assert!(counts.iter().all(|&count| count > 300), "{counts:?}");

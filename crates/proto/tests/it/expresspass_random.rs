@@ -1,16 +1,11 @@
-//! `ExpressPass` under anything: random loss, delay and reordering of every kind of packet, and arbitrary
-//! headers.
+//! `ExpressPass` with random loss, delay and reordering of every kind of packet, and with arbitrary headers.
 
-use crate::support::{Pair, Path};
+use crate::support::{Pair, Path, RecordingNic, ms, sleep};
 use proptest::prelude::*;
 use shallop_control::expresspass::{CodeConfig, CodeRule, PaperConfig, PaperRule, Rule};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Seed, Span, Time};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
-use shallop_proto::{Endpoint, Nic, Out, aeolus, settle};
-
-fn at(ms: u64) -> Time {
-    Time::after_start(Span::from_ms(ms))
-}
+use shallop_proto::{Endpoint, aeolus, settle};
 
 fn rule() -> impl Strategy<Value = Rule> {
     let adaptive = CodeConfig { full_start: Some(40), ..CodeConfig::default() };
@@ -44,9 +39,7 @@ fn config() -> impl Strategy<Value = Config> {
 fn path() -> impl Strategy<Value = Path> {
     let loss = prop_oneof![Just(0.0), 0.0..0.3];
     let late = prop_oneof![Just(0), 0u64..100, 0u64..40_000];
-    (loss, 0u64..40_000, 0.0..0.5, late, 0.0..1.0).prop_map(|(loss, delay, reorder, late, mark)| {
-        Path::of(1_000_000_000, delay, loss, (reorder, late), mark)
-    })
+    Path::random(vec![1_000_000_000], 0u64..40_000, loss, 0.0..0.5, late, 0.0..1.0)
 }
 
 fn pair(config: &Config, rule: Rule, size: u64, path: Path, seed: u64) -> Pair<Peer<Rule>> {
@@ -90,37 +83,11 @@ fn head() -> impl Strategy<Value = Head> {
     ]
 }
 
-/// A link that is always free and drops every packet.
-struct Nowhere;
-
-impl Nic<Head> for Nowhere {
-    fn meter(&mut self, _now: Time, _out: Out<Head>) {}
-    fn is_free(&mut self, _now: Time) -> bool {
-        true
-    }
-    fn send(&mut self, _now: Time, _out: Out<Head>) {}
-    fn wait(&mut self, _now: Time, _low_priority: bool) {}
-}
-
-/// Runs the timers of an endpoint from `now` to `until`. False if a deadline is not later than the time of its call.
-fn sleep(end: &mut Peer<Rule>, mut now: Time, until: Time) -> bool {
-    let mut wakeup = settle(end, now, &mut Nowhere);
-    while let Some(at) = wakeup.filter(|&at| at <= until) {
-        if at <= now {
-            return false;
-        }
-        now = at;
-        end.on_timer(now);
-        wakeup = settle(end, now, &mut Nowhere);
-    }
-    true
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_byte_arrives_and_counts_once_and_then_nothing_more_happens(
+    fn every_byte_arrives_and_counts_once_and_the_flow_ends(
         config in config(),
         rule in rule(),
         size in prop_oneof![0u64..5_000, 0u64..300_000],
@@ -128,10 +95,10 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut pair = pair(&config, rule, size, path, seed);
-        prop_assert!(pair.run(at(600_000)), "not complete after ten minutes");
+        prop_assert!(pair.run(ms(600_000)), "not complete after ten minutes");
         let whole = if size == 0 { vec![] } else { vec![(0, size)] };
         prop_assert_eq!(pair.carried(), whole);
-        let ended = (0..20_000).any(|_| !pair.run(at(100_000_000)));
+        let ended = (0..20_000).any(|_| !pair.run(ms(100_000_000)));
         prop_assert!(ended, "something goes on for ever");
         let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
         prop_assert_eq!(receiver.received, size);
@@ -146,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn no_head_makes_an_end_panic_or_wake_in_the_past(
+    fn arbitrary_headers_cause_no_panic_and_no_deadline_in_the_past(
         config in config(),
         rule in rule(),
         size in prop::option::of(0u64..300_000),
@@ -155,17 +122,17 @@ proptest! {
         let chance = Seed::new(1).stream("credits", 0);
         let mut ends =
             [Peer::sender(Sender::new(&config, size)), Peer::receiver(Receiver::new(&config, rule, chance))];
-        let mut now = at(1);
+        let (mut now, mut nic) = (ms(1), RecordingNic(vec![]));
         ends[0].on_timer(now);
         for (head, us, early) in inputs {
             let input = now + Span::from_us(us);
             for end in &mut ends {
-                prop_assert!(sleep(end, now, input), "an end wakes up in the past");
+                prop_assert!(sleep(end, now, input, &mut nic), "an end wakes up in the past");
                 if early {
                     end.on_timer(input);
                 }
                 end.on_packet(input, &head, Ecn::Ce);
-                let wakeup = settle(end, input, &mut Nowhere);
+                let wakeup = settle(end, input, &mut nic);
                 prop_assert!(wakeup.is_none_or(|at| at > input), "{wakeup:?} at {input}");
             }
             now = input;

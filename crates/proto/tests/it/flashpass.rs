@@ -1,29 +1,16 @@
 //! Both ends of `FlashPass`, packet by packet. Known answers: flashpass-icnp21, III-B and III-C.
 
-use crate::support::flashpass::{
-    PAYLOAD, RecordingNic, Setting, Spy, check, credited, data, emulations, epochs, sleep,
+use crate::support::flashpass::{Setting, Spy, check, credited, data, emulations, epochs};
+use crate::support::{
+    CapturedPacket, DELAY, GAP, PAYLOAD, Pair, Path, RecordingNic, lose, ms, sleep,
 };
-use crate::support::{CapturedPacket, Pair, Path};
 use shallop_core::{BitsPerSec, Class, Ecn, Span, Time};
 use shallop_proto::flashpass::head::{Ack, NO_PACKET, TIMESTAMP_STEP, Timestamps, credit_size};
 use shallop_proto::flashpass::{CreditEngineConfig, Head, Peer, ReceiverConfig};
 use shallop_proto::{Endpoint, settle};
 
-/// One way of the test path, without serialisation.
-const DELAY: Span = Span::from_us(500);
-/// Gap between emulation packets at the full rate of 10 Gb/s: 84 bytes in 84/1622 of it.
-const GAP: Span = Span::from_ps(1_297_600);
-
-fn at(ms: u64) -> Time {
-    Time::after_start(Span::from_ms(ms))
-}
-
-fn path() -> Path {
-    Path { rate: BitsPerSec::gbps(10), delay: DELAY, ..Path::clean() }
-}
-
 fn setting() -> Setting {
-    Setting::of(BitsPerSec::gbps(10))
+    Setting::for_link(BitsPerSec::gbps(10))
 }
 
 fn with(change: impl FnOnce(&mut CreditEngineConfig)) -> Setting {
@@ -36,30 +23,13 @@ const fn frames(count: u64) -> u64 {
     count * PAYLOAD
 }
 
-/// Runs until both endpoints are complete, and on until there are no further events.
 fn finish(pair: &mut Pair<Peer<Spy>>, setting: &Setting) {
-    assert!(pair.run(at(60_000)), "not complete after a minute");
-    assert!((0..20_000).any(|_| !pair.run(at(10_000_000))), "something goes on for ever");
+    pair.finish();
     assert_eq!(check(pair, setting), Ok(()));
 }
 
 fn is_emulation(packet: &CapturedPacket<Head>) -> bool {
     packet.class == Class::Emulation
-}
-
-/// A rule that drops packets of some kind, by their number counted from 0.
-fn lose(
-    which: fn(&CapturedPacket<Head>) -> bool,
-    turns: impl Fn(usize) -> bool + 'static,
-) -> impl FnMut(&CapturedPacket<Head>) -> bool + 'static {
-    let mut turn = 0;
-    move |packet| {
-        if !which(packet) {
-            return false;
-        }
-        turn += 1;
-        turns(turn - 1)
-    }
 }
 
 fn credit(time: Time) -> Head {
@@ -69,7 +39,7 @@ fn credit(time: Time) -> Head {
 #[test]
 fn data_leaves_exactly_one_waiting_time_after_its_emulation_packet() {
     let setting = with(|engine| (engine.jitter, engine.over_provision) = (0.02, false));
-    let mut pair = setting.pair(Some(frames(50)), Spy::aimd(), path());
+    let mut pair = setting.pair(Some(frames(50)), Spy::aimd(), Path::fast());
     finish(&mut pair, &setting);
     let mut expected: Vec<Time> =
         emulations(&pair).into_iter().map(|(time, _)| time + setting.engine.wait).collect();
@@ -82,10 +52,10 @@ fn data_leaves_exactly_one_waiting_time_after_its_emulation_packet() {
 }
 
 #[test]
-fn only_the_credits_of_emulation_packets_that_arrived_let_data_go() {
+fn only_emulation_packets_that_arrived_release_data() {
     let setting = setting();
     let mut pair = setting
-        .pair(Some(frames(60)), Spy::aimd(), path())
+        .pair(Some(frames(60)), Spy::aimd(), Path::fast())
         .with_drops(lose(is_emulation, |turn| turn % 3 == 1));
     finish(&mut pair, &setting);
     let times: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time).collect();
@@ -95,15 +65,16 @@ fn only_the_credits_of_emulation_packets_that_arrived_let_data_go() {
 }
 
 #[test]
-fn credits_that_come_late_are_wasted_and_counted() {
+fn late_credits_are_wasted_and_counted() {
     let setting = setting();
     let mut sender = setting.sender(Some(frames(10)), Spy::aimd(), 1);
-    let mut nic = RecordingNic::default();
+    let mut nic = RecordingNic(vec![]);
     sender.on_timer(Time::ZERO);
     let due = Time::ZERO + setting.engine.wait;
     assert!(sleep(&mut sender, Time::ZERO, due, &mut nic));
     let times: Vec<Time> = nic.0.iter().map(|(now, _)| *now).take(4).collect();
-    // The first comes when its data is due, so it goes at once; the same credit of the next is a step too late.
+    // The first credit arrives when its data is due, so the data is sent at once. The second credit is one step too
+    // late.
     sender.on_packet(due, &credit(times[0]), Ecn::Ect);
     settle(&mut sender, due, &mut nic);
     assert_eq!((nic.count(Class::Data), sender.counters().credits.used), (1, 1));
@@ -113,7 +84,7 @@ fn credits_that_come_late_are_wasted_and_counted() {
     assert!(sleep(&mut sender, late, late + GAP, &mut nic));
     let credits = sender.counters().credits;
     assert_eq!((credits.granted, credits.used, credits.wasted), (2, 1, 1));
-    // One that is neither late nor due is pending: granted, and nothing more yet.
+    // A credit that is neither late nor due is granted, but neither used nor wasted yet.
     sender.on_packet(late + GAP, &credit(times[3]), Ecn::Ect);
     settle(&mut sender, late + GAP, &mut nic);
     let credits = sender.counters().credits;
@@ -126,8 +97,8 @@ fn emulation_starts_at_the_full_rate() {
     for (jitter, most) in [(0.0, 0), (0.1, 1), (0.4, 1)] {
         let setting = with(|engine| engine.jitter = jitter);
         let nothing = lose(is_emulation, |_| true);
-        let mut pair = setting.pair(None, Spy::aimd(), path()).with_drops(nothing);
-        pair.run(at(1));
+        let mut pair = setting.pair(None, Spy::aimd(), Path::fast()).with_drops(nothing);
+        pair.run(ms(1));
         assert_eq!(check(&pair, &setting), Ok(()));
         let times: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time).collect();
         // A millisecond has 770.65 gaps, and the first packet leaves at once.
@@ -145,14 +116,14 @@ fn emulation_starts_at_the_full_rate() {
 }
 
 #[test]
-fn the_law_hears_of_each_epoch_once_with_the_loss_it_had() {
+fn the_law_is_told_each_epochs_loss_once() {
     let setting = with(|engine| engine.epochs = 2);
     let drops = lose(is_emulation, |turn| turn % 4 == 0);
-    let mut pair = setting.pair(None, Spy::aimd(), path()).with_drops(drops);
-    pair.run(at(20));
+    let mut pair = setting.pair(None, Spy::aimd(), Path::fast()).with_drops(drops);
+    pair.run(ms(20));
     assert_eq!(check(&pair, &setting), Ok(()));
     let told = epochs(&pair);
-    // One round trip until the first credit, then two epochs in each; those of the last have not been heard of.
+    // One round trip until the first credit, then two epochs in each; the outcome of the last is not known yet.
     assert!((36..=40).contains(&told.len()), "{} epochs in 20 round trips", told.len());
     assert!(told[0].rate >= 1.0 && told[0].sent.abs_diff(771) <= 1, "{:?}", told[0]);
     for epoch in told {
@@ -164,17 +135,17 @@ fn the_law_hears_of_each_epoch_once_with_the_loss_it_had() {
 }
 
 #[test]
-fn emulation_is_tagged_once_nine_tenths_of_what_is_on_its_way_cover_the_demand() {
+fn emulation_is_tagged_once_the_expected_credits_cover_the_demand() {
     // Equation 2: ten packets of which one may be lost are enough for nine.
     for (demand, loss, plain) in [(9, 0.1, 10), (18, 0.1, 20), (1, 0.1, 2), (5, 0.5, 10)] {
         let setting = with(|engine| engine.expected_loss = loss);
-        let mut pair = setting.pair(Some(frames(demand)), Spy::aimd(), path());
+        let mut pair = setting.pair(Some(frames(demand)), Spy::aimd(), Path::fast());
         finish(&mut pair, &setting);
         let marks: Vec<Ecn> = emulations(&pair).into_iter().map(|(_, ecn)| ecn).collect();
         let (first, rest) = marks.split_at(plain);
         assert!(first.iter().all(|ecn| *ecn == Ecn::Ect), "{demand}: {first:?}");
         assert!(rest.iter().all(|ecn| *ecn == Ecn::NotEct), "{demand}: {rest:?}");
-        // It goes on until the credits are there: for a round trip and the demand's own gaps.
+        // Emulation continues until the credits arrive: for a round trip and the demand's own gaps.
         let expected = 771 + demand - 1;
         assert!((marks.len() as u64).abs_diff(expected) <= 1, "{demand}: {}", marks.len());
         let report = pair.ends[0].counters();
@@ -184,9 +155,9 @@ fn emulation_is_tagged_once_nine_tenths_of_what_is_on_its_way_cover_the_demand()
 }
 
 #[test]
-fn without_over_provisioning_emulation_stops_where_tagging_would_begin() {
+fn without_over_provisioning_emulation_pauses_instead_of_tagging() {
     let setting = with(|engine| engine.over_provision = false);
-    let mut pair = setting.pair(Some(frames(9)), Spy::aimd(), path());
+    let mut pair = setting.pair(Some(frames(9)), Spy::aimd(), Path::fast());
     finish(&mut pair, &setting);
     assert_eq!(emulations(&pair).len(), 10);
     assert_eq!(pair.ends[0].counters().credits.wasted, 1);
@@ -196,13 +167,13 @@ fn without_over_provisioning_emulation_stops_where_tagging_would_begin() {
 fn a_measured_loss_above_the_expected_one_delays_tagging() {
     let setting = with(|engine| engine.epochs = 1);
     let drops = lose(is_emulation, |turn| turn % 2 == 0);
-    let mut pair = setting.pair(Some(frames(3_000)), Spy::fixed(), path()).with_drops(drops);
+    let mut pair = setting.pair(Some(frames(3_000)), Spy::fixed(), Path::fast()).with_drops(drops);
     finish(&mut pair, &setting);
     let all = emulations(&pair);
     let first_tagged = all.iter().position(|(_, ecn)| *ecn == Ecn::NotEct).unwrap();
     let when = all[first_tagged].0;
     let granted = credited(&pair).iter().filter(|(_, came)| *came <= when).count() as f64;
-    // Of what is on its way half is counted on, the loss of every epoch so far, not nine tenths.
+    // Of the packets in flight, half are expected to return, by the measured loss; not nine tenths.
     let on_way = all.iter().filter(|(time, _)| *time < when && *time + DELAY * 2 > when).count();
     let missing = 3_000.0 - granted;
     let counted = missing / on_way as f64;
@@ -217,26 +188,26 @@ fn is_data(packet: &CapturedPacket<Head>) -> bool {
 fn lost_data_is_sent_again_with_a_credit_of_its_own() {
     let setting = setting();
     let drops = lose(is_data, |turn| turn == 3);
-    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), path()).with_drops(drops);
+    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), Path::fast()).with_drops(drops);
     finish(&mut pair, &setting);
     let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
     assert_eq!((sender.sent, sender.retransmits, sender.timeouts), (21, 1, 0));
     assert_eq!((sender.credits.used, receiver.received), (21, 20 * PAYLOAD));
     let sent = data(&pair);
-    // The packet after it tells, a round trip later; then an emulation packet goes, and a waiting time passes.
+    // The next packet shows the loss a round trip later. Then an emulation packet is sent, and a waiting time passes.
     let soonest = DELAY * 2 + setting.engine.wait;
     let repeated = sent[20] - sent[4];
     assert!(repeated >= soonest && repeated <= soonest + Span::from_us(5), "{repeated}");
 }
 
 #[test]
-fn data_that_nothing_follows_is_sent_again_after_the_timeout() {
+fn lost_data_at_the_tail_is_sent_again_after_the_timeout() {
     let setting = setting();
     let drops = lose(is_data, |turn| (18..21).contains(&turn));
-    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), path()).with_drops(drops);
+    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), Path::fast()).with_drops(drops);
     finish(&mut pair, &setting);
     let report = pair.ends[0].counters();
-    // Two are lost, then the first of their repeats: the other repeat tells of that.
+    // Two packets are lost, then the first of their retransmissions, which the second one shows.
     assert_eq!((report.sent, report.retransmits, report.timeouts), (23, 3, 1));
     let sent = data(&pair);
     assert!(sent[20] - sent[19] >= setting.timeout);
@@ -244,53 +215,54 @@ fn data_that_nothing_follows_is_sent_again_after_the_timeout() {
 }
 
 #[test]
-fn a_timeout_after_the_loss_of_acknowledgements_alone_sends_nothing_again() {
+fn a_timeout_for_lost_acknowledgements_retransmits_nothing() {
     let setting = setting();
     let drops = lose(|packet| packet.class == Class::Ack, |_| true);
-    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), path()).with_drops(drops);
+    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), Path::fast()).with_drops(drops);
     finish(&mut pair, &setting);
     let report = pair.ends[0].counters();
-    // The credit for which the sender asks then carries the acknowledgement.
+    // The credit that the sender then requests carries the acknowledgement.
     assert_eq!((report.sent, report.retransmits, report.timeouts), (20, 0, 1));
 }
 
 #[test]
-fn emulation_that_is_lost_altogether_is_repeated_even_without_over_provisioning() {
+fn lost_emulation_packets_are_repeated_even_without_over_provisioning() {
     let setting = with(|engine| engine.over_provision = false);
     let mut pair = setting
-        .pair(Some(frames(1)), Spy::aimd(), path())
+        .pair(Some(frames(1)), Spy::aimd(), Path::fast())
         .with_drops(lose(is_emulation, |turn| turn < 4));
     finish(&mut pair, &setting);
     let times: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time).collect();
     assert_eq!(times.len(), 5, "{times:?}");
-    // The law has heard that all was lost, and sends the least it may: about one in a waiting time.
+    // The law was told that all packets were lost, and sends at its minimum rate: about one packet in a waiting time.
     for two in times.windows(2) {
         assert!(two[1] - two[0] <= setting.engine.wait + GAP * 3, "{times:?}");
     }
 }
 
 #[test]
-fn emulation_that_was_held_goes_on_without_a_burst() {
+fn emulation_resumes_from_a_pause_without_a_burst() {
     for epochs in 1..4 {
         let setting = with(|engine| {
             (engine.over_provision, engine.epochs, engine.jitter) = (false, epochs, 0.1);
         });
         for period in [2, 3, 5, 7] {
             let drops = lose(is_emulation, move |turn| turn % period == 0);
-            let mut pair = setting.pair(Some(frames(1_500)), Spy::aimd(), path()).with_drops(drops);
+            let mut pair =
+                setting.pair(Some(frames(1_500)), Spy::aimd(), Path::fast()).with_drops(drops);
             finish(&mut pair, &setting);
         }
     }
 }
 
 #[test]
-fn credits_are_delayed_until_a_packet_is_full_but_never_too_long() {
+fn credits_are_delayed_until_a_packet_is_full_but_arrive_in_time() {
     for (batch, size) in [(1, 84), (2, 84), (3, 84), (4, 86), (5, 88), (6, 90)] {
         assert_eq!(credit_size(batch), size);
         let receiver = ReceiverConfig { batch: batch as u8, ..ReceiverConfig::default() };
         let setting = Setting { receiver, ..setting() };
-        let mut pair = setting.pair(None, Spy::aimd(), path());
-        pair.run(at(10));
+        let mut pair = setting.pair(None, Spy::aimd(), Path::fast());
+        pair.run(ms(10));
         assert_eq!(check(&pair, &setting), Ok(()));
         let held = |packet: &CapturedPacket<Head>| match &packet.head {
             Head::Credit { timestamps, .. } => {
@@ -299,8 +271,8 @@ fn credits_are_delayed_until_a_packet_is_full_but_never_too_long() {
             _ => None,
         };
         let credits: Vec<_> = pair.capture.iter().filter_map(held).collect();
-        // Until the sender knows the round trip it does not ask for any delay.
-        let (early, later) = credits.split_at(credits.partition_point(|credit| credit.0 < at(2)));
+        // Until the sender knows the round trip, it allows no delay.
+        let (early, later) = credits.split_at(credits.partition_point(|credit| credit.0 < ms(2)));
         assert!(early.iter().take(100).all(|&(_, count, _)| count == 1));
         let full = later.iter().filter(|&&(_, count, bytes)| (count, bytes) == (batch, size));
         let share = full.count() as f64 / later.len() as f64;
@@ -311,13 +283,13 @@ fn credits_are_delayed_until_a_packet_is_full_but_never_too_long() {
 }
 
 #[test]
-fn a_slow_flow_does_not_hold_its_credits_beyond_their_time() {
+fn a_slow_flow_sends_partly_filled_credit_packets_in_time() {
     // A gap of 130 us: six credits take longer to gather than the waiting time leaves.
     let receiver = ReceiverConfig { batch: 6, ..ReceiverConfig::default() };
-    let slow = Setting::of(BitsPerSec::at_least_one(100_000_000));
+    let slow = Setting::for_link(BitsPerSec::at_least_one(100_000_000));
     let engine = CreditEngineConfig { wait: Span::from_us(1_500), ..slow.engine };
     let setting = Setting { engine, receiver, ..slow };
-    let mut pair = setting.pair(Some(frames(200)), Spy::aimd(), path());
+    let mut pair = setting.pair(Some(frames(200)), Spy::aimd(), Path::fast());
     finish(&mut pair, &setting);
     let report = pair.ends[0].counters();
     assert_eq!(report.retransmits, 0);
@@ -326,10 +298,10 @@ fn a_slow_flow_does_not_hold_its_credits_beyond_their_time() {
 }
 
 #[test]
-fn acknowledgements_ride_in_credits_while_there_are_any() {
+fn credits_carry_the_acknowledgements_while_there_are_any() {
     let setting = setting();
-    let mut pair = setting.pair(None, Spy::aimd(), path());
-    pair.run(at(20));
+    let mut pair = setting.pair(None, Spy::aimd(), Path::fast());
+    pair.run(ms(20));
     let alone = pair.capture.iter().filter(|packet| packet.class == Class::Ack).count();
     let credits = pair.capture.iter().filter(|packet| packet.class == Class::Credit).count();
     assert!(alone == 0 && credits > 10_000, "{alone} alone, {credits} credits");

@@ -1,20 +1,14 @@
-//! `FlashPass` under anything: random loss, delay and reordering of every kind of packet, and arbitrary headers.
+//! `FlashPass` with random loss, delay and reordering of every kind of packet, and with arbitrary headers.
 
-use crate::support::Path;
-use crate::support::flashpass::{
-    PAYLOAD, RecordingNic, Setting, Spy, check, emulations, epochs, sleep,
-};
+use crate::support::flashpass::{Setting, Spy, check, emulations, epochs};
+use crate::support::{PAYLOAD, Path, RecordingNic, ms, sleep};
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Span, Time};
 use shallop_proto::flashpass::head::{Ack, AckBitmap, TIMESTAMP_STEP, Timestamps};
 use shallop_proto::flashpass::{CreditEngineConfig, Head, Receiver, ReceiverConfig};
 use shallop_proto::{Endpoint, aeolus, settle};
 
-fn at(ms: u64) -> Time {
-    Time::after_start(Span::from_ms(ms))
-}
-
-/// A bitmap of two frames: the first, and the one with this index.
+/// A bitmap with its first frame and the frame with this index.
 fn bitmap(start: u64, index: u32) -> AckBitmap {
     let mut bitmap = AckBitmap::of_frame(start);
     bitmap.set(index);
@@ -28,12 +22,10 @@ fn law() -> impl Strategy<Value = Spy> {
 fn path() -> impl Strategy<Value = Path> {
     let loss = prop_oneof![Just(0.0), 0.0..0.3];
     let late = prop_oneof![Just(0), 0u64..100, 0u64..10_000];
-    (loss, 0u64..20_000, 0.0..0.5, late, 0.0..1.0).prop_map(|(loss, delay, reorder, late, mark)| {
-        Path::of(1_000_000_000, delay, loss, (reorder, late), mark)
-    })
+    Path::random(vec![1_000_000_000], 0u64..20_000, loss, 0.0..0.5, late, 0.0..1.0)
 }
 
-/// A waiting time that is long enough for every credit of this path; all other parameters are random.
+/// Random parameters, with a waiting time that is long enough for every credit of this path.
 fn setting(path: &Path) -> impl Strategy<Value = Setting> + use<> {
     let wait = (path.delay + path.late) * 2 + Span::from_us(500);
     let parts = (0u64..20_000, 1u32..4, 0.0..0.45, 0.0..0.3, any::<bool>(), 1u8..=6);
@@ -46,7 +38,7 @@ fn setting(path: &Path) -> impl Strategy<Value = Setting> + use<> {
             link: BitsPerSec::gbps(1),
             max_burst: Bytes::new(max_burst),
         });
-        let plain = Setting::of(BitsPerSec::gbps(1));
+        let plain = Setting::for_link(BitsPerSec::gbps(1));
         let wait = wait + Span::from_us(more);
         let engine = CreditEngineConfig {
             wait,
@@ -113,7 +105,7 @@ fn head() -> impl Strategy<Value = Head> {
     ]
 }
 
-/// The number of timestamps in this header that still allow data if it arrives now.
+/// The number of timestamps in a header that allow data if it arrives at `now`.
 fn allowed(head: &Head, now: Time, wait: Span) -> usize {
     let Head::Credit { timestamps, .. } = head else { return 0 };
     timestamps.iter().filter(|&time| time <= now && time.saturating_add(wait) >= now).count()
@@ -123,15 +115,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_byte_arrives_and_counts_once_and_then_nothing_more_happens(
+    fn every_byte_arrives_and_counts_once_and_the_flow_ends(
         (path, setting) in path_and_setting(),
         law in law(),
         size in prop_oneof![1u64..5_000, 1u64..150_000],
     ) {
         let mut pair = setting.pair(Some(size), law, path);
-        prop_assert!(pair.run(at(600_000)), "not complete after ten minutes");
+        prop_assert!(pair.run(ms(600_000)), "not complete after ten minutes");
         prop_assert_eq!(pair.carried(), vec![(0, size)]);
-        let ended = (0..20_000).any(|_| !pair.run(at(100_000_000)));
+        let ended = (0..20_000).any(|_| !pair.run(ms(100_000_000)));
         prop_assert!(ended, "something goes on for ever");
         prop_assert_eq!(check(&pair, &setting), Ok(()));
         let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
@@ -153,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn no_head_makes_an_end_panic_or_finish_or_send_what_no_credit_allows(
+    fn arbitrary_headers_cause_no_panic_no_early_end_and_no_data_without_credit(
         (_, setting) in path_and_setting(),
         law in law(),
         size in prop::option::of(1u64..300_000),
@@ -161,8 +153,8 @@ proptest! {
     ) {
         let mut sender = setting.sender(size, law, 1);
         let mut receiver = Receiver::new(setting.receiver);
-        let (mut sent, mut returned) = (RecordingNic::default(), RecordingNic::default());
-        let (mut now, mut credits, mut ended) = (at(1), 0, false);
+        let (mut sent, mut returned) = (RecordingNic(vec![]), RecordingNic(vec![]));
+        let (mut now, mut credits, mut ended) = (ms(1), 0, false);
         sender.on_timer(now);
         for (head, us, early) in inputs {
             let input = now + Span::from_us(us);

@@ -1,4 +1,4 @@
-//! The Pair itself, tested with a stop-and-wait transport.
+//! Tests of the Pair itself, with a stop-and-wait transport.
 
 use crate::support::{Pair, Path};
 use shallop_core::{Class, Ecn, Span, Time};
@@ -65,7 +65,7 @@ fn pair(path: Path) -> Pair<StopAndWait> {
 }
 
 #[test]
-fn a_clean_path_takes_a_round_trip_a_segment() {
+fn stop_and_wait_takes_a_round_trip_for_each_segment() {
     let mut pair = pair(Path::clean());
     assert!(pair.run(Time::after_start(Span::from_secs(1))));
     assert_eq!(pair.carried(), [(0, 10_500)]);
@@ -74,7 +74,7 @@ fn a_clean_path_takes_a_round_trip_a_segment() {
 }
 
 #[test]
-fn a_lossy_path_takes_longer_and_still_carries_everything() {
+fn a_lossy_path_takes_longer_and_delivers_everything() {
     let mut pair = pair(Path { loss: 0.3, ..Path::clean() });
     assert!(pair.run(Time::after_start(Span::from_secs(60))));
     assert_eq!(pair.carried(), [(0, 10_500)]);

@@ -1,4 +1,4 @@
-//! BBR on a path with a buffer: what it fills, what it queues, and what losses and timeouts leave of it.
+//! BBR on a path with a buffer: its throughput, its queue, and its response to losses and timeouts.
 
 use crate::support::shared_bottleneck::SharedBottleneck;
 use crate::support::tcp::{SEGMENT, ms, plain};
@@ -10,14 +10,14 @@ use shallop_proto::tcp::{Config, Stack};
 
 const CONTROL: any::Config = any::Config::Bbr(bbr::Config::LINUX_IDEAL);
 
-fn of(bench: &SharedBottleneck, flow: usize) -> &bbr::Bbr {
-    match bench.flows[flow].sender().controller() {
+fn bbr(bench: &SharedBottleneck, flow: usize) -> &bbr::Bbr {
+    match bench.controller(flow) {
         AnyWindow::Bbr(bbr) => bbr,
         other => panic!("{other:?}"),
     }
 }
 
-/// A path of so many megabits a second and so many milliseconds each way, with a buffer of so many products.
+/// A path of `megabits` Mb/s and `delay` ms each way, with a buffer of this many bandwidth-delay products.
 fn path(megabits: u64, delay: u64, products: f64) -> SharedBottleneck {
     let rate = BitsPerSec::at_least_one(megabits * 1_000_000);
     let mut bench = SharedBottleneck::new(rate, Span::from_ms(delay), Bytes::ZERO);
@@ -25,20 +25,13 @@ fn path(megabits: u64, delay: u64, products: f64) -> SharedBottleneck {
     bench
 }
 
-/// Runs until `end`; gives how much of the slow link its flows used.
+/// Runs until `end`. Returns the part of the bottleneck that all flows used.
 fn used(bench: &mut SharedBottleneck, end: Time) -> f64 {
-    let received = |bench: &SharedBottleneck| {
-        bench.flows.iter().map(crate::support::shared_bottleneck::Flow::received).sum()
-    };
-    let (begin, before): (Time, u64) = (bench.now, received(bench));
-    bench.run(end);
-    let carried = BitsPerSec::at_least_one(bench.rate.get() * SEGMENT / 1538);
-    let all = carried.bytes_in(end - begin);
-    Bytes::new(received(bench) - before).ratio(all)
+    bench.run_shares(end).iter().sum()
 }
 
 #[test]
-fn alone_it_fills_a_path_whose_buffer_holds_what_the_path_does() {
+fn a_single_flow_fills_a_path_with_a_buffer_of_one_bdp() {
     for config in [plain(), Config { handshake: true, ..Stack::LINUX_IDEAL.tcp }] {
         let mut bench = path(50, 5, 1.0);
         bench.add(&config, &CONTROL, Time::ZERO, None);
@@ -46,35 +39,35 @@ fn alone_it_fills_a_path_whose_buffer_holds_what_the_path_does() {
         // The round trip is probed once in ten seconds.
         let (next, later) = (used(&mut bench, ms(10_000)), used(&mut bench, ms(22_000)));
         assert!(first > 0.8 && next > 0.985 && later > 0.95, "{first}, {next}, {later}");
-        let believed = of(&bench, 0).bw().map_or(0.0, |rate| rate.get() as f64);
+        let believed = bbr(&bench, 0).bw().map_or(0.0, |rate| rate.get() as f64);
         let carried = 50e6 * 1460.0 / 1538.0;
         assert!((believed / carried - 1.0).abs() < 0.01, "{believed}");
     }
 }
 
 #[test]
-fn the_queue_is_a_quarter_of_the_path_while_it_probes_and_next_to_none_while_it_cruises() {
+fn the_queue_is_a_quarter_bdp_while_probing_and_nearly_empty_while_cruising() {
     let mut bench = path(100, 5, 2.0);
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
     bench.run(ms(1_000));
     let (mut most, mut flight) = ([0.0f64; 8], 0);
     bench.watch(ms(9_000), |bench| {
-        let Mode::ProbeBw(phase) = of(bench, 0).mode() else { panic!("it has settled") };
+        let Mode::ProbeBw(phase) = bbr(bench, 0).mode() else { panic!("it has settled") };
         most[phase] = most[phase].max(bench.backlog());
         flight = flight.max(bench.flows[0].sender().scoreboard().pipe() / SEGMENT);
     });
-    // A quarter, three bursts of a segment, and the two that its smallest steps add.
+    // A quarter of the BDP, three bursts of one segment, and two segments of the smallest steps.
     let quarter = bench.product() / 4.0;
     assert!((quarter..quarter + 6.0).contains(&most[0]), "{most:?} packets, by phase");
     assert!(most[1] <= quarter + 6.0, "{most:?}");
-    // From the second round trip after, it is nearly gone; each further one takes away a hundredth of the path.
+    // From the second round trip on, the queue is nearly gone; each round trip removes a hundredth of the BDP.
     assert!(most[3..].iter().all(|&queue| queue < 5.0) && most[7] < 2.5, "{most:?}");
     assert!((flight as f64) < bench.product() * 1.25 + 7.0, "{flight}");
     assert_eq!(bench.drops, 0);
 }
 
 #[test]
-fn no_more_than_two_products_and_a_burst_are_in_flight_even_among_others() {
+fn at_most_two_bdp_and_a_burst_are_in_flight_even_among_other_flows() {
     let mut bench = path(50, 10, 4.0);
     for start in 0..3 {
         bench.add(&plain(), &CONTROL, ms(start * 500), None);
@@ -82,9 +75,9 @@ fn no_more_than_two_products_and_a_burst_are_in_flight_even_among_others() {
     bench.run(ms(6_000));
     bench.watch(ms(9_900), |bench| {
         for (number, flow) in bench.flows.iter().enumerate() {
-            let bbr = of(bench, number);
+            let bbr = bbr(bench, number);
             let (Some(rate), Some(rtt)) = (bbr.bw(), bbr.min_rtt()) else { panic!() };
-            // Three bursts of a segment, two more that are even, two while it probes, and room for bunches.
+            // Three bursts of one segment, two to round up to even, two while probing, and room for ACK bunching.
             let most = rate.bytes_in(rtt).get() * 2 / SEGMENT + 12;
             assert!(flow.sender().scoreboard().pipe() / SEGMENT <= most, "{most}");
         }
@@ -94,7 +87,7 @@ fn no_more_than_two_products_and_a_burst_are_in_flight_even_among_others() {
 }
 
 #[test]
-fn the_round_trip_is_probed_with_four_segments_for_a_fiftieth_of_the_time() {
+fn probe_rtt_takes_a_fiftieth_of_the_time_with_four_segments() {
     let mut bench = path(20, 1, 2.0);
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
     bench.run(ms(5_000));
@@ -105,7 +98,7 @@ fn the_round_trip_is_probed_with_four_segments_for_a_fiftieth_of_the_time() {
             held += bench.now - last;
         }
         last = bench.now;
-        if probing != (of(bench, 0).mode() == Mode::ProbeRtt) {
+        if probing != (bbr(bench, 0).mode() == Mode::ProbeRtt) {
             (probing, since) = (!probing, bench.now);
         }
         if probing && bench.now > since + Span::from_ms(20) {
@@ -117,7 +110,7 @@ fn the_round_trip_is_probed_with_four_segments_for_a_fiftieth_of_the_time() {
 }
 
 #[test]
-fn chance_losses_cost_it_little() {
+fn random_losses_cost_little_throughput() {
     let rate = |control: &any::Config| {
         let mut bench = path(50, 10, 1.0);
         let mut chance = Seed::new(3).stream("loss", 0);
@@ -131,27 +124,27 @@ fn chance_losses_cost_it_little() {
 }
 
 #[test]
-fn after_an_outage_of_the_path_it_is_at_full_rate_within_some_round_trips() {
+fn bbr_is_at_full_rate_within_some_round_trips_after_an_outage() {
     let mut bench = path(50, 10, 1.0);
     let dark = ms(2_000)..ms(2_600);
     bench.drop_rule = Some(Box::new(move |now, _| dark.contains(&now)));
     bench.add(&Config { handshake: false, ..Stack::LINUX_IDEAL.tcp }, &CONTROL, Time::ZERO, None);
     used(&mut bench, ms(2_500));
-    assert_eq!(of(&bench, 0).window(), Bytes::new(SEGMENT), "a timeout");
+    assert_eq!(bbr(&bench, 0).window(), Bytes::new(SEGMENT), "a timeout");
     used(&mut bench, ms(3_400));
     let after = used(&mut bench, ms(6_000));
     assert!(after > 0.95, "{after}");
 }
 
 #[test]
-fn a_loss_holds_the_window_down_for_as_long_as_it_is_repaired() {
+fn a_loss_reduces_the_window_until_it_is_repaired() {
     let mut bench = path(50, 10, 1.0);
     let mut lost = false;
     bench.drop_rule =
         Some(Box::new(move |now, _| now > ms(3_000) && !std::mem::replace(&mut lost, true)));
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
     bench.run(ms(3_000));
-    let segments = |bench: &SharedBottleneck| of(bench, 0).window().get() / SEGMENT;
+    let segments = |bench: &SharedBottleneck| bbr(bench, 0).window().get() / SEGMENT;
     let (before, mut least) = (segments(&bench), u64::MAX);
     bench.watch(ms(3_100), |bench| least = least.min(segments(bench)));
     let after = segments(&bench);
@@ -161,8 +154,9 @@ fn a_loss_holds_the_window_down_for_as_long_as_it_is_repaired() {
 }
 
 #[test]
-fn a_policers_rate_is_found_and_kept_to_without_a_loss_for_48_rounds() {
-    // A bucket of 40 KB that fills with 20 of the path's 100 Mb/s: half seconds, of 25 rounds each, without any loss.
+fn a_policers_rate_is_found_and_used_without_loss_for_48_rounds() {
+    // A bucket of 40 KB that fills at 20 of the path's 100 Mb/s. Half a second has 25 round trips, some without any
+    // loss.
     let lossless = |policer| {
         let (mut bench, bucket) = (path(100, 10, 1.0), 40_000.0);
         let (mut tokens, mut filled_at) = (bucket, Time::ZERO);
@@ -180,7 +174,7 @@ fn a_policers_rate_is_found_and_kept_to_without_a_loss_for_48_rounds() {
             let before = bench.drops;
             bench.run(ms(step * 500));
             if bench.drops == before {
-                rates.push(of(&bench, 0).bw().map_or(0.0, |rate| rate.get() as f64));
+                rates.push(bbr(&bench, 0).bw().map_or(0.0, |rate| rate.get() as f64));
             }
         }
         rates

@@ -1,5 +1,5 @@
-//! Marks above a threshold, from the queue to the window and back: DCTCP against its fluid model, how much of a
-//! threshold DCTCP and ECN* need, and one reduction for each time that the queue passes it.
+//! Marks above a threshold: DCTCP against its fluid model, the thresholds that DCTCP and ECN* need, and one reduction
+//! each time that the queue passes the threshold.
 
 use crate::support::shared_bottleneck::{Link, SharedBottleneck};
 use crate::support::tcp::{SEGMENT, ms, plain, us};
@@ -16,12 +16,12 @@ fn link(gbps: u64, us: u64, mark: u32) -> Link {
     Link { rate: BitsPerSec::gbps(gbps), delay: Span::from_us(us), mark }
 }
 
-/// Packets on the way and in service when the queue is empty, frames of 1538 B.
+/// Frames of 1538 B on the path and in service when the queue is empty.
 fn path(link: Link) -> f64 {
     link.rate.get() as f64 * link.delay.as_secs_f64() / (8.0 * 1538.0) + 1.0
 }
 
-/// Flows that start within a round trip; they have run for `warm` round trips.
+/// Flows that started within a round trip, after `warm` round trips.
 fn flows(
     control: &any::Config,
     ecn: EcnConfig,
@@ -36,7 +36,7 @@ fn flows(
     shared
 }
 
-/// Runs for `rounds` round trips more and looks ten times in each. Gives the mean alpha of all flows.
+/// Runs for `rounds` more round trips and samples ten times in each. Returns the mean alpha of all flows.
 fn mean_alpha(shared: &mut SharedBottleneck, rounds: u64) -> f64 {
     let (from, step) = (shared.now, shared.delay * 2 / 10);
     let mut alphas = vec![];
@@ -55,8 +55,8 @@ fn marked_part(shared: &SharedBottleneck, from: Time) -> f64 {
     marked as f64 / shared.since(from).count() as f64
 }
 
-/// The part of packets that is marked if flows with a window of `full` when the queue is at the threshold cut it by
-/// what `cut` says of that part: the packets of the round trip at the top over those of the whole tooth.
+/// Solves for the marked fraction of packets. Flows have a window of `full` when the queue is at the threshold, and
+/// reduce it by `cut(fraction)`. The fraction is that of the round trip at the top in all packets of a tooth.
 fn marked_by(full: f64, cut: impl Fn(f64) -> f64) -> f64 {
     let top = full + 1.0;
     let (mut low, mut high) = (0.0, 1.0);
@@ -70,7 +70,7 @@ fn marked_by(full: f64, cut: impl Fn(f64) -> f64) -> f64 {
 }
 
 #[test]
-fn the_fluid_model_solved_here_is_that_of_the_table() {
+fn the_fluid_model_gives_the_values_of_the_table() {
     for (full, alpha) in
         [(148.3, 0.117), (74.2, 0.166), (14.8, 0.367), (14.2, 0.375), (66.7, 0.175)]
     {
@@ -81,8 +81,8 @@ fn the_fluid_model_solved_here_is_that_of_the_table() {
 }
 
 #[test]
-fn dctcp_keeps_alpha_and_the_queue_as_the_fluid_model_has_them() {
-    // Link, flows, threshold; the queue's most and least by the model (SIGCOMM 2010, packets of 1500 B).
+fn dctcps_alpha_and_queue_match_the_fluid_model() {
+    // Link and threshold; flows; the queue's maximum and minimum by the model (SIGCOMM 2010, packets of 1500 B).
     let table = [
         (link(10, 100, 65), 1, (66, 57.2)),
         (link(10, 100, 65), 2, (67, 54.5)),
@@ -94,9 +94,9 @@ fn dctcp_keeps_alpha_and_the_queue_as_the_fluid_model_has_them() {
         let mut shared = flows(&DCTCP, EcnConfig::EXACT, count, link, 300);
         let from = shared.now;
         let alpha = mean_alpha(&mut shared, 400);
-        // In the model alpha stands still. Here it moves by up to a sixteenth between two cuts, and the cut is made
-        // before the latest marks are counted: with an alpha up to a thirty-second below the mean, and of whole
-        // packets. So teeth are smaller and more of them is marked.
+        // In the model alpha is constant. Here it changes by up to a sixteenth between two reductions, and the
+        // reduction precedes the latest marks: alpha is up to 1/32 below the mean, and reductions are whole packets. So
+        // teeth are smaller, and a larger fraction is marked.
         let full = (path(link) + f64::from(link.mark)) / count as f64;
         let model = |alpha: f64| (full + 1.0) * alpha / 2.0;
         let smallest = |alpha: f64| (full + 1.0) * (alpha - 1.0 / 32.0) / 2.0 - 1.0;
@@ -104,7 +104,7 @@ fn dctcp_keeps_alpha_and_the_queue_as_the_fluid_model_has_them() {
         assert!((low..high).contains(&alpha), "{count} flows: {alpha}, not in {low}..{high}");
         let queue = shared.queue(from);
         assert_eq!(queue.1, most, "the threshold and a packet of each flow");
-        // A packet that arrives counts itself: one more than the fluid that it finds.
+        // An arriving packet counts itself: one more than the fluid that it finds.
         let shallow = f64::from(most) - count as f64 * smallest(high).max(1.0) + 1.0;
         assert!((least - 1.0..=shallow).contains(&f64::from(queue.0)), "{count} flows: {queue:?}");
         assert!(shared.utilization(from) > 0.999);
@@ -112,7 +112,7 @@ fn dctcp_keeps_alpha_and_the_queue_as_the_fluid_model_has_them() {
 }
 
 #[test]
-fn alpha_is_the_part_of_packets_that_the_queue_marked_whatever_acknowledgements_are_held_back() {
+fn alpha_is_the_marked_fraction_of_packets_with_delayed_acknowledgements() {
     for every in [1, 2, 4] {
         for (count, gradual) in [(1, false), (4, false), (2, true)] {
             let acks = DelayedAcks { ack_every: every, ack_delay: Span::from_ms(1), ack_quick: 0 };
@@ -128,7 +128,7 @@ fn alpha_is_the_part_of_packets_that_the_queue_marked_whatever_acknowledgements_
             let from = shared.now;
             let alpha = mean_alpha(&mut shared, 400);
             let marked = marked_part(&shared, from);
-            // Each step is rounded down by less than 1/1024 and remembered for 16 windows.
+            // Each update is rounded down by less than 1/1024, over a memory of 16 windows.
             assert!((alpha - marked).abs() < 16.0 / 1024.0, "{every}, {count}: {alpha}, {marked}");
             assert!(marked > 0.05);
         }
@@ -136,14 +136,14 @@ fn alpha_is_the_part_of_packets_that_the_queue_marked_whatever_acknowledgements_
 }
 
 #[test]
-fn dctcp_fills_the_link_if_the_threshold_is_a_seventh_of_the_path_and_not_if_it_is_much_less() {
+fn dctcp_fills_the_link_with_a_threshold_of_a_seventh_bdp_and_not_with_much_less() {
     let utilization = |count, mark| {
         let mut shared = flows(&DCTCP, EcnConfig::EXACT, count, link(10, 100, mark), 200);
         let from = shared.now;
         shared.run(ms(60));
         shared.utilization(from)
     };
-    // A seventh of 82.3 packets is 11.8; twelve flows need the most, as (path + threshold) / 8 of them do.
+    // A seventh of 82.3 packets is 11.8. Twelve flows, (path + threshold) / 8, need the most.
     for count in [1, 2, 4, 8, 12, 16] {
         assert!(utilization(count, 12) > 0.998, "{count} flows: {}", utilization(count, 12));
         assert!(utilization(count, 2) < 0.993, "{count} flows: {}", utilization(count, 2));
@@ -152,8 +152,9 @@ fn dctcp_fills_the_link_if_the_threshold_is_a_seventh_of_the_path_and_not_if_it_
     assert!(utilization(1, 6) > 0.999, "a lone flow needs only 5.7 packets");
 }
 
-/// What a flow that halves uses of a link with this path and threshold, in packets: it grows by one each round trip,
-/// which lasts longer when there is a queue, stays for one at the top and, while the echo lasts, for one below.
+/// The utilization by a flow that halves its window, with this path and threshold in packets. It grows by one packet in
+/// each round trip, which lasts longer when there is a queue, and stays for one round trip at the top and, while the
+/// echo lasts, for one below.
 fn halving(path: f64, mark: f64) -> f64 {
     let top = path + mark;
     let (bottom, squares) = (top / 2.0, top * top - path * path);
@@ -163,7 +164,7 @@ fn halving(path: f64, mark: f64) -> f64 {
 }
 
 #[test]
-fn ecn_star_needs_a_threshold_of_the_whole_path_where_dctcp_needs_a_sixth() {
+fn ecn_star_needs_a_threshold_of_one_bdp_where_dctcp_needs_a_sixth() {
     let run = |control, marks, count, mark| {
         let mut shared = flows(control, marks, count, link(10, 100, mark), 200);
         let from = shared.now;
@@ -187,7 +188,7 @@ fn ecn_star_needs_a_threshold_of_the_whole_path_where_dctcp_needs_a_sixth() {
     }
 }
 
-/// The windows in packets just before and after each reduction.
+/// Windows in packets just before and after each reduction.
 fn reductions(control: &any::Config, gradual: bool) -> Vec<(f64, f64)> {
     let marks = EcnConfig { ecn_gradual: gradual, ..EcnConfig::CLASSIC };
     let mut shared = flows(control, marks, 1, link(10, 100, 100), 200);
@@ -201,14 +202,14 @@ fn reductions(control: &any::Config, gradual: bool) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn newreno_and_cubic_shrink_once_each_time_the_queue_passes_the_threshold() {
+fn newreno_and_cubic_reduce_once_each_time_the_queue_passes_the_threshold() {
     let slow_start = hystart::Config::STANDARD;
     let cubic = any::Config::Cubic(cubic::Config { slow_start, ..cubic::Config::RFC });
     for (control, kept) in [(&RENO, 0.5), (&cubic, 0.7)] {
         let cuts = reductions(control, false);
         assert!(cuts.len() >= 5, "{cuts:?}");
         for (before, after) in cuts {
-            // The threshold and what the path holds, and a packet that made it one too many.
+            // The threshold, what the path holds, and the packet that exceeds the threshold.
             assert!((before - 183.3).abs() < 1.0, "from {before}");
             assert!((after / before - kept).abs() < 0.005, "{before} to {after}");
         }
@@ -216,8 +217,8 @@ fn newreno_and_cubic_shrink_once_each_time_the_queue_passes_the_threshold() {
 }
 
 #[test]
-fn over_a_round_trip_they_shrink_twice_as_the_first_packet_that_leaves_finds_the_queue_as_long() {
-    // Proportional rate reduction lets a packet leave on the first echo (RFC 9937). It is of the next window of data.
+fn gradual_reduction_happens_twice_as_its_first_packet_meets_the_long_queue() {
+    // Proportional rate reduction sends a packet on the first echo (RFC 9937), which belongs to the next window.
     let cuts = reductions(&RENO, true);
     for pair in cuts.chunks_exact(2) {
         assert!((pair[0].0 - 183.3).abs() < 1.0 && (pair[1].0 - pair[0].1).abs() < 1.0, "{cuts:?}");

@@ -1,5 +1,5 @@
-//! What bounds a TCP sender besides losses: the handshake, the receiver's window, the pace, the application; and what
-//! its controller is told.
+//! What limits a TCP sender besides losses: handshake, receive window, pacing, application. And what its controller is
+//! told.
 
 use crate::support::Path;
 use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, sender, spied, us};
@@ -8,7 +8,7 @@ use shallop_proto::tcp::{Config, DelayedAcks, Flags, Head, Receiver, Stack};
 use shallop_proto::{Endpoint, wire};
 
 #[test]
-fn a_handshake_takes_a_round_trip_of_smallest_frames() {
+fn a_handshake_takes_one_round_trip_of_minimum_size_frames() {
     let time = |handshake| {
         let config = Config { handshake, ..plain() };
         let mut pair = spied(&config, Spy::new(10), 5 * SEGMENT, Path::clean());
@@ -25,18 +25,17 @@ fn a_handshake_takes_a_round_trip_of_smallest_frames() {
 }
 
 #[test]
-fn a_controller_is_told_of_the_handshake_and_of_sending_with_nothing_in_flight() {
+fn controllers_are_told_of_the_handshake_and_of_each_restart_from_idle() {
     let mut pair = spied(&Stack::LINUX_IDEAL.tcp, Spy::new(10), 5 * SEGMENT, Path::clean());
     assert!(pair.run(ms(100)));
     let spy = sender(&pair).controller();
     let round_trips: Vec<_> = spy.handshakes.iter().map(|rtt| rtt.ratio(ms(10) - ms(0))).collect();
     assert!(round_trips.len() == 1 && (1.0..1.001).contains(&round_trips[0]), "{round_trips:?}");
     assert_eq!(spy.restarts.len(), 1, "the five segments leave together");
-    // Each of two windows is acknowledged whole before the next leaves; there is data left both times.
+    // Two windows are acknowledged as a whole, with data left both times.
     let mut hand = SenderHarness::new(&plain(), Spy::new(2));
     assert_eq!(hand.leaving(), [0, 1]);
-    hand.ack(ms(10), 2, &[]);
-    assert_eq!(hand.leaving(), [2, 3]);
+    assert_eq!(hand.sends_after_ack(ms(10), 2, &[]), [2, 3]);
     assert_eq!(hand.spy().restarts, [(ms(0), false), (ms(10), false)]);
     assert!(hand.spy().handshakes.is_empty() && hand.spy().idles.is_empty());
 }
@@ -54,7 +53,7 @@ fn a_lost_syn_is_retransmitted_after_the_initial_timeout_and_then_after_twice_th
 }
 
 #[test]
-fn no_more_is_in_flight_than_the_receiver_allows_and_the_window_is_told_it_is_not_the_limit() {
+fn the_receive_window_limits_the_flight_and_the_controller_knows_that_cwnd_does_not() {
     let config = Config { receive_buffer: Bytes::new(8 * SEGMENT), ..plain() };
     let mut pair = spied(&config, Spy::new(100), 400 * SEGMENT, Path::clean());
     assert!(pair.run(ms(10_000)));
@@ -66,21 +65,21 @@ fn no_more_is_in_flight_than_the_receiver_allows_and_the_window_is_told_it_is_no
 }
 
 #[test]
-fn a_window_that_is_the_limit_is_told_so() {
+fn the_controller_knows_when_cwnd_is_the_limit() {
     let mut pair = spied(&plain(), Spy::new(10), 400 * SEGMENT, Path::clean());
     assert!(pair.run(ms(10_000)));
     assert!(sender(&pair).controller().acks.iter().all(|ack| ack.is_cwnd_limited));
 }
 
 #[test]
-fn a_closed_window_is_asked_after_at_doubling_intervals_until_it_opens() {
+fn a_closed_window_is_probed_at_doubling_intervals_until_it_opens() {
     let mut hand = SenderHarness::new(&plain(), Spy::new(4));
     assert_eq!(hand.leaving(), [0, 1, 2, 3]);
     let closed = |ack, window| Head { ack, flags: Flags::ACK, window, ..Head::default() };
     hand.now = ms(10);
     hand.sender.on_packet(ms(10), &closed(4 * SEGMENT, 0), Ecn::NotEct);
     assert_eq!(hand.leaving(), [0; 0]);
-    // When the window stays closed, questions without payload leave.
+    // While the window stays closed, probes without payload are sent.
     let mut asked = vec![];
     while asked.len() < 4 {
         hand.now =
@@ -93,7 +92,7 @@ fn a_closed_window_is_asked_after_at_doubling_intervals_until_it_opens() {
     }
     let gaps: Vec<_> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert_eq!(gaps, [400, 800, 1_600].map(Span::from_ms));
-    // When it opens by less than a segment, one segment leaves all the same; when it opens, all do.
+    // When the window opens by less than a segment, one segment is sent; when it opens further, all are.
     hand.sender.on_packet(hand.now, &closed(4 * SEGMENT, 100), Ecn::NotEct);
     assert_eq!(hand.leaving(), [0; 0]);
     hand.now = hand.sender.wakeup().expect("a window smaller than any segment");
@@ -106,7 +105,7 @@ fn a_closed_window_is_asked_after_at_doubling_intervals_until_it_opens() {
 }
 
 #[test]
-fn a_receiver_answers_a_question_and_every_duplicate_even_when_it_has_everything() {
+fn a_complete_receiver_still_acknowledges_probes_and_duplicates() {
     let mut receiver = Receiver::new(&plain(), Some(SEGMENT));
     let data = Head { seq: 0, len: SEGMENT as u16, ..Head::default() };
     for head in [data, data, Head::default()] {
@@ -119,7 +118,7 @@ fn a_receiver_answers_a_question_and_every_duplicate_even_when_it_has_everything
 }
 
 #[test]
-fn what_is_held_out_of_order_narrows_the_window_but_never_takes_back_what_was_offered() {
+fn data_out_of_order_narrows_the_window_but_the_right_edge_never_moves_back() {
     let config = Config { receive_buffer: Bytes::new(10 * SEGMENT), ..plain() };
     let mut receiver = Receiver::new(&config, None);
     let mut offered = vec![];
@@ -133,7 +132,7 @@ fn what_is_held_out_of_order_narrows_the_window_but_never_takes_back_what_was_of
 }
 
 #[test]
-fn acknowledgements_are_held_back_as_configured() {
+fn acknowledgements_are_delayed_as_configured() {
     let acks = DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 2 };
     let mut receiver = Receiver::new(&Config { acks, ..plain() }, None);
     let mut arrive = |at, number: u64| {
@@ -162,7 +161,7 @@ fn acknowledgements_are_held_back_as_configured() {
 }
 
 #[test]
-fn packets_leave_no_earlier_than_the_pace_allows_and_in_the_long_run_no_later() {
+fn packets_leave_at_the_pacing_rate_in_the_long_run_and_never_early() {
     // 1460 B at 116.8 Mb/s take 100 us.
     let pace = BitsPerSec::new(116_800_000);
     let mut hand = SenderHarness::new(&plain(), Spy { pace, ..Spy::new(50) });
@@ -170,7 +169,7 @@ fn packets_leave_no_earlier_than_the_pace_allows_and_in_the_long_run_no_later() 
     let left = hand.advance(us(4_950));
     let on_time: Vec<_> = (1..50).map(|n| (us(n * 100), n)).collect();
     assert_eq!(left, on_time);
-    // A link that takes a packet late by less than a gap does not slow the pace; a longer pause is not made up for.
+    // A link that delays a packet by less than a gap does not slow the pace. A longer pause is not made up for.
     let mut hand = SenderHarness::new(&plain(), Spy { pace, ..Spy::new(50) });
     let mut times = vec![];
     for late in [0, 30, 60, 0, 350, 0, 0] {
@@ -184,12 +183,12 @@ fn packets_leave_no_earlier_than_the_pace_allows_and_in_the_long_run_no_later() 
 }
 
 #[test]
-fn every_acknowledgement_carries_the_rate_the_network_delivers_at() {
+fn rate_samples_are_the_networks_delivery_rate() {
     // Given a window far larger than the path of 1 Gb/s and 10 ms,
     let mut pair = spied(&plain(), Spy::new(2_000), 8_000 * SEGMENT, Path::clean());
     assert!(pair.run(ms(1_000)));
     let acks = &sender(&pair).controller().acks;
-    // then after the first window the rate is what the link carries of payload.
+    // then after the first window, the rate is the link's rate of payload.
     let carried = 1e9 * 1460.0 / 1538.0;
     for ack in &acks[2_500..7_900] {
         let rate = ack.rate_sample.expect("a sample for every acknowledgement");
@@ -198,7 +197,7 @@ fn every_acknowledgement_carries_the_rate_the_network_delivers_at() {
         assert!(!rate.is_app_limited);
         assert_eq!(ack.delivered, rate.prior_delivered + rate.delivered);
     }
-    // And round trips are counted in packets: of each, as many as the path holds.
+    // Round trips are counted in packets: each has as many as the path holds.
     let rounds: Vec<_> = acks.iter().filter(|ack| ack.round_start).collect();
     assert!((9..=11).contains(&rounds.len()), "{}", rounds.len());
     let round = (rounds[5].delivered - rounds[4].delivered).get() / SEGMENT;
@@ -206,19 +205,19 @@ fn every_acknowledgement_carries_the_rate_the_network_delivers_at() {
 }
 
 #[test]
-fn a_sender_without_data_says_so_in_its_samples() {
-    // Given a message of 20 segments, all of which fit the window: its sender runs out of data at once.
+fn samples_of_a_sender_without_data_are_application_limited() {
+    // Given a message of 20 segments, which fit the window, so that the sender runs out of data at once.
     let mut pair = spied(&plain(), Spy::new(100), 20 * SEGMENT, Path::clean())
         .with_drops(|packet| packet.body.start == 5 * SEGMENT && packet.sent < ms(5));
     assert!(pair.run(ms(1_000)));
-    // When a segment is sent again, the rate measured by it is no measure of the path.
+    // A sample of a retransmission is no measure of the path then.
     let acks = &sender(&pair).controller().acks;
     let last = acks.last().and_then(|ack| ack.rate_sample).expect("a sample");
     assert!(last.is_app_limited);
 }
 
 #[test]
-fn facts_add_up() {
+fn bytes_acked_delivered_and_lost_are_consistent() {
     let path = Path { loss: 0.02, reorder: 0.1, late: Span::from_us(300), ..Path::clean() };
     for config in [plain(), Config { handshake: false, ..Stack::LINUX_IDEAL.tcp }] {
         let mut pair = spied(&config, Spy::shrinking(60, 40), 3_000 * SEGMENT, path);

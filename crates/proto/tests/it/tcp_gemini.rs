@@ -1,8 +1,8 @@
-//! Gemini with TCP around it: a queue that marks and never runs dry, a deep queue that stays short, and the pace.
+//! Gemini in TCP: a marking queue that never empties, a deep queue that stays short, and pacing.
 
 use crate::support::Path;
 use crate::support::shared_bottleneck::SharedBottleneck;
-use crate::support::tcp::{SEGMENT, pair, sender};
+use crate::support::tcp::{SEGMENT, ms, pair, sender};
 use shallop_control::any;
 use shallop_control::gemini::Config;
 use shallop_control::{Window, cubic, reno};
@@ -11,12 +11,12 @@ use shallop_proto::tcp::{self, EcnConfig, Stack};
 
 const GBPS: BitsPerSec = BitsPerSec::gbps(1);
 
-/// Linux with ECN as Gemini has it, without a handshake.
+/// Linux with the ECN that Gemini requires, without a handshake.
 fn linux() -> tcp::Config {
     tcp::Config { handshake: false, ecn: EcnConfig::EXACT, ..Stack::LINUX_IDEAL.tcp }
 }
 
-/// A flow over a gigabit that is reached at ten, which marks above so many frames.
+/// A flow over a link of 1 Gb/s, behind a host link of 10 Gb/s, that marks above `mark` frames.
 fn flow(config: Config, mark: u32, rtt: Span) -> SharedBottleneck {
     let mut path = SharedBottleneck::new(GBPS, rtt / 2, Bytes::MAX);
     path.mark = mark;
@@ -25,8 +25,9 @@ fn flow(config: Config, mark: u32, rtt: Span) -> SharedBottleneck {
     path
 }
 
-/// The part of the link that data took between two times, and the longest and the mean wait at the link.
-fn used(path: &SharedBottleneck, (from, to): (Time, Time)) -> (f64, Span, Span) {
+/// The part of the link that data took between two times, and the longest and the mean time from sending until it
+/// has left the link.
+fn used(path: &SharedBottleneck, from: Time, to: Time) -> (f64, Span, Span) {
     let (mut bytes, mut longest, mut sum, mut count) = (0, Span::ZERO, Span::ZERO, 0);
     for joined in path.enqueued.iter().filter(|joined| (from..to).contains(&joined.leaves)) {
         let wait = joined.leaves - joined.sent;
@@ -36,15 +37,12 @@ fn used(path: &SharedBottleneck, (from, to): (Time, Time)) -> (f64, Span, Span) 
     (Bytes::new(bytes).per(to - from) / path.rate.get() as f64, longest, sum / count)
 }
 
-fn ms(ms: u64) -> Time {
-    Time::after_start(Span::from_ms(ms))
-}
-
-/// The part of a gigabit used, by a flow that knows the threshold of 10 frames as `mark`, once it has settled.
+/// The part of 1 Gb/s that a flow uses in its steady state, and the longest wait. Marks begin at 10 frames; Gemini
+/// assumes `mark`.
 fn settled(mark: BufferSize, rtt: Span) -> (f64, Span) {
     let mut path = flow(Config { k: mark, ..Config::THESIS }, 10, rtt);
     path.run(ms(9_000));
-    let (part, longest, _) = used(&path, (ms(6_000), ms(9_000)));
+    let (part, longest, _) = used(&path, ms(6_000), ms(9_000));
     (part, longest)
 }
 
@@ -58,9 +56,9 @@ fn a_queue_that_marks_above_50_packets_never_runs_dry() {
         path.run(ms(at));
         windows.push(path.flows[0].sender().controller().window().get() / SEGMENT);
     }
-    let (part, longest, mean) = used(&path, (ms(2_000), ms(5_900)));
+    let (part, longest, mean) = used(&path, ms(2_000), ms(5_900));
     assert!(part > 0.9999, "{part} of the link");
-    // Eq. 3.8: K + h, and the frame itself; a round trip passes before the cut shows.
+    // Eq. 3.8: K + h, and the frame itself. A round trip passes before the reduction shows.
     let frame = Span::from_ns(12_304);
     assert!(longest < frame * 55, "{longest}");
     assert!(mean > frame * 40, "{mean}");
@@ -70,13 +68,13 @@ fn a_queue_that_marks_above_50_packets_never_runs_dry() {
 }
 
 #[test]
-fn a_factor_of_one_half_lets_a_queue_run_dry_that_f_keeps_filled() {
+fn halving_empties_a_queue_that_the_factor_f_keeps_filled() {
     // Eq. 3.9 for one flow at 20 ms and K = 10, where h = 2.4: of 12.4 frames 9.8 are drained by F, and 44 by 1/2.
     let rtt = Span::from_ms(20);
     let (part, longest) = settled(BufferSize::Packets(10), rtt);
     assert!(part > 0.9999, "{part} of the link");
     assert!(longest < Span::from_ns(12_304) * 16, "{longest}");
-    // F is 1/2 where K is a seventh of C RTT: DCTCP's cut at the same switch.
+    // F is 1/2 where K is a seventh of C RTT: DCTCP's reduction at this switch.
     let (part, _) = settled(BufferSize::Bytes(GBPS.bytes_in(rtt) / 7), rtt);
     assert!(part < 0.997, "{part} of the link");
 }
@@ -86,26 +84,26 @@ fn unmarked(recount: bool) -> (f64, Span) {
     let config = Config { recount, ..Config::THESIS };
     let mut path = flow(config, u32::MAX, Span::from_ms(10));
     path.run(ms(8_000));
-    let (part, longest, _) = used(&path, (ms(4_000), ms(8_000)));
+    let (part, longest, _) = used(&path, ms(4_000), ms(8_000));
     (part, longest)
 }
 
 #[test]
 fn without_marks_the_round_trip_stays_within_t_and_the_link_is_full() {
-    // A cut by a fifth of what is there at 15 ms leaves 12 of the 10 that are needed (thesis, 3.3.3).
+    // A reduction by a fifth at 15 ms leaves 12 ms of the 10 ms that are needed (thesis, 3.3.3).
     let (part, longest) = unmarked(false);
     assert!(part > 0.9999, "{part} of the link");
-    // A window in which all were late, and a round trip until its answer shows: h = 1.2 frames each, and those in hand.
+    // A window of late packets, and a round trip until the response shows: h = 1.2 frames each, and queued frames.
     let most = Span::from_ms(5) + Span::from_ns(12_304) * 8;
     assert!(longest > Span::from_ms(5) && longest <= most, "{longest}");
-    // Two cuts in a row, as Algorithm 1 is written, leave 9.6.
+    // Two successive reductions, as in Algorithm 1, leave 9.6 ms.
     let (part, longest) = unmarked(true);
     assert!((0.998..0.9999).contains(&part), "{part} of the link");
     assert!(longest > Span::from_ms(5) && longest <= most, "{longest}");
 }
 
 #[test]
-fn packets_leave_at_the_pace_and_not_in_bursts() {
+fn packets_are_paced_and_not_sent_in_bursts() {
     for control in [
         any::Config::Reno(reno::Config { pacing: true, ..reno::Config::LINUX_IDEAL }),
         any::Config::Cubic(cubic::Config { pacing: true, ..cubic::Config::LINUX_IDEAL }),
@@ -121,7 +119,7 @@ fn packets_leave_at_the_pace_and_not_in_bursts() {
             paces.resize(pair.capture.len(), before.max(sender(&pair).controller().pacing()));
         }
         let data = pair.capture.iter().zip(paces).filter(|(packet, _)| packet.from == 0);
-        // What leaves before the first sample is not paced.
+        // Packets before the first sample are not paced.
         let data: Vec<_> =
             data.skip(10).filter_map(|(packet, pace)| Some((packet, pace?))).collect();
         assert!(data.len() > 5_000);

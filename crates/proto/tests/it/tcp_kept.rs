@@ -1,4 +1,4 @@
-//! Flows one after the other on a connection that is kept: what the later one knows from the start.
+//! Successive flows on one connection: the state that later flows take over.
 
 use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, spied};
 use crate::support::{Pair, Path};
@@ -6,18 +6,17 @@ use shallop_core::{Bytes, Span};
 use shallop_proto::Endpoint;
 use shallop_proto::tcp::{Config, IdleRestart, Receiver, Sender, Stack, Tcp};
 
-/// Four segments that were acknowledged at 10 ms and 20 ms, with a window of two.
+/// A complete flow of four segments, acknowledged at 10 ms and 20 ms, with a window of two.
 fn done() -> SenderHarness {
     let mut hand = SenderHarness::sized(&plain(), Spy::new(2), Some(4));
     assert_eq!(hand.leaving(), [0, 1]);
-    hand.ack(ms(10), 2, &[]);
-    assert_eq!(hand.leaving(), [2, 3]);
+    assert_eq!(hand.sends_after_ack(ms(10), 2, &[]), [2, 3]);
     hand.ack(ms(20), 4, &[]);
     assert!(hand.sender.is_complete());
     hand
 }
 
-/// A flow of three segments after it, from this time on.
+/// A flow of three segments on the connection of `before`, from this time on.
 fn next(before: &SenderHarness, at: u64) -> SenderHarness {
     next_with(&plain(), before, at)
 }
@@ -34,7 +33,7 @@ fn next_of(config: &Config, before: &SenderHarness, segments: u64, at: u64) -> S
 }
 
 #[test]
-fn the_window_and_the_round_trip_are_known_and_the_controller_counts_on() {
+fn a_reused_connection_keeps_window_round_trip_and_byte_counts() {
     let mut hand = next(&done(), 21);
     assert_eq!(hand.leaving(), [0, 1], "the window of the flow before, its own bytes from zero");
     assert_eq!(hand.sender.rtt().srtt(), Span::from_ms(10));
@@ -61,8 +60,8 @@ fn an_idle_time_longer_than_the_rto_restarts_the_controller_unless_switched_off(
 }
 
 #[test]
-fn an_idle_time_may_be_long_by_the_estimate_alone() {
-    // Two round trips of 10 ms: smoothed 10 ms, deviation 3.75 ms, and so 25 ms; timeouts are 200 ms at least.
+fn idle_restart_by_the_estimate_ignores_the_minimum_rto() {
+    // Two round trips of 10 ms: SRTT 10 ms, RTTVAR 3.75 ms, so the estimate is 25 ms. The minimum RTO is 200 ms.
     let idles = |idle_restart, at| {
         let config = Config { slow_start_after_idle: idle_restart, ..plain() };
         let mut hand = next_with(&config, &done(), at);
@@ -75,7 +74,7 @@ fn an_idle_time_may_be_long_by_the_estimate_alone() {
 }
 
 #[test]
-fn losses_are_told_by_the_byte_of_the_connection_and_repaired_by_that_of_the_flow() {
+fn controllers_count_the_connections_bytes_and_recovery_the_flows() {
     let mut hand = next(&done(), 21);
     assert_eq!(hand.leaving(), [0, 1]);
     let mut again = hand.advance(ms(2_000));
@@ -93,7 +92,7 @@ fn losses_are_told_by_the_byte_of_the_connection_and_repaired_by_that_of_the_flo
 }
 
 #[test]
-fn the_window_of_the_receiver_is_known() {
+fn a_reused_connection_knows_the_receivers_window() {
     let config = Config { receive_autotuning: true, ..plain() };
     let mut first = SenderHarness::sized(&config, Spy::new(60), Some(60));
     let alone = first.leaving().len();

@@ -1,4 +1,4 @@
-//! Congestion marks: who is marked, how marks are echoed, and what the sender makes of them.
+//! Congestion marks: which packets are ECN-capable, how receivers echo marks, and how senders respond.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,7 @@ fn classic() -> Config {
     Config { ecn: EcnConfig::CLASSIC, ..plain() }
 }
 
-/// What a receiver echoes when segments with these marks arrive: for each acknowledgement, how far it goes and whether
-/// it echoes a mark.
+/// Acknowledgements of a receiver to which segments with and without marks arrive: (segments acknowledged, ECE).
 fn echoes(config: &Config, marks: &[bool]) -> Vec<(u64, bool)> {
     let mut receiver = Receiver::new(config, None);
     let mut said = vec![];
@@ -29,7 +28,7 @@ fn echoes(config: &Config, marks: &[bool]) -> Vec<(u64, bool)> {
 }
 
 #[test]
-fn a_change_of_marks_is_acknowledged_at_once_under_the_old_mark() {
+fn a_change_of_marks_is_acknowledged_at_once_with_the_old_ece() {
     let acks = DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 0 };
     let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
     let marks = [false, false, false, true, true, true, false, false];
@@ -41,7 +40,7 @@ fn a_change_of_marks_is_acknowledged_at_once_under_the_old_mark() {
 }
 
 #[test]
-fn marked_bytes_are_exact_whatever_acknowledgements_are_held_back() {
+fn marked_bytes_are_exact_with_delayed_acknowledgements() {
     for every in [1, 2, 4] {
         let acks = DelayedAcks { ack_every: every, ack_delay: Span::from_ms(5), ack_quick: 0 };
         let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
@@ -71,7 +70,7 @@ fn marked_bytes_stay_exact_when_data_is_lost_and_sent_again() {
         assert!(pair.run(ms(60_000)));
         let told: u64 =
             sender(&pair).controller().acks.iter().map(|ack| ack.marked.get() / SEGMENT).sum();
-        // What comes twice counts as it came first.
+        // A duplicate counts with the mark of its first arrival.
         let mut new = BTreeSet::new();
         let arrived = pair.capture.iter().filter(|packet| packet.from == 0 && !packet.lost);
         let came =
@@ -82,7 +81,7 @@ fn marked_bytes_stay_exact_when_data_is_lost_and_sent_again() {
 }
 
 #[test]
-fn one_window_of_data_shrinks_the_window_once_and_the_receiver_is_told() {
+fn marks_of_one_window_reduce_cwnd_once_and_set_cwr_once() {
     // Given twenty segments in flight,
     let mut hand = SenderHarness::new(&classic(), Spy::new(20));
     let first = hand.take();
@@ -94,7 +93,7 @@ fn one_window_of_data_shrinks_the_window_once_and_the_receiver_is_told() {
         hand.answer(us(10_000 + number), number, &[], echo);
         told.extend(hand.take().iter().map(|out| out.head.flags.has(Flags::CWR)));
     }
-    // then the controller hears of it once, and the next new segment says so.
+    // then the controller is told once, and the next new segment has CWR set.
     assert_eq!(hand.spy().marks.len(), 1);
     assert_eq!(told.iter().position(|&cwr| cwr), Some(0));
     assert_eq!(told.iter().filter(|&&cwr| cwr).count(), 1);
@@ -104,7 +103,7 @@ fn one_window_of_data_shrinks_the_window_once_and_the_receiver_is_told() {
 }
 
 #[test]
-fn a_loss_after_a_mark_in_one_window_is_told_as_such() {
+fn the_controller_knows_that_a_loss_follows_a_mark_in_one_window() {
     let mut hand = SenderHarness::new(&classic(), Spy::new(20));
     hand.take();
     hand.answer(ms(10), 1, &[], Flags::ACK | Flags::ECE);
@@ -116,7 +115,7 @@ fn a_loss_after_a_mark_in_one_window_is_told_as_such() {
 }
 
 #[test]
-fn a_mark_in_the_window_of_a_loss_shrinks_it_no_further_and_one_in_the_next_does() {
+fn a_mark_in_the_window_of_a_loss_reduces_nothing_and_one_in_the_next_window_does() {
     let mut hand = SenderHarness::new(&classic(), Spy::new(20));
     hand.take();
     // Given a loss whose repair ends with an acknowledgement that echoes a mark,
@@ -127,16 +126,16 @@ fn a_mark_in_the_window_of_a_loss_shrinks_it_no_further_and_one_in_the_next_does
     let next = hand.sender.scoreboard().snd_nxt / SEGMENT;
     hand.answer(ms(20), 20, &[], Flags::ACK | Flags::ECE);
     assert_eq!(hand.spy().exits.len(), 1);
-    // then that mark is of the window that has shrunk already,
+    // then the window was reduced for that round trip already,
     assert_eq!(hand.spy().marks.len(), 0);
     hand.take();
-    // and so it is until what was sent after the loss is acknowledged.
+    // until data that was sent after the loss is acknowledged.
     hand.answer(ms(30), next, &[], Flags::ACK | Flags::ECE);
     assert_eq!(hand.spy().marks.len(), 1);
 }
 
 #[test]
-fn a_gradual_reduction_lets_packets_leave_all_along() {
+fn a_gradual_reduction_keeps_sending() {
     let leaving = |gradual| {
         let marks = EcnConfig { ecn_gradual: gradual, ..EcnConfig::CLASSIC };
         let mut hand =
@@ -160,7 +159,7 @@ fn a_gradual_reduction_lets_packets_leave_all_along() {
 }
 
 #[test]
-fn retransmissions_syns_and_acknowledgements_are_ect_only_if_everything_is() {
+fn retransmissions_and_acknowledgements_are_ecn_capable_only_with_exact_marking() {
     for (ecn, l4s, expected) in [
         (Marking::Off, false, [false, false, false]),
         (Marking::Classic, false, [true, false, false]),
@@ -184,7 +183,7 @@ fn retransmissions_syns_and_acknowledgements_are_ect_only_if_everything_is() {
 }
 
 #[test]
-fn a_latched_echo_ends_when_the_reduction_arrives() {
+fn ece_ends_when_cwr_arrives() {
     let path = Path { mark: 0.002, ..Path::clean() };
     let mut pair = spied(&classic(), Spy::new(50), 5_000 * SEGMENT, path);
     assert!(pair.run(ms(60_000)));
@@ -192,6 +191,6 @@ fn a_latched_echo_ends_when_the_reduction_arrives() {
         pair.capture.iter().filter(|s| s.from == 1 && s.head.flags.has(Flags::ECE)).count();
     let marks = sender(&pair).controller().marks.len();
     assert!((5..=20).contains(&marks), "{marks}");
-    // From a mark to the reduction's arrival a round trip passes: about a window of acknowledgements.
+    // From a mark until CWR arrives, a round trip passes: about a window of acknowledgements.
     assert!((40 * marks..=60 * marks).contains(&echoed), "{echoed} echoes of {marks} reductions");
 }

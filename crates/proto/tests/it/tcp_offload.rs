@@ -1,5 +1,5 @@
-//! Segmentation offload: the length of bursts, the time between them, and what waits for a longer one. Known lengths
-//! are from the integer arithmetic of `tcp_tso_autosize` of Linux 6.12, with a segment of 1460 B.
+//! Segmentation offload: the length of bursts, the time between them, and the wait for longer ones. Expected lengths
+//! are from the integer arithmetic of Linux 6.12's `tcp_tso_autosize`, with segments of 1460 B.
 
 use shallop_core::{BitsPerSec, Span};
 use shallop_proto::Endpoint;
@@ -8,7 +8,7 @@ use shallop_proto::tcp::offload::autosize;
 
 use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, us};
 
-/// Offload without bounds but those of the formula.
+/// Offload that only the formula limits.
 fn offload() -> Config {
     Config { gso_max_segs: u16::MAX, ..plain() }
 }
@@ -35,7 +35,7 @@ fn a_burst_is_a_millisecond_of_the_pacing_rate_and_more_where_the_round_trip_is_
 }
 
 #[test]
-fn a_burst_has_the_least_length_at_low_rates_and_the_greatest_before_the_rate_is_known() {
+fn a_burst_has_minimum_length_at_low_rates_and_maximum_length_before_the_rate_is_known() {
     let rate = BitsPerSec::new(1_000_000);
     assert_eq!(autosize(rate, Span::from_ms(100), 1460, 2), 2);
     assert_eq!(autosize(rate, Span::from_ms(100), 1460, 1), 1, "BBR below 1.2 Mb/s");
@@ -44,7 +44,7 @@ fn a_burst_has_the_least_length_at_low_rates_and_the_greatest_before_the_rate_is
 }
 
 #[test]
-fn bursts_leave_whole_and_apart_by_their_time_at_the_pacing_rate() {
+fn bursts_leave_whole_and_are_spaced_at_the_pacing_rate() {
     // 80 Mb/s: 9,765 B or 6 segments in 2^-10 s, which take 876 us.
     let spy = Spy { pace: BitsPerSec::new(80_000_000), ..Spy::new(100) };
     let mut tcp = SenderHarness::new(&offload(), spy);
@@ -86,13 +86,12 @@ fn a_burst_is_at_most_half_of_the_congestion_window() {
     assert_eq!(tcp.advance(us(150)).len(), 12);
 }
 
-/// A sender that is not paced, with 30 segments in flight and a smoothed round-trip time of 10 ms: 4.38 MB/s twice
-/// is 8,554 B in 2^-10 s, 5 segments.
+/// A sender without pacing, with 30 segments in flight and a smoothed round-trip time of 10 ms. Twice 4.38 MB/s is
+/// 8,554 B in 2^-10 s, 5 segments.
 fn in_flight() -> SenderHarness {
     let mut tcp = SenderHarness::new(&offload(), Spy::new(30));
     assert_eq!(tcp.leaving().len(), 30);
-    tcp.ack(ms(10), 20, &[]);
-    assert_eq!(tcp.leaving(), (30..50).collect::<Vec<_>>());
+    assert_eq!(tcp.sends_after_ack(ms(10), 20, &[]), (30..50).collect::<Vec<_>>());
     tcp
 }
 
@@ -100,21 +99,17 @@ fn in_flight() -> SenderHarness {
 fn new_data_waits_until_the_window_allows_a_burst() {
     let mut tcp = in_flight();
     for acked in [22, 24] {
-        tcp.ack(ms(10), acked, &[]);
-        assert_eq!(tcp.leaving(), [0; 0]);
+        assert_eq!(tcp.sends_after_ack(ms(10), acked, &[]), [0; 0]);
     }
-    tcp.ack(ms(10), 26, &[]);
-    assert_eq!(tcp.leaving(), [50, 51, 52, 53, 54]);
+    assert_eq!(tcp.sends_after_ack(ms(10), 26, &[]), [50, 51, 52, 53, 54]);
     assert!(tcp.spy().acks.iter().all(|ack| ack.is_cwnd_limited), "waiting is for the window");
 }
 
 #[test]
 fn new_data_does_not_wait_for_longer_than_a_millisecond_after_the_last() {
     let mut tcp = in_flight();
-    tcp.ack(us(11_000), 22, &[]);
-    assert_eq!(tcp.leaving(), [0; 0]);
-    tcp.ack(us(11_001), 22, &[]);
-    assert_eq!(tcp.leaving(), [50, 51]);
+    assert_eq!(tcp.sends_after_ack(us(11_000), 22, &[]), [0; 0]);
+    assert_eq!(tcp.sends_after_ack(us(11_001), 22, &[]), [50, 51]);
 }
 
 #[test]
@@ -123,41 +118,37 @@ fn new_data_does_not_wait_if_no_acknowledgement_is_due() {
     let mut tcp = in_flight();
     tcp.ack(ms(10), 30, &[]);
     assert_eq!(tcp.leaving().len(), 10);
-    tcp.ack(us(10_500), 32, &[]);
-    assert_eq!(tcp.leaving(), [60, 61]);
+    assert_eq!(tcp.sends_after_ack(us(10_500), 32, &[]), [60, 61]);
 }
 
 #[test]
-fn nothing_waits_in_recovery() {
+fn new_data_does_not_wait_in_recovery() {
     let mut tcp = in_flight();
-    tcp.ack(ms(10), 22, &[]);
-    assert_eq!(tcp.leaving(), [0; 0]);
-    tcp.ack(ms(10), 22, &[(23, 26)]);
-    assert_eq!(tcp.leaving(), [22, 50, 51], "the lost segment, and fewer than a burst");
-    tcp.ack(ms(10), 22, &[(23, 28)]);
-    assert_eq!(tcp.leaving(), [52, 53]);
+    assert_eq!(tcp.sends_after_ack(ms(10), 22, &[]), [0; 0]);
+    assert_eq!(
+        tcp.sends_after_ack(ms(10), 22, &[(23, 26)]),
+        [22, 50, 51],
+        "the lost segment, and fewer than a burst"
+    );
+    assert_eq!(tcp.sends_after_ack(ms(10), 22, &[(23, 28)]), [52, 53]);
 }
 
 #[test]
-fn what_the_application_wrote_in_one_piece_does_not_wait_for_the_next_piece() {
+fn the_end_of_an_applications_write_does_not_wait_for_the_next_write() {
     // Pieces have 44 segments: four of the first one are left.
     let mut tcp = SenderHarness::new(&offload(), Spy::new(30));
     assert_eq!(tcp.leaving().len(), 30);
-    tcp.ack(ms(10), 10, &[]);
-    assert_eq!(tcp.leaving(), (30..40).collect::<Vec<_>>());
-    tcp.ack(ms(10), 13, &[]);
-    assert_eq!(tcp.leaving(), [0; 0]);
-    tcp.ack(ms(10), 14, &[]);
-    assert_eq!(tcp.leaving(), [40, 41, 42, 43]);
+    assert_eq!(tcp.sends_after_ack(ms(10), 10, &[]), (30..40).collect::<Vec<_>>());
+    assert_eq!(tcp.sends_after_ack(ms(10), 13, &[]), [0; 0]);
+    assert_eq!(tcp.sends_after_ack(ms(10), 14, &[]), [40, 41, 42, 43]);
 }
 
 #[test]
-fn a_burst_that_has_begun_leaves_whole_though_the_window_shrinks() {
+fn a_burst_that_has_begun_leaves_whole_even_if_the_window_shrinks() {
     let pace = BitsPerSec::new(80_000_000);
     let mut tcp = SenderHarness::new(&offload(), Spy { pace, ..Spy::shrinking(100, 10) });
     assert_eq!(tcp.leaving().len(), 12);
     tcp.advance(us(876));
     assert_eq!(tcp.sender.poll(us(876)).map(|out| out.body.start / SEGMENT), Some(12));
-    tcp.ack(us(876), 0, &[(1, 5)]);
-    assert_eq!(tcp.leaving(), [13, 14, 15, 16, 17]);
+    assert_eq!(tcp.sends_after_ack(us(876), 0, &[(1, 5)]), [13, 14, 15, 16, 17]);
 }

@@ -1,4 +1,4 @@
-//! TCP on paths that lose, delay, reorder and mark at random, and among packets that make no sense.
+//! TCP on paths that lose, delay, reorder and mark at random, and with arbitrary packets.
 
 use crate::support::Path;
 use crate::support::tcp::{SEGMENT, Spy, pair};
@@ -30,7 +30,7 @@ fn configs() -> impl Strategy<Value = Config> {
         .prop_map(|[dsack, timestamps, frto]| Spurious { dsack, timestamps, frto });
     (detection, acks, (marks, spurious), buffer, any::<bool>(), segment).prop_map(
         |(detection, acks, (marks, spurious), buffer, handshake, segment)| {
-            // Timeouts stay short, so that a path that loses three packets of ten is done in bearable time.
+            // Timeouts stay short, so that a path with 30 % loss takes bearable time.
             let max = Span::from_secs(4);
             let timeout = rtt::Config { rto_max: max, ..Stack::LINUX_IDEAL.tcp.timeout };
             let buffer = Bytes::new(buffer);
@@ -50,17 +50,13 @@ fn configs() -> impl Strategy<Value = Config> {
 }
 
 fn paths() -> impl Strategy<Value = Path> {
-    let rate = prop::sample::select(vec![10_000_000u64, 1_000_000_000, 40_000_000_000]);
     let delay = prop_oneof![Just(0u64), 1u64..50_000];
     let chance = || prop_oneof![Just(0.0), 0.0..0.3f64];
-    (rate, delay, chance(), chance(), 0u64..40_000, chance()).prop_map(
-        |(rate, delay, loss, reorder, late, mark)| {
-            Path::of(rate, delay, loss, (reorder, late), mark)
-        },
-    )
+    let rates = vec![10_000_000, 1_000_000_000, 40_000_000_000];
+    Path::random(rates, delay, chance(), chance(), 0u64..40_000, chance())
 }
 
-/// Every controller there is, as each host has it, and some more.
+/// Every controller with the defaults of each stack, and some further configurations.
 fn controls() -> impl Strategy<Value = any::Config> {
     let every = any::Config::kinds()
         .flat_map(|kind| HostStack::SIMULATED.map(|stack| any::Config::of(kind.name, stack)))
@@ -82,7 +78,7 @@ fn controls() -> impl Strategy<Value = any::Config> {
     prop::sample::select(every.chain(more).collect::<Vec<_>>())
 }
 
-/// A number near what is in use, or any at all.
+/// A stream position near those in use, or any number.
 fn places() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => (0u64..40).prop_map(|number| number * SEGMENT),
@@ -120,8 +116,7 @@ fn heads() -> impl Strategy<Value = Head> {
     )
 }
 
-/// Feeds an endpoint packets after pauses, and checks after each that its deadline is not in the past and that it stops
-/// sending.
+/// Gives packets to an endpoint after pauses. Checks that its deadlines are not in the past and that it stops sending.
 fn work(end: &mut impl Endpoint<Head = Head>, packets: &[(u64, Head, Ecn)]) {
     let mut now = Time::ZERO;
     end.on_timer(now);
@@ -174,8 +169,8 @@ proptest! {
         prop_assert_eq!(reports[1].received, size);
         let first = size.div_ceil(u64::from(config.segment));
         prop_assert_eq!(reports[0].sent, first + reports[0].retransmits);
-        // An acknowledgement held back may come after a timeout, and a segment on a slow link after a probe that was
-        // timed by a SYN. Nothing else may cause a needless repeat.
+        // A delayed acknowledgement may arrive after a timeout, and a segment on a slow link after a probe that was
+        // timed by a SYN. Nothing else may cause an unnecessary retransmission.
         let patient = config.acks == DelayedAcks::OFF && config.detection != Detection::Rack;
         if path.loss == 0.0 && path.reorder == 0.0 && patient {
             prop_assert_eq!((reports[0].retransmits, reports[1].duplicates), (0, 0));
@@ -183,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn packets_that_make_no_sense_are_ignored(
+    fn arbitrary_packets_are_ignored(
         config in configs(),
         control in controls(),
         size in prop_oneof![Just(None), (1u64..60_000).prop_map(Some)],

@@ -14,7 +14,7 @@ fn rack() -> Config {
     Config { handshake: false, ..Stack::LINUX_IDEAL.tcp }
 }
 
-/// Loses the first transmission of these segments.
+/// Drops the first transmission of these segments.
 fn losing(segments: Vec<u64>) -> impl FnMut(&CapturedPacket<Head>) -> bool + 'static {
     let mut left = segments;
     move |packet| {
@@ -25,7 +25,7 @@ fn losing(segments: Vec<u64>) -> impl FnMut(&CapturedPacket<Head>) -> bool + 'st
     }
 }
 
-/// When the repeats left of a flow whose window holds 64 segments and that loses 8 of them.
+/// The times of retransmissions of a flow with a window of 64 segments that loses 8 of them.
 fn repeats(detection: Detection) -> Vec<Time> {
     let config = Config { detection, initial_window: 64, ..plain() };
     let control = any::Config::Reno(reno::Config::RFC);
@@ -46,7 +46,7 @@ fn repeats(detection: Detection) -> Vec<Time> {
 }
 
 #[test]
-fn without_blocks_each_of_k_holes_takes_a_round_trip_and_with_blocks_all_take_one() {
+fn without_sack_each_loss_takes_a_round_trip_and_with_sack_all_take_one() {
     let round_trips = |detection| {
         let times = repeats(detection);
         (times[7] - times[0]).ratio(Span::from_ms(10))
@@ -60,7 +60,7 @@ fn without_blocks_each_of_k_holes_takes_a_round_trip_and_with_blocks_all_take_on
 }
 
 #[test]
-fn one_loss_of_twenty_lets_exactly_as_many_leave_as_the_controller_wants() {
+fn after_one_loss_of_twenty_as_many_segments_leave_as_the_controller_wants() {
     for target in [10, 14] {
         // Given twenty segments in flight, the first of which is lost.
         let mut hand = SenderHarness::new(&plain(), Spy::shrinking(20, target));
@@ -71,13 +71,13 @@ fn one_loss_of_twenty_lets_exactly_as_many_leave_as_the_controller_wants() {
             hand.ack(us(10_000 + number), 0, &[(1, number + 1)]);
             left.push(hand.leaving());
         }
-        // then the first two acknowledgements let a new segment out each, and the rest is shared out evenly.
+        // then the first two acknowledgements release a new segment each, and the others are spread evenly.
         assert_eq!(left[..3], [vec![20], vec![21], vec![0]]);
         let during: usize = left[2..].iter().map(Vec::len).sum();
         assert_eq!(during as u64, target, "{left:?}");
         assert!(left[2..].iter().all(|now| now.len() <= 1), "{left:?}");
         assert_eq!(hand.sender.scoreboard().pipe(), target * SEGMENT);
-        // When the repeat is acknowledged, recovery is over.
+        // When the retransmission is acknowledged, recovery is over.
         hand.ack(us(20_000), 22, &[(22, 22 + target - 1)]);
         assert_eq!((hand.spy().losses.len(), hand.spy().exits.len()), (1, 1));
         assert_eq!(hand.spy().losses[0].prior_in_flight.get(), 20 * SEGMENT);
@@ -85,7 +85,7 @@ fn one_loss_of_twenty_lets_exactly_as_many_leave_as_the_controller_wants() {
 }
 
 #[test]
-fn a_controller_that_owns_its_window_is_not_held_back_in_recovery() {
+fn prr_does_not_limit_a_controller_that_owns_recovery() {
     let mut hand = SenderHarness::new(&plain(), Spy { owns: true, ..Spy::new(20) });
     hand.take();
     for number in 1..10 {
@@ -96,11 +96,10 @@ fn a_controller_that_owns_its_window_is_not_held_back_in_recovery() {
 }
 
 #[test]
-fn three_segments_above_make_a_loss_and_two_do_not() {
+fn a_segment_is_lost_with_three_sacked_above_and_not_with_two() {
     let mut hand = SenderHarness::new(&plain(), Spy::new(10));
     hand.take();
-    hand.ack(ms(10), 0, &[(2, 3), (5, 6)]);
-    assert_eq!(hand.leaving(), [10, 11]);
+    assert_eq!(hand.sends_after_ack(ms(10), 0, &[(2, 3), (5, 6)]), [10, 11]);
     hand.ack(ms(11), 0, &[(8, 9), (5, 6), (2, 3)]);
     let board = hand.sender.scoreboard();
     let lost: Vec<_> = (0..12)
@@ -111,12 +110,12 @@ fn three_segments_above_make_a_loss_and_two_do_not() {
 }
 
 #[test]
-fn when_nothing_else_may_leave_doubtful_segments_and_the_tail_are_sent_again_once() {
+fn nextseg_rules_3_and_4_retransmit_possibly_lost_segments_and_the_tail_once() {
     // Given a message of ten segments, all sent, of which only 2, 5 and 8 arrived.
     let mut hand = SenderHarness::sized(&plain(), Spy::new(10), Some(10));
     hand.take();
     hand.ack(ms(10), 0, &[(2, 3), (5, 6), (8, 9)]);
-    // Then 0 and 1 leave as lost, the doubtful ones as far as the reduction allows, and at last the tail.
+    // Then 0 and 1 are sent as lost, the possibly lost ones as far as the reduction allows, and at last the tail.
     let mut left = hand.leaving();
     assert_eq!(left[..2], [0, 1]);
     for now in 20..26 {
@@ -128,25 +127,24 @@ fn when_nothing_else_may_leave_doubtful_segments_and_the_tail_are_sent_again_onc
 }
 
 #[test]
-fn rack_takes_a_segment_for_lost_a_quarter_round_trip_after_a_later_one_was_delivered() {
-    // Given a path with a shortest round trip of 80 ms that was seen to reorder.
+fn rack_marks_a_segment_lost_a_quarter_round_trip_after_a_later_delivery() {
+    // Given a path with a minimum round trip of 80 ms that has reordered.
     let mut hand = SenderHarness::new(&rack(), Spy::new(3));
     hand.take();
     hand.ack(ms(80), 0, &[(1, 2)]);
     hand.ack(ms(80), 2, &[]);
-    hand.ack(ms(85), 3, &[]);
-    assert_eq!(hand.leaving(), [3, 4, 5]);
-    // When a segment sent just after a lost one is acknowledged after 100 ms,
+    assert_eq!(hand.sends_after_ack(ms(85), 3, &[]), [3, 4, 5]);
+    // When a segment that was sent just after a lost one is acknowledged after 100 ms,
     hand.ack(ms(185), 3, &[(4, 5)]);
     let left = hand.leaving();
     assert!(left.iter().all(|&number| number > 5), "not lost yet: {left:?}");
-    // then the one before is lost 120 ms after it was sent: a round trip and a quarter of the shortest.
+    // then the lost one is marked 120 ms after it was sent: a round trip and a quarter of the minimum.
     let left = hand.advance(ms(400));
     assert_eq!(left.first(), Some(&(ms(85 + 120), 3)));
 }
 
 #[test]
-fn rack_does_not_wait_when_three_segments_beyond_arrived_and_nothing_was_ever_reordered() {
+fn rack_does_not_wait_after_three_sacked_segments_on_a_path_without_reordering() {
     let mut hand = SenderHarness::new(&rack(), Spy::new(10));
     hand.take();
     hand.ack(ms(80), 0, &[(1, 2)]);
@@ -156,7 +154,7 @@ fn rack_does_not_wait_when_three_segments_beyond_arrived_and_nothing_was_ever_re
 }
 
 #[test]
-fn rack_repairs_a_lost_retransmission_by_time_and_rfc_6675_by_the_timeout() {
+fn rack_repairs_a_lost_retransmission_without_the_timeout_that_rfc_6675_needs() {
     let timeouts = |config: &Config| {
         let mut lost = vec![];
         let mut pair =
@@ -176,16 +174,15 @@ fn rack_repairs_a_lost_retransmission_by_time_and_rfc_6675_by_the_timeout() {
 }
 
 #[test]
-fn a_probe_of_the_tail_leaves_two_round_trips_after_the_last_segment() {
+fn a_tail_loss_probe_is_sent_two_round_trips_after_the_last_segment() {
     // Given a smoothed round trip of 100 ms and a tail of two segments that is lost,
     let mut hand = SenderHarness::sized(&rack(), Spy::new(2), Some(4));
     hand.take();
-    hand.ack(ms(100), 2, &[]);
-    assert_eq!(hand.leaving(), [2, 3]);
-    // then the last one is sent again 200 ms later, long before the timeout,
+    assert_eq!(hand.sends_after_ack(ms(100), 2, &[]), [2, 3]);
+    // then the last segment is sent again 200 ms later, long before the timeout,
     let left = hand.advance(ms(2_000));
     assert_eq!(left[0], (ms(300), 3));
-    // and the timeout of 300 ms (the round trip and the least allowance) runs from there.
+    // and the timeout of 300 ms (round trip and minimum deviation) runs from there.
     assert_eq!(left[1], (ms(600), 2));
 }
 
@@ -193,19 +190,17 @@ fn a_probe_of_the_tail_leaves_two_round_trips_after_the_last_segment() {
 fn a_probe_with_one_segment_in_flight_waits_for_a_delayed_acknowledgement() {
     let mut hand = SenderHarness::sized(&rack(), Spy::new(2), Some(3));
     hand.take();
-    hand.ack(ms(100), 2, &[]);
-    assert_eq!(hand.leaving(), [2]);
+    assert_eq!(hand.sends_after_ack(ms(100), 2, &[]), [2]);
     assert_eq!(hand.advance(ms(2_000))[0], (ms(340), 2));
 }
 
 #[test]
-fn a_probe_that_repaired_a_loss_shrinks_the_window_once_and_a_needless_one_does_not() {
+fn a_probe_that_repaired_a_loss_reduces_the_window_and_a_needless_one_does_not() {
     for (needless, reductions) in [(false, 1), (true, 0)] {
         let mut hand = SenderHarness::new(&rack(), Spy::new(2));
         hand.take();
-        hand.ack(ms(100), 2, &[]);
-        assert_eq!(hand.leaving(), [2, 3]);
-        // A window of two and nothing new allowed to leave: the probe is a repeat.
+        assert_eq!(hand.sends_after_ack(ms(100), 2, &[]), [2, 3]);
+        // A receive window of two segments allows no new data, so the probe is a retransmission.
         let closed =
             Head { ack: 2 * SEGMENT, flags: Flags::ACK, window: 2, scale: 10, ..Head::default() };
         hand.sender.on_packet(ms(100), &closed, Ecn::NotEct);
@@ -228,8 +223,8 @@ fn a_probe_that_repaired_a_loss_shrinks_the_window_once_and_a_needless_one_does_
 }
 
 #[test]
-fn needless_retransmissions_widen_the_reordering_window_once_a_round_trip() {
-    // Given reordering by more than a quarter of the round trip, much of the time,
+fn needless_retransmissions_widen_racks_reordering_window() {
+    // Given frequent reordering by more than a quarter of the round trip,
     let path = Path { reorder: 0.02, late: Span::from_ms(9), ..Path::clean() };
     let control = any::Config::Reno(reno::Config::RFC);
     let repeats = |config: &Config| {
@@ -243,18 +238,17 @@ fn needless_retransmissions_widen_the_reordering_window_once_a_round_trip() {
 }
 
 #[test]
-fn at_a_timeout_all_that_was_not_received_is_sent_again_and_nothing_else() {
+fn a_timeout_retransmits_exactly_what_was_not_received() {
     let mut hand = SenderHarness::new(&plain(), Spy::shrinking(10, 1));
     hand.take();
-    hand.ack(ms(10), 0, &[(4, 6)]);
-    assert_eq!(hand.leaving(), [10, 11]);
-    // When nothing comes for a timeout, the first missing one leaves, and a doubled timeout later again.
+    assert_eq!(hand.sends_after_ack(ms(10), 0, &[(4, 6)]), [10, 11]);
+    // Without acknowledgements the first missing segment is sent after a timeout, and again after a doubled one.
     let left = hand.advance(ms(1_000));
     let first = ms(200);
     assert_eq!(left[..2], [(first, 0), (first + Span::from_ms(400), 0)]);
     let timeouts: Vec<_> = hand.spy().timeouts.iter().map(|&(_, first)| first).collect();
     assert_eq!(timeouts, [true, false]);
-    // When acknowledgements come, the others follow, but not those received.
+    // With acknowledgements the others follow, but not those that were received.
     let mut repeated = vec![];
     for (at, next) in [(1_001, 1), (1_002, 2), (1_003, 3), (1_004, 6), (1_005, 7), (1_006, 8)] {
         hand.ack(ms(at), next, if next < 4 { &[(4, 6)] } else { &[] });
@@ -264,19 +258,19 @@ fn at_a_timeout_all_that_was_not_received_is_sent_again_and_nothing_else() {
 }
 
 #[test]
-fn the_controller_is_told_when_the_first_gap_closes() {
-    // Given a timeout after which four segments leave again, the first of which is lost once more,
+fn the_controller_knows_when_snd_una_advances() {
+    // Given a timeout after which four segments are sent again, and the first of them is lost again,
     let mut hand = SenderHarness::new(&plain(), Spy::shrinking(10, 4));
     hand.take();
     let left = hand.advance(ms(3_500));
     assert_eq!(left.iter().map(|&(_, number)| number).collect::<Vec<_>>(), [0, 1, 2, 3]);
-    // when the others are acknowledged beyond it and more follow,
+    // when the other segments are acknowledged selectively,
     for (at, last) in [(3_501, 2), (3_502, 3), (3_503, 4), (3_504, 5)] {
         hand.ack(ms(at), 0, &[(1, last)]);
         hand.take();
     }
     hand.ack(ms(3_505), 5, &[]);
-    // then only the last acknowledgement lets a window grow.
+    // then only the last acknowledgement advances SND.UNA.
     let told =
         hand.spy().acks.iter().map(|ack| (ack.acked_sacked.get(), ack.snd_una_advance.get()));
     let beyond = (SEGMENT, 0);
@@ -285,7 +279,7 @@ fn the_controller_is_told_when_the_first_gap_closes() {
 }
 
 #[test]
-fn the_timeout_is_the_configured_one_until_something_was_measured() {
+fn the_initial_rto_holds_until_the_first_sample() {
     for (stack, first) in [(Stack::NS2, 3_000), (Stack::NS3, 1_000), (Stack::LINUX_IDEAL, 1_000)] {
         let config = Config { detection: Detection::Sack, ..stack.tcp };
         let mut hand = SenderHarness::new(&config, Spy::new(2));

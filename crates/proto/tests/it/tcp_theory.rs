@@ -6,7 +6,7 @@ use shallop_control::{any, cubic, hystart, reno};
 use shallop_core::{BitsPerSec, Span, Time};
 use shallop_proto::tcp::{Config, Stack};
 
-/// The mean window of a transfer that loses every `every`-th segment, its beginning and its end left out.
+/// The mean window of a transfer that loses every `every`-th segment, without its beginning and end.
 fn mean_window(config: &Config, control: &any::Config, every: u64, rtt: Span) -> f64 {
     const LOSSES: u64 = 30;
     let path = Path { rate: BitsPerSec::gbps(10), delay: rtt / 2, ..Path::clean() };
@@ -27,7 +27,7 @@ fn mean_window(config: &Config, control: &any::Config, every: u64, rtt: Span) ->
 fn renos_mean_window_is_the_root_of_three_halves_of_the_inverse_loss() {
     for config in [plain(), Config { handshake: false, ..Stack::LINUX_IDEAL.tcp }] {
         let control = any::Config::Reno(reno::Config::RFC);
-        // A little less: recovery takes a round trip of its own, and windows are sent in whole segments.
+        // The mean is slightly lower: recovery takes a round trip, and windows are sent in whole segments.
         let mean = mean_window(&config, &control, 5_000, Span::from_ms(10));
         let theory = (1.5 * 5_000.0f64).sqrt();
         assert!((0.95..1.02).contains(&(mean / theory)), "{mean} instead of {theory}");
@@ -38,11 +38,11 @@ fn renos_mean_window_is_the_root_of_three_halves_of_the_inverse_loss() {
 fn cubics_mean_window_grows_with_the_round_trip_and_never_falls_behind_renos() {
     let slow_start = hystart::Config::STANDARD;
     let control = any::Config::Cubic(cubic::Config { slow_start, ..cubic::Config::RFC });
-    // A long path, where the curve leads: 1.0538 (RTT/p)^0.75.
+    // A long path, where the cubic curve is larger: 1.0538 (RTT/p)^0.75.
     let mean = mean_window(&plain(), &control, 5_000, Span::from_ms(100));
     let theory = 1.0538 * 500f64.sqrt() * 500f64.sqrt().sqrt();
     assert!((mean / theory - 1.0).abs() < 0.08, "{mean} instead of {theory}");
-    // A short one, where Reno does.
+    // A short path, where Reno's window is larger.
     let mean = mean_window(&plain(), &control, 1_000, Span::from_us(100));
     let theory = (1.5 * 1_000.0f64).sqrt();
     assert!((mean / theory - 1.0).abs() < 0.08, "{mean} instead of {theory}");

@@ -1,4 +1,4 @@
-//! Recoveries and timeouts that were spurious are undone, those that were not are not.
+//! Spurious recoveries and timeouts are undone; others are not.
 
 use crate::support::Path;
 use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair, sender};
@@ -17,18 +17,18 @@ fn linux(spurious: Spurious) -> Config {
     Config { handshake: false, spurious, ..Stack::LINUX_IDEAL.tcp }
 }
 
-/// A sender whose ten segments are in flight since 0 ms; a reduction leaves `after` of its window of ten.
+/// A sender with ten segments in flight since 0 ms. A reduction leaves `after` of its window of ten.
 fn ten(config: &Config, after: u64) -> SenderHarness {
     let mut hand = SenderHarness::new(config, Spy::shrinking(10, after));
     assert_eq!(hand.leaving().len(), 10);
     hand
 }
 
-/// The same in fast recovery since 80 ms: 1, 2 and 3 have arrived, 0 has left again, and 10 with it.
+/// A sender of ten segments in fast recovery since 80 ms: segments 1, 2 and 3 have arrived, 0 was retransmitted, and 10
+/// was sent.
 fn recovering(spurious: Spurious) -> SenderHarness {
     let mut hand = ten(&linux(spurious), 5);
-    hand.ack(ms(80), 0, &[(1, 4)]);
-    assert_eq!(hand.leaving(), [0, 10]);
+    assert_eq!(hand.sends_after_ack(ms(80), 0, &[(1, 4)]), [0, 10]);
     assert_eq!((hand.spy().losses.len(), window(&hand)), (1, 5));
     hand
 }
@@ -37,13 +37,13 @@ fn window(hand: &SenderHarness) -> u64 {
     hand.spy().window.get() / SEGMENT
 }
 
-/// Recoveries undone, and retransmissions found to be spurious.
+/// The number of undone recoveries and of retransmissions found spurious.
 fn undone(hand: &SenderHarness) -> (u64, u64) {
     let report = hand.sender.counters();
     (report.undos, report.spurious_retransmits)
 }
 
-/// RFC 2883, 5.2: the first of several segments is late, is sent again, and arrives before its retransmission.
+/// RFC 2883, 5.2: the first of several segments is delayed and retransmitted, and arrives before its retransmission.
 #[test]
 fn a_fast_retransmit_caused_by_reordering_is_undone_when_the_duplicate_is_reported() {
     let mut hand = recovering(DSACK);
@@ -61,7 +61,7 @@ fn a_fast_retransmit_caused_by_reordering_is_undone_when_the_duplicate_is_report
     assert_eq!(hand.sender.scoreboard().pipe(), 10 * SEGMENT, "the window is used");
 }
 
-/// RFC 3522, 3.2: the echo of a timestamp older than that of the retransmission tells at once.
+/// RFC 3522, 3.2: an echoed timestamp older than the retransmission's shows at once that the original arrived.
 #[test]
 fn a_fast_retransmit_caused_by_reordering_is_undone_when_the_timestamp_of_the_original_is_echoed() {
     let mut hand = recovering(TIMESTAMPS);
@@ -86,16 +86,16 @@ fn a_fast_retransmit_that_filled_the_gap_is_not_undone() {
 }
 
 #[test]
-fn without_evidence_that_is_looked_for_nothing_is_undone() {
+fn nothing_is_undone_without_a_detection_method() {
     let mut hand = recovering(Spurious::OFF);
     hand.echo(ms(81), 4, &[], ms(0));
     hand.ack(ms(160), 10, &[(0, 1)]);
     assert_eq!((window(&hand), undone(&hand)), (5, (0, 0)));
 }
 
-/// RFC 3708, 2: each of the retransmissions must have been one too many.
+/// RFC 3708, 2: an undo requires that every retransmission was unnecessary.
 #[test]
-fn one_of_two_retransmissions_that_was_needed_keeps_the_window_small() {
+fn one_needed_retransmission_of_two_prevents_the_undo() {
     for needed in [false, true] {
         let mut hand = ten(&linux(DSACK), 8);
         hand.ack(ms(80), 0, &[(2, 6)]);
@@ -111,8 +111,8 @@ fn one_of_two_retransmissions_that_was_needed_keeps_the_window_small() {
 }
 
 #[test]
-fn duplicates_that_the_network_made_are_no_evidence() {
-    // Given a loss that was real, and a network that duplicates two segments that were sent once.
+fn duplicates_made_by_the_network_prove_nothing() {
+    // Given a real loss, and a network that duplicates two segments which were sent once.
     let mut hand = recovering(DSACK);
     hand.ack(ms(81), 0, &[(2, 3), (1, 4)]);
     hand.ack(ms(82), 0, &[(3, 4), (1, 4)]);
@@ -121,19 +121,18 @@ fn duplicates_that_the_network_made_are_no_evidence() {
     assert_eq!((window(&hand), undone(&hand).0), (5, 0));
 }
 
-/// Linux waits for retransmissions that are out: new segments leave, nothing more is repaired.
+/// Linux waits until no retransmission is in flight: new segments are sent, but no further retransmissions.
 #[test]
-fn while_a_retransmission_is_out_an_original_that_arrives_holds_back_others() {
-    // Given 0, 1 and 2 marked lost, of which 0 and 1 have left again,
+fn an_original_that_arrives_during_a_retransmission_holds_back_further_ones() {
+    // Given segments 0, 1 and 2 marked lost, of which 0 and 1 were retransmitted,
     let mut hand = ten(&linux(TIMESTAMPS), 6);
-    hand.ack(ms(80), 0, &[(3, 6)]);
-    assert_eq!(hand.leaving(), [0, 1]);
+    assert_eq!(hand.sends_after_ack(ms(80), 0, &[(3, 6)]), [0, 1]);
     assert_eq!(hand.sender.scoreboard().lost, SEGMENT);
-    // when the original of 0 arrives while the retransmission of 1 is out,
+    // when the original of 0 arrives while the retransmission of 1 is in flight,
     hand.echo(ms(81), 1, &[(3, 7)], ms(0));
     assert_eq!(hand.leaving(), [10, 11], "new, and not 2");
     assert_eq!((window(&hand), undone(&hand).0), (6, 0));
-    // then the undo waits for that of 1.
+    // then the undo waits for the retransmission of 1.
     hand.echo(ms(82), 2, &[(3, 7)], ms(0));
     assert_eq!((window(&hand), undone(&hand).0), (10, 1));
     let board = hand.sender.scoreboard();
@@ -144,8 +143,8 @@ fn while_a_retransmission_is_out_an_original_that_arrives_holds_back_others() {
     );
 }
 
-/// As far as the timeout at 1 s: 0 has left again, the window is one segment. Without tail loss probes, which would
-/// come first.
+/// A sender after a timeout at 1 s: segment 0 was retransmitted, and the window is one segment. Tail loss probes are
+/// off, as they would come first.
 fn timed_out(spurious: Spurious) -> SenderHarness {
     let config = Config { detection: Detection::Sack, ..linux(spurious) };
     let mut hand = ten(&config, 1);
@@ -154,16 +153,14 @@ fn timed_out(spurious: Spurious) -> SenderHarness {
     hand
 }
 
-/// RFC 5682, 3.1: two acknowledgements that advance after the timeout, the second of which acknowledges data that was
-/// not retransmitted.
+/// RFC 5682, 3.1: after the timeout, two acknowledgements advance, the second for data that was not retransmitted.
 #[test]
 fn a_timeout_of_delayed_segments_is_undone_by_f_rto() {
     let mut hand = timed_out(FRTO);
-    // When the first acknowledgement acknowledges what was retransmitted, new segments leave instead of 1 (step 2b).
-    hand.ack(ms(1_010), 1, &[]);
-    assert_eq!(hand.leaving(), [10]);
+    // When the first acknowledgement covers the retransmission, new segments are sent instead of 1 (step 2b).
+    assert_eq!(hand.sends_after_ack(ms(1_010), 1, &[]), [10]);
     assert_eq!((window(&hand), undone(&hand).0), (1, 0));
-    // When the second one acknowledges 1, which was sent once, the timeout was spurious (step 3b).
+    // When the second one covers 1, which was sent once, the timeout was spurious (step 3b).
     hand.ack(ms(1_011), 2, &[]);
     assert_eq!((window(&hand), undone(&hand).0), (10, 1));
     assert_eq!(hand.leaving(), [11], "nine are in flight, and nothing is sent again");
@@ -171,23 +168,20 @@ fn a_timeout_of_delayed_segments_is_undone_by_f_rto() {
 }
 
 #[test]
-fn a_timeout_after_which_more_than_the_retransmission_is_acknowledged_at_once_was_spurious() {
+fn a_timeout_is_spurious_if_the_next_ack_covers_more_than_the_retransmission() {
     let mut hand = timed_out(FRTO);
     hand.ack(ms(1_010), 2, &[]);
     assert_eq!((window(&hand), undone(&hand).0), (10, 1));
 }
 
-/// RFC 5682, 3.1, step 3a: the new segments arrive, and those that were in flight at the timeout are missing.
+/// RFC 5682, 3.1, step 3a: the new segments arrive, and those in flight at the timeout are missing.
 #[test]
 fn a_timeout_after_a_loss_is_not_undone() {
     for spurious in [FRTO, Spurious::LINUX] {
         let mut hand = timed_out(spurious);
-        hand.ack(ms(1_080), 1, &[]);
-        assert_eq!(hand.leaving(), [10]);
-        hand.ack(ms(1_160), 1, &[(10, 11)]);
-        assert_eq!(hand.leaving(), [1], "back to the repair");
-        hand.ack(ms(1_240), 2, &[(10, 11)]);
-        assert_eq!(hand.leaving(), [2]);
+        assert_eq!(hand.sends_after_ack(ms(1_080), 1, &[]), [10]);
+        assert_eq!(hand.sends_after_ack(ms(1_160), 1, &[(10, 11)]), [1], "back to the repair");
+        assert_eq!(hand.sends_after_ack(ms(1_240), 2, &[(10, 11)]), [2]);
         assert_eq!((window(&hand), undone(&hand)), (1, (0, 0)));
     }
 }
@@ -201,9 +195,9 @@ fn a_timeout_of_delayed_segments_is_undone_when_the_timestamp_of_an_original_is_
     assert_eq!(hand.sender.counters().retransmits, 1);
 }
 
-/// RFC 2883, 5.3: all acknowledgements of a window are lost, and the retransmission is one too many.
+/// RFC 2883, 5.3: all acknowledgements of a window are lost, so the retransmission is unnecessary.
 #[test]
-fn a_timeout_for_want_of_acknowledgements_is_undone_when_the_duplicate_is_reported() {
+fn a_timeout_for_lost_acknowledgements_is_undone_when_the_duplicate_is_reported() {
     let mut hand = timed_out(DSACK);
     hand.ack(ms(1_080), 10, &[(0, 1)]);
     assert_eq!((window(&hand), undone(&hand)), (10, (1, 1)));
@@ -211,7 +205,7 @@ fn a_timeout_for_want_of_acknowledgements_is_undone_when_the_duplicate_is_report
 }
 
 #[test]
-fn a_second_timeout_of_the_same_segment_gives_back_what_there_was_before_the_first() {
+fn undo_after_a_second_timeout_restores_the_window_before_the_first() {
     for spurious in EACH {
         let mut hand = timed_out(spurious);
         let left = hand.advance(ms(3_001));
@@ -226,7 +220,7 @@ fn a_second_timeout_of_the_same_segment_gives_back_what_there_was_before_the_fir
     }
 }
 
-/// A clock of 16 bits cannot tell what is half a minute old from what is new.
+/// A clock of 16 bits cannot distinguish timestamps half a minute old from new ones.
 #[test]
 fn timestamps_half_a_minute_apart_are_not_compared() {
     let mut hand = timed_out(TIMESTAMPS);
@@ -241,10 +235,10 @@ fn timestamps_half_a_minute_apart_are_not_compared() {
     );
 }
 
-/// RFC 3168, 6.1.2: a mark asks for the reduction whether or not something was lost.
+/// RFC 3168, 6.1.2: a mark requires the reduction even without a loss.
 #[test]
-fn a_reduction_for_a_mark_stands() {
-    // A mark that comes with the loss, and one in the round trip before.
+fn a_reduction_for_a_mark_is_never_undone() {
+    // A mark with the acknowledgement that shows the loss, and one in the round trip before.
     for before in [false, true] {
         let mut hand = ten(&linux(Spurious::LINUX), 5);
         let echo = Flags::ACK | Flags::ECE;
@@ -261,9 +255,9 @@ fn a_reduction_for_a_mark_stands() {
     }
 }
 
-/// Linux, `tcp_try_undo_recovery`: evidence may come with the acknowledgement that ends recovery.
+/// Linux, `tcp_try_undo_recovery`: the acknowledgement that ends recovery may prove that it was spurious.
 #[test]
-fn recovery_that_ends_with_an_echo_of_an_original_is_undone() {
+fn recovery_that_ends_with_an_originals_timestamp_is_undone() {
     let mut hand = recovering(Spurious::LINUX);
     hand.echo(ms(81), 10, &[], ms(0));
     assert_eq!((window(&hand), undone(&hand).0), (10, 1));
@@ -271,7 +265,7 @@ fn recovery_that_ends_with_an_echo_of_an_original_is_undone() {
 }
 
 #[test]
-fn what_was_marked_lost_is_in_flight_again_after_an_undo() {
+fn segments_marked_lost_are_in_flight_again_after_an_undo() {
     let mut hand = timed_out(FRTO);
     let board = hand.sender.scoreboard();
     assert_eq!((board.pipe(), board.lost), (SEGMENT, 9 * SEGMENT));
@@ -285,9 +279,9 @@ fn what_was_marked_lost_is_in_flight_again_after_an_undo() {
 
 const SIZE: u64 = 20_000 * SEGMENT;
 
-/// A link that holds everything up once, for longer than the timeout: an example of RFC 5682, 1.
+/// A link that stalls once for longer than the RTO: an example of RFC 5682, 1.
 #[test]
-fn a_controller_goes_on_as_before_after_a_path_stood_still_for_longer_than_the_timeout() {
+fn controllers_continue_as_before_after_a_path_stalled_for_longer_than_the_rto() {
     let controllers = [
         any::Config::Reno(reno::Config::LINUX_IDEAL),
         any::Config::Cubic(cubic::Config::LINUX_IDEAL),
@@ -320,8 +314,8 @@ fn a_controller_goes_on_as_before_after_a_path_stood_still_for_longer_than_the_t
 }
 
 #[test]
-fn on_a_path_that_reorders_undo_keeps_the_rate() {
-    // One packet of 200 is up to 9 ms late, of a round trip of 10 ms.
+fn undo_keeps_the_rate_on_a_path_that_reorders() {
+    // One packet of 200 is up to 9 ms late; the round trip is 10 ms.
     let path = Path { reorder: 0.005, late: Span::from_ms(9), ..Path::clean() };
     let run = |spurious| {
         let config = linux(spurious);

@@ -1,4 +1,4 @@
-//! The work an acknowledgement takes does not grow with the window.
+//! The work for an acknowledgement does not grow with the window.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use shallop_core::{Bytes, Ecn, Seed, Span, Time};
 use shallop_proto::Endpoint;
 use shallop_proto::tcp::{Config, Detection, Receiver, Sender, Stack};
 
-/// A controller with a window of so many segments that it keeps, and no memory.
+/// A controller with a constant window of this many segments.
 #[derive(Clone, Debug)]
 struct Fixed(u64);
 
@@ -27,8 +27,7 @@ impl Window for Fixed {
     }
 }
 
-/// Segments looked at for each acknowledgement and each segment sent, with half of all segments lost and this many in
-/// flight.
+/// Records visited for each packet, with half of all segments lost and `window` segments in flight.
 fn work(config: &Config, window: u64, packets: u64) -> f64 {
     let mut sender = Sender::new(config, Fixed(window), None);
     let mut receiver = Receiver::new(config, None);
@@ -61,7 +60,7 @@ fn work(config: &Config, window: u64, packets: u64) -> f64 {
 }
 
 #[test]
-fn half_of_33_000_segments_lost_cost_no_more_each_than_half_of_1_000() {
+fn work_per_packet_does_not_grow_with_the_window() {
     let rack = Config { detection: Detection::Rack, ..Stack::LINUX_IDEAL.tcp };
     for config in [plain(), Config { handshake: false, ..rack }] {
         let (small, large) = (work(&config, 1_000, 400_000), work(&config, 33_000, 800_000));

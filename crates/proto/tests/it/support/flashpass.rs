@@ -1,4 +1,4 @@
-//! `FlashPass` endpoints on a Pair, a feedback law that records its epochs, and invariants of every capture.
+//! `FlashPass` endpoints in a Pair, a feedback law that records its epochs, and invariants of every capture.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,14 @@ use shallop_proto::flashpass::head::TIMESTAMP_STEP;
 use shallop_proto::flashpass::{
     CreditEngineConfig, Head, Peer, Receiver, ReceiverConfig, Sender, SenderConfig,
 };
-use shallop_proto::{Endpoint, Nic, Out, aeolus};
+use shallop_proto::{Endpoint, aeolus};
 
-use super::{CapturedPacket, Pair, Path};
-
-pub const PAYLOAD: u64 = 1460;
+use super::{CapturedPacket, PAYLOAD, Pair, Path};
 
 /// A feedback law that records its epochs.
 #[derive(Clone, Debug)]
 pub struct Spy {
-    /// `None` keeps the full rate.
+    /// `None` for a constant full rate.
     law: Option<Law>,
     pub epochs: Vec<Epoch>,
 }
@@ -28,7 +26,7 @@ impl Spy {
         Self { law: Some(law), epochs: vec![] }
     }
 
-    /// The full rate, whatever is lost.
+    /// A law that always returns the full rate.
     pub fn fixed() -> Self {
         Self { law: None, epochs: vec![] }
     }
@@ -66,8 +64,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// No jitter, a waiting time of two milliseconds, emulation at the paper's share of a link of this rate.
-    pub fn of(link: BitsPerSec) -> Self {
+    /// Without jitter, with a waiting time of 2 ms and the paper's share of this link for emulation.
+    pub fn for_link(link: BitsPerSec) -> Self {
         let rate = Share::new(84, 84 + 1538).map_or(link, |share| link.share(share));
         let engine = CreditEngineConfig {
             rate,
@@ -77,12 +75,10 @@ impl Setting {
             expected_loss: 0.1,
             over_provision: true,
         };
-        let receiver = ReceiverConfig::default();
-        let timeout = Span::from_ms(200);
         Self {
             engine,
-            receiver,
-            timeout,
+            receiver: ReceiverConfig::default(),
+            timeout: Span::from_ms(200),
             unscheduled: None,
             burst_until_first_data: false,
             send_buffer: None,
@@ -133,11 +129,10 @@ pub fn emulations(pair: &Pair<Peer<Spy>>) -> Vec<(Time, Ecn)> {
 
 /// Send times of the data packets.
 pub fn data(pair: &Pair<Peer<Spy>>) -> Vec<Time> {
-    let data = pair.capture.iter().filter(|packet| packet.class == Class::Data);
-    data.map(|packet| packet.sent).collect()
+    pair.of_class(Class::Data).map(|packet| packet.sent).collect()
 }
 
-/// The send times of emulation packets with a credit, each with the arrival time of the credit.
+/// For each emulation packet with a credit: its send time, and the arrival time of the credit.
 pub fn credited(pair: &Pair<Peer<Spy>>) -> Vec<(Time, Time)> {
     let arrived = pair.capture.iter().filter(|packet| !packet.lost);
     let each = arrived.filter_map(|packet| match &packet.head {
@@ -148,7 +143,7 @@ pub fn credited(pair: &Pair<Peer<Spy>>) -> Vec<(Time, Time)> {
         .collect()
 }
 
-/// Checks the invariants of every capture, whatever was lost.
+/// Checks the invariants of every capture, with and without losses.
 pub fn check(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), String> {
     data_is_credited(pair, setting)?;
     emulation_keeps_its_distance(pair, setting)?;
@@ -201,8 +196,8 @@ fn emulation_keeps_its_distance(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Re
     Ok(())
 }
 
-/// A credit has timestamps of emulation packets that were sent, each at most once, no more than a batch, and the size
-/// that follows from them.
+/// A credit has timestamps of emulation packets that were sent, each at most once and no more than a batch, and the
+/// size that follows.
 fn credits_are_what_came(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), String> {
     let mut sent: BTreeMap<Time, u32> = BTreeMap::new();
     for (time, _) in emulations(pair) {
@@ -225,46 +220,4 @@ fn credits_are_what_came(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<()
         }
     }
     Ok(())
-}
-
-/// A link that is always free and records its packets.
-#[derive(Default)]
-pub struct RecordingNic(pub Vec<(Time, Out<Head>)>);
-
-impl RecordingNic {
-    pub fn count(&self, class: Class) -> usize {
-        self.0.iter().filter(|(_, out)| out.class == class).count()
-    }
-}
-
-impl Nic<Head> for RecordingNic {
-    fn meter(&mut self, now: Time, out: Out<Head>) {
-        self.0.push((now, out));
-    }
-    fn is_free(&mut self, _now: Time) -> bool {
-        true
-    }
-    fn send(&mut self, now: Time, out: Out<Head>) {
-        self.0.push((now, out));
-    }
-    fn wait(&mut self, _now: Time, _may_wait: bool) {}
-}
-
-/// Runs the timers of an endpoint from `now` to `until`. False if a deadline is not later than the time of its call.
-pub fn sleep<E: Endpoint<Head = Head>>(
-    end: &mut E,
-    mut now: Time,
-    until: Time,
-    nic: &mut RecordingNic,
-) -> bool {
-    let mut wakeup = shallop_proto::settle(end, now, nic);
-    while let Some(at) = wakeup.filter(|&at| at <= until) {
-        if at <= now {
-            return false;
-        }
-        now = at;
-        end.on_timer(now);
-        wakeup = shallop_proto::settle(end, now, nic);
-    }
-    true
 }

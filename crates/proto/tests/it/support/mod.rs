@@ -9,8 +9,48 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Pace, Seed, Span, Stream, Time};
 use shallop_proto::{Endpoint, Nic, Out, settle};
+
+/// One-way delay of [`Path::fast`], without transmission time.
+pub const DELAY: Span = Span::from_us(500);
+/// Transmission time of a full frame of 1538 B at 10 Gb/s.
+pub const FRAME: Span = Span::from_ps(1_230_400);
+/// The gap between credits or emulation packets of 84 B that release full frames at 10 Gb/s.
+pub const GAP: Span = Span::from_ps(1_297_600);
+/// Full frames in the bandwidth-delay product of [`Path::fast`], rounded up.
+pub const BDP: u64 = 813;
+/// Payload of a full segment or frame.
+pub const PAYLOAD: u64 = 1460;
+
+pub fn ms(ms: u64) -> Time {
+    Time::after_start(Span::from_ms(ms))
+}
+
+pub fn us(us: u64) -> Time {
+    Time::after_start(Span::from_us(us))
+}
+
+/// A rule for [`Pair::with_drops`] that drops packets of some kind, by their number counted from 0.
+pub fn lose<H>(
+    kind: impl Fn(&CapturedPacket<H>) -> bool + 'static,
+    numbers: impl Fn(usize) -> bool + 'static,
+) -> impl FnMut(&CapturedPacket<H>) -> bool + 'static {
+    let mut number = 0;
+    move |packet| {
+        let hit = kind(packet);
+        number += usize::from(hit);
+        hit && numbers(number - 1)
+    }
+}
+
+/// A rule for [`Pair::with_drops`] that drops the unscheduled frames with these numbers.
+pub fn lose_unscheduled<H>(
+    numbers: impl Fn(u64) -> bool + 'static,
+) -> impl FnMut(&CapturedPacket<H>) -> bool + 'static {
+    move |packet| packet.class == Class::Unscheduled && numbers(packet.frame())
+}
 
 /// The path between two endpoints, the same in both directions.
 #[derive(Clone, Copy, Debug)]
@@ -38,21 +78,36 @@ impl Path {
         }
     }
 
-    /// A path from numbers of a property test: bits per second, us, probability of loss, probability and maximum in us
-    /// of an additional delay, probability of a mark.
-    pub fn of(rate: u64, delay: u64, loss: f64, (reorder, late): (f64, u64), mark: f64) -> Self {
-        Self {
-            rate: BitsPerSec::at_least_one(rate),
-            delay: Span::from_us(delay),
-            loss,
-            reorder,
-            late: Span::from_us(late),
-            mark,
-        }
+    /// 10 Gb/s and half a millisecond each way, without losses.
+    pub fn fast() -> Self {
+        Self { rate: BitsPerSec::gbps(10), delay: DELAY, ..Self::clean() }
+    }
+
+    /// Random paths for property tests: `rates` in bit/s, `delay` and `late` in microseconds, and the probabilities of
+    /// a loss, of a delay by up to `late`, and of a mark.
+    pub fn random(
+        rates: Vec<u64>,
+        delay: impl Strategy<Value = u64>,
+        loss: impl Strategy<Value = f64>,
+        reorder: impl Strategy<Value = f64>,
+        late: impl Strategy<Value = u64>,
+        mark: impl Strategy<Value = f64>,
+    ) -> impl Strategy<Value = Self> {
+        let rate = prop::sample::select(rates).prop_map(BitsPerSec::at_least_one);
+        let (delay, late) = (delay.prop_map(Span::from_us), late.prop_map(Span::from_us));
+        (rate, delay, loss, reorder, late, mark).prop_map(
+            |(rate, delay, loss, reorder, late, mark)| Self {
+                rate,
+                delay,
+                loss,
+                reorder,
+                late,
+                mark,
+            },
+        )
     }
 }
 
-/// A packet on the wire.
 #[derive(Clone, Debug)]
 pub struct CapturedPacket<H> {
     pub sent: Time,
@@ -63,15 +118,21 @@ pub struct CapturedPacket<H> {
     pub class: Class,
     pub size: u16,
     pub lost: bool,
-    /// The arrival time, also of lost packets.
+    /// Arrival time, also of lost packets.
     pub arrives: Time,
     /// The ECN codepoint on arrival.
     pub ecn: Ecn,
 }
 
-/// The link of an endpoint.
+impl<H> CapturedPacket<H> {
+    /// The number of the frame that the packet carries.
+    pub fn frame(&self) -> u64 {
+        self.body.start / PAYLOAD
+    }
+}
+
 struct Side<H> {
-    /// The rate of the link; without one, packets take no time.
+    /// Rate of the link; `None` if packets take no time.
     pace: Option<Pace>,
     free_at: Time,
     waiting: bool,
@@ -83,7 +144,6 @@ impl<H> Side<H> {
         Self { pace: rate.map(Pace::new), free_at: Time::ZERO, waiting: false, out: vec![] }
     }
 
-    /// The transmission time of a packet of this size.
     fn takes(&self, size: u16) -> Span {
         self.pace.as_ref().map_or(Span::ZERO, |pace| pace.quote(Bytes::new(size.into())))
     }
@@ -111,6 +171,47 @@ impl<H> Nic<H> for Side<H> {
     }
 }
 
+/// A link that is always free and records its packets with their times.
+pub struct RecordingNic<H>(pub Vec<(Time, Out<H>)>);
+
+impl<H> RecordingNic<H> {
+    pub fn count(&self, class: Class) -> usize {
+        self.0.iter().filter(|(_, out)| out.class == class).count()
+    }
+}
+
+impl<H> Nic<H> for RecordingNic<H> {
+    fn meter(&mut self, now: Time, out: Out<H>) {
+        self.0.push((now, out));
+    }
+    fn is_free(&mut self, _now: Time) -> bool {
+        true
+    }
+    fn send(&mut self, now: Time, out: Out<H>) {
+        self.0.push((now, out));
+    }
+    fn wait(&mut self, _now: Time, _low_priority: bool) {}
+}
+
+/// Runs the timers of an endpoint from `now` to `until`. False if a deadline is not later than the time of its call.
+pub fn sleep<E: Endpoint>(
+    end: &mut E,
+    mut now: Time,
+    until: Time,
+    nic: &mut RecordingNic<E::Head>,
+) -> bool {
+    let mut wakeup = settle(end, now, nic);
+    while let Some(at) = wakeup.filter(|&at| at <= until) {
+        if at <= now {
+            return false;
+        }
+        now = at;
+        end.on_timer(now);
+        wakeup = settle(end, now, nic);
+    }
+    true
+}
+
 /// A rule for losses that replaces random losses: true drops the packet.
 pub type DropRule<H> = Box<dyn FnMut(&CapturedPacket<H>) -> bool>;
 
@@ -129,7 +230,6 @@ pub type RewriteHook<H> = Box<dyn FnMut(Time, Hook, &mut H, &mut Ecn)>;
 /// Maps the arrival time of a packet at the receiver to a later one.
 pub type ExtraDelay = Box<dyn FnMut(Time) -> Time>;
 
-/// Two connected endpoints.
 pub struct Pair<E: Endpoint> {
     pub now: Time,
     pub ends: [E; 2],
@@ -146,7 +246,6 @@ pub struct Pair<E: Endpoint> {
 }
 
 impl<E: Endpoint> Pair<E> {
-    /// A pair of this sender and receiver.
     pub fn new(sender: E, receiver: E, path: Path, seed: u64) -> Self {
         Self {
             now: Time::ZERO,
@@ -172,7 +271,6 @@ impl<E: Endpoint> Pair<E> {
         self
     }
 
-    /// Adds a middlebox to the path.
     pub fn with_middlebox(
         mut self,
         rewrite: impl FnMut(Time, Hook, &mut E::Head, &mut Ecn) + 'static,
@@ -203,6 +301,31 @@ impl<E: Endpoint> Pair<E> {
         }
         self.now = self.now.max(end);
         false
+    }
+
+    /// Runs until both endpoints are complete, and on until there are no further events.
+    pub fn finish(&mut self) {
+        assert!(self.run(ms(60_000)), "not complete after a minute");
+        assert!((0..20_000).any(|_| !self.run(ms(10_000_000))), "something goes on for ever");
+    }
+
+    /// Runs until the receiver has all data. Returns the time.
+    pub fn run_until_received(&mut self) -> Span {
+        while !self.ends[1].is_complete() {
+            let next = self.now + Span::from_ns(100);
+            assert!(next < ms(10_000), "never received");
+            self.run(next);
+        }
+        self.now.since_start()
+    }
+
+    pub fn of_class(&self, class: Class) -> impl Iterator<Item = &CapturedPacket<E::Head>> {
+        self.capture.iter().filter(move |packet| packet.class == class)
+    }
+
+    /// The numbers of the frames that packets of a class carried, in the order in which they were sent.
+    pub fn frames(&self, class: Class) -> Vec<u64> {
+        self.of_class(class).map(CapturedPacket::frame).collect()
     }
 
     /// The payload of all data packets that were not lost, merged into ranges.

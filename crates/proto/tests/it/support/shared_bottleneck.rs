@@ -9,9 +9,8 @@ use shallop_core::{BitsPerSec, Bytes, Ecn, Pace, Span, Time};
 use shallop_proto::tcp::{Config, Head, Receiver, Sender, Tcp};
 use shallop_proto::{Endpoint, settle};
 
-use super::{Out, Side};
+use super::{Out, PAYLOAD, Side};
 
-/// A flow.
 pub struct Flow {
     pub ends: [Tcp<AnyWindow>; 2],
     pub start: Time,
@@ -27,7 +26,6 @@ impl Flow {
         }
     }
 
-    /// Bytes received.
     pub fn received(&self) -> u64 {
         self.ends[1].counters().received
     }
@@ -38,26 +36,25 @@ impl Flow {
 }
 
 enum Event {
-    /// A packet of this flow, sent at this time, arrives at the bottleneck.
+    /// A packet arrives at the bottleneck: flow, send time, packet.
     Queue(usize, Time, Out<Head>),
-    /// A packet arrives at this endpoint of this flow.
+    /// A packet arrives at an endpoint: flow, endpoint, header, ECN.
     Arrive(usize, usize, Head, Ecn),
 }
 
-/// A packet that was enqueued.
 #[derive(Clone, Copy, Debug)]
 pub struct Enqueued {
     pub sent: Time,
     pub at: Time,
-    /// The end of its transmission.
+    /// End of its transmission.
     pub leaves: Time,
-    /// The queue length in packets, with this one and without the one in service, as in switches.
+    /// Queue length in packets, with this packet and without the one in service, as in switches.
     pub queue: u32,
     pub marked: bool,
     pub size: u16,
 }
 
-/// A rule for losses at the bottleneck.
+/// Drops packets at the bottleneck by time and size.
 pub type DropRule = Box<dyn FnMut(Time, Bytes) -> bool>;
 
 /// The parameters of a bottleneck without access links.
@@ -66,34 +63,31 @@ pub struct Link {
     pub rate: BitsPerSec,
     /// The round-trip time without transmission times.
     pub delay: Span,
-    /// As [`SharedBottleneck::mark`].
+    /// Marking threshold ([`SharedBottleneck::mark`]).
     pub mark: u32,
 }
 
-/// The bottleneck with its flows.
 pub struct SharedBottleneck {
     pub now: Time,
     pub flows: Vec<Flow>,
     pub rate: BitsPerSec,
-    /// The one-way delay.
     pub delay: Span,
-    /// The buffer, including the packet in service.
+    /// Buffer, with the packet in service.
     pub buffer: Bytes,
     /// The marking threshold: ECN-capable packets are marked if the queue is longer than this.
     pub mark: u32,
-    /// The rate of access links; without them packets arrive at once.
+    /// Rate of access links; `None` if packets arrive at once.
     pub hosts: Option<BitsPerSec>,
     pub drops: u64,
     pub enqueued: Vec<Enqueued>,
-    /// Additional losses, by time and size.
     pub drop_rule: Option<DropRule>,
     pace: Pace,
     free_at: Time,
-    /// The start of transmission of each queued packet.
+    /// Start of transmission of each queued packet.
     waiting: VecDeque<Time>,
     events: BTreeMap<(Time, u64), Event>,
     order: u64,
-    /// The integral of the backlog, as transmission time.
+    /// Integral of the backlog over time, as transmission time.
     area: f64,
     since: Time,
     most: Span,
@@ -188,13 +182,29 @@ impl SharedBottleneck {
         self.pace.quote(Bytes::new(carried)).ratio(self.now - from)
     }
 
+    /// Runs until `end`. Returns the part of the bottleneck, 0 to 1, that the payload of each flow took until then, and
+    /// measures the backlog anew.
+    pub fn run_shares(&mut self, end: Time) -> Vec<f64> {
+        let received = |bench: &Self| bench.flows.iter().map(Flow::received).collect::<Vec<_>>();
+        let (begin, before) = (self.now, received(self));
+        self.reset();
+        self.run(end);
+        let carried = BitsPerSec::at_least_one(self.rate.get() * PAYLOAD / 1538);
+        let all = carried.bytes_in(end - begin);
+        let after = received(self).into_iter().zip(before);
+        after.map(|(after, before)| Bytes::new(after - before).ratio(all)).collect()
+    }
+
+    pub fn controller(&self, flow: usize) -> &AnyWindow {
+        self.flows[flow].sender().controller()
+    }
+
     /// The shortest and the longest queue at an enqueue.
     pub fn queue(&self, from: Time) -> (u32, u32) {
         let queues = self.since(from).map(|enqueued| enqueued.queue);
         (queues.clone().min().unwrap_or(0), queues.max().unwrap_or(0))
     }
 
-    /// Runs until `end`.
     pub fn run(&mut self, end: Time) {
         self.watch(end, |_| ());
     }
@@ -210,7 +220,7 @@ impl SharedBottleneck {
         self.advance(self.now.max(end));
     }
 
-    /// Advances the time, and the measurement of the backlog.
+    /// Advances time and the measurement of the backlog.
     fn advance(&mut self, now: Time) {
         let wait = |at| self.free_at.saturating_since(at).as_secs_f64();
         let (before, after) = (wait(self.now), wait(now));

@@ -1,4 +1,4 @@
-//! Test support for TCP: a controller that records its inputs, a sender that is fed packet by packet, and pairs.
+//! Test support for TCP: a controller that records its inputs, a sender that tests give acknowledgements, and pairs.
 
 use shallop_control::any::{self, AnyWindow};
 use shallop_control::{Ack, Loss, Undo, Window};
@@ -6,17 +6,8 @@ use shallop_core::{BitsPerSec, Bytes, Ecn, Span, Time};
 use shallop_proto::tcp::{Config, Flags, Head, Receiver, SackBlock, Sender, Stack, Tcp, Timestamp};
 use shallop_proto::{Endpoint, Out};
 
+pub use super::{PAYLOAD as SEGMENT, ms, us};
 use super::{Pair, Path};
-
-pub const SEGMENT: u64 = 1460;
-
-pub fn ms(ms: u64) -> Time {
-    Time::after_start(Span::from_ms(ms))
-}
-
-pub fn us(us: u64) -> Time {
-    Time::after_start(Span::from_us(us))
-}
 
 /// A controller with a fixed window that records its inputs.
 #[derive(Clone, Debug)]
@@ -29,13 +20,13 @@ pub struct Spy {
     pub acks: Vec<Ack>,
     pub losses: Vec<Loss>,
     pub marks: Vec<Loss>,
-    /// Each with whether it was the first for its byte.
+    /// Each timeout, and whether it was the first for its byte.
     pub timeouts: Vec<(Loss, bool)>,
     pub idles: Vec<Span>,
     pub exits: Vec<Time>,
     pub undos: Vec<Undo>,
     pub handshakes: Vec<Span>,
-    /// Each with whether the sender was application-limited.
+    /// Each restart, and whether the sender was application-limited.
     pub restarts: Vec<(Time, bool)>,
 }
 
@@ -111,16 +102,16 @@ impl Window for Spy {
     }
 }
 
-/// A sender that the test feeds with acknowledgements.
+/// A sender to which the test gives acknowledgements.
 pub struct SenderHarness {
     pub sender: Sender<Spy>,
     pub now: Time,
-    /// The segments that timers sent before the last acknowledgement.
+    /// Segments that timers sent before the last acknowledgement.
     pub before: Vec<(Time, u64)>,
 }
 
 impl SenderHarness {
-    /// A flow without end that has started, without a handshake.
+    /// A started flow without end and without a handshake.
     pub fn new(config: &Config, spy: Spy) -> Self {
         Self::sized(config, spy, None)
     }
@@ -136,7 +127,6 @@ impl SenderHarness {
         self.sender.controller()
     }
 
-    /// The packets that the sender sends now.
     pub fn take(&mut self) -> Vec<Out<Head>> {
         let mut outs = vec![];
         while self.sender.ready(self.now) {
@@ -163,9 +153,15 @@ impl SenderHarness {
         left
     }
 
-    /// An acknowledgement of the first `next` segments and of the ranges of segments in `beyond`.
+    /// Acknowledges the first `next` segments, and the ranges of segments in `beyond` selectively.
     pub fn ack(&mut self, at: Time, next: u64, beyond: &[(u64, u64)]) {
         self.answer(at, next, beyond, Flags::ACK);
+    }
+
+    /// Acknowledges ([`Self::ack`]), and returns the numbers of the segments that the sender sends.
+    pub fn sends_after_ack(&mut self, at: Time, next: u64, beyond: &[(u64, u64)]) -> Vec<u64> {
+        self.ack(at, next, beyond);
+        self.leaving()
     }
 
     pub fn answer(&mut self, at: Time, next: u64, beyond: &[(u64, u64)], flags: Flags) {
@@ -174,7 +170,7 @@ impl SenderHarness {
         self.respond(at, next, beyond, head);
     }
 
-    /// An acknowledgement that echoes the timestamp of a segment sent at `sent`.
+    /// Acknowledges with the timestamp of a segment that was sent at `sent`.
     pub fn echo(&mut self, at: Time, next: u64, beyond: &[(u64, u64)], sent: Time) {
         let timestamp = Timestamp::at(sent);
         self.respond(at, next, beyond, Head { flags: Flags::ACK, timestamp, ..Head::default() });
@@ -185,7 +181,7 @@ impl SenderHarness {
         self.before.extend(before);
         let mut head = Head { ack: next * SEGMENT, window: u16::MAX, scale: 14, ..head };
         for (block, &(from, to)) in head.blocks.iter_mut().zip(beyond) {
-            *block = SackBlock::of(&(from * SEGMENT..to * SEGMENT), head.ack);
+            *block = SackBlock::for_range(&(from * SEGMENT..to * SEGMENT), head.ack);
         }
         self.sender.on_packet(at, &head, Ecn::NotEct);
     }
@@ -206,7 +202,6 @@ pub fn spied(config: &Config, spy: Spy, size: u64, path: Path) -> Pair<Tcp<Spy>>
     Pair::new(Tcp::sender(sender), Tcp::receiver(receiver), path, 7)
 }
 
-/// The sender of a pair.
 pub fn sender<W: Window + Clone>(pair: &Pair<Tcp<W>>) -> &Sender<W> {
     match &pair.ends[0] {
         Tcp::Sender(sender) => sender,
