@@ -21,7 +21,7 @@ use shallop_core::BufferSize;
 use shallop_switch::MarkAt;
 
 use crate::kernel::KernelOptions;
-use crate::plan::{Accounting, Marking, Plan, Scheme, Switch, Transport};
+use crate::plan::{Accounting, Plan, QueueMarking, Scheme, Switch, Transport};
 
 /// Returns the plan of one scheme without everything that its runs do not depend on.
 pub fn effective(plan: &Plan, scheme: usize) -> Plan {
@@ -49,8 +49,8 @@ pub fn effective(plan: &Plan, scheme: usize) -> Plan {
 }
 
 fn leave_out_marks(switch: &mut Switch) {
-    let drops = |marking: &Marking| marking.drops;
-    let leaves = |marking: &Marking| marking.at == MarkAt::Dequeue;
+    let drops = |marking: &QueueMarking| marking.drops;
+    let leaves = |marking: &QueueMarking| marking.at == MarkAt::Dequeue;
     switch.mark = switch.mark.filter(drops);
     switch.bcc = switch.bcc.filter(|bcc| bcc.at == MarkAt::Dequeue);
     if let Some(shared) = &mut switch.shared {

@@ -16,7 +16,7 @@ use crate::plan::{Group, Pattern, Plan, Starts};
 
 /// How a host is attached to the network. Hosts with equal attachments have equal paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Attachment {
+pub struct HostAttachment {
     /// The switch of a host with one link (a leaf); otherwise the host itself.
     pub at: Node,
     /// The longest time that a smallest frame takes from the host to `at`.
@@ -27,7 +27,7 @@ pub struct Attachment {
     pub hops: u32,
 }
 
-impl Attachment {
+impl HostAttachment {
     fn for_host(network: &Network, paths: &Paths, host: Node) -> Self {
         let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
         let transit = |port| network.longest_transit(&[port], smallest);
@@ -46,7 +46,7 @@ impl Attachment {
 pub struct HostPairs {
     /// Index into `attachments` by node.
     attachment_of: Vec<u32>,
-    attachments: Vec<Attachment>,
+    attachments: Vec<HostAttachment>,
     /// For each attachment of receivers: one (sender, receiver) for each attachment of their senders.
     pairs: Vec<Vec<(Node, Node)>>,
     /// By node: whether it sends.
@@ -105,10 +105,10 @@ impl HostPairs {
 
     fn none(network: &Network, paths: &Paths) -> Self {
         let nodes = network.graph.nodes.len();
-        let mut known: BTreeMap<Attachment, u32> = BTreeMap::new();
+        let mut known: BTreeMap<HostAttachment, u32> = BTreeMap::new();
         let (mut attachment_of, mut attachments) = (vec![0; nodes], Vec::new());
         for host in network.graph.hosts() {
-            let attachment = Attachment::for_host(network, paths, host);
+            let attachment = HostAttachment::for_host(network, paths, host);
             attachment_of[host.0 as usize] = *known.entry(attachment).or_insert_with(|| {
                 attachments.push(attachment);
                 attachments.len() as u32 - 1
@@ -143,12 +143,12 @@ impl HostPairs {
         pairs.dedup_by_key(|&mut (from, _)| class(from));
     }
 
-    pub fn attachment(&self, host: Node) -> &Attachment {
+    pub fn attachment(&self, host: Node) -> &HostAttachment {
         &self.attachments[self.attachment_of[host.0 as usize] as usize]
     }
 
     /// Iterates over the attachments of receivers, each with one pair for each attachment of their senders.
-    pub fn by_receiver(&self) -> impl Iterator<Item = (&Attachment, &[(Node, Node)])> {
+    pub fn by_receiver(&self) -> impl Iterator<Item = (&HostAttachment, &[(Node, Node)])> {
         let pairs = self.attachments.iter().zip(&self.pairs);
         pairs.map(|(at, pairs)| (at, &pairs[..])).filter(|(_, pairs)| !pairs.is_empty())
     }

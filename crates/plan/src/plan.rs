@@ -12,7 +12,7 @@ use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind};
 use crate::files::Files;
 use crate::kernel::KernelOptions;
 use crate::proxy::Clean;
-pub use crate::switches::{Accounting, Bcc, Marking, Shared, Switch};
+pub use crate::switches::{Accounting, Bcc, QueueMarking, Shared, Switch};
 pub use crate::transport::{
     Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Tcp, Transport, Udp,
 };

@@ -8,7 +8,7 @@ use shallop_switch::{Pool, PoolConfig, PoolMember, RedConfig};
 
 use crate::bcc::Thresholds;
 use crate::network::Network;
-use crate::plan::{Marking, Switch};
+use crate::plan::{QueueMarking, Switch};
 
 /// A memory pool of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,18 +70,18 @@ impl PoolPorts {
         Some(Thresholds::new(&bcc, &shared, self.rate(network), ports))
     }
 
-    fn marking(&self, switches: &[Switch], network: &Network) -> Option<Marking> {
+    fn marking(&self, switches: &[Switch], network: &Network) -> Option<QueueMarking> {
         let switch = &switches[self.switch];
         let by_hand = switch.shared.and_then(|shared| shared.mark);
         by_hand.or_else(|| {
             let (bcc, thresholds) = (switch.bcc?, self.thresholds(switches, network)?);
             let [min, max] = [thresholds.min, thresholds.max]
                 .map(|bytes| BufferSize::Bytes(Bytes::new(bytes.max(0.0) as u64)));
-            Some(Marking {
+            Some(QueueMarking {
                 min,
                 max,
                 max_probability: bcc.max_probability,
-                ..Marking::step(max, bcc.at)
+                ..QueueMarking::step(max, bcc.at)
             })
         })
     }

@@ -8,7 +8,7 @@ use crate::host_pairs::HostPairs;
 use crate::network::{Network, NoPath};
 use crate::plan::{Driver, Plan};
 use crate::traffic_paths::{PortTraffic, TrafficPaths};
-use crate::transport::{Credits, Transport};
+use crate::transport::{CreditRequirements, Transport};
 
 /// Bytes on the wire of QUIC acknowledgements for each data packet: 166 at most for ten data packets
 /// (`ACKNOWLEDGED_TOGETHER` of the crate `quic`).
@@ -18,7 +18,7 @@ const ACKNOWLEDGEMENTS: u64 = 17;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirements {
     /// Queues and meters for the transport with credits, if there is one.
-    pub credits: Option<&'static Credits>,
+    pub credits: Option<&'static CreditRequirements>,
     /// Timestamps in a full `FlashPass` credit packet; the least of all groups.
     pub batch: u8,
     /// Bytes on the wire of acknowledgements for each data packet that share the queue of returned credits. They exist

@@ -9,7 +9,7 @@ use shallop_control::gemini;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 
 use crate::plan::{
-    Bcc, GraphLink, Group, Intensity, Marking, Plan, Scheme, Shared, Starts, Switch, Topology,
+    Bcc, GraphLink, Group, Intensity, Plan, QueueMarking, Scheme, Shared, Starts, Switch, Topology,
     Transport,
 };
 
@@ -102,8 +102,8 @@ fn size(size: BufferSize, by: Share) -> BufferSize {
     }
 }
 
-fn marking(mark: Marking, by: Share) -> Marking {
-    Marking { min: size(mark.min, by), max: size(mark.max, by), ..mark }
+fn marking(mark: QueueMarking, by: Share) -> QueueMarking {
+    QueueMarking { min: size(mark.min, by), max: size(mark.max, by), ..mark }
 }
 
 fn switch(switch: Switch, by: Share) -> Switch {

@@ -19,7 +19,7 @@ pub struct Switch {
     /// BCC, which marks by the occupancy of pools with computed thresholds.
     pub bcc: Option<Bcc>,
     /// ECN marking of the data queue, if that is a FIFO.
-    pub mark: Option<Marking>,
+    pub mark: Option<QueueMarking>,
     /// Queue discipline of the data queue; `None` for a FIFO.
     pub aqm: Option<Aqm>,
     /// Limit of the queue of emulation packets or credits.
@@ -41,10 +41,10 @@ pub struct Switch {
 impl Switch {
     /// The ECN marking of the data queue of a link: as configured or, with BCC, above the queue that keeps the link
     /// busy.
-    pub fn marking(&self, rate: BitsPerSec) -> Option<Marking> {
+    pub fn marking(&self, rate: BitsPerSec) -> Option<QueueMarking> {
         let standard = |bcc: Bcc| {
             let above = BufferSize::Bytes(Bytes::new(bcc.standard(rate) as u64));
-            Marking::step(above, MarkAt::Enqueue)
+            QueueMarking::step(above, MarkAt::Enqueue)
         };
         self.mark.or_else(|| self.bcc.map(standard))
     }
@@ -67,7 +67,7 @@ pub fn in_bytes(size: BufferSize, rate: BitsPerSec, frame: Bytes) -> Bytes {
 
 /// ECN marking by the length of a queue or the occupancy of a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Marking {
+pub struct QueueMarking {
     /// Up to this length nothing is marked.
     pub min: BufferSize,
     /// Above this length everything is marked.
@@ -82,7 +82,7 @@ pub struct Marking {
     pub drops: bool,
 }
 
-impl Marking {
+impl QueueMarking {
     /// Marks every packet above a threshold, and none below.
     pub const fn step(above: BufferSize, at: MarkAt) -> Self {
         Self { min: above, max: above, max_probability: 1.0, weight: 0, at, drops: false }
@@ -129,7 +129,7 @@ pub struct Shared {
     /// Size of a memory cell: packets take whole cells. 1 B for none.
     pub cell: Bytes,
     /// ECN marking by the occupancy of the pool.
-    pub mark: Option<Marking>,
+    pub mark: Option<QueueMarking>,
 }
 
 impl Shared {

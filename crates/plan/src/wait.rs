@@ -22,7 +22,7 @@ pub fn wait(run: &ResolvedRun<'_>, config: &FlashPass) -> Result<Span, SetupErro
     };
     let largest = longest.base_rtt;
     let Some(wait) = config.options.wait else {
-        return Ok(largest + Margin::for_run(run, config).total());
+        return Ok(largest + WaitMargin::for_run(run, config).total());
     };
     if wait < largest && !config.options.force_wait {
         let name = |node: Node| run.network.names[node.0 as usize].clone();
@@ -77,7 +77,7 @@ pub fn check_all(study: &Study, mut jobs: Vec<Job>) -> Result<(), SetupError> {
 /// emulation queue and of a data frame. Each hop of the reverse path adds the time of a frame and, if returned credits
 /// are metered, of a full queue of credits. Times hold for the slowest link with a meter.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Margin {
+pub struct WaitMargin {
     /// Emulation packets in the full queue of one hop.
     pub queued: u64,
     /// Gap between two metered packets at the full rate.
@@ -90,7 +90,7 @@ pub struct Margin {
     pub hops: u32,
 }
 
-impl Margin {
+impl WaitMargin {
     /// Computes the margin for a run.
     pub fn for_run(run: &ResolvedRun<'_>, config: &FlashPass) -> Self {
         let smallest = Bytes::new(u64::from(wire::MIN_FRAME));

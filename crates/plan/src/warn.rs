@@ -7,7 +7,7 @@ use shallop_core::{BitsPerSec, Bytes};
 use shallop_proto::wire;
 
 use crate::load;
-use crate::plan::{Group, Marking, Scheme, Switch, Transport};
+use crate::plan::{Group, QueueMarking, Scheme, Switch, Transport};
 use crate::resolved::ResolvedRun;
 use crate::sources;
 use crate::switches::in_bytes;
@@ -153,7 +153,7 @@ fn never_reached(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<Strin
     let switches = run.plan.switches(run.scheme);
     let responds = run.plan.schemes[run.scheme].clean.is_some()
         || first(run, Transport::responds_to_marks).is_some();
-    let matters = |marking: &Marking| responds || marking.drops;
+    let matters = |marking: &QueueMarking| responds || marking.drops;
     let mut lines = Vec::new();
     for &(number, rate, mtu) in kinds {
         let switch = &switches[number];

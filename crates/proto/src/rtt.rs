@@ -8,14 +8,14 @@ use shallop_core::{Span, options};
 
 /// What the minimum RTO bounds from below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Floor {
+pub enum RtoFloor {
     /// The whole RTO (RFC 6298, 2.4).
     Timeout,
     /// The term 4 * RTTVAR, so that the RTO is at least SRTT plus the minimum (Linux).
     Deviation,
 }
 
-shallop_core::words! { Floor { Timeout = "timeout", Deviation = "deviation" } }
+shallop_core::words! { RtoFloor { Timeout = "timeout", Deviation = "deviation" } }
 
 options! {
     /// How the retransmission timeout is computed. The defaults are those of a host stack.
@@ -29,7 +29,7 @@ options! {
         key rto_max: Span [Time(Span::from_us(1), LONGEST)] = stack.rto_max;
         /// What `rto_min` bounds: the whole timeout (`"timeout"`, RFC 6298), or its part above the smoothed round-trip
         /// time (`"deviation"`, Linux).
-        key rto_floor: Floor = stack.rto_floor;
+        key rto_floor: RtoFloor = stack.rto_floor;
     }
     check Config::check;
 }
@@ -50,7 +50,7 @@ impl Config {
 pub struct Rtt {
     min: Span,
     max: Span,
-    floor: Floor,
+    floor: RtoFloor,
     srtt: Span,
     rttvar: Span,
     minimum: Span,
@@ -86,8 +86,8 @@ impl Rtt {
         }
         let variance = self.rttvar * 4;
         let rto = match self.floor {
-            Floor::Timeout => (self.srtt + variance).max(self.min),
-            Floor::Deviation => self.srtt + variance.max(self.min),
+            RtoFloor::Timeout => (self.srtt + variance).max(self.min),
+            RtoFloor::Deviation => self.srtt + variance.max(self.min),
         };
         // At least one tick, so that time passes between two timeouts.
         self.rto = rto.min(self.max).max(Span::from_ps(1));
@@ -144,7 +144,7 @@ mod tests {
         rto_initial: Span::from_secs(1),
         rto_min: Span::from_secs(1),
         rto_max: Span::from_secs(60),
-        rto_floor: Floor::Timeout,
+        rto_floor: RtoFloor::Timeout,
     };
 
     #[test]
@@ -161,8 +161,11 @@ mod tests {
 
     #[test]
     fn linux_floors_the_deviation_so_the_timeout_stays_200_ms_above_the_round_trip() {
-        let mut rtt =
-            Rtt::new(&Config { rto_min: Span::from_ms(200), rto_floor: Floor::Deviation, ..RFC });
+        let mut rtt = Rtt::new(&Config {
+            rto_min: Span::from_ms(200),
+            rto_floor: RtoFloor::Deviation,
+            ..RFC
+        });
         (0..200).for_each(|_| rtt.sample(Span::from_ms(40)));
         assert_eq!(rtt.rto(), Span::from_ms(240));
     }

@@ -11,7 +11,7 @@ use super::problem::Problem;
 use super::section::Section;
 use super::switches::SwitchOptions;
 use shallop_plan::chips::{Chip, Mmu};
-use shallop_plan::plan::{Bcc, Marking, Shared};
+use shallop_plan::plan::{Bcc, QueueMarking, Shared};
 
 const ALPHA: Form = Form::Above(0.0, 1_024.0);
 const PROBABILITY: Form = Form::Above(0.0, 1.0);
@@ -204,7 +204,7 @@ fn cell(shared: &Section<'_>, cell: Cell, memory: Option<&Mmu>) -> Result<Bytes,
 }
 
 /// How pools mark, if they do.
-fn pool_mark(shared: &Section<'_>) -> Result<Option<Marking>, Problem> {
+fn pool_mark(shared: &Section<'_>) -> Result<Option<QueueMarking>, Problem> {
     let keys = PoolMarkOptions::KEY;
     let Some(mut mark) = shared.nested(SharedOptions::KEY.mark)? else { return Ok(None) };
     mark.name = format!("`mark` of {}", shared.name);
@@ -214,7 +214,7 @@ fn pool_mark(shared: &Section<'_>) -> Result<Option<Marking>, Problem> {
 }
 
 /// How the data queue marks, if it does.
-pub(super) fn mark(section: &Section<'_>) -> Result<Option<Marking>, Problem> {
+pub(super) fn mark(section: &Section<'_>) -> Result<Option<QueueMarking>, Problem> {
     let keys = MarkOptions::KEY;
     let Some(mark) = section.nested(SwitchOptions::KEY.mark)? else { return Ok(None) };
     let options: MarkOptions = mark.read(())?;
@@ -228,7 +228,7 @@ fn marking(
     mark: &Section<'_>,
     (keys, [above, min, max]): ([&'static Key; 3], [Option<BufferSize>; 3]),
     (weight, rules): (u32, &MarkRules),
-) -> Result<Marking, Problem> {
+) -> Result<QueueMarking, Problem> {
     let (at, drops) = (rules.at, rules.not_ect == NotEct::Drop);
     if drops && at == MarkAt::Dequeue {
         let problem = mark.reject(MarkRules::KEY.not_ect, "only what arrives is dropped");
@@ -255,7 +255,7 @@ fn marking(
         let problem = mark.reject(probability, "above a step everything is marked");
         return Err(problem.with_help("write `min` and `max` in place of `above`"));
     }
-    Ok(Marking { min, max, max_probability: rules.probability, weight, at, drops })
+    Ok(QueueMarking { min, max, max_probability: rules.probability, weight, at, drops })
 }
 
 /// That two thresholds can be compared, and are in order.

@@ -21,7 +21,7 @@ use shallop_plan::proxy::Clean;
 use shallop_plan::study::Study;
 use shallop_plan::traffic_paths::PairRtt;
 use shallop_plan::transport::Configured;
-use shallop_plan::wait::{self, Margin};
+use shallop_plan::wait::{self, WaitMargin};
 use shallop_plan::{ResolvedNetwork, ResolvedRun, SetupError};
 
 /// Values that belong together.
@@ -316,7 +316,7 @@ fn waiting(
         section.say("waiting time", time(wait), how);
         return Ok(());
     }
-    let margin = Margin::for_run(setup, config);
+    let margin = WaitMargin::for_run(setup, config);
     let how = format!(
         "{} hops there × ({} × {} + {}) + {} hops back × ({} × {} + {})",
         margin.hops,

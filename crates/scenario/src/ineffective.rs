@@ -9,7 +9,7 @@ use shallop_core::options::Options;
 use shallop_plan::chips::{self, Chip};
 use shallop_plan::kernel::KernelOptions;
 use shallop_plan::network::Network;
-use shallop_plan::plan::{Marking, Plan, Scheme, Switch, Transport};
+use shallop_plan::plan::{Plan, QueueMarking, Scheme, Switch, Transport};
 use shallop_switch::MarkAt;
 use shallop_topology::{NicMode, NodeKind};
 
@@ -144,7 +144,7 @@ fn of_switch((item, switch): (&Item, &Switch), plan: &Plan, found: &mut Vec<Inef
     if is_ecn_capable(plan) {
         return;
     }
-    let drops = |mark: Option<Marking>| mark.is_some_and(|mark| mark.drops);
+    let drops = |mark: Option<QueueMarking>| mark.is_some_and(|mark| mark.drops);
     if !drops(switch.mark) {
         add(found, place, keys.mark.key, NO_ECN);
     }

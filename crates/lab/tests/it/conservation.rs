@@ -8,7 +8,7 @@ use shallop_core::{
     BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Probe, QueueId, Span, Time,
 };
 use shallop_lab::ends::{self, EndpointFactory};
-use shallop_plan::plan::{GraphLink, GraphNode, Group, Marking, Plan, Shared, Topology};
+use shallop_plan::plan::{GraphLink, GraphNode, Group, Plan, QueueMarking, Shared, Topology};
 use shallop_plan::{ResolvedRun, SetupError};
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, World};
@@ -333,13 +333,20 @@ fn plans() -> impl Strategy<Value = Plan> {
     )
 }
 
-/// Marking of any sort, or none.
-fn marking() -> impl Strategy<Value = Option<Marking>> {
+/// QueueMarking of any sort, or none.
+fn marking() -> impl Strategy<Value = Option<QueueMarking>> {
     let at = prop::sample::select(vec![MarkAt::Enqueue, MarkAt::Dequeue]);
     let all = (3_100u64..12_000, 0u64..9_000, 0.01..1.0, 0u32..3, (at, any::<bool>()));
     let mark = all.prop_map(|(min, more, max_probability, weight, (at, drops))| {
         let [min, max] = [min, min + more].map(|it| BufferSize::Bytes(Bytes::new(it)));
-        Marking { min, max, max_probability, weight, at, drops: drops && at == MarkAt::Enqueue }
+        QueueMarking {
+            min,
+            max,
+            max_probability,
+            weight,
+            at,
+            drops: drops && at == MarkAt::Enqueue,
+        }
     });
     prop_oneof![2 => Just(None), 1 => mark.prop_map(Some)]
 }

@@ -18,7 +18,7 @@ pub struct Aeolus {
 options! {
     /// The switch for Aeolus, for transports whose name does not imply it.
     #[derive(Clone, Copy, Debug)]
-    pub struct Switched {
+    pub struct AeolusSwitch {
         /// Whether a flow sends data before its first credit, as unscheduled packets (Aeolus).
         key aeolus: bool = false;
     }
@@ -27,7 +27,7 @@ options! {
 options! {
     /// The size of the burst.
     #[derive(Clone, Copy, Debug)]
-    pub struct Burst {
+    pub struct BurstSize {
         /// The most that a flow sends without a credit.
         key burst: Option<Bytes> [Size(Bytes::new(1), Bytes::new(1_000_000_000_000))] =
             None, "what the sender's link carries in a base round-trip time";
@@ -37,7 +37,7 @@ options! {
 options! {
     /// The end of the burst, for transports whose credits may not be used at once.
     #[derive(Clone, Copy, Debug)]
-    pub struct Until {
+    pub struct BurstEnd {
         /// When data is no longer sent without credits: at the first answer (`"first-credit"`), or when the first
         /// credit may be used, a waiting time after the start (`"wait"`).
         key burst_until: BurstUntil = BurstUntil::FirstResponse;

@@ -8,9 +8,10 @@ use shallop_core::{Bytes, Class, Span, options};
 use shallop_proto::expresspass::{Config, Receiver, Sender, StopPolicy};
 use shallop_proto::{ExpressPassEnd, Peer};
 
-use super::aeolus::{Burst, Switched};
+use super::aeolus::{AeolusSwitch, BurstSize};
 use super::{
-    Aeolus, BurstUntil, Configured, Credits, Demand, FlowContext, LONGEST, Protocol, TIMEOUT,
+    Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol,
+    TIMEOUT,
 };
 
 /// A scheme's `ExpressPass`.
@@ -42,9 +43,9 @@ options! {
 }
 
 /// The options of each name in scenarios.
-type Code = (ExpressPassOptions, expresspass::CodeConfig, Switched, Burst, Demand);
-type Paper = (ExpressPassOptions, expresspass::PaperConfig, Switched, Burst, Demand);
-type WithAeolus = (ExpressPassOptions, expresspass::CodeConfig, Burst, Demand);
+type Code = (ExpressPassOptions, expresspass::CodeConfig, AeolusSwitch, BurstSize, Demand);
+type Paper = (ExpressPassOptions, expresspass::PaperConfig, AeolusSwitch, BurstSize, Demand);
+type WithAeolus = (ExpressPassOptions, expresspass::CodeConfig, BurstSize, Demand);
 type Ideal = (ExpressPassOptions, expresspass::CodeConfig, Demand);
 
 const CODE: Kind = kind::<Code>("expresspass", "receivers' credits, the public code's rule");
@@ -63,9 +64,9 @@ impl Configured for ExpressPass {
 
     fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error> {
         // Credits may be used as soon as they arrive, so the first one ends the burst.
-        let aeolus_of = |on, burst: Burst| {
+        let aeolus_of = |on, burst: BurstSize| {
             let aeolus = Aeolus { burst: burst.burst, until: BurstUntil::FirstResponse };
-            aeolus.when_on(on, source, &[Burst::KEY.burst])
+            aeolus.when_on(on, source, &[BurstSize::KEY.burst])
         };
         let (options, rule, aeolus, demand) = if kind == PAPER.name {
             let (options, rule, switched, burst, demand) = Paper::read(source, stack)?;
@@ -101,7 +102,7 @@ pub enum ExpressPassRule {
 }
 
 /// What `ExpressPass` requires of switches.
-const CREDITS: Credits = Credits {
+const CREDITS: CreditRequirements = CreditRequirements {
     name: ExpressPass::NAME,
     packets: "credits",
     metered: Class::Credit,
@@ -117,7 +118,7 @@ const CREDITS: Credits = Credits {
 impl Protocol for ExpressPass {
     type End = ExpressPassEnd;
     const NAME: &'static str = "ExpressPass";
-    const CREDITS: Option<&'static Credits> = Some(&CREDITS);
+    const CREDITS: Option<&'static CreditRequirements> = Some(&CREDITS);
 
     fn aeolus(&self) -> Option<Aeolus> {
         self.aeolus

@@ -11,9 +11,10 @@ use shallop_proto::flashpass::{
 };
 use shallop_proto::{FlashPassEnd, Peer, aeolus};
 
-use super::aeolus::{Burst, Switched, Until};
+use super::aeolus::{AeolusSwitch, BurstEnd, BurstSize};
 use super::{
-    Aeolus, BurstUntil, Configured, Credits, Demand, FlowContext, LONGEST, Protocol, TIMEOUT,
+    Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol,
+    TIMEOUT,
 };
 
 /// A scheme's `FlashPass`.
@@ -110,10 +111,10 @@ options! {
 /// Options of a transport that lets scenarios choose the law.
 type Laws = (Feedback, flashpass::AimdConfig, flashpass::MimdConfig);
 /// The options of each name in scenarios.
-type Choice = (FlashPassOptions, Laws, Switched, Burst, Until, Demand);
-type Paper = (FlashPassOptions, flashpass::MimdConfig, Switched, Burst, Until, Demand);
-type ChoiceWithAeolus = (FlashPassOptions, Laws, Burst, Until, Demand);
-type PaperWithAeolus = (FlashPassOptions, flashpass::MimdConfig, Burst, Until, Demand);
+type Choice = (FlashPassOptions, Laws, AeolusSwitch, BurstSize, BurstEnd, Demand);
+type Paper = (FlashPassOptions, flashpass::MimdConfig, AeolusSwitch, BurstSize, BurstEnd, Demand);
+type ChoiceWithAeolus = (FlashPassOptions, Laws, BurstSize, BurstEnd, Demand);
+type PaperWithAeolus = (FlashPassOptions, flashpass::MimdConfig, BurstSize, BurstEnd, Demand);
 
 const CHOICE: Kind = kind::<Choice>("flashpass", "emulation packets ahead of the data, our law");
 const PAPER: Kind = kind::<Paper>("flashpass-mimd", "the same by Algorithm 1 of the paper");
@@ -130,9 +131,9 @@ impl Configured for FlashPass {
     }
 
     fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error> {
-        let aeolus_of = |on, burst: Burst, until: Until| {
+        let aeolus_of = |on, burst: BurstSize, until: BurstEnd| {
             let aeolus = Aeolus { burst: burst.burst, until: until.burst_until };
-            aeolus.when_on(on, source, &[Burst::KEY.burst, Until::KEY.burst_until])
+            aeolus.when_on(on, source, &[BurstSize::KEY.burst, BurstEnd::KEY.burst_until])
         };
         let (options, law, aeolus, demand) = if kind == PAPER.name {
             let (options, law, switched, burst, until, demand) = Paper::read(source, stack)?;
@@ -207,7 +208,7 @@ const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
 
 /// What `FlashPass` requires of switches. The probe packet of Aeolus joins the data queue, so that it stays behind its
 /// data.
-const CREDITS: Credits = Credits {
+const CREDITS: CreditRequirements = CreditRequirements {
     name: FlashPass::NAME,
     packets: "emulation packets",
     metered: Class::Emulation,
@@ -223,7 +224,7 @@ const CREDITS: Credits = Credits {
 impl Protocol for FlashPass {
     type End = FlashPassEnd;
     const NAME: &'static str = "FlashPass";
-    const CREDITS: Option<&'static Credits> = Some(&CREDITS);
+    const CREDITS: Option<&'static CreditRequirements> = Some(&CREDITS);
 
     fn aeolus(&self) -> Option<Aeolus> {
         self.aeolus

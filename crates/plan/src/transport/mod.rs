@@ -107,7 +107,7 @@ pub trait Protocol: Sync {
     /// Name in messages.
     const NAME: &'static str;
     /// What it requires of switches; `None` if its data is sent without credits.
-    const CREDITS: Option<&'static Credits> = None;
+    const CREDITS: Option<&'static CreditRequirements> = None;
 
     /// Its name with the variant, such as the window controller.
     fn describe(&self) -> String {
@@ -155,7 +155,7 @@ pub trait Protocol: Sync {
 
 /// What a transport with credits requires of switches. Constant for each transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Credits {
+pub struct CreditRequirements {
     pub name: &'static str,
     /// Name of the metered packets in messages.
     pub packets: &'static str,
@@ -227,8 +227,8 @@ impl Transport {
         request_lead(base_rtt: Span) -> Span;
     }
 
-    pub fn credits(&self) -> Option<&'static Credits> {
-        fn credits<P: Protocol>(_: &P) -> Option<&'static Credits> {
+    pub fn credits(&self) -> Option<&'static CreditRequirements> {
+        fn credits<P: Protocol>(_: &P) -> Option<&'static CreditRequirements> {
             P::CREDITS
         }
         with_transport!(self, options => credits(options))

@@ -5,7 +5,7 @@ use shallop_control::{Ack, Window};
 use shallop_core::{Bytes, Time};
 
 use super::ack_summary::AckSummary;
-use super::detection::{Context, Detector};
+use super::detection::{DetectionInput, Detector};
 use super::head::{Flags, Head, SackBlock};
 use super::prr::{Delivered, Prr};
 use super::recovery::Phase;
@@ -152,8 +152,8 @@ impl<W: Window> Sender<W> {
 
     fn detect_losses(&mut self, now: Time, summary: &AckSummary) {
         let in_recovery = !self.recovery.is_open();
-        let context = Context { now, summary, in_recovery, rtt: &self.rtt };
-        let due = self.recovery.detector.detect(&context, &mut self.scoreboard);
+        let input = DetectionInput { now, summary, in_recovery, rtt: &self.rtt };
+        let due = self.recovery.detector.detect(&input, &mut self.scoreboard);
         self.timers.reordering = due.unwrap_or(Time::LAST);
         self.scoreboard.prune();
     }

@@ -27,7 +27,7 @@ use shallop_core::{BitsPerSec, Bytes, Ecn, Span, options, words};
 
 use super::echo;
 use super::head::{MAX_SCALE, scale_for};
-use crate::rtt::{self, Floor};
+use crate::rtt::{self, RtoFloor};
 use crate::wire::{HEADERS, MTU};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -331,7 +331,7 @@ impl Stack {
                 rto_initial: Span::from_secs(3),
                 rto_min: Span::from_ms(200),
                 rto_max: Span::from_secs(60),
-                rto_floor: Floor::Timeout,
+                rto_floor: RtoFloor::Timeout,
             },
             detection: Detection::Sack,
             spurious: Spurious::OFF,
@@ -370,7 +370,7 @@ impl Stack {
                 rto_initial: Span::from_secs(1),
                 rto_min: Span::from_ms(200),
                 rto_max: Span::from_secs(120),
-                rto_floor: Floor::Deviation,
+                rto_floor: RtoFloor::Deviation,
             },
             detection: Detection::Rack,
             spurious: Spurious::LINUX,

@@ -22,7 +22,7 @@ pub enum Detector {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
+pub struct DetectionInput<'a> {
     pub now: Time,
     /// What the acknowledgement delivered.
     pub summary: &'a AckSummary,
@@ -41,10 +41,14 @@ impl Detector {
     }
 
     /// Marks segments lost. Returns when more segments will be lost, if no acknowledgement arrives before.
-    pub fn detect(&mut self, context: &Context<'_>, scoreboard: &mut Scoreboard) -> Option<Time> {
+    pub fn detect(
+        &mut self,
+        input: &DetectionInput<'_>,
+        scoreboard: &mut Scoreboard,
+    ) -> Option<Time> {
         match self {
             Self::DuplicateAcks(count) => {
-                if *count as usize >= DUP_THRESH && !context.in_recovery {
+                if *count as usize >= DUP_THRESH && !input.in_recovery {
                     scoreboard.mark_lost(scoreboard.first_index);
                 }
                 None
@@ -54,7 +58,7 @@ impl Detector {
                 scoreboard.mark_originals_lost(|transmission| transmission.index < threshold);
                 None
             }
-            Self::Rack(rack) => rack.detect(context, scoreboard),
+            Self::Rack(rack) => rack.detect(input, scoreboard),
         }
     }
 

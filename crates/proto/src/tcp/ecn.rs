@@ -7,7 +7,7 @@ use shallop_core::Ecn;
 use super::config::EcnConfig;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PacketKind {
     /// SYN, zero-window probe or pure acknowledgement.
     Control,
     NewData,
@@ -28,10 +28,10 @@ impl EcnState {
         Self { config, reduced_until: 0, send_cwr: false }
     }
 
-    pub(super) fn codepoint(&self, kind: Kind) -> Ecn {
+    pub(super) fn codepoint(&self, kind: PacketKind) -> Ecn {
         let capable = match self.config.ecn {
             Marking::Off => false,
-            Marking::Classic => kind == Kind::NewData,
+            Marking::Classic => kind == PacketKind::NewData,
             Marking::Exact => true,
         };
         self.config.codepoint(capable)

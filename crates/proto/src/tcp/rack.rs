@@ -4,7 +4,7 @@
 
 use shallop_core::{Span, Time};
 
-use super::detection::Context;
+use super::detection::DetectionInput;
 use super::scoreboard::Scoreboard;
 use super::segment::Transmission;
 
@@ -46,17 +46,17 @@ impl Default for Rack {
 impl Rack {
     pub(super) fn detect(
         &mut self,
-        context: &Context<'_>,
+        input: &DetectionInput<'_>,
         scoreboard: &mut Scoreboard,
     ) -> Option<Time> {
-        self.reordering_seen |= context.summary.reordered;
-        if let Some(last) = context.summary.last_sent {
-            self.rtt = context.now.saturating_since(last.transmission.at);
+        self.reordering_seen |= input.summary.reordered;
+        if let Some(last) = input.summary.last_sent {
+            self.rtt = input.now.saturating_since(last.transmission.at);
             self.latest = self.latest.max(last.transmission);
         }
-        let timeout = self.rtt + self.reordering_window(context, scoreboard);
+        let timeout = self.rtt + self.reordering_window(input, scoreboard);
         let latest = self.latest;
-        let is_lost = |sent: Transmission| sent < latest && sent.at + timeout <= context.now;
+        let is_lost = |sent: Transmission| sent < latest && sent.at + timeout <= input.now;
         let original = scoreboard.mark_originals_lost(is_lost);
         let retransmission = scoreboard.mark_retransmissions_lost(is_lost);
         let due = |sent: Option<Transmission>| {
@@ -65,14 +65,14 @@ impl Rack {
         [due(original), due(retransmission)].into_iter().flatten().min()
     }
 
-    fn reordering_window(&self, context: &Context<'_>, scoreboard: &Scoreboard) -> Span {
+    fn reordering_window(&self, input: &DetectionInput<'_>, scoreboard: &Scoreboard) -> Span {
         // Three segments or more (DupThresh) were selectively acknowledged.
         let dup_thresh = scoreboard.sacked() > scoreboard.mss * 2;
-        if !self.reordering_seen && (context.in_recovery || dup_thresh) {
+        if !self.reordering_seen && (input.in_recovery || dup_thresh) {
             return Span::ZERO;
         }
         let quarters = u64::from(self.reo_wnd_mult);
-        (context.rtt.min_rtt() * quarters / 4).min(context.rtt.srtt())
+        (input.rtt.min_rtt() * quarters / 4).min(input.rtt.srtt())
     }
 
     /// A DSACK reported an unnecessary retransmission: widens the reordering window, once a round trip.

@@ -8,7 +8,7 @@ use super::config::{Config, IdleRestart};
 use super::connection::{Connection, Pending, State};
 use super::delivery_rate::DeliveryRate;
 use super::detection::Detector;
-use super::ecn::{EcnState, Kind};
+use super::ecn::{EcnState, PacketKind};
 use super::head::{Flags, Head};
 use super::limits::Limits;
 use super::offload::Offload;
@@ -244,7 +244,7 @@ impl<W: Window> Sender<W> {
     fn control_packet(&self, seq: u64, flags: Flags) -> Out<Head> {
         let scale = self.connection.window_scale;
         let head = Head { seq, flags, scale, ..Head::default() };
-        let ecn = self.ecn.codepoint(Kind::Control);
+        let ecn = self.ecn.codepoint(PacketKind::Control);
         Out { head, body: 0..0, size: wire::frame(wire::HEADERS), class: Class::Control, ecn }
     }
 
@@ -281,7 +281,7 @@ impl<W: Window> Sender<W> {
             if self.offload.is_on() {
                 self.note_retransmission(index);
             }
-            (self.scoreboard.retransmit(now, index, snapshot, limited), Kind::Retransmission)
+            (self.scoreboard.retransmit(now, index, snapshot, limited), PacketKind::Retransmission)
         } else {
             let continues = self.offload.is_in_burst();
             if self.offload.is_on() && !continues {
@@ -294,7 +294,7 @@ impl<W: Window> Sender<W> {
             }
             // The kernel sets PSH on each burst of several segments (`__tcp_transmit_skb`).
             flags |= Flags::PSH.when(continues && !self.offload.is_in_burst());
-            (self.scoreboard.send(now, snapshot, limited), Kind::NewData)
+            (self.scoreboard.send(now, snapshot, limited), PacketKind::NewData)
         };
         let len = body.end - body.start;
         self.counts.sent += 1;

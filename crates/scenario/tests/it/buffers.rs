@@ -5,7 +5,7 @@
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_plan::bcc::Thresholds;
 use shallop_plan::network::Network;
-use shallop_plan::plan::{Bcc, Marking, Shared, Switch};
+use shallop_plan::plan::{Bcc, QueueMarking, Shared, Switch};
 use shallop_plan::{ResolvedRun, Study, chips, pools};
 use shallop_scenario::explain;
 use shallop_scenario::{Options, Problem, read};
@@ -178,15 +178,15 @@ fn a_queue_marks_above_what_keeps_its_link_busy_unless_it_is_told_otherwise() {
     let rate = BitsPerSec::gbps(100);
     let marking = |text: &str| switch(text).marking(rate);
     let bytes = |bytes| BufferSize::Bytes(Bytes::new(bytes));
-    assert_eq!(marking(PAPER), Some(Marking::step(bytes(720_000), MarkAt::Enqueue)));
+    assert_eq!(marking(PAPER), Some(QueueMarking::step(bytes(720_000), MarkAt::Enqueue)));
     let by_hand = marking(&format!("{PAPER}\nmark = {{ above = \"200KB\", at = \"dequeue\" }}"));
-    assert_eq!(by_hand, Some(Marking::step(bytes(200_000), MarkAt::Dequeue)));
+    assert_eq!(by_hand, Some(QueueMarking::step(bytes(200_000), MarkAt::Dequeue)));
     let ramp = "mark = { min = \"50KB\", max = \"150KB\", probability = 0.1, weight = 9, \
                 not_ect = \"drop\" }";
     let (min, max, at) = (bytes(50_000), bytes(150_000), MarkAt::Enqueue);
     assert_eq!(
         marking(ramp),
-        Some(Marking { min, max, max_probability: 0.1, weight: 9, at, drops: true })
+        Some(QueueMarking { min, max, max_probability: 0.1, weight: 9, at, drops: true })
     );
 }
 

@@ -5,8 +5,8 @@ use shallop_control::{bbr, copa, cubic};
 use shallop_core::options::HostStack;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_plan::plan::{
-    Accounting, Aeolus, BurstUntil, ExpressPassRule, FlashPassLaw, Marking, Plan, Starts, Topology,
-    Transport,
+    Accounting, Aeolus, BurstUntil, ExpressPassRule, FlashPassLaw, Plan, QueueMarking, Starts,
+    Topology, Transport,
 };
 use shallop_plan::{Study, chips};
 use shallop_scenario::experiments;
@@ -99,7 +99,7 @@ fn what_is_written_arrives() {
     assert_eq!(links[1].changes.len(), 2);
     assert_eq!(
         plan.switches[0].mark,
-        Some(Marking::step(BufferSize::Bytes(Bytes::new(65_000)), MarkAt::Dequeue))
+        Some(QueueMarking::step(BufferSize::Bytes(Bytes::new(65_000)), MarkAt::Dequeue))
     );
     assert_eq!(plan.switches[1].buffer, BufferSize::PerGbps(Bytes::new(19_660)));
     let Transport::Tcp(shallop_plan::plan::Tcp {

@@ -136,7 +136,8 @@ fn a_mark_is_noticed_by_whoever_sends_one_packet_that_can_carry_it() {
     // Marks that drop what cannot be marked are noticed by everybody.
     let mut dropping = marked.clone();
     dropping.switches.iter_mut().for_each(|switch| {
-        switch.mark = switch.mark.map(|mark| shallop_plan::plan::Marking { drops: true, ..mark });
+        switch.mark =
+            switch.mark.map(|mark| shallop_plan::plan::QueueMarking { drops: true, ..mark });
     });
     assert!(notices(&dropping, 0));
 }

@@ -10,7 +10,7 @@ pub use super::{PAYLOAD as SEGMENT, ms, us};
 use super::{Pair, Path};
 
 /// A controller with a fixed window that records its inputs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Spy {
     pub window: Bytes,
     /// The window after a loss, a mark or a timeout.
@@ -33,21 +33,7 @@ pub struct Spy {
 impl Spy {
     pub fn new(segments: u64) -> Self {
         let window = Bytes::new(SEGMENT * segments);
-        Self {
-            window,
-            after: window,
-            pace: None,
-            owns: false,
-            acks: vec![],
-            losses: vec![],
-            marks: vec![],
-            timeouts: vec![],
-            idles: vec![],
-            exits: vec![],
-            undos: vec![],
-            handshakes: vec![],
-            restarts: vec![],
-        }
+        Self { window, after: window, ..Self::default() }
     }
 
     /// A controller whose window has this many segments after a reduction.
