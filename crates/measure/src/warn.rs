@@ -11,7 +11,7 @@ use crate::shares::shares;
 use shallop_plan::ResolvedRun;
 use shallop_plan::flows;
 use shallop_plan::plan::Group;
-use shallop_plan::transport::Credits;
+use shallop_plan::transport::CreditRequirements;
 use shallop_results::summary::jain;
 
 /// The most ports that are named one by one.
@@ -89,7 +89,7 @@ fn unfair(setup: &ResolvedRun<'_>, measure: &Measurements, series: &Series) -> V
 }
 
 /// Rule: a switch port does not meter the credits or emulation packets that release data there.
-fn without_emulation(setup: &ResolvedRun<'_>, credits: &Credits) -> Vec<String> {
+fn without_emulation(setup: &ResolvedRun<'_>, credits: &CreditRequirements) -> Vec<String> {
     let network = &setup.network;
     let crossed = |port: &u32| {
         let crossing = setup.traffic_paths.ports[*port as usize];
@@ -99,7 +99,7 @@ fn without_emulation(setup: &ResolvedRun<'_>, credits: &Credits) -> Vec<String> 
     let ports: Vec<u32> =
         (0..network.graph.ports() as u32).filter(|port| bare(port) && crossed(port)).collect();
     let text = |place: String| {
-        let Credits { name, packets, .. } = credits;
+        let CreditRequirements { name, packets, .. } = credits;
         format!(
             "{place} does not meter {packets}: {name} may send more there than the link carries"
         )
@@ -124,7 +124,7 @@ fn lines(setup: &ResolvedRun<'_>, ports: Vec<u32>, text: impl Fn(String) -> Stri
 }
 
 /// Rule: credits of `ExpressPass` take other links than their data.
-fn asymmetric(setup: &ResolvedRun<'_>, credits: &Credits) -> Option<String> {
+fn asymmetric(setup: &ResolvedRun<'_>, credits: &CreditRequirements) -> Option<String> {
     if !credits.releases_reverse || setup.plan.symmetric {
         return None;
     }
@@ -145,7 +145,11 @@ fn asymmetric(setup: &ResolvedRun<'_>, credits: &Credits) -> Option<String> {
 }
 
 /// Rule: data packets sent on credits were dropped.
-fn lost(setup: &ResolvedRun<'_>, credits: &Credits, ports: &[PortCounters]) -> Vec<String> {
+fn lost(
+    setup: &ResolvedRun<'_>,
+    credits: &CreditRequirements,
+    ports: &[PortCounters],
+) -> Vec<String> {
     let dropped = |port: u32| ports[port as usize].dropped[Class::Data.index()];
     let all: Vec<u32> = (0..ports.len() as u32).filter(|&port| dropped(port) > 0).collect();
     let mut worst = all;
