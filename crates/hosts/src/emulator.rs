@@ -12,7 +12,7 @@ use std::sync::mpsc::Receiver;
 
 use shallop_core::{Ecn, End, Packet, Span, Time};
 use shallop_proto::Endpoint;
-use shallop_sim::hosts::{Hosts, Outgoing};
+use shallop_sim::{Outgoing, RealHosts};
 
 use crate::counters::Counters;
 use crate::flow_monitor::{Progress, outgoing};
@@ -170,7 +170,7 @@ impl<P: PacketIo> Emulator<P> {
     }
 }
 
-impl<P: PacketIo, E: Endpoint> Hosts<HostEndpoint<E>> for Emulator<P> {
+impl<P: PacketIo, E: Endpoint> RealHosts<HostEndpoint<E>> for Emulator<P> {
     const PACED: bool = true;
 
     fn wait(&mut self, next: Time) -> Time {
@@ -186,13 +186,13 @@ impl<P: PacketIo, E: Endpoint> Hosts<HostEndpoint<E>> for Emulator<P> {
         }
     }
 
-    fn news(&mut self) -> Option<u32> {
+    fn next_report(&mut self) -> Option<u32> {
         let (flow, progress) = self.reports.as_ref()?.try_recv().ok()?;
         self.progress = progress;
         Some(flow)
     }
 
-    fn on_news(&mut self, endpoint: &mut HostEndpoint<E>) {
+    fn on_report(&mut self, endpoint: &mut HostEndpoint<E>) {
         if let Some(monitor) = endpoint.monitor() {
             monitor.on_progress(self.progress);
         }

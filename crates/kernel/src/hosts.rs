@@ -16,7 +16,7 @@ use shallop_hosts::{
     ip,
 };
 use shallop_proto::Endpoint;
-use shallop_sim::hosts::{Hosts, Outgoing};
+use shallop_sim::{Outgoing, RealHosts};
 
 use crate::card::Sent;
 use crate::clock::Clock;
@@ -394,7 +394,7 @@ impl Kernels {
     }
 }
 
-impl<E: Endpoint> Hosts<HostEndpoint<E>> for Kernels {
+impl<E: Endpoint> RealHosts<HostEndpoint<E>> for Kernels {
     fn wakeup(&self) -> Option<Time> {
         if self.failure.is_some() {
             return None;

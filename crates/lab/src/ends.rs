@@ -1,4 +1,4 @@
-//! The two endpoints of each flow, for the transports of a scheme. Worlds are generic over the transport, so that
+//! The two endpoints of each flow, for the transports of a scheme. Simulators are generic over the transport, so that
 //! packets are as small as the transport allows. If groups have transports of their own, endpoints and headers are
 //! those of any transport.
 

@@ -16,8 +16,7 @@ use shallop_plan::flows::FlowGenerator;
 use shallop_plan::plan::Plan;
 use shallop_plan::resolved::ResolvedRun;
 use shallop_proto::{Endpoint, Middlebox, PassThrough};
-use shallop_sim::hosts::Hosts;
-use shallop_sim::{Retired, World};
+use shallop_sim::{RealHosts, Retired, Simulator};
 use shallop_topology::NicMode;
 
 use crate::ends::{self, EndpointFactory};
@@ -108,14 +107,14 @@ impl ends::EndpointVisitor for RunWith<'_> {
         let flows = Box::new(FlowGenerator::new(setup).map(|flow| ends.flow(&flow)));
         let clean = setup.plan.schemes[setup.scheme].clean.as_ref();
         if let Some(clean) = clean {
-            let mut world = World::new(network, flows, probe);
+            let mut sim = Simulator::new(network, flows, probe);
             for (node, part) in clean.proxies(&setup.network.graph) {
-                world.install(node, part);
+                sim.install(node, part);
             }
-            return Ok(drive(setup, world, observer)?.0);
+            return Ok(drive(setup, sim, observer)?.0);
         }
-        let world: World<'_, E::End, Measurements> = World::new(network, flows, probe);
-        Ok(drive(setup, world, observer)?.0)
+        let sim: Simulator<'_, E::End, Measurements> = Simulator::new(network, flows, probe);
+        Ok(drive(setup, sim, observer)?.0)
     }
 }
 
@@ -124,7 +123,7 @@ impl ends::EndpointVisitor for RunWith<'_> {
 ///
 /// # Errors
 /// If the run was stopped, or a trace has changed.
-pub fn run_with_hosts<E: EndpointFactory, H: Hosts<E::End>>(
+pub fn run_with_hosts<E: EndpointFactory, H: RealHosts<E::End>>(
     setup: &ResolvedRun<'_>,
     ends: &E,
     hosts: H,
@@ -132,9 +131,9 @@ pub fn run_with_hosts<E: EndpointFactory, H: Hosts<E::End>>(
 ) -> Result<(Outcome, H), RunError> {
     let flows = Box::new(FlowGenerator::new(setup).map(|flow| ends.flow(&flow)));
     let network = network(setup);
-    let world: World<'_, E::End, Measurements, PassThrough<<E::End as Endpoint>::Head>, H> =
-        World::with_hosts(network, flows, probe(setup), hosts);
-    drive(setup, world, observer)
+    let sim: Simulator<'_, E::End, Measurements, PassThrough<<E::End as Endpoint>::Head>, H> =
+        Simulator::with_hosts(network, flows, probe(setup), hosts);
+    drive(setup, sim, observer)
 }
 
 /// The network of a setup.
@@ -159,18 +158,18 @@ fn probe(setup: &ResolvedRun<'_>) -> Measurements {
     probe
 }
 
-/// Runs a world to its end.
-fn drive<E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>>(
+/// Runs a simulator to its end.
+fn drive<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>>(
     setup: &ResolvedRun<'_>,
-    mut world: World<'_, E, Measurements, M, H>,
+    mut sim: Simulator<'_, E, Measurements, M, H>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, H), RunError> {
-    // Packets of hosts that decide for themselves may come after their flow is complete.
+    // Packets of real hosts may come after their flow is complete.
     if !H::ANY {
-        world.enable_retirement();
+        sim.enable_retirement();
     }
     let log = FlowLog::new(setup);
-    Drive { setup, world, log, observer, interval: OBSERVER_INTERVAL }.run()
+    Drive { setup, sim, log, observer, interval: OBSERVER_INTERVAL }.run()
 }
 
 /// The packet capture of the links that the plan names, if it names any.
@@ -183,37 +182,37 @@ fn capture(setup: &ResolvedRun<'_>) -> Option<Capture> {
 }
 
 /// A run in progress.
-struct Drive<'a, 'f, E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>> {
+struct Drive<'a, 'f, E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> {
     setup: &'a ResolvedRun<'a>,
-    world: World<'f, E, Measurements, M, H>,
+    sim: Simulator<'f, E, Measurements, M, H>,
     log: FlowLog<'a>,
     observer: &'a mut dyn Observer,
     /// The time between two calls of the observer.
     interval: Span,
 }
 
-impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>> Drive<'_, '_, E, M, H> {
+impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E, M, H> {
     fn run(mut self) -> Result<(Outcome, H), RunError> {
         let series = self.sampled()?;
         self.write_rest(series.end)?;
-        let ports: Vec<_> = self.world.ports().map(shallop_switch::Port::counters).collect();
-        let pools = self.world.pools();
+        let ports: Vec<_> = self.sim.ports().map(shallop_switch::Port::counters).collect();
+        let pools = self.sim.pools();
         for pool in pools.iter_mut() {
             pool.advance_to(Time::after_start(series.end));
         }
         let pools = pools.to_vec();
         let ports = (&ports[..], &pools[..]);
-        let run = outcome::summarise(self.setup, &self.world.probe, ports, &self.log, &series);
-        let capture = self.world.probe.capture.take().map(Capture::finish);
+        let run = outcome::summarise(self.setup, &self.sim.probe, ports, &self.log, &series);
+        let capture = self.sim.probe.capture.take().map(Capture::finish);
         let outcome = Outcome { run, flows: Vec::new(), series: series.samples, capture };
-        Ok((outcome, self.world.into_hosts().0))
+        Ok((outcome, self.sim.into_hosts().0))
     }
 
-    /// Runs the world to its end, and samples the series.
+    /// Runs the simulator to its end, and samples the series.
     fn sampled(&mut self) -> Result<Series, RunError> {
         let plan = self.setup.plan;
         let mut series = Series::new(self.setup);
-        let judged = self.world.probe.counted;
+        let judged = self.sim.probe.counted;
         let mut edges = plan.windows.iter().flat_map(|&(from, to)| [from, to]).collect::<Vec<_>>();
         // The last second is always a window.
         edges.extend([plan.duration.saturating_sub(Span::from_secs(1)), plan.duration]);
@@ -228,26 +227,22 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>> Drive<'_, '_, E, M,
                 self.advance(Time::after_start(reached))?;
             }
             // Ports must catch up before they are sampled.
-            let world = &mut self.world;
-            world.run_until(Time::after_start(now));
+            let sim = &mut self.sim;
+            sim.run_until(Time::after_start(now));
             if now == fair {
-                series.converge.end_window(world.probe.flows.all());
+                series.converge.end_window(sim.probe.flows.all());
             }
             let sampled = now == edge || now == sample;
-            let complete = sampled && judged.is_some_and(|judged| world.probe.complete == judged);
+            let complete = sampled && judged.is_some_and(|judged| sim.probe.complete == judged);
             if now == edge || complete {
-                series.checkpoint(
-                    now,
-                    &world.probe,
-                    world.ports().map(shallop_switch::Port::counters),
-                );
+                series.checkpoint(now, &sim.probe, sim.ports().map(shallop_switch::Port::counters));
             }
             if now == sample {
                 if series.is_due(now) {
-                    series.sample(now, &mut world.probe);
+                    series.sample(now, &mut sim.probe);
                 }
                 if self.observer.wants_moment(now) {
-                    self.observer.on_moment(Moment::of(self.setup, now, &world.probe));
+                    self.observer.on_moment(Moment::of(self.setup, now, &sim.probe));
                 }
                 sample += plan.sample;
             }
@@ -255,21 +250,21 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>> Drive<'_, '_, E, M,
                 break;
             }
         }
-        self.world.probe.advance_to(Time::after_start(now));
+        self.sim.probe.advance_to(Time::after_start(now));
         series.end(now);
         Ok(series)
     }
 
     fn advance(&mut self, to: Time) -> Result<(), RunError> {
-        self.world.advance(to);
-        let retired = self.world.take_retired();
+        self.sim.advance(to);
+        let retired = self.sim.take_retired();
         if retired.len() > RECENT_FLOWS {
             self.interval = (self.interval / 2).max(Span::from_ns(1));
         } else if retired.len() < RECENT_FLOWS / 4 {
             self.interval = (self.interval * 2).min(OBSERVER_INTERVAL);
         }
         for Retired { flow, sender, receiver } in retired {
-            if let Some(record) = self.world.probe.flows.close(flow) {
+            if let Some(record) = self.sim.probe.flows.close(flow) {
                 self.log.write(flow, &record, [sender, receiver], to);
             }
         }
@@ -282,18 +277,18 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: Hosts<E>> Drive<'_, '_, E, M,
         let now = Time::after_start(end);
         self.advance(now)?;
         let left: Vec<_> =
-            self.world.addressed_ends().map(|(end, machine)| (end, machine.counters())).collect();
+            self.sim.addressed_ends().map(|(end, machine)| (end, machine.counters())).collect();
         for pair in left.chunks_exact(2) {
             let flow = pair[0].0.flow();
-            if let Some(record) = self.world.probe.flows.get(flow) {
+            if let Some(record) = self.sim.probe.flows.get(flow) {
                 self.log.write(flow, record, [pair[0].1, pair[1].1], now);
             }
         }
         self.log.flush(true, &mut |rows| self.observer.on_flows(rows));
-        if self.world.is_exhausted() && self.world.started() < self.setup.plan.flows() {
+        if self.sim.is_exhausted() && self.sim.started() < self.setup.plan.flows() {
             return Err(RunError::Incomplete {
                 flows: self.setup.plan.flows(),
-                started: self.world.started(),
+                started: self.sim.started(),
             });
         }
         Ok(())

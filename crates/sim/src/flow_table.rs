@@ -6,27 +6,27 @@
 //! one, together with its path and the connection state of its endpoints.
 //!
 //! State: the slots, lists of free slots and of idle connections, and an entry for each flow. Entries of retired flows
-//! are dropped from the front. The number of an endpoint in the agenda is twice its slot, plus one for the receiver.
+//! are dropped from the front. The number of an endpoint in the event queue is twice its slot, plus one for the receiver.
 
 use std::collections::BTreeMap;
 
 use shallop_core::{End, Node, Probe, Time};
 use shallop_proto::{Endpoint, EndpointCounters, Priority};
 
-/// An endpoint with the driver's state of it.
+/// An endpoint with what the driver knows about it.
 #[derive(Clone, Debug)]
 pub(crate) struct EndState<E> {
     pub machine: E,
-    /// The host's port that sends its packets.
+    /// Host port that sends the endpoint's packets.
     pub port: u32,
-    /// The priority with which it waits for its host's link, if it waits.
+    /// Priority with which the endpoint waits for its host's link; `None` while it does not wait.
     pub waiting: Option<Priority>,
     /// Whether its completion has been reported.
     pub complete: bool,
 }
 
 impl<E: Endpoint> EndState<E> {
-    /// Tells the probe what an input to the machine has brought about.
+    /// Reports a new RTT sample and the endpoint's completion to the probe.
     #[inline]
     pub fn report(&mut self, now: Time, end: End, probe: &mut impl Probe) {
         if let Some(rtt) = self.machine.rtt_sample() {
@@ -39,14 +39,11 @@ impl<E: Endpoint> EndState<E> {
     }
 }
 
-/// A flow that has retired.
+/// A flow that has retired, with the counters of its endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retired {
-    /// Its number.
     pub flow: u32,
-    /// Counters of its sender.
     pub sender: EndpointCounters,
-    /// Counters of its receiver.
     pub receiver: EndpointCounters,
 }
 
@@ -56,21 +53,21 @@ struct Slot<E> {
     ends: [EndState<E>; 2],
     /// Packets of the flow that are queued or in flight.
     in_network: u32,
-    /// The flow; [`VACANT`] once it has retired.
+    /// [`VACANT`] once the flow has retired.
     flow: u32,
-    /// The first flow of the connection, whose number selects the path of all its flows.
+    /// First flow of the connection; its number selects the path of all flows of the connection.
     path_flow: u32,
-    /// The key of its connection, if later flows may take it over.
+    /// Key of the connection, if later flows may take it over.
     connection: Option<ConnectionKey>,
 }
 
-/// The key of connections that a flow may take over: their number and their hosts.
+/// Group of connections that a flow may take over ([`crate::Flow`]), and their hosts.
 type ConnectionKey = (u32, [Node; 2]);
 
-/// The entry of a flow that has started.
+/// A flow that has started.
 #[derive(Clone, Copy, Debug)]
 struct FlowEntry {
-    /// Its slot; [`VACANT`] once it has retired.
+    /// [`VACANT`] once the flow has retired.
     slot: u32,
     hosts: [Node; 2],
     path_flow: u32,
@@ -86,7 +83,7 @@ pub(crate) struct FlowTable<E> {
     free: Vec<u32>,
     /// Slots of idle connections, in the order in which they became idle.
     idle_connections: BTreeMap<ConnectionKey, Vec<u32>>,
-    /// Entries by flow, from flow `first` on. Earlier flows have retired.
+    /// By flow number, from flow `first` on. Earlier flows have retired.
     flows: Vec<FlowEntry>,
     first: u32,
     retires: bool,
@@ -102,12 +99,12 @@ impl<E> Default for FlowTable<E> {
 }
 
 impl<E: Endpoint> FlowTable<E> {
-    /// The sender of the next flow.
+    /// Sender of the next flow.
     pub fn next_flow(&self) -> End {
         End::sender(self.started() as u32)
     }
 
-    /// The number of flows that have started.
+    /// Number of flows that have started.
     pub fn started(&self) -> usize {
         self.first as usize + self.flows.len()
     }
@@ -117,15 +114,15 @@ impl<E: Endpoint> FlowTable<E> {
         &self.flows[(end.flow() - self.first) as usize]
     }
 
-    /// The flow whose number selects the path of the next flow: that flow itself, or the first flow of the connection
+    /// Flow whose number selects the path of the next flow: the next flow itself, or the first flow of the connection
     /// that it will take over.
     pub fn path_flow(&self, connections: Option<u32>, hosts: [Node; 2]) -> u32 {
         let idle = connections.and_then(|key| self.idle_connections.get(&(key, hosts))?.last());
         idle.map_or(self.started() as u32, |&slot| self.slots[slot as usize].path_flow)
     }
 
-    /// Starts the next flow, with endpoints at these hosts. If a connection with this number is idle, the flow takes it
-    /// over.
+    /// Starts the next flow, between these hosts. The flow takes over an idle connection of the group `connections`, if
+    /// there is one.
     pub fn start(
         &mut self,
         mut ends: [EndState<E>; 2],
@@ -151,7 +148,7 @@ impl<E: Endpoint> FlowTable<E> {
         self.flows.push(FlowEntry { slot, hosts, path_flow });
     }
 
-    /// The host of this endpoint, and the endpoint whose number selects its path.
+    /// Host of an endpoint, and the endpoint whose number selects the path of its packets.
     #[inline]
     pub fn destination(&self, end: End) -> (Node, End) {
         let FlowEntry { hosts, path_flow, .. } = *self.entry(end);
@@ -159,31 +156,32 @@ impl<E: Endpoint> FlowTable<E> {
         (hosts[side as usize], End(path_flow << 1 | side))
     }
 
-    /// The number of an endpoint in the agenda.
+    /// Number of an endpoint in the event queue.
     #[inline]
     pub fn number(&self, end: End) -> u32 {
         self.entry(end).slot << 1 | end.0 & 1
     }
 
-    /// The endpoint with this number.
+    /// Endpoint with this number in the event queue.
     #[inline]
     pub fn end(&self, number: u32) -> End {
         End(self.slots[(number >> 1) as usize].flow << 1 | number & 1)
     }
 
-    /// Whether the flow with this number has started and has not retired.
+    /// Whether a flow has started and has not retired.
     pub fn is_open(&self, flow: u32) -> bool {
         let entry = flow.checked_sub(self.first).and_then(|at| self.flows.get(at as usize));
         entry.is_some_and(|entry| entry.slot != VACANT)
     }
 
-    /// The state of an endpoint whose flow has not retired.
+    /// State of an endpoint whose flow has not retired.
     #[inline]
     pub fn get(&mut self, end: End) -> &mut EndState<E> {
         self.get_counted(end).0
     }
 
-    /// The state of such an endpoint, and the number of packets of its flow that are queued or in flight.
+    /// State of an endpoint whose flow has not retired, and the number of the flow's packets that are queued or in
+    /// flight.
     #[inline]
     pub fn get_counted(&mut self, end: End) -> (&mut EndState<E>, &mut u32) {
         let slot = self.entry(end).slot;
@@ -192,7 +190,7 @@ impl<E: Endpoint> FlowTable<E> {
         (&mut slot.ends[(end.0 & 1) as usize], &mut slot.in_network)
     }
 
-    /// A packet to this endpoint was delivered, dropped or lost.
+    /// A packet to an endpoint was delivered, dropped or lost.
     #[inline]
     pub fn on_packet_gone(&mut self, end: End) {
         let (_, in_network) = self.get_counted(end);
@@ -200,12 +198,12 @@ impl<E: Endpoint> FlowTable<E> {
         *in_network -= 1;
     }
 
-    /// A packet to this endpoint is in the network once more.
+    /// The network has made a copy of a packet to an endpoint.
     pub fn on_packet_duplicated(&mut self, end: End) {
         *self.get_counted(end).1 += 1;
     }
 
-    /// Whether a deadline is the only event that the flow of this endpoint can still have. False after it has retired.
+    /// Whether the flow of an endpoint can have no further event but a deadline. False after it has retired.
     #[inline]
     pub fn is_quiescent(&self, end: End) -> bool {
         let Some(slot) = self.slots.get(self.entry(end).slot as usize) else { return false };
@@ -214,7 +212,7 @@ impl<E: Endpoint> FlowTable<E> {
         slot.in_network == 0 && self.retires && idle(sender) && idle(receiver)
     }
 
-    /// Retires the flow of this endpoint.
+    /// Retires the flow of an endpoint.
     pub fn retire_flow(&mut self, end: End) {
         let index = self.entry(end).slot;
         let slot = &mut self.slots[index as usize];
@@ -228,12 +226,11 @@ impl<E: Endpoint> FlowTable<E> {
         self.retired.push(Retired { flow: end.flow(), sender, receiver });
     }
 
-    /// Lets flows retire from now on.
     pub fn enable_retirement(&mut self) {
         self.retires = true;
     }
 
-    /// The flows that have retired since the last call.
+    /// Flows that have retired since the last call, in order of retirement.
     pub fn take_retired(&mut self) -> Vec<Retired> {
         self.drop_retired_entries();
         std::mem::take(&mut self.retired)
@@ -248,7 +245,7 @@ impl<E: Endpoint> FlowTable<E> {
         }
     }
 
-    /// The endpoints of flows in progress, in the order of their slots: sender and receiver alternate.
+    /// Endpoints of flows in progress, in the order of their slots: sender and receiver alternate.
     pub fn ends(&self) -> impl Iterator<Item = (End, &E)> {
         self.slots.iter().filter(|slot| slot.flow != VACANT).flat_map(|slot| {
             let [sender, receiver] = &slot.ends;

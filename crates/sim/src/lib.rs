@@ -1,11 +1,11 @@
-//! The simulator: a driver with a virtual clock. It consists of arrays of machines and one agenda, and leaves every
-//! decision of protocols and switches to the machines.
+//! The simulator: a driver with a virtual clock. It consists of arrays of machines and one event queue. The machines
+//! make every decision of protocols and switches.
 
 mod flow_table;
-pub mod hosts;
 mod link;
-pub mod world;
+mod real_hosts;
+mod simulator;
 
 pub use flow_table::Retired;
-pub use hosts::{Hosts, NoHosts};
-pub use world::{Flow, Network, World};
+pub use real_hosts::{NoRealHosts, Outgoing, RealHosts};
+pub use simulator::{Flow, Network, Simulator};

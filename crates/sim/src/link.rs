@@ -1,5 +1,5 @@
-//! An interface: a port, its packet buffer, and at hosts the endpoints that wait for the link; and the link of a host
-//! as its endpoints see it.
+//! A network interface: a port, its packet buffer and the endpoints that wait for its link. Also a host's link as an
+//! endpoint uses it (`Nic`).
 
 use shallop_core::{End, Envelope, Node, Packet, Probe, Time};
 use shallop_proto::{Nic, Out, Priority, RoundRobin};
@@ -12,15 +12,15 @@ use shallop_topology::NicMode;
 pub(crate) struct Interface<H> {
     pub port: Port<H>,
     pub buffer: PortBuffer,
-    /// The endpoints that wait for the link, if it is a host's.
+    /// Endpoints that wait for the link; always empty at a switch.
     pub waiting: RoundRobin,
-    /// The node to which the link leads.
+    /// Node at the other end of the link.
     pub peer: Node,
 }
 
 impl<H: Copy> Interface<H> {
-    /// Serves every packet whose transmission starts by `now`. If the port uses a memory pool, its entry for the next
-    /// service is updated.
+    /// Serves every packet whose transmission starts by `now`, and updates the port's next service time in its memory
+    /// pool, if it uses one.
     #[inline]
     pub fn catch_up(&mut self, now: Time, pools: &mut [Pool], probe: &mut impl Probe) {
         let Self { port, buffer, .. } = self;
@@ -35,7 +35,7 @@ impl<H: Copy> Interface<H> {
         }
     }
 
-    /// When the next packet arrives at the other end of the link, or the next waiting endpoint may send.
+    /// Time of the next event: a packet arrives at the other end of the link, or a waiting endpoint may send.
     #[inline]
     pub fn deadline(&mut self) -> Option<Time> {
         let arrival = self.port.deadline();
@@ -49,7 +49,7 @@ impl<H: Copy> Interface<H> {
     }
 }
 
-/// The link of an endpoint's host, borrowed from the world.
+/// The link of an endpoint's host, borrowed from the simulator for one call of the endpoint.
 pub(crate) struct HostLink<'a, H, P> {
     pub end: End,
     pub waiting: &'a mut Option<Priority>,
@@ -61,7 +61,7 @@ pub(crate) struct HostLink<'a, H, P> {
 }
 
 impl<H: Copy, P: Probe> HostLink<'_, H, P> {
-    /// Puts a packet into the queue of the link. False if it was dropped.
+    /// Enqueues a packet at the link. Returns false if the port dropped it.
     pub fn enqueue(&mut self, now: Time, out: &Out<H>) -> bool {
         let envelope =
             Envelope { end: self.end.peer(), size: out.size, class: out.class, ecn: out.ecn };

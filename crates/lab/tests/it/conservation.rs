@@ -11,7 +11,7 @@ use shallop_lab::ends::{self, EndpointFactory};
 use shallop_plan::plan::{GraphLink, GraphNode, Group, Plan, QueueMarking, Shared, Topology};
 use shallop_plan::{ResolvedRun, SetupError};
 use shallop_proto::Endpoint;
-use shallop_sim::{Network, World};
+use shallop_sim::{Network, Simulator};
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
@@ -57,11 +57,11 @@ fn total(count: Count) -> u64 {
     count.iter().sum()
 }
 
-/// A world of this setup, in which nothing has happened yet.
-fn world<'a, E: EndpointFactory>(
+/// A simulator of this setup at time zero.
+fn sim<'a, E: EndpointFactory>(
     setup: &'a ResolvedRun<'_>,
     ends: &'a E,
-) -> World<'a, E::End, Tally> {
+) -> Simulator<'a, E::End, Tally> {
     let salt = setup.root().stream("ecmp", 0).draw();
     let graph = setup.network.graph.clone();
     let network = Network {
@@ -74,7 +74,7 @@ fn world<'a, E: EndpointFactory>(
     };
     let flows: Vec<_> =
         shallop_plan::flows::FlowGenerator::new(setup).map(|flow| ends.flow(&flow)).collect();
-    World::new(network, Box::new(flows.into_iter()), Tally::default())
+    Simulator::new(network, Box::new(flows.into_iter()), Tally::default())
 }
 
 /// The packets that carry payload.
@@ -85,11 +85,11 @@ fn of_data(count: Count) -> u64 {
 /// What the ports of hosts, or those of switches, sent, dropped and hold.
 fn sums<E: Endpoint>(
     setup: &ResolvedRun<'_>,
-    world: &World<'_, E, Tally>,
+    sim: &Simulator<'_, E, Tally>,
     host: bool,
 ) -> (Count, Count, u64) {
     let (mut sent, mut dropped, mut queued) = (Count::default(), Count::default(), 0);
-    for (number, port) in (0..).zip(world.ports()) {
+    for (number, port) in (0..).zip(sim.ports()) {
         if setup.network.is_switch_port(number) != host {
             sent = plus(sent, port.counters().sent);
             dropped = plus(dropped, port.counters().dropped);
@@ -100,15 +100,18 @@ fn sums<E: Endpoint>(
 }
 
 /// The conservation of packets and of payload at this instant: `Err` says what is not conserved.
-fn audit<E: Endpoint>(setup: &ResolvedRun<'_>, world: &World<'_, E, Tally>) -> Result<(), String> {
-    let at = world.now();
+fn audit<E: Endpoint>(
+    setup: &ResolvedRun<'_>,
+    sim: &Simulator<'_, E, Tally>,
+) -> Result<(), String> {
+    let at = sim.now();
     let wrong = |what: &str, left: u64, right: u64| Err(format!("{at}: {what}: {left}, {right}"));
-    let (sent, host_dropped, host_queued) = sums(setup, world, true);
-    let (passed, switch_dropped, _) = sums(setup, world, false);
-    let Tally { dropped, lost, delivered, .. } = world.probe;
+    let (sent, host_dropped, host_queued) = sums(setup, sim, true);
+    let (passed, switch_dropped, _) = sums(setup, sim, false);
+    let Tally { dropped, lost, delivered, .. } = sim.probe;
     let gone = plus(plus(delivered, switch_dropped), lost);
     let mut flying = 0;
-    let copies = world.ports().map(|port| port.counters().duplicated);
+    let copies = sim.ports().map(|port| port.counters().duplicated);
     let began = copies.fold(sent, plus);
     for class in Class::ALL.map(Class::index) {
         let Some(rest) = began[class].checked_sub(gone[class]) else {
@@ -120,39 +123,39 @@ fn audit<E: Endpoint>(setup: &ResolvedRun<'_>, world: &World<'_, E, Tally>) -> R
         };
         flying += rest;
     }
-    if flying + host_queued != world.in_network() as u64 {
+    if flying + host_queued != sim.in_network() as u64 {
         return wrong(
             "sent and not ended, in flight",
             flying + host_queued,
-            world.in_network() as u64,
+            sim.in_network() as u64,
         );
     }
     if plus(host_dropped, switch_dropped) != dropped {
         return wrong("drops of ports and of the probe", total(host_dropped), total(dropped));
     }
-    if total(sent) + total(passed) != world.probe.sent {
-        return wrong("packets sent by ports, seen by the probe", total(sent), world.probe.sent);
+    if total(sent) + total(passed) != sim.probe.sent {
+        return wrong("packets sent by ports, seen by the probe", total(sent), sim.probe.sent);
     }
-    let counters = world.ends().map(Endpoint::counters);
+    let counters = sim.ends().map(Endpoint::counters);
     let data: u64 = counters.map(|end| end.sent).sum();
     let left = of_data(sent) + of_data(host_dropped);
     if !(left..=left + host_queued).contains(&data) {
         return wrong("data sent by ends, data that left hosts", data, left);
     }
-    payload(setup, world)
+    payload(setup, sim)
 }
 
 /// No receiver has more than there is, and one is complete when it has it all.
 fn payload<E: Endpoint>(
     setup: &ResolvedRun<'_>,
-    world: &World<'_, E, Tally>,
+    sim: &Simulator<'_, E, Tally>,
 ) -> Result<(), String> {
     let receivers =
-        world.ends().skip(1).step_by(2).zip(shallop_plan::flows::FlowGenerator::new(setup));
+        sim.ends().skip(1).step_by(2).zip(shallop_plan::flows::FlowGenerator::new(setup));
     for (number, (receiver, flow)) in receivers.enumerate() {
         let (size, received) = (flow.size.unwrap_or(u64::MAX), receiver.counters().received);
         if received > size || receiver.is_complete() != (received == size) {
-            return Err(format!("{}: flow {number}: {received} of {size} bytes", world.now()));
+            return Err(format!("{}: flow {number}: {received} of {size} bytes", sim.now()));
         }
     }
     Ok(())
@@ -171,33 +174,33 @@ impl ends::EndpointVisitor for Run<'_> {
 
     fn visit<E: EndpointFactory>(self, ends: E) -> Self::Result {
         let Self { setup, looks } = self;
-        let mut world = world(setup, &ends);
+        let mut sim = sim(setup, &ends);
         for look in looks {
-            world.run_until(Time::after_start(*look));
-            audit(setup, &world)?;
+            sim.run_until(Time::after_start(*look));
+            audit(setup, &sim)?;
         }
         let horizon = Time::after_start(Span::from_secs(HORIZON));
-        while !world.is_idle() && world.now() < horizon {
-            let next = world.now() + Span::from_secs(10);
-            world.run_until(next);
-            audit(setup, &world)?;
+        while !sim.is_idle() && sim.now() < horizon {
+            let next = sim.now() + Span::from_secs(10);
+            sim.run_until(next);
+            audit(setup, &sim)?;
         }
-        let ends: Vec<_> = world.ends().collect();
+        let ends: Vec<_> = sim.ends().collect();
         if let Some(end) = ends.iter().position(|end| !end.is_complete()) {
             let (sender, receiver) = (ends[end & !1].counters(), ends[end | 1].counters());
             return Err(format!("end {end} is not complete: {sender:?} and {receiver:?}"));
         }
-        if !world.is_idle() || world.in_network() > 0 {
-            return Err(format!("something goes on after {}", world.now()));
+        if !sim.is_idle() || sim.in_network() > 0 {
+            return Err(format!("something goes on after {}", sim.now()));
         }
-        let mut complete = world.probe.complete.clone();
+        let mut complete = sim.probe.complete.clone();
         complete.sort_unstable();
         complete.dedup();
-        if complete.len() != ends.len() || world.probe.complete.len() != ends.len() {
+        if complete.len() != ends.len() || sim.probe.complete.len() != ends.len() {
             return Err(format!("{} of {} ends seen complete", complete.len(), ends.len()));
         }
-        let counts: Vec<_> = world.ports().map(shallop_switch::Port::counters).collect();
-        let counters: Vec<_> = world.ends().map(Endpoint::counters).collect();
+        let counts: Vec<_> = sim.ports().map(shallop_switch::Port::counters).collect();
+        let counters: Vec<_> = sim.ends().map(Endpoint::counters).collect();
         Ok(format!("{counts:?} {counters:?}"))
     }
 }

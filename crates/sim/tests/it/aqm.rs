@@ -1,12 +1,12 @@
-//! TCP through switches whose queue disciplines drop packets as they serve them: no flow waits for a packet that was
-//! dropped, and the queue stays where the discipline wants it.
+//! TCP through queue disciplines that drop packets at dequeue: every flow completes and retires, and the mean queue stays
+//! below the discipline's target.
 
 use shallop_control::{Reno, reno};
 use shallop_core::{
     BitsPerSec, Bytes, Class, DropCause, Envelope, Facts, Probe, QueueId, Seed, Span, Time,
 };
 use shallop_proto::tcp::{Config, EcnConfig, Receiver, Sender, Stack, Tcp};
-use shallop_sim::{Flow, Network, World};
+use shallop_sim::{Flow, Network, Simulator};
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
@@ -27,7 +27,7 @@ fn second(second: u64) -> Time {
     Time::after_start(Span::from_secs(second))
 }
 
-/// What happened at the port under test.
+/// Events at the port under test.
 #[derive(Default)]
 struct Watch {
     port: u32,
@@ -52,14 +52,14 @@ impl Probe for Watch {
     }
 }
 
-/// What differs between runs.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 struct Setting {
     discipline: Discipline,
-    /// Whether the port draws on a pool and not on a buffer of its own.
+    /// Whether the port uses a shared memory pool instead of a buffer of its own.
     pooled: bool,
     ecn: bool,
-    /// Whether the discipline is that of the only sending host, whose link is a finite queue, and not the switch's.
+    /// Whether the port under test belongs to the only sending host, whose queue is finite, instead of to the switch.
     at_host: bool,
 }
 
@@ -69,13 +69,13 @@ impl Setting {
     }
 }
 
-/// Hosts 20 ms away send to another over a link of the same rate. Six, or one from which all flows come.
-fn world(setting: &Setting) -> World<'static, Tcp<Reno>, Watch> {
+/// Six flows from six hosts, or from one, to one host over 20 ms and a link as fast as the hosts' links.
+fn sim(setting: &Setting) -> Simulator<'static, Tcp<Reno>, Watch> {
     let trunk =
         LinkSpec { rate: LINK, access: LINK, delay: Span::from_ms(5), mtu: Bytes::new(1500) };
     let hosts = if setting.at_host { 1 } else { FLOWS as usize };
     let net = dumbbell(&trunk, &vec![Span::from_ms(5); hosts], 1);
-    // The second link is that of the first host, its first port the host's.
+    // Port 2 is the first host's.
     let tested = if setting.at_host { 2 } else { net.bottleneck };
     let port = |number: u32| {
         let discipline =
@@ -122,7 +122,7 @@ fn world(setting: &Setting) -> World<'static, Tcp<Reno>, Watch> {
             }
         })
         .collect();
-    World::new(network, Box::new(flows.into_iter()), Watch { port: tested, ..Watch::default() })
+    Simulator::new(network, Box::new(flows.into_iter()), Watch { port: tested, ..Watch::default() })
 }
 
 fn disciplines() -> [Discipline; 3] {
@@ -135,27 +135,27 @@ fn disciplines() -> [Discipline; 3] {
     all.map(|aqm| Discipline::Aqm(aqm, AqmPort { mtu: MTU, stream: stream.clone() }))
 }
 
-/// Runs until all is done: what was seen, and when it ended.
+/// Runs until all flows have retired. Returns the events and the time of the end.
 fn run(setting: &Setting) -> (Watch, Time) {
-    let mut world = world(setting);
-    world.enable_retirement();
+    let mut sim = sim(setting);
+    sim.enable_retirement();
     let mut retired = 0;
     while retired < FLOWS as usize {
-        world.run_until(world.now() + Span::from_ms(100));
-        assert!(world.now() < second(30), "{setting:?}: flows end");
-        retired += world.take_retired().len();
+        sim.run_until(sim.now() + Span::from_ms(100));
+        assert!(sim.now() < second(30), "{setting:?}: flows end");
+        retired += sim.take_retired().len();
     }
-    assert!(world.is_idle(), "once all have retired nothing is left to happen");
-    assert_eq!(world.in_network(), 0);
-    for pool in world.pools() {
+    assert!(sim.is_idle(), "no events are left once all flows have retired");
+    assert_eq!(sim.in_network(), 0);
+    for pool in sim.pools() {
         assert_eq!(pool.held(), Bytes::ZERO);
     }
-    let end = world.now();
-    (world.probe, end)
+    let end = sim.now();
+    (sim.probe, end)
 }
 
 #[test]
-fn flows_end_and_retire_though_their_packets_are_dropped_as_they_leave() {
+fn flows_complete_and_retire_if_a_switch_drops_packets_at_dequeue() {
     let fifo = run(&Setting::new(Discipline::default())).0;
     assert!(fifo.drops.iter().all(|drop| drop.1 == DropCause::BufferFull));
     // CoDel's target of 5 ms is 62.5 KB at 100 Mb/s, DualPI2's of 15 ms 187.5 KB.
@@ -170,12 +170,12 @@ fn flows_end_and_retire_though_their_packets_are_dropped_as_they_leave() {
         assert!(mean < target && mean < before, "{setting:?}: {mean} B, a FIFO {before} B");
         assert_eq!(watch.drops, run(&setting).0.drops, "same inputs, same drops");
         let pooled = run(&Setting { pooled: true, ..setting }).0;
-        assert_eq!(watch.drops, pooled.drops, "whatever memory it draws on");
+        assert_eq!(watch.drops, pooled.drops, "a pool as large as the buffer gives the same drops");
     }
 }
 
 #[test]
-fn flows_retire_though_their_packets_are_dropped_in_their_own_host() {
+fn flows_complete_and_retire_if_their_own_host_drops_packets_at_dequeue() {
     for discipline in disciplines() {
         let setting = Setting { at_host: true, ..Setting::new(discipline) };
         let (watch, end) = run(&setting);
@@ -185,7 +185,7 @@ fn flows_retire_though_their_packets_are_dropped_in_their_own_host() {
 }
 
 #[test]
-fn ecn_capable_flows_are_marked_instead() {
+fn ecn_capable_flows_are_marked_instead_of_dropped() {
     for discipline in disciplines() {
         let setting = Setting { ecn: true, ..Setting::new(discipline) };
         let watch = run(&setting).0;

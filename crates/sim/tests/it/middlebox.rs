@@ -1,24 +1,22 @@
-//! Middleboxes: one that changes nothing changes nothing, and one sees every packet once each time it enters its node.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot build its network should fail there")]
+//! Middleboxes: a packet passes one once each time it enters the node, and a middlebox without effect changes no result.
 
 use std::collections::BTreeSet;
 
 use shallop_core::{
-    BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, Envelope, Node, Packet, Probe, QueueId,
-    Seed, Share, Span, Time,
+    BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Node, Packet, Probe, QueueId, Span, Time,
 };
 use shallop_proto::expresspass::rule::{CodeConfig, CodeRule, Rule};
-use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender};
+use shallop_proto::expresspass::{Config, Head, Peer};
 use shallop_proto::{Endpoint, Middlebox, PassThrough};
-use shallop_sim::{Flow, Network, World};
-use shallop_switch::{Limit, Meter, PortBuffer, PortConfig, QueueConfig};
+use shallop_sim::{Network, Simulator};
+use shallop_topology::NodeKind;
 use shallop_topology::topo::{LinkSpec, parking_lot};
-use shallop_topology::{NicMode, NodeKind, Paths};
+
+use crate::support::{credit_network, flow};
 
 const LINK: BitsPerSec = BitsPerSec::gbps(1);
 
-/// Everything a probe is told, in order.
+/// All packet events that the simulator reports to its probe, in order.
 #[derive(Default)]
 struct Trace(Vec<(Time, &'static str, u32, Envelope)>);
 
@@ -40,67 +38,43 @@ impl Trace {
     }
 }
 
-/// Three switches in a row with a host each, metered credits, a small buffer.
+/// A chain of three switches with one host each and small buffers.
 fn network() -> (Network, Vec<Node>) {
     let trunk =
         LinkSpec { rate: LINK, access: LINK, delay: Span::from_us(50), mtu: Bytes::new(1500) };
     let lot = parking_lot(&trunk, 2, 1, Span::from_us(10));
-    let share = Share::of(Bytes::new(84), Bytes::new(1538)).unwrap();
-    let meter = Meter::new(LINK.share(share), Bytes::new(168));
-    let metered = QueueConfig { meter: Some(meter), ..QueueConfig::default() };
-    let queues = vec![metered, QueueConfig { priority: 1, ..QueueConfig::default() }];
-    let port = |number| PortConfig {
-        rate: LINK,
-        delay: lot.graph.link_of(number).delay,
-        queues: queues.clone(),
-        queue_of: [1, 1, 1, 1, 0, 1, 1, 1],
-        impairment: None,
-        changes: vec![],
-    };
-    let ports: Vec<_> = (0..lot.graph.ports() as u32).map(port).collect();
-    let buffer: BufferSize = "20KB".parse().unwrap();
-    let own = vec![Some(Limit { packets: 8, ..Limit::NONE }), None];
-    let buffers =
-        ports.iter().map(|_| PortBuffer::new(Limit::of(buffer, LINK), own.clone())).collect();
-    let routes = Paths::of(&lot.graph).routes(true, 0);
     let hosts = lot.hosts.into_iter().flatten().collect();
-    (Network { graph: lot.graph, ports, buffers, pools: vec![], routes, nic: NicMode::Fair }, hosts)
+    (credit_network(lot.graph, "20KB"), hosts)
 }
 
-/// A world with a middlebox at every node of some kind, after three flows over one and two links of the chain.
+/// Runs three flows over one and two links of the chain, with a middlebox at every node of one kind.
 fn run<M: Middlebox<Head = Head>>(
     at: Option<NodeKind>,
     middlebox: impl Fn() -> M,
-) -> World<'static, Peer<Rule>, Trace, M> {
+) -> Simulator<'static, Peer<Rule>, Trace, M> {
     let (network, hosts) = network();
     let nodes = network.graph.nodes.clone();
-    let flow = |(number, (from, to)): (u64, (usize, usize))| {
-        let rule = Rule::Code(CodeRule::new(CodeConfig::default()));
-        let chance = Seed::new(3).stream("credits", number);
-        let config = Config::new(LINK);
-        Flow {
-            facts: shallop_core::Facts::between(hosts[from], hosts[to]),
-            start: Time::after_start(Span::from_us(20 * number)),
-            from: hosts[from],
-            to: hosts[to],
-            sender: Peer::sender(Sender::new(&config, Some(300_000))),
-            receiver: Peer::receiver(Receiver::new(&config, rule, chance)),
-            connections: None,
-        }
-    };
-    let flows: Vec<_> = (0..).zip([(0, 2), (1, 2), (2, 0)]).map(flow).collect();
-    let mut world = World::new(network, Box::new(flows.into_iter()), Trace::default());
+    let config = Config::new(LINK);
+    let pairs = (0..).zip([(0, 2), (1, 2), (2, 0)]);
+    let flows: Vec<_> = pairs
+        .map(|(number, (from, to))| {
+            let rule = Rule::Code(CodeRule::new(CodeConfig::default()));
+            let start = Time::after_start(Span::from_us(20 * number));
+            flow([hosts[from], hosts[to]], start, Some(300_000), &config, rule, (3, number))
+        })
+        .collect();
+    let mut sim = Simulator::new(network, Box::new(flows.into_iter()), Trace::default());
     for (node, kind) in (0..).zip(nodes) {
         if Some(kind) == at {
-            world.install(Node(node), middlebox());
+            sim.install(Node(node), middlebox());
         }
     }
-    world.run_until(Time::after_start(Span::from_secs(2)));
-    assert!(world.is_idle() && world.ends().all(Endpoint::is_complete));
-    world
+    sim.run_until(Time::after_start(Span::from_secs(2)));
+    assert!(sim.is_idle() && sim.ends().all(Endpoint::is_complete));
+    sim
 }
 
-/// Counts what passes, and may write the ECN bits.
+/// Records the packets that enter and leave its node, and may overwrite their ECN bits.
 #[derive(Default)]
 struct Counting {
     passed: Vec<(Time, Envelope)>,
@@ -126,39 +100,43 @@ impl Middlebox for Counting {
 }
 
 #[test]
-fn a_middlebox_that_changes_nothing_leaves_every_packet_as_it_was() {
+fn a_pass_through_middlebox_changes_no_event_and_no_counter() {
     let bare = run::<PassThrough<Head>>(None, PassThrough::default);
     assert!(bare.probe.count("deliver") > 1_000 && bare.probe.count("drop") > 0);
     for at in [NodeKind::Switch, NodeKind::Host] {
         let boxed = run(Some(at), PassThrough::default);
         assert_eq!(boxed.middleboxes().count(), 3);
         assert!(bare.probe.0 == boxed.probe.0, "the traces differ");
-        let reports = |world: &World<Peer<Rule>, Trace>| -> Vec<_> {
-            world.ends().map(Endpoint::counters).collect()
+        let reports = |sim: &Simulator<Peer<Rule>, Trace>| -> Vec<_> {
+            sim.ends().map(Endpoint::counters).collect()
         };
         assert_eq!(reports(&bare), reports(&boxed));
     }
 }
 
 #[test]
-fn a_middlebox_sees_each_packet_once_each_time_it_enters_its_node() {
+fn a_middlebox_processes_each_packet_once_each_time_it_enters_its_node() {
     let switches = run(Some(NodeKind::Switch), Counting::default);
     let seen: usize = switches.middleboxes().map(|each| each.passed.len()).sum();
-    // Whatever enters a switch has been sent by a port, and no wire loses anything: all but what enters a host.
+    // No wire loses packets, so every packet that a port sent enters a switch or is delivered.
     let trace = &switches.probe;
     assert_eq!(seen, trace.count("send") - trace.count("deliver"));
     for middlebox in switches.middleboxes() {
         assert!(middlebox.passed.is_sorted_by_key(|(now, _)| *now));
         assert!(middlebox.passed.iter().any(|(_, envelope)| envelope.class == Class::Data));
     }
-    // Whatever has left one, a port of its own had sent.
+    // Each packet that leaves a switch was sent by a port of that switch.
     let left = || switches.middleboxes().flat_map(|each| &each.left);
     for (_, port, _) in left() {
         let sent = trace.0.iter().filter(|event| (event.1, event.2) == ("send", *port)).count();
         assert_eq!(left().filter(|(_, by, _)| by == port).count(), sent, "port {port}");
     }
     let ports: BTreeSet<u32> = left().map(|(_, port, _)| *port).collect();
-    assert_eq!(ports.len(), 7, "two switches in the chain's ends have two ports, the other three");
+    assert_eq!(
+        ports.len(),
+        7,
+        "switches at the ends of the chain have two ports, the middle one three"
+    );
     let hosts = run(Some(NodeKind::Host), Counting::default);
     let seen: usize = hosts.middleboxes().map(|each| each.passed.len()).sum();
     assert_eq!(seen, hosts.probe.count("deliver"));
@@ -166,13 +144,13 @@ fn a_middlebox_sees_each_packet_once_each_time_it_enters_its_node() {
 }
 
 #[test]
-fn what_a_middlebox_writes_on_a_packet_stays_on_it() {
+fn ecn_bits_that_a_middlebox_writes_stay_on_the_packet() {
     let write = || Counting { write: Some(Ecn::Ce), ..Counting::default() };
-    let world = run(Some(NodeKind::Switch), write);
-    let delivered = world.probe.0.iter().filter(|event| event.1 == "deliver");
+    let sim = run(Some(NodeKind::Switch), write);
+    let delivered = sim.probe.0.iter().filter(|event| event.1 == "deliver");
     assert!(delivered.clone().all(|event| event.3.ecn == Ecn::Ce));
-    // What leaves a host has not passed a middlebox yet.
-    let fresh = world.middleboxes().flat_map(|each| &each.passed);
+    // A packet from a host is unmarked when it enters its first switch.
+    let fresh = sim.middleboxes().flat_map(|each| &each.passed);
     let fresh = fresh.filter(|(_, envelope)| envelope.ecn != Ecn::Ce).count();
     let crossings = delivered.count();
     assert!(fresh >= crossings, "{fresh} of {crossings} entered their first switch unmarked");

@@ -11,7 +11,7 @@ use shallop_hosts::{FlowMonitor, HostEndpoint, HostFlow, HostFlows};
 use shallop_kernel::installed::{self, Installed};
 use shallop_kernel::{BOOTED, KernelCounters, Kernels, Mode, Module, Settings, Start};
 use shallop_proto::UdpEnd;
-use shallop_sim::{Flow, Network, World};
+use shallop_sim::{Flow, Network, Simulator};
 use shallop_switch::discipline::{Discipline, FifoConfig};
 use shallop_switch::{Limit, MarkAt, MarkThreshold, PortBuffer, PortConfig, QueueConfig};
 use shallop_testing::{Cause, Stop, need, programs};
@@ -92,7 +92,7 @@ pub struct Outcome {
     pub processor: f64,
 }
 
-type KernelWorld = World<
+type KernelSimulator = Simulator<
     'static,
     HostEndpoint<UdpEnd>,
     Transcript,
@@ -140,10 +140,10 @@ impl Run {
         };
         let kernels = Kernels::boot(&start, self.moderation, false).unwrap();
         let transcript = self.transcript(&net, access);
-        let mut world: KernelWorld =
-            World::with_hosts(network, Box::new(flows.into_iter()), transcript, kernels);
-        world.run_until(Time::after_start(self.duration));
-        self.outcome(world)
+        let mut sim: KernelSimulator =
+            Simulator::with_hosts(network, Box::new(flows.into_iter()), transcript, kernels);
+        sim.run_until(Time::after_start(self.duration));
+        self.outcome(sim)
     }
 
     /// Two packets are of one burst if the link of the first host pauses for less than half a packet between them.
@@ -202,14 +202,14 @@ impl Run {
         }
     }
 
-    fn outcome(&self, world: KernelWorld) -> Outcome {
+    fn outcome(&self, sim: KernelSimulator) -> Outcome {
         use shallop_proto::Endpoint;
-        let ends: Vec<_> = world.ends().map(|end| (end.counters(), end.is_complete())).collect();
+        let ends: Vec<_> = sim.ends().map(|end| (end.counters(), end.is_complete())).collect();
         let receivers: Vec<_> = ends.chunks_exact(2).map(|pair| pair[1]).collect();
         let received = receivers.iter().map(|(counters, _)| counters.received).collect();
         let complete = receivers.iter().map(|(_, complete)| *complete).collect();
         let retransmits = ends.iter().map(|(counters, _)| counters.retransmits).sum();
-        let (mut kernels, transcript) = world.into_hosts();
+        let (mut kernels, transcript) = sim.into_hosts();
         let memory = kernels.processes().filter_map(|process| process.memory()).sum();
         let ticks: u64 = kernels.processes().filter_map(|process| process.processor_time()).sum();
         let processor = ticks as f64 / 100.0;

@@ -1,16 +1,18 @@
-//! What can be asked of a world.
+//! Accessors of the simulator.
 
 use shallop_core::{End, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox};
 use shallop_switch::{Pool, Port};
 
-use super::World;
+use super::Simulator;
 use crate::flow_table::Retired;
-use crate::hosts::Hosts;
 use crate::link::Interface;
+use crate::real_hosts::RealHosts;
 
-impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World<'_, E, P, M, H> {
-    /// Ends the run of those hosts, which may have something to report.
+impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
+    Simulator<'_, E, P, M, H>
+{
+    /// Ends the run and returns the real hosts and the probe.
     pub fn into_hosts(self) -> (H, P) {
         (self.hosts, self.probe)
     }
@@ -20,33 +22,32 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World<'_,
         self.interfaces.iter().map(|interface| &interface.port)
     }
 
-    /// The memory pools, by number. Their occupancy is recorded up to the last [`World::run_until`].
+    /// The memory pools, by number. Their occupancy is recorded up to the last [`Simulator::run_until`].
     pub fn pools(&mut self) -> &mut [Pool] {
         &mut self.pools
     }
 
-    /// The present time of the run.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Lets flows retire from now on: the memory of a flow without further events is reused ([`World::take_retired`]).
+    /// From now on, reuses the memory of flows that have no further events ([`Simulator::take_retired`]).
     pub fn enable_retirement(&mut self) {
         self.flows.enable_retirement();
     }
 
-    /// The flows that have retired since the last call, in order of retirement.
+    /// Flows that have retired since the last call, in order of retirement.
     pub fn take_retired(&mut self) -> Vec<Retired> {
         self.flows.take_retired()
     }
 
-    /// The endpoints of flows that have started and not retired, in a fixed order: sender and receiver alternate.
+    /// Endpoints of flows that have started and not retired, in a fixed order: sender and receiver alternate.
     pub fn ends(&self) -> impl Iterator<Item = &E> {
         self.flows.ends().map(|(_, machine)| machine)
     }
 
-    /// The same endpoints, each with its address.
+    /// Endpoints as [`Simulator::ends`] returns them, each with its address.
     pub fn addressed_ends(&self) -> impl Iterator<Item = (End, &E)> {
         self.flows.ends()
     }
@@ -64,7 +65,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World<'_,
         self.interfaces.iter().map(packets).sum()
     }
 
-    /// The number of flows that have started.
+    /// Number of flows that have started.
     #[must_use]
     pub fn started(&self) -> usize {
         self.flows.started()

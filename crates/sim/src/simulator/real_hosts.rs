@@ -1,27 +1,29 @@
-//! What a world does for hosts that decide for themselves.
+//! Calls of the simulator to real hosts.
 
 use shallop_core::{Actor, End, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox};
 
-use super::World;
-use crate::hosts::{Hosts, Outgoing};
+use super::Simulator;
+use crate::real_hosts::{Outgoing, RealHosts};
 
-impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World<'_, E, P, M, H> {
-    /// Advances to `end`, no further at any moment than the clock of the hosts.
+impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
+    Simulator<'_, E, P, M, H>
+{
+    /// Advances to `end`, and never ahead of the hosts' clock.
     pub(super) fn keep_pace(&mut self, end: Time) {
         loop {
             let next = self.agenda.first_deadline().map_or(end, |next| next.min(end));
             let reached = self.hosts.wait(next.max(self.now)).min(end).max(self.now);
             self.arm_hosts();
             self.run_events(reached);
-            while let Some(flow) = self.hosts.news() {
-                // The hosts' clock may be ahead: of a flow that has not started here, they will tell more.
+            while let Some(flow) = self.hosts.next_report() {
+                // The hosts' clock may be ahead: the flow has not started here, and later reports repeat its counts.
                 if !self.flows.is_open(flow) {
                     continue;
                 }
                 for end in [End::receiver(flow), End::sender(flow)] {
                     let state = self.flows.get(end);
-                    self.hosts.on_news(&mut state.machine);
+                    self.hosts.on_report(&mut state.machine);
                     state.report(self.now, end, &mut self.probe);
                 }
             }
@@ -39,8 +41,8 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World<'_,
         }
     }
 
-    /// Lets the hosts that decide for themselves run, and puts what they send into the queues of their links. They may
-    /// advance up to the next deadline of anybody else, or to `end`.
+    /// Runs the real hosts and enqueues the packets that they send. They may advance to the next deadline of any other
+    /// machine, or to `end`.
     pub(super) fn on_hosts(&mut self, mut now: Time, end: Time) {
         loop {
             let horizon = self.agenda.first_deadline().map_or(end, |next| next.min(end)).max(now);

@@ -1,11 +1,11 @@
-//! The simulated world: arrays of ports, endpoints and middleboxes, and the event loop that gives each its inputs in
-//! order of time.
+//! The simulator: arrays of ports, endpoints and middleboxes, and the event loop that gives each its inputs in order of
+//! time.
 //!
-//! Actors of the agenda, in the order that decides ties at one instant: flow starts (0), ports by number, hosts that
-//! decide for themselves, endpoints by their number in the flow table. At the deadline of a port, the port catches up,
-//! then delivers the packets that have crossed its wire, then lets the endpoints that wait for it send.
+//! Events at one instant run in this order: flow starts (actor 0), ports by number, real hosts, endpoints by their
+//! number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have crossed
+//! its wire, then lets the endpoints that wait for it send.
 
-mod outside;
+mod real_hosts;
 mod state;
 
 use std::iter::Peekable;
@@ -15,68 +15,62 @@ use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, RoundRobin, settle};
 use shallop_switch::{Fate, Pool, PoolMember, PooledBuffer, Port, PortBuffer, PortConfig, Routes};
 
 use crate::flow_table::{EndState, FlowTable};
-use crate::hosts::{Hosts, NoHosts};
 use crate::link::{HostLink, Interface};
+use crate::real_hosts::{NoRealHosts, RealHosts};
 use shallop_topology::{Graph, NicMode, NodeKind};
 
 /// A flow that has not started.
 #[derive(Clone, Debug)]
 pub struct Flow<E> {
-    /// When it starts.
     pub start: Time,
-    /// The host of the sender.
+    /// Host of the sender.
     pub from: Node,
-    /// The host of the receiver.
+    /// Host of the receiver.
     pub to: Node,
-    /// The sender.
     pub sender: E,
-    /// The receiver.
     pub receiver: E,
-    /// What the probe is told of the flow when it starts.
+    /// Facts for the probe, reported when the flow starts.
     pub facts: Facts,
-    /// The number of the connections that the flow may use: it takes over an idle one with this number between its
-    /// hosts, if there is one, and later flows may take over its own. `None` for a connection of its own. A connection
-    /// is idle when its flow has retired.
+    /// Group of reusable connections. The flow takes over an idle connection of this group between its hosts, if there
+    /// is one; a connection is idle when its flow has retired. `None`: the flow has a connection of its own.
     pub connections: Option<u32>,
 }
 
-/// The network part of a world.
+/// The network of a run.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Nodes and links.
     pub graph: Graph,
-    /// The configuration of each port.
+    /// Configuration of each port.
     pub ports: Vec<PortConfig>,
-    /// The buffer of each port.
+    /// Packet buffer of each port.
     pub buffers: Vec<PortBuffer>,
-    /// Memory pools that several ports share.
+    /// Memory pools that ports share.
     pub pools: Vec<Pool>,
-    /// Next hops.
     pub routes: Routes,
-    /// How hosts' links take packets from their endpoints.
+    /// Order in which hosts' links take packets from their endpoints.
     pub nic: NicMode,
 }
 
-/// The flows that have not started, in order of their start.
+/// Flows that have not started, in order of their start.
 type Starts<'f, E> = Peekable<Box<dyn Iterator<Item = Flow<E>> + Send + 'f>>;
 
 /// A network with its flows, at one point in time.
-pub struct World<
+pub struct Simulator<
     'f,
     E: Endpoint,
     P: Probe,
     M: Middlebox<Head = E::Head> = PassThrough<<E as Endpoint>::Head>,
-    H: Hosts<E> = NoHosts,
+    H: RealHosts<E> = NoRealHosts,
 > {
     now: Time,
     agenda: Agenda,
-    /// The interfaces, by port number.
+    /// By port number.
     interfaces: Vec<Interface<E::Head>>,
     pools: Vec<Pool>,
-    /// The ports of each memory pool, by their indices in the pool.
+    /// Port numbers of each memory pool, by the ports' indices in the pool.
     members: Vec<Vec<u32>>,
     nodes: Vec<NodeKind>,
-    /// The middleboxes of each node, up to the last node that has any.
+    /// Middleboxes of each node, up to the last node that has any.
     middleboxes: Vec<Vec<M>>,
     routes: Routes,
     nic: NicMode,
@@ -85,27 +79,27 @@ pub struct World<
     unroutable: u64,
     /// Whether the discipline of any queue may drop packets after it has enqueued them.
     drops_enqueued: bool,
-    /// Hosts that decide for themselves when they send.
     hosts: H,
-    /// The probe.
     pub probe: P,
 }
 
 const STARTS: Actor = Actor(0);
 
-impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> World<'f, E, P, M> {
-    /// A world at time zero. `flows` must be in order of their start.
+impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> Simulator<'f, E, P, M> {
+    /// A simulator at time zero. `flows` must be in order of their start.
     pub fn new(
         network: Network,
         flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>,
         probe: P,
     ) -> Self {
-        Self::with_hosts(network, flows, probe, NoHosts)
+        Self::with_hosts(network, flows, probe, NoRealHosts)
     }
 }
 
-impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World<'f, E, P, M, H> {
-    /// A world at time zero with hosts that decide for themselves. `flows` must be in order of their start.
+impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
+    Simulator<'f, E, P, M, H>
+{
+    /// A simulator at time zero that has real hosts. `flows` must be in order of their start.
     pub fn with_hosts(
         network: Network,
         flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>,
@@ -122,7 +116,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
             peer: graph.far(number),
         };
         let interfaces = (0..).zip(ports.iter().zip(buffers)).map(interface).collect();
-        let mut world = Self {
+        let mut sim = Self {
             now: Time::ZERO,
             agenda: Agenda::default(),
             interfaces,
@@ -139,10 +133,10 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
             hosts,
             probe,
         };
-        let first = world.starts.peek().map(|flow| flow.start);
-        world.agenda.set(STARTS, first);
-        world.arm_hosts();
-        world
+        let first = sim.starts.peek().map(|flow| flow.start);
+        sim.agenda.set(STARTS, first);
+        sim.arm_hosts();
+        sim
     }
 
     /// Installs a middlebox at a node. It processes every packet that enters the node and, if it handles egress, every
@@ -153,7 +147,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
         self.middleboxes[node].push(middlebox);
     }
 
-    /// Runs until `end`. Every port has caught up to `end` afterwards.
+    /// Runs until `end`; every port catches up to `end`.
     pub fn run_until(&mut self, end: Time) {
         self.advance(end);
         for number in 0..self.interfaces.len() {
@@ -161,7 +155,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
         }
     }
 
-    /// Runs until `end`, but ports without a deadline by `end` do not catch up.
+    /// Runs until `end`. Ports without a deadline by `end` do not catch up.
     pub fn advance(&mut self, end: Time) {
         if H::PACED {
             return self.keep_pace(end);
@@ -186,7 +180,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
         self.now = end;
     }
 
-    /// The actor of the first endpoint.
+    /// Actor number of the first endpoint.
     #[inline]
     const fn first_end(ports: u32) -> u32 {
         1 + ports + H::ANY as u32
@@ -213,7 +207,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
     }
 
     fn end_state(&self, machine: E, path: End, host: Node, peer: Node) -> EndState<E> {
-        // The plan has been checked: there is a path.
+        // The plan's check has made sure of a path.
         let port = self.routes.next(host, peer, path.peer()).unwrap_or(0);
         EndState { machine, port, waiting: None, complete: false }
     }
@@ -343,7 +337,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
         }
     }
 
-    /// Accounts for packets that the disciplines of this port's queues dropped after they had enqueued them.
+    /// Accounts for packets that the queue disciplines of a port dropped after they had enqueued them.
     #[inline]
     fn collect_dropped(&mut self, number: u32) {
         if self.drops_enqueued {
@@ -382,7 +376,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
         self.collect_dropped(number as u32);
     }
 
-    /// A packet of a host that decides for itself has gone.
+    /// Tells the real hosts that a packet is gone.
     #[inline]
     fn on_dropped(&mut self, head: &E::Head) {
         if H::ANY {
@@ -405,7 +399,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
         self.retire_if_quiescent(end);
     }
 
-    /// The actor of an endpoint.
+    /// Actor number of an endpoint.
     #[inline]
     fn actor(&self, end: End) -> Actor {
         Actor(Self::first_end(self.interfaces.len() as u32) + self.flows.number(end))
@@ -482,7 +476,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: Hosts<E>> World
     }
 }
 
-/// The ports of each memory pool, by their indices in the pool.
+/// Port numbers of each memory pool, by the ports' indices in the pool.
 fn members(buffers: &[PortBuffer], pools: usize) -> Vec<Vec<u32>> {
     let mut members = vec![vec![]; pools];
     for (port, buffer) in (0..).zip(buffers) {

@@ -1,0 +1,60 @@
+//! An `ExpressPass` network and its flows.
+
+use shallop_core::{BufferSize, Bytes, Facts, Node, Seed, Share, Time};
+use shallop_proto::expresspass::rule::Rule;
+use shallop_proto::expresspass::{Config, Peer, Receiver, Sender};
+use shallop_sim::{Flow, Network};
+use shallop_switch::{Limit, Meter, PortBuffer, PortConfig, QueueConfig};
+use shallop_topology::{Graph, NicMode, Paths};
+
+pub const FRAME: u64 = 1538;
+const CREDIT: u64 = 84;
+/// Queue of data, acknowledgements and control packets; credits have queue 0.
+pub const DATA_QUEUE: u8 = 1;
+
+/// A network whose ports meter credits in a queue of eight, and have one further queue.
+pub fn credit_network(graph: Graph, buffer: &str) -> Network {
+    let share = Share::of(Bytes::new(CREDIT), Bytes::new(FRAME)).unwrap();
+    let port = |number| {
+        let link = graph.link_of(number);
+        let meter = Meter::new(link.rate.share(share), Bytes::new(2 * CREDIT));
+        let metered = QueueConfig { meter: Some(meter), ..QueueConfig::default() };
+        let rest = QueueConfig { priority: 1, ..QueueConfig::default() };
+        PortConfig {
+            rate: link.rate,
+            delay: link.delay,
+            queues: vec![metered, rest],
+            queue_of: [1, 1, 1, 1, 0, 1, 1, 1],
+            impairment: None,
+            changes: vec![],
+        }
+    };
+    let ports: Vec<_> = (0..graph.ports() as u32).map(port).collect();
+    let buffer: BufferSize = buffer.parse().unwrap();
+    let own = vec![Some(Limit { packets: 8, ..Limit::NONE }), None];
+    let room = |port: &PortConfig| PortBuffer::new(Limit::of(buffer, port.rate), own.clone());
+    let buffers = ports.iter().map(room).collect();
+    let routes = Paths::of(&graph).routes(true, 0);
+    Network { graph, ports, buffers, pools: vec![], routes, nic: NicMode::Fair }
+}
+
+/// A flow of `size` bytes, or without end. `seed` draws the jitter of its credits.
+pub fn flow(
+    [from, to]: [Node; 2],
+    start: Time,
+    size: Option<u64>,
+    config: &Config,
+    rule: Rule,
+    seed: (u64, u64),
+) -> Flow<Peer<Rule>> {
+    let chance = Seed::new(seed.0).stream("credits", seed.1);
+    Flow {
+        facts: Facts::between(from, to),
+        start,
+        from,
+        to,
+        sender: Peer::sender(Sender::new(config, size)),
+        receiver: Peer::receiver(Receiver::new(config, rule, chance)),
+        connections: None,
+    }
+}
