@@ -190,7 +190,7 @@ fn port_queues(
         let depth = Bytes::new(packet) * u64::from(switch.credit_burst.max(1));
         share.map(|share| Meter::new(link.rate.share(share), depth))
     };
-    let above = |above| SelectiveDrop { above: Limit::of(above, link.rate) };
+    let above = |above| SelectiveDrop { above: Limit::for_buffer(above, link.rate) };
     let select = switch.select.map(above);
     let drops = requirements.unscheduled && network.is_switch_port(port);
     let unscheduled = drops.then(|| above(switch.unscheduled_above));

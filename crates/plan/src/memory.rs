@@ -46,9 +46,10 @@ impl Memory {
         let rate = network.graph.link_of(port).rate;
         let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
             (_, None) => None,
-            (0, _) => {
-                Some(Limit::of(credit_queue(plan, scheme, network, *requirements, port), rate))
-            }
+            (0, _) => Some(Limit::for_buffer(
+                credit_queue(plan, scheme, network, *requirements, port),
+                rate,
+            )),
             _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
         });
         let mut own: Vec<Option<Limit>> = own.collect();
@@ -62,9 +63,9 @@ impl Memory {
             return self.buffers.push(PortBuffer::pooled(member, own, &quotas));
         }
         let common = match (network.is_switch_port(port), plan.nic) {
-            (true, _) => Limit::of(switch.buffer, rate),
+            (true, _) => Limit::for_buffer(switch.buffer, rate),
             (false, NicMode::Fair) => Limit::NONE,
-            (false, NicMode::Fifo) => Limit::of(plan.nic_buffer, rate),
+            (false, NicMode::Fifo) => Limit::for_buffer(plan.nic_buffer, rate),
         };
         self.buffers.push(match (weights, &mut own[..]) {
             (Some((data, other)), [.., legacy]) => {

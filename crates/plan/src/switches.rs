@@ -91,7 +91,7 @@ impl QueueMarking {
     /// The threshold, if this marking is only a step.
     pub fn as_step(&self, rate: BitsPerSec) -> Option<MarkThreshold> {
         let simple = self.min == self.max && self.weight == 0 && !self.drops;
-        simple.then(|| MarkThreshold { above: Limit::of(self.max, rate), at: self.at })
+        simple.then(|| MarkThreshold { above: Limit::for_buffer(self.max, rate), at: self.at })
     }
 
     /// This marking for a queue of a link with this rate and full frames of this size. A packet counts as one full

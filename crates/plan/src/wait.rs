@@ -128,7 +128,7 @@ const MAX_QUEUED: u64 = 1000;
 fn queued(run: &ResolvedRun<'_>, port: u32) -> u64 {
     let network = &run.network;
     let depth = memory::credit_queue(run.plan, run.scheme, network, run.requirements, port);
-    let limit = Limit::of(depth, network.graph.link_of(port).rate);
+    let limit = Limit::for_buffer(depth, network.graph.link_of(port).rate);
     let packets = u64::from(limit.packets).min(limit.bytes.get() / u64::from(wire::MIN_FRAME));
     packets.min(MAX_QUEUED)
 }

@@ -72,7 +72,7 @@ pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> R
         let link = network.graph.link_of(port);
         let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
         let check = |what: &str, size: BufferSize, least: Bytes, at: &At| {
-            let limit = Limit::of(size, link.rate);
+            let limit = Limit::for_buffer(size, link.rate);
             if limit.bytes >= least && limit.packets > 0 {
                 return Ok(());
             }
@@ -248,7 +248,8 @@ fn parts(plan: &Plan, network: &Network, port: u32, at: &At) -> Result<(), Probl
     let Some(weights) = switch.weights else { return Ok(()) };
     let link = network.graph.link_of(port);
     let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
-    let (data, legacy) = memory::divide(Limit::of(switch.buffer, link.rate), weights.0, weights.1);
+    let (data, legacy) =
+        memory::divide(Limit::for_buffer(switch.buffer, link.rate), weights.0, weights.1);
     if [data, legacy].iter().all(|part| part.bytes >= frame && part.packets > 0) {
         return Ok(());
     }

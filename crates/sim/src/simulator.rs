@@ -229,7 +229,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
             let mut packet = *packet;
             match port.draw_fate(now, &packet.envelope, &mut self.probe) {
                 Fate::Arrives => {}
-                Fate::Twice => self.on_duplicate(now, number, peer, packet),
+                Fate::Duplicated => self.on_duplicate(now, number, peer, packet),
                 Fate::Lost => {
                     self.on_dropped(&packet.cargo);
                     self.flows.on_packet_gone(packet.envelope.end);

@@ -4,11 +4,10 @@
 
 use shallop_core::{Bytes, Span};
 
-/// How the packets of a queue are aggregated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameAggregation {
-    /// Time that each frame takes besides its bytes.
+    /// Time that each frame takes in addition to its bytes.
     pub overhead: Span,
-    /// Maximum size of a frame, in bytes on the wire. A packet that is larger still has a frame to itself.
+    /// Maximum size of a frame, in bytes on the wire. A packet larger than this has a frame to itself.
     pub max_bytes: Bytes,
 }

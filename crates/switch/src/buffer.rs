@@ -1,5 +1,5 @@
-//! The memory in which a port stores packets. Some queues have a limit of their own, such as the few packets of a
-//! credit queue; the others share the port's buffer, or draw on a pool that several ports share ([`crate::pool`]).
+//! The memory in which a port stores packets. Some queues have a limit of their own, such as the few packets of a credit
+//! queue. The others share the port's buffer, or a pool that several ports share ([`crate::pool`]).
 
 use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
 
@@ -8,12 +8,12 @@ use crate::mark::Decision;
 use crate::mark::MarkAt;
 use crate::pool::{PoolMember, PoolQuota, PoolUsage};
 
-/// Memory that admits packets to the queues of a port. Queues are given by their index in the port.
+/// Memory that admits packets to the queues of a port. `queue` is the queue's index in the port.
 pub trait Buffer {
-    /// Stores a packet in this queue, which has this length without it.
+    /// Stores a packet. `length` is the queue's length without it.
     ///
     /// # Errors
-    /// Why there is no room for it.
+    /// Cause of the drop, if there is no room for the packet.
     fn store(
         &mut self,
         now: Time,
@@ -22,10 +22,10 @@ pub trait Buffer {
         size: Bytes,
     ) -> Result<(), DropCause>;
 
-    /// Releases the memory of a packet that left this queue at `at`. The queue had this length with it.
+    /// Releases the memory of a packet that left the queue at `at`. `length` is the queue's length with it.
     fn release(&mut self, at: Time, queue: usize, length: QueueLength, size: Bytes);
 
-    /// Whether a packet of this queue is marked or dropped because of the occupancy of memory that ports share.
+    /// Decides about a packet by the occupancy of memory that ports share.
     #[inline]
     fn decide(&mut self, _queue: usize, _input: &AqmInput) -> Decision {
         Decision::Pass
@@ -35,13 +35,11 @@ pub trait Buffer {
 /// A packet about which an AQM decides.
 #[derive(Clone, Copy, Debug)]
 pub struct AqmInput {
-    /// Now.
     pub now: Time,
-    /// Whether the packet is being enqueued or dequeued; `None` for one that an idle port sends at once.
+    /// Whether the packet is being enqueued or dequeued; `None` for a packet that an idle port sends at once.
     pub at: Option<MarkAt>,
-    /// Its ECN field.
     pub ecn: Ecn,
-    /// Its size if it is not stored yet, otherwise zero.
+    /// Size of a packet that is not stored yet, otherwise zero.
     pub size: Bytes,
 }
 
@@ -56,66 +54,66 @@ impl AqmInput {
 /// The buffer of a port.
 #[derive(Clone, Debug)]
 pub struct PortBuffer {
-    /// For each queue the limit of its own, if it has one.
+    /// For each queue, its own limit, if it has one.
     own: Vec<Option<Limit>>,
-    shared: Shared,
+    shared: SharedMemory,
 }
 
-/// What the queues without a limit of their own share.
+/// Memory that the queues without a limit of their own share.
 #[derive(Clone, Debug)]
-enum Shared {
-    /// The port's buffer: its limit, and how much of it the queues use together.
+enum SharedMemory {
+    /// The port's buffer: its limit, and the total that the queues use.
     Buffer(Limit, QueueLength),
-    /// A pool, and how much of it each queue uses. Packets are stored through a [`crate::pool::PooledBuffer`].
+    /// A pool, and the memory that each queue uses. Packets are stored through a [`crate::pool::PooledBuffer`].
     Pool(PoolMember, Vec<PoolUsage>),
 }
 
 impl PortBuffer {
-    /// A buffer with this limit. `own` has, for each queue, the limit of its own if it does not share the buffer.
+    /// A buffer with this limit. `own` has, for each queue, its own limit if it does not share the buffer.
     #[must_use]
     pub fn new(limit: Limit, own: Vec<Option<Limit>>) -> Self {
-        Self { own, shared: Shared::Buffer(limit, QueueLength::default()) }
+        Self { own, shared: SharedMemory::Buffer(limit, QueueLength::default()) }
     }
 
-    /// A buffer that draws on a pool. `quotas` has, for each queue, how much of the pool it may use; `own` its limit if
-    /// it does not draw on the pool.
+    /// A buffer that uses a pool. `quotas` has, for each queue, its quota of the pool; `own` has the queue's own limit if
+    /// it does not use the pool.
     #[must_use]
     pub fn pooled(member: PoolMember, own: Vec<Option<Limit>>, quotas: &[PoolQuota]) -> Self {
-        let usages = quotas.iter().map(|&quota| PoolUsage::of(quota)).collect();
-        Self { own, shared: Shared::Pool(member, usages) }
+        let usages = quotas.iter().map(|&quota| PoolUsage::new(quota)).collect();
+        Self { own, shared: SharedMemory::Pool(member, usages) }
     }
 
-    /// The port's membership in a pool, if it draws on one.
+    /// The port's membership in a pool, if it uses one.
     #[inline]
     #[must_use]
     pub fn member(&self) -> Option<PoolMember> {
         match self.shared {
-            Shared::Pool(member, _) => Some(member),
-            Shared::Buffer(..) => None,
+            SharedMemory::Pool(member, _) => Some(member),
+            SharedMemory::Buffer(..) => None,
         }
     }
 
-    /// The limit of a queue, of its own or of the buffer that it shares; `None` for a queue that draws on a pool.
+    /// Limit of a queue: its own, or that of the port's buffer. `None` for a queue that uses a pool.
     #[must_use]
     pub fn limit(&self, queue: usize) -> Option<Limit> {
         match (self.own.get(queue)?, &self.shared) {
             (Some(own), _) => Some(*own),
-            (None, Shared::Buffer(limit, _)) => Some(*limit),
-            (None, Shared::Pool(..)) => None,
+            (None, SharedMemory::Buffer(limit, _)) => Some(*limit),
+            (None, SharedMemory::Pool(..)) => None,
         }
     }
 
-    /// How much of the pool a queue uses; `None` for a queue with a limit of its own, or where there is no pool.
+    /// Memory of the pool that a queue uses; `None` for a queue with its own limit, or without a pool.
     pub(crate) fn usage(&mut self, queue: usize) -> Option<&mut PoolUsage> {
         match (&self.own[queue], &mut self.shared) {
-            (None, Shared::Pool(_, usages)) => usages.get_mut(queue),
+            (None, SharedMemory::Pool(_, usages)) => usages.get_mut(queue),
             _ => None,
         }
     }
 }
 
 impl Buffer for PortBuffer {
-    /// Stores nothing in a queue that draws on a pool: a [`crate::pool::PooledBuffer`] does.
+    /// Refuses packets of a queue that uses a pool: [`crate::pool::PooledBuffer`] stores them.
     fn store(
         &mut self,
         _now: Time,
@@ -126,7 +124,7 @@ impl Buffer for PortBuffer {
         if let Some(own) = &self.own[queue] {
             return fits(!own.exceeded_by(length.with(size)), DropCause::QueueFull);
         }
-        let Shared::Buffer(limit, used) = &mut self.shared else {
+        let SharedMemory::Buffer(limit, used) = &mut self.shared else {
             return Err(DropCause::BufferFull);
         };
         let after = used.with(size);
@@ -136,7 +134,7 @@ impl Buffer for PortBuffer {
     }
 
     fn release(&mut self, _at: Time, queue: usize, _length: QueueLength, size: Bytes) {
-        if let (None, Shared::Buffer(_, used)) = (&self.own[queue], &mut self.shared) {
+        if let (None, SharedMemory::Buffer(_, used)) = (&self.own[queue], &mut self.shared) {
             *used = used.without(size);
         }
     }

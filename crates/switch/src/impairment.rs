@@ -1,26 +1,24 @@
-//! What a wire does to packets besides its delay: random loss, duplicates and reordering, jitter, and times at which
-//! nothing passes.
+//! Impairments of a wire besides its delay: random loss, duplication and reordering, jitter, and outages.
 
 use shallop_core::{Span, Stream, Time};
 
-/// A time at which nothing passes, perhaps again and again.
+/// A time during which the wire carries nothing, once or periodically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// When it begins first.
+    /// Start of the first outage.
     pub from: Time,
-    /// How long it lasts.
     pub lasts: Span,
-    /// How long after its beginning it begins again, if it does; longer than it lasts.
+    /// Period from one start to the next, longer than `lasts`; `None` for a single outage.
     pub every: Option<Span>,
 }
 
 impl Outage {
-    /// Whether a packet is lost that is on the wire from `sent` to `now`.
+    /// Whether a packet that is on the wire from `sent` to `now` is lost.
     fn hits(&self, sent: Time, now: Time) -> bool {
         if now < self.from {
             return false;
         }
-        // The last one that has begun. Those before it ended before it began.
+        // Only the latest outage matters: `lasts` is shorter than the period.
         let since = now.saturating_since(self.from).as_ps();
         let begun = self.every.map_or(0, |every| since - since % every.as_ps().max(1));
         let end = self.from.saturating_add(Span::from_ps(begun)).saturating_add(self.lasts);
@@ -28,27 +26,26 @@ impl Outage {
     }
 }
 
-/// What a wire does to packets.
+/// Impairments of a wire. Probabilities are in [0, 1] and drawn for each packet.
 #[derive(Clone, Debug)]
 pub struct Impairment {
     /// Probability that a packet is lost.
     pub loss: f64,
     /// Largest extra delay of a packet, drawn uniformly from zero. Packets keep their order.
     pub jitter: Span,
-    /// Probability that a packet is late, so that others overtake it.
+    /// Probability that a packet is delayed, so that later packets overtake it.
     pub reordering: f64,
-    /// How late such a packet is at most, drawn uniformly from zero.
+    /// Largest delay of a reordered packet, drawn uniformly from zero.
     pub reordering_delay: Span,
-    /// Probability that a packet arrives twice, one copy directly behind the other.
+    /// Probability that a packet is duplicated; the copy follows directly behind it.
     pub duplicates: f64,
-    /// When nothing passes: packets that are on the wire then are lost.
+    /// Packets that are on the wire during an outage are lost.
     pub outages: Vec<Outage>,
-    /// Source of the draws.
     pub stream: Stream,
 }
 
 impl Impairment {
-    /// None, with this source of draws.
+    /// A wire without impairments. `stream` is the source of random draws for those that are set later.
     #[must_use]
     pub fn none(stream: Stream) -> Self {
         let (jitter, reordering_delay) = (Span::ZERO, Span::ZERO);
@@ -56,33 +53,30 @@ impl Impairment {
         Self { loss, jitter, reordering, reordering_delay, duplicates, outages, stream }
     }
 
-    /// Draws, if the probability is not zero.
+    /// A random event of this probability. Probability zero draws nothing from the stream.
     fn draw(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.stream.chance(probability)
     }
 
-    /// How late this packet is, if others may overtake it.
+    /// Draws whether a packet is reordered, and its delay.
     pub(crate) fn draw_reordering(&mut self) -> Option<Span> {
         let is_late = self.draw(self.reordering);
         is_late.then(|| self.reordering_delay.scale(self.stream.unit()))
     }
 
-    /// What becomes of a packet that was sent at `sent` and would arrive at `now`.
+    /// Draws the fate of a packet that was sent at `sent` and would arrive at `now`.
     pub(crate) fn draw_fate(&mut self, sent: Time, now: Time) -> Fate {
         if self.outages.iter().any(|outage| outage.hits(sent, now)) || self.draw(self.loss) {
             return Fate::Lost;
         }
-        if self.draw(self.duplicates) { Fate::Twice } else { Fate::Arrives }
+        if self.draw(self.duplicates) { Fate::Duplicated } else { Fate::Arrives }
     }
 }
 
-/// What becomes of a packet on a wire.
+/// Fate of a packet on a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives.
     Arrives,
-    /// It arrives twice.
-    Twice,
-    /// It is lost.
+    Duplicated,
     Lost,
 }

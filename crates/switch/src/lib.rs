@@ -1,5 +1,5 @@
-//! Switches as machines. A port takes packets and time, returns packets that have crossed its wire, and has one
-//! deadline. It reads envelopes only; this crate does not know what is inside a packet.
+//! Switch ports as state machines. A port takes packets and time, returns packets that have crossed its wire, and has one
+//! deadline. It reads a packet's envelope only; this crate does not know what is inside a packet.
 
 pub mod aggregate;
 pub mod buffer;
@@ -37,7 +37,7 @@ pub use port_config::PortConfig;
 pub use queue::{Queue, QueueConfig};
 pub use red::{Average, Red, RedConfig};
 pub use ring::Ring;
-pub use route::{Leaf, Place, RouteTable, Routes};
+pub use route::{Leaf, RouteTable, Routes, TablePosition};
 pub use selective::SelectiveDrop;
 pub use tournament::TournamentTree;
 pub use wire::{LinkChange, Wire};

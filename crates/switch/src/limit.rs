@@ -2,12 +2,10 @@
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes};
 
-/// The length of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueLength {
     /// Bytes on the wire.
     pub bytes: Bytes,
-    /// Packets.
     pub packets: u32,
 }
 
@@ -28,19 +26,16 @@ impl QueueLength {
 /// A limit on the length of a queue. It is inclusive: a queue may hold exactly this much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Maximum of bytes.
     pub bytes: Bytes,
-    /// Maximum of packets.
     pub packets: u32,
 }
 
 impl Limit {
-    /// No limit.
     pub const NONE: Self = Self { bytes: Bytes::MAX, packets: u32::MAX };
 
-    /// The limit that a buffer size means on a link of this rate.
+    /// The limit for a buffer size on a link of this rate.
     #[must_use]
-    pub fn of(size: BufferSize, rate: BitsPerSec) -> Self {
+    pub fn for_buffer(size: BufferSize, rate: BitsPerSec) -> Self {
         match size {
             BufferSize::Packets(packets) => Self { packets, ..Self::NONE },
             BufferSize::Bytes(_) | BufferSize::PerGbps(_) => {
@@ -49,7 +44,6 @@ impl Limit {
         }
     }
 
-    /// True if this length is above the limit.
     #[must_use]
     pub fn exceeded_by(&self, length: QueueLength) -> bool {
         length.bytes > self.bytes || length.packets > self.packets

@@ -1,29 +1,25 @@
-//! ECN marking above a step threshold of the instantaneous queue length, as DCTCP asks of switches (RFC 8257, section
-//! 3.1). The packet itself counts as part of the queue: with a threshold of K packets, the one that makes K + 1 is
-//! marked.
+//! ECN marking above a step threshold of the instantaneous queue length, as DCTCP needs (RFC 8257, section 3.1). The
+//! arriving packet counts as part of the queue: with a threshold of K packets, packet K + 1 is marked.
 
 use shallop_core::DropCause;
 
 use crate::limit::{Limit, QueueLength};
 
-/// What becomes of a packet. Of two decisions about it the greater one counts.
+/// Decision about a packet. Where two rules decide, the greater decision holds: a drop before a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Decision {
-    /// It is neither marked nor dropped.
     Pass,
-    /// It is marked: its ECN field becomes CE.
+    /// Sets the ECN field to CE.
     Mark,
-    /// It is dropped, for this cause.
     Drop(DropCause),
 }
 
-/// When the length of the queue is compared with the threshold.
+/// Time at which the queue length is compared with the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum MarkAt {
-    /// As the packet is enqueued.
     #[default]
     Enqueue,
-    /// As the packet is dequeued, so that the mark reaches the receiver earlier by the time that the packet waited.
+    /// The mark then reaches the receiver earlier, by the packet's time in the queue.
     Dequeue,
 }
 
@@ -34,12 +30,11 @@ shallop_core::words! { MarkAt { Enqueue = "enqueue", Dequeue = "dequeue" } }
 pub struct MarkThreshold {
     /// Packets are marked while the queue is longer than this.
     pub above: Limit,
-    /// When the length is compared.
     pub at: MarkAt,
 }
 
 impl MarkThreshold {
-    /// Whether a packet is marked at this point, in a queue that has this length with it.
+    /// Whether a packet is marked when it is enqueued or dequeued (`at`). `length` is the queue's length with the packet.
     #[must_use]
     pub fn applies(&self, at: MarkAt, length: QueueLength) -> bool {
         self.at == at && self.above.exceeded_by(length)

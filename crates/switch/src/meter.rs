@@ -1,18 +1,17 @@
 //! A token bucket for a class that may use only a share of its link, such as credits or emulation packets. The bucket
-//! starts full. Instead of a count of tokens its state is the time at which it will be full again, so that nothing has
-//! to be updated while the class is idle. Units: bytes of depth; the remainder of the rate is carried exactly.
+//! starts full. Its state is the time at which it will be full again instead of a count of tokens, so that it needs no
+//! update while the class is idle. Units: bytes of depth; remainders of the rate are carried exactly.
 
 use shallop_core::{BitsPerSec, Bytes, Pace, Span, Time};
 
-/// A token bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Meter {
     pace: Pace,
     depth: Bytes,
-    /// When the bucket will be full if no more tokens are consumed.
+    /// Time at which the bucket will be full if no more tokens are consumed.
     full_at: Time,
-    /// A packet size, and how long before `full_at` the bucket has enough tokens for it: cached, since the packets of
-    /// most classes have one size.
+    /// Cache: a packet size, and the span before `full_at` at which the bucket has enough tokens for it. Most classes
+    /// have packets of one size.
     lead: (Bytes, Span),
 }
 
@@ -24,8 +23,8 @@ impl Meter {
         Self { pace: Pace::new(rate), depth, full_at: Time::ZERO, lead }
     }
 
-    /// The earliest time at which the bucket has tokens for a packet of this size. A packet larger than the bucket
-    /// waits until the bucket is full.
+    /// Earliest time at which the bucket has tokens for a packet of this size. A packet larger than the bucket waits
+    /// until the bucket is full.
     pub fn ready(&mut self, size: Bytes) -> Time {
         if self.lead.0 != size {
             self.lead = (size, self.pace.quote(self.depth.saturating_sub(size)));
@@ -33,18 +32,17 @@ impl Meter {
         Time::after_start(self.full_at.since_start().saturating_sub(self.lead.1))
     }
 
-    /// Consumes the tokens of a packet that leaves at `start`, which must not be before [`Meter::ready`].
+    /// Consumes the tokens of a packet that leaves at `start`, not before [`Meter::ready`].
     pub fn consume(&mut self, start: Time, size: Bytes) {
         self.full_at = self.full_at.max(start) + self.pace.charge(size);
     }
 
-    /// The rate at which the bucket refills.
     #[must_use]
     pub fn rate(&self) -> BitsPerSec {
         self.pace.rate()
     }
 
-    /// Changes the rate from now on. The tokens that are missing stay missing.
+    /// Changes the rate from `now` on. Does not change the number of tokens.
     pub fn set_rate(&mut self, now: Time, rate: BitsPerSec) {
         let missing = self.pace.rate().bytes_in(self.full_at.saturating_since(now));
         let depth = self.depth;

@@ -7,25 +7,24 @@ use shallop_core::{Bytes, Span, Time};
 /// Two significant digits: quantiles are exact to one percent.
 const DIGITS: u8 = 2;
 
-/// The occupancy of a queue over time.
 #[derive(Clone, Debug, Default)]
 pub struct Occupancy {
-    /// The time up to which the record extends.
+    /// End of the record.
     recorded_to: Time,
     held: Bytes,
     max: Bytes,
-    /// The maximum since the last call of [`Occupancy::take_peak`].
+    /// Maximum since the last call of [`Occupancy::take_peak`].
     peak: Bytes,
-    /// The integral of the occupancy, in bytes times picoseconds.
+    /// Integral of the occupancy, in bytes times picoseconds.
     area: u128,
-    /// The time that the record covers.
+    /// Length of the record.
     covered: Span,
-    /// Picoseconds at each occupancy but zero; allocated when the queue is filled for the first time.
+    /// Picoseconds at each occupancy above zero; allocated when the queue is first used.
     time_at: Option<Histogram<u64>>,
 }
 
 impl Occupancy {
-    /// The queue holds `held` from `now` on.
+    /// Records that the queue holds `held` from `now` on.
     pub fn set(&mut self, now: Time, held: Bytes) {
         self.advance_to(now);
         self.held = held;
@@ -49,25 +48,23 @@ impl Occupancy {
             self.time_at = Histogram::new(DIGITS).ok();
         }
         if let Some(time_at) = &mut self.time_at {
-            // Cannot fail: the histogram resizes itself to the values that it meets.
             let recorded = time_at.record_n(self.held.get(), span.as_ps());
             debug_assert!(recorded.is_ok(), "a histogram that resizes itself takes any value");
         }
     }
 
-    /// The maximum, exactly.
     #[must_use]
     pub fn max(&self) -> Bytes {
         self.max
     }
 
-    /// The present occupancy.
+    /// Current occupancy.
     #[must_use]
     pub fn held(&self) -> Bytes {
         self.held
     }
 
-    /// The time-weighted mean, in bytes.
+    /// Time-weighted mean, in bytes.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.covered.is_zero() {
@@ -76,12 +73,12 @@ impl Occupancy {
         self.area as f64 / self.covered.as_ps() as f64
     }
 
-    /// The occupancy not exceeded for this fraction of the time, to one percent and never above the maximum.
+    /// Occupancy that is not exceeded for this fraction of the time, exact to one percent and never above the maximum.
     #[must_use]
     pub fn quantile(&self, fraction: f64) -> Bytes {
         let Some(time_at) = &self.time_at else { return Bytes::ZERO };
         let (covered, filled) = (self.covered.as_ps(), time_at.len());
-        // The time at an occupancy of zero is not in the histogram, and ranks first.
+        // The histogram lacks the time at an occupancy of zero, which ranks first.
         let rank = fraction * covered as f64 - covered.saturating_sub(filled) as f64;
         if rank <= 0.0 {
             return Bytes::ZERO;
@@ -89,8 +86,8 @@ impl Occupancy {
         Bytes::new(time_at.value_at_quantile(rank / filled as f64)).min(self.max)
     }
 
-    /// The fraction of time at more than this occupancy. The histogram's buckets are one percent wide: the bucket in
-    /// which `threshold` lies does not count as more.
+    /// Fraction of the time during which the occupancy is above `threshold`. Buckets of the histogram are one percent
+    /// wide; the bucket that contains `threshold` does not count.
     #[must_use]
     pub fn fraction_above(&self, threshold: Bytes) -> f64 {
         let Some(time_at) = &self.time_at else { return 0.0 };
@@ -101,7 +98,7 @@ impl Occupancy {
         time_at.count_between(beyond, time_at.max()) as f64 / self.covered.as_ps() as f64
     }
 
-    /// The maximum since the last call, for series that must not miss a peak between samples.
+    /// Returns the maximum since the last call, so that a series does not miss a peak between two samples.
     pub fn take_peak(&mut self) -> Bytes {
         std::mem::replace(&mut self.peak, self.held)
     }
@@ -112,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_count_for_as_long_as_they_last() {
+    fn mean_and_quantiles_weight_each_length_by_its_duration() {
         let at = |us| Time::after_start(Span::from_us(us));
         let mut queue = Occupancy::default();
         queue.set(at(10), Bytes::new(100_000));

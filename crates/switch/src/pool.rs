@@ -1,11 +1,11 @@
-//! A shared memory pool, from which queues of several ports draw by Dynamic Thresholds (Choudhury and Hahne, 1998): an
-//! arriving packet is admitted while its queue holds less of the pool than alpha times the free bytes. State: the bytes
-//! in use, their record over time ([`crate::pool_occupancy`]), and when each port serves next, so that all departures
-//! by some time can be accounted for before a packet is admitted. Units: bytes.
+//! A memory pool that queues of several ports share by Dynamic Thresholds (Choudhury and Hahne, 1998): an arriving packet
+//! is admitted while its queue holds less of the pool than alpha times the free bytes. State: the bytes in use, their
+//! record over time ([`crate::pool_occupancy`]), and when each port serves next, so that the pool knows all departures
+//! up to an arrival before it decides about the arrival. Units: bytes.
 //!
-//! The threshold applies to arrivals only: a queue that is above it loses nothing. The first bytes of each queue are
-//! private: they count neither as used nor against the threshold. A packet takes whole cells, if the memory has cells.
-//! A pool may mark or drop by its own occupancy ([`crate::red`]).
+//! The threshold applies to arrivals only: a queue above it loses nothing. The first bytes of each queue are private:
+//! they count neither as used nor against the threshold. A packet occupies whole cells, if the memory has cells. A pool
+//! may mark or drop by its own occupancy ([`crate::red`]).
 
 use shallop_core::{Bytes, DropCause, Time};
 
@@ -20,22 +20,22 @@ use crate::tournament::TournamentTree;
 /// A port's membership in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolMember {
-    /// The pool, by its number.
+    /// Number of the pool.
     pub pool: u32,
     /// The port's index among the ports of the pool, from 0 on.
     pub index: u32,
 }
 
-/// How much memory a queue may use.
+/// Memory that a queue may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoolQuota {
-    /// The Dynamic Threshold is this times the free bytes of the pool.
+    /// Ratio of the Dynamic Threshold to the free bytes of the pool.
     pub alpha: f64,
-    /// Bytes that the queue has for itself, outside the pool.
+    /// Bytes reserved for the queue, outside the pool.
     pub private: Bytes,
 }
 
-/// How much memory a queue uses, and may use.
+/// Memory that a queue may use and uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolUsage {
     quota: PoolQuota,
@@ -44,24 +44,22 @@ pub(crate) struct PoolUsage {
 }
 
 impl PoolUsage {
-    pub(crate) fn of(quota: PoolQuota) -> Self {
+    pub(crate) fn new(quota: PoolQuota) -> Self {
         Self { quota, used: Bytes::ZERO }
     }
 
-    /// The part of `used` bytes that is in the pool, not private.
+    /// Part of `used` bytes that is in the pool, not private.
     fn shared(&self, used: Bytes) -> Bytes {
         used.saturating_sub(self.quota.private)
     }
 }
 
-/// What a pool is made from.
 #[derive(Clone, Debug)]
 pub struct PoolConfig {
-    /// Size.
     pub size: Bytes,
     /// Size of a cell; 1 B for memory without cells.
     pub cell: Bytes,
-    /// Marking by the occupancy of the pool, if any.
+    /// Marks and drops by the occupancy of the pool.
     pub red: Option<RedConfig>,
 }
 
@@ -73,7 +71,7 @@ pub struct Pool {
     held: Bytes,
     occupancy: PoolOccupancy,
     red: Option<Box<Red>>,
-    /// For each port of the pool, by its index, when it serves its next packet.
+    /// Time of the next service of each port, by the port's index in the pool.
     pub next_service: TournamentTree,
 }
 
@@ -87,49 +85,47 @@ impl Pool {
             held: Bytes::ZERO,
             occupancy: PoolOccupancy::default(),
             red: config.red.as_ref().map(|red| Box::new(Red::new(red))),
-            next_service: TournamentTree::of(ports),
+            next_service: TournamentTree::new(ports),
         }
     }
 
-    /// Its size.
     #[must_use]
     pub fn size(&self) -> Bytes {
         self.size
     }
 
-    /// The bytes in use.
+    /// Bytes in use.
     #[must_use]
     pub fn held(&self) -> Bytes {
         self.held
     }
 
-    /// The record of the bytes in use, up to the last admission or [`Pool::advance_to`].
+    /// Record of the bytes in use, up to the last admission or [`Pool::advance_to`].
     #[must_use]
     pub fn occupancy(&self) -> &Occupancy {
         self.occupancy.occupancy()
     }
 
-    /// Extends that record to `now`. All departures by then must have been accounted for.
+    /// Extends the record of the bytes in use to `now`. All departures by `now` must have been reported.
     pub fn advance_to(&mut self, now: Time) {
         self.occupancy.advance_to(now);
     }
 
-    /// Whether the pool marks: then departures must be accounted for even before a packet that needs no memory.
+    /// Whether the pool marks. If it does, departures must be reported even before a packet that needs no memory.
     #[inline]
     #[must_use]
     pub fn marks(&self) -> bool {
         self.red.is_some()
     }
 
-    /// Whether the pool marks packets as they leave: then its ports must be served in order of time.
+    /// Whether the pool marks packets at dequeue. If it does, its ports must be served in order of time.
     #[inline]
     #[must_use]
     pub fn marks_departures(&self) -> bool {
         self.red.as_ref().is_some_and(|red| red.at() == MarkAt::Dequeue)
     }
 
-    /// The port to serve next if it serves a packet by `now`, by its index, and the time up to which it is to be
-    /// served.
+    /// Index of the port to serve next, if any serves a packet by `now`, and the time up to which it is to be served.
     #[must_use]
     pub fn next_to_serve(&self, now: Time) -> Option<(usize, Time)> {
         let until =
@@ -141,7 +137,7 @@ impl Pool {
         if self.cell == 1 { size } else { Bytes::new(size.get().div_ceil(self.cell) * self.cell) }
     }
 
-    /// The bytes in use if this queue stored a packet of this size.
+    /// Bytes in use once a queue has stored a packet of this size.
     fn held_with(&self, usage: &PoolUsage, size: Bytes) -> Bytes {
         let used = usage.used + self.cells(size);
         self.held + (usage.shared(used) - usage.shared(usage.used))
@@ -177,12 +173,10 @@ impl Pool {
     }
 }
 
-/// A port's buffer with the pool that it draws on.
+/// A port's buffer with the pool that it uses.
 #[derive(Debug)]
 pub struct PooledBuffer<'a> {
-    /// The port's buffer.
     pub buffer: &'a mut PortBuffer,
-    /// The pool.
     pub pool: &'a mut Pool,
 }
 

@@ -6,7 +6,6 @@ use shallop_core::{Bytes, Time};
 
 use crate::occupancy::Occupancy;
 
-/// The occupancy of a pool over time.
 #[derive(Clone, Debug, Default)]
 pub struct PoolOccupancy {
     occupancy: Occupancy,
@@ -15,7 +14,7 @@ pub struct PoolOccupancy {
 }
 
 impl PoolOccupancy {
-    /// Bytes were admitted at `now`. All departures by then have been reported.
+    /// Bytes were admitted at `now`. All departures up to `now` must have been reported.
     pub fn admit(&mut self, now: Time, bytes: Bytes) {
         if bytes > Bytes::ZERO {
             self.apply_departures();
@@ -23,7 +22,6 @@ impl PoolOccupancy {
         }
     }
 
-    /// Bytes departed at `at`.
     pub fn depart(&mut self, at: Time, bytes: Bytes) {
         if bytes > Bytes::ZERO {
             self.departures.push((at, bytes));
@@ -36,7 +34,6 @@ impl PoolOccupancy {
         self.occupancy.advance_to(now);
     }
 
-    /// The record.
     #[must_use]
     pub fn occupancy(&self) -> &Occupancy {
         &self.occupancy

@@ -1,9 +1,8 @@
-//! An output port: queues, the scheduler that serves them, the pace of the link and the wire behind it.
+//! An output port: queues, the scheduler that serves them, the rate of the link and the wire behind it.
 //!
 //! Service is lazy. The port catches up to `now` by serving each packet at the instant at which an always active port
 //! would have served it. One deadline suffices: the arrival of the first packet on the wire or, if the wire is empty,
-//! the next service. The order at one instant is part of the model: departures due by `now` come before an arrival at
-//! `now`.
+//! the next service. The order at one instant is part of the model: departures due by `now` precede an arrival at `now`.
 //!
 //! A packet leaves its queue when its first bit is sent. A packet that finds the link idle is sent at once and never
 //! counts as queued.
@@ -27,41 +26,41 @@ use crate::schedule::Schedule;
 use crate::transmitter::Transmitter;
 use crate::wire::LinkChange;
 
-/// A port. What every packet touches is in this struct, the rest behind a pointer.
+/// A port. State that every packet uses is in this struct, the rest behind a pointer.
 #[derive(Clone, Debug)]
 pub struct Port<C> {
     link: Transmitter<C>,
     /// No enqueued packet is served before this time.
     next_service: Time,
-    /// When the link changes next.
+    /// Time of the link's next change of rate or delay.
     next_change: Time,
     /// Bitmask of queues that have packets.
     backlogged: u32,
-    /// Bitmask of queues eligible for the idle fast path: a packet that finds the link idle is sent without asking the
-    /// queue, since there is no meter, frame aggregation, weight, averaged length or discipline that has to know.
+    /// Bitmask of queues eligible for the idle fast path: a packet that finds the link idle is sent without calling the
+    /// queue, since the queue has no meter, frame aggregation, weight, averaged length or discipline that counts it.
     fast_path: u32,
     queue_of: [u8; Class::COUNT],
     cold: Box<Cold<C>>,
 }
 
-/// The part of a port that only packets which wait, are dropped or are lost touch.
+/// State of a port that is used only for packets that wait, are dropped or are lost.
 #[derive(Clone, Debug)]
 struct Cold<C> {
     queues: Vec<Queue<C>>,
     schedule: Schedule,
-    /// The packets of a frame while it is being aggregated.
+    /// Packets of the frame that is being aggregated.
     frame: Vec<Packet<C>>,
-    /// Changes of the link to come, the next one last.
+    /// Future changes of the link, the next one last.
     changes: Vec<LinkChange>,
     dropped: [u64; Class::COUNT],
     lost: [u64; Class::COUNT],
     duplicated: [u64; Class::COUNT],
-    /// Destinations of packets that disciplines have dropped after they were enqueued.
+    /// Destinations of packets that disciplines dropped after they were enqueued.
     dropped_ends: Vec<End>,
 }
 
 impl<C: Copy> Cold<C> {
-    /// Counts and reports the packets that the discipline of this queue has dropped.
+    /// Counts and reports the packets that the discipline of queue `at` has dropped.
     fn report_dropped(&mut self, now: Time, at: QueueId, probe: &mut impl Probe) {
         for Dropped { packet, cause } in self.queues[usize::from(at.queue)].take_dropped() {
             self.dropped[packet.class.index()] += 1;
@@ -72,7 +71,7 @@ impl<C: Copy> Cold<C> {
 }
 
 impl<C: Copy> Port<C> {
-    /// An idle port. `number` identifies it towards the probe.
+    /// An idle port. `number` identifies it in reports to the probe.
     #[must_use]
     pub fn new(number: u32, config: &PortConfig) -> Self {
         let schedule = Schedule::new(&config.queues);
@@ -91,9 +90,8 @@ impl<C: Copy> Port<C> {
             duplicated: [0; Class::COUNT],
             dropped_ends: Vec::new(),
         };
-        let (rate, delay) = (config.rate, config.delay);
         Self {
-            link: Transmitter::new(number, (rate, delay), config.impairment.clone()),
+            link: Transmitter::new(number, config.rate, config.delay, config.impairment.clone()),
             next_service: Time::LAST,
             next_change: config.changes.first().map_or(Time::LAST, |change| change.at),
             backlogged: 0,
@@ -103,7 +101,7 @@ impl<C: Copy> Port<C> {
         }
     }
 
-    /// True if a packet is on the wire that others do not overtake: then the deadline does not depend on packets that
+    /// Whether the wire carries a packet, apart from reordered ones. If so, the deadline does not depend on packets that
     /// are enqueued.
     #[inline]
     #[must_use]
@@ -111,7 +109,7 @@ impl<C: Copy> Port<C> {
         !self.link.wire.is_empty()
     }
 
-    /// True if a packet of this class is sent at once: it needs no memory.
+    /// Whether a packet of this class would be sent at once, without memory.
     #[inline]
     #[must_use]
     pub fn sends_at_once(&self, now: Time, class: Class) -> bool {
@@ -123,7 +121,7 @@ impl<C: Copy> Port<C> {
         self.backlogged == 0 && self.link.free_at <= now && self.fast_path >> queue & 1 == 1
     }
 
-    /// A lower bound of the time at which the next enqueued packet is served; [`Time::LAST`] if none is enqueued.
+    /// Lower bound of the time at which the next enqueued packet is served; [`Time::LAST`] if no packet is enqueued.
     #[inline]
     #[must_use]
     pub fn next_service(&self) -> Time {
@@ -137,7 +135,7 @@ impl<C: Copy> Port<C> {
     /// Sends a packet that arrives at `now`, or enqueues it in memory of `buffer`.
     ///
     /// # Errors
-    /// Why the packet is dropped instead.
+    /// Cause of the drop, if the packet is dropped.
     #[inline]
     pub fn enqueue(
         &mut self,
@@ -174,7 +172,7 @@ impl<C: Copy> Port<C> {
         Ok(())
     }
 
-    /// The packet as it is after a decision: marked, or dropped.
+    /// Applies a decision: returns the packet, perhaps marked, or counts and reports its drop.
     #[cold]
     fn apply_decision(
         &mut self,
@@ -203,7 +201,8 @@ impl<C: Copy> Port<C> {
     fn send_frame_at_once(
         &mut self,
         now: Time,
-        (packet, overhead): (&Packet<C>, Span),
+        packet: &Packet<C>,
+        overhead: Span,
         decision: Decision,
         probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
@@ -213,7 +212,7 @@ impl<C: Copy> Port<C> {
         Ok(())
     }
 
-    /// The same as [`Port::enqueue`], off the fast path.
+    /// [`Port::enqueue`] off the fast path.
     #[inline(never)]
     fn enqueue_slow(
         &mut self,
@@ -238,7 +237,7 @@ impl<C: Copy> Port<C> {
             return match aggregate {
                 None => self.send_at_once(now, packet, decision, probe),
                 Some(FrameAggregation { overhead, .. }) => {
-                    self.send_frame_at_once(now, (packet, overhead), decision, probe)
+                    self.send_frame_at_once(now, packet, overhead, decision, probe)
                 }
             };
         }
@@ -260,7 +259,7 @@ impl<C: Copy> Port<C> {
         Ok(())
     }
 
-    /// The same for a queue whose discipline may drop other packets to make room.
+    /// [`Port::enqueue`] for a managed queue, whose discipline may drop other packets to make room.
     #[cold]
     fn enqueue_managed(
         &mut self,
@@ -272,7 +271,7 @@ impl<C: Copy> Port<C> {
         let class = packet.envelope.class.index();
         let index = usize::from(self.queue_of[class]);
         let at = self.id(index);
-        // No packet leaves before it came, even if the link has been idle because another queue waits for its meter.
+        // No packet leaves before its arrival, even if the link was idle because another queue waits for its meter.
         self.link.free_at = self.link.free_at.max(now);
         let result = self.cold.queues[index].enqueue_managed(now, packet, index, buffer);
         self.cold.report_dropped(now, at, probe);
@@ -289,13 +288,13 @@ impl<C: Copy> Port<C> {
         if result.is_ok() {
             self.on_enqueued(index);
         } else if length.packets == 0 {
-            // All that was enqueued has been dropped, and still there was no room.
+            // All enqueued packets were dropped, and still there was no room.
             self.backlogged &= !(1 << index);
         }
         result.map(|_| ())
     }
 
-    /// A packet was enqueued in this queue.
+    /// A packet was enqueued in queue `index`.
     #[inline]
     fn on_enqueued(&mut self, index: usize) {
         if self.backlogged & (1 << index) == 0 {
@@ -306,7 +305,7 @@ impl<C: Copy> Port<C> {
         }
     }
 
-    /// Serves every packet whose turn comes by `now`.
+    /// Serves every packet whose transmission starts by `now`.
     #[inline]
     pub fn catch_up(&mut self, now: Time, buffer: &mut impl Buffer, probe: &mut impl Probe) {
         if self.next_service <= now {
@@ -342,8 +341,8 @@ impl<C: Copy> Port<C> {
         self.next_service = if self.backlogged == 0 { Time::LAST } else { self.link.free_at };
     }
 
-    /// Serves a packet of a managed queue, or a frame: all packets that were enqueued by `start` and fit. A discipline
-    /// may drop everything that is left; then nothing is sent.
+    /// Serves a packet of a managed queue, or a frame of all packets that were enqueued by `start` and fit. Sends nothing
+    /// if the discipline drops all packets.
     #[cold]
     fn serve_special(
         &mut self,
@@ -383,7 +382,7 @@ impl<C: Copy> Port<C> {
         self.cold.report_dropped(start, at, probe);
     }
 
-    /// When something happens next that is visible outside, if no packet arrives before.
+    /// Time of the next event that is visible outside the port, if no packet arrives before.
     #[inline]
     #[must_use]
     pub fn deadline(&mut self) -> Option<Time> {
@@ -402,15 +401,14 @@ impl<C: Copy> Port<C> {
         self.link.wire.pop_arrived(now)
     }
 
-    /// Draws what has become of this packet on the wire, which it has just crossed. Losses and copies are
-    /// counted, and losses reported.
+    /// Draws the fate of a packet that has just crossed the wire. Counts losses and copies, and reports losses.
     #[inline]
     pub fn draw_fate(&mut self, now: Time, packet: &Envelope, probe: &mut impl Probe) -> Fate {
         let fate = self.link.wire.draw_fate(now);
         let class = packet.class.index();
         match fate {
             Fate::Arrives => {}
-            Fate::Twice => self.cold.duplicated[class] += 1,
+            Fate::Duplicated => self.cold.duplicated[class] += 1,
             Fate::Lost => {
                 self.cold.lost[class] += 1;
                 let at = self.id(usize::from(self.queue_of[class]));
@@ -420,13 +418,13 @@ impl<C: Copy> Port<C> {
         fate
     }
 
-    /// The destinations of packets that were enqueued, and that a discipline has dropped since the last call, oldest
-    /// first. [`Port::enqueue`] returned `Ok` for them.
+    /// Destinations of packets that disciplines have dropped since the last call, after [`Port::enqueue`] returned `Ok`
+    /// for them. Oldest first.
     pub fn take_dropped(&mut self) -> impl Iterator<Item = End> {
         self.cold.dropped_ends.drain(..)
     }
 
-    /// Applies the changes of the link that are due by `start`.
+    /// Applies changes of the link that are due by `start`.
     #[inline]
     fn apply_changes(&mut self, start: Time) {
         if self.next_change <= start {
@@ -454,7 +452,7 @@ impl<C: Copy> Port<C> {
             if let Some(meter) = queue.meter_mut() {
                 let share = Share::new(meter.rate().get().min(old.get()), old.get());
                 if let Some(share) = share {
-                    // The meter refilled at the old rate up to this packet, not only up to the change.
+                    // The meter refills at the old rate up to this packet, not only up to the change.
                     meter.set_rate(start, rate.share(share));
                 }
             }

@@ -7,24 +7,28 @@ use crate::impairment::Impairment;
 use crate::queue::QueueConfig;
 use crate::wire::LinkChange;
 
-/// What a port is made from.
 #[derive(Clone, Debug)]
 pub struct PortConfig {
-    /// Rate of the link.
     pub rate: BitsPerSec,
     /// Propagation delay of the link.
     pub delay: Span,
-    /// The queues; 32 at most.
+    /// At most 32 queues.
     pub queues: Vec<QueueConfig>,
     /// For each class, by index, the queue that its packets join.
     pub queue_of: [u8; Class::COUNT],
-    /// What the wire does to packets besides its delay, if anything.
     pub impairment: Option<Impairment>,
     /// Changes of rate and delay, earliest first. Meters keep their share of the link.
     pub changes: Vec<LinkChange>,
 }
 
 impl PortConfig {
+    /// A port whose packets all join the first queue, on a wire without impairment or changes.
+    #[must_use]
+    pub fn new(rate: BitsPerSec, delay: Span, queues: Vec<QueueConfig>) -> Self {
+        let queue_of = [0; Class::COUNT];
+        Self { rate, delay, queues, queue_of, impairment: None, changes: vec![] }
+    }
+
     /// Whether the discipline of a queue may drop packets that were enqueued before: see [`crate::Port::take_dropped`].
     #[must_use]
     pub fn drops_enqueued(&self) -> bool {

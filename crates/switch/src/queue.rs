@@ -1,9 +1,9 @@
 //! One queue of a port. **This is where a packet is admitted or dropped**: [`Queue::enqueue`]. The rules apply in this
-//! order: selective drop, RED (of this queue and of memory that it shares), memory. A packet is marked if any of these
-//! says so: the step threshold of this queue, its RED, or that of the shared memory.
+//! order: selective drop, RED (of the queue and of its shared memory), memory. A packet is marked if any of these says
+//! so: the step threshold of the queue, the queue's RED, the RED of the shared memory.
 //!
-//! The FIFO is in this file. A queue under another discipline (`discipline`) is managed: the discipline may
-//! drop packets as it dequeues, or drop others than the arriving one; `Queue::take_dropped` has them.
+//! The FIFO is in this file. A queue under another discipline (`discipline`) is called managed: its discipline may also
+//! drop packets that were enqueued before; `Queue::take_dropped` returns them.
 
 use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Time};
 
@@ -18,21 +18,17 @@ use crate::red::Red;
 use crate::ring::Ring;
 use crate::selective::SelectiveDrop;
 
-/// What a queue is made from.
 #[derive(Clone, Debug)]
 pub struct QueueConfig {
     /// Strict priority: lower numbers are served first.
     pub priority: u8,
-    /// Share of the link among the queues of the same priority that have packets.
+    /// Share of the link among backlogged queues of equal priority.
     pub weight: u32,
-    /// What is marked and dropped, and in which order packets leave.
     pub discipline: Discipline,
-    /// Selective drop, if any.
     pub select: Option<SelectiveDrop>,
-    /// Rate limit, if any. A queue that is not a FIFO waits for the tokens of the largest packet, since its discipline
-    /// chooses the packet only when it leaves.
+    /// Rate limit. A managed queue waits for the tokens of the largest packet, since its discipline chooses the packet
+    /// only at dequeue.
     pub meter: Option<Meter>,
-    /// Frame aggregation, if any.
     pub aggregate: Option<FrameAggregation>,
 }
 
@@ -49,7 +45,6 @@ impl Default for QueueConfig {
     }
 }
 
-/// A queue.
 #[derive(Clone, Debug)]
 pub struct Queue<C> {
     packets: Ring<Packet<C>>,
@@ -64,20 +59,19 @@ pub struct Queue<C> {
     special: bool,
 }
 
-/// The part of a queue that only a discipline other than the FIFO has.
+/// State of a queue under a discipline other than the FIFO.
 #[derive(Clone, Debug)]
 struct Managed<C> {
     aqm: AnyQueue<C>,
-    /// The largest packet that is expected.
+    /// Size of the largest packet of the link, in bytes on the wire.
     mtu: Bytes,
     /// Packets that the discipline has dropped since `Queue::take_dropped`.
     dropped: Vec<Dropped>,
-    /// The packet that was dequeued last.
+    /// Packet that was dequeued last.
     dequeued: Option<Packet<C>>,
 }
 
 impl<C: Copy> Queue<C> {
-    /// An empty queue.
     #[must_use]
     pub fn new(config: &QueueConfig) -> Self {
         let (mut mark, mut red, mut managed) = (None, None, None);
@@ -104,16 +98,15 @@ impl<C: Copy> Queue<C> {
         }
     }
 
-    /// Its length.
     #[must_use]
     pub fn length(&self) -> QueueLength {
         self.length
     }
 
-    /// Enqueues a packet in a FIFO, the `index`-th queue of its port, and returns whether it was marked.
+    /// Enqueues a packet in a FIFO, which is queue `index` of its port, and returns whether the packet was marked.
     ///
     /// # Errors
-    /// Why the packet is dropped instead.
+    /// Cause of the drop, if the packet is dropped.
     pub fn enqueue(
         &mut self,
         now: Time,
@@ -138,7 +131,8 @@ impl<C: Copy> Queue<C> {
         Ok(marked)
     }
 
-    /// The same in a managed queue, whose discipline may drop other packets to make room.
+    /// Enqueues a packet in a managed queue, whose discipline may drop other packets to make room. Returns whether the
+    /// packet was marked.
     #[cold]
     pub(crate) fn enqueue_managed(
         &mut self,
@@ -161,17 +155,14 @@ impl<C: Copy> Queue<C> {
             if aqm.overflow(packet.envelope, cause, dropped) == Overflow::DropArriving {
                 return Err(self.refusal(cause));
             }
-            self.length = release(&dropped[first..], now, self.length, (index, buffer));
+            self.length = release(&dropped[first..], now, self.length, index, buffer);
         }
         self.length = self.length.with(size);
         aqm.enqueue(now, packet, mark);
         Ok(mark)
     }
 
-    /// What selective drop and RED decide about an arriving packet: that it passes or is marked.
-    ///
-    /// # Errors
-    /// Why it is dropped.
+    /// Applies selective drop and RED to an arriving packet. Returns `Pass` or `Mark`.
     #[inline]
     fn decide_arrival(
         &mut self,
@@ -203,15 +194,14 @@ impl<C: Copy> Queue<C> {
         red.decide(now, Some(MarkAt::Enqueue), ecn, length.bytes)
     }
 
-    /// Why a packet is dropped that the memory refuses for this cause: a metered queue that is full at a limit of its
-    /// own is full because of its meter.
+    /// Cause of a drop for lack of memory. A metered queue that reaches its own limit is full because of its meter.
     #[cold]
     fn refusal(&self, cause: DropCause) -> DropCause {
         let metered = self.meter.is_some() && cause == DropCause::QueueFull;
         if metered { DropCause::MeteredQueueFull } else { cause }
     }
 
-    /// The earliest time at which a packet may leave: when the meter has tokens for it, or at once.
+    /// Earliest time at which the meter, if any, lets the next packet leave.
     pub fn ready(&mut self) -> Time {
         if self.meter.is_none() {
             return Time::ZERO;
@@ -222,7 +212,7 @@ impl<C: Copy> Queue<C> {
         }
     }
 
-    /// Dequeues the packet of a FIFO that leaves at `start`, and whether it was marked as it left.
+    /// Dequeues a packet of a FIFO at `start`. Returns the packet and whether it was marked at dequeue.
     pub fn dequeue(
         &mut self,
         start: Time,
@@ -251,8 +241,7 @@ impl<C: Copy> Queue<C> {
         Some((packet, marked))
     }
 
-    /// The same whatever the discipline. `None` if no packet is left: the queue was empty, or its discipline has
-    /// dropped all of them.
+    /// Dequeues under any discipline. `None` if the queue is empty, or its discipline has dropped all packets.
     #[cold]
     pub(crate) fn dequeue_any(
         &mut self,
@@ -267,7 +256,7 @@ impl<C: Copy> Queue<C> {
         }
     }
 
-    /// Dequeues in a managed queue, whose discipline chooses which packet leaves and may drop some before it.
+    /// Dequeues in a managed queue, whose discipline chooses the packet and may drop others first.
     fn dequeue_managed(
         &mut self,
         start: Time,
@@ -277,7 +266,7 @@ impl<C: Copy> Queue<C> {
         let Managed { aqm, dropped, dequeued, .. } = &mut **self.managed.as_mut()?;
         let first = dropped.len();
         let head = aqm.dequeue(start, dropped);
-        let before = release(&dropped[first..], start, self.length, (index, buffer));
+        let before = release(&dropped[first..], start, self.length, index, buffer);
         self.length = before;
         let (packet, mark) = head?;
         let (size, ecn) = (packet.envelope.bytes(), packet.envelope.ecn);
@@ -296,7 +285,7 @@ impl<C: Copy> Queue<C> {
         Some((packet, marked))
     }
 
-    /// Whether the queue is served by [`Queue::dequeue_any`]: it is managed, or aggregates frames.
+    /// Whether the port must serve the queue by [`Queue::dequeue_any`]: the queue is managed or aggregates frames.
     #[inline]
     pub(crate) fn is_special(&self) -> bool {
         self.special
@@ -308,12 +297,12 @@ impl<C: Copy> Queue<C> {
         self.managed.is_some()
     }
 
-    /// The packets that the discipline has dropped since the last call, oldest first.
+    /// Packets that the discipline has dropped since the last call, oldest first.
     pub(crate) fn take_dropped(&mut self) -> impl Iterator<Item = Dropped> {
         self.managed.iter_mut().flat_map(|managed| managed.dropped.drain(..))
     }
 
-    /// Whether the meter lets a packet that finds the link idle leave at `now`; its tokens are consumed then.
+    /// Whether the meter lets a packet that finds the link idle leave at `now`. If so, its tokens are consumed.
     pub fn admits_idle_arrival(&mut self, now: Time, size: Bytes) -> bool {
         let Some(meter) = &mut self.meter else { return true };
         let admitted = meter.ready(size) <= now;
@@ -323,7 +312,7 @@ impl<C: Copy> Queue<C> {
         admitted
     }
 
-    /// What becomes of a packet that finds this queue empty and the link idle: it leaves without being enqueued.
+    /// Decides about a packet that finds the queue empty and the link idle, and so leaves without being enqueued.
     pub fn decide_idle_arrival(&mut self, now: Time, packet: Envelope) -> Decision {
         if let Some(managed) = &mut self.managed {
             return managed.aqm.on_idle_arrival(now, packet);
@@ -336,14 +325,13 @@ impl<C: Copy> Queue<C> {
         decision
     }
 
-    /// Frame aggregation, if any.
     #[must_use]
     pub fn aggregate(&self) -> Option<FrameAggregation> {
         self.aggregate
     }
 
-    /// The size of the packet at the head. In a managed queue, whose discipline chooses the packet only as it leaves,
-    /// the largest size.
+    /// Size of the packet at the head. For a managed queue, whose discipline chooses the packet only at dequeue, the
+    /// largest size.
     #[must_use]
     pub fn head_size(&self) -> Option<Bytes> {
         match &self.managed {
@@ -358,13 +346,14 @@ impl<C: Copy> Queue<C> {
     }
 }
 
-/// Releases the memory of packets that were dropped from a queue which had this length with them. Returns its length
-/// without them.
+/// Releases the memory of packets that were dropped from queue `index`. `length` is the queue's length with them; returns
+/// the length without them.
 fn release(
     dropped: &[Dropped],
     at: Time,
     length: QueueLength,
-    (index, buffer): (usize, &mut impl Buffer),
+    index: usize,
+    buffer: &mut impl Buffer,
 ) -> QueueLength {
     dropped.iter().fold(length, |length, dropped| {
         let size = dropped.packet.bytes();
@@ -373,7 +362,7 @@ fn release(
     })
 }
 
-/// What RED decides about a packet that leaves a queue which had this length with it.
+/// Applies RED to a packet at dequeue. `before` is the queue's length with the packet.
 #[cold]
 #[inline(never)]
 fn decide_departure(red: &mut Red, start: Time, ecn: Ecn, before: QueueLength) -> Decision {
@@ -384,7 +373,7 @@ fn decide_departure(red: &mut Red, start: Time, ecn: Ecn, before: QueueLength) -
     decision
 }
 
-/// Whether the step threshold marks a packet at this point.
+/// Whether the step threshold marks a packet at enqueue or dequeue.
 #[inline]
 fn marks<C>(
     mark: Option<MarkThreshold>,

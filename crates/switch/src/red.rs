@@ -1,42 +1,40 @@
-//! Random early detection (RED; Floyd and Jacobson, 1993) as switching chips do it: no packet is marked up to a minimum
+//! Random early detection (RED; Floyd and Jacobson, 1993) as in switching chips: no packet is marked up to a minimum
 //! threshold of the queue length, every packet above a maximum threshold, and between the two the probability rises
 //! linearly from zero to `max_probability`. Two equal thresholds make a step. State: a stream of random draws and, if
 //! lengths are averaged, the average. Units: bytes.
 //!
-//! Each packet is drawn for independently: marks are not spaced by a count as in the paper of 1993. By default the
-//! instantaneous length counts. An average (EWMA) is updated for each packet; when the queue has been empty, it decays
-//! as if that many small packets had been served in the meantime.
+//! Each packet is drawn for independently: unlike in the paper, a count does not space marks evenly. By default the
+//! instantaneous length decides. An average (EWMA) is updated for each packet; after an idle time it decays as if the
+//! queue had served small packets in that time.
 
 use shallop_core::{Bytes, DropCause, Ecn, Span, Stream, Time};
 
 use crate::mark::{Decision, MarkAt};
 
-/// How the queue length is averaged.
+/// Moving average of the queue length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Average {
     /// Weight of the newest sample (`w_q` of the paper).
     pub weight: f64,
-    /// Time that the link takes for a packet: an empty queue counts as one sample of zero in each such time.
+    /// Transmission time of a packet: an empty queue counts as one sample of zero in each such time.
     pub packet_time: Span,
 }
 
-/// What RED is made from.
 #[derive(Clone, Debug)]
 pub struct RedConfig {
     /// Up to this length no packet is marked (`min_th` of the paper).
     pub min_threshold: Bytes,
     /// Above this length every packet is marked (`max_th` of the paper).
     pub max_threshold: Bytes,
-    /// The probability at `max_threshold` (`max_p` of the paper).
+    /// Probability of a mark at `max_threshold` (`max_p` of the paper).
     pub max_probability: f64,
-    /// When RED decides about a packet.
+    /// Whether RED decides about a packet at enqueue or at dequeue.
     pub at: MarkAt,
-    /// Whether arriving packets that are not ECN-capable are dropped where others would be marked. No packet is dropped
-    /// as it leaves.
+    /// Whether arriving packets that are not ECN-capable are dropped where others would be marked. RED never drops at
+    /// dequeue.
     pub drops: bool,
-    /// How the length is averaged; `None` for the instantaneous length.
+    /// `None` for the instantaneous length.
     pub average: Option<Average>,
-    /// Source of the draws.
     pub stream: Stream,
 }
 
@@ -45,30 +43,29 @@ pub struct RedConfig {
 pub struct Red {
     config: RedConfig,
     average: f64,
-    /// When the queue became empty, until the next packet.
+    /// Time at which the queue became empty; cleared by the next packet.
     empty_since: Option<Time>,
 }
 
 impl Red {
-    /// RED with an average of zero.
     #[must_use]
     pub fn new(config: &RedConfig) -> Self {
         Self { config: config.clone(), average: 0.0, empty_since: None }
     }
 
-    /// When RED decides about a packet.
+    /// Whether RED decides about a packet at enqueue or at dequeue.
     #[must_use]
     pub fn at(&self) -> MarkAt {
         self.config.at
     }
 
-    /// Whether the length is averaged: then packets that find the link idle count as well.
+    /// Whether the length is averaged. If so, RED must see packets that find the link idle, too.
     #[must_use]
     pub fn averages(&self) -> bool {
         self.config.average.is_some()
     }
 
-    /// The probability of a mark at this length.
+    /// Probability of a mark at this length.
     #[must_use]
     pub fn probability(&self, length: f64) -> f64 {
         let RedConfig { min_threshold, max_threshold, max_probability, .. } = self.config;
@@ -82,7 +79,7 @@ impl Red {
         }
     }
 
-    /// Decides about a packet of a queue that has this length with it. `at` is `None` for a packet that an idle port
+    /// Decides about a packet; `length` is the queue's length with it. `at` is `None` for a packet that an idle port
     /// sends at once.
     pub fn decide(&mut self, now: Time, at: Option<MarkAt>, ecn: Ecn, length: Bytes) -> Decision {
         if at.is_some_and(|at| at != self.config.at) {
@@ -103,12 +100,12 @@ impl Red {
         if signals { signal } else { Decision::Pass }
     }
 
-    /// The queue is empty from now on.
+    /// The queue has become empty.
     pub fn on_empty(&mut self, now: Time) {
         self.empty_since = Some(now);
     }
 
-    /// The length that is compared with the thresholds: this one, or the average with it.
+    /// Adds a sample to the average, if there is one. Returns the length to compare with the thresholds.
     fn update_average(&mut self, now: Time, length: Bytes) -> f64 {
         let length = length.get() as f64;
         let Some(Average { weight, packet_time }) = self.config.average else { return length };
@@ -141,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_is_a_ramp_and_a_jump() {
+    fn the_probability_rises_linearly_and_jumps_to_one_above_the_maximum() {
         let known = [
             (0.0, 0.0),
             (1_800_000.0, 0.0),
@@ -157,13 +154,13 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_marked_as_the_probability_says() {
+    fn the_fraction_of_marked_packets_is_the_probability() {
         let mut red = red(None);
         let mut marked = |ecn, length| {
             let decide = |_| red.decide(Time::ZERO, Some(MarkAt::Enqueue), ecn, Bytes::new(length));
             (0..100_000).map(decide).filter(|decision| *decision == Decision::Mark).count()
         };
-        // Three deviations of a binomial around 5,000.
+        // Three standard deviations of a binomial distribution around 5,000.
         let half = marked(Ecn::Ect, 2_200_000);
         assert!((4_793..=5_207).contains(&half), "{half}");
         assert_eq!(marked(Ecn::Ect, 1_800_000), 0);
@@ -201,7 +198,7 @@ mod tests {
         assert!((see(2, full) - 3e6).abs() < 1e-6);
         red.on_empty(at(10));
         assert_eq!(red.decide(at(13), None, Ecn::Ect, EMPTY), Decision::Pass);
-        // Three packets' time at half each, and the packet itself.
+        // The average is halved for each of three idle packet times, and for the packet itself.
         assert!((red.average - 3e6 / 16.0).abs() < 1e-6, "{}", red.average);
     }
 

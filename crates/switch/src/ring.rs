@@ -1,14 +1,13 @@
-//! A FIFO in a ring of contiguous memory, whose capacity is a power of two. The ring grows when it is full, and shrinks
-//! after a burst: packets cycle through the whole ring however few there are, so a large one costs cache misses.
+//! A FIFO in a ring buffer whose capacity is a power of two. The ring grows when it is full, and shrinks after a burst:
+//! even a few packets cycle through all slots, so a large ring costs cache misses.
 
 use prefetch_index::prefetch_index;
 
 /// The ring shrinks when less than one slot in `SPARSE` is in use.
 const SPARSE: usize = 8;
-/// Capacity of the smallest ring that has any.
+/// Smallest capacity of a ring that has held an element.
 const MIN_CAPACITY: usize = 8;
 
-/// A ring.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     slots: Vec<T>,
@@ -23,26 +22,24 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    /// Number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True when there is no element.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The element at the head, which was pushed first.
+    /// The oldest element.
     #[inline]
     #[must_use]
     pub fn front(&self) -> Option<&T> {
         if self.len == 0 { None } else { self.slots.get(self.first) }
     }
 
-    /// The `nth` element after the head.
+    /// The `nth` element after the oldest.
     #[must_use]
     pub fn get(&self, nth: usize) -> Option<&T> {
         if nth >= self.len {
@@ -51,8 +48,8 @@ impl<T: Copy> Ring<T> {
         self.slots.get((self.first + nth) & (self.slots.len() - 1))
     }
 
-    /// Adds a slot at the tail and returns it for the caller to write, so that an element is copied once. Until then
-    /// the slot has an old value, or one made by `filler`.
+    /// Adds a slot at the tail and returns it for the caller to write, so that an element is copied only once. The slot
+    /// holds an old value, or one made by `filler`.
     #[inline]
     pub fn push(&mut self, filler: impl FnOnce() -> T) -> &mut T {
         let capacity = self.slots.len();
@@ -68,7 +65,7 @@ impl<T: Copy> Ring<T> {
         &mut self.slots[slot]
     }
 
-    /// Removes the element at the head. Its slot keeps the value until the next push.
+    /// Removes the oldest element. Its slot keeps the value until the next push.
     #[inline]
     pub fn pop(&mut self) -> Option<&mut T> {
         if self.len == 0 {
@@ -81,7 +78,7 @@ impl<T: Copy> Ring<T> {
         self.slots.get_mut(slot)
     }
 
-    /// Moves the elements to a ring of this capacity, a power of two, whose other slots have the value of `filler`.
+    /// Moves the elements to a ring of this capacity, a power of two, and fills its other slots with `filler`.
     #[cold]
     fn resize(&mut self, capacity: usize, filler: T) {
         let mut slots = Vec::with_capacity(capacity);

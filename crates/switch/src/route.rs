@@ -1,13 +1,14 @@
 //! Forwarding: next hops from a table, and equal-cost multipath (ECMP) by a hash of the flow. With symmetric hashing,
-//! the default, both directions of a flow take the same path, as transports need whose credits meter the reverse path.
+//! the default, both directions of a flow take the same path. Credit transports need that, because their credits meter
+//! the reverse path.
 //!
-//! The hash includes the number of hops to the destination. So the tiers of a tree that have equally many uplinks
-//! choose independently of one another, while both directions of a flow still agree: in each tier, packets that go up
-//! are as many hops from their destination as packets of the other direction that go up on the other side.
+//! The hash includes the number of hops to the destination. Tiers of a tree with equally many uplinks therefore choose
+//! independently of each other, and both directions of a flow still agree: in each tier, packets that go up have as many
+//! hops to go as packets of the other direction that go up on the other side.
 //!
-//! State: one entry for each node, and one table entry for each node that is no leaf and each column. A column is a set
-//! of destinations to which all other nodes have the same paths but for the last hop: the leaves of a switch, and those
-//! of its twins (`topology/src/twins.rs`). Copies of the routes share their tables.
+//! State: one entry for each node, and a table with a row for each switch and a column for each set of destinations that
+//! all other nodes reach by the same paths up to the last hop: the leaves of a switch and of its twins
+//! (`topology/src/twins.rs`). Copies of the routes share their tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,87 +16,86 @@ use std::sync::Arc;
 use shallop_core::seed::hash;
 use shallop_core::{End, Node};
 
-/// Set in a table entry that is the index of a group of equal-cost ports, not a port.
+/// Flag of a table entry that is the index of a group of equal-cost ports instead of a port.
 const GROUP: u32 = 1 << 31;
-/// Set, without [`GROUP`], in a table entry that is the index of one entry for each member of the column.
+/// Flag of a table entry that is the index of a list with one entry for each member of the column. Used without
+/// [`GROUP`].
 const MEMBERS: u32 = 1 << 30;
-/// A table entry without a path, or a port that is not there.
+/// Table entry without a path, or absent port.
 const NONE: u32 = u32::MAX;
 
 /// A leaf: a host with one link, which leads to a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// The host's port.
+    /// Port of the host.
     pub exit: u32,
-    /// The switch's port that leads to it.
+    /// Port of the switch that leads to the host.
     pub entry: u32,
-    /// The switch.
     pub switch: Node,
 }
 
-/// The place of a node in the table.
+/// Position of a node in the routing table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// A leaf has the place of its switch.
+pub enum TablePosition {
+    /// A leaf shares the row and column of its switch.
     Leaf(Leaf),
-    /// Any other node: its column and its number among the members of the column; `None` if no packet is for it or
-    /// for a leaf of it.
+    /// Column of any other node, and its number among the members of the column. `None` if neither the node nor a leaf
+    /// of it is a destination.
     Inner(Option<(u32, u32)>),
 }
 
-/// A node, as the table knows it.
+/// Row, column and number in the column of a node. A leaf has the values of its switch.
 #[derive(Clone, Copy, Debug)]
 struct NodeIndex {
-    /// Its row in the table; that of its switch if it is a leaf. Likewise its column and its number there.
     row: u32,
     column: u32,
     member: u32,
-    /// The ports of a leaf ([`Leaf`]); [`NONE`] for others.
+    /// Ports of a leaf ([`Leaf`]); [`NONE`] for other nodes.
     exit: u32,
     entry: u32,
 }
 
-/// The next hops of every node towards every destination.
+/// Next hops of every node towards every destination.
 #[derive(Clone, Debug)]
 pub struct Routes {
     nodes: Arc<[NodeIndex]>,
     columns: usize,
-    /// By row of a node * `columns` + column of the destination: the port, or [`GROUP`] and the index of a group in
-    /// `groups`, or [`MEMBERS`] and the index in `groups` of such an entry for each member of the column.
+    /// Entry of each row and column, at row * `columns` + column: a port, [`GROUP`] plus the index of a group in
+    /// `groups`, or [`MEMBERS`] plus the index in `groups` of a list of entries, one for each member of the column.
     table: Arc<[u32]>,
-    /// Groups of equal-cost ports, each preceded by its length and by the number of hops to the destination; entries by
-    /// member.
+    /// Groups of equal-cost ports, each preceded by its length and by the number of hops to the destination; lists of
+    /// entries by member.
     groups: Arc<[u32]>,
     symmetric: bool,
     salt: u64,
 }
 
-/// Routes that are being set.
+/// A routing table under construction.
 #[derive(Clone, Debug)]
 pub struct RouteTable {
     nodes: Vec<NodeIndex>,
     columns: usize,
     table: Vec<u32>,
     groups: Vec<u32>,
-    /// The entry of each group, by its hops and its ports: equal groups of a node are stored once.
+    /// Entry of each group by its hops and ports: equal groups are stored once.
     known: BTreeMap<Vec<u32>, u32>,
 }
 
 impl RouteTable {
-    /// Routes of a network whose nodes have these places, which as yet lead from leaves to their switches and back.
+    /// A table that routes only between leaves and their switches. `positions` has the position of each node.
     #[must_use]
-    pub fn new(places: &[Place], columns: usize) -> Self {
+    pub fn new(positions: &[TablePosition], columns: usize) -> Self {
         let none = NodeIndex { row: NONE, column: NONE, member: 0, exit: NONE, entry: NONE };
-        let (mut nodes, mut rows) = (vec![none; places.len()], 0);
-        for (node, place) in nodes.iter_mut().zip(places) {
-            if let Place::Inner(at) = *place {
+        let (mut nodes, mut rows) = (vec![none; positions.len()], 0);
+        for (node, position) in nodes.iter_mut().zip(positions) {
+            if let TablePosition::Inner(at) = *position {
                 let (column, member) = at.unwrap_or((NONE, 0));
                 *node = NodeIndex { row: rows, column, member, ..none };
                 rows += 1;
             }
         }
-        for (node, place) in places.iter().enumerate() {
-            if let Place::Leaf(Leaf { exit, entry, switch }) = *place {
+        for (node, position) in positions.iter().enumerate() {
+            if let TablePosition::Leaf(Leaf { exit, entry, switch }) = *position {
                 nodes[node] = NodeIndex { exit, entry, ..nodes[switch.0 as usize] };
             }
         }
@@ -103,15 +103,15 @@ impl RouteTable {
         Self { nodes, columns, table, groups: Vec::new(), known: BTreeMap::new() }
     }
 
-    /// Sets the ports of a node that lie on a shortest path to the destinations of a column, which are `hops` away. It
-    /// is no leaf. Without ports there is no path.
-    pub fn set(&mut self, (node, column): (Node, usize), hops: u32, ports: &[u32]) {
+    /// Sets the ports of a switch on shortest paths to the destinations of a column, `hops` away. An empty slice means
+    /// no path.
+    pub fn set(&mut self, node: Node, column: usize, hops: u32, ports: &[u32]) {
         let entry = self.entry(hops, ports);
         *self.at(node, column) = entry;
     }
 
     /// Sets the ports of a node that lead to each member of a column, one hop away.
-    pub fn set_members(&mut self, (node, column): (Node, usize), ports: &[Vec<u32>]) {
+    pub fn set_members(&mut self, node: Node, column: usize, ports: &[Vec<u32>]) {
         let entries: Vec<u32> = ports.iter().map(|ports| self.entry(1, ports)).collect();
         let entry = MEMBERS | self.groups.len() as u32;
         self.groups.extend(entries);
@@ -139,7 +139,7 @@ impl RouteTable {
         })
     }
 
-    /// The routes. The ECMP hash is salted with `salt`; if `symmetric`, it ignores the direction.
+    /// The finished routes. `salt` salts the ECMP hash; a `symmetric` hash ignores the direction of a flow.
     #[must_use]
     pub fn finish(self, symmetric: bool, salt: u64) -> Routes {
         let Self { nodes, columns, table, groups, .. } = self;
@@ -149,13 +149,13 @@ impl RouteTable {
 }
 
 impl Routes {
-    /// The same next hops with another ECMP hash ([`RouteTable::finish`]).
+    /// These next hops with another ECMP hash ([`RouteTable::finish`]).
     #[must_use]
     pub fn hashed(&self, symmetric: bool, salt: u64) -> Self {
         Self { symmetric, salt, ..self.clone() }
     }
 
-    /// The port by which a packet for this end leaves `node` towards `to`; `None` if there is no path.
+    /// Port by which a packet for the endpoint `end` leaves `node` towards host `to`; `None` if there is no path.
     #[must_use]
     pub fn next(&self, node: Node, to: Node, end: End) -> Option<u32> {
         let (here, there) = (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]);
@@ -173,13 +173,13 @@ impl Routes {
         let key = if self.symmetric { end.flow() } else { end.0 };
         let (count, hops) = (group.len() as u64, self.groups[(entry & !GROUP) as usize + 1]);
         let hash = hash(self.salt ^ u64::from(key) ^ u64::from(hops) << 32);
-        // The same as the remainder, without a division.
+        // A mask instead of a remainder saves the division.
         let choice = if count.is_power_of_two() { hash & (count - 1) } else { hash % count };
         Some(group[choice as usize])
     }
 
-    /// The equal-cost ports by which packets leave `node`, which is no leaf, towards another such node; none if there
-    /// is no path, or no packet is for that node or a leaf of it.
+    /// Equal-cost ports by which packets leave `node` towards `to`, neither of which is a leaf. Empty if there is no
+    /// path, or neither `to` nor a leaf of it is a destination.
     #[must_use]
     pub fn ports(&self, node: Node, to: Node) -> &[u32] {
         let (here, there) = (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]);
@@ -190,7 +190,7 @@ impl Routes {
         }
     }
 
-    /// The entry of one node towards another: a port or a group.
+    /// Table entry of one node towards another: a port or a group.
     #[inline]
     fn entry(&self, here: &NodeIndex, there: &NodeIndex) -> Option<&u32> {
         if there.column == NONE {
@@ -214,10 +214,14 @@ impl Routes {
 mod tests {
     use super::*;
 
-    /// Two switches, joined by these ports.
+    fn inner(column: u32) -> TablePosition {
+        TablePosition::Inner(Some((column, 0)))
+    }
+
+    /// Routes of two switches that are joined by these ports.
     fn routes(symmetric: bool, hops: u32, ports: &[u32]) -> Routes {
-        let mut table = RouteTable::new(&[0, 1].map(|column| Place::Inner(Some((column, 0)))), 2);
-        table.set((Node(0), 1), hops, ports);
+        let mut table = RouteTable::new(&[inner(0), inner(1)], 2);
+        table.set(Node(0), 1, hops, ports);
         table.finish(symmetric, 7)
     }
 
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_of_a_flow_take_the_same_choice_unless_told_otherwise() {
+    fn both_directions_of_a_flow_take_the_same_port_if_the_hash_is_symmetric() {
         let ports = [10, 11, 12];
         let (symmetric, asymmetric) = (routes(true, 3, &ports), routes(false, 3, &ports));
         let same = |routes: &Routes, flow| {
@@ -248,18 +252,17 @@ mod tests {
     }
 
     #[test]
-    fn a_single_choice_and_none_need_no_hash() {
+    fn a_single_port_is_chosen_and_without_a_path_none_is() {
         let routes = routes(true, 1, &[5]);
         assert_eq!(routes.next(Node(0), Node(1), End(0)), Some(5));
         assert_eq!(routes.next(Node(1), Node(0), End(0)), None);
     }
 
     #[test]
-    fn leaves_go_by_their_switch() {
-        let leaf = |exit, entry| Place::Leaf(Leaf { exit, entry, switch: Node(0) });
-        let inner = |column| Place::Inner(Some((column, 0)));
+    fn packets_for_a_leaf_take_the_route_to_its_switch() {
+        let leaf = |exit, entry| TablePosition::Leaf(Leaf { exit, entry, switch: Node(0) });
         let mut table = RouteTable::new(&[inner(0), inner(1), leaf(2, 3), leaf(4, 5)], 2);
-        table.set((Node(1), 0), 1, &[9]);
+        table.set(Node(1), 0, 1, &[9]);
         let routes = table.finish(true, 0);
         let next = |node, to| routes.next(Node(node), Node(to), End(0));
         assert_eq!([next(2, 3), next(0, 3), next(1, 3)], [Some(2), Some(5), Some(9)]);
@@ -268,12 +271,12 @@ mod tests {
 
     #[test]
     fn members_of_a_column_differ_in_the_last_hop_only() {
-        let member = |number| Place::Inner(Some((0, number)));
-        let places = [member(0), member(1), Place::Inner(None), Place::Inner(None)];
-        let mut table = RouteTable::new(&places, 1);
-        table.set_members((Node(2), 0), &[vec![10], vec![11, 12]]);
-        table.set((Node(3), 0), 2, &[20]);
-        table.set((Node(0), 0), 2, &[30, 31]);
+        let member = |number| TablePosition::Inner(Some((0, number)));
+        let (none, columns) = (TablePosition::Inner(None), 1);
+        let mut table = RouteTable::new(&[member(0), member(1), none, none], columns);
+        table.set_members(Node(2), 0, &[vec![10], vec![11, 12]]);
+        table.set(Node(3), 0, 2, &[20]);
+        table.set(Node(0), 0, 2, &[30, 31]);
         let routes = table.finish(true, 0);
         let ports = |node, to| routes.ports(Node(node), Node(to));
         assert_eq!([ports(2, 0), ports(3, 0), ports(0, 1)], [&[10][..], &[20], &[30, 31]]);
@@ -285,11 +288,10 @@ mod tests {
 
     #[test]
     fn equal_groups_of_a_node_are_stored_once() {
-        let places = [0, 1, 2].map(|column| Place::Inner(Some((column, 0))));
-        let mut table = RouteTable::new(&places, 3);
-        (1..3).for_each(|column| table.set((Node(0), column), 4, &[6, 8]));
+        let mut table = RouteTable::new(&[0, 1, 2].map(inner), 3);
+        (1..3).for_each(|column| table.set(Node(0), column, 4, &[6, 8]));
         assert_eq!(table.groups, [2, 4, 6, 8]);
-        table.set((Node(0), 2), 5, &[6, 8]);
+        table.set(Node(0), 2, 5, &[6, 8]);
         assert_eq!(table.groups.len(), 8, "the hash depends on the hops");
     }
 }

@@ -1,5 +1,5 @@
-//! Which queue of a port is served next: strict priority, and among queues of one priority start-time fair queueing by
-//! weight (Goyal, Vin and Cheng, 1996). Choosing a queue does not change the state, so a port may look ahead.
+//! The scheduler of a port: strict priority, and start-time fair queueing by weight among queues of one priority (Goyal,
+//! Vin and Cheng, 1996). Choosing a queue does not change the state, so a port may look ahead.
 
 use shallop_core::{Bytes, Time};
 
@@ -8,31 +8,29 @@ use crate::queue::{Queue, QueueConfig};
 /// Virtual time of a byte at weight one.
 const BYTE: u64 = 1 << 16;
 
-/// The scheduler of a port.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     /// By index of the queue.
-    queues: Vec<Share>,
+    queues: Vec<QueueShare>,
     /// Whether any priority has more than one queue: otherwise virtual time is not needed.
     weighted: bool,
 }
 
 /// A queue's share of the link.
 #[derive(Clone, Copy, Debug)]
-struct Share {
+struct QueueShare {
     priority: u8,
     weight: u64,
-    /// Start tag of the packet at the head: its virtual start time.
+    /// Virtual start time of the packet at the head.
     start_tag: u64,
-    /// Virtual time of this priority: the start tag of the packet that was served last.
+    /// Virtual time of the queue's priority: the start tag of the packet that was served last.
     virtual_time: u64,
 }
 
 impl Schedule {
-    /// The scheduler of these queues.
     #[must_use]
     pub fn new(queues: &[QueueConfig]) -> Self {
-        let share = |queue: &QueueConfig| Share {
+        let share = |queue: &QueueConfig| QueueShare {
             priority: queue.priority,
             weight: u64::from(queue.weight.max(1)),
             start_tag: 0,
@@ -44,8 +42,8 @@ impl Schedule {
         Self { queues: queues.iter().map(share).collect(), weighted }
     }
 
-    /// The queue to serve next if the link is free from `free` on and no packet arrives before, and the time at which
-    /// it is served. `backlogged` is the bitmask of queues that have packets.
+    /// Index of the queue to serve next, if no packet arrives before, and the time of the service. The link is free from
+    /// `free` on; `backlogged` is the bitmask of queues that have packets.
     #[must_use]
     pub fn next<C: Copy>(
         &self,
@@ -67,13 +65,13 @@ impl Schedule {
         best.map(|(start, _, _, index)| (index, start))
     }
 
-    /// Whether queues of one priority share by weight: otherwise the calls below change nothing.
+    /// Whether any queues of one priority share by weight. If not, `on_backlogged` and `on_served` have no effect.
     #[must_use]
     pub fn is_weighted(&self) -> bool {
         self.weighted
     }
 
-    /// This queue, which was empty, has a packet now.
+    /// An empty queue has received a packet.
     pub fn on_backlogged(&mut self, index: usize) {
         if self.weighted {
             let share = &mut self.queues[index];
@@ -81,12 +79,12 @@ impl Schedule {
         }
     }
 
-    /// This queue has sent `size`.
+    /// A queue has sent `size` bytes.
     pub fn on_served(&mut self, index: usize, size: Bytes) {
         if !self.weighted {
             return;
         }
-        let Share { priority, weight, start_tag, .. } = self.queues[index];
+        let QueueShare { priority, weight, start_tag, .. } = self.queues[index];
         for share in self.queues.iter_mut().filter(|share| share.priority == priority) {
             share.virtual_time = start_tag;
         }

@@ -6,15 +6,15 @@ use shallop_core::Ecn;
 
 use crate::limit::{Limit, QueueLength};
 
-/// A selective-drop threshold.
+/// A threshold above which a queue drops packets that are not ECN-capable.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectiveDrop {
-    /// Packets that are not ECN-capable are dropped if they would make the queue longer than this.
+    /// Longest queue that packets which are not ECN-capable may make.
     pub above: Limit,
 }
 
 impl SelectiveDrop {
-    /// Whether an arriving packet is dropped, in a queue that would have this length with it.
+    /// Whether an arriving packet is dropped. `length` is the queue's length with the packet.
     #[must_use]
     pub fn drops(&self, ecn: Ecn, length: QueueLength) -> bool {
         ecn == Ecn::NotEct && self.above.exceeded_by(length)

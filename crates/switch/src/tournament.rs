@@ -1,24 +1,24 @@
-//! The earliest of a fixed number of times, each of which changes often: a tournament tree. A change costs as many
-//! comparisons as the tree has levels, the binary logarithm of the number of leaves.
+//! A tournament tree: the earliest of a fixed number of times that change often. A change costs one comparison for each
+//! level of the tree, log2 of the number of leaves.
 
 use shallop_core::Time;
 
-/// A time for each leaf, numbered from 0 on.
+/// A time for each leaf; leaves are numbered from 0 on.
 #[derive(Clone, Debug)]
 pub struct TournamentTree {
-    /// The root is at index 1; the node at index `n` is the earlier of those at `2 n` and `2 n + 1`. Leaves are the
-    /// second half.
+    /// The root is at index 1. Node `n` holds the earlier time of its children, nodes `2 n` and `2 n + 1`. The second
+    /// half of the array holds the leaves.
     times: Vec<Time>,
 }
 
 impl TournamentTree {
     /// A tree of `count` leaves without times.
     #[must_use]
-    pub fn of(count: usize) -> Self {
+    pub fn new(count: usize) -> Self {
         Self { times: vec![Time::LAST; count.next_power_of_two().max(1) * 2] }
     }
 
-    /// Sets the time of a leaf; [`Time::LAST`] for none.
+    /// Sets the time of a leaf; [`Time::LAST`] stands for no time.
     pub fn set(&mut self, leaf: usize, time: Time) {
         let mut at = self.times.len() / 2 + leaf;
         if self.times[at] == time {
@@ -41,7 +41,7 @@ impl TournamentTree {
         self.times[1]
     }
 
-    /// The leaf with the earliest time if that is not after `now`; of several the one with the lowest number.
+    /// Leaf with the earliest time, if that time is not after `now`; the lowest number if several leaves have that time.
     #[must_use]
     pub fn earliest_due(&self, now: Time) -> Option<usize> {
         let earliest = self.times[1];
@@ -74,7 +74,7 @@ mod tests {
             count in 1usize..20,
             steps in prop::collection::vec((0usize..20, prop::option::of(0u64..50)), 1..80),
         ) {
-            let mut tree = TournamentTree::of(count);
+            let mut tree = TournamentTree::new(count);
             let mut times = vec![Time::LAST; count];
             for (leaf, time) in steps {
                 let (leaf, time) = (leaf % count, time.map_or(Time::LAST, at));

@@ -1,16 +1,15 @@
-//! The sending side of a link: the pace at which it sends, and the wire.
+//! The sending side of a link: the rate at which it sends, and the wire.
 
 use shallop_core::{BitsPerSec, Class, Pace, Packet, Probe, Span, Time};
 
 use crate::impairment::Impairment;
 use crate::wire::Wire;
 
-/// The sending side of a link.
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter<C> {
-    /// When the last bit of what has been served is sent.
+    /// Time at which the last bit of all served packets is sent.
     pub free_at: Time,
-    /// The port's number towards the probe.
+    /// Number of the port.
     pub number: u32,
     pub wire: Wire<C>,
     pub pace: Pace,
@@ -21,12 +20,7 @@ pub(crate) struct Transmitter<C> {
 }
 
 impl<C: Copy> Transmitter<C> {
-    /// An idle link.
-    pub fn new(
-        number: u32,
-        (rate, delay): (BitsPerSec, Span),
-        impairment: Option<Impairment>,
-    ) -> Self {
+    pub fn new(number: u32, rate: BitsPerSec, delay: Span, impairment: Option<Impairment>) -> Self {
         Self {
             free_at: Time::ZERO,
             number,
@@ -47,8 +41,8 @@ impl<C: Copy> Transmitter<C> {
         self.wire.push(self.free_at, packet);
     }
 
-    /// Sends a frame of these packets that begins at `start`, lasts `overhead` besides its bytes and arrives as a
-    /// whole.
+    /// Sends packets as one frame that begins at `start` and arrives as a whole. The frame takes the time `overhead` in
+    /// addition to its bytes.
     pub fn transmit_frame(
         &mut self,
         start: Time,

@@ -1,5 +1,5 @@
-//! The wire behind a port: the packets in flight on it, in order but for those that are late. Only the first has a
-//! deadline. A wire may lose, repeat and reorder packets, vary its delay, and change it at given times.
+//! The wire behind a port: the packets in flight. Only the first to arrive has a deadline. A wire may lose, duplicate and
+//! reorder packets, vary its delay, and change it at given times.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,15 @@ use crate::ring::Ring;
 /// A change of a link's rate or delay during the run.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkChange {
-    /// When it takes effect.
     pub at: Time,
-    /// The new rate, if it changes.
+    /// New rate, if it changes.
     pub rate: Option<BitsPerSec>,
-    /// The new delay, if it changes.
+    /// New propagation delay, if it changes.
     pub delay: Option<Span>,
 }
 
-/// A packet in flight. A long wire holds tens of thousands, each of which is touched again only when it arrives: each
-/// begins a cache line.
+/// A packet in flight. A long wire holds tens of thousands; each is next read when it arrives and therefore starts a
+/// cache line of its own.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct InFlight<C> {
@@ -28,47 +27,46 @@ struct InFlight<C> {
     packet: Packet<C>,
 }
 
-/// The impairment of a wire, with the packets that others may overtake.
+/// The impairment of a wire, with the reordered packets in flight.
 #[derive(Clone, Debug)]
 struct Impaired<C> {
-    of: Impairment,
-    /// By their arrivals, and in the order in which they were sent.
+    impairment: Impairment,
+    /// Reordered packets by time of arrival, then in the order in which they were sent.
     late: BTreeMap<(Time, u64), Packet<C>>,
-    /// How many packets were late.
+    /// Number of packets that were reordered.
     count: u64,
-    /// The one that was removed last.
+    /// Reordered packet that arrived last.
     removed: Option<Packet<C>>,
 }
 
 impl<C> Impaired<C> {
-    /// When the first late packet arrives; [`Time::LAST`] if there is none.
+    /// Time at which the first reordered packet arrives; [`Time::LAST`] if there is none.
     fn next(&self) -> Time {
         self.late.first_key_value().map_or(Time::LAST, |((arrival, _), _)| *arrival)
     }
 }
 
-/// A wire.
 #[derive(Clone, Debug)]
 pub struct Wire<C> {
-    /// When the first packet arrives; [`Time::LAST`] if there is none.
+    /// Time at which the first packet arrives; [`Time::LAST`] if there is none.
     next: Time,
     delay: Span,
     /// Whether packets may have different delays.
     varies: bool,
-    /// Whether there are packets that others may overtake.
+    /// Whether reordered packets are in flight.
     has_late: bool,
-    /// Arrival of the last packet, which no later packet may overtake.
+    /// Latest arrival of the packets in order: no later packet arrives before it.
     latest: Time,
     ring: Ring<InFlight<C>>,
     impairment: Option<Box<Impaired<C>>>,
 }
 
 impl<C: Copy> Wire<C> {
-    /// An empty wire.
     #[must_use]
     pub fn new(delay: Span, impairment: Option<Impairment>) -> Self {
-        let impaired = |of| Impaired { of, late: BTreeMap::new(), count: 0, removed: None };
-        let impairment = impairment.map(|of| Box::new(impaired(of)));
+        let impaired =
+            |impairment| Impaired { impairment, late: BTreeMap::new(), count: 0, removed: None };
+        let impairment = impairment.map(|impairment| Box::new(impaired(impairment)));
         let varies = impairment.is_some();
         let (next, latest, ring) = (Time::LAST, Time::ZERO, Ring::default());
         Self { next, delay, varies, has_late: false, latest, ring, impairment }
@@ -92,17 +90,17 @@ impl<C: Copy> Wire<C> {
         in_flight.packet = *packet;
     }
 
-    /// The arrival with jitter, and not before that of the packet ahead. `None` if others may overtake the packet from
-    /// then on: it is kept with those that are late.
+    /// Adds jitter to an arrival; a packet does not arrive before the packet ahead of it. Returns `None` if the packet is
+    /// reordered and was put among the reordered packets.
     #[cold]
     fn vary(&mut self, arrival: Time, packet: &Packet<C>) -> Option<Time> {
         let Some(impaired) = &mut self.impairment else {
             self.latest = self.latest.max(arrival);
             return Some(self.latest);
         };
-        let jitter = impaired.of.jitter.scale(impaired.of.stream.unit());
+        let jitter = impaired.impairment.jitter.scale(impaired.impairment.stream.unit());
         let arrival = self.latest.max(arrival + jitter);
-        let Some(late) = impaired.of.draw_reordering() else {
+        let Some(late) = impaired.impairment.draw_reordering() else {
             self.latest = arrival;
             return Some(arrival);
         };
@@ -113,14 +111,14 @@ impl<C: Copy> Wire<C> {
         None
     }
 
-    /// When the first packet arrives; [`Time::LAST`] if there is none.
+    /// Time at which the first packet arrives; [`Time::LAST`] if there is none.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// Removes the first packet if it has arrived by `now`. Its slot keeps it until the next push.
+    /// Removes the first packet if it has arrived by `now`. Its slot keeps the packet until the next push.
     #[inline]
     pub fn pop_arrived(&mut self, now: Time) -> Option<&mut Packet<C>> {
         if self.next > now {
@@ -133,11 +131,11 @@ impl<C: Copy> Wire<C> {
         self.ring.pop().map(|first| &mut first.packet)
     }
 
-    /// Removes the first packet of those in order and those that are late.
+    /// Removes the packet that arrives first, be it in order or reordered.
     #[cold]
     fn pop_first(&mut self) -> Option<&mut Packet<C>> {
         let impaired = self.impairment.as_mut()?;
-        let arrival = |nth| self.ring.get(nth).map_or(Time::LAST, |of| of.arrival);
+        let arrival = |nth| self.ring.get(nth).map_or(Time::LAST, |packet| packet.arrival);
         if arrival(0) <= impaired.next() {
             self.next = arrival(1).min(impaired.next());
             return self.ring.pop().map(|first| &mut first.packet);
@@ -148,12 +146,12 @@ impl<C: Copy> Wire<C> {
         impaired.removed.as_mut()
     }
 
-    /// Draws what becomes of a packet that has crossed the wire at `now`.
+    /// Draws the fate of a packet that has crossed the wire at `now`.
     #[inline]
     pub fn draw_fate(&mut self, now: Time) -> Fate {
         let Some(impaired) = &mut self.impairment else { return Fate::Arrives };
         let delay = self.delay.min(now.since_start());
-        impaired.of.draw_fate(now - delay, now)
+        impaired.impairment.draw_fate(now - delay, now)
     }
 
     /// Packets in flight.
@@ -162,7 +160,7 @@ impl<C: Copy> Wire<C> {
         self.ring.len() + self.impairment.as_ref().map_or(0, |impaired| impaired.late.len())
     }
 
-    /// True when no packet is in flight that later ones may not overtake.
+    /// Whether no packet is in flight, apart from reordered ones.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {

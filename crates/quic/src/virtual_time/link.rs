@@ -151,7 +151,7 @@ pub(super) struct Link {
 /// The port of a bottleneck, and its memory.
 fn port(way: &Way) -> (Port<u32>, PortBuffer) {
     let rate = BitsPerSec::at_least_one(way.rate as u64);
-    let packets = |count| Limit::of(BufferSize::Packets(count), rate);
+    let packets = |count| Limit::for_buffer(BufferSize::Packets(count), rate);
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
     let meter = Meter::new(rate.scale(EMULATION_SHARE), Bytes::new(u64::from(wire::MIN_FRAME)));
     let drop_above = |count| SelectiveDrop { above: packets(count) };

@@ -1,12 +1,12 @@
 //! Controlled Delay (`CoDel`, RFC 8289): once the sojourn time of dequeued packets has been at least `target` for a
-//! whole `interval`, packets are dropped or marked as they leave, at times `interval / sqrt(count)` apart, until the
-//! sojourn time falls below `target`. Variables have the names of the RFC's pseudocode (section 5).
+//! whole `interval`, packets are dropped or marked at dequeue, at times `interval / sqrt(count)` apart, until the sojourn
+//! time falls below `target`. Variables have the names of the RFC's pseudocode (section 5).
 //!
 //! ECN and `ce_threshold` are as in Linux (`codel_impl.h`): an ECN-capable packet is marked where another would be
 //! dropped, and the control law continues as if the packet had been dropped.
 //!
-//! `CoDel` need not see packets that find the link idle. The last packet of a queue leaves no more than `maxpacket`
-//! behind and so resets `first_above_time`; the next packet that is dequeued therefore ends the drop state in any case.
+//! `CoDel` need not see packets that find the link idle. The last packet of a queue leaves at most `maxpacket` behind and
+//! so resets `first_above_time`; the next packet that is dequeued therefore ends the drop state in any case.
 
 use shallop_core::form::Key;
 use shallop_core::options::Refused;
@@ -15,7 +15,7 @@ use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Time, options}
 use super::backlog::{Backlog, Dropped, Stamped};
 use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
 
-/// A drop state that begins within this many intervals of the last one resumes its drop rate.
+/// A drop state that begins within this number of intervals of the last one resumes its drop rate.
 const RESUME_WITHIN: u64 = 16;
 
 options! {
@@ -45,7 +45,7 @@ impl CoDelConfig {
         Err(Refused::new(key, message, "a target of 5 to 10 % of the interval"))
     }
 
-    /// The time of the next drop after one at `time` that was the `count`-th of this drop state.
+    /// Time of the next drop after drop number `count` of this drop state, at `time`.
     fn control_law(&self, time: Time, count: u32) -> Time {
         time.saturating_add(self.interval.scale(1.0 / libm::sqrt(f64::from(count))))
     }
@@ -66,29 +66,28 @@ impl AqmConfig for CoDelConfig {
 /// The state of `CoDel` for one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct CoDel {
-    /// Size of the largest packet of the link, in bytes on the wire. A backlog of no more than this is no standing
-    /// queue.
+    /// Size of the largest packet of the link, in bytes on the wire. A backlog up to this size is not a standing queue.
     maxpacket: Bytes,
-    /// The end of the first interval in which the sojourn time has not been below `target`; `None` while it is below.
+    /// End of the first interval in which the sojourn time has stayed at or above `target`; `None` while it is below.
     first_above_time: Option<Time>,
-    /// When the next packet is dropped, in the drop state.
+    /// Time of the next drop, in the drop state.
     drop_next: Time,
     /// Packets dropped or marked in this drop state, plus the count with which it resumed.
     count: u32,
-    /// The value of `count` at the start of this drop state.
+    /// Value of `count` at the start of this drop state.
     lastcount: u32,
-    /// Whether this is the drop state.
+    /// Whether `CoDel` is in the drop state.
     dropping: bool,
 }
 
 impl CoDel {
-    /// The state of an empty queue on a link with packets of up to this size.
+    /// State of an empty queue. `maxpacket` is the size of the link's largest packet.
     pub const fn new(maxpacket: Bytes) -> Self {
         let (first_above_time, drop_next) = (None, Time::ZERO);
         Self { maxpacket, first_above_time, drop_next, count: 0, lastcount: 0, dropping: false }
     }
 
-    /// Dequeues the next packet that is not dropped, and whether it is marked now. Calls `dropped` for each dropped
+    /// Dequeues the next packet that is not dropped. Returns it and whether to mark it; calls `dropped` for each dropped
     /// packet.
     pub fn dequeue<C: Copy>(
         &mut self,
@@ -138,7 +137,7 @@ impl CoDel {
         self.drop_next = config.control_law(now, self.count);
     }
 
-    /// Dequeues the packet at the head, and tells whether the sojourn time has been above `target` for an interval.
+    /// Dequeues the packet at the head. Also returns whether the sojourn time has been above `target` for an interval.
     fn dodequeue<C: Copy>(
         &mut self,
         config: &CoDelConfig,
@@ -156,7 +155,7 @@ impl CoDel {
     }
 }
 
-/// Whether this packet is marked where another would be dropped. A packet that carries CE stays as it is.
+/// Whether a packet is marked where another would be dropped. A packet that already carries CE counts as marked.
 fn takes_mark<C>(config: &CoDelConfig, head: &Stamped<C>) -> bool {
     config.ecn && head.packet.envelope.ecn != Ecn::NotEct
 }
@@ -211,7 +210,7 @@ mod tests {
         backlog
     }
 
-    /// A queue of which a packet leaves each millisecond.
+    /// A queue that is served once each millisecond.
     struct Run {
         codel: CoDel,
         config: CoDelConfig,
@@ -219,31 +218,31 @@ mod tests {
     }
 
     impl Run {
-        /// A queue that was filled at the start and does not run empty.
+        /// A queue that is filled at time zero and does not run empty.
         fn standing(ecn: Ecn) -> Self {
             let config = CoDelConfig::of(());
             Self { codel: CoDel::new(MTU), config, backlog: backlog(Time::ZERO, 10_000, ecn) }
         }
 
-        /// When something leaves, how many packets are dropped, and whether it is marked.
+        /// Serves the queue at `ms`. Returns the number of drops, and whether the packet that leaves is marked.
         fn serve(&mut self, ms: u64) -> (usize, bool) {
             let (mut drops, Self { codel, config, backlog }) = (0, self);
             let left = codel.dequeue(config, at(ms), backlog, &mut |_| drops += 1);
             (drops, left.is_some_and(|(_, mark)| mark))
         }
 
-        /// The milliseconds at which packets are dropped, once for each.
+        /// Serves the queue each millisecond. Returns the time of each drop.
         fn drops(&mut self, ms: std::ops::Range<u64>) -> Vec<u64> {
             ms.flat_map(|ms| vec![ms; self.serve(ms).0]).collect()
         }
     }
 
-    /// First above 5 ms at 10 ms: drop state at 110 ms, then after 100 ms / sqrt(1, 2, 3 ...), from the time that a
-    /// drop was due: 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79, 547.14 ms.
+    /// The sojourn time exceeds 5 ms from 10 ms on: drop state at 110 ms. Further drops are due 100 ms / sqrt(1, 2, 3 ...)
+    /// later each: at 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79, 547.14 ms.
     const DROPS: [u64; 9] = [110, 210, 281, 339, 389, 434, 474, 512, 548];
 
     #[test]
-    fn drops_come_as_the_control_law_says() {
+    fn drops_follow_the_control_law() {
         assert_eq!(Run::standing(Ecn::NotEct).drops(10..560), DROPS);
         let config = CoDelConfig::of(());
         for (count, us) in [(1, 100_000), (2, 70_711), (3, 57_735), (4, 50_000), (100, 10_000)] {
@@ -272,7 +271,7 @@ mod tests {
     fn a_queue_that_is_short_for_a_moment_restarts_the_interval() {
         let mut run = Run::standing(Ecn::NotEct);
         assert_eq!(run.drops(10..109), [] as [u64; 0]);
-        // Just below the target.
+        // A sojourn time of 4 ms is just below the target.
         run.backlog = backlog(at(105), 10, Ecn::NotEct);
         assert_eq!(run.serve(109), (0, false));
         run.backlog = backlog(at(105), 10_000, Ecn::NotEct);
@@ -280,18 +279,18 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_or_less_behind_the_one_that_leaves_is_no_standing_queue() {
+    fn a_backlog_of_one_packet_or_less_is_not_a_standing_queue() {
         for (left, drops) in [(1, 0), (2, 1)] {
             let mut run = Run::standing(Ecn::NotEct);
             run.drops(10..110);
-            // The packet at the head, and `left` behind it.
+            // One packet at the head, and `left` behind it.
             run.backlog = backlog(Time::ZERO, 1 + left, Ecn::NotEct);
             assert_eq!(run.serve(110).0, drops, "{left} left");
         }
     }
 
     #[test]
-    fn drops_that_are_due_at_once_are_made_at_once() {
+    fn all_overdue_drops_are_made_at_the_next_dequeue() {
         let mut run = Run::standing(Ecn::NotEct);
         assert_eq!(run.drops(10..111), [110]);
         // Due at 210, 280.7, 338.4 and 388.4 ms.
@@ -300,17 +299,17 @@ mod tests {
     }
 
     #[test]
-    fn drop_state_resumes_its_rate_if_it_was_left_not_long_ago() {
+    fn the_drop_state_resumes_its_rate_within_sixteen_intervals() {
         // After nine drops count is 9 and lastcount 1. The next drop state resumes with count 8, so that drops follow
-        // after 100 / sqrt(8) = 35.36 ms and 100 / sqrt(9) = 33.33 ms. The tenth drop had been due at 547.14 + 33.33 =
-        // 580.48 ms: a drop state that begins 1600 ms later than that starts with count 1.
+        // after 100 / sqrt(8) = 35.36 ms and 100 / sqrt(9) = 33.33 ms. Drop ten was due at 547.14 + 33.33 = 580.48 ms: a
+        // drop state that begins 1600 ms or more after that time starts with count 1.
         for (gap, expected) in [(2_180, [36, 69]), (2_181, [100, 171])] {
             let mut run = Run::standing(Ecn::NotEct);
             run.drops(10..560);
             run.backlog = backlog(at(560), 10, Ecn::NotEct);
             assert_eq!(run.serve(560), (0, false), "out of the drop state");
             run.backlog = backlog(at(560), 10_000, Ecn::NotEct);
-            // An interval after the first long sojourn, at `gap`, drop state is entered again.
+            // The drop state begins again at `gap`, an interval after the first long sojourn time.
             assert_eq!(run.drops(gap - 100..gap), [] as [u64; 0]);
             assert_eq!(run.serve(gap).0, 1);
             let drops = run.drops(gap + 1..gap + 180);
@@ -319,11 +318,11 @@ mod tests {
     }
 
     #[test]
-    fn above_its_threshold_every_ecn_capable_packet_is_marked() {
+    fn every_ecn_capable_packet_above_ce_threshold_is_marked() {
         for (ecn, marks) in [(Ecn::Ect, 4), (Ecn::Ect1, 4), (Ecn::NotEct, 0), (Ecn::Ce, 0)] {
             let mut run = Run::standing(ecn);
             run.config.ce_threshold = Some(Span::from_ms(1));
-            // At exactly 1 ms none is.
+            // The packet that has waited exactly 1 ms is not marked.
             assert_eq!((1..6).filter(|&ms| run.serve(ms).1).count(), marks, "{ecn:?}");
         }
     }

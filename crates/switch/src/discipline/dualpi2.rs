@@ -6,9 +6,9 @@
 //! delay, probabilities in [0, 1].
 //!
 //! Choices: delay is measured as the sojourn time. `Th_len` is compared with the packets that remain in the L4S queue,
-//! as in Figure 7. A likelihood of 1 or more always signals and does not change the counter of `recur`: the RFC's text
-//! says that every packet is marked then. Both queues share the memory of the port, which is their limit. p' is updated
-//! at multiples of `Tupdate` from the start of the run, before arrivals and departures at the same instant.
+//! as in Figure 7. A likelihood of 1 or more always signals and does not change the counter of `recur`, since the RFC's
+//! text says that every packet is marked then. Both queues share the memory of the port, which is their limit. p' is
+//! updated at multiples of `Tupdate` from the start of the run, before arrivals and departures at one instant.
 
 use shallop_core::form::Key;
 use shallop_core::options::Refused;
@@ -68,12 +68,11 @@ options! {
     check DualPi2Config::check;
 }
 
-/// A time in seconds.
 const fn seconds(span: Span) -> f64 {
     span.as_ps() as f64 / 1e12
 }
 
-/// `Tupdate` by Figure 2, line 12.
+/// `Tupdate` (Figure 2, line 12): a third of `max_rtt`, at most `target`.
 const fn update_interval(target: Span, max_rtt: Span) -> Span {
     let third = max_rtt.as_ps() / 3;
     let least = if third < target.as_ps() { third } else { target.as_ps() };
@@ -81,7 +80,7 @@ const fn update_interval(target: Span, max_rtt: Span) -> Span {
     Span::from_ps(if least < shortest { shortest } else { least })
 }
 
-/// Shortest `Tupdate`: shorter ones would cost more computing time than the packets.
+/// Shortest `Tupdate`. A shorter one would cost more computing time than the packets do.
 const SHORTEST_UPDATE: Span = Span::from_us(1);
 
 impl AqmConfig for DualPi2Config {}
@@ -97,7 +96,7 @@ impl DualPi2Config {
         }
     }
 
-    /// The probability of the ramp (`laqm`, Figure 5) at this delay.
+    /// Marking probability of the L4S queue's ramp (`laqm`, Figure 5) at this delay.
     fn native(&self, delay: Span) -> f64 {
         if delay >= self.step_thresh + self.ramp {
             1.0
@@ -108,7 +107,7 @@ impl DualPi2Config {
         }
     }
 
-    /// The Classic probability from which on overload is assumed (`p_Cmax`).
+    /// Classic probability at and above which the queue is overloaded (`p_Cmax`).
     fn overload(&self) -> f64 {
         (1.0 / (self.coupling_factor * self.coupling_factor)).min(1.0)
     }
@@ -128,16 +127,16 @@ pub(crate) struct DualPi2<C> {
     config: DualPi2Config,
     /// Size of the largest packet of the link, in bytes on the wire.
     mtu: Bytes,
-    /// Source of random decisions; `None` for `recur`.
+    /// Source of random decisions; `None` for the even spacing of `recur`.
     draws: Option<Stream>,
     l4s: Side<C>,
     classic: Side<C>,
-    /// p', the base probability.
+    /// Base probability p'.
     base: f64,
     /// Delay at the last update of p', in seconds.
     previous_delay: f64,
     next_update: Time,
-    /// Credit of weighted round robin, in bytes times weight: the L4S queue's turn unless positive.
+    /// Credit of weighted round robin, in bytes times weight: the Classic queue is served while it is positive.
     credit: i64,
 }
 
@@ -191,8 +190,7 @@ impl<C: Copy> ManagedQueue<C> for DualPi2<C> {
         }
     }
 
-    /// What becomes of a packet that finds both queues empty and the link idle: the coupled probabilities apply to it,
-    /// too.
+    /// Decides about a packet that finds both queues empty and the link idle. The coupled probabilities apply to it, too.
     fn on_idle_arrival(&mut self, now: Time, packet: Envelope) -> Decision {
         self.update(now);
         self.reset_credit();
@@ -206,14 +204,14 @@ impl<C: Copy> ManagedQueue<C> for DualPi2<C> {
 }
 
 impl<C: Copy> DualPi2<C> {
-    /// The credit of weighted round robin after an idle time, in favour of L4S: as if each queue had sent one packet.
+    /// Sets the credit of weighted round robin after an idle time as if each queue had sent one packet. This favours L4S.
     fn reset_credit(&mut self) {
         let DualPi2Config { classic_weight, l4s_weight, .. } = self.config;
         self.credit =
             self.mtu.get().cast_signed() * (i64::from(classic_weight) - i64::from(l4s_weight));
     }
 
-    /// Whether the next packet is one of the L4S queue (`scheduler`).
+    /// Whether the L4S queue is served next (`scheduler`).
     fn serves_l4s(&self, now: Time) -> bool {
         let (l4s, classic) = (&self.l4s.backlog, &self.classic.backlog);
         if l4s.is_empty() || classic.is_empty() {
@@ -225,7 +223,7 @@ impl<C: Copy> DualPi2<C> {
         }
     }
 
-    /// Accounts for bytes sent by a queue, if the other queue has packets.
+    /// Charges a queue for bytes that it sends while the other queue has packets.
     fn spend(&mut self, l4s: bool, size: Bytes) {
         let DualPi2Config { classic_weight, l4s_weight, .. } = self.config;
         let size = size.get().cast_signed();
@@ -236,7 +234,7 @@ impl<C: Copy> DualPi2<C> {
         }
     }
 
-    /// What becomes of an L4S packet with this sojourn time (Figure 7, lines 4b to 8j).
+    /// Decides about an L4S packet with this sojourn time (Figure 7, lines 4b to 8j).
     fn decide_l4s(&mut self, delay: Span) -> Decision {
         let coupled = self.config.coupling_factor * self.base;
         if coupled >= 1.0 {
@@ -249,7 +247,7 @@ impl<C: Copy> DualPi2<C> {
         if self.recur(true, native.max(coupled)) { Decision::Mark } else { Decision::Pass }
     }
 
-    /// What becomes of a Classic packet that leaves (Figure 7, lines 11 to 17).
+    /// Decides about a Classic packet at dequeue (Figure 7, lines 11 to 17).
     fn decide_classic(&mut self, ecn: Ecn) -> Decision {
         let probability = self.base * self.base;
         if !self.recur(false, probability) {
@@ -259,7 +257,7 @@ impl<C: Copy> DualPi2<C> {
         if drops { Decision::Drop(DropCause::Aqm) } else { Decision::Mark }
     }
 
-    /// Whether to signal, with this likelihood (Figure 4, lines 23 to 30).
+    /// Decides whether to signal congestion with this likelihood (Figure 4, lines 23 to 30).
     fn recur(&mut self, l4s: bool, likelihood: f64) -> bool {
         if likelihood >= 1.0 {
             return true;
@@ -276,8 +274,8 @@ impl<C: Copy> DualPi2<C> {
         signals
     }
 
-    /// Makes the updates of p' that are due by `now` (Figure 8). Called before every arrival and departure, so that the
-    /// queues have not changed since the first of these updates was due.
+    /// Makes the updates of p' that are due by `now` (Figure 8). Runs before every arrival and departure, so the queues
+    /// have not changed since the first of these updates was due.
     fn update(&mut self, now: Time) {
         while self.next_update <= now {
             let at = self.next_update;
@@ -286,7 +284,7 @@ impl<C: Copy> DualPi2<C> {
             let DualPi2Config { target, alpha, beta, tupdate, .. } = self.config;
             let change = alpha * (delay - target.as_secs_f64()) + beta * (delay - previous);
             let base = (self.base + change).clamp(0.0, 1.0);
-            // The queues are empty and p' has settled: updates until the next arrival change nothing.
+            // The queues are empty and p' is constant, so the updates until the next arrival change nothing.
             let unchanged = base.to_bits() == self.base.to_bits();
             let settled = delay == 0.0 && previous == 0.0 && unchanged;
             (self.base, self.previous_delay) = (base, delay);
@@ -318,17 +316,17 @@ mod tests {
         DualPi2::new(&config, &AqmPort { mtu: MTU, stream: Seed::new(1).stream("aqm", 0) })
     }
 
-    /// With a constant p'.
+    /// Queues with a constant p'.
     fn with_base(base: f64) -> DualPi2<u32> {
         DualPi2 { base, next_update: Time::LAST, ..queues(DEFAULT) }
     }
 
     fn close(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 1e-12, "{found} and not {expected}");
+        assert!((found - expected).abs() < 1e-12, "{found}, expected {expected}");
     }
 
     #[test]
-    fn p_follows_the_delay_of_the_head_by_figure_8() {
+    fn the_base_probability_follows_the_delay_of_the_head_as_in_figure_8() {
         // alpha 0.16, beta 3.2, target 15 ms. By hand: 0.16 (10 - 15) ms + 3.2 (10 - 0) ms = 0.0312, then
         // + 0.16 (20 - 15) ms + 3.2 (20 - 10) ms = 0.064, then + 0 + 3.2 (15 - 20) ms = 0.048, then
         // + 0.16 (0 - 15) ms + 3.2 (0 - 15) ms = -0.0024, which is bounded to 0.
@@ -348,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_delay_of_the_two_queues_counts() {
+    fn the_base_probability_follows_the_longer_delay_of_the_two_queues() {
         let mut dual = queues(DEFAULT);
         dual.classic.backlog.push(at(14), packet(Ecn::NotEct, 0));
         dual.l4s.backlog.push(at(6), packet(Ecn::Ect1, 0));
@@ -368,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn recur_strikes_as_often_as_the_likelihood_says_and_no_sooner() {
+    fn recur_signals_at_the_rate_of_the_likelihood_and_not_before() {
         let mut dual = with_base(0.0);
         let struck: Vec<u32> = (1..=16).filter(|_| dual.recur(true, 0.25)).collect();
         // 0.25, 0.5, 0.75, 1, 1.25: the fifth is the first above 1.
@@ -377,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn classic_packets_meet_the_square_of_p_and_l4s_packets_k_times_p() {
+    fn classic_packets_see_the_square_of_p_and_l4s_packets_k_times_p() {
         // p' = 3/16: p_C = 9/256, whose sum first exceeds 1 at the 29th packet (261/256); p_CL = 3/8, at the third
         // (9/8). Of 10,240 packets 360 and 3,840.
         let mut dual = with_base(0.1875);
@@ -400,21 +398,21 @@ mod tests {
     }
 
     #[test]
-    fn in_overload_both_queues_drop_whatever_the_ecn_field_says() {
+    fn in_overload_both_queues_drop_even_ecn_capable_packets() {
         // p' = 1/k: p_C = p_Cmax = 1/4, p_CL = 1.
         let mut dual = with_base(0.5);
         let drop = Decision::Drop(DropCause::Aqm);
         let l4s: Vec<_> = (0..9).map(|_| dual.decide_l4s(Span::ZERO)).collect();
         let mut expected = [Decision::Mark; 9];
         (expected[4], expected[8]) = (drop, drop);
-        assert_eq!(l4s, expected, "what is not dropped is marked");
+        assert_eq!(l4s, expected, "packets that are not dropped are marked");
         let classic: Vec<_> = (0..9).map(|_| dual.decide_classic(Ecn::Ect)).collect();
         let expected = expected.map(|it| if it == drop { drop } else { Decision::Pass });
-        assert_eq!(classic, expected, "ECN does not save a packet");
+        assert_eq!(classic, expected, "ECN-capable packets are dropped, too");
     }
 
     #[test]
-    fn the_native_aqm_is_a_ramp_or_a_step() {
+    fn the_l4s_queue_marks_by_a_ramp_or_a_step() {
         let ramp = DEFAULT;
         for (us, expected) in [(0, 0.0), (800, 0.0), (900, 0.25), (1_000, 0.5), (1_200, 1.0)] {
             close(ramp.native(Span::from_us(us)), expected);
@@ -425,7 +423,7 @@ mod tests {
         }
     }
 
-    /// Enqueues L4S and Classic packets (time, number), then dequeues all of them at `now`: whether each is L4S.
+    /// Enqueues L4S and Classic packets (time in ms, number), then dequeues all at `now`. Returns whether each is L4S.
     fn serve(config: DualPi2Config, l4s: (u64, u32), classic: (u64, u32), now: u64) -> Vec<bool> {
         let mut dual = queues(config);
         dual.next_update = Time::LAST;
@@ -451,10 +449,10 @@ mod tests {
     }
 
     #[test]
-    fn a_time_shifted_fifo_serves_classic_once_it_has_waited_longer_by_the_shift() {
+    fn a_time_shifted_fifo_serves_classic_once_its_wait_is_longer_by_the_shift() {
         let config = DualPi2Config { time_shift: Some(Span::from_ms(50)), ..DEFAULT };
         let order = |l4s| serve(config, (l4s, 2), (10, 2), 200);
-        assert_eq!(order(60), [true, true, false, false], "as if it had waited as long");
+        assert_eq!(order(60), [true, true, false, false], "equal waits with the shift");
         assert_eq!(order(61), [false, false, true, true]);
     }
 
@@ -469,16 +467,16 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_find_the_link_idle_meet_the_coupled_probabilities() {
+    fn the_coupled_probabilities_apply_to_packets_that_find_the_link_idle() {
         let mut dual = with_base(0.25);
         let on = |dual: &mut DualPi2<u32>, ecn, count: u32| -> Vec<u32> {
             let strikes =
                 |_: &u32| dual.on_idle_arrival(at(0), packet(ecn, 0).envelope) != Decision::Pass;
             (1..=count).filter(strikes).collect()
         };
-        // p_CL = 0.5 sums to 1.5 at the third packet, then every second; p_C = 1/16 exceeds 1 at the 17th.
+        // p_CL = 0.5 sums to 1.5 at packet 3, then exceeds 1 at every second one; p_C = 1/16 exceeds 1 at packet 17.
         assert_eq!(on(&mut dual, Ecn::Ect1, 8), [3, 5, 7]);
         assert_eq!(on(&mut dual, Ecn::NotEct, 33), [17, 33]);
-        assert_eq!(on(&mut dual, Ecn::Ce, 8), [] as [u32; 0], "what carries CE has its mark");
+        assert_eq!(on(&mut dual, Ecn::Ce, 8), [] as [u32; 0], "CE packets are marked already");
     }
 }

@@ -2,14 +2,14 @@
 //! new queues first, so that a sparse flow does not wait behind flows that build queues. When the memory or the packet
 //! limit is exhausted, packets are dropped from the head of the longest queue.
 //!
-//! The destination end of a packet takes the place of the 5-tuple: it is different for each flow and each direction.
+//! The hash covers the packet's destination endpoint instead of the 5-tuple; it differs for each flow and each direction.
 //! Flows that share a connection (`sim/src/flow_table.rs`) hash to different queues.
 //!
-//! Where the RFC leaves a choice: a queue has used up its credits at zero, as in Linux ("has already dequeued at least
-//! a quantum of bytes"). Of several longest queues the one with the lowest bucket loses packets. The backlog that
-//! `CoDel` compares with the largest packet is that of the flow's queue. Empty queues leave the lists when the link
-//! becomes idle, as in Linux, where the driver then polls the discipline once more. A drop for lack of memory compares
-//! all active queues; there are at most as many as packets.
+//! Choices that the RFC leaves open: a queue has used up its credits at zero, as in Linux ("has already dequeued at least
+//! a quantum of bytes"). If several queues are longest, the lowest bucket loses packets. `CoDel` compares the backlog of
+//! the flow's queue with the largest packet. Empty queues leave the lists when the link becomes idle, as in Linux, where
+//! the driver then polls the discipline once more. A drop for lack of memory compares all active queues, at most one for
+//! each packet.
 
 use std::collections::VecDeque;
 
@@ -51,18 +51,18 @@ impl AqmConfig for FqCoDelConfig {
     }
 }
 
-/// A bucket without a queue. A queue is allocated when its bucket is used for the first time.
+/// A bucket without a queue. A queue is allocated when its bucket is first used.
 const UNUSED: u32 = u32::MAX;
 
-/// The queue of the flows that hash to one bucket.
+/// Queue of the flows that hash to one bucket.
 #[derive(Clone, Debug)]
 struct FlowQueue<C> {
     bucket: u32,
     backlog: Backlog<C>,
     codel: CoDel,
-    /// Bytes that it may still send in this round; negative if its last packet was larger than that.
+    /// Bytes that the queue may still send in this round; negative if its last packet exceeded them.
     credits: i64,
-    /// Whether it is in the list of new queues or in that of old queues.
+    /// Whether the queue is in the list of new or of old queues.
     active: bool,
 }
 
@@ -74,12 +74,12 @@ pub(crate) struct FqCoDel<C> {
     mtu: Bytes,
     /// Salt of the hash.
     salt: u64,
-    /// For each bucket the index of its queue, or [`UNUSED`].
+    /// Index of each bucket's queue, or [`UNUSED`].
     buckets: Vec<u32>,
     queues: Vec<FlowQueue<C>>,
-    /// The list of new queues: indices of queues that have become active and have not used up a quantum since.
+    /// New queues, by index: active queues that have not used up their first quantum.
     new: VecDeque<u32>,
-    /// The list of old queues: indices of the other active queues.
+    /// Old queues, by index: all other active queues.
     old: VecDeque<u32>,
 }
 
@@ -88,7 +88,7 @@ impl<C: Copy> FqCoDel<C> {
         (hash(self.salt ^ u64::from(end.0)) % self.buckets.len() as u64) as u32
     }
 
-    /// The index of the queue for packets to this end.
+    /// Index of the queue for packets to an endpoint.
     fn queue_of(&mut self, end: End) -> u32 {
         let bucket = self.bucket(end);
         let index = &mut self.buckets[bucket as usize];
@@ -100,7 +100,7 @@ impl<C: Copy> FqCoDel<C> {
         *index
     }
 
-    /// Adds a queue that is in neither list to the list of new queues, with a quantum of credits.
+    /// Adds an inactive queue to the list of new queues, with a quantum of credits.
     fn activate(&mut self, index: u32) {
         let quantum = self.quantum();
         let queue = &mut self.queues[index as usize];
@@ -137,7 +137,7 @@ impl<C: Copy> ManagedQueue<C> for FqCoDel<C> {
         self.queues[index as usize].backlog.push(now, packet);
     }
 
-    /// Drops from the head of the longest queue. The arriving packet counts as the tail of its flow's queue.
+    /// Drops packets from the head of the longest queue. The arriving packet counts as the tail of its flow's queue.
     fn overflow(
         &mut self,
         arriving: Envelope,
@@ -193,8 +193,8 @@ impl<C: Copy> ManagedQueue<C> for FqCoDel<C> {
         }
     }
 
-    /// All queues are empty and the link is idle, so no queue is active any more. The packet's queue becomes a new one
-    /// that has sent the packet.
+    /// Deactivates all queues, since they are empty and the link is idle. The packet's queue becomes a new queue that has
+    /// sent the packet.
     fn on_idle_arrival(&mut self, _now: Time, packet: Envelope) -> Decision {
         for index in self.new.drain(..).chain(self.old.drain(..)) {
             self.queues[index as usize].active = false;
@@ -223,7 +223,7 @@ mod tests {
         FqCoDel::new(&FqCoDelConfig::of(()), &port)
     }
 
-    /// The `n`-th of some ends that hash to different queues.
+    /// Endpoint `n` of a list of endpoints that hash to different queues.
     fn end(n: usize) -> End {
         let (fq, mut ends): (_, Vec<End>) = (queues(), vec![]);
         for end in (0..100).map(End) {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_packet_takes_beyond_the_credits_is_owed() {
+    fn a_packet_larger_than_the_credits_leaves_a_deficit() {
         let mut fq = queues();
         fill(&mut fq, 1, 1000, 6);
         fill(&mut fq, 2, 1500, 4);
@@ -273,15 +273,15 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_has_just_become_active_goes_first_and_then_waits_its_turn() {
+    fn a_new_flow_goes_first_and_then_waits_its_turn() {
         let mut fq = queues();
         fill(&mut fq, 1, 1500, 9);
         fill(&mut fq, 2, 1500, 9);
         assert_eq!(serve(&mut fq, 4), [100, 200, 101, 201]);
         fill(&mut fq, 3, 100, 1);
         assert_eq!(serve(&mut fq, 1), [300], "a sparse flow does not wait behind the others");
-        // Its queue is empty but active, and goes to the end of the old ones. The second has used up its credits and
-        // follows behind it; the first is served. A packet that comes now waits for the third queue's turn.
+        // Queue 3 is empty but active, and moves to the end of the old queues. Queue 2 has used up its credits and
+        // follows it; queue 1 is served. A packet that arrives for queue 3 now waits for the queue's turn.
         assert_eq!(serve(&mut fq, 1), [102]);
         fill(&mut fq, 3, 100, 1);
         assert!(fq.new.is_empty());
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn by_bytes_and_not_by_packets() {
+    fn the_longest_queue_is_longest_in_bytes_not_in_packets() {
         let mut fq = queues();
         fill(&mut fq, 1, 1500, 3);
         fill(&mut fq, 2, 100, 20);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_a_batch_is_dropped_at_once() {
+    fn at_most_drop_batch_packets_are_dropped_at_once() {
         let mut fq = queues();
         fill(&mut fq, 1, 1500, 1_000);
         let mut dropped = vec![];
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arriving_packet_that_is_the_longest_queue_is_dropped_itself() {
+    fn an_arriving_packet_is_dropped_if_its_own_queue_is_longest_and_empty() {
         let mut fq = queues();
         fill(&mut fq, 1, 100, 3);
         let mut dropped = vec![];
@@ -331,13 +331,13 @@ mod tests {
     }
 
     #[test]
-    fn each_queue_has_a_codel_of_its_own() {
+    fn codel_drops_only_from_the_queue_that_is_slow() {
         let mut fq = queues();
         let at = |ms| Time::after_start(shallop_core::Span::from_ms(ms));
         fill(&mut fq, 1, 1500, 1_000);
         let mut dropped = vec![];
         for ms in 10..300 {
-            // A packet of the second flow each millisecond never waits.
+            // A packet of flow 2 each millisecond never waits.
             fq.enqueue(at(ms), packet(2, 1500, 200), Ecn::NotEct);
             fq.dequeue(at(ms), &mut dropped);
             fq.dequeue(at(ms), &mut dropped);
@@ -348,13 +348,13 @@ mod tests {
     }
 
     #[test]
-    fn after_the_link_was_idle_a_packet_finds_no_queue_active() {
+    fn a_packet_that_finds_the_link_idle_deactivates_all_other_queues() {
         let mut fq = queues();
         fill(&mut fq, 1, 1500, 1);
         assert_eq!(serve(&mut fq, 1), [100]);
         assert_eq!(fq.on_idle_arrival(Time::ZERO, packet(2, 1500, 0).envelope), Decision::Pass);
         assert!(!fq.queues[0].active && fq.queues[1].active);
-        // The packet has used up its queue's credits: a third flow goes first, then the turns go on.
+        // The packet has used up its queue's credits, so flow 3 goes first.
         fill(&mut fq, 2, 1500, 2);
         fill(&mut fq, 3, 1500, 1);
         assert_eq!(serve(&mut fq, 3), [300, 200, 201]);
@@ -369,7 +369,7 @@ mod tests {
             buckets.dedup();
             buckets
         };
-        // 100 flows in 1024 queues: 95.3 different ones are expected (RFC 8290, section 5.3).
+        // 100 flows in 1024 queues occupy 95.3 queues on average (RFC 8290, section 5.3).
         let (one, two) = (spread(1), spread(2));
         assert!((88..=100).contains(&one.len()) && one != two, "{}", one.len());
     }

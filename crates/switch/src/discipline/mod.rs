@@ -1,6 +1,6 @@
-//! Queue disciplines. The FIFO is part of [`crate::queue`]; the others, active queue management (AQM), are one file
-//! each in this folder. They store their packets themselves, with the time at which each was enqueued, and decide at
-//! enqueue and at dequeue which packet is marked, which is dropped and which leaves next.
+//! Queue disciplines. The FIFO is part of [`crate::queue`]; each other discipline, active queue management (AQM), has a
+//! file in this folder. An AQM stores its packets itself, with the time at which each was enqueued, and decides at enqueue
+//! and at dequeue which packet is marked, dropped or sent next.
 //!
 //! To add one: a file with its options ([`options!`]) and its queue (`ManagedQueue`); here its `mod` and a line of
 //! `disciplines!`. The keys of scenarios follow from these.
@@ -19,33 +19,30 @@ use crate::mark::{Decision, MarkThreshold};
 use crate::red::RedConfig;
 use backlog::{Dropped, Overflow};
 
-/// The longest time that an option of a discipline may be.
+/// Upper bound of options that are times.
 const LONGEST: Span = Span::from_secs(10);
 
-/// Which packets of a queue are marked or dropped, and in which order they leave.
+/// The discipline of a queue: the packets that it marks or drops, and the order in which they leave.
 #[derive(Clone, Debug)]
 pub enum Discipline {
-    /// First in, first out; drop tail. May mark above a step, and mark or drop at random (RED).
+    /// First in, first out; drop tail.
     Fifo(FifoConfig),
-    /// Another discipline, at this port.
     Aqm(Aqm, AqmPort),
 }
 
-/// What a FIFO marks and drops before it is full.
+/// Rules by which a FIFO marks and drops packets before it is full.
 #[derive(Clone, Debug, Default)]
 pub struct FifoConfig {
-    /// ECN marking above a step, if any.
     pub mark: Option<MarkThreshold>,
-    /// Marking or dropping at random, if any.
     pub red: Option<RedConfig>,
 }
 
-/// What a discipline is told about the port whose queue it manages.
+/// Properties of the port whose queue a discipline manages.
 #[derive(Clone, Debug)]
 pub struct AqmPort {
     /// Size of the largest packet of the link, in bytes on the wire.
     pub mtu: Bytes,
-    /// Source of random draws.
+    /// Source of the discipline's random draws.
     pub stream: Stream,
 }
 
@@ -56,8 +53,7 @@ impl Default for Discipline {
 }
 
 impl Discipline {
-    /// Whether a packet that finds the link idle does not change the discipline's state, so that the queue need not be
-    /// asked.
+    /// Whether the discipline need not see packets that find the link idle, because they do not change its state.
     pub(crate) fn ignores_idle_arrivals(&self) -> bool {
         match self {
             Self::Fifo(fifo) => fifo.red.as_ref().is_none_or(|red| red.average.is_none()),
@@ -68,42 +64,38 @@ impl Discipline {
 
 /// The options of a discipline.
 pub(crate) trait AqmConfig: Options<Context = ()> {
-    /// Whether a packet that finds the link idle does not change the discipline's state.
+    /// Whether the discipline need not see packets that find the link idle, because they do not change its state.
     const IGNORES_IDLE_ARRIVALS: bool = false;
 
-    /// Whether it marks any packet.
+    /// Whether the discipline marks packets.
     fn marks(&self) -> bool {
         true
     }
 
-    /// Whether it marks in proportion to the queue or every packet above a threshold, as DCTCP needs it, and not one
-    /// packet now and then.
+    /// Whether the discipline marks as DCTCP needs it: in proportion to the queue, or every packet above a threshold.
     fn marks_in_proportion(&self) -> bool {
         self.marks()
     }
 }
 
-/// A queue that is not a plain FIFO, with its packets.
+/// A queue under an AQM, with its packets.
 pub(crate) trait ManagedQueue<C: Copy> {
-    /// The options of the discipline.
     type Config;
 
-    /// An empty queue.
     fn new(config: &Self::Config, port: &AqmPort) -> Self;
 
-    /// Enqueues a packet that fits, which had this ECN field as it arrived.
+    /// Enqueues a packet that fits. `arrived` is its ECN field at arrival, before marks.
     fn enqueue(&mut self, now: Time, packet: Packet<C>, arrived: Ecn);
 
-    /// Dequeues the packet that leaves next, and whether it is marked as it leaves; `None` once no packet is left.
+    /// Dequeues the next packet. Returns it and whether to mark it; `None` if no packet is left.
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Dropped>) -> Option<(Packet<C>, bool)>;
 
-    /// Whether the discipline has a limit of its own that this length exceeds.
+    /// Whether this length exceeds the discipline's own limit.
     fn is_over_limit(&self, _length: QueueLength) -> bool {
         false
     }
 
-    /// The arriving packet does not fit, for this cause: drops packets from the queue to make room for it, or refuses
-    /// it.
+    /// Makes room for an arriving packet that does not fit by dropping others, or refuses the packet.
     fn overflow(
         &mut self,
         _arriving: Envelope,
@@ -113,16 +105,16 @@ pub(crate) trait ManagedQueue<C: Copy> {
         Overflow::DropArriving
     }
 
-    /// What becomes of a packet that finds this queue empty and the link idle: it leaves without being enqueued.
+    /// Decides about a packet that finds the queue empty and the link idle, and so leaves without being enqueued.
     fn on_idle_arrival(&mut self, _now: Time, _packet: Envelope) -> Decision {
         Decision::Pass
     }
 }
 
-/// Makes the choice among these disciplines: [`Aqm`], which one with its options; [`AqmOptions`], the keys of
-/// scenarios; `AnyQueue`, one at work.
+/// Generates from the list of disciplines: [`Aqm`], a discipline with its options; [`AqmOptions`], the keys of scenarios;
+/// `AnyQueue`, the queue of a discipline.
 ///
-/// A line names the discipline, the key of its section, the word that chooses it, its options and its queue.
+/// A line has the discipline's name, the key of its section, the word that chooses it, its options and its queue.
 macro_rules! disciplines {
     ($($(#[doc = $about:literal])+ $name:ident($key:ident, $word:literal, $config:ty, $queue:ty);)+) => {
         /// A discipline other than the FIFO, with its options.
@@ -171,26 +163,25 @@ macro_rules! disciplines {
                 })
             }
 
-            /// Its name in scenarios.
             #[must_use]
             pub const fn name(&self) -> AqmName {
                 match self { $(Self::$name(_) => AqmName::$name,)+ }
             }
 
-            /// The keys of its section with their values.
+            /// Keys of the discipline's section, with their values.
             #[must_use]
             pub fn values(&self) -> Vec<(&'static Key, Option<String>)> {
                 match self { $(Self::$name(config) => config.values(),)+ }
             }
 
-            /// Whether it marks any packet.
+            /// Whether the discipline marks packets.
             #[must_use]
             pub fn marks(&self) -> bool {
                 match self { $(Self::$name(config) => config.marks(),)+ }
             }
 
-            /// Whether it marks in proportion to the queue or every packet above a threshold, as DCTCP needs it, and
-            /// not one packet now and then.
+            /// Whether the discipline marks as DCTCP needs it: in proportion to the queue, or every packet above a
+            /// threshold.
             #[must_use]
             pub fn marks_in_proportion(&self) -> bool {
                 match self { $(Self::$name(config) => config.marks_in_proportion(),)+ }
@@ -200,7 +191,6 @@ macro_rules! disciplines {
                 match self { $(Self::$name(_) => <$config>::IGNORES_IDLE_ARRIVALS,)+ }
             }
 
-            /// Its queue at this port.
             pub(crate) fn queue<C: Copy>(&self, port: &AqmPort) -> AnyQueue<C> {
                 match self {
                     $(Self::$name(config) => AnyQueue::$name(<$queue>::new(config, port)),)+
@@ -208,19 +198,16 @@ macro_rules! disciplines {
             }
         }
 
-        /// The queue of one of the disciplines.
         #[derive(Clone, Debug)]
         pub(crate) enum AnyQueue<C> {
             $($name($queue),)+
         }
 
         impl<C: Copy> AnyQueue<C> {
-            /// As [`ManagedQueue::is_over_limit`].
             pub fn is_over_limit(&self, length: QueueLength) -> bool {
                 match self { $(Self::$name(queue) => queue.is_over_limit(length),)+ }
             }
 
-            /// As [`ManagedQueue::overflow`].
             pub fn overflow(
                 &mut self,
                 arriving: Envelope,
@@ -230,8 +217,8 @@ macro_rules! disciplines {
                 match self { $(Self::$name(queue) => queue.overflow(arriving, cause, dropped),)+ }
             }
 
-            /// Enqueues a packet that fits. It is classified by the ECN field with which it arrived and then, with
-            /// `mark`, marked.
+            /// Enqueues a packet that fits, and marks it if `mark` is set. The discipline classifies the packet by its
+            /// ECN field before the mark.
             pub fn enqueue(&mut self, now: Time, packet: &Packet<C>, mark: bool) {
                 let arrived = packet.envelope.ecn;
                 let mut packet = *packet;
@@ -241,7 +228,6 @@ macro_rules! disciplines {
                 match self { $(Self::$name(queue) => queue.enqueue(now, packet, arrived),)+ }
             }
 
-            /// As [`ManagedQueue::dequeue`].
             pub fn dequeue(
                 &mut self,
                 now: Time,
@@ -250,7 +236,6 @@ macro_rules! disciplines {
                 match self { $(Self::$name(queue) => queue.dequeue(now, dropped),)+ }
             }
 
-            /// As [`ManagedQueue::on_idle_arrival`].
             pub fn on_idle_arrival(&mut self, now: Time, packet: Envelope) -> Decision {
                 match self { $(Self::$name(queue) => queue.on_idle_arrival(now, packet),)+ }
             }
@@ -267,7 +252,7 @@ disciplines! {
     DualPi2(dualpi2, "dualpi2", dualpi2::DualPi2Config, dualpi2::DualPi2<C>);
 }
 
-/// That a section is of another discipline than the chosen one.
+/// Error for a section of a discipline that is not the chosen one.
 fn belongs_to(key: &'static Key, name: AqmName, chosen: AqmName) -> Refused {
     let (name, chosen) = (name.word(), chosen.word());
     let message = format!("`aqm` is \"{chosen}\", which has no such options");

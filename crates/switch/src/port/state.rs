@@ -1,4 +1,4 @@
-//! What a port tells of itself: counters, what it holds, and when its link is free.
+//! Accessors of a port: counters, queued packets, and the time at which its link is free.
 
 use shallop_core::{BitsPerSec, Bytes, Class, Time};
 
@@ -10,18 +10,17 @@ use crate::transmitter::Transmitter;
 pub struct PortCounters {
     /// Packets sent onto the wire.
     pub sent: [u64; Class::COUNT],
-    /// Packets dropped, for whatever cause.
+    /// Packets dropped for any cause.
     pub dropped: [u64; Class::COUNT],
     /// Packets lost on the wire.
     pub lost: [u64; Class::COUNT],
-    /// Packets of which the wire made a copy.
+    /// Packets that the wire duplicated.
     pub duplicated: [u64; Class::COUNT],
     /// Bytes sent.
     pub bytes: u64,
 }
 
 impl<C: Copy> Port<C> {
-    /// Its counters.
     #[must_use]
     pub fn counters(&self) -> PortCounters {
         let Transmitter { sent, bytes, .. } = self.link;
@@ -29,13 +28,13 @@ impl<C: Copy> Port<C> {
         PortCounters { sent, dropped, lost, duplicated, bytes }
     }
 
-    /// When the link has sent everything that has been served.
+    /// Time at which the link has sent all served packets.
     #[must_use]
     pub fn free_at(&self) -> Time {
         self.link.free_at
     }
 
-    /// When the link has sent everything that is queued now, if nothing more comes and it keeps its rate.
+    /// Time at which the link has sent all packets that are queued now, if no others arrive and the rate does not change.
     #[must_use]
     pub fn drained_at(&self) -> Time {
         let queued = self.cold.queues.iter().map(|queue| queue.length().bytes.get()).sum();
@@ -54,7 +53,6 @@ impl<C: Copy> Port<C> {
         self.link.wire.len()
     }
 
-    /// The present rate of the link.
     #[must_use]
     pub fn rate(&self) -> BitsPerSec {
         self.link.pace.rate()

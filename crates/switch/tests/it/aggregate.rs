@@ -1,65 +1,51 @@
-//! Aggregated frames: what waits leaves together and arrives together, each frame with its overhead.
+//! Frame aggregation: packets that wait leave and arrive together, and each frame costs its overhead.
 
 use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time,
+    BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Packet, Probe, QueueId, Span, Time,
 };
 use shallop_switch::{
     AqmInput, Buffer, Decision, Discipline, FifoConfig, FrameAggregation, Limit, MarkAt,
-    MarkThreshold, Port, PortBuffer, PortConfig, QueueConfig, QueueLength,
+    MarkThreshold, PortBuffer, PortConfig, QueueConfig, QueueLength,
 };
+
+use crate::support::{self, queue};
 
 const MBPS_1201: BitsPerSec = BitsPerSec::at_least_one(1_201_000_000);
 const OVERHEAD: Span = Span::from_us(178);
+
+type Bench = support::Bench<Marks>;
 
 #[derive(Default)]
 struct Marks(u32);
 
 impl Probe for Marks {
     fn on_drop(&mut self, _: Time, _: QueueId, _: &Envelope, why: DropCause) {
-        assert_eq!(why, DropCause::Red, "nothing else drops here");
+        assert_eq!(why, DropCause::Red, "no other rule drops packets");
     }
     fn on_mark(&mut self, _: Time, _: QueueId, _: &Envelope) {
         self.0 += 1;
     }
 }
 
-fn port(most: u64, mark: Option<MarkThreshold>) -> (Port<u32>, PortBuffer) {
-    let discipline = Discipline::Fifo(FifoConfig { mark, red: None });
-    let aggregate = Some(FrameAggregation { overhead: OVERHEAD, max_bytes: Bytes::new(most) });
-    let config = PortConfig {
-        rate: MBPS_1201,
-        delay: Span::from_us(10),
-        queues: vec![QueueConfig { aggregate, discipline, ..QueueConfig::default() }],
-        queue_of: [0; Class::COUNT],
-        impairment: None,
-        changes: vec![],
-    };
-    (Port::new(0, &config), PortBuffer::new(Limit::NONE, vec![None]))
+/// A radio port with frames of up to `max_bytes`.
+fn bench(max_bytes: u64, mark: Option<MarkThreshold>) -> Bench {
+    let fifo = queue(Discipline::Fifo(FifoConfig { mark, red: None }));
+    let max_bytes = Bytes::new(max_bytes);
+    let aggregate = Some(FrameAggregation { overhead: OVERHEAD, max_bytes });
+    let queues = vec![QueueConfig { aggregate, ..fifo }];
+    let config = PortConfig::new(MBPS_1201, Span::from_us(10), queues);
+    Bench::new(&config, PortBuffer::new(Limit::NONE, vec![None]), None)
 }
 
 fn packet(cargo: u32) -> Packet<u32> {
-    let end = End::receiver(0);
-    Packet { envelope: Envelope { end, size: 1538, class: Class::Data, ecn: Ecn::Ect }, cargo }
+    support::packet(Class::Data, 1538, Ecn::Ect, cargo)
 }
 
-/// Runs the port on its deadlines until it is empty: what arrived when.
-fn drain(
-    port: &mut Port<u32>,
-    buffer: &mut PortBuffer,
-    probe: &mut Marks,
-) -> Vec<(Time, Vec<u32>)> {
-    let mut frames = vec![];
-    while let Some(now) = port.deadline() {
-        port.catch_up(now, buffer, probe);
-        let mut frame = vec![];
-        while let Some(packet) = port.pop_arrived(now) {
-            frame.push(packet.cargo);
-        }
-        if !frame.is_empty() {
-            frames.push((now, frame));
-        }
-    }
-    frames
+/// Runs the port until it is empty. Returns the time and the packets of each frame.
+fn frames(bench: &mut Bench) -> Vec<(Time, Vec<u32>)> {
+    let arrivals = bench.drain();
+    let frames = arrivals.chunk_by(|a, b| a.0 == b.0);
+    frames.map(|frame| (frame[0].0, frame.iter().map(|it| it.1.cargo).collect())).collect()
 }
 
 fn us(us: u64) -> Time {
@@ -67,14 +53,13 @@ fn us(us: u64) -> Time {
 }
 
 #[test]
-fn what_waits_leaves_in_frames_and_each_arrives_as_a_whole() {
-    let (mut port, mut buffer) = port(65_535, None);
-    let mut probe = Marks::default();
-    // The first finds the radio idle and leaves alone; the others wait for it.
+fn waiting_packets_leave_in_frames_that_arrive_as_a_whole() {
+    let mut bench = bench(65_535, None);
+    // Packet 0 finds the radio idle and leaves alone; the others wait.
     for number in 0..100 {
-        port.enqueue(us(0), &packet(number), &mut buffer, &mut probe).unwrap();
+        bench.offer(us(0), &packet(number)).unwrap();
     }
-    let frames = drain(&mut port, &mut buffer, &mut probe);
+    let frames = frames(&mut bench);
     let sizes: Vec<usize> = frames.iter().map(|(_, frame)| frame.len()).collect();
     assert_eq!(sizes, [1, 42, 42, 15], "42 packets are 64,596 B");
     let all: Vec<u32> = frames.iter().flat_map(|(_, frame)| frame.clone()).collect();
@@ -89,34 +74,31 @@ fn what_waits_leaves_in_frames_and_each_arrives_as_a_whole() {
 }
 
 #[test]
-fn who_comes_while_a_frame_is_under_way_waits_for_the_next() {
-    let (mut port, mut buffer) = port(65_535, None);
-    let mut probe = Marks::default();
+fn packets_that_arrive_during_a_frame_wait_for_the_next_frame() {
+    let mut bench = bench(65_535, None);
     for number in 0..8 {
-        port.enqueue(us(u64::from(number) * 30), &packet(number), &mut buffer, &mut probe).unwrap();
+        bench.offer(us(u64::from(number) * 30), &packet(number)).unwrap();
     }
-    let frames = drain(&mut port, &mut buffer, &mut probe);
-    // The first lasts to 188.2 us: packets up to 180 us wait for it, the last for the second.
-    let frames: Vec<Vec<u32>> = frames.into_iter().map(|(_, frame)| frame).collect();
+    // Frame 1 lasts until 188.2 us: packets 1 to 6 arrive by then, packet 7 during frame 2.
+    let frames: Vec<Vec<u32>> = frames(&mut bench).into_iter().map(|(_, frame)| frame).collect();
     assert_eq!(frames, [vec![0], vec![1, 2, 3, 4, 5, 6], vec![7]]);
 }
 
 #[test]
-fn a_frame_holds_a_packet_whatever_its_bound_and_marks_count_each() {
+fn a_packet_larger_than_max_bytes_has_a_frame_to_itself_and_each_packet_is_marked() {
     let above = Limit { packets: 3, ..Limit::NONE };
     for (at, marked) in [(MarkAt::Enqueue, 6), (MarkAt::Dequeue, 6)] {
-        let (mut port, mut buffer) = port(1, Some(MarkThreshold { above, at }));
-        let mut probe = Marks::default();
+        let mut bench = bench(1, Some(MarkThreshold { above, at }));
         for number in 0..10 {
-            port.enqueue(us(0), &packet(number), &mut buffer, &mut probe).unwrap();
+            bench.offer(us(0), &packet(number)).unwrap();
         }
-        assert_eq!(drain(&mut port, &mut buffer, &mut probe).len(), 10);
-        assert_eq!(probe.0, marked, "nine are queued at most");
-        assert_eq!(port.counters().bytes, 15_380);
+        assert_eq!(frames(&mut bench).len(), 10);
+        assert_eq!(bench.probe.0, marked, "at most nine packets are queued");
+        assert_eq!(bench.port.counters().bytes, 15_380);
     }
 }
 
-/// Memory without end that has one verdict on every packet.
+/// Unlimited memory that makes one decision about every packet.
 struct Deciding(Decision);
 
 impl Buffer for Deciding {
@@ -131,20 +113,19 @@ impl Buffer for Deciding {
 }
 
 #[test]
-fn a_frame_of_one_packet_that_passes_is_marked_or_dropped_as_the_memory_says() {
+fn shared_memory_may_mark_or_drop_a_packet_that_finds_the_radio_idle() {
     for (decision, marks, arrives) in [
         (Decision::Pass, 0, Some(Ecn::Ect)),
         (Decision::Mark, 1, Some(Ecn::Ce)),
         (Decision::Drop(DropCause::Red), 0, None),
     ] {
-        let (mut port, _) = port(65_535, None);
-        let mut probe = Marks::default();
+        let Bench { mut port, mut probe, .. } = bench(65_535, None);
         let taken = port.enqueue(us(0), &packet(0), &mut Deciding(decision), &mut probe);
         assert_eq!(taken, arrives.map(|_| ()).ok_or(DropCause::Red));
         assert_eq!(probe.0, marks);
         let came = port.deadline().and_then(|at| port.pop_arrived(at));
         assert_eq!(came.map(|packet| packet.envelope.ecn), arrives);
         assert_eq!(port.counters().dropped.iter().sum::<u64>(), u64::from(arrives.is_none()));
-        assert_eq!(port.free_at() > us(0), arrives.is_some(), "with its overhead, if it left");
+        assert_eq!(port.free_at() > us(0), arrives.is_some(), "the frame takes time if it left");
     }
 }

@@ -1,20 +1,23 @@
-//! Queue disciplines that drop packets as they dequeue, or others than the arriving one: packets and bytes are
-//! conserved, limits hold, and the result does not depend on when the port catches up.
+//! Queue disciplines that drop packets after they have enqueued them: packets and bytes are conserved, limits hold, and
+//! the result does not depend on when the port catches up.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its bench should fail there")]
 
 use proptest::prelude::*;
 use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Seed, Span,
-    Time,
+    BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time,
 };
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
-    Aqm, AqmPort, Discipline, FrameAggregation, Meter, Pool, PoolConfig, PoolMember, PoolQuota,
-    PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig,
+    Aqm, Discipline, FrameAggregation, Meter, Pool, PoolConfig, PoolMember, PoolQuota, PortBuffer,
+    PortConfig, QueueConfig,
 };
+
+use crate::support::{self, at_port};
+
+type Bench = support::Bench<Trace>;
 
 const MTU: Bytes = Bytes::new(1538);
 
@@ -47,7 +50,7 @@ impl Probe for Trace {
     }
 }
 
-/// `CoDel` with times a thousand times shorter than in the RFC, for a link that is a thousand times as fast.
+/// `CoDel` with a thousandth of the RFC's times, for a link that is a thousand times as fast.
 fn codel() -> CoDelConfig {
     let (target, interval) = (Span::from_us(5), Span::from_us(100));
     CoDelConfig { target, interval, ..CoDelConfig::of(()) }
@@ -68,9 +71,8 @@ fn dualpi2(time_shift: Option<Span>, random: bool) -> Aqm {
     })
 }
 
-/// A discipline at a port.
 fn on_port(aqm: Aqm) -> Discipline {
-    Discipline::Aqm(aqm, AqmPort { mtu: MTU, stream: Seed::new(1).stream("aqm", 0) })
+    at_port(aqm, MTU)
 }
 
 /// The disciplines under test, with several settings.
@@ -94,21 +96,13 @@ fn disciplines() -> Vec<Discipline> {
     all.into_iter().map(on_port).collect()
 }
 
-/// A port of 1 Gb/s with a pool to itself.
-struct Bench {
-    port: Port<u32>,
-    buffer: PortBuffer,
-    pool: Pool,
-    trace: Trace,
-}
-
-/// What the port has besides.
+/// A further property of the port.
 #[derive(Clone, Copy, Debug)]
 enum Extra {
     None,
-    /// A queue that is served first, for acknowledgements.
+    /// Acknowledgements have a queue of higher priority.
     Priority,
-    /// A queue of the same priority, for acknowledgements.
+    /// Acknowledgements have a queue of equal priority.
     Weighted,
     /// The data queue may use half of the link.
     Metered,
@@ -119,66 +113,40 @@ enum Extra {
 const EXTRAS: [Extra; 5] =
     [Extra::None, Extra::Priority, Extra::Weighted, Extra::Metered, Extra::Frames];
 
-impl Bench {
-    fn new(discipline: Discipline, extra: Extra, size: u64) -> Self {
-        let rate = BitsPerSec::gbps(1);
-        let meter = matches!(extra, Extra::Metered)
-            .then(|| Meter::new(BitsPerSec::at_least_one(500_000_000), Bytes::new(3_076)));
-        let frame = FrameAggregation { overhead: Span::from_us(20), max_bytes: Bytes::new(5_000) };
-        let aggregate = matches!(extra, Extra::Frames).then_some(frame);
-        let data = QueueConfig { discipline, meter, aggregate, priority: 1, ..Default::default() };
-        let priority = u8::from(matches!(extra, Extra::Weighted));
-        let acks = QueueConfig { priority, ..QueueConfig::default() };
-        let apart = matches!(extra, Extra::Priority | Extra::Weighted);
-        let (queues, ack) = if apart { (vec![data, acks], 1) } else { (vec![data], 0) };
-        let claims = vec![PoolQuota { alpha: 8.0, private: Bytes::ZERO }; queues.len()];
-        let buffer =
-            PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None; queues.len()], &claims);
-        let (impairment, changes) = (None, vec![]);
-        let queue_of = [0, ack, 0, 0, 0, 0, 0, 0];
-        let delay = Span::from_us(1);
-        let config = PortConfig { rate, delay, queues, queue_of, impairment, changes };
-        let pool = PoolConfig { size: Bytes::new(size), cell: Bytes::new(1), red: None };
-        let (port, pool) = (Port::new(0, &config), Pool::new(&pool, 1));
-        Self { port, buffer, pool, trace: Trace::default() }
-    }
-
-    fn catch_up(&mut self, now: Time) {
-        let mut memory = PooledBuffer { buffer: &mut self.buffer, pool: &mut self.pool };
-        self.port.catch_up(now, &mut memory, &mut self.trace);
-    }
-
-    fn offer(&mut self, now: Time, packet: &Packet<u32>) -> bool {
-        let mut memory = PooledBuffer { buffer: &mut self.buffer, pool: &mut self.pool };
-        self.port.enqueue(now, packet, &mut memory, &mut self.trace).is_ok()
-    }
-
-    /// Lets the port run on its deadlines until nothing is left: what arrived when.
-    fn drain(&mut self) -> Vec<(Time, Packet<u32>)> {
-        let mut arrivals = vec![];
-        let mut last = Time::ZERO;
-        while let Some(due) = self.port.deadline() {
-            assert!(due >= last, "deadlines do not run backwards");
-            last = due;
-            self.catch_up(due);
-            while let Some(packet) = self.port.pop_arrived(due) {
-                arrivals.push((due, *packet));
-            }
-        }
-        arrivals
-    }
+/// A port of 1 Gb/s with a pool of `size` bytes to itself.
+fn bench(discipline: Discipline, extra: Extra, size: u64) -> Bench {
+    let meter = matches!(extra, Extra::Metered)
+        .then(|| Meter::new(BitsPerSec::at_least_one(500_000_000), Bytes::new(3_076)));
+    let frame = FrameAggregation { overhead: Span::from_us(20), max_bytes: Bytes::new(5_000) };
+    let aggregate = matches!(extra, Extra::Frames).then_some(frame);
+    let data = QueueConfig { discipline, meter, aggregate, priority: 1, ..Default::default() };
+    let priority = u8::from(matches!(extra, Extra::Weighted));
+    let acks = QueueConfig { priority, ..QueueConfig::default() };
+    let apart = matches!(extra, Extra::Priority | Extra::Weighted);
+    let (queues, ack) = if apart { (vec![data, acks], 1) } else { (vec![data], 0) };
+    let quotas = vec![PoolQuota { alpha: 8.0, private: Bytes::ZERO }; queues.len()];
+    let member = PoolMember { pool: 0, index: 0 };
+    let buffer = PortBuffer::pooled(member, vec![None; queues.len()], &quotas);
+    let mut config = PortConfig::new(BitsPerSec::gbps(1), Span::from_us(1), queues);
+    config.queue_of[Class::Ack.index()] = ack;
+    let pool = PoolConfig { size: Bytes::new(size), cell: Bytes::new(1), red: None };
+    Bench::new(&config, buffer, Some(Pool::new(&pool, 1)))
 }
 
-/// A packet to come: microseconds after the one before, its flow, its size, its ECN field, whether it is data.
-type Coming = (u64, u32, u16, Ecn, bool);
+fn held(bench: &Bench) -> Bytes {
+    bench.pool.as_ref().unwrap().held()
+}
 
-fn coming() -> impl Strategy<Value = Vec<Coming>> {
+/// An arrival: microseconds since the previous one, flow, size, ECN field, whether it is data.
+type Arrival = (u64, u32, u16, Ecn, bool);
+
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let ecn = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect, Ecn::Ect1, Ecn::Ce]);
     let gap = prop_oneof![4 => 0u64..12, 1 => 0u64..600];
     prop::collection::vec((gap, 0u32..6, 84u16..=1538, ecn, prop::bool::weighted(0.8)), 1..300)
 }
 
-fn packet(number: usize, &(_, flow, size, ecn, data): &Coming) -> Packet<u32> {
+fn packet(number: usize, &(_, flow, size, ecn, data): &Arrival) -> Packet<u32> {
     let class = if data { Class::Data } else { Class::Ack };
     Packet { envelope: Envelope { end: End(flow), size, class, ecn }, cargo: number as u32 }
 }
@@ -187,15 +155,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn what_enters_leaves_or_is_dropped_within_the_limits_whenever_the_port_catches_up(
-        coming in coming(),
+    fn packets_are_conserved_within_limits_and_catching_up_early_changes_nothing(
+        coming in arrivals(),
         looks in prop::collection::vec(0u64..6_000, 0..60),
         which in 0usize..8,
         extra in prop::sample::select(EXTRAS.to_vec()),
         size in 2_000u64..60_000,
     ) {
         let discipline = disciplines()[which].clone();
-        let new = || Bench::new(discipline.clone(), extra, size);
+        let new = || bench(discipline.clone(), extra, size);
         let (mut lazy, mut eager) = (new(), new());
         let mut looks = looks;
         looks.sort_unstable();
@@ -208,14 +176,14 @@ proptest! {
             let packet = packet(number, coming);
             let fits = lazy.offer(at(now), &packet);
             prop_assert_eq!(fits, eager.offer(at(now), &packet));
-            taken += usize::from(fits);
-            prop_assert!(lazy.pool.held().get() <= size);
+            taken += usize::from(fits.is_ok());
+            prop_assert!(held(&lazy).get() <= size);
         }
         let arrivals = lazy.drain();
         prop_assert_eq!(&arrivals, &eager.drain());
-        prop_assert_eq!(&lazy.trace, &eager.trace);
-        // Conservation of packets and bytes, and no memory kept.
-        let (dropped, counts) = (&lazy.trace.drops, lazy.port.counters());
+        prop_assert_eq!(&lazy.probe, &eager.probe);
+        // Packets and bytes are conserved, and all memory is released.
+        let (dropped, counts) = (&lazy.probe.drops, lazy.port.counters());
         prop_assert_eq!(arrivals.len() + dropped.len(), coming.len());
         prop_assert_eq!(counts.sent.iter().sum::<u64>() as usize, arrivals.len());
         prop_assert_eq!(counts.dropped.iter().sum::<u64>() as usize, dropped.len());
@@ -224,10 +192,11 @@ proptest! {
         let left = sizes(&mut arrivals.iter().map(|it| it.1.envelope.size));
         let lost = sizes(&mut dropped.iter().map(|it| it.1.size));
         prop_assert_eq!(left + lost, sizes(&mut coming.iter().map(|it| it.2)));
-        prop_assert_eq!((lazy.pool.held(), lazy.port.queued()), (Bytes::ZERO, 0));
-        lazy.pool.advance_to(at(1_000_000));
-        prop_assert_eq!(lazy.pool.occupancy().held(), Bytes::ZERO);
-        // Nothing leaves or is dropped before it came, flows stay in order, and only ECT becomes CE.
+        prop_assert_eq!((held(&lazy), lazy.port.queued()), (Bytes::ZERO, 0));
+        let mut pool = lazy.pool.take().unwrap();
+        pool.advance_to(at(1_000_000));
+        prop_assert_eq!(pool.occupancy().held(), Bytes::ZERO);
+        // No packet leaves before it came, flows stay in order, and only ECT becomes CE.
         let mut last = std::collections::BTreeMap::new();
         let came = |number: u32| {
             let gaps = coming[..=number as usize].iter().map(|it| it.0);
@@ -242,23 +211,23 @@ proptest! {
             prop_assert!(kept || (packet.envelope.ecn == Ecn::Ce && of.3.is_ect()));
         }
         let marked = arrivals.iter().filter(|(_, it)| it.envelope.ecn != coming[it.cargo as usize].3);
-        prop_assert_eq!(marked.count(), lazy.trace.marks.len());
-        prop_assert!(lazy.trace.lengths.is_sorted_by_key(|it| it.0));
+        prop_assert_eq!(marked.count(), lazy.probe.marks.len());
+        prop_assert!(lazy.probe.lengths.is_sorted_by_key(|it| it.0));
     }
 }
 
-/// Enqueues packets at once; `flow` has the flow of each by its number. Returns how many were accepted.
+/// Enqueues packets at time zero; `flow` maps a packet's number to its flow. Returns the number of accepted packets.
 fn burst(bench: &mut Bench, count: u32, size: u16, ecn: Ecn, flow: impl Fn(u32) -> u32) -> usize {
     let offered = (0..count).filter(|&number| {
         let coming = (0, flow(number), size, ecn, true);
-        bench.offer(Time::ZERO, &packet(number as usize, &coming))
+        bench.offer(Time::ZERO, &packet(number as usize, &coming)).is_ok()
     });
     offered.count()
 }
 
 #[test]
-fn a_port_goes_on_when_all_that_waits_is_dropped_as_it_is_served() {
-    // In overload, with p' = 1, DualPI2 drops whatever is Classic.
+fn a_port_continues_if_all_queued_packets_are_dropped_at_dequeue() {
+    // In overload, with p' = 1, DualPI2 drops every Classic packet.
     let config = DualPi2Config {
         alpha: 1e9,
         beta: 0.0,
@@ -266,80 +235,80 @@ fn a_port_goes_on_when_all_that_waits_is_dropped_as_it_is_served() {
         tupdate: Span::from_us(1),
         ..DualPi2Config::of(())
     };
-    let mut bench = Bench::new(on_port(Aqm::DualPi2(config)), Extra::None, 100_000);
+    let mut bench = bench(on_port(Aqm::DualPi2(config)), Extra::None, 100_000);
     assert_eq!(burst(&mut bench, 20, 1538, Ecn::NotEct, |_| 0), 20);
     let arrivals = bench.drain();
-    assert_eq!((arrivals.len(), bench.trace.drops.len()), (1, 19), "the first was under way");
-    // All at the instant at which the link was free: 1538 B at 1 Gb/s.
+    assert_eq!((arrivals.len(), bench.probe.drops.len()), (1, 19), "packet 0 was in service");
+    // All are dropped when the link becomes free: 1538 B at 1 Gb/s.
     let free = Time::after_start(Span::from_ns(12_304));
-    assert!(bench.trace.drops.iter().all(|&(now, _, why)| (now, why) == (free, DropCause::Aqm)));
-    assert_eq!((bench.pool.held(), bench.port.deadline()), (Bytes::ZERO, None));
-    assert_eq!(bench.trace.lengths.last(), Some(&(free, 0, Bytes::ZERO)));
-    // p' is still 1 at once; a packet that finds the link idle is dropped, too.
+    assert!(bench.probe.drops.iter().all(|&(now, _, why)| (now, why) == (free, DropCause::Aqm)));
+    assert_eq!((held(&bench), bench.port.deadline()), (Bytes::ZERO, None));
+    assert_eq!(bench.probe.lengths.last(), Some(&(free, 0, Bytes::ZERO)));
+    // p' is still 1, so a packet that finds the link idle is dropped, too.
     let coming = (0, 0, 1538, Ecn::NotEct, true);
-    assert!(!bench.offer(free, &packet(0, &coming)));
+    assert!(bench.offer(free, &packet(0, &coming)).is_err());
 }
 
 #[test]
-fn fq_codel_makes_room_at_the_expense_of_the_longest_queue() {
-    // Memory for nine packets; a tenth is in service.
+fn fq_codel_makes_room_by_dropping_from_the_longest_queue() {
+    // Memory for nine packets; packet 0 is in service.
     let discipline =
         on_port(Aqm::FqCoDel(FqCoDelConfig { codel: codel(), ..FqCoDelConfig::of(()) }));
-    let mut bench = Bench::new(discipline, Extra::None, 15_380);
+    let mut bench = bench(discipline, Extra::None, 15_380);
     assert_eq!(burst(&mut bench, 10, 1538, Ecn::Ect, |_| 0), 10);
     let other = |number| packet(number, &(0, 2, 1538, Ecn::Ect, true));
-    // Alpha 8 and a pool of 10 packets: a tenth is refused, since 8 x (10 - 9) is less than the 9 held.
-    assert!(bench.trace.drops.is_empty());
-    assert!(bench.offer(Time::ZERO, &other(10)), "it is taken though memory is full");
-    let victims: Vec<End> = bench.trace.drops.iter().map(|it| it.1.end).collect();
+    // Alpha 8 and a pool of 10 packets: another packet is refused, since 8 x (10 - 9) is less than the 9 held.
+    assert!(bench.probe.drops.is_empty());
+    assert!(bench.offer(Time::ZERO, &other(10)).is_ok(), "accepted though memory is full");
+    let victims: Vec<End> = bench.probe.drops.iter().map(|it| it.1.end).collect();
     assert_eq!(victims, [End(0); 4], "half of nine, from the head");
     assert_eq!(bench.port.take_dropped().collect::<Vec<_>>(), [End(0); 4]);
     let order: Vec<u32> = bench.drain().iter().map(|it| it.1.cargo).collect();
-    assert_eq!(order, [0, 10, 5, 6, 7, 8, 9], "the first flow's quantum went into service");
+    assert_eq!(order, [0, 10, 5, 6, 7, 8, 9], "packet 0 used up the quantum of its flow");
 }
 
 #[test]
-fn a_port_whose_packets_were_all_dropped_for_one_that_does_not_fit_has_nothing_to_do() {
+fn a_port_is_idle_after_all_queued_packets_were_dropped_for_one_that_does_not_fit() {
     let discipline =
         on_port(Aqm::FqCoDel(FqCoDelConfig { codel: codel(), ..FqCoDelConfig::of(()) }));
-    let mut bench = Bench::new(discipline, Extra::Metered, 1_000);
+    let mut bench = bench(discipline, Extra::Metered, 1_000);
     let mut offer = |us, size| {
-        let taken = bench.offer(at(us), &packet(0, &(0, 0, size, Ecn::Ect, true)));
+        let taken = bench.offer(at(us), &packet(0, &(0, 0, size, Ecn::Ect, true))).is_ok();
         while bench.port.pop_arrived(at(us)).is_some() {}
         (taken, bench.port.queued(), bench.port.deadline())
     };
-    // Three packets take all tokens but 87, and 812 come in 13 us. The fourth waits until there are 1,538.
+    // Three packets leave 87 tokens, and 812 arrive in 13 us. Packet 4 waits until there are 1,538.
     let left: Vec<_> = [0, 13, 26].map(|us| offer(us, 1538)).into();
     assert!(left.iter().all(|it| (it.0, it.1) == (true, 0)), "{left:?}");
     let (taken, queued, _) = offer(39, 900);
     assert_eq!((taken, queued), (true, 1));
-    // It is dropped to make room for one for which all memory is not enough.
+    // It is dropped to make room for a packet that does not fit even into empty memory.
     assert_eq!(offer(40, 1538), (false, 0, None));
     let (taken, queued, due) = offer(1_000, 900);
     assert_eq!((taken, queued, due), (true, 0, Some(at(1_000) + Span::from_ns(7_200 + 1_000))));
 }
 
 #[test]
-fn codel_on_a_port_drops_when_its_control_law_says() {
-    // 12.304 us a packet. Target 5 us, interval 100 us: the first packet that leaves the queue does so at 12.304 us and
-    // has waited longer, so drop state begins with the first that leaves at 112.304 us or later: at 123.04 us. The next
-    // drop is due at 223.04 us, made at 233.776 us, the third 70.711 us after 223.04 at 295.296 us.
+fn codel_on_a_port_drops_at_the_times_of_its_control_law() {
+    // A packet takes 12.304 us. Target 5 us, interval 100 us: the first packet leaves the queue at 12.304 us and has
+    // waited longer than the target, so the drop state begins with the first packet that leaves at 112.304 us or later: at
+    // 123.04 us. Drop 2 is due at 223.04 us and made at 233.776 us, drop 3 70.711 us after 223.04 us, at 295.296 us.
     let discipline = on_port(Aqm::CoDel(codel()));
-    let mut bench = Bench::new(discipline, Extra::None, 1_000_000);
+    let mut bench = bench(discipline, Extra::None, 1_000_000);
     burst(&mut bench, 40, 1538, Ecn::NotEct, |_| 0);
     bench.drain();
     let times: Vec<u64> =
-        bench.trace.drops.iter().map(|it| it.0.since_start().as_ps() / 1_000).collect();
+        bench.probe.drops.iter().map(|it| it.0.since_start().as_ps() / 1_000).collect();
     assert_eq!(times[..3], [123_040, 233_776, 295_296]);
-    assert!(bench.trace.drops.iter().all(|it| it.2 == DropCause::Aqm));
+    assert!(bench.probe.drops.iter().all(|it| it.2 == DropCause::Aqm));
 }
 
 #[test]
 fn l4s_packets_overtake_classic_ones() {
-    let mut bench = Bench::new(on_port(dualpi2(None, false)), Extra::None, 1_000_000);
+    let mut bench = bench(on_port(dualpi2(None, false)), Extra::None, 1_000_000);
     for number in 0..10 {
         let ecn = if number < 8 { Ecn::Ect } else { Ecn::Ect1 };
-        bench.offer(Time::ZERO, &packet(number, &(0, 0, 1538, ecn, true)));
+        bench.offer(Time::ZERO, &packet(number, &(0, 0, 1538, ecn, true))).unwrap();
     }
     let order: Vec<u32> = bench.drain().iter().map(|it| it.1.cargo).collect();
     assert_eq!(order[..4], [0, 8, 9, 1], "one Classic packet was in service");

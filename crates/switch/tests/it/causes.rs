@@ -1,17 +1,18 @@
 //! Every drop has the cause of the rule that refused the packet.
 
 use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Seed, Span,
-    Time,
+    BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Probe, QueueId, Seed, Span, Time,
 };
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
-    Aqm, AqmPort, Buffer, Discipline, Fate, FifoConfig, Impairment, Limit, MarkAt, Meter, Pool,
-    PoolConfig, PoolMember, PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig,
-    RedConfig, SelectiveDrop,
+    Aqm, Buffer, Discipline, Fate, FifoConfig, Impairment, Limit, MarkAt, Meter, Pool, PoolConfig,
+    PoolMember, PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig, RedConfig,
+    SelectiveDrop,
 };
 
-/// Where packets were dropped, by queue and class, and why.
+use crate::support::{self, at_port, queue};
+
+/// Queue, class and cause of each drop.
 #[derive(Default)]
 struct Drops(Vec<(u8, Class, DropCause)>);
 
@@ -21,40 +22,28 @@ impl Probe for Drops {
     }
 }
 
-/// A port of 10 Gb/s with these queues: credits join the first, the rest the last.
-fn port(queues: Vec<QueueConfig>, impairment: Option<Impairment>) -> Port<()> {
+/// A port of 10 Gb/s: credits join the first queue, other packets the last.
+fn port(queues: Vec<QueueConfig>, impairment: Option<Impairment>) -> Port<u32> {
     let last = queues.len() as u8 - 1;
-    Port::new(
-        0,
-        &PortConfig {
-            rate: BitsPerSec::gbps(10),
-            delay: Span::ZERO,
-            queues,
-            queue_of: Class::ALL.map(|class| if class == Class::Credit { 0 } else { last }),
-            impairment,
-            changes: vec![],
-        },
-    )
+    let queue_of = Class::ALL.map(|class| if class == Class::Credit { 0 } else { last });
+    let config = PortConfig::new(BitsPerSec::gbps(10), Span::ZERO, queues);
+    Port::new(0, &PortConfig { queue_of, impairment, ..config })
 }
 
-fn packet(class: Class, ecn: Ecn) -> Packet<()> {
-    Packet { envelope: Envelope { end: End(0), size: 1000, class, ecn }, cargo: () }
+fn packet(class: Class, ecn: Ecn) -> shallop_core::Packet<u32> {
+    support::packet(class, 1000, ecn, 0)
 }
 
-/// Why packets are dropped of six that come at once, of which the first finds the link idle.
-fn causes(mut port: Port<()>, memory: &mut impl Buffer, class: Class, ecn: Ecn) -> Vec<DropCause> {
+/// Causes of the drops among six packets that arrive at once. The first finds the link idle.
+fn causes(mut port: Port<u32>, memory: &mut impl Buffer, class: Class, ecn: Ecn) -> Vec<DropCause> {
     let mut drops = Drops::default();
     let refused: Vec<DropCause> = (0..6)
         .filter_map(|_| port.enqueue(Time::ZERO, &packet(class, ecn), memory, &mut drops).err())
         .collect();
-    let told: Vec<DropCause> = drops.0.iter().map(|drop| drop.2).collect();
-    assert!(port.take_dropped().next().is_some() || refused == told);
+    let reported: Vec<DropCause> = drops.0.iter().map(|drop| drop.2).collect();
+    assert!(port.take_dropped().next().is_some() || refused == reported);
     assert!(drops.0.iter().all(|drop| drop.1 == class));
-    told
-}
-
-fn queue(discipline: Discipline) -> Vec<QueueConfig> {
-    vec![QueueConfig { discipline, ..QueueConfig::default() }]
+    reported
 }
 
 fn limit(packets: u32) -> Limit {
@@ -62,7 +51,7 @@ fn limit(packets: u32) -> Limit {
 }
 
 #[test]
-fn a_full_buffer_a_full_queue_and_a_meter_that_lets_too_little_through_are_told_apart() {
+fn a_full_buffer_a_full_queue_and_a_full_metered_queue_have_different_causes() {
     let data = |own| PortBuffer::new(limit(2), vec![own]);
     let plain = || port(vec![QueueConfig::default()], None);
     let full = causes(plain(), &mut data(None), Class::Data, Ecn::Ect);
@@ -77,13 +66,13 @@ fn a_full_buffer_a_full_queue_and_a_meter_that_lets_too_little_through_are_told_
 }
 
 #[test]
-fn shared_memory_that_is_full_is_told_from_a_threshold_that_is_reached() {
+fn a_full_pool_and_a_reached_threshold_have_different_causes() {
     for (alpha, expected) in
         [(8.0, vec![DropCause::BufferFull; 2]), (0.5, vec![DropCause::DynamicThreshold; 4])]
     {
-        // Alpha 8: three of 1000 B fill the pool. Alpha 0.5: with 1000 B held the threshold is 0.5 x 2000 B.
-        let claim = PoolQuota { alpha, private: Bytes::ZERO };
-        let mut buffer = PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None], &[claim]);
+        // Alpha 8: three packets of 1000 B fill the pool. Alpha 0.5: with 1000 B held the threshold is 0.5 x 2000 B.
+        let quota = PoolQuota { alpha, private: Bytes::ZERO };
+        let mut buffer = PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None], &[quota]);
         let config = PoolConfig { size: Bytes::new(3_000), cell: Bytes::new(1), red: None };
         let mut pool = Pool::new(&config, 1);
         let mut memory = PooledBuffer { buffer: &mut buffer, pool: &mut pool };
@@ -93,7 +82,7 @@ fn shared_memory_that_is_full_is_told_from_a_threshold_that_is_reached() {
 }
 
 #[test]
-fn early_drops_name_their_rule() {
+fn red_selective_drop_and_the_limit_of_a_discipline_have_different_causes() {
     let buffer = || PortBuffer::new(limit(100), vec![None]);
     let red = RedConfig {
         min_threshold: Bytes::new(2_000),
@@ -104,22 +93,21 @@ fn early_drops_name_their_rule() {
         average: None,
         stream: Seed::new(1).stream("red", 0),
     };
-    let red = queue(Discipline::Fifo(FifoConfig { mark: None, red: Some(red) }));
+    let red = vec![queue(Discipline::Fifo(FifoConfig { mark: None, red: Some(red) }))];
     let found = causes(port(red, None), &mut buffer(), Class::Data, Ecn::NotEct);
     assert_eq!(found, [DropCause::Red; 3]);
     let select = Some(SelectiveDrop { above: limit(1) });
     let selective = vec![QueueConfig { select, ..QueueConfig::default() }];
     let found = causes(port(selective, None), &mut buffer(), Class::Unscheduled, Ecn::NotEct);
     assert_eq!(found, [DropCause::Selective; 4]);
-    // The discipline's own limit, at the expense of the longest queue.
+    // FQ-CoDel's own limit drops from the longest queue.
     let fq = Aqm::FqCoDel(FqCoDelConfig { limit: 2, ..FqCoDelConfig::of(()) });
-    let link = AqmPort { mtu: Bytes::new(1000), stream: Seed::new(1).stream("aqm", 0) };
-    let fq = port(queue(Discipline::Aqm(fq, link)), None);
+    let fq = port(vec![queue(at_port(fq, Bytes::new(1000)))], None);
     assert_eq!(causes(fq, &mut buffer(), Class::Data, Ecn::Ect), [DropCause::QueueFull; 3]);
 }
 
 #[test]
-fn what_the_wire_loses_is_told_with_the_queue_that_it_left() {
+fn a_loss_on_the_wire_is_reported_with_the_queue_of_the_packet() {
     let stream = Seed::new(1).stream("wire", 0);
     let impairment = Some(Impairment { loss: 1.0, ..Impairment::none(stream) });
     let queues =

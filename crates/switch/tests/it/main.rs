@@ -5,3 +5,4 @@ mod aqm;
 mod causes;
 mod pool;
 mod port;
+mod support;

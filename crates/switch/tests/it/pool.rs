@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its bench should fail there")]
 
 use proptest::prelude::*;
-use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, NoProbe, Packet, Seed, Span, Time,
-};
+use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, Packet, Seed, Span, Time};
 use shallop_switch::{
-    Buffer, Limit, MarkAt, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, Port, PortBuffer,
+    Buffer, Limit, MarkAt, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, PortBuffer,
     PortConfig, QueueConfig, QueueLength, RedConfig,
 };
+
+use crate::support::{self, Bench};
 
 const SIZE: Bytes = Bytes::new(1_000_000);
 const PACKET: Bytes = Bytes::new(100);
@@ -24,8 +24,7 @@ fn buffer(index: u32, alpha: f64, private: Bytes) -> PortBuffer {
     PortBuffer::pooled(PoolMember { pool: 0, index }, vec![None], &[PoolQuota { alpha, private }])
 }
 
-/// Queues of one port each that always want more, with these factors and this much of their own: what each has when
-/// packets have left and come for long, and the pool.
+/// Keeps a queue of one port for each alpha saturated. Returns the bytes that each holds in the end, and the pool.
 fn saturate(alphas: &[f64], private: Bytes) -> (Vec<Bytes>, Pool) {
     let mut pool = pool(SIZE, BYTE, alphas.len());
     let mut buffers: Vec<PortBuffer> =
@@ -49,7 +48,7 @@ fn saturate(alphas: &[f64], private: Bytes) -> (Vec<Bytes>, Pool) {
 }
 
 #[test]
-fn saturated_queues_end_up_with_their_part_of_the_pool() {
+fn saturated_queues_hold_alpha_over_one_plus_n_alpha_of_the_pool() {
     for alpha in [0.125, 0.5, 1.0, 2.0, 8.0] {
         for count in [1, 2, 4] {
             let (held, pool) = saturate(&vec![alpha; count], Bytes::ZERO);
@@ -58,7 +57,7 @@ fn saturated_queues_end_up_with_their_part_of_the_pool() {
                 let off = (held.get() as f64 - part).abs();
                 assert!(
                     off <= 2.0 * PACKET.get() as f64,
-                    "{alpha}, {count}: {held} and not {part}"
+                    "{alpha}, {count}: {held}, expected {part}"
                 );
             }
             assert_eq!(pool.held(), held.iter().fold(Bytes::ZERO, |sum, held| sum + *held));
@@ -67,17 +66,17 @@ fn saturated_queues_end_up_with_their_part_of_the_pool() {
 }
 
 #[test]
-fn of_different_factors_each_gets_its_own() {
+fn queues_with_different_alphas_share_in_proportion_to_alpha() {
     let alphas = [0.5, 1.0, 2.0];
     let (held, _) = saturate(&alphas, Bytes::ZERO);
     for (alpha, held) in alphas.iter().zip(held) {
         let part = alpha / (1.0 + alphas.iter().sum::<f64>()) * SIZE.get() as f64;
-        assert!((held.get() as f64 - part).abs() <= 200.0, "{alpha}: {held} and not {part}");
+        assert!((held.get() as f64 - part).abs() <= 200.0, "{alpha}: {held}, expected {part}");
     }
 }
 
 #[test]
-fn private_bytes_are_taken_first_and_do_not_count() {
+fn private_bytes_are_used_first_and_do_not_count_as_used() {
     let private = Bytes::new(50_000);
     let (with, pool) = saturate(&[1.0, 1.0], private);
     let (without, _) = saturate(&[1.0, 1.0], Bytes::ZERO);
@@ -88,30 +87,29 @@ fn private_bytes_are_taken_first_and_do_not_count() {
     assert_eq!(pool.held() + private + private, with[0] + with[1]);
 }
 
+/// Stores packets until one is refused. Returns the bytes that the queue holds.
+fn fill(buffer: &mut PortBuffer, pool: &mut Pool, queue: usize) -> Bytes {
+    let (mut memory, mut held) = (PooledBuffer { buffer, pool }, QueueLength::default());
+    while memory.store(Time::ZERO, queue, held, PACKET).is_ok() {
+        held = held.with(PACKET);
+    }
+    held.bytes
+}
+
 #[test]
-fn a_newcomer_gets_half_of_what_is_free_before_the_first_shrinks() {
+fn with_alpha_one_a_second_queue_gets_half_of_the_free_bytes() {
     let mut pool = pool(SIZE, BYTE, 2);
-    let mut fill = |place| {
-        let mut buffer = buffer(place, 1.0, Bytes::ZERO);
-        let mut held = QueueLength::default();
-        let mut store = |held| {
-            PooledBuffer { buffer: &mut buffer, pool: &mut pool }.store(Time::ZERO, 0, held, PACKET)
-        };
-        while store(held).is_ok() {
-            held = held.with(PACKET);
-        }
-        held.bytes
-    };
+    let mut fill = |place| fill(&mut buffer(place, 1.0, Bytes::ZERO), &mut pool, 0);
     assert_eq!((fill(0), fill(1)), (Bytes::new(500_000), Bytes::new(250_000)));
     assert_eq!((pool.held(), pool.occupancy().max()), (Bytes::new(750_000), Bytes::new(750_000)));
 }
 
 #[test]
-fn what_leaves_is_given_back_and_queues_with_room_of_their_own_take_nothing() {
+fn departures_release_memory_and_queues_with_their_own_limit_use_none() {
     let mut pool = pool(SIZE, BYTE, 1);
-    let claim = PoolQuota { alpha: 1.0, private: Bytes::new(150) };
+    let quota = PoolQuota { alpha: 1.0, private: Bytes::new(150) };
     let own = vec![Some(Limit { packets: 1, ..Limit::NONE }), None];
-    let mut buffer = PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, own, &[claim, claim]);
+    let mut buffer = PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, own, &[quota, quota]);
     let (none, one) = (QueueLength::default(), QueueLength::default().with(PACKET));
     let mut memory = PooledBuffer { buffer: &mut buffer, pool: &mut pool };
     assert!(memory.store(Time::ZERO, 0, none, PACKET).is_ok());
@@ -122,12 +120,12 @@ fn what_leaves_is_given_back_and_queues_with_room_of_their_own_take_nothing() {
     memory.release(Time::ZERO, 1, one.with(PACKET), PACKET);
     assert_eq!(memory.pool.held(), Bytes::ZERO);
     let taken = buffer.store(Time::ZERO, 1, none, PACKET);
-    assert!(taken.is_err(), "without the pool there is nothing to take");
+    assert!(taken.is_err(), "the port has no memory without the pool");
 }
 
 #[test]
-fn a_packet_takes_whole_cells() {
-    // As on Trident and Tomahawk: a credit of 84 B takes one cell of 208 B, a frame of 1538 B takes eight.
+fn a_packet_occupies_whole_cells() {
+    // Trident and Tomahawk: a credit of 84 B takes one cell of 208 B, a frame of 1538 B takes eight.
     for (size, cells) in [(84, 1), (208, 1), (209, 2), (1538, 8), (9038, 44)] {
         let mut pool = pool(SIZE, Bytes::new(208), 1);
         let mut buffer = buffer(0, 1.0, Bytes::ZERO);
@@ -141,33 +139,19 @@ fn a_packet_takes_whole_cells() {
 }
 
 #[test]
-fn queues_of_one_port_have_their_own_factors() {
+fn queues_of_one_port_have_separate_alphas() {
     let mut pool = pool(SIZE, BYTE, 1);
-    let claims = [1.0, 0.25].map(|alpha| PoolQuota { alpha, private: Bytes::ZERO });
+    let quotas = [1.0, 0.25].map(|alpha| PoolQuota { alpha, private: Bytes::ZERO });
     let mut buffer =
-        PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None, None], &claims);
-    let mut fill = |queue| {
-        let mut held = QueueLength::default();
-        let mut store = |held| {
-            PooledBuffer { buffer: &mut buffer, pool: &mut pool }.store(
-                Time::ZERO,
-                queue,
-                held,
-                PACKET,
-            )
-        };
-        while store(held).is_ok() {
-            held = held.with(PACKET);
-        }
-        held.bytes
-    };
-    // A quarter of the free bytes: x = (1,000,000 - x) / 4; then all of them: x = 800,000 - x.
+        PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None, None], &quotas);
+    let mut fill = |queue| fill(&mut buffer, &mut pool, queue);
+    // Alpha 1/4 first: x = (1,000,000 - x) / 4. Alpha 1 then: x = 800,000 - x.
     assert_eq!((fill(1), fill(0)), (Bytes::new(200_000), Bytes::new(400_000)));
 }
 
-/// The admission rule, computed from the stored packets each time.
+/// A reference model of the admission rule that sums the stored packets each time.
 struct Rule {
-    claims: Vec<(f64, u64)>,
+    quotas: Vec<(f64, u64)>,
     cell: u64,
     queues: Vec<Vec<u64>>,
 }
@@ -179,7 +163,7 @@ impl Rule {
 
     fn shared(&self, queue: usize, more: u64) -> u64 {
         let taken: u64 = self.queues[queue].iter().map(|&size| self.cells(size)).sum();
-        (taken + self.cells(more)).saturating_sub(self.claims[queue].1)
+        (taken + self.cells(more)).saturating_sub(self.quotas[queue].1)
     }
 
     fn all(&self) -> u64 {
@@ -188,7 +172,7 @@ impl Rule {
 
     fn fits(&self, queue: usize, size: u64, pool: u64) -> Result<(), DropCause> {
         let more = self.shared(queue, size) - self.shared(queue, 0);
-        let threshold = self.claims[queue].0 * (pool - self.all()) as f64;
+        let threshold = self.quotas[queue].0 * (pool - self.all()) as f64;
         if more > 0 && self.all() + more > pool {
             return Err(DropCause::BufferFull);
         }
@@ -201,22 +185,22 @@ impl Rule {
 
 proptest! {
     #[test]
-    fn an_arrival_fits_exactly_when_the_rule_says_and_nothing_is_lost_of_the_account(
+    fn admission_and_bytes_in_use_match_a_naive_model(
         size in 2_000u64..50_000,
         cell in prop::sample::select(vec![1u64, 64, 208]),
-        claims in prop::collection::vec(
+        quotas in prop::collection::vec(
             (prop::sample::select(vec![0.125, 0.2, 0.5, 1.0, 4.0, 8.0]), 0u64..4_000),
             1..5,
         ),
         steps in prop::collection::vec((0usize..5, prop::option::weighted(0.7, 64u64..9_039)), 1..300),
     ) {
-        let mut pool = pool(Bytes::new(size), Bytes::new(cell), claims.len());
+        let mut pool = pool(Bytes::new(size), Bytes::new(cell), quotas.len());
         let mut buffers: Vec<PortBuffer> = (0..)
-            .zip(&claims)
+            .zip(&quotas)
             .map(|(place, &(alpha, private))| buffer(place, alpha, Bytes::new(private)))
             .collect();
-        let queues = vec![vec![]; claims.len()];
-        let mut rule = Rule { claims, cell, queues };
+        let queues = vec![vec![]; quotas.len()];
+        let mut rule = Rule { quotas, cell, queues };
         for (queue, arrival) in steps {
             let queue = queue % buffers.len();
             let none = QueueLength::default();
@@ -239,58 +223,56 @@ proptest! {
     }
 }
 
-/// A port of 10 Gb/s that draws on a pool which marks above a step threshold in bytes.
-fn marking(above: u64, at: MarkAt, drops: bool) -> (Port<u32>, PortBuffer, Pool) {
-    let min = Bytes::new(above);
-    let stream = Seed::new(1).stream("red", 0);
-    let (min_threshold, max_threshold) = (min, min);
-    let max_probability = 1.0;
-    let average = None;
-    let red =
-        RedConfig { min_threshold, max_threshold, max_probability, at, drops, average, stream };
-    let pool = Pool::new(&PoolConfig { size: SIZE, cell: BYTE, red: Some(red) }, 2);
-    let port = PortConfig {
-        rate: BitsPerSec::gbps(10),
-        delay: Span::ZERO,
-        queues: vec![QueueConfig::default()],
-        queue_of: [0; Class::COUNT],
-        impairment: None,
-        changes: vec![],
+/// A port of 10 Gb/s that uses a pool which marks above a step threshold in bytes.
+fn marking(threshold: u64, at: MarkAt, drops: bool) -> Bench {
+    let threshold = Bytes::new(threshold);
+    let red = RedConfig {
+        min_threshold: threshold,
+        max_threshold: threshold,
+        max_probability: 1.0,
+        at,
+        drops,
+        average: None,
+        stream: Seed::new(1).stream("red", 0),
     };
-    (Port::new(0, &port), buffer(0, 1.0, Bytes::ZERO), pool)
+    let pool = Pool::new(&PoolConfig { size: SIZE, cell: BYTE, red: Some(red) }, 2);
+    let config = PortConfig::new(BitsPerSec::gbps(10), Span::ZERO, vec![QueueConfig::default()]);
+    Bench::new(&config, buffer(0, 1.0, Bytes::ZERO), Some(pool))
 }
 
-/// The ECN fields with which packets of 1000 B leave that arrive at once with these.
-fn bits(mut under: (Port<u32>, PortBuffer, Pool), offered: &[Ecn]) -> Vec<Result<Ecn, DropCause>> {
-    let (port, buffer, pool) = (&mut under.0, &mut under.1, &mut under.2);
-    let mut out = vec![];
-    for &ecn in offered {
-        let envelope = Envelope { end: End(0), size: 1000, class: Class::Data, ecn };
-        let packet = Packet { envelope, cargo: 0 };
-        let mut memory = PooledBuffer { buffer: &mut *buffer, pool: &mut *pool };
-        out.push(port.enqueue(Time::ZERO, &packet, &mut memory, &mut NoProbe).map(|()| ecn));
+fn packet(ecn: Ecn) -> Packet<u32> {
+    support::packet(Class::Data, 1000, ecn, 0)
+}
+
+/// Offers packets of 1000 B at once. Returns for each the ECN field with which it leaves, or the cause of its drop.
+fn bits(mut bench: Bench, offered: &[Ecn]) -> Vec<Result<Ecn, DropCause>> {
+    let mut out: Vec<_> =
+        offered.iter().map(|&ecn| bench.offer(Time::ZERO, &packet(ecn)).map(|()| ecn)).collect();
+    let left = bench.drain();
+    for (taken, (_, packet)) in out.iter_mut().filter(|taken| taken.is_ok()).zip(&left) {
+        *taken = Ok(packet.envelope.ecn);
     }
-    let end = Time::after_start(Span::from_ms(1));
-    port.catch_up(end, &mut PooledBuffer { buffer, pool }, &mut NoProbe);
-    for taken in out.iter_mut().filter(|taken| taken.is_ok()) {
-        *taken = Ok(port.pop_arrived(end).map_or(Ecn::NotEct, |packet| packet.envelope.ecn));
-    }
-    assert_eq!(pool.held(), Bytes::ZERO);
+    assert_eq!(left.len(), out.iter().flatten().count());
+    assert_eq!(bench.pool.unwrap().held(), Bytes::ZERO);
     out
 }
 
 #[test]
-fn a_pool_marks_what_joins_above_its_threshold() {
+fn a_pool_marks_packets_above_its_threshold_at_enqueue_or_dequeue() {
     let (ect, ce) = (Ok(Ecn::Ect), Ok(Ecn::Ce));
     let found = bits(marking(2_000, MarkAt::Enqueue, false), &[Ecn::Ect; 5]);
-    // The first finds the link idle; two fill the pool to the threshold.
+    // Packet 0 finds the link idle; packets 1 and 2 fill the pool to the threshold.
     assert_eq!(found, [ect, ect, ect, ce, ce]);
     let found = bits(marking(2_000, MarkAt::Dequeue, false), &[Ecn::Ect; 5]);
-    assert_eq!(found, [ect, ce, ce, ect, ect], "those that leave the pool while it holds more");
+    assert_eq!(
+        found,
+        [ect, ce, ce, ect, ect],
+        "packets that leave while the pool holds more are marked"
+    );
 }
 
 #[test]
-fn who_is_not_capable_is_kept_or_dropped_before_it_takes_room() {
+fn packets_that_are_not_ecn_capable_pass_or_are_dropped_by_red() {
     let mixed = [Ecn::Ect, Ecn::Ect, Ecn::Ect, Ecn::NotEct, Ecn::Ect];
     let (ect, ce, not) = (Ok(Ecn::Ect), Ok(Ecn::Ce), Ok(Ecn::NotEct));
     let found = bits(marking(2_000, MarkAt::Enqueue, false), &mixed);
@@ -300,22 +282,18 @@ fn who_is_not_capable_is_kept_or_dropped_before_it_takes_room() {
 }
 
 #[test]
-fn a_packet_that_passes_an_idle_port_is_marked_while_others_fill_the_pool() {
+fn a_packet_that_finds_its_port_idle_is_marked_if_other_ports_fill_the_pool() {
     for at in [MarkAt::Enqueue, MarkAt::Dequeue] {
         for (held, marked) in [(2_000, Ecn::Ect), (2_001, Ecn::Ce)] {
-            let (mut port, mut buffer, mut pool) = marking(2_000, at, true);
-            let mut other = self::buffer(1, 1.0, Bytes::ZERO);
+            let mut bench = marking(2_000, at, true);
+            let mut other = buffer(1, 1.0, Bytes::ZERO);
             let (none, size) = (QueueLength::default(), Bytes::new(held));
-            let mut memory = PooledBuffer { buffer: &mut other, pool: &mut pool };
+            let pool = bench.pool.as_mut().unwrap();
+            let mut memory = PooledBuffer { buffer: &mut other, pool };
             assert!(memory.store(Time::ZERO, 0, none, size).is_ok());
-            let ecn = Ecn::Ect;
-            let envelope = Envelope { end: End(0), size: 1000, class: Class::Data, ecn };
-            let packet = Packet { envelope, cargo: 0 };
-            let mut memory = PooledBuffer { buffer: &mut buffer, pool: &mut pool };
-            port.enqueue(Time::ZERO, &packet, &mut memory, &mut NoProbe).unwrap();
-            let end = Time::after_start(Span::from_ms(1));
-            assert_eq!(port.pop_arrived(end).unwrap().envelope.ecn, marked);
-            assert_eq!(pool.held(), size);
+            bench.offer(Time::ZERO, &packet(Ecn::Ect)).unwrap();
+            assert_eq!(bench.drain()[0].1.envelope.ecn, marked);
+            assert_eq!(bench.pool.unwrap().held(), size);
         }
     }
 }
