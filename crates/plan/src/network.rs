@@ -6,7 +6,7 @@ use shallop_core::{BitsPerSec, Bytes, Node, Pace, Seed, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::{FrameAggregation, Impairment, LinkChange};
 use shallop_topology::builder::NetworkBuilder;
-use shallop_topology::{Graph, Line, NodeKind, Paths, Twins};
+use shallop_topology::{Graph, LinkProperties, NodeKind, Paths, Twins};
 
 use crate::plan::{GraphLink, GraphNode, Plan, Topology};
 use crate::scale;
@@ -66,7 +66,7 @@ impl Network {
     }
 
     pub fn paths(&self) -> Paths {
-        Paths::among(&self.graph, self.twins())
+        Paths::with_twins(&self.graph, self.twins())
     }
 
     /// The number of entries that the table of routes will have.
@@ -77,7 +77,7 @@ impl Network {
     /// Finds the nodes that share a column of the routing table. There are none if links have impairments, as the graph
     /// does not show in what such links differ.
     fn twins(&self) -> Twins {
-        Twins::of(&self.graph, self.impaired.is_empty())
+        Twins::new(&self.graph, self.impaired.is_empty())
     }
 
     pub fn site_of(&self) -> Vec<Option<usize>> {
@@ -204,7 +204,7 @@ fn graph_builder(nodes: &[GraphNode], links: &[GraphLink]) -> NetworkBuilder {
         let GraphLink { rate, delay, mtu, .. } = *link;
         let [forth, back] =
             [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", nodes[a].name, nodes[b].name));
-        let line = Line { rate, delay, mtu };
+        let line = LinkProperties { rate, delay, mtu };
         builder.connect(line.link(Node(a as u32), Node(b as u32)), &[&forth, &back]);
         for (host, switch) in [(a, b), (b, a)] {
             let kinds = (nodes[host].kind, nodes[switch].kind);

@@ -9,7 +9,7 @@ use shallop_core::BufferSize;
 use shallop_plan::chips::{self, Chip};
 use shallop_plan::plan::{Shared, Switch, Topology};
 use shallop_topology::bounds::{MAX_DELAY, MAX_NODES, MAX_RATE, MIN_RATE};
-use shallop_topology::{Imported, Line};
+use shallop_topology::{Imported, LinkProperties};
 
 /// Reads a network. Switches with a chip of their own are described by what is added to `chips`: the number of the
 /// switch that they are like but for the chip, and the chip. Their own numbers follow those of the known switches.
@@ -55,11 +55,11 @@ pub(super) fn read(
     let names = parts.nodes.into_iter().map(|part| part.name).collect();
     Ok(Topology::File(Imported {
         nodes: hosts(section, &options, names)?,
-        access: Line { rate, delay: options.access_delay, mtu },
+        access: LinkProperties { rate, delay: options.access_delay, mtu },
         links: parts
             .links
             .into_iter()
-            .map(|(a, b, rate, delay)| (a, b, Line { rate, delay, mtu }))
+            .map(|(a, b, rate, delay)| (a, b, LinkProperties { rate, delay, mtu }))
             .collect(),
         switches,
         origin: parts.origin,

@@ -1,5 +1,4 @@
-//! The fabrics there are, one line each: the choice at run time follows from them. A new fabric adds a line at the end
-//! of this file.
+//! The list of fabrics, from which the choice at run time is generated. A new fabric adds a line at the end of this file.
 
 use shallop_core::Seed;
 use shallop_core::form::Kind;
@@ -8,10 +7,10 @@ use shallop_core::options::{Options, Source, kind};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Section};
 
-/// Makes the choice among these fabrics.
+/// Generates `AnyFabric`, the choice among these fabrics.
 macro_rules! fabrics {
     ($($(#[$about:meta])+ $name:ident($fabric:ty),)+) => {
-        /// One of the fabrics, as it is to be built.
+        /// One of the fabrics.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyFabric {
             $($(#[$about])+ $name($fabric),)+
@@ -24,13 +23,12 @@ macro_rules! fabrics {
         })+
 
         impl AnyFabric {
-            /// The names that scenarios have for fabrics, with the keys of each.
-            #[must_use]
+            /// Names of fabrics in scenarios, with the keys of each.
             pub fn kinds() -> Vec<Kind> {
                 vec![$(kind::<<$fabric as Fabric>::Options>(<$fabric>::KIND, <$fabric>::ABOUT)),+]
             }
 
-            /// The fabric of this name, by its options; `None` if there is none.
+            /// Reads the options of the fabric with this name; `None` if there is no such fabric.
             ///
             /// # Errors
             /// As [`Options::read`] and [`Fabric::new`].
@@ -46,26 +44,19 @@ macro_rules! fabrics {
                 None
             }
 
-            /// What results call it.
-            #[must_use]
+            /// Name in results.
             pub const fn label(&self) -> &'static str {
                 match self { $(Self::$name(_) => <$fabric>::LABEL,)+ }
             }
 
-            /// See [`Fabric::size`].
-            #[must_use]
             pub fn size(&self) -> (u64, u64) {
                 match self { $(Self::$name(fabric) => fabric.size(),)+ }
             }
 
-            /// See [`Fabric::build`].
-            #[must_use]
             pub fn build(&self, seed: Seed) -> NetworkBuilder {
                 match self { $(Self::$name(fabric) => fabric.build(seed),)+ }
             }
 
-            /// See [`Fabric::is_random`].
-            #[must_use]
             pub fn is_random(&self) -> bool {
                 match self { $(Self::$name(fabric) => fabric.is_random(),)+ }
             }

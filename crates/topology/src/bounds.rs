@@ -1,26 +1,22 @@
-//! Bounds of what a network may be. They keep sums and products within the simulator's 64 bits, with room to spare.
+//! Bounds of a network's size and of its links. They keep sums and products well within 64 bits.
 
 use shallop_core::form::Form;
 use shallop_core::{BitsPerSec, Span};
 
 /// Hosts and switches in a network.
 pub const MAX_NODES: u64 = 200_000;
-/// Entries in the table of routes: one for each switch and each set of switches with hosts that are not twins. They
-/// take 200 MB. Switches of a fat-tree are few sets; 7,000 switches that have hosts and nothing in common are as many
-/// as fit.
+/// Entries in the routing table, which take 200 MB: one for each pair of a switch and a set of twins with hosts. A
+/// fat-tree has few sets of twins; of switches with hosts and without twins, 7,000 fit.
 pub const MAX_ROUTES: u64 = 50_000_000;
 /// Ports in a network.
 pub const MAX_PORTS: u64 = 1_000_000;
-/// The longest delay of a link.
+/// Longest delay of a link.
 pub const MAX_DELAY: Span = Span::from_secs(10);
-/// The slowest link: a jumbo frame takes about a second.
+/// Rate of the slowest link, on which a jumbo frame takes about a second.
 pub const MIN_RATE: BitsPerSec = BitsPerSec::at_least_one(100_000);
-/// The fastest link.
+/// Rate of the fastest link.
 pub const MAX_RATE: BitsPerSec = BitsPerSec::gbps(10_000);
 
-/// The rate of a link.
 pub const RATE: Form = Form::Rate(MIN_RATE, MAX_RATE);
-/// The delay of a link.
 pub const DELAY: Form = Form::Time(Span::ZERO, MAX_DELAY);
-/// A number of nodes.
 pub const COUNT: Form = Form::Integer(1, MAX_NODES);

@@ -1,5 +1,5 @@
-//! A campus path (section IV.A of clean-campus): hosts in the cloud, a core, an aggregation and an access switch in a
-//! row, access points, and stations that share the radio of theirs (docs/topologies.md).
+//! A campus path (section IV.A of clean-campus; docs/topologies.md): hosts in the cloud, a core, an aggregation and an
+//! access switch in a row, access points, and stations that share the radio of their access point.
 
 use shallop_core::options::Source;
 use shallop_core::{BitsPerSec, Bytes, Node, Seed, Span, options};
@@ -7,14 +7,14 @@ use shallop_switch::FrameAggregation;
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, Line, Section};
+use crate::fabric::{Fabric, Largest, LinkProperties, Section};
 
-/// Its links: the set with this name, and in these directions the edge of a CLEAN proxy and its last hop.
+/// Name of the set of links to the cloud's hosts, the edge of a CLEAN proxy.
 pub const CLOUD: &str = "cloud";
-/// Likewise.
+/// Name of the set of radio links, the last hop of a CLEAN proxy.
 pub const RADIO: &str = "radio";
 
-/// The largest radio frame unless a scenario says otherwise (ns-3: the largest A-MPDU).
+/// Default of the largest radio frame: the largest A-MPDU of ns-3.
 const RADIO_FRAME: Bytes = Bytes::new(65_535);
 
 options! {
@@ -65,25 +65,23 @@ options! {
     }
 }
 
-/// What it is like.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Campus {
-    /// Hosts in the cloud.
-    pub clouds: usize,
-    /// Access points.
-    pub points: usize,
-    /// Stations at each.
+    /// Number of hosts in the cloud.
+    pub cloud_hosts: usize,
+    pub access_points: usize,
+    /// Number of stations at each access point.
     pub stations: usize,
-    /// The links from the cloud to the core, to the aggregation and to the access switch.
-    pub wires: [Line; 3],
-    /// The links to the access points.
-    pub access: Line,
-    /// The radio of each access point.
-    pub radio: Line,
-    /// The frames its packets leave in, if they do not leave one by one.
+    /// Links from the cloud to the core, from core to aggregation, and from aggregation to access switch.
+    pub wires: [LinkProperties; 3],
+    /// Links from the access switch to the access points.
+    pub access: LinkProperties,
+    /// Radio of each access point.
+    pub radio: LinkProperties,
+    /// Frame aggregation of the radio; `None` if packets leave one by one.
     pub frames: Option<FrameAggregation>,
-    /// What core, aggregation and access switches and access points are like.
-    pub like: [usize; 4],
+    /// Configurations of core, aggregation and access switch and of access points: indices into `Plan::switches`.
+    pub switches: [usize; 4],
 }
 
 impl Fabric for Campus {
@@ -95,7 +93,7 @@ impl Fabric for Campus {
     fn new<S: Source>(options: CampusOptions, section: &Section<'_, S>) -> Result<Self, S::Error> {
         let keys = CampusOptions::KEY;
         let (delay, mtu) = (options.delay, options.largest.mtu);
-        let line = |rate, delay| Line { rate, delay, mtu };
+        let line = |rate, delay| LinkProperties { rate, delay, mtu };
         let (overhead, frame) = (options.radio_overhead, options.radio_frame);
         let frames = (overhead.is_some() || frame.is_some()).then(|| FrameAggregation {
             overhead: overhead.unwrap_or(Span::ZERO),
@@ -104,8 +102,8 @@ impl Fabric for Campus {
         let switch = |key, name: &Option<String>| section.switch(key, name.as_deref());
         Ok(Self {
             frames,
-            clouds: options.cloud_hosts,
-            points: options.access_points,
+            cloud_hosts: options.cloud_hosts,
+            access_points: options.access_points,
             stations: options.stations,
             wires: [
                 line(options.cloud_rate, options.cloud_delay),
@@ -114,7 +112,7 @@ impl Fabric for Campus {
             ],
             access: line(options.access_rate, delay),
             radio: line(options.radio_rate, options.radio_delay),
-            like: [
+            switches: [
                 switch(keys.core_switch, &options.core_switch)?,
                 switch(keys.aggregation_switch, &options.aggregation_switch)?,
                 switch(keys.access_switch, &options.access_switch)?,
@@ -125,13 +123,13 @@ impl Fabric for Campus {
 
     fn size(&self) -> (u64, u64) {
         let [clouds, points, stations] =
-            [self.clouds, self.points, self.stations].map(|n| n as u64);
+            [self.cloud_hosts, self.access_points, self.stations].map(|n| n as u64);
         let below = points.saturating_mul(stations.saturating_add(2));
         let nodes = clouds.saturating_add(below).saturating_add(3);
         (nodes, nodes - 1)
     }
 
-    /// The air of an access point is a node, so that its stations share one queue in each direction.
+    /// The radio channel of an access point is a node, so that its stations share one queue in each direction.
     fn build(&self, _: Seed) -> NetworkBuilder {
         let mut builder = NetworkBuilder {
             aggregation: self.frames.map(|frames| (RADIO, frames)),
@@ -139,9 +137,9 @@ impl Fabric for Campus {
         };
         let names = ["core", "agg", "access"];
         let switches =
-            [0, 1, 2].map(|tier| builder.switch(names[tier].to_owned(), self.like[tier]));
+            [0, 1, 2].map(|tier| builder.switch(names[tier].to_owned(), self.switches[tier]));
         let [core, aggregation, access] = switches;
-        let clouds: Vec<Node> = (0..self.clouds)
+        let clouds: Vec<Node> = (0..self.cloud_hosts)
             .map(|number| {
                 let host = builder.host(format!("cloud{number}"));
                 builder.connect(self.wires[0].link(host, core), &[CLOUD]);
@@ -151,12 +149,13 @@ impl Fabric for Campus {
         builder.connect(self.wires[1].link(core, aggregation), &["core"]);
         builder.connect(self.wires[2].link(aggregation, access), &["aggregation"]);
         builder.site("cloud", clouds);
-        // What stands between the radio and its stations takes next to no time.
-        let station = Line { rate: BitsPerSec::gbps(100), delay: Span::ZERO, mtu: self.radio.mtu };
-        for number in 0..self.points {
-            let point = builder.switch(format!("ap{number}"), self.like[3]);
+        // Links between the radio channel and its stations take almost no time.
+        let station =
+            LinkProperties { rate: BitsPerSec::gbps(100), delay: Span::ZERO, mtu: self.radio.mtu };
+        for number in 0..self.access_points {
+            let point = builder.switch(format!("ap{number}"), self.switches[3]);
             builder.connect(self.access.link(access, point), &["access"]);
-            let air = builder.switch(format!("air{number}"), self.like[3]);
+            let air = builder.switch(format!("air{number}"), self.switches[3]);
             builder.connect(self.radio.link(point, air), &[RADIO]);
             let hosts: Vec<Node> = (0..self.stations)
                 .map(|host| {

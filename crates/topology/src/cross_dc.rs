@@ -5,7 +5,7 @@ use shallop_core::{BitsPerSec, Seed, Span, options};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, Line, Section};
+use crate::fabric::{Fabric, Largest, LinkProperties, Section};
 
 options! {
     /// Two data centres and one link between them.
@@ -36,22 +36,24 @@ options! {
     }
 }
 
-/// Two data centres, each of switches at a border router, joined by one link (Figure 3.3 of gemini-flashpass-thesis).
-/// Hosts `dc0s0h0` and so on at switches `dc0s0`, border routers `b0` and `b1`.
+/// Two data centres whose border routers `b0` and `b1` are joined by one link (Figure 3.3 of gemini-flashpass-thesis).
+/// Switches `dc0s0` and so on are joined to a border router, and have hosts `dc0s0h0` and so on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CrossDc {
-    /// Switches in each data centre.
+    /// Number of switches in each data centre.
     pub switches: usize,
-    /// Hosts at each switch.
+    /// Number of hosts at each switch.
     pub hosts: usize,
-    /// The link between the border routers.
-    pub wan: Line,
-    /// The links from switches to border routers.
-    pub fabric: Line,
-    /// The links of hosts.
-    pub access: Line,
-    /// What switches and border routers are like.
-    pub like: (usize, usize),
+    /// Link between the border routers.
+    pub wan: LinkProperties,
+    /// Links from switches to border routers.
+    pub fabric: LinkProperties,
+    /// Links of hosts.
+    pub access: LinkProperties,
+    /// Configuration of switches: an index into `Plan::switches`.
+    pub dc_switch: usize,
+    /// Configuration of border routers: an index into `Plan::switches`.
+    pub border_switch: usize,
 }
 
 impl Fabric for CrossDc {
@@ -66,13 +68,11 @@ impl Fabric for CrossDc {
         Ok(Self {
             switches: options.switches,
             hosts: options.hosts,
-            wan: Line { rate: options.wan_rate, delay: options.wan_delay, mtu },
-            fabric: Line { rate: options.rate, delay: options.delay, mtu },
-            access: Line { rate: options.access_rate, delay: options.access_delay, mtu },
-            like: (
-                section.switch(keys.dc_switch, options.dc_switch.as_deref())?,
-                section.switch(keys.border_switch, options.border_switch.as_deref())?,
-            ),
+            wan: LinkProperties { rate: options.wan_rate, delay: options.wan_delay, mtu },
+            fabric: LinkProperties { rate: options.rate, delay: options.delay, mtu },
+            access: LinkProperties { rate: options.access_rate, delay: options.access_delay, mtu },
+            dc_switch: section.switch(keys.dc_switch, options.dc_switch.as_deref())?,
+            border_switch: section.switch(keys.border_switch, options.border_switch.as_deref())?,
         })
     }
 
@@ -84,13 +84,13 @@ impl Fabric for CrossDc {
 
     fn build(&self, _: Seed) -> NetworkBuilder {
         let mut builder = NetworkBuilder::default();
-        let borders = [0, 1].map(|dc| builder.switch(format!("b{dc}"), self.like.1));
+        let borders = [0, 1].map(|dc| builder.switch(format!("b{dc}"), self.border_switch));
         builder.connect(self.wan.link(borders[0], borders[1]), &["wan"]);
         for (dc, &border) in borders.iter().enumerate() {
             let mut all = Vec::new();
             for number in 0..self.switches {
                 let name = format!("dc{dc}s{number}");
-                let switch = builder.switch(name.clone(), self.like.0);
+                let switch = builder.switch(name.clone(), self.dc_switch);
                 builder.connect(self.fabric.link(switch, border), &["fabric"]);
                 let hosts = self.access.attach(&mut builder, switch, self.hosts, &name);
                 builder.add_to_set(format!("rack{}", dc * self.switches + number), &hosts);

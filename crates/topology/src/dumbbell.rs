@@ -1,14 +1,12 @@
-//! A dumbbell (docs/topologies.md, "dumbbell"): hosts `s0`, `s1` and so on, a switch `left`, the bottleneck, and one
-//! host `r0`, or a switch `right` and several.
+//! A dumbbell (docs/topologies.md, "dumbbell"): hosts on both sides of one bottleneck.
 
 use shallop_core::form::{Form, Reads};
 use shallop_core::options::{Source, Value, Written};
-use shallop_core::{BitsPerSec, Bytes, Node, Seed, Span, options};
+use shallop_core::{BitsPerSec, Bytes, Seed, Span, options};
 
 use crate::bounds::{COUNT, DELAY, MAX_DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, Section};
-use crate::topo::{LinkSpec, dumbbell};
+use crate::fabric::{Fabric, Largest, LinkProperties, Section};
 
 options! {
     /// Senders, one bottleneck, receivers.
@@ -36,14 +34,14 @@ options! {
     }
 }
 
-/// What a scenario says of the delays of the senders' links.
+/// Delays of the senders' links as a scenario gives them.
 #[derive(Clone, Debug)]
 pub enum SenderDelay {
-    /// The same for all.
+    /// One delay for all links.
     One(Span),
-    /// Drawn uniformly for each.
+    /// Bounds between which each delay is drawn uniformly.
     Drawn(Span, Span),
-    /// One by one.
+    /// One delay for each link.
     Each(Vec<Span>),
 }
 
@@ -69,18 +67,17 @@ impl Value for SenderDelay {
     }
 }
 
-/// Delays of a number of links.
+/// Delays of the senders' links.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delays {
-    /// One for each.
+    /// One delay for each link.
     Each(Vec<Span>),
-    /// So many, each drawn uniformly between two bounds.
+    /// A number of links, and the bounds between which each delay is drawn uniformly.
     Drawn(usize, Span, Span),
 }
 
 impl Delays {
-    /// How many there are.
-    #[must_use]
+    /// Number of links.
     pub fn count(&self) -> usize {
         match self {
             Self::Each(delays) => delays.len(),
@@ -88,7 +85,6 @@ impl Delays {
         }
     }
 
-    /// The delays a seed gives.
     fn draw(&self, seed: Seed) -> Vec<Span> {
         match self {
             Self::Each(delays) => delays.clone(),
@@ -102,19 +98,26 @@ impl Delays {
     }
 }
 
-/// What it is like.
+/// Hosts `s0`, `s1` and so on at a switch `left`, and the bottleneck. A single receiver `r0` is at the end of the
+/// bottleneck itself, as in Figure 9 of flashpass-icnp21; several are at a second switch `right`, by links without delay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dumbbell {
-    /// Rate of the bottleneck, and of the links to hosts.
-    pub rate: (BitsPerSec, BitsPerSec),
+    /// Rate of the bottleneck.
+    pub rate: BitsPerSec,
+    /// Rate of the links to hosts.
+    pub access_rate: BitsPerSec,
     /// Delay of the bottleneck.
     pub delay: Span,
-    /// Delays of the senders' links.
     pub senders: Delays,
-    /// How many hosts there are on the right.
+    /// Number of hosts on the right.
     pub receivers: usize,
-    /// The largest packet at IP.
+    /// Largest IP packet.
     pub mtu: Bytes,
+}
+
+impl Dumbbell {
+    /// Port of the bottleneck that sends from left to right.
+    pub const BOTTLENECK: u32 = 0;
 }
 
 impl Fabric for Dumbbell {
@@ -139,7 +142,8 @@ impl Fabric for Dumbbell {
             SenderDelay::Drawn(low, high) => Delays::Drawn(count, low, high),
         };
         Ok(Self {
-            rate: (options.rate, options.access_rate),
+            rate: options.rate,
+            access_rate: options.access_rate,
             delay: options.delay,
             senders,
             receivers: options.receivers,
@@ -148,31 +152,40 @@ impl Fabric for Dumbbell {
     }
 
     fn size(&self) -> (u64, u64) {
-        // A lone receiver stands in the place of the second switch.
+        // A single receiver takes the place of the second switch.
         let right = if self.receivers > 1 { self.receivers as u64 } else { 0 };
         let links = self.senders.count() as u64 + right + 1;
         (links + 1, links)
     }
 
     fn build(&self, seed: Seed) -> NetworkBuilder {
-        let Self { rate, delay, senders, receivers, mtu } = self;
-        let trunk = LinkSpec { rate: rate.0, access: rate.1, delay: *delay, mtu: *mtu };
-        let dumbbell = dumbbell(&trunk, &senders.draw(seed), *receivers);
-        let first = dumbbell.left.first().map_or(0, |host| host.0);
-        let left = first..first + dumbbell.left.len() as u32;
-        let name = |node: Node| match node.0 {
-            0 => "left".to_owned(),
-            1 if *receivers > 1 => "right".to_owned(),
-            number if left.contains(&number) => format!("s{}", number - left.start),
-            number => format!("r{}", number - dumbbell.right[0].0),
+        let Self { rate, access_rate, delay, receivers, mtu, .. } = *self;
+        let access = |delay| LinkProperties { rate: access_rate, delay, mtu };
+        let mut builder = NetworkBuilder::default();
+        let left = builder.switch("left".to_owned(), 0);
+        let right = if receivers == 1 {
+            builder.host("r0".to_owned())
+        } else {
+            builder.switch("right".to_owned(), 0)
         };
-        let mut builder = NetworkBuilder::named(dumbbell.graph, name);
-        let bottleneck = [dumbbell.bottleneck & !1, dumbbell.bottleneck | 1];
-        let others = (0..builder.graph.ports() as u32).filter(|port| !bottleneck.contains(port));
-        builder.links.insert("access".into(), others.collect());
-        builder.links.insert("bottleneck".into(), bottleneck.to_vec());
-        builder.site("left", dumbbell.left);
-        builder.site("right", dumbbell.right);
+        let bottleneck = LinkProperties { rate, delay, mtu };
+        builder.connect(bottleneck.link(left, right), &["bottleneck"]);
+        let mut senders = Vec::new();
+        for (number, delay) in self.senders.draw(seed).into_iter().enumerate() {
+            senders.push(builder.host(format!("s{number}")));
+            builder.connect(access(delay).link(senders[number], left), &["access"]);
+        }
+        builder.site("left", senders);
+        let mut hosts = Vec::new();
+        for number in 0..receivers {
+            if receivers == 1 {
+                hosts.push(right);
+            } else {
+                hosts.push(builder.host(format!("r{number}")));
+                builder.connect(access(Span::ZERO).link(right, hosts[number]), &["access"]);
+            }
+        }
+        builder.site("right", hosts);
         builder
     }
 

@@ -1,5 +1,5 @@
-//! What a fabric is: a topology that is built from a few options. Each is one file, with its options in scenarios, and
-//! one line of the list in [`crate::any`].
+//! The trait of fabrics: topologies that are built from a few options. A fabric is a file with its options in scenarios,
+//! and a line of the list in [`crate::any`].
 
 use shallop_core::form::Key;
 use shallop_core::options::{Options, Refused, Source};
@@ -11,47 +11,42 @@ use crate::graph::GraphLink;
 
 /// A topology that is built from a few options.
 pub trait Fabric: Sized {
-    /// Its options in scenarios.
     type Options: Options<Context = ()>;
-    /// Its name in scenarios: the `kind` of `[topology]`.
+    /// Name in scenarios: the `kind` of `[topology]`.
     const KIND: &'static str;
-    /// What it is, in a few words, for whoever chooses among fabrics.
+    /// Description in a few words, for lists of fabrics.
     const ABOUT: &'static str;
-    /// What results call it.
+    /// Name in results.
     const LABEL: &'static str;
 
-    /// The fabric with these options, which were read from this section.
+    /// Makes the fabric from options that were read from `section`.
     ///
     /// # Errors
     /// If options, each within its bounds, do not go together, or name a switch that is not described.
     fn new<S: Source>(options: Self::Options, section: &Section<'_, S>) -> Result<Self, S::Error>;
 
-    /// How many nodes and links there are.
-    #[must_use]
+    /// Numbers of nodes and links.
     fn size(&self) -> (u64, u64);
 
-    /// The network. What is random follows from the seed; names of nodes and links do not depend on it.
-    #[must_use]
+    /// Builds the network. The seed draws random delays; names of nodes and links do not depend on it.
     fn build(&self, seed: Seed) -> NetworkBuilder;
 
-    /// Whether anything depends on the seed.
-    #[must_use]
+    /// Whether the network depends on the seed.
     fn is_random(&self) -> bool {
         false
     }
 }
 
-/// The section that a fabric is read from, and what it may refer to.
+/// The section that a fabric is read from.
 #[derive(Debug)]
 pub struct Section<'a, S> {
-    /// The section.
     pub source: &'a S,
-    /// The names of the switches that are described.
+    /// Names of the `[switch.NAME]` sections.
     pub switches: &'a [&'a str],
 }
 
 impl<S: Source> Section<'_, S> {
-    /// The index of the switch that a key names; that of "default" where the key is left out.
+    /// Index of the `[switch.NAME]` that a key names; the index of "default" if the key is left out.
     ///
     /// # Errors
     /// If there is no such switch.
@@ -63,7 +58,7 @@ impl<S: Source> Section<'_, S> {
         })
     }
 
-    /// That what a key says is wrong here, and what would be right.
+    /// Error for the value of a key, with a suggestion.
     pub fn refuse(
         &self,
         key: &'static Key,
@@ -83,26 +78,24 @@ options! {
     }
 }
 
-/// What links have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
+pub struct LinkProperties {
     /// Rate of each direction.
     pub rate: BitsPerSec,
-    /// Propagation delay of both directions. What an end host takes to process a packet is part of it.
+    /// Propagation delay of each direction, including the time that a host at its end takes to process a packet.
     pub delay: Span,
-    /// The largest packet at IP.
+    /// Largest IP packet.
     pub mtu: Bytes,
 }
 
-impl Line {
+impl LinkProperties {
     /// A link between two nodes.
-    #[must_use]
     pub fn link(self, a: Node, b: Node) -> GraphLink {
         let Self { rate, delay, mtu } = self;
         GraphLink { a, b, rate, delay, mtu }
     }
 
-    /// Adds hosts at a switch by such links, named after `name`: `NAMEh0` and so on.
+    /// Adds hosts `NAMEh0` and so on, each with a link of these properties to a switch.
     pub(crate) fn attach(
         self,
         builder: &mut NetworkBuilder,

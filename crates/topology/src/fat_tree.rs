@@ -5,7 +5,7 @@ use shallop_core::{BitsPerSec, Node, Seed, Span, options};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, Line, Section};
+use crate::fabric::{Fabric, Largest, LinkProperties, Section};
 
 options! {
     /// Three tiers of switches.
@@ -40,27 +40,30 @@ options! {
     }
 }
 
-/// Three tiers (section 4 of aeolus-apnet18). In a pod every top-of-rack switch is joined to every aggregation switch.
-/// The core switches are dealt out evenly to the aggregation switches of a pod: the first of each pod to the first core
-/// switches, the second to those after them. Hosts `tor0h0` and so on.
+/// Three tiers (section 4 of aeolus-apnet18). In a pod, every top-of-rack switch `tor0` and so on is joined to every
+/// aggregation switch. Each of a pod's aggregation switches is joined to an equal number of core switches: switch 0 of
+/// every pod to the first core switches, switch 1 to the next, and so on. Hosts are `tor0h0` and so on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FatTree {
-    /// Pods.
     pub pods: usize,
-    /// Top-of-rack switches in a pod.
+    /// Number of top-of-rack switches in a pod.
     pub tors: usize,
-    /// Aggregation switches in a pod.
+    /// Number of aggregation switches in a pod.
     pub aggregations: usize,
-    /// Core switches: as many for every aggregation switch of a pod.
+    /// Number of core switches, a multiple of `aggregations`.
     pub cores: usize,
-    /// Hosts at each top-of-rack switch.
+    /// Number of hosts at each top-of-rack switch.
     pub hosts: usize,
-    /// The links between tiers.
-    pub fabric: Line,
-    /// The links of hosts.
-    pub access: Line,
-    /// What top-of-rack, aggregation and core switches are like.
-    pub like: (usize, usize, usize),
+    /// Links between tiers.
+    pub fabric: LinkProperties,
+    /// Links of hosts.
+    pub access: LinkProperties,
+    /// Configuration of top-of-rack switches: an index into `Plan::switches`.
+    pub tor_switch: usize,
+    /// Configuration of aggregation switches: an index into `Plan::switches`.
+    pub aggregation_switch: usize,
+    /// Configuration of core switches: an index into `Plan::switches`.
+    pub core_switch: usize,
 }
 
 impl Fabric for FatTree {
@@ -85,13 +88,15 @@ impl Fabric for FatTree {
             aggregations,
             cores,
             hosts: options.hosts,
-            fabric: Line { rate: options.rate, delay, mtu },
-            access: Line { rate: options.access_rate, delay: delay + options.host_delay, mtu },
-            like: (
-                switch(keys.tor_switch, &options.tor_switch)?,
-                switch(keys.aggregation_switch, &options.aggregation_switch)?,
-                switch(keys.core_switch, &options.core_switch)?,
-            ),
+            fabric: LinkProperties { rate: options.rate, delay, mtu },
+            access: LinkProperties {
+                rate: options.access_rate,
+                delay: delay + options.host_delay,
+                mtu,
+            },
+            tor_switch: switch(keys.tor_switch, &options.tor_switch)?,
+            aggregation_switch: switch(keys.aggregation_switch, &options.aggregation_switch)?,
+            core_switch: switch(keys.core_switch, &options.core_switch)?,
         })
     }
 
@@ -109,15 +114,12 @@ impl Fabric for FatTree {
     fn build(&self, _: Seed) -> NetworkBuilder {
         let mut builder = NetworkBuilder::default();
         let cores: Vec<Node> = (0..self.cores)
-            .map(|core| builder.switch(format!("core{core}"), self.like.2))
+            .map(|core| builder.switch(format!("core{core}"), self.core_switch))
             .collect();
-        let add = |builder: &mut NetworkBuilder, name: &str, number, like| {
-            builder.switch(format!("{name}{number}"), like)
-        };
         for pod in 0..self.pods {
             let first = pod * self.aggregations;
             let above: Vec<Node> = (first..first + self.aggregations)
-                .map(|number| add(&mut builder, "agg", number, self.like.1))
+                .map(|number| builder.switch(format!("agg{number}"), self.aggregation_switch))
                 .collect();
             let each = self.cores / self.aggregations.max(1);
             for (&aggregation, cores) in above.iter().zip(cores.chunks(each.max(1))) {
@@ -126,11 +128,11 @@ impl Fabric for FatTree {
                 }
             }
             for number in pod * self.tors..(pod + 1) * self.tors {
-                let tor = add(&mut builder, "tor", number, self.like.0);
+                let name = format!("tor{number}");
+                let tor = builder.switch(name.clone(), self.tor_switch);
                 for &aggregation in &above {
                     builder.connect(self.fabric.link(tor, aggregation), &["uplinks"]);
                 }
-                let name = format!("tor{number}");
                 let hosts = self.access.attach(&mut builder, tor, self.hosts, &name);
                 builder.add_to_set(format!("pod{pod}"), &hosts);
                 builder.site(format!("rack{number}"), hosts);

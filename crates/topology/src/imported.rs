@@ -1,46 +1,46 @@
-//! A network that was read from a file: its switches and links, the hosts attached to each switch, and where rates and
-//! delays came from.
+//! A network that was read from a file: its switches and links, the hosts at each switch, and the origin of rates and
+//! delays.
 
 use std::fmt;
 
 use shallop_core::Node;
 
 use crate::builder::NetworkBuilder;
-use crate::fabric::Line;
+use crate::fabric::LinkProperties;
 
 /// Switches and links from a file, with hosts at the switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The switches' names and how many hosts each has.
+    /// Name and number of hosts of each switch.
     pub nodes: Vec<(String, usize)>,
-    /// The links between them, by number.
-    pub links: Vec<(usize, usize, Line)>,
-    /// The links of hosts.
-    pub access: Line,
-    /// What each switch is like, by number: an index into `Plan::switches`.
+    /// Links between switches: the numbers of both switches, and the properties.
+    pub links: Vec<(usize, usize, LinkProperties)>,
+    /// Links of hosts.
+    pub access: LinkProperties,
+    /// Configuration of each switch: an index into `Plan::switches`.
     pub switches: Vec<usize>,
-    /// Where rates and delays come from.
+    /// Origin of rates and delays.
     pub origin: Origin,
-    /// The file, and the names of its columns or attributes that mean nothing here.
+    /// The file, and the names of its columns or attributes that are not used.
     pub unread: (String, Vec<String>),
 }
 
-/// How many links have their rate and delay from where.
+/// Numbers of links by the origin of their rate and delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Rates that the file says.
+    /// Rates from the file.
     pub rates: usize,
-    /// Rates that are the default.
+    /// Default rates.
     pub default_rates: usize,
-    /// Delays that the file says.
+    /// Delays from the file.
     pub delays: usize,
-    /// Delays from lengths of cables that the file says.
+    /// Delays from cable lengths in the file.
     pub lengths: usize,
     /// Delays from the coordinates of both ends.
     pub distances: usize,
-    /// Delays that are the default.
+    /// Default delays.
     pub default_delays: usize,
-    /// Nodes that share their label with one before and were given a name of their own.
+    /// Nodes that were renamed because an earlier node has their label.
     pub renamed: usize,
 }
 
@@ -63,16 +63,14 @@ impl fmt::Display for Origin {
 }
 
 impl Imported {
-    /// How many nodes and links there are.
-    #[must_use]
+    /// Numbers of nodes and links.
     pub fn size(&self) -> (u64, u64) {
         let hosts = self.nodes.iter().map(|node| node.1 as u64).fold(0, u64::saturating_add);
         let size = |inner: usize| hosts.saturating_add(inner as u64);
         (size(self.nodes.len()), size(self.links.len()))
     }
 
-    /// The network. Hosts `NODE.h0` and so on hang at switch `NODE`.
-    #[must_use]
+    /// Builds the network. Switch `NODE` has hosts `NODE.h0`, `NODE.h1` and so on.
     pub fn build(&self) -> NetworkBuilder {
         let mut builder = NetworkBuilder::default();
         for ((name, _), &switch) in self.nodes.iter().zip(&self.switches) {

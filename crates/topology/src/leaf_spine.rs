@@ -5,7 +5,7 @@ use shallop_core::{BitsPerSec, Node, Seed, Span, options};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, Line, Section};
+use crate::fabric::{Fabric, Largest, LinkProperties, Section};
 
 options! {
     /// Two tiers of switches.
@@ -34,21 +34,23 @@ options! {
     }
 }
 
-/// Two tiers: every leaf is joined to every spine. Hosts `leaf0h0` and so on.
+/// Leaf switches `leaf0` and so on, each joined to every spine switch `spine0` and so on, with hosts `leaf0h0` and so on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeafSpine {
-    /// Switches of the upper tier.
+    /// Number of switches of the upper tier.
     pub spines: usize,
-    /// Switches of the lower tier.
+    /// Number of switches of the lower tier.
     pub leaves: usize,
-    /// Hosts at each leaf.
+    /// Number of hosts at each leaf.
     pub hosts: usize,
-    /// The links between the tiers.
-    pub fabric: Line,
-    /// The links of hosts.
-    pub access: Line,
-    /// What leaves and spines are like.
-    pub like: (usize, usize),
+    /// Links between the tiers.
+    pub fabric: LinkProperties,
+    /// Links of hosts.
+    pub access: LinkProperties,
+    /// Configuration of leaves: an index into `Plan::switches`.
+    pub leaf_switch: usize,
+    /// Configuration of spines: an index into `Plan::switches`.
+    pub spine_switch: usize,
 }
 
 impl Fabric for LeafSpine {
@@ -67,12 +69,10 @@ impl Fabric for LeafSpine {
             spines: options.spines,
             leaves: options.leaves,
             hosts: options.hosts,
-            fabric: Line { rate: options.rate, delay: options.delay, mtu },
-            access: Line { rate: options.access_rate, delay: options.access_delay, mtu },
-            like: (
-                section.switch(keys.leaf_switch, options.leaf_switch.as_deref())?,
-                section.switch(keys.spine_switch, options.spine_switch.as_deref())?,
-            ),
+            fabric: LinkProperties { rate: options.rate, delay: options.delay, mtu },
+            access: LinkProperties { rate: options.access_rate, delay: options.access_delay, mtu },
+            leaf_switch: section.switch(keys.leaf_switch, options.leaf_switch.as_deref())?,
+            spine_switch: section.switch(keys.spine_switch, options.spine_switch.as_deref())?,
         })
     }
 
@@ -85,10 +85,10 @@ impl Fabric for LeafSpine {
     fn build(&self, _: Seed) -> NetworkBuilder {
         let mut builder = NetworkBuilder::default();
         let spines: Vec<Node> = (0..self.spines)
-            .map(|spine| builder.switch(format!("spine{spine}"), self.like.1))
+            .map(|spine| builder.switch(format!("spine{spine}"), self.spine_switch))
             .collect();
         for number in 0..self.leaves {
-            let leaf = builder.switch(format!("leaf{number}"), self.like.0);
+            let leaf = builder.switch(format!("leaf{number}"), self.leaf_switch);
             for &spine in &spines {
                 builder.connect(self.fabric.link(leaf, spine), &["fabric"]);
             }

@@ -1,5 +1,5 @@
-//! Networks as graphs: nodes and links, shortest paths and equal-cost choices among them, and the fabrics that
-//! scenarios name, one file each.
+//! Networks as graphs: nodes and links, shortest and equal-cost paths, and the fabrics that scenarios name, one file
+//! each.
 
 pub mod any;
 pub mod bounds;
@@ -15,12 +15,11 @@ pub mod leaf_spine;
 pub mod parking_lot;
 pub mod paths;
 pub mod three_dc;
-pub mod topo;
 pub mod twins;
 
 pub use any::AnyFabric;
 pub use dumbbell::Delays;
-pub use fabric::{Fabric, Line};
+pub use fabric::{Fabric, LinkProperties};
 pub use graph::{Graph, GraphLink, NicMode, NodeKind};
 pub use imported::Imported;
 pub use paths::Paths;

@@ -1,13 +1,11 @@
-//! A parking lot (docs/topologies.md, "parking-lot"): switches `p0`, `p1` and so on in a row, with hosts `p0h0`, `p0h1`
-//! and so on at each.
+//! A parking lot (docs/topologies.md, "parking-lot"): a chain of switches with hosts at each.
 
 use shallop_core::options::Source;
 use shallop_core::{BitsPerSec, Bytes, Node, Seed, Span, options};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, Section};
-use crate::topo::{LinkSpec, parking_lot};
+use crate::fabric::{Fabric, Largest, LinkProperties, Section};
 
 options! {
     /// Switches in a row.
@@ -30,18 +28,22 @@ options! {
     }
 }
 
-/// What it is like.
+/// Switches `p0`, `p1` and so on in a row, with hosts `p0h0`, `p0h1` and so on at each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParkingLot {
-    /// Rate of the chain, and of the links to hosts.
-    pub rate: (BitsPerSec, BitsPerSec),
-    /// Delay of each link of the chain, and of the links to hosts.
-    pub delay: (Span, Span),
-    /// Links in the chain.
+    /// Rate of the links between switches.
+    pub rate: BitsPerSec,
+    /// Rate of the links to hosts.
+    pub access_rate: BitsPerSec,
+    /// Delay of each link between switches.
+    pub delay: Span,
+    /// Delay of the links to hosts.
+    pub access_delay: Span,
+    /// Number of links between switches.
     pub hops: usize,
-    /// Hosts at each switch.
+    /// Number of hosts at each switch.
     pub hosts: usize,
-    /// The largest packet at IP.
+    /// Largest IP packet.
     pub mtu: Bytes,
 }
 
@@ -53,8 +55,10 @@ impl Fabric for ParkingLot {
 
     fn new<S: Source>(options: ParkingLotOptions, _: &Section<'_, S>) -> Result<Self, S::Error> {
         Ok(Self {
-            rate: (options.rate, options.access_rate),
-            delay: (options.delay, options.access_delay),
+            rate: options.rate,
+            access_rate: options.access_rate,
+            delay: options.delay,
+            access_delay: options.access_delay,
             hops: options.hops,
             hosts: options.hosts,
             mtu: options.largest.mtu,
@@ -68,21 +72,18 @@ impl Fabric for ParkingLot {
     }
 
     fn build(&self, _: Seed) -> NetworkBuilder {
-        let Self { rate, delay, hops, hosts, mtu } = self;
-        let trunk = LinkSpec { rate: rate.0, access: rate.1, delay: delay.0, mtu: *mtu };
-        let lot = parking_lot(&trunk, *hops, *hosts, delay.1);
-        let switches = *hops as u32 + 1;
-        let name = |node: Node| match node.0.checked_sub(switches) {
-            None => format!("p{}", node.0),
-            Some(host) => format!("p{}h{}", host as usize / hosts, host as usize % hosts),
-        };
-        let mut builder = NetworkBuilder::named(lot.graph, name);
-        let chain: Vec<u32> = lot.chain.iter().flat_map(|port| [port & !1, port | 1]).collect();
-        let access = chain.len() as u32..builder.graph.ports() as u32;
-        builder.links.insert("access".into(), access.collect());
-        builder.links.insert("chain".into(), chain);
-        for (at, hosts) in lot.hosts.into_iter().enumerate() {
-            builder.site(format!("at{at}"), hosts);
+        let Self { rate, access_rate, delay, access_delay, hops, hosts, mtu } = *self;
+        let mut builder = NetworkBuilder::default();
+        let switches: Vec<Node> =
+            (0..=hops).map(|number| builder.switch(format!("p{number}"), 0)).collect();
+        let chain = LinkProperties { rate, delay, mtu };
+        for pair in switches.windows(2) {
+            builder.connect(chain.link(pair[0], pair[1]), &["chain"]);
+        }
+        let access = LinkProperties { rate: access_rate, delay: access_delay, mtu };
+        for (number, &switch) in switches.iter().enumerate() {
+            let hosts = access.attach(&mut builder, switch, hosts, &format!("p{number}"));
+            builder.site(format!("at{number}"), hosts);
         }
         builder
     }

@@ -1,15 +1,14 @@
-//! Shortest paths: least propagation delay, then fewest hops. Hosts do not forward. Paths that are equal in both are
-//! equal-cost paths.
+//! Shortest paths: least propagation delay, then fewest hops. Hosts do not forward. Paths that are equal in delay and hops
+//! are equal-cost paths.
 //!
-//! State: the next hops as a table of routes. There is one search for each set of twins (`twins.rs`) that are hosts or
-//! have hosts, and it goes through sets of twins, not through nodes: a fat-tree of 74 pods with 101,306 hosts takes 74
-//! searches among 2,849 sets.
+//! State: the routing table. Each set of twins (`twins.rs`) that are hosts or have hosts takes one search, among sets of
+//! twins instead of nodes: a fat-tree of 74 pods with 101,306 hosts takes 74 searches among 2,849 sets.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use shallop_core::{End, Node, Span};
-use shallop_switch::{Leaf, Place, RouteTable, Routes};
+use shallop_switch::{Leaf, RouteTable, Routes, TablePosition};
 
 use crate::graph::{Graph, NodeKind};
 use crate::twins::Twins;
@@ -18,35 +17,31 @@ use crate::twins::Twins;
 type Cost = (Span, u32);
 const UNREACHABLE: Cost = (Span::MAX, u32::MAX);
 
-/// The shortest paths of a network.
+/// Shortest paths of a network.
 #[derive(Clone, Debug)]
 pub struct Paths {
     twins: Twins,
-    /// The column of each node in the table of routes.
+    /// Column of each node in the routing table.
     column_of: Vec<Option<u32>>,
     columns: Vec<Column>,
     routes: Routes,
 }
 
-/// A set of twins that packets are for.
+/// A column of the routing table: a class of twins that packets are for.
 #[derive(Clone, Debug)]
 struct Column {
-    /// Its class.
     class: usize,
-    /// The other classes that have a path to it, the nearest first.
+    /// Other classes that have a path to the class, the nearest first.
     order: Vec<u32>,
 }
 
 impl Paths {
-    /// The paths of this network.
-    #[must_use]
-    pub fn of(graph: &Graph) -> Self {
-        Self::among(graph, Twins::of(graph, true))
+    pub fn new(graph: &Graph) -> Self {
+        Self::with_twins(graph, Twins::new(graph, true))
     }
 
-    /// The paths of this network, given its twins.
-    #[must_use]
-    pub fn among(graph: &Graph, twins: Twins) -> Self {
+    /// Shortest paths of a network whose twins are known.
+    pub fn with_twins(graph: &Graph, twins: Twins) -> Self {
         let destinations = twins.destinations(graph);
         let mut column_of_class = vec![None; twins.members.len()];
         for (column, &class) in (0..).zip(&destinations) {
@@ -55,12 +50,12 @@ impl Paths {
         let column_of: Vec<Option<u32>> = (twins.class_of.iter())
             .map(|class| class.and_then(|(class, _)| column_of_class[class as usize]))
             .collect();
-        let place = |node: usize| match twins.leaves[node] {
-            Some(leaf) => Place::Leaf(leaf),
-            None => Place::Inner(column_of[node].zip(twins.class_of[node].map(|it| it.1))),
+        let position = |node: usize| match twins.leaves[node] {
+            Some(leaf) => TablePosition::Leaf(leaf),
+            None => TablePosition::Inner(column_of[node].zip(twins.class_of[node].map(|it| it.1))),
         };
-        let places: Vec<Place> = (0..graph.nodes.len()).map(place).collect();
-        let mut table = RouteTable::new(&places, destinations.len());
+        let positions: Vec<_> = (0..graph.nodes.len()).map(position).collect();
+        let mut table = RouteTable::new(&positions, destinations.len());
         let search = Search::new(graph, &twins);
         let mut columns = Vec::with_capacity(destinations.len());
         for (column, &class) in destinations.iter().enumerate() {
@@ -75,74 +70,61 @@ impl Paths {
         Self { twins, column_of, columns, routes: table.finish(true, 0) }
     }
 
-    /// The next hops, with this salt of the ECMP hash; if `symmetric`, the hash ignores the direction.
-    #[must_use]
+    /// The next hops. `salt` salts the ECMP hash; a `symmetric` hash ignores the direction of a flow.
     pub fn routes(&self, symmetric: bool, salt: u64) -> Routes {
         self.routes.hashed(symmetric, salt)
     }
 
-    /// The number of searches that the paths took, which is that of the columns.
-    #[must_use]
+    /// Number of searches that the paths took: one for each column.
     pub fn searches(&self) -> usize {
         self.columns.len()
     }
 
-    /// The ports of a leaf; `None` for other nodes.
-    #[must_use]
+    /// Ports of a leaf; `None` for other nodes.
     pub fn leaf(&self, node: Node) -> Option<Leaf> {
         self.twins.leaves[node.0 as usize]
     }
 
-    /// The switch of a leaf; any other node itself.
-    #[must_use]
+    /// Switch of a leaf; other nodes unchanged.
     pub fn inner(&self, node: Node) -> Node {
         self.leaf(node).map_or(node, |leaf| leaf.switch)
     }
 
-    /// The column of a node that is no leaf: the number of the set of twins that it belongs to. `None` if no packet is
-    /// for it or for a leaf of it.
-    #[must_use]
+    /// Column of a node that is not a leaf, in the routing table. `None` if neither the node nor a leaf of it is a
+    /// destination.
     pub fn column(&self, node: Node) -> Option<usize> {
         self.column_of[node.0 as usize].map(|column| column as usize)
     }
 
-    /// The nodes of a column.
-    #[must_use]
+    /// Nodes of a column.
     pub fn members(&self, column: usize) -> &[Node] {
         &self.twins.members[self.columns[column].class]
     }
 
-    /// The nodes that have a path to the members of a column, the nearest first, without leaves and without the
-    /// members.
-    #[must_use]
+    /// Nodes that have a path to the members of a column, the nearest first. Excludes leaves and the members.
     pub fn nearest_first(&self, column: usize) -> impl DoubleEndedIterator<Item = Node> + '_ {
         let order = self.columns[column].order.iter();
         order.flat_map(|&class| self.twins.members[class as usize].iter().copied())
     }
 
-    /// The ports of a node that is no leaf which lead to such nodes, in ascending order of these.
-    #[must_use]
+    /// Ports from a node to nodes that are not leaves, in ascending order of these nodes. Empty for leaves.
     pub fn ports_of(&self, node: Node) -> &[u32] {
         &self.twins.ports[node.0 as usize]
     }
 
-    /// The equal-cost ports from a node to another, neither of which is a leaf.
-    #[must_use]
+    /// Equal-cost ports from one node towards another, neither of which is a leaf.
     pub fn ports(&self, from: Node, to: Node) -> &[u32] {
         self.routes.ports(from, to)
     }
 
-    /// The equal-cost ports from a node to a member of a column that is not the node itself. Nodes that are not members
-    /// have the same ports to all members, unless the ports lead to the members themselves. Empty if there is no other
-    /// member.
-    #[must_use]
+    /// Equal-cost ports from a node towards the first member of a column other than the node itself. A node that is not a
+    /// member has equal ports to all members, unless the members are its neighbours. Empty if there is no other member.
     pub fn ports_to_column(&self, from: Node, column: usize) -> &[u32] {
         let other = self.members(column).iter().find(|&&member| member != from);
         other.map_or(&[], |&to| self.ports(from, to))
     }
 
-    /// The ports by which a packet for `end` leaves each node from `from` to `to`, by these routes.
-    #[must_use]
+    /// Ports by which a packet for the endpoint `end` leaves each node on its path from `from` to `to`.
     pub fn walk(graph: &Graph, routes: &Routes, from: Node, to: Node, end: End) -> Vec<u32> {
         let (mut at, mut path) = (from, Vec::new());
         while at != to {
@@ -158,11 +140,11 @@ fn extend(cost: Cost, delay: Span) -> Cost {
     if cost == UNREACHABLE { UNREACHABLE } else { (cost.0 + delay, cost.1 + 1) }
 }
 
-/// A search among sets of twins.
+/// Shortest-path search among sets of twins.
 struct Search<'a> {
     graph: &'a Graph,
     twins: &'a Twins,
-    /// For each set the sets to which its nodes have links, with the least delay of these.
+    /// Neighbours of each set, with the least delay of the links to them.
     edges: Vec<Vec<(usize, Span)>>,
     /// Whether the nodes of each set forward packets.
     forwards: Vec<bool>,
@@ -183,8 +165,8 @@ impl<'a> Search<'a> {
         Self { graph, twins, edges: twins.members.iter().map(edges).collect(), forwards }
     }
 
-    /// Dijkstra's algorithm from any one node of the destination backwards, through switches only. The costs of the
-    /// nodes of each other set; zero for the destination.
+    /// Dijkstra's algorithm backwards from one node of the destination, through switches only. Returns the cost of each
+    /// set's paths; zero for the destination.
     fn costs_to(&self, destination: usize) -> Vec<Cost> {
         let mut costs = vec![UNREACHABLE; self.edges.len()];
         let mut open = BinaryHeap::new();
@@ -215,12 +197,12 @@ impl<'a> Search<'a> {
                 continue;
             }
             for &node in members {
-                self.fill_node(table, (node, column), (destination, best), costs);
+                self.fill_node(table, node, column, destination, best, costs);
             }
         }
     }
 
-    /// The cost of the paths between two nodes of the destination, which are no neighbours.
+    /// Cost of the paths between two nodes of the destination, which are not neighbours.
     fn between_twins(&self, destination: usize, costs: &[Cost]) -> Cost {
         let edges = self.edges[destination].iter().filter(|edge| self.forwards[edge.0]);
         edges.map(|&(next, delay)| extend(costs[next], delay)).min().unwrap_or(UNREACHABLE)
@@ -230,8 +212,10 @@ impl<'a> Search<'a> {
     fn fill_node(
         &self,
         table: &mut RouteTable,
-        (node, column): (Node, usize),
-        (destination, best): (usize, Cost),
+        node: Node,
+        column: usize,
+        destination: usize,
+        best: Cost,
         costs: &[Cost],
     ) {
         let next = |port: u32| self.twins.class(self.graph.far(port));
@@ -248,9 +232,9 @@ impl<'a> Search<'a> {
             let to = |member: &Node| -> Vec<u32> {
                 ports.iter().copied().filter(|&port| self.graph.far(port) == *member).collect()
             };
-            table.set_members((node, column), &members.iter().map(to).collect::<Vec<_>>());
+            table.set_members(node, column, &members.iter().map(to).collect::<Vec<_>>());
         } else {
-            table.set((node, column), best.1, &ports);
+            table.set(node, column, best.1, &ports);
         }
     }
 }

@@ -5,7 +5,7 @@ use shallop_core::{BitsPerSec, Node, Seed, Span, options};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, Line, Section};
+use crate::fabric::{Fabric, Largest, LinkProperties, Section};
 
 options! {
     /// Three data centres, joined pairwise.
@@ -28,18 +28,18 @@ options! {
     }
 }
 
-/// Three data centres whose border routers are joined pairwise (Figure 13 of flashpass-icnp21). Hosts `dc0h0` and so on
-/// hang at border routers `b0`, `b1`, `b2`.
+/// Three data centres whose border routers `b0`, `b1` and `b2` are joined pairwise (Figure 13 of flashpass-icnp21). Hosts
+/// `dc0h0` and so on have links to the border router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreeDc {
-    /// Hosts in each data centre.
+    /// Number of hosts in each data centre.
     pub hosts: usize,
-    /// The links between border routers: b0-b1, b1-b2, b0-b2.
-    pub wan: [Line; 3],
-    /// The links of hosts.
-    pub access: Line,
-    /// What border routers are like.
-    pub border: usize,
+    /// Links b0-b1, b1-b2 and b0-b2.
+    pub wan: [LinkProperties; 3],
+    /// Links of hosts.
+    pub access: LinkProperties,
+    /// Configuration of border routers: an index into `Plan::switches`.
+    pub border_switch: usize,
 }
 
 impl Fabric for ThreeDc {
@@ -51,15 +51,15 @@ impl Fabric for ThreeDc {
     fn new<S: Source>(options: ThreeDcOptions, section: &Section<'_, S>) -> Result<Self, S::Error> {
         let keys = ThreeDcOptions::KEY;
         let Ok(delays) = <[Span; 3]>::try_from(options.wan_delay) else {
-            let help = "those of b0-b1, b1-b2 and b0-b2";
+            let help = "the delays of b0-b1, b1-b2 and b0-b2";
             return Err(section.refuse(keys.wan_delay, "three delays are needed", help));
         };
         let (rate, mtu) = (options.wan_rate, options.largest.mtu);
         Ok(Self {
             hosts: options.hosts,
-            wan: delays.map(|delay| Line { rate, delay, mtu }),
-            access: Line { rate: options.access_rate, delay: options.access_delay, mtu },
-            border: section.switch(keys.border_switch, options.border_switch.as_deref())?,
+            wan: delays.map(|delay| LinkProperties { rate, delay, mtu }),
+            access: LinkProperties { rate: options.access_rate, delay: options.access_delay, mtu },
+            border_switch: section.switch(keys.border_switch, options.border_switch.as_deref())?,
         })
     }
 
@@ -71,7 +71,7 @@ impl Fabric for ThreeDc {
     fn build(&self, _: Seed) -> NetworkBuilder {
         let mut builder = NetworkBuilder::default();
         let borders: Vec<Node> =
-            (0..3).map(|dc| builder.switch(format!("b{dc}"), self.border)).collect();
+            (0..3).map(|dc| builder.switch(format!("b{dc}"), self.border_switch)).collect();
         for (line, (a, b)) in self.wan.iter().zip([(0, 1), (1, 2), (0, 2)]) {
             let link = line.link(borders[a], borders[b]);
             builder.connect(link, &["wan", &format!("b{a}-b{b}"), &format!("b{b}-b{a}")]);

@@ -1,10 +1,10 @@
-//! Leaves and twins: nodes to which the shortest paths of a network need no search of their own.
+//! Leaves and twins: nodes that need no shortest-path search of their own.
 //!
-//! A leaf is a host whose only link leads to a switch: the paths to it are those to its switch. Two nodes that are no
-//! leaves are twins if they are of the same kind and have the same neighbours by links of the same rate, delay and MTU,
-//! leaves left out (in graph theory: false twins). All other nodes have the same paths to both but for the last hop,
-//! and both have the same paths to all others. The switches of a tier of a leaf-spine network are twins, and so are
-//! the top-of-rack switches of a pod of a fat-tree.
+//! A leaf is a host whose only link leads to a switch: paths to the leaf are paths to its switch. Two other nodes are
+//! twins (false twins in graph theory) if they are of one kind and have equal neighbours, apart from leaves, by links of
+//! equal rate, delay and MTU. Twins have equal paths to all other nodes, and all other nodes have equal paths to them up
+//! to the last hop. Examples: the switches of a tier of a leaf-spine network, the top-of-rack switches of a pod of a
+//! fat-tree.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,26 @@ use shallop_switch::Leaf;
 
 use crate::graph::{Graph, NodeKind};
 
-/// A neighbour, and the properties of the link that leads to it.
+/// A neighbour, and the delay, rate and MTU of the link to it.
 type Neighbour = (Node, Span, BitsPerSec, Bytes);
 
-/// The nodes of a network that are no leaves, by class: twins are in one class.
+/// Leaves, and the classes of all other nodes: a class is a set of twins.
 #[derive(Clone, Debug)]
 pub struct Twins {
-    /// By node: the ports of a leaf.
+    /// By node; `None` for nodes that are not leaves.
     pub leaves: Vec<Option<Leaf>>,
-    /// By node that is no leaf: its ports that lead to such nodes, in ascending order of these nodes.
+    /// Ports between nodes that are not leaves, by node, in ascending order of the node to which a port leads. Empty for
+    /// leaves.
     pub ports: Vec<Vec<u32>>,
-    /// By node that is no leaf: its class and its number in it.
+    /// Class of each node, and the node's number in the class; `None` for leaves.
     pub class_of: Vec<Option<(u32, u32)>>,
-    /// The nodes of each class, in ascending order.
+    /// Nodes of each class, in ascending order.
     pub members: Vec<Vec<Node>>,
 }
 
 impl Twins {
-    /// The classes of this network; without `merge`, each node that is no leaf is a class of its own.
-    #[must_use]
-    pub fn of(graph: &Graph, merge: bool) -> Self {
+    /// Finds the twins of a network. Without `merge`, each node that is not a leaf is a class of its own.
+    pub fn new(graph: &Graph, merge: bool) -> Self {
         let mut ports = vec![Vec::new(); graph.nodes.len()];
         for port in 0..graph.ports() as u32 {
             ports[graph.near(port).0 as usize].push(port);
@@ -70,15 +70,13 @@ impl Twins {
         }
     }
 
-    /// The class of a node that is no leaf.
-    #[must_use]
+    /// Class of a node that is not a leaf.
     pub fn class(&self, node: Node) -> usize {
         debug_assert!(self.class_of[node.0 as usize].is_some(), "a leaf is in no class");
         self.class_of[node.0 as usize].map_or(0, |(class, _)| class as usize)
     }
 
-    /// The classes that packets are for: hosts, and switches with leaves. In ascending order.
-    #[must_use]
+    /// Classes that packets are for: hosts, and switches with leaves. In ascending order.
     pub fn destinations(&self, graph: &Graph) -> Vec<usize> {
         let mut is_destination = vec![false; self.members.len()];
         for host in graph.hosts() {
@@ -88,8 +86,7 @@ impl Twins {
         (0..self.members.len()).filter(|&class| is_destination[class]).collect()
     }
 
-    /// The number of entries in a table of the next hops of every node that is no leaf towards every such class.
-    #[must_use]
+    /// Number of entries in the routing table: nodes that are not leaves, times destination classes.
     pub fn table_entries(&self, graph: &Graph) -> u64 {
         let rows: usize = self.members.iter().map(Vec::len).sum();
         rows as u64 * self.destinations(graph).len() as u64

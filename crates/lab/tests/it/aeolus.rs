@@ -15,7 +15,8 @@ const FRAME: u64 = 1538;
 fn star(senders: usize, groups: Vec<Group>) -> Plan {
     let rate = BitsPerSec::gbps(10);
     let topology = Topology::from(Dumbbell {
-        rate: (rate, rate),
+        rate: rate,
+        access_rate: rate,
         delay: Span::from_us(10),
         senders: Delays::Each(vec![Span::from_us(10); senders]),
         receivers: 1,

@@ -13,7 +13,8 @@ use shallop_topology::dumbbell::Dumbbell;
 fn both_ways(accounting: Accounting, batch: u8) -> Plan {
     let rate = BitsPerSec::gbps(10);
     let topology = Topology::from(Dumbbell {
-        rate: (rate, rate),
+        rate: rate,
+        access_rate: rate,
         delay: Span::from_ms(2),
         senders: Delays::Each(vec![Span::from_us(10); 4]),
         receivers: 4,

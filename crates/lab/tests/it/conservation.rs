@@ -65,7 +65,7 @@ fn sim<'a, E: EndpointFactory>(
     let salt = setup.root().stream("ecmp", 0).draw();
     let graph = setup.network.graph.clone();
     let network = Network {
-        routes: Paths::of(&graph).routes(setup.plan.symmetric, salt),
+        routes: Paths::new(&graph).routes(setup.plan.symmetric, salt),
         graph,
         ports: setup.layout.ports.clone(),
         buffers: setup.layout.memory.buffers.clone(),
@@ -287,13 +287,16 @@ fn shape() -> impl Strategy<Value = (Topology, Vec<u32>)> {
                 ..(2 + delays.len() + if right == 1 { 0 } else { right });
             let hosts = hosts.map(|host| host as u32).collect();
             let senders = Delays::Each(delays);
-            let (rate, delay) = ((trunk, access), Span::from_ms(1));
-            (Dumbbell { rate, delay, senders, receivers: right, mtu }.into(), hosts)
+            let (delay, receivers) = (Span::from_ms(1), right);
+            let (rate, access_rate) = (trunk, access);
+            (Dumbbell { rate, access_rate, delay, senders, receivers, mtu }.into(), hosts)
         });
     let lot = (rate(), rate(), 1usize..5).prop_map(move |(trunk, access, hops)| {
         let hosts = (hops as u32 + 1..(hops as u32 + 1) * 3).collect();
-        let delay = (Span::from_us(500), Span::from_us(10));
-        (ParkingLot { rate: (trunk, access), delay, hops, hosts: 2, mtu }.into(), hosts)
+        let (delay, access_delay) = (Span::from_us(500), Span::from_us(10));
+        let (rate, access_rate) = (trunk, access);
+        let lot = ParkingLot { rate, access_rate, delay, access_delay, hops, hosts: 2, mtu };
+        (lot.into(), hosts)
     });
     prop_oneof![dumbbell, lot]
 }

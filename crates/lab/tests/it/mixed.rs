@@ -22,7 +22,8 @@ fn scheme(name: &str) -> Scheme {
 /// Two flows of the scheme and two of another transport, from hosts 2 to 5 to host 1, over 1 Gb/s.
 fn beside(own: &str, other: &str, size: Option<u64>) -> Plan {
     let topology = Topology::from(Dumbbell {
-        rate: (BitsPerSec::gbps(1), BitsPerSec::gbps(1)),
+        rate: BitsPerSec::gbps(1),
+        access_rate: BitsPerSec::gbps(1),
         delay: Span::from_ms(1),
         senders: Delays::Each(vec![Span::from_ms(1); 4]),
         receivers: 1,

@@ -14,7 +14,8 @@ use shallop_topology::dumbbell::Dumbbell;
 fn dumbbell() -> Plan {
     let gbps = BitsPerSec::gbps;
     let topology = Topology::from(Dumbbell {
-        rate: (gbps(1), gbps(10)),
+        rate: gbps(1),
+        access_rate: gbps(10),
         delay: Span::from_ms(1),
         senders: Delays::Drawn(4, Span::ZERO, Span::from_ms(4)),
         receivers: 2,

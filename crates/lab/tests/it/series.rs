@@ -12,7 +12,8 @@ use shallop_topology::dumbbell::Dumbbell;
 /// Two hosts, and a flow of one packet at the start.
 fn near_idle(duration: Span, sample: Span) -> Plan {
     let dumbbell = Dumbbell {
-        rate: (BitsPerSec::gbps(1), BitsPerSec::gbps(1)),
+        rate: BitsPerSec::gbps(1),
+        access_rate: BitsPerSec::gbps(1),
         delay: Span::from_ms(5),
         senders: Delays::Each(vec![Span::ZERO]),
         receivers: 1,

@@ -16,7 +16,8 @@ const FRAME: u64 = 1538;
 /// links to them are slow and long, and share the memory of their switch.
 fn incast(receivers: u32, alpha: f64) -> Plan {
     let topology = Topology::from(Dumbbell {
-        rate: (BitsPerSec::gbps(100), BitsPerSec::gbps(1)),
+        rate: BitsPerSec::gbps(100),
+        access_rate: BitsPerSec::gbps(1),
         delay: Span::from_us(10),
         senders: Delays::Each((0..3).map(|n| Span::from_us(100 + 17 * n)).collect()),
         receivers: 6,

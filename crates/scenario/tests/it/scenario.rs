@@ -52,8 +52,8 @@ fn what_is_left_out_has_its_default() {
     assert!(plan.symmetric);
     let second = |at| (Span::from_secs(at), Span::from_secs(at + 1));
     assert_eq!(plan.windows, [second(0), second(1)]);
-    let Dumbbell { rate, senders, receivers, mtu, .. } = dumbbell(plan);
-    assert_eq!(*rate, (BitsPerSec::gbps(10), BitsPerSec::gbps(10)));
+    let Dumbbell { rate, access_rate, senders, receivers, mtu, .. } = dumbbell(plan);
+    assert_eq!([rate, access_rate], [&BitsPerSec::gbps(10); 2]);
     assert_eq!((senders, *receivers), (&Delays::Each(vec![Span::ZERO; 3]), 1));
     assert_eq!(*mtu, Bytes::new(1500));
     let switch = &plan.switches[0];

@@ -38,7 +38,7 @@ impl Net {
     fn of(topology: &str) -> Self {
         let study = study(topology).unwrap_or_else(|why| panic!("{why:?}"));
         let network = Network::build(&study.points[0].plan, Seed::new(1));
-        let routes = Paths::of(&network.graph).routes(true, 99);
+        let routes = Paths::new(&network.graph).routes(true, 99);
         Self { network, routes }
     }
 

@@ -3,7 +3,7 @@
 
 use shallop_control::{Reno, reno};
 use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Envelope, Facts, Probe, QueueId, Seed, Span, Time,
+    BitsPerSec, Bytes, DropCause, Envelope, Facts, Probe, QueueId, Seed, Span, Time,
 };
 use shallop_proto::tcp::{Config, EcnConfig, Receiver, Sender, Stack, Tcp};
 use shallop_sim::{Flow, Network, Simulator};
@@ -14,8 +14,8 @@ use shallop_switch::{
     Aqm, AqmPort, Discipline, Limit, Occupancy, Pool, PoolConfig, PoolMember, PoolQuota,
     PortBuffer, PortConfig, QueueConfig,
 };
-use shallop_topology::topo::{LinkSpec, dumbbell};
-use shallop_topology::{NicMode, Paths};
+use shallop_topology::dumbbell::Dumbbell;
+use shallop_topology::{Delays, Fabric, NicMode, Paths};
 
 const LINK: BitsPerSec = BitsPerSec::at_least_one(100_000_000);
 const MTU: Bytes = Bytes::new(1538);
@@ -71,23 +71,23 @@ impl Setting {
 
 /// Six flows from six hosts, or from one, to one host over 20 ms and a link as fast as the hosts' links.
 fn sim(setting: &Setting) -> Simulator<'static, Tcp<Reno>, Watch> {
-    let trunk =
-        LinkSpec { rate: LINK, access: LINK, delay: Span::from_ms(5), mtu: Bytes::new(1500) };
     let hosts = if setting.at_host { 1 } else { FLOWS as usize };
-    let net = dumbbell(&trunk, &vec![Span::from_ms(5); hosts], 1);
+    let net = Dumbbell {
+        rate: LINK,
+        access_rate: LINK,
+        delay: Span::from_ms(5),
+        senders: Delays::Each(vec![Span::from_ms(5); hosts]),
+        receivers: 1,
+        mtu: Bytes::new(1500),
+    }
+    .build(Seed::new(0));
     // Port 2 is the first host's.
-    let tested = if setting.at_host { 2 } else { net.bottleneck };
+    let tested = if setting.at_host { 2 } else { Dumbbell::BOTTLENECK };
     let port = |number: u32| {
         let discipline =
             if number == tested { setting.discipline.clone() } else { Discipline::default() };
-        PortConfig {
-            rate: LINK,
-            delay: net.graph.link_of(number).delay,
-            queues: vec![QueueConfig { discipline, ..QueueConfig::default() }],
-            queue_of: [0; Class::COUNT],
-            impairment: None,
-            changes: vec![],
-        }
+        let queues = vec![QueueConfig { discipline, ..QueueConfig::default() }];
+        PortConfig::new(LINK, net.graph.link_of(number).delay, queues)
     };
     let ports: Vec<_> = (0..net.graph.ports() as u32).map(port).collect();
     let claim = PoolQuota { alpha: 1e6, private: Bytes::ZERO };
@@ -99,16 +99,16 @@ fn sim(setting: &Setting) -> Simulator<'static, Tcp<Reno>, Watch> {
     let buffers = (0..net.graph.ports() as u32).map(room).collect();
     let pool = PoolConfig { size: BUFFER, cell: Bytes::new(1), red: None };
     let pools = if setting.pooled { vec![Pool::new(&pool, 1)] } else { vec![] };
-    let routes = Paths::of(&net.graph).routes(true, 0);
+    let routes = Paths::new(&net.graph).routes(true, 0);
     let nic = if setting.at_host { NicMode::Fifo } else { NicMode::Fair };
     let graph = net.graph;
     let network = Network { graph, ports, buffers, pools, routes, nic };
     let marks = if setting.ecn { EcnConfig::CLASSIC } else { EcnConfig::OFF };
     let config = Config { ecn: marks, ..Stack::LINUX_IDEAL.tcp };
-    let to = net.right[0];
+    let to = net.sites[1][0];
     let flows: Vec<Flow<Tcp<Reno>>> = (0..FLOWS)
         .map(|number| {
-            let from = net.left[number as usize % hosts];
+            let from = net.sites[0][number as usize % hosts];
             let size = Some(10_000_000 + 100_000 * number);
             let reno = Reno::new(&reno::Config::RFC, &config.start(LINK, number));
             Flow {

@@ -1,11 +1,14 @@
 //! `ExpressPass` in a network that meters credits on every link, hosts' links included.
 
-use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Envelope, Probe, QueueId, Span, Time};
+use shallop_core::{
+    BitsPerSec, Bytes, Class, DropCause, Envelope, Probe, QueueId, Seed, Span, Time,
+};
 use shallop_proto::Endpoint;
 use shallop_proto::expresspass::rule::{CodeConfig, CodeRule, PaperConfig, PaperRule, Rule};
 use shallop_proto::expresspass::{Config, Peer, StopPolicy};
 use shallop_sim::{Flow, Simulator};
-use shallop_topology::topo::{LinkSpec, dumbbell};
+use shallop_topology::dumbbell::Dumbbell;
+use shallop_topology::{Delays, Fabric};
 
 use crate::support::{DATA_QUEUE, FRAME, credit_network, flow};
 
@@ -65,15 +68,15 @@ fn run(setting: &Setting, jobs: &[(Span, Job)]) -> Simulator<'static, Peer<Rule>
 /// The run at time zero.
 fn start(setting: &Setting, jobs: &[(Span, Job)]) -> Simulator<'static, Peer<Rule>, Tally> {
     let Setting { config, rule, end, .. } = *setting;
-    let delays: Vec<Span> = jobs.iter().map(|(delay, _)| *delay).collect();
-    let trunk =
-        LinkSpec { rate: LINK, access: LINK, delay: Span::from_us(5), mtu: Bytes::new(1500) };
-    let net = dumbbell(&trunk, &delays, 1);
+    let senders = Delays::Each(jobs.iter().map(|(delay, _)| *delay).collect());
+    let (delay, mtu) = (Span::from_us(5), Bytes::new(1500));
+    let net = Dumbbell { rate: LINK, access_rate: LINK, delay, senders, receivers: 1, mtu };
+    let net = net.build(Seed::new(0));
     let mut flows: Vec<Flow<Peer<Rule>>> = (0..)
         .zip(jobs)
         .map(|(number, (_, job))| {
             let size = job.frames.map(|frames| frames * PAYLOAD);
-            let hosts = [net.left[number as usize], net.right[0]];
+            let hosts = [net.sites[0][number as usize], net.sites[1][0]];
             flow(hosts, Time::after_start(job.start), size, &config, rule, (7, number))
         })
         .collect();

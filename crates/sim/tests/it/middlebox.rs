@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Node, Packet, Probe, QueueId, Span, Time,
+    BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Node, Packet, Probe, QueueId, Seed, Span,
+    Time,
 };
 use shallop_proto::expresspass::rule::{CodeConfig, CodeRule, Rule};
 use shallop_proto::expresspass::{Config, Head, Peer};
 use shallop_proto::{Endpoint, Middlebox, PassThrough};
 use shallop_sim::{Network, Simulator};
-use shallop_topology::NodeKind;
-use shallop_topology::topo::{LinkSpec, parking_lot};
+use shallop_topology::parking_lot::ParkingLot;
+use shallop_topology::{Fabric, NodeKind};
 
 use crate::support::{credit_network, flow};
 
@@ -40,10 +41,17 @@ impl Trace {
 
 /// A chain of three switches with one host each and small buffers.
 fn network() -> (Network, Vec<Node>) {
-    let trunk =
-        LinkSpec { rate: LINK, access: LINK, delay: Span::from_us(50), mtu: Bytes::new(1500) };
-    let lot = parking_lot(&trunk, 2, 1, Span::from_us(10));
-    let hosts = lot.hosts.into_iter().flatten().collect();
+    let lot = ParkingLot {
+        rate: LINK,
+        access_rate: LINK,
+        delay: Span::from_us(50),
+        access_delay: Span::from_us(10),
+        hops: 2,
+        hosts: 1,
+        mtu: Bytes::new(1500),
+    }
+    .build(Seed::new(0));
+    let hosts = lot.sites.into_iter().flatten().collect();
     (credit_network(lot.graph, "20KB"), hosts)
 }
 

@@ -20,14 +20,8 @@ pub fn credit_network(graph: Graph, buffer: &str) -> Network {
         let meter = Meter::new(link.rate.share(share), Bytes::new(2 * CREDIT));
         let metered = QueueConfig { meter: Some(meter), ..QueueConfig::default() };
         let rest = QueueConfig { priority: 1, ..QueueConfig::default() };
-        PortConfig {
-            rate: link.rate,
-            delay: link.delay,
-            queues: vec![metered, rest],
-            queue_of: [1, 1, 1, 1, 0, 1, 1, 1],
-            impairment: None,
-            changes: vec![],
-        }
+        let config = PortConfig::new(link.rate, link.delay, vec![metered, rest]);
+        PortConfig { queue_of: [1, 1, 1, 1, 0, 1, 1, 1], ..config }
     };
     let ports: Vec<_> = (0..graph.ports() as u32).map(port).collect();
     let buffer: BufferSize = buffer.parse().unwrap();
@@ -35,7 +29,7 @@ pub fn credit_network(graph: Graph, buffer: &str) -> Network {
     let room =
         |port: &PortConfig| PortBuffer::new(Limit::for_buffer(buffer, port.rate), own.clone());
     let buffers = ports.iter().map(room).collect();
-    let routes = Paths::of(&graph).routes(true, 0);
+    let routes = Paths::new(&graph).routes(true, 0);
     Network { graph, ports, buffers, pools: vec![], routes, nic: NicMode::Fair }
 }
 

@@ -5,7 +5,7 @@ mod transcript;
 
 use std::path::Path;
 
-use shallop_core::{BitsPerSec, Bytes, Class, Facts, Node, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Facts, Node, Seed, Span, Time};
 use shallop_hosts::flows::FlowProtocol;
 use shallop_hosts::{FlowMonitor, HostEndpoint, HostFlow, HostFlows};
 use shallop_kernel::installed::{self, Installed};
@@ -15,8 +15,9 @@ use shallop_sim::{Flow, Network, Simulator};
 use shallop_switch::discipline::{Discipline, FifoConfig};
 use shallop_switch::{Limit, MarkAt, MarkThreshold, PortBuffer, PortConfig, QueueConfig};
 use shallop_testing::{Cause, Stop, need, programs};
-use shallop_topology::topo::{Dumbbell, LinkSpec, dumbbell};
-use shallop_topology::{NicMode, Paths};
+use shallop_topology::builder::NetworkBuilder;
+use shallop_topology::dumbbell::Dumbbell;
+use shallop_topology::{Delays, Fabric, NicMode, Paths};
 
 pub use transcript::Transcript;
 
@@ -115,14 +116,20 @@ impl Run {
     pub fn run(&self, installed: &Installed) -> Outcome {
         let count = self.flows.len();
         let access = self.access.unwrap_or(self.rate);
-        let trunk =
-            LinkSpec { rate: self.rate, access, delay: self.rtt / 4, mtu: Bytes::new(1500) };
-        let net = dumbbell(&trunk, &vec![self.rtt / 8; count], count);
+        let net = Dumbbell {
+            rate: self.rate,
+            access_rate: access,
+            delay: self.rtt / 4,
+            senders: Delays::Each(vec![self.rtt / 8; count]),
+            receivers: count,
+            mtu: Bytes::new(1500),
+        }
+        .build(Seed::new(self.seed));
         let network = self.network(&net);
         let mut host_flows = HostFlows::default();
         host_flows.flows.extend((0..count as u32).map(|number| self.flow(number)));
         host_flows.controllers.push(self.controller.to_owned());
-        let simulated = |flow: &HostFlow| simulated(flow, &net.left, &net.right);
+        let simulated = |flow: &HostFlow| simulated(flow, &net.sites[0], &net.sites[1]);
         let flows: Vec<_> = host_flows.flows.iter().map(simulated).collect();
         let settings = self.settings();
         let hosts = self.hosts(count as u32);
@@ -147,41 +154,42 @@ impl Run {
     }
 
     /// Two packets are of one burst if the link of the first host pauses for less than half a packet between them.
-    fn transcript(&self, net: &Dumbbell, access: BitsPerSec) -> Transcript {
+    fn transcript(&self, net: &NetworkBuilder, access: BitsPerSec) -> Transcript {
         let ports = 0..net.graph.ports() as u32;
-        let first = ports.into_iter().find(|&port| net.graph.near(port) == net.left[0]).unwrap();
+        let first =
+            ports.into_iter().find(|&port| net.graph.near(port) == net.sites[0][0]).unwrap();
         let gap = Span::from_ps(1_538 * 8 * 1_000_000_000_000 / access.get() * 3 / 2);
         let since = Time::after_start(self.measure_from);
         Transcript::new(since, (first, gap))
     }
 
-    fn network(&self, net: &Dumbbell) -> Network {
+    fn network(&self, net: &NetworkBuilder) -> Network {
         let mark =
             |bytes| MarkThreshold { above: Limit { bytes, ..Limit::NONE }, at: MarkAt::Enqueue };
         let fifo = FifoConfig { mark: self.mark_above.map(mark), red: None };
         let marking = QueueConfig { discipline: Discipline::Fifo(fifo), ..QueueConfig::default() };
         let port = |number: u32| {
-            let queue =
-                if number == net.bottleneck { marking.clone() } else { QueueConfig::default() };
-            PortConfig {
-                rate: net.graph.link_of(number).rate,
-                delay: net.graph.link_of(number).delay,
-                queues: vec![queue],
-                queue_of: [0; Class::COUNT],
-                impairment: None,
-                changes: vec![],
-            }
+            let queue = if number == Dumbbell::BOTTLENECK {
+                marking.clone()
+            } else {
+                QueueConfig::default()
+            };
+            let link = net.graph.link_of(number);
+            PortConfig::new(link.rate, link.delay, vec![queue])
         };
         let limit = Limit { bytes: self.buffer, ..Limit::NONE };
         let buffer = |number: u32| {
-            PortBuffer::new(if number == net.bottleneck { limit } else { Limit::NONE }, vec![None])
+            PortBuffer::new(
+                if number == Dumbbell::BOTTLENECK { limit } else { Limit::NONE },
+                vec![None],
+            )
         };
         let ports = 0..net.graph.ports() as u32;
         Network {
             ports: ports.clone().map(port).collect(),
             buffers: ports.map(buffer).collect(),
             pools: vec![],
-            routes: Paths::of(&net.graph).routes(true, 0),
+            routes: Paths::new(&net.graph).routes(true, 0),
             graph: net.graph.clone(),
             nic: NicMode::Fifo,
         }
