@@ -42,7 +42,6 @@ macro_rules! controllers {
             }
 
             /// The controller of this name as this stack has it; `None` if there is none.
-            #[must_use]
             pub fn of(name: &str, stack: $crate::HostStack) -> Option<Self> {
                 use $crate::Parameters;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
@@ -52,7 +51,6 @@ macro_rules! controllers {
             }
 
             /// The keys of the controller of this name.
-            #[must_use]
             pub fn keys(name: &str) -> Vec<&'static ::shallop_core::form::Key> {
                 use $crate::Parameters;
                 use ::shallop_core::options::Options;
@@ -63,7 +61,6 @@ macro_rules! controllers {
             }
 
             /// The same with their defaults on this stack.
-            #[must_use]
             pub fn describe(
                 name: &str,
                 stack: $crate::HostStack,
@@ -77,31 +74,26 @@ macro_rules! controllers {
             }
 
             /// The keys of the controller with their values.
-            #[must_use]
             pub fn values(&self) -> Vec<(&'static ::shallop_core::form::Key, Option<String>)> {
                 match self { $(Self::$name(config) => ::shallop_core::options::Options::values(config),)+ }
             }
 
             /// Whether it needs every mark of congestion to keep queues short.
-            #[must_use]
             pub fn needs_each_mark(&self) -> bool {
                 match self { $(Self::$name(config) => $crate::Parameters::needs_each_mark(config),)+ }
             }
 
             /// The slow-start threshold of a new connection, if it is set.
-            #[must_use]
             pub fn initial_threshold(&self) -> Option<::shallop_core::Bytes> {
                 match self { $(Self::$name(config) => $crate::Parameters::initial_threshold(config),)+ }
             }
 
             /// What the controller is called in code.
-            #[must_use]
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$name(_) => stringify!($name),)+ }
             }
 
             /// The controller of a new flow.
-            #[must_use]
             pub fn build(&self, start: &$crate::Start) -> AnyWindow {
                 match self {
                     $(Self::$name(config) => {

@@ -129,7 +129,6 @@ pub struct Bbr {
 
 impl Bbr {
     /// The controller of a new connection.
-    #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         let mut new = Self {
             config: *config,
@@ -165,20 +164,17 @@ impl Bbr {
     }
 
     /// The mode.
-    #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
     /// The bottleneck bandwidth: `lt_bw` if a policer is detected, else the maximum delivery rate; `None` before the
     /// first sample.
-    #[must_use]
     pub fn bw(&self) -> Option<BitsPerSec> {
         BitsPerSec::new(self.lt_bw.bw().unwrap_or(self.bw.get()))
     }
 
     /// The round-trip propagation delay; `None` before the first sample.
-    #[must_use]
     pub fn min_rtt(&self) -> Option<Span> {
         self.min_rtt.map(|(rtt, _)| rtt)
     }

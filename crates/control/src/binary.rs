@@ -12,13 +12,11 @@ impl Gain {
     pub const MAX_SHIFT: u32 = 10;
 
     /// 2 to the power of minus `shift`, no less than 1/1024.
-    #[must_use]
     pub const fn new(shift: u32) -> Self {
         Self(if shift > Self::MAX_SHIFT { Self::MAX_SHIFT } else { shift })
     }
 
     /// The gain is 2 to the power of minus this.
-    #[must_use]
     pub const fn shift(self) -> u32 {
         self.0
     }
@@ -68,13 +66,11 @@ impl Fraction {
     pub const ONE: Self = Self(1 << 10);
 
     /// So many units of 2^-10.
-    #[must_use]
     pub const fn new(units: u32) -> Self {
         Self(units)
     }
 
     /// The fraction in units of 2^-10.
-    #[must_use]
     pub const fn units(self) -> u32 {
         self.0
     }

@@ -130,7 +130,6 @@ pub struct Clean {
 
 impl Clean {
     /// The congestion control of a flow whose next byte has the sequence number `next`.
-    #[must_use]
     pub fn new(config: &Config, next: u32) -> Self {
         let window = u64::from(config.initial_window.max(config.min_window).max(1)) << WINDOW_BITS;
         Self {
@@ -148,31 +147,26 @@ impl Clean {
     }
 
     /// `windowSize`, in 2^-10 segments.
-    #[must_use]
     pub const fn window_size(&self) -> u64 {
         self.window_size
     }
 
     /// `windowSize` in bytes, rounded up, for segments of this size.
-    #[must_use]
     pub fn window_bytes(&self, mss: u16) -> Bytes {
         Bytes::new((self.window_size * u64::from(mss)).div_ceil(SEGMENT))
     }
 
     /// alpha, the average fraction of marked packets, in 2^-10.
-    #[must_use]
     pub const fn alpha(&self) -> u32 {
         self.alpha
     }
 
     /// `ecnCWRSeq`: marks on data up to here are answered.
-    #[must_use]
     pub const fn ecn_cwr_seq(&self) -> u32 {
         self.ecn_cwr_seq
     }
 
     /// `isSlowStart`: true until the first mark.
-    #[must_use]
     pub const fn is_slow_start(&self) -> bool {
         self.is_slow_start
     }
@@ -248,14 +242,12 @@ fn advance(seq: u32, window: u64, mss: u16) -> u32 {
 }
 
 /// Nanoseconds in 2^-10 s, rounded down.
-#[must_use]
 pub fn ticks(ns: u64) -> u64 {
     // 2^41 ns are 2,199 s.
     (ns.min(1 << 41) << 10) / 1_000_000_000
 }
 
 /// The window after the multiplicative decrease.
-#[must_use]
 pub fn reduced_window(window: u64, decrease: Decrease, alpha: u32) -> u64 {
     match decrease {
         Decrease::Half => window >> 1,
@@ -267,13 +259,11 @@ pub fn reduced_window(window: u64, decrease: Decrease, alpha: u32) -> u64 {
 }
 
 /// `K`, the time until the window is `W_max` again: the cube root of `reduction / C`, with `reduction = W_max - W_min`.
-#[must_use]
 pub fn k(c: u32, reduction: u64) -> u64 {
     cube_root((reduction.min(MAX_WINDOW) << CUBE_BITS) / u64::from(c.clamp(1, MAX_C)))
 }
 
 /// The window at time `t`, `C (t - K)^3 + W_max`; zero if that is negative.
-#[must_use]
 pub fn w_cubic(c: u32, w_max: u64, k: u64, t: u64) -> u64 {
     let distance = t.abs_diff(k).min(MAX_TICKS);
     // The cube is at most 2^63; its product with C may saturate.
@@ -284,7 +274,6 @@ pub fn w_cubic(c: u32, w_max: u64, k: u64, t: u64) -> u64 {
 }
 
 /// The integer cube root, rounded down.
-#[must_use]
 pub fn cube_root(value: u64) -> u64 {
     let mut root = 0u64;
     for bit in (0..22).rev() {

@@ -111,7 +111,6 @@ pub struct Copa {
 
 impl Copa {
     /// The controller of a new connection.
-    #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         let cwnd = start.initial_window.ratio(start.mss).max(MIN_CWND);
         Self {
@@ -134,31 +133,26 @@ impl Copa {
     }
 
     /// cwnd in segments.
-    #[must_use]
     pub fn cwnd(&self) -> f64 {
         self.cwnd
     }
 
     /// delta: the inverse of the packets that the flow keeps queued.
-    #[must_use]
     pub fn delta(&self) -> f64 {
         1.0 / self.inverse_delta
     }
 
     /// The velocity: cwnd moves by `velocity / delta` segments per round trip.
-    #[must_use]
     pub fn velocity(&self) -> f64 {
         self.velocity
     }
 
     /// True until the current rate first exceeds the target rate.
-    #[must_use]
     pub fn in_slow_start(&self) -> bool {
         self.in_slow_start
     }
 
     /// True in competitive mode.
-    #[must_use]
     pub fn is_competitive(&self) -> bool {
         match self.config.mode {
             Mode::Default => false,

@@ -157,7 +157,6 @@ pub struct Cubic {
 
 impl Cubic {
     /// The controller of a new connection.
-    #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         let segments = |bytes: Bytes| bytes.ratio(start.mss);
         Self {
@@ -187,13 +186,11 @@ impl Cubic {
     }
 
     /// cwnd in segments.
-    #[must_use]
     pub fn cwnd(&self) -> f64 {
         self.cwnd
     }
 
     /// `W_max` in segments; zero before the first reduction.
-    #[must_use]
     pub fn w_max(&self) -> f64 {
         self.w_max
     }

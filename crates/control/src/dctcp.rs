@@ -64,7 +64,6 @@ impl Config {
 
 /// cwnd after a reduction for congestion marks, in packets: `cwnd (1 - alpha / 2)`, with alpha in 2^-10 (kernel:
 /// `dctcp_ssthresh`).
-#[must_use]
 pub fn reduced_cwnd(cwnd: u64, alpha: u32) -> u64 {
     let reduction = (u128::from(cwnd) * u128::from(alpha)) >> (Alpha::BITS + 1);
     cwnd.saturating_sub(reduction as u64).max(MIN_CWND)
@@ -91,7 +90,6 @@ pub struct Dctcp {
 
 impl Dctcp {
     /// The controller of a new connection.
-    #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         let reno = Reno::new(&reno::Config { loss: config.loss, pacing: config.pacing }, start);
         let cwnd = reno.window();
@@ -109,7 +107,6 @@ impl Dctcp {
     }
 
     /// alpha, in units of 2^-10.
-    #[must_use]
     pub fn alpha(&self) -> u32 {
         self.alpha.value()
     }

@@ -21,7 +21,6 @@ impl Alpha {
 
     /// Starts at `alpha`, in 2^-10. The estimation gain g is 2^-`shift_g`, with `shift_g` at most [`Alpha::BITS`]
     /// (kernel: `dctcp_shift_g`).
-    #[must_use]
     pub fn new(alpha: u32, shift_g: u32) -> Self {
         let (value, shift_g) = (alpha.min(Self::MAX), shift_g.min(Self::BITS));
         Self { value, shift_g, bytes_acked: Bytes::ZERO, bytes_marked: Bytes::ZERO }
@@ -41,7 +40,6 @@ impl Alpha {
     }
 
     /// alpha, in 2^-10.
-    #[must_use]
     pub const fn value(&self) -> u32 {
         self.value
     }
@@ -50,7 +48,6 @@ impl Alpha {
 /// alpha, in 2^-10, after an observation window in which `marked` of `delivered` bytes (or packets) were marked:
 /// `(1 - g) alpha + g marked / delivered` with `g = 2^-shift_g`, each term rounded down. An alpha so small that
 /// `alpha >> shift_g` is zero becomes zero.
-#[must_use]
 pub fn update_alpha(alpha: u32, shift_g: u32, delivered: u64, marked: u64) -> u32 {
     let decay = match alpha >> shift_g {
         0 => alpha,

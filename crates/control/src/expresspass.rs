@@ -72,13 +72,11 @@ pub struct CodeRule {
 
 impl CodeRule {
     /// A rule before its first transfer.
-    #[must_use]
     pub fn new(config: CodeConfig) -> Self {
         Self { config, cur_rate: config.alpha, w: config.w_init, increasing: false }
     }
 
     /// The aggressiveness factor `w`: the weight of the maximum rate in an increase.
-    #[must_use]
     pub fn w(&self) -> f64 {
         self.w
     }
@@ -168,13 +166,11 @@ pub struct PaperRule {
 
 impl PaperRule {
     /// A rule before its first transfer.
-    #[must_use]
     pub fn new(config: PaperConfig) -> Self {
         Self { config, cur_rate: config.alpha, w: config.w_init, increasing: false }
     }
 
     /// The aggressiveness factor `w`: the weight of the maximum rate in an increase.
-    #[must_use]
     pub fn w(&self) -> f64 {
         self.w
     }
@@ -219,7 +215,6 @@ pub enum Rule {
 
 impl Rule {
     /// The aggressiveness factor `w`: the weight of the maximum rate in an increase.
-    #[must_use]
     pub fn w(&self) -> f64 {
         match self {
             Self::Code(rule) => rule.w(),

@@ -61,7 +61,6 @@ pub struct Mimd {
 
 impl Mimd {
     /// Starts at the maximum rate.
-    #[must_use]
     pub fn new(config: MimdConfig) -> Self {
         Self { config, cur_rate: 1.0 }
     }
@@ -123,7 +122,6 @@ pub struct Aimd {
 
 impl Aimd {
     /// Starts at the maximum rate.
-    #[must_use]
     pub fn new(config: AimdConfig) -> Self {
         Self { config, cur_rate: 1.0, smoothed_loss: None }
     }

@@ -97,7 +97,6 @@ pub struct Integers {
 
 impl Integers {
     /// The configuration that these are of, all of it written.
-    #[must_use]
     pub fn config(&self) -> Config {
         let part = |value: u64, bits: u32| value as f64 / (1_u64 << bits) as f64;
         Config {
@@ -117,7 +116,6 @@ impl Integers {
 
 impl Config {
     /// The configuration in integers, for senders with links of this rate.
-    #[must_use]
     pub fn integers(&self, link: BitsPerSec) -> Integers {
         let capacity = self.capacity.unwrap_or(link);
         let fixed = |value: f64, bits: u32| (value * (1_u64 << bits) as f64).round() as u64;
@@ -157,7 +155,6 @@ impl Config {
     pub const THESIS: Self = Self::of(HostStack::LinuxIdeal);
 
     /// K in bytes, in a network of this capacity; `None` if it has no bound.
-    #[must_use]
     pub fn mark_above(&self, capacity: BitsPerSec) -> Option<Bytes> {
         match self.k {
             BufferSize::Packets(packets) => Some(PACKET * u64::from(packets)),
@@ -230,7 +227,6 @@ pub struct Gemini {
 
 impl Gemini {
     /// The controller of a new connection.
-    #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         let capacity = config.capacity.unwrap_or(start.link_rate);
         let k = config.mark_above(capacity).unwrap_or(Bytes::ZERO);
@@ -271,25 +267,21 @@ impl Gemini {
     }
 
     /// `RTT_base`; `None` before the first sample.
-    #[must_use]
     pub fn rtt_base(&self) -> Option<Span> {
         (self.delay.rtt_base < Span::MAX).then_some(self.delay.rtt_base)
     }
 
     /// alpha, the average fraction of marked bytes, in 2^-10.
-    #[must_use]
     pub const fn alpha(&self) -> u32 {
         self.alpha.value()
     }
 
     /// F, the scale factor, in 2^-20.
-    #[must_use]
     pub const fn scale_factor(&self) -> u64 {
         self.scale_factor
     }
 
     /// h, the increase step, in 2^-16 segments per round trip.
-    #[must_use]
     pub const fn increase_step(&self) -> u64 {
         self.step
     }

@@ -83,7 +83,6 @@ impl Config {
     pub const PLUS_PLUS: Self = Self { limit: 8, exit: Exit::PlusPlus, ..Self::STANDARD };
 
     /// The same: what a controller has unless a scenario says otherwise.
-    #[must_use]
     pub const fn of(default: Self) -> Self {
         default
     }
@@ -215,7 +214,6 @@ enum Algorithm {
 
 impl SlowStart {
     /// Slow start of a new connection.
-    #[must_use]
     pub fn new(config: &Config, mss: Bytes) -> Self {
         let algorithm = match config.exit {
             Exit::Loss => Algorithm::Off,

@@ -45,7 +45,6 @@ impl Config {
         Self { basis: Basis::Window, slow_start: hystart::Config::UNLIMITED, ..Self::RFC };
 
     /// The Reno of a stack.
-    #[must_use]
     pub const fn reno(stack: HostStack) -> Self {
         match stack {
             HostStack::Ns2 => Self { basis: Basis::Window, restart: Restart::First, ..Self::RFC },

@@ -24,7 +24,6 @@ pub struct Pacing {
 
 impl Pacing {
     /// Pacing of a new connection; [`Pacing::rate`] is always `None` unless it is `enabled`.
-    #[must_use]
     pub const fn new(enabled: bool) -> Self {
         Self { enabled, srtt: Span::ZERO, flight_size: Bytes::ZERO }
     }
@@ -36,7 +35,6 @@ impl Pacing {
     }
 
     /// The pacing rate for this cwnd and ssthresh ([`pacing_rate`]); `None` before the first RTT sample.
-    #[must_use]
     pub fn rate(&self, cwnd: Bytes, ssthresh: Bytes) -> Option<BitsPerSec> {
         self.enabled.then(|| pacing_rate(cwnd, self.flight_size, ssthresh, self.srtt)).flatten()
     }
@@ -45,7 +43,6 @@ impl Pacing {
 /// The pacing rate for this cwnd, `FlightSize`, ssthresh and SRTT; `None` before the first RTT sample. The ratio of
 /// slow start applies below half of ssthresh only, since cwnd reaches ssthresh within the next round trip from there.
 /// `FlightSize` replaces cwnd where it is larger, as after a reduction.
-#[must_use]
 pub fn pacing_rate(cwnd: Bytes, flight: Bytes, ssthresh: Bytes, srtt: Span) -> Option<BitsPerSec> {
     if srtt.is_zero() {
         return None;

@@ -25,7 +25,6 @@ pub struct Epoch {
 
 impl Epoch {
     /// The fraction of the packets that was lost; zero if none was sent.
-    #[must_use]
     pub fn loss(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { 1.0 - self.returned as f64 / self.sent as f64 }
     }

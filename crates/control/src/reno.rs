@@ -67,7 +67,6 @@ pub struct Reno {
 
 impl Reno {
     /// The controller of a new connection.
-    #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         Self {
             beta: 1.0 - config.loss.decrease,

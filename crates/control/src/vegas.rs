@@ -102,7 +102,6 @@ impl Config {
 
 /// `diff`: packets of a cwnd that are queued, rounded down, if the RTT is `rtt` and would be `base_rtt` without
 /// queueing, both in ticks.
-#[must_use]
 pub fn diff(cwnd: u64, base_rtt: u64, rtt: u64) -> u64 {
     let diff =
         u128::from(cwnd) * u128::from(rtt.saturating_sub(base_rtt)) / u128::from(base_rtt.max(1));
@@ -134,7 +133,6 @@ pub struct Vegas {
 
 impl Vegas {
     /// The controller of a new connection.
-    #[must_use]
     pub fn new(config: &Config, start: &Start) -> Self {
         Self {
             reno: Reno::new(&reno::Config { loss: config.loss, pacing: config.pacing }, start),

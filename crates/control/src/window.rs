@@ -33,7 +33,6 @@ shallop_core::words! { Basis { Flight = "flight", Window = "window" } }
 
 impl Basis {
     /// The bytes that the multiplicative decrease is applied to.
-    #[must_use]
     pub fn bytes(self, cwnd: Bytes, loss: &Loss) -> Bytes {
         match self {
             Self::Flight => cwnd.min(loss.prior_in_flight),

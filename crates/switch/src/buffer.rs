@@ -70,14 +70,12 @@ enum SharedMemory {
 
 impl PortBuffer {
     /// A buffer with this limit. `own` has, for each queue, its own limit if it does not share the buffer.
-    #[must_use]
     pub fn new(limit: Limit, own: Vec<Option<Limit>>) -> Self {
         Self { own, shared: SharedMemory::Buffer(limit, QueueLength::default()) }
     }
 
     /// A buffer that uses a pool. `quotas` has, for each queue, its quota of the pool; `own` has the queue's own limit if
     /// it does not use the pool.
-    #[must_use]
     pub fn pooled(member: PoolMember, own: Vec<Option<Limit>>, quotas: &[PoolQuota]) -> Self {
         let usages = quotas.iter().map(|&quota| PoolUsage::new(quota)).collect();
         Self { own, shared: SharedMemory::Pool(member, usages) }
@@ -85,7 +83,6 @@ impl PortBuffer {
 
     /// The port's membership in a pool, if it uses one.
     #[inline]
-    #[must_use]
     pub fn member(&self) -> Option<PoolMember> {
         match self.shared {
             SharedMemory::Pool(member, _) => Some(member),
@@ -94,7 +91,6 @@ impl PortBuffer {
     }
 
     /// Limit of a queue: its own, or that of the port's buffer. `None` for a queue that uses a pool.
-    #[must_use]
     pub fn limit(&self, queue: usize) -> Option<Limit> {
         match (self.own.get(queue)?, &self.shared) {
             (Some(own), _) => Some(*own),

@@ -46,7 +46,6 @@ pub struct Impairment {
 
 impl Impairment {
     /// A wire without impairments. `stream` is the source of random draws for those that are set later.
-    #[must_use]
     pub fn none(stream: Stream) -> Self {
         let (jitter, reordering_delay) = (Span::ZERO, Span::ZERO);
         let (loss, reordering, duplicates, outages) = (0.0, 0.0, 0.0, Vec::new());

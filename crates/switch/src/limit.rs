@@ -34,7 +34,6 @@ impl Limit {
     pub const NONE: Self = Self { bytes: Bytes::MAX, packets: u32::MAX };
 
     /// The limit for a buffer size on a link of this rate.
-    #[must_use]
     pub fn for_buffer(size: BufferSize, rate: BitsPerSec) -> Self {
         match size {
             BufferSize::Packets(packets) => Self { packets, ..Self::NONE },
@@ -44,7 +43,6 @@ impl Limit {
         }
     }
 
-    #[must_use]
     pub fn exceeded_by(&self, length: QueueLength) -> bool {
         length.bytes > self.bytes || length.packets > self.packets
     }

@@ -35,7 +35,6 @@ pub struct MarkThreshold {
 
 impl MarkThreshold {
     /// Whether a packet is marked when it is enqueued or dequeued (`at`). `length` is the queue's length with the packet.
-    #[must_use]
     pub fn applies(&self, at: MarkAt, length: QueueLength) -> bool {
         self.at == at && self.above.exceeded_by(length)
     }

@@ -17,7 +17,6 @@ pub struct Meter {
 
 impl Meter {
     /// A full bucket that holds `depth` bytes and refills at `rate`.
-    #[must_use]
     pub fn new(rate: BitsPerSec, depth: Bytes) -> Self {
         let lead = (Bytes::ZERO, Pace::new(rate).quote(depth));
         Self { pace: Pace::new(rate), depth, full_at: Time::ZERO, lead }
@@ -37,7 +36,6 @@ impl Meter {
         self.full_at = self.full_at.max(start) + self.pace.charge(size);
     }
 
-    #[must_use]
     pub fn rate(&self) -> BitsPerSec {
         self.pace.rate()
     }

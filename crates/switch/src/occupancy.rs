@@ -53,19 +53,16 @@ impl Occupancy {
         }
     }
 
-    #[must_use]
     pub fn max(&self) -> Bytes {
         self.max
     }
 
     /// Current occupancy.
-    #[must_use]
     pub fn held(&self) -> Bytes {
         self.held
     }
 
     /// Time-weighted mean, in bytes.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         if self.covered.is_zero() {
             return 0.0;
@@ -74,7 +71,6 @@ impl Occupancy {
     }
 
     /// Occupancy that is not exceeded for this fraction of the time, exact to one percent and never above the maximum.
-    #[must_use]
     pub fn quantile(&self, fraction: f64) -> Bytes {
         let Some(time_at) = &self.time_at else { return Bytes::ZERO };
         let (covered, filled) = (self.covered.as_ps(), time_at.len());
@@ -88,7 +84,6 @@ impl Occupancy {
 
     /// Fraction of the time during which the occupancy is above `threshold`. Buckets of the histogram are one percent
     /// wide; the bucket that contains `threshold` does not count.
-    #[must_use]
     pub fn fraction_above(&self, threshold: Bytes) -> f64 {
         let Some(time_at) = &self.time_at else { return 0.0 };
         let beyond = time_at.highest_equivalent(threshold.get()).saturating_add(1);

@@ -77,7 +77,6 @@ pub struct Pool {
 
 impl Pool {
     /// An empty pool for this number of ports.
-    #[must_use]
     pub fn new(config: &PoolConfig, ports: usize) -> Self {
         Self {
             size: config.size,
@@ -89,19 +88,16 @@ impl Pool {
         }
     }
 
-    #[must_use]
     pub fn size(&self) -> Bytes {
         self.size
     }
 
     /// Bytes in use.
-    #[must_use]
     pub fn held(&self) -> Bytes {
         self.held
     }
 
     /// Record of the bytes in use, up to the last admission or [`Pool::advance_to`].
-    #[must_use]
     pub fn occupancy(&self) -> &Occupancy {
         self.occupancy.occupancy()
     }
@@ -113,20 +109,17 @@ impl Pool {
 
     /// Whether the pool marks. If it does, departures must be reported even before a packet that needs no memory.
     #[inline]
-    #[must_use]
     pub fn marks(&self) -> bool {
         self.red.is_some()
     }
 
     /// Whether the pool marks packets at dequeue. If it does, its ports must be served in order of time.
     #[inline]
-    #[must_use]
     pub fn marks_departures(&self) -> bool {
         self.red.as_ref().is_some_and(|red| red.at() == MarkAt::Dequeue)
     }
 
     /// Index of the port to serve next, if any serves a packet by `now`, and the time up to which it is to be served.
-    #[must_use]
     pub fn next_to_serve(&self, now: Time) -> Option<(usize, Time)> {
         let until =
             if self.marks_departures() { self.next_service.earliest().min(now) } else { now };

@@ -34,7 +34,6 @@ impl PoolOccupancy {
         self.occupancy.advance_to(now);
     }
 
-    #[must_use]
     pub fn occupancy(&self) -> &Occupancy {
         &self.occupancy
     }

@@ -72,7 +72,6 @@ impl<C: Copy> Cold<C> {
 
 impl<C: Copy> Port<C> {
     /// An idle port. `number` identifies it in reports to the probe.
-    #[must_use]
     pub fn new(number: u32, config: &PortConfig) -> Self {
         let schedule = Schedule::new(&config.queues);
         let fast_path = config.queues.iter().enumerate().fold(0, |mask, (index, queue)| {
@@ -104,14 +103,12 @@ impl<C: Copy> Port<C> {
     /// Whether the wire carries a packet, apart from reordered ones. If so, the deadline does not depend on packets that
     /// are enqueued.
     #[inline]
-    #[must_use]
     pub fn has_packet_on_wire(&self) -> bool {
         !self.link.wire.is_empty()
     }
 
     /// Whether a packet of this class would be sent at once, without memory.
     #[inline]
-    #[must_use]
     pub fn sends_at_once(&self, now: Time, class: Class) -> bool {
         self.takes_fast_path(now, self.queue_of[class.index()])
     }
@@ -123,7 +120,6 @@ impl<C: Copy> Port<C> {
 
     /// Lower bound of the time at which the next enqueued packet is served; [`Time::LAST`] if no packet is enqueued.
     #[inline]
-    #[must_use]
     pub fn next_service(&self) -> Time {
         self.next_service
     }
@@ -384,7 +380,6 @@ impl<C: Copy> Port<C> {
 
     /// Time of the next event that is visible outside the port, if no packet arrives before.
     #[inline]
-    #[must_use]
     pub fn deadline(&mut self) -> Option<Time> {
         let arrival = Some(self.link.wire.next()).filter(|&arrival| arrival < Time::LAST);
         if !self.link.wire.is_empty() || self.backlogged == 0 {

@@ -23,14 +23,12 @@ pub struct PortConfig {
 
 impl PortConfig {
     /// A port whose packets all join the first queue, on a wire without impairment or changes.
-    #[must_use]
     pub fn new(rate: BitsPerSec, delay: Span, queues: Vec<QueueConfig>) -> Self {
         let queue_of = [0; Class::COUNT];
         Self { rate, delay, queues, queue_of, impairment: None, changes: vec![] }
     }
 
     /// Whether the discipline of a queue may drop packets that were enqueued before: see [`crate::Port::take_dropped`].
-    #[must_use]
     pub fn drops_enqueued(&self) -> bool {
         self.queues.iter().any(|queue| !matches!(queue.discipline, Discipline::Fifo(_)))
     }

@@ -72,7 +72,6 @@ struct Managed<C> {
 }
 
 impl<C: Copy> Queue<C> {
-    #[must_use]
     pub fn new(config: &QueueConfig) -> Self {
         let (mut mark, mut red, mut managed) = (None, None, None);
         match &config.discipline {
@@ -98,7 +97,6 @@ impl<C: Copy> Queue<C> {
         }
     }
 
-    #[must_use]
     pub fn length(&self) -> QueueLength {
         self.length
     }
@@ -325,14 +323,12 @@ impl<C: Copy> Queue<C> {
         decision
     }
 
-    #[must_use]
     pub fn aggregate(&self) -> Option<FrameAggregation> {
         self.aggregate
     }
 
     /// Size of the packet at the head. For a managed queue, whose discipline chooses the packet only at dequeue, the
     /// largest size.
-    #[must_use]
     pub fn head_size(&self) -> Option<Bytes> {
         match &self.managed {
             None => self.packets.front().map(|packet| packet.envelope.bytes()),

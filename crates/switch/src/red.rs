@@ -48,25 +48,21 @@ pub struct Red {
 }
 
 impl Red {
-    #[must_use]
     pub fn new(config: &RedConfig) -> Self {
         Self { config: config.clone(), average: 0.0, empty_since: None }
     }
 
     /// Whether RED decides about a packet at enqueue or at dequeue.
-    #[must_use]
     pub fn at(&self) -> MarkAt {
         self.config.at
     }
 
     /// Whether the length is averaged. If so, RED must see packets that find the link idle, too.
-    #[must_use]
     pub fn averages(&self) -> bool {
         self.config.average.is_some()
     }
 
     /// Probability of a mark at this length.
-    #[must_use]
     pub fn probability(&self, length: f64) -> f64 {
         let RedConfig { min_threshold, max_threshold, max_probability, .. } = self.config;
         let (min, max) = (min_threshold.get() as f64, max_threshold.get() as f64);

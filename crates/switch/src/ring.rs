@@ -22,25 +22,21 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The oldest element.
     #[inline]
-    #[must_use]
     pub fn front(&self) -> Option<&T> {
         if self.len == 0 { None } else { self.slots.get(self.first) }
     }
 
     /// The `nth` element after the oldest.
-    #[must_use]
     pub fn get(&self, nth: usize) -> Option<&T> {
         if nth >= self.len {
             return None;

@@ -83,7 +83,6 @@ pub struct RouteTable {
 
 impl RouteTable {
     /// A table that routes only between leaves and their switches. `positions` has the position of each node.
-    #[must_use]
     pub fn new(positions: &[TablePosition], columns: usize) -> Self {
         let none = NodeIndex { row: NONE, column: NONE, member: 0, exit: NONE, entry: NONE };
         let (mut nodes, mut rows) = (vec![none; positions.len()], 0);
@@ -140,7 +139,6 @@ impl RouteTable {
     }
 
     /// The finished routes. `salt` salts the ECMP hash; a `symmetric` hash ignores the direction of a flow.
-    #[must_use]
     pub fn finish(self, symmetric: bool, salt: u64) -> Routes {
         let Self { nodes, columns, table, groups, .. } = self;
         let (nodes, table, groups) = (nodes.into(), table.into(), groups.into());
@@ -156,7 +154,6 @@ impl Routes {
     }
 
     /// Port by which a packet for the endpoint `end` leaves `node` towards host `to`; `None` if there is no path.
-    #[must_use]
     pub fn next(&self, node: Node, to: Node, end: End) -> Option<u32> {
         let (here, there) = (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]);
         if here.exit != NONE {
@@ -180,7 +177,6 @@ impl Routes {
 
     /// Equal-cost ports by which packets leave `node` towards `to`, neither of which is a leaf. Empty if there is no
     /// path, or neither `to` nor a leaf of it is a destination.
-    #[must_use]
     pub fn ports(&self, node: Node, to: Node) -> &[u32] {
         let (here, there) = (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]);
         match self.entry(here, there) {

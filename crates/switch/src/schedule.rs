@@ -28,7 +28,6 @@ struct QueueShare {
 }
 
 impl Schedule {
-    #[must_use]
     pub fn new(queues: &[QueueConfig]) -> Self {
         let share = |queue: &QueueConfig| QueueShare {
             priority: queue.priority,
@@ -44,7 +43,6 @@ impl Schedule {
 
     /// Index of the queue to serve next, if no packet arrives before, and the time of the service. The link is free from
     /// `free` on; `backlogged` is the bitmask of queues that have packets.
-    #[must_use]
     pub fn next<C: Copy>(
         &self,
         queues: &mut [Queue<C>],
@@ -66,7 +64,6 @@ impl Schedule {
     }
 
     /// Whether any queues of one priority share by weight. If not, `on_backlogged` and `on_served` have no effect.
-    #[must_use]
     pub fn is_weighted(&self) -> bool {
         self.weighted
     }

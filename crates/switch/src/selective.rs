@@ -15,7 +15,6 @@ pub struct SelectiveDrop {
 
 impl SelectiveDrop {
     /// Whether an arriving packet is dropped. `length` is the queue's length with the packet.
-    #[must_use]
     pub fn drops(&self, ecn: Ecn, length: QueueLength) -> bool {
         ecn == Ecn::NotEct && self.above.exceeded_by(length)
     }

@@ -13,7 +13,6 @@ pub struct TournamentTree {
 
 impl TournamentTree {
     /// A tree of `count` leaves without times.
-    #[must_use]
     pub fn new(count: usize) -> Self {
         Self { times: vec![Time::LAST; count.next_power_of_two().max(1) * 2] }
     }
@@ -36,13 +35,11 @@ impl TournamentTree {
     }
 
     /// The earliest time; [`Time::LAST`] if no leaf has one.
-    #[must_use]
     pub fn earliest(&self) -> Time {
         self.times[1]
     }
 
     /// Leaf with the earliest time, if that time is not after `now`; the lowest number if several leaves have that time.
-    #[must_use]
     pub fn earliest_due(&self, now: Time) -> Option<usize> {
         let earliest = self.times[1];
         if earliest > now || earliest == Time::LAST {

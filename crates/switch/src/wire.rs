@@ -62,7 +62,6 @@ pub struct Wire<C> {
 }
 
 impl<C: Copy> Wire<C> {
-    #[must_use]
     pub fn new(delay: Span, impairment: Option<Impairment>) -> Self {
         let impaired =
             |impairment| Impaired { impairment, late: BTreeMap::new(), count: 0, removed: None };
@@ -113,7 +112,6 @@ impl<C: Copy> Wire<C> {
 
     /// Time at which the first packet arrives; [`Time::LAST`] if there is none.
     #[inline]
-    #[must_use]
     pub fn next(&self) -> Time {
         self.next
     }
@@ -155,14 +153,12 @@ impl<C: Copy> Wire<C> {
     }
 
     /// Packets in flight.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.ring.len() + self.impairment.as_ref().map_or(0, |impaired| impaired.late.len())
     }
 
     /// Whether no packet is in flight, apart from reordered ones.
     #[inline]
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }

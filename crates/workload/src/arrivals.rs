@@ -94,7 +94,6 @@ impl Poisson {
     }
 
     /// Starts per second.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         PS_PER_SEC / self.gap
     }
@@ -127,7 +126,6 @@ impl Periodic {
     }
 
     /// Starts per second.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         1.0 / self.period.as_secs_f64()
     }
@@ -178,7 +176,6 @@ impl OnOff {
     }
 
     /// Starts per second over on and off periods together.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         let (on, off) = self.means;
         PS_PER_SEC / self.gap * on / (on + off)
@@ -226,7 +223,6 @@ impl Bursts {
     }
 
     /// Starts per second.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         self.each.rate() * f64::from(self.senders)
     }
@@ -259,7 +255,6 @@ pub enum Arrivals {
 
 impl Arrivals {
     /// Starts per second in the long run.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         match self {
             Self::Poisson(all) => all.rate(),

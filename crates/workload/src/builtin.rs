@@ -18,20 +18,17 @@ const TABLES: [(&str, &str); 11] = [
 ];
 
 /// The names of all built-in distributions.
-#[must_use]
 pub fn names() -> impl ExactSizeIterator<Item = &'static str> + Clone {
     TABLES.iter().map(|&(name, _)| name)
 }
 
 /// The built-in distribution of this name, if there is one.
-#[must_use]
 pub fn named(name: &str) -> Option<Sizes> {
     // Tests read every table.
     read(name)?.ok()
 }
 
 /// The text of a built-in distribution as it is shipped: its source, then `size,cdf` lines.
-#[must_use]
 pub fn text(name: &str) -> Option<&'static str> {
     TABLES.iter().find(|table| table.0 == name).map(|table| table.1)
 }

@@ -275,7 +275,6 @@ impl Pairs {
 
     /// Every pair that comes up, with the share of flows it gets in the long run; shares add up to one. A pair may come
     /// several times, and then its shares add up. There may be as many as senders times receivers.
-    #[must_use]
     pub fn weights(&self) -> Box<dyn Iterator<Item = (Pair, f64)> + '_> {
         match &self.0 {
             Kind::Uniform(sets) => Box::new(sets.weights()),

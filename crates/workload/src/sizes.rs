@@ -33,7 +33,6 @@ pub struct CdfPoint {
 
 impl Sizes {
     /// Every flow has this size, at least one byte.
-    #[must_use]
     pub fn fixed(bytes: u64) -> Self {
         Self::of(format!("{bytes} B"), vec![CdfPoint { size: bytes, share: 1.0 }])
     }
@@ -67,13 +66,11 @@ impl Sizes {
     }
 
     /// What it is called.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
     /// The points, ascending.
-    #[must_use]
     pub fn points(&self) -> &[CdfPoint] {
         &self.0.points
     }
@@ -87,26 +84,22 @@ impl Sizes {
     }
 
     /// The mean of what [`Sizes::draw`] gives, rounding up included; exact but for the rounding of doubles. Bytes.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         self.0.mean
     }
 
     /// The share of flows no larger than this, from 0 to 1.
-    #[must_use]
     pub fn fraction_up_to(&self, bytes: u64) -> f64 {
         segments(&self.0.points).map(|segment| segment.flows_up_to(bytes)).sum()
     }
 
     /// The share of all bytes that are in flows no larger than this, from 0 to 1.
-    #[must_use]
     pub fn bytes_fraction_up_to(&self, bytes: u64) -> f64 {
         let up_to: f64 = segments(&self.0.points).map(|segment| segment.bytes_up_to(bytes)).sum();
         up_to / self.0.mean
     }
 
     /// The smallest size that this share of flows do not exceed; `p` below 0 and above 1 count as 0 and 1. Bytes.
-    #[must_use]
     pub fn quantile(&self, p: f64) -> u64 {
         let p = p.clamp(0.0, 1.0);
         let above = self.0.points.partition_point(|point| point.share < p || point.share <= 0.0);

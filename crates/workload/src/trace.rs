@@ -77,7 +77,6 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
     }
 
     /// The number of the line of the row that was read last, counted from 1.
-    #[must_use]
     pub fn line(&self) -> u64 {
         self.number
     }

@@ -48,7 +48,6 @@ pub struct Cwnd {
 }
 
 /// `C RTT_base`, the bandwidth-delay product, in bits. Capacities count in Kb/s, times in nanoseconds.
-#[must_use]
 pub fn bdp(capacity: BitsPerSec, rtt_base: Span) -> u64 {
     let kbps = (capacity.get() / 1_000).clamp(1, MAX_KBPS);
     let ns = (rtt_base.as_ps() / 1_000).min(MAX_NS);
@@ -56,28 +55,24 @@ pub fn bdp(capacity: BitsPerSec, rtt_base: Span) -> u64 {
 }
 
 /// `F = 4 K / (C RTT_base + K)`, the scale factor, in 2^-20, from the marking threshold `k` and the BDP in bits.
-#[must_use]
 pub fn scale_factor(k: Bytes, bdp: u64) -> u64 {
     let k = k.get().saturating_mul(8).min(MAX_K);
     (k << (REDUCTION_BITS + 2)) / (bdp + k).max(1)
 }
 
 /// `h = H C RTT_base`, the increase step, in 2^-16 segments per round trip, from `H` in 2^-40 and the BDP in bits.
-#[must_use]
 pub fn increase_step(h_parameter: u64, bdp: u64) -> u64 {
     let step = bdp.saturating_mul(h_parameter) >> (H_BITS - STEP_BITS);
     step.clamp(STEP_BOUNDS.0, STEP_BOUNDS.1)
 }
 
 /// `f_dcn = alpha F`, the extent of the reduction for marks, in 2^-20.
-#[must_use]
 pub fn f_dcn(alpha: u32, scale_factor: u64) -> u64 {
     ((u64::from(alpha) * scale_factor) >> ALPHA_BITS).min(MAX_REDUCTION)
 }
 
 /// cwnd after a reduction by `extent`, in 2^-20; at least two segments. A fraction of a segment that remains becomes
 /// `cwnd_cnt`.
-#[must_use]
 pub fn reduce(cwnd: Cwnd, extent: u64) -> Cwnd {
     let segments = cwnd.segments.clamp(1, MAX_CWND);
     let exact = (segments << STEP_BITS) + cwnd.cwnd_cnt / segments;
@@ -91,7 +86,6 @@ pub fn reduce(cwnd: Cwnd, extent: u64) -> Cwnd {
 
 /// cwnd after `acked` segments were acknowledged, each of which adds h / cwnd. At most cwnd segments count, so that
 /// cwnd grows by h per round trip.
-#[must_use]
 pub fn grow(cwnd: Cwnd, acked: u64, step: u64) -> Cwnd {
     let Cwnd { mut segments, mut cwnd_cnt } = cwnd;
     cwnd_cnt += acked.min(segments) * step;

@@ -27,7 +27,6 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         &mut self.pools
     }
 
-    #[must_use]
     pub fn now(&self) -> Time {
         self.now
     }
@@ -58,7 +57,6 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     }
 
     /// Packets that are queued or on a wire.
-    #[must_use]
     pub fn in_network(&self) -> usize {
         let packets =
             |interface: &Interface<_>| interface.port.on_wire() + interface.port.queued() as usize;
@@ -66,7 +64,6 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     }
 
     /// Number of flows that have started.
-    #[must_use]
     pub fn started(&self) -> usize {
         self.flows.started()
     }
@@ -77,13 +74,11 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     }
 
     /// Packets that were discarded because there was no path to their destination.
-    #[must_use]
     pub fn unroutable(&self) -> u64 {
         self.unroutable
     }
 
     /// True when there are no further events.
-    #[must_use]
     pub fn is_idle(&self) -> bool {
         self.agenda.is_empty()
     }

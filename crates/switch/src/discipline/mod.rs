@@ -163,26 +163,22 @@ macro_rules! disciplines {
                 })
             }
 
-            #[must_use]
             pub const fn name(&self) -> AqmName {
                 match self { $(Self::$name(_) => AqmName::$name,)+ }
             }
 
             /// Keys of the discipline's section, with their values.
-            #[must_use]
             pub fn values(&self) -> Vec<(&'static Key, Option<String>)> {
                 match self { $(Self::$name(config) => config.values(),)+ }
             }
 
             /// Whether the discipline marks packets.
-            #[must_use]
             pub fn marks(&self) -> bool {
                 match self { $(Self::$name(config) => config.marks(),)+ }
             }
 
             /// Whether the discipline marks as DCTCP needs it: in proportion to the queue, or every packet above a
             /// threshold.
-            #[must_use]
             pub fn marks_in_proportion(&self) -> bool {
                 match self { $(Self::$name(config) => config.marks_in_proportion(),)+ }
             }

@@ -21,7 +21,6 @@ pub struct PortCounters {
 }
 
 impl<C: Copy> Port<C> {
-    #[must_use]
     pub fn counters(&self) -> PortCounters {
         let Transmitter { sent, bytes, .. } = self.link;
         let Cold { dropped, lost, duplicated, .. } = *self.cold;
@@ -29,31 +28,26 @@ impl<C: Copy> Port<C> {
     }
 
     /// Time at which the link has sent all served packets.
-    #[must_use]
     pub fn free_at(&self) -> Time {
         self.link.free_at
     }
 
     /// Time at which the link has sent all packets that are queued now, if no others arrive and the rate does not change.
-    #[must_use]
     pub fn drained_at(&self) -> Time {
         let queued = self.cold.queues.iter().map(|queue| queue.length().bytes.get()).sum();
         self.link.free_at.saturating_add(self.link.pace.quote(Bytes::new(queued)))
     }
 
     /// Packets in all queues.
-    #[must_use]
     pub fn queued(&self) -> u32 {
         self.cold.queues.iter().map(|queue| queue.length().packets).sum()
     }
 
     /// Packets on the wire.
-    #[must_use]
     pub fn on_wire(&self) -> usize {
         self.link.wire.len()
     }
 
-    #[must_use]
     pub fn rate(&self) -> BitsPerSec {
         self.link.pace.rate()
     }

@@ -100,7 +100,6 @@ fn least(senders: &Part, receivers: &Part) -> Pair {
 
 impl Pairs {
     /// The number of pairs of [`Pairs::weights`], or a few more.
-    #[must_use]
     pub fn count(&self) -> usize {
         let between = |sets: &Between| sets.from.len().saturating_mul(sets.to.len());
         match &self.0 {
@@ -119,7 +118,6 @@ impl Pairs {
     }
 
     /// The hosts that send, and those that receive; some of them repeatedly.
-    #[must_use]
     pub fn ends(&self) -> (Vec<Node>, Vec<Node>) {
         let of = |sets: &Between| {
             let alone = |to: &Node| sets.from[..] == [*to];
