@@ -1,44 +1,32 @@
-//! When flows start: iterators of ascending times, without end but for that of time itself.
+//! Arrival processes: iterators of ascending start times, which end only where [`Time`] does.
 //!
-//! Random gaps are exponential. The part of a gap below a picosecond is carried to the next one, so the mean rate is
-//! the one asked for, however high it is. State: the time reached and that carried part. Units: starts per second.
+//! Random gaps are exponential. The part of a gap below a picosecond is carried to the next gap, so that the mean rate is
+//! exact even for high rates. State: the current time and the carried part. Units: starts per second.
 
 use shallop_core::{Span, Stream, Time};
 
 const PS_PER_SEC: f64 = 1e12;
 
-/// Why starts cannot be made as asked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ArrivalsError {
-    /// A rate is zero, negative, infinite, or beyond one start a picosecond.
     #[error("a rate of {found} starts per second: it must be above 0 and at most 10^12")]
-    Rate {
-        /// The rate.
-        found: f64,
-    },
-    /// Starts would all be at once.
+    Rate { found: f64 },
     #[error("a period of zero: give the span from one start to the next")]
     Period,
-    /// Hardly any on period would hold a start.
     #[error(
         "on periods of {on} with {rate} starts per second: at least one in a thousand must hold a start"
     )]
-    Quiet {
-        /// The mean on period.
-        on: Span,
-        /// The rate within it.
-        rate: f64,
-    },
-    /// Nobody would send.
+    /// `on` is the mean on period, `rate` the rate in on periods.
+    Quiet { on: Span, rate: f64 },
     #[error("a burst of no flows: give at least one sender")]
-    Nobody,
+    NoSenders,
 }
 
-/// A clock that moves on by exponential gaps.
+/// A clock that advances by exponential gaps.
 #[derive(Clone, Debug)]
 struct Clock {
     at: Option<Time>,
-    /// Less than a picosecond.
+    /// Part of the last gap below a picosecond, in picoseconds.
     carried: f64,
     stream: Stream,
 }
@@ -48,9 +36,9 @@ impl Clock {
         Self { at: Some(Time::ZERO), carried: 0.0, stream }
     }
 
-    /// Moves on by an exponential gap of this mean. `None` beyond the end of time.
+    /// Advances by an exponential gap of this mean. Returns `None` beyond [`Time::LAST`].
     fn advance(&mut self, mean_ps: f64) -> Option<Time> {
-        // A unit draw may be 0 and is never 1: what is left of 1 has a logarithm.
+        // A unit draw is in [0, 1), so the logarithm is finite.
         let gap = -libm::log(1.0 - self.stream.unit()) * mean_ps + self.carried;
         let whole = gap.floor();
         self.carried = gap - whole;
@@ -71,7 +59,7 @@ fn gap_of(rate: f64) -> Result<f64, ArrivalsError> {
     }
 }
 
-/// Starts at random: gaps are exponential and know nothing of each other.
+/// A Poisson process: gaps are exponential and independent.
 #[derive(Clone, Debug)]
 pub struct Poisson {
     gap: f64,
@@ -79,7 +67,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// So many starts per second on average, the first one gap after time zero.
+    /// A process with this mean rate. The first start is one gap after time zero.
     ///
     /// # Errors
     /// [`ArrivalsError::Rate`].
@@ -87,7 +75,7 @@ impl Poisson {
         Ok(Self { gap: gap_of(rate_per_second)?, clock: Clock::new(stream) })
     }
 
-    /// The same from this time on: the first start is one gap after it.
+    /// Moves the beginning of the process from time zero to `begin`.
     #[must_use]
     pub fn from(self, begin: Time) -> Self {
         Self { clock: Clock { at: Some(begin), ..self.clock }, ..self }
@@ -106,7 +94,7 @@ impl Iterator for Poisson {
     }
 }
 
-/// Starts at even distances.
+/// Starts at equal intervals.
 #[derive(Clone, Debug)]
 pub struct Periodic {
     next: Option<Time>,
@@ -114,7 +102,7 @@ pub struct Periodic {
 }
 
 impl Periodic {
-    /// The first at `first`, each other one a period after the one before.
+    /// Starts at `first` and each `period` after it.
     ///
     /// # Errors
     /// [`ArrivalsError::Period`].
@@ -140,8 +128,8 @@ impl Iterator for Periodic {
     }
 }
 
-/// An on/off process: random starts in on periods, none in off periods; both have exponential lengths. It begins with
-/// an on period.
+/// An on/off process: Poisson starts in on periods, none in off periods. Both periods have exponential lengths; the first
+/// is an on period.
 #[derive(Clone, Debug)]
 pub struct OnOff {
     gap: f64,
@@ -151,7 +139,7 @@ pub struct OnOff {
 }
 
 impl OnOff {
-    /// `rate_per_second` in on periods of mean length `on`; the mean length of off periods is `off`.
+    /// `rate_per_second` is the rate in on periods; `on` and `off` are the mean lengths of periods.
     ///
     /// # Errors
     /// [`ArrivalsError::Rate`]; [`ArrivalsError::Quiet`] if fewer than one start falls in a thousand on periods.
@@ -169,13 +157,13 @@ impl OnOff {
         Ok(Self { gap, means, clock: Clock::new(stream) })
     }
 
-    /// The same from this time on, which begins an on period.
+    /// Moves the beginning of the process from time zero to `begin`.
     #[must_use]
     pub fn from(self, begin: Time) -> Self {
         Self { clock: Clock { at: Some(begin), ..self.clock }, ..self }
     }
 
-    /// Starts per second over on and off periods together.
+    /// Mean rate over on and off periods, in starts per second.
     pub fn rate(&self) -> f64 {
         let (on, off) = self.means;
         PS_PER_SEC / self.gap * on / (on + off)
@@ -185,8 +173,8 @@ impl OnOff {
 impl Iterator for OnOff {
     type Item = Time;
 
-    /// While on, what comes first of the next start and the period's end comes after an exponential time; chance says
-    /// which of the two it was.
+    /// In an on period, the time to the next event, a start or the end of the period, is exponential; a random draw
+    /// decides which of the two the event is.
     fn next(&mut self) -> Option<Time> {
         let (on, off) = self.means;
         let either = self.gap * on / (self.gap + on);
@@ -200,24 +188,24 @@ impl Iterator for OnOff {
     }
 }
 
-/// Many starts at once, at even distances: an incast, if [`super::Pairs::incast`] says who sends to whom.
+/// Bursts of simultaneous starts at equal intervals. With [`super::Pairs::incast`] each burst is an incast.
 #[derive(Clone, Debug)]
 pub struct Bursts {
     each: Periodic,
     senders: u32,
     now: Time,
-    /// Starts that the present burst still has.
+    /// Remaining starts of the current burst.
     left: u32,
 }
 
 impl Bursts {
-    /// `senders` starts at `first` and each period after it.
+    /// `senders` starts at `first` and each `period` after it.
     ///
     /// # Errors
-    /// [`ArrivalsError::Period`], [`ArrivalsError::Nobody`].
+    /// [`ArrivalsError::Period`], [`ArrivalsError::NoSenders`].
     pub fn new(first: Time, period: Span, senders: u32) -> Result<Self, ArrivalsError> {
         if senders == 0 {
-            return Err(ArrivalsError::Nobody);
+            return Err(ArrivalsError::NoSenders);
         }
         Ok(Self { each: Periodic::new(first, period)?, senders, now: first, left: 0 })
     }
@@ -240,21 +228,17 @@ impl Iterator for Bursts {
     }
 }
 
-/// Starts of any of these kinds.
+/// One of the arrival processes.
 #[derive(Clone, Debug)]
 pub enum Arrivals {
-    /// At random.
     Poisson(Poisson),
-    /// At even distances.
     Periodic(Periodic),
-    /// An on/off process.
     OnOff(OnOff),
-    /// Many at once.
     Bursts(Bursts),
 }
 
 impl Arrivals {
-    /// Starts per second in the long run.
+    /// Mean rate, in starts per second.
     pub fn rate(&self) -> f64 {
         match self {
             Self::Poisson(all) => all.rate(),
@@ -306,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn poisson_counts_vary_as_much_as_their_mean() {
+    fn poisson_counts_have_a_variance_equal_to_their_mean() {
         let starts = Poisson::new(1_000.0, stream(0)).unwrap();
         assert!((starts.rate() - 1_000.0).abs() < 1e-9);
         // 20 a window, 20,000 windows: standard errors are 0.03 of the mean and 0.2 of the variance.
@@ -319,12 +303,12 @@ mod tests {
     fn gaps_below_a_picosecond_keep_their_mean() {
         let starts = Poisson::new(4e11, stream(1)).unwrap();
         let last = starts.take(400_000).last().unwrap();
-        // A million picoseconds, give or take 1/sqrt(400,000) of it.
+        // 10^6 ps with a standard error of 1/sqrt(400,000) of it.
         assert!((last.since_start().as_ps() as f64 - 1e6).abs() < 6_500.0, "{last:?}");
     }
 
     #[test]
-    fn starts_repeat_with_their_stream_and_do_not_depend_on_others() {
+    fn one_stream_gives_one_sequence_of_starts_independent_of_other_streams() {
         let starts = |id| Poisson::new(1e6, stream(id)).unwrap().take(1_000).collect::<Vec<_>>();
         let first = starts(0);
         assert_eq!(first, starts(0));
@@ -353,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_begin_where_they_are_told_to_and_end_with_time() {
+    fn starts_follow_the_beginning_of_the_process_and_end_at_the_last_time() {
         let begin = at(Span::from_secs(5));
         let first = Poisson::new(1e9, stream(0)).unwrap().from(begin).next().unwrap();
         assert!(first > begin && first < at(Span::from_secs(6)));
@@ -363,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn periodic_starts_and_bursts_are_where_they_belong() {
+    fn periodic_starts_and_bursts_are_a_period_apart() {
         let (first, period) = (at(Span::from_ms(1)), Span::from_ms(2));
         let ms = |starts: Vec<Time>| -> Vec<u64> {
             starts.iter().map(|start| start.since_start().as_ps() / 1_000_000_000).collect()
@@ -375,11 +359,11 @@ mod tests {
     }
 
     #[test]
-    fn on_and_off_periods_keep_the_rate_and_make_counts_burstier() {
+    fn on_off_counts_have_the_mean_rate_and_the_variance_of_theory() {
         let (on, off) = (Span::from_ms(10), Span::from_ms(30));
         let starts = OnOff::new(4_000.0, on, off, stream(0)).unwrap();
         assert!((starts.rate() - 1_000.0).abs() < 1e-9);
-        // In a window much longer than a cycle the variance is the mean plus what the periods add: per second
+        // In a window much longer than a cycle, the variance per second is the mean plus that of the periods,
         // 2 rate^2 x on^2 off^2 / (on + off)^3 = 45,000.
         let (mean, variance) = counts(starts, Span::from_secs(1), 2_000);
         assert!((mean - 1_000.0).abs() < 25.0, "{mean}");
@@ -387,13 +371,13 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_rates_periods_and_numbers_of_senders_are_refused() {
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 2e12] {
             assert!(Poisson::new(rate, stream(0)).is_err(), "{rate}");
         }
         assert_eq!(Periodic::new(Time::ZERO, Span::ZERO).unwrap_err(), ArrivalsError::Period);
         let nobody = Bursts::new(Time::ZERO, Span::from_ms(1), 0).unwrap_err();
-        assert_eq!(nobody, ArrivalsError::Nobody);
+        assert_eq!(nobody, ArrivalsError::NoSenders);
         let quiet = OnOff::new(1.0, Span::from_us(1), Span::from_us(1), stream(0)).unwrap_err();
         assert!(
             quiet.to_string().contains("on periods of 1us with 1 starts per second"),

@@ -1,8 +1,8 @@
-//! The distributions that are built in, each a file in `data/workloads` that begins with its source.
+//! Built-in flow-size distributions. Each is a file in `data` that begins with its source.
 
 use super::{Sizes, SizesError};
 
-/// Names and texts, in the order they are listed.
+/// Name and text of each distribution, in the order of lists.
 const TABLES: [(&str, &str); 11] = [
     ("web-search", include_str!("../data/web-search.csv")),
     ("data-mining", include_str!("../data/data-mining.csv")),
@@ -17,18 +17,18 @@ const TABLES: [(&str, &str); 11] = [
     ("hadoop-homa", include_str!("../data/hadoop-homa.csv")),
 ];
 
-/// The names of all built-in distributions.
+/// Names of all built-in distributions.
 pub fn names() -> impl ExactSizeIterator<Item = &'static str> + Clone {
     TABLES.iter().map(|&(name, _)| name)
 }
 
-/// The built-in distribution of this name, if there is one.
+/// The built-in distribution with this name.
 pub fn named(name: &str) -> Option<Sizes> {
-    // Tests read every table.
+    // A test parses every table.
     read(name)?.ok()
 }
 
-/// The text of a built-in distribution as it is shipped: its source, then `size,cdf` lines.
+/// Text of a built-in distribution: its source, then `size,cdf` lines.
 pub fn text(name: &str) -> Option<&'static str> {
     TABLES.iter().find(|table| table.0 == name).map(|table| table.1)
 }
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_have_the_points_and_the_linear_means_that_are_known() {
+    fn tables_have_the_known_numbers_of_points_and_means() {
         for (name, points, linear) in [
             ("web-search", 12, 1_711_250.0),
             ("data-mining", 7, 7_487_883.7),
@@ -63,7 +63,7 @@ mod tests {
         ] {
             let sizes = table(name);
             assert_eq!((sizes.name(), sizes.points().len()), (name, points));
-            // Between points draws are rounded up, which adds half a byte; masses are whole already.
+            // Draws between points are rounded up, which adds half a byte on average; masses need no rounding.
             let masses: f64 = sizes
                 .points()
                 .windows(2)
@@ -81,11 +81,11 @@ mod tests {
     }
 
     #[test]
-    fn web_search_and_data_mining_are_as_skewed_as_they_are_known_to_be() {
+    fn web_search_and_data_mining_have_their_known_skew() {
         let search = table("web-search");
         assert_eq!(search.quantile(0.5), 73_077);
         assert!((search.fraction_up_to(10_000) - 0.15).abs() < 1e-12);
-        // 3 % of the flows, of 20 MB on average.
+        // 3 % of the flows, with a mean of 20 MB.
         let large = 1.0 - search.bytes_fraction_up_to(10_000_000);
         assert!((large - 600_000.0 / 1_711_250.0).abs() < 1e-6, "{large}");
         let mining = table("data-mining");
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn every_table_draws_the_mean_it_states() {
+    fn the_mean_of_draws_is_the_mean_of_the_table() {
         for name in names() {
             let sizes = table(name);
             let mut stream = Seed::new(11).stream(name, 0);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn wan_flows_are_as_table_5_of_flashpass_has_them() {
+    fn wan_flows_match_table_5_of_flashpass() {
         let wan = table("wan");
         assert!((wan.fraction_up_to(10_000_000) - 0.158).abs() < 1e-9);
         assert!((wan.mean() / 65e6 - 1.0).abs() < 1e-3, "{}", wan.mean());
@@ -120,11 +120,11 @@ mod tests {
         assert!(text("wan").unwrap().starts_with("# SYNTHETIC"));
     }
 
-    /// Table 2 of Aeolus (`APNet` 2018) says what share of flows has up to 100 KB, up to 1 MB and more, in percent.
-    /// Shares of three tables agree with it to a point; those of web search do not, and there the paper's own add up to
-    /// 90. Here: shares of our tables, the paper's.
+    /// Table 2 of Aeolus (`APNet` 2018) gives the percentage of flows up to 100 KB, up to 1 MB, and above. Three of our
+    /// tables agree to a percentage point. Web search does not; the paper's percentages for it add up to 90. Columns: our
+    /// tables, the paper.
     #[test]
-    fn shares_agree_with_table_2_of_aeolus_but_for_web_search() {
+    fn shares_agree_with_table_2_of_aeolus_except_for_web_search() {
         for (name, ours, paper) in [
             ("web-server", [80.9, 19.1, 0.0], [81.0, 19.0, 0.0]),
             ("cache-follower", [52.0, 18.0, 30.0], [53.0, 18.0, 29.0]),

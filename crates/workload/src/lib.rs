@@ -1,5 +1,5 @@
-//! What flows there are: their sizes, when they start, from whom to whom they go, and traces that say all of it.
-//! Each is pure: what is random comes from the stream it is given. docs/workloads.md explains the choices.
+//! Workloads: flow sizes, arrival processes, patterns of senders and receivers, and traces. All are pure: random draws
+//! come from a stream that the caller supplies. docs/workloads.md explains the choices.
 
 pub mod arrivals;
 pub mod builtin;

@@ -1,112 +1,55 @@
-//! Distributions as text. A line is a size in bytes and the share of flows up to it, with a comma or white space
-//! between; the formats of the public generators differ only in what follows from the text itself:
+//! Parser of flow-size distributions. A line has a size in bytes and the share of flows up to it, separated by a comma or
+//! white space. The formats of public generators are told apart by the text itself:
 //!
-//! - three columns are those of ns-2 (size, a number ns-2 does not use either, share), two are all others;
-//! - shares that end in 100 are percentages, those that end in 1 are not;
-//! - a first line without any number is a header; what follows a `#` is a comment.
+//! - three columns are the format of ns-2 (size, a number that ns-2 ignores, share); all other formats have two;
+//! - shares that end in 100 are percentages, shares that end in 1 are fractions;
+//! - a first line without a number is a header; `#` begins a comment.
 
 use super::sizes::CdfPoint;
 
-/// The most bytes a flow of a table may have.
+/// Largest flow size, in bytes.
 pub const LARGEST: u64 = 1_000_000_000_000_000;
-/// How far from 1 the last share may be, for tables that were rounded.
+/// Allowed relative error of the last share, for tables that were rounded.
 const TOLERANCE: f64 = 1e-6;
 
-/// Why something is no distribution of flow sizes.
+/// Error in a distribution of flow sizes. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SizesError {
-    /// There is no line with numbers.
     #[error(
         "the table is empty: each line needs a size in bytes and the share of flows up to it, as in \"10000,0.15\""
     )]
     Empty,
-    /// Neither two nor three columns, or not as many as above.
     #[error(
         "line {line}: {found} columns where {allowed} are needed: size,share or, as in ns-2, size count share"
     )]
-    Columns {
-        /// The line, counted from 1.
-        line: usize,
-        /// How many there are.
-        found: usize,
-        /// How many there may be.
-        allowed: &'static str,
-    },
-    /// Something is no number.
+    Columns { line: usize, found: usize, allowed: &'static str },
     #[error(
         "line {line}, column {column}: \"{found}\" is no number; a line looks like \"10000,0.15\""
     )]
-    NotANumber {
-        /// The line, counted from 1.
-        line: usize,
-        /// The column, counted from 1.
-        column: usize,
-        /// The text.
-        found: String,
-    },
-    /// A size is negative, broken or huge.
+    NotANumber { line: usize, column: usize, found: String },
     #[error("line {line}: a size of {found}: sizes are whole bytes from 0 to {LARGEST}")]
-    Size {
-        /// The line, counted from 1.
-        line: usize,
-        /// The text.
-        found: String,
-    },
-    /// A share is out of range.
+    Size { line: usize, found: String },
     #[error(
         "line {line}: a share of {found}: shares lie between 0 and 1, or 0 and 100 if they are percentages"
     )]
-    Share {
-        /// The line, counted from 1.
-        line: usize,
-        /// The text.
-        found: String,
-    },
-    /// A size is below the one before.
+    Share { line: usize, found: String },
     #[error("line {line}: size {found} comes after {before}: sizes must not decrease")]
-    SizeDecreases {
-        /// The line, counted from 1.
-        line: usize,
-        /// The size there.
-        found: u64,
-        /// The size before.
-        before: u64,
-    },
-    /// A share is below the one before.
+    SizeDecreases { line: usize, found: u64, before: u64 },
     #[error(
         "line {line}: share {found} comes after {before}: shares add up over sizes and must not decrease"
     )]
-    ShareDecreases {
-        /// The line, counted from 1.
-        line: usize,
-        /// The share there.
-        found: f64,
-        /// The share before.
-        before: f64,
-    },
-    /// The last share is neither 1 nor 100.
+    ShareDecreases { line: usize, found: f64, before: f64 },
     #[error(
         "line {line}: the last share is {found}; it must be 1, or 100 if shares are percentages"
     )]
-    End {
-        /// The line, counted from 1.
-        line: usize,
-        /// The share there.
-        found: f64,
-    },
-    /// The ends of a range are the wrong way round.
+    End { line: usize, found: f64 },
     #[error(
         "sizes from {low} to {high} bytes: the range must start at 1 or above and not end below its start"
     )]
-    Range {
-        /// The lower end.
-        low: u64,
-        /// The upper end.
-        high: u64,
-    },
+    Range { low: u64, high: u64 },
 }
 
-/// The points of a table, shares between 0 and 1; the last is 1.
+/// Parses the points of a table. Shares are in [0, 1], and the last is 1.
 pub(super) fn points(text: &str) -> Result<Vec<CdfPoint>, SizesError> {
     let mut points: Vec<CdfPoint> = Vec::new();
     let (mut columns, mut last) = (0, 0);
@@ -138,13 +81,13 @@ pub(super) fn points(text: &str) -> Result<Vec<CdfPoint>, SizesError> {
         return Err(SizesError::End { line: last, found: end });
     }
     for point in &mut points {
-        // Those equal to the last are as close to one as it is.
+        // Shares equal to the last one become exactly 1, as the last does.
         point.share = if point.share < end { (point.share / whole).min(1.0) } else { 1.0 };
     }
     Ok(points)
 }
 
-/// The lines that say something, split into fields, with their numbers from 1.
+/// Lines that are not empty or comments, split into fields, with their numbers from 1.
 fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
     (1..).zip(text.trim_start_matches('\u{feff}').lines()).filter_map(|(number, line)| {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -200,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_formats_of_the_public_generators_say_the_same() {
+    fn the_formats_of_the_public_generators_give_equal_points() {
         let expected = [(0, 0.0), (10_000, 0.15), (20_000, 0.5), (30_000_000, 1.0)];
         for text in [
             "size,cdf\n0,0\n10000,0.15\n20000,0.5\n30000000,1\n",
@@ -221,8 +164,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
-        for (text, said) in [
+    fn errors_name_line_and_column() {
+        for (text, expected) in [
             ("", "the table is empty"),
             ("# nothing\n\n", "the table is empty"),
             ("size,cdf\n", "the table is empty"),
@@ -245,7 +188,7 @@ mod tests {
             ("5,50\n6,90\n", "line 2: the last share is 90; it must be 1, or 100"),
         ] {
             let error = points(text).map(|points| panic!("{text:?}: {points:?}")).unwrap_err();
-            assert!(error.to_string().contains(said), "{text:?}: {error}");
+            assert!(error.to_string().contains(expected), "{text:?}: {error}");
         }
     }
 

@@ -1,9 +1,9 @@
-//! Flow-size distributions: points of a cumulative distribution, straight lines between them.
+//! Flow-size distributions: points of a cumulative distribution, with straight lines between them.
 //!
-//! A draw interpolates linearly between two points and rounds up to whole bytes, at least one, as the empirical random
-//! variable of ns-2 does (`interpolation_` 2). Points of equal size are a mass at that size; what lies below the first
-//! point is a mass at the first. Sizes are whole bytes, so every figure here describes the rounded draws themselves.
-//! State: the points, shared by all copies. Units: payload bytes, shares of one.
+//! A draw interpolates linearly between two points and rounds up to whole bytes, at least one, like the empirical random
+//! variable of ns-2 (`interpolation_` 2). Points of equal size are a mass at that size; the share of the first point is a
+//! mass at its size. Means, shares and quantiles describe the rounded draws. State: the points, shared by all copies.
+//! Units: payload bytes, shares of one.
 
 use std::sync::Arc;
 
@@ -22,22 +22,22 @@ struct Table {
     mean: f64,
 }
 
-/// So many of the flows are no larger than this.
+/// A point of a cumulative distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CdfPoint {
-    /// Bytes.
+    /// Flow size in bytes.
     pub size: u64,
     /// Share of flows up to that size, from 0 to 1.
     pub share: f64,
 }
 
 impl Sizes {
-    /// Every flow has this size, at least one byte.
+    /// A distribution in which every flow has this size, at least one byte.
     pub fn fixed(bytes: u64) -> Self {
-        Self::of(format!("{bytes} B"), vec![CdfPoint { size: bytes, share: 1.0 }])
+        Self::from_points(format!("{bytes} B"), vec![CdfPoint { size: bytes, share: 1.0 }])
     }
 
-    /// Every whole number of bytes from `low` to `high`, both included, is as likely as any other.
+    /// A uniform distribution of the whole numbers of bytes from `low` to `high`, both included.
     ///
     /// # Errors
     /// [`SizesError::Range`] unless 1 <= `low` <= `high`.
@@ -45,37 +45,35 @@ impl Sizes {
         if low == 0 || low > high {
             return Err(SizesError::Range { low, high });
         }
-        // Draws between the points are rounded up, so the lower one is never drawn.
+        // Draws between points are rounded up, so the lower point itself is never drawn.
         let points =
             vec![CdfPoint { size: low - 1, share: 0.0 }, CdfPoint { size: high, share: 1.0 }];
-        Ok(Self::of(format!("{low} B to {high} B"), points))
+        Ok(Self::from_points(format!("{low} B to {high} B"), points))
     }
 
-    /// A distribution as text: see docs/workloads.md, "Formats".
+    /// Parses a distribution: see docs/workloads.md, "Formats".
     ///
     /// # Errors
-    /// What is wrong, with its line.
+    /// The first error, with its line.
     pub fn parse(name: impl Into<String>, text: &str) -> Result<Self, SizesError> {
-        Ok(Self::of(name.into(), parse::points(text)?))
+        Ok(Self::from_points(name.into(), parse::points(text)?))
     }
 
-    /// From points that ascend and end at a share of one.
-    fn of(name: String, points: Vec<CdfPoint>) -> Self {
+    /// `points` must ascend and end at a share of one.
+    fn from_points(name: String, points: Vec<CdfPoint>) -> Self {
         let mean = segments(&points).map(|segment| segment.bytes_up_to(u64::MAX)).sum();
         Self(Arc::new(Table { name, points, mean }))
     }
 
-    /// What it is called.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// The points, ascending.
     pub fn points(&self) -> &[CdfPoint] {
         &self.0.points
     }
 
-    /// The size of the next flow. Bytes, at least one.
+    /// Draws the size of the next flow, at least one byte.
     pub fn draw(&self, stream: &mut Stream) -> u64 {
         let unit = stream.unit();
         let points = &self.0.points;
@@ -83,27 +81,27 @@ impl Sizes {
         self.between(above, unit, f64::ceil)
     }
 
-    /// The mean of what [`Sizes::draw`] gives, rounding up included; exact but for the rounding of doubles. Bytes.
+    /// Mean of [`Sizes::draw`] in bytes, including its rounding; exact up to the precision of doubles.
     pub fn mean(&self) -> f64 {
         self.0.mean
     }
 
-    /// The share of flows no larger than this, from 0 to 1.
+    /// Share of flows up to this size, from 0 to 1.
     pub fn fraction_up_to(&self, bytes: u64) -> f64 {
         segments(&self.0.points).map(|segment| segment.flows_up_to(bytes)).sum()
     }
 
-    /// The share of all bytes that are in flows no larger than this, from 0 to 1.
+    /// Share of all bytes that belong to flows up to this size, from 0 to 1.
     pub fn bytes_fraction_up_to(&self, bytes: u64) -> f64 {
         let up_to: f64 = segments(&self.0.points).map(|segment| segment.bytes_up_to(bytes)).sum();
         up_to / self.0.mean
     }
 
-    /// The smallest size that this share of flows do not exceed; `p` below 0 and above 1 count as 0 and 1. Bytes.
+    /// Smallest size in bytes that a share `p` of flows does not exceed. `p` is clamped to [0, 1].
     pub fn quantile(&self, p: f64) -> u64 {
         let p = p.clamp(0.0, 1.0);
         let above = self.0.points.partition_point(|point| point.share < p || point.share <= 0.0);
-        // A whole number that doubles miss by a hair stays that number.
+        // A size within the error of doubles of a whole number is that number.
         let up = |size: f64| {
             let whole = size.round();
             if (size - whole).abs() <= whole * 1e-12 { whole } else { size.ceil() }
@@ -111,7 +109,7 @@ impl Sizes {
         self.between(above, p, up)
     }
 
-    /// The size at this share, which lies below the point with this index and not below the one before.
+    /// Interpolates the size at `share`, which lies between point `above` and the point before it.
     fn between(&self, above: usize, share: f64, up: impl Fn(f64) -> f64) -> u64 {
         let points = &self.0.points;
         let high = points[above.min(points.len() - 1)];
@@ -127,14 +125,14 @@ impl Sizes {
     }
 }
 
-/// Flows between two points: any whole size above `low` up to `high` is as likely as any other; equal sizes are a mass.
+/// Flows between two points: sizes are uniform above `low` and up to `high`. Equal sizes are a mass.
 struct Segment {
     low: u64,
     high: u64,
     share: f64,
 }
 
-/// The mass at the first point, then what lies between each two.
+/// The mass at the first point, then a segment between each two points.
 fn segments(points: &[CdfPoint]) -> impl Iterator<Item = Segment> + '_ {
     let first =
         points.first().map(|&CdfPoint { size, share }| Segment { low: size, high: size, share });
@@ -147,7 +145,7 @@ fn segments(points: &[CdfPoint]) -> impl Iterator<Item = Segment> + '_ {
 }
 
 impl Segment {
-    /// The share of all flows that are here and no larger than this.
+    /// Share of all flows that are in this segment and up to this size.
     fn flows_up_to(&self, bytes: u64) -> f64 {
         if bytes >= self.high.max(1) {
             return self.share;
@@ -156,10 +154,10 @@ impl Segment {
         if self.low == self.high { 0.0 } else { self.share * part / (self.high - self.low) as f64 }
     }
 
-    /// What flows that are here and no larger than this add to the mean. Bytes.
+    /// Contribution to the mean, in bytes, of flows in this segment up to this size.
     fn bytes_up_to(&self, bytes: u64) -> f64 {
         let top = bytes.min(self.high);
-        // The mean of the whole numbers above `low` up to `top`.
+        // Mean of the whole numbers above `low` and up to `top`.
         let mean = if self.low == self.high {
             self.high.max(1) as f64
         } else {
@@ -182,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn every_whole_size_of_a_uniform_range_is_as_likely_as_any_other() {
+    fn all_whole_sizes_of_a_uniform_range_are_equally_likely() {
         let sizes = Sizes::uniform(3, 6).unwrap();
         assert!((sizes.mean() - 4.5).abs() < 1e-12);
         let shares: f64 = (2..=6).map(|bytes| sizes.fraction_up_to(bytes)).sum();
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_size_is_the_only_one_and_never_nothing() {
+    fn a_fixed_size_is_at_least_one_byte() {
         let sizes = Sizes::fixed(10_000_000);
         assert_eq!(drawn(&sizes, 1, 3), [10_000_000; 3]);
         assert_eq!((sizes.mean(), sizes.quantile(0.5)), (1e7, 10_000_000));
@@ -208,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn points_of_equal_size_are_a_mass_and_points_of_equal_share_are_a_hole() {
+    fn points_of_equal_size_are_a_mass_and_points_of_equal_share_a_gap() {
         let sizes = Sizes::parse("masses", "100,0.2\n200,0.2\n200,0.7\n300,0.7\n300,1").unwrap();
         let all = drawn(&sizes, 5, 100_000);
         let count = |size| all.iter().filter(|&&s| s == size).count() as f64 / 1e5;
@@ -224,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mass_at_no_bytes_at_all_is_a_mass_at_one_byte() {
+    fn a_mass_at_zero_bytes_is_drawn_as_one_byte() {
         let sizes = Sizes::parse("zero", "0 0.5\n2 1").unwrap();
         assert!((sizes.mean() - (0.5 + 0.25 + 0.5)).abs() < 1e-12);
         assert!((sizes.fraction_up_to(1) - 0.75).abs() < 1e-12);
@@ -232,14 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn the_same_stream_gives_the_same_sizes() {
+    fn equal_streams_give_equal_sizes() {
         let sizes = Sizes::uniform(1, 1 << 40).unwrap();
         assert_eq!(drawn(&sizes, 9, 100), drawn(&sizes.clone(), 9, 100));
         assert_ne!(drawn(&sizes, 9, 100), drawn(&sizes, 10, 100));
     }
 
     prop_compose! {
-        /// Points that ascend by steps, some of them by none.
+        /// Tables whose points ascend by random steps, some of zero.
         fn tables()(steps in prop::collection::vec((0u64..5_000, 0u32..100), 1..12)) -> Sizes {
             let total = f64::from(steps.iter().map(|step| step.1).sum::<u32>()).max(1.0);
             let (mut size, mut share) = (0, 0);
@@ -257,11 +255,11 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn draws_have_the_mean_and_the_shares_that_are_said(sizes in tables(), seed: u64) {
+        fn draws_have_the_mean_and_the_shares_of_the_table(sizes in tables(), seed: u64) {
             let all = drawn(&sizes, seed, 20_000);
             let mean = all.iter().map(|&size| size as f64).sum::<f64>() / 2e4;
             let largest = sizes.points().last().unwrap().size as f64;
-            // Six standard deviations of the mean of 20,000 draws from a range this wide.
+            // Six standard deviations of the mean of 20,000 draws from the widest range.
             prop_assert!((mean - sizes.mean()).abs() < 0.022 * largest + 1e-9);
             for share in [0.1, 0.5, 0.9] {
                 let at = sizes.quantile(share);
@@ -271,7 +269,7 @@ mod tests {
         }
 
         #[test]
-        fn shares_rise_to_one_and_quantiles_undo_them(sizes in tables(), p in 0.0..1.0) {
+        fn shares_rise_to_one_and_quantiles_are_their_inverse(sizes in tables(), p in 0.0..1.0) {
             let top = sizes.points().last().unwrap().size.max(1);
             prop_assert!((sizes.fraction_up_to(top) - 1.0).abs() < 1e-12);
             prop_assert!((sizes.bytes_fraction_up_to(top) - 1.0).abs() < 1e-12);
@@ -282,7 +280,7 @@ mod tests {
         }
 
         #[test]
-        fn the_mean_is_the_sum_over_all_sizes(sizes in tables()) {
+        fn the_mean_is_the_sum_of_the_tail_over_all_sizes(sizes in tables()) {
             let top = sizes.points().last().unwrap().size.max(1);
             let tail: f64 = (0..top).map(|size| 1.0 - sizes.fraction_up_to(size)).sum();
             prop_assert!((tail - sizes.mean()).abs() < 1e-6 * tail.max(1.0));

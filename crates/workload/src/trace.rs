@@ -1,54 +1,50 @@
-//! Traces of flows: CSV with a line per flow, read one at a time in memory that does not grow with their number.
+//! Traces of flows: CSV with a line for each flow, read line by line in constant memory.
 //!
-//! The first line names the columns; `start`, `source`, `destination` and `bytes` are needed, in any order, others are
-//! passed over. `source` and `destination` may be called `from` and `to`, as in network files. A start is in seconds
-//! unless it has a unit, and must not come before the one above it; bytes may have a unit too. Fields are plain text,
-//! without quotes; lines that begin with `#` are comments. State: the line at hand. docs/workloads.md, "Traces".
+//! The first line names the columns: `start`, `source`, `destination` and `bytes` in any order; others are ignored.
+//! `source` and `destination` may be called `from` and `to`, as in network files. A start is in seconds unless it has a
+//! unit, and must not be before the start of the previous line; bytes may have a unit, too. Fields are plain text without
+//! quotes; lines that begin with `#` are comments. State: the current line. See docs/workloads.md, "Traces".
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 use std::str;
 
+use shallop_core::suggest::advice;
 use shallop_core::{Bytes, Node, Span};
 
 use super::parse::LARGEST;
-use shallop_core::suggest::advice;
 
 /// A flow of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRow {
-    /// When it starts, after the start of the run.
+    /// Time since the start of the run.
     pub start: Span,
-    /// Who sends.
     pub from: Node,
-    /// Who receives.
     pub to: Node,
     /// Payload bytes, at least one.
     pub bytes: u64,
 }
 
-/// What is wrong with a trace, and where.
+/// Error in a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}{}: {message}", column.map(|name| format!(", column {name}")).unwrap_or_default())]
 pub struct TraceError {
-    /// The name of the trace.
     pub file: String,
-    /// The line, counted from 1.
+    /// Counted from 1.
     pub line: u64,
-    /// The column, if it is about one.
     pub column: Option<&'static str>,
-    /// What was found.
+    /// The text or value that was found.
     pub message: String,
-    /// What is allowed.
+    /// The values that are allowed.
     pub help: String,
 }
 
 const COLUMNS: [&str; 4] = ["start", "source", "destination", "bytes"];
-/// Other names of the columns, as network files have them.
+/// Names of the columns in network files.
 const ALIASES: [Option<&str>; 4] = [None, Some("from"), Some("to"), None];
 const HEADER: &str = "the first line names the columns: start,source,destination,bytes";
 
-/// The most bytes a line may have.
+/// Maximum length of a line, in bytes.
 const LONGEST: usize = 4_096;
 
 /// Reads a trace row by row. After an error there are no more rows.
@@ -56,33 +52,33 @@ pub struct TraceReader<'a, R> {
     file: String,
     text: R,
     hosts: BTreeMap<&'a str, Node>,
-    /// The line at hand and its number.
+    /// Current line, and its number.
     line: Vec<u8>,
     number: u64,
-    /// For each of the columns its place; none before the first line was read.
+    /// Position of each column; `None` before the header has been read.
     places: Option<[usize; 4]>,
     last: Span,
     done: bool,
 }
 
-/// A complaint about a column, before the place is known: column, what was found, what is allowed.
-type Wrong = (Option<usize>, String, String);
+/// An error without its position: the column, what was found, what is allowed.
+type Problem = (Option<usize>, String, String);
 
 impl<'a, R: BufRead> TraceReader<'a, R> {
-    /// A reader of this trace, which errors call `file`, over hosts by name.
+    /// `file` is the trace's name in errors; `hosts` are the hosts by name.
     pub fn new(file: impl Into<String>, text: R, hosts: BTreeMap<&'a str, Node>) -> Self {
         let (line, places) = (Vec::new(), None);
         let file = file.into();
         Self { file, text, hosts, line, number: 0, places, last: Span::ZERO, done: false }
     }
 
-    /// The number of the line of the row that was read last, counted from 1.
+    /// Number of the line that was read last, counted from 1.
     pub fn line(&self) -> u64 {
         self.number
     }
 
-    /// The next row; `None` after the last one.
-    fn read(&mut self) -> Result<Option<TraceRow>, Wrong> {
+    /// Reads the next row; `None` after the last.
+    fn read(&mut self) -> Result<Option<TraceRow>, Problem> {
         while self.read_line()? {
             let line = self.line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&self.line);
             let line = line.trim_ascii();
@@ -102,11 +98,11 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         self.places.map(|_| None).ok_or_else(empty)
     }
 
-    /// Takes the next line in place of the present one; false if there is none.
-    fn read_line(&mut self) -> Result<bool, Wrong> {
+    /// Reads the next line. Returns false at the end.
+    fn read_line(&mut self) -> Result<bool, Problem> {
         self.line.clear();
         let read = self.text.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', &mut self.line);
-        // What is said of the end is said of the last line, or of the first if there is none.
+        // An error at the end names the last line, or line 1 of an empty trace.
         self.number += u64::from(self.number == 0 || !matches!(read, Ok(0)));
         match read {
             Ok(_) if self.line.len() <= LONGEST => Ok(!self.line.is_empty()),
@@ -118,7 +114,7 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         }
     }
 
-    fn row(&mut self, places: [usize; 4]) -> Result<TraceRow, Wrong> {
+    fn row(&mut self, places: [usize; 4]) -> Result<TraceRow, Problem> {
         let (mut fields, mut count) = ([None; 4], 0);
         for (place, field) in self.line.split(|&byte| byte == b',').enumerate() {
             if let Some(column) = places.iter().position(|&other| other == place) {
@@ -175,7 +171,7 @@ impl<R: BufRead> Iterator for TraceReader<'_, R> {
         }
         let row = self.read();
         self.done = !matches!(row, Ok(Some(_)));
-        let here = |(column, message, help): Wrong| TraceError {
+        let here = |(column, message, help): Problem| TraceError {
             file: self.file.clone(),
             line: self.number,
             column: column.map(|column| COLUMNS[column]),
@@ -186,8 +182,8 @@ impl<R: BufRead> Iterator for TraceReader<'_, R> {
     }
 }
 
-/// Where the columns are.
-fn header(line: &[u8]) -> Result<[usize; 4], Wrong> {
+/// Finds the position of each column in the header.
+fn header(line: &[u8]) -> Result<[usize; 4], Problem> {
     let line = String::from_utf8_lossy(line);
     let names: Vec<&str> = line.split(',').map(str::trim).collect();
     let mut places = [0; 4];
@@ -207,14 +203,14 @@ fn header(line: &[u8]) -> Result<[usize; 4], Wrong> {
     Ok(places)
 }
 
-/// The first names of a line that may have any number.
+/// The first eight names of a header, for errors.
 fn list(names: &[&str]) -> String {
     let first = names.iter().take(8).map(|name| name.chars().take(24).collect::<String>());
     let more = if names.len() > 8 { ", ..." } else { "" };
     format!("\"{}{more}\"", first.collect::<Vec<_>>().join(","))
 }
 
-fn start(text: &str) -> Result<Span, Wrong> {
+fn start(text: &str) -> Result<Span, Problem> {
     if let Some(span) = plain_seconds(text.as_bytes()) {
         return Ok(span);
     }
@@ -231,7 +227,7 @@ fn start(text: &str) -> Result<Span, Wrong> {
     text.parse().map_err(|why| (Some(0), format!("{why}"), help()))
 }
 
-/// Digits with at most twelve decimals, exactly: what nearly all traces have.
+/// Parses digits with at most twelve decimals exactly. Almost all starts have this form.
 fn plain_seconds(text: &[u8]) -> Option<Span> {
     let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
     let decimals = text.get(point + 1..).unwrap_or_default();
@@ -247,7 +243,7 @@ fn plain_seconds(text: &[u8]) -> Option<Span> {
     Some(Span::from_secs(digits(&text[..point])?) + Span::from_ps(part))
 }
 
-fn bytes(text: &str) -> Result<u64, Wrong> {
+fn bytes(text: &str) -> Result<u64, Problem> {
     let number = text.parse().ok().or_else(|| text.parse::<Bytes>().ok().map(Bytes::get));
     number.filter(|bytes| (1..=LARGEST).contains(bytes)).ok_or_else(|| {
         let help = format!("whole bytes from 1 to {LARGEST}, as in 1460 or 2.5MB");

@@ -1,29 +1,32 @@
-//! The pairs of a pattern by classes of hosts, for networks with too many pairs to go through: all hosts of a class are
-//! alike to the caller, who learns of two classes once, with one pair of their hosts and the share of all.
+//! Pairs of a pattern by classes of hosts, for networks with too many pairs to enumerate. The caller treats all hosts of
+//! a class alike, and gets one pair of hosts for two classes with the share of all their pairs.
 
 use std::collections::BTreeMap;
 
 use shallop_core::Node;
 
-use super::{Between, Kind, Pair, Pairs};
+use super::{HostSets, Pair, Pairs, Pattern};
 
-/// The hosts of a set that are of one class, and alike in one more property.
+/// Hosts of a set that are of one class and have one further property in common.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct HostClass {
     class: u32,
     property: usize,
     count: usize,
-    /// The two with the least numbers.
+    /// Host with the lowest number; `second` has the next lowest.
     first: Node,
     second: Option<Node>,
 }
 
-/// The parts of a set of hosts, each once; the hosts are given with their property.
-fn parts(hosts: impl Iterator<Item = (Node, usize)>, class: &dyn Fn(Node) -> u32) -> Vec<Part> {
-    let mut parts: BTreeMap<(u32, usize), Part> = BTreeMap::new();
+/// Groups hosts by class and property. `hosts` has each host with its property.
+fn parts(
+    hosts: impl Iterator<Item = (Node, usize)>,
+    class: &dyn Fn(Node) -> u32,
+) -> Vec<HostClass> {
+    let mut parts: BTreeMap<(u32, usize), HostClass> = BTreeMap::new();
     for (host, property) in hosts {
         let class = class(host);
-        let part = parts.entry((class, property)).or_insert(Part {
+        let part = parts.entry((class, property)).or_insert(HostClass {
             class,
             property,
             count: 0,
@@ -41,12 +44,12 @@ fn parts(hosts: impl Iterator<Item = (Node, usize)>, class: &dyn Fn(Node) -> u32
     parts.into_values().collect()
 }
 
-/// Two parts with the number of pairs of their hosts and the share of each pair.
-type PartPair<'a> = (&'a Part, &'a Part, usize, f64);
+/// Two classes of hosts, the number of pairs of their hosts, and the share of each pair.
+type ClassPair<'a> = (&'a HostClass, &'a HostClass, usize, f64);
 
-impl Between {
-    /// The parts of both sets. The property is whether a host is in the other set as well.
-    fn parts(&self, class: &dyn Fn(Node) -> u32) -> (Vec<Part>, Vec<Part>) {
+impl HostSets {
+    /// Classes of both sets. The property is whether a host is in both sets.
+    fn parts(&self, class: &dyn Fn(Node) -> u32) -> (Vec<HostClass>, Vec<HostClass>) {
         let of = |hosts: &[Node], others: &[Node]| {
             let both = |&host: &Node| (host, usize::from(others.binary_search(&host).is_ok()));
             parts(hosts.iter().map(both), class)
@@ -54,15 +57,15 @@ impl Between {
         (of(&self.from, &self.to), of(&self.to, &self.from))
     }
 
-    /// Every two parts with pairs, those of one part of `outer` after each other. Hosts do not send to themselves.
+    /// Calls `each` for every two classes with pairs, grouped by receivers if `by_receiver`, else by senders.
     fn by_class(
         &self,
         class: &dyn Fn(Node) -> u32,
-        of_to: bool,
-        each: &mut dyn FnMut(PartPair<'_>),
+        by_receiver: bool,
+        each: &mut dyn FnMut(ClassPair<'_>),
     ) {
         let (from, to) = self.parts(class);
-        let mut join = |from: &Part, to: &Part| {
+        let mut join = |from: &HostClass, to: &HostClass| {
             let both = same_hosts(from, to);
             let pairs = from.count * to.count - if both { from.count } else { 0 };
             let share = 1.0 / (self.from.len() * (self.to.len() - from.property)) as f64;
@@ -70,7 +73,7 @@ impl Between {
                 each((from, to, pairs, share));
             }
         };
-        if of_to {
+        if by_receiver {
             for to in &to {
                 for from in &from {
                     join(from, to);
@@ -86,83 +89,84 @@ impl Between {
     }
 }
 
-/// Whether two parts of two sets are the same hosts. If not, they have none in common.
-fn same_hosts(from: &Part, to: &Part) -> bool {
+/// Whether two classes of the two sets are the same hosts. If not, they are disjoint.
+fn same_hosts(from: &HostClass, to: &HostClass) -> bool {
     from.class == to.class && from.property == 1 && to.property == 1
 }
 
-/// The pair of sender and receiver with the least receiver and then the least sender.
-fn least(senders: &Part, receivers: &Part) -> Pair {
+/// Pair with the lowest receiver and, of these, the lowest sender.
+fn least(senders: &HostClass, receivers: &HostClass) -> Pair {
     let to = receivers.first;
     let from = if senders.first == to { senders.second } else { Some(senders.first) };
     (from.unwrap_or(senders.first), to)
 }
 
 impl Pairs {
-    /// The number of pairs of [`Pairs::weights`], or a few more.
+    /// Upper bound of the number of pairs of [`Pairs::weights`], exact but for pairs of a host with itself.
     pub fn count(&self) -> usize {
-        let between = |sets: &Between| sets.from.len().saturating_mul(sets.to.len());
+        let between = |sets: &HostSets| sets.from.len().saturating_mul(sets.to.len());
         match &self.0 {
-            Kind::Uniform(sets) | Kind::AllToAll { sets, .. } => between(sets),
-            Kind::OtherSite { hosts, .. } => hosts.len().saturating_mul(hosts.len()),
-            Kind::Incast(incast) => between(&incast.sets),
-            Kind::Listed { pairs, .. } => pairs.len(),
-            Kind::RoundRobin { from, to, .. } => {
+            Pattern::Uniform(sets) | Pattern::AllToAll { sets, .. } => between(sets),
+            Pattern::OtherSite { hosts, .. } => hosts.len().saturating_mul(hosts.len()),
+            Pattern::Incast(incast) => between(&incast.sets),
+            Pattern::Listed { pairs, .. } => pairs.len(),
+            Pattern::RoundRobin { from, to, .. } => {
                 let common = super::common_divisor(from.len(), to.len());
                 (from.len() / common).saturating_mul(to.len())
             }
-            Kind::Matrix { entries } => {
+            Pattern::Matrix { entries } => {
                 entries.iter().fold(0, |sum: usize, entry| sum.saturating_add(between(&entry.0)))
             }
         }
     }
 
-    /// The hosts that send, and those that receive; some of them repeatedly.
+    /// Senders and receivers; hosts may appear repeatedly.
     pub fn ends(&self) -> (Vec<Node>, Vec<Node>) {
-        let of = |sets: &Between| {
+        let of = |sets: &HostSets| {
             let alone = |to: &Node| sets.from[..] == [*to];
             let to = sets.to.iter().copied().filter(|to| !alone(to)).collect();
             (sets.from.clone(), to)
         };
         match &self.0 {
-            Kind::Uniform(sets) | Kind::AllToAll { sets, .. } => of(sets),
-            Kind::Incast(incast) => {
+            Pattern::Uniform(sets) | Pattern::AllToAll { sets, .. } => of(sets),
+            Pattern::Incast(incast) => {
                 let (receivers, senders) = of(&incast.sets);
                 (senders, receivers)
             }
-            Kind::OtherSite { hosts, .. } => (hosts.clone(), hosts.clone()),
-            Kind::Matrix { entries } => {
+            Pattern::OtherSite { hosts, .. } => (hosts.clone(), hosts.clone()),
+            Pattern::Matrix { entries } => {
                 let (from, to): (Vec<_>, Vec<_>) = entries.iter().map(|entry| of(&entry.0)).unzip();
                 (from.concat(), to.concat())
             }
-            Kind::Listed { .. } | Kind::RoundRobin { .. } => {
+            Pattern::Listed { .. } | Pattern::RoundRobin { .. } => {
                 self.weights().map(|(pair, _)| pair).unzip()
             }
         }
     }
 
-    /// Calls `each` with a pair of hosts of every two classes that communicate, the one with the least receiver and
-    /// then the least sender, and with the share of flows between the two classes. Shares add up to one. Pairs of the
-    /// same class of receivers come after each other; two classes may come several times, and then their shares add
-    /// up.
+    /// Calls `each` for every two classes that communicate, with a pair of hosts and the share of flows between the
+    /// classes. The pair has the lowest receiver and, of these, the lowest sender. Shares add up to one. Calls are
+    /// grouped by the class of receivers; two classes that appear several times have the sum of their shares.
     pub fn by_class(&self, class: &dyn Fn(Node) -> u32, each: &mut dyn FnMut(Pair, f64)) {
         match &self.0 {
-            Kind::Uniform(sets) => sets.by_class(class, true, &mut |(from, to, pairs, share)| {
-                each(least(from, to), pairs as f64 * share);
-            }),
-            Kind::AllToAll { sets, .. } => {
+            Pattern::Uniform(sets) => {
+                sets.by_class(class, true, &mut |(from, to, pairs, share)| {
+                    each(least(from, to), pairs as f64 * share);
+                })
+            }
+            Pattern::AllToAll { sets, .. } => {
                 let count: usize = sets.from.iter().map(|&host| sets.others(host)).sum();
                 sets.by_class(class, true, &mut |(from, to, pairs, _)| {
                     each(least(from, to), pairs as f64 / count as f64);
                 });
             }
-            // Its sets are as if receivers sent.
-            Kind::Incast(incast) => {
+            // Incast has receivers as `from`.
+            Pattern::Incast(incast) => {
                 incast.sets.by_class(class, false, &mut |(receivers, senders, pairs, share)| {
                     each(least(senders, receivers), pairs as f64 * share);
                 });
             }
-            Kind::OtherSite { hosts, sites } => {
+            Pattern::OtherSite { hosts, sites } => {
                 let property = hosts.iter().zip(sites).map(|(&host, site)| (host, site.0));
                 let size: BTreeMap<usize, usize> =
                     sites.iter().map(|&(first, end)| (first, end - first)).collect();
@@ -175,14 +179,14 @@ impl Pairs {
                     }
                 }
             }
-            Kind::Matrix { entries } => {
+            Pattern::Matrix { entries } => {
                 for (sets, weight) in entries {
                     sets.by_class(class, true, &mut |(from, to, pairs, share)| {
                         each(least(from, to), pairs as f64 * share * weight);
                     });
                 }
             }
-            Kind::Listed { .. } | Kind::RoundRobin { .. } => {
+            Pattern::Listed { .. } | Pattern::RoundRobin { .. } => {
                 self.weights().for_each(|(pair, share)| each(pair, share));
             }
         }
@@ -194,13 +198,13 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use proptest::prelude::*;
-    use shallop_core::Seed;
 
     use super::*;
+    use crate::pairs::tests::patterns;
 
     type Shares = BTreeMap<(u32, u32), (f64, (Node, Node))>;
 
-    /// The share and the least pair, by receiver and then sender, of every two classes.
+    /// Share and lowest pair, by receiver and then sender, of every two classes.
     fn shares(pairs: impl Iterator<Item = (Pair, f64)>, class: &dyn Fn(Node) -> u32) -> Shares {
         let mut shares = Shares::new();
         for ((from, to), share) in pairs {
@@ -213,7 +217,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn classes_have_the_shares_and_the_least_pairs_of_their_hosts(
+        fn classes_have_the_shares_and_the_lowest_pair_of_their_hosts(
             from in prop::collection::vec(0u32..12, 1..8),
             to in prop::collection::vec(0u32..12, 1..8),
             classes in prop::collection::vec(0u32..4, 12),
@@ -222,20 +226,8 @@ mod tests {
         ) {
             let nodes = |numbers: &[u32]| numbers.iter().map(|&n| Node(n)).collect::<Vec<_>>();
             let (from, to) = (nodes(&from), nodes(&to));
-            let sites: Vec<Vec<Node>> =
-                (0..12).rev().map(Node).collect::<Vec<_>>().chunks(split).map(<[_]>::to_vec).collect();
-            let heavy = [(from.clone(), to.clone(), 3.0), (to.clone(), from.clone(), 1.0)];
-            let patterns = [
-                Pairs::uniform(&from, &to),
-                Pairs::other_site(&sites),
-                Pairs::incast(&from, &to, 1),
-                Pairs::permutation(&from, &mut Seed::new(seed).stream("pairs", 0)),
-                Pairs::all_to_all(&from, &to),
-                Pairs::round_robin(&from, &to),
-                Pairs::matrix(&heavy),
-            ];
             let class = |node: Node| classes[node.0 as usize];
-            for pairs in patterns.into_iter().flatten() {
+            for pairs in patterns(&from, &to, split, seed) {
                 let mut by_class = Vec::new();
                 pairs.by_class(&class, &mut |pair, share| by_class.push((pair, share)));
                 let (got, all) =

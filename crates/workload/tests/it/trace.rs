@@ -1,4 +1,4 @@
-//! Traces: what is read from them, what is said of those that are wrong, and how fast it goes.
+//! Traces: rows, errors and speed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,16 +19,16 @@ fn row(start: Span, from: u32, to: u32, bytes: u64) -> TraceRow {
 }
 
 #[test]
-fn hosts_may_be_called_from_and_to_as_in_network_files() {
+fn source_and_destination_may_be_called_from_and_to() {
     let usual = read(b"start,source,destination,bytes\n0,a0,b0,5\n");
     assert_eq!(usual, Ok(vec![row(Span::ZERO, 0, 2, 5)]));
     assert_eq!(read(b"start,from,to,bytes\n0,a0,b0,5\n"), usual);
-    // Beside the usual name the other one is a column like any other.
+    // Beside `source`, a column `from` is ignored.
     assert_eq!(read(b"from,start,source,destination,bytes\nx,0,a0,b0,5\n"), usual);
 }
 
 #[test]
-fn rows_are_read_whatever_the_order_of_the_columns_and_the_units() {
+fn columns_may_have_any_order_and_values_may_have_units() {
     let text = "# two sites\nstart,source,destination,bytes\n0,a0,b0,1\n0.25,a1,b1,2.5MB\r\n\
                 0.25 , b0 , a0 , 1460\n\n2.5e-1,b1,a0,7\n250.5ms,a0,a1,8\n12.000000000001,a0,a1,9";
     let ms = Span::from_ms;
@@ -48,7 +48,7 @@ fn rows_are_read_whatever_the_order_of_the_columns_and_the_units() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_file_line_and_column() {
+fn errors_name_file_line_and_column() {
     for (text, at, words) in [
         ("", "line 1: the trace has no lines", "the first line names the columns"),
         ("# H", "line 1: the trace has no lines", "the first line names the columns"),
@@ -103,14 +103,14 @@ fn what_is_wrong_is_said_with_file_line_and_column() {
     ] {
         let text = text.replacen('H', "start,source,destination,bytes", 1);
         let error = read(text.as_bytes()).map(|rows| panic!("{text}: {rows:?}")).unwrap_err();
-        let said = error.to_string();
-        assert!(said.starts_with("flows.csv, line ") && said.contains(at), "{text}: {said}");
+        let found = error.to_string();
+        assert!(found.starts_with("flows.csv, line ") && found.contains(at), "{text}: {found}");
         assert!(error.help.contains(words), "{text}: {}", error.help);
     }
 }
 
 #[test]
-fn bytes_that_are_no_text_and_long_lines_are_refused() {
+fn invalid_utf8_and_long_lines_are_refused() {
     let error = read(b"start,source,destination,bytes\n0,\xff,b0,1\n").unwrap_err();
     assert!(error.to_string().contains("line 2, column source"), "{error}");
     let long = format!("start,source,destination,bytes\n0,a0,b0,{}1\n", " ".repeat(5_000));
@@ -119,7 +119,7 @@ fn bytes_that_are_no_text_and_long_lines_are_refused() {
 }
 
 #[test]
-fn after_an_error_there_are_no_more_rows() {
+fn the_reader_ends_after_an_error() {
     let hosts: BTreeMap<&str, Node> = NAMES.into_iter().zip((0..).map(Node)).collect();
     let text = "start,source,destination,bytes\n0,a0,b0,1\n0,x,b0,1\n0,a0,b0,1\n";
     let rows: Vec<_> = TraceReader::new("t", text.as_bytes(), hosts).collect();
@@ -128,7 +128,7 @@ fn after_an_error_there_are_no_more_rows() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(
+    fn any_bytes_give_valid_rows_or_an_error(
         header: bool,
         lines in prop::collection::vec("[-0-9a-b.,e\" µsMB#]{0,24}", 0..6),
         end in prop::collection::vec(any::<u8>(), 0..12),
@@ -155,7 +155,7 @@ proptest! {
 
 /// Prints rows per second: `cargo test --release -p shallop-workload --test it trace -- --ignored --nocapture`.
 #[test]
-#[ignore = "release: measures time, which means nothing in a debug build"]
+#[ignore = "release: measures time, which is meaningless in a debug build"]
 #[expect(clippy::print_stderr, clippy::disallowed_types, reason = "a measurement")]
 fn a_million_rows_take_well_under_a_second() {
     let names: Vec<String> =
