@@ -1,29 +1,30 @@
-//! The window controllers there are, one line each: the choice at run time follows from them. A new controller adds a
-//! line at the end of this file (docs/add-a-controller.md).
+//! The list of window controllers, from which the choice at run time is generated. A new controller adds a line at the
+//! end of this file (docs/add-a-controller.md).
 
-/// Makes the choice among these controllers: `Config`, which one and how it is set up, and `AnyWindow`, one at work.
+/// Generates from the list of controllers: `Config`, a controller with its parameters, and `AnyWindow`, the controller of
+/// a connection.
 ///
-/// A line names the module of a controller, and the controller as it is kept. The module has `Config`, its
-/// [`Parameters`](crate::Parameters) with its names in scenarios. The controller is made by `new` from that and a
+/// A line has the module of a controller, and its type in `AnyWindow`. The module has `Config`, whose
+/// [`Parameters`](crate::Parameters) have the names in scenarios. `new` makes the controller from a `Config` and a
 /// [`Start`](crate::Start).
 #[macro_export]
 macro_rules! controllers {
     ($($(#[$about:meta])+ $name:ident($($module:ident)::+, $window:ty),)+) => {
-        /// Which controller, and how it is set up.
+        /// A controller with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Config {
             $($(#[$about])+ $name($($module)::+::Config),)+
         }
 
         impl Config {
-            /// All names that scenarios have for controllers.
+            /// All names of controllers in scenarios.
             pub fn kinds() -> impl Iterator<Item = &'static $crate::Kind> + Clone {
                 use $crate::Parameters;
                 let all = [$($($module)::+::Config::KINDS),+];
                 all.into_iter().flatten()
             }
 
-            /// The controller of this name by its options; `None` if there is none.
+            /// Reads the options of the controller with this name; `None` if there is no such controller.
             ///
             /// # Errors
             /// As [`Options::read`](::shallop_core::options::Options::read).
@@ -41,8 +42,8 @@ macro_rules! controllers {
                 None
             }
 
-            /// The controller of this name as this stack has it; `None` if there is none.
-            pub fn of(name: &str, stack: $crate::HostStack) -> Option<Self> {
+            /// The controller with this name and the defaults of a stack; `None` if there is no such controller.
+            pub fn for_stack(name: &str, stack: $crate::HostStack) -> Option<Self> {
                 use $crate::Parameters;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
                     return Some(Self::$name($($module)::+::Config::of(stack.into())));
@@ -50,7 +51,7 @@ macro_rules! controllers {
                 None
             }
 
-            /// The keys of the controller of this name.
+            /// Keys of the controller with this name.
             pub fn keys(name: &str) -> Vec<&'static ::shallop_core::form::Key> {
                 use $crate::Parameters;
                 use ::shallop_core::options::Options;
@@ -60,7 +61,7 @@ macro_rules! controllers {
                 Vec::new()
             }
 
-            /// The same with their defaults on this stack.
+            /// Keys of the controller with this name, with their defaults on a stack.
             pub fn describe(
                 name: &str,
                 stack: $crate::HostStack,
@@ -73,27 +74,27 @@ macro_rules! controllers {
                 Vec::new()
             }
 
-            /// The keys of the controller with their values.
+            /// Keys of the controller, with their values.
             pub fn values(&self) -> Vec<(&'static ::shallop_core::form::Key, Option<String>)> {
                 match self { $(Self::$name(config) => ::shallop_core::options::Options::values(config),)+ }
             }
 
-            /// Whether it needs every mark of congestion to keep queues short.
+            /// Whether the controller needs every congestion mark to keep queues short.
             pub fn needs_each_mark(&self) -> bool {
                 match self { $(Self::$name(config) => $crate::Parameters::needs_each_mark(config),)+ }
             }
 
-            /// The slow-start threshold of a new connection, if it is set.
+            /// Initial slow-start threshold, if the parameters set one.
             pub fn initial_threshold(&self) -> Option<::shallop_core::Bytes> {
                 match self { $(Self::$name(config) => $crate::Parameters::initial_threshold(config),)+ }
             }
 
-            /// What the controller is called in code.
+            /// Name of the controller's type.
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$name(_) => stringify!($name),)+ }
             }
 
-            /// The controller of a new flow.
+            /// Makes the controller of a new connection.
             pub fn build(&self, start: &$crate::Start) -> AnyWindow {
                 match self {
                     $(Self::$name(config) => {
@@ -103,7 +104,7 @@ macro_rules! controllers {
             }
         }
 
-        /// One of the controllers.
+        /// One of the controllers, chosen at run time.
         #[derive(Clone, Debug)]
         pub enum AnyWindow {
             $($(#[$about])+ $name($window),)+

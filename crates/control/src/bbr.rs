@@ -48,7 +48,7 @@ const PACING_PERCENT: u64 = 99;
 const NOMINAL_RTT: Span = Span::from_ms(1);
 const PS_PER_SEC: u128 = 1_000_000_000_000;
 
-/// The mode.
+/// Mode of BBR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Doubles the delivery rate every round trip until the pipe is full.
@@ -71,16 +71,16 @@ enum CaState {
     Loss,
 }
 
-/// `PROBE_RTT` since cwnd is down at its minimum.
+/// The part of `PROBE_RTT` in which cwnd is at its minimum.
 #[derive(Clone, Copy, Debug)]
 struct ProbeRtt {
-    /// The mode lasts at least until then (kernel: `probe_rtt_done_stamp`).
+    /// Earliest end of the mode (kernel: `probe_rtt_done_stamp`).
     done_stamp: Time,
-    /// It has lasted a round trip (kernel: `probe_rtt_round_done`).
+    /// Whether the mode has lasted a round trip (kernel: `probe_rtt_round_done`).
     round_done: bool,
 }
 
-/// The controller.
+/// BBR congestion control of one connection.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     config: Config,
@@ -93,13 +93,13 @@ pub struct Bbr {
     pacing_rate: BitsPerSec,
     /// Maximum delivery rate over the last rounds, in bits per second.
     bw: WindowedMax,
-    /// Rounds so far (kernel: `rtt_cnt`).
+    /// Number of rounds (kernel: `rtt_cnt`).
     rtt_cnt: u64,
-    /// The round ends when a packet is delivered that was sent when `delivered` was at least this (kernel:
+    /// The round ends when a packet is delivered that was sent at this value of `delivered` or later (kernel:
     /// `next_rtt_delivered`).
     next_rtt_delivered: Bytes,
     round_start: bool,
-    /// `min_rtt`, and the time of that sample (kernel: `min_rtt_us`, `min_rtt_stamp`).
+    /// Minimum RTT, and the time of its sample (kernel: `min_rtt_us`, `min_rtt_stamp`).
     min_rtt: Option<(Span, Time)>,
     mode: Mode,
     /// Start of the phase of the gain cycle (kernel: `cycle_mstamp`).
@@ -113,12 +113,12 @@ pub struct Bbr {
     /// Packets sent while the count of delivered bytes was in this range were held back by `PROBE_RTT`. Their rate
     /// samples count as app-limited.
     probe_rtt_delivered: Option<(Bytes, Bytes)>,
-    /// Transmission restarted after idle, and no ACK arrived since.
+    /// Whether transmission restarted after an idle period and no ACK has arrived since.
     idle_restart: bool,
     ca_state: CaState,
     /// `ca_state` at the previous ACK.
     prev_ca_state: CaState,
-    /// First round of fast recovery: as many bytes are sent as are delivered.
+    /// First round of fast recovery: the sender sends as many bytes as are delivered.
     packet_conservation: bool,
     /// All bytes delivered, and all bytes lost.
     delivered: Bytes,
@@ -128,7 +128,7 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// The controller of a new connection.
+    /// BBR congestion control of a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         let mut new = Self {
             config: *config,
@@ -163,7 +163,7 @@ impl Bbr {
         new
     }
 
-    /// The mode.
+    /// Current mode.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -179,7 +179,7 @@ impl Bbr {
         self.min_rtt.map(|(rtt, _)| rtt)
     }
 
-    /// The pipe was full at the end of STARTUP.
+    /// Whether the pipe was found full in STARTUP.
     fn full_bw_reached(&self) -> bool {
         self.full_bw_cnt >= FULL_BW_CNT
     }
@@ -215,7 +215,7 @@ impl Bbr {
         sample.is_app_limited || in_probe_rtt
     }
 
-    /// Updates the round count and `bw`. True if the sample is app-limited.
+    /// Updates the round count and `bw`. Returns true if the sample is app-limited.
     fn update_bw(&mut self, ack: &Ack) -> bool {
         self.round_start = false;
         self.lost += ack.losses;
@@ -265,11 +265,11 @@ impl Bbr {
         let in_flight = ack.prior_in_flight;
         let done = match self.pacing_gain() {
             BBR_UNIT => is_full_length,
-            // Until the gain's bytes are in flight, or a loss shows that the path cannot hold them.
+            // Lasts until the bytes of the gain are in flight, or a loss shows that the path cannot hold them.
             gain @ BBR_UNIT.. => {
                 is_full_length && (ack.losses > Bytes::ZERO || in_flight >= self.inflight(gain))
             }
-            // Until the queue of the probe is drained.
+            // Lasts until the queue of the probe is drained.
             _ => is_full_length || in_flight <= self.inflight(BBR_UNIT),
         };
         if done {
@@ -416,8 +416,7 @@ impl Window for Bbr {
         self.ca_state = CaState::Open;
     }
 
-    /// The slow-down was no sign of a full pipe, nor of a policer (kernel: `bbr_undo_cwnd`). The window itself is
-    /// restored as recovery ends.
+    /// Discards the evidence of a full pipe and of a policer (kernel: `bbr_undo_cwnd`). The end of recovery restores cwnd.
     fn on_undo(&mut self, _undo: &Undo) {
         if !self.full_bw_reached() {
             (self.full_bw, self.full_bw_cnt) = (0, 0);

@@ -6,24 +6,24 @@
 
 use shallop_core::{Span, Time};
 
-/// `HZ / 32` at 1000 Hz: for so many milliseconds the growth is kept while cwnd stays as it is.
+/// Milliseconds for which the growth is not recomputed while cwnd does not change (`HZ / 32` at 1000 Hz).
 const KEEP_MS: u64 = 31;
 /// `BICTCP_HZ`: the curve's unit of time is 2^-10 s.
 const UNITS_PER_SECOND: f64 = 1024.0;
 
-/// What the growth depends on besides time.
+/// Parameters of the growth.
 #[derive(Clone, Copy, Debug)]
 pub struct Law {
     /// C, in segments per cubic second.
     pub scale: f64,
-    /// The fraction of cwnd that a reduction leaves.
+    /// Fraction of cwnd that a reduction leaves.
     pub beta: f64,
-    /// cwnd is at least the one that Reno would have.
+    /// Whether cwnd is at least the cwnd that Reno would have.
     pub reno_friendly: bool,
 }
 
 impl Law {
-    /// `beta_scale`: Reno's window grows by a segment for each cwnd × this / 8 segments acknowledged.
+    /// `beta_scale`: Reno's cwnd grows by a segment for each `cwnd * beta_scale / 8` acknowledged segments.
     fn beta_scale(&self) -> u64 {
         let whole = (8.0 * (1.0 + self.beta) / 3.0 / (1.0 - self.beta)) as u64;
         whole.max(1)
@@ -33,26 +33,26 @@ impl Law {
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// When it came.
+    /// Arrival time.
     pub now: Time,
-    /// The minimum round-trip time.
+    /// Minimum RTT of the connection.
     pub min_rtt: Span,
-    /// cwnd before.
+    /// cwnd before the acknowledgement.
     pub cwnd: u64,
     /// cwnd at the last reduction; zero before the first.
     pub last_max: u64,
-    /// How many segments it acknowledges.
+    /// Number of acknowledged segments.
     pub acked: u64,
 }
 
 /// The state between two reductions (`struct bictcp`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bictcp {
-    /// A segment is added for so many acknowledged ones.
+    /// Number of acknowledged segments for which cwnd grows by one.
     cnt: u64,
     last_cwnd: u64,
     last_time: u64,
-    /// In milliseconds; `None` after a reduction.
+    /// Start of the epoch in milliseconds; `None` after a reduction.
     epoch_start: Option<u64>,
     origin_point: u64,
     /// `bic_K`, in 2^-10 s.
@@ -68,12 +68,12 @@ fn jiffies(now: Time) -> u64 {
 }
 
 impl Bictcp {
-    /// The next curve begins with the next acknowledgement.
+    /// Ends the epoch. The next one begins with the next acknowledgement.
     pub fn end_epoch(&mut self) {
         (self.epoch_start, self.snd_cwnd_cnt) = (None, 0);
     }
 
-    /// Time in which nothing was sent does not count.
+    /// Idle time does not count.
     pub fn on_idle(&mut self, idle: Span) {
         let idle = idle.as_ps() / Span::from_ms(1).as_ps();
         self.epoch_start = self.epoch_start.map(|start| start + idle);
@@ -137,7 +137,7 @@ impl Bictcp {
         }
     }
 
-    /// `tcp_cong_avoid_ai`.
+    /// Additive increase (kernel: `tcp_cong_avoid_ai`).
     fn additive_increase(&mut self, mut cwnd: u64, acked: u64) -> u64 {
         let every = self.cnt.max(1);
         if self.snd_cwnd_cnt >= every {
@@ -158,17 +158,17 @@ mod tests {
     const LINUX: Law = Law { scale: 410.0 / 1024.0, beta: 717.0 / 1024.0, reno_friendly: true };
     const RTT: Span = Span::from_us(300);
 
-    /// All of cwnd is acknowledged.
+    /// An acknowledgement of a whole cwnd.
     fn step(ms: f64, min_rtt: Span, cwnd: u64, last_max: u64) -> Step {
         let now = Time::after_start(Span::from_us((ms * 1e3) as u64));
         Step { now, min_rtt, cwnd, last_max, acked: cwnd }
     }
 
-    /// By hand: the curve allows a segment more than 57 and then none for seconds. Reno's window grows by one for
-    /// each 58 x 15 / 8 = 108 acknowledged, and is not looked at for 32 ms, in which 106 round trips acknowledge 6,100:
-    /// it is 56 larger than cwnd then, and one segment is added for two that are acknowledged, until it is reached.
+    /// By hand: the curve allows 58 segments, and no more for seconds. Reno's cwnd grows by one for each 58 x 15 / 8 = 108
+    /// acknowledged segments. In the 32 ms without an update, 106 round trips acknowledge 6,100 segments, so Reno's cwnd is
+    /// then 56 larger than cwnd. cwnd grows by one for two acknowledged segments until it reaches Reno's.
     #[test]
-    fn a_window_that_stays_for_32_ms_then_grows_by_half_each_round_trip() {
+    fn cwnd_is_constant_for_32_ms_and_then_grows_by_half_each_round_trip() {
         let (mut state, mut cwnd, mut ms) = (Bictcp::default(), 57, 10.0);
         let mut until = |end: f64| {
             while ms < end {
@@ -182,9 +182,9 @@ mod tests {
         assert!(until(46.0) > 100);
     }
 
-    /// RFC 9438, 4.2: the curve reaches `W_max` after K. Round trips of 100 ms are long enough to follow it.
+    /// RFC 9438, 4.2: the curve reaches `W_max` after K. Round trips of 100 ms are long enough to follow the curve.
     #[test]
-    fn after_k_the_window_is_what_it_was() {
+    fn after_k_cwnd_is_w_max() {
         let (mut state, mut cwnd) = (Bictcp::default(), 700);
         let k = libm::cbrt(300.0 / LINUX.scale);
         let mut seconds = 0.0;
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_loss_the_window_grows_by_5_percent_per_round_trip() {
+    fn before_the_first_loss_cwnd_grows_by_5_percent_per_round_trip() {
         let mut state = Bictcp::default();
         let first = state.grow(LINUX, &step(1.0, RTT, 100, 0));
         assert_eq!(first, 105);

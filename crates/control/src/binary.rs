@@ -1,32 +1,30 @@
-//! Parameters that laws in integers keep as binary fractions, and scenarios write as numbers.
+//! Parameters of integer arithmetic: binary fractions that scenarios write as decimal numbers.
 
 use shallop_core::form::{Form, Reads};
 use shallop_core::options::{Value, Written};
 
-/// A power of one half, down to 1/1024: the gain of a moving average, which is a shift (kernel: `dctcp_shift_g`).
+/// Gain of a moving average: a power of one half down to 1/1024, applied as a shift (kernel: `dctcp_shift_g`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gain(u32);
 
 impl Gain {
-    /// The largest shift.
+    /// Largest shift.
     pub const MAX_SHIFT: u32 = 10;
 
-    /// 2 to the power of minus `shift`, no less than 1/1024.
+    /// The gain 2^-`shift`, at least 1/1024.
     pub const fn new(shift: u32) -> Self {
         Self(if shift > Self::MAX_SHIFT { Self::MAX_SHIFT } else { shift })
     }
 
-    /// The gain is 2 to the power of minus this.
+    /// The shift: the gain is 2^-shift.
     pub const fn shift(self) -> u32 {
         self.0
     }
 
-    /// The gain as a number.
     fn value(self) -> f64 {
         1.0 / f64::from(1_u32 << self.0)
     }
 
-    /// The gain that is nearest to a number.
     fn nearest(value: f64) -> Self {
         let off = |gain: &Self| (gain.value() - value).abs();
         let all = (0..=Self::MAX_SHIFT).map(Self);
@@ -57,7 +55,7 @@ impl Value for Gain {
     }
 }
 
-/// A fraction in units of 2^-10. Numbers are rounded to the nearest.
+/// A fraction in units of 2^-10. Decimal numbers are rounded to the nearest unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fraction(u32);
 
@@ -65,7 +63,7 @@ impl Fraction {
     /// One.
     pub const ONE: Self = Self(1 << 10);
 
-    /// So many units of 2^-10.
+    /// A fraction of `units` times 2^-10.
     pub const fn new(units: u32) -> Self {
         Self(units)
     }

@@ -13,7 +13,7 @@
 //! | alpha, the average fraction of marked packets | 2^-10 | 1 |
 //! | sequence numbers | bytes, modulo 2^32 as in TCP | |
 //!
-//! All products but one fit into 64 bits; that one saturates ([`w_cubic`]).
+//! All products fit into 64 bits, except one that saturates ([`w_cubic`]).
 
 use shallop_core::form::Key;
 use shallop_core::options::Refused;
@@ -38,12 +38,12 @@ const MAX_TICKS: u64 = 1 << 21;
 /// result.
 const CUBE_BITS: u32 = 30;
 
-/// What is left of a window after a mark.
+/// Part of the window that remains after a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decrease {
     /// Half (Algorithm 1, line 6).
     Half,
-    /// 1 - alpha / 2, with alpha the part that was marked (2).
+    /// 1 - alpha / 2, where alpha is the marked fraction (2).
     Marked,
 }
 
@@ -96,7 +96,7 @@ pub struct DataPacket {
     pub now: Time,
     /// Sequence number of its first byte.
     pub seq: u32,
-    /// It carries CE (Congestion Experienced).
+    /// Whether the packet carries CE (Congestion Experienced).
     pub ce: bool,
     /// Right edge of the largest window offered to the sender: the first sequence number that it may not send yet.
     pub window_edge: u32,
@@ -111,25 +111,25 @@ pub struct DataPacket {
 pub struct Clean {
     /// `epochStartTime`: time of the last CE mark, in nanoseconds since the run began.
     epoch_start_time: u64,
-    /// `windowSize`.
+    /// `windowSize`, the enforced window, in 2^-10 segments.
     window_size: u64,
     /// `W_max`, and K for `W_max` and `W_min`.
     w_max: u64,
     k: u64,
-    /// `ecnCWRSeq`: marks on data up to here are answered.
+    /// `ecnCWRSeq`: marks on data up to this sequence number are answered.
     ecn_cwr_seq: u32,
     /// End of the observation window of alpha: the sequence number at which the next one begins.
     observation_end: u32,
-    /// Packets in the observation window, and those of them with CE.
+    /// Packets in the observation window, and packets with CE among them.
     packets: u32,
     packets_ce: u32,
     alpha: u32,
-    /// `isSlowStart`.
+    /// `isSlowStart`: true until the first mark.
     is_slow_start: bool,
 }
 
 impl Clean {
-    /// The congestion control of a flow whose next byte has the sequence number `next`.
+    /// Congestion control of a flow whose next byte has the sequence number `next`.
     pub fn new(config: &Config, next: u32) -> Self {
         let window = u64::from(config.initial_window.max(config.min_window).max(1)) << WINDOW_BITS;
         Self {
@@ -161,7 +161,7 @@ impl Clean {
         self.alpha
     }
 
-    /// `ecnCWRSeq`: marks on data up to here are answered.
+    /// `ecnCWRSeq`: marks on data up to this sequence number are answered.
     pub const fn ecn_cwr_seq(&self) -> u32 {
         self.ecn_cwr_seq
     }
@@ -188,7 +188,7 @@ impl Clean {
         }
     }
 
-    /// The flow was idle; this time does not count as time since the epoch began.
+    /// The flow was idle. Idle time does not count as time since the epoch began.
     pub fn on_idle(&mut self, idle: Span) {
         self.epoch_start_time = self.epoch_start_time.saturating_add(idle.as_ps() / 1_000);
     }
@@ -207,12 +207,12 @@ impl Clean {
         self.packets_ce = self.packets_ce.saturating_add(u32::from(packet.ce));
     }
 
-    /// Algorithm 1, lines 4 to 8.
+    /// Reduces the window after a mark (Algorithm 1, lines 4 to 8).
     fn reduce(&mut self, config: &Config, packet: &DataPacket) {
         self.w_max = self.window_size;
         self.ecn_cwr_seq = advance(packet.seq, self.window_size - SEGMENT, packet.mss);
-        // The sender may have sent more than `windowSize` allows: what an earlier, larger window or a window rounded up
-        // to whole units allowed is in flight, too.
+        // More than `windowSize` may be in flight: an earlier window was larger, or a window was rounded up to whole
+        // units.
         let last_allowed = packet.window_edge.wrapping_sub(1);
         if is_after(last_allowed, self.ecn_cwr_seq) {
             self.ecn_cwr_seq = last_allowed;

@@ -5,7 +5,7 @@
 //! and halves on a loss. State: cwnd, velocity and direction, and three windowed RTT filters. Units: segments, as real
 //! numbers. Source: Arun and Balakrishnan, Copa (NSDI 2018), 2 and 4.
 //!
-//! Where the paper says nothing: cwnd is at least two segments, and grows only while it limits the sender; an RTO sets
+//! Where the paper gives no rule: cwnd is at least two segments, and grows only while it limits the sender; an RTO sets
 //! it to two segments and restarts slow start. Two rules are additions, without which single flows misbehave
 //! (docs/copa.md): a change of direction resets the velocity at once, not at the end of the round trip (as in mvfst);
 //! and the queue counts as nearly empty, too, when the queueing delay is below the time of one packet at the flow's
@@ -14,7 +14,7 @@
 //! The authors' code (genericCC) differs: it takes the direction from the majority of the steps of a round trip,
 //! doubles the velocity at once and bounds it by cwnd, reduces cwnd by 30 % if 30 % of the packets are lost, and takes
 //! every sequence gap for a loss. mvfst (`Copa.cpp`) has a delta of 0.05, no competitive mode, and by default the
-//! latest RTT instead of the standing RTT. This controller does none of that.
+//! latest RTT instead of the standing RTT. This controller has none of these rules.
 
 use shallop_core::{BitsPerSec, Bytes, Span, Time, options, words};
 
@@ -37,14 +37,14 @@ const PACING_RATIO: f64 = 2.0;
 /// Minimum cwnd in segments.
 const MIN_CWND: f64 = 2.0;
 
-/// How it meets others.
+/// Behaviour towards flows that fill queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Keeps its delta.
+    /// delta is constant.
     Default,
-    /// Always competes.
+    /// Always in competitive mode.
     Competitive,
-    /// Competes while the queue does not empty.
+    /// Enters competitive mode while the queue does not empty.
     Auto,
 }
 
@@ -71,7 +71,7 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// As in the paper.
+    /// Parameters of the paper.
     pub const PAPER: Self = Self::of(());
 }
 
@@ -82,7 +82,7 @@ enum Direction {
     Down,
 }
 
-/// The controller.
+/// Copa congestion control of one connection.
 #[derive(Clone, Debug)]
 pub struct Copa {
     config: Config,
@@ -110,7 +110,7 @@ pub struct Copa {
 }
 
 impl Copa {
-    /// The controller of a new connection.
+    /// Copa congestion control of a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         let cwnd = start.initial_window.ratio(start.mss).max(MIN_CWND);
         Self {
@@ -278,8 +278,7 @@ impl Window for Copa {
         self.restart_slow_start(self.initial_window);
     }
 
-    /// The paper and its code do not undo; this is the least that follows from their rules. Losses alone do not shrink
-    /// the window.
+    /// Restores cwnd and slow start, which only an RTO changes. The paper and its code have no undo.
     fn on_undo(&mut self, undo: &Undo) {
         self.cwnd = self.cwnd.max(undo.prior_cwnd.get() as f64 / self.mss);
         self.in_slow_start = undo.prior_ssthresh == Bytes::MAX;

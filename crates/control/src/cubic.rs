@@ -19,7 +19,7 @@ const MAX_TARGET: f64 = 1.5;
 /// `last_max_cwnd` is zero).
 const LINUX_MIN_TARGET: f64 = 1.05;
 
-/// Which specification the details follow.
+/// Specification that the details follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// RFC 9438: the target is `W_cubic(t + SRTT)`; `alpha_cubic` becomes 1 once `W_est` reaches `cwnd_prior`.
@@ -85,9 +85,9 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// As in Linux.
+    /// CUBIC of Linux, on a host without offload.
     pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
-    /// As the RFC has it, with `HyStart++`.
+    /// CUBIC of RFC 9438, with `HyStart++`.
     pub const RFC: Self = Self {
         decrease: 0.3,
         scale: 0.4,
@@ -105,7 +105,7 @@ struct Epoch {
     t: Span,
     /// Time of the last update of `t`; `None` after an idle period, which is not counted.
     last_update: Option<Time>,
-    /// `W_max`: cwnd just before the last reduction, or cwnd now if that is unknown or lower.
+    /// `W_max`: cwnd just before the last reduction; `cwnd_epoch` if that is higher or there was no reduction.
     w_max: f64,
     /// `K`: seconds until `W_cubic(t)` reaches `W_max`.
     k: f64,
@@ -115,7 +115,7 @@ struct Epoch {
     w_est: f64,
 }
 
-/// What there was before a reduction, in case it is undone: `prior_cwnd`, `prior_Wmax` and so on of RFC 9438, 4.9.
+/// State before a reduction, in case the reduction is undone: `prior_cwnd`, `prior_Wmax` and so on of RFC 9438, 4.9.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_field_names, reason = "cwnd_prior is RFC 9438's name")]
 struct Prior {
@@ -125,7 +125,7 @@ struct Prior {
     epoch: Option<Epoch>,
 }
 
-/// The controller.
+/// CUBIC congestion control of one connection.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     /// `beta_cubic`, the multiplicative decrease factor: the fraction of cwnd that a congestion event leaves.
@@ -156,7 +156,7 @@ pub struct Cubic {
 }
 
 impl Cubic {
-    /// The controller of a new connection.
+    /// CUBIC congestion control of a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         let segments = |bytes: Bytes| bytes.ratio(start.mss);
         Self {
@@ -195,8 +195,8 @@ impl Cubic {
         self.w_max
     }
 
-    /// `alpha_cubic`: segments per round trip by which an AIMD flow that decreases by `beta_cubic` grows if it is to
-    /// have the average cwnd of Reno (RFC 9438, 4.3).
+    /// `alpha_cubic`: segments per round trip by which an AIMD flow that decreases by `beta_cubic` must grow to have the
+    /// average cwnd of Reno (RFC 9438, 4.3).
     fn alpha_cubic(&self) -> f64 {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
     }
@@ -205,7 +205,7 @@ impl Cubic {
         Bytes::new((segments * self.mss) as u64)
     }
 
-    /// Begins an epoch; the present cwnd is its `cwnd_epoch`.
+    /// Begins an epoch; the current cwnd is its `cwnd_epoch`.
     fn new_epoch(&self, now: Time) -> Epoch {
         let cwnd_epoch = self.cwnd;
         let (w_max, cwnd_prior) = if self.w_max > cwnd_epoch {
@@ -251,7 +251,7 @@ impl Cubic {
         self.epoch = Some(epoch);
     }
 
-    /// Grows cwnd by what the kernel's integers say.
+    /// Grows cwnd by the kernel's integer arithmetic.
     fn grow_as_the_kernel(&mut self, ack: &Ack, segments_acked: f64) {
         if !ack.is_cwnd_limited {
             return;
@@ -279,7 +279,7 @@ impl Cubic {
 
     /// Multiplicative decrease to at least `min_segments`, with fast convergence (RFC 9438, 4.6 and 4.7).
     fn reduce(&mut self, loss: &Loss, min_segments: f64) {
-        self.remember();
+        self.save_prior();
         let converge = self.fast_convergence && self.cwnd < self.w_max;
         self.w_max = if converge { self.cwnd * (1.0 + self.beta) / 2.0 } else { self.cwnd };
         self.cwnd_prior = self.cwnd;
@@ -291,8 +291,8 @@ impl Cubic {
         self.slow_start.on_congestion();
     }
 
-    /// Keeps the state of the curve, in case the reduction that follows is undone.
-    fn remember(&mut self) {
+    /// Saves the state of the curve, in case the next reduction is undone.
+    fn save_prior(&mut self) {
         let Self { cwnd, w_max, cwnd_prior, epoch, .. } = *self;
         self.prior = Some(Prior { cwnd, w_max, cwnd_prior, epoch });
     }
@@ -353,7 +353,7 @@ impl Window for Cubic {
 
     fn on_rto(&mut self, loss: &Loss, first: bool) {
         if first {
-            self.remember();
+            self.save_prior();
             self.ssthresh = self.reduced(loss).max(2.0);
         }
         // W_max is the cwnd at which the next epoch begins, and K is 0 (RFC 9438, 4.8).
@@ -374,8 +374,8 @@ impl Window for Cubic {
         }
     }
 
-    /// RFC 9438, 4.9, restores the curve with the window, unless that has grown to what it was. Linux restores the
-    /// window and the threshold alone (`tcp_reno_undo_cwnd`): its next curve begins at `w_max`.
+    /// RFC 9438, 4.9, restores cwnd and the curve, unless cwnd has already grown back. Linux restores only cwnd and
+    /// ssthresh (`tcp_reno_undo_cwnd`): its next curve begins at `w_max`.
     fn on_undo(&mut self, undo: &Undo) {
         if undo.prior_ssthresh == Bytes::MAX {
             self.ssthresh = f64::INFINITY;
@@ -386,7 +386,7 @@ impl Window for Cubic {
             return;
         }
         self.cwnd = undo.prior_cwnd.get() as f64 * self.inverse_mss;
-        // A timeout during a recovery undoes both: then the curve was remembered too late.
+        // An undo of an RTO during recovery restores cwnd from before the recovery, but the curve was saved at the RTO.
         let prior = self.prior.take();
         if let Some(prior) = prior.filter(|prior| self.bytes(prior.cwnd) == undo.prior_cwnd) {
             self.cwnd = prior.cwnd;

@@ -56,9 +56,9 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// As in Linux.
+    /// DCTCP of Linux, on a host without offload.
     pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
-    /// As the RFC has it: g is 1/16, and the first mark halves the window.
+    /// DCTCP of RFC 8257: g is 1/16, and the first mark halves cwnd.
     pub const RFC: Self = Self { loss: loss::Config::RFC, ..Self::LINUX_IDEAL };
 }
 
@@ -69,7 +69,7 @@ pub fn reduced_cwnd(cwnd: u64, alpha: u32) -> u64 {
     cwnd.saturating_sub(reduction as u64).max(MIN_CWND)
 }
 
-/// The controller.
+/// DCTCP congestion control of one connection.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     reno: Reno,
@@ -80,16 +80,16 @@ pub struct Dctcp {
     alpha: Alpha,
     /// `DCTCP.WindowEnd`: the observation window ends when SND.UNA reaches it.
     window_end: u64,
-    /// cwnd without the growth of the last ACK, if that ACK carried ECN-Echo: the reduction applies to it.
+    /// cwnd to which a reduction for marks applies: cwnd without the growth of the last ACK, if it carried ECN-Echo.
     cwnd_before_mark: Bytes,
-    /// The basis of a loss at the time of the last ECN reduction. A loss in the same window of data reduces from here,
-    /// so that both reductions together leave as much as the loss alone.
+    /// Basis of a reduction for loss, at the time of the last reduction for marks. A loss in that window of data reduces
+    /// from this basis, so that both reductions together leave as much as the loss alone.
     prior_basis: Bytes,
     loss_after_mark: Basis,
 }
 
 impl Dctcp {
-    /// The controller of a new connection.
+    /// DCTCP congestion control of a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         let reno = Reno::new(&reno::Config { loss: config.loss, pacing: config.pacing }, start);
         let cwnd = reno.window();
@@ -164,7 +164,7 @@ impl Window for Dctcp {
         self.cwnd_before_mark = self.reno.window();
     }
 
-    /// As `dctcp_cwnd_undo` has it; alpha stays.
+    /// Source: kernel, `dctcp_cwnd_undo`; alpha does not change.
     fn on_undo(&mut self, undo: &Undo) {
         self.reno.on_undo(undo);
         self.cwnd_before_mark = self.reno.window();

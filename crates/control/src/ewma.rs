@@ -4,7 +4,7 @@
 
 use shallop_core::Bytes;
 
-/// alpha of one flow.
+/// The estimate alpha of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alpha {
     value: u32,
@@ -26,7 +26,7 @@ impl Alpha {
         Self { value, shift_g, bytes_acked: Bytes::ZERO, bytes_marked: Bytes::ZERO }
     }
 
-    /// Counts the bytes of an ACK, and those of them that were acknowledged with ECN-Echo.
+    /// Counts the bytes of an ACK. `marked` is the part that was acknowledged with ECN-Echo.
     pub fn count(&mut self, acked: Bytes, marked: Bytes) {
         self.bytes_acked += acked;
         self.bytes_marked += marked;

@@ -1,10 +1,10 @@
 //! Emulation feedback control of `FlashPass`: sets the rate of emulation packets from the loss rate of each epoch.
-//! Both rules scale the rate at which *that epoch* was sent, so that the same congestion is answered once
-//! (docs/flashpass.md says why this matters). Units: fractions of the maximum emulation rate.
+//! Both rules scale the rate at which *that epoch* was sent, so that one congestion is answered once (docs/flashpass.md
+//! explains why this matters). Units: fractions of the maximum emulation rate.
 //!
 //! [`Mimd`] is Algorithm 1 of Zeng et al., `FlashPass` (ICNP 2021). [`Aimd`] is an alternative of this project: the
 //! rate that was delivered, plus an additive step. The step depends only on the smoothed loss rate, which all flows of
-//! a bottleneck share, so it is the same for each of them:
+//! a bottleneck share, so the step is equal for all of them:
 //!
 //! `rate = epoch rate * (1 - loss) + step * exp(-smoothed loss / decay)`
 //!
@@ -60,7 +60,7 @@ pub struct Mimd {
 }
 
 impl Mimd {
-    /// Starts at the maximum rate.
+    /// A rule that starts at the maximum rate.
     pub fn new(config: MimdConfig) -> Self {
         Self { config, cur_rate: 1.0 }
     }
@@ -121,7 +121,7 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// Starts at the maximum rate.
+    /// A rule that starts at the maximum rate.
     pub fn new(config: AimdConfig) -> Self {
         Self { config, cur_rate: 1.0, smoothed_loss: None }
     }
@@ -145,12 +145,12 @@ impl Rate for Aimd {
     }
 }
 
-/// One of the two rules, chosen at run time.
+/// A feedback rule of `FlashPass`, chosen at run time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
-    /// Algorithm 1 of the paper.
+    /// Multiplicative increase and decrease: Algorithm 1 of the paper.
     Mimd(Mimd),
-    /// The alternative with additive increase.
+    /// Additive increase and multiplicative decrease, the alternative of this project.
     Aimd(Aimd),
 }
 
@@ -170,7 +170,7 @@ impl Rate for Law {
     }
 }
 
-/// At most the maximum rate, at least one packet per round trip.
+/// Bounds a rate to at most the maximum rate and at least one packet per round trip.
 fn bounded(rate: f64, min_rate: f64) -> f64 {
     rate.max(min_rate).min(1.0)
 }

@@ -26,8 +26,8 @@ use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 use law::{Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
 
-/// Size of a packet where the marking threshold K is given in packets: an Ethernet frame of 1,500 bytes of payload,
-/// with preamble and inter-frame gap.
+/// Size of a packet if the marking threshold K is in packets: an Ethernet frame with 1,500 bytes of payload, preamble and
+/// inter-frame gap.
 pub const PACKET: Bytes = Bytes::new(1_538);
 /// F and h before the first RTT sample: 1/2 as in DCTCP, and one segment as in Reno.
 const DEFAULT_SCALE_FACTOR: u64 = 1 << (REDUCTION_BITS - 1);
@@ -72,31 +72,31 @@ options! {
     check Config::check;
 }
 
-/// A configuration as kernels have it, in integers ([`law`] has the formats).
+/// A configuration in integers, as kernels use it ([`law`] has the formats).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Integers {
-    /// C, in Kb/s.
+    /// C, the bandwidth of the network, in Kb/s.
     pub capacity_kbps: u64,
-    /// K, in bytes.
+    /// K, the marking threshold of switches, in bytes.
     pub mark_bytes: u64,
-    /// T, in nanoseconds.
+    /// T, the delay threshold, in nanoseconds.
     pub threshold_ns: u64,
-    /// beta, in 2^-20.
+    /// beta, the reduction for delay, in 2^-20.
     pub decrease: u64,
-    /// H, in 2^-40.
+    /// H, the increase parameter, in 2^-40.
     pub increase: u64,
-    /// The gain of alpha is 2^-this.
+    /// The gain of alpha is 2^-`alpha_shift`.
     pub alpha_shift: u32,
-    /// Whether marks reduce the window.
+    /// Whether marks reduce cwnd.
     pub dcn: bool,
-    /// Whether delay reduces the window.
+    /// Whether delay reduces cwnd.
     pub wan: bool,
-    /// Whether data sent before a reduction for delay counts again.
+    /// Whether RTT samples of data sent before a reduction for delay may cause another reduction.
     pub recount: bool,
 }
 
 impl Integers {
-    /// The configuration that these are of, all of it written.
+    /// Converts back to a configuration in which every option has a value.
     pub fn config(&self) -> Config {
         let part = |value: u64, bits: u32| value as f64 / (1_u64 << bits) as f64;
         Config {
@@ -115,10 +115,9 @@ impl Integers {
 }
 
 impl Config {
-    /// The configuration in integers, for senders with links of this rate.
+    /// Converts to integers, for senders whose link has this rate.
     pub fn integers(&self, link: BitsPerSec) -> Integers {
         let capacity = self.capacity.unwrap_or(link);
-        let fixed = |value: f64, bits: u32| (value * (1_u64 << bits) as f64).round() as u64;
         Integers {
             capacity_kbps: capacity.get() / 1_000,
             mark_bytes: self.mark_above(capacity).map_or(0, Bytes::get),
@@ -141,7 +140,7 @@ impl Parameters for Config {
     }];
 
     fn needs_each_mark(&self) -> bool {
-        // Delay stands for marks where no switch makes any.
+        // The delay signal takes the place of marks where no switch marks.
         self.dcn && !self.wan
     }
 
@@ -151,10 +150,10 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// As in Table 3.4, on Linux.
+    /// Parameters of Table 3.4, on Linux.
     pub const THESIS: Self = Self::of(HostStack::LinuxIdeal);
 
-    /// K in bytes, in a network of this capacity; `None` if it has no bound.
+    /// K in bytes, in a network of this capacity; `None` if the buffer size has no bound.
     pub fn mark_above(&self, capacity: BitsPerSec) -> Option<Bytes> {
         match self.k {
             BufferSize::Packets(packets) => Some(PACKET * u64::from(packets)),
@@ -179,7 +178,7 @@ struct DelaySignal {
     rtt_base: Span,
     /// `RTT_min`: minimum RTT of the current window of data; [`Span::MAX`] before its first sample.
     rtt_min: Span,
-    /// `RTT_min` of the last window was above `RTT_base + T`, and cwnd was not reduced since.
+    /// Whether `RTT_min` of the last window was above `RTT_base + T`, and cwnd has not been reduced since.
     congested_wan: bool,
     /// SND.NXT at the last reduction for delay, loss or RTO.
     snd_nxt_at_reduction: u64,
@@ -187,12 +186,12 @@ struct DelaySignal {
     noise: Option<(Stream, Span)>,
 }
 
-/// The controller.
+/// Gemini congestion control of one connection.
 #[derive(Clone, Debug)]
 pub struct Gemini {
-    /// C.
+    /// C, the bandwidth of the network.
     capacity: BitsPerSec,
-    /// K.
+    /// K, the marking threshold.
     k: Bytes,
     /// T.
     delay_threshold: Span,
@@ -226,7 +225,7 @@ pub struct Gemini {
 }
 
 impl Gemini {
-    /// The controller of a new connection.
+    /// Gemini congestion control of a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         let capacity = config.capacity.unwrap_or(start.link_rate);
         let k = config.mark_above(capacity).unwrap_or(Bytes::ZERO);
@@ -400,8 +399,7 @@ fn fixed(value: f64, bits: u32) -> u64 {
 }
 
 impl Window for Gemini {
-    /// The RTT of the handshake counts for `RTT_base` (kernel: `tcp_min_rtt`), since no data of this flow is queued
-    /// then.
+    /// The RTT of the handshake counts for `RTT_base` (kernel: `tcp_min_rtt`): no data of the flow is queued then.
     fn on_handshake(&mut self, _now: Time, rtt: Span) {
         let rtt = self.delay.with_noise(rtt);
         self.update_rtt_base(rtt);
@@ -442,7 +440,7 @@ impl Window for Gemini {
         self.cwnd.cwnd_cnt = 0;
     }
 
-    /// As DCTCP, which its kernel module is made from; marks and delay are still answered once a round trip.
+    /// Like DCTCP, from which the kernel module is derived. Marks and delay are still answered once per round trip.
     fn on_undo(&mut self, undo: &Undo) {
         let segments = |bytes: Bytes| bytes.get() / self.mss.get().max(1);
         let (cwnd, ssthresh) = (segments(undo.prior_cwnd), segments(undo.prior_ssthresh));

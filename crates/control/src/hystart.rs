@@ -28,21 +28,21 @@ const ACK_DELTA: Span = Span::from_ms(2);
 const ACK_DELAY_BURSTS: u64 = 4;
 const ACK_DELAY_MAX: Span = Span::from_ms(1);
 
-/// Growth and end of slow start.
+/// Parameters of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Limit L of the growth per ACK, in segments: 1 (RFC 5681), 2 (RFC 3465), 8 (RFC 9406), `u64::MAX` (Linux).
     pub limit: u64,
     /// The algorithm that may end slow start before the first loss.
     pub exit: Exit,
-    /// The threshold of the first slow start; `None` if it ends at congestion.
+    /// ssthresh of the first slow start; `None` if slow start ends at congestion.
     pub initial_threshold: Option<Bytes>,
 }
 
 /// The algorithm that may end slow start before the first loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// None: slow start ends with a loss or mark.
+    /// No algorithm: slow start ends with a loss or mark.
     Loss,
     /// Classic `HyStart`: the length of an ACK train, or an RTT increase.
     Classic(Classic),
@@ -53,11 +53,11 @@ pub enum Exit {
 /// Parameters of classic `HyStart`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classic {
-    /// cwnd, in segments, below which it is inactive (kernel: `hystart_low_window`).
+    /// cwnd, in segments, below which `HyStart` is inactive (kernel: `hystart_low_window`).
     pub low_window: u64,
     /// Upper bound of the RTT increase that ends slow start. Linux: 16 ms; ns-3: 1 s.
     pub delay_max: Span,
-    /// The largest burst that the host passes to its link (kernel: `sk_gso_max_size`), which delays ACKs.
+    /// Largest burst that the host passes to its link (kernel: `sk_gso_max_size`); bursts delay ACKs.
     pub burst: Bytes,
 }
 
@@ -68,13 +68,13 @@ impl Classic {
 }
 
 impl Config {
-    /// One segment an acknowledgement, until loss (RFC 5681).
+    /// Grows by one segment for each ACK, until a loss (RFC 5681).
     pub const STANDARD: Self = Self { limit: 1, exit: Exit::Loss, initial_threshold: None };
-    /// As many as were acknowledged, until loss (Linux without `HyStart`).
+    /// Grows by the acknowledged bytes, until a loss (Linux without `HyStart`).
     pub const UNLIMITED: Self = Self { limit: u64::MAX, ..Self::STANDARD };
-    /// As many as were acknowledged, with classic `HyStart`.
+    /// Grows by the acknowledged bytes, with classic `HyStart` (Linux).
     pub const LINUX: Self = Self { exit: Exit::Classic(Classic::LINUX), ..Self::UNLIMITED };
-    /// The same in ns-3, where it tolerates a rise of a second.
+    /// [`Config::LINUX`] in ns-3, which tolerates an RTT increase of one second.
     pub const NS3: Self = Self {
         exit: Exit::Classic(Classic { delay_max: Span::from_secs(1), ..Classic::LINUX }),
         ..Self::UNLIMITED
@@ -82,12 +82,12 @@ impl Config {
     /// `HyStart++` without pacing (RFC 9406).
     pub const PLUS_PLUS: Self = Self { limit: 8, exit: Exit::PlusPlus, ..Self::STANDARD };
 
-    /// The same: what a controller has unless a scenario says otherwise.
+    /// Returns the controller's default, as `options!` needs it.
     pub const fn of(default: Self) -> Self {
         default
     }
 
-    /// Classic `HyStart` as it is here, or as in Linux.
+    /// Parameters of classic `HyStart`; those of Linux if `exit` is another algorithm.
     const fn classic(&self) -> Classic {
         match self.exit {
             Exit::Classic(classic) => classic,
@@ -107,7 +107,7 @@ enum ExitBy {
 words! { ExitBy { Loss = "off", Classic = "classic", PlusPlus = "plus-plus" } }
 
 options! {
-    /// [`Config`] as scenarios say it.
+    /// [`Config`] as keys of scenarios.
     #[derive(Clone, Copy)]
     struct Keys(default: Keys) {
         /// The rule that ends slow start before a loss: none, classic HyStart (a long train of acknowledgements or a
@@ -140,8 +140,7 @@ impl Keys {
         }
     }
 
-    /// A setup as a scenario would say it.
-    const fn of(config: &Config) -> Self {
+    const fn from_config(config: &Config) -> Self {
         let Classic { low_window, delay_max, .. } = config.classic();
         Self {
             hystart: match config.exit {
@@ -165,7 +164,7 @@ impl Options for Config {
     }
 
     fn read<S: Source>(source: &S, default: Self) -> Result<Self, S::Error> {
-        let keys = Keys::read(source, Keys::of(&default))?;
+        let keys = Keys::read(source, Keys::from_config(&default))?;
         let (low_window, delay_max) = (keys.hystart_low_window, keys.hystart_delay_max);
         Ok(Self {
             limit: keys.slow_start_limit.unwrap_or(u64::MAX),
@@ -181,18 +180,18 @@ impl Options for Config {
     }
 
     fn describe(default: Self) -> Vec<Described> {
-        Keys::describe(Keys::of(&default))
+        Keys::describe(Keys::from_config(&default))
     }
 
     fn values(&self) -> Vec<(&'static Key, Option<String>)> {
-        Keys::of(self).values()
+        Keys::from_config(self).values()
     }
 }
 
-/// What an ACK does to cwnd in slow start.
+/// Effect of an ACK on cwnd in slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartStep {
-    /// cwnd grows by this.
+    /// cwnd grows by this number of bytes.
     Grow(Bytes),
     /// Slow start ends: ssthresh becomes cwnd.
     Exit,
@@ -224,8 +223,8 @@ impl SlowStart {
         Self { limit, algorithm }
     }
 
-    /// The same for a sender that paces. Pacing alone spreads the ACK train of a window over half a round trip, so only
-    /// a train of a whole round trip ends slow start (kernel: `hystart_update`, `sk_pacing_status`).
+    /// Sets whether the sender paces. Pacing alone spreads the ACK train of a window over half a round trip, so only a
+    /// train of a whole round trip ends slow start then (kernel: `hystart_update`, `sk_pacing_status`).
     #[must_use]
     pub fn paced(mut self, paced: bool) -> Self {
         if let Algorithm::Classic(classic) = &mut self.algorithm {
@@ -249,7 +248,7 @@ impl SlowStart {
             Algorithm::PlusPlus(plus_plus) => {
                 let step = plus_plus.on_ack(ack, growth);
                 if step == SlowStartStep::Exit {
-                    // For the first slow start only (RFC 9406, 4.3); one that follows an idle restart is standard.
+                    // Applies to the first slow start only (RFC 9406, 4.3); slow start after an idle restart is standard.
                     self.algorithm = Algorithm::Off;
                 }
                 step
@@ -325,7 +324,7 @@ impl ClassicHyStart {
         (self.round, self.round_start, self.last_ack) = (Round::new(window_end), now, now);
     }
 
-    /// True if slow start ends.
+    /// Returns true if slow start ends.
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> bool {
         if ack.snd_una > self.round.window_end || self.round.window_end == 0 {
             self.reset(ack.snd_nxt, ack.now);
@@ -388,7 +387,7 @@ impl HyStartPlusPlus {
         SlowStartStep::Grow(growth / divisor)
     }
 
-    /// Starts a round that ends when `window_end` is acknowledged. True if CSS has lasted `CSS_ROUNDS` rounds.
+    /// Starts a round that ends when `window_end` is acknowledged. Returns true if CSS has lasted `CSS_ROUNDS` rounds.
     fn next_round(&mut self, window_end: u64) -> bool {
         let ended = std::mem::replace(&mut self.round, Round::new(window_end));
         if ended.window_end == 0 {

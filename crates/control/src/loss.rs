@@ -1,4 +1,4 @@
-//! Parameters of controllers that grow and reduce as Reno does: multiplicative decrease and slow start.
+//! Parameters of controllers with Reno's growth and reduction: multiplicative decrease and slow start.
 
 use shallop_core::options;
 use shallop_core::options::HostStack;
@@ -23,10 +23,10 @@ options! {
     }
 }
 
-/// The congestion window after an idle period.
+/// cwnd after an idle period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// The initial window, or the present one if that is less (RFC 5681, 4.1; kernel: `tcp_cwnd_restart`).
+    /// The initial window, or the current cwnd if that is less (RFC 5681, 4.1; kernel: `tcp_cwnd_restart`).
     Lesser,
     /// The initial window (ns-2: `CLOSE_CWND_INIT`).
     First,
@@ -40,15 +40,15 @@ impl Config {
         slow_start: hystart::Config::STANDARD,
         restart: Restart::Lesser,
     };
-    /// Linux: slow start adds all that an acknowledgement acknowledges, and reductions start from the window.
+    /// Linux: slow start grows by all acknowledged bytes, and reductions apply to cwnd.
     pub const LINUX: Self =
         Self { basis: Basis::Window, slow_start: hystart::Config::UNLIMITED, ..Self::RFC };
 
-    /// The Reno of a stack.
+    /// Reno of a host stack.
     pub const fn reno(stack: HostStack) -> Self {
         match stack {
             HostStack::Ns2 => Self { basis: Basis::Window, restart: Restart::First, ..Self::RFC },
-            // In ns-3 it is `TcpLinuxReno`: `TcpNewReno` does not count what is acknowledged.
+            // ns-3: `TcpLinuxReno`, since `TcpNewReno` does not count acknowledged bytes.
             _ => Self::LINUX,
         }
     }

@@ -1,10 +1,10 @@
-//! What a controller declares beside itself: its parameters, which are its options in scenarios
-//! ([`shallop_core::options!`]), and its names there.
+//! Declarations of a controller: its parameters, which are its options in scenarios ([`shallop_core::options!`]), and its
+//! names in scenarios.
 
 use shallop_core::options::{HostStack, Options};
 use shallop_core::{Bytes, Span, words};
 
-/// The longest time an option may say.
+/// Upper bound of options that are times.
 pub const LONGEST: Span = Span::from_secs(3_600);
 
 /// The congestion marks (ECN) that a controller asks TCP for, unless the scenario says otherwise.
@@ -23,26 +23,26 @@ words! { Marking { Off = "off", Classic = "classic", Exact = "exact" } }
 /// A name of a controller in scenarios.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// The name.
+    /// Name, as scenarios write it.
     pub name: &'static str,
-    /// What the controller goes by, in a few words, for whoever chooses among transports.
+    /// The signal that the controller responds to, in a few words, for lists of transports.
     pub about: &'static str,
-    /// The marks it asks for.
+    /// ECN marks that the controller asks for.
     pub marking: Marking,
 }
 
-/// The parameters of a controller.
+/// Parameters of a controller.
 pub trait Parameters: Options<Context: From<HostStack>> {
-    /// The names of the controller in scenarios.
+    /// Names of the controller in scenarios.
     const KINDS: &'static [Kind];
 
-    /// Whether it needs every mark of congestion to keep queues short: it responds to how many there are, and to
-    /// nothing else but loss.
+    /// Whether the controller needs every congestion mark to keep queues short, because it responds only to the number of
+    /// marks and to losses.
     fn needs_each_mark(&self) -> bool {
         Self::KINDS.iter().all(|kind| kind.marking == Marking::Exact)
     }
 
-    /// The slow-start threshold of a new connection, if it is set; otherwise the first slow start ends at congestion.
+    /// Initial slow-start threshold. `None` if the first slow start ends at congestion.
     fn initial_threshold(&self) -> Option<Bytes> {
         None
     }

@@ -4,27 +4,27 @@
 
 use shallop_core::{Span, Time};
 
-/// How many credits or emulation packets of one epoch (about one round trip) were sent and how many returned.
+/// Credits or emulation packets that were sent in one epoch (about one round trip), and those that returned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Epoch {
     /// Time at which the outcome of all counted packets is known.
     pub now: Time,
-    /// Rate at which they were sent, as a fraction of the maximum.
+    /// Rate at which the packets were sent, as a fraction of the maximum.
     pub rate: f64,
     /// Packets sent whose outcome is known.
     pub sent: u64,
     /// Packets that returned: credits echoed by data packets, or emulation packets echoed by credits.
     pub returned: u64,
-    /// Time over which they returned.
+    /// Time over which the packets returned.
     pub elapsed: Span,
-    /// Rate at which they returned, as a fraction of the maximum; zero if it was not measured.
+    /// Rate at which packets returned, as a fraction of the maximum; zero if it was not measured.
     pub returned_rate: f64,
     /// Minimum rate, one packet per round trip, as a fraction of the maximum.
     pub min_rate: f64,
 }
 
 impl Epoch {
-    /// The fraction of the packets that was lost; zero if none was sent.
+    /// Fraction of packets that were lost; zero if no packet was sent.
     pub fn loss(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { 1.0 - self.returned as f64 / self.sent as f64 }
     }

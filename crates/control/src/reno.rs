@@ -42,13 +42,13 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// RFC 5681.
+    /// Reno of RFC 5681, without pacing.
     pub const RFC: Self = Self { loss: loss::Config::RFC, pacing: false };
-    /// Linux.
+    /// Reno of Linux, on a host without offload.
     pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
 }
 
-/// The controller.
+/// `NewReno` congestion control of one connection.
 #[derive(Clone, Debug)]
 pub struct Reno {
     /// Multiplicative decrease factor: the fraction of cwnd that a congestion event leaves.
@@ -66,7 +66,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// The controller of a new connection.
+    /// `NewReno` congestion control of a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         Self {
             beta: 1.0 - config.loss.decrease,
@@ -82,13 +82,13 @@ impl Reno {
         }
     }
 
-    /// Takes over what the pacing rate depends on, for controllers that do not grow at each ACK.
-    pub(crate) fn note_flight(&mut self, ack: &Ack) {
+    /// Updates SRTT and `FlightSize` for the pacing rate, for controllers that do not grow at each ACK.
+    pub(crate) fn update_pacing(&mut self, ack: &Ack) {
         self.pacing.on_ack(ack);
     }
 
-    /// Grows cwnd in slow start or congestion avoidance, also for controllers that differ from Reno in the decrease
-    /// only.
+    /// Grows cwnd in slow start or congestion avoidance. Also used by controllers that differ from Reno only in the
+    /// decrease.
     pub fn grow(&mut self, ack: &Ack) {
         self.pacing.on_ack(ack);
         if ack.in_cwnd_reduction || ack.snd_una_advance == Bytes::ZERO || !ack.is_cwnd_limited {
@@ -115,8 +115,7 @@ impl Reno {
         }
     }
 
-    /// Reduces cwnd and ssthresh to `to`, but cwnd to no less than `min_segments` segments and ssthresh to no less than
-    /// two. Ends slow start.
+    /// Reduces cwnd and ssthresh to `to`. Minimum cwnd: `min_segments` segments; minimum ssthresh: two. Ends slow start.
     pub fn reduce(&mut self, to: Bytes, min_segments: u64) {
         self.cwnd = to.max(self.mss * min_segments);
         self.ssthresh = to.max(self.mss * 2);
@@ -129,8 +128,8 @@ impl Reno {
         (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
     }
 
-    /// Responds to an RTO: cwnd becomes one segment. ssthresh becomes `ssthresh`, at least two segments, or stays as it
-    /// is if `None`.
+    /// Responds to an RTO: cwnd becomes one segment, ssthresh becomes `ssthresh`, at least two segments. `None` leaves
+    /// ssthresh unchanged.
     pub fn reset(&mut self, ssthresh: Option<Bytes>) {
         let ssthresh = ssthresh.map_or(self.ssthresh, |to| to.max(self.mss * 2));
         self.reduce(self.mss, 1);
@@ -175,7 +174,7 @@ impl Window for Reno {
         };
     }
 
-    /// As `tcp_reno_undo_cwnd` and `tcp_undo_cwnd_reduction` have it.
+    /// Source: kernel, `tcp_reno_undo_cwnd` and `tcp_undo_cwnd_reduction`.
     fn on_undo(&mut self, undo: &Undo) {
         self.cwnd = self.cwnd.max(undo.prior_cwnd);
         self.ssthresh = self.ssthresh.max(undo.prior_ssthresh);

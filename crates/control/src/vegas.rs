@@ -47,7 +47,7 @@ options! {
     pub struct Config(const stack: HostStack) {
         /// Slow start and the response to losses.
         part loss: loss::Config = match stack {
-            // Made from `TcpNewReno` there.
+            // ns-3 derives `TcpVegas` from `TcpNewReno`.
             HostStack::Ns3 => loss::Config::RFC,
             _ => loss::Config::reno(stack),
         };
@@ -84,9 +84,9 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// As in Linux.
+    /// Vegas of Linux, on a host without offload.
     pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
-    /// The same with exact times and Reno by the RFC.
+    /// Vegas of ns-3: exact times, and Reno of RFC 5681.
     pub const EXACT: Self = Self::of(HostStack::Ns3);
 
     fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
@@ -100,15 +100,15 @@ impl Config {
     }
 }
 
-/// `diff`: packets of a cwnd that are queued, rounded down, if the RTT is `rtt` and would be `base_rtt` without
-/// queueing, both in ticks.
+/// `diff`: packets of a cwnd that are queued, rounded down. `rtt` is the RTT, and `base_rtt` the RTT without queueing, in
+/// ticks.
 pub fn diff(cwnd: u64, base_rtt: u64, rtt: u64) -> u64 {
     let diff =
         u128::from(cwnd) * u128::from(rtt.saturating_sub(base_rtt)) / u128::from(base_rtt.max(1));
     u64::try_from(diff).unwrap_or(u64::MAX)
 }
 
-/// The controller.
+/// Vegas congestion control of one connection.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     reno: Reno,
@@ -132,7 +132,7 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// The controller of a new connection.
+    /// Vegas congestion control of a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         Self {
             reno: Reno::new(&reno::Config { loss: config.loss, pacing: config.pacing }, start),
@@ -210,7 +210,7 @@ impl Vegas {
 
 impl Window for Vegas {
     fn on_ack(&mut self, ack: &Ack) {
-        self.reno.note_flight(ack);
+        self.reno.update_pacing(ack);
         if let Some(rtt) = ack.rtt {
             self.sample(rtt);
         }
@@ -235,8 +235,8 @@ impl Window for Vegas {
         }
         if ack.in_flight == Bytes::ZERO {
             // Transmission restarts with nothing in flight: the path may have changed, and the restart begins a round
-            // trip (kernel: `tcp_vegas_cwnd_event`, `CA_EVENT_TX_START`). The round trip must begin here and not with
-            // the next ACK: with a cwnd of two, every ACK would then begin one and none would ever end.
+            // trip (kernel: `tcp_vegas_cwnd_event`, `CA_EVENT_TX_START`). The round trip must not begin with the next
+            // ACK: with a cwnd of two, every ACK would begin a round trip, and no round trip would end.
             self.base_rtt = u64::MAX;
             self.begin_round(ack.snd_nxt);
         }
@@ -267,7 +267,7 @@ impl Window for Vegas {
         self.restart_sampling = true;
     }
 
-    /// Vegas is at work again with the next round (kernel: `tcp_vegas_state`, back in `TCP_CA_Open`).
+    /// Vegas is active again from the next round on (kernel: `tcp_vegas_state`, back in `TCP_CA_Open`).
     fn on_undo(&mut self, undo: &Undo) {
         self.reno.on_undo(undo);
         (self.rto_recovery_point, self.restart_sampling) = (0, true);

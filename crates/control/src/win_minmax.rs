@@ -2,8 +2,7 @@
 //! second best and the third best sample, each from a later part of the window than the one before it, so that time and
 //! memory per sample do not depend on the length of the window. The estimate is never older than the window and never
 //! worse than the newest sample. When the best sample expires, the second best replaces it, although a better sample
-//! of the window may have been forgotten. Units: those of the caller, for values as for time (which may be a count of
-//! rounds).
+//! of the window may have been forgotten. Units of values and of time are the caller's; time may be a count of rounds.
 
 use shallop_core::{Span, Time};
 

@@ -5,7 +5,7 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
-/// What a controller is given when its connection begins.
+/// Parameters of a new connection for its controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     /// Sender maximum segment size (SMSS), in bytes of payload.
@@ -20,19 +20,19 @@ pub struct Start {
     pub seed: u64,
 }
 
-/// The quantity that the multiplicative decrease is applied to.
+/// Quantity to which the multiplicative decrease applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// The bytes in flight, at most cwnd (`FlightSize` of RFC 5681, 3.1: cwnd may not have been used in full).
+    /// Bytes in flight, at most cwnd (`FlightSize` of RFC 5681, 3.1), since cwnd may not have been used in full.
     Flight,
-    /// cwnd (kernel: `tcp_reno_ssthresh`). Safe only if cwnd does not grow while it is not in full use.
+    /// cwnd (kernel: `tcp_reno_ssthresh`). Safe only if cwnd does not grow while the sender does not use it in full.
     Window,
 }
 
 shallop_core::words! { Basis { Flight = "flight", Window = "window" } }
 
 impl Basis {
-    /// The bytes that the multiplicative decrease is applied to.
+    /// Bytes to which the multiplicative decrease applies.
     pub fn bytes(self, cwnd: Bytes, loss: &Loss) -> Bytes {
         match self {
             Self::Flight => cwnd.min(loss.prior_in_flight),
@@ -46,16 +46,16 @@ impl Basis {
 pub struct RateSample {
     /// Bytes delivered over the interval.
     pub delivered: Bytes,
-    /// The longer of the time to send these bytes and the time to have them acknowledged.
+    /// Time to send the delivered bytes or time to have them acknowledged, whichever is longer.
     pub interval: Span,
     /// The connection's count of delivered bytes when the sampled packet was sent.
     pub prior_delivered: Bytes,
-    /// The application left the sender without data during the interval, so the sample may be below the rate of the
-    /// path.
+    /// Whether the application left the sender without data during the interval, so that the sample may be below the
+    /// rate of the path.
     pub is_app_limited: bool,
 }
 
-/// What the sender knows after it has processed an acknowledgement (ACK).
+/// State of the sender after it has processed an acknowledgement (ACK).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
     /// Arrival time of the ACK.
@@ -81,16 +81,16 @@ pub struct Ack {
     pub prior_in_flight: Bytes,
     /// Bytes in flight after this ACK.
     pub in_flight: Bytes,
-    /// cwnd, not the application or the receive window, limited the sender since the previous ACK (kernel:
+    /// Whether cwnd, not the application or the receive window, limited the sender since the previous ACK (kernel:
     /// `tcp_is_cwnd_limited`).
     pub is_cwnd_limited: bool,
     /// Bytes by which SND.UNA advanced. If zero, cwnd must not grow (RFC 5681, 3.1; kernel: `tcp_may_raise_cwnd`):
-    /// while a lost retransmission keeps SND.UNA where it is, selective ACKs would make cwnd grow without limit.
+    /// while a lost retransmission keeps SND.UNA constant, selective ACKs would make cwnd grow without limit.
     pub snd_una_advance: Bytes,
-    /// A packet sent after the previous round began was acknowledged, so a new round trip begins (kernel, `tcp_bbr.c`:
-    /// `round_start`).
+    /// Whether a new round trip begins, because a packet sent after the previous round began was acknowledged (kernel,
+    /// `tcp_bbr.c`: `round_start`).
     pub round_start: bool,
-    /// The sender reduces its flight towards [`Window::window`] (kernel: `tcp_in_cwnd_reduction`, states CWR and
+    /// Whether the sender reduces its flight towards [`Window::window`] (kernel: `tcp_in_cwnd_reduction`, states CWR and
     /// Recovery). The state begins with the detection of a loss, or of ECN-Echo if the sender reduces gradually, and
     /// ends when all data in flight at that time is acknowledged. False in loss recovery after a retransmission
     /// timeout (RTO), when cwnd grows again.
@@ -101,15 +101,15 @@ pub struct Ack {
     pub snd_nxt: u64,
 }
 
-/// What the sender knows at a congestion event: a loss, an RTO or the first ECN-Echo of a window of data.
+/// State of the sender at a congestion event: a loss, an RTO or the first ECN-Echo of a window of data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// Time of detection.
     pub now: Time,
     /// Bytes in flight before the ACK or timer that revealed the congestion.
     pub prior_in_flight: Bytes,
-    /// State CWR of Linux: cwnd was already reduced for ECN-Echo, and the data in flight at that time is not all
-    /// acknowledged. RFC 3168, 6.1.2, allows one reduction per window of data.
+    /// Whether cwnd was already reduced for ECN-Echo, and not all data in flight at that time is acknowledged (state CWR
+    /// of Linux). RFC 3168, 6.1.2, allows one reduction per window of data.
     pub in_cwr: bool,
     /// SND.UNA: the first byte not cumulatively acknowledged.
     pub snd_una: u64,
@@ -117,14 +117,13 @@ pub struct Loss {
     pub snd_nxt: u64,
 }
 
-/// What a sender had before a reduction that turns out to have been for nothing (kernel: `prior_cwnd`,
-/// `prior_ssthresh`).
+/// Window and threshold before a reduction that turned out to be spurious (kernel: `prior_cwnd`, `prior_ssthresh`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undo {
-    /// The window before it.
+    /// cwnd before the reduction.
     pub prior_cwnd: Bytes,
-    /// The slow-start threshold before it, or three quarters of the window if that is more, which it may have grown
-    /// towards (kernel: `tcp_current_ssthresh`); [`Bytes::MAX`] if it was unknown.
+    /// ssthresh before the reduction, or three quarters of cwnd if that is larger (kernel: `tcp_current_ssthresh`);
+    /// [`Bytes::MAX`] if ssthresh was unknown.
     pub prior_ssthresh: Bytes,
 }
 
@@ -133,8 +132,8 @@ pub trait Window {
     /// The SYN-ACK arrived `_rtt` after the SYN: the first RTT sample, of small frames. Not called if the SYN was
     /// retransmitted, or if the connection has no handshake.
     fn on_handshake(&mut self, _now: Time, _rtt: Span) {}
-    /// Transmission starts with nothing in flight (kernel: `CA_EVENT_TX_START`); `_app_limited` if the application had
-    /// no data until now. Called after [`Window::on_idle`] if both apply.
+    /// Transmission starts with nothing in flight (kernel: `CA_EVENT_TX_START`). `_app_limited`: the application had no
+    /// data until now. Called after [`Window::on_idle`] if both apply.
     fn on_restart(&mut self, _now: Time, _app_limited: bool) {}
     /// An ACK delivered data. Called in every state, and after [`Window::on_loss`] if the same ACK revealed a loss.
     fn on_ack(&mut self, ack: &Ack);
@@ -150,9 +149,9 @@ pub trait Window {
     fn on_idle(&mut self, _idle: Span) {}
     /// Recovery ends: all data in flight at the loss or RTO is acknowledged.
     fn on_recovery_exit(&mut self, _now: Time) {}
-    /// The last loss or timeout was spurious: nothing was lost, and the reduction is to be undone. What has grown
-    /// beyond the prior values since stays (kernel: `tcp_reno_undo_cwnd`). If a recovery was under way,
-    /// [`Window::on_recovery_exit`] follows. By default nothing, for controllers that losses do not slow down.
+    /// Undoes the reduction for the last loss or timeout, which was spurious: no packet was lost. Growth beyond the prior
+    /// values is kept (kernel: `tcp_reno_undo_cwnd`). [`Window::on_recovery_exit`] follows if the sender is in recovery.
+    /// The default does nothing, for controllers that do not respond to losses.
     fn on_undo(&mut self, _undo: &Undo) {}
 
     /// cwnd. During recovery it is the target of proportional rate reduction (PRR, RFC 9937).
@@ -163,12 +162,12 @@ pub trait Window {
     fn pacing(&self) -> Option<BitsPerSec> {
         None
     }
-    /// The least segments of a burst of segmentation offload, where the rate would give fewer (kernel: `min_tso_segs`,
-    /// by default `net.ipv4.tcp_min_tso_segs`).
+    /// Minimum number of segments in a burst of segmentation offload (kernel: `min_tso_segs`, by default
+    /// `net.ipv4.tcp_min_tso_segs`).
     fn min_tso_segs(&self) -> u32 {
         2
     }
-    /// The sender applies [`Window::window`] unchanged during recovery, without PRR (kernel: the controller has
+    /// Whether the sender applies [`Window::window`] unchanged during recovery, without PRR (kernel: the controller has
     /// `cong_control`).
     fn owns_recovery(&self) -> bool {
         false

@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn geminis_capacity_and_threshold_are_scaled() {
-        let Some(Config::Gemini(config)) = Config::of("gemini", HostStack::Linux) else {
+        let Some(Config::Gemini(config)) = Config::for_stack("gemini", HostStack::Linux) else {
             panic!("gemini has other options")
         };
         let whole = gemini::Config {

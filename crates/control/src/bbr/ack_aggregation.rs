@@ -1,6 +1,5 @@
-//! ACK aggregation: estimates how many more bytes are acknowledged at once than the bottleneck bandwidth explains
-//! (`extra_acked`). cwnd is increased by as much, so that the sender can go on until the next aggregated ACK. State:
-//! the current epoch, which begins when the acknowledged bytes are not above the expected ones, and the maximum excess
+//! ACK aggregation: estimates the bytes that ACKs deliver in excess of the bottleneck bandwidth (`extra_acked`). cwnd is
+//! increased by this excess, so that the sender can send until the next aggregated ACK. State: the current epoch, which begins when the acknowledged bytes are not above the expected ones, and the maximum excess
 //! of the last five to ten rounds. Units: bytes. Source: kernel, `bbr_update_ack_aggregation`.
 
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
@@ -12,7 +11,7 @@ const WINDOW_ROUNDS: u32 = 5;
 /// cwnd increases by at most the bytes of this time at the bottleneck bandwidth (kernel: `bbr_extra_acked_max_us`).
 const MAX_TIME: Span = Span::from_ms(100);
 
-/// The estimate.
+/// Estimate of ACK aggregation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckAggregation {
     /// Start of the epoch (kernel: `ack_epoch_mstamp`).
@@ -21,7 +20,7 @@ pub(super) struct AckAggregation {
     epoch_acked: Bytes,
     /// Rounds in the current window.
     rounds: u32,
-    /// Maximum excess of the current window and of the one before (kernel: `extra_acked`).
+    /// Maximum excess of the current and of the previous window (kernel: `extra_acked`).
     extra_acked: [Bytes; 2],
 }
 
@@ -51,7 +50,7 @@ impl AckAggregation {
         (self.epoch_start, self.epoch_acked) = (Some(now), Bytes::ZERO);
     }
 
-    /// The bytes by which cwnd is increased (kernel: `bbr_ack_aggregation_cwnd`).
+    /// Bytes by which cwnd is increased (kernel: `bbr_ack_aggregation_cwnd`).
     pub fn cwnd_increase(&self, bw: Option<BitsPerSec>) -> Bytes {
         let max = bw.map_or(Bytes::ZERO, |bw| bw.bytes_in(MAX_TIME));
         self.extra_acked[0].max(self.extra_acked[1]).min(max)

@@ -38,6 +38,6 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// As in Linux, on a host that hands its link a segment at a time.
+    /// BBR of Linux, on a host that passes its link one segment at a time.
     pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
 }

@@ -19,20 +19,20 @@ const MAX_USE_ROUNDS: u32 = 48;
 /// Minimum length of an interval.
 const MIN_INTERVAL: Span = Span::from_ms(1);
 
-/// The facts of an ACK or RTO.
+/// State of the sender at an ACK or RTO.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub now: Time,
     /// All bytes delivered, and all bytes lost, on this connection.
     pub delivered: Bytes,
     pub lost: Bytes,
-    /// This ACK or RTO revealed a loss.
+    /// Whether the ACK or RTO revealed a loss.
     pub has_losses: bool,
     pub is_app_limited: bool,
     pub round_start: bool,
 }
 
-/// The detector.
+/// Detector of token-bucket policers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LtBw {
     is_sampling: bool,
@@ -53,8 +53,8 @@ impl LtBw {
         self.use_bw.then_some(self.bw)
     }
 
-    /// Processes an ACK or RTO; `probe_bw`: the mode is `PROBE_BW`. True if `lt_bw` expires, so that the sender probes
-    /// for bandwidth again.
+    /// Processes an ACK or RTO. `probe_bw`: the mode is `PROBE_BW`. Returns true if `lt_bw` expires, so that the sender
+    /// probes for bandwidth again.
     pub fn on_sample(&mut self, sample: &Sample, probe_bw: bool) -> bool {
         if self.use_bw {
             self.rtt_cnt += u32::from(probe_bw && sample.round_start);

@@ -9,7 +9,7 @@ use shallop_proto::tcp::{Config as Tcp, Receiver, Sender, Stack};
 #[test]
 fn a_scenario_names_it_with_its_option() {
     // As from `transport = "aimd"` and nothing else.
-    let default = Config::of("aimd", HostStack::LinuxIdeal);
+    let default = Config::for_stack("aimd", HostStack::LinuxIdeal);
     assert_eq!(default, Some(Config::Aimd(aimd::Config { keep: 0.5 })));
 }
 

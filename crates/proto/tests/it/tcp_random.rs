@@ -59,7 +59,7 @@ fn paths() -> impl Strategy<Value = Path> {
 /// Every controller with the defaults of each stack, and some further configurations.
 fn controls() -> impl Strategy<Value = any::Config> {
     let every = any::Config::kinds()
-        .flat_map(|kind| HostStack::SIMULATED.map(|stack| any::Config::of(kind.name, stack)))
+        .flat_map(|kind| HostStack::SIMULATED.map(|stack| any::Config::for_stack(kind.name, stack)))
         .flatten();
     let more = [
         any::Config::Reno(reno::Config::RFC),
