@@ -26,7 +26,7 @@ fn steady(config: &Config, rate: BitsPerSec, base_rtt: Span) -> (Bbr, Bottleneck
     (bbr, path)
 }
 
-/// The same at 100 Mb/s and 10 ms.
+/// A flow in the steady state at 100 Mb/s and 10 ms.
 fn steady_at_100_mbps() -> (Bbr, Bottleneck) {
     steady(&Config::LINUX_IDEAL, rate(100.0), Span::from_ms(10))
 }
@@ -46,7 +46,7 @@ fn the_initial_pacing_rate_is_the_high_gain_times_the_initial_window_per_rtt() {
     }
 }
 
-/// One round, as one ACK, with a delivery rate of `mbps` Mb/s and a full pipe. Returns the total of delivered bytes.
+/// Runs one round, as one ACK, with a delivery rate of `mbps` Mb/s and a full pipe. Returns the total of delivered bytes.
 fn round(bbr: &mut Bbr, now: Time, delivered: Bytes, mbps: f64) -> Bytes {
     let path = FixedRtt::new(Span::from_ms(10));
     let acked = rate(mbps).bytes_in(path.rtt);

@@ -1,4 +1,4 @@
-//! CLEAN: its integers are those of the tables, which another program computed, and stay close to the formulas.
+//! CLEAN: its integers equal tables that another program computed, and stay close to the formulas.
 
 use crate::support::{number, table};
 use proptest::prelude::*;
@@ -19,13 +19,13 @@ fn ns(ns: u64) -> Time {
 }
 
 #[test]
-fn the_cubic_function_is_that_of_the_table_and_of_the_formula() {
+fn the_cubic_function_matches_the_table_and_the_formula() {
     for row in table(include_str!("../../vectors/clean_curve.csv")) {
         let [c, w_max, reduction, t, k, window] = [0, 1, 2, 3, 4, 5].map(|at| whole(row[at]));
         let c = c as u32;
         assert_eq!(self::k(c, reduction), k, "{row:?}");
         assert_eq!(w_cubic(c, w_max, k, ticks(t)), window, "{row:?}");
-        // A tick is 1/1024 s: the error is at most what the function changes by in two ticks.
+        // A tick is 1/1024 s. The error is at most the change of the function in two ticks.
         let (real_k, real) = (number(row[6]), number(row[7]));
         assert!((k as f64 / 1024.0 - real_k).abs() < 1.0 / 1024.0, "{row:?}");
         let from_k = (t as f64 * 1e-9).min(2_200.0) - real_k;
@@ -36,7 +36,7 @@ fn the_cubic_function_is_that_of_the_table_and_of_the_formula() {
 }
 
 #[test]
-fn flows_have_the_state_of_the_table_after_every_data_packet() {
+fn the_state_of_flows_matches_the_table_after_every_data_packet() {
     let (mut config, mut flow, mut rows) = (Config::default(), None, 0);
     for row in table(include_str!("../../vectors/clean_flow.csv")) {
         let [mss, growth_limit, window_edge, now, seq, ce] =
@@ -100,13 +100,13 @@ fn slow_start_doubles_the_window_per_round_trip_until_the_first_mark() {
 }
 
 #[test]
-fn the_decrease_is_by_half_or_by_half_of_alpha() {
+fn a_mark_reduces_the_window_by_half_or_by_alpha_half() {
     assert_eq!(reduced_window(100 * SEGMENT, Decrease::Half, 0), 50 * SEGMENT);
     assert_eq!(reduced_window(100 * SEGMENT, Decrease::Marked, Alpha::MAX), 50 * SEGMENT);
     assert_eq!(reduced_window(100 * SEGMENT, Decrease::Marked, 64), 100 * SEGMENT - 3_200);
     assert_eq!(reduced_window(100 * SEGMENT, Decrease::Marked, 0), 100 * SEGMENT);
-    // After 840 segments were halved, it takes 3 s to the 690 segments that fill the path of docs/clean.md, and 10 s to
-    // 840 segments.
+    // From half of 840 segments, the window takes 3 s to the 690 segments that fill the path of docs/clean.md, and 10 s
+    // to 840 segments.
     let segments = |reduction: u64, secs: u64| {
         let k = k(410, reduction * SEGMENT);
         w_cubic(410, 840 * SEGMENT, k, ticks(secs * 1_000_000_000)) / SEGMENT
@@ -171,7 +171,7 @@ proptest! {
         let reduction = w_max / 1024 * part;
         let (w_min, k) = (w_max - reduction, k(c, reduction));
         let start = w_cubic(c, w_max, k, 0);
-        // K is rounded down, so the start is above W_min by at most what the function changes by in one tick.
+        // K is rounded down, so the start is above W_min by at most the change of the function in one tick.
         prop_assert!(start >= w_min);
         let slope = (3 * u128::from(c) * u128::from(k + 1).pow(2)) >> 30;
         prop_assert!(u128::from(start - w_min) <= slope + 1);

@@ -26,7 +26,7 @@ fn flow(config: &Config, cwnd: f64, min_rtt: Span, standing_rtt: Span) -> (Copa,
     (copa, path)
 }
 
-/// One round trip, which begins with the first ACK.
+/// Runs one round trip, which begins with the first ACK.
 fn round(copa: &mut Copa, path: &mut FixedRtt) {
     let segments = copa.window().get() / SEGMENT.get();
     for nth in 0..segments {

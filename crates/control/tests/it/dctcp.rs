@@ -13,7 +13,7 @@ fn dctcp(config: &Config, cwnd: u64, initial_ssthresh: Bytes) -> Dctcp {
     Dctcp::new(config, &start)
 }
 
-/// The same with alpha in units of 2^-10 at first.
+/// Sets the initial alpha, in units of 2^-10.
 fn alpha(alpha: u32, config: Config) -> Config {
     Config { alpha_initial: Fraction::new(alpha), ..config }
 }
@@ -35,14 +35,14 @@ fn ack(path: &mut FixedRtt, window: &impl Window, acked: u64, marked: u64) -> Ac
 }
 
 #[test]
-fn alpha_and_reductions_are_the_kernels_integers() {
+fn alpha_and_reductions_match_the_kernels_integers() {
     for row in table(include_str!("../../vectors/dctcp.csv")) {
         let [shift, before, delivered, marked, alpha, cwnd, reduced] =
             [0, 1, 2, 3, 4, 5, 6].map(|field| number(row[field]) as u64);
         let (shift, before, alpha) = (shift as u32, before as u32, alpha as u32);
         assert_eq!(update_alpha(before, shift, delivered, marked), alpha, "{row:?}");
         assert_eq!(reduced_cwnd(cwnd, alpha), reduced, "{row:?}");
-        // The controller, which counts the bytes of full-sized segments, gives the same.
+        // The controller counts the bytes of full-sized segments and gives equal values.
         let config = Config {
             gain: Gain::new(shift),
             alpha_initial: Fraction::new(before),
@@ -74,7 +74,11 @@ fn alpha_decays_by_a_sixteenth_without_marks_and_is_zero_after_75_windows() {
         let max_error = 16.0 * (1.0 - real) / 1024.0;
         assert!((-5e-4..max_error + 5e-4).contains(&error), "{windows} windows: {error}");
     }
-    assert_eq!(update_alpha(0, 4, 100, 100), Alpha::MAX / 16, "one window, all of it marked");
+    assert_eq!(
+        update_alpha(0, 4, 100, 100),
+        Alpha::MAX / 16,
+        "one window, in which all packets are marked"
+    );
 }
 
 #[test]

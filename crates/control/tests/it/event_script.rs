@@ -1,5 +1,5 @@
-//! Every controller through one script of events: losses, ECN-Echo, an RTT increase, an RTO, an idle period. The values
-//! of cwnd are snapshots, which were read line by line before they were accepted.
+//! Every controller under one script of events: losses, ECN-Echo, an RTT increase, an RTO, an idle period. The snapshots
+//! of cwnd were read line by line before they were accepted.
 
 use std::fmt::Write;
 
@@ -9,7 +9,11 @@ use shallop_control::any::{AnyWindow, Config};
 use shallop_control::{Loss, Window, bbr, copa, cubic, dctcp, gemini, reno, vegas};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
-/// A test path, and the values that a snapshot has in each line.
+type Script = fn(&Config) -> String;
+const FIXED_RTT: Script = fixed_rtt;
+const BOTTLENECK: Script = bottleneck;
+
+/// A test path, and the values in each line of a snapshot.
 trait Path {
     const COLUMNS: &[&str];
     fn now(&self) -> Time;
@@ -122,42 +126,6 @@ fn fixed_rtt(config: &Config) -> String {
     run.snapshot
 }
 
-#[test]
-fn reno_by_the_rfc() {
-    insta::assert_snapshot!(fixed_rtt(&Config::Reno(reno::Config::RFC)));
-}
-
-#[test]
-fn reno_as_in_linux() {
-    insta::assert_snapshot!(fixed_rtt(&Config::Reno(reno::Config::LINUX_IDEAL)));
-}
-
-#[test]
-fn cubic_by_the_rfc() {
-    insta::assert_snapshot!(fixed_rtt(&Config::Cubic(cubic::Config::RFC)));
-}
-
-#[test]
-fn cubic_as_in_linux() {
-    insta::assert_snapshot!(fixed_rtt(&Config::Cubic(cubic::Config::LINUX_IDEAL)));
-}
-
-#[test]
-fn cubic_with_beta_of_the_paper() {
-    let config = cubic::Config { decrease: 0.2, ..cubic::Config::RFC };
-    insta::assert_snapshot!(fixed_rtt(&Config::Cubic(config)));
-}
-
-#[test]
-fn vegas_as_in_linux() {
-    insta::assert_snapshot!(fixed_rtt(&Config::Vegas(vegas::Config::LINUX_IDEAL)));
-}
-
-#[test]
-fn dctcp_as_in_linux() {
-    insta::assert_snapshot!(fixed_rtt(&Config::Dctcp(dctcp::Config::LINUX_IDEAL)));
-}
-
 /// The script for controllers that model the path: 20 Mb/s, RTT 40 ms, a bandwidth-delay product of 68.5 segments.
 fn bottleneck(config: &Config) -> String {
     let path = Bottleneck::new(BitsPerSec::at_least_one(20_000_000), Span::from_ms(40));
@@ -199,16 +167,20 @@ fn bottleneck(config: &Config) -> String {
 }
 
 #[test]
-fn bbr_as_in_linux() {
-    insta::assert_snapshot!(bottleneck(&Config::Bbr(bbr::Config::LINUX_IDEAL)));
-}
-
-#[test]
-fn copa_by_the_paper() {
-    insta::assert_snapshot!(bottleneck(&Config::Copa(copa::Config::PAPER)));
-}
-
-#[test]
-fn gemini_by_the_thesis() {
-    insta::assert_snapshot!(fixed_rtt(&Config::Gemini(gemini::Config::THESIS)));
+fn every_controller_answers_the_script_as_in_its_snapshot() {
+    let beta_of_the_paper = cubic::Config { decrease: 0.2, ..cubic::Config::RFC };
+    for (name, script, config) in [
+        ("reno_by_the_rfc", FIXED_RTT, Config::Reno(reno::Config::RFC)),
+        ("reno_as_in_linux", FIXED_RTT, Config::Reno(reno::Config::LINUX_IDEAL)),
+        ("cubic_by_the_rfc", FIXED_RTT, Config::Cubic(cubic::Config::RFC)),
+        ("cubic_as_in_linux", FIXED_RTT, Config::Cubic(cubic::Config::LINUX_IDEAL)),
+        ("cubic_with_beta_of_the_paper", FIXED_RTT, Config::Cubic(beta_of_the_paper)),
+        ("vegas_as_in_linux", FIXED_RTT, Config::Vegas(vegas::Config::LINUX_IDEAL)),
+        ("dctcp_as_in_linux", FIXED_RTT, Config::Dctcp(dctcp::Config::LINUX_IDEAL)),
+        ("gemini_by_the_thesis", FIXED_RTT, Config::Gemini(gemini::Config::THESIS)),
+        ("bbr_as_in_linux", BOTTLENECK, Config::Bbr(bbr::Config::LINUX_IDEAL)),
+        ("copa_by_the_paper", BOTTLENECK, Config::Copa(copa::Config::PAPER)),
+    ] {
+        insta::assert_snapshot!(name, script(&config));
+    }
 }

@@ -7,7 +7,7 @@ use shallop_core::{Span, Time};
 
 const PACKETS: u64 = 1_000_000;
 
-/// An epoch sent at this rate, of which this fraction was lost.
+/// An epoch that was sent at `rate` and lost the fraction `loss`.
 fn epoch(rate: f64, loss: f64, min_rate: f64) -> Epoch {
     Epoch {
         now: Time::ZERO,
@@ -20,7 +20,7 @@ fn epoch(rate: f64, loss: f64, min_rate: f64) -> Epoch {
     }
 }
 
-/// The rate after an epoch that was sent at this rate and lost this fraction.
+/// The new rate after an epoch that was sent at `rate` and lost the fraction `loss`.
 fn after(law: &mut impl Rate, rate: f64, loss: f64) -> f64 {
     law.on_epoch(&epoch(rate, loss, 1e-6));
     law.rate()
@@ -81,7 +81,7 @@ fn an_epoch_without_packets_counts_as_loss_free() {
     near(law.rate(), 0.55);
 }
 
-/// Rates of flows that share a bottleneck, after `epochs` epochs. In each epoch all flows have the same loss rate.
+/// Rates of flows that share a bottleneck, after `epochs` epochs. All flows have one loss rate in each epoch.
 fn settle(mut flows: Vec<(f64, Law)>, capacity: f64, epochs: u32) -> Vec<f64> {
     for _ in 0..epochs {
         let load: f64 = flows.iter().map(|(rate, _)| rate).sum();

@@ -17,7 +17,7 @@ fn h_parameter() -> u64 {
 }
 
 #[test]
-fn scale_factor_and_increase_step_are_those_of_the_formulas() {
+fn scale_factor_and_increase_step_match_the_formulas() {
     for row in table(include_str!("../../vectors/gemini.csv")) {
         let [capacity, rtt_base, k, f, h] = [0, 1, 2, 3, 4].map(|field| number(row[field]) as u64);
         let bdp = law::bdp(BitsPerSec::at_least_one(capacity), Span::from_ns(rtt_base));
@@ -34,7 +34,7 @@ fn scale_factor_and_increase_step_are_those_of_the_formulas() {
 }
 
 #[test]
-fn reductions_and_growth_of_cwnd_are_those_of_the_formulas() {
+fn reductions_and_growth_of_cwnd_match_the_formulas() {
     for row in table(include_str!("../../vectors/gemini_window.csv")) {
         let field =
             |field: usize| if row[field].is_empty() { 0 } else { number(row[field]) as u64 };
@@ -55,7 +55,7 @@ fn reductions_and_growth_of_cwnd_are_those_of_the_formulas() {
 }
 
 #[test]
-fn rtt_base_is_the_rtt_of_the_handshake_until_a_lower_one_is_measured() {
+fn rtt_base_is_the_rtt_of_the_handshake_until_a_lower_rtt_is_measured() {
     let mut flow = gemini(&THESIS, 100);
     flow.on_handshake(Time::ZERO, Span::from_ms(10));
     assert_eq!(flow.rtt_base(), Some(Span::from_ms(10)));
@@ -65,7 +65,7 @@ fn rtt_base_is_the_rtt_of_the_handshake_until_a_lower_one_is_measured() {
     assert_eq!(flow.increase_step(), law::increase_step(h_parameter(), bdp));
     for (rtt, rtt_base) in [(14, 10), (9, 9)] {
         let path = FixedRtt::new(Span::from_ms(rtt));
-        flow.on_ack(&ack(&path, &flow, (1, 101), false));
+        flow.on_ack(&ack(&path, &flow, 1, 101, false));
         assert_eq!(flow.rtt_base(), Some(Span::from_ms(rtt_base)), "after {rtt} ms");
     }
 }
@@ -76,8 +76,8 @@ fn gemini(config: &Config, segments: u64) -> Gemini {
     Gemini::new(config, &Start { initial_window: cwnd, initial_ssthresh: cwnd, ..start() })
 }
 
-/// An ACK of one segment, with or without ECN-Echo; SND.UNA and SND.NXT in segments.
-fn ack(path: &FixedRtt, gemini: &Gemini, (snd_una, snd_nxt): (u64, u64), marked: bool) -> Ack {
+/// An ACK of one segment, with or without ECN-Echo. `snd_una` and `snd_nxt` are in segments.
+fn ack(path: &FixedRtt, gemini: &Gemini, snd_una: u64, snd_nxt: u64, marked: bool) -> Ack {
     Ack {
         snd_una: snd_una * SEGMENT.get(),
         snd_nxt: snd_nxt * SEGMENT.get(),
@@ -95,16 +95,16 @@ fn marks_reduce_cwnd_by_alpha_f_at_most_once_per_round_trip() {
     let path = FixedRtt::new(Span::from_ms(10));
     let mut gemini = gemini(&THESIS, 800);
     // The first ACK, with ECN-Echo, ends an observation window of one segment: alpha stays 1.
-    gemini.on_ack(&ack(&path, &gemini, (1, 801), true));
+    gemini.on_ack(&ack(&path, &gemini, 1, 801, true));
     assert_eq!((gemini.alpha(), gemini.scale_factor()), (Alpha::MAX, F_AT_10_MS));
     let reduced = f64::floor(800.0 * (1.0 - F_AT_10_MS as f64 / 1_048_576.0));
     assert!((segments(&gemini) - reduced).abs() < 1e-9);
     // Marks on all segments in flight are one congestion event, in which cwnd does not grow either.
     for una in 2..=801 {
-        gemini.on_ack(&ack(&path, &gemini, (una, 801 + una), true));
+        gemini.on_ack(&ack(&path, &gemini, una, 801 + una, true));
         assert!((segments(&gemini) - reduced).abs() < 1e-9);
     }
-    gemini.on_ack(&ack(&path, &gemini, (802, 1603), true));
+    gemini.on_ack(&ack(&path, &gemini, 802, 1603, true));
     assert!(segments(&gemini) < reduced, "a mark on data sent after the reduction");
     assert_eq!(gemini.slow_start_threshold(), gemini.window());
 }
@@ -129,8 +129,8 @@ fn delay_reduces_cwnd_by_beta_when_rtt_min_exceeds_rtt_base_by_more_than_t() {
     assert_eq!(gemini.rtt_base(), Some(Span::from_ms(10)));
     let above = windows(&mut gemini, &mut path, Span::from_us(15_100), 8);
     let cuts: Vec<usize> = (1..8).filter(|&at| above[at] < above[at - 1] * 0.9).collect();
-    // The window in which the RTT increases has lower samples in it. After a reduction, the first window acknowledged
-    // was sent before it, so delay counts again in the window after.
+    // The window in which the RTT increases has lower samples. The first window after a reduction was sent before the
+    // reduction, so delay counts again only in the next window.
     assert_eq!(cuts.first(), Some(&1), "{above:?}");
     assert!((above[1] / above[0] - 0.8).abs() < 0.02, "{above:?}");
     assert!(cuts.windows(2).all(|two| two[1] - two[0] >= 2), "one delay, two cuts: {above:?}");
@@ -178,13 +178,13 @@ fn with_marks_and_delay_the_larger_reduction_applies() {
     let reduction = |k, gain_shift, beta| {
         let config = Config { k, alpha_gain: Gain::new(gain_shift), decrease: beta, ..THESIS };
         let (mut gemini, path) = (gemini(&config, 100), FixedRtt::new(Span::from_ms(10)));
-        gemini.on_ack(&ack(&path, &gemini, (1, 101), false));
+        gemini.on_ack(&ack(&path, &gemini, 1, 101, false));
         let delayed = FixedRtt { rtt: Span::from_ms(30), ..path };
         for una in 2..=100 {
-            gemini.on_ack(&ack(&delayed, &gemini, (una, 100 + una), false));
+            gemini.on_ack(&ack(&delayed, &gemini, una, 100 + una, false));
         }
         let before = segments(&gemini);
-        gemini.on_ack(&ack(&delayed, &gemini, (101, 201), true));
+        gemini.on_ack(&ack(&delayed, &gemini, 101, 201, true));
         (segments(&gemini) / before, f64::from(gemini.alpha()) / 1024.0)
     };
     let (ratio, alpha) = reduction(seventh, 4, 0.2);
@@ -198,7 +198,7 @@ fn with_marks_and_delay_the_larger_reduction_applies() {
 fn each_signal_can_be_disabled() {
     let mut path = FixedRtt::new(Span::from_ms(10));
     let mut without_marks = gemini(&Config { dcn: false, ..THESIS }, 100);
-    without_marks.on_ack(&ack(&path, &without_marks, (1, 101), true));
+    without_marks.on_ack(&ack(&path, &without_marks, 1, 101, true));
     without_marks.on_mark(&path.loss(&without_marks));
     assert!((segments(&without_marks) - 100.0).abs() < 1e-9);
     let mut without_delay = gemini(&Config { wan: false, ..THESIS }, 100);
@@ -210,7 +210,7 @@ fn each_signal_can_be_disabled() {
 fn a_loss_halves_cwnd_even_after_a_mark_and_an_rto_sets_it_to_one_segment() {
     let path = FixedRtt::new(Span::from_ms(10));
     let mut gemini = gemini(&THESIS, 100);
-    gemini.on_ack(&ack(&path, &gemini, (1, 101), true));
+    gemini.on_ack(&ack(&path, &gemini, 1, 101, true));
     let marked = gemini.window();
     gemini.on_loss(&Loss { in_cwr: true, ..path.loss(&gemini) });
     let half = SEGMENT * (marked.get() / SEGMENT.get() / 2);
@@ -228,7 +228,7 @@ fn cwnd_grows_by_h_per_round_trip_for_any_number_of_segments_per_ack() {
         let (mut gemini, path) = (gemini(&THESIS, 200), FixedRtt::new(Span::from_ms(10)));
         for nth in 1..=2_000 / acked {
             let una = nth * acked;
-            let ack = ack(&path, &gemini, (una, una + 200), false);
+            let ack = ack(&path, &gemini, una, una + 200, false);
             gemini.on_ack(&Ack { acked_sacked: SEGMENT * acked, ..ack });
         }
         gemini.window().get() / SEGMENT.get()

@@ -1,5 +1,4 @@
-//! `NewReno`, CUBIC and slow start: cwnd against the RFCs and against theory; rules that all loss-based controllers
-//! share.
+//! `NewReno`, CUBIC and slow start: cwnd compared with the RFCs and with theory; rules of all loss-based controllers.
 
 use crate::support::{FixedRtt, SEGMENT, number, start, table};
 use shallop_control::any::{AnyWindow, Config};
@@ -49,7 +48,7 @@ fn cubic_follows_w_cubic() {
 }
 
 #[test]
-fn the_mean_cwnd_under_deterministic_loss_is_that_of_the_model() {
+fn the_mean_cwnd_under_deterministic_loss_matches_the_model() {
     for row in table(include_str!("../../vectors/mean_window.csv")) {
         let [rtt, loss, expected] = [1, 2, 3].map(|field| number(row[field]));
         let config = match row[0] {
@@ -200,7 +199,7 @@ fn after_idle_ns_2_sets_cwnd_to_the_initial_window_and_others_never_raise_it() {
     assert!(initial > 1.0, "{initial}");
 }
 
-/// Slow start over round trips with these RTTs: cwnd after each, and whether slow start has ended.
+/// Runs slow start over round trips with these RTTs. Returns cwnd after each, and whether slow start has ended.
 fn slow_start(exit: hystart::Exit, rtts: &[Span]) -> Vec<(u64, bool)> {
     let slow_start = hystart::Config { limit: 8, exit, ..hystart::Config::STANDARD };
     let loss = loss::Config { slow_start, ..loss::Config::RFC };
@@ -236,9 +235,9 @@ fn hystart_plus_plus_resumes_slow_start_when_the_rtt_falls_below_the_baseline() 
     assert_eq!(rounds[4].0, rounds[3].0 * 2);
 }
 
-/// RFC 9406, 4.3: `HyStart++` is for the first slow start.
+/// RFC 9406, 4.3: `HyStart++` applies to the first slow start.
 #[test]
-fn after_hystart_plus_plus_has_ended_slow_start_the_one_after_an_idle_period_is_standard() {
+fn slow_start_after_an_idle_period_is_standard_once_hystart_plus_plus_has_ended_the_first() {
     let slow_start = hystart::Config { exit: hystart::Exit::PlusPlus, ..hystart::Config::STANDARD };
     let loss = loss::Config { slow_start, ..loss::Config::RFC };
     let mut reno = Reno::new(&reno::Config { loss, ..reno::Config::RFC }, &start());

@@ -21,7 +21,7 @@ fn plain(name: &str, host: HostStack) -> Config {
 }
 
 #[test]
-fn names_are_told_apart_and_so_are_the_options_of_each() {
+fn names_of_controllers_and_of_their_options_are_unique() {
     let names: BTreeSet<_> = Config::kinds().map(|kind| kind.name).collect();
     assert_eq!(names.len(), Config::kinds().count());
     for kind in Config::kinds() {
@@ -33,10 +33,10 @@ fn names_are_told_apart_and_so_are_the_options_of_each() {
 }
 
 #[test]
-fn a_host_has_its_own_ways() {
+fn defaults_depend_on_the_host_stack() {
     let of = |name| HostStack::SIMULATED.map(|host| plain(name, host));
     let linux = reno::Config::LINUX_IDEAL;
-    // What ns-3 has like Linux is its `TcpLinuxReno`; Vegas it makes from `TcpNewReno`.
+    // ns-3 has `TcpLinuxReno`, but derives `TcpVegas` from `TcpNewReno`.
     let (basis, restart) = (Basis::Window, loss::Restart::First);
     let ns2 = loss::Config { basis, restart, ..loss::Config::RFC };
     let paced = reno::Config { pacing: true, ..linux };
@@ -82,7 +82,7 @@ fn a_host_has_its_own_ways() {
 }
 
 #[test]
-fn marks_are_asked_for_by_those_that_live_on_them() {
+fn ecn_star_asks_for_classic_marks_dctcp_and_gemini_for_exact_ones() {
     let asks = |marking| {
         let kinds = Config::kinds().filter(move |kind| kind.marking == marking);
         kinds.map(|kind| kind.name).collect::<Vec<_>>()
@@ -108,10 +108,10 @@ fn some(form: &Form) -> Given {
 }
 
 #[test]
-fn every_option_is_read_as_what_its_form_says() {
+fn every_option_is_read_as_the_type_of_its_form() {
     for kind in Config::kinds() {
         for key in Config::keys(kind.name) {
-            // A wrong type would panic; what is refused is refused with words that name it.
+            // A wrong type would panic. An error names the key.
             if let Err(why) = made(kind.name, HostStack::LinuxIdeal, &[(key.name, some(&key.form))])
             {
                 assert!(why.starts_with(key.name), "{}: {why}", kind.name);
@@ -121,7 +121,7 @@ fn every_option_is_read_as_what_its_form_says() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused_by_name() {
+fn errors_of_inconsistent_options_name_the_key() {
     let number = Given::Number;
     for (name, given, key) in [
         ("vegas", vec![("alpha", Given::Integer(9))], "alpha"),

@@ -1,4 +1,4 @@
-//! What controllers get back when a loss or a timeout turns out to have been spurious.
+//! Undo of reductions for losses and RTOs that were spurious.
 
 use crate::support::{FixedRtt, SEGMENT, start};
 use shallop_control::any::{self, AnyWindow};
@@ -9,7 +9,7 @@ use shallop_core::{Bytes, Span};
 
 const RTT: Span = Span::from_ms(100);
 
-/// What a sender keeps of a controller before a reduction.
+/// The state that a sender saves before a reduction.
 fn prior(window: &impl Window) -> Undo {
     let (cwnd, ssthresh) = (window.window(), window.slow_start_threshold());
     Undo { prior_cwnd: cwnd, prior_ssthresh: ssthresh.max(Bytes::new(cwnd.get() / 4 * 3)) }
@@ -26,7 +26,7 @@ fn all() -> Vec<any::Config> {
     ]
 }
 
-/// A controller after five round trips without a loss, and one loss in slow start.
+/// A controller after a loss in slow start and five round trips without a loss.
 fn working(config: &any::Config) -> (AnyWindow, FixedRtt) {
     let (mut window, mut path) = (config.build(&start()), FixedRtt::new(RTT));
     (0..3).for_each(|_| path.round(&mut window));
@@ -43,7 +43,7 @@ fn congestion(path: &FixedRtt, window: &impl Window, timeout: bool) -> Loss {
 
 /// Kernel: `tcp_undo_cwnd_reduction` with `tcp_reno_undo_cwnd`.
 #[test]
-fn the_window_and_the_threshold_are_as_before_after_a_loss_and_after_a_timeout() {
+fn undo_restores_cwnd_and_ssthresh_after_a_loss_and_after_an_rto() {
     for config in all() {
         for timeout in [false, true] {
             let (mut window, path) = working(&config);
@@ -66,7 +66,7 @@ fn the_window_and_the_threshold_are_as_before_after_a_loss_and_after_a_timeout()
 }
 
 #[test]
-fn a_window_that_has_grown_beyond_the_old_one_is_kept() {
+fn undo_keeps_a_cwnd_that_has_grown_beyond_the_prior_one() {
     for config in all() {
         let (mut window, _) = working(&config);
         let now = window.window();
@@ -76,7 +76,7 @@ fn a_window_that_has_grown_beyond_the_old_one_is_kept() {
 }
 
 #[test]
-fn slow_start_that_a_spurious_loss_ended_goes_on() {
+fn undo_resumes_slow_start_that_a_spurious_loss_ended() {
     for config in all() {
         let (mut window, mut path) = (config.build(&start()), FixedRtt::new(RTT));
         path.round(&mut window);
@@ -88,7 +88,7 @@ fn slow_start_that_a_spurious_loss_ended_goes_on() {
     }
 }
 
-/// A window of 100 segments that was lost to 70 goes back to 100 in 4.22 s, then slowly on (RFC 9438, 4.2).
+/// CUBIC 3 s after a loss at 100 segments, which left 70. cwnd is back at 100 after 4.22 s (RFC 9438, 4.2).
 fn at_w_max(config: &cubic::Config) -> (Cubic, FixedRtt) {
     let start = shallop_control::Start { initial_window: SEGMENT * 100, ..start() };
     let (mut cubic, mut path) = (Cubic::new(config, &start), FixedRtt::new(RTT));
@@ -116,9 +116,9 @@ fn cubic_stays_on_its_curve_by_the_rfc_and_starts_from_a_new_w_max_in_linux() {
     }
 }
 
-/// RFC 9438, 4.9: what has grown beyond the old window since is newer than what would be restored.
+/// RFC 9438, 4.9: a cwnd that has grown beyond the prior one is newer than the saved curve.
 #[test]
-fn cubic_that_was_undone_too_late_keeps_its_new_curve() {
+fn cubic_keeps_its_new_curve_if_cwnd_has_grown_beyond_the_prior_one() {
     let (mut cubic, mut path) = at_w_max(&cubic::Config::RFC);
     let before = prior(&cubic);
     cubic.on_loss(&path.loss(&cubic));
@@ -133,7 +133,7 @@ fn cubic_that_was_undone_too_late_keeps_its_new_curve() {
 
 /// Kernel: `dctcp_cwnd_undo` leaves alpha alone.
 #[test]
-fn dctcp_keeps_its_alpha() {
+fn undo_does_not_change_alpha_of_dctcp() {
     let mut path = FixedRtt::new(RTT);
     let mut dctcp = Dctcp::new(&dctcp::Config::LINUX_IDEAL, &start());
     (0..4).for_each(|_| path.round(&mut dctcp));
@@ -143,9 +143,9 @@ fn dctcp_keeps_its_alpha() {
     assert_eq!((dctcp.alpha(), dctcp.window()), (alpha, before.prior_cwnd));
 }
 
-/// Kernel: `bbr_undo_cwnd` begins to look for a full pipe again, the window comes back as recovery ends.
+/// Kernel: `bbr_undo_cwnd` discards the evidence of a full pipe; the end of recovery restores cwnd.
 #[test]
-fn bbr_has_its_window_back_with_the_next_acknowledgement() {
+fn bbr_restores_cwnd_with_the_first_ack_after_recovery() {
     let mut path = FixedRtt::new(RTT);
     let mut bbr = Bbr::new(&bbr::Config::LINUX_IDEAL, &start());
     (0..2).for_each(|_| path.round(&mut bbr));

@@ -23,15 +23,15 @@ fn packets(window: &impl Window) -> u64 {
     window.window().get() / SEGMENT.get()
 }
 
-/// One window is acknowledged. Its last ACK ends a round trip of Vegas if one segment was acknowledged before, whose
-/// ACK began that round trip.
+/// Acknowledges one window. Its last ACK ends a round trip of Vegas if the ACK of an earlier segment began that round
+/// trip.
 fn round(vegas: &mut Vegas, path: &mut FixedRtt) {
     for _ in 0..packets(vegas) {
         path.segment(vegas);
     }
 }
 
-/// Round trips through a bottleneck of 10 Gb/s, where cwnd sets the RTT. Returns cwnd after each.
+/// Runs round trips through a bottleneck of 10 Gb/s, where cwnd determines the RTT. Returns cwnd after each.
 fn through_bottleneck(vegas: &mut Vegas, path: &mut FixedRtt, rounds: usize) -> Vec<u64> {
     let one_round = |_| {
         path.rtt = BASE_RTT.max(PACKET_TIME * packets(vegas));
@@ -69,7 +69,7 @@ fn cwnd_grows_by_one_per_round_trip_without_a_queue() {
     }
 }
 
-/// The cwnd that a flow keeps for the last 20 of `rounds` round trips through the bottleneck.
+/// The constant cwnd of a flow in the last 20 of `rounds` round trips through the bottleneck.
 fn settled_cwnd(config: &Config, initial: u64, rounds: usize) -> u64 {
     let (mut vegas, mut path) = vegas(config, initial, SEGMENT);
     path.segment(&mut vegas);
@@ -116,7 +116,7 @@ fn slow_start_ends_at_the_bandwidth_delay_product_when_more_than_gamma_packets_a
 }
 
 #[test]
-fn a_round_trip_with_two_rtt_samples_grows_as_reno() {
+fn a_round_trip_with_two_rtt_samples_grows_like_reno() {
     // Every ACK is of two segments, so a small cwnd yields one or two samples and grows at any RTT.
     let (mut vegas, mut path) = vegas(&config(Clock::Exact), 3, SEGMENT);
     path.segment(&mut vegas);
@@ -137,7 +137,7 @@ fn a_round_trip_with_two_rtt_samples_grows_as_reno() {
 }
 
 #[test]
-fn a_cwnd_that_one_ack_covers_grows_as_reno() {
+fn a_cwnd_that_one_ack_covers_grows_like_reno() {
     // After a loss cwnd is two segments, which one ACK covers: nothing is in flight after it, and the round trip has
     // one sample (kernel: `tcp_reno_cong_avoid`).
     let (mut vegas, mut path) = vegas(&config(Clock::Exact), 4, SEGMENT);
@@ -215,7 +215,7 @@ fn cwnd_does_not_grow_while_the_sender_is_app_limited() {
 }
 
 #[test]
-fn an_rtt_of_zero_is_taken_for_one_tick() {
+fn an_rtt_of_zero_counts_as_one_tick() {
     for clock in [Clock::Exact, Clock::Microseconds] {
         let (mut vegas, mut path) = vegas(&config(clock), 10, SEGMENT);
         path.rtt = Span::ZERO;

@@ -17,14 +17,14 @@ pub struct Bottleneck {
     pub rate: BitsPerSec,
     pub in_flight: Bytes,
     pub delivered: Bytes,
-    /// ACKs have an RTT sample.
+    /// Whether ACKs have an RTT sample.
     pub has_rtt_samples: bool,
     pub is_cwnd_limited: bool,
     /// Bytes that the next ACK reports lost.
     pub losses: Bytes,
     /// Total of delivered bytes at which the round ends.
     round_end: Bytes,
-    /// Bytes that the pacing rate allows and that do not fill a segment.
+    /// Bytes that the pacing rate has allowed and that do not fill a segment yet.
     pacing_credit: f64,
     /// RTT of each segment in flight.
     rtts: VecDeque<Span>,
@@ -52,7 +52,7 @@ impl Bottleneck {
         self.rate.bytes_in(self.base_rtt)
     }
 
-    /// Sends what the pacing rate and cwnd allow within `elapsed`.
+    /// Sends the segments that the pacing rate and cwnd allow within `elapsed`.
     fn send(&mut self, window: &impl Window, elapsed: Span) {
         let room = window.window().saturating_sub(self.in_flight);
         let allowed = window.pacing().map_or(room.get() as f64, |rate| {
@@ -67,7 +67,7 @@ impl Bottleneck {
         }
     }
 
-    /// RTT with the present queue.
+    /// RTT with the current queue.
     fn rtt(&self) -> Span {
         Pace::new(self.rate).quote(self.in_flight).max(self.base_rtt)
     }
@@ -103,7 +103,7 @@ impl Bottleneck {
         }
     }
 
-    /// One segment is acknowledged.
+    /// Acknowledges one segment.
     pub fn segment(&mut self, window: &mut impl Window) {
         if self.in_flight < SEGMENT {
             self.in_flight = SEGMENT;
@@ -123,7 +123,7 @@ impl Bottleneck {
         self.send(window, gap);
     }
 
-    /// ACKs until the next round begins.
+    /// Acknowledges segments until the next round begins.
     pub fn round(&mut self, window: &mut impl Window) {
         let end = self.round_end;
         while self.delivered < end {
@@ -131,21 +131,21 @@ impl Bottleneck {
         }
     }
 
-    /// So many segments in flight are lost, which the next ACK reports.
+    /// Loses segments in flight; the next ACK reports the loss.
     pub fn lose(&mut self, segments: u64) {
         self.losses += SEGMENT * segments;
         self.in_flight -= SEGMENT * segments;
         self.rtts.truncate((self.in_flight.get() / SEGMENT.get()) as usize);
     }
 
-    /// The sender is idle; nothing is in flight afterwards.
+    /// The sender is idle for `length`; nothing is in flight afterwards.
     pub fn idle(&mut self, length: Span) {
         self.now += length;
         (self.in_flight, self.round_end) = (Bytes::ZERO, self.delivered + SEGMENT);
         self.rtts.clear();
     }
 
-    /// A congestion event with the present bytes in flight.
+    /// A congestion event with the current bytes in flight.
     pub fn loss(&self) -> Loss {
         let snd_una = self.delivered.get();
         let snd_nxt = snd_una + self.in_flight.get();

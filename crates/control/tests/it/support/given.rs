@@ -1,4 +1,4 @@
-//! Options without a scenario: a source of values by their keys.
+//! Options without a scenario: a source of values by key.
 
 use shallop_core::form::{Form, Key};
 use shallop_core::options::{self, Nested, Refused, Source, Value, Written};
@@ -17,7 +17,7 @@ pub enum Given {
     Word(&'static str),
 }
 
-/// Why a value cannot be read; a value that goes against its form is a mistake of the test.
+/// Message and help of an error. A value of the wrong type is a mistake of the test and panics.
 type Wrong = (String, String);
 
 impl Written for Given {

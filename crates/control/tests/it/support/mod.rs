@@ -60,7 +60,7 @@ impl FixedRtt {
         }
     }
 
-    /// The next segment of the window is acknowledged.
+    /// Acknowledges the next segment of the window.
     pub fn segment(&mut self, window: &mut impl Window) {
         self.now += self.rtt.scale(SEGMENT.ratio(window.window()));
         self.snd_una += SEGMENT.get();
@@ -68,7 +68,7 @@ impl FixedRtt {
         window.on_ack(&ack);
     }
 
-    /// All segments in flight are acknowledged.
+    /// Acknowledges all segments in flight.
     pub fn round(&mut self, window: &mut impl Window) {
         for _ in 0..window.window().get() / SEGMENT.get() {
             self.segment(window);
@@ -86,7 +86,7 @@ impl FixedRtt {
         Loss { now: self.now, prior_in_flight, in_cwr: false, snd_una, snd_nxt }
     }
 
-    /// The mean cwnd, in segments, when every `every`-th segment is lost, over `times` losses after the first six.
+    /// Mean cwnd in segments over `times` losses after the first six, if one segment in `every` is lost.
     pub fn mean_window(&mut self, window: &mut impl Window, every: u64, times: u64) -> f64 {
         window.on_loss(&self.loss(window));
         let mut begin = self.now;
@@ -101,7 +101,7 @@ impl FixedRtt {
     }
 }
 
-/// The rows of a table of known answers, without comments and header, as fields.
+/// Rows of a table of known answers as fields, without comments and header.
 pub fn table(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.lines().filter(|line| !line.starts_with('#')).skip(1).map(|line| line.split(',').collect())
 }
