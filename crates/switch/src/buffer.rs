@@ -1,12 +1,11 @@
 //! The memory in which a port stores packets. Some queues have a limit of their own, such as the few packets of a credit
 //! queue. The others share the port's buffer, or a pool that several ports share ([`crate::pool`]).
 
-use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
+use shallop_core::{Bytes, DropCause, Time};
 
-use crate::limit::{Limit, QueueLength};
-use crate::mark::Decision;
-use crate::mark::MarkAt;
-use crate::pool::{PoolMember, PoolQuota, PoolUsage};
+use crate::limit::{Limit, QueueLength, fits};
+use crate::mark::{AqmInput, Decision};
+use crate::pool::{Pool, PoolMember, PoolQuota, PoolUsage};
 
 /// Memory that admits packets to the queues of a port. `queue` is the queue's index in the port.
 pub trait Buffer {
@@ -32,25 +31,6 @@ pub trait Buffer {
     }
 }
 
-/// A packet about which an AQM decides.
-#[derive(Clone, Copy, Debug)]
-pub struct AqmInput {
-    pub now: Time,
-    /// Whether the packet is being enqueued or dequeued; `None` for a packet that an idle port sends at once.
-    pub at: Option<MarkAt>,
-    pub ecn: Ecn,
-    /// Size of a packet that is not stored yet, otherwise zero.
-    pub size: Bytes,
-}
-
-impl AqmInput {
-    /// A packet that an idle port sends at once.
-    #[inline]
-    pub(crate) fn idle_arrival<C>(now: Time, packet: &Packet<C>) -> Self {
-        Self { now, at: None, ecn: packet.envelope.ecn, size: Bytes::ZERO }
-    }
-}
-
 /// The buffer of a port.
 #[derive(Clone, Debug)]
 pub struct PortBuffer {
@@ -64,7 +44,7 @@ pub struct PortBuffer {
 enum SharedMemory {
     /// The port's buffer: its limit, and the total that the queues use.
     Buffer(Limit, QueueLength),
-    /// A pool, and the memory that each queue uses. Packets are stored through a [`crate::pool::PooledBuffer`].
+    /// A pool, and the memory that each queue uses. Packets are stored through a [`PooledBuffer`].
     Pool(PoolMember, Vec<PoolUsage>),
 }
 
@@ -109,7 +89,7 @@ impl PortBuffer {
 }
 
 impl Buffer for PortBuffer {
-    /// Refuses packets of a queue that uses a pool: [`crate::pool::PooledBuffer`] stores them.
+    /// Refuses packets of a queue that uses a pool: [`PooledBuffer`] stores them.
     fn store(
         &mut self,
         _now: Time,
@@ -136,10 +116,44 @@ impl Buffer for PortBuffer {
     }
 }
 
-/// `Ok` if a packet fits, otherwise the cause of its drop.
-#[inline]
-pub(crate) fn fits(fits: bool, cause: DropCause) -> Result<(), DropCause> {
-    if fits { Ok(()) } else { Err(cause) }
+/// A port's buffer with the pool that it uses.
+#[derive(Debug)]
+pub struct PooledBuffer<'a> {
+    pub buffer: &'a mut PortBuffer,
+    pub pool: &'a mut Pool,
+}
+
+impl Buffer for PooledBuffer<'_> {
+    fn store(
+        &mut self,
+        now: Time,
+        queue: usize,
+        length: QueueLength,
+        size: Bytes,
+    ) -> Result<(), DropCause> {
+        match self.buffer.usage(queue) {
+            Some(usage) => self.pool.store(now, usage, size),
+            None => self.buffer.store(now, queue, length, size),
+        }
+    }
+
+    fn release(&mut self, at: Time, queue: usize, length: QueueLength, size: Bytes) {
+        match self.buffer.usage(queue) {
+            Some(usage) => self.pool.release(at, usage, size),
+            None => self.buffer.release(at, queue, length, size),
+        }
+    }
+
+    #[inline]
+    fn decide(&mut self, queue: usize, input: &AqmInput) -> Decision {
+        if !self.pool.marks() {
+            return Decision::Pass;
+        }
+        match self.buffer.usage(queue) {
+            Some(usage) => self.pool.decide(usage, input),
+            None => Decision::Pass,
+        }
+    }
 }
 
 #[cfg(test)]

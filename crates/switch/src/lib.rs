@@ -24,14 +24,14 @@ mod transmitter;
 pub mod wire;
 
 pub use aggregate::FrameAggregation;
-pub use buffer::{AqmInput, Buffer, PortBuffer};
+pub use buffer::{Buffer, PooledBuffer, PortBuffer};
 pub use discipline::{Aqm, AqmOptions, AqmPort, Discipline, FifoConfig};
 pub use impairment::{Fate, Impairment, Outage};
 pub use limit::{Limit, QueueLength};
-pub use mark::{Decision, MarkAt, MarkThreshold};
+pub use mark::{AqmInput, Decision, MarkAt, MarkThreshold};
 pub use meter::Meter;
 pub use occupancy::Occupancy;
-pub use pool::{Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer};
+pub use pool::{Pool, PoolConfig, PoolMember, PoolQuota};
 pub use port::{Port, PortCounters};
 pub use port_config::PortConfig;
 pub use queue::{Queue, QueueConfig};

@@ -1,6 +1,6 @@
 //! The length of a queue, and limits on it, both in bytes and in packets.
 
-use shallop_core::{BitsPerSec, BufferSize, Bytes};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, DropCause};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueLength {
@@ -46,4 +46,10 @@ impl Limit {
     pub fn exceeded_by(&self, length: QueueLength) -> bool {
         length.bytes > self.bytes || length.packets > self.packets
     }
+}
+
+/// `Ok` if a packet fits, otherwise the cause of its drop.
+#[inline]
+pub(crate) fn fits(fits: bool, cause: DropCause) -> Result<(), DropCause> {
+    if fits { Ok(()) } else { Err(cause) }
 }

@@ -1,7 +1,7 @@
 //! ECN marking above a step threshold of the instantaneous queue length, as DCTCP needs (RFC 8257, section 3.1). The
 //! arriving packet counts as part of the queue: with a threshold of K packets, packet K + 1 is marked.
 
-use shallop_core::DropCause;
+use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
 
 use crate::limit::{Limit, QueueLength};
 
@@ -24,6 +24,25 @@ pub enum MarkAt {
 }
 
 shallop_core::words! { MarkAt { Enqueue = "enqueue", Dequeue = "dequeue" } }
+
+/// A packet about which an AQM decides.
+#[derive(Clone, Copy, Debug)]
+pub struct AqmInput {
+    pub now: Time,
+    /// Whether the packet is being enqueued or dequeued; `None` for a packet that an idle port sends at once.
+    pub at: Option<MarkAt>,
+    pub ecn: Ecn,
+    /// Size of a packet that is not stored yet, otherwise zero.
+    pub size: Bytes,
+}
+
+impl AqmInput {
+    /// A packet that an idle port sends at once.
+    #[inline]
+    pub(crate) fn idle_arrival<C>(now: Time, packet: &Packet<C>) -> Self {
+        Self { now, at: None, ecn: packet.envelope.ecn, size: Bytes::ZERO }
+    }
+}
 
 /// A step threshold of ECN marking.
 #[derive(Clone, Copy, Debug)]

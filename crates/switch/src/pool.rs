@@ -9,9 +9,8 @@
 
 use shallop_core::{Bytes, DropCause, Time};
 
-use crate::buffer::{AqmInput, Buffer, PortBuffer, fits};
-use crate::limit::QueueLength;
-use crate::mark::{Decision, MarkAt};
+use crate::limit::fits;
+use crate::mark::{AqmInput, Decision, MarkAt};
 use crate::occupancy::Occupancy;
 use crate::pool_occupancy::PoolOccupancy;
 use crate::red::{Red, RedConfig};
@@ -136,7 +135,12 @@ impl Pool {
         self.held + (usage.shared(used) - usage.shared(usage.used))
     }
 
-    fn store(&mut self, now: Time, usage: &mut PoolUsage, size: Bytes) -> Result<(), DropCause> {
+    pub(crate) fn store(
+        &mut self,
+        now: Time,
+        usage: &mut PoolUsage,
+        size: Bytes,
+    ) -> Result<(), DropCause> {
         let after = self.held_with(usage, size);
         let free = self.size.saturating_sub(self.held).get() as f64;
         let threshold = Bytes::new((usage.quota.alpha * free) as u64);
@@ -151,7 +155,7 @@ impl Pool {
         Ok(())
     }
 
-    fn release(&mut self, at: Time, usage: &mut PoolUsage, size: Bytes) {
+    pub(crate) fn release(&mut self, at: Time, usage: &mut PoolUsage, size: Bytes) {
         let used = usage.used - self.cells(size);
         let released = usage.shared(usage.used) - usage.shared(used);
         self.occupancy.depart(at, released);
@@ -159,49 +163,9 @@ impl Pool {
         usage.used = used;
     }
 
-    fn decide(&mut self, usage: &PoolUsage, input: &AqmInput) -> Decision {
+    pub(crate) fn decide(&mut self, usage: &PoolUsage, input: &AqmInput) -> Decision {
         let length = self.held_with(usage, input.size);
         let Some(red) = &mut self.red else { return Decision::Pass };
         red.decide(input.now, input.at, input.ecn, length)
-    }
-}
-
-/// A port's buffer with the pool that it uses.
-#[derive(Debug)]
-pub struct PooledBuffer<'a> {
-    pub buffer: &'a mut PortBuffer,
-    pub pool: &'a mut Pool,
-}
-
-impl Buffer for PooledBuffer<'_> {
-    fn store(
-        &mut self,
-        now: Time,
-        queue: usize,
-        length: QueueLength,
-        size: Bytes,
-    ) -> Result<(), DropCause> {
-        match self.buffer.usage(queue) {
-            Some(usage) => self.pool.store(now, usage, size),
-            None => self.buffer.store(now, queue, length, size),
-        }
-    }
-
-    fn release(&mut self, at: Time, queue: usize, length: QueueLength, size: Bytes) {
-        match self.buffer.usage(queue) {
-            Some(usage) => self.pool.release(at, usage, size),
-            None => self.buffer.release(at, queue, length, size),
-        }
-    }
-
-    #[inline]
-    fn decide(&mut self, queue: usize, input: &AqmInput) -> Decision {
-        if !self.pool.marks() {
-            return Decision::Pass;
-        }
-        match self.buffer.usage(queue) {
-            Some(usage) => self.pool.decide(usage, input),
-            None => Decision::Pass,
-        }
     }
 }

@@ -16,10 +16,10 @@ use shallop_core::{
 };
 
 use crate::aggregate::FrameAggregation;
-use crate::buffer::{AqmInput, Buffer};
+use crate::buffer::Buffer;
 use crate::discipline::backlog::Dropped;
 use crate::impairment::Fate;
-use crate::mark::Decision;
+use crate::mark::{AqmInput, Decision};
 use crate::port_config::PortConfig;
 use crate::queue::Queue;
 use crate::schedule::Schedule;

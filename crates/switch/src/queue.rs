@@ -8,11 +8,11 @@
 use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Time};
 
 use crate::aggregate::FrameAggregation;
-use crate::buffer::{AqmInput, Buffer, fits};
+use crate::buffer::Buffer;
 use crate::discipline::backlog::{Dropped, Overflow};
 use crate::discipline::{AnyQueue, Discipline};
-use crate::limit::QueueLength;
-use crate::mark::{Decision, MarkAt, MarkThreshold};
+use crate::limit::{QueueLength, fits};
+use crate::mark::{AqmInput, Decision, MarkAt, MarkThreshold};
 use crate::meter::Meter;
 use crate::red::Red;
 use crate::ring::Ring;

@@ -5,12 +5,19 @@
 //! - shares that end in 100 are percentages, shares that end in 1 are fractions;
 //! - a first line without a number is a header; `#` begins a comment.
 
-use super::sizes::CdfPoint;
-
 /// Largest flow size, in bytes.
 pub const LARGEST: u64 = 1_000_000_000_000_000;
 /// Allowed relative error of the last share, for tables that were rounded.
 const TOLERANCE: f64 = 1e-6;
+
+/// A point of a cumulative distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CdfPoint {
+    /// Flow size in bytes.
+    pub size: u64,
+    /// Share of flows up to that size, from 0 to 1.
+    pub share: f64,
+}
 
 /// Error in a distribution of flow sizes. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use shallop_core::Stream;
 
+pub use super::parse::CdfPoint;
 use super::parse::{self, SizesError};
 
 /// A distribution of flow sizes. Copies share their table.
@@ -20,15 +21,6 @@ struct Table {
     name: String,
     points: Vec<CdfPoint>,
     mean: f64,
-}
-
-/// A point of a cumulative distribution.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CdfPoint {
-    /// Flow size in bytes.
-    pub size: u64,
-    /// Share of flows up to that size, from 0 to 1.
-    pub share: f64,
 }
 
 impl Sizes {
