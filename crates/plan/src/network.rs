@@ -6,7 +6,7 @@ use shallop_core::{BitsPerSec, Bytes, Node, Pace, Seed, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::{FrameAggregation, Impairment, LinkChange};
 use shallop_topology::builder::NetworkBuilder;
-use shallop_topology::{Graph, LinkProperties, NodeKind, Paths, Twins};
+use shallop_topology::{Graph, LinkProperties, NodeKind, Paths, SwitchNames, Twins};
 
 use crate::plan::{GraphLink, GraphNode, Plan, Topology};
 use crate::scale;
@@ -44,7 +44,8 @@ pub struct Network {
 impl Network {
     /// Builds the network of a plan. The seed determines random delays.
     pub fn build(plan: &Plan, seed: Seed) -> Self {
-        let builder = builder(&plan.topology, seed);
+        let names = plan.switches.iter().map(|switch| switch.name.as_str()).collect();
+        let builder = builder(&plan.topology, seed, &SwitchNames(names));
         let NetworkBuilder { mut graph, names, switch_of, sets, sites, links, aggregation } =
             builder.finish();
         let mut impaired = match plan.topology.unscaled() {
@@ -172,12 +173,12 @@ impl Network {
 }
 
 /// Builds nodes and links, at unscaled rates.
-fn builder(topology: &Topology, seed: Seed) -> NetworkBuilder {
+fn builder(topology: &Topology, seed: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder {
     match topology {
-        Topology::Fabric(fabric) => fabric.build(seed),
+        Topology::Fabric(fabric) => fabric.build(seed, switches),
         Topology::Graph { nodes, links } => graph_builder(nodes, links),
         Topology::File(imported) => imported.build(),
-        Topology::Scaled { of, .. } => builder(of, seed),
+        Topology::Scaled { of, .. } => builder(of, seed, switches),
     }
 }
 

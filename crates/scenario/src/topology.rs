@@ -8,7 +8,7 @@ use shallop_core::options::{HostStack, Options, kind};
 use shallop_core::{Span, Time};
 use shallop_switch::Outage;
 use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
-use shallop_topology::{AnyFabric, NodeKind, fabric};
+use shallop_topology::{AnyFabric, NodeKind, SwitchNames};
 
 use super::import::{self, OwnChip};
 use super::problem::{Problem, advice};
@@ -80,8 +80,8 @@ pub(super) fn read(
     } else if section.kind == GRAPH.name {
         graph(&section, &known)?
     } else {
-        let of = fabric::Section { source: &section, switches };
-        let fabric = AnyFabric::read(section.kind, &of);
+        let names = SwitchNames(switches.to_vec());
+        let fabric = AnyFabric::read(section.kind, &section, &names);
         Topology::Fabric(fabric.ok_or_else(|| section.lacks(AnyTopology::KEY.kind))??)
     };
     let (nodes, links) = size(&topology);

@@ -2,10 +2,10 @@
 
 use shallop_core::Seed;
 use shallop_core::form::Kind;
-use shallop_core::options::{Options, Source, kind};
+use shallop_core::options::{Source, kind};
 
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Section};
+use crate::fabric::{Fabric, SwitchNames};
 
 /// Generates `AnyFabric`, the choice among these fabrics.
 macro_rules! fabrics {
@@ -25,21 +25,20 @@ macro_rules! fabrics {
         impl AnyFabric {
             /// Names of fabrics in scenarios, with the keys of each.
             pub fn kinds() -> Vec<Kind> {
-                vec![$(kind::<<$fabric as Fabric>::Options>(<$fabric>::KIND, <$fabric>::ABOUT)),+]
+                vec![$(kind::<$fabric>(<$fabric>::KIND, <$fabric>::ABOUT)),+]
             }
 
-            /// Reads the options of the fabric with this name; `None` if there is no such fabric.
+            /// Reads the fabric with this name from a section; `None` if there is no such fabric.
             ///
             /// # Errors
-            /// As [`Options::read`] and [`Fabric::new`].
+            /// As [`Options::read`], and if options do not go together or name a switch that is not described.
             pub fn read<S: Source>(
                 kind: &str,
-                section: &Section<'_, S>,
+                source: &S,
+                switches: &SwitchNames<'_>,
             ) -> Option<Result<Self, S::Error>> {
                 $(if kind == <$fabric>::KIND {
-                    let options = <$fabric as Fabric>::Options::read(section.source, ());
-                    let fabric = options.and_then(|options| <$fabric>::new(options, section));
-                    return Some(fabric.map(Self::$name));
+                    return Some(read::<$fabric, S>(source, switches).map(Self::$name));
                 })+
                 None
             }
@@ -53,8 +52,8 @@ macro_rules! fabrics {
                 match self { $(Self::$name(fabric) => fabric.size(),)+ }
             }
 
-            pub fn build(&self, seed: Seed) -> NetworkBuilder {
-                match self { $(Self::$name(fabric) => fabric.build(seed),)+ }
+            pub fn build(&self, seed: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder {
+                match self { $(Self::$name(fabric) => fabric.build(seed, switches),)+ }
             }
 
             pub fn is_random(&self) -> bool {
@@ -62,6 +61,14 @@ macro_rules! fabrics {
             }
         }
     };
+}
+
+fn read<F: Fabric, S: Source>(source: &S, switches: &SwitchNames<'_>) -> Result<F, S::Error> {
+    let fabric = F::read(source, ())?;
+    let named =
+        || fabric.switches().into_iter().try_for_each(|(key, name)| switches.check(key, name));
+    fabric.check().and_then(|()| named()).map_err(|refused| source.refuse(refused))?;
+    Ok(fabric)
 }
 
 fabrics! {

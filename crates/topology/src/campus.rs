@@ -1,13 +1,13 @@
 //! A campus path (section IV.A of clean-campus; docs/topologies.md): hosts in the cloud, a core, an aggregation and an
 //! access switch in a row, access points, and stations that share the radio of their access point.
 
-use shallop_core::options::Source;
+use shallop_core::form::Key;
 use shallop_core::{BitsPerSec, Bytes, Node, Seed, Span, options};
 use shallop_switch::FrameAggregation;
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, LinkProperties, Section};
+use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
 /// Name of the set of links to the cloud's hosts, the edge of a CLEAN proxy.
 pub const CLOUD: &str = "cloud";
@@ -18,9 +18,9 @@ pub const RADIO: &str = "radio";
 const RADIO_FRAME: Bytes = Bytes::new(65_535);
 
 options! {
-    /// From the cloud to the stations of access points.
-    #[derive(Clone, Debug)]
-    pub struct CampusOptions {
+    /// A path from the cloud over a campus to the stations of access points.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Campus {
         /// The number of hosts in the cloud: `cloud0` and so on.
         #[was("clouds")]
         key cloud_hosts: usize [= COUNT] = 1;
@@ -65,60 +65,30 @@ options! {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Campus {
-    /// Number of hosts in the cloud.
-    pub cloud_hosts: usize,
-    pub access_points: usize,
-    /// Number of stations at each access point.
-    pub stations: usize,
-    /// Links from the cloud to the core, from core to aggregation, and from aggregation to access switch.
-    pub wires: [LinkProperties; 3],
-    /// Links from the access switch to the access points.
-    pub access: LinkProperties,
-    /// Radio of each access point.
-    pub radio: LinkProperties,
+impl Campus {
     /// Frame aggregation of the radio; `None` if packets leave one by one.
-    pub frames: Option<FrameAggregation>,
-    /// Configurations of core, aggregation and access switch and of access points: indices into `Plan::switches`.
-    pub switches: [usize; 4],
+    fn frames(&self) -> Option<FrameAggregation> {
+        let (overhead, frame) = (self.radio_overhead, self.radio_frame);
+        (overhead.is_some() || frame.is_some()).then(|| FrameAggregation {
+            overhead: overhead.unwrap_or(Span::ZERO),
+            max_bytes: frame.unwrap_or(RADIO_FRAME),
+        })
+    }
 }
 
 impl Fabric for Campus {
-    type Options = CampusOptions;
     const KIND: &'static str = "campus";
     const ABOUT: &'static str = "from the cloud over a campus to an access point's stations";
     const LABEL: &'static str = "campus";
 
-    fn new<S: Source>(options: CampusOptions, section: &Section<'_, S>) -> Result<Self, S::Error> {
-        let keys = CampusOptions::KEY;
-        let (delay, mtu) = (options.delay, options.largest.mtu);
-        let line = |rate, delay| LinkProperties { rate, delay, mtu };
-        let (overhead, frame) = (options.radio_overhead, options.radio_frame);
-        let frames = (overhead.is_some() || frame.is_some()).then(|| FrameAggregation {
-            overhead: overhead.unwrap_or(Span::ZERO),
-            max_bytes: frame.unwrap_or(RADIO_FRAME),
-        });
-        let switch = |key, name: &Option<String>| section.switch(key, name.as_deref());
-        Ok(Self {
-            frames,
-            cloud_hosts: options.cloud_hosts,
-            access_points: options.access_points,
-            stations: options.stations,
-            wires: [
-                line(options.cloud_rate, options.cloud_delay),
-                line(options.core_rate, delay),
-                line(options.aggregation_rate, delay),
-            ],
-            access: line(options.access_rate, delay),
-            radio: line(options.radio_rate, options.radio_delay),
-            switches: [
-                switch(keys.core_switch, &options.core_switch)?,
-                switch(keys.aggregation_switch, &options.aggregation_switch)?,
-                switch(keys.access_switch, &options.access_switch)?,
-                switch(keys.access_point_switch, &options.access_point_switch)?,
-            ],
-        })
+    fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
+        let keys = Self::KEY;
+        vec![
+            (keys.core_switch, self.core_switch.as_deref()),
+            (keys.aggregation_switch, self.aggregation_switch.as_deref()),
+            (keys.access_switch, self.access_switch.as_deref()),
+            (keys.access_point_switch, self.access_point_switch.as_deref()),
+        ]
     }
 
     fn size(&self) -> (u64, u64) {
@@ -130,33 +100,39 @@ impl Fabric for Campus {
     }
 
     /// The radio channel of an access point is a node, so that its stations share one queue in each direction.
-    fn build(&self, _: Seed) -> NetworkBuilder {
+    fn build(&self, _: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder {
+        let (delay, mtu) = (self.delay, self.largest.mtu);
+        let line = |rate, delay| LinkProperties { rate, delay, mtu };
+        let index = |name: &Option<String>| switches.index(name.as_deref());
+        let point_switch = index(&self.access_point_switch);
         let mut builder = NetworkBuilder {
-            aggregation: self.frames.map(|frames| (RADIO, frames)),
+            aggregation: self.frames().map(|frames| (RADIO, frames)),
             ..NetworkBuilder::default()
         };
-        let names = ["core", "agg", "access"];
-        let switches =
-            [0, 1, 2].map(|tier| builder.switch(names[tier].to_owned(), self.switches[tier]));
-        let [core, aggregation, access] = switches;
+        let core = builder.switch("core".to_owned(), index(&self.core_switch));
+        let aggregation = builder.switch("agg".to_owned(), index(&self.aggregation_switch));
+        let access = builder.switch("access".to_owned(), index(&self.access_switch));
+        let cloud = line(self.cloud_rate, self.cloud_delay);
         let clouds: Vec<Node> = (0..self.cloud_hosts)
             .map(|number| {
                 let host = builder.host(format!("cloud{number}"));
-                builder.connect(self.wires[0].link(host, core), &[CLOUD]);
+                builder.connect(cloud.link(host, core), &[CLOUD]);
                 host
             })
             .collect();
-        builder.connect(self.wires[1].link(core, aggregation), &["core"]);
-        builder.connect(self.wires[2].link(aggregation, access), &["aggregation"]);
+        builder.connect(line(self.core_rate, delay).link(core, aggregation), &["core"]);
+        builder.connect(
+            line(self.aggregation_rate, delay).link(aggregation, access),
+            &["aggregation"],
+        );
         builder.site("cloud", clouds);
         // Links between the radio channel and its stations take almost no time.
-        let station =
-            LinkProperties { rate: BitsPerSec::gbps(100), delay: Span::ZERO, mtu: self.radio.mtu };
+        let station = line(BitsPerSec::gbps(100), Span::ZERO);
         for number in 0..self.access_points {
-            let point = builder.switch(format!("ap{number}"), self.switches[3]);
-            builder.connect(self.access.link(access, point), &["access"]);
-            let air = builder.switch(format!("air{number}"), self.switches[3]);
-            builder.connect(self.radio.link(point, air), &[RADIO]);
+            let point = builder.switch(format!("ap{number}"), point_switch);
+            builder.connect(line(self.access_rate, delay).link(access, point), &["access"]);
+            let air = builder.switch(format!("air{number}"), point_switch);
+            builder.connect(line(self.radio_rate, self.radio_delay).link(point, air), &[RADIO]);
             let hosts: Vec<Node> = (0..self.stations)
                 .map(|host| {
                     let host = builder.host(format!("ap{number}h{host}"));

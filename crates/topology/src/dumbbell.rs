@@ -1,17 +1,19 @@
 //! A dumbbell (docs/topologies.md, "dumbbell"): hosts on both sides of one bottleneck.
 
 use shallop_core::form::{Form, Reads};
-use shallop_core::options::{Source, Value, Written};
-use shallop_core::{BitsPerSec, Bytes, Seed, Span, options};
+use shallop_core::options::{Refused, Value, Written};
+use shallop_core::{BitsPerSec, Seed, Span, options};
 
 use crate::bounds::{COUNT, DELAY, MAX_DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, LinkProperties, Section};
+use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
 options! {
-    /// Senders, one bottleneck, receivers.
-    #[derive(Clone, Debug)]
-    pub struct DumbbellOptions {
+    /// Hosts `s0`, `s1` and so on at a switch `left`, and the bottleneck. A single receiver `r0` is at the end of the
+    /// bottleneck itself, as in Figure 9 of flashpass-icnp21; several are at a second switch `right`, by links without
+    /// delay.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Dumbbell {
         /// The rate of the bottleneck.
         required rate: BitsPerSec [= RATE];
         /// The rate of the links to hosts.
@@ -35,7 +37,7 @@ options! {
 }
 
 /// Delays of the senders' links as a scenario gives them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SenderDelay {
     /// One delay for all links.
     One(Span),
@@ -67,52 +69,17 @@ impl Value for SenderDelay {
     }
 }
 
-/// Delays of the senders' links.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Delays {
-    /// One delay for each link.
-    Each(Vec<Span>),
-    /// A number of links, and the bounds between which each delay is drawn uniformly.
-    Drawn(usize, Span, Span),
-}
-
-impl Delays {
-    /// Number of links.
-    pub fn count(&self) -> usize {
+impl SenderDelay {
+    /// Delays of `count` links.
+    fn draw(&self, count: usize, seed: Seed) -> Vec<Span> {
         match self {
-            Self::Each(delays) => delays.len(),
-            Self::Drawn(count, ..) => *count,
-        }
-    }
-
-    fn draw(&self, seed: Seed) -> Vec<Span> {
-        match self {
+            Self::One(delay) => vec![*delay; count],
             Self::Each(delays) => delays.clone(),
-            Self::Drawn(count, low, high) => (0..*count)
-                .map(|index| {
-                    let unit = seed.stream("delay", index as u64).unit();
-                    *low + (*high - *low).scale(unit)
-                })
+            Self::Drawn(low, high) => (0..count as u64)
+                .map(|index| *low + (*high - *low).scale(seed.stream("delay", index).unit()))
                 .collect(),
         }
     }
-}
-
-/// Hosts `s0`, `s1` and so on at a switch `left`, and the bottleneck. A single receiver `r0` is at the end of the
-/// bottleneck itself, as in Figure 9 of flashpass-icnp21; several are at a second switch `right`, by links without delay.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Dumbbell {
-    /// Rate of the bottleneck.
-    pub rate: BitsPerSec,
-    /// Rate of the links to hosts.
-    pub access_rate: BitsPerSec,
-    /// Delay of the bottleneck.
-    pub delay: Span,
-    pub senders: Delays,
-    /// Number of hosts on the right.
-    pub receivers: usize,
-    /// Largest IP packet.
-    pub mtu: Bytes,
 }
 
 impl Dumbbell {
@@ -121,45 +88,30 @@ impl Dumbbell {
 }
 
 impl Fabric for Dumbbell {
-    type Options = DumbbellOptions;
     const KIND: &'static str = "dumbbell";
     const ABOUT: &'static str = "hosts behind one bottleneck";
     const LABEL: &'static str = "dumbbell";
 
-    fn new<S: Source>(
-        options: DumbbellOptions,
-        section: &Section<'_, S>,
-    ) -> Result<Self, S::Error> {
-        let count = options.senders;
-        let senders = match options.sender_delay {
-            SenderDelay::Each(delays) if delays.len() != count => {
-                let message = format!("{} delays for {count} senders", delays.len());
-                let key = DumbbellOptions::KEY.sender_delay;
-                return Err(section.refuse(key, message, "one for each sender"));
+    fn check(&self) -> Result<(), Refused> {
+        match &self.sender_delay {
+            SenderDelay::Each(delays) if delays.len() != self.senders => {
+                let message = format!("{} delays for {} senders", delays.len(), self.senders);
+                Err(Refused::new(Self::KEY.sender_delay, message, "one for each sender"))
             }
-            SenderDelay::Each(delays) => Delays::Each(delays),
-            SenderDelay::One(delay) => Delays::Each(vec![delay; count]),
-            SenderDelay::Drawn(low, high) => Delays::Drawn(count, low, high),
-        };
-        Ok(Self {
-            rate: options.rate,
-            access_rate: options.access_rate,
-            delay: options.delay,
-            senders,
-            receivers: options.receivers,
-            mtu: options.largest.mtu,
-        })
+            _ => Ok(()),
+        }
     }
 
     fn size(&self) -> (u64, u64) {
         // A single receiver takes the place of the second switch.
         let right = if self.receivers > 1 { self.receivers as u64 } else { 0 };
-        let links = self.senders.count() as u64 + right + 1;
+        let links = self.senders as u64 + right + 1;
         (links + 1, links)
     }
 
-    fn build(&self, seed: Seed) -> NetworkBuilder {
-        let Self { rate, access_rate, delay, receivers, mtu, .. } = *self;
+    fn build(&self, seed: Seed, _: &SwitchNames<'_>) -> NetworkBuilder {
+        let Self { rate, access_rate, delay, receivers, .. } = *self;
+        let mtu = self.largest.mtu;
         let access = |delay| LinkProperties { rate: access_rate, delay, mtu };
         let mut builder = NetworkBuilder::default();
         let left = builder.switch("left".to_owned(), 0);
@@ -171,7 +123,7 @@ impl Fabric for Dumbbell {
         let bottleneck = LinkProperties { rate, delay, mtu };
         builder.connect(bottleneck.link(left, right), &["bottleneck"]);
         let mut senders = Vec::new();
-        for (number, delay) in self.senders.draw(seed).into_iter().enumerate() {
+        for (number, delay) in self.sender_delay.draw(self.senders, seed).into_iter().enumerate() {
             senders.push(builder.host(format!("s{number}")));
             builder.connect(access(delay).link(senders[number], left), &["access"]);
         }
@@ -190,6 +142,6 @@ impl Fabric for Dumbbell {
     }
 
     fn is_random(&self) -> bool {
-        matches!(self.senders, Delays::Drawn(..))
+        matches!(self.sender_delay, SenderDelay::Drawn(..))
     }
 }

@@ -2,16 +2,15 @@
 //! and a line of the list in [`crate::any`].
 
 use shallop_core::form::Key;
-use shallop_core::options::{Options, Refused, Source};
+use shallop_core::options::{Options, Refused};
 use shallop_core::suggest::advice;
 use shallop_core::{BitsPerSec, Bytes, MTU, Node, Seed, Span, options};
 
 use crate::builder::NetworkBuilder;
 use crate::graph::GraphLink;
 
-/// A topology that is built from a few options.
-pub trait Fabric: Sized {
-    type Options: Options<Context = ()>;
+/// A topology that is built from a few options: the type is the options.
+pub trait Fabric: Options<Context = ()> {
     /// Name in scenarios: the `kind` of `[topology]`.
     const KIND: &'static str;
     /// Description in a few words, for lists of fabrics.
@@ -19,17 +18,24 @@ pub trait Fabric: Sized {
     /// Name in results.
     const LABEL: &'static str;
 
-    /// Makes the fabric from options that were read from `section`.
+    /// Options that name a `[switch.NAME]`, with their values. `None` stands for "default".
+    fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
+        Vec::new()
+    }
+
+    /// Checks options that, each within its bounds, may not go together.
     ///
     /// # Errors
-    /// If options, each within its bounds, do not go together, or name a switch that is not described.
-    fn new<S: Source>(options: Self::Options, section: &Section<'_, S>) -> Result<Self, S::Error>;
+    /// The option that is wrong.
+    fn check(&self) -> Result<(), Refused> {
+        Ok(())
+    }
 
     /// Numbers of nodes and links.
     fn size(&self) -> (u64, u64);
 
     /// Builds the network. The seed draws random delays; names of nodes and links do not depend on it.
-    fn build(&self, seed: Seed) -> NetworkBuilder;
+    fn build(&self, seed: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder;
 
     /// Whether the network depends on the seed.
     fn is_random(&self) -> bool {
@@ -37,41 +43,32 @@ pub trait Fabric: Sized {
     }
 }
 
-/// The section that a fabric is read from.
-#[derive(Debug)]
-pub struct Section<'a, S> {
-    pub source: &'a S,
-    /// Names of the `[switch.NAME]` sections.
-    pub switches: &'a [&'a str],
-}
+/// Names of the `[switch.NAME]` sections, in the order of `Plan::switches`.
+#[derive(Clone, Debug, Default)]
+pub struct SwitchNames<'a>(pub Vec<&'a str>);
 
-impl<S: Source> Section<'_, S> {
-    /// Index of the `[switch.NAME]` that a key names; the index of "default" if the key is left out.
-    ///
-    /// # Errors
-    /// If there is no such switch.
-    pub fn switch(&self, key: &'static Key, name: Option<&str>) -> Result<usize, S::Error> {
+impl SwitchNames<'_> {
+    /// Index of a switch, or of "default" if there is no name. An unknown name, which [`SwitchNames::check`] refuses, has
+    /// index 0.
+    pub(crate) fn index(&self, name: Option<&str>) -> usize {
         let name = name.unwrap_or("default");
-        self.switches.iter().position(|known| *known == name).ok_or_else(|| {
-            let help = advice(name, self.switches.iter().copied());
-            self.refuse(key, format!("there is no [switch.{name}]"), help)
-        })
+        self.0.iter().position(|known| *known == name).unwrap_or(0)
     }
 
-    /// Error for the value of a key, with a suggestion.
-    pub fn refuse(
-        &self,
-        key: &'static Key,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> S::Error {
-        self.source.refuse(Refused::new(key, message, help))
+    /// Checks that there is a `[switch.NAME]` for the value of a key.
+    pub(crate) fn check(&self, key: &'static Key, name: Option<&str>) -> Result<(), Refused> {
+        let name = name.unwrap_or("default");
+        if self.0.contains(&name) {
+            return Ok(());
+        }
+        let help = advice(name, self.0.iter().copied());
+        Err(Refused::new(key, format!("there is no [switch.{name}]"), help))
     }
 }
 
 options! {
     /// The largest packet of all links.
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Largest {
         /// The largest IP packet.
         key mtu: Bytes [Size(Bytes::new(576), Bytes::new(9_216))] = Bytes::new(MTU);

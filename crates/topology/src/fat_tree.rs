@@ -1,16 +1,19 @@
 //! Pods in three tiers (docs/topologies.md, "fat-tree").
 
-use shallop_core::options::Source;
+use shallop_core::form::Key;
+use shallop_core::options::Refused;
 use shallop_core::{BitsPerSec, Node, Seed, Span, options};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, LinkProperties, Section};
+use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
 options! {
-    /// Three tiers of switches.
-    #[derive(Clone, Debug)]
-    pub struct FatTreeOptions {
+    /// Three tiers (section 4 of aeolus-apnet18). In a pod, every top-of-rack switch `tor0` and so on is joined to every
+    /// aggregation switch. Each of a pod's aggregation switches is joined to an equal number of core switches: switch 0
+    /// of every pod to the first core switches, switch 1 to the next, and so on. Hosts are `tor0h0` and so on.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct FatTree {
         /// The number of pods.
         key pods: usize [= COUNT] = 8;
         /// The number of top-of-rack switches in a pod.
@@ -40,64 +43,28 @@ options! {
     }
 }
 
-/// Three tiers (section 4 of aeolus-apnet18). In a pod, every top-of-rack switch `tor0` and so on is joined to every
-/// aggregation switch. Each of a pod's aggregation switches is joined to an equal number of core switches: switch 0 of
-/// every pod to the first core switches, switch 1 to the next, and so on. Hosts are `tor0h0` and so on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FatTree {
-    pub pods: usize,
-    /// Number of top-of-rack switches in a pod.
-    pub tors: usize,
-    /// Number of aggregation switches in a pod.
-    pub aggregations: usize,
-    /// Number of core switches, a multiple of `aggregations`.
-    pub cores: usize,
-    /// Number of hosts at each top-of-rack switch.
-    pub hosts: usize,
-    /// Links between tiers.
-    pub fabric: LinkProperties,
-    /// Links of hosts.
-    pub access: LinkProperties,
-    /// Configuration of top-of-rack switches: an index into `Plan::switches`.
-    pub tor_switch: usize,
-    /// Configuration of aggregation switches: an index into `Plan::switches`.
-    pub aggregation_switch: usize,
-    /// Configuration of core switches: an index into `Plan::switches`.
-    pub core_switch: usize,
-}
-
 impl Fabric for FatTree {
-    type Options = FatTreeOptions;
     const KIND: &'static str = "fat-tree";
     const ABOUT: &'static str = "pods in three tiers";
     const LABEL: &'static str = "fat-tree";
 
-    fn new<S: Source>(options: FatTreeOptions, section: &Section<'_, S>) -> Result<Self, S::Error> {
-        let keys = FatTreeOptions::KEY;
-        let (aggregations, cores) = (options.aggregations, options.cores);
-        if !cores.is_multiple_of(aggregations) {
-            let message = format!("{cores} core switches for {aggregations} aggregation switches");
-            let help = "as many for each: a multiple of `aggregations`";
-            return Err(section.refuse(keys.cores, message, help));
+    fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
+        let keys = Self::KEY;
+        vec![
+            (keys.tor_switch, self.tor_switch.as_deref()),
+            (keys.aggregation_switch, self.aggregation_switch.as_deref()),
+            (keys.core_switch, self.core_switch.as_deref()),
+        ]
+    }
+
+    fn check(&self) -> Result<(), Refused> {
+        let Self { cores, aggregations, .. } = self;
+        if cores.is_multiple_of(*aggregations) {
+            return Ok(());
         }
-        let (delay, mtu) = (options.delay, options.largest.mtu);
-        let switch = |key, name: &Option<String>| section.switch(key, name.as_deref());
-        Ok(Self {
-            pods: options.pods,
-            tors: options.tors,
-            aggregations,
-            cores,
-            hosts: options.hosts,
-            fabric: LinkProperties { rate: options.rate, delay, mtu },
-            access: LinkProperties {
-                rate: options.access_rate,
-                delay: delay + options.host_delay,
-                mtu,
-            },
-            tor_switch: switch(keys.tor_switch, &options.tor_switch)?,
-            aggregation_switch: switch(keys.aggregation_switch, &options.aggregation_switch)?,
-            core_switch: switch(keys.core_switch, &options.core_switch)?,
-        })
+        let message = format!("{cores} core switches for {aggregations} aggregation switches");
+        let help = "as many for each: a multiple of `aggregations`";
+        Err(Refused::new(Self::KEY.cores, message, help))
     }
 
     fn size(&self) -> (u64, u64) {
@@ -111,29 +78,35 @@ impl Fabric for FatTree {
         (sum(&nodes), sum(&links))
     }
 
-    fn build(&self, _: Seed) -> NetworkBuilder {
+    fn build(&self, _: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder {
+        let [tor_switch, aggregation_switch, core_switch] =
+            [&self.tor_switch, &self.aggregation_switch, &self.core_switch]
+                .map(|name| switches.index(name.as_deref()));
+        let (delay, mtu) = (self.delay, self.largest.mtu);
+        let fabric = LinkProperties { rate: self.rate, delay, mtu };
+        let access = LinkProperties { rate: self.access_rate, delay: delay + self.host_delay, mtu };
         let mut builder = NetworkBuilder::default();
         let cores: Vec<Node> = (0..self.cores)
-            .map(|core| builder.switch(format!("core{core}"), self.core_switch))
+            .map(|core| builder.switch(format!("core{core}"), core_switch))
             .collect();
         for pod in 0..self.pods {
             let first = pod * self.aggregations;
             let above: Vec<Node> = (first..first + self.aggregations)
-                .map(|number| builder.switch(format!("agg{number}"), self.aggregation_switch))
+                .map(|number| builder.switch(format!("agg{number}"), aggregation_switch))
                 .collect();
             let each = self.cores / self.aggregations.max(1);
             for (&aggregation, cores) in above.iter().zip(cores.chunks(each.max(1))) {
                 for &core in cores {
-                    builder.connect(self.fabric.link(aggregation, core), &["core"]);
+                    builder.connect(fabric.link(aggregation, core), &["core"]);
                 }
             }
             for number in pod * self.tors..(pod + 1) * self.tors {
                 let name = format!("tor{number}");
-                let tor = builder.switch(name.clone(), self.tor_switch);
+                let tor = builder.switch(name.clone(), tor_switch);
                 for &aggregation in &above {
-                    builder.connect(self.fabric.link(tor, aggregation), &["uplinks"]);
+                    builder.connect(fabric.link(tor, aggregation), &["uplinks"]);
                 }
-                let hosts = self.access.attach(&mut builder, tor, self.hosts, &name);
+                let hosts = access.attach(&mut builder, tor, self.hosts, &name);
                 builder.add_to_set(format!("pod{pod}"), &hosts);
                 builder.site(format!("rack{number}"), hosts);
             }

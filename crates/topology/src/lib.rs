@@ -18,9 +18,10 @@ pub mod three_dc;
 pub mod twins;
 
 pub use any::AnyFabric;
-pub use dumbbell::Delays;
-pub use fabric::{Fabric, LinkProperties};
+pub use dumbbell::{Dumbbell, SenderDelay};
+pub use fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 pub use graph::{Graph, GraphLink, NicMode, NodeKind};
 pub use imported::Imported;
+pub use parking_lot::ParkingLot;
 pub use paths::Paths;
 pub use twins::Twins;

@@ -1,16 +1,15 @@
 //! A parking lot (docs/topologies.md, "parking-lot"): a chain of switches with hosts at each.
 
-use shallop_core::options::Source;
-use shallop_core::{BitsPerSec, Bytes, Node, Seed, Span, options};
+use shallop_core::{BitsPerSec, Node, Seed, Span, options};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, LinkProperties, Section};
+use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
 options! {
-    /// Switches in a row.
-    #[derive(Clone, Copy, Debug)]
-    pub struct ParkingLotOptions {
+    /// Switches `p0`, `p1` and so on in a row, with hosts `p0h0`, `p0h1` and so on at each.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ParkingLot {
         /// The rate of the links between switches.
         required rate: BitsPerSec [= RATE];
         /// The rate of the links to hosts.
@@ -28,42 +27,10 @@ options! {
     }
 }
 
-/// Switches `p0`, `p1` and so on in a row, with hosts `p0h0`, `p0h1` and so on at each.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ParkingLot {
-    /// Rate of the links between switches.
-    pub rate: BitsPerSec,
-    /// Rate of the links to hosts.
-    pub access_rate: BitsPerSec,
-    /// Delay of each link between switches.
-    pub delay: Span,
-    /// Delay of the links to hosts.
-    pub access_delay: Span,
-    /// Number of links between switches.
-    pub hops: usize,
-    /// Number of hosts at each switch.
-    pub hosts: usize,
-    /// Largest IP packet.
-    pub mtu: Bytes,
-}
-
 impl Fabric for ParkingLot {
-    type Options = ParkingLotOptions;
     const KIND: &'static str = "parking-lot";
     const ABOUT: &'static str = "several bottlenecks in a row";
     const LABEL: &'static str = "parking lot";
-
-    fn new<S: Source>(options: ParkingLotOptions, _: &Section<'_, S>) -> Result<Self, S::Error> {
-        Ok(Self {
-            rate: options.rate,
-            access_rate: options.access_rate,
-            delay: options.delay,
-            access_delay: options.access_delay,
-            hops: options.hops,
-            hosts: options.hosts,
-            mtu: options.largest.mtu,
-        })
-    }
 
     fn size(&self) -> (u64, u64) {
         let (hops, hosts) = (self.hops as u64, self.hosts as u64);
@@ -71,8 +38,9 @@ impl Fabric for ParkingLot {
         (hosts + hops + 1, hosts + hops)
     }
 
-    fn build(&self, _: Seed) -> NetworkBuilder {
-        let Self { rate, access_rate, delay, access_delay, hops, hosts, mtu } = *self;
+    fn build(&self, _: Seed, _: &SwitchNames<'_>) -> NetworkBuilder {
+        let Self { rate, access_rate, delay, access_delay, hops, hosts, largest } = *self;
+        let mtu = largest.mtu;
         let mut builder = NetworkBuilder::default();
         let switches: Vec<Node> =
             (0..=hops).map(|number| builder.switch(format!("p{number}"), 0)).collect();

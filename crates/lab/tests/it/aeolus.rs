@@ -6,8 +6,7 @@ use crate::support::{group, plan};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_plan::plan::{Group, Plan, Starts, Topology, Transport};
 use shallop_results::summary::Run;
-use shallop_topology::Delays;
-use shallop_topology::dumbbell::Dumbbell;
+use shallop_topology::{Dumbbell, Largest, SenderDelay};
 
 const FRAME: u64 = 1538;
 
@@ -15,12 +14,13 @@ const FRAME: u64 = 1538;
 fn star(senders: usize, groups: Vec<Group>) -> Plan {
     let rate = BitsPerSec::gbps(10);
     let topology = Topology::from(Dumbbell {
-        rate: rate,
+        rate,
         access_rate: rate,
         delay: Span::from_us(10),
-        senders: Delays::Each(vec![Span::from_us(10); senders]),
+        senders,
+        sender_delay: SenderDelay::One(Span::from_us(10)),
         receivers: 1,
-        mtu: Bytes::new(1500),
+        largest: Largest { mtu: Bytes::new(1500) },
     });
     let mut plan = plan(topology, BufferSize::Bytes(Bytes::new(200_000)), groups);
     plan.duration = Span::from_ms(200);

@@ -6,19 +6,19 @@ use crate::support::{group, plan};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_plan::plan::{Accounting, Plan, Starts, Topology, Transport};
 use shallop_results::summary::Run;
-use shallop_topology::Delays;
-use shallop_topology::dumbbell::Dumbbell;
+use shallop_topology::{Dumbbell, Largest, SenderDelay};
 
 /// Four hosts on either side of a link of 10 Gb/s, each sending to one on the other side without end.
 fn both_ways(accounting: Accounting, batch: u8) -> Plan {
     let rate = BitsPerSec::gbps(10);
     let topology = Topology::from(Dumbbell {
-        rate: rate,
+        rate,
         access_rate: rate,
         delay: Span::from_ms(2),
-        senders: Delays::Each(vec![Span::from_us(10); 4]),
+        senders: 4,
+        sender_delay: SenderDelay::One(Span::from_us(10)),
         receivers: 4,
-        mtu: Bytes::new(1500),
+        largest: Largest { mtu: Bytes::new(1500) },
     });
     // Hosts 2 to 5 are on the left, 6 to 9 on the right.
     let pair =

@@ -16,9 +16,7 @@ use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{Aqm, MarkAt, Outage};
-use shallop_topology::dumbbell::Dumbbell;
-use shallop_topology::parking_lot::ParkingLot;
-use shallop_topology::{Delays, NodeKind, Paths};
+use shallop_topology::{Dumbbell, Largest, NodeKind, ParkingLot, Paths, SenderDelay};
 
 type Count = [u64; Class::COUNT];
 
@@ -280,22 +278,35 @@ fn graph() -> impl Strategy<Value = (Topology, Vec<u32>)> {
 /// A dumbbell, or a parking lot.
 fn shape() -> impl Strategy<Value = (Topology, Vec<u32>)> {
     let delays = prop::collection::vec((0u64..5_000).prop_map(Span::from_us), 2..5);
-    let mtu = Bytes::new(1500);
+    let largest = Largest { mtu: Bytes::new(1500) };
     let dumbbell =
         (rate(), rate(), delays, 1usize..4).prop_map(move |(trunk, access, delays, right)| {
             let hosts = if right == 1 { 1 } else { 2 }
                 ..(2 + delays.len() + if right == 1 { 0 } else { right });
             let hosts = hosts.map(|host| host as u32).collect();
-            let senders = Delays::Each(delays);
-            let (delay, receivers) = (Span::from_ms(1), right);
-            let (rate, access_rate) = (trunk, access);
-            (Dumbbell { rate, access_rate, delay, senders, receivers, mtu }.into(), hosts)
+            let (senders, sender_delay) = (delays.len(), SenderDelay::Each(delays));
+            let dumbbell = Dumbbell {
+                rate: trunk,
+                access_rate: access,
+                delay: Span::from_ms(1),
+                senders,
+                sender_delay,
+                receivers: right,
+                largest,
+            };
+            (dumbbell.into(), hosts)
         });
     let lot = (rate(), rate(), 1usize..5).prop_map(move |(trunk, access, hops)| {
         let hosts = (hops as u32 + 1..(hops as u32 + 1) * 3).collect();
-        let (delay, access_delay) = (Span::from_us(500), Span::from_us(10));
-        let (rate, access_rate) = (trunk, access);
-        let lot = ParkingLot { rate, access_rate, delay, access_delay, hops, hosts: 2, mtu };
+        let lot = ParkingLot {
+            rate: trunk,
+            access_rate: access,
+            delay: Span::from_us(500),
+            access_delay: Span::from_us(10),
+            hops,
+            hosts: 2,
+            largest,
+        };
         (lot.into(), hosts)
     });
     prop_oneof![dumbbell, lot]

@@ -11,8 +11,7 @@ use shallop_plan::Plan;
 use shallop_plan::plan::{Scheme, Starts, Topology};
 use shallop_plan::{ResolvedRun, SetupError};
 use shallop_scenario::{Options, read};
-use shallop_topology::Delays;
-use shallop_topology::dumbbell::Dumbbell;
+use shallop_topology::{Dumbbell, Largest, SenderDelay};
 
 /// The scheme of this label.
 fn scheme(name: &str) -> Scheme {
@@ -25,9 +24,10 @@ fn beside(own: &str, other: &str, size: Option<u64>) -> Plan {
         rate: BitsPerSec::gbps(1),
         access_rate: BitsPerSec::gbps(1),
         delay: Span::from_ms(1),
-        senders: Delays::Each(vec![Span::from_ms(1); 4]),
+        senders: 4,
+        sender_delay: SenderDelay::One(Span::from_ms(1)),
         receivers: 1,
-        mtu: Bytes::new(1500),
+        largest: Largest { mtu: Bytes::new(1500) },
     });
     let mut groups = vec![group("new", (2, 1), 2, size), group("old", (4, 1), 2, size)];
     groups[0].from = vec![2, 3];

@@ -8,8 +8,7 @@ use shallop_lab::run;
 use shallop_measure::Outcome;
 use shallop_plan::Plan;
 use shallop_plan::plan::Topology;
-use shallop_topology::Delays;
-use shallop_topology::dumbbell::Dumbbell;
+use shallop_topology::{Dumbbell, Largest, SenderDelay};
 
 fn dumbbell() -> Plan {
     let gbps = BitsPerSec::gbps;
@@ -17,9 +16,10 @@ fn dumbbell() -> Plan {
         rate: gbps(1),
         access_rate: gbps(10),
         delay: Span::from_ms(1),
-        senders: Delays::Drawn(4, Span::ZERO, Span::from_ms(4)),
+        senders: 4,
+        sender_delay: SenderDelay::Drawn(Span::ZERO, Span::from_ms(4)),
         receivers: 2,
-        mtu: Bytes::new(1500),
+        largest: Largest { mtu: Bytes::new(1500) },
     });
     let groups = (0..4).map(|n| group("g", (2 + n, 6 + n % 2), 2, Some(400_000))).collect();
     let mut plan = plan(topology, BufferSize::Packets(30), groups);

@@ -6,8 +6,7 @@ use shallop_measure::probe::Measurements;
 use shallop_measure::series::{MAX_STORED, Series};
 use shallop_plan::bounds::DAY;
 use shallop_plan::{Plan, ResolvedRun};
-use shallop_topology::Delays;
-use shallop_topology::dumbbell::Dumbbell;
+use shallop_topology::{Dumbbell, Largest, SenderDelay};
 
 /// Two hosts, and a flow of one packet at the start.
 fn near_idle(duration: Span, sample: Span) -> Plan {
@@ -15,9 +14,10 @@ fn near_idle(duration: Span, sample: Span) -> Plan {
         rate: BitsPerSec::gbps(1),
         access_rate: BitsPerSec::gbps(1),
         delay: Span::from_ms(5),
-        senders: Delays::Each(vec![Span::ZERO]),
+        senders: 1,
+        sender_delay: SenderDelay::One(Span::ZERO),
         receivers: 1,
-        mtu: Bytes::new(1_500),
+        largest: Largest { mtu: Bytes::new(1_500) },
     };
     let mut flows = group("all", (2, 1), 2, Some(1_000));
     // The second flow ends the run.

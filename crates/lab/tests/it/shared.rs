@@ -6,8 +6,7 @@ use crate::support::{group, plan};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_measure::outcome::Outcome;
 use shallop_plan::plan::{Plan, Shared, Starts, Topology};
-use shallop_topology::Delays;
-use shallop_topology::dumbbell::Dumbbell;
+use shallop_topology::{Dumbbell, Largest, SenderDelay};
 
 const SIZE: Bytes = Bytes::new(100_000);
 const FRAME: u64 = 1538;
@@ -19,9 +18,10 @@ fn incast(receivers: u32, alpha: f64) -> Plan {
         rate: BitsPerSec::gbps(100),
         access_rate: BitsPerSec::gbps(1),
         delay: Span::from_us(10),
-        senders: Delays::Each((0..3).map(|n| Span::from_us(100 + 17 * n)).collect()),
+        senders: 3,
+        sender_delay: SenderDelay::Each((0..3).map(|n| Span::from_us(100 + 17 * n)).collect()),
         receivers: 6,
-        mtu: Bytes::new(1500),
+        largest: Largest { mtu: Bytes::new(1500) },
     });
     // Nodes 0 and 1 are the switches, then come the hosts on the left and those on the right.
     let groups = (0..receivers * 2).map(|number| {

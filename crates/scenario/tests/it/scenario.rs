@@ -12,8 +12,7 @@ use shallop_plan::{Study, chips};
 use shallop_scenario::experiments;
 use shallop_scenario::{Options, read, schema};
 use shallop_switch::MarkAt;
-use shallop_topology::dumbbell::Dumbbell;
-use shallop_topology::{AnyFabric, Delays, NicMode};
+use shallop_topology::{AnyFabric, Dumbbell, NicMode, SenderDelay};
 use shallop_workload::Sizes;
 
 /// As little as a scenario can say.
@@ -52,10 +51,11 @@ fn what_is_left_out_has_its_default() {
     assert!(plan.symmetric);
     let second = |at| (Span::from_secs(at), Span::from_secs(at + 1));
     assert_eq!(plan.windows, [second(0), second(1)]);
-    let Dumbbell { rate, access_rate, senders, receivers, mtu, .. } = dumbbell(plan);
+    let Dumbbell { rate, access_rate, senders, sender_delay, receivers, largest, .. } =
+        dumbbell(plan);
     assert_eq!([rate, access_rate], [&BitsPerSec::gbps(10); 2]);
-    assert_eq!((senders, *receivers), (&Delays::Each(vec![Span::ZERO; 3]), 1));
-    assert_eq!(*mtu, Bytes::new(1500));
+    assert_eq!((*senders, *receivers), (3, 1));
+    assert_eq!((sender_delay, largest.mtu), (&SenderDelay::One(Span::ZERO), Bytes::new(1500)));
     let switch = &plan.switches[0];
     assert_eq!(switch.buffer, BufferSize::PerGbps(Bytes::new(20_000)));
     assert_eq!((switch.credit_queue, switch.credit_burst), (BufferSize::Packets(8), 2));
@@ -209,9 +209,10 @@ fn a_change_may_be_a_value_or_a_text_and_may_make_a_section() {
     assert_eq!((study.title.as_str(), study.seeds.as_slice()), ("quoted", &[4, 5][..]));
     assert_eq!(plan.switches[0].mark.map(|mark| mark.at), Some(MarkAt::Enqueue));
     assert_eq!(plan.groups[0].start, Starts::Every(Span::ZERO, Span::from_ms(1)));
-    let Dumbbell { delay, senders, .. } = dumbbell(plan);
+    let Dumbbell { delay, senders, sender_delay, .. } = dumbbell(plan);
     assert_eq!(*delay, Span::from_ms(7));
-    assert_eq!(*senders, Delays::Drawn(3, Span::ZERO, Span::from_ms(3)));
+    assert_eq!(*senders, 3);
+    assert_eq!(*sender_delay, SenderDelay::Drawn(Span::ZERO, Span::from_ms(3)));
 }
 
 #[test]

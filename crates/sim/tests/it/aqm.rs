@@ -14,8 +14,7 @@ use shallop_switch::{
     Aqm, AqmPort, Discipline, Limit, Occupancy, Pool, PoolConfig, PoolMember, PoolQuota,
     PortBuffer, PortConfig, QueueConfig,
 };
-use shallop_topology::dumbbell::Dumbbell;
-use shallop_topology::{Delays, Fabric, NicMode, Paths};
+use shallop_topology::{Dumbbell, Fabric, Largest, NicMode, Paths, SenderDelay, SwitchNames};
 
 const LINK: BitsPerSec = BitsPerSec::at_least_one(100_000_000);
 const MTU: Bytes = Bytes::new(1538);
@@ -76,11 +75,12 @@ fn sim(setting: &Setting) -> Simulator<'static, Tcp<Reno>, Watch> {
         rate: LINK,
         access_rate: LINK,
         delay: Span::from_ms(5),
-        senders: Delays::Each(vec![Span::from_ms(5); hosts]),
+        senders: hosts,
+        sender_delay: SenderDelay::One(Span::from_ms(5)),
         receivers: 1,
-        mtu: Bytes::new(1500),
+        largest: Largest { mtu: Bytes::new(1500) },
     }
-    .build(Seed::new(0));
+    .build(Seed::new(0), &SwitchNames::default());
     // Port 2 is the first host's.
     let tested = if setting.at_host { 2 } else { Dumbbell::BOTTLENECK };
     let port = |number: u32| {

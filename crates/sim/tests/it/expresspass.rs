@@ -7,8 +7,7 @@ use shallop_proto::Endpoint;
 use shallop_proto::expresspass::rule::{CodeConfig, CodeRule, PaperConfig, PaperRule, Rule};
 use shallop_proto::expresspass::{Config, Peer, StopPolicy};
 use shallop_sim::{Flow, Simulator};
-use shallop_topology::dumbbell::Dumbbell;
-use shallop_topology::{Delays, Fabric};
+use shallop_topology::{Dumbbell, Fabric, Largest, SenderDelay, SwitchNames};
 
 use crate::support::{DATA_QUEUE, FRAME, credit_network, flow};
 
@@ -68,10 +67,16 @@ fn run(setting: &Setting, jobs: &[(Span, Job)]) -> Simulator<'static, Peer<Rule>
 /// The run at time zero.
 fn start(setting: &Setting, jobs: &[(Span, Job)]) -> Simulator<'static, Peer<Rule>, Tally> {
     let Setting { config, rule, end, .. } = *setting;
-    let senders = Delays::Each(jobs.iter().map(|(delay, _)| *delay).collect());
-    let (delay, mtu) = (Span::from_us(5), Bytes::new(1500));
-    let net = Dumbbell { rate: LINK, access_rate: LINK, delay, senders, receivers: 1, mtu };
-    let net = net.build(Seed::new(0));
+    let net = Dumbbell {
+        rate: LINK,
+        access_rate: LINK,
+        delay: Span::from_us(5),
+        senders: jobs.len(),
+        sender_delay: SenderDelay::Each(jobs.iter().map(|(delay, _)| *delay).collect()),
+        receivers: 1,
+        largest: Largest { mtu: Bytes::new(1500) },
+    }
+    .build(Seed::new(0), &SwitchNames::default());
     let mut flows: Vec<Flow<Peer<Rule>>> = (0..)
         .zip(jobs)
         .map(|(number, (_, job))| {

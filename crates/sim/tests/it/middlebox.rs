@@ -10,8 +10,7 @@ use shallop_proto::expresspass::rule::{CodeConfig, CodeRule, Rule};
 use shallop_proto::expresspass::{Config, Head, Peer};
 use shallop_proto::{Endpoint, Middlebox, PassThrough};
 use shallop_sim::{Network, Simulator};
-use shallop_topology::parking_lot::ParkingLot;
-use shallop_topology::{Fabric, NodeKind};
+use shallop_topology::{Fabric, Largest, NodeKind, ParkingLot, SwitchNames};
 
 use crate::support::{credit_network, flow};
 
@@ -48,9 +47,9 @@ fn network() -> (Network, Vec<Node>) {
         access_delay: Span::from_us(10),
         hops: 2,
         hosts: 1,
-        mtu: Bytes::new(1500),
+        largest: Largest { mtu: Bytes::new(1500) },
     }
-    .build(Seed::new(0));
+    .build(Seed::new(0), &SwitchNames::default());
     let hosts = lot.sites.into_iter().flatten().collect();
     (credit_network(lot.graph, "20KB"), hosts)
 }

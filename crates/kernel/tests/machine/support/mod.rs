@@ -16,8 +16,7 @@ use shallop_switch::discipline::{Discipline, FifoConfig};
 use shallop_switch::{Limit, MarkAt, MarkThreshold, PortBuffer, PortConfig, QueueConfig};
 use shallop_testing::{Cause, Stop, need, programs};
 use shallop_topology::builder::NetworkBuilder;
-use shallop_topology::dumbbell::Dumbbell;
-use shallop_topology::{Delays, Fabric, NicMode, Paths};
+use shallop_topology::{Dumbbell, Fabric, Largest, NicMode, Paths, SenderDelay, SwitchNames};
 
 pub use transcript::Transcript;
 
@@ -120,11 +119,12 @@ impl Run {
             rate: self.rate,
             access_rate: access,
             delay: self.rtt / 4,
-            senders: Delays::Each(vec![self.rtt / 8; count]),
+            senders: count,
+            sender_delay: SenderDelay::One(self.rtt / 8),
             receivers: count,
-            mtu: Bytes::new(1500),
+            largest: Largest { mtu: Bytes::new(1500) },
         }
-        .build(Seed::new(self.seed));
+        .build(Seed::new(self.seed), &SwitchNames::default());
         let network = self.network(&net);
         let mut host_flows = HostFlows::default();
         host_flows.flows.extend((0..count as u32).map(|number| self.flow(number)));
