@@ -1,8 +1,8 @@
-//! The device side of a kernel's network card: it answers the kernel's requests, takes frames that the kernel sends,
-//! and gives it frames that arrive. It has no clock: when a frame moves and when the kernel is interrupted is for its
-//! owner to say.
+//! The device side of a kernel's network card (vhost-user). It answers the kernel's requests, takes the frames that the
+//! kernel sends, and gives it frames that arrive. The card has no clock: its owner decides when frames move and when the
+//! kernel is interrupted.
 //!
-//! State: the socket of requests, the channel of calls, memory that the kernel shares, and two rings.
+//! State: the socket of requests, the channel of calls (interrupts), the kernel's shared memory, and two rings.
 
 use std::os::fd::OwnedFd;
 
@@ -17,21 +17,21 @@ use shallop_hosts::frame;
 
 /// Bytes of the virtio header before each frame (`struct virtio_net_hdr_v1`).
 const VIRTIO_HEADER: usize = 12;
-/// The frame is to be cut into segments of TCP over IPv4 (`VIRTIO_NET_HDR_GSO_TCPV4`).
+/// The card cuts the frame into TCP segments over IPv4 (`VIRTIO_NET_HDR_GSO_TCPV4`).
 const TCP_SEGMENTS: u8 = 1;
-/// With ECN (`VIRTIO_NET_HDR_GSO_ECN`).
+/// The frame has the CWR flag (`VIRTIO_NET_HDR_GSO_ECN`).
 const WITH_ECN: u8 = 0x80;
-/// The checksum of the frame is known to be right (`VIRTIO_NET_HDR_F_DATA_VALID`).
+/// The checksum of the frame is already verified (`VIRTIO_NET_HDR_F_DATA_VALID`).
 const CHECKSUM_VALID: u8 = 2;
 const RECEIVE: usize = 0;
 const TRANSMIT: usize = 1;
 
-/// What a request of the kernel led to.
+/// The result of a served request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Served {
     /// The card has answered.
     Answered,
-    /// The kernel has put frames into the transmit ring, and waits for [`Card::acknowledge`].
+    /// The kernel has frames in the transmit ring, and waits for [`Card::acknowledge`].
     Kicked,
     /// The kernel has closed the card.
     Closed,
@@ -40,16 +40,16 @@ pub enum Served {
 /// A frame that the kernel sends, as packets on the wire.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// The chain to give back when the card has sent it.
+    /// The head of the descriptor chain, which goes back to the kernel when the frame is sent.
     pub head: u16,
-    /// The packets: one, or those that the card cut a larger frame into.
+    /// The packets: one, or several if the card has cut the frame.
     pub packets: Vec<Vec<u8>>,
 }
 
-/// A request with its payload and the files that came beside it.
+/// A request with its payload and its file descriptors.
 type Received = (Header, Vec<u8>, Vec<OwnedFd>);
 
-/// A card.
+/// The device side of a network card.
 #[derive(Debug)]
 pub struct Card {
     socket: OwnedFd,
@@ -58,15 +58,15 @@ pub struct Card {
     rings: [Ring; 2],
     mac: [u8; 6],
     features: u64,
-    /// The header of a kick that waits for its answer.
+    /// The header of a kick that is not answered yet.
     kick: Option<Header>,
 }
 
 impl Card {
-    /// The card with this address behind a socket that the kernel has connected.
+    /// Creates a card with an Ethernet address, behind a socket that the kernel has connected.
     ///
     /// # Errors
-    /// Never in practice: rings have a valid size.
+    /// Never in practice, because the rings have a valid size.
     pub fn new(socket: OwnedFd, mac: [u8; 6], segmentation: bool) -> Result<Self, Malformed> {
         let offload = if segmentation { vhost_user::SEGMENTATION_OFFLOAD } else { 0 };
         let features = vhost_user::BASIC_FEATURES | vhost_user::CHECKSUM_OFFLOAD | offload;
@@ -75,10 +75,10 @@ impl Card {
         Ok(Self { socket, calls: None, memory, rings, mac, features, kick: None })
     }
 
-    /// Reads a request and serves it.
+    /// Reads and serves a request.
     ///
     /// # Errors
-    /// [`CardError::Malformed`] if the kernel must not send it, and any error of the socket.
+    /// [`CardError::Malformed`] for a malformed request, and errors of the socket.
     pub fn serve(&mut self) -> Result<Served, CardError> {
         let Some((header, payload, files)) = self.receive()? else { return Ok(Served::Closed) };
         let request = Request::decode(&header, &payload)?;
@@ -107,7 +107,7 @@ impl Card {
         Ok(Served::Answered)
     }
 
-    /// Answers the last kick, after which the kernel goes on.
+    /// Answers the last kick, so that the kernel continues.
     ///
     /// # Errors
     /// If the socket is closed.
@@ -169,10 +169,10 @@ impl Card {
         Ok(())
     }
 
-    /// Takes the next frame that the kernel has put into the transmit ring.
+    /// Takes the next frame from the transmit ring.
     ///
     /// # Errors
-    /// If it does not lie in the kernel's memory, or is no frame.
+    /// If the frame is outside of the kernel's memory, or malformed.
     pub fn take(&mut self) -> Result<Option<Sent>, Malformed> {
         let mut bytes = Vec::with_capacity(2_048);
         let limit = VIRTIO_HEADER + frame::MAX_FRAME;
@@ -194,30 +194,30 @@ impl Card {
         Ok(Some(Sent { head, packets }))
     }
 
-    /// Gives a sent frame's buffers back to the kernel.
+    /// Returns the buffers of a sent frame to the kernel.
     ///
     /// # Errors
-    /// If the ring does not lie in the kernel's memory.
+    /// If the ring is outside of the kernel's memory.
     pub fn complete(&mut self, head: u16) -> Result<(), Malformed> {
         self.rings[TRANSMIT].used(&self.memory, head, 0)
     }
 
-    /// Puts a frame that has arrived into the receive ring. False if the kernel has provided no buffer: the frame is
-    /// lost, as in a real card.
+    /// Puts an arrived frame into the receive ring. False if the ring has no buffer; the frame is then lost, as in a real
+    /// card.
     ///
     /// # Errors
-    /// If the buffer does not lie in the kernel's memory.
+    /// If the buffer is outside of the kernel's memory.
     pub fn give(&mut self, frame: &[u8]) -> Result<bool, Malformed> {
         let mut header = [0; VIRTIO_HEADER];
         (header[0], header[10]) = (CHECKSUM_VALID, 1);
         self.rings[RECEIVE].write(&self.memory, [&header, frame])
     }
 
-    /// The calls that tell the kernel of used buffers in these queues (receive, transmit), as far as it wants them.
-    /// Empty if it wants none. The last one asks for an answer.
+    /// The calls (interrupts) for used buffers in the pending queues (receive, transmit), without queues whose interrupts
+    /// the kernel has disabled. The last call asks for an answer.
     ///
     /// # Errors
-    /// If a ring does not lie in the kernel's memory.
+    /// If a ring is outside of the kernel's memory.
     pub fn calls(&self, pending: [bool; 2]) -> Result<Vec<u8>, Malformed> {
         let mut wanted = Vec::with_capacity(2);
         for (queue, ring) in self.rings.iter().enumerate() {
@@ -236,16 +236,16 @@ impl Card {
     }
 }
 
-/// Why a card could not serve a request.
+/// An error of a card.
 #[derive(Debug, thiserror::Error)]
 pub enum CardError {
-    /// The kernel sent what it must not.
+    /// The kernel sent a malformed request.
     #[error(transparent)]
     Malformed(#[from] Malformed),
     /// The kernel's memory could not be mapped.
     #[error("{0}")]
     Memory(String),
-    /// The socket.
+    /// The socket failed.
     #[error(transparent)]
     Socket(#[from] std::io::Error),
 }
@@ -257,8 +257,8 @@ impl From<rustix::io::Errno> for CardError {
 }
 
 impl CardError {
-    /// The same error with the kernel's number.
-    pub fn of(self, kernel: usize) -> KernelError {
+    /// The error of a run, with the number of the kernel.
+    pub fn with_kernel(self, kernel: usize) -> KernelError {
         match self {
             Self::Malformed(why) => KernelError::Malformed { kernel, why },
             Self::Memory(why) => KernelError::Memory(why),
@@ -280,7 +280,7 @@ fn map(
     let mut mapped = Vec::new();
     for (region, file) in regions.iter().zip(files) {
         let file = std::fs::File::from(file);
-        // Memory beyond the end of its file would end us when it is touched.
+        // Access to memory beyond the end of its file would kill this process (SIGBUS).
         let whole = file.metadata()?.len();
         if region.offset.checked_add(region.bytes).is_none_or(|end| end > whole) {
             return Err(memory(&"a region beyond the end of its file"));

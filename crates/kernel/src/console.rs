@@ -1,39 +1,40 @@
-//! The console of a run: somebody types lines for a shell in one of the hosts. Time stands still until the next line is
-//! there. Lines and output are datagrams through a card that is not in the network (`agent/console.c`).
+//! The console of a run: a user types lines for a shell in one of the hosts. Virtual time stands still until the next line
+//! is there. Lines and output are UDP datagrams through a card of their own, which is not in the simulated network
+//! (`agent/console.c`).
 
 use etherparse::{Ethernet2Slice, Ipv4HeaderSlice, PacketBuilder, UdpHeaderSlice};
 use shallop_core::Time;
 
 use crate::error::Malformed;
 
-/// The addresses of the shell's side and of ours, and the port of both.
+/// The address of the shell. Both sides use port [`PORT`].
 const SHELL: [u8; 4] = [192, 168, 255, 1];
 const OURS: [u8; 4] = [192, 168, 255, 2];
 const PORT: u16 = 7;
-/// The most bytes of a line.
+/// The longest line, in bytes.
 pub const MAX_LINE: usize = 1_400;
 
-/// Somebody who types lines and reads what a shell answers.
+/// The user's terminal.
 pub trait Terminal {
-    /// The shell has written this.
+    /// Shows output of the shell.
     fn output(&mut self, bytes: &[u8]);
 
-    /// The next line, at most [`MAX_LINE`] bytes; `None` to end the run. The last line had this exit status, and it is
-    /// this time in the shell's host.
+    /// Reads the next line, at most [`MAX_LINE`] bytes; `None` ends the run. `status` is the exit status of the last line,
+    /// `now` the time of the run.
     fn line(&mut self, status: u8, now: Time) -> Option<String>;
 }
 
-/// What the shell's side says.
+/// A message of the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ShellMessage {
     /// Output.
     Output(Vec<u8>),
-    /// It waits for the next line; the last one had this exit status.
+    /// The last line is finished, with this exit status. The shell waits for the next line.
     Done(u8),
 }
 
-/// What a frame from the shell's side says; `None` if it is something else, such as a router solicitation.
-pub fn said(frame: &[u8]) -> Option<Said> {
+/// Reads a message of the shell; `None` for other frames, such as router solicitations.
+pub fn shell_message(frame: &[u8]) -> Option<ShellMessage> {
     let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
     let packet = ethernet.payload_slice();
     let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
@@ -43,13 +44,13 @@ pub fn said(frame: &[u8]) -> Option<Said> {
         return None;
     }
     match packet.get(udp.slice().len()..)?.split_first()? {
-        (b'o', text) => Some(Said::Output(text.to_vec())),
-        (b'd', status) => Some(Said::Done(std::str::from_utf8(status).ok()?.parse().ok()?)),
+        (b'o', text) => Some(ShellMessage::Output(text.to_vec())),
+        (b'd', status) => Some(ShellMessage::Done(std::str::from_utf8(status).ok()?.parse().ok()?)),
         _ => None,
     }
 }
 
-/// The frame that takes a line to the shell's side, whose card has this address.
+/// Makes the frame of a line for the shell, whose card has the Ethernet address `mac`.
 ///
 /// # Errors
 /// If the line is too long.
@@ -79,14 +80,17 @@ mod tests {
     }
 
     #[test]
-    fn output_and_the_end_of_a_line_are_told_apart() {
-        assert_eq!(said(&from_shell(b"od127\n")), Some(Said::Output(b"d127\n".to_vec())));
-        assert_eq!(said(&from_shell(b"d127")), Some(Said::Done(127)));
+    fn messages_of_the_shell_are_output_or_the_end_of_a_line() {
+        assert_eq!(
+            shell_message(&from_shell(b"od127\n")),
+            Some(ShellMessage::Output(b"d127\n".to_vec()))
+        );
+        assert_eq!(shell_message(&from_shell(b"d127")), Some(ShellMessage::Done(127)));
         for other in [&b"d"[..], b"x", b"", b"d256", b"d-1"] {
-            assert_eq!(said(&from_shell(other)), None, "{other:?}");
+            assert_eq!(shell_message(&from_shell(other)), None, "{other:?}");
         }
-        assert_eq!(said(&frame("ls", [2; 6]).unwrap()), None, "a line of ours");
-        assert_eq!(said(&from_shell(b"d0")[..30]), None, "a part of a frame");
+        assert_eq!(shell_message(&frame("ls", [2; 6]).unwrap()), None, "a line of ours");
+        assert_eq!(shell_message(&from_shell(b"d0")[..30]), None, "a part of a frame");
     }
 
     #[test]

@@ -1,103 +1,103 @@
-//! What can go wrong with a kernel.
+//! Errors of kernels in virtual time.
 
-/// A message that a kernel must not send. It is an error and never a panic: the other side of a socket is not trusted.
+/// A malformed message of a kernel. Kernels are not trusted, so that such a message is an error and never a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// No such operation of time travel.
+    /// An unknown operation of the time-travel protocol.
     #[error("unknown time-travel operation {0}")]
     TimeOperation(u32),
-    /// A known operation that a kernel may not send now.
+    /// An operation that a kernel may not send in this state.
     #[error("time-travel operation {0} at a moment when it means nothing")]
     UnexpectedTime(u32),
-    /// An answer to something that was not asked.
+    /// An answer with another sequence number than that of the question.
     #[error("answer {got} where {expected} was awaited")]
     Sequence {
-        /// What was awaited.
+        /// The awaited sequence number.
         expected: u32,
-        /// What came.
+        /// The received sequence number.
         got: u32,
     },
-    /// No such vhost-user request, or one that this card does not offer.
+    /// An unknown vhost-user request, or one that the card does not offer.
     #[error("vhost-user request {0} is not offered")]
     CardRequest(u32),
     /// A vhost-user message whose length does not fit its request.
     #[error("vhost-user request {request} with {bytes} bytes")]
     CardLength {
-        /// The request.
+        /// The number of the request.
         request: u32,
-        /// Its payload.
+        /// Bytes of its payload.
         bytes: u32,
     },
-    /// A vhost-user message without the file that belongs to it.
+    /// A vhost-user message that lacks its file descriptor.
     #[error("vhost-user request {0} without its file")]
     NoFile(u32),
     /// A queue other than receive (0) and transmit (1).
     #[error("queue {0} of a card that has two")]
     Queue(u32),
-    /// A ring of a size that is no power of two up to 32,768.
+    /// A ring whose size is not a power of two up to 32,768.
     #[error("a ring of {0} descriptors")]
     RingSize(u32),
-    /// A descriptor that points out of the kernel's memory, or a chain that does not end.
+    /// A descriptor outside of the kernel's memory, or an endless chain of descriptors.
     #[error("a descriptor that does not lie in the kernel's memory")]
     Descriptor,
-    /// A frame that is too short for its headers, or too long for any.
+    /// A frame that is shorter than its headers, or longer than any frame.
     #[error("a frame of {0} bytes")]
     Frame(usize),
 }
 
-/// Why a run with kernels cannot go on.
+/// An error that ends a run with kernels.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// A kernel sent what it must not.
+    /// A kernel sent a malformed message.
     #[error("kernel {kernel} sent a malformed message: {why}")]
     Malformed {
-        /// Its number.
+        /// The number of the kernel.
         kernel: usize,
-        /// What was wrong.
+        /// The error in the message.
         #[source]
         why: Malformed,
     },
-    /// A kernel was built without a module.
+    /// The installed kernel lacks a module.
     #[error("{0}")]
     NoModule(String),
-    /// A kernel ended.
+    /// A kernel ended before the run.
     #[error("kernel {kernel} ended before the run; its last words:\n{log}")]
     Ended {
-        /// Its number.
+        /// The number of the kernel.
         kernel: usize,
         /// The end of its log.
         log: String,
     },
-    /// A program in a kernel computes without a system call, so that time cannot pass.
+    /// A program in a kernel computes without a system call, so that virtual time cannot pass.
     #[error(
         "kernel {kernel} has used {seconds} s of processor time without letting time pass: a program in it spins \
          (or computes longer than `compute_limit`)"
     )]
     Spins {
-        /// Its number.
+        /// The number of the kernel.
         kernel: usize,
-        /// The processor time.
+        /// The used processor time, in seconds.
         seconds: u64,
     },
-    /// Whoever was at the console has left.
+    /// The user left the console.
     #[error("the console was left")]
     Left,
-    /// Memory that cannot be mapped or read.
+    /// Memory of a kernel cannot be mapped.
     #[error("memory shared with a kernel: {0}")]
     Memory(String),
-    /// The operating system refused something.
+    /// A system call failed.
     #[error("{what}: {why}")]
     Io {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
-        /// What the system said.
+        /// The error of the system call.
         #[source]
         why: std::io::Error,
     },
 }
 
 impl KernelError {
-    /// Names what was tried.
+    /// Adds the failed action to an error of the system.
     pub fn io<E: Into<std::io::Error>>(what: &'static str) -> impl FnOnce(E) -> Self {
         move |why| Self::Io { what, why: why.into() }
     }

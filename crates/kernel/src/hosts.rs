@@ -1,10 +1,10 @@
 //! All kernels of a run as one machine of the simulator.
 //!
 //! A kernel runs until it waits or sends. When it sends, it pauses, so that the simulator puts its packets into the
-//! network at the time at which they were sent; what they cause may come before the kernel's next step, so it is told
-//! anew up to when it may advance. A frame's buffers go back to the kernel when the host's link has sent its last bit,
-//! which is what TCP small queues and the queue discipline feel. Interrupts may be moderated: at most one in a given
-//! time for each card.
+//! network at the time at which they were sent. Their effects may come before the kernel's next step, so the kernel then
+//! gets a new limit of the time to which it may advance. The buffers of a frame return to the kernel when the host's link
+//! has sent the last bit, as TCP small queues and the queue discipline expect. Interrupts may be moderated: each card has
+//! at most one in a given time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -20,7 +20,7 @@ use shallop_sim::{Outgoing, RealHosts};
 
 use crate::card::Sent;
 use crate::clock::Clock;
-use crate::console::{self, Said, Terminal};
+use crate::console::{self, ShellMessage, Terminal};
 use crate::error::{KernelError, Malformed};
 use crate::folder::Folder;
 use crate::kernel::{Kernel, Pause};
@@ -30,17 +30,17 @@ use crate::processor::Processor;
 
 const RECEIVE: usize = 0;
 const TRANSMIT: usize = 1;
-/// How long after the end of a run its agents may take to report, in nanoseconds.
+/// The time for the reports of agents after the end of a run, in guest nanoseconds.
 const REPORT: u64 = 100_000_000;
 
-/// What is due at a card.
+/// An action at a card at a scheduled time. The first number is that of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Work {
-    /// The host's link has sent the last bit of a frame with these buffers.
+enum CardAction {
+    /// Return the buffers of a frame, because the host's link has sent its last bit.
     Complete(u32, u16),
-    /// The kernel is told of used buffers.
+    /// Interrupt the kernel for used buffers.
     Interrupt(u32),
-    /// The line that was typed goes to the console's card.
+    /// Send the typed line to the card of the console.
     Line,
 }
 
@@ -49,13 +49,13 @@ enum Work {
 struct HostCard {
     kernel: usize,
     card: usize,
-    /// Queues of which the kernel is to be told.
+    /// Queues (receive, transmit) with used buffers that the kernel does not know of.
     pending: [bool; 2],
-    /// Whether an interrupt is due.
+    /// Whether an interrupt is scheduled.
     armed: bool,
 }
 
-/// A packet that a kernel has sent and the simulator has not taken yet.
+/// A packet of a kernel that the simulator has not taken yet.
 #[derive(Debug)]
 struct Waiting {
     at: u64,
@@ -63,18 +63,18 @@ struct Waiting {
     head: FrameHead,
     ecn: Ecn,
     ip_bytes: u16,
-    /// The host and the buffers, with the last packet of a frame.
+    /// The host and the buffers of the frame; `None` except for the last packet of a frame.
     complete: Option<(u32, u16)>,
 }
 
-/// What a run with kernels has counted besides what all runs do.
+/// The counters of a run with kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelCounters {
-    /// Frames that found no buffer in a card's receive ring.
+    /// Frames that were lost because a card's receive ring had no buffer.
     pub no_receive_buffer: u64,
-    /// Frames that belong to no flow.
+    /// Frames from kernels that belong to no flow.
     pub strays: u64,
-    /// Interrupts.
+    /// Interrupts of all cards.
     pub interrupts: u64,
 }
 
@@ -84,35 +84,35 @@ pub struct Kernels {
     machines: Vec<Kernel>,
     clock: Clock,
     cards: Vec<HostCard>,
-    /// The least time between two interrupts of a card.
+    /// The shortest time between two interrupts of a card.
     moderation: Span,
     /// Whether packets use the classes of transports without credits, see [`outgoing`].
     uses_legacy_classes: bool,
     classifier: FlowClassifier,
     frames: FrameStore,
-    due: BinaryHeap<Reverse<(Time, u64, Work)>>,
+    due: BinaryHeap<Reverse<(Time, u64, CardAction)>>,
     scheduled: u64,
     waiting: VecDeque<Waiting>,
     /// The packet that the simulator took last.
     taken: Option<Waiting>,
-    /// The kernel that has sent and goes on.
+    /// The kernel that has sent and continues next.
     paused: Option<usize>,
     now: Time,
     counters: KernelCounters,
     failure: Option<KernelError>,
-    /// What programs write to, if there are any.
+    /// The folder of programs' files, if there are programs.
     folder: Option<Folder>,
     console: Option<Console>,
-    /// Where this thread and its kernels run.
+    /// Keeps this thread and its kernels on one processor.
     _processor: Option<Processor>,
 }
 
-/// Somebody at the console of a host.
+/// The console of a host, and the user's terminal.
 struct Console {
-    /// The place of its card among those of hosts, after the last of them.
+    /// The index of the console's card, after those of hosts.
     card: u32,
     terminal: Box<dyn Terminal>,
-    /// The line that was typed last, until the card has it.
+    /// The last typed line.
     line: String,
 }
 
@@ -122,33 +122,33 @@ impl std::fmt::Debug for Console {
     }
 }
 
-/// What kernels leave at the end of a run.
+/// The kernels' results at the end of a run.
 #[derive(Debug)]
 pub struct Finished {
-    /// What they counted.
+    /// The counters.
     pub counters: KernelCounters,
-    /// What each of them said.
+    /// The log of each kernel.
     pub logs: Vec<String>,
-    /// What programs wrote, if there were any; it is removed when this is dropped.
+    /// The folder of programs' files, if there were programs. Dropping it removes the files.
     pub folder: Option<Folder>,
 }
 
-/// The guest time of a time of the run.
+/// The guest time of a time of the run, in nanoseconds, rounded up.
 fn guest(time: Time) -> u64 {
     BOOTED.saturating_add(time.since_start().as_ps().div_ceil(1_000))
 }
 
-/// The time of the run of a guest time.
+/// The time of the run of a guest time in nanoseconds.
 fn run_time(guest: u64) -> Time {
     let ns = guest.saturating_sub(BOOTED);
     Time::after_start(Span::from_ps(ns.saturating_mul(1_000)))
 }
 
 impl Kernels {
-    /// Starts and boots the kernels.
+    /// Starts and boots the kernels. `moderation` is the shortest time between two interrupts of a card.
     ///
     /// # Errors
-    /// If one cannot be started, or does not boot.
+    /// If a kernel cannot be started, or does not boot.
     pub fn boot(
         start: &Start<'_>,
         moderation: Span,
@@ -188,13 +188,13 @@ impl Kernels {
             _processor: processor,
         };
         all.run_alone(BOOTED)?;
-        // Every kernel has read its files and opened its sockets: only programs still need it.
+        // Only programs still need the folder: every kernel has read its files and opened its sockets.
         all.folder = Some(folder).filter(|_| !start.flows.programs.is_empty());
         all.counters = KernelCounters::default();
         Ok(all)
     }
 
-    /// Runs all kernels without a network until this guest time: what they send is lost.
+    /// Runs all kernels without a network until this guest time. The packets that they send are lost.
     fn run_alone(&mut self, until: u64) -> Result<(), KernelError> {
         loop {
             let next = self.next_kernel().filter(|&(at, _)| at < until);
@@ -216,10 +216,10 @@ impl Kernels {
         Ok(())
     }
 
-    /// Lets the agents report after the end of the run, and programs that still run end.
+    /// Lets agents report after the end of the run, which also ends the programs that still run.
     ///
     /// # Errors
-    /// What ended the run early, if anything did.
+    /// The error that ended the run early, if there was one.
     pub fn finish(mut self, end: Time) -> Result<Finished, KernelError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
@@ -238,30 +238,30 @@ impl Kernels {
         self.machines.iter_mut().map(Kernel::process)
     }
 
-    /// The kernel that wants to run first, and when.
+    /// The kernel that asks to run first, and the guest time of its request.
     fn next_kernel(&self) -> Option<(u64, usize)> {
         let wakeups = self.machines.iter().enumerate();
         wakeups.filter_map(|(number, kernel)| Some((kernel.wakeup()?, number))).min()
     }
 
-    /// The first time at which another kernel than this one wants to run.
+    /// The first guest time at which another kernel asks to run.
     fn other_requests(&self, running: usize) -> u64 {
         let others = self.machines.iter().enumerate().filter(|&(number, _)| number != running);
         others.filter_map(|(_, kernel)| kernel.wakeup()).min().unwrap_or(u64::MAX)
     }
 
-    /// Up to when this kernel may advance by itself.
+    /// The guest time to which this kernel may advance by itself.
     fn free_until(&self, kernel: usize, horizon: Time) -> u64 {
         let due = self.due.peek().map_or(Time::LAST, |Reverse((at, ..))| *at);
         guest(horizon.min(due)).min(self.other_requests(kernel))
     }
 
-    fn schedule(&mut self, at: Time, work: Work) {
+    fn schedule(&mut self, at: Time, action: CardAction) {
         self.scheduled += 1;
-        self.due.push(Reverse((at, self.scheduled, work)));
+        self.due.push(Reverse((at, self.scheduled, action)));
     }
 
-    /// Lets whoever is due act, until a packet waits to be taken. False if nobody is due.
+    /// Performs the next due action: of the paused kernel, of a card, or of the next kernel. False if nothing is due.
     fn step(&mut self, horizon: Time) -> Result<bool, KernelError> {
         if let Some(kernel) = self.paused.take() {
             let free = self.free_until(kernel, horizon);
@@ -271,9 +271,9 @@ impl Kernels {
         }
         if let Some(Reverse((at, ..))) = self.due.peek()
             && *at <= self.now
-            && let Some(Reverse((_, _, work))) = self.due.pop()
+            && let Some(Reverse((_, _, action))) = self.due.pop()
         {
-            self.on_due(work)?;
+            self.on_due(action)?;
             return Ok(true);
         }
         match self.next_kernel() {
@@ -287,15 +287,15 @@ impl Kernels {
         }
     }
 
-    fn on_due(&mut self, work: Work) -> Result<(), KernelError> {
-        match work {
-            Work::Complete(host, head) => {
+    fn on_due(&mut self, action: CardAction) -> Result<(), KernelError> {
+        match action {
+            CardAction::Complete(host, head) => {
                 let HostCard { kernel, card, .. } = self.cards[host as usize];
                 let open = self.machines[kernel].card(card)?;
                 open.complete(head).map_err(|why| KernelError::Malformed { kernel, why })?;
                 self.raise(host, TRANSMIT);
             }
-            Work::Line => {
+            CardAction::Line => {
                 let Some(Console { card, line, .. }) = &self.console else { return Ok(()) };
                 let (host, HostCard { kernel, card, .. }) = (*card, self.cards[*card as usize]);
                 let malformed = |why| KernelError::Malformed { kernel, why };
@@ -303,7 +303,7 @@ impl Kernels {
                 self.machines[kernel].card(card)?.give(&frame).map_err(malformed)?;
                 self.raise(host, RECEIVE);
             }
-            Work::Interrupt(host) => {
+            CardAction::Interrupt(host) => {
                 let of = &mut self.cards[host as usize];
                 of.armed = false;
                 let HostCard { kernel, card, pending, .. } = *of;
@@ -315,17 +315,17 @@ impl Kernels {
         Ok(())
     }
 
-    /// Tells a kernel of used buffers, now or when its card may interrupt it again.
+    /// Schedules an interrupt for used buffers in a queue, as soon as the card may interrupt again.
     fn raise(&mut self, host: u32, queue: usize) {
         let card = &mut self.cards[host as usize];
         card.pending[queue] = true;
         if !std::mem::replace(&mut card.armed, true) {
             let at = self.now.saturating_add(self.moderation);
-            self.schedule(at, Work::Interrupt(host));
+            self.schedule(at, CardAction::Interrupt(host));
         }
     }
 
-    /// Takes what a kernel has sent, if it has.
+    /// Takes the frames that a kernel has sent, if it paused to send.
     fn on_pause(&mut self, kernel: usize, pause: Pause) -> Result<(), KernelError> {
         let Pause::Sends(card) = pause else { return Ok(()) };
         self.paused = Some(kernel);
@@ -346,25 +346,29 @@ impl Kernels {
         Ok(())
     }
 
-    /// Gives the kernels somebody at their console. They must have been started with one.
+    /// Connects a terminal to the console, with which the kernels must have been started.
     pub fn set_terminal(&mut self, terminal: Box<dyn Terminal>) {
         let card = self.cards.len().saturating_sub(1) as u32;
         self.console = Some(Console { card, terminal, line: String::new() });
     }
 
-    /// Takes what a shell says through the console's card, and asks for the next line if it waits for one.
+    /// Takes messages of the shell from the console's card, and reads the next line when the shell waits for one.
     fn on_console(&mut self, kernel: usize, card: usize) -> Result<(), KernelError> {
         let of = |why: Malformed| KernelError::Malformed { kernel, why };
         let now = run_time(self.clock.now());
         while let Some(sent) = self.machines[kernel].card(card)?.take().map_err(of)? {
             let Some(console) = &mut self.console else { return Ok(()) };
-            self.due.push(Reverse((now, self.scheduled, Work::Complete(console.card, sent.head))));
+            self.due.push(Reverse((
+                now,
+                self.scheduled,
+                CardAction::Complete(console.card, sent.head),
+            )));
             self.scheduled += 1;
-            match sent.packets.first().and_then(|frame| console::said(frame)) {
-                Some(Said::Output(text)) => console.terminal.output(&text),
-                Some(Said::Done(status)) => {
+            match sent.packets.first().and_then(|frame| console::shell_message(frame)) {
+                Some(ShellMessage::Output(text)) => console.terminal.output(&text),
+                Some(ShellMessage::Done(status)) => {
                     console.line = console.terminal.line(status, now).ok_or(KernelError::Left)?;
-                    self.schedule(now, Work::Line);
+                    self.schedule(now, CardAction::Line);
                 }
                 None => {}
             }
@@ -372,7 +376,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// Lets the packets of a frame wait for the simulator. False if they belong to no flow.
+    /// Queues the packets of a frame for the simulator. False if they belong to no flow.
     fn queue(&mut self, at: u64, packets: Vec<Vec<u8>>, buffers: u16) -> bool {
         let last = packets.len() - 1;
         for (index, packet) in packets.into_iter().enumerate() {
@@ -389,7 +393,7 @@ impl Kernels {
     fn outgoing<H>(&self, waiting: &Waiting, now: Time, horizon: Time) -> Outgoing<Head<H>> {
         let Waiting { at, from, head, ecn, ip_bytes, .. } = *waiting;
         let out = outgoing(head, ecn, ip_bytes, self.uses_legacy_classes);
-        // Guest time is in whole nanoseconds, and may be a part of one after the horizon.
+        // Guest time is in whole nanoseconds, so it may be a fraction of one after the horizon.
         Outgoing { at: run_time(at).min(horizon).max(now), from, out }
     }
 }
@@ -437,7 +441,7 @@ impl<E: Endpoint> RealHosts<HostEndpoint<E>> for Kernels {
         }
         if let Some((host, buffers)) = taken.complete {
             let at = leaves.unwrap_or(self.now).max(self.now);
-            self.schedule(at, Work::Complete(host, buffers));
+            self.schedule(at, CardAction::Complete(host, buffers));
         }
     }
 

@@ -1,6 +1,5 @@
-//! One kernel: its process, its place in time, and its cards. A kernel runs from [`Kernel::run`] until it waits; in
-//! between it pauses whenever it sends, so that its owner can put the frames into the network at the very time at which
-//! they were sent.
+//! One kernel: its process, its time and its cards. A kernel runs from [`Kernel::run`] until it waits. It pauses whenever
+//! it sends, so that its owner can put the frames into the network at the time at which they were sent.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
@@ -16,18 +15,18 @@ use crate::process::Process;
 use crate::time_travel::{MESSAGE_BYTES, Message, Mode, NEVER, Op, TIME_OF_DAY};
 use crate::vhost_user::CALL_REPLY_BYTES;
 
-/// Why a kernel has stopped running.
+/// The reason why a kernel has stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// It has sent frames through this card, and goes on after [`Kernel::resume`].
+    /// The kernel has sent frames through this card, and continues after [`Kernel::resume`].
     Sends(usize),
-    /// It waits for the time that [`Kernel::wakeup`] says, or for an interrupt.
+    /// The kernel waits for the time of [`Kernel::wakeup`] or for an interrupt.
     Waits,
 }
 
-/// A card that the kernel has not opened yet, or has.
+/// The state of a card: not opened by the kernel yet, open, or closed.
 #[derive(Debug)]
-enum Slot {
+enum CardSlot {
     Listening(UnixListener),
     Open(Box<Card>),
     Closed,
@@ -40,35 +39,35 @@ pub struct Kernel {
     process: Process,
     time: OwnedFd,
     events: OwnedFd,
-    slots: Vec<Slot>,
+    slots: Vec<CardSlot>,
     segmentation: bool,
     macs: Vec<[u8; 6]>,
-    /// The sequence number of the message by which it started, until that is answered.
+    /// The sequence number of the kernel's start message, until it is answered.
     start: Option<u32>,
     sequence: u32,
-    /// When it wants to run.
+    /// The guest time at which the kernel asks to run, in nanoseconds.
     request: u64,
-    /// The last time that it was told it may advance to, in [`Mode::FreeUntil`].
+    /// The guest time up to which the kernel may advance, as it was last told in [`Mode::FreeUntil`].
     free_until: u64,
-    /// The card whose kick waits for its answer.
+    /// The card whose kick is not answered yet.
     kicked: Option<usize>,
-    /// As [`SPIN_SECONDS`].
+    /// See [`SPIN_SECONDS`].
     spin_seconds: u64,
 }
 
-/// The event of the time socket; cards are numbered from zero.
+/// The number of the time socket's events. Cards have numbers from zero.
 const TIME: u64 = u64::MAX;
-/// How long a kernel may be silent before its processor time is looked at.
+/// The time without a message after which the kernel's processor time is checked.
 const SILENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
-/// The processor time without a message after which a program in a kernel is said to spin, in seconds.
+/// The processor time without a message, in seconds, after which a program in a kernel counts as spinning.
 pub const SPIN_SECONDS: u64 = 30;
 
 impl Kernel {
-    /// A kernel that has connected: the socket of its time, and the listening socket of each of its cards, with the
-    /// card's address.
+    /// Takes over a kernel that has connected. `time` is its time socket; `cards` are the listening socket and the Ethernet
+    /// address of each card.
     ///
     /// # Errors
-    /// If it does not begin as a kernel does.
+    /// If the first message is not the start message of this kernel.
     pub fn new(
         number: usize,
         process: Process,
@@ -87,7 +86,7 @@ impl Kernel {
             watch(listener, index as u64)?;
         }
         let (listeners, macs): (Vec<_>, Vec<_>) = cards.into_iter().unzip();
-        let slots = listeners.into_iter().map(Slot::Listening).collect();
+        let slots = listeners.into_iter().map(CardSlot::Listening).collect();
         let mut kernel = Self {
             number,
             process,
@@ -111,29 +110,29 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// When it wants to run next, in guest nanoseconds; `None` if it waits for an interrupt alone.
+    /// The guest time at which the kernel asks to run, in nanoseconds; `None` if it waits for an interrupt alone.
     pub fn wakeup(&self) -> Option<u64> {
         (self.request < NEVER).then_some(self.request)
     }
 
-    /// Sets the processor time after which a program in it is said to spin, in seconds.
+    /// Sets the processor time, in seconds, after which a program counts as spinning.
     pub const fn set_spin_seconds(&mut self, seconds: u64) {
         self.spin_seconds = seconds;
     }
 
-    /// Its process.
+    /// The process of the kernel.
     pub fn process(&mut self) -> &mut Process {
         &mut self.process
     }
 
-    /// An open card.
+    /// The card with this index.
     ///
     /// # Errors
-    /// If the kernel has not opened it.
+    /// If the card is not open.
     pub fn card(&mut self, index: usize) -> Result<&mut Card, KernelError> {
         let number = self.number;
         match self.slots.get_mut(index) {
-            Some(Slot::Open(card)) => Ok(card),
+            Some(CardSlot::Open(card)) => Ok(card),
             _ => Err(KernelError::Ended {
                 kernel: number,
                 log: format!("card {index} is not open\n{}", self.process.last_words()),
@@ -162,11 +161,11 @@ impl Kernel {
         io::write(&self.time, &bytes).map_err(|_| self.ended())
     }
 
-    /// Lets it run from the clock's time, until it sends or waits. It may advance the time up to `free_until`, when
-    /// something else happens.
+    /// Lets the kernel run from the time of the clock until it sends or waits. The kernel may advance the time up to
+    /// `free_until`, in guest nanoseconds.
     ///
     /// # Errors
-    /// If it ends, spins, or sends what it must not.
+    /// If the kernel ends, spins, or sends a malformed message.
     pub fn run(&mut self, clock: &mut Clock, free_until: u64) -> Result<Pause, KernelError> {
         self.request = NEVER;
         clock.hand_to(self.number, free_until)?;
@@ -186,10 +185,10 @@ impl Kernel {
         self.serve(clock)
     }
 
-    /// Lets it go on after it has sent.
+    /// Lets the kernel continue after it has sent.
     ///
     /// # Errors
-    /// As [`Kernel::run`].
+    /// See [`Kernel::run`].
     pub fn resume(&mut self, clock: &mut Clock, free_until: u64) -> Result<Pause, KernelError> {
         match clock.mode() {
             Mode::Plain => {}
@@ -198,12 +197,13 @@ impl Kernel {
         }
         if let Some(card) = self.kicked.take() {
             let number = self.number;
-            self.card(card)?.acknowledge().map_err(|why| why.of(number))?;
+            self.card(card)?.acknowledge().map_err(|why| why.with_kernel(number))?;
         }
         self.serve(clock)
     }
 
-    /// The first answer holds the file of the shared clock and one for the kernel's trace, which nobody reads.
+    /// Answers the start message. The answer carries the file of the shared clock, and a file for the kernel's trace, which
+    /// is not used.
     fn answer_start(&mut self, clock: &Clock, sequence: u32) -> Result<(), KernelError> {
         let Some(file) = clock.file() else { return self.send(Op::Ack, sequence, 0) };
         let time = self.number as u64 + 1;
@@ -229,7 +229,7 @@ impl Kernel {
         self.await_answer(clock)
     }
 
-    /// Serves its messages of time until it answers the last one of ours.
+    /// Serves time messages of the kernel until it answers our last message.
     fn await_answer(&mut self, clock: &mut Clock) -> Result<(), KernelError> {
         loop {
             let message = self.receive()?;
@@ -244,7 +244,7 @@ impl Kernel {
         }
     }
 
-    /// Serves a message of time. True if the kernel waits.
+    /// Serves a time message. True if the kernel waits.
     fn on_message(&mut self, clock: &mut Clock, message: Message) -> Result<bool, KernelError> {
         let Message { op, sequence, time } = message;
         let mut answer = 0;
@@ -263,10 +263,10 @@ impl Kernel {
         Ok(op == Op::Wait)
     }
 
-    /// Serves it until it sends or waits.
+    /// Serves the kernel until it sends or waits.
     fn serve(&mut self, clock: &mut Clock) -> Result<Pause, KernelError> {
         loop {
-            // A kernel that waits for a card's answer cannot say that it waits: cards come first.
+            // Cards are served first: a kernel cannot wait before its card has answered.
             match self.next_event()? {
                 TIME => {
                     let message = self.receive()?;
@@ -299,7 +299,7 @@ impl Kernel {
                 Err(rustix::io::Errno::INTR) => continue,
                 other => other.map_err(KernelError::io("epoll"))?,
             };
-            // `TIME` is the largest, so that cards come first, in their order.
+            // `TIME` is the largest number, so that cards are served first, in their order.
             if let Some(first) = events.iter().map(|event| event.data.u64()).min() {
                 return Ok(first);
             }
@@ -311,20 +311,20 @@ impl Kernel {
         }
     }
 
-    /// Serves a message of a card. True if the kernel sends.
+    /// Serves a request to a card. True if the kernel sends.
     fn serve_card(&mut self, index: usize) -> Result<bool, KernelError> {
         let number = self.number;
         match &mut self.slots[index] {
-            Slot::Closed => Ok(false),
-            Slot::Open(card) => match card.serve().map_err(|why| why.of(number))? {
+            CardSlot::Closed => Ok(false),
+            CardSlot::Open(card) => match card.serve().map_err(|why| why.with_kernel(number))? {
                 Served::Answered => Ok(false),
                 Served::Kicked => Ok(true),
                 Served::Closed => {
-                    self.slots[index] = Slot::Closed;
+                    self.slots[index] = CardSlot::Closed;
                     Ok(false)
                 }
             },
-            Slot::Listening(listener) => {
+            CardSlot::Listening(listener) => {
                 let (socket, _) = listener.accept().map_err(KernelError::io("a card's socket"))?;
                 let socket = OwnedFd::from(socket);
                 epoll::delete(&self.events, &*listener).map_err(KernelError::io("epoll"))?;
@@ -333,7 +333,7 @@ impl Kernel {
                 added.map_err(KernelError::io("epoll"))?;
                 let card = Card::new(socket, self.macs[index], self.segmentation);
                 let card = card.map_err(|why| self.malformed(why))?;
-                self.slots[index] = Slot::Open(Box::new(card));
+                self.slots[index] = CardSlot::Open(Box::new(card));
                 Ok(false)
             }
         }
@@ -346,11 +346,11 @@ impl Kernel {
         Ok(())
     }
 
-    /// Interrupts the kernel, which waits, for the used buffers of a card's receive and transmit queue. True if it
-    /// wanted to be.
+    /// Interrupts the waiting kernel because a card has used buffers in the pending queues (receive, transmit). False if
+    /// the kernel has interrupts of these queues disabled.
     ///
     /// # Errors
-    /// If it ends, or sends what it must not.
+    /// If the kernel ends or sends a malformed message.
     pub fn interrupt(
         &mut self,
         clock: &mut Clock,
@@ -358,7 +358,7 @@ impl Kernel {
         pending: [bool; 2],
     ) -> Result<bool, KernelError> {
         let number = self.number;
-        let of = |why: CardError| why.of(number);
+        let of = |why: CardError| why.with_kernel(number);
         let open = self.card(card)?;
         let calls = open.calls(pending).map_err(|why| of(why.into()))?;
         if calls.is_empty() {
@@ -372,7 +372,7 @@ impl Kernel {
         Ok(true)
     }
 
-    /// The kernel takes the call as an interrupt, requests to run, and answers.
+    /// Waits until the kernel has answered a call. It asks to run before it answers.
     fn await_call_reply(&mut self, clock: &mut Clock, card: usize) -> Result<(), KernelError> {
         let number = self.number;
         let mut reply = [0; CALL_REPLY_BYTES];
@@ -400,7 +400,7 @@ impl Kernel {
             let read = open.channel().map(|channel| io::read(channel, &mut reply));
             return match read {
                 Some(Ok(())) => Ok(()),
-                Some(Err(why)) => Err(CardError::from(why).of(number)),
+                Some(Err(why)) => Err(CardError::from(why).with_kernel(number)),
                 None => Err(self.malformed(Malformed::NoFile(21))),
             };
         }

@@ -1,14 +1,14 @@
-//! Hosts of the simulator that are real Linux kernels, in virtual time.
+//! Real Linux kernels as hosts of a simulated network, in virtual time.
 //!
-//! A kernel is Linux built as an ordinary program (User-Mode Linux) that takes its time from us (external time travel),
-//! with network cards whose device side is ours (virtio over vhost-user). All kernels of a run are one machine towards
-//! the simulator ([`hosts::Kernels`]): they run one at a time, each until it waits or sends, and their packets cross
-//! the same ports, pools and middleboxes as those of simulated hosts. A run is repeated byte by byte by its seed.
+//! A kernel is Linux built as an ordinary program (User-Mode Linux). It takes its time from this crate (external time
+//! travel), which is also the device side of its network cards (virtio over vhost-user). All kernels of a run are one
+//! machine of the simulator ([`hosts::Kernels`]). They run one at a time, each until it waits or sends, and their packets
+//! cross the same ports, pools and middleboxes as those of simulated hosts. Two runs with the same seed are identical.
 //!
-//! What it costs, measured once by the command on a quiet Xeon of two cores: one flow at 10 Gb/s and 10 ms takes 6.5 us
-//! of processor time a packet, acknowledgements and the start of the kernels counted, with an interrupt of a card at
-//! most each 20 us, and 39 us without moderation. Across two cores it had been 26 and 152 us (`tests/cost.rs`, a shared
-//! EPYC), where two kernels took 64 MB.
+//! Cost, measured on a quiet Xeon with two cores: a flow at 10 Gb/s and 10 ms takes 6.5 us of processor time per packet,
+//! acknowledgements and the start of the kernels included, with at most one interrupt of a card each 20 us. It takes 39 us
+//! without interrupt moderation. On a shared EPYC with kernels on two cores it took 26 and 152 us, and two kernels took
+//! 64 MB (`tests/machine/cost.rs`).
 
 pub mod build;
 pub mod card;

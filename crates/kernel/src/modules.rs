@@ -1,5 +1,5 @@
-//! Congestion controllers that are built apart from the kernel, as modules: our Gemini, and those of users. A module of
-//! a kernel is `modules/NAME.ko` in the kernel's folder; NAME is the name of its source file.
+//! Congestion controllers as kernel modules: Gemini, and controllers of users. A module is the file `modules/NAME.ko` in the
+//! folder of its kernel; NAME is the name of its source file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ use shallop_core::BitsPerSec;
 use crate::build::{BuildError, file, step};
 use crate::installed::Installed;
 
-/// The source of the module of Gemini.
+/// The source files of Gemini's module.
 pub(crate) const GEMINI: [(&str, &str); 2] =
     [("gemini.c", shallop_bpf::GEMINI_MODULE), ("gemini.h", shallop_bpf::GEMINI_HEADER)];
-/// The folder of modules in the folder of a kernel.
+/// The name of the folder of modules, in the folder of a kernel.
 pub(crate) const FOLDER: &str = "modules";
-/// The file of the symbols that modules may use, in the folder of a kernel.
+/// The name of the file of symbols that modules may use, in the folder of a kernel.
 pub(crate) const SYMBOLS: &str = "symbols";
-/// The same file where kernels are built.
+/// The name of that file in the tree where a kernel is built.
 pub(crate) const MODULE_SYMBOLS: &str = "Module.symvers";
 
-/// A module that kernels load before their hosts are made.
+/// A module that kernels load before they make their hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Module {
-    /// Its name.
+    /// The name of the module.
     pub name: String,
-    /// Its parameters, as `"window=20 gain=3"`.
+    /// The module's parameters, such as `"window=20 gain=3"`.
     pub parameters: String,
 }
 
@@ -35,7 +35,7 @@ impl Installed {
     /// The file of a module of this kernel.
     ///
     /// # Errors
-    /// If there is none, with those that there are.
+    /// If the kernel lacks the module, with the command that builds it.
     pub fn module(&self, name: &str) -> Result<PathBuf, String> {
         let folder = self.program.with_file_name(FOLDER);
         let path = folder.join(format!("{name}.ko"));
@@ -51,7 +51,7 @@ impl Installed {
         Err(format!("Linux {release} has no module \"{name}\": {how}"))
     }
 
-    /// The digest of this kernel with a module, which is that of the kernel without one.
+    /// The digest of this kernel with a module; without a module the digest of the kernel alone.
     pub fn digest_with(&self, module: Option<&str>) -> String {
         let Some(path) = module.and_then(|name| self.module(name).ok()) else {
             return self.digest.clone();
@@ -61,17 +61,17 @@ impl Installed {
     }
 }
 
-/// The first half of a digest, in words of files.
+/// The first 64 bits of a digest, in hexadecimal digits.
 pub(crate) fn short(digest: Sha256) -> String {
     let digest = digest.finalize();
     let digest = digest.iter().take(8).fold(0_u64, |all, &byte| all << 8 | u64::from(byte));
     format!("{digest:016x}")
 }
 
-/// Compiles a module in this folder, which has its source, with the prepared tree that `make` uses.
+/// Compiles a module whose source is in the folder `work`. `make` is the command with a prepared kernel tree.
 ///
 /// # Errors
-/// What the compiler said.
+/// If the compiler fails, with its output.
 pub(crate) fn compile(
     name: &str,
     work: &Path,
@@ -83,18 +83,18 @@ pub(crate) fn compile(
     Ok(work.join(format!("{name}.ko")))
 }
 
-/// Prepares a tree for modules, in which a kernel of this configuration need not be built.
+/// Prepares a kernel tree for modules, without building the kernel.
 ///
 /// # Errors
-/// What failed.
+/// If `make` fails, with its output.
 pub(crate) fn prepare(make: &dyn Fn() -> Command, jobs: usize) -> Result<(), BuildError> {
     step("make modules_prepare", make().arg(format!("-j{jobs}")).arg("modules_prepare"))
 }
 
-/// The name of the module with this source: letters, digits and underscores.
+/// The name of the module with this source file.
 ///
 /// # Errors
-/// If the file cannot be the source of a module.
+/// Unless the file is NAME.c, where NAME has only letters, digits and underscores.
 pub(crate) fn name_of(source: &Path) -> Result<&str, BuildError> {
     let name = source.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let is_c = source.extension().is_some_and(|extension| extension == "c");
@@ -126,7 +126,7 @@ pub(crate) fn copy(source: &Path, to: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The module of Gemini with these options, for senders with links of this rate.
+/// Gemini's module with these options, for senders whose links have this rate.
 pub fn gemini(config: &Config, link: BitsPerSec) -> Module {
     let of = config.integers(link);
     let values = [
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn geminis_defaults_are_those_of_its_module() {
+    fn the_default_options_of_gemini_equal_those_of_its_module() {
         let module = gemini(&Config::THESIS, BitsPerSec::gbps(10));
         let (_, source) = GEMINI[0];
         for (name, value) in module.parameters.split(' ').filter_map(|word| word.split_once('=')) {

@@ -26,21 +26,21 @@ use crate::programs;
 use crate::time_travel::Mode;
 use crate::traffic::Traffic;
 
-/// The most bytes of a socket's send and receive buffer.
+/// The largest send and receive buffer of a socket, in bytes.
 const SOCKET_BUFFER: u64 = 64 << 20;
-/// Memory of each kernel in MiB; it takes what it uses.
+/// The most memory of each kernel, in MiB. A kernel takes only what it uses.
 const MEMORY_MB: u32 = 1_024;
 
-/// Why a run with kernels has no outcome.
+/// An error of a run with kernels.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelRunError {
-    /// As any run.
+    /// An error that any run can have.
     #[error(transparent)]
     Run(#[from] RunError),
     /// A kernel failed.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// The plan asks for what kernels cannot do.
+    /// Kernels cannot do what the plan asks for.
     #[error("{0}")]
     Refused(String),
 }
@@ -51,17 +51,17 @@ impl From<SetupError> for KernelRunError {
     }
 }
 
-/// What a run with kernels is connected to.
+/// The connections of a run to its caller.
 pub struct Outside<'a> {
-    /// Who watches it: rows of flows go there.
+    /// The observer of the run, which gets the rows of flows.
     pub observer: &'a mut dyn Observer,
-    /// The folder that gets what programs write; it is made, or replaced.
+    /// The folder for the files of programs, which is made or replaced.
     pub files: Option<&'a Path>,
-    /// Who types the input of the plan's shell, if it has one.
+    /// The terminal of the plan's shell, if it has one.
     pub terminal: Option<Box<dyn Terminal>>,
 }
 
-/// Runs a scheme of a plan with a seed, in which some hosts are kernels.
+/// Runs a scheme of a plan with a seed. Some or all of its hosts are kernels.
 ///
 /// # Errors
 /// If the run cannot be set up, was stopped, or a kernel failed.
@@ -154,7 +154,7 @@ fn programs(
     Ok((0..).zip(&flows.programs).zip(ends).map(result).collect())
 }
 
-/// Checks that no kernel's limit on memory held a flow back, and that agents had no errors.
+/// Checks that no memory limit of a kernel affected a flow, and that agents had no errors.
 fn check_reports(logs: &[String]) -> Result<(), KernelRunError> {
     for (kernel, log) in logs.iter().enumerate() {
         for line in log.lines() {

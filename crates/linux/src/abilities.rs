@@ -1,4 +1,4 @@
-//! What this machine can do for rehearsals, and for programs in its kernel.
+//! Checks what this machine offers for rehearsals and for BPF programs (`shallop doctor`).
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use shallop_results::machine::Ability;
 use crate::namespace::{self, HostSettings};
 use crate::realtime;
 
-/// The congestion controllers that this kernel has, by its names.
+/// The kernel's names of its congestion controllers.
 pub fn controllers() -> Vec<String> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     text.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
@@ -22,7 +22,7 @@ pub fn release() -> String {
     text.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// What this machine can do, tried out where that leaves nothing behind.
+/// All abilities of this machine. They are tried, unless that would leave something behind.
 pub fn all() -> Vec<Ability> {
     let controllers = controllers();
     let host = |what, rate, good: &str, used_for| {
@@ -67,7 +67,7 @@ fn ability(what: &str, can: bool, found: String, used_for: &str) -> Ability {
     Ability { what: what.to_owned(), can, found, used_for: used_for.to_owned() }
 }
 
-/// What programs for the kernel need, one of which is loaded for a moment.
+/// The abilities for BPF programs. One program is loaded and removed.
 fn of_programs() -> Vec<Ability> {
     let names = Program::ALL.map(Program::name).join(", ");
     let built = if controller::IS_BUILT {

@@ -1,9 +1,9 @@
-//! Interfaces of this machine in the place of hosts: what is behind one is a host of the emulated network. A packet
-//! socket reads and writes its frames; the interface keeps its addresses, and is as before when the socket is closed,
-//! which the end of the process does too.
+//! Interfaces of this machine that replace hosts: the machine behind the interface is a host of the emulated network. A
+//! packet socket reads and writes its frames. The interface keeps its own addresses, and is unchanged once the socket is
+//! closed, at the latest by the end of the process.
 //!
-//! What is behind the interface has the IPv4 address of the host, and asks for the addresses of the others (ARP), which
-//! are answered here. Frames from any other address are none of the host's, and are left alone.
+//! The machine behind the interface has the IPv4 address of the host. Its ARP requests for other hosts are answered here.
+//! Frames from any other address are ignored.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -20,36 +20,36 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::error::{RehearsalError, failed};
 use crate::options::{IgnoreOutgoing, Membership, PacketStatistics, VirtioHeader};
 
-/// Bytes that the socket holds until they are read.
-const HELD: usize = 4 << 20;
-/// The type of ARP frames.
+/// The receive buffer of the socket, in bytes.
+const RECEIVE_BUFFER: usize = 4 << 20;
+/// The Ethernet type of ARP.
 const ARP: [u8; 2] = [0x08, 0x06];
-/// ARP between Ethernet and IPv4 (RFC 826), up to the operation.
+/// The first fields of an ARP message for Ethernet and IPv4 (RFC 826), before the operation.
 const ARP_OF_IPV4: [u8; 7] = [0, 1, 8, 0, 6, 4, 0];
 const REQUEST: u8 = 1;
 const REPLY: u8 = 2;
 /// Bytes of an ARP frame.
 const ARP_FRAME: usize = ETHERNET + 28;
-/// Frames that wait until the Ethernet address behind the interface is known.
-const MOST_WAITING: usize = 64;
-/// The Ethernet address of all.
-const ALL: [u8; 6] = [0xff; 6];
+/// The most frames that wait until the Ethernet address behind the interface is known.
+const MAX_WAITING: usize = 64;
+/// The Ethernet broadcast address.
+const BROADCAST: [u8; 6] = [0xff; 6];
 /// The shortest Ethernet frame, without its checksum.
 const SHORTEST: usize = 60;
 
-/// An interface in the place of a host.
+/// An interface of this machine that replaces a host.
 pub(crate) struct Interface {
     socket: Socket,
     host: u32,
-    /// The number of hosts.
+    /// The number of hosts in the network.
     hosts: u32,
     /// The Ethernet address behind the interface, once it is known.
     peer: Option<[u8; 6]>,
-    /// Frames for it until then.
+    /// Frames to the host that wait for its Ethernet address.
     waiting: Vec<Vec<u8>>,
 }
 
-/// Why there is no such interface: those that there are.
+/// The error of an unknown interface, with the names of all interfaces.
 fn unknown(name: &str) -> RehearsalError {
     let all = getifaddrs().map(|all| all.map(|of| of.interface_name).collect::<Vec<_>>());
     let mut all = all.unwrap_or_default();
@@ -62,7 +62,7 @@ fn unknown(name: &str) -> RehearsalError {
 /// Whether an interface of this machine is up.
 ///
 /// # Errors
-/// If there is none with this name.
+/// If no interface has this name.
 pub fn is_up(name: &str) -> Result<bool, RehearsalError> {
     let all = getifaddrs().map_err(|why| failed("the interfaces of this machine")(why.into()))?;
     let mut of_it = all.filter(|of| of.interface_name == name);
@@ -71,7 +71,7 @@ pub fn is_up(name: &str) -> Result<bool, RehearsalError> {
 }
 
 impl Interface {
-    /// The interface with this name in the place of a host, of so many.
+    /// Replaces a host by the interface with this name. `hosts` is the number of hosts in the network.
     ///
     /// # Errors
     /// If there is no such interface, or this process may not read its frames.
@@ -84,11 +84,11 @@ impl Interface {
             let every = i32::from((libc::ETH_P_ALL as u16).to_be());
             let socket = Socket::new(Domain::PACKET, Type::RAW, Some(Protocol::from(every)))?;
             socket.set_nonblocking(true)?;
-            socket.set_recv_buffer_size(HELD)?;
+            socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
             setsockopt(&socket, VirtioHeader, &1)?;
             setsockopt(&socket, IgnoreOutgoing, &1)?;
             bind(socket.as_raw_fd(), &address)?;
-            // The others' Ethernet addresses are not its own.
+            // Frames to other hosts have Ethernet addresses that the interface does not accept by itself.
             let all_frames = libc::packet_mreq {
                 mr_ifindex: index.cast_signed(),
                 mr_type: libc::PACKET_MR_PROMISC as u16,
@@ -109,13 +109,13 @@ impl Interface {
         }
     }
 
-    /// What counts the frames of this interface that were not read in time, which is there longer than the interface.
+    /// A counter of lost frames, which outlives the interface.
     pub(crate) fn watch(&self) -> Result<Watch, RehearsalError> {
         self.socket.try_clone().map(Watch).map_err(failed("an interface"))
     }
 
-    /// Reads a frame that is of the host into `frame`, with a virtio-net header, and returns its bytes. `None` if there
-    /// is none.
+    /// Reads the next frame of the host into `frame`, with a virtio-net header. Returns the length in bytes; `None` if no
+    /// frame is there.
     pub(crate) fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
         loop {
             let count = match rustix::io::read(&self.socket, &mut *frame) {
@@ -125,7 +125,7 @@ impl Interface {
             };
             let Some(bytes) = frame.get(HEADER..count) else { continue };
             let here = addresses::address(self.host);
-            if let Some(arp) = Arp::of(bytes).filter(|arp| arp.from == here) {
+            if let Some(arp) = Arp::from_frame(bytes).filter(|arp| arp.from == here) {
                 self.learn(arp.mac);
                 self.answer(&arp);
             } else if let Some((from, _)) = frame::addresses(bytes)
@@ -138,7 +138,7 @@ impl Interface {
         }
     }
 
-    /// Writes a frame with a virtio-net header. False if it is not taken.
+    /// Writes a frame with a virtio-net header. False if the interface does not take it.
     pub(crate) fn send(&mut self, frame: &[u8]) -> bool {
         let mut frame = frame.to_vec();
         frame.resize(frame.len().max(HEADER + SHORTEST), 0);
@@ -146,7 +146,7 @@ impl Interface {
             frame[HEADER..HEADER + 6].copy_from_slice(&peer);
             return self.write(&frame);
         }
-        // Some other host asks for the address: the first.
+        // The lowest other host asks for the address.
         let other = u32::from(self.host == 0);
         let request = Arp {
             operation: REQUEST,
@@ -154,7 +154,7 @@ impl Interface {
             from: addresses::address(other),
             to: addresses::address(self.host),
         };
-        let is_kept = self.waiting.len() < MOST_WAITING && self.write(&request.frame(ALL));
+        let is_kept = self.waiting.len() < MAX_WAITING && self.write(&request.frame(BROADCAST));
         if is_kept {
             self.waiting.push(frame);
         }
@@ -165,33 +165,33 @@ impl Interface {
         rustix::io::write(&self.socket, frame) == Ok(frame.len())
     }
 
-    /// The Ethernet address behind the interface is this.
+    /// Stores the Ethernet address behind the interface, and sends the waiting frames.
     fn learn(&mut self, mac: [u8; 6]) {
         self.peer = Some(mac);
         for frame in std::mem::take(&mut self.waiting) {
-            // What is not taken now was lost on the link to the host.
+            // A frame that is not taken counts as lost on the link.
             let _ = self.send(&frame);
         }
     }
 
-    /// Answers what asks for the Ethernet address of another host.
+    /// Answers a request for the Ethernet address of another host.
     fn answer(&self, arp: &Arp) {
         let other = addresses::host_of(arp.to).filter(|&other| other < self.hosts);
         let Some(other) = other.filter(|&other| other != self.host) else { return };
         if arp.operation == REQUEST {
             let mac = addresses::mac(other);
             let reply = Arp { operation: REPLY, mac, from: arp.to, to: arp.from };
-            // It asks again if this is lost.
+            // The host repeats its request if the answer is lost.
             let _ = self.write(&reply.frame(arp.mac));
         }
     }
 }
 
-/// What counts the frames of an interface that were not read in time.
+/// Counts the frames of an interface that the emulator did not read in time.
 pub(crate) struct Watch(Socket);
 
 impl Watch {
-    /// How many they are; zero when it is asked again.
+    /// The number of lost frames since the last call.
     pub(crate) fn dropped(&self) -> Result<u64, RehearsalError> {
         let counted = getsockopt(&self.0, PacketStatistics);
         let counted = counted.map_err(|why| failed("the counters of an interface")(why.into()))?;
@@ -205,20 +205,21 @@ impl AsFd for Interface {
     }
 }
 
-/// A request for an Ethernet address, or the answer to one (RFC 826).
+/// An ARP request or reply (RFC 826).
 #[derive(Debug, PartialEq, Eq)]
 struct Arp {
     operation: u8,
-    /// The Ethernet address of the sender, and its IPv4 address.
+    /// The Ethernet address of the sender.
     mac: [u8; 6],
+    /// The IPv4 address of the sender.
     from: u32,
-    /// The IPv4 address that is asked for, or of whoever has asked.
+    /// The requested IPv4 address or, in a reply, that of the requester.
     to: u32,
 }
 
 impl Arp {
-    /// That of a frame, if it is one.
-    fn of(frame: &[u8]) -> Option<Self> {
+    /// Reads the ARP message of a frame; `None` for other frames.
+    fn from_frame(frame: &[u8]) -> Option<Self> {
         let arp = frame.get(..ARP_FRAME).filter(|frame| frame[12..14] == ARP)?;
         let arp = arp[ETHERNET..].strip_prefix(&ARP_OF_IPV4)?;
         let (&operation, arp) = arp.split_first()?;
@@ -229,7 +230,7 @@ impl Arp {
         Some(Self { operation, mac, from, to })
     }
 
-    /// Its frame to this Ethernet address, with a virtio-net header.
+    /// The frame of this message to an Ethernet address, with a virtio-net header.
     fn frame(&self, destination: [u8; 6]) -> Vec<u8> {
         let mut frame = [[0; HEADER].as_slice(), &destination, &self.mac, &ARP].concat();
         frame.extend(ARP_OF_IPV4);
@@ -243,7 +244,7 @@ impl Arp {
     }
 }
 
-/// The address of an interface for sockets that are bound to it.
+/// The link-layer address of an interface, to which a packet socket is bound.
 fn link_address(name: &str) -> Result<SockaddrStorage, RehearsalError> {
     let what = || failed(format!("interface {name}"));
     let mut all = getifaddrs().map_err(|why| what()(why.into()))?;
@@ -259,7 +260,7 @@ mod tests {
 
     use super::*;
 
-    /// An interface in the place of host 0 of three, and the other end of its line.
+    /// An interface that replaces host 0 of three, and the peer of its socket.
     fn interface() -> (Interface, Socket) {
         let (here, there) = Socket::pair(Domain::UNIX, Type::DGRAM, None).unwrap();
         here.set_nonblocking(true).and(there.set_nonblocking(true)).unwrap();
@@ -268,7 +269,7 @@ mod tests {
 
     fn request(from: u8, to: u8) -> Vec<u8> {
         let [from, to] = [from, to].map(|of| u32::from_be_bytes([10, 0, 0, of]));
-        Arp { operation: REQUEST, mac: [7; 6], from, to }.frame(ALL)
+        Arp { operation: REQUEST, mac: [7; 6], from, to }.frame(BROADCAST)
     }
 
     fn read(socket: &Socket) -> Option<Vec<u8>> {
@@ -278,16 +279,16 @@ mod tests {
         Some(bytes)
     }
 
-    /// What the interface answers to this.
+    /// The answer of the interface to a frame.
     fn answer(bytes: &[u8]) -> Option<Arp> {
         let (mut interface, there) = interface();
         rustix::io::write(&there, bytes).unwrap();
         assert_eq!(interface.receive(&mut [0; 2_000]), None);
-        read(&there).and_then(|answer| Arp::of(&answer[HEADER..]))
+        read(&there).and_then(|answer| Arp::from_frame(&answer[HEADER..]))
     }
 
     #[test]
-    fn requests_of_the_host_for_others_are_answered_and_no_others() {
+    fn only_requests_of_the_host_for_other_hosts_are_answered() {
         let (from, to) = (addresses::address(2), addresses::address(0));
         let expected = Arp { operation: REPLY, mac: addresses::mac(2), from, to };
         assert_eq!(answer(&request(1, 3)), Some(expected));
@@ -302,21 +303,21 @@ mod tests {
     }
 
     #[test]
-    fn frames_wait_until_the_address_is_known_and_no_more_than_a_few() {
+    fn a_limited_number_of_frames_waits_until_the_address_is_known() {
         let (mut interface, there) = interface();
         let frame = [9; HEADER + 100];
         assert!(interface.send(&frame));
         let asked = read(&there).unwrap();
-        assert_eq!(asked[HEADER..HEADER + 6], ALL);
-        let asked = Arp::of(&asked[HEADER..]).unwrap();
+        assert_eq!(asked[HEADER..HEADER + 6], BROADCAST);
+        let asked = Arp::from_frame(&asked[HEADER..]).unwrap();
         assert_eq!((asked.operation, asked.to), (REQUEST, addresses::address(0)));
-        for _ in 1..MOST_WAITING {
+        for _ in 1..MAX_WAITING {
             assert!(interface.send(&frame) && read(&there).is_some());
         }
         assert!(!interface.send(&frame), "too many");
         rustix::io::write(&there, &request(1, 1)).unwrap();
         assert_eq!(interface.receive(&mut [0; 2_000]), None);
-        for _ in 0..MOST_WAITING {
+        for _ in 0..MAX_WAITING {
             let sent = read(&there).unwrap();
             assert_eq!((&sent[HEADER..HEADER + 6], sent.len()), (&[7; 6][..], HEADER + 100));
         }

@@ -1,5 +1,5 @@
-//! A network device of the machine, on whose way packets pass programs: its queue disciplines and filters
-//! (`rtnetlink(7)`), in the network namespace of this thread.
+//! Queue disciplines and filters of a network device (`rtnetlink(7)`), in the network namespace of this thread. BPF
+//! programs are attached to a device as filters.
 
 use std::io;
 
@@ -11,31 +11,31 @@ use shallop_core::{BitsPerSec, Bytes};
 
 use crate::netlink::Interfaces;
 
-/// The queue discipline that gives programs what enters and leaves a device, and where what they are given is listed
-/// (`linux/pkt_sched.h`: `TC_H_CLSACT`, with `TC_H_MIN_INGRESS` and `TC_H_MIN_EGRESS`).
+/// The queue discipline to which programs are attached as filters.
 const CLSACT: &str = "clsact";
+/// The handle of `clsact` (`TC_H_CLSACT` of `linux/pkt_sched.h`).
 const CLSACT_PARENT: TcHandle = TcHandle { major: 0xffff, minor: 0xfff1 };
+/// The parents of filters for arriving and leaving packets (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS`).
 const DIRECTIONS: [TcHandle; 2] =
     [TcHandle { major: 0xffff, minor: 0xfff2 }, TcHandle { major: 0xffff, minor: 0xfff3 }];
-/// The most bytes that a shaper lets through at once: a burst of segmentation offload.
+/// The burst of a shaper, in bytes: one segmentation-offload packet.
 const BURST: u32 = 1 << 16;
 
-/// A device.
+/// A network device.
 pub struct Device {
     interfaces: Interfaces,
-    /// Its number.
+    /// The interface index.
     pub index: u32,
-    /// Bytes of the header of its link: 14 with Ethernet, none if IP packets are all it carries.
+    /// Bytes of the link-layer header: 14 with Ethernet, 0 for devices that carry IP packets alone.
     pub link_header: u32,
-    /// Whether it is up.
     pub is_up: bool,
 }
 
 impl Device {
-    /// The device with this name.
+    /// Opens the device with this name.
     ///
     /// # Errors
-    /// If there is none, or its frames have a header that is not Ethernet's.
+    /// If it does not exist, or its link layer is neither Ethernet nor IP.
     pub fn named(name: &str) -> io::Result<Self> {
         let mut interfaces = Interfaces::here()?;
         let link = interfaces.link(name)?;
@@ -58,7 +58,7 @@ impl Device {
         message
     }
 
-    /// Its queue disciplines.
+    /// The queue disciplines of the device.
     fn queue_disciplines(&mut self) -> io::Result<Vec<TcMessage>> {
         let request = RouteNetlinkMessage::GetQueueDiscipline(self.message(TcHandle::UNSPEC));
         let answers = self.interfaces.ask(request, NLM_F_DUMP)?;
@@ -70,19 +70,19 @@ impl Device {
         Ok(of.filter(|of| of.header.index == index).collect())
     }
 
-    /// Whether programs can be attached to it already.
+    /// Whether the device has the queue discipline `clsact`.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel refuses the request.
     pub fn has_clsact(&mut self) -> io::Result<bool> {
         let all = self.queue_disciplines()?;
         Ok(all.iter().any(|of| kind(of) == Some(CLSACT)))
     }
 
-    /// Takes out what lets programs be attached to it, if none is attached any more. Returns whether it is out.
+    /// Removes `clsact` unless a program is attached to it. Returns whether the device is without `clsact`.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel refuses the request.
     pub fn remove_unused_clsact(&mut self) -> io::Result<bool> {
         if !self.has_clsact()? {
             return Ok(true);
@@ -106,10 +106,10 @@ impl Device {
         Ok(true)
     }
 
-    /// The queue discipline at its root, if somebody has put one there: not the kernel's default.
+    /// The name of the root queue discipline; `None` for the kernel's default.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel refuses the request.
     pub fn root(&mut self) -> io::Result<Option<String>> {
         let all = self.queue_disciplines()?;
         let is_root = |of: &&TcMessage| {
@@ -118,19 +118,19 @@ impl Device {
         Ok(all.iter().find(is_root).and_then(kind).map(str::to_owned))
     }
 
-    /// Puts a shaper at its root, with so many bytes that may wait (`tc-tbf(8)`).
+    /// Makes a shaper the root queue discipline (`tc-tbf(8)`), with a queue of `buffer` bytes.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel refuses the request.
     pub fn shape(&mut self, rate: BitsPerSec, buffer: Bytes) -> io::Result<()> {
         let limit = u32::try_from(buffer.get()).unwrap_or(u32::MAX);
-        self.interfaces.shape_within(self.index, rate.get() / 8, (BURST, limit))
+        self.interfaces.shape(self.index, rate.get() / 8, BURST, limit)
     }
 
-    /// Takes the shaper out. That there is none is no error.
+    /// Removes the shaper from the root, if there is one.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel refuses the request.
     pub fn unshape(&mut self) -> io::Result<()> {
         if self.root()?.as_deref() != Some("tbf") {
             return Ok(());

@@ -1,49 +1,49 @@
-//! Why a rehearsal has no outcome.
+//! Errors of rehearsals.
 
 use std::io;
 
 use shallop_lab::RunError;
 use shallop_plan::SetupError;
 
-/// Why a rehearsal has no outcome.
+/// An error of a rehearsal.
 #[derive(Debug, thiserror::Error)]
 pub enum RehearsalError {
-    /// As any run.
+    /// An error that any run can have.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// This machine lacks something, or does not allow it.
+    /// This machine lacks something that a rehearsal needs, or forbids it.
     #[error("{0}")]
     Missing(String),
-    /// The plan asks for what a rehearsal cannot do.
+    /// A rehearsal cannot do what the plan asks for.
     #[error("{0}")]
     Refused(String),
-    /// No flow of the plan is between real hosts.
+    /// The plan has no flow between real hosts.
     #[error("no flow is between real hosts: write stack = \"kernel\"")]
     NoHosts,
-    /// The system refused something.
+    /// A system call failed.
     #[error("{what}: {why}")]
     System {
-        /// What was tried.
+        /// The action that failed.
         what: String,
-        /// The error of the system.
+        /// The error of the system call.
         why: io::Error,
     },
-    /// Whoever was at the shell has left it.
+    /// The user left the shell, which ends the run.
     #[error("the shell has ended")]
     Left {
-        /// The status of the shell.
+        /// The exit status of the shell.
         status: u32,
-        /// Frames of interfaces in the place of hosts that were not read in time.
+        /// The number of frames that the emulator did not read in time from interfaces of this machine.
         lost: u64,
     },
-    /// A receiver did not get the bytes that were sent.
+    /// A receiver got other bytes than its sender sent.
     #[error(
         "flow {flow} delivered other bytes than were sent, at byte {at}: a defect of the emulator"
     )]
     Corrupted {
         /// The number of the flow.
         flow: u32,
-        /// The first wrong byte, at the earliest.
+        /// The position of the piece with the wrong byte, in bytes from the start of the flow.
         at: u64,
     },
 }
@@ -54,7 +54,7 @@ impl From<SetupError> for RehearsalError {
     }
 }
 
-/// Says what was tried when the system refused it.
+/// Adds the failed action to an error of the system.
 pub(crate) fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> RehearsalError {
     let what = what.into();
     |why| RehearsalError::System { what, why }

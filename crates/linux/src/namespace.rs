@@ -33,6 +33,8 @@ const ONLY_OUR_V6: [(&str, &str); 4] = [
 const QUEUE_FRAMES: u32 = 1_000;
 /// The fastest link, in bit/s, to whose rate a host's interface is shaped. TCP alone paces faster links.
 const FASTEST_SHAPED: u64 = 4_000_000_000;
+/// The queue of such a shaper, in bytes.
+const SHAPER_QUEUE: u32 = 4 << 20;
 
 /// The settings of all hosts.
 #[derive(Clone, Debug, Default)]
@@ -154,7 +156,7 @@ fn host(
     let bits = rate.get();
     if bits <= FASTEST_SHAPED {
         // The burst must hold a segmentation-offload frame, which would be cut otherwise.
-        interfaces.shape(index, bits / 8, 1 << 17).map_err(system)?;
+        interfaces.shape(index, bits / 8, 1 << 17, SHAPER_QUEUE).map_err(system)?;
     }
     let namespace = own().map_err(system)?;
     Ok((Host { namespace, interfaces }, device))

@@ -1,4 +1,4 @@
-//! Requests to the kernel about interfaces, each awaited until it is answered (`rtnetlink(7)`). A socket speaks to the
+//! Requests to the kernel about network interfaces (`rtnetlink(7)`), each with its answer. A netlink socket belongs to the
 //! network namespace in which it was opened.
 
 use std::io;
@@ -19,7 +19,7 @@ use netlink_sys::{Socket, SocketAddr};
 const TBF_PARAMETERS: u16 = 1;
 const TBF_RATE64: u16 = 4;
 const TBF_BURST: u16 = 6;
-/// Lengths are of Ethernet, and need no table of times.
+/// Frames have the lengths of Ethernet, so that the kernel needs no rate table (`TC_LINKLAYER_ETHERNET`).
 const LINK_LAYER_ETHERNET: u8 = 1;
 
 /// The interfaces of a network namespace.
@@ -30,7 +30,7 @@ pub(crate) struct Interfaces {
 }
 
 impl Interfaces {
-    /// Those of this thread's namespace.
+    /// Opens the interfaces of this thread's network namespace.
     pub(crate) fn here() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -38,7 +38,7 @@ impl Interfaces {
         Ok(Self { socket, sequence: 0, buffer: vec![0; 32 << 10] })
     }
 
-    /// Sends a request. Returns the messages of the answer but that of its end.
+    /// Sends a request and returns the messages of the answer, without the final one.
     pub(crate) fn ask(
         &mut self,
         request: RouteNetlinkMessage,
@@ -73,7 +73,7 @@ impl Interfaces {
         }
     }
 
-    /// The state of an interface, by its name.
+    /// The state of the interface with this name.
     pub(crate) fn link(&mut self, name: &str) -> io::Result<LinkMessage> {
         let mut request = LinkMessage::default();
         request.attributes.push(LinkAttribute::IfName(name.to_owned()));
@@ -83,12 +83,12 @@ impl Interfaces {
         }
     }
 
-    /// The number of an interface.
+    /// The index of the interface with this name.
     pub(crate) fn index(&mut self, name: &str) -> io::Result<u32> {
         Ok(self.link(name)?.header.index)
     }
 
-    /// The packets that an interface has dropped of those that it was to send.
+    /// The number of packets that an interface dropped instead of sending them.
     pub(crate) fn dropped(&mut self, name: &str) -> io::Result<u64> {
         let link = self.link(name)?;
         let of = |attribute: &LinkAttribute| match attribute {
@@ -98,7 +98,7 @@ impl Interfaces {
         Ok(link.attributes.iter().find_map(of).unwrap_or(0))
     }
 
-    /// Changes an interface, and sets it up. It makes no neighbour requests.
+    /// Changes the attributes of an interface and sets it up, without neighbour requests (ARP).
     pub(crate) fn set_up(&mut self, index: u32, attributes: Vec<LinkAttribute>) -> io::Result<()> {
         let mut request = LinkMessage::default();
         request.header.index = index;
@@ -108,7 +108,7 @@ impl Interfaces {
         self.ask(RouteNetlinkMessage::SetLink(request), 0).map(drop)
     }
 
-    /// Gives an interface an address, and a route to all addresses with the same first bits.
+    /// Adds an address to an interface, with a route to its prefix.
     pub(crate) fn add_address(
         &mut self,
         index: u32,
@@ -127,27 +127,16 @@ impl Interfaces {
         self.ask(RouteNetlinkMessage::NewAddress(request), NLM_F_CREATE).map(drop)
     }
 
-    /// Lets an interface send no faster than this (`tc-tbf(8)`), in bursts of at most `burst` bytes. What waits there
-    /// is still the sender's, so that TCP small queues feel it.
+    /// Makes a shaper the root queue discipline of an interface (`tc-tbf(8)`). `burst` and `limit`, the length of the queue,
+    /// are in bytes. Packets in the queue still count for TCP small queues.
     pub(crate) fn shape(
         &mut self,
         index: u32,
         bytes_per_second: u64,
         burst: u32,
+        limit: u32,
     ) -> io::Result<()> {
-        /// Bytes that may wait.
-        const LIMIT: u32 = 4 << 20;
-        self.shape_within(index, bytes_per_second, (burst, LIMIT))
-    }
-
-    /// The same, with `limit` bytes that may wait.
-    pub(crate) fn shape_within(
-        &mut self,
-        index: u32,
-        bytes_per_second: u64,
-        (burst, limit): (u32, u32),
-    ) -> io::Result<()> {
-        /// Ethernet's preamble, check sequence and gap, which a frame has on the wire.
+        /// Bytes of a frame's preamble, check sequence and gap on the wire.
         const OVERHEAD: u16 = 24;
         let rate = u32::try_from(bytes_per_second).unwrap_or(u32::MAX);
         // struct tc_tbf_qopt: two struct tc_ratespec, then limit, buffer and mtu.

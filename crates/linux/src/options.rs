@@ -1,10 +1,10 @@
-//! Options of sockets that the libraries in use have no name for.
+//! Socket options that `nix` does not define.
 
 use nix::{getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
 
 sockopt_impl!(
-    /// The most bytes a second that the kernel sends of a connection (`SO_MAX_PACING_RATE`). Any value but the greatest
-    /// lets TCP pace by itself, as the queue discipline `fq` does, at its own rate or this one if it is less.
+    /// The maximum pacing rate of a connection, in bytes per second (`SO_MAX_PACING_RATE`). Any value below the largest
+    /// makes TCP pace, at the smaller of its own rate and this one, even without the queue discipline `fq`.
     MaxPacingRate,
     SetOnly,
     libc::SOL_SOCKET,
@@ -23,7 +23,7 @@ sockopt_impl!(
 );
 
 sockopt_impl!(
-    /// A packet socket's frames have a virtio-net header, which says what is left to a card (`PACKET_VNET_HDR`).
+    /// Frames of a packet socket have a virtio-net header, which describes offload (`PACKET_VNET_HDR`).
     VirtioHeader,
     SetOnly,
     libc::SOL_PACKET,
@@ -33,7 +33,7 @@ sockopt_impl!(
 );
 
 sockopt_impl!(
-    /// A packet socket does not read what this machine sends (`PACKET_IGNORE_OUTGOING`).
+    /// A packet socket does not receive the packets that this machine sends (`PACKET_IGNORE_OUTGOING`).
     IgnoreOutgoing,
     SetOnly,
     libc::SOL_PACKET,
@@ -43,7 +43,7 @@ sockopt_impl!(
 );
 
 sockopt_impl!(
-    /// The interface takes more frames than its own while the socket is open (`PACKET_ADD_MEMBERSHIP`).
+    /// The interface accepts frames to other addresses while the packet socket is open (`PACKET_ADD_MEMBERSHIP`).
     Membership,
     SetOnly,
     libc::SOL_PACKET,
@@ -53,7 +53,7 @@ sockopt_impl!(
 );
 
 sockopt_impl!(
-    /// What a packet socket has counted since this was asked last (`PACKET_STATISTICS`).
+    /// The counters of a packet socket since the last query (`PACKET_STATISTICS`).
     PacketStatistics,
     GetOnly,
     libc::SOL_PACKET,

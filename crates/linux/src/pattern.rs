@@ -1,12 +1,12 @@
-//! The bytes of flows, which a receiver can check: each flow has the same endless stream from another place on, so that
-//! bytes which are lost, doubled, moved or of another flow are seen.
+//! The payload of flows, which receivers check. All flows send one repeating stream, each from another position, so that
+//! receivers detect bytes that are lost, duplicated, reordered or of another flow.
 
-/// Bytes after which the stream repeats itself: prime, so that a shift by whole segments or pages is seen.
+/// The period of the stream in bytes. It is prime, so that a shift by whole segments or pages is detected.
 const PERIOD: usize = 1_048_573;
-/// The longest piece that [`Pattern::at`] gives.
+/// The longest piece of [`Pattern::at`], in bytes.
 pub const LONGEST: usize = 1 << 16;
 
-/// The stream.
+/// The stream of payload.
 #[derive(Clone, Debug)]
 pub struct Pattern(Vec<u8>);
 
@@ -14,7 +14,7 @@ impl Default for Pattern {
     fn default() -> Self {
         let mut state = 1_u32;
         let mut next = || {
-            // A linear congruential generator (Numerical Recipes), of which the highest bits are used.
+            // The highest bits of a linear congruential generator (Numerical Recipes).
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 24) as u8
         };
@@ -25,7 +25,7 @@ impl Default for Pattern {
 }
 
 impl Pattern {
-    /// At most this many bytes of a flow, from this one on.
+    /// The bytes of a flow from position `from` on, at most `most` of them.
     pub fn at(&self, flow: u32, from: u64, most: usize) -> &[u8] {
         let start = (from.wrapping_add(u64::from(flow) * 7_919) % PERIOD as u64) as usize;
         &self.0[start..start + most.min(LONGEST)]
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_goes_on_where_it_was_and_differs_between_flows() {
+    fn pieces_of_a_flow_fit_together_and_flows_differ() {
         let pattern = Pattern::default();
         let first = pattern.at(3, 0, 1_000);
         assert_eq!(&first[400..], pattern.at(3, 400, 600));

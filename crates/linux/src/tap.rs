@@ -1,5 +1,5 @@
-//! The lines of a rehearsal: a virtual network interface (TAP) of each host, with the offloads of a card, or an
-//! interface of this machine in its place.
+//! The links between hosts and the emulator: a virtual network interface (TAP) in each host, with offload as in a card, or
+//! an interface of this machine that replaces the host.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,19 +18,19 @@ use crate::attached::Interface;
 
 /// The name of the interface in each host.
 pub(crate) const NAME: &str = "eth0";
-/// Before a deadline the emulator looks at the lines without a pause; a timer of the kernel is not as exact.
+/// The emulator polls without sleeping for this time before a deadline, because timers of the kernel are less exact.
 const SPIN: Span = Span::from_us(60);
-/// Reads after which the lines are looked at again, although some still have frames.
+/// The number of reads after which all links are polled, even while some have frames.
 const READS: u32 = 8;
-/// Events that are taken at once.
+/// The most events of one poll.
 const EVENTS: usize = 64;
-/// Of each second the kernel takes 50 ms from a thread of highest priority that never sleeps, at once
-/// (`sched_rt_runtime_us`). To sleep before that, in small pieces, one part in this many of the time is given back.
+/// The emulator sleeps for one part in this many of its time, in short naps. A real-time thread that never sleeps is
+/// stopped for 50 ms in each second (`sched_rt_runtime_us`).
 const GIVE_BACK: u32 = 12;
-/// The shortest of these pieces.
+/// The shortest nap.
 const NAP: Duration = Duration::from_micros(60);
 
-/// Opens the interface of a host, in this thread's network namespace.
+/// Creates the interface of a host, in the network namespace of this thread.
 pub(crate) fn open() -> io::Result<SyncDevice> {
     let device = DeviceBuilder::new().name(NAME).layer(Layer::L2).offload(true).enable(false);
     let device = device.build_sync()?;
@@ -38,11 +38,11 @@ pub(crate) fn open() -> io::Result<SyncDevice> {
     Ok(device)
 }
 
-/// The line to a host.
+/// The link to a host.
 pub(crate) enum HostLink {
     /// The virtual interface of a namespace.
     Tap(SyncDevice),
-    /// An interface of this machine, behind which the host is.
+    /// An interface of this machine that replaces the host.
     Attached(Interface),
 }
 
@@ -56,7 +56,7 @@ impl AsFd for HostLink {
 }
 
 impl HostLink {
-    /// Reads a frame. An error if there is none.
+    /// Reads a frame. [`Errno::AGAIN`] if no frame is there.
     fn receive(&mut self, frame: &mut [u8]) -> Result<usize, Errno> {
         match self {
             Self::Tap(device) => rustix::io::read(device, frame),
@@ -72,22 +72,24 @@ impl HostLink {
     }
 }
 
-/// The lines to all hosts, and the clock of the run, which starts when it is read first.
+/// The links to all hosts, and the clock of the run, which starts at its first use.
 pub(crate) struct HostLinks<'a> {
     links: Vec<HostLink>,
     epoll: OwnedFd,
-    /// Lines that may have frames, each once.
+    /// Links that may have frames, in the order of reading.
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
     events: Vec<Event>,
     reads: u32,
     start: &'a OnceLock<Instant>,
-    /// Time that is to be given back to the system, and since when it grows; none if this thread may be interrupted.
+    /// The time that the thread still has to sleep, and the time when it was last updated. `None` without real-time
+    /// priority.
     debt: Option<(Duration, Instant)>,
 }
 
 impl<'a> HostLinks<'a> {
-    /// The lines to these hosts, by number. `start` is set when the clock starts.
+    /// Creates the links to hosts, by number. `start` is set when the clock starts; `gives_back` is true for a real-time
+    /// thread, which has to sleep at times.
     pub(crate) fn new(
         links: Vec<HostLink>,
         start: &'a OnceLock<Instant>,
@@ -112,12 +114,12 @@ impl<'a> HostLinks<'a> {
         })
     }
 
-    /// The lines themselves.
+    /// Returns the links.
     pub(crate) fn into_links(self) -> Vec<HostLink> {
         self.links
     }
 
-    /// Learns which lines have frames, waiting this long at most.
+    /// Finds the links that have frames, and waits for them at most this long.
     fn poll(&mut self, timeout: Duration) {
         let timeout = Timespec {
             tv_sec: timeout.as_secs().cast_signed(),
@@ -125,7 +127,6 @@ impl<'a> HostLinks<'a> {
         };
         self.events.clear();
         let events = rustix::buffer::spare_capacity(&mut self.events);
-        // An interrupted wait is a short one.
         if epoll::wait(&self.epoll, events, Some(&timeout)).is_err() {
             return;
         }
@@ -139,7 +140,7 @@ impl<'a> HostLinks<'a> {
         }
     }
 
-    /// Sleeps a little if this thread has run for long.
+    /// Naps if the thread owes enough sleep.
     fn give_back(&mut self) {
         let Some((debt, since)) = &mut self.debt else { return };
         let now = Instant::now();

@@ -1,5 +1,5 @@
-//! Rehearsals of ordinary users: in a user namespace of its own a process is root over the network namespaces that it
-//! makes, and over nothing else (`user_namespaces(7)`).
+//! User namespaces for rehearsals of ordinary users: in its own user namespace a process has root's rights over the network
+//! namespaces that it makes, and over nothing else (`user_namespaces(7)`).
 
 use std::fs::{self, File};
 use std::io;
@@ -9,26 +9,26 @@ use nix::unistd::{getegid, geteuid};
 
 use crate::namespace;
 
-/// Gives this process a user namespace of its own, unless it is root. It must have one thread. Where that is forbidden
-/// nothing changes, and [`denied`] says why when a host is to be made.
+/// Moves this process, which must have one thread, to a new user namespace, unless it is root. Nothing changes where that
+/// is forbidden; making a host then fails with the reason.
 ///
 /// # Errors
-/// If the namespace was made and cannot be used.
+/// If the new namespace cannot be used.
 pub fn enter() -> io::Result<()> {
     let (user, group) = (geteuid(), getegid());
     if user.is_root() || unshare(CloneFlags::CLONE_NEWUSER).is_err() {
         return Ok(());
     }
-    // An ordinary user may map its group only after giving up setgroups(2).
+    // The kernel lets ordinary users map a group only without setgroups(2).
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// Moves this process, which must have one thread, to the user namespace of another one of the same user.
+/// Moves this process, which must have one thread, to the user namespace of another process of this user.
 ///
 /// # Errors
-/// If there is no such process, or it is of another user.
+/// If the process does not exist, or belongs to another user.
 pub fn join(process: u32) -> io::Result<()> {
     let theirs = format!("/proc/{process}/ns/user");
     if fs::read_link(&theirs)? == fs::read_link("/proc/self/ns/user")? {
@@ -37,7 +37,7 @@ pub fn join(process: u32) -> io::Result<()> {
     Ok(setns(File::open(theirs)?, CloneFlags::CLONE_NEWUSER)?)
 }
 
-/// What forbids network namespaces to this process: a sysctl by name, if one does.
+/// The reason why this process may not make network namespaces: a sysctl, or its parent.
 pub(crate) fn denied() -> String {
     let value = |name: &str| {
         fs::read_to_string(namespace::path_of(name)).ok().map(|text| text.trim().to_owned())

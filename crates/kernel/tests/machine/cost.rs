@@ -1,4 +1,4 @@
-//! What kernels cost: processor time a packet, and memory. Figures go to standard error; lib.rs says what was measured.
+//! The cost of kernels: processor time per packet, and memory. The figures go to standard error.
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_kernel::Installed;
@@ -13,7 +13,7 @@ fn own_time() -> f64 {
     words.skip(11).take(2).map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>() / 100.0
 }
 
-/// Microseconds a packet, acknowledgements counted, of us and of the kernels.
+/// The processor time per packet in microseconds, of this process and of the kernels. Acknowledgements count as packets.
 fn cost(kernel: &Installed, run: &Run) -> (f64, f64) {
     let before = own_time();
     let outcome = run.run(kernel);

@@ -1,4 +1,4 @@
-//! The same seed gives the same run, whatever else the machine does, wherever and as whom it runs.
+//! A run depends on its seed alone: not on other work of the machine, its folder or its user.
 
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use shallop_testing::{Outcome, programs, root};
 
 use crate::support::{Run, child, kernel};
 
-/// Losses, two sending kernels, and bursts.
+/// A short run with losses, bursts and two sending kernels.
 fn small(mode: Mode) -> Run {
     Run {
         access: Some(BitsPerSec::gbps(10)),
@@ -49,7 +49,7 @@ pub fn the_same_seed_gives_the_same_run() -> Outcome {
     Ok(())
 }
 
-/// Of these controllers, only BBR draws random numbers: when each flow probes for bandwidth.
+/// Only BBR draws random numbers, for the time at which a flow probes for bandwidth.
 pub fn another_seed_gives_another_run() -> Outcome {
     let kernel = kernel()?;
     let hash = |seed| {
@@ -61,7 +61,7 @@ pub fn another_seed_gives_another_run() -> Outcome {
     Ok(())
 }
 
-pub fn the_modes_of_time_agree() -> Outcome {
+pub fn all_modes_of_time_give_the_same_run() -> Outcome {
     let kernel = kernel()?;
     let shared = transcript(&kernel, &small(Mode::Shared));
     for mode in [Mode::FreeUntil, Mode::Plain] {
@@ -73,8 +73,8 @@ pub fn the_modes_of_time_agree() -> Outcome {
 pub fn a_run_in_another_folder_beside_other_work_is_the_same() -> Outcome {
     let kernel = kernel()?;
     let folder = tempfile::tempdir().unwrap();
-    let mut command = child::command(&[], CHILD, folder.path());
-    // HOME is where kernels are, unless SHALLOP_KERNELS says otherwise.
+    let mut command = child::command(CHILD, folder.path());
+    // The default folder of kernels is in HOME.
     command.current_dir(folder.path()).env("HOME", folder.path());
     command.env("SHALLOP_KERNELS", installed::folder());
     let here = transcript(&kernel, &small(Mode::Shared));
@@ -96,7 +96,7 @@ pub fn a_run_in_another_folder_beside_other_work_is_the_same() -> Outcome {
 pub fn a_run_whose_kernels_are_stopped_at_random_is_the_same() -> Outcome {
     let kernel = kernel()?;
     let folder = tempfile::tempdir().unwrap();
-    let mut child = child::command(&[], CHILD, folder.path()).spawn().unwrap();
+    let mut child = child::command(CHILD, folder.path()).spawn().unwrap();
     let stopped = stop_kernels_of(&mut child);
     let answer = child::answer(&child.wait_with_output()?, WORD);
     assert!(stopped > 3, "{stopped} kernels were stopped");
@@ -110,7 +110,7 @@ fn stop_kernels_of(child: &mut Child) -> u32 {
     while child.try_wait().unwrap().is_none() {
         for kernel in child::kernels_of(child.id()) {
             let Some(process) = Pid::from_raw(kernel.cast_signed()) else { continue };
-            // It may have ended meanwhile.
+            // The kernel may have ended meanwhile.
             let signal = |signal| kill_process(process, signal).is_ok();
             stopped += u32::from(signal(Signal::STOP));
             wait = wait * 5 % 37;
@@ -122,7 +122,7 @@ fn stop_kernels_of(child: &mut Child) -> u32 {
     stopped
 }
 
-/// Ordinary users may not reach the folders of root, so that the kernel and the test are copied to where they may.
+/// The kernel and the test are copied to a folder that the user may read.
 pub fn a_run_as_an_ordinary_user_is_the_same() -> Outcome {
     let kernel = kernel()?;
     root()?;
@@ -136,8 +136,9 @@ pub fn a_run_as_an_ordinary_user_is_the_same() -> Outcome {
     std::fs::copy(shallop_testing::child::program(), &program)?;
     let mut own = Command::new("chown");
     assert!(own.args(["-R", "65534:65534"]).arg(folder.path()).status()?.success());
-    let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
-    let mut command = child::started(&user, &program, CHILD, folder.path());
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&program);
+    let mut command = child::with_child(command, CHILD, folder.path());
     command.current_dir("/").env("HOME", folder.path()).env("SHALLOP_KERNELS", &kernels);
     let answer = child::answer(&command.output()?, WORD);
     assert_eq!(answer, transcript(&kernel, &small(Mode::Shared)));

@@ -1,4 +1,4 @@
-//! Nothing is left of a run whose process is killed at any moment.
+//! A process that is killed at any time leaves no processes, files, memory or claims of processors.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use shallop_testing::{Cause, Outcome, skip};
 
 use crate::support::{Run, child, kernel};
 
-/// Runs two kernels again and again.
+/// Repeats runs of two kernels.
 pub fn runs_until_it_is_killed() -> Outcome {
     let kernel = kernel()?;
     let run = Run { duration: Span::from_ms(20), ..Run::default() };
@@ -25,26 +25,26 @@ fn files(folder: &Path) -> BTreeSet<OsString> {
     entries.map(|entry| entry.file_name()).collect()
 }
 
-/// The names that kernels give to the files of their memory.
+/// The files of kernels' memory.
 fn memory() -> BTreeSet<OsString> {
     let is_memory = |name: &OsString| name.to_string_lossy().starts_with("vm_file");
     files(Path::new("/dev/shm")).into_iter().filter(is_memory).collect()
 }
 
-/// The names by which runs take processors of this machine.
+/// The sockets by which runs claim processors of this machine.
 fn claims() -> BTreeSet<OsString> {
     let sockets = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let names = sockets.lines().filter_map(|line| line.split_whitespace().last());
     names.filter(|name| name.starts_with("@shallop-processor")).map(OsString::from).collect()
 }
 
-/// Kills a process that runs kernels after this time, and awaits that nothing is left of it.
+/// Kills a process that runs kernels after this time, and waits until nothing is left. Returns whether it had kernels.
 fn kill_after(wait: Duration) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let before = memory();
     let claimed_before = claims();
     let mut child =
-        child::command(&[], "killed::runs_until_it_is_killed", folder.path()).spawn().unwrap();
+        child::command("killed::runs_until_it_is_killed", folder.path()).spawn().unwrap();
     std::thread::sleep(wait);
     let had_kernels = !child::kernels_of(child.id()).is_empty();
     child.kill().unwrap();
@@ -66,11 +66,11 @@ fn kill_after(wait: Duration) -> bool {
     );
 }
 
-/// Kills `times` processes, each at another moment of its first 700 ms. Most have kernels then.
+/// Kills `times` processes, each at another time of its first 700 ms, when most have kernels.
 fn kill(times: u64) -> Outcome {
     kernel()?;
     let with_kernels = (0..times).filter(|index| {
-        // The golden section spreads the moments evenly, whatever their number.
+        // The golden ratio spreads the times evenly, whatever their number.
         let part = (index * 618_034 + 300_000) % 1_000_000;
         kill_after(Duration::from_micros(part * 7 / 10))
     });
@@ -100,7 +100,7 @@ pub fn nothing_is_left_of_a_build_after_a_kill() -> Outcome {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut child =
-        child::command(&[], "killed::builds_until_it_is_killed", folder.path()).spawn().unwrap();
+        child::command("killed::builds_until_it_is_killed", folder.path()).spawn().unwrap();
     let kernels = folder.path().join("kernels");
     let unpacks = || files(&kernels).iter().any(|name| kernels.join(name).join("source").is_dir());
     let begun = (0..500).any(|_| {

@@ -1,5 +1,4 @@
-//! Hosts that are Linux kernels in virtual time. Kernels and time on the machine do not change what happens in a run,
-//! so that most tests run beside each other.
+//! Linux kernels in virtual time as hosts. Runs do not depend on the load of the machine, so most tests run in parallel.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
@@ -23,7 +22,7 @@ shallop_testing::tests! {
     tests: [
         identical::the_same_seed_gives_the_same_run,
         identical::another_seed_gives_another_run,
-        identical::the_modes_of_time_agree,
+        identical::all_modes_of_time_give_the_same_run,
         identical::a_run_in_another_folder_beside_other_work_is_the_same,
         identical::a_run_whose_kernels_are_stopped_at_random_is_the_same,
         identical::a_run_as_an_ordinary_user_is_the_same,

@@ -1,20 +1,20 @@
-//! Kernels through the simulator's switches.
+//! Flows of kernels through the simulator's switches.
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_testing::Outcome;
 
 use crate::support::{self, Run, kernel};
 
-/// A buffer of one product of rate and round trip.
-fn product(rate: BitsPerSec, rtt: Span) -> Bytes {
+/// The product of rate and round-trip time.
+fn bandwidth_delay_product(rate: BitsPerSec, rtt: Span) -> Bytes {
     rate.bytes_in(rtt)
 }
 
-fn of_controller(controller: &'static str) -> Run {
+fn with_controller(controller: &'static str) -> Run {
     Run { controller, ..Run::default() }
 }
 
-fn is_clean(outcome: &support::Outcome) {
+fn assert_clean(outcome: &support::Outcome) {
     assert_eq!(outcome.counters.strays, 0);
     let errors = |log: &String| log.lines().any(|line| line.starts_with("error:"));
     assert!(!outcome.logs.iter().any(errors), "{:?}", outcome.logs);
@@ -26,22 +26,22 @@ pub fn flows_of_known_size_arrive_whole() -> Outcome {
     let outcome = run.run(&kernel);
     assert_eq!(outcome.received, [1_000_000, 1]);
     assert_eq!(outcome.complete, [true, true]);
-    is_clean(&outcome);
+    assert_clean(&outcome);
     Ok(())
 }
 
-/// Within 2 % of the payload that fits the line, once slow start is over.
+/// Checks that flows reach 98 % of the largest goodput after slow start.
 fn fills_the_line(run: &Run) -> Outcome {
     let kernel = kernel()?;
     let outcome = run.run(&kernel);
     let part = run.goodput(&outcome) / run.line();
     assert!((0.98..1.001).contains(&part), "{part} of the line");
-    is_clean(&outcome);
+    assert_clean(&outcome);
     Ok(())
 }
 
 pub fn one_flow_fills_a_line_of_1_gbps_after_slow_start() -> Outcome {
-    fills_the_line(&of_controller("cubic"))
+    fills_the_line(&with_controller("cubic"))
 }
 
 pub fn one_flow_fills_a_line_of_10_gbps_after_slow_start() -> Outcome {
@@ -49,7 +49,7 @@ pub fn one_flow_fills_a_line_of_10_gbps_after_slow_start() -> Outcome {
     let rtt = Span::from_ms(2);
     fills_the_line(&Run {
         rate,
-        buffer: product(rate, rtt),
+        buffer: bandwidth_delay_product(rate, rtt),
         duration: Span::from_ms(500),
         measure_from: Span::from_ms(300),
         ..Run::default()
@@ -57,17 +57,17 @@ pub fn one_flow_fills_a_line_of_10_gbps_after_slow_start() -> Outcome {
 }
 
 pub fn reno_and_vegas_fill_the_line() -> Outcome {
-    fills_the_line(&of_controller("reno"))?;
-    fills_the_line(&of_controller("vegas"))
+    fills_the_line(&with_controller("reno"))?;
+    fills_the_line(&with_controller("vegas"))
 }
 
 pub fn bbr_keeps_the_queue_short() -> Outcome {
     let kernel = kernel()?;
-    let run = of_controller("bbr");
+    let run = with_controller("bbr");
     let outcome = run.run(&kernel);
     assert!(run.goodput(&outcome) > 0.8 * run.line(), "{}", run.goodput(&outcome));
     assert_eq!(outcome.transcript.drops, 0);
-    is_clean(&outcome);
+    assert_clean(&outcome);
     Ok(())
 }
 
@@ -86,13 +86,13 @@ pub fn dctcp_is_marked_and_nothing_is_dropped() -> Outcome {
     assert!(outcome.transcript.marks > 0);
     assert_eq!((outcome.transcript.drops, outcome.retransmits), (0, 0));
     assert!(run.goodput(&outcome) > 0.9 * run.line(), "{}", run.goodput(&outcome));
-    is_clean(&outcome);
+    assert_clean(&outcome);
     Ok(())
 }
 
 pub fn without_the_threshold_nothing_is_marked() -> Outcome {
     let kernel = kernel()?;
-    assert_eq!(of_controller("dctcp").run(&kernel).transcript.marks, 0);
+    assert_eq!(with_controller("dctcp").run(&kernel).transcript.marks, 0);
     Ok(())
 }
 
@@ -101,7 +101,7 @@ pub fn segments_of_one_packet_are_sent_without_bursts() -> Outcome {
     let longest = |gso_max_segs| {
         let access = Some(BitsPerSec::gbps(10));
         let outcome = Run { access, gso_max_segs, ..Run::default() }.run(&kernel);
-        is_clean(&outcome);
+        assert_clean(&outcome);
         outcome.transcript.longest_burst
     };
     let (whole, single) = (longest(None), longest(Some(1)));
@@ -116,7 +116,7 @@ pub fn several_kernels_share_the_line() -> Outcome {
     let outcome = run.run(&kernel);
     assert!(run.goodput(&outcome) > 0.9 * run.line(), "{}", run.goodput(&outcome));
     assert!(outcome.received.iter().all(|&bytes| bytes > 0), "{:?}", outcome.received);
-    is_clean(&outcome);
+    assert_clean(&outcome);
     Ok(())
 }
 
@@ -131,11 +131,10 @@ pub fn a_full_buffer_drops_and_the_flow_recovers() -> Outcome {
     let outcome = run.run(&kernel);
     assert!(outcome.transcript.drops > 0 && outcome.retransmits > 0);
     assert_eq!((outcome.received[0], outcome.complete[0]), (1_000_000, true));
-    is_clean(&outcome);
+    assert_clean(&outcome);
     Ok(())
 }
 
-/// 200 flows from 200 addresses.
 pub fn two_hundred_hosts_share_10_gbps() -> Outcome {
     let kernel = kernel()?;
     let run = Run {
@@ -148,6 +147,6 @@ pub fn two_hundred_hosts_share_10_gbps() -> Outcome {
     assert!(run.goodput(&outcome) > 0.9 * run.line(), "{}", run.goodput(&outcome));
     assert!(outcome.received.iter().all(|&bytes| bytes > 0));
     assert!(outcome.memory < 1 << 30, "{} bytes of memory", outcome.memory);
-    is_clean(&outcome);
+    assert_clean(&outcome);
     Ok(())
 }

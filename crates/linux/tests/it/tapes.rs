@@ -1,4 +1,4 @@
-//! The simulator's network decides of a tape what the network of the rehearsal decided.
+//! Tapes of rehearsals, replayed in a simulated network.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ fn plan(set: &[(&str, &str)]) -> Plan {
 }
 
 #[test]
-fn every_packet_is_delivered_marked_or_dropped_as_it_was() {
+fn a_replay_delivers_marks_and_drops_the_recorded_packets() {
     for (name, drops, marks) in [("cubic", DROPS[0], MARKS[0]), ("bbr", DROPS[1], MARKS[1])] {
         let tape = folder().join(format!("{name}.tape"));
         let played = replay(&plan(&[]), &tape).unwrap();
@@ -30,12 +30,12 @@ fn every_packet_is_delivered_marked_or_dropped_as_it_was() {
     }
 }
 
-/// What the rehearsals counted when the tapes were made.
+/// The drops and marks of the recorded rehearsals.
 const DROPS: [u64; 2] = [31, 167];
 const MARKS: [u64; 2] = [104, 230];
 
 #[test]
-fn another_network_decides_otherwise() {
+fn a_replay_in_another_network_differs() {
     let tape = folder().join("cubic.tape");
     for set in [("switch.default.buffer", "9KB"), ("switch.default.mark.above", "7KB")] {
         let played = replay(&plan(&[set]), &tape).unwrap();
@@ -47,7 +47,7 @@ fn another_network_decides_otherwise() {
 }
 
 #[test]
-fn a_tape_is_shown_packet_by_packet_and_a_damaged_one_refused() {
+fn tapes_are_listed_packet_by_packet_and_damaged_ones_refused() {
     let tape = folder().join("cubic.tape");
     let shown = lines(&tape).unwrap();
     assert!(
@@ -73,14 +73,14 @@ fn a_tape_is_shown_packet_by_packet_and_a_damaged_one_refused() {
     assert!(why.ends_with("is no tape of a rehearsal"), "{why}");
 }
 
-/// A tape whose frames have some bytes replaced, and lengths that do not fit.
+/// A copy of a tape with random bytes, lengths and cuts of frames.
 fn damaged(tape: &Tape, chance: &mut impl FnMut(usize) -> usize) -> Tape {
     let mut damaged = tape.clone();
     for record in
         damaged.records.iter_mut().filter(|record| record.direction == Direction::FromHost)
     {
         for _ in 0..chance(4) {
-            // Half of them in the header of the line and in that of IP, where lengths and kinds are.
+            // Half of the changes are in the headers of virtio-net and IP, which have lengths and types.
             let within = if chance(2) == 0 { 48 } else { record.bytes.len() };
             let at = chance(within.min(record.bytes.len()));
             record.bytes[at] = chance(256) as u8;
@@ -95,7 +95,7 @@ fn damaged(tape: &Tape, chance: &mut impl FnMut(usize) -> usize) -> Tape {
     damaged
 }
 
-/// Whether a packet that was written belongs to its host and has a right IP header.
+/// Whether a delivered packet is addressed to its host and has a valid IP header.
 fn is_right(record: &Record) -> bool {
     let ip = &record.bytes[24..];
     let length = usize::from(ip[0] & 0x0f) * 4;
@@ -109,7 +109,7 @@ fn is_right(record: &Record) -> bool {
         && whole + 24 <= record.length as usize
 }
 
-/// Plays damaged tapes until so many frames were read.
+/// Replays damaged tapes until this many frames were read.
 fn play_damaged(frames: usize) {
     let plan = plan(&[]);
     let mut state = 1_u64;
@@ -136,7 +136,7 @@ fn play_damaged(frames: usize) {
 }
 
 #[test]
-fn malformed_frames_are_dropped_and_none_is_forwarded_wrongly() {
+fn malformed_frames_are_never_delivered() {
     play_damaged(30_000);
 }
 

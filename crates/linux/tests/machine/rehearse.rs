@@ -1,4 +1,4 @@
-//! Rehearsals of small scenarios, and what is left of those that are killed.
+//! Rehearsals of small scenarios, and the cleanup after killed ones.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -11,7 +11,6 @@ use shallop_measure::Outcome;
 use shallop_measure::observer::Unobserved;
 use shallop_measure::series::{Quantity, Samples};
 use shallop_plan::plan::{Driver, Plan};
-use shallop_scenario::{Options, read};
 use shallop_testing::{Cause, Outcome as TestOutcome, child, need, processes, programs, skip};
 use thread_priority::ThreadPriority;
 use thread_priority::unix::{
@@ -19,25 +18,9 @@ use thread_priority::unix::{
     thread_native_id,
 };
 
-const SCENARIO: &str = r#"
-title = "four flows over 100 Mb/s"
-duration = "600ms"
-stack = "kernel"
-topology = { kind = "dumbbell", senders = 4, rate = "100Mbps", delay = "2ms" }
-switch.default.buffer = "50KB"
-scheme = [{ transport = "cubic" }]
-group = [{ name = "all" }]
-"#;
+use crate::support::{SCENARIO, plan};
 
-fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
-    let set = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-    let options = Options { set: set.collect(), ..Options::default() };
-    let mut plan = read(text, &options).unwrap().points.remove(0).plan;
-    plan.driver = Driver::Rehearsal { tape: None, attached: Vec::new() };
-    plan
-}
-
-/// Hosts of rehearsals: network namespaces, and devices in them.
+/// Skips a test where network namespaces or devices in them cannot be made.
 fn hosts() -> TestOutcome {
     let all = abilities::all();
     let hosts = all.iter().find(|ability| ability.what == "hosts").unwrap();
@@ -48,8 +31,8 @@ fn run(plan: &Plan) -> Result<Outcome, RehearsalError> {
     rehearse::run_observed(plan, 0, 1, &mut Unobserved, None)
 }
 
-/// Windows and round trips of flows, as the kernel says, are in the series.
-fn of_kernel(series: &Samples) {
+/// Checks the windows and round trips of flows, which the kernel reports.
+fn check_tcp_info(series: &Samples) {
     let of = |wanted| {
         let samples = series.samples.iter().filter(move |sample| sample.quantity == wanted);
         samples.map(|sample| (sample.place, sample.value)).collect::<Vec<_>>()
@@ -62,8 +45,8 @@ fn of_kernel(series: &Samples) {
     assert!(late.iter().all(|rtt| (4e-3..12e-3).contains(rtt)), "{late:?}");
 }
 
-/// Rehearses beside `threads` threads for each processor that do `work` until they are told to stop. The run must be
-/// void. Needs real-time priority for the emulator.
+/// Checks that a run is void beside `threads` threads for each processor that do `work` until the flag is set. Skips
+/// without real-time priority for the emulator.
 fn assert_void_beside(threads: usize, work: impl Fn(&AtomicBool) + Sync) -> TestOutcome {
     let stop = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
@@ -82,9 +65,9 @@ fn assert_void_beside(threads: usize, work: impl Fn(&AtomicBool) + Sync) -> Test
     Ok(())
 }
 
-pub fn hosts_that_are_starved_make_the_run_void() -> TestOutcome {
+pub fn starved_hosts_make_the_run_void() -> TestOutcome {
     hosts()?;
-    // As urgent as the hosts' sockets, on every processor but the emulator's, for at most two seconds.
+    // The threads have the priority of hosts' threads, on all processors of hosts, for at most two seconds.
     assert_void_beside(12, |stop| {
         keep_off();
         let is_urgent = rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
@@ -93,7 +76,7 @@ pub fn hosts_that_are_starved_make_the_run_void() -> TestOutcome {
     })
 }
 
-/// Datagrams at a rate beside TCP, a flow of them with an end, and a link that is too slow for them.
+/// Two UDP flows at a rate, and a short one.
 const DATAGRAMS: &str = r#"
 title = "datagrams"
 duration = "600ms"
@@ -108,7 +91,7 @@ group = [
 ]
 "#;
 
-pub fn datagrams_keep_their_rate_and_are_lost_where_a_link_is_slower() -> TestOutcome {
+pub fn udp_flows_keep_their_rate_and_lose_packets_on_a_slower_link() -> TestOutcome {
     hosts()?;
     let run_of = |set: &[(&str, &str)]| run(&plan(DATAGRAMS, set)).unwrap();
     let outcome = run_of(&[]);
@@ -119,7 +102,6 @@ pub fn datagrams_keep_their_rate_and_are_lost_where_a_link_is_slower() -> TestOu
         let expected = 2.0 * 10e6 * 1_460.0 / 1_526.0 + 20_000.0 * 8.0 / 0.6;
         let goodput = rehearsal.bytes_checked as f64 * 8.0 / 0.6;
         assert!((goodput / expected - 1.0).abs() < 0.03, "{goodput} of {expected}");
-        // What a late sender sends at once may not fit into the buffer.
         assert!(outcome.run.loss_rate == 0.0, "{}", outcome.run.loss_rate);
     }
     let fct = outcome.run.fct.all.unwrap();
@@ -129,10 +111,10 @@ pub fn datagrams_keep_their_rate_and_are_lost_where_a_link_is_slower() -> TestOu
     Ok(())
 }
 
-pub fn flows_fill_a_link_and_every_byte_and_checksum_is_right() -> TestOutcome {
+pub fn flows_fill_a_link_with_the_right_bytes_and_checksums() -> TestOutcome {
     hosts()?;
     let outcome = run(&plan(SCENARIO, &[])).unwrap();
-    of_kernel(&outcome.series);
+    check_tcp_info(&outcome.series);
     let outcome = outcome.run;
     let rehearsal = outcome.rehearsal.clone().unwrap();
     assert!((70e6..96e6).contains(&outcome.goodput_bps), "{}", outcome.goodput_bps);
@@ -145,7 +127,7 @@ pub fn flows_fill_a_link_and_every_byte_and_checksum_is_right() -> TestOutcome {
     Ok(())
 }
 
-pub fn flows_with_an_end_are_complete_and_end_the_run() -> TestOutcome {
+pub fn finished_flows_end_the_run() -> TestOutcome {
     hosts()?;
     let sizes = [("group.all.size", "200KB"), ("group.all.flows", "8"), ("duration", "20s")];
     let outcome = run(&plan(SCENARIO, &sizes)).unwrap().run;
@@ -156,8 +138,7 @@ pub fn flows_with_an_end_are_complete_and_end_the_run() -> TestOutcome {
     Ok(())
 }
 
-pub fn flows_on_credits_arrive_whole_and_their_emulation_packets_have_the_whole_queue()
--> TestOutcome {
+pub fn flows_on_credits_arrive_and_emulation_packets_may_use_the_whole_queue() -> TestOutcome {
     hosts()?;
     let credits = [
         ("scheme.cubic.transport", "flashpass"),
@@ -171,16 +152,16 @@ pub fn flows_on_credits_arrive_whole_and_their_emulation_packets_have_the_whole_
     assert!(outcome.duration_s < 4.0, "{}", outcome.duration_s);
     let rehearsal = outcome.rehearsal.unwrap();
     assert_eq!((rehearsal.bytes_checked, rehearsal.checksum_errors), (4 * 400_000, 0));
-    // At least 400,000 / 1,408 packets a flow, of which hardly one has left without a credit.
+    // At least 400,000 / 1,408 packets for each flow, nearly all on credits.
     let credit = outcome.credit.unwrap();
     assert!((1_136..1_300).contains(&credit.used), "{credit:?}");
     assert!(credit.loss_rate > 0.01, "four flows at once ask for more than there is: {credit:?}");
     let selective = outcome.drops_by_cause.iter().filter(|of| of.cause == "selective");
-    assert_eq!(selective.count(), 0, "what is not tagged is not dropped first");
+    assert_eq!(selective.count(), 0, "untagged packets are not dropped selectively");
     Ok(())
 }
 
-pub fn a_tape_of_credits_is_decided_again_as_it_was() -> TestOutcome {
+pub fn a_tape_of_credits_is_replayed_with_equal_decisions() -> TestOutcome {
     hosts()?;
     let credits = [("scheme.cubic.transport", "flashpass"), ("topology.rate", "50Mbps")];
     let folder = tempfile::tempdir().unwrap();
@@ -197,7 +178,7 @@ pub fn a_tape_of_credits_is_decided_again_as_it_was() -> TestOutcome {
     Ok(())
 }
 
-pub fn a_buffer_of_two_packets_loses_many_and_costs_no_byte() -> TestOutcome {
+pub fn all_bytes_arrive_through_a_buffer_of_two_packets() -> TestOutcome {
     hosts()?;
     let lossy = plan(SCENARIO, &[("switch.default.buffer", "3.1KB"), ("group.all.size", "300KB")]);
     let outcome = run(&lossy).unwrap().run;
@@ -207,12 +188,12 @@ pub fn a_buffer_of_two_packets_loses_many_and_costs_no_byte() -> TestOutcome {
     Ok(())
 }
 
-pub fn a_controller_that_the_kernel_lacks_is_refused_by_name_or_loaded() -> TestOutcome {
+pub fn a_missing_controller_is_loaded_or_refused_by_name() -> TestOutcome {
     hosts()?;
     let outcome = run(&plan(SCENARIO, &[("scheme.cubic.transport", "vegas")]));
     let has_vegas = abilities::controllers().iter().any(|name| name == "vegas");
     if has_vegas || shallop_bpf::machine::check().is_ok() {
-        // The kernel's own Vegas, or the program that stands in for it.
+        // Vegas of the kernel, or the BPF program.
         let goodput = outcome?.run.goodput_bps;
         assert!((50e6..96e6).contains(&goodput), "{goodput}");
     } else {
@@ -222,9 +203,9 @@ pub fn a_controller_that_the_kernel_lacks_is_refused_by_name_or_loaded() -> Test
     Ok(())
 }
 
-pub fn a_run_that_is_made_late_on_purpose_is_void() -> TestOutcome {
+pub fn a_late_emulator_makes_the_run_void() -> TestOutcome {
     hosts()?;
-    // Threads more urgent than the emulator take every processor for 10 ms at a time, for at most two seconds.
+    // Threads with a higher priority than the emulator take all processors for 10 ms at a time, for at most two seconds.
     assert_void_beside(1, |stop| {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
         let priority = ThreadPriority::Crossplatform(60_u8.try_into().unwrap());
@@ -261,7 +242,7 @@ start = "800ms"
 command = ["sh", "-c", "curl -s -o page http://s0:8000/page; sha256sum page; exit 3"]
 "#;
 
-pub fn programs_talk_by_the_names_of_hosts_and_get_the_same_bytes() -> TestOutcome {
+pub fn programs_reach_hosts_by_name_and_get_the_right_bytes() -> TestOutcome {
     hosts()?;
     programs(&["curl", "python3", "sha256sum"])?;
     let files = tempfile::tempdir().unwrap();
@@ -269,7 +250,7 @@ pub fn programs_talk_by_the_names_of_hosts_and_get_the_same_bytes() -> TestOutco
     let outcome = rehearse::run_observed(&plan, 0, 1, &mut Unobserved, Some(files.path()));
     let run = match outcome {
         Ok(outcome) => outcome.run,
-        // The machine may allow BBR in its first network namespace only.
+        // The machine may allow BBR only in its first network namespace.
         Err(RehearsalError::Missing(why)) if why.contains("allow it to them") => {
             return Err(skip(Cause::Controllers, why));
         }
@@ -289,14 +270,14 @@ pub fn programs_talk_by_the_names_of_hosts_and_get_the_same_bytes() -> TestOutco
     Ok(())
 }
 
-/// Rehearses again and again. `TMPDIR` says where its files are.
+/// Repeats rehearsals, with files in `TMPDIR`.
 pub fn rehearses_until_it_is_killed() -> TestOutcome {
     loop {
         run(&plan(SLEEPS, &[]))?;
     }
 }
 
-/// Flows by TCP and on credits, and programs that would outlive them.
+/// Flows by TCP and on credits, and programs that run longer than the flows.
 const SLEEPS: &str = r#"
 title = "flows and a program in each host"
 duration = "100ms"
@@ -312,7 +293,7 @@ group = [
 ]
 "#;
 
-pub fn nothing_is_left_of_a_process_that_was_killed() -> TestOutcome {
+pub fn a_killed_process_leaves_no_files_processes_or_namespaces() -> TestOutcome {
     hosts()?;
     let times: u64 = std::env::var("SHALLOP_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
     let (before, files) = (processes::network_namespaces(), tempfile::tempdir().unwrap());
@@ -323,7 +304,7 @@ pub fn nothing_is_left_of_a_process_that_was_killed() -> TestOutcome {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    // What was killed by its parent's death may take a moment.
+    // Programs end a moment after their parent.
     for _ in 0..100 {
         if processes::sleepers("98765").is_empty()
             && processes::network_namespaces().is_subset(&before)

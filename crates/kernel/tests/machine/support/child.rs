@@ -1,39 +1,31 @@
-//! Child processes of tests: with other surroundings, or to be killed.
+//! Child processes of tests: in another environment, or to be killed.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use shallop_testing::{child, processes};
 
-/// The command that runs the child `name` in a process of its own, with `first` before the program.
-pub fn command(first: &[&str], name: &str, temporary: &Path) -> Command {
-    started(first, &child::program(), name, temporary)
+/// The command that runs the child `name` in a new process, with temporary files in a folder.
+pub fn command(name: &str, temporary: &Path) -> Command {
+    with_child(Command::new(child::program()), name, temporary)
 }
 
-/// The command that runs the child `name` of this copy of the test executable.
-pub fn started(first: &[&str], program: &Path, name: &str, temporary: &Path) -> Command {
-    let mut command = match first {
-        [] => Command::new(program),
-        [wrapper, arguments @ ..] => {
-            let mut command = Command::new(wrapper);
-            command.args(arguments).arg(program);
-            command
-        }
-    };
+/// Makes a command that starts this test executable run the child `name`.
+pub fn with_child(mut command: Command, name: &str, temporary: &Path) -> Command {
     let (variable, name) = child::environment(name);
     command.env(variable, name).env("TMPDIR", temporary);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-/// What follows this word in what a child has printed.
+/// The text after `word` in the output of a child.
 pub fn answer(output: &Output, word: &str) -> String {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = said.lines().find_map(|line| Some(line.split_once(word)?.1.trim().to_owned()));
     line.unwrap_or_else(|| panic!("{said}\n{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The processes whose arguments or environment have this path. A process that has ended has neither.
+/// The processes whose arguments or environment contain this path.
 pub fn with_path(path: &Path) -> Vec<u32> {
     let path = path.to_str().unwrap().as_bytes();
     processes::find(|process| {

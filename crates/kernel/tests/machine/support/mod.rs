@@ -29,11 +29,11 @@ pub fn kernel() -> Result<Installed, Stop> {
 /// A run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Of the bottleneck.
+    /// The rate of the bottleneck.
     pub rate: BitsPerSec,
-    /// Of the links of hosts; `None` for that of the bottleneck.
+    /// The rate of hosts' links; `None` for the rate of the bottleneck.
     pub access: Option<BitsPerSec>,
-    /// Round trip without queues.
+    /// The round-trip time in an empty network.
     pub rtt: Span,
     pub buffer: Bytes,
     /// The size of each flow; each has a sending and a receiving host of its own.
@@ -43,12 +43,12 @@ pub struct Run {
     pub qdisc: &'static str,
     pub gso_max_segs: Option<u32>,
     pub duration: Span,
-    /// From when on goodput and bursts are measured.
+    /// The time from which goodput and bursts are measured.
     pub measure_from: Span,
     pub mode: Mode,
     pub moderation: Span,
     pub mark_above: Option<Bytes>,
-    /// Sending kernels; receivers have one.
+    /// The number of sending kernels. All receivers are in one more.
     pub kernels: usize,
     pub seed: u64,
 }
@@ -76,11 +76,11 @@ impl Default for Run {
     }
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub transcript: Transcript,
-    /// Payload that each flow's receiver has.
+    /// Received payload of each flow, in bytes.
     pub received: Vec<u64>,
     pub complete: Vec<bool>,
     pub retransmits: u64,
@@ -101,13 +101,13 @@ type KernelSimulator = Simulator<
 >;
 
 impl Run {
-    /// Goodput of all flows in bits per second, over the time that is measured.
+    /// The goodput of all flows over the measured time, in bits per second.
     pub fn goodput(&self, outcome: &Outcome) -> f64 {
         let span = self.duration.saturating_sub(self.measure_from);
         outcome.transcript.payload as f64 * 8.0 / span.as_secs_f64()
     }
 
-    /// Payload of full packets at the rate of the bottleneck, in bits per second.
+    /// The largest goodput at the rate of the bottleneck, in bits per second.
     pub fn line(&self) -> f64 {
         self.rate.get() as f64 * 1_448.0 / 1_538.0
     }
@@ -153,7 +153,7 @@ impl Run {
         self.outcome(sim)
     }
 
-    /// Two packets are of one burst if the link of the first host pauses for less than half a packet between them.
+    /// Packets of a burst have gaps of less than half a packet on the link of the first host.
     fn transcript(&self, net: &NetworkBuilder, access: BitsPerSec) -> Transcript {
         let ports = 0..net.graph.ports() as u32;
         let first =
@@ -233,7 +233,7 @@ impl Run {
         senders.chain([(count..2 * count).collect()]).collect()
     }
 
-    /// Starts are spread over a millisecond.
+    /// The flow with this number. Starts are spread over a millisecond.
     fn flow(&self, number: u32) -> HostFlow {
         let count = self.flows.len() as u64;
         let start = BOOTED + u64::from(number) * 1_000_000 / count;

@@ -1,8 +1,8 @@
-//! What happens in a run, packet by packet, as one number and a few counts.
+//! A hash over all events of a run, with a few counts.
 
 use shallop_core::{Class, DropCause, End, Envelope, Probe, QueueId, Span, Time};
 
-/// Bytes of a data packet that are no payload: Ethernet with preamble and gap, IPv4, TCP with timestamps.
+/// Bytes of a data packet beside its payload: Ethernet with preamble and gap, IPv4, TCP with timestamps.
 const OVERHEAD: u64 = 38 + 20 + 32;
 
 #[derive(Debug, Default, PartialEq, Eq, Clone)]
@@ -12,13 +12,13 @@ pub struct Transcript {
     pub drops: u64,
     pub marks: u64,
     pub delivered: u64,
-    /// From when on payload and bursts are counted.
+    /// The time from which payload and bursts are counted.
     pub since: Time,
-    /// Payload that was delivered since then, in bytes.
+    /// Delivered payload since that time, in bytes.
     pub payload: u64,
-    /// The port whose bursts are counted, and the gap between two packets below which they are of one burst.
+    /// The port whose bursts are counted, and the largest gap between two packets of a burst.
     pub bursts_at: (u32, Span),
-    /// The packets of its longest burst.
+    /// The number of packets of the longest burst.
     pub longest_burst: u64,
     burst: u64,
     last: Option<Time>,
