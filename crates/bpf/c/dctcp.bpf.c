@@ -122,20 +122,11 @@ struct tcp_congestion_ops dctcp = {
     .name = "dctcp",
 };
 
-/* Reports each connection of this controller in the network namespace of the reader. */
-SEC("iter/tcp")
-int connections(struct bpf_iter__tcp *ctx)
+static __always_inline void report_state(struct connection *report, const struct dctcp_sock *d)
 {
-    struct sock_common *common = ctx->sk_common;
-    struct connection told = {};
-    struct dctcp_sock d;
-    struct tcp_sock *tp = tcp_of_controller(common);
-    if (!tp || bpf_core_read(&d, sizeof(d), &tp->inet_conn.icsk_ca_priv))
-        return 0;
-    tell(&told, tp, common);
-    told.alpha = d.alpha;
-    told.cuts_marks = d.cuts_marks;
-    told.cuts_loss = d.cuts_loss;
-    bpf_seq_write(ctx->meta->seq, &told, sizeof(told));
-    return 0;
+    report->alpha = d->alpha;
+    report->cuts_marks = d->cuts_marks;
+    report->cuts_loss = d->cuts_loss;
 }
+
+REPORT_CONNECTIONS(struct dctcp_sock, report_state)

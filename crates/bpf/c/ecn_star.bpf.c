@@ -67,19 +67,10 @@ struct tcp_congestion_ops ecn_star = {
     .name = "ecn_star",
 };
 
-/* Reports each connection of this controller in the network namespace of the reader. */
-SEC("iter/tcp")
-int connections(struct bpf_iter__tcp *ctx)
+static __always_inline void report_state(struct connection *report, const struct ecn_star_sock *e)
 {
-    struct sock_common *common = ctx->sk_common;
-    struct connection told = {};
-    struct ecn_star_sock e;
-    struct tcp_sock *tp = tcp_of_controller(common);
-    if (!tp || bpf_core_read(&e, sizeof(e), &tp->inet_conn.icsk_ca_priv))
-        return 0;
-    tell(&told, tp, common);
-    told.cuts_marks = e.cuts_marks;
-    told.cuts_loss = e.cuts_loss;
-    bpf_seq_write(ctx->meta->seq, &told, sizeof(told));
-    return 0;
+    report->cuts_marks = e->cuts_marks;
+    report->cuts_loss = e->cuts_loss;
 }
+
+REPORT_CONNECTIONS(struct ecn_star_sock, report_state)

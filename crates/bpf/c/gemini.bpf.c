@@ -219,25 +219,16 @@ struct tcp_congestion_ops gemini = {
     .name = "gemini",
 };
 
-/* Reports each connection of this controller in the network namespace of the reader. */
-SEC("iter/tcp")
-int connections(struct bpf_iter__tcp *ctx)
+static __always_inline void report_state(struct connection *report, const struct gemini_sock *g)
 {
-    struct sock_common *common = ctx->sk_common;
-    struct connection told = {};
-    struct gemini_sock g;
-    struct tcp_sock *tp = tcp_of_controller(common);
-    if (!tp || bpf_core_read(&g, sizeof(g), &tp->inet_conn.icsk_ca_priv))
-        return 0;
-    tell(&told, tp, common);
-    told.alpha = g.gemini.alpha;
-    told.factor = g.gemini.factor;
-    told.step = g.gemini.step;
-    told.rtt_base_us = g.gemini.rtt_base == GEMINI_NEVER ? 0 : (__u32)(g.gemini.rtt_base / 1000);
-    told.class = g.class;
-    told.cuts_marks = g.cuts_marks;
-    told.cuts_delay = g.cuts_delay;
-    told.cuts_loss = g.cuts_loss;
-    bpf_seq_write(ctx->meta->seq, &told, sizeof(told));
-    return 0;
+    report->alpha = g->gemini.alpha;
+    report->factor = g->gemini.factor;
+    report->step = g->gemini.step;
+    report->rtt_base_us = g->gemini.rtt_base == GEMINI_NEVER ? 0 : (__u32)(g->gemini.rtt_base / 1000);
+    report->class = g->class;
+    report->cuts_marks = g->cuts_marks;
+    report->cuts_delay = g->cuts_delay;
+    report->cuts_loss = g->cuts_loss;
 }
+
+REPORT_CONNECTIONS(struct gemini_sock, report_state)

@@ -47,7 +47,7 @@ static __always_inline struct tcp_sock *tcp_of_controller(struct sock_common *co
     return is_named(name) ? tp : 0;
 }
 
-static __always_inline void tell_address(__u32 *to, const struct sock_common *common, bool remote)
+static __always_inline void report_address(__u32 *to, const struct sock_common *common, bool remote)
 {
     const struct in6_addr *v6 = remote ? &common->skc_v6_daddr : &common->skc_v6_rcv_saddr;
     if (common->skc_family == AF_INET6) {
@@ -61,18 +61,38 @@ static __always_inline void tell_address(__u32 *to, const struct sock_common *co
     }
 }
 
-static __always_inline void tell(struct connection *told, const struct tcp_sock *tp, const struct sock_common *common)
+static __always_inline void report_socket(struct connection *report, const struct tcp_sock *tp, const struct sock_common *common)
 {
-    tell_address(told->local, common, false);
-    tell_address(told->remote, common, true);
-    told->local_port = common->skc_num;
-    told->remote_port = bpf_ntohs(common->skc_dport);
-    told->cwnd = tp->snd_cwnd;
-    told->ssthresh = tp->snd_ssthresh;
-    told->srtt_us = tp->srtt_us >> 3;
-    told->retransmitted = tp->total_retrans;
-    told->delivered = tp->delivered;
-    told->marked = tp->delivered_ce;
+    report_address(report->local, common, false);
+    report_address(report->remote, common, true);
+    report->local_port = common->skc_num;
+    report->remote_port = bpf_ntohs(common->skc_dport);
+    report->cwnd = tp->snd_cwnd;
+    report->ssthresh = tp->snd_ssthresh;
+    report->srtt_us = tp->srtt_us >> 3;
+    report->retransmitted = tp->total_retrans;
+    report->delivered = tp->delivered;
+    report->marked = tp->delivered_ce;
 }
+
+/*
+ * Declares the iterator program that reports each connection of this controller in the network namespace of the reader.
+ * `state` is the type of the controller's state of a connection; `report_state` adds the state to the report.
+ */
+#define REPORT_CONNECTIONS(state, report_state) \
+    SEC("iter/tcp") \
+    int connections(struct bpf_iter__tcp *ctx) \
+    { \
+        struct sock_common *common = ctx->sk_common; \
+        struct connection report = {}; \
+        state of_connection; \
+        struct tcp_sock *tp = tcp_of_controller(common); \
+        if (!tp || bpf_core_read(&of_connection, sizeof(of_connection), &tp->inet_conn.icsk_ca_priv)) \
+            return 0; \
+        report_socket(&report, tp, common); \
+        report_state(&report, &of_connection); \
+        bpf_seq_write(ctx->meta->seq, &report, sizeof(report)); \
+        return 0; \
+    }
 
 #endif

@@ -136,20 +136,11 @@ struct tcp_congestion_ops vegas = {
     .name = "vegas",
 };
 
-/* Reports each connection of this controller in the network namespace of the reader. */
-SEC("iter/tcp")
-int connections(struct bpf_iter__tcp *ctx)
+static __always_inline void report_state(struct connection *report, const struct vegas_sock *v)
 {
-    struct sock_common *common = ctx->sk_common;
-    struct connection told = {};
-    struct vegas_sock v;
-    struct tcp_sock *tp = tcp_of_controller(common);
-    if (!tp || bpf_core_read(&v, sizeof(v), &tp->inet_conn.icsk_ca_priv))
-        return 0;
-    tell(&told, tp, common);
-    told.rtt_base_us = v.rtt_base == NO_SAMPLE ? 0 : v.rtt_base - 1;
-    told.cuts_marks = v.cuts_marks;
-    told.cuts_loss = v.cuts_loss;
-    bpf_seq_write(ctx->meta->seq, &told, sizeof(told));
-    return 0;
+    report->rtt_base_us = v->rtt_base == NO_SAMPLE ? 0 : v->rtt_base - 1;
+    report->cuts_marks = v->cuts_marks;
+    report->cuts_loss = v->cuts_loss;
 }
+
+REPORT_CONNECTIONS(struct vegas_sock, report_state)

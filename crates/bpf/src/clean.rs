@@ -1,14 +1,12 @@
 //! The CLEAN proxy on a Linux machine: the programs of `c/clean.bpf.c`, their settings, counters and flows.
 
-#[cfg(not(feature = "load"))]
-mod absent;
 #[cfg(feature = "load")]
 mod loaded;
 
 #[cfg(not(feature = "load"))]
-pub use absent::{Pinned, Proxy, attached, detach};
+pub use crate::absent::{Proxy, ProxyMaps, attached, detach};
 #[cfg(feature = "load")]
-pub use loaded::{Pinned, Proxy, attached, detach};
+pub use loaded::{Proxy, ProxyMaps, attached, detach};
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -62,7 +60,7 @@ mod at {
 
 /// The position of a network device in the path, which decides the programs attached to it and their direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TcHook {
     /// A device of a machine in the path, towards the receivers: data leaves through it, acknowledgements enter.
     LastHop,
     /// A device of a machine in the path through which packets enter the network.
@@ -97,7 +95,7 @@ impl Program {
     }
 }
 
-impl Place {
+impl TcHook {
     /// The programs for this position, each with `true` for egress or `false` for ingress.
     pub const fn programs(self) -> &'static [(Program, bool)] {
         match self {

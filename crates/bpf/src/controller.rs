@@ -1,14 +1,12 @@
 //! Congestion controllers as BPF programs: their names, their settings, and how they are loaded.
 
-#[cfg(not(feature = "load"))]
-mod absent;
 #[cfg(feature = "load")]
 mod loaded;
 mod names;
 mod pins;
 
 #[cfg(not(feature = "load"))]
-pub use absent::{Controller, Watch, change, settings};
+pub use crate::absent::{Controller, Watch, change, settings};
 #[cfg(feature = "load")]
 pub use loaded::{Controller, Watch, change, settings};
 pub use names::check_name;

@@ -7,6 +7,8 @@
 //!
 //! The kernel removes a loaded program when the process ends, unless the program is pinned.
 
+#[cfg(not(feature = "load"))]
+mod absent;
 pub mod clean;
 mod connection;
 pub mod controller;

@@ -10,19 +10,16 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
 
-use shallop_core::{Ecn, End, Packet, Span, Time};
+use shallop_core::{Packet, Span, Time};
 use shallop_proto::Endpoint;
 use shallop_sim::{Outgoing, RealHosts};
 
 use crate::counters::Counters;
-use crate::flow_monitor::{Progress, outgoing};
+use crate::flow_monitor::Progress;
 use crate::offload::{self, HEADER};
 use crate::packet_io::PacketIo;
 use crate::response_time::ResponseTimer;
-use crate::{
-    ClassifiedPacket, FlowClassifier, FrameHead, FrameStore, Head, HostEndpoint, addresses, frame,
-    ip,
-};
+use crate::{Head, HostEndpoint, HostPackets, SentPacket, frame};
 
 /// The most frames in the network: about 100 MB.
 const MAX_FRAMES: usize = 65_536;
@@ -37,23 +34,14 @@ const AHEAD: Span = Span::from_us(200);
 #[derive(Debug)]
 struct Waiting {
     at: Time,
-    from: End,
-    host: u32,
-    head: FrameHead,
-    ecn: Ecn,
-    ip_bytes: u16,
+    packet: SentPacket,
 }
 
 /// The real hosts of a run.
 #[derive(Debug)]
 pub struct Emulator<P> {
     io: P,
-    /// Whether packets use the classes of transports without credits, see [`outgoing`].
-    uses_legacy_classes: bool,
-    classifier: FlowClassifier,
-    frames: FrameStore,
-    /// The number of frames in the network.
-    held: usize,
+    packets: HostPackets,
     /// Packets of hosts, in order of time, until the network takes them.
     waiting: VecDeque<Waiting>,
     /// The packet that the network took last.
@@ -78,10 +66,7 @@ impl<P: PacketIo> Emulator<P> {
     pub fn new(io: P, hosts: usize, uses_legacy_classes: bool) -> Self {
         Self {
             io,
-            uses_legacy_classes,
-            classifier: FlowClassifier::default(),
-            frames: FrameStore::default(),
-            held: 0,
+            packets: HostPackets::new(uses_legacy_classes),
             waiting: VecDeque::new(),
             taken: None,
             busy: vec![Time::ZERO; hosts],
@@ -114,29 +99,20 @@ impl<P: PacketIo> Emulator<P> {
         };
         for packet in packets {
             self.counters.read += 1;
-            let Some(classified) = self.classifier.classify(&packet) else {
+            let Some(classified) = self.packets.classify(&packet) else {
                 self.counters.strays += 1;
                 continue;
             };
-            if self.held >= MAX_FRAMES {
+            if self.packets.count() >= MAX_FRAMES {
                 self.counters.no_slot += 1;
                 continue;
             }
-            let ClassifiedPacket { segment, from, connection, host } = classified;
-            self.held += 1;
-            let head = FrameHead::new(self.frames.insert(packet), connection, &segment);
-            if let Some(time) = self.responses.on_packet(from, &head, now) {
+            let packet = self.packets.insert(&classified, packet);
+            if let Some(time) = self.responses.on_packet(packet.from, &packet.head, now) {
                 self.counters.responses.record(time);
             }
-            let (ecn, ip_bytes) = (segment.ecn, segment.ip_bytes);
-            self.waiting.push_back(Waiting { at: now, from, host, head, ecn, ip_bytes });
+            self.waiting.push_back(Waiting { at: now, packet });
         }
-    }
-
-    fn take_frame(&mut self, slot: u32) -> Option<Vec<u8>> {
-        let frame = self.frames.remove(slot)?;
-        self.held -= 1;
-        Some(frame)
     }
 
     /// Reads frames of hosts until time `until` or until a batch is full. Returns the time and whether it read any.
@@ -207,49 +183,39 @@ impl<P: PacketIo, E: Endpoint> RealHosts<HostEndpoint<E>> for Emulator<P> {
             return None;
         }
         let waiting = self.waiting.pop_front()?;
-        let Waiting { from, head, ecn, ip_bytes, .. } = waiting;
+        let (from, out) = (waiting.packet.from, self.packets.outgoing(&waiting.packet));
         self.taken = Some(waiting);
-        let out = outgoing(head, ecn, ip_bytes, self.uses_legacy_classes);
         Some(Outgoing { at: now, from, out })
     }
 
     fn on_start(&mut self, flow: u32, sender: &HostEndpoint<E>) {
-        self.classifier.start(flow, sender);
+        self.packets.start(flow, sender);
     }
 
     fn on_sent(&mut self, endpoint: &mut HostEndpoint<E>, leaves: Option<Time>) {
-        let Some(taken) = self.taken.take() else { return };
+        let Some(Waiting { at, packet }) = self.taken.take() else { return };
         if let Some(monitor) = endpoint.monitor() {
-            monitor.on_sent(taken.at, &taken.head);
+            monitor.on_sent(at, &packet.head);
         }
-        match leaves {
-            None => drop(self.take_frame(taken.head.slot)),
-            Some(leaves) => {
-                if let Some(busy) = self.busy.get_mut(taken.host as usize) {
-                    *busy = leaves;
-                }
-            }
+        let Some(leaves) = leaves else {
+            return self.packets.drop::<E::Head>(&Head::Frame(packet.head));
+        };
+        if let Some(busy) = self.busy.get_mut(packet.host as usize) {
+            *busy = leaves;
         }
     }
 
     fn on_packet(&mut self, due: Time, packet: &Packet<Head<E::Head>>) {
-        let Head::Frame(head) = packet.cargo else { return };
-        let Some(mut frame) = self.take_frame(head.slot) else { return };
-        if packet.envelope.ecn == Ecn::Ce {
-            ip::mark(&mut frame);
-        }
-        let host = frame::addresses(&frame).and_then(|(_, to)| addresses::host_of(to));
-        let Some(host) = host.filter(|&host| (host as usize) < self.busy.len()) else { return };
-        frame::set_destination(&mut frame, addresses::mac(host));
+        let Some(arrived) = self.packets.deliver(packet, self.busy.len()) else { return };
         self.written.clear();
         self.written.extend([0; HEADER]);
-        self.written.extend(&frame);
+        self.written.extend(&arrived.frame);
         let now = self.io.now();
         self.counters.lateness.record(now.saturating_since(due));
-        if head.payload > 0 {
-            self.responses.on_data(packet.envelope.end, &head, now);
+        if arrived.head.payload > 0 {
+            self.responses.on_data(packet.envelope.end, &arrived.head, now);
         }
-        if self.io.send(host, due, &self.written) {
+        if self.io.send(arrived.host, due, &self.written) {
             self.counters.written += 1;
         } else {
             self.counters.refused += 1;
@@ -257,19 +223,11 @@ impl<P: PacketIo, E: Endpoint> RealHosts<HostEndpoint<E>> for Emulator<P> {
     }
 
     fn on_dropped(&mut self, head: &Head<E::Head>) {
-        if let Head::Frame(head) = head {
-            drop(self.take_frame(head.slot));
-        }
+        self.packets.drop(head);
     }
 
     fn on_duplicated(&mut self, head: &mut Head<E::Head>) -> bool {
-        let Head::Frame(head) = head else { return true };
-        if self.held >= MAX_FRAMES {
-            return false;
-        }
-        let copy = self.frames.copy(head.slot);
-        self.held += usize::from(copy.is_some());
-        head.slot = copy.unwrap_or(head.slot);
-        copy.is_some()
+        let is_full = self.packets.count() >= MAX_FRAMES;
+        (!is_full || matches!(head, Head::Simulated(_))) && self.packets.duplicate(head)
     }
 }

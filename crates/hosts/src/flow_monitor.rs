@@ -18,7 +18,7 @@ pub const DATAGRAMS: u32 = u32::MAX;
 /// The header of a real host's packet in the simulated network: fields that monitors count, and the number of the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameHead {
-    /// The number of the frame in the [`FrameStore`](crate::FrameStore).
+    /// The number of the frame in [`HostPackets`](crate::HostPackets).
     pub slot: u32,
     /// The number of the connection among those of programs; zero for flows of the scenario.
     pub connection: u32,

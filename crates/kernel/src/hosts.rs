@@ -9,12 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use shallop_core::{Ecn, End, Packet, Span, Time};
-use shallop_hosts::flow_monitor::outgoing;
-use shallop_hosts::{
-    ClassifiedPacket, FlowClassifier, FrameHead, FrameStore, Head, HostEndpoint, addresses, frame,
-    ip,
-};
+use shallop_core::{Packet, Span, Time};
+use shallop_hosts::{Head, HostEndpoint, HostPackets, SentPacket, addresses};
 use shallop_proto::Endpoint;
 use shallop_sim::{Outgoing, RealHosts};
 
@@ -59,10 +55,7 @@ struct HostCard {
 #[derive(Debug)]
 struct Waiting {
     at: u64,
-    from: End,
-    head: FrameHead,
-    ecn: Ecn,
-    ip_bytes: u16,
+    packet: SentPacket,
     /// The host and the buffers of the frame; `None` except for the last packet of a frame.
     complete: Option<(u32, u16)>,
 }
@@ -86,10 +79,7 @@ pub struct Kernels {
     cards: Vec<HostCard>,
     /// The shortest time between two interrupts of a card.
     moderation: Span,
-    /// Whether packets use the classes of transports without credits, see [`outgoing`].
-    uses_legacy_classes: bool,
-    classifier: FlowClassifier,
-    frames: FrameStore,
+    packets: HostPackets,
     due: BinaryHeap<Reverse<(Time, u64, CardAction)>>,
     scheduled: u64,
     waiting: VecDeque<Waiting>,
@@ -172,9 +162,7 @@ impl Kernels {
             clock,
             cards,
             moderation,
-            uses_legacy_classes,
-            classifier: FlowClassifier::default(),
-            frames: FrameStore::default(),
+            packets: HostPackets::new(uses_legacy_classes),
             due: BinaryHeap::new(),
             scheduled: 0,
             waiting: VecDeque::new(),
@@ -380,21 +368,19 @@ impl Kernels {
     fn queue(&mut self, at: u64, packets: Vec<Vec<u8>>, buffers: u16) -> bool {
         let last = packets.len() - 1;
         for (index, packet) in packets.into_iter().enumerate() {
-            let Some(classified) = self.classifier.classify(&packet) else { return false };
-            let ClassifiedPacket { segment, from, connection, host } = classified;
-            let head = FrameHead::new(self.frames.insert(packet), connection, &segment);
-            let complete = (index == last).then_some((host, buffers));
-            let (ecn, ip_bytes) = (segment.ecn, segment.ip_bytes);
-            self.waiting.push_back(Waiting { at, from, head, ecn, ip_bytes, complete });
+            let Some(classified) = self.packets.classify(&packet) else { return false };
+            let packet = self.packets.insert(&classified, packet);
+            let complete = (index == last).then_some((packet.host, buffers));
+            self.waiting.push_back(Waiting { at, packet, complete });
         }
         true
     }
 
     fn outgoing<H>(&self, waiting: &Waiting, now: Time, horizon: Time) -> Outgoing<Head<H>> {
-        let Waiting { at, from, head, ecn, ip_bytes, .. } = *waiting;
-        let out = outgoing(head, ecn, ip_bytes, self.uses_legacy_classes);
+        let Waiting { at, packet, .. } = waiting;
+        let (from, out) = (packet.from, self.packets.outgoing(packet));
         // Guest time is in whole nanoseconds, so it may be a fraction of one after the horizon.
-        Outgoing { at: run_time(at).min(horizon).max(now), from, out }
+        Outgoing { at: run_time(*at).min(horizon).max(now), from, out }
     }
 }
 
@@ -428,16 +414,16 @@ impl<E: Endpoint> RealHosts<HostEndpoint<E>> for Kernels {
     }
 
     fn on_start(&mut self, flow: u32, sender: &HostEndpoint<E>) {
-        self.classifier.start(flow, sender);
+        self.packets.start(flow, sender);
     }
 
     fn on_sent(&mut self, endpoint: &mut HostEndpoint<E>, leaves: Option<Time>) {
         let Some(taken) = self.taken.take() else { return };
         if let Some(monitor) = endpoint.monitor() {
-            monitor.on_sent(run_time(taken.at), &taken.head);
+            monitor.on_sent(run_time(taken.at), &taken.packet.head);
         }
         if leaves.is_none() {
-            self.frames.remove(taken.head.slot);
+            self.packets.drop::<E::Head>(&Head::Frame(taken.packet.head));
         }
         if let Some((host, buffers)) = taken.complete {
             let at = leaves.unwrap_or(self.now).max(self.now);
@@ -446,16 +432,10 @@ impl<E: Endpoint> RealHosts<HostEndpoint<E>> for Kernels {
     }
 
     fn on_packet(&mut self, now: Time, packet: &Packet<Head<E::Head>>) {
-        let Head::Frame(head) = packet.cargo else { return };
-        let Some(mut frame) = self.frames.remove(head.slot) else { return };
+        let Some(arrived) = self.packets.deliver(packet, self.cards.len()) else { return };
+        let (host, frame) = (arrived.host, arrived.frame);
         self.now = now;
         self.clock.advance(guest(now));
-        if packet.envelope.ecn == Ecn::Ce {
-            ip::mark(&mut frame);
-        }
-        let host = frame::addresses(&frame).and_then(|(_, to)| addresses::host_of(to));
-        let Some(host) = host.filter(|&host| (host as usize) < self.cards.len()) else { return };
-        frame::set_destination(&mut frame, addresses::mac(host));
         let HostCard { kernel, card, .. } = self.cards[host as usize];
         let given = self.machines[kernel].card(card).and_then(|card| {
             card.give(&frame).map_err(|why| KernelError::Malformed { kernel, why })
@@ -468,15 +448,10 @@ impl<E: Endpoint> RealHosts<HostEndpoint<E>> for Kernels {
     }
 
     fn on_dropped(&mut self, head: &Head<E::Head>) {
-        if let Head::Frame(head) = head {
-            self.frames.remove(head.slot);
-        }
+        self.packets.drop(head);
     }
 
     fn on_duplicated(&mut self, head: &mut Head<E::Head>) -> bool {
-        let Head::Frame(head) = head else { return true };
-        let copy = self.frames.copy(head.slot);
-        head.slot = copy.unwrap_or(head.slot);
-        copy.is_some()
+        self.packets.duplicate(head)
     }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use libbpf_rs::{
     MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, ProgramMut, TC_EGRESS,
-    TC_INGRESS, TcHook,
+    TC_INGRESS, TcHook as LibbpfHook,
 };
 
-use super::{Counters, Flow, Place, Program, Settings};
+use super::{Counters, Flow, Program, Settings, TcHook};
 use crate::BpfError;
 use crate::error::file;
 use crate::libbpf::{listen, map_of, missing, refused, warnings};
@@ -31,7 +31,7 @@ const GSO_SIZE: usize = 176;
 #[derive(Debug)]
 pub struct Proxy {
     object: Object,
-    maps: Pinned,
+    maps: ProxyMaps,
     warnings: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ impl Proxy {
         }
         let object = object.load().map_err(refused(what))?;
         let [kept, flows, counters] = MAPS.map(|name| map_of(&object, name));
-        let maps = Pinned { settings: kept?, flows: flows?, counters: counters? };
+        let maps = ProxyMaps { settings: kept?, flows: flows?, counters: counters? };
         maps.set(settings)?;
         Ok(Self { object, maps, warnings: warnings() })
     }
@@ -67,7 +67,7 @@ impl Proxy {
     }
 
     /// The maps of the proxy.
-    pub const fn maps(&self) -> &Pinned {
+    pub const fn maps(&self) -> &ProxyMaps {
         &self.maps
     }
 
@@ -81,16 +81,16 @@ impl Proxy {
     ///
     /// # Errors
     /// If the kernel refuses a program. No program is attached then.
-    pub fn attach(&mut self, device: u32, place: Place) -> Result<(), BpfError> {
-        for &(program, is_egress) in place.programs() {
+    pub fn attach(&mut self, device: u32, hook: TcHook) -> Result<(), BpfError> {
+        for &(program, is_egress) in hook.programs() {
             let what = format!("attaching {} to device {device}", program.name());
             let of = self.program(program)?;
-            let mut hook = TcHook::new(of.as_fd());
-            place_hook(&mut hook, device, (program, is_egress)).replace(true);
-            let attached = hook.create().and_then(|mut hook| hook.attach());
+            let mut filter = LibbpfHook::new(of.as_fd());
+            place(&mut filter, device, program, is_egress).replace(true);
+            let attached = filter.create().and_then(|mut filter| filter.attach());
             if let Err(why) = attached {
                 // Programs that were attached before this one.
-                let _ = detach(device, place);
+                let _ = detach(device, hook);
                 return Err(refused(what)(why));
             }
         }
@@ -126,7 +126,8 @@ impl Proxy {
         &mut self,
         program: Program,
         frame: &[u8],
-        (segments, segment_bytes): (u32, u32),
+        segments: u32,
+        segment_bytes: u32,
         repeat: u32,
     ) -> Result<(Vec<u8>, Duration), BpfError> {
         let (mut context, mut out) = ([0; CONTEXT], vec![0; frame.len() + 256]);
@@ -148,26 +149,27 @@ impl Proxy {
 }
 
 /// Sets the device, direction, priority and handle at which a program is attached.
-fn place_hook(
-    hook: &mut TcHook,
+fn place(
+    filter: &mut LibbpfHook,
     device: u32,
-    (program, is_egress): (Program, bool),
-) -> &mut TcHook {
+    program: Program,
+    is_egress: bool,
+) -> &mut LibbpfHook {
     let point = if is_egress { TC_EGRESS } else { TC_INGRESS };
-    hook.ifindex(device.cast_signed()).attach_point(point);
-    hook.priority(PRIORITY).handle(1 + program as u32)
+    filter.ifindex(device.cast_signed()).attach_point(point);
+    filter.priority(PRIORITY).handle(1 + program as u32)
 }
 
 /// Detaches the programs of a proxy from a device of this thread's network namespace, if any are attached.
 ///
 /// # Errors
 /// If the kernel refuses to detach one.
-pub fn detach(device: u32, place: Place) -> Result<(), BpfError> {
+pub fn detach(device: u32, hook: TcHook) -> Result<(), BpfError> {
     listen();
-    for &(program, is_egress) in place.programs() {
-        let mut hook = TcHook::new(std::io::stderr().as_fd());
-        place_hook(&mut hook, device, (program, is_egress));
-        match hook.detach() {
+    for &(program, is_egress) in hook.programs() {
+        let mut filter = LibbpfHook::new(std::io::stderr().as_fd());
+        place(&mut filter, device, program, is_egress);
+        match filter.detach() {
             Err(why) if !is_absent(&why) => {
                 let what = format!("detaching {} from device {device}", program.name());
                 return Err(refused(what)(why));
@@ -179,14 +181,14 @@ pub fn detach(device: u32, place: Place) -> Result<(), BpfError> {
 }
 
 /// The number of a proxy's programs that are attached to a device of this thread's network namespace.
-pub fn attached(device: u32, place: Place) -> usize {
+pub fn attached(device: u32, hook: TcHook) -> usize {
     listen();
-    let is_there = |program: &&(Program, bool)| {
-        let mut hook = TcHook::new(std::io::stderr().as_fd());
-        place_hook(&mut hook, device, **program);
-        hook.query().is_ok()
+    let is_there = |&&(program, is_egress): &&(Program, bool)| {
+        let mut filter = LibbpfHook::new(std::io::stderr().as_fd());
+        place(&mut filter, device, program, is_egress);
+        filter.query().is_ok()
     };
-    place.programs().iter().filter(is_there).count()
+    hook.programs().iter().filter(is_there).count()
 }
 
 /// Whether the error says that the filter, the queue discipline or the device does not exist.
@@ -197,13 +199,13 @@ fn is_absent(why: &libbpf_rs::Error) -> bool {
 
 /// The maps of a proxy.
 #[derive(Debug)]
-pub struct Pinned {
+pub struct ProxyMaps {
     settings: MapHandle,
     flows: MapHandle,
     counters: MapHandle,
 }
 
-impl Pinned {
+impl ProxyMaps {
     /// Opens the maps that are pinned in a folder.
     ///
     /// # Errors

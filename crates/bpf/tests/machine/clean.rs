@@ -1,5 +1,4 @@
-//! The arithmetic of CLEAN in C (`c/clean_math.h`, `c/clean_flow_math.h`) against that of the simulator, on random
-//! packets.
+//! CLEAN's arithmetic in C (`c/clean_math.h`, `c/clean_flow_math.h`) compared with the simulator's, on random packets.
 
 use shallop_control::binary::{Fraction, Gain};
 use shallop_control::clean::{self, Clean, DataPacket, Decrease, MAX_WINDOW};
@@ -11,7 +10,7 @@ use shallop_testing::Outcome;
 
 use crate::steps::{Step, compare, spread, step, steps};
 
-/// A flow of CLEAN with arbitrary settings, packets, marks and times.
+/// A CLEAN flow with random settings, packets, marks and times.
 struct CleanFlow {
     random: Stream,
     config: clean::Config,
@@ -68,7 +67,7 @@ impl CleanFlow {
             return step(22, &[idle], &state(&self.flow));
         }
         let mss = 536 + random.below(8_424);
-        // Now and then a retransmission.
+        // A few packets are retransmissions.
         let back = if random.below(20) == 0 { random.below(100_000) as u32 } else { 0 };
         let seq = self.seq.wrapping_sub(back);
         self.seq = self.seq.wrapping_add(mss as u32);
@@ -91,18 +90,17 @@ impl CleanFlow {
     }
 }
 
-/// One packet of so many is marked: more often in some flows than in others.
+/// The average number of packets per mark, which differs between flows.
 fn random_part(left: u64) -> u64 {
     [2, 10, 100, 1_000][(left % 4) as usize]
 }
 
-pub fn flows_of_clean_are_the_same_in_c() -> Outcome {
+pub fn clean_flows_are_equal_in_c() -> Outcome {
     let mut flow = CleanFlow::new();
     compare((0..steps()).map(move |_| flow.next()))
 }
 
-/// A flow at a proxy: SYNs, bursts of data with and without marks, acknowledgements with windows of any scale, and
-/// times without packets.
+/// A flow at a proxy: SYNs, marked and unmarked bursts of data, acknowledgements with any window scale, and idle times.
 struct PassingFlow {
     random: Stream,
     config: Config,
@@ -111,7 +109,7 @@ struct PassingFlow {
     now: u64,
     last_packet: u64,
     rtt: u64,
-    /// What the sender has sent and the receiver acknowledged.
+    /// The sequence numbers that the sender has sent and the receiver has acknowledged.
     next: u64,
     acked: u64,
     scale: u8,
@@ -170,7 +168,7 @@ impl PassingFlow {
         step(30, &inputs, &self.results(0))
     }
 
-    /// Time passes before a packet with this number; after a long time the flow starts again.
+    /// Advances the time before a packet with this sequence number. After a long time the flow starts again.
     fn pass(&mut self, next: u64) {
         let most = [self.rtt / 20 + 1, self.rtt + 1, 8 * self.rtt, 1 << 35];
         let which = [0, 0, 0, 0, 0, 1, 2, 3][self.random.below(8) as usize];
@@ -186,7 +184,7 @@ impl PassingFlow {
         let seq = if self.random.below(20) == 0 { self.acked } else { self.next };
         self.pass(seq);
         let room = self.flow.right_edge().saturating_sub(seq);
-        // A burst beyond what the receiver allowed is one packet for the proxy.
+        // The proxy counts a burst beyond the receiver's window as one packet.
         let most = if room > 2 * self.gso { room.min(64_000).min(64 * self.gso) } else { self.gso };
         let payload = 1 + self.random.below(most);
         let marked = self.random.below(random_part(self.left)) == 0;
@@ -228,7 +226,7 @@ impl PassingFlow {
     }
 }
 
-pub fn flows_that_pass_are_the_same_in_c() -> Outcome {
+pub fn flows_at_a_proxy_are_equal_in_c() -> Outcome {
     let mut flow = PassingFlow::new();
     compare((0..steps()).map(move |_| flow.next()))
 }

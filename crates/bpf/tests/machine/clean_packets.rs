@@ -1,5 +1,5 @@
-//! The programs of CLEAN in the kernel of this machine, given frames one by one (`BPF_PROG_TEST_RUN`): what they
-//! change, and what they leave as it is. `SHALLOP_STEPS` says how many random frames there are.
+//! CLEAN's programs in the kernel of this machine, run on single frames (`BPF_PROG_TEST_RUN`). `SHALLOP_STEPS` is the
+//! number of random frames.
 
 use std::io::Write;
 
@@ -29,13 +29,13 @@ const PLAIN: Frame = Frame {
     payload: 0,
 };
 
-/// Gives a frame to the program of its direction.
+/// Runs the program of a frame's direction on the frame.
 fn pass(proxy: &mut Proxy, frame: &Frame) -> Vec<u8> {
     let program = if frame.is_of_sender { Program::Data } else { Program::Acks };
-    proxy.run(program, &frame.bytes(), (0, 0), 1).unwrap().0
+    proxy.run(program, &frame.bytes(), 0, 0, 1).unwrap().0
 }
 
-/// Opens a connection by its receiver; scales of `None` are SYNs without the option.
+/// Passes the SYNs of a connection that the receiver opens. `scales` are the window scale options of sender and receiver.
 fn open(proxy: &mut Proxy, of: Frame, scales: (Option<u8>, Option<u8>)) {
     let syn = Frame { flags: SYN, seq: 5_000, ack: 0, is_of_sender: false, scale: scales.1, ..of };
     pass(proxy, &syn);
@@ -43,7 +43,7 @@ fn open(proxy: &mut Proxy, of: Frame, scales: (Option<u8>, Option<u8>)) {
     pass(proxy, &syn_ack);
 }
 
-pub fn marks_are_cleared_and_windows_reduced_with_right_checksums() -> Outcome {
+pub fn marks_are_cleared_and_windows_reduced_with_valid_checksums() -> Outcome {
     let mut proxy = proxy(Config::default())?;
     for (port, is_v6) in [(1_u16, false), (2, true)] {
         let of = Frame { is_v6, ports: (port, 40_000), ..PLAIN };
@@ -54,7 +54,7 @@ pub fn marks_are_cleared_and_windows_reduced_with_right_checksums() -> Outcome {
         assert!(ip_sum(&passed).is_none_or(|sum| sum == 0xffff));
         let ack = Frame { is_of_sender: false, seq: 5_001, ack: 1_001 + 1_448, ..of };
         let passed = pass(&mut proxy, &ack);
-        // Alpha is one: the first mark takes half of ten segments of 1,448 bytes, in units of 128.
+        // Alpha is 1, so the first mark halves a window of ten segments of 1,448 bytes, in units of 128 bytes.
         assert_eq!(window(&passed), Some((5 * 1_448_u16).div_ceil(128)));
         assert_eq!(tcp_sum(&passed), Some(0xffff));
     }
@@ -68,7 +68,7 @@ pub fn marks_are_cleared_and_windows_reduced_with_right_checksums() -> Outcome {
     Ok(())
 }
 
-pub fn without_both_syns_or_a_scale_of_both_nothing_is_scaled_or_touched() -> Outcome {
+pub fn windows_are_unchanged_unless_both_syns_with_scales_were_seen() -> Outcome {
     let mut proxy = proxy(Config::default())?;
     let data = Frame { ecn: CE, payload: 1_448, ..PLAIN };
     let ack = Frame { is_of_sender: false, ack: 2_449, ..PLAIN };
@@ -93,14 +93,14 @@ pub fn without_both_syns_or_a_scale_of_both_nothing_is_scaled_or_touched() -> Ou
     Ok(())
 }
 
-pub fn a_burst_counts_as_its_segments_and_flows_make_room_for_others() -> Outcome {
+pub fn a_burst_counts_as_its_segments_and_old_flows_are_evicted() -> Outcome {
     let mut proxy = proxy(Config { flows: 64, ..Config::default() })?;
     open(&mut proxy, PLAIN, (Some(7), Some(7)));
-    // Test runs have frames of less than a page.
+    // The kernel limits frames of test runs to a page.
     let burst = Frame { payload: 3_000, ..PLAIN };
-    proxy.run(Program::Data, &burst.bytes(), (10, 300), 1).unwrap();
+    proxy.run(Program::Data, &burst.bytes(), 10, 300, 1).unwrap();
     let flow = proxy.maps().flows().unwrap()[0];
-    // Ten segments without a mark let the window grow by ten.
+    // Ten unmarked segments increase the window by ten.
     assert_eq!((flow.data, flow.segment_bytes, flow.window_segments), (10, 300, 20.0));
     for port in 0..1_000 {
         open(&mut proxy, Frame { ports: (port, 41_000), ..PLAIN }, (Some(7), Some(7)));
@@ -112,23 +112,24 @@ pub fn a_burst_counts_as_its_segments_and_flows_make_room_for_others() -> Outcom
     Ok(())
 }
 
-pub fn at_the_edge_packets_of_tcp_alone_become_ecn_capable() -> Outcome {
+pub fn the_edge_makes_only_tcp_packets_ecn_capable() -> Outcome {
     let mut proxy = proxy(Config::default())?;
     for is_v6 in [false, true] {
         for (before, after) in [(0, ECT0), (1, 1), (ECT0, ECT0), (CE, CE)] {
             let frame = Frame { is_v6, ecn: before, payload: 10, ..PLAIN };
-            let (passed, _) = proxy.run(Program::Edge, &frame.bytes(), (0, 0), 1).unwrap();
+            let (passed, _) = proxy.run(Program::Edge, &frame.bytes(), 0, 0, 1).unwrap();
             assert_eq!((ecn(&passed), tcp_sum(&passed)), (after, Some(0xffff)));
             assert!(ip_sum(&passed).is_none_or(|sum| sum == 0xffff));
         }
         let mut udp = Frame { is_v6, ..PLAIN }.bytes();
         udp[if is_v6 { 20 } else { 23 }] = 17;
-        assert_eq!(proxy.run(Program::Edge, &udp, (0, 0), 1).unwrap().0, udp);
+        assert_eq!(proxy.run(Program::Edge, &udp, 0, 0, 1).unwrap().0, udp);
     }
     Ok(())
 }
 
-/// A frame of one of a few connections, whole or with some bytes changed or missing; and the size of its segments.
+/// A random frame of a few connections, valid or with changed or missing bytes. Returns also whether the sender sends it,
+/// and the number and size of its segments.
 fn random_frame(random: &mut Stream) -> (bool, Vec<u8>, (u32, u32)) {
     let mut below = |most: u64| random.below(most);
     let flags = [ACK, ACK, ACK, ACK, SYN, SYN | ACK, RST | ACK, 1 | ACK, 0][below(9) as usize];
@@ -159,20 +160,20 @@ fn random_frame(random: &mut Stream) -> (bool, Vec<u8>, (u32, u32)) {
     (frame.is_of_sender, bytes, burst)
 }
 
-pub fn of_random_frames_none_grows_a_window_or_spoils_a_checksum() -> Outcome {
+pub fn random_frames_never_get_a_larger_window_or_a_wrong_checksum() -> Outcome {
     let mut proxy = proxy(Config::default())?;
     let steps = std::env::var("SHALLOP_STEPS").ok().and_then(|text| text.parse().ok());
     let mut random = Seed::new(15).stream("frames", 0);
     let (mut changed, mut refused) = (0_u64, 0_u64);
     for number in 0..steps.unwrap_or(50_000) {
-        let (is_of_sender, frame, burst) = random_frame(&mut random);
+        let (is_of_sender, frame, (segments, segment_bytes)) = random_frame(&mut random);
         let program = match number % 8 {
             0 => Program::Edge,
             _ if is_of_sender => Program::Data,
             _ => Program::Acks,
         };
-        // The kernel refuses frames that are shorter than their own headers before any program sees them.
-        let Ok((passed, _)) = proxy.run(program, &frame, burst, 1) else {
+        // The kernel itself refuses frames that are shorter than their headers.
+        let Ok((passed, _)) = proxy.run(program, &frame, segments, segment_bytes, 1) else {
             refused += 1;
             continue;
         };
@@ -183,7 +184,7 @@ pub fn of_random_frames_none_grows_a_window_or_spoils_a_checksum() -> Outcome {
         assert_eq!(masked(&passed), masked(&frame), "{frame:?}");
         let (before, after) = (window(&frame), window(&passed));
         assert!(after == before || (Some(0) < after && after < before), "{frame:?}");
-        // A wrong checksum stays as wrong as it was.
+        // A wrong checksum keeps its difference from the right one.
         assert_eq!(ip_sum(&passed), ip_sum(&frame), "{frame:?}");
         assert_eq!(tcp_sum(&passed), tcp_sum(&frame), "{frame:?}");
     }
@@ -215,8 +216,8 @@ pub fn a_packet_costs_less_than_5_us() -> Outcome {
             "acks" => Program::Acks,
             _ => Program::Data,
         };
-        let burst = if name == "data, of 10" { (10, 145) } else { (0, 0) };
-        let (_, took) = proxy.run(program, &frame.bytes(), burst, 1_000_000).unwrap();
+        let (segments, bytes) = if name == "data, of 10" { (10, 145) } else { (0, 0) };
+        let (_, took) = proxy.run(program, &frame.bytes(), segments, bytes, 1_000_000).unwrap();
         let told = writeln!(std::io::stderr(), "{name}: {} ns", took.as_nanos());
         assert!(told.is_ok() && took.as_nanos() < 5_000, "{name}: {took:?}");
     }

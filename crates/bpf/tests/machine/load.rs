@@ -1,5 +1,5 @@
-//! Programs in the kernel of this machine: what the verifier says of them, how large they are, that they end with
-//! what has loaded them.
+//! Programs in the kernel of this machine: warnings of the verifier, sizes, and their end with the process that loaded
+//! them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,10 +13,10 @@ use shallop_testing::Outcome;
 
 use crate::kernel_programs;
 
-/// The pages with the tables of sizes.
+/// The pages of the documentation with tables of sizes.
 const PAGES: [&str; 2] =
     [include_str!("../../../../docs/host.md"), include_str!("../../../../docs/edge.md")];
-/// Letters of a program's name that the kernel keeps.
+/// The kernel truncates the names of programs to this length.
 const KEPT: usize = 15;
 
 fn laws() -> [Law; 4] {
@@ -33,7 +33,7 @@ fn has(name: &str) -> bool {
     all.split_whitespace().any(|of| of == name)
 }
 
-/// The sizes of the page, by the name of the program: instructions, instructions that the verifier went through, bytes.
+/// The sizes in the documentation, by program: instructions, instructions that the verifier processed, bytes.
 fn recorded() -> BTreeMap<String, [usize; 3]> {
     let rows = PAGES.iter().flat_map(|page| page.lines()).filter_map(|line| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -48,7 +48,7 @@ fn sizes(of: &LoadedProgram) -> [usize; 3] {
     [of.instructions, of.verified_instructions as usize, of.machine_bytes]
 }
 
-pub fn the_verifier_has_nothing_to_say_and_sizes_are_those_of_the_page() -> Outcome {
+pub fn the_verifier_gives_no_warnings_and_sizes_are_near_those_of_the_page() -> Outcome {
     kernel_programs()?;
     let before: Vec<u32> = inventory::programs().iter().map(|of| of.id).collect();
     let loaded: Vec<Controller> = laws()
@@ -77,7 +77,7 @@ pub fn the_verifier_has_nothing_to_say_and_sizes_are_those_of_the_page() -> Outc
         let known = recorded.iter().find(|(name, _)| name.chars().take(KEPT).eq(of.name.chars()));
         let Some((_, known)) = known else { panic!("{} is not on the page: {told:#?}", of.name) };
         for (size, known) in sizes(of).into_iter().zip(*known) {
-            // Kernels and compilers differ, but not by as much as this.
+            // Kernels and compilers differ by less.
             assert!(
                 size * 2 > known && size < known * 2 + 20,
                 "{} of {known:?}: {told:#?}",
@@ -89,7 +89,7 @@ pub fn the_verifier_has_nothing_to_say_and_sizes_are_those_of_the_page() -> Outc
     Ok(())
 }
 
-pub fn a_name_is_there_once_and_gone_with_its_controller() -> Outcome {
+pub fn a_name_can_be_loaded_once_and_ends_with_its_controller() -> Outcome {
     kernel_programs()?;
     for (law, name) in laws().iter().zip(["one", "two", "three", "four"].map(name)) {
         let first = Controller::load(law, &name).unwrap();

@@ -1,10 +1,10 @@
-//! Frames of Ethernet with TCP, their checksums, and what may change in them.
+//! Ethernet frames with TCP, and their checksums.
 
-/// What a frame is made of.
+/// The fields of a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     pub is_v6: bool,
-    /// Ports of the two ends, and whether it is from the sender of data.
+    /// The ports of the sender and the receiver of data.
     pub ports: (u16, u16),
     pub is_of_sender: bool,
     pub ecn: u8,
@@ -12,7 +12,7 @@ pub struct Frame {
     pub seq: u32,
     pub ack: u32,
     pub window: u16,
-    /// The window scale, in a SYN.
+    /// The window scale option of a SYN.
     pub scale: Option<u8>,
     pub payload: usize,
 }
@@ -62,7 +62,7 @@ impl Frame {
     }
 }
 
-/// The sum of 16-bit words in ones' complement, without the last carry undone: never zero, unless all words are.
+/// The ones' complement sum of 16-bit words.
 fn sum(bytes: &[u8]) -> u16 {
     let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
     let mut all: u64 = bytes.chunks(2).map(word).sum();
@@ -72,7 +72,7 @@ fn sum(bytes: &[u8]) -> u16 {
     all as u16
 }
 
-/// Where the header of TCP begins, and where the packet ends.
+/// The offset of the TCP header, and that of the end of the packet.
 fn tcp_of(frame: &[u8]) -> Option<(usize, usize)> {
     let at = ETHERNET;
     let word =
@@ -82,13 +82,13 @@ fn tcp_of(frame: &[u8]) -> Option<(usize, usize)> {
         (0x86dd, 6) => (at + 40, at + 40 + word(at + 4)?),
         _ => return None,
     };
-    // A burst that is longer than its header can say has no length.
+    // A burst that is too long for the length field has length 0.
     let end =
         if word(if frame[12] == 8 { at + 2 } else { at + 4 })? == 0 { frame.len() } else { end };
     (tcp + 20 <= end && end <= frame.len()).then_some((tcp, end))
 }
 
-/// The sum of a packet of TCP with its pseudo-header: all ones if its checksum is right.
+/// The sum of a TCP packet with its pseudo-header: 0xffff if the checksum is right.
 pub fn tcp_sum(frame: &[u8]) -> Option<u16> {
     let (tcp, end) = tcp_of(frame)?;
     let addresses = if frame[12] == 8 { 26..34 } else { 22..54 };
@@ -99,7 +99,7 @@ pub fn tcp_sum(frame: &[u8]) -> Option<u16> {
     Some(sum(&all))
 }
 
-/// The sum of the header of IPv4: all ones if its checksum is right.
+/// The sum of an IPv4 header: 0xffff if the checksum is right.
 pub fn ip_sum(frame: &[u8]) -> Option<u16> {
     let (tcp, _) = tcp_of(frame)?;
     (frame[12] == 8).then(|| sum(&frame[ETHERNET..tcp]))
@@ -114,7 +114,7 @@ pub fn ecn(frame: &[u8]) -> u8 {
     if frame[12] == 8 { frame[15] & 3 } else { frame[15] >> 4 & 3 }
 }
 
-/// The same packet with the bits zero that a proxy may change: those of ECN, the window, and checksums.
+/// The frame with zeros in the fields that a proxy may change: ECN, window and checksums.
 pub fn masked(frame: &[u8]) -> Vec<u8> {
     let mut all = frame.to_vec();
     let Some((tcp, _)) = tcp_of(frame) else { return all };

@@ -1,17 +1,18 @@
-//! Gives steps to the arithmetic of the programs in C, and compares what it makes of them with what Rust does.
-//! `SHALLOP_STEPS` says how many random steps there are of each test.
+//! Runs steps through the programs' arithmetic in C and compares the results with Rust's. `SHALLOP_STEPS` is the number of
+//! random steps of each test.
 
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use shallop_core::Stream;
-use shallop_testing::{Outcome, programs};
+use shallop_testing::{Outcome, Stop, programs};
+use tempfile::TempPath;
 
 pub const IN: usize = 12;
 pub const OUT: usize = 6;
 
-/// A step, and what the law of the simulator makes of it.
+/// The inputs of a step, and the results of the simulator's arithmetic.
 pub type Step = ([u64; IN], [u64; OUT]);
 
 pub fn step(what: u64, inputs: &[u64], results: &[u64]) -> Step {
@@ -22,18 +23,23 @@ pub fn step(what: u64, inputs: &[u64], results: &[u64]) -> Step {
     (input, output)
 }
 
-/// Gives steps to the C side, and compares. The C side runs under the sanitizers for addresses and undefined behaviour.
-pub fn compare(steps: impl Iterator<Item = Step> + Send) -> Outcome {
+/// Compiles `tests/c/NAME.c` with the sanitizers for addresses and undefined behaviour.
+pub fn compile(name: &str) -> Result<TempPath, Stop> {
     programs(&["cc"])?;
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("twins");
+    let program = tempfile::NamedTempFile::new()?.into_temp_path();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut cc = Command::new("cc");
     cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-fno-sanitize-recover=all"]);
     cc.args(["-fsanitize=address,undefined", "-o"]).arg(&program);
     cc.arg("-I").arg(here.join("c"));
-    assert!(cc.arg(here.join("tests/c/twins.c")).status()?.success());
-    let mut command = Command::new(program);
+    assert!(cc.arg(here.join(format!("tests/c/{name}.c"))).status()?.success());
+    Ok(program)
+}
+
+/// Runs steps in C and compares the results.
+pub fn compare(steps: impl Iterator<Item = Step> + Send) -> Outcome {
+    let program = compile("twins")?;
+    let mut command = Command::new(&program);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = std::io::BufWriter::new(child.stdin.take().unwrap());
     let output = std::io::BufReader::new(child.stdout.take().unwrap());
@@ -47,7 +53,7 @@ pub fn compare(steps: impl Iterator<Item = Step> + Send) -> Outcome {
                 }
             }
         });
-        // Both end with a comparison that fails, so that nothing waits for it.
+        // A failed comparison ends both the writer and the child.
         let mut output = output;
         for (number, (inputs, wanted)) in wanted.into_iter().enumerate() {
             let mut bytes = [0; 8 * OUT];
@@ -65,7 +71,7 @@ pub fn steps() -> usize {
     std::env::var("SHALLOP_STEPS").ok().and_then(|text| text.parse().ok()).unwrap_or(100_000)
 }
 
-/// The rows of a table without its comments and its line of names.
+/// The rows of a table, without comments and the line of names.
 pub fn table(text: &str) -> impl Iterator<Item = Vec<&str>> {
     let rows = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     rows.skip(1).map(|row| row.split(',').collect())
@@ -75,7 +81,7 @@ pub fn whole(field: &str) -> u64 {
     if field.is_empty() { 0 } else { field.parse().unwrap() }
 }
 
-/// A number whose size is spread evenly over the powers of two below `most`.
+/// A random number from 1 to `most`, with a uniformly distributed number of bits.
 pub fn spread(random: &mut Stream, most: u64) -> u64 {
     let bits = random.below(u64::from(most.ilog2()) + 1);
     random.below((2 << bits).min(most)) + 1

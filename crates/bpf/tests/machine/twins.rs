@@ -1,10 +1,10 @@
-//! The arithmetic of the programs (`c/*_math.h`, gemini.h) against the laws of the simulator, number by number: on all
-//! rows of the laws' tables, and on random steps.
+//! The programs' arithmetic in C (`c/*_math.h`, `c/gemini.h`) compared with the simulator's controllers: on all rows of the
+//! controllers' tables, and on random steps.
 
 use shallop_control::binary::Gain;
 use shallop_control::clean::SEGMENT;
 use shallop_control::ewma::update_alpha;
-use shallop_control::gemini::law::{self, Cwnd, MAX_CWND, REDUCTION_BITS, STEP_BOUNDS};
+use shallop_control::gemini::law::{self, Cwnd, MAX_CWND, REDUCTION_BITS, STEP_BITS, STEP_BOUNDS};
 use shallop_control::gemini::{Config, Gemini};
 use shallop_control::{Ack, Loss, Start, Window};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
@@ -36,13 +36,14 @@ fn gemini_connections() -> impl Iterator<Item = Step> {
         let (_, number, inputs) = GEMINI_OPERATIONS.into_iter().find(|of| of.0 == name).unwrap();
         let numbers: Vec<u64> = words.map(whole).collect();
         let (inputs, results) = numbers.split_at(inputs);
-        // A new connection: initial window, ssthresh unknown, alpha 1, F 1, no step yet.
-        let begun = [inputs[inputs.len() - 1], u32::MAX.into(), 1 << 10, 1 << 10, 0];
+        // A new connection has no threshold, and the largest alpha.
+        let [factor, step_now] = [1 << (REDUCTION_BITS - 1), 1 << STEP_BITS];
+        let begun = [inputs[inputs.len() - 1], u32::MAX.into(), 1 << 10, factor, step_now];
         step(number, inputs, if name == "connection" { &begun } else { results })
     })
 }
 
-pub fn every_row_of_the_tables_is_the_same_in_c() -> Outcome {
+pub fn all_rows_of_the_tables_are_equal_in_c() -> Outcome {
     let mut all: Vec<_> = gemini_connections().collect();
     assert_eq!(all.len(), 1_632);
     for row in table(include_str!("../../../control/vectors/gemini.csv")) {
@@ -92,7 +93,7 @@ pub fn every_row_of_the_tables_is_the_same_in_c() -> Outcome {
     compare(all.into_iter())
 }
 
-/// A formula of Gemini or DCTCP, for arbitrary inputs within their formats.
+/// A formula of Gemini or DCTCP with random inputs.
 fn formula(random: &mut Stream) -> Step {
     let (kbps, ns) = (spread(random, 4_000_000_000), spread(random, 40_000_000_000));
     let bdp = law::bdp(BitsPerSec::at_least_one(kbps * 1_000), Span::from_ns(ns));
@@ -133,12 +134,12 @@ fn formula(random: &mut Stream) -> Step {
     }
 }
 
-pub fn formulas_are_the_same_in_c_for_random_inputs() -> Outcome {
+pub fn formulas_are_equal_in_c_for_random_inputs() -> Outcome {
     let mut random = Seed::new(11).stream("formulas", 0);
     compare((0..steps()).map(move |_| formula(&mut random)))
 }
 
-/// A connection of Gemini with arbitrary settings, marks, delays and losses.
+/// A Gemini connection with random settings, marks, delays and losses.
 struct Connection {
     random: Stream,
     gemini: Gemini,
@@ -158,7 +159,7 @@ impl Connection {
     fn state(&self) -> [u64; 5] {
         let gemini = &self.gemini;
         let ssthresh = gemini.slow_start_threshold();
-        // Not known yet: all ones in C.
+        // An unknown threshold is all ones in C.
         let ssthresh = if ssthresh == Bytes::MAX { u32::MAX.into() } else { ssthresh.get() / MSS };
         let (alpha, cwnd) = (gemini.alpha().into(), gemini.window().get() / MSS);
         [cwnd, ssthresh, alpha, gemini.scale_factor(), gemini.increase_step()]
@@ -249,7 +250,7 @@ fn ack((snd_una, snd_nxt): (u64, u64), (segments, marked): (u64, u64), rtt: u64)
     }
 }
 
-pub fn connections_of_gemini_are_the_same_in_c() -> Outcome {
+pub fn gemini_connections_are_equal_in_c() -> Outcome {
     let mut connection = Connection::new();
     compare((0..steps()).map(move |_| connection.next()))
 }

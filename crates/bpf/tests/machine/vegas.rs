@@ -1,28 +1,29 @@
-//! The arithmetic of the program of Vegas (`c/vegas_math.h`) against the controller of the simulator, on random round
-//! trips. The C side runs under the sanitizers for addresses and undefined behaviour.
+//! Vegas' arithmetic in C (`c/vegas_math.h`) compared with the simulator's controller, on random round trips.
 
 use std::fs::{self, File};
-use std::path::Path;
 use std::process::Command;
 
 use shallop_control::vegas::{Config, Vegas};
 use shallop_control::{Ack, Start, Window};
 use shallop_core::{BitsPerSec, Bytes, Seed, Span, Stream, Time};
-use shallop_testing::{Outcome, programs};
+use shallop_testing::Outcome;
+
+use crate::steps::compile;
 
 const MSS: u64 = 1_448;
 const ROUNDS: usize = 20_000;
-/// What the C side knows no threshold by.
+/// The value of an unknown threshold in C.
 const INFINITE: u64 = 0x7fff_ffff;
 
-/// Window, threshold, base and smallest round trip in ticks of Linux, and whether the window limits.
+/// The inputs of a round in C: window, threshold, base and smallest round-trip time in microseconds plus one, and whether
+/// the window limits the sender.
 type Round = [u32; 5];
 
 fn ack((snd_una, snd_nxt): (u64, u64), rtt_us: u64, is_cwnd_limited: bool) -> Ack {
     let (rtt, some) = (Span::from_us(rtt_us), Bytes::new(MSS));
     Ack {
         now: Time::ZERO,
-        // Nothing, so that slow start leaves the window as it is.
+        // Zero, so that slow start does not change the window.
         acked_sacked: Bytes::ZERO,
         losses: Bytes::ZERO,
         marked: Bytes::ZERO,
@@ -42,7 +43,7 @@ fn ack((snd_una, snd_nxt): (u64, u64), rtt_us: u64, is_cwnd_limited: bool) -> Ac
     }
 }
 
-/// A round trip with four samples, and the window and threshold after it.
+/// A random round trip with four samples, and the window and threshold after it.
 fn round(random: &mut Stream) -> (Round, [u64; 2]) {
     let (window_bits, time_bits) = (random.below(17), random.below(20));
     let cwnd = 2 + random.below(1 << window_bits);
@@ -64,7 +65,7 @@ fn round(random: &mut Stream) -> (Round, [u64; 2]) {
     };
     let mut vegas = Vegas::new(&Config::LINUX_IDEAL, &start);
     let next = 100 * MSS;
-    // The first round trip ends at once; it has the smallest sample of all.
+    // The first round trip ends with its first sample, the smallest of all.
     vegas.on_ack(&ack((1, next), base, is_limited));
     for una in 2..5 {
         vegas.on_ack(&ack((una, next), base + queue + una, is_limited));
@@ -75,22 +76,16 @@ fn round(random: &mut Stream) -> (Round, [u64; 2]) {
     ([of(cwnd), of(ssthresh), of(base + 1), of(base + queue + 1), is_limited.into()], after)
 }
 
-pub fn windows_after_a_round_trip_are_the_same_in_c() -> Outcome {
-    programs(&["cc"])?;
+pub fn windows_after_a_round_trip_are_equal_in_c() -> Outcome {
+    let program = compile("vegas")?;
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("vegas");
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut cc = Command::new("cc");
-    cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-fno-sanitize-recover=all"]);
-    cc.args(["-fsanitize=address,undefined", "-o"]).arg(&program).arg("-I").arg(here.join("c"));
-    assert!(cc.arg(here.join("tests/c/vegas.c")).status()?.success());
     let mut random = Seed::new(14).stream("vegas", 0);
     let rounds: Vec<_> = (0..ROUNDS).map(|_| round(&mut random)).collect();
     let input: Vec<u8> =
         rounds.iter().flat_map(|(of, _)| of.iter().flat_map(|of| of.to_ne_bytes())).collect();
     fs::write(folder.path().join("rounds"), input).unwrap();
     let input = File::open(folder.path().join("rounds")).unwrap();
-    let output = Command::new(program).stdin(input).output().unwrap();
+    let output = Command::new(&program).stdin(input).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let words =
         output.stdout.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap()));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::net::netdevice::index_to_name;
 use rustix::net::{AddressFamily, SocketType, socket};
-use shallop_bpf::clean::{self, Config, Counters, Flow, Pinned, Place, Proxy, Settings};
+use shallop_bpf::clean::{self, Config, Counters, Flow, Proxy, ProxyMaps, Settings, TcHook};
 use shallop_bpf::machine::BPF_FILE_SYSTEM;
 use shallop_core::Bytes;
 use shallop_linux::device::Device;
@@ -45,10 +45,10 @@ impl Role {
         Self::ALL.iter().find(|(of, _)| *of == self).map_or("", |(_, name)| name)
     }
 
-    const fn place(self) -> Place {
+    const fn hook(self) -> TcHook {
         match self {
-            Self::LastHop => Place::LastHop,
-            Self::Edge => Place::Edge,
+            Self::LastHop => TcHook::LastHop,
+            Self::Edge => TcHook::Edge,
         }
     }
 }
@@ -135,14 +135,14 @@ impl Attached {
         let (index, attached_as) = name.split_once(':')?;
         let index = index.parse().ok()?;
         let attached_as = attached_as.replace('+', ".");
-        let programs = clean::attached(index, role.place());
+        let programs = clean::attached(index, role.hook());
         // With another name and without our programs it is another device, which has the number of one that is gone.
         let is_same = |now: &String| programs > 0 || folder_name(index, now) == name;
         let now = name_of(index).filter(is_same);
         let state = match &now {
             None => State::DeviceGone,
-            Some(_) if programs < role.place().programs().len() => State::Part,
-            Some(_) if Pinned::open(&folder).is_err() => State::Part,
+            Some(_) if programs < role.hook().programs().len() => State::Part,
+            Some(_) if ProxyMaps::open(&folder).is_err() => State::Part,
             Some(_) => State::Attached,
         };
         let device = now.unwrap_or_else(|| attached_as.clone());
@@ -212,7 +212,7 @@ impl Attached {
     fn make_room(device: &str, role: Role, index: u32) -> Result<()> {
         let is_here = |of: &Self| of.role == role && (of.index == index || of.device == device);
         for of in Self::all()?.into_iter().filter(is_here) {
-            if clean::attached(of.index, role.place()) > 0 && of.state != State::DeviceGone {
+            if clean::attached(of.index, role.hook()) > 0 && of.state != State::DeviceGone {
                 let what = format!("there is a proxy at \"{device}\" already");
                 return Err(with_help(&what, &format!("shallop edge clean detach {device}")));
             }
@@ -233,15 +233,15 @@ impl Attached {
         if let (Some(shaper), Some(buffer)) = (settings.shaper, buffer) {
             device.shape(shaper.rate, buffer).map_err(&of_device)?;
         }
-        proxy.attach(device.index, self.role.place()).map_err(|why| of_bpf(&why))
+        proxy.attach(device.index, self.role.hook()).map_err(|why| of_bpf(&why))
     }
 
-    fn maps(&self) -> Result<Pinned> {
+    fn maps(&self) -> Result<ProxyMaps> {
         if self.state == State::Part {
             let what = format!("only a part of the proxy at \"{}\" is there", self.device);
             return Err(with_help(&what, &format!("shallop edge clean detach {}", self.device)));
         }
-        Pinned::open(&self.folder).map_err(|why| of_bpf(&why))
+        ProxyMaps::open(&self.folder).map_err(|why| of_bpf(&why))
     }
 
     /// What is set of it.
@@ -292,8 +292,8 @@ impl Attached {
         if let Some(now) = now {
             let of_device = of_device(&now);
             let mut device = Device::named(&now).map_err(&of_device)?;
-            clean::detach(device.index, self.role.place()).map_err(|why| of_bpf(&why))?;
-            let settings = Pinned::open(&self.folder).and_then(|maps| maps.settings());
+            clean::detach(device.index, self.role.hook()).map_err(|why| of_bpf(&why))?;
+            let settings = ProxyMaps::open(&self.folder).and_then(|maps| maps.settings());
             if settings.is_ok_and(|settings| settings.shaper.is_some()) {
                 device.unshape().map_err(&of_device)?;
             }
