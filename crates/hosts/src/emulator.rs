@@ -1,7 +1,7 @@
 //! Real hosts in a simulated network that runs at the pace of a clock. All hosts together are one machine of the
 //! simulator.
 //!
-//! The ports, pools and middleboxes are those of a simulation and act at exact times. A packet enters the network at the
+//! Ports, pools and middleboxes are simulated and act at exact times. A packet enters the network at the
 //! time at which its host sent it. A packet that arrives is written to its host at once, and the delay is recorded. The
 //! emulator does not read from a host whose simulated link is busy: the packets wait in the host's network interface, as
 //! they would before a real link. Clock and links are parameters ([`PacketIo`]), so that tests and tapes use the

@@ -204,7 +204,7 @@ impl FlowMonitor {
         Self::both(packets, flow.size)
     }
 
-    /// Creates the monitors of what programs in host `from` send to those in host `to`.
+    /// Creates the monitors of the packets that programs in host `from` send to programs in host `to`.
     pub fn for_programs(from: u32, to: u32) -> [Self; 2] {
         Self::both(MonitoredPackets::Programs(from, to), None)
     }

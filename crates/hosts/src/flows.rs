@@ -198,7 +198,7 @@ impl HostFlows {
         Ok(())
     }
 
-    /// Makes a flow that of the packets of programs from host `from` to host `to`.
+    /// Assigns a flow to the packets of programs in host `from` to programs in host `to`.
     pub fn set_of_programs(&mut self, flow: &Flow, from: u32, to: u32) {
         self.kinds.insert(flow.number, FlowKind::Programs(from, to));
     }

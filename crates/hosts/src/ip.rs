@@ -118,7 +118,7 @@ pub fn mark(frame: &mut [u8]) {
     });
 }
 
-/// Changes the IP header of a frame to that of part `index` of a cut packet, which has `ip_bytes` in all.
+/// Updates the IP header of part `index` of a cut packet. `ip_bytes` is the length of the part with its IP header.
 pub(crate) fn make_part(frame: &mut [u8], index: usize, ip_bytes: usize) {
     rewrite(frame, |header| match header {
         Header::V4(ip) => {

@@ -29,7 +29,7 @@ pub struct ProgramEnd {
 }
 
 impl Program {
-    /// The folder of what the program writes, in the folder of the run: `GROUP.HOST`. `names` are the names of hosts.
+    /// The name of the folder of the program's files, `GROUP.HOST`. `names` are the names of hosts.
     pub fn folder(&self, names: &[String]) -> String {
         format!("{}.{}", self.group_name, names[self.host as usize])
     }

@@ -64,7 +64,7 @@ pub struct Tape {
 /// Why a file cannot be read as a tape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TapeError {
-    /// The first line is not that of a tape.
+    /// The file does not begin with `shallop tape`.
     #[error("is no tape of a rehearsal")]
     Other,
     /// The format has another version.
@@ -165,7 +165,7 @@ pub struct Recorder<P> {
 }
 
 impl<P> Recorder<P> {
-    /// Records what passes `io` on the tape, if there is one.
+    /// Records the frames that pass `io` on a tape, if there is one.
     pub fn new(io: P, tape: Option<Tape>) -> Self {
         Self { io, tape, lacks_time: false }
     }

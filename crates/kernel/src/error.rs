@@ -9,7 +9,7 @@ pub enum Malformed {
     /// An operation that a kernel may not send in this state.
     #[error("time-travel operation {0} at a moment when it means nothing")]
     UnexpectedTime(u32),
-    /// An answer with another sequence number than that of the question.
+    /// An answer whose sequence number is not that of the last message.
     #[error("answer {got} where {expected} was awaited")]
     Sequence {
         /// The awaited sequence number.

@@ -29,7 +29,7 @@ const TRANSMIT: usize = 1;
 /// The time for the reports of agents after the end of a run, in guest nanoseconds.
 const REPORT: u64 = 100_000_000;
 
-/// An action at a card at a scheduled time. The first number is that of the host.
+/// An action at a card at a scheduled time. The first number is the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum CardAction {
     /// Return the buffers of a frame, because the host's link has sent its last bit.
@@ -99,7 +99,7 @@ pub struct Kernels {
 
 /// The console of a host, and the user's terminal.
 struct Console {
-    /// The index of the console's card, after those of hosts.
+    /// The index of the console's card, which follows the cards of hosts.
     card: u32,
     terminal: Box<dyn Terminal>,
     /// The last typed line.

@@ -47,7 +47,7 @@ pub struct Kernel {
     sequence: u32,
     /// The guest time at which the kernel asks to run, in nanoseconds.
     request: u64,
-    /// The guest time up to which the kernel may advance, as it was last told in [`Mode::FreeUntil`].
+    /// The last limit of the guest time in [`Mode::FreeUntil`]: the kernel may advance to it by itself.
     free_until: u64,
     /// The card whose kick is not answered yet.
     kicked: Option<usize>,

@@ -91,7 +91,7 @@ impl Start<'_> {
         Ok((kernels, clock, folder))
     }
 
-    /// The index of the kernel whose hosts include that of the shell; `None` without a shell.
+    /// The index of the kernel with the host of the shell; `None` without a shell.
     pub fn console_kernel(&self) -> Option<usize> {
         let shell = self.flows.programs.iter().find(|program| program.is_shell)?;
         self.hosts.iter().position(|hosts| hosts.contains(&shell.host))

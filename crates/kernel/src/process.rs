@@ -1,4 +1,4 @@
-//! The process of a kernel. It dies with this process, however that ends ([`lifeline`]). Its files are in a
+//! The process of a kernel. It dies with this process, however that ends ([`parent_death`]). Its files are in a
 //! [`Folder`](crate::folder::Folder), which is removed as soon as every kernel has opened its files.
 
 use std::fs::File;
@@ -6,13 +6,13 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use shallop_hosts::lifeline;
+use shallop_hosts::parent_death;
 
 use crate::error::KernelError;
 
 /// A command that runs this program and is killed when the thread that starts it ends.
 pub fn dies_with_us(program: &str) -> Command {
-    let words = lifeline::words(std::process::id());
+    let words = parent_death::command_prefix(std::process::id());
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).arg(program);
     command
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_program_is_not_started_for_a_parent_that_has_ended() {
         assert!(dies_with_us("true").status().unwrap().success());
-        let words = lifeline::words(u32::MAX);
+        let words = parent_death::command_prefix(u32::MAX);
         let mut of_another = Command::new(&words[0]);
         assert_eq!(of_another.args(&words[1..]).arg("true").status().unwrap().code(), Some(1));
     }

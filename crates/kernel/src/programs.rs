@@ -1,4 +1,4 @@
-//! Programs of this machine that run in kernels: what their kernel is told, and what they leave behind.
+//! Programs of this machine that run in kernels: the orders to their kernels, and their files.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use shallop_hosts::{HostFlows, Program, ProgramEnd, addresses};
 use crate::error::KernelError;
 use crate::launch::BOOTED;
 
-/// The folder, in that of a run's kernels, with a folder for each program, by the number of the program.
+/// The name of the folder that has a folder for the files of each program, by the number of the program.
 const KEPT: &str = "kept";
 /// The name of the link to the scenario's folder, in the folder of a run's kernels.
 const SCENARIO: &str = "scenario";
@@ -35,7 +35,7 @@ pub fn orders(flows: &HostFlows, hosts: &[u32]) -> String {
         for (number, program) in numbered(flows).filter(|(_, program)| program.host == host) {
             let Program { start, group_name: folder, .. } = program;
             if program.is_shell {
-                // The console's card is after those of hosts.
+                // The card of the console follows the cards of hosts.
                 let console = hosts.len();
                 let _ = writeln!(text, "console {console} {start}\nshell {card} {number}");
             }
@@ -136,7 +136,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What a program wrote to a stream: `stdout` or `stderr`.
+/// The output of a program: `stream` is `stdout` or `stderr`.
 pub fn output(folder: &Path, number: u32, stream: &str) -> String {
     let path = folder.join(KEPT).join(number.to_string()).join(stream);
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Runs a plan whose hosts, or some of them, are kernels.
+//! Runs of plans in which some or all hosts are kernels.
 
 use std::path::Path;
 
@@ -128,7 +128,7 @@ fn kernel_of_run(plan: &Plan, installed: &Installed, finished: &Finished) -> Ker
     }
 }
 
-/// The results of a run's programs, each with a warning if the program failed. What they wrote goes to `files`.
+/// The results of a run's programs, each with a warning if the program failed. Their files go to the folder `files`.
 fn programs(
     traffic: &Traffic,
     finished: &Finished,

@@ -1,5 +1,5 @@
-//! Rehearsals: a scenario whose hosts are network namespaces of this machine, with its own kernel's TCP, and whose
-//! switches are those of the simulator, which runs at the pace of the clock.
+//! Rehearsals: the hosts of a scenario are network namespaces of this machine, with the TCP of its kernel. The network
+//! between them is simulated at the pace of the clock.
 //!
 //! A run changes nothing outside of its own namespaces. Namespaces have no names and no processes of their own, so they end
 //! with this process, however it ends, together with their interfaces and sockets.

@@ -22,7 +22,7 @@ const PREFIX: u8 = 8;
 const PREFIX_V6: u8 = 64;
 /// The folder of IPv6 sysctls, which exists only if the kernel has IPv6.
 const IPV6: &str = "/proc/sys/net/ipv6";
-/// Sysctls that give a host no other IPv6 addresses than ours: none of its own, and none from routers.
+/// Sysctls that keep a host from making IPv6 addresses by itself or taking them from routers.
 const ONLY_OUR_V6: [(&str, &str); 4] = [
     ("net.ipv6.conf.all.disable_ipv6", "0"),
     ("net.ipv6.conf.default.disable_ipv6", "0"),
@@ -193,7 +193,7 @@ fn set(name: &str, value: &str) -> Result<(), RehearsalError> {
     fs::write(path_of(name), value).map_err(failed(format!("sysctl {name} = {value}")))
 }
 
-/// The error of a refused namespace, with what would allow it.
+/// The error of a refused network namespace, which says how to allow it.
 fn denied(why: io::Error) -> RehearsalError {
     // ENOSPC: the limit `user.max_net_namespaces`.
     if matches!(why.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::StorageFull) {
@@ -202,7 +202,7 @@ fn denied(why: io::Error) -> RehearsalError {
     failed("a network namespace")(why)
 }
 
-/// The error of a missing virtual network interface, with what would allow it.
+/// The error of a missing virtual network interface, which says how to get one.
 fn no_tap(why: io::Error) -> RehearsalError {
     match why.kind() {
         io::ErrorKind::PermissionDenied => RehearsalError::Missing(

@@ -1,6 +1,6 @@
 //! Programs of this machine in the hosts of a rehearsal. Besides the network namespace of its host, each program has its
 //! own namespaces: of processes, so that all its children end with it, of mounts, so that its /etc/hosts has the names of
-//! hosts, and of the host name. A program ends with the run, and with this process however that ends ([`lifeline`]).
+//! hosts, and of the host name. A program ends with the run, and with this process however that ends ([`parent_death`]).
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use shallop_hosts::{Program, ProgramEnd, addresses, lifeline};
+use shallop_hosts::{Program, ProgramEnd, addresses, parent_death};
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
@@ -31,10 +31,10 @@ exec unshare --mount --uts --pid --fork --kill-child=KILL sh -c "$1" sh "$$" "$@
 /// line:
 ///
 /// 1. Ends if `unshare` is gone or a zombie (Z, X): it may have ended before the kernel was told to kill this process
-///    with it. /proc is still that of the machine here.
+///    with it. /proc still belongs to the machine here.
 /// 2. Mounts /proc of the new namespace, and writes the names of hosts to a file in memory at /run.
 /// 3. Binds that file to /etc/hosts, restores /run, and sets the host name.
-/// 4. Mounts /sys with the interfaces of the host. Without permission, /sys stays that of the machine.
+/// 4. Mounts /sys with the interfaces of the host, where that is allowed.
 /// 5. Reports a missing program in the name of shallop, not of the shell.
 /// 6. Replaces the shell with the program.
 const START: &str = r#"
@@ -136,7 +136,7 @@ fn hosts_file(names: &[String]) -> String {
 /// The command before a program and its arguments that runs the program in a host, in the network namespace of this
 /// thread. `names` are the names of all hosts, by number.
 pub(crate) fn command(names: &[String], host: &str) -> Command {
-    let words = lifeline::words(std::process::id());
+    let words = parent_death::command_prefix(std::process::id());
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(["sh", "-c", APART, "sh", START]);
     command.arg(hosts_file(names)).arg(host);

@@ -99,7 +99,7 @@ pub fn run_observed(
     let (report, ends) = (report?, ends?);
     let shell = traffic.flows.programs.iter().zip(&ends).find(|(program, _)| program.is_shell);
     if let Some(end) = shell.and_then(|(_, end)| *end) {
-        // The interfaces of hosts ended with the emulator: only those of the machine still have counters.
+        // The interfaces of hosts ended with the emulator; the machine's own interfaces still have counters.
         let lost = dropped(&mut [], &watches)?;
         return Err(RehearsalError::Left { status: end.status, lost });
     }

@@ -1,4 +1,4 @@
-//! What the threads of hosts share: the clock of the run, waiting for sockets, and the report of how flows went.
+//! Shared parts of the threads of hosts: the clock of the run, waiting for sockets, and the report on flows.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -68,7 +68,7 @@ impl Poll {
     }
 }
 
-/// How the flows of a run went.
+/// The report on the flows of a run.
 #[derive(Debug, Default)]
 pub(crate) struct FlowReport {
     /// Failed flows, by number, with the error.
