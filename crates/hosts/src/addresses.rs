@@ -2,8 +2,8 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 
-/// The difference between the two IPv4 addresses of a host: 10.128.0.1 also belongs to host 0. A user may give the second
-/// address to a host's interface, and the network delivers packets to it.
+/// The difference between the two IPv4 addresses of a host: 10.128.0.1 also belongs to host 0. A user may give the
+/// second address to a host's interface, and the network delivers packets to it.
 const SECOND: u32 = 1 << 23;
 
 /// The IPv4 address of a host: 10.0.0.1 for host 0.

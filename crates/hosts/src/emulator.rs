@@ -1,11 +1,11 @@
 //! Real hosts in a simulated network that runs at the pace of a clock. All hosts together are one machine of the
 //! simulator.
 //!
-//! Ports, pools and middleboxes are simulated and act at exact times. A packet enters the network at the
-//! time at which its host sent it. A packet that arrives is written to its host at once, and the delay is recorded. The
-//! emulator does not read from a host whose simulated link is busy: the packets wait in the host's network interface, as
-//! they would before a real link. Clock and links are parameters ([`PacketIo`]), so that tests and tapes use the
-//! emulator without real interfaces.
+//! Ports, pools and middleboxes are simulated and act at exact times. A packet enters the network at the time at which
+//! its host sent it. A packet that arrives is written to its host at once, and the delay is recorded. The emulator does
+//! not read from a host whose simulated link is busy: the packets wait in the host's network interface, as they would
+//! before a real link. Clock and links are parameters ([`PacketIo`]), so that tests and tapes use the emulator without
+//! real interfaces.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;

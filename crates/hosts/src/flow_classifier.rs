@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use shallop_core::End;
 
 use crate::addresses;
-use crate::flow_monitor::{DATAGRAMS, HostEndpoint, MonitoredPackets};
+use crate::flow_monitor::{DATAGRAMS, MonitoredPackets};
 use crate::frame::{self, Segment, SocketPair};
+use crate::host_endpoint::HostEndpoint;
 
 /// A packet of a real host with its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

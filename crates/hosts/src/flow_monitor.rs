@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use shallop_core::{Class, Ecn, Span, Time};
+use shallop_core::{Class, Span, Time};
 pub use shallop_proto::Credits;
-use shallop_proto::clean::AsTcp;
+use shallop_proto::EndpointCounters;
 use shallop_proto::ranges::Ranges;
-use shallop_proto::{Endpoint, EndpointCounters, Out, tcp, wire};
 
 use crate::flows::{FlowProtocol, HostFlow};
 use crate::frame::{Segment, SocketPair};
@@ -15,7 +14,8 @@ use crate::frame::{Segment, SocketPair};
 /// The connection number of packets that are not TCP.
 pub const DATAGRAMS: u32 = u32::MAX;
 
-/// The header of a real host's packet in the simulated network: fields that monitors count, and the number of the frame.
+/// The header of a real host's packet in the simulated network: fields that monitors count, and the number of the
+/// frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameHead {
     /// The number of the frame in [`HostPackets`](crate::HostPackets).
@@ -45,38 +45,6 @@ impl FrameHead {
             payload: segment.payload as u16,
             syn: segment.syn,
             class: segment.class,
-        }
-    }
-}
-
-/// Makes the simulated packet of a real host's packet. `uses_legacy_classes` applies to packets without a class of their
-/// own: they get the classes of transports without credits, because other flows in the network use credits.
-pub fn outgoing<H>(
-    head: FrameHead,
-    ecn: Ecn,
-    ip_bytes: u16,
-    uses_legacy_classes: bool,
-) -> Out<Head<H>> {
-    let class = if head.payload > 0 { Class::Data } else { Class::Ack };
-    let class = if uses_legacy_classes { class.legacy() } else { class };
-    let (body, size) = (0..u64::from(head.payload), wire::frame(u64::from(ip_bytes)));
-    Out { head: Head::Frame(head), body, size, class: head.class.unwrap_or(class), ecn }
-}
-
-/// The header of a packet of a simulated endpoint or of a real host.
-#[derive(Clone, Copy, Debug)]
-pub enum Head<H> {
-    /// The header of a simulated endpoint.
-    Simulated(H),
-    /// The header of a real host.
-    Frame(FrameHead),
-}
-
-impl<H: AsTcp> AsTcp for Head<H> {
-    fn as_tcp_mut(&mut self) -> Option<&mut tcp::Head> {
-        match self {
-            Self::Simulated(head) => head.as_tcp_mut(),
-            Self::Frame(_) => None,
         }
     }
 }
@@ -123,8 +91,8 @@ struct TcpConnection {
 }
 
 impl TcpConnection {
-    /// The position of a sequence number from the first byte of data: of all positions with these lowest 32 bits, the one
-    /// nearest to `near`.
+    /// The position of a sequence number from the first byte of data: of all positions with these lowest 32 bits, the
+    /// one nearest to `near`.
     fn position(&self, sequence: u32, near: u64) -> u64 {
         let low = sequence.wrapping_sub(self.first.unwrap_or(sequence));
         let ahead = low.wrapping_sub(near as u32).cast_signed();
@@ -187,8 +155,10 @@ pub struct FlowMonitor {
     size: Option<u64>,
     /// Payload bytes that are finished here: acknowledged (TCP sender), sent (UDP sender) or received.
     finished: u64,
-    counters: EndpointCounters,
-    rtt: Option<Span>,
+    /// The counters so far.
+    pub counters: EndpointCounters,
+    /// The round-trip time that the last packet has shown.
+    pub rtt: Option<Span>,
     /// The TCP connections of the flow, by number.
     connections: BTreeMap<u32, TcpConnection>,
 }
@@ -285,110 +255,6 @@ impl FlowMonitor {
     /// Whether the whole flow is acknowledged (TCP sender), sent (UDP sender) or received.
     pub fn is_complete(&self) -> bool {
         self.size.is_some_and(|size| self.finished >= size)
-    }
-}
-
-/// One end of a flow in a network with real hosts: a simulated endpoint, or the monitor of a real one.
-#[derive(Debug)]
-pub enum HostEndpoint<E> {
-    /// A simulated endpoint.
-    Simulated(E),
-    /// The monitor of an end in a real host.
-    Monitored(Box<FlowMonitor>),
-}
-
-/// The packet of a simulated endpoint with its header as [`Head`].
-fn simulated<H>(out: Out<H>) -> Out<Head<H>> {
-    let Out { head, body, size, class, ecn } = out;
-    Out { head: Head::Simulated(head), body, size, class, ecn }
-}
-
-impl<E> HostEndpoint<E> {
-    /// The monitor, unless the endpoint is simulated.
-    pub fn monitor(&mut self) -> Option<&mut FlowMonitor> {
-        match self {
-            Self::Simulated(_) => None,
-            Self::Monitored(monitor) => Some(monitor),
-        }
-    }
-
-    const fn simulated(&self) -> Option<&E> {
-        match self {
-            Self::Simulated(end) => Some(end),
-            Self::Monitored(_) => None,
-        }
-    }
-
-    const fn simulated_mut(&mut self) -> Option<&mut E> {
-        match self {
-            Self::Simulated(end) => Some(end),
-            Self::Monitored(_) => None,
-        }
-    }
-}
-
-impl<E: Endpoint> Endpoint for HostEndpoint<E> {
-    type Head = Head<E::Head>;
-
-    fn on_packet(&mut self, now: Time, head: &Self::Head, ecn: Ecn) {
-        match (self, head) {
-            (Self::Simulated(end), Head::Simulated(head)) => end.on_packet(now, head, ecn),
-            (Self::Monitored(monitor), Head::Frame(head)) => monitor.on_arrival(now, head),
-            _ => debug_assert!(false, "both ends of a flow are simulated or neither"),
-        }
-    }
-
-    fn on_timer(&mut self, now: Time) {
-        if let Self::Simulated(end) = self {
-            end.on_timer(now);
-        }
-    }
-
-    fn poll_metered(&mut self, now: Time) -> Option<Out<Self::Head>> {
-        self.simulated_mut()?.poll_metered(now).map(simulated)
-    }
-
-    fn ready(&self, now: Time) -> bool {
-        self.simulated().is_some_and(|end| end.ready(now))
-    }
-
-    fn is_low_priority(&self) -> bool {
-        self.simulated().is_some_and(Endpoint::is_low_priority)
-    }
-
-    fn poll(&mut self, now: Time) -> Option<Out<Self::Head>> {
-        self.simulated_mut()?.poll(now).map(simulated)
-    }
-
-    fn wakeup(&self) -> Option<Time> {
-        self.simulated()?.wakeup()
-    }
-
-    fn is_complete(&self) -> bool {
-        match self {
-            Self::Simulated(end) => end.is_complete(),
-            Self::Monitored(monitor) => monitor.is_complete(),
-        }
-    }
-
-    fn rtt_sample(&self) -> Option<Span> {
-        match self {
-            Self::Simulated(end) => end.rtt_sample(),
-            Self::Monitored(monitor) => monitor.rtt,
-        }
-    }
-
-    fn counters(&self) -> EndpointCounters {
-        match self {
-            Self::Simulated(end) => end.counters(),
-            Self::Monitored(monitor) => monitor.counters,
-        }
-    }
-
-    fn continue_connection(&mut self, before: &Self) {
-        if let (Self::Simulated(end), Self::Simulated(before)) = (self, before) {
-            end.continue_connection(before);
-        }
     }
 }
 

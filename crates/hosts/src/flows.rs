@@ -11,8 +11,9 @@ use shallop_plan::plan::Plan;
 use shallop_proto::{AnyEnd, wire};
 
 use crate::addresses;
-use crate::flow_monitor::{FlowMonitor, HostEndpoint};
+use crate::flow_monitor::FlowMonitor;
 use crate::frame::SocketPair;
+use crate::host_endpoint::HostEndpoint;
 use crate::programs::Program;
 
 /// The transport protocol of a flow between real hosts.
@@ -96,8 +97,8 @@ impl HostFlow {
     }
 }
 
-/// Whether packets of real hosts use the classes of transports without credits: flows of a group with a transport of its
-/// own may use credits in the same network.
+/// Whether packets of real hosts use the classes of transports without credits: flows of a group with a transport of
+/// its own may use credits in the same network.
 pub fn uses_legacy_classes(plan: &Plan) -> bool {
     plan.groups.iter().any(|group| group.transport.is_some())
 }
@@ -203,8 +204,9 @@ impl HostFlows {
         self.kinds.insert(flow.number, FlowKind::Programs(from, to));
     }
 
-    /// Adds the program of a flow's group in host `from`, unless an earlier flow has added it. `start` is in nanoseconds
-    /// of the hosts' clock; `executable` is the path of this process's executable, for commands that call it.
+    /// Adds the program of a flow's group in host `from`, unless an earlier flow has added it. `start` is in
+    /// nanoseconds of the hosts' clock; `executable` is the path of this process's executable, for commands that call
+    /// it.
     pub fn add_program(
         &mut self,
         setup: &ResolvedRun<'_>,

@@ -1,5 +1,5 @@
-//! Ethernet frames of real hosts: the fields that the simulator reads, and segmentation as a network card does it. Frames
-//! have no VLAN tags. Segmentation leaves the checksums of TCP and UDP unchanged, as with checksum offload.
+//! Ethernet frames of real hosts: the fields that the simulator reads, and segmentation as a network card does it.
+//! Frames have no VLAN tags. Segmentation leaves the checksums of TCP and UDP unchanged, as with checksum offload.
 
 use etherparse::{IpNumber, TcpHeaderSlice, UdpHeaderSlice};
 use shallop_core::{Class, Ecn};
@@ -122,9 +122,9 @@ pub fn set_destination(frame: &mut [u8], mac: [u8; 6]) {
 const FIN_AND_PUSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
-/// Cuts a TCP frame of segmentation offload into frames with at most `segment_bytes` of payload. The last frame keeps FIN
-/// and PSH, the first keeps CWR (`tcp_gso_segment` of Linux). `None` if the frame is not TCP with payload, or its parts
-/// would be empty or longer than a packet.
+/// Cuts a TCP frame of segmentation offload into frames with at most `segment_bytes` of payload. The last frame keeps
+/// FIN and PSH, the first keeps CWR (`tcp_gso_segment` of Linux). `None` if the frame is not TCP with payload, or its
+/// parts would be empty or longer than a packet.
 pub fn cut(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
     let whole = segment(frame).filter(|whole| whole.payload > 0)?;
     let tcp = ETHERNET + Ip::from_frame(frame)?.header_len();
@@ -181,7 +181,8 @@ mod tests {
     use etherparse::{IpHeaders, Ipv4HeaderSlice, PacketBuilder, PacketBuilderStep};
 
     use super::*;
-    use crate::flow_monitor::{FrameHead, outgoing};
+    use crate::flow_monitor::FrameHead;
+    use crate::host_endpoint::outgoing;
 
     fn frame(payload: usize) -> Vec<u8> {
         let builder = PacketBuilder::ethernet2([2; 6], [2; 6])

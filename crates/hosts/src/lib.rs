@@ -1,6 +1,6 @@
 //! Real hosts in a simulated network: their frames and addresses, the flows between them, the monitors that count their
-//! packets, and hosts that run at the pace of a clock. Hosts are kernels in virtual time or namespaces of this machine's
-//! own kernel; this crate knows neither.
+//! packets, and hosts that run at the pace of a clock. Hosts are kernels in virtual time or namespaces of this
+//! machine's own kernel; this crate knows neither.
 
 pub mod addresses;
 pub mod counters;
@@ -9,6 +9,7 @@ pub mod flow_classifier;
 pub mod flow_monitor;
 pub mod flows;
 pub mod frame;
+mod host_endpoint;
 mod host_packets;
 pub mod ip;
 pub mod offload;
@@ -21,8 +22,9 @@ pub mod tape;
 pub use counters::Counters;
 pub use emulator::Emulator;
 pub use flow_classifier::FlowClassifier;
-pub use flow_monitor::{FlowMonitor, FrameHead, Head, HostEndpoint};
+pub use flow_monitor::{FlowMonitor, FrameHead};
 pub use flows::{HostFlow, HostFlows};
+pub use host_endpoint::{Head, HostEndpoint, outgoing};
 pub use host_packets::{ArrivedPacket, HostPackets, SentPacket};
 pub use packet_io::PacketIo;
 pub use programs::{Program, ProgramEnd};

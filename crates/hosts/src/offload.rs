@@ -1,6 +1,6 @@
 //! Segmentation and checksum offload, as a network card does them. A host sends a virtio-net header before each frame
-//! (`struct virtio_net_hdr`, 10 bytes in the byte order of the machine), which says what the card has to do. The packets
-//! that enter the network are complete, so that the receiving host verifies every checksum.
+//! (`struct virtio_net_hdr`, 10 bytes in the byte order of the machine), which says what the card has to do. The
+//! packets that enter the network are complete, so that the receiving host verifies every checksum.
 
 use etherparse::{TcpHeaderSlice, checksum::u64_16bit_word};
 

@@ -7,12 +7,12 @@ pub trait PacketIo {
     /// The time since the start of the run.
     fn now(&mut self) -> Time;
 
-    /// Reads the next frame that a host has sent into `frame`, with a virtio-net header before it. Returns the number of
-    /// the host and the length in bytes. Skips hosts for which `holds` is true. `None` if no frame is there.
+    /// Reads the next frame that a host has sent into `frame`, with a virtio-net header before it. Returns the number
+    /// of the host and the length in bytes. Skips hosts for which `holds` is true. `None` if no frame is there.
     fn receive(&mut self, holds: &dyn Fn(u32) -> bool, frame: &mut [u8]) -> Option<(u32, usize)>;
 
-    /// Writes a frame with a virtio-net header to a host. `due` is the time at which it arrives in the simulated network.
-    /// False if the host does not take the frame.
+    /// Writes a frame with a virtio-net header to a host. `due` is the time at which it arrives in the simulated
+    /// network. False if the host does not take the frame.
     fn send(&mut self, host: u32, due: Time, frame: &[u8]) -> bool;
 
     /// Sleeps until this time, or until a host sends something.

@@ -1,7 +1,8 @@
 //! Response times of hosts: the time from the delivery of data to a host until the host's next packet of that flow. A
-//! host that gets too little processor time answers late, although the emulator itself is on time. Acknowledgements that
-//! TCP delays on purpose are not timed: the acknowledgement of a first segment (RFC 5681, 4.2), and all acknowledgements
-//! while data is missing, which Linux delays by a twentieth of the round trip (`tcp_comp_sack_delay_ns`).
+//! host that gets too little processor time answers late, although the emulator itself is on time. Acknowledgements
+//! that TCP delays on purpose are not timed: the acknowledgement of a first segment (RFC 5681, 4.2), and all
+//! acknowledgements while data is missing, which Linux delays by a twentieth of the round trip
+//! (`tcp_comp_sack_delay_ns`).
 
 use shallop_core::{End, Span, Time};
 

@@ -1,9 +1,9 @@
 //! Recordings of rehearsals. A tape has the headers of every frame that a host sent and of every frame that the network
 //! delivered, with times. When a simulated network gets the sent frames again, it must deliver the same frames.
 //!
-//! The file begins with a line of text: `shallop tape 1 SCHEME SEED`, then the names of hosts by number. Records follow,
-//! with little-endian numbers: direction (1 byte: 0 from a host, 1 to a host), time in picoseconds (8), host (4), length
-//! of the frame with its virtio-net header (4), number of kept bytes (2), kept bytes.
+//! The file begins with a line of text: `shallop tape 1 SCHEME SEED`, then the names of hosts by number. Records
+//! follow, with little-endian numbers: direction (1 byte: 0 from a host, 1 to a host), time in picoseconds (8), host
+//! (4), length of the frame with its virtio-net header (4), number of kept bytes (2), kept bytes.
 
 use std::collections::VecDeque;
 

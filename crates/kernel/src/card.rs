@@ -1,6 +1,6 @@
 //! The device side of a kernel's network card (vhost-user). It answers the kernel's requests, takes the frames that the
-//! kernel sends, and gives it frames that arrive. The card has no clock: its owner decides when frames move and when the
-//! kernel is interrupted.
+//! kernel sends, and gives it frames that arrive. The card has no clock: its owner decides when frames move and when
+//! the kernel is interrupted.
 //!
 //! State: the socket of requests, the channel of calls (interrupts), the kernel's shared memory, and two rings.
 
@@ -202,8 +202,8 @@ impl Card {
         self.rings[TRANSMIT].used(&self.memory, head, 0)
     }
 
-    /// Puts an arrived frame into the receive ring. False if the ring has no buffer; the frame is then lost, as in a real
-    /// card.
+    /// Puts an arrived frame into the receive ring. False if the ring has no buffer; the frame is then lost, as in a
+    /// real card.
     ///
     /// # Errors
     /// If the buffer is outside of the kernel's memory.
@@ -213,8 +213,8 @@ impl Card {
         self.rings[RECEIVE].write(&self.memory, [&header, frame])
     }
 
-    /// The calls (interrupts) for used buffers in the pending queues (receive, transmit), without queues whose interrupts
-    /// the kernel has disabled. The last call asks for an answer.
+    /// The calls (interrupts) for used buffers in the pending queues (receive, transmit), without queues whose
+    /// interrupts the kernel has disabled. The last call asks for an answer.
     ///
     /// # Errors
     /// If a ring is outside of the kernel's memory.

@@ -1,5 +1,5 @@
-//! The console of a run: a user types lines for a shell in one of the hosts. Virtual time stands still until the next line
-//! is there. Lines and output are UDP datagrams through a card of their own, which is not in the simulated network
+//! The console of a run: a user types lines for a shell in one of the hosts. Virtual time stands still until the next
+//! line is there. Lines and output are UDP datagrams through a card of their own, which is not in the simulated network
 //! (`agent/console.c`).
 
 use etherparse::{Ethernet2Slice, Ipv4HeaderSlice, PacketBuilder, UdpHeaderSlice};
@@ -19,8 +19,8 @@ pub trait Terminal {
     /// Shows output of the shell.
     fn output(&mut self, bytes: &[u8]);
 
-    /// Reads the next line, at most [`MAX_LINE`] bytes; `None` ends the run. `status` is the exit status of the last line,
-    /// `now` the time of the run.
+    /// Reads the next line, at most [`MAX_LINE`] bytes; `None` ends the run. `status` is the exit status of the last
+    /// line, `now` the time of the run.
     fn line(&mut self, status: u8, now: Time) -> Option<String>;
 }
 

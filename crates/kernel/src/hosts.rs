@@ -1,10 +1,10 @@
 //! All kernels of a run as one machine of the simulator.
 //!
 //! A kernel runs until it waits or sends. When it sends, it pauses, so that the simulator puts its packets into the
-//! network at the time at which they were sent. Their effects may come before the kernel's next step, so the kernel then
-//! gets a new limit of the time to which it may advance. The buffers of a frame return to the kernel when the host's link
-//! has sent the last bit, as TCP small queues and the queue discipline expect. Interrupts may be moderated: each card has
-//! at most one in a given time.
+//! network at the time at which they were sent. Their effects may come before the kernel's next step, so the kernel
+//! then gets a new limit of the time to which it may advance. The buffers of a frame return to the kernel when the
+//! host's link has sent the last bit, as TCP small queues and the queue discipline expect. Interrupts may be moderated:
+//! each card has at most one in a given time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -1,5 +1,5 @@
-//! One kernel: its process, its time and its cards. A kernel runs from [`Kernel::run`] until it waits. It pauses whenever
-//! it sends, so that its owner can put the frames into the network at the time at which they were sent.
+//! One kernel: its process, its time and its cards. A kernel runs from [`Kernel::run`] until it waits. It pauses
+//! whenever it sends, so that its owner can put the frames into the network at the time at which they were sent.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
@@ -63,8 +63,8 @@ const SILENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 pub const SPIN_SECONDS: u64 = 30;
 
 impl Kernel {
-    /// Takes over a kernel that has connected. `time` is its time socket; `cards` are the listening socket and the Ethernet
-    /// address of each card.
+    /// Takes over a kernel that has connected. `time` is its time socket; `cards` are the listening socket and the
+    /// Ethernet address of each card.
     ///
     /// # Errors
     /// If the first message is not the start message of this kernel.
@@ -202,8 +202,8 @@ impl Kernel {
         self.serve(clock)
     }
 
-    /// Answers the start message. The answer carries the file of the shared clock, and a file for the kernel's trace, which
-    /// is not used.
+    /// Answers the start message. The answer carries the file of the shared clock, and a file for the kernel's trace,
+    /// which is not used.
     fn answer_start(&mut self, clock: &Clock, sequence: u32) -> Result<(), KernelError> {
         let Some(file) = clock.file() else { return self.send(Op::Ack, sequence, 0) };
         let time = self.number as u64 + 1;
@@ -346,8 +346,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Interrupts the waiting kernel because a card has used buffers in the pending queues (receive, transmit). False if
-    /// the kernel has interrupts of these queues disabled.
+    /// Interrupts the waiting kernel because a card has used buffers in the pending queues (receive, transmit). False
+    /// if the kernel has interrupts of these queues disabled.
     ///
     /// # Errors
     /// If the kernel ends or sends a malformed message.

@@ -1,5 +1,5 @@
-//! Starts the kernels of a run: files, sockets and processes. In their first virtual second kernels boot and their agents
-//! make the hosts; the run of the simulator begins at [`BOOTED`].
+//! Starts the kernels of a run: files, sockets and processes. In their first virtual second kernels boot and their
+//! agents make the hosts; the run of the simulator begins at [`BOOTED`].
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;

@@ -2,13 +2,13 @@
 //!
 //! A kernel is Linux built as an ordinary program (User-Mode Linux). It takes its time from this crate (external time
 //! travel), which is also the device side of its network cards (virtio over vhost-user). All kernels of a run are one
-//! machine of the simulator ([`hosts::Kernels`]). They run one at a time, each until it waits or sends, and their packets
-//! cross the same ports, pools and middleboxes as simulated packets. Two runs with the same seed are identical.
+//! machine of the simulator ([`hosts::Kernels`]). They run one at a time, each until it waits or sends, and their
+//! packets cross the same ports, pools and middleboxes as simulated packets. Two runs with the same seed are identical.
 //!
-//! Cost, measured on a quiet Xeon with two cores: a flow at 10 Gb/s and 10 ms takes 6.5 us of processor time per packet,
-//! acknowledgements and the start of the kernels included, with at most one interrupt of a card each 20 us. It takes 39 us
-//! without interrupt moderation. On a shared EPYC with kernels on two cores it took 26 and 152 us, and two kernels took
-//! 64 MB (`tests/machine/cost.rs`).
+//! Cost, measured on a quiet Xeon with two cores: a flow at 10 Gb/s and 10 ms takes 6.5 us of processor time per
+//! packet, acknowledgements and the start of the kernels included, with at most one interrupt of a card each 20 us. It
+//! takes 39 us without interrupt moderation. On a shared EPYC with kernels on two cores it took 26 and 152 us, and two
+//! kernels took 64 MB (`tests/machine/cost.rs`).
 
 pub mod build;
 pub mod card;

@@ -1,5 +1,5 @@
-//! Congestion controllers as kernel modules: Gemini, and controllers of users. A module is the file `modules/NAME.ko` in the
-//! folder of its kernel; NAME is the name of its source file.
+//! Congestion controllers as kernel modules: Gemini, and controllers of users. A module is the file `modules/NAME.ko`
+//! in the folder of its kernel; NAME is the name of its source file.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -15,8 +15,8 @@
 //! | `shell CARD NUMBER` | the program at the console |
 //! | `stop TIME` | when the agent reports its counters |
 //!
-//! `CARD` is the number of a host's card, `SEGMENTS` the most segments of a segmentation-offload packet (0: the kernel's
-//! default). Times are guest times in nanoseconds; `BYTES` are of payload, 0 for a flow without end; `ADDRESS`
+//! `CARD` is the number of a host's card, `SEGMENTS` the most segments of a segmentation-offload packet (0: the
+//! kernel's default). Times are guest times in nanoseconds; `BYTES` are of payload, 0 for a flow without end; `ADDRESS`
 //! and `PORT` are the receiver's, `LOCAL` is the sender's port.
 
 use std::fmt::Write;

@@ -1,9 +1,9 @@
 //! Interfaces of this machine that replace hosts: the machine behind the interface is a host of the emulated network. A
-//! packet socket reads and writes its frames. The interface keeps its own addresses, and is unchanged once the socket is
-//! closed, at the latest by the end of the process.
+//! packet socket reads and writes its frames. The interface keeps its own addresses, and is unchanged once the socket
+//! is closed, at the latest by the end of the process.
 //!
-//! The machine behind the interface has the IPv4 address of the host. Its ARP requests for other hosts are answered here.
-//! Frames from any other address are ignored.
+//! The machine behind the interface has the IPv4 address of the host. Its ARP requests for other hosts are answered
+//! here. Frames from any other address are ignored.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -114,8 +114,8 @@ impl Interface {
         self.socket.try_clone().map(Watch).map_err(failed("an interface"))
     }
 
-    /// Reads the next frame of the host into `frame`, with a virtio-net header. Returns the length in bytes; `None` if no
-    /// frame is there.
+    /// Reads the next frame of the host into `frame`, with a virtio-net header. Returns the length in bytes; `None` if
+    /// no frame is there.
     pub(crate) fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
         loop {
             let count = match rustix::io::read(&self.socket, &mut *frame) {

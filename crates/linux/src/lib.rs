@@ -1,8 +1,8 @@
 //! Rehearsals: the hosts of a scenario are network namespaces of this machine, with the TCP of its kernel. The network
 //! between them is simulated at the pace of the clock.
 //!
-//! A run changes nothing outside of its own namespaces. Namespaces have no names and no processes of their own, so they end
-//! with this process, however it ends, together with their interfaces and sockets.
+//! A run changes nothing outside of its own namespaces. Namespaces have no names and no processes of their own, so they
+//! end with this process, however it ends, together with their interfaces and sockets.
 
 pub mod abilities;
 mod attached;

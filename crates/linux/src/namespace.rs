@@ -162,8 +162,8 @@ fn host(
     Ok((Host { namespace, interfaces }, device))
 }
 
-/// Sets the default congestion controller of programs in a host, and moves this thread to its namespace. A namespace may
-/// use only controllers that the machine allows to all users.
+/// Sets the default congestion controller of programs in a host, and moves this thread to its namespace. A namespace
+/// may use only controllers that the machine allows to all users.
 pub(crate) fn set_controller(host: &Host, name: &str) -> Result<(), RehearsalError> {
     const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
     const ALLOWED: &str = "net.ipv4.tcp_allowed_congestion_control";

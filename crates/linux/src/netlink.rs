@@ -1,5 +1,5 @@
-//! Requests to the kernel about network interfaces (`rtnetlink(7)`), each with its answer. A netlink socket belongs to the
-//! network namespace in which it was opened.
+//! Requests to the kernel about network interfaces (`rtnetlink(7)`), each with its answer. A netlink socket belongs to
+//! the network namespace in which it was opened.
 
 use std::io;
 use std::net::IpAddr;
@@ -127,8 +127,8 @@ impl Interfaces {
         self.ask(RouteNetlinkMessage::NewAddress(request), NLM_F_CREATE).map(drop)
     }
 
-    /// Makes a shaper the root queue discipline of an interface (`tc-tbf(8)`). `burst` and `limit`, the length of the queue,
-    /// are in bytes. Packets in the queue still count for TCP small queues.
+    /// Makes a shaper the root queue discipline of an interface (`tc-tbf(8)`). `burst` and `limit`, the length of the
+    /// queue, are in bytes. Packets in the queue still count for TCP small queues.
     pub(crate) fn shape(
         &mut self,
         index: u32,

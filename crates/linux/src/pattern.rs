@@ -1,5 +1,5 @@
-//! The payload of flows, which receivers check. All flows send one repeating stream, each from another position, so that
-//! receivers detect bytes that are lost, duplicated, reordered or of another flow.
+//! The payload of flows, which receivers check. All flows send one repeating stream, each from another position, so
+//! that receivers detect bytes that are lost, duplicated, reordered or of another flow.
 
 /// The period of the stream in bytes. It is prime, so that a shift by whole segments or pages is detected.
 const PERIOD: usize = 1_048_573;

@@ -1,6 +1,7 @@
-//! Programs of this machine in the hosts of a rehearsal. Besides the network namespace of its host, each program has its
-//! own namespaces: of processes, so that all its children end with it, of mounts, so that its /etc/hosts has the names of
-//! hosts, and of the host name. A program ends with the run, and with this process however that ends ([`parent_death`]).
+//! Programs of this machine in the hosts of a rehearsal. Besides the network namespace of its host, each program has
+//! its own namespaces: of processes, so that all its children end with it, of mounts, so that its /etc/hosts has the
+//! names of hosts, and of the host name. A program ends with the run, and with this process however that ends
+//! ([`parent_death`]).
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -26,9 +27,9 @@ const LOOK: Duration = Duration::from_millis(2);
 /// the new process namespace, which runs [`START`] and is killed when `unshare` ends.
 const APART: &str = r#"
 exec unshare --mount --uts --pid --fork --kill-child=KILL sh -c "$1" sh "$$" "$@""#;
-/// Shell text that starts a program as the first process of its namespaces. `$1` is the process number of `unshare`, `$2`
-/// this text, `$3` the text of /etc/hosts, `$4` the name of the host, and the rest the program with its arguments. By
-/// line:
+/// Shell text that starts a program as the first process of its namespaces. `$1` is the process number of `unshare`,
+/// `$2` this text, `$3` the text of /etc/hosts, `$4` the name of the host, and the rest the program with its arguments.
+/// By line:
 ///
 /// 1. Ends if `unshare` is gone or a zombie (Z, X): it may have ended before the kernel was told to kill this process
 ///    with it. /proc still belongs to the machine here.

@@ -1,7 +1,7 @@
-//! The CLEAN proxy of a rehearsal: BPF programs at the interfaces of hosts, in the hosts' namespaces. A packet reaches the
-//! receiver's interface after the queue of the last hop, so its mark is final; an acknowledgement passes that interface
-//! before any switch. Packets become ECN-capable when they leave the sender's interface. All interfaces share one table of
-//! flows, as in one access point.
+//! The CLEAN proxy of a rehearsal: BPF programs at the interfaces of hosts, in the hosts' namespaces. A packet reaches
+//! the receiver's interface after the queue of the last hop, so its mark is final; an acknowledgement passes that
+//! interface before any switch. Packets become ECN-capable when they leave the sender's interface. All interfaces share
+//! one table of flows, as in one access point.
 
 use shallop_bpf::BpfError;
 use shallop_bpf::clean::{Proxy, Settings, TcHook};

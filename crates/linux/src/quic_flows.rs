@@ -27,8 +27,8 @@ use crate::run_clock::{FlowReport, LOOK, RunClock};
 /// The time that real hosts take to answer. Simulated hosts answer at once, so their waiting time is too short for
 /// credits of real hosts.
 const RESPONSE: Span = Span::from_ms(2);
-/// The difference between the UDP and the TCP payload of a full packet, in bytes: IP and TCP headers have 40, IP and UDP
-/// headers 28.
+/// The difference between the UDP and the TCP payload of a full packet, in bytes: IP and TCP headers have 40, IP and
+/// UDP headers 28.
 const DATAGRAM_OVER_PAYLOAD: u16 = 12;
 /// The largest slack.
 const MAX_SLACK: Duration = Duration::from_millis(1);
@@ -131,8 +131,8 @@ fn refused(why: &QuicError) -> RehearsalError {
 }
 
 impl<'a> QuicFlows<'a> {
-    /// Opens the endpoints of all receiving hosts, which moves this thread to other namespaces. `configs` are the settings
-    /// of each QUIC flow.
+    /// Opens the endpoints of all receiving hosts, which moves this thread to other namespaces. `configs` are the
+    /// settings of each QUIC flow.
     pub(crate) fn open(
         flows: &HostFlows,
         configs: &'a [Config],

@@ -63,8 +63,8 @@ fn settings(plan: &Plan, controllers: &Controllers, traffic: &Traffic) -> HostSe
     }
 }
 
-/// Rehearses a scheme of a plan with a seed, for as long as the plan says. The files of programs go to the folder `files`,
-/// which is made; without it they are lost.
+/// Rehearses a scheme of a plan with a seed, for as long as the plan says. The files of programs go to the folder
+/// `files`, which is made; without it they are lost.
 ///
 /// # Errors
 /// If this machine cannot rehearse the plan, the run was stopped, or a shell has ended.

@@ -1,6 +1,6 @@
 //! Sessions: further terminals join a rehearsal with a shell, to run programs in its hosts. The rehearsal listens on an
-//! abstract socket, `shallop-` and its process number, and sends the list of its hosts. Abstract sockets have no file and
-//! end with the process.
+//! abstract socket, `shallop-` and its process number, and sends the list of its hosts. Abstract sockets have no file
+//! and end with the process.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -25,8 +25,8 @@ const NAME: &str = "shallop-";
 /// The interval of checks whether a program or the session has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Sends the list of hosts to every process that connects, until the run is over. `attached` are the hosts that interfaces
-/// of this machine replace.
+/// Sends the list of hosts to every process that connects, until the run is over. `attached` are the hosts that
+/// interfaces of this machine replace.
 pub(crate) fn serve(
     hosts: &[namespace::Host],
     names: &[String],

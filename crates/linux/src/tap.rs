@@ -1,5 +1,5 @@
-//! The links between hosts and the emulator: a virtual network interface (TAP) in each host, with offload as in a card, or
-//! an interface of this machine that replaces the host.
+//! The links between hosts and the emulator: a virtual network interface (TAP) in each host, with offload as in a card,
+//! or an interface of this machine that replaces the host.
 
 use std::collections::VecDeque;
 use std::io;
@@ -88,8 +88,8 @@ pub(crate) struct HostLinks<'a> {
 }
 
 impl<'a> HostLinks<'a> {
-    /// Creates the links to hosts, by number. `start` is set when the clock starts; `gives_back` is true for a real-time
-    /// thread, which has to sleep at times.
+    /// Creates the links to hosts, by number. `start` is set when the clock starts; `gives_back` is true for a
+    /// real-time thread, which has to sleep at times.
     pub(crate) fn new(
         links: Vec<HostLink>,
         start: &'a OnceLock<Instant>,

@@ -1,5 +1,5 @@
-//! The TCP flows of a rehearsal. One thread opens, fills and empties all sockets, each in the namespace of its host, and
-//! checks the bytes that arrive.
+//! The TCP flows of a rehearsal. One thread opens, fills and empties all sockets, each in the namespace of its host,
+//! and checks the bytes that arrive.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -69,8 +69,8 @@ pub(crate) struct TcpFlows<'a> {
 }
 
 impl<'a> TcpFlows<'a> {
-    /// Opens the servers of all receiving hosts, which moves this thread to other namespaces. `sample` is the interval of
-    /// samples of connections' states; zero for none.
+    /// Opens the servers of all receiving hosts, which moves this thread to other namespaces. `sample` is the interval
+    /// of samples of connections' states; zero for none.
     pub(crate) fn open(
         flows: &'a HostFlows,
         hosts: &'a [Host],
@@ -109,8 +109,8 @@ impl<'a> TcpFlows<'a> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
         socket.set_nonblocking(true)?;
         socket.set_reuse_address(true)?;
-        // However this process ends, connections end at once. Otherwise they would keep their namespaces and controllers
-        // for minutes, until the last retransmission.
+        // However this process ends, connections end at once. Otherwise they would keep their namespaces and
+        // controllers for minutes, until the last retransmission.
         socket.set_linger(Some(Duration::ZERO))?;
         socket.set_tcp_congestion(self.controllers[usize::from(controller)].as_bytes())?;
         Ok(socket)

@@ -1,5 +1,6 @@
-//! The UDP flows of a rehearsal, at constant rates. One thread sends all datagrams, each in the namespace of its host, and
-//! checks the bytes that arrive. The average rate is exact: a datagram that could not be sent in time is sent later.
+//! The UDP flows of a rehearsal, at constant rates. One thread sends all datagrams, each in the namespace of its host,
+//! and checks the bytes that arrive. The average rate is exact: a datagram that could not be sent in time is sent
+//! later.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

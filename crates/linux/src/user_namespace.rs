@@ -1,5 +1,5 @@
-//! User namespaces for rehearsals of ordinary users: in its own user namespace a process has root's rights over the network
-//! namespaces that it makes, and over nothing else (`user_namespaces(7)`).
+//! User namespaces for rehearsals of ordinary users: in its own user namespace a process has root's rights over the
+//! network namespaces that it makes, and over nothing else (`user_namespaces(7)`).
 
 use std::fs::{self, File};
 use std::io;
@@ -9,8 +9,8 @@ use nix::unistd::{getegid, geteuid};
 
 use crate::namespace;
 
-/// Moves this process, which must have one thread, to a new user namespace, unless it is root. Nothing changes where that
-/// is forbidden; making a host then fails with the reason.
+/// Moves this process, which must have one thread, to a new user namespace, unless it is root. Nothing changes where
+/// that is forbidden; making a host then fails with the reason.
 ///
 /// # Errors
 /// If the new namespace cannot be used.

@@ -46,9 +46,9 @@ pub(crate) fn reasons(run: &RehearsalOfRun, shortest_rtt: Span) -> Vec<String> {
     why
 }
 
-/// Warnings about a valid run. `shortest_drain` is the time in which the shallowest buffer drains. Hosts that answer late
-/// and late datagrams cause bursts that this buffer may drop. Late datagrams do not make a run invalid, because their loss
-/// depends on their share of the link.
+/// Warnings about a valid run. `shortest_drain` is the time in which the shallowest buffer drains. Hosts that answer
+/// late and late datagrams cause bursts that this buffer may drop. Late datagrams do not make a run invalid, because
+/// their loss depends on their share of the link.
 pub(crate) fn warnings(run: &RehearsalOfRun, shortest_drain: Span) -> Vec<String> {
     let drain = shortest_drain.as_secs_f64();
     let datagrams = (run.datagrams_late_s > drain).then(|| {

@@ -35,7 +35,8 @@ fn pass(proxy: &mut Proxy, frame: &Frame) -> Vec<u8> {
     proxy.run(program, &frame.bytes(), 0, 0, 1).unwrap().0
 }
 
-/// Passes the SYNs of a connection that the receiver opens. `scales` are the window scale options of sender and receiver.
+/// Passes the SYNs of a connection that the receiver opens. `scales` are the window scale options of sender and
+/// receiver.
 fn open(proxy: &mut Proxy, of: Frame, scales: (Option<u8>, Option<u8>)) {
     let syn = Frame { flags: SYN, seq: 5_000, ack: 0, is_of_sender: false, scale: scales.1, ..of };
     pass(proxy, &syn);
@@ -128,8 +129,8 @@ pub fn the_edge_makes_only_tcp_packets_ecn_capable() -> Outcome {
     Ok(())
 }
 
-/// A random frame of a few connections, valid or with changed or missing bytes. Returns also whether the sender sends it,
-/// and the number and size of its segments.
+/// A random frame of a few connections, valid or with changed or missing bytes. Returns also whether the sender sends
+/// it, and the number and size of its segments.
 fn random_frame(random: &mut Stream) -> (bool, Vec<u8>, (u32, u32)) {
     let mut below = |most: u64| random.below(most);
     let flags = [ACK, ACK, ACK, ACK, SYN, SYN | ACK, RST | ACK, 1 | ACK, 0][below(9) as usize];

@@ -1,5 +1,5 @@
-//! Runs steps through the programs' arithmetic in C and compares the results with Rust's. `SHALLOP_STEPS` is the number of
-//! random steps of each test.
+//! Runs steps through the programs' arithmetic in C and compares the results with Rust's. `SHALLOP_STEPS` is the number
+//! of random steps of each test.
 
 use std::io::{Read, Write};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The programs' arithmetic in C (`c/*_math.h`, `c/gemini.h`) compared with the simulator's controllers: on all rows of the
-//! controllers' tables, and on random steps.
+//! The programs' arithmetic in C (`c/*_math.h`, `c/gemini.h`) compared with the simulator's controllers: on all rows of
+//! the controllers' tables, and on random steps.
 
 use shallop_control::binary::Gain;
 use shallop_control::clean::SEGMENT;
@@ -100,7 +100,7 @@ fn formula(random: &mut Stream) -> Step {
     let (alpha, shift, acked) = (random.below(1_025), random.below(11), spread(random, 1 << 27));
     let marked = random.below(acked + 1);
     let segments = spread(random, MAX_CWND - 1);
-    let cwnd = Cwnd { segments, cwnd_cnt: random.below(segments << law::STEP_BITS) };
+    let cwnd = Cwnd { segments, cwnd_cnt: random.below(segments << STEP_BITS) };
     let what = random.below(8);
     match what {
         0 => step(what, &[kbps, ns], &[bdp]),

@@ -15,8 +15,8 @@ const ROUNDS: usize = 20_000;
 /// The value of an unknown threshold in C.
 const INFINITE: u64 = 0x7fff_ffff;
 
-/// The inputs of a round in C: window, threshold, base and smallest round-trip time in microseconds plus one, and whether
-/// the window limits the sender.
+/// The inputs of a round in C: window, threshold, base and smallest round-trip time in microseconds plus one, and
+/// whether the window limits the sender.
 type Round = [u32; 5];
 
 fn ack((snd_una, snd_nxt): (u64, u64), rtt_us: u64, is_cwnd_limited: bool) -> Ack {

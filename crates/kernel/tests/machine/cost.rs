@@ -13,7 +13,8 @@ fn own_time() -> f64 {
     words.skip(11).take(2).map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>() / 100.0
 }
 
-/// The processor time per packet in microseconds, of this process and of the kernels. Acknowledgements count as packets.
+/// The processor time per packet in microseconds, of this process and of the kernels. Acknowledgements count as
+/// packets.
 fn cost(kernel: &Installed, run: &Run) -> (f64, f64) {
     let before = own_time();
     let outcome = run.run(kernel);

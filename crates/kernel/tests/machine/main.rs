@@ -1,4 +1,5 @@
-//! Linux kernels in virtual time as hosts. Runs do not depend on the load of the machine, so most tests run in parallel.
+//! Linux kernels in virtual time as hosts. Runs do not depend on the load of the machine, so most tests run in
+//! parallel.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 

@@ -205,7 +205,8 @@ pub fn a_missing_controller_is_loaded_or_refused_by_name() -> TestOutcome {
 
 pub fn a_late_emulator_makes_the_run_void() -> TestOutcome {
     hosts()?;
-    // Threads with a higher priority than the emulator take all processors for 10 ms at a time, for at most two seconds.
+    // Threads with a higher priority than the emulator take all processors for 10 ms at a time, for at most two
+    // seconds.
     assert_void_beside(1, |stop| {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
         let priority = ThreadPriority::Crossplatform(60_u8.try_into().unwrap());
