@@ -3,6 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
 mod refused;
-#[path = "../support.rs"]
+#[path = "../support/mod.rs"]
 mod support;
 mod tapes;

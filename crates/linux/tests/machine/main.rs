@@ -5,7 +5,7 @@
 #[cfg(target_os = "linux")]
 mod rehearse;
 #[cfg(target_os = "linux")]
-#[path = "../support.rs"]
+#[path = "../support/mod.rs"]
 mod support;
 
 #[cfg(target_os = "linux")]
