@@ -71,7 +71,6 @@ pub enum TcHook {
     Sender,
 }
 
-/// A BPF program of the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Makes packets ECN-capable.
@@ -117,7 +116,6 @@ pub struct Shaper {
     pub mark_above: Bytes,
 }
 
-/// The settings of a proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The window law and the flow cache.

@@ -25,12 +25,9 @@ mod at {
     pub const CUTS: [usize; 3] = [78, 80, 82];
 }
 
-/// The state of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// The local address and port.
     pub local: SocketAddr,
-    /// The remote address and port.
     pub remote: SocketAddr,
     /// The congestion window, in segments.
     pub cwnd: u32,
@@ -38,9 +35,7 @@ pub struct Connection {
     pub ssthresh: u32,
     /// The smoothed round-trip time, in microseconds.
     pub srtt_us: u32,
-    /// Retransmitted segments.
     pub retransmitted: u32,
-    /// Delivered segments.
     pub delivered: u32,
     /// Delivered segments whose acknowledgement echoed a CE mark.
     pub marked: u32,

@@ -21,23 +21,17 @@ pub const IS_BUILT: bool = cfg!(feature = "load");
 /// The largest number of classes of destinations (`MAX_CLASSES` of `c/settings.h`).
 pub const MAX_CLASSES: u32 = 64;
 
-/// A controller's BPF program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// Gemini.
     Gemini,
-    /// DCTCP.
     Dctcp,
-    /// ECN*.
     EcnStar,
-    /// Vegas.
     Vegas,
 }
 
 impl Program {
     pub const ALL: [Self; 4] = [Self::Gemini, Self::Dctcp, Self::EcnStar, Self::Vegas];
 
-    /// Its name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gemini => "gemini",
@@ -68,7 +62,6 @@ pub struct Settings {
 /// A controller to load, with its settings for destinations without a prefix of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
-    /// Gemini.
     Gemini(Integers),
     /// DCTCP (RFC 8257).
     Dctcp,

@@ -22,7 +22,6 @@ pub enum BpfError {
     /// The kernel or libbpf refused an operation.
     #[error("{what}: {why}")]
     Refused {
-        /// The operation.
         what: String,
         /// The error and the last messages of libbpf.
         why: String,
@@ -32,7 +31,6 @@ pub enum BpfError {
     File {
         /// The operation and the file.
         what: String,
-        /// The error of the system.
         why: io::Error,
     },
     /// A name is invalid or in use already.

@@ -3,13 +3,11 @@
 /// A BPF program in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LoadedProgram {
-    /// Its ID in the kernel.
     pub id: u32,
     /// Its name, cut to 15 characters by the kernel.
     pub name: String,
     /// Instructions that the verifier examined, over all paths through the program.
     pub verified_instructions: u32,
-    /// Instructions of the program.
     pub instructions: usize,
     /// The size of its machine code, in bytes.
     pub machine_bytes: usize,

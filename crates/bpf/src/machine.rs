@@ -11,7 +11,6 @@ const BTF: &str = "/sys/kernel/btf/vmlinux";
 const OWNED_BY_FIRST: &[u8] = b"\0init_owned\0";
 /// The folder in which programs are pinned, so that they outlive the process that loaded them.
 pub const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
-/// The mounts of this process.
 const MOUNTS: &str = "/proc/self/mountinfo";
 /// The folder in which `ip netns` keeps network namespaces, by name.
 const NAMESPACES: &str = "/run/netns";

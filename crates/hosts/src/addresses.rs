@@ -33,7 +33,6 @@ pub fn from_v6(address: [u8; 16]) -> u32 {
     number.map_or(0, |number| (V6 << 24) + number)
 }
 
-/// The number of the host with this address.
 pub fn host_of(address: u32) -> Option<u32> {
     match address >> 24 {
         10 => (address & 0x00ff_ffff & !SECOND).checked_sub(1),
@@ -42,7 +41,6 @@ pub fn host_of(address: u32) -> Option<u32> {
     }
 }
 
-/// An address as text.
 pub fn text(address: u32) -> String {
     match host_of(address).filter(|_| address >> 24 == V6) {
         Some(host) => Ipv6Addr::from_bits(address_v6(host)).to_string(),
@@ -56,9 +54,7 @@ pub fn mac(host: u32) -> [u8; 6] {
     [2, 0, 0, a, b, c]
 }
 
-/// The destination port of QUIC flows.
 pub const QUIC_PORT: u16 = 4_998;
-/// The destination port of UDP flows.
 pub const UDP_PORT: u16 = 4_999;
 /// The destination port of TCP flows with the first congestion controller of the run; further controllers follow.
 pub const FIRST_TCP_PORT: u16 = 5_000;

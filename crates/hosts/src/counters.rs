@@ -18,7 +18,6 @@ impl Default for Times {
 }
 
 impl Times {
-    /// Adds a time.
     pub fn record(&mut self, time: Span) {
         if let Some(all) = &mut self.0 {
             all.saturating_record(time.as_ps() / 1_000);
@@ -37,14 +36,12 @@ impl Times {
     }
 }
 
-/// The counters of an emulator.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     /// The delay of each frame: its delivery to the host after its arrival in the network.
     pub lateness: Times,
     /// The time from one look at the hosts' links to the next, less intended sleep.
     pub gaps: Times,
-    /// The response times of hosts.
     pub responses: Times,
     /// Packets from hosts, after segmentation.
     pub read: u64,

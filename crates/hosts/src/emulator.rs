@@ -55,7 +55,6 @@ pub struct Emulator<P> {
     progress: Progress,
     /// The last look at the links, or the intended end of a sleep since then.
     looked: Option<Time>,
-    /// The counters of this run.
     pub counters: Counters,
     read: Vec<u8>,
     written: Vec<u8>,

@@ -13,7 +13,6 @@ use crate::host_endpoint::HostEndpoint;
 /// A packet of a real host with its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassifiedPacket {
-    /// The header fields.
     pub segment: Segment,
     /// The end of the flow that sends the packet.
     pub from: End,

@@ -26,9 +26,7 @@ pub struct FrameHead {
     pub sequence: u32,
     /// The acknowledgement number, if the ACK flag is set.
     pub acknowledged: Option<u32>,
-    /// Bytes of payload.
     pub payload: u16,
-    /// The SYN flag.
     pub syn: bool,
     /// The traffic class in the DSCP, if the host sets one.
     pub class: Option<Class>,
@@ -63,14 +61,10 @@ pub struct Progress {
     pub credits: Credits,
 }
 
-/// The packets that a monitor counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MonitoredPackets {
-    /// A TCP connection.
     Tcp(SocketPair),
-    /// UDP datagrams.
     Udp(SocketPair),
-    /// A QUIC connection.
     Quic(SocketPair),
     /// All packets of programs in two hosts, by the hosts' numbers. Together they are one flow.
     Programs(u32, u32),
@@ -148,14 +142,12 @@ impl TcpConnection {
 /// Counts the packets of a flow between real hosts at one end of the flow.
 #[derive(Clone, Debug)]
 pub struct FlowMonitor {
-    /// The packets of the flow.
     pub packets: MonitoredPackets,
     is_sender: bool,
     /// Payload bytes of the flow; `None` if it has no end.
     size: Option<u64>,
     /// Payload bytes that are finished here: acknowledged (TCP sender), sent (UDP sender) or received.
     finished: u64,
-    /// The counters so far.
     pub counters: EndpointCounters,
     /// The round-trip time that the last packet has shown.
     pub rtt: Option<Span>,

@@ -30,14 +30,12 @@ pub enum FlowProtocol {
     Quic,
 }
 
-/// Options of a UDP flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpOptions {
     /// The rate on the wire, preambles and gaps included.
     pub rate: BitsPerSec,
     /// Payload bytes of a full datagram.
     pub payload: u16,
-    /// Whether packets are ECN-capable.
     pub ect: bool,
 }
 
@@ -49,10 +47,8 @@ pub fn udp_wire_bytes(payload: u64) -> Bytes {
     Bytes::new(u64::from(wire::frame(UDP_HEADERS + payload)))
 }
 
-/// A flow between real hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostFlow {
-    /// The number of the flow in the run.
     pub number: u32,
     /// The start time, in nanoseconds of the hosts' clock.
     pub start: u64,
@@ -62,14 +58,11 @@ pub struct HostFlow {
     pub from: u32,
     /// The number of the receiving host among the real hosts.
     pub to: u32,
-    /// The port at the sender.
     pub source_port: u16,
-    /// The transport protocol.
     pub protocol: FlowProtocol,
 }
 
 impl HostFlow {
-    /// The port at the receiver.
     pub const fn destination_port(&self) -> u16 {
         match self.protocol {
             FlowProtocol::Tcp { controller } => addresses::FIRST_TCP_PORT + controller,
@@ -86,12 +79,10 @@ impl HostFlow {
         }
     }
 
-    /// The address and port at the sender.
     pub fn source(&self) -> SocketAddr {
         addresses::socket(self.from, self.source_port)
     }
 
-    /// The address and port at the receiver.
     pub fn destination(&self) -> SocketAddr {
         addresses::socket(self.to, self.destination_port())
     }
@@ -121,13 +112,11 @@ pub struct HostFlows {
     pub controllers: Vec<String>,
     /// The names of hosts, by number.
     pub names: Vec<String>,
-    /// The programs in hosts.
     pub programs: Vec<Program>,
     /// The default congestion controller of programs, by the number of the host.
     pub program_controllers: BTreeMap<u32, String>,
     /// Flows whose ends are in real hosts, by the number of the flow.
     kinds: BTreeMap<u32, FlowKind>,
-    /// The number of each real host.
     hosts: BTreeMap<Node, u32>,
     /// The number of flows that each host sends.
     used_ports: BTreeMap<u32, u16>,
@@ -160,7 +149,6 @@ impl HostFlows {
         })
     }
 
-    /// The UDP flows, each with its options.
     pub fn udp(&self) -> impl Iterator<Item = (&HostFlow, UdpOptions)> {
         self.flows.iter().filter_map(|flow| match flow.protocol {
             FlowProtocol::Udp(options) => Some((flow, options)),
@@ -168,7 +156,6 @@ impl HostFlows {
         })
     }
 
-    /// The QUIC flows.
     pub fn quic(&self) -> impl Iterator<Item = &HostFlow> {
         self.flows.iter().filter(|flow| flow.protocol == FlowProtocol::Quic)
     }
@@ -262,11 +249,8 @@ impl HostFlows {
 
 /// Creates the endpoints of simulated flows and the monitors of flows between real hosts.
 pub struct HostEndpoints<'a, S> {
-    /// The run.
     pub setup: &'a ResolvedRun<'a>,
-    /// Creates the endpoints of simulated flows.
     pub simulated: S,
-    /// The flows between real hosts.
     pub flows: &'a HostFlows,
 }
 

@@ -6,7 +6,6 @@ use shallop_core::{Class, Ecn};
 
 use crate::ip::{self, Ip};
 
-/// Bytes of an Ethernet header.
 pub const ETHERNET: usize = 14;
 /// The longest packet on the wire with its Ethernet header, in bytes: the MTU is 1,500.
 pub const MAX_PACKET: usize = ETHERNET + 1_500;
@@ -16,9 +15,7 @@ pub const MAX_FRAME: usize = ETHERNET + 65_535;
 /// The addresses and ports of a packet (the 4-tuple).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SocketPair {
-    /// The source address and port.
     pub from: (u32, u16),
-    /// The destination address and port.
     pub to: (u32, u16),
 }
 
@@ -33,25 +30,17 @@ impl SocketPair {
 /// The header fields of a packet that the simulator uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// The addresses and ports.
     pub sockets: SocketPair,
     /// The sequence number of the first byte of payload, or of the SYN.
     pub sequence: u32,
-    /// The acknowledgement number.
     pub acknowledged: u32,
-    /// Bytes of payload.
     pub payload: u32,
-    /// The SYN flag.
     pub syn: bool,
-    /// The FIN flag.
     pub fin: bool,
-    /// The ACK flag.
     pub ack: bool,
-    /// The ECN codepoint.
     pub ecn: Ecn,
     /// The traffic class in the DSCP of a UDP packet, if it has one.
     pub class: Option<Class>,
-    /// Bytes of the IP packet.
     pub ip_bytes: u16,
 }
 
@@ -78,7 +67,6 @@ pub fn segment(frame: &[u8]) -> Option<Segment> {
     })
 }
 
-/// Bytes of a UDP header.
 const UDP_HEADER: usize = 8;
 
 /// Reads the headers of an IP packet that is not TCP. Ports are 0 unless the packet is UDP. The payload is what a UDP

@@ -9,9 +9,7 @@ use crate::flow_monitor::{FlowMonitor, FrameHead};
 /// The header of a packet of a simulated endpoint or of a real host.
 #[derive(Clone, Copy, Debug)]
 pub enum Head<H> {
-    /// The header of a simulated endpoint.
     Simulated(H),
-    /// The header of a real host.
     Frame(FrameHead),
 }
 
@@ -41,7 +39,6 @@ pub fn outgoing<H>(
 /// One end of a flow in a network with real hosts: a simulated endpoint, or the monitor of a real one.
 #[derive(Debug)]
 pub enum HostEndpoint<E> {
-    /// A simulated endpoint.
     Simulated(E),
     /// The monitor of an end in a real host.
     Monitored(Box<FlowMonitor>),

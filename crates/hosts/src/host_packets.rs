@@ -14,9 +14,7 @@ use crate::{addresses, frame, ip};
 pub struct SentPacket {
     /// The end of the flow that sends the packet.
     pub from: End,
-    /// The number of the sending host.
     pub host: u32,
-    /// The header in the simulated network.
     pub head: FrameHead,
     ecn: Ecn,
     ip_bytes: u16,
@@ -25,9 +23,7 @@ pub struct SentPacket {
 /// A packet that arrives at a real host.
 #[derive(Debug)]
 pub struct ArrivedPacket {
-    /// The number of the receiving host.
     pub host: u32,
-    /// The header in the simulated network.
     pub head: FrameHead,
     /// The frame, with its ECN mark and the Ethernet address of the host.
     pub frame: Vec<u8>,
@@ -37,9 +33,7 @@ pub struct ArrivedPacket {
 #[derive(Debug, Default)]
 pub struct HostPackets {
     classifier: FlowClassifier,
-    /// Frames by number.
     frames: Vec<Option<Vec<u8>>>,
-    /// Unused numbers.
     free: Vec<u32>,
     uses_legacy_classes: bool,
 }
@@ -50,7 +44,6 @@ impl HostPackets {
         Self { uses_legacy_classes, ..Self::default() }
     }
 
-    /// The number of frames in the network.
     pub fn count(&self) -> usize {
         self.frames.len() - self.free.len()
     }

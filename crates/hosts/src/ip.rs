@@ -9,17 +9,13 @@ use shallop_core::Ecn;
 use crate::addresses;
 use crate::frame::ETHERNET;
 
-/// Bytes of an IPv6 header.
 const V6_HEADER: usize = 40;
 /// The ECN codepoint "congestion experienced", in the lowest two bits of the traffic class.
 const CE: u8 = 3;
 
-/// The IP header of a frame.
 #[derive(Clone, Debug)]
 pub enum Ip<'a> {
-    /// An IPv4 header.
     V4(Ipv4HeaderSlice<'a>),
-    /// An IPv6 header.
     V6(Ipv6HeaderSlice<'a>),
 }
 
@@ -47,7 +43,6 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// The protocol of the payload.
     pub fn protocol(&self) -> IpNumber {
         match self {
             Self::V4(ip) => ip.protocol(),
@@ -55,7 +50,6 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// Bytes of the header.
     pub fn header_len(&self) -> usize {
         match self {
             Self::V4(ip) => ip.slice().len(),
@@ -79,7 +73,6 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// The ECN codepoint.
     pub fn ecn(&self) -> Ecn {
         let bits = match self {
             Self::V4(ip) => ip.ecn().value(),

@@ -23,7 +23,6 @@ const ECN: u8 = 0x80;
 const TCP_CHECKSUM: usize = 16;
 /// Offset of the checksum in a UDP header.
 const UDP_CHECKSUM: usize = 6;
-/// Bytes of a UDP header.
 const UDP_HEADER: usize = 8;
 
 /// Makes complete Ethernet packets of a frame with a virtio-net header. `None` if the frame is malformed.
@@ -122,7 +121,6 @@ mod tests {
 
     use super::*;
 
-    /// Source and destination of IPv6 packets.
     const ENDS: [[u8; 16]; 2] = [
         [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
         [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2],

@@ -2,24 +2,20 @@
 
 use shallop_results::summary::ProgramOfRun;
 
-/// A program in a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The index of the program's group in the plan.
     pub group: usize,
-    /// The name of the group.
     pub group_name: String,
     /// The number of the host among the real hosts.
     pub host: u32,
     /// The start time, in nanoseconds of the hosts' clock.
     pub start: u64,
-    /// The program and its arguments.
     pub words: Vec<String>,
     /// Whether the program is a shell for a user, which ends the run when it ends.
     pub is_shell: bool,
 }
 
-/// The end of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProgramEnd {
     /// The time of the run, in seconds.

@@ -19,12 +19,10 @@ use crate::packet_io::PacketIo;
 const KEPT: usize = HEADER + ETHERNET + 60 + 60;
 /// The first words of the file, whatever its version.
 const TITLE: &str = "shallop tape ";
-/// The version of the format.
 const VERSION: &str = "1";
 /// The longest file, in bytes.
 const LONGEST: usize = 1 << 30;
 
-/// The direction of a recorded frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The host sent the frame.
@@ -33,14 +31,11 @@ pub enum Direction {
     ToHost,
 }
 
-/// A frame on a tape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The direction of the frame.
     pub direction: Direction,
     /// The time at which the frame entered the network, or was due at its host.
     pub at: Time,
-    /// The number of the host.
     pub host: u32,
     /// Bytes of the frame with its virtio-net header.
     pub length: u32,

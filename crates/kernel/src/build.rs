@@ -78,10 +78,8 @@ pub enum BuildError {
     /// The source is not as expected.
     #[error("the source of {0} is not as expected: {1}")]
     Source(String, String),
-    /// A step failed.
     #[error("{step} failed; its last lines:\n{log}")]
     Step {
-        /// The step.
         step: &'static str,
         /// The last lines of its output.
         log: String,

@@ -26,14 +26,11 @@ const CHECKSUM_VALID: u8 = 2;
 const RECEIVE: usize = 0;
 const TRANSMIT: usize = 1;
 
-/// The result of a served request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Served {
-    /// The card has answered.
     Answered,
     /// The kernel has frames in the transmit ring, and waits for [`Card::acknowledge`].
     Kicked,
-    /// The kernel has closed the card.
     Closed,
 }
 
@@ -49,7 +46,6 @@ pub struct Sent {
 /// A request with its payload and its file descriptors.
 type Received = (Header, Vec<u8>, Vec<OwnedFd>);
 
-/// The device side of a network card.
 #[derive(Debug)]
 pub struct Card {
     socket: OwnedFd,
@@ -236,7 +232,6 @@ impl Card {
     }
 }
 
-/// An error of a card.
 #[derive(Debug, thiserror::Error)]
 pub enum CardError {
     /// The kernel sent a malformed request.
@@ -245,7 +240,6 @@ pub enum CardError {
     /// The kernel's memory could not be mapped.
     #[error("{0}")]
     Memory(String),
-    /// The socket failed.
     #[error(transparent)]
     Socket(#[from] std::io::Error),
 }

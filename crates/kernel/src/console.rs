@@ -14,7 +14,6 @@ const PORT: u16 = 7;
 /// The longest line, in bytes.
 pub const MAX_LINE: usize = 1_400;
 
-/// The user's terminal.
 pub trait Terminal {
     /// Shows output of the shell.
     fn output(&mut self, bytes: &[u8]);
@@ -24,10 +23,8 @@ pub trait Terminal {
     fn line(&mut self, status: u8, now: Time) -> Option<String>;
 }
 
-/// A message of the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShellMessage {
-    /// Output.
     Output(Vec<u8>),
     /// The last line is finished, with this exit status. The shell waits for the next line.
     Done(u8),

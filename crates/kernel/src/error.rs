@@ -22,12 +22,7 @@ pub enum Malformed {
     CardRequest(u32),
     /// A vhost-user message whose length does not fit its request.
     #[error("vhost-user request {request} with {bytes} bytes")]
-    CardLength {
-        /// The number of the request.
-        request: u32,
-        /// Bytes of its payload.
-        bytes: u32,
-    },
+    CardLength { request: u32, bytes: u32 },
     /// A vhost-user message that lacks its file descriptor.
     #[error("vhost-user request {0} without its file")]
     NoFile(u32),
@@ -48,12 +43,9 @@ pub enum Malformed {
 /// An error that ends a run with kernels.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// A kernel sent a malformed message.
     #[error("kernel {kernel} sent a malformed message: {why}")]
     Malformed {
-        /// The number of the kernel.
         kernel: usize,
-        /// The error in the message.
         #[source]
         why: Malformed,
     },
@@ -62,19 +54,13 @@ pub enum KernelError {
     NoModule(String),
     /// A kernel ended before the run.
     #[error("kernel {kernel} ended before the run; its last words:\n{log}")]
-    Ended {
-        /// The number of the kernel.
-        kernel: usize,
-        /// The end of its log.
-        log: String,
-    },
+    Ended { kernel: usize, log: String },
     /// A program in a kernel computes without a system call, so that virtual time cannot pass.
     #[error(
         "kernel {kernel} has used {seconds} s of processor time without letting time pass: a program in it spins \
          (or computes longer than `compute_limit`)"
     )]
     Spins {
-        /// The number of the kernel.
         kernel: usize,
         /// The used processor time, in seconds.
         seconds: u64,
@@ -85,12 +71,9 @@ pub enum KernelError {
     /// Memory of a kernel cannot be mapped.
     #[error("memory shared with a kernel: {0}")]
     Memory(String),
-    /// A system call failed.
     #[error("{what}: {why}")]
     Io {
-        /// The action that failed.
         what: &'static str,
-        /// The error of the system call.
         #[source]
         why: std::io::Error,
     },

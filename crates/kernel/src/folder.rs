@@ -35,7 +35,6 @@ impl Folder {
         Ok(Self { path, remover })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

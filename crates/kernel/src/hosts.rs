@@ -40,7 +40,6 @@ enum CardAction {
     Line,
 }
 
-/// The card of a host.
 #[derive(Clone, Copy, Debug, Default)]
 struct HostCard {
     kernel: usize,
@@ -60,18 +59,15 @@ struct Waiting {
     complete: Option<(u32, u16)>,
 }
 
-/// The counters of a run with kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelCounters {
     /// Frames that were lost because a card's receive ring had no buffer.
     pub no_receive_buffer: u64,
     /// Frames from kernels that belong to no flow.
     pub strays: u64,
-    /// Interrupts of all cards.
     pub interrupts: u64,
 }
 
-/// The kernels of a run.
 #[derive(Debug)]
 pub struct Kernels {
     machines: Vec<Kernel>,
@@ -115,7 +111,6 @@ impl std::fmt::Debug for Console {
 /// The kernels' results at the end of a run.
 #[derive(Debug)]
 pub struct Finished {
-    /// The counters.
     pub counters: KernelCounters,
     /// The log of each kernel.
     pub logs: Vec<String>,

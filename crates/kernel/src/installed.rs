@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// An installed kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     /// Its release, such as 6.12.48.

@@ -32,7 +32,6 @@ enum CardSlot {
     Closed,
 }
 
-/// A kernel.
 #[derive(Debug)]
 pub struct Kernel {
     number: usize,
@@ -120,7 +119,6 @@ impl Kernel {
         self.spin_seconds = seconds;
     }
 
-    /// The process of the kernel.
     pub fn process(&mut self) -> &mut Process {
         &mut self.process
     }

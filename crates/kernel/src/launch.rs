@@ -25,12 +25,9 @@ pub const BOOTED: u64 = 1_000_000_000;
 /// The longest time until a kernel connects.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 
-/// The kernels of a run.
 #[derive(Clone, Debug)]
 pub struct Start<'a> {
-    /// The installed kernel.
     pub installed: &'a Installed,
-    /// The settings of all hosts.
     pub settings: &'a Settings,
     /// For each kernel the numbers of its hosts.
     pub hosts: &'a [Vec<u32>],
@@ -42,7 +39,6 @@ pub struct Start<'a> {
     pub stop: u64,
     /// The seed of random numbers in kernels.
     pub seed: u64,
-    /// How kernels learn the time.
     pub mode: Mode,
     /// The most memory of each kernel, in MiB. A kernel takes only what it uses.
     pub memory_mb: u32,

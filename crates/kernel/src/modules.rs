@@ -25,7 +25,6 @@ pub(crate) const MODULE_SYMBOLS: &str = "Module.symvers";
 /// A module that kernels load before they make their hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Module {
-    /// The name of the module.
     pub name: String,
     /// The module's parameters, such as `"window=20 gain=3"`.
     pub parameters: String,

@@ -33,7 +33,6 @@ pub struct Launch<'a> {
     pub arguments: &'a [String],
 }
 
-/// A running kernel.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -67,7 +66,6 @@ impl Process {
         Ok(Self { child, log })
     }
 
-    /// Its process ID.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -13,7 +13,6 @@ const MAX_SIZE: u16 = 32_768;
 /// The flag by which the kernel switches off calls (`VRING_AVAIL_F_NO_INTERRUPT`).
 const NO_INTERRUPT: u16 = 1;
 
-/// A virtqueue.
 #[derive(Debug)]
 pub struct Ring {
     queue: Queue,

@@ -31,13 +31,11 @@ const SOCKET_BUFFER: u64 = 64 << 20;
 /// The most memory of each kernel, in MiB. A kernel takes only what it uses.
 const MEMORY_MB: u32 = 1_024;
 
-/// An error of a run with kernels.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelRunError {
     /// An error that any run can have.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A kernel failed.
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// Kernels cannot do what the plan asks for.

@@ -10,14 +10,12 @@ use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
 
 use crate::error::{KernelError, Malformed};
 
-/// Bytes of a message.
 pub const MESSAGE_BYTES: usize = 16;
 /// The time that stands for "never": the kernel's `S64_MAX`.
 pub const NEVER: u64 = i64::MAX as u64;
 /// The time of day at guest time zero, in nanoseconds since 1970: a constant, so that runs are repeatable.
 pub const TIME_OF_DAY: u64 = 1_700_000_000_000_000_000;
 
-/// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Op {
@@ -58,10 +56,8 @@ impl Op {
     ];
 }
 
-/// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The operation.
     pub op: Op,
     /// Its number, which the answer repeats.
     pub sequence: u32,

@@ -21,14 +21,12 @@ const MAX_HOSTS_PER_KERNEL: usize = 200;
 const HOSTS_PER_KERNEL: usize = 16;
 /// The number of kernels that share further hosts, up to [`MAX_HOSTS_PER_KERNEL`] each.
 const KERNELS: usize = 16;
-/// The most kernels of a run.
 const MAX_KERNELS: usize = 64;
 
 /// The flows, programs and modules of a run with kernels.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     pub(crate) flows: HostFlows,
-    /// The controllers to load.
     pub(crate) modules: Vec<Module>,
     /// The folder that programs see as `/scenario`; empty without programs.
     pub(crate) scenario: PathBuf,

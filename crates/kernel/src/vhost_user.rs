@@ -32,10 +32,8 @@ pub const SEGMENTATION_OFFLOAD: u64 = 1 << 11 | 1 << 13;
 /// Protocol features: answers on request, a channel for the device, configuration space, in-band notifications.
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 
-/// The header of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The request number.
     pub request: u32,
     flags: u32,
     /// The length of the payload, in bytes.
@@ -85,18 +83,14 @@ fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
 pub struct Region {
     /// The address by which the rings refer to it.
     pub address: u64,
-    /// Its size.
     pub bytes: u64,
-    /// Its offset in the file.
     pub offset: u64,
 }
 
-/// A request of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Asks for the features of the card.
     GetFeatures,
-    /// Asks for the features of the protocol.
     GetProtocolFeatures,
     /// A setting that needs no action.
     Accepted,
@@ -108,7 +102,6 @@ pub enum Request {
     SetRingBase(usize, u16),
     /// Sets the addresses of a ring: descriptors, used ring, available ring.
     SetRingAddresses(usize, [u64; 3]),
-    /// Enables or disables a ring.
     EnableRing(usize, bool),
     /// Brings the file descriptor of the channel for the device.
     SetDeviceChannel,

@@ -16,7 +16,6 @@ pub fn controllers() -> Vec<String> {
     text.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
-/// The release of this kernel.
 pub fn release() -> String {
     let text = fs::read_to_string("/proc/sys/kernel/osrelease");
     text.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())

@@ -22,17 +22,14 @@ use crate::options::{IgnoreOutgoing, Membership, PacketStatistics, VirtioHeader}
 
 /// The receive buffer of the socket, in bytes.
 const RECEIVE_BUFFER: usize = 4 << 20;
-/// The Ethernet type of ARP.
 const ARP: [u8; 2] = [0x08, 0x06];
 /// The first fields of an ARP message for Ethernet and IPv4 (RFC 826), before the operation.
 const ARP_OF_IPV4: [u8; 7] = [0, 1, 8, 0, 6, 4, 0];
 const REQUEST: u8 = 1;
 const REPLY: u8 = 2;
-/// Bytes of an ARP frame.
 const ARP_FRAME: usize = ETHERNET + 28;
 /// The most frames that wait until the Ethernet address behind the interface is known.
 const MAX_WAITING: usize = 64;
-/// The Ethernet broadcast address.
 const BROADCAST: [u8; 6] = [0xff; 6];
 /// The shortest Ethernet frame, without its checksum.
 const SHORTEST: usize = 60;

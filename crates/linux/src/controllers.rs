@@ -15,7 +15,6 @@ use shallop_plan::transport::Transport;
 use crate::abilities;
 use crate::error::RehearsalError;
 
-/// The controllers of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Controllers {
     /// The kernel's name of each controller, by its name in scenarios.

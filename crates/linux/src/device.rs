@@ -21,10 +21,8 @@ const DIRECTIONS: [TcHandle; 2] =
 /// The burst of a shaper, in bytes: one segmentation-offload packet.
 const BURST: u32 = 1 << 16;
 
-/// A network device.
 pub struct Device {
     interfaces: Interfaces,
-    /// The interface index.
     pub index: u32,
     /// Bytes of the link-layer header: 14 with Ethernet, 0 for devices that carry IP packets alone.
     pub link_header: u32,
@@ -58,7 +56,6 @@ impl Device {
         message
     }
 
-    /// The queue disciplines of the device.
     fn queue_disciplines(&mut self) -> io::Result<Vec<TcMessage>> {
         let request = RouteNetlinkMessage::GetQueueDiscipline(self.message(TcHandle::UNSPEC));
         let answers = self.interfaces.ask(request, NLM_F_DUMP)?;

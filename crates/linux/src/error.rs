@@ -5,7 +5,6 @@ use std::io;
 use shallop_lab::RunError;
 use shallop_plan::SetupError;
 
-/// An error of a rehearsal.
 #[derive(Debug, thiserror::Error)]
 pub enum RehearsalError {
     /// An error that any run can have.
@@ -20,18 +19,11 @@ pub enum RehearsalError {
     /// The plan has no flow between real hosts.
     #[error("no flow is between real hosts: write stack = \"kernel\"")]
     NoHosts,
-    /// A system call failed.
     #[error("{what}: {why}")]
-    System {
-        /// The action that failed.
-        what: String,
-        /// The error of the system call.
-        why: io::Error,
-    },
+    System { what: String, why: io::Error },
     /// The user left the shell, which ends the run.
     #[error("the shell has ended")]
     Left {
-        /// The exit status of the shell.
         status: u32,
         /// The number of frames that the emulator did not read in time from interfaces of this machine.
         lost: u64,
@@ -41,7 +33,6 @@ pub enum RehearsalError {
         "flow {flow} delivered other bytes than were sent, at byte {at}: a defect of the emulator"
     )]
     Corrupted {
-        /// The number of the flow.
         flow: u32,
         /// The position of the piece with the wrong byte, in bytes from the start of the flow.
         at: u64,

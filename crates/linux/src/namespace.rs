@@ -16,9 +16,7 @@ use crate::error::{RehearsalError, failed};
 use crate::netlink::Interfaces;
 use crate::{realtime, tap, user_namespace};
 
-/// The prefix length of hosts' IPv4 addresses.
 const PREFIX: u8 = 8;
-/// The prefix length of hosts' IPv6 addresses.
 const PREFIX_V6: u8 = 64;
 /// The folder of IPv6 sysctls, which exists only if the kernel has IPv6.
 const IPV6: &str = "/proc/sys/net/ipv6";
@@ -36,7 +34,6 @@ const FASTEST_SHAPED: u64 = 4_000_000_000;
 /// The queue of such a shaper, in bytes.
 const SHAPER_QUEUE: u32 = 4 << 20;
 
-/// The settings of all hosts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
     /// The most segments of a segmentation-offload frame; `None` for the kernel's default.
@@ -47,7 +44,6 @@ pub(crate) struct HostSettings {
     pub(crate) emulator_receives: bool,
 }
 
-/// A host in a network namespace.
 pub(crate) struct Host {
     pub(crate) namespace: OwnedFd,
     /// Requests to the kernel about interfaces of the namespace.
@@ -83,12 +79,10 @@ fn checksum_errors_of(snmp: &str) -> u64 {
     errors.filter_map(|(_, count)| count.parse::<u64>().ok()).sum()
 }
 
-/// The network namespace of this thread.
 fn own() -> io::Result<OwnedFd> {
     File::open("/proc/thread-self/ns/net").map(OwnedFd::from)
 }
 
-/// Moves this thread to a network namespace.
 pub(crate) fn enter(namespace: &impl AsFd) -> io::Result<()> {
     Ok(setns(namespace, CloneFlags::CLONE_NEWNET)?)
 }

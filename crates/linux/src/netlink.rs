@@ -22,7 +22,6 @@ const TBF_BURST: u16 = 6;
 /// Frames have the lengths of Ethernet, so that the kernel needs no rate table (`TC_LINKLAYER_ETHERNET`).
 const LINK_LAYER_ETHERNET: u8 = 1;
 
-/// The interfaces of a network namespace.
 pub(crate) struct Interfaces {
     socket: Socket,
     sequence: u32,
@@ -83,7 +82,6 @@ impl Interfaces {
         }
     }
 
-    /// The index of the interface with this name.
     pub(crate) fn index(&mut self, name: &str) -> io::Result<u32> {
         Ok(self.link(name)?.header.index)
     }

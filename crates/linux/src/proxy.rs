@@ -17,7 +17,6 @@ use crate::namespace::{self, Host};
 use crate::netlink::Interfaces;
 use crate::tap;
 
-/// Bytes of an Ethernet header.
 const ETHERNET: u32 = 14;
 
 /// The proxy of a run, if it has one. Dropping it, or the hosts, removes its programs.

@@ -30,7 +30,6 @@ const RESPONSE: Span = Span::from_ms(2);
 /// The difference between the UDP and the TCP payload of a full packet, in bytes: IP and TCP headers have 40, IP and
 /// UDP headers 28.
 const DATAGRAM_OVER_PAYLOAD: u16 = 12;
-/// The largest slack.
 const MAX_SLACK: Duration = Duration::from_millis(1);
 /// The slack is at most this fraction of the time in which the shallowest buffer drains.
 const SLACK_FRACTION: u32 = 4;
@@ -74,9 +73,7 @@ pub(crate) fn slack(drain: Span) -> Duration {
     MAX_SLACK.min(Duration::from_nanos(drain.as_ps() / 1_000) / SLACK_FRACTION)
 }
 
-/// A flow at its sender.
 struct QuicSender {
-    /// The index of the flow.
     flow: usize,
     connection: ConnectionId,
     stream: Option<StreamNumber>,
@@ -88,9 +85,7 @@ struct QuicSender {
     has_fallen_back: bool,
 }
 
-/// A flow at its receiver.
 struct QuicReceiver {
-    /// The index of the flow.
     flow: usize,
     connection: ConnectionId,
     stream: Option<StreamNumber>,
@@ -105,16 +100,13 @@ enum Role {
     Receiver(Vec<QuicReceiver>),
 }
 
-/// The QUIC flows of a run.
 pub(crate) struct QuicFlows<'a> {
     flows: Vec<HostFlow>,
-    /// The settings of each flow.
     configs: &'a [Config],
     progress: Vec<Progress>,
     hosts: &'a [Host],
     seed: u64,
     endpoints: Endpoints,
-    /// The role of each endpoint.
     roles: Vec<Role>,
     /// The index of each flow, by the address of its sender.
     by_sender: BTreeMap<SocketAddr, usize>,
@@ -172,7 +164,6 @@ impl<'a> QuicFlows<'a> {
         Ok(all)
     }
 
-    /// Adds an endpoint in a host.
     fn add(
         &mut self,
         host: u32,
@@ -226,7 +217,6 @@ impl<'a> QuicFlows<'a> {
         Ok(self.report)
     }
 
-    /// Starts a flow.
     fn begin(&mut self, index: usize) -> Result<(), RehearsalError> {
         let flow = self.flows[index];
         let seed = self.seed.wrapping_mul(65_536).wrapping_add(u64::from(flow.number));

@@ -43,12 +43,10 @@ use crate::traffic::Traffic;
 use crate::udp_flows::UdpFlows;
 use crate::validity;
 
-/// The longest rehearsal.
 const LONGEST: Span = Span::from_secs(3_600);
 /// The sizes of a socket's buffers in bytes: smallest, default, largest. Kernels in virtual time have the same.
 const SOCKET_BUFFER: &str = "4096 131072 67108864";
 
-/// The settings of every host.
 fn settings(plan: &Plan, controllers: &Controllers, traffic: &Traffic) -> HostSettings {
     let own =
         ["tcp_rmem", "tcp_wmem"].map(|name| (format!("net.ipv4.{name}"), SOCKET_BUFFER.to_owned()));
@@ -215,11 +213,9 @@ fn sample_interval(plan: &Plan) -> Duration {
 struct Results {
     emulated: Result<(Outcome, Emulated), RehearsalError>,
     report: Result<FlowReport, RehearsalError>,
-    /// The end of each program.
     ends: Result<Vec<Option<ProgramEnd>>, RehearsalError>,
 }
 
-/// The result of a thread of the hosts.
 fn join<T>(thread: ScopedJoinHandle<'_, Result<T, RehearsalError>>) -> Result<T, RehearsalError> {
     let failed = || RehearsalError::Missing("a thread of the hosts has failed".to_owned());
     thread.join().unwrap_or_else(|_| Err(failed()))

@@ -14,7 +14,6 @@ use crate::tcp_info::TcpInfoLog;
 
 /// The longest time until a thread notices that the run is over.
 pub(crate) const LOOK: Duration = Duration::from_millis(5);
-/// The most events of one wait.
 const EVENTS: usize = 64;
 
 /// The clock of a run, for threads of hosts.
@@ -22,7 +21,6 @@ const EVENTS: usize = 64;
 pub(crate) struct RunClock<'a> {
     /// The start of the run, once it has started.
     pub(crate) start: &'a OnceLock<Instant>,
-    /// Whether threads are to end.
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -32,7 +30,6 @@ impl RunClock<'_> {
         self.start.get().map(Instant::elapsed)
     }
 
-    /// Whether threads are to end.
     pub(crate) fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -68,7 +65,6 @@ impl Poll {
     }
 }
 
-/// The report on the flows of a run.
 #[derive(Debug, Default)]
 pub(crate) struct FlowReport {
     /// Failed flows, by number, with the error.

@@ -72,7 +72,6 @@ pub fn list() -> Vec<u32> {
     all
 }
 
-/// A session of another process.
 #[derive(Debug)]
 pub struct Session {
     process: u32,
@@ -113,7 +112,6 @@ impl Session {
         read().map_err(failed(what))
     }
 
-    /// The names of the session's hosts.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().map(|(_, name)| name.as_str())
     }

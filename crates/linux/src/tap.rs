@@ -22,12 +22,10 @@ pub(crate) const NAME: &str = "eth0";
 const SPIN: Span = Span::from_us(60);
 /// The number of reads after which all links are polled, even while some have frames.
 const READS: u32 = 8;
-/// The most events of one poll.
 const EVENTS: usize = 64;
 /// The emulator sleeps for one part in this many of its time, in short naps. A real-time thread that never sleeps is
 /// stopped for 50 ms in each second (`sched_rt_runtime_us`).
 const GIVE_BACK: u32 = 12;
-/// The shortest nap.
 const NAP: Duration = Duration::from_micros(60);
 
 /// Creates the interface of a host, in the network namespace of this thread.
@@ -38,7 +36,6 @@ pub(crate) fn open() -> io::Result<SyncDevice> {
     Ok(device)
 }
 
-/// The link to a host.
 pub(crate) enum HostLink {
     /// The virtual interface of a namespace.
     Tap(SyncDevice),
@@ -114,7 +111,6 @@ impl<'a> HostLinks<'a> {
         })
     }
 
-    /// Returns the links.
     pub(crate) fn into_links(self) -> Vec<HostLink> {
         self.links
     }

@@ -16,7 +16,6 @@ use crate::controllers::Controllers;
 use crate::error::RehearsalError;
 use crate::quic_flows;
 
-/// The most hosts of a rehearsal.
 const MOST_HOSTS: usize = 250;
 
 /// The flows between real hosts and the programs of a rehearsal.
@@ -48,7 +47,6 @@ enum HostTransport<'a> {
     /// TCP with this congestion controller of the kernel.
     Tcp(&'a str),
     Udp(&'a Udp),
-    /// QUIC on credits.
     Quic(&'a FlashPass),
 }
 
@@ -118,7 +116,6 @@ impl Traffic {
         Ok(all)
     }
 
-    /// Adds a flow between these hosts.
     fn add(
         &mut self,
         setup: &ResolvedRun<'_>,

@@ -28,7 +28,6 @@ const TITLE: usize = 12;
 /// The type of service of ECN-capable packets: ECT(0).
 const ECT: u32 = 2;
 
-/// A flow at its sender.
 struct UdpSender {
     flow: HostFlow,
     options: UdpOptions,
@@ -39,7 +38,6 @@ struct UdpSender {
     sent: u64,
 }
 
-/// The UDP flows of a run.
 pub(crate) struct UdpFlows<'a> {
     hosts: &'a [Host],
     senders: Vec<UdpSender>,

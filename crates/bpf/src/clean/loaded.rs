@@ -66,7 +66,6 @@ impl Proxy {
         &self.warnings
     }
 
-    /// The maps of the proxy.
     pub const fn maps(&self) -> &ProxyMaps {
         &self.maps
     }
@@ -197,7 +196,6 @@ fn is_absent(why: &libbpf_rs::Error) -> bool {
     matches!(why.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::Other)
 }
 
-/// The maps of a proxy.
 #[derive(Debug)]
 pub struct ProxyMaps {
     settings: MapHandle,

@@ -21,7 +21,6 @@ pub enum Pinned {
 }
 
 impl Pinned {
-    /// The state of this folder.
     pub fn of(folder: &Path) -> Self {
         let link = |program: &Program| folder.join(program.default_name()).exists();
         Program::ALL.into_iter().find(link).map_or(Self::Part, Self::Whole)

@@ -1,6 +1,5 @@
 //! Ethernet frames with TCP, and their checksums.
 
-/// The fields of a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     pub is_v6: bool,

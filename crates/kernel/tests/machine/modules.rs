@@ -6,7 +6,6 @@ use shallop_testing::{Cause, Outcome, Stop, need};
 
 use crate::support::{Run, kernel};
 
-/// The kernel with this module.
 fn kernel_with(module: &str) -> Result<Installed, Stop> {
     let kernel = kernel()?;
     need(Cause::Kernel, kernel.module(module))?;

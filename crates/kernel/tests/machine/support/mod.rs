@@ -26,10 +26,8 @@ pub fn kernel() -> Result<Installed, Stop> {
     need(Cause::Kernel, installed::find(&installed::folder(), None))
 }
 
-/// A run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The rate of the bottleneck.
     pub rate: BitsPerSec,
     /// The rate of hosts' links; `None` for the rate of the bottleneck.
     pub access: Option<BitsPerSec>,
@@ -76,7 +74,6 @@ impl Default for Run {
     }
 }
 
-/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub transcript: Transcript,
