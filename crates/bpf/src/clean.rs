@@ -141,7 +141,7 @@ impl Settings {
 
     /// Decodes the bytes of [`to_bytes`](Self::to_bytes), for a proxy whose cache has this number of flows; `None` if
     /// they are too short or out of range.
-    pub fn of_bytes(bytes: &[u8], flows: u32) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8], flows: u32) -> Option<Self> {
         use at::settings as at;
         let bytes = Fields(bytes.get(..SETTINGS)?);
         let law = law::Config {
@@ -199,7 +199,7 @@ impl Counters {
     pub const COUNT: u32 = 11;
 
     /// The counters with these values, in the order of `enum counter`.
-    pub fn of(values: &[u64]) -> Self {
+    pub fn from_values(values: &[u64]) -> Self {
         let at = |number: usize| values.get(number).copied().unwrap_or(0);
         Self {
             made_ect: at(0),
@@ -248,7 +248,7 @@ pub struct Flow {
 
 impl Flow {
     /// Decodes an entry of the map `flows`: `struct flow_key` and `struct flow`.
-    pub fn of_bytes(key: &[u8], bytes: &[u8]) -> Option<Self> {
+    pub fn from_bytes(key: &[u8], bytes: &[u8]) -> Option<Self> {
         use at::{flow, key as of_key};
         const KNOWN: u32 = 2;
         const BOTH: u32 = 3;
@@ -316,8 +316,8 @@ mod tests {
         for shaper in [None, Some(shaper)] {
             let set = Settings { config, shaper };
             let bytes = set.to_bytes();
-            assert_eq!((bytes.len(), Settings::of_bytes(&bytes, 7)), (SETTINGS, Some(set)));
-            assert_eq!(Settings::of_bytes(&bytes[..SETTINGS - 1], 7), None);
+            assert_eq!((bytes.len(), Settings::from_bytes(&bytes, 7)), (SETTINGS, Some(set)));
+            assert_eq!(Settings::from_bytes(&bytes[..SETTINGS - 1], 7), None);
         }
     }
 
@@ -330,7 +330,7 @@ mod tests {
         for (at, value) in (0..FLOW).step_by(4).zip(1_u32..) {
             bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
         }
-        let flow = Flow::of_bytes(&key, &bytes).unwrap();
+        let flow = Flow::from_bytes(&key, &bytes).unwrap();
         assert_eq!(flow.sender.to_string(), "10.0.0.1:80");
         assert_eq!(flow.receiver.to_string(), "[fd00::]:256");
         assert_eq!((flow.alpha * 1_024.0, flow.segment_bytes), (13.0, 26));

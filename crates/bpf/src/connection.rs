@@ -56,10 +56,10 @@ pub struct Connection {
 impl Connection {
     /// Decodes the output of the iterator program.
     pub fn all(bytes: &[u8]) -> Vec<Self> {
-        bytes.chunks_exact(BYTES).filter_map(Self::of_bytes).collect()
+        bytes.chunks_exact(BYTES).filter_map(Self::from_bytes).collect()
     }
 
-    fn of_bytes(bytes: &[u8]) -> Option<Self> {
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| bytes.get(at..)?.first_chunk().map(|of| u32::from_ne_bytes(*of));
         let short = |at: usize| bytes.get(at..)?.first_chunk().map(|of| u16::from_ne_bytes(*of));
         let address = |at: usize| -> Option<IpAddr> {

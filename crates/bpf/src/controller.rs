@@ -106,7 +106,7 @@ pub fn gemini_bytes(of: &Integers) -> Vec<u8> {
 }
 
 /// Decodes the bytes of [`gemini_bytes`]; `None` if they are too short.
-pub fn gemini_of_bytes(bytes: &[u8]) -> Option<Integers> {
+pub fn gemini_from_bytes(bytes: &[u8]) -> Option<Integers> {
     let long = |at: usize| bytes.get(at..)?.first_chunk().map(|of| u64::from_ne_bytes(*of));
     let word = |at: usize| bytes.get(at..)?.first_chunk().map(|of| u32::from_ne_bytes(*of));
     Some(Integers {
@@ -133,7 +133,7 @@ mod tests {
     fn what_is_set_survives_its_bytes() {
         let set = Config { wan: false, ..Config::THESIS }.integers(BitsPerSec::gbps(10));
         let bytes = gemini_bytes(&set);
-        assert_eq!((bytes.len(), gemini_of_bytes(&bytes)), (48, Some(set)));
-        assert_eq!(gemini_of_bytes(&bytes[..47]), None);
+        assert_eq!((bytes.len(), gemini_from_bytes(&bytes)), (48, Some(set)));
+        assert_eq!(gemini_from_bytes(&bytes[..47]), None);
     }
 }

@@ -28,7 +28,7 @@ impl Prefix {
     }
 
     /// Decodes `struct prefix` of `c/settings.h`.
-    pub fn of_bytes(bytes: [u8; 20]) -> Self {
+    pub fn from_bytes(bytes: [u8; 20]) -> Self {
         let (bits, address) = bytes.split_at(4);
         let bits = bits.first_chunk().map_or(0, |bits| u32::from_ne_bytes(*bits)).min(128);
         let address = address.first_chunk().map_or(Ipv6Addr::UNSPECIFIED, |of| Ipv6Addr::from(*of));
@@ -99,7 +99,7 @@ mod tests {
         {
             let prefix: Prefix = text.parse().unwrap();
             assert_eq!(prefix.to_string(), text);
-            assert_eq!(Prefix::of_bytes(prefix.to_bytes()), prefix);
+            assert_eq!(Prefix::from_bytes(prefix.to_bytes()), prefix);
         }
         let bytes = "10.0.0.0/8".parse::<Prefix>().unwrap().to_bytes();
         assert_eq!(bytes[..4], 104_u32.to_ne_bytes());

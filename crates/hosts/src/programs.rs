@@ -41,4 +41,11 @@ impl Program {
             files: self.folder(names),
         }
     }
+
+    /// A warning if the program ended with another status than zero.
+    pub fn warning(&self, names: &[String], end: Option<ProgramEnd>) -> Option<String> {
+        let ProgramEnd { status, .. } = end.filter(|end| end.status != 0)?;
+        let (name, host) = (&self.words[0], &names[self.host as usize]);
+        Some(format!("{name} in {host} ended with status {status}"))
+    }
 }

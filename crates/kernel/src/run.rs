@@ -4,24 +4,22 @@ use std::path::Path;
 
 use shallop_core::options::Words;
 use shallop_core::{Span, Time};
+use shallop_hosts::HostFlows;
 use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
-use shallop_hosts::{Program, ProgramEnd};
 use shallop_lab::ends;
 use shallop_lab::{RunError, run_with_hosts};
 use shallop_measure::Outcome;
 use shallop_measure::observer::Observer;
 use shallop_plan::plan::Plan;
 use shallop_plan::{ResolvedRun, SetupError};
-use shallop_results::summary::{KernelOfRun, ProgramOfRun};
+use shallop_results::summary::{KernelOfRun, Run};
 
 use crate::console::Terminal;
-
 use crate::error::KernelError;
 use crate::hosts::{Finished, Kernels};
 use crate::installed::Installed;
 use crate::launch::{BOOTED, Start};
 use crate::orders::Settings;
-
 use crate::programs;
 use crate::time_travel::Mode;
 use crate::traffic::Traffic;
@@ -96,10 +94,7 @@ pub fn run_observed(
     check_reports(&finished.logs)?;
     let run = &mut outcome.run;
     run.kernel = Some(kernel_of_run(plan, installed, &finished));
-    programs(&traffic, &finished, outside.files)?.into_iter().for_each(|(program, warning)| {
-        run.programs.push(program);
-        run.warnings.extend(warning);
-    });
+    add_programs(run, &traffic.flows, &finished, outside.files)?;
     Ok(outcome)
 }
 
@@ -126,30 +121,31 @@ fn kernel_of_run(plan: &Plan, installed: &Installed, finished: &Finished) -> Ker
     }
 }
 
-/// The results of a run's programs, each with a warning if the program failed. Their files go to the folder `files`.
-fn programs(
-    traffic: &Traffic,
+/// Adds the results of programs to a run, with a warning for each that failed. Their files go to the folder `files`.
+fn add_programs(
+    run: &mut Run,
+    flows: &HostFlows,
     finished: &Finished,
     files: Option<&Path>,
-) -> Result<Vec<(ProgramOfRun, Option<String>)>, KernelRunError> {
-    let Some(folder) = &finished.folder else { return Ok(Vec::new()) };
-    let flows = &traffic.flows;
+) -> Result<(), KernelRunError> {
+    let Some(folder) = &finished.folder else { return Ok(()) };
     if let Some(files) = files {
         programs::keep(folder.path(), flows, files)
             .map_err(KernelError::io("the files of programs"))?;
     }
     let ends = programs::ends(flows, &finished.logs);
-    let result = |((number, program), end): ((u32, &Program), Option<ProgramEnd>)| {
-        let result = program.result(&flows.names, end);
-        let warning = end.filter(|end| end.status != 0).map(|ProgramEnd { status, .. }| {
+    for ((number, program), end) in (0..).zip(&flows.programs).zip(ends) {
+        run.programs.push(program.result(&flows.names, end));
+        run.warnings.extend(program.warning(&flows.names, end).map(|warning| {
             let stderr = programs::output(folder.path(), number, "stderr");
             let last = stderr.lines().rfind(|line| !line.trim().is_empty());
-            let last = last.map_or(String::new(), |line| format!(": {line}"));
-            format!("{} in {} ended with status {status}{last}", program.words[0], result.host)
-        });
-        (result, warning)
-    };
-    Ok((0..).zip(&flows.programs).zip(ends).map(result).collect())
+            match last {
+                Some(line) => format!("{warning}: {line}"),
+                None => warning,
+            }
+        }));
+    }
+    Ok(())
 }
 
 /// Checks that no memory limit of a kernel affected a flow, and that agents had no errors.

@@ -126,12 +126,8 @@ pub fn run_observed(
     run.warnings.extend(validity::warnings(&rehearsal, traffic.shortest_drain(&setup)));
     run.rehearsal = Some(rehearsal);
     for (program, end) in traffic.flows.programs.iter().zip(ends) {
-        let result = program.result(&traffic.flows.names, end);
-        if let Some(status) = result.status.filter(|&status| status != 0) {
-            let (name, host) = (&program.words[0], &result.host);
-            run.warnings.push(format!("{name} in {host} ended with status {status}"));
-        }
-        run.programs.push(result);
+        run.warnings.extend(program.warning(&traffic.flows.names, end));
+        run.programs.push(program.result(&traffic.flows.names, end));
     }
     Ok(outcome)
 }

@@ -223,7 +223,7 @@ impl ProxyMaps {
         let what = "settings";
         let bytes = self.settings.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
         let bytes = bytes.map_err(refused(what))?.unwrap_or_default();
-        Settings::of_bytes(&bytes, self.flows.max_entries()).ok_or_else(|| missing(what))
+        Settings::from_bytes(&bytes, self.flows.max_entries()).ok_or_else(|| missing(what))
     }
 
     /// Changes the settings, at once and for all flows, except the size of the flow cache.
@@ -248,7 +248,7 @@ impl ProxyMaps {
             let of = of.iter().filter_map(|bytes| bytes.first_chunk());
             values.push(of.map(|bytes| u64::from_ne_bytes(*bytes)).sum());
         }
-        Ok(Counters::of(&values))
+        Ok(Counters::from_values(&values))
     }
 
     /// Reads the flows in the cache, ordered by their addresses.
@@ -260,7 +260,7 @@ impl ProxyMaps {
         for key in self.flows.keys() {
             // The flow may have been evicted since its key was read.
             let bytes = self.flows.lookup(&key, MapFlags::ANY).map_err(refused("flows"))?;
-            all.extend(bytes.and_then(|bytes| Flow::of_bytes(&key, &bytes)));
+            all.extend(bytes.and_then(|bytes| Flow::from_bytes(&key, &bytes)));
         }
         all.sort_by_key(|flow| (flow.sender, flow.receiver));
         Ok(all)

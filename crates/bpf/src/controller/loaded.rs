@@ -10,7 +10,7 @@ use shallop_control::gemini::Integers;
 
 use super::pins::MAPS;
 use super::{
-    Law, MAX_CLASSES, Program, Settings, check_name, gemini_bytes, gemini_of_bytes, unpin,
+    Law, MAX_CLASSES, Program, Settings, check_name, gemini_bytes, gemini_from_bytes, unpin,
 };
 use crate::error::file;
 use crate::libbpf::{listen, missing, refused, warnings};
@@ -106,7 +106,7 @@ impl Controller {
         let map = |name| self.object.maps().find(|map| map.name() == OsStr::new(name));
         let classes = map(CLASSES).ok_or_else(|| missing(CLASSES))?;
         let prefixes = map(PREFIXES).ok_or_else(|| missing(PREFIXES))?;
-        write(&classes, &prefixes, (set, to))
+        write(&classes, &prefixes, set, to)
     }
 
     /// Creates a folder in a BPF file system and pins the controller there, so that it outlives this process. The link
@@ -148,7 +148,7 @@ fn classes_of(prefixes: &impl MapCore) -> Result<Vec<(Prefix, u32)>, BpfError> {
     for key in prefixes.keys() {
         let class = prefixes.lookup(&key, MapFlags::ANY).map_err(refused(PREFIXES))?;
         let class = class.and_then(|of| of.first_chunk().map(|of| u32::from_ne_bytes(*of)));
-        all.extend(key.first_chunk().map(|key| Prefix::of_bytes(*key)).zip(class));
+        all.extend(key.first_chunk().map(|key| Prefix::from_bytes(*key)).zip(class));
     }
     all.sort_unstable();
     Ok(all)
@@ -169,7 +169,7 @@ pub fn settings(folder: &Path) -> Result<Settings, BpfError> {
     let classes = pinned(folder, CLASSES)?;
     let class = |number: u32| -> Result<Option<Integers>, BpfError> {
         let bytes = classes.lookup(&number.to_ne_bytes(), MapFlags::ANY);
-        Ok(bytes.map_err(refused(CLASSES))?.and_then(|bytes| gemini_of_bytes(&bytes)))
+        Ok(bytes.map_err(refused(CLASSES))?.and_then(|bytes| gemini_from_bytes(&bytes)))
     };
     let mut to = Vec::new();
     for (prefix, number) in classes_of(&pinned(folder, PREFIXES)?)? {
@@ -184,7 +184,7 @@ pub fn settings(folder: &Path) -> Result<Settings, BpfError> {
 /// # Errors
 /// If there is no such controller, it has no room for another prefix, or the maps cannot be written.
 pub fn change(folder: &Path, set: &Integers, to: &[Prefix]) -> Result<(), BpfError> {
-    write(&pinned(folder, CLASSES)?, &pinned(folder, PREFIXES)?, (set, to))
+    write(&pinned(folder, CLASSES)?, &pinned(folder, PREFIXES)?, set, to)
 }
 
 /// Writes settings for destinations of these prefixes; without any prefix, for class 0. A new prefix gets the first
@@ -192,7 +192,8 @@ pub fn change(folder: &Path, set: &Integers, to: &[Prefix]) -> Result<(), BpfErr
 fn write(
     classes: &impl MapCore,
     prefixes: &impl MapCore,
-    (set, to): (&Integers, &[Prefix]),
+    set: &Integers,
+    to: &[Prefix],
 ) -> Result<(), BpfError> {
     if to.is_empty() {
         return write_class(classes, 0, set);

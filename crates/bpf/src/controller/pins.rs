@@ -21,7 +21,7 @@ pub enum Pinned {
 }
 
 impl Pinned {
-    pub fn of(folder: &Path) -> Self {
+    pub fn in_folder(folder: &Path) -> Self {
         let link = |program: &Program| folder.join(program.default_name()).exists();
         Program::ALL.into_iter().find(link).map_or(Self::Part, Self::Whole)
     }
@@ -65,11 +65,11 @@ mod tests {
         for folder in [&one, &other] {
             fs::create_dir_all(folder).unwrap();
         }
-        assert_eq!(Pinned::of(&one), Pinned::Part);
+        assert_eq!(Pinned::in_folder(&one), Pinned::Part);
         for name in ["classes", "prefixes", "ecn_star"] {
             fs::write(one.join(name), "").unwrap();
         }
-        assert_eq!(Pinned::of(&one), Pinned::Whole(Program::EcnStar));
+        assert_eq!(Pinned::in_folder(&one), Pinned::Whole(Program::EcnStar));
         unpin(&one, &top).unwrap();
         assert!(!one.exists() && other.exists());
         unpin(&other, &top).unwrap();

@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use shallop_core::Stream;
+use shallop_control::Ack;
+use shallop_core::{Bytes, Span, Stream, Time};
 use shallop_testing::{Outcome, Stop, programs};
 use tempfile::TempPath;
 
@@ -85,4 +86,27 @@ pub fn whole(field: &str) -> u64 {
 pub fn spread(random: &mut Stream, most: u64) -> u64 {
     let bits = random.below(u64::from(most.ilog2()) + 1);
     random.below((2 << bits).min(most)) + 1
+}
+
+/// An unmarked acknowledgement of one segment.
+pub fn ack(snd_una: u64, snd_nxt: u64, rtt: Span, segment: Bytes) -> Ack {
+    Ack {
+        now: Time::ZERO,
+        acked_sacked: segment,
+        losses: Bytes::ZERO,
+        marked: Bytes::ZERO,
+        delivered: Bytes::new(snd_una),
+        rtt: Some(rtt),
+        srtt: rtt,
+        min_rtt: rtt,
+        rate_sample: None,
+        prior_in_flight: segment,
+        in_flight: segment,
+        is_cwnd_limited: true,
+        snd_una_advance: segment,
+        round_start: false,
+        in_cwnd_reduction: false,
+        snd_una,
+        snd_nxt,
+    }
 }

@@ -10,7 +10,7 @@ use shallop_control::{Ack, Loss, Start, Window};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
 use shallop_testing::Outcome;
 
-use crate::steps::{Step, compare, spread, step, steps, table, whole};
+use crate::steps::{Step, ack, compare, spread, step, steps, table, whole};
 
 const MSS: u64 = 1_448;
 /// The operations in `gemini_connections.txt`: name, number of the operation in `twins.c`, count of inputs.
@@ -212,7 +212,8 @@ impl Connection {
         let is_marked = self.left % 40 < 20 && self.random.below(3) == 0;
         let marked = if is_marked { 1 + self.random.below(segments) } else { 0 };
         let rtt = self.base + self.random.below(self.queue + 1);
-        self.gemini.on_ack(&ack((self.una, next), (segments, marked), rtt));
+        let acked = ack(self.una, next, Span::from_ns(rtt), Bytes::new(segments * MSS));
+        self.gemini.on_ack(&Ack { marked: Bytes::new(marked * MSS), ..acked });
         step(8, &[self.una, next, segments, marked, rtt], &self.state())
     }
 }
@@ -224,29 +225,6 @@ fn start(initial: u64) -> Start {
         initial_ssthresh: Bytes::MAX,
         link_rate: BitsPerSec::gbps(1),
         seed: 1,
-    }
-}
-
-fn ack((snd_una, snd_nxt): (u64, u64), (segments, marked): (u64, u64), rtt: u64) -> Ack {
-    let (rtt, acked) = (Span::from_ns(rtt), Bytes::new(segments * MSS));
-    Ack {
-        now: Time::ZERO,
-        acked_sacked: acked,
-        losses: Bytes::ZERO,
-        marked: Bytes::new(marked * MSS),
-        delivered: Bytes::new(snd_una),
-        rtt: Some(rtt),
-        srtt: rtt,
-        min_rtt: rtt,
-        rate_sample: None,
-        prior_in_flight: acked,
-        in_flight: acked,
-        is_cwnd_limited: true,
-        snd_una_advance: acked,
-        round_start: false,
-        in_cwnd_reduction: false,
-        snd_una,
-        snd_nxt,
     }
 }
 

@@ -5,10 +5,10 @@ use std::process::Command;
 
 use shallop_control::vegas::{Config, Vegas};
 use shallop_control::{Ack, Start, Window};
-use shallop_core::{BitsPerSec, Bytes, Seed, Span, Stream, Time};
+use shallop_core::{BitsPerSec, Bytes, Seed, Span, Stream};
 use shallop_testing::Outcome;
 
-use crate::steps::compile;
+use crate::steps::{ack, compile};
 
 const MSS: u64 = 1_448;
 const ROUNDS: usize = 20_000;
@@ -19,28 +19,11 @@ const INFINITE: u64 = 0x7fff_ffff;
 /// whether the window limits the sender.
 type Round = [u32; 5];
 
-fn ack((snd_una, snd_nxt): (u64, u64), rtt_us: u64, is_cwnd_limited: bool) -> Ack {
-    let (rtt, some) = (Span::from_us(rtt_us), Bytes::new(MSS));
-    Ack {
-        now: Time::ZERO,
-        // Zero, so that slow start does not change the window.
-        acked_sacked: Bytes::ZERO,
-        losses: Bytes::ZERO,
-        marked: Bytes::ZERO,
-        delivered: Bytes::new(snd_una),
-        rtt: Some(rtt),
-        srtt: rtt,
-        min_rtt: rtt,
-        rate_sample: None,
-        prior_in_flight: some,
-        in_flight: some,
-        is_cwnd_limited,
-        snd_una_advance: Bytes::ZERO,
-        round_start: false,
-        in_cwnd_reduction: false,
-        snd_una,
-        snd_nxt,
-    }
+fn sample(snd_una: u64, snd_nxt: u64, rtt_us: u64, is_cwnd_limited: bool) -> Ack {
+    // Nothing is acknowledged, so that slow start does not change the window.
+    let (acked_sacked, snd_una_advance) = (Bytes::ZERO, Bytes::ZERO);
+    let base = ack(snd_una, snd_nxt, Span::from_us(rtt_us), Bytes::new(MSS));
+    Ack { acked_sacked, snd_una_advance, is_cwnd_limited, ..base }
 }
 
 /// A random round trip with four samples, and the window and threshold after it.
@@ -66,11 +49,11 @@ fn round(random: &mut Stream) -> (Round, [u64; 2]) {
     let mut vegas = Vegas::new(&Config::LINUX_IDEAL, &start);
     let next = 100 * MSS;
     // The first round trip ends with its first sample, the smallest of all.
-    vegas.on_ack(&ack((1, next), base, is_limited));
+    vegas.on_ack(&sample(1, next, base, is_limited));
     for una in 2..5 {
-        vegas.on_ack(&ack((una, next), base + queue + una, is_limited));
+        vegas.on_ack(&sample(una, next, base + queue + una, is_limited));
     }
-    vegas.on_ack(&ack((next + 1, 2 * next), base + queue, is_limited));
+    vegas.on_ack(&sample(next + 1, 2 * next, base + queue, is_limited));
     let after = [vegas.window(), vegas.slow_start_threshold()].map(|of| of.get() / MSS);
     let of = |value: u64| u32::try_from(value).unwrap();
     ([of(cwnd), of(ssthresh), of(base + 1), of(base + queue + 1), is_limited.into()], after)

@@ -88,7 +88,7 @@ impl Loaded {
         names.sort_unstable();
         let loaded = |name: String| {
             let folder = Path::new(FOLDER).join(&name);
-            Self { name, pinned: Pinned::of(&folder), folder }
+            Self { name, pinned: Pinned::in_folder(&folder), folder }
         };
         names.into_iter().map(loaded).collect()
     }
@@ -121,7 +121,7 @@ impl Loaded {
         keeps()?;
         let folder = Path::new(FOLDER).join(name);
         if folder.exists() {
-            let what = match Pinned::of(&folder) {
+            let what = match Pinned::in_folder(&folder) {
                 Pinned::Whole(_) => "is loaded already",
                 Pinned::Part => "was not loaded to the end, or not unloaded",
             };
