@@ -99,7 +99,7 @@ pub fn write(
     let flows = table(FLOWS, &|run| archive.flows(&run.identity), flow_table(&[]))?;
     let series =
         table(SERIES, &|run| archive.series(&run.identity), series_table(&Samples::default()))?;
-    publish([flows, series, Draft::from_bytes(folder.join(SUMMARY), &text)?])
+    publish([flows, series, Draft::of_bytes(folder.join(SUMMARY), &text)?])
 }
 
 /// The columns that identify the run of a row.

@@ -144,7 +144,7 @@ impl RunArchive {
     ) -> Result<(), StoreError> {
         let flows = flows.0.finish()?;
         let capture =
-            outcome.capture.as_ref().map(|bytes| Draft::from_bytes(self.capture(id), bytes));
+            outcome.capture.as_ref().map(|bytes| Draft::of_bytes(self.capture(id), bytes));
         let series = to_parquet(&series_table(&outcome.series))?;
         let json = |why: serde_json::Error| StoreError::Unwritable {
             table: self.json(id).display().to_string(),
@@ -157,8 +157,8 @@ impl RunArchive {
         let record = ArchivedRun { shallop, sha256, run: outcome.run.clone() };
         let mut text = serde_json::to_vec_pretty(&record).map_err(json)?;
         text.push(b'\n');
-        let series = Draft::from_bytes(self.series(id), &series)?;
-        let json = Draft::from_bytes(self.json(id), &text)?;
+        let series = Draft::of_bytes(self.series(id), &series)?;
+        let json = Draft::of_bytes(self.json(id), &text)?;
         publish(capture.transpose()?.into_iter().chain([flows.draft, series, json]))
     }
 
