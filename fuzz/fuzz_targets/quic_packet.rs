@@ -10,13 +10,13 @@ use shallop_fuzz::draw;
 use shallop_quic::outstanding::Outstanding;
 use shallop_quic::packet::{Credit, Emulation, MacKey, Packet, Parsed, Stamp, is_ours};
 use shallop_quic::replay::ReplayWindow;
-use shallop_quic::settings::Settings;
+use shallop_quic::settings::CreditSettings;
 
 /// A key that is no part of the input.
 const KEY: [u8; 16] = *b"no bytes know it";
 
 fn read(bytes: &[u8]) {
-    if let Ok(settings) = Settings::decode(bytes) {
+    if let Ok(settings) = CreditSettings::decode(bytes) {
         assert_eq!(settings.encode().as_ref().map(|message| &message[..]), Ok(bytes));
     }
     let Ok(parsed) = Parsed::parse(bytes) else { return };

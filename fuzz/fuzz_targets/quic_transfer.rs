@@ -12,8 +12,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use shallop_fuzz::draw;
-use shallop_quic::transfer::{
-    Link, Outgoing, PART_SUFFIX, ReceiveOptions, SendOptions, Sources, receive, send,
+use shallop_transfer::protocol::{
+    Link, Outgoing, PART_SUFFIX, ReceiveOptions, SendOptions, SourcePaths, receive, send,
 };
 
 /// A peer whose streams are made beforehand, and who reads nothing.
@@ -173,7 +173,7 @@ fn run(bytes: &[u8]) -> Result<()> {
     let u = &mut Unstructured::new(bytes);
     if u.arbitrary()? {
         let (peer, _) = script(u, false)?;
-        let sources = Sources::collect(&[PLACE.join("sent")]).expect("a file");
+        let sources = SourcePaths::collect(&[PLACE.join("sent")]).expect("a file");
         let streams = usize::from(u.int_in_range(1..=4u8)?);
         let _ = send(&peer, &sources, SendOptions { streams }, &());
         return Ok(());

@@ -110,6 +110,7 @@ pub const RULE: [(&str, &[&str]); 23] = [
         ],
     ),
     ("shallop-quic", &["shallop-core", "shallop-control", "shallop-proto"]),
+    ("shallop-transfer", &["shallop-core", "shallop-quic"]),
     ("shallop-store", &["shallop-core"]),
     ("shallop-view", &["shallop-core", "shallop-results"]),
     (
@@ -138,6 +139,7 @@ pub const RULE: [(&str, &[&str]); 23] = [
             "shallop-scenario",
             "shallop-workbench",
             "shallop-quic",
+            "shallop-transfer",
         ],
     ),
     ("shallop-testing", &[]),

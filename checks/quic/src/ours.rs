@@ -74,6 +74,8 @@ pub fn send(sender: &Sender) -> Result<Done, Error> {
     let usage = meter.stop()?;
     let (stats, path) = (connection.stats(), connection.path_stats());
     connection.close(0, b"done");
+    // The process may exit once the peer was told.
+    block_on(endpoint.wait_idle());
     let has_credits = sender.worker.stack == Stack::Credits;
     Ok(Done { bytes, usage, credits: has_credits.then(|| of(&stats, &path)) })
 }

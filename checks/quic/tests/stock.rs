@@ -10,7 +10,7 @@ use pollster::block_on;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use shallop_core::BitsPerSec;
 use shallop_quic::identity::{Identity, ServerVerifier};
-use shallop_quic::{Config, Connection, Endpoint, Path, Tls};
+use shallop_quic::{Config, Connection, Endpoint, SendMode, Tls};
 
 /// What the stock end speaks, and ours beside its own protocols.
 const ALPN: &[u8] = b"hq-interop";
@@ -51,7 +51,7 @@ fn ours(connection: &Connection) -> Path {
     block_on(send.finished()).unwrap();
     assert!(sending.join().unwrap() == bytes(1), "other bytes arrived at our end");
     assert_eq!((connection.stats().emulated, connection.stats().used), (0, 0));
-    connection.path()
+    connection.send_mode()
 }
 
 /// The stock end does the same.
@@ -98,7 +98,7 @@ fn quinns_client_talks_to_our_server() {
         connection.close(0_u32.into(), b"done");
         client.wait_idle().await;
     });
-    assert_eq!(server.join().unwrap(), Path::WithoutCredits);
+    assert_eq!(server.join().unwrap(), SendMode::WithoutCredits);
 }
 
 #[test]
@@ -133,5 +133,5 @@ fn our_client_talks_to_quinns_server() {
         stock(&connection).await;
         connection.closed().await;
     });
-    assert_eq!(client.join().unwrap(), Path::WithoutCredits);
+    assert_eq!(client.join().unwrap(), SendMode::WithoutCredits);
 }

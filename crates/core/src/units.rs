@@ -6,6 +6,7 @@
 use std::iter::Sum;
 use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+use std::time::Duration;
 
 const PS_PER_SEC: u64 = 1_000_000_000_000;
 
@@ -144,6 +145,13 @@ impl Span {
     #[must_use]
     pub fn scale(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)
+    }
+}
+
+impl From<Duration> for Span {
+    /// Saturates at [`Span::MAX`], 213 days.
+    fn from(duration: Duration) -> Self {
+        u64::try_from(duration.as_nanos().saturating_mul(1_000)).map_or(Self::MAX, Self)
     }
 }
 
@@ -351,6 +359,14 @@ mod tests {
         let credits = Share::of(Bytes::new(84), Bytes::new(1538)).unwrap();
         assert_eq!(BitsPerSec::gbps(10).share(credits).get(), 517_879_162);
         assert_eq!(BitsPerSec::gbps(1).share(credits).get(), 51_787_916);
+    }
+
+    #[test]
+    fn a_span_of_a_duration_of_more_than_213_days_is_the_longest_span() {
+        assert_eq!(Span::from(Duration::from_nanos(1_500)), Span::from_ns(1_500));
+        for days in [214, 400, 1_000_000_000] {
+            assert_eq!(Span::from(Duration::from_secs(days * 24 * 3_600)), Span::MAX);
+        }
     }
 
     #[test]

@@ -14,9 +14,9 @@ use shallop_hosts::{HostFlow, HostFlows, addresses};
 use shallop_plan::flows::Flow;
 use shallop_plan::transport::FlashPass;
 use shallop_plan::{ResolvedRun, wait};
-use shallop_quic::endpoints::{ConnectionId, StreamNumber};
+use shallop_quic::multi_endpoint::{ConnectionId, StreamNumber};
 use shallop_quic::identity::{Identity, ServerVerifier};
-use shallop_quic::{Config, CreditStats, Endpoints, QuicError, Tls, Unscheduled};
+use shallop_quic::{Config, CreditStats, MultiEndpoint, QuicError, Tls, Unscheduled};
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
@@ -106,7 +106,7 @@ pub(crate) struct QuicFlows<'a> {
     progress: Vec<Progress>,
     hosts: &'a [Host],
     seed: u64,
-    endpoints: Endpoints,
+    endpoints: MultiEndpoint,
     roles: Vec<Role>,
     /// The index of each flow, by the address of its sender.
     by_sender: BTreeMap<SocketAddr, usize>,
@@ -133,7 +133,7 @@ impl<'a> QuicFlows<'a> {
         reports: Sender<(u32, Progress)>,
     ) -> Result<Self, RehearsalError> {
         let identity = Identity::make().map_err(|why| RehearsalError::Missing(why.to_string()))?;
-        let endpoints = Endpoints::new().map_err(failed("waiting for QUIC"))?;
+        let endpoints = MultiEndpoint::new().map_err(failed("waiting for QUIC"))?;
         let flows: Vec<HostFlow> = flows.quic().copied().collect();
         let by_sender = flows.iter().enumerate().map(|(index, of)| (of.source(), index));
         let mut all = Self {
@@ -173,7 +173,7 @@ impl<'a> QuicFlows<'a> {
     ) -> Result<usize, RehearsalError> {
         let socket = self.socket(host, port).map_err(failed(format!("QUIC of host {host}")))?;
         let seed = self.seed.wrapping_add(self.roles.len() as u64);
-        self.endpoints.add(socket, (config, tls), seed).map_err(|why| refused(&why))
+        self.endpoints.add(socket, config, tls, seed).map_err(|why| refused(&why))
     }
 
     fn socket(&self, host: u32, port: u16) -> std::io::Result<UdpSocket> {
@@ -260,7 +260,7 @@ impl<'a> QuicFlows<'a> {
             return;
         }
         let HostFlow { number: flow, size, .. } = self.flows[of.flow];
-        if let Err(why) = self.endpoints.path(of.connection) {
+        if let Err(why) = self.endpoints.send_mode(of.connection) {
             of.has_failed = true;
             self.report.failures.push((flow, why.to_string()));
             return;
@@ -330,11 +330,11 @@ impl<'a> QuicFlows<'a> {
         for role in &mut self.roles {
             let Role::Sender(of) = role else { continue };
             let number = self.flows[of.flow].number;
-            if let Ok(path) = self.endpoints.path(of.connection)
-                && path.is_fallback()
+            if let Ok(mode) = self.endpoints.send_mode(of.connection)
+                && mode.is_fallback()
                 && !std::mem::replace(&mut of.has_fallen_back, true)
             {
-                self.report.failures.push((number, format!("data leaves {path}")));
+                self.report.failures.push((number, format!("data leaves {mode}")));
             }
             let stats = self.endpoints.stats(of.connection);
             let CreditStats { granted, used, wasted, skipped, emulated, .. } = stats;

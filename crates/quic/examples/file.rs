@@ -1,5 +1,5 @@
-//! A file over a stream: what a program does that moves bytes of its own, without the protocol of `shallop send`
-//! (`shallop_quic::session`), which resumes and verifies.
+//! Sends one file over one stream, without the protocol of `shallop send` (the crate `shallop-transfer`), which resumes and
+//! verifies.
 //!
 //! ```sh
 //! cargo run -p shallop-quic --example file -- receive 127.0.0.1:4750 copy
@@ -21,7 +21,7 @@ use shallop_core::BitsPerSec;
 use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
 use shallop_quic::{Config, CreditStats, Endpoint, Tls};
 
-/// What is read and written at a time, bytes.
+/// The length of a read or write, bytes.
 const CHUNK: usize = 64 << 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A link of 100 Mb/s. The waiting time has to be longer than round trips to the peer.
+/// A link of 100 Mb/s. The waiting time has to exceed the round trip time to the peer.
 fn config() -> Config {
     let wait = Duration::from_millis(40);
     Config { wait, ..Config::new(BitsPerSec::at_least_one(100_000_000)) }
@@ -53,7 +53,7 @@ pub(crate) fn listen(address: SocketAddr, identity: &Identity) -> Result<Endpoin
     Ok(Endpoint::bind(address, config(), Tls::server(identity))?)
 }
 
-/// Takes the first stream of the first connection, and returns how many bytes came.
+/// Writes the first stream of the first connection to a file, and returns its length.
 pub(crate) fn receive(endpoint: &Endpoint, path: &Path) -> Result<u64, Box<dyn Error>> {
     let mut file = File::create(path)?;
     block_on(async {
@@ -61,7 +61,7 @@ pub(crate) fn receive(endpoint: &Endpoint, path: &Path) -> Result<u64, Box<dyn E
         let mut stream = connection.accept_uni().await?;
         let (mut chunk, mut bytes) = (vec![0; CHUNK], 0);
         loop {
-            // The end of the stream; one that was broken off is an error.
+            // 0 is the end of the stream. A stream that was reset is an error.
             let count = stream.read(&mut chunk).await?;
             if count == 0 {
                 break;
@@ -70,13 +70,13 @@ pub(crate) fn receive(endpoint: &Endpoint, path: &Path) -> Result<u64, Box<dyn E
             bytes += count as u64;
         }
         file.sync_all()?;
-        // The sender closes once it knows that everything is here.
+        // The sender closes the connection after it has the acknowledgement of all data.
         connection.closed().await;
         Ok(bytes)
     })
 }
 
-/// Sends a file, and returns what was counted of credits.
+/// Sends a file, and returns the counts of credits.
 pub(crate) fn send(
     path: &Path,
     to: SocketAddr,
@@ -99,6 +99,7 @@ pub(crate) fn send(
         stream.finished().await?;
         let stats = connection.stats();
         connection.close(0, b"done");
+        endpoint.wait_idle().await;
         Ok(stats)
     })
 }

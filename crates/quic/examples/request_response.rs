@@ -1,4 +1,4 @@
-//! Requests and answers: a server that says how long texts are, and a client that asks it several things at a time,
+//! Requests and answers: a server that returns the lengths of texts, and a client that sends several requests at a time,
 //! each on a stream of its own.
 //!
 //! ```sh
@@ -20,7 +20,7 @@ use shallop_quic::{Config, Connection, Endpoint, QuicError, Tls};
 
 /// The longest request and the longest answer, bytes.
 pub(crate) const LONGEST: usize = 1 << 20;
-/// The code of a stream that the server does not answer: the application's own number.
+/// The application error code for a request that is too long.
 const TOO_LONG: u32 = 1;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// A link of 100 Mb/s. The waiting time has to be longer than round trips to the peer.
+/// A link of 100 Mb/s. The waiting time has to exceed the round trip time to the peer.
 fn config() -> Config {
     let wait = std::time::Duration::from_millis(40);
     Config { wait, ..Config::new(BitsPerSec::at_least_one(100_000_000)) }
@@ -58,7 +58,7 @@ pub(crate) fn listen(address: SocketAddr, identity: &Identity) -> Result<Endpoin
 pub(crate) fn serve(server: &Endpoint) {
     std::thread::scope(|scope| {
         while let Some(connection) = block_on(server.accept()) {
-            // The peer may leave whenever it likes.
+            // The peer may close the connection at any time.
             scope.spawn(move || block_on(serve_one(&connection)).ok());
         }
     });
@@ -81,7 +81,7 @@ async fn serve_one(connection: &Connection) -> Result<(), QuicError> {
     }
 }
 
-/// Asks all of it at once, and returns the answers in the order of the requests.
+/// Sends all requests at once, and returns the answers in the order of the requests.
 pub(crate) fn ask(
     to: SocketAddr,
     who: Fingerprint,
@@ -104,6 +104,7 @@ pub(crate) fn ask(
             answers.push(String::from_utf8_lossy(&bytes).into_owned());
         }
         connection.close(0, b"done");
+        client.wait_idle().await;
         Ok(answers)
     })
 }

@@ -1,142 +1,145 @@
-//! A connection: QUIC decides what is sent, [`Credits`] when. Data of streams waits here, and QUIC is given what one
-//! packet carries whenever a credit lets one leave ([`leaving`]). What QUIC has to repeat waits behind its [`Gate`],
-//! for credits as well, and acknowledgements, flow control and keep-alive then wait with it for the next credit, or for
-//! the probe that QUIC sends without one, but no longer than the peer's acknowledgements may wait ([`Bypass`]). At all
-//! other times they leave at once. Whether there are credits at all is decided in [`choice`].
+//! A connection. QUIC decides what is sent, and [`CreditExchange`] when.
+//!
+//! The application's bytes wait in [`SendQueues`], and QUIC takes one packet's worth of them when a credit allows a
+//! packet to leave ([`transmit`]). Retransmissions wait for credits in QUIC, behind a closed [`CreditGate`].
+//! Acknowledgements, flow control and keep-alive leave at once while the gate is open; behind a closed gate they wait
+//! for the next credit or probe, but no longer than the peer's acknowledgement delay ([`Bypass`]). The module
+//! [`fallback`] decides whether data leaves on credits at all.
 
-mod choice;
-mod leaving;
+mod fallback;
+mod transmit;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, VarInt};
-use shallop_core::Time;
+use shallop_core::{Span, Time};
 
 use crate::config::Config;
 use crate::credit::bypass::Bypass;
-use crate::credit::credits::{Credits, Departure, Heard};
-use crate::credit::evidence::Answers;
-use crate::credit::exchange::Exchange;
-use crate::credit::gate::Gate;
+use crate::credit::credit_exchange::{CreditExchange, Departure, PacketNovelty};
+use crate::credit::fallback_detector::CreditLivenessProbe;
+use crate::credit::gate::CreditGate;
 #[cfg(test)]
-use crate::credit::gate::Mode;
-use crate::credit::notice::Watch;
+use crate::credit::gate::GateMode;
+use crate::credit::notice::DscpMonitor;
 use crate::credit::packet::{EMULATION_BYTES, Encoded, PacketKind, Parsed};
-use crate::credit::path::Path;
+use crate::credit::send_mode::SendMode;
+use crate::credit::settings_stream::SettingsStream;
 use crate::credit::stats::CreditStats;
-use crate::credit::unscheduled::Burst;
-use crate::new_address::{CreditAddress, NewAddress};
-use crate::outgoing::Streams;
+use crate::credit::unscheduled::UnscheduledStart;
 use crate::path_stats::PathStats;
-use crate::silence::Silence;
-use crate::sockets::datagram::Arrival;
-pub(crate) use crate::sockets::datagram::Datagram;
-use crate::streams::Effect;
-use crate::waiting::Waiting;
+use crate::peer_address::{AmplificationLimit, CreditDestination};
+use crate::peer_silence::PeerSilence;
+use crate::send_queues::SendQueues;
+use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
+use crate::wakers::Wakers;
 
-/// The application protocol (ALPN) without credits.
-pub(crate) const WITHOUT: &[u8] = b"shallop-quic/1";
-/// The code with which a connection to a peer is closed that grants what it has not received.
-const CHEATED: u32 = 1;
-/// What a peer may take to answer, in addition to waiting times, before nothing new is sent to it.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// The application protocol (ALPN) of QUIC without credits.
+pub(crate) const ALPN_WITHOUT_CREDITS: &[u8] = b"shallop-quic/1";
+/// The error code of a connection that is closed because the peer sent credits for packets that were not sent.
+const FORGED_CREDITS: u32 = 1;
+/// The time that a peer may take to answer, in addition to four waiting times, before it counts as silent.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// How a connection has ended.
+/// Why a connection has ended.
 #[derive(Clone, Debug)]
-pub(crate) enum End {
-    /// The peer has closed it.
+pub(crate) enum CloseReason {
+    /// The peer's application has closed the connection.
     ByPeer { code: u64, reason: String },
-    /// It was lost, or closed by this side.
+    /// The connection was lost, or closed by this side.
     Lost(String),
     /// The endpoint's thread has ended.
     Failed(String),
 }
 
-/// A connection.
 pub(crate) struct Connection {
     pub(crate) handle: ConnectionHandle,
     pub(crate) quic: quinn_proto::Connection,
-    pub(crate) streams: Streams,
-    pub(crate) end: Option<End>,
-    pub(crate) waiting: Waiting,
+    pub(crate) send_queues: SendQueues,
+    pub(crate) close_reason: Option<CloseReason>,
+    pub(crate) wakers: Wakers,
     pub(crate) tag: u16,
-    /// Nobody asks for it any more.
+    /// The application has dropped its handle.
     pub(crate) is_abandoned: bool,
+    /// The zero of this connection's [`Time`].
+    start: Instant,
     config: Config,
-    gate: Arc<Gate>,
+    gate: Arc<CreditGate>,
     bypass: Bypass,
-    path: Path,
-    credits: Option<Credits>,
-    burst: Burst,
-    /// Whether credits still come, and what the peer has told against them.
-    answers: Answers,
-    objection: Option<Path>,
-    /// The classes of what arrives.
-    watch: Watch,
-    /// QUIC has something to send that needs a credit.
-    pending: bool,
-    /// QUIC has asked whether it may send something that has to be acknowledged.
-    wants: bool,
-    /// Bytes of packets that were lost and not repeated, as far as is known.
+    send_mode: SendMode,
+    credits: Option<CreditExchange>,
+    unscheduled_start: UnscheduledStart,
+    liveness_probe: CreditLivenessProbe,
+    /// The fallback that follows from the peer's notice.
+    objection: Option<SendMode>,
+    /// Watches the DSCP of packets from the peer.
+    dscp_monitor: DscpMonitor,
+    /// QUIC holds ack-eliciting frames back because the gate is closed.
+    has_held_frames: bool,
+    /// QUIC has asked for the congestion window during the last poll, so it has ack-eliciting frames to send.
+    asked_for_window: bool,
+    /// An estimate of the lost bytes that were not sent again yet.
     lost_bytes: u64,
-    /// Whether packets of QUIC are answered, and whether anything is.
-    quic_silence: Silence,
-    silence: Silence,
-    address: NewAddress,
-    /// Where the emulation packets of a client come from.
-    credits_to: CreditAddress,
-    /// STREAM and ACK frames that QUIC has sent, and those that have to be acknowledged.
+    /// Whether the peer answers QUIC packets.
+    quic_silence: PeerSilence,
+    /// Whether the peer answers QUIC packets or emulation packets.
+    silence: PeerSilence,
+    amplification_limit: AmplificationLimit,
+    credit_destination: CreditDestination,
+    /// Counts of frames at the last look: STREAM and ACK frames sent, STREAM frames received, ack-eliciting frames sent.
     stream_frames: u64,
     ack_frames: u64,
-    /// STREAM frames that have arrived.
     stream_frames_received: u64,
     eliciting_frames: u64,
+    /// Counts for [`CreditStats`].
     data_packets: u64,
     without_credit: u64,
     unscheduled: u64,
-    /// The longest that the smoothed round trip has been.
+    /// The longest smoothed round trip time so far.
     longest_rtt: Duration,
-    exchange: Exchange,
-    /// Room for a packet that QUIC did not have.
+    settings_stream: SettingsStream,
+    /// A buffer that the last poll of QUIC has not used.
     spare: Vec<u8>,
-    /// Of what a user has done last.
-    pub(crate) effect: Effect,
+    /// Whether QUIC may have something to send after the last action of the application.
+    pub(crate) needs_transmit: bool,
 }
 
 impl Connection {
-    /// A connection of QUIC with the gate of its controllers.
     pub(crate) fn new(
         now: Instant,
-        (handle, quic, gate): (ConnectionHandle, quinn_proto::Connection, Arc<Gate>),
+        handle: ConnectionHandle,
+        quic: quinn_proto::Connection,
+        gate: Arc<CreditGate>,
         config: &Config,
         tag: u16,
     ) -> Self {
-        let patience = config.wait * 4 + PATIENCE;
+        let timeout = config.wait * 4 + ANSWER_TIMEOUT;
         Self {
-            address: NewAddress::first(quic.remote_address()),
-            credits_to: CreditAddress::default(),
+            amplification_limit: AmplificationLimit::new(quic.remote_address()),
+            credit_destination: CreditDestination::default(),
             handle,
             quic,
-            streams: Streams::default(),
-            end: None,
-            waiting: Waiting::default(),
+            send_queues: SendQueues::default(),
+            close_reason: None,
+            wakers: Wakers::default(),
             tag,
             is_abandoned: false,
+            start: now,
             config: *config,
             gate,
             bypass: Bypass::new(now, config.wait),
-            path: Path::Unknown,
+            send_mode: SendMode::Unknown,
             credits: None,
-            burst: Burst::new(config),
-            answers: Answers::new(config.wait, patience),
+            unscheduled_start: UnscheduledStart::new(config),
+            liveness_probe: CreditLivenessProbe::new(config.wait, timeout),
             objection: None,
-            watch: Watch::new(config.classes, config.wait * 2),
-            pending: false,
-            wants: false,
+            dscp_monitor: DscpMonitor::new(config.classes, config.wait * 2),
+            has_held_frames: false,
+            asked_for_window: false,
             lost_bytes: 0,
-            quic_silence: Silence::longer_than(patience),
-            silence: Silence::longer_than(patience),
+            quic_silence: PeerSilence::after(timeout),
+            silence: PeerSilence::after(timeout),
             stream_frames: 0,
             ack_frames: 0,
             stream_frames_received: 0,
@@ -145,24 +148,34 @@ impl Connection {
             without_credit: 0,
             unscheduled: 0,
             longest_rtt: Duration::ZERO,
-            exchange: Exchange::default(),
+            settings_stream: SettingsStream::default(),
             spare: Vec::new(),
-            effect: Effect::Sends,
+            needs_transmit: true,
         }
     }
 
     #[cfg(test)]
-    pub(crate) fn gate_mode(&self) -> Mode {
+    pub(crate) fn gate_mode(&self) -> GateMode {
         self.gate.mode()
     }
 
-    /// How data leaves now.
-    pub(crate) fn path(&self) -> Path {
-        self.path
+    /// Makes the connection older by `span`, for the credit machinery.
+    #[cfg(test)]
+    pub(crate) fn age(&mut self, span: Duration) {
+        self.start = self.start.checked_sub(span).unwrap();
+    }
+
+    /// The time since the connection began; after 213 days the last [`Time`].
+    fn time(&self, now: Instant) -> Time {
+        Time::after_start(Span::from(now.saturating_duration_since(self.start)))
+    }
+
+    pub(crate) fn send_mode(&self) -> SendMode {
+        self.send_mode
     }
 
     pub(crate) fn stats(&self) -> CreditStats {
-        let stats = self.credits.as_ref().map(Credits::stats).unwrap_or_default();
+        let stats = self.credits.as_ref().map(CreditExchange::stats).unwrap_or_default();
         CreditStats {
             data_packets: self.data_packets,
             without_credit: self.without_credit,
@@ -175,187 +188,205 @@ impl Connection {
         PathStats::new(&self.quic.stats(), self.longest_rtt)
     }
 
-    /// Wakes whoever waits for something of this connection.
+    /// Wakes all tasks that wait for this connection.
     pub(crate) fn wake(&mut self) {
-        self.waiting.wake_all();
+        self.wakers.wake_all();
     }
 
-    /// Takes what QUIC has to tell.
-    pub(crate) fn take_events(&mut self, time: Time) {
-        let (mut has_news, mut may_have_notice) = (false, false);
+    /// Processes the events of QUIC.
+    pub(crate) fn process_events(&mut self) {
+        let (mut has_changed, mut may_have_notice) = (false, false);
         while let Some(event) = self.quic.poll() {
             may_have_notice = true;
             if let Event::Stream(StreamEvent::Readable { id }) = event {
-                self.waiting.wake_reader(id);
+                self.wakers.wake_reader(id);
                 continue;
             }
-            has_news = true;
+            has_changed = true;
             match event {
-                // A server knows all that it needs with the client's first packet.
-                Event::HandshakeDataReady if self.quic.side().is_server() => self.choose_path(),
-                Event::Connected if self.quic.side().is_client() => self.choose_path(),
+                // A server knows the ALPN and the keys after the client's first packet.
+                Event::HandshakeDataReady if self.quic.side().is_server() => self.negotiate(),
+                Event::Connected if self.quic.side().is_client() => self.negotiate(),
                 Event::ConnectionLost { reason: ConnectionError::ApplicationClosed(close) } => {
                     let reason = String::from_utf8_lossy(&close.reason).into_owned();
-                    self.end = Some(End::ByPeer { code: close.error_code.into_inner(), reason });
+                    let code = close.error_code.into_inner();
+                    self.close_reason = Some(CloseReason::ByPeer { code, reason });
                 }
-                Event::ConnectionLost { reason } => self.end = Some(End::Lost(reason.to_string())),
+                Event::ConnectionLost { reason } => {
+                    self.close_reason = Some(CloseReason::Lost(reason.to_string()));
+                }
                 Event::Stream(StreamEvent::Writable { id } | StreamEvent::Stopped { id, .. }) => {
-                    self.streams.unblock(id);
+                    self.send_queues.unblock(id);
                 }
                 _ => {}
             }
         }
-        if self.path == Path::Unknown {
-            has_news |= self.read_settings(time);
+        if self.send_mode == SendMode::Unknown {
+            has_changed |= self.read_settings();
         } else {
             self.longest_rtt = self.longest_rtt.max(self.quic.rtt());
         }
         if may_have_notice && self.credits.is_some() {
             self.read_notice();
         }
-        if has_news {
+        if has_changed {
             self.wake();
         }
     }
 
-    /// A datagram of QUIC arrived. Nothing follows from one that is not authentic and new.
-    pub(crate) fn on_arrival(&mut self, arrival: &Arrival<'_>) {
+    /// Processes a datagram that QUIC has read. A datagram that is not authentic or not new has no effect.
+    pub(crate) fn on_quic_datagram(&mut self, datagram: &IncomingDatagram<'_>) {
         let frames = self.quic.stats().frame_rx;
         if !self.bypass.on_arrival(&frames) {
             return;
         }
-        self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());
+        let (from, length) = (datagram.from, datagram.bytes.len());
+        self.amplification_limit.on_arrival(from, length, self.quic.remote_address());
         if frames.stream > std::mem::replace(&mut self.stream_frames_received, frames.stream) {
-            self.watch.on_data(arrival.tos >> 2);
+            self.dscp_monitor.on_data(datagram.tos >> 2);
         }
-        if self.burst.outstanding() > 0 {
-            self.burst.on_acked(self.gate.unscheduled_acked());
+        if self.unscheduled_start.outstanding() > 0 {
+            self.unscheduled_start.on_acked(self.gate.unscheduled_acked());
         }
         self.quic_silence.on_arrival();
         self.silence.on_arrival();
     }
 
-    /// A small packet with this connection's tag arrived.
-    pub(crate) fn on_small(
+    /// Processes an emulation packet or a credit with this connection's tag.
+    pub(crate) fn on_credit_packet(
         &mut self,
-        (instant, now): (Instant, Time),
-        arrival: &Arrival<'_>,
+        now: Instant,
+        datagram: &IncomingDatagram<'_>,
         parsed: &Parsed,
-        out: &mut Vec<Datagram>,
+        out: &mut Vec<OutgoingDatagram>,
     ) {
+        let time = self.time(now);
         let Some(credits) = &mut self.credits else { return };
-        let heard = credits.on_packet(now, parsed);
-        if heard != Heard::Nothing {
+        let novelty = credits.on_packet(time, parsed);
+        if novelty != PacketNovelty::Rejected {
             self.silence.on_arrival();
             match parsed.kind() {
-                PacketKind::Credit => self.burst.on_answer(),
-                _ => self.watch.on_emulation(instant, arrival.tos >> 2),
+                PacketKind::Credit => self.unscheduled_start.on_answer(),
+                _ => self.dscp_monitor.on_emulation(now, datagram.tos >> 2),
             }
-            self.address.on_arrival(arrival.from, arrival.bytes.len(), self.quic.remote_address());
+            let (from, length) = (datagram.from, datagram.bytes.len());
+            self.amplification_limit.on_arrival(from, length, self.quic.remote_address());
         }
-        // A packet that is not the newest says nothing of an address: anybody may have kept it.
-        if heard == Heard::NewestEmulation && self.quic.side().is_server() {
+        // Only the newest packet shows the client's address: an older one may be a replay from anywhere.
+        if novelty == PacketNovelty::NewestEmulation && self.quic.side().is_server() {
             let (current, wait) = (self.quic.remote_address(), self.config.wait_span());
-            self.credits_to.on_newest(now, arrival.from, current, wait);
+            self.credit_destination.on_newest(time, datagram.from, current, wait);
         }
-        self.grant(now, out);
+        self.send_credits(time, out);
     }
 
-    /// Whether streams can be opened: the way data leaves is known.
+    /// Whether streams can be opened: the handshake is over, and it is known how data leaves.
     pub(crate) fn is_ready(&self) -> bool {
-        self.path != Path::Unknown
+        self.send_mode != SendMode::Unknown
     }
 
-    /// Everything that is to leave now.
-    pub(crate) fn transmit(&mut self, now: Instant, time: Time, out: &mut Vec<Datagram>) {
+    /// Appends all datagrams that are to be sent now.
+    pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
         if self.quic.poll_timeout().is_some_and(|at| at <= now) {
             self.quic.handle_timeout(now);
-            self.take_events(time);
+            self.process_events();
         }
-        if self.credits.as_ref().is_some_and(Credits::is_cheated) && !self.quic.is_closed() {
-            self.close(now, CHEATED, b"credits for packets that were not sent");
+        let has_forged = self.credits.as_ref().is_some_and(CreditExchange::has_forged_credits);
+        if has_forged && !self.quic.is_closed() {
+            self.close(now, FORGED_CREDITS, b"credits for packets that were not sent");
         }
-        if self.path == Path::Credits {
+        let time = self.time(now);
+        if self.send_mode == SendMode::Credits {
             self.transmit_on_credits(now, time, out);
         }
-        // Perhaps only since a moment ago.
-        if self.path.has_window() {
+        // The mode may have just changed.
+        if self.send_mode.has_window() {
             self.transmit_by_window(now, out);
             self.wake_writers();
-            self.grant(time, out);
+            self.send_credits(time, out);
         }
-        self.tell_classes(now, out);
-        self.send_rest(now, out);
-        self.notice_losses(now, time);
+        self.send_notice(now, out);
+        self.send_without_credit(now, out);
+        self.process_losses(now, time);
     }
 
-    fn transmit_on_credits(&mut self, now: Instant, time: Time, out: &mut Vec<Datagram>) {
-        self.notice_losses(now, time);
+    fn transmit_on_credits(&mut self, now: Instant, time: Time, out: &mut Vec<OutgoingDatagram>) {
+        self.process_losses(now, time);
         self.update_demand(now, time);
         while let Some(departure) = self.credits.as_mut().and_then(|of| of.depart(time)) {
-            self.burst.stop();
+            self.unscheduled_start.stop();
             if departure == Departure::Data {
                 self.send_on_credit(now, time, out);
             }
             self.update_demand(now, time);
         }
         self.send_unscheduled(now, time, out);
-        self.pass_without_credit(now, out);
+        self.send_bypass(now, out);
         while let Some(packet) = self.credits.as_mut().and_then(|of| of.emulate(time)) {
-            out.push(self.datagram_of(&packet));
+            out.push(self.credit_datagram(&packet));
             self.silence.on_departure(now);
-            self.address.on_departure(EMULATION_BYTES);
+            self.amplification_limit.on_departure(EMULATION_BYTES);
             self.update_demand(now, time);
         }
-        self.grant(time, out);
-        self.judge(now, time, out);
+        self.send_credits(time, out);
+        self.check_for_fallback(now, time, out);
     }
 
     /// Sends the credits that are due.
-    pub(crate) fn grant(&mut self, time: Time, out: &mut Vec<Datagram>) {
+    fn send_credits(&mut self, time: Time, out: &mut Vec<OutgoingDatagram>) {
         while let Some(packet) = self.credits.as_mut().and_then(|of| of.grant(time)) {
-            let to = self.credits_to.get().unwrap_or(self.quic.remote_address());
-            out.push(Datagram { to, ..self.datagram_of(&packet) });
+            let to = self.credit_destination.get().unwrap_or(self.quic.remote_address());
+            out.push(OutgoingDatagram { to, ..self.credit_datagram(&packet) });
         }
     }
 
-    /// Says how many packets need credits. None are asked for while the peer is silent, but for a call from time to
-    /// time, or more than its new address may get.
+    /// Tells the credit engine how many packets wait for credits. While the peer is silent or its new address may not
+    /// get more bytes, the demand is zero, except for a probe from time to time.
     fn update_demand(&mut self, now: Instant, time: Time) {
-        let may_ask = self.silence.may_call(now) && self.address.allows(EMULATION_BYTES);
+        let may_ask =
+            self.silence.may_probe(now) && self.amplification_limit.allows(EMULATION_BYTES);
         let demand = if may_ask { self.waiting_packets() } else { 0 };
         if let Some(credits) = &mut self.credits {
             credits.set_demand(time, demand);
         }
     }
 
+    /// The number of packets that wait for credits.
     fn waiting_packets(&self) -> u64 {
         if self.quic.is_closed() {
             return 0;
         }
-        let queued = self.streams.queued().div_ceil(self.payload()) as u64;
+        let queued = self.send_queues.queued().div_ceil(self.payload()) as u64;
         let lost = self.lost_bytes.div_ceil(u64::from(self.quic.current_mtu()));
-        queued + lost.max(u64::from(self.pending)) + self.burst.outstanding()
+        queued + lost.max(u64::from(self.has_held_frames)) + self.unscheduled_start.outstanding()
     }
 
-    fn datagram_of(&self, (kind, bytes): &(PacketKind, Encoded)) -> Datagram {
+    fn credit_datagram(&self, (kind, bytes): &(PacketKind, Encoded)) -> OutgoingDatagram {
         let tos = self.config.classes.tos_of(*kind);
-        Datagram { to: self.quic.remote_address(), tos, bytes: bytes.to_vec() }
+        OutgoingDatagram { to: self.quic.remote_address(), tos, bytes: bytes.to_vec() }
     }
 
-    /// When QUIC's timers are due, and when credits are.
-    pub(crate) fn wakeup(&mut self) -> (Option<Instant>, Option<Time>) {
-        let bypass = (self.path == Path::Credits && self.pending).then(|| self.bypass.due());
-        let call = self.silence.next_call().filter(|_| self.path == Path::Credits);
-        let quic = self.quic.poll_timeout().into_iter().chain(bypass).chain(call).min();
-        let burst = self.burst.wakeup().filter(|_| self.path == Path::Credits);
-        let credits = self.credits.as_ref().and_then(Credits::wakeup);
-        (quic, credits.into_iter().chain(burst).min())
+    /// The next deadline of QUIC and of the credit machinery.
+    pub(crate) fn wakeup(&mut self) -> Option<Instant> {
+        let on_credits = self.send_mode == SendMode::Credits;
+        let instants = [
+            self.quic.poll_timeout(),
+            (on_credits && self.has_held_frames).then(|| self.bypass.due()),
+            self.silence.next_probe().filter(|_| on_credits),
+        ];
+        let times = [
+            self.credits.as_ref().and_then(CreditExchange::wakeup),
+            self.unscheduled_start.wakeup().filter(|_| on_credits),
+        ];
+        let since_start = |at: Time| Duration::from_nanos(at.since_start().as_ps().div_ceil(1_000));
+        let times = times.into_iter().flatten().map(|at| self.start + since_start(at));
+        instants.into_iter().flatten().chain(times).min()
     }
 
     pub(crate) fn close(&mut self, now: Instant, code: u32, reason: &[u8]) {
         self.quic.close(now, VarInt::from_u32(code), bytes::Bytes::copy_from_slice(reason));
-        self.end.get_or_insert_with(|| End::Lost("closed by this side".to_owned()));
+        let by_this_side = || CloseReason::Lost("closed by this side".to_owned());
+        self.close_reason.get_or_insert_with(by_this_side);
         self.wake();
     }
 }

@@ -1,24 +1,22 @@
-//! The connections of an endpoint, and which of them have something to do: those that were touched, and those with
-//! something due. The others cost nothing while they are idle.
+//! The connections of an endpoint, with a list of those that have work to do, so that idle connections cost nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use crate::connection::Connection;
 
-/// A connection, and when something is due.
 struct Entry {
     connection: Connection,
     due: Option<Instant>,
 }
 
-/// Connections by number.
+/// Connections by the number of their `quinn_proto::ConnectionHandle`.
 #[derive(Default)]
 pub(crate) struct Connections {
     all: BTreeMap<usize, Entry>,
-    /// Those with something due, by its time.
+    /// The connections with a deadline, in the order of deadlines.
     due: BTreeSet<(Instant, usize)>,
-    /// Those to which something may have happened since they have had their turn.
+    /// The connections that may have something to send before their deadline, because an event has changed them.
     touched: BTreeSet<usize>,
 }
 
@@ -31,23 +29,28 @@ impl Connections {
         self.all.is_empty()
     }
 
+    /// Whether every connection is closed and has finished draining (RFC 9000, 10.2).
+    pub(crate) fn are_drained(&self) -> bool {
+        self.all.values().all(|entry| entry.connection.quic.is_drained())
+    }
+
     pub(crate) fn get(&self, number: usize) -> Option<&Connection> {
         self.all.get(&number).map(|entry| &entry.connection)
     }
 
-    /// A connection that something is done to: it has its turn at the next occasion.
+    /// Gives access to a connection and marks it as touched.
     pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut Connection> {
         let entry = self.all.get_mut(&number)?;
         self.touched.insert(number);
         Some(&mut entry.connection)
     }
 
-    /// Something is done to a connection: it has its turn at the next occasion.
+    /// Marks a connection as touched.
     pub(crate) fn touch(&mut self, number: usize) {
         self.touched.insert(number);
     }
 
-    /// A connection whose turn it is, or of which nothing new is to leave.
+    /// Gives access to a connection without marking it as touched, for changes after which nothing new is to be sent.
     pub(crate) fn get_untouched(&mut self, number: usize) -> Option<&mut Connection> {
         self.all.get_mut(&number).map(|entry| &mut entry.connection)
     }
@@ -64,20 +67,20 @@ impl Connections {
         self.touched.remove(&number);
     }
 
-    /// All of them, each to be touched.
+    /// Iterates over all connections and marks them as touched.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
         self.touched.extend(self.all.keys());
         self.all.values_mut().map(|entry| &mut entry.connection)
     }
 
-    /// Those whose turn it is: they were touched, or something is due.
+    /// Takes the connections that were touched, with those whose deadline has passed.
     pub(crate) fn take_active(&mut self, now: Instant) -> BTreeSet<usize> {
         let mut active = std::mem::take(&mut self.touched);
         active.extend(self.due.iter().take_while(|(at, _)| *at <= now).map(|(_, number)| number));
         active
     }
 
-    /// When something of a connection is due next.
+    /// Sets the deadline of a connection.
     pub(crate) fn set_due(&mut self, number: usize, due: Option<Instant>) {
         let Some(entry) = self.all.get_mut(&number) else { return };
         let before = std::mem::replace(&mut entry.due, due);
@@ -87,12 +90,12 @@ impl Connections {
         }
     }
 
-    /// Those that were touched since their turn.
+    /// The connections that were touched since [`Connections::take_active`].
     pub(crate) fn touched(&self) -> Vec<usize> {
         self.touched.iter().copied().collect()
     }
 
-    /// The earliest time at which something is due.
+    /// The earliest deadline.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         self.due.first().map(|&(at, _)| at)
     }
@@ -108,35 +111,31 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::core::Core;
+    use crate::endpoint_state::EndpointState;
     use crate::trust::identity::ServerVerifier;
     use crate::trust::tls::Tls;
 
     #[test]
-    fn a_connection_has_a_turn_when_it_is_touched_or_something_is_due_and_not_otherwise() {
+    fn only_connections_that_were_touched_or_are_due_are_active() {
         let (now, config) = (Instant::now(), Config::new(BitsPerSec::gbps(1)));
         let crypto = Tls::client(ServerVerifier::first_use() as Arc<_>).client_config().unwrap();
-        let mut core = Core::new(now, config, None, None, 1).unwrap();
-        let mut numbers = Vec::new();
-        for port in 1..=3 {
+        let mut state = EndpointState::new(config, None, None, 1).unwrap();
+        let numbers = [1, 2, 3].map(|port| {
             let to = (Ipv4Addr::LOCALHOST, port).into();
-            numbers.push(core.connect(now, Arc::clone(&crypto), to, "host").unwrap());
-        }
-        let mut ports: Vec<u16> = core.transmit(now).iter().map(|of| of.to.port()).collect();
+            state.connect(now, Arc::clone(&crypto), to, "host").unwrap()
+        });
+        let mut ports: Vec<u16> = state.transmit(now).iter().map(|of| of.to.port()).collect();
         ports.dedup();
         assert_eq!(ports, [1, 2, 3], "each begins its handshake");
-        assert!(core.connections.take_active(now).is_empty());
-        core.connections.get_mut(numbers[1]).unwrap();
-        assert_eq!(core.connections.take_active(now), BTreeSet::from([numbers[1]]));
-        // Nobody answers: the handshake is repeated.
-        let due = core.wakeup().unwrap();
-        assert!(
-            core.connections
-                .take_active(due.checked_sub(Duration::from_nanos(1)).unwrap())
-                .is_empty()
-        );
-        assert_eq!(core.connections.take_active(due), BTreeSet::from_iter(numbers.clone()));
-        core.connections.remove(numbers[0]);
-        assert_eq!(core.connections.take_active(due), BTreeSet::from_iter(numbers[1..].to_vec()));
+        assert!(state.connections.take_active(now).is_empty());
+        state.connections.get_mut(numbers[1]).unwrap();
+        assert_eq!(state.connections.take_active(now), BTreeSet::from([numbers[1]]));
+        // Nobody answers: the handshake is due again.
+        let due = state.wakeup().unwrap();
+        let before = due.checked_sub(Duration::from_nanos(1)).unwrap();
+        assert!(state.connections.take_active(before).is_empty());
+        assert_eq!(state.connections.take_active(due), BTreeSet::from(numbers));
+        state.connections.remove(numbers[0]);
+        assert_eq!(state.connections.take_active(due), BTreeSet::from([numbers[1], numbers[2]]));
     }
 }

@@ -1,4 +1,4 @@
-//! Endpoints, connections and streams for programs: futures of any executor, in the shape of quinn's. A thread of the
+//! Endpoints, connections and streams as futures for any executor, with the interface of quinn. A thread of each
 //! endpoint does the work.
 
 mod incoming;
@@ -8,7 +8,7 @@ mod tests;
 
 use std::any::Any;
 use std::future::poll_fn;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,393 +18,402 @@ use quinn_proto::{Dir, StreamId};
 use rustls::pki_types::CertificateDer;
 
 use crate::config::Config;
-use crate::connection::{self, WITHOUT};
-use crate::core::Core;
-use crate::credit::counters::Counters;
-use crate::credit::path::Path;
+use crate::connection::{self, ALPN_WITHOUT_CREDITS};
+use crate::credit::counters::DropCounters;
+use crate::credit::send_mode::SendMode;
 use crate::credit::stats::CreditStats;
+use crate::endpoint_state::EndpointState;
 use crate::error::QuicError;
 use crate::path_stats::PathStats;
-use crate::sockets::driver::{self, Shared};
+use crate::sockets::driver::{self, SharedState};
 use crate::sockets::drops::DatagramDrops;
+use crate::sockets::dual_stack;
 use crate::sockets::socket::Socket;
-use crate::streams::{self, Effect};
+use crate::streams;
 use crate::trust::identity::Fingerprint;
 use crate::trust::tls::Tls;
-use crate::waiting::What;
+use crate::wakers::WaitFor;
 
 pub use incoming::AnyStream;
 pub use stream::{RecvStream, SendStream};
 
-/// An address from which connections are made and at which they are accepted. Connections end when the last handle of
-/// the endpoint is dropped.
+/// A UDP socket that connections start from and arrive at.
+///
+/// When the last handle of the endpoint and of its connections is dropped, all connections are closed. Dropping does
+/// not block: a thread goes on until the peers were told, which takes about three probe timeouts (RFC 9000, 10.2). A
+/// process that exits earlier should wait with [`Endpoint::wait_idle`].
 #[derive(Clone)]
 pub struct Endpoint {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     address: SocketAddr,
     tls: Tls,
-    thread: Arc<Thread>,
+    guard: Arc<CloseOnDrop>,
 }
 
-/// Ends the thread with the last handle.
-struct Thread {
-    shared: Arc<Shared>,
-    handle: std::sync::Mutex<Option<std::thread::JoinHandle<()>>>,
-}
+/// Closes the endpoint when the last handle is dropped. The thread of the endpoint then ends by itself.
+struct CloseOnDrop(Arc<SharedState>);
 
-impl Drop for Thread {
+impl Drop for CloseOnDrop {
     fn drop(&mut self) {
-        self.shared.lock().close(Instant::now());
-        self.shared.ring();
-        let handle = self.handle.lock().ok().and_then(|mut handle| handle.take());
-        // A failure of the thread was told to connections.
-        let _ = handle.map(std::thread::JoinHandle::join);
+        self.0.lock().close(Instant::now());
+        self.0.wake_thread();
     }
 }
 
 impl Endpoint {
-    /// An endpoint at this address; port 0 for any. It accepts connections if `tls` has an identity.
+    /// Binds to this address; port 0 stands for any. The endpoint accepts connections if `tls` has an identity.
     ///
     /// # Errors
-    /// If the address is taken, or the settings are out of bounds.
+    /// The address is taken, or a setting is out of bounds.
     pub fn bind(address: SocketAddr, config: Config, tls: Tls) -> Result<Self, QuicError> {
-        Self::over(Socket::bind(address)?, config, tls)
+        Self::with_socket(Socket::bind(address)?, config, tls)
     }
 
-    /// An endpoint with this socket.
-    fn over(socket: Socket, config: Config, tls: Tls) -> Result<Self, QuicError> {
-        let tls = if config.credits { tls } else { tls.speaking(&[WITHOUT]) };
-        let socket = socket.pairing(config.paired());
+    /// Binds to this port of all addresses of the host: of IPv4 and, if the system supports it, of IPv6.
+    ///
+    /// # Errors
+    /// The port is taken, or a setting is out of bounds.
+    pub fn bind_everywhere(port: u16, config: Config, tls: &Tls) -> Result<Self, QuicError> {
+        match Self::bind((Ipv6Addr::UNSPECIFIED, port).into(), config, tls.clone()) {
+            Err(QuicError::System(why)) if dual_stack::is_without_ipv6(&why) => {
+                Self::bind((Ipv4Addr::UNSPECIFIED, port).into(), config, tls.clone())
+            }
+            bound => bound,
+        }
+    }
+
+    fn with_socket(socket: Socket, config: Config, tls: Tls) -> Result<Self, QuicError> {
+        let tls = if config.credits { tls } else { tls.speaking(&[ALPN_WITHOUT_CREDITS]) };
+        let socket = socket.pairing(config.paired_tos());
         let address = socket.address()?;
         let secret = tls.reset_secret(address.port());
-        let core = Core::new(Instant::now(), config, tls.server_config()?, secret, random_seed())
+        let state = EndpointState::new(config, tls.server_config()?, secret, random_seed())
             .map_err(|why| QuicError::Settings(why.to_string()))?;
-        let shared = Arc::new(Shared::new(core)?);
+        let shared = Arc::new(SharedState::new(state)?);
         let of_thread = Arc::clone(&shared);
-        let handle = std::thread::Builder::new()
+        std::thread::Builder::new()
             .name("shallop-quic".to_owned())
-            .spawn(move || run(&of_thread, socket))?;
-        let handle = std::sync::Mutex::new(Some(handle));
-        let thread = Arc::new(Thread { shared: Arc::clone(&shared), handle });
-        Ok(Self { shared, address, tls, thread })
+            .spawn(move || run_thread(&of_thread, socket))?;
+        let guard = Arc::new(CloseOnDrop(Arc::clone(&shared)));
+        Ok(Self { shared, address, tls, guard })
     }
 
-    /// The address of this endpoint.
-    #[must_use]
+    /// The local address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Connects to an endpoint.
+    /// Connects to a server whose certificate `tls` accepts for `name`.
     ///
     /// # Errors
-    /// If the peer does not answer, or is not whom it should be.
+    /// The server does not answer, or is not trusted.
     pub async fn connect(&self, to: SocketAddr, name: &str) -> Result<Connection, QuicError> {
         let crypto = self.tls.client_config()?;
         let number = {
-            let mut core = self.shared.lock();
-            if let Some(why) = &core.failure {
+            let mut state = self.shared.lock();
+            if let Some(why) = &state.failure {
                 return Err(QuicError::Failed(why.clone()));
             }
-            if core.is_closed {
+            if state.is_closed {
                 return Err(QuicError::Lost("the endpoint is closed".to_owned()));
             }
-            core.connect(Instant::now(), crypto, to, name)?
+            state.connect(Instant::now(), crypto, to, name)?
         };
-        self.shared.ring();
+        self.shared.wake_thread();
         let connection = self.connection(number);
         connection.ready().await?;
         Ok(connection)
     }
 
-    /// The next connection that comes; `None` once the endpoint is closed or has failed ([`Endpoint::failure`]).
+    /// Waits for the next connection of a client; `None` once the endpoint is closed or has failed
+    /// ([`Endpoint::failure`]).
     pub async fn accept(&self) -> Option<Connection> {
         let number = poll_fn(|context| {
-            let mut core = self.shared.lock();
-            if let Some(number) = core.arrived.pop_front() {
+            let mut state = self.shared.lock();
+            if let Some(number) = state.arrived.pop_front() {
                 return Poll::Ready(Some(number));
             }
-            if core.is_closed {
+            if state.is_closed {
                 return Poll::Ready(None);
             }
-            if !core.accept_wakers.iter().any(|known| known.will_wake(context.waker())) {
-                core.accept_wakers.push(context.waker().clone());
-            }
+            state.add_waker(context.waker());
             Poll::Pending
         });
         number.await.map(|number| self.connection(number))
     }
 
-    /// Why the endpoint has stopped working ([`QuicError::Failed`]); `None` while it works and after
+    /// Waits until all connections are closed and their peers were told, or the endpoint has failed.
+    pub async fn wait_idle(&self) {
+        poll_fn(|context| {
+            let mut state = self.shared.lock();
+            if state.failure.is_some() || state.connections.are_drained() {
+                return Poll::Ready(());
+            }
+            state.add_waker(context.waker());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// The reason for which the endpoint has failed ([`QuicError::Failed`]); `None` while it works and after
     /// [`Endpoint::close`].
-    #[must_use]
     pub fn failure(&self) -> Option<QuicError> {
         self.shared.lock().failure.clone().map(QuicError::Failed)
     }
 
-    /// Packets beside QUIC that were dropped because they are of no connection, by reason.
-    #[must_use]
-    pub fn dropped(&self) -> Counters {
+    /// Counts of emulation packets and credits that were dropped because they belong to no connection.
+    pub fn dropped(&self) -> DropCounters {
         self.shared.lock().dropped
     }
 
-    /// UDP datagrams that were dropped: those that the kernel refused to send, and those that nobody can answer.
-    #[must_use]
+    /// Counts of UDP datagrams that the socket dropped.
     pub fn datagram_drops(&self) -> DatagramDrops {
         self.shared.lock().datagram_drops
     }
 
-    /// Closes all connections, and tells their peers.
+    /// Closes all connections and tells their peers.
     pub fn close(&self) {
         self.shared.lock().close(Instant::now());
-        self.shared.ring();
+        self.shared.wake_thread();
     }
 
     fn connection(&self, number: usize) -> Connection {
-        let handle =
-            Handle { shared: Arc::clone(&self.shared), number, _thread: Arc::clone(&self.thread) };
+        let handle = ConnectionRef {
+            shared: Arc::clone(&self.shared),
+            number,
+            _guard: Arc::clone(&self.guard),
+        };
         Connection { handle: Arc::new(handle) }
     }
 }
 
-/// Keeps an endpoint going. An error or a panic ends every future of the endpoint's users with its reason.
-fn run(shared: &Arc<Shared>, socket: Socket) {
+/// Runs the thread of an endpoint. An error or a panic ends every future of the endpoint with its reason.
+fn run_thread(shared: &Arc<SharedState>, socket: Socket) {
     let why = match catch_unwind(AssertUnwindSafe(|| driver::run(shared, socket))) {
         Ok(Ok(())) => return,
         Ok(Err(why)) => why.to_string(),
-        Err(panic) => format!("its thread panicked: {}", message_of(&*panic)),
+        Err(panic) => format!("its thread panicked: {}", panic_message(&*panic)),
     };
     shared.lock().fail(&why);
 }
 
-/// The message of a panic.
-fn message_of(panic: &(dyn Any + Send)) -> &str {
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
+/// A seed that differs between processes. The tags that are drawn from it need not be secret.
 fn random_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
-    // Tags need not be secret, but two processes should differ.
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
-/// A connection of an endpoint, while somebody asks for it.
-struct Handle {
-    shared: Arc<Shared>,
+/// The application's reference to a connection. Dropping it closes the connection.
+struct ConnectionRef {
+    shared: Arc<SharedState>,
     number: usize,
-    _thread: Arc<Thread>,
+    _guard: Arc<CloseOnDrop>,
 }
 
-impl Drop for Handle {
+impl Drop for ConnectionRef {
     fn drop(&mut self) {
-        let mut core = self.shared.lock();
-        if core.failure.is_some() {
+        let mut state = self.shared.lock();
+        if state.failure.is_some() {
             return;
         }
-        if let Some(connection) = core.connections.get_mut(self.number) {
+        if let Some(connection) = state.connections.get_mut(self.number) {
             connection.close(Instant::now(), 0, b"");
         }
-        core.abandon(self.number);
-        drop(core);
-        self.shared.ring();
+        state.abandon(self.number);
+        drop(state);
+        self.shared.wake_thread();
     }
 }
 
-impl Handle {
-    /// Waits until something is there. `look` says what, or that it is not.
+impl ConnectionRef {
+    /// Waits until `poll` is ready; it is called after each change of the connection's state.
     async fn wait<T>(
         &self,
-        look: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
+        poll: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
     ) -> Result<T, QuicError> {
-        self.wait_on(What::Connection, look).await
+        self.wait_on(WaitFor::Connection, poll).await
     }
 
-    /// As [`Handle::wait`], for `what` in particular.
+    /// Waits until `poll` is ready; it is called after each `event`.
     async fn wait_on<T>(
         &self,
-        what: What,
-        mut look: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
+        event: WaitFor,
+        mut poll: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
     ) -> Result<T, QuicError> {
         poll_fn(|context: &mut Context<'_>| {
-            let mut core = self.shared.lock();
-            if let Some(why) = &core.failure {
+            let mut state = self.shared.lock();
+            if let Some(why) = &state.failure {
                 return Poll::Ready(Err(QuicError::Failed(why.clone())));
             }
-            let Some(connection) = core.connections.get_mut(self.number) else {
+            let Some(connection) = state.connections.get_mut(self.number) else {
                 return Poll::Ready(Err(QuicError::Lost("closed".to_owned())));
             };
-            connection.effect = Effect::Sends;
-            let found = look(connection);
-            let effect = connection.effect;
-            if found.is_pending() {
-                if let Some(end) = &connection.end {
-                    return Poll::Ready(Err(end.into()));
+            connection.needs_transmit = true;
+            let result = poll(connection);
+            let needs_transmit = connection.needs_transmit;
+            if result.is_pending() {
+                if let Some(reason) = &connection.close_reason {
+                    return Poll::Ready(Err(reason.into()));
                 }
-                connection.waiting.add(what, context.waker());
+                connection.wakers.add(event, context.waker());
             }
-            drop(core);
-            if effect == Effect::Sends {
-                self.shared.ring();
+            drop(state);
+            if needs_transmit {
+                self.shared.wake_thread();
             }
-            found
+            result
         })
         .await
     }
 
-    /// Waits until `look` finds something.
+    /// Waits until `poll` returns a value.
     async fn wait_for<T>(
         &self,
-        mut look: impl FnMut(&mut connection::Connection) -> Option<T>,
+        mut poll: impl FnMut(&mut connection::Connection) -> Option<T>,
     ) -> Result<T, QuicError> {
         self.wait(|connection| {
-            look(connection).map_or(Poll::Pending, |found| Poll::Ready(Ok(found)))
+            poll(connection).map_or(Poll::Pending, |found| Poll::Ready(Ok(found)))
         })
         .await
     }
 
-    /// Does something to the connection, unless it is gone or the endpoint has failed.
+    /// Calls `act` with the connection; `None` if the connection is gone or the endpoint has failed.
     fn with<T>(&self, act: impl FnOnce(&mut connection::Connection) -> T) -> Option<T> {
-        let mut core = self.shared.lock();
-        if core.failure.is_some() {
+        let mut state = self.shared.lock();
+        if state.failure.is_some() {
             return None;
         }
-        let found = core.connections.get_mut(self.number).map(act);
-        drop(core);
-        self.shared.ring();
-        found
+        let result = state.connections.get_mut(self.number).map(act);
+        drop(state);
+        self.shared.wake_thread();
+        result
     }
 }
 
-/// A connection. It is closed when its last handle and streams are dropped.
+/// A connection. It is closed when its last handle and its last stream are dropped.
 #[derive(Clone)]
 pub struct Connection {
-    handle: Arc<Handle>,
+    handle: Arc<ConnectionRef>,
 }
 
 impl Connection {
-    /// Waits until it is known how data leaves.
+    /// Waits for the end of the handshake and the settings of the peer, and returns how data leaves.
     ///
     /// # Errors
-    /// If the connection is lost before.
-    pub async fn ready(&self) -> Result<Path, QuicError> {
-        self.handle
-            .wait(|connection| {
-                if connection.is_ready() {
-                    Poll::Ready(Ok(connection.path()))
-                } else {
-                    Poll::Pending
-                }
-            })
-            .await
+    /// The connection is lost before.
+    pub async fn ready(&self) -> Result<SendMode, QuicError> {
+        let mode = |connection: &mut connection::Connection| {
+            Some(connection).filter(|of| of.is_ready()).map(|of| of.send_mode())
+        };
+        self.handle.wait_for(mode).await
     }
 
-    /// Opens a stream to the peer.
+    /// Opens a unidirectional stream.
     ///
     /// # Errors
-    /// If the connection is lost.
+    /// The connection is lost.
     pub async fn open_uni(&self) -> Result<SendStream, QuicError> {
         let id = self.open(Dir::Uni).await?;
         Ok(SendStream::new(&self.handle, id))
     }
 
-    /// Opens a stream in both directions.
+    /// Opens a bidirectional stream.
     ///
     /// # Errors
-    /// If the connection is lost.
+    /// The connection is lost.
     pub async fn open_bi(&self) -> Result<(SendStream, RecvStream), QuicError> {
         let id = self.open(Dir::Bi).await?;
-        Ok(self.both(id))
+        Ok(self.bidirectional(id))
     }
 
     async fn open(&self, dir: Dir) -> Result<StreamId, QuicError> {
         self.handle.wait_for(|connection| streams::open(connection, dir)).await
     }
 
-    /// The next stream that the peer opens.
+    /// Waits for the next unidirectional stream of the peer.
     ///
     /// # Errors
-    /// If the connection is lost.
+    /// The connection is lost.
     pub async fn accept_uni(&self) -> Result<RecvStream, QuicError> {
         let id = self.accept(Dir::Uni).await?;
         Ok(RecvStream::new(&self.handle, id))
     }
 
-    /// The next stream in both directions that the peer opens.
+    /// Waits for the next bidirectional stream of the peer.
     ///
     /// # Errors
-    /// If the connection is lost.
+    /// The connection is lost.
     pub async fn accept_bi(&self) -> Result<(SendStream, RecvStream), QuicError> {
         let id = self.accept(Dir::Bi).await?;
-        Ok(self.both(id))
+        Ok(self.bidirectional(id))
     }
 
     async fn accept(&self, dir: Dir) -> Result<StreamId, QuicError> {
         self.handle.wait_for(|connection| streams::accept(connection, dir)).await
     }
 
-    fn both(&self, id: StreamId) -> (SendStream, RecvStream) {
+    fn bidirectional(&self, id: StreamId) -> (SendStream, RecvStream) {
         (SendStream::new(&self.handle, id), RecvStream::new(&self.handle, id))
     }
 
-    /// How data leaves now.
-    #[must_use]
-    pub fn path(&self) -> Path {
-        self.handle.with(|connection| connection.path()).unwrap_or(Path::Unknown)
+    /// How this side sends data at the moment.
+    pub fn send_mode(&self) -> SendMode {
+        self.handle.with(|connection| connection.send_mode()).unwrap_or(SendMode::Unknown)
     }
 
-    /// Begins again with credits, where they were given up ([`Path::is_fallback`]), as what spoke against them may be
-    /// over. Nothing changes if they were not given up. How the peer sends is for the peer to say.
+    /// Sends on credits again after a fallback ([`SendMode::is_fallback`]), in case its cause is gone. Without a
+    /// fallback nothing changes. Each side decides about its own data.
     pub fn use_credits(&self) {
         self.handle.with(connection::Connection::use_credits);
     }
 
-    /// Waits until data leaves in another way than `before`, and says how.
+    /// Waits until this side sends data in another mode than `before`, and returns the mode.
     ///
     /// # Errors
-    /// If the connection is lost.
-    pub async fn path_changed(&self, before: Path) -> Result<Path, QuicError> {
+    /// The connection is lost.
+    pub async fn send_mode_changed(&self, before: SendMode) -> Result<SendMode, QuicError> {
         let other =
-            |of: &mut connection::Connection| Some(of.path()).filter(|&path| path != before);
+            |of: &mut connection::Connection| Some(of.send_mode()).filter(|&mode| mode != before);
         self.handle.wait_for(other).await
     }
 
-    /// Counts of emulation packets and credits.
-    #[must_use]
+    /// Counts of emulation packets, credits and data packets.
     pub fn stats(&self) -> CreditStats {
         self.handle.with(|connection| connection.stats()).unwrap_or_default()
     }
 
-    /// Round trips and losses, as QUIC has them.
-    #[must_use]
+    /// The round trip times and losses that QUIC measures.
     pub fn path_stats(&self) -> PathStats {
         self.handle.with(|connection| connection.path_stats()).unwrap_or_default()
     }
 
-    /// The address of the peer.
-    #[must_use]
+    /// The address of the peer; `None` if the connection has ended.
     pub fn remote_address(&self) -> Option<SocketAddr> {
         self.handle.with(|connection| connection.quic.remote_address())
     }
 
-    /// The fingerprint of the certificate that the peer has shown, with the proof that it has the key. `None` before
-    /// the handshake is over, and of clients that were not asked for one ([`Tls::asking`]).
-    #[must_use]
+    /// The fingerprint of the peer's certificate, whose key the handshake has verified. `None` before the end of the
+    /// handshake, and for a client that was not asked for a certificate ([`Tls::asking`]).
     pub fn peer_fingerprint(&self) -> Option<Fingerprint> {
         let identity = self.handle.with(|of| of.quic.crypto_session().peer_identity())??;
         let chain = identity.downcast::<Vec<CertificateDer<'static>>>().ok()?;
-        chain.first().map(Fingerprint::of)
+        chain.first().map(Fingerprint::of_certificate)
     }
 
-    /// Closes the connection at once: streams end in an error on both sides, and what the peer has not acknowledged may
-    /// be lost. The peer is told `code`, whose meaning is the application's, and `reason` (RFC 9000, 10.2). The later
-    /// one of two calls has no effect.
+    /// Closes the connection at once: streams end with an error on both sides, and bytes that the peer has not
+    /// acknowledged may be lost. The peer receives `code`, an application error code, and `reason` (RFC 9000, 10.2). A
+    /// second call has no effect.
     pub fn close(&self, code: u32, reason: &[u8]) {
         self.handle.with(|connection| connection.close(Instant::now(), code, reason));
     }
 
-    /// Waits until the connection has ended, and says why: [`QuicError::Closed`] with the peer's code and reason, or
-    /// [`QuicError::Lost`].
+    /// Waits for the end of the connection and returns its cause: [`QuicError::Closed`] with the code and the reason of
+    /// the peer, or [`QuicError::Lost`].
     pub async fn closed(&self) -> QuicError {
         let ended = self.handle.wait(|_| Poll::<Result<(), QuicError>>::Pending).await;
         ended.err().unwrap_or_else(|| QuicError::Lost("closed".to_owned()))

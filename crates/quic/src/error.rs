@@ -1,62 +1,63 @@
-//! What can go wrong.
+//! Errors of endpoints, connections and streams.
 
 use std::io;
 
-use crate::connection::End;
+use crate::connection::CloseReason;
 
 /// Why an endpoint, a connection or a stream failed.
 #[derive(Debug, thiserror::Error)]
 pub enum QuicError {
-    /// The system refused something.
+    /// A system call failed.
     #[error("{0}")]
     System(#[from] io::Error),
     /// A setting is out of bounds.
     #[error("{0}")]
     Settings(String),
-    /// A certificate or a key cannot be used.
+    /// A certificate or a key is unusable.
     #[error("{0}")]
     Identity(String),
-    /// A connection cannot be begun.
+    /// The arguments of `connect` are unusable.
     #[error("cannot connect: {0}")]
     Connect(#[from] quinn_proto::ConnectError),
-    /// No address of the host has answered for so many seconds.
+    /// No address of the host answered within this time, seconds.
     #[error("no answer for {0} s")]
     NoAnswer(u64),
-    /// The connection has ended.
+    /// The connection timed out, was closed by this side, or violated QUIC.
     #[error("the connection has ended: {0}")]
     Lost(String),
-    /// The endpoint has stopped working, with all its connections: the system refused its socket, or its thread
-    /// panicked.
+    /// The endpoint and all its connections have ended, because its socket failed or its thread panicked.
     #[error("the endpoint has failed: {0}")]
     Failed(String),
     /// The peer has closed the connection.
     #[error("the peer has closed the connection{}", because(reason))]
     Closed {
-        /// The code that the peer's application gave.
+        /// The error code of the peer's application.
         code: u64,
-        /// The reason that it gave; empty if none.
+        /// The reason, empty if the peer gave none.
         reason: String,
     },
-    /// The peer has broken off a stream that it sends, with this code of its application.
+    /// The peer has reset its stream with this application error code (RFC 9000, 19.4).
     #[error("the peer has broken the stream off, with code {0}")]
     Reset(u64),
-    /// The peer wants no more of a stream, with this code of its application.
+    /// The peer has asked to stop sending, with this application error code (RFC 9000, 19.5).
     #[error("the peer wants no more of the stream, with code {0}")]
     Stopped(u64),
-    /// This side writes to a stream that it has finished.
+    /// A write to a stream that was finished.
     #[error("the stream was finished before")]
     Finished,
-    /// A stream is longer than it may be, in bytes.
+    /// A stream has more bytes than this limit.
     #[error("the stream has more than {0} bytes")]
     TooLong(usize),
 }
 
-impl From<&End> for QuicError {
-    fn from(end: &End) -> Self {
-        match end {
-            End::ByPeer { code, reason } => Self::Closed { code: *code, reason: reason.clone() },
-            End::Lost(why) => Self::Lost(why.clone()),
-            End::Failed(why) => Self::Failed(why.clone()),
+impl From<&CloseReason> for QuicError {
+    fn from(close: &CloseReason) -> Self {
+        match close {
+            CloseReason::ByPeer { code, reason } => {
+                Self::Closed { code: *code, reason: reason.clone() }
+            }
+            CloseReason::Lost(why) => Self::Lost(why.clone()),
+            CloseReason::Failed(why) => Self::Failed(why.clone()),
         }
     }
 }
@@ -66,8 +67,7 @@ fn because(reason: &str) -> String {
 }
 
 impl QuicError {
-    /// The same as an error of input and output.
-    #[must_use]
+    /// Converts to an I/O error: `ConnectionReset` for a stream that the peer ended, else `ConnectionAborted`.
     pub fn into_io(self) -> io::Error {
         match self {
             Self::System(why) => why,

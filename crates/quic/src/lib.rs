@@ -1,33 +1,34 @@
-//! `FlashPass` between real hosts: QUIC (RFC 9000) whose data packets leave on credits.
+//! `FlashPass` between real hosts: QUIC (RFC 9000) whose data packets leave on credits of the receiver.
 //!
-//! An [`Endpoint`] is a UDP socket and a thread that keeps its connections going. A [`Connection`] has streams, in the
-//! shape of the `quinn` crate's: [`Connection::open_uni`], [`Connection::accept_bi`], [`SendStream::write`],
-//! [`RecvStream::read`]. Futures are of any executor; none is part of this crate but `pollster`, which waits in the
-//! calling thread. Reliability, flow control, migration and encryption (TLS 1.3) are those of `quinn-proto`. What this
-//! crate adds is *when* data leaves.
+//! An [`Endpoint`] is a UDP socket with a thread that runs its connections. A [`Connection`] has streams with the
+//! interface of the `quinn` crate: [`Connection::open_uni`], [`Connection::accept_bi`], [`SendStream::write`],
+//! [`RecvStream::read`]. The futures work with any executor; `pollster` blocks the calling thread on one.
+//! `quinn-proto` provides reliability, flow control, migration and encryption (TLS 1.3). This crate decides *when* data
+//! packets leave. A [`MultiEndpoint`] runs many endpoints on one thread of the caller, without futures.
 //!
 //! # When data leaves
 //!
-//! Ahead of each data packet its sender sends an *emulation packet*, a smallest frame, on the same path. Switches meter
-//! these and drop what is too much of them. The receiver answers each one that arrives with a *credit*, and a fixed
-//! time after it left, [`Config::wait`], the data packet follows. So data meets no more packets than buffers hold, and
-//! senders learn of congestion from emulation packets alone. The credit engine is the one of the simulator
-//! (`shallop_proto::flashpass`); the pages `docs/quic-wire.md` and `docs/quic-operators.md` of the repository describe
-//! the packets and what switches have to do.
+//! Before each data packet its sender sends an *emulation packet*, an Ethernet frame of the smallest length, on the
+//! same path. Switches meter emulation packets and drop those above the meter's rate. The receiver answers each
+//! emulation packet that arrives with a *credit*, and the data packet leaves a fixed time after its emulation packet,
+//! the waiting time [`Config::wait`]. Data packets therefore never exceed what the buffers on the path hold, and
+//! senders measure congestion by the loss of emulation packets. The credit engine is the simulator's
+//! (`shallop_proto::flashpass`). The pages `docs/quic-wire.md` and `docs/quic-operators.md` of the repository describe
+//! the packets and the configuration of switches.
 //!
-//! [`Connection::path`] says how data leaves. A peer without credits gets plain QUIC with CUBIC, as does a path on
-//! which no emulation packet is answered. Streams work the same either way.
+//! [`Connection::send_mode`] tells how data leaves. If the peer does not use credits, or if the path drops all
+//! emulation packets, the connection is plain QUIC with CUBIC. Streams work identically.
 //!
-//! # Who the peer is
+//! # Authentication
 //!
-//! A server has an [`identity::Identity`]: a certificate that it has made itself, known by its fingerprint, or one of
-//! an authority. A client trusts a fingerprint, the first one that it sees, or an [`authority::Authority`]; see
-//! [`Tls`].
+//! A server has an [`identity::Identity`]: a self-signed certificate that is known by its fingerprint, or a certificate
+//! of an authority. A client trusts a fingerprint, the first fingerprint that it sees, or an [`authority::Authority`];
+//! see [`Tls`].
 //!
 //! # Example
 //!
-//! A server that answers one request, over loopback. `examples/request_response.rs` and `examples/file.rs` are programs
-//! of their own.
+//! A server that answers one request, over loopback. `examples/request_response.rs` and `examples/file.rs` are complete
+//! programs.
 //!
 //! ```
 //! use pollster::block_on;
@@ -61,6 +62,8 @@
 //!     request.finish();
 //!     let answer = answer.read_to_end(1_000).await?;
 //!     connection.close(0, b"done");
+//!     // The peer is told before the process may exit.
+//!     client.wait_idle().await;
 //!     Ok::<_, shallop_quic::QuicError>(answer)
 //! })?;
 //! assert_eq!(answer, b"Hello, sailor");
@@ -68,57 +71,50 @@
 //! # }
 //! ```
 //!
-//! # Files
-//!
-//! [`session`] moves files and folders, as `shallop send` and `shallop receive` do, and waits in the calling thread;
-//! [`transfer`] is its protocol. [`ping`] is what `shallop ping` does. [`endpoints`] are many endpoints on one thread
-//! of the caller, without futures.
-//!
 //! # Units
 //!
-//! Rates are bits a second on the wire, preamble and gap of Ethernet included ([`Config::link`]). Lengths of datagrams
-//! are bytes of UDP payload. Fields of reports end in their unit (`_s`: seconds). Codes of streams and connections are
-//! the application's, as in RFC 9000.
+//! Rates are bits a second on the wire, with the preamble and gap of Ethernet ([`Config::link`]). Lengths of datagrams
+//! are bytes of UDP payload. Fields of reports have their unit as a suffix (`_s`: seconds). The error codes of streams
+//! and connections are defined by the application (RFC 9000, 20.2).
 //!
-//! # What it has not
+//! # Not supported
 //!
-//! Unreliable datagrams (RFC 9221), 0-RTT, priorities of streams, and the traits of `futures-io` or `tokio`. Endpoints
-//! need Linux.
+//! Unreliable datagrams (RFC 9221), 0-RTT, stream priorities, the traits of `futures-io` and `tokio`, and systems other
+//! than Linux.
 
 #![warn(missing_docs)]
 
 mod config;
 mod connection;
 mod connections;
-mod core;
 mod credit;
 mod endpoint;
-pub mod endpoints;
+mod endpoint_state;
 mod error;
-mod files;
-mod new_address;
-mod outgoing;
+pub mod multi_endpoint;
 mod path_stats;
+mod peer_address;
+mod peer_silence;
 mod reset;
-mod silence;
+mod send_queues;
 mod sockets;
 mod streams;
 mod trust;
 #[cfg(test)]
+#[path = "../tests/virtual_time/mod.rs"]
 mod virtual_time;
-mod waiting;
+mod wakers;
 
 pub use config::{Classes, Config, UnscheduledError, WaitError};
 pub use credit::lateness::Lateness;
-pub use credit::path::{Fallback, Path};
+pub use credit::send_mode::{Fallback, SendMode};
 pub use credit::stats::CreditStats;
 pub use credit::unscheduled::Unscheduled;
 pub use credit::{counters, notice, outstanding, packet, replay, settings};
 pub use endpoint::{AnyStream, Connection, Endpoint, RecvStream, SendStream};
-pub use endpoints::Endpoints;
 pub use error::QuicError;
-pub use files::{client, host, ping, server, session, transfer};
+pub use multi_endpoint::MultiEndpoint;
 pub use path_stats::PathStats;
 pub use sockets::drops::DatagramDrops;
 pub use trust::tls::Tls;
-pub use trust::{authority, identity, known_hosts};
+pub use trust::{authority, identity};

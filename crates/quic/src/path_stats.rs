@@ -1,25 +1,25 @@
-//! What QUIC knows of the path of a connection.
+//! QUIC's measurements of a connection's path.
 
 use std::time::Duration;
 
 use quinn_proto::ConnectionStats;
 
-use crate::credit::stats::part;
+use crate::credit::stats::fraction;
 
-/// Round trips and losses as QUIC has them (RFC 9002), of all packets but emulation packets and credits.
+/// Round trip times and losses of QUIC packets (RFC 9002), without emulation packets and credits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct PathStats {
-    /// The least round trip, seconds. It contains the peer's delay of acknowledgements.
+    /// The least round trip time, seconds, with the peer's acknowledgement delay.
     pub min_rtt_s: f64,
-    /// The smoothed round trip now, seconds.
+    /// The smoothed round trip time, seconds.
     pub smoothed_rtt_s: f64,
-    /// The longest that the smoothed round trip has been, seconds.
+    /// The longest smoothed round trip time so far, seconds.
     pub max_smoothed_rtt_s: f64,
     /// QUIC packets sent.
     pub packets_sent: u64,
-    /// QUIC packets that were declared lost.
+    /// QUIC packets declared lost.
     pub packets_lost: u64,
-    /// How often the peer was asked whether it is at another address (`PATH_CHALLENGE`, RFC 9000, 8.2).
+    /// `PATH_CHALLENGE` frames sent to validate a new address of the peer (RFC 9000, 8.2).
     pub path_challenges: u64,
 }
 
@@ -36,23 +36,19 @@ impl PathStats {
         }
     }
 
-    /// The time that packets wait in queues of the path now, seconds: what the smoothed round trip is longer than the
-    /// least one. Delays of the hosts are part of it.
-    #[must_use]
+    /// The queueing delay, seconds: the smoothed less the least round trip time. It includes delays in the hosts.
     pub fn queueing_s(&self) -> f64 {
         (self.smoothed_rtt_s - self.min_rtt_s).max(0.0)
     }
 
-    /// The longest that this time has been, seconds.
-    #[must_use]
+    /// The longest queueing delay so far, seconds.
     pub fn max_queueing_s(&self) -> f64 {
         (self.max_smoothed_rtt_s - self.min_rtt_s).max(0.0)
     }
 
-    /// The part of QUIC packets that were declared lost; zero if none was sent.
-    #[must_use]
+    /// The fraction of QUIC packets declared lost, 0 to 1; 0 if none was sent.
     pub fn loss(&self) -> f64 {
-        part(self.packets_lost, self.packets_sent)
+        fraction(self.packets_lost, self.packets_sent)
     }
 }
 
@@ -61,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queueing_is_what_round_trips_are_longer_than_the_least_one() {
+    fn the_queueing_delay_is_the_round_trip_time_above_the_least_one() {
         let mut quic = ConnectionStats::default();
         quic.path.min_rtt = Duration::from_millis(10);
         quic.path.rtt = Duration::from_millis(12);

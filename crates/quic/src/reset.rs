@@ -1,5 +1,5 @@
-//! What a receiver that was killed and started again says to peers of its earlier life: that their connections are no
-//! more (stateless reset, RFC 9000, 10.3). Without it they would wait for a minute.
+//! Stateless resets (RFC 9000, 10.3) that survive a restart: a server that was killed and started again tells the peers
+//! of its earlier connections that these are gone. Otherwise they would wait for the idle timeout of a minute.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use quinn_proto::crypto::{CryptoError, HmacKey};
 use quinn_proto::{EndpointConfig, HashedConnectionIdGenerator};
 use rustls::pki_types::PrivateKeyDer;
 
-/// What keys are derived for.
+/// The contexts of key derivation.
 const TOKENS: &str = "shallop 2025 stateless reset tokens";
 const NAMES: &str = "shallop 2025 connection IDs";
 
-/// The secret of an endpoint: the same whenever it has this key and this port. Another port has another secret, or who
-/// sees a packet to one process could have another process with the same key reset its connection.
+/// The secrets of a server, derived from its TLS key and its port, so that they are equal after a restart. They differ
+/// between ports: otherwise an observer could make another process with the same key reset a connection.
 #[derive(Clone, Copy)]
 pub(crate) struct ResetSecret {
     tokens: [u8; 32],
@@ -28,7 +28,7 @@ impl ResetSecret {
         Self { tokens: blake3::derive_key(TOKENS, &material), names }
     }
 
-    /// The settings of an endpoint with this secret.
+    /// An endpoint configuration with these secrets.
     pub(crate) fn endpoint_config(self) -> EndpointConfig {
         let mut config = EndpointConfig::new(Arc::new(Tokens(self.tokens)));
         config.cid_generator(move || Box::new(HashedConnectionIdGenerator::from_key(self.names)));
@@ -36,7 +36,7 @@ impl ResetSecret {
     }
 }
 
-/// Tokens are keyed hashes of connection IDs.
+/// Computes reset tokens as keyed hashes of connection IDs.
 struct Tokens([u8; 32]);
 
 impl HmacKey for Tokens {
@@ -54,7 +54,7 @@ impl HmacKey for Tokens {
         let Ok(signature) = <[u8; blake3::OUT_LEN]>::try_from(signature) else {
             return Err(CryptoError);
         };
-        // Hashes are compared in a time that does not depend on them.
+        // `blake3::Hash` compares in constant time.
         if blake3::keyed_hash(&self.0, data) == signature { Ok(()) } else { Err(CryptoError) }
     }
 }
@@ -65,7 +65,7 @@ mod tests {
     use crate::trust::identity::Identity;
 
     #[test]
-    fn an_endpoint_has_the_same_secret_again_and_no_other_endpoint_has_it() {
+    fn secrets_are_equal_for_one_key_and_port_and_differ_for_others() {
         let [one, other] = [(); 2].map(|()| Identity::make().unwrap().key());
         let token = |key: &PrivateKeyDer<'_>, port| {
             let secret = ResetSecret::new(key, port);

@@ -1,4 +1,4 @@
-//! What endpoints of both kinds, with futures and without, do with the streams of a connection.
+//! Operations on the streams of a connection, for [`crate::Endpoint`] and [`crate::MultiEndpoint`].
 
 use std::task::Poll;
 
@@ -7,16 +7,7 @@ use quinn_proto::{Dir, ReadError, StreamId};
 use crate::connection::Connection;
 use crate::error::QuicError;
 
-/// Whether QUIC may have something to send after what a user has done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
-    /// It may.
-    Sends,
-    /// It has nothing more than before.
-    Nothing,
-}
-
-/// Opens a stream; `None` while it is not known how data leaves, or if the peer takes no more streams.
+/// Opens a stream; `None` during the handshake, or if the peer's stream limit is reached.
 pub(crate) fn open(connection: &mut Connection, dir: Dir) -> Option<StreamId> {
     if !connection.is_ready() {
         return None;
@@ -24,7 +15,8 @@ pub(crate) fn open(connection: &mut Connection, dir: Dir) -> Option<StreamId> {
     connection.quic.streams().open(dir)
 }
 
-/// A stream that the peer has opened. Its first one has its settings, and is for nobody else.
+/// Accepts a stream of the peer; `None` during the handshake. The peer's first unidirectional stream has its settings
+/// and was accepted by [`crate::credit::settings_stream`].
 pub(crate) fn accept(connection: &mut Connection, dir: Dir) -> Option<StreamId> {
     if !connection.is_ready() {
         return None;
@@ -32,7 +24,7 @@ pub(crate) fn accept(connection: &mut Connection, dir: Dir) -> Option<StreamId> 
     connection.quic.streams().accept(dir)
 }
 
-/// Writes some of these bytes, once there is room.
+/// Writes some of these bytes, as soon as there is room.
 pub(crate) fn write(
     connection: &mut Connection,
     id: StreamId,
@@ -41,26 +33,27 @@ pub(crate) fn write(
     if let Ok(Some(code)) = connection.quic.send_stream(id).stopped() {
         return Poll::Ready(Err(QuicError::Stopped(code.into_inner())));
     }
-    match connection.streams.write(id, bytes) {
+    match connection.send_queues.write(id, bytes) {
         0 if !bytes.is_empty() => Poll::Pending,
         count => Poll::Ready(Ok(count)),
     }
 }
 
-/// Whether a stream to the peer is over: the peer has everything, or wants no more and has said so with a code.
-pub(crate) fn over(
+/// Whether a stream to the peer has ended: `None` if the peer has acknowledged all of it, else the code with which the
+/// peer has stopped it.
+pub(crate) fn ended(
     connection: &mut Connection,
     id: StreamId,
 ) -> Poll<Result<Option<u64>, QuicError>> {
     match connection.quic.send_stream(id).stopped() {
-        // QUIC forgets a stream of which everything was acknowledged.
+        // QUIC forgets a stream once all of it is acknowledged.
         Err(_) => Poll::Ready(Ok(None)),
         Ok(Some(code)) => Poll::Ready(Ok(Some(code.into_inner()))),
         Ok(None) => Poll::Pending,
     }
 }
 
-/// Reads what has arrived of a stream.
+/// Reads the bytes of a stream that have arrived.
 pub(crate) fn read(
     connection: &mut Connection,
     id: StreamId,
@@ -87,9 +80,8 @@ pub(crate) fn read(
             }
         }
     }
-    // The driver sends what follows from it: more room for the peer, from time to time.
-    let sends = chunks.finalize().should_transmit();
-    connection.effect = if sends { Effect::Sends } else { Effect::Nothing };
+    // Reading may free enough of the window for a MAX_STREAM_DATA frame.
+    connection.needs_transmit = chunks.finalize().should_transmit();
     match (count, end) {
         (0, None) => Poll::Pending,
         (0, Some(Err(why))) => Poll::Ready(Err(why)),

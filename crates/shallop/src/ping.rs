@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use shallop_quic::Config;
-use shallop_quic::client::connect_for_ping;
-use shallop_quic::ping::{Load, load, round_trip};
-use shallop_quic::server::{Own, listen as listen_at};
-use shallop_quic::session::Sending;
-use shallop_quic::transfer::ReceiveOptions;
 use shallop_results::table::Grid;
+use shallop_transfer::client::connect_for_ping;
+use shallop_transfer::ping::{Load, load, round_trip};
+use shallop_transfer::protocol::ReceiveOptions;
+use shallop_transfer::server::{ServerIdentity, listen as listen_at};
+use shallop_transfer::session::SendSession;
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::printable::printable;
 use shallop_workbench::{TableForm, render};
@@ -73,8 +73,8 @@ pub fn ping(args: &Ping) -> Result<ExitCode> {
 }
 
 fn listen(args: &Ping, config: Config) -> Result<ExitCode> {
-    let receiving =
-        listen_at(args.bind, config, &Own::Passing, None).map_err(|why| unheard(&why))?;
+    let receiving = listen_at(args.bind, config, &ServerIdentity::Ephemeral, None)
+        .map_err(|why| unheard(&why))?;
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
     print::line(&if args.json {
         json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string()
@@ -92,7 +92,7 @@ fn listen(args: &Ping, config: Config) -> Result<ExitCode> {
 }
 
 /// Round trips in seconds, each printed when it is known.
-fn round_trips(args: &Ping, host: &str, sending: &Sending) -> Result<Vec<f64>> {
+fn round_trips(args: &Ping, host: &str, sending: &SendSession) -> Result<Vec<f64>> {
     let interval = Duration::from_nanos(args.interval.as_ps() / 1_000);
     let mut all = Vec::new();
     for number in 0..args.count {
@@ -132,7 +132,7 @@ struct Found {
 fn loads(
     args: &Ping,
     config: Config,
-    connect: impl Fn(Config) -> Result<Sending>,
+    connect: impl Fn(Config) -> Result<SendSession>,
 ) -> Result<(Vec<Found>, Verdict)> {
     let mut found: Vec<Found> = Vec::new();
     for (name, part) in [("a tenth of the rate", 0.1), ("the rate", 1.0), ("twice the rate", 2.0)] {

@@ -10,11 +10,11 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use shallop_core::{Bytes, Span};
-use shallop_quic::session::{Receiving, Report, Served};
-use shallop_quic::transfer::{
-    Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, Sources,
+use shallop_quic::{Config, Connection, Fallback, SendMode};
+use shallop_transfer::protocol::{
+    Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, SourcePaths,
 };
-use shallop_quic::{Config, Connection, Fallback, Path};
+use shallop_transfer::session::{ReceiveServer, Served, TransferReport};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::fault::wrong_option;
 use shallop_workbench::printable::printable;
@@ -58,14 +58,14 @@ fn config(leaving: &Leaving) -> Result<Config> {
 /// Sends files, or zeros for a time. Once it is connected, `listen` gives what Ctrl-C sets.
 pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result<ExitCode> {
     let config = config(&args.leaving)?;
-    let sources = Sources::collect(&args.paths).map_err(|why| plain(&why))?;
+    let sources = SourcePaths::collect(&args.paths).map_err(|why| plain(&why))?;
     let sending = connect(&args.host, config, &args.receiver)?;
     let stop = listen()?;
     let bar = Bar::new(args.leaving.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let connection = sending.connection().clone();
     let retry = args.retry_credits.map(duration);
-    let tell = |path: Path| {
+    let tell = |path: SendMode| {
         if !args.leaving.printing.quiet {
             bar.say(&format!("{}\n", leaves(path, args.leaving.fallback.into())));
         }
@@ -118,7 +118,7 @@ pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
 
 /// Receives from one sender: what to end with if its files are there.
 fn receive_from(
-    receiving: &Receiving,
+    receiving: &ReceiveServer,
     connection: &Connection,
     args: &Receive,
     options: ReceiveOptions,
@@ -154,7 +154,7 @@ fn receive_from(
     }
 }
 
-fn announce(receiving: &Receiving, args: &Receive) -> Result<()> {
+fn announce(receiving: &ReceiveServer, args: &Receive) -> Result<()> {
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
     messages::send(&Message::Listening {
         address: &address.to_string(),
@@ -187,7 +187,7 @@ pub fn place(address: SocketAddr) -> String {
 
 /// Says what came of a session: whose it was, and what was done with files, if it was about files.
 fn ended(
-    report: &Report,
+    report: &TransferReport,
     (from, done): (&str, Option<&str>),
     leaving: &Leaving,
 ) -> Result<ExitCode> {
@@ -212,8 +212,8 @@ fn ended(
 }
 
 /// How data leaves, as a sentence.
-fn leaves(path: Path, fallback: Fallback) -> String {
-    if path.is_fallback() || path == Path::WithoutCredits {
+fn leaves(path: SendMode, fallback: Fallback) -> String {
+    if path.is_fallback() || path == SendMode::WithoutCredits {
         format!("Data leaves by {fallback}, {path}.")
     } else {
         format!("Data leaves {path}.")
@@ -221,8 +221,8 @@ fn leaves(path: Path, fallback: Fallback) -> String {
 }
 
 /// What was moved, and how it left.
-fn sentences(report: &Report, done: Option<&str>, fallback: Fallback) -> String {
-    let Report { transfer, on_credits, leaves: path, credits, path: _ } = report;
+fn sentences(report: &TransferReport, done: Option<&str>, fallback: Fallback) -> String {
+    let TransferReport { transfer, on_credits, leaves: path, credits, path: _ } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
     let failed = match transfer.failed.len() {
         0 => String::new(),

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_quic::Fallback;
-use shallop_quic::host::Host;
 use shallop_quic::identity::Fingerprint;
-use shallop_quic::transfer::MAX_STREAMS;
+use shallop_transfer::host_address::HostAddress;
+use shallop_transfer::protocol::MAX_STREAMS;
 
 /// An address and port to listen at.
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -134,7 +134,7 @@ pub struct Send {
     pub paths: Vec<PathBuf>,
     /// The receiver: a name or an address, with the port if it is not 4747
     #[arg(value_name = "HOST[:PORT]")]
-    pub host: Host,
+    pub host: HostAddress,
     /// In place of files, send zeros for this time, which the receiver counts and discards, to measure the rate
     #[arg(long = "for", value_name = "TIME")]
     pub time: Option<Span>,
@@ -196,7 +196,7 @@ pub struct Ping {
         required_unless_present = "listen",
         conflicts_with = "listen"
     )]
-    pub host: Option<Host>,
+    pub host: Option<HostAddress>,
     /// Ask for credits at a tenth of --rate-limit, at all of it and, if nothing is lost, at twice as much, and say
     /// whether emulation packets are what the path drops. Takes bandwidth for three seconds
     #[arg(long, conflicts_with = "listen")]

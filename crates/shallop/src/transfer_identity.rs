@@ -4,12 +4,12 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use shallop_quic::Config;
-use shallop_quic::client::{self, CertificateFiles, ConnectError, Trust, help_of_transfer};
-use shallop_quic::host::Host;
 use shallop_quic::identity::Fingerprint;
-use shallop_quic::server::{ListenError, Own, listen_for_files};
-use shallop_quic::session::{Receiving, Sending};
-use shallop_quic::transfer::TransferError;
+use shallop_transfer::client::{self, CertificateFiles, ConnectError, Trust, help_of_transfer};
+use shallop_transfer::host_address::HostAddress;
+use shallop_transfer::protocol::TransferError;
+use shallop_transfer::server::{ListenError, ServerIdentity, listen_for_files};
+use shallop_transfer::session::{ReceiveServer, SendSession};
 use shallop_workbench::diagnostic::{Report, Result, plain, with_help};
 use shallop_workbench::kernels::data_folder;
 
@@ -17,13 +17,13 @@ use crate::print;
 use crate::transfer_args::{Certificate, Receive, Receiver};
 
 /// Connects to a receiver that is trusted.
-pub fn connect(host: &Host, config: Config, trust: &Receiver) -> Result<Sending> {
+pub fn connect(host: &HostAddress, config: Config, trust: &Receiver) -> Result<SendSession> {
     let accepts = |seen| trust.trust_new || is_right(host, seen);
     let known = || trust.known_hosts.clone().unwrap_or_else(|| data_folder().join("known_hosts"));
     let whom = match (&trust.ca, trust.fingerprint) {
         (Some(authorities), _) => Trust::Authority(authorities.clone()),
         (None, Some(fingerprint)) => Trust::Fingerprint(fingerprint),
-        (None, None) => Trust::Known(known(), &accepts),
+        (None, None) => Trust::KnownHosts { file: known(), accept_new: &accepts },
     };
     client::connect(host, config, &whom, files(&trust.own).as_ref()).map_err(|why| unreached(&why))
 }
@@ -34,7 +34,7 @@ fn files(own: &Certificate) -> Option<CertificateFiles> {
 }
 
 /// Asks whether an unknown receiver is the right one. Without a terminal, the answer is no.
-fn is_right(host: &Host, seen: Fingerprint) -> bool {
+fn is_right(host: &HostAddress, seen: Fingerprint) -> bool {
     if !std::io::stdin().is_terminal() {
         return false;
     }
@@ -59,7 +59,7 @@ fn advised(why: &impl ToString, help: Option<String>) -> Report {
 
 /// Why nobody was reached, or nobody that is trusted.
 pub fn unreached(why: &ConnectError) -> Report {
-    let is_file = |host: &Host| Path::new(host.name()).exists();
+    let is_file = |host: &HostAddress| Path::new(host.name()).exists();
     match why {
         ConnectError::Name { host, .. } if is_file(host) => {
             let help = "there is a file of that name; the receiver is the last argument: \
@@ -81,9 +81,10 @@ pub fn unheard(why: &ListenError) -> Report {
 }
 
 /// Listens as the identity that was given, or else as this host's own, which is made the first time.
-pub fn listen(args: &Receive, config: Config) -> Result<Receiving> {
-    let own = files(&args.own)
-        .map_or_else(|| Own::Folder(args.identity.clone().unwrap_or_else(data_folder)), Own::Files);
-    listen_for_files(&args.folder, args.bind, config, (&own, args.client_ca.as_deref()))
+pub fn listen(args: &Receive, config: Config) -> Result<ReceiveServer> {
+    let folder = || args.identity.clone().unwrap_or_else(data_folder);
+    let identity =
+        files(&args.own).map_or_else(|| ServerIdentity::Folder(folder()), ServerIdentity::Files);
+    listen_for_files(&args.folder, args.bind, config, &identity, args.client_ca.as_deref())
         .map_err(|why| unheard(&why))
 }

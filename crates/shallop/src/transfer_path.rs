@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use shallop_quic::session::Receiving;
-use shallop_quic::{Connection, Path};
+use shallop_quic::{Connection, SendMode};
+use shallop_transfer::session::ReceiveServer;
 
 /// How often it is looked.
 const LOOK: Duration = Duration::from_millis(50);
@@ -16,17 +16,17 @@ const LOOK: Duration = Duration::from_millis(50);
 pub fn watching<T>(
     connection: &Connection,
     (retry, stop): (Option<Duration>, &AtomicBool),
-    tell: &(dyn Fn(Path) + Sync),
+    tell: &(dyn Fn(SendMode) + Sync),
     act: impl FnOnce() -> T,
 ) -> T {
-    let (mut path, mut since) = (connection.path(), Instant::now());
+    let (mut path, mut since) = (connection.send_mode(), Instant::now());
     let look = move || {
         if stop.load(Ordering::Relaxed) {
             connection.close(0, b"interrupted");
         }
-        let now = connection.path();
+        let now = connection.send_mode();
         // A connection that has ended leaves in no way.
-        if now != path && now != Path::Unknown {
+        if now != path && now != SendMode::Unknown {
             (path, since) = (now, Instant::now());
             tell(path);
         }
@@ -39,7 +39,7 @@ pub fn watching<T>(
 }
 
 /// Does `act`, and meanwhile ends what is received when `stop` is set.
-pub fn receiving<T>(receiving: &Receiving, stop: &AtomicBool, act: impl FnOnce() -> T) -> T {
+pub fn receiving<T>(receiving: &ReceiveServer, stop: &AtomicBool, act: impl FnOnce() -> T) -> T {
     let look = || {
         if stop.load(Ordering::Relaxed) {
             receiving.close();

@@ -1,13 +1,13 @@
 //! `--stats` of `send` and `receive`: what this side has counted, as a table.
 
 use serde_json::Value;
-use shallop_quic::session::Report;
 use shallop_quic::{CreditStats, PathStats};
 use shallop_results::table::Grid;
+use shallop_transfer::session::TransferReport;
 use shallop_workbench::{TableForm, render};
 
 /// The table, with a line end after its last line.
-pub fn table(report: &Report) -> String {
+pub fn table(report: &TransferReport) -> String {
     let mut rows = vec![row("data leaves at the end", &report.leaves)];
     rows.extend(credits(&report.credits));
     rows.extend(lateness(&report.credits));
@@ -80,13 +80,13 @@ fn millis(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shallop_quic::counters::Counters;
-    use shallop_quic::transfer::Summary;
-    use shallop_quic::{Lateness, Path};
+    use shallop_quic::counters::DropCounters;
+    use shallop_quic::{Lateness, SendMode};
+    use shallop_transfer::protocol::Summary;
 
     #[test]
     fn every_count_is_in_the_table_and_reasons_only_where_something_was_dropped() {
-        let dropped = Counters { stamp_late: 23, ..Counters::default() };
+        let dropped = Counters { stamp_late: 23, ..DropCounters::default() };
         let credits = CreditStats {
             emulated: 400,
             granted: 300,
@@ -110,8 +110,8 @@ mod tests {
             packets_lost: 7,
             path_challenges: 211,
         };
-        let (transfer, leaves) = (Summary::default(), Path::Credits);
-        let report = Report { transfer, on_credits: true, leaves, credits, path };
+        let (transfer, leaves) = (Summary::default(), SendMode::Credits);
+        let report = TransferReport { transfer, on_credits: true, leaves, credits, path };
         let text = table(&report);
         for (name, value) in [
             ("emulation packets sent", "400"),

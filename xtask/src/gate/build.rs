@@ -13,7 +13,8 @@ use crate::tree::root;
 
 /// Integration tests that run alone, by package and target; an empty package stands for any. They measure wall-clock
 /// time, or look at namespaces, programs and devices of the whole machine.
-const ALONE: [(&str, &str); 2] = [("", "machine"), ("shallop-quic", "it")];
+const ALONE: [(&str, &str); 3] =
+    [("", "machine"), ("shallop-quic", "it"), ("shallop-transfer", "it")];
 
 /// Which test executables are compiled.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,80 +1,80 @@
-//! When QUIC may send a packet without a credit while its [`Gate`](super::gate::Gate) is shut. quinn-proto holds
-//! acknowledgements, flow control, keep-alive and the validation of paths back together with the data that waits, so
-//! one packet passes from time to time, with data in it: at most one in [`MAX_ACK_DELAY`] while the peer waits for an
-//! acknowledgement or something else than data waits, and otherwise one after a longer and longer silence.
+//! Packets that pass a closed [`CreditGate`](super::gate::CreditGate) without a credit. A closed gate holds back not
+//! only data but also acknowledgements, flow control, keep-alive and path validation. So one packet, which also carries
+//! data, passes from time to time: every [`MAX_ACK_DELAY`] while such frames wait, else after a silence that doubles
+//! each time.
 
 use std::time::{Duration, Instant};
 
 use quinn_proto::FrameStats;
 
-/// The longest that an acknowledgement may wait (RFC 9000, 18.2: the default of `max_ack_delay`).
+/// The default of `max_ack_delay` (RFC 9000, 18.2).
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-/// Waiting times without any packet after which one passes.
+/// The silence after which a packet passes, in waiting times.
 const SILENCE: u32 = 4;
-/// The silence is doubled so often at most.
+/// The most doublings of the silence.
 const MAX_BACKOFF: u32 = 8;
 
-/// What was held back, and since when.
+/// The frames that wait behind a closed gate.
 #[derive(Debug)]
 pub(crate) struct Bypass {
-    /// Frames that have to be acknowledged: those that have arrived, and those that had when the last acknowledgement
-    /// left.
-    arrived: u64,
+    /// Ack-eliciting frames received.
+    received: u64,
+    /// The value of `received` when the last acknowledgement was sent.
     acknowledged: u64,
-    /// All frames that have arrived.
+    /// All frames received.
     frames: u64,
-    /// Since when the peer waits for an acknowledgement, or something else than data waits to leave.
+    /// The time since which an acknowledgement or another frame without data waits.
     held_since: Option<Instant>,
-    /// When the last packet of QUIC left.
-    left_at: Instant,
-    /// Packets that have left since one has arrived.
+    /// The time of the last QUIC packet sent.
+    sent_at: Instant,
+    /// QUIC packets sent since the last one received.
     unanswered: u32,
     silence: Duration,
 }
 
 impl Bypass {
-    /// That of a connection whose waiting time is `wait`.
     pub(crate) fn new(now: Instant, wait: Duration) -> Self {
         Self {
-            arrived: 0,
+            received: 0,
             acknowledged: 0,
             frames: 0,
             held_since: None,
-            left_at: now,
+            sent_at: now,
             unanswered: 0,
             silence: (wait * SILENCE).max(MAX_ACK_DELAY),
         }
     }
 
-    /// A datagram arrived, which QUIC has read. False if no frame of it counted: it was not authentic, or not new.
-    pub(crate) fn on_arrival(&mut self, received: &FrameStats) -> bool {
-        self.arrived = ack_eliciting(received);
-        let frames = self.arrived + received.acks + received.connection_close;
-        let is_heard = frames > std::mem::replace(&mut self.frames, frames);
-        if is_heard {
+    /// Notes that QUIC has read a datagram. Returns false if it added no frames, because it was not authentic or not
+    /// new.
+    pub(crate) fn on_arrival(&mut self, stats: &FrameStats) -> bool {
+        self.received = ack_eliciting(stats);
+        let frames = self.received + stats.acks + stats.connection_close;
+        let is_new = frames > std::mem::replace(&mut self.frames, frames);
+        if is_new {
             self.unanswered = 0;
         }
-        is_heard
+        is_new
     }
 
-    /// A packet of QUIC left, with an acknowledgement or without.
+    /// Notes that a QUIC packet is sent, with an acknowledgement or without.
     pub(crate) fn on_departure(&mut self, now: Instant, acknowledges: bool) {
-        self.left_at = now;
+        self.sent_at = now;
         self.unanswered = self.unanswered.saturating_add(1);
         if acknowledges {
-            self.acknowledged = self.arrived;
+            self.acknowledged = self.received;
             self.held_since = None;
         }
     }
 
-    /// The gate is open: nothing is held back.
+    /// Notes that the gate is open.
     pub(crate) fn on_open(&mut self) {
         self.held_since = None;
     }
 
-    /// The gate is shut. Whether a packet may pass now; `waits` if something else than data waits.
-    pub(crate) fn is_due(&mut self, now: Instant, waits: bool) -> bool {
-        if waits || self.arrived > self.acknowledged {
+    /// Whether a packet may pass the closed gate now. `has_control` tells whether QUIC holds frames other than data.
+    pub(crate) fn is_due(&mut self, now: Instant, has_control: bool) -> bool {
+        if has_control || self.received > self.acknowledged {
             self.held_since.get_or_insert(now);
         } else {
             self.held_since = None;
@@ -82,20 +82,20 @@ impl Bypass {
         self.due() <= now
     }
 
-    /// A packet has passed, if there was one. It may not have had everything in it.
+    /// Notes that the gate was opened for one packet, which may not have carried all frames that waited.
     pub(crate) fn on_passed(&mut self, now: Instant) {
-        self.left_at = now;
+        self.sent_at = now;
         self.held_since = None;
     }
 
-    /// When a packet may pass, while the gate is shut.
+    /// The time at which a packet may pass the closed gate.
     pub(crate) fn due(&self) -> Instant {
-        let silent = self.left_at + self.silence * (1 << self.unanswered.min(MAX_BACKOFF));
+        let silent = self.sent_at + self.silence * (1 << self.unanswered.min(MAX_BACKOFF));
         self.held_since.map_or(silent, |since| silent.min(since + MAX_ACK_DELAY))
     }
 }
 
-/// Frames that have to be acknowledged (RFC 9002, 2).
+/// The number of ack-eliciting frames (RFC 9002, 2).
 pub(crate) fn ack_eliciting(all: &FrameStats) -> u64 {
     let flow = [all.max_data, all.max_stream_data, all.max_streams_bidi, all.max_streams_uni];
     let blocked = [

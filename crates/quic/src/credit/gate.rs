@@ -1,6 +1,6 @@
-//! The congestion controller that QUIC is given. It has no window: while it is open everything may leave, and while it
-//! is shut nothing that has to be acknowledged. When a loss is reported it shuts at once, so that repairs wait for
-//! credits, too. Without credits the fallback controller decides, from its start each time.
+//! The congestion controller of a QUIC connection on credits. An open gate lets every packet leave, and a closed one no
+//! ack-eliciting packet. A loss closes the gate at once, so that retransmissions wait for credits. Without credits the
+//! gate passes all calls to a fallback controller, which starts anew at each fallback.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -10,137 +10,142 @@ use std::time::Instant;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory};
 
-use crate::credit::path::Fallback;
+use crate::credit::send_mode::Fallback;
 
-/// What may leave.
+/// Which packets may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// Nothing that has to be acknowledged.
-    Shut,
-    /// Everything.
+pub(crate) enum GateMode {
+    /// No ack-eliciting packets.
+    Closed,
+    /// All packets.
     Open,
-    /// What the fallback controller allows: there are no credits.
-    Window,
+    /// The packets that the fallback controller allows, because the connection uses no credits.
+    Fallback,
 }
 
-/// Packets that QUIC has declared lost at a time.
+/// Packets that QUIC has declared lost in one call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loss {
-    /// When the newest of them was sent.
+    /// The send time of the newest lost packet.
     pub(crate) sent: Instant,
-    /// Bytes of all of them.
+    /// The length of all lost packets, bytes.
     pub(crate) bytes: u64,
 }
 
-/// What the controller has been told.
+/// The acknowledgements and losses that QUIC has reported to the controller.
 #[derive(Debug, Default)]
-struct Told {
+struct DeliveryReports {
     losses: Vec<Loss>,
-    /// When the newest packet that was acknowledged was sent.
+    /// The send time of the newest packet that was acknowledged.
     newest_acked: Option<Instant>,
-    /// When the first and the last unscheduled packet was sent.
+    /// The send times of the first and the last unscheduled packet.
     unscheduled: Option<(Instant, Instant)>,
-    /// Packets of that time that were acknowledged.
+    /// The acknowledged packets that were sent between these times.
     unscheduled_acked: u64,
 }
 
-/// The gate of one connection, which its controller and its driver share.
+/// The state of one connection's gate, shared by its controllers and the connection.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct CreditGate {
     mode: AtomicU8,
+    /// QUIC has asked for the window since the last [`CreditGate::take_asked`].
     asked: AtomicBool,
-    told: Mutex<Told>,
+    reports: Mutex<DeliveryReports>,
 }
 
-impl Gate {
-    pub(crate) fn new(mode: Mode) -> Arc<Self> {
+impl CreditGate {
+    pub(crate) fn new(mode: GateMode) -> Arc<Self> {
         Arc::new(Self {
             mode: AtomicU8::new(mode as u8),
             asked: AtomicBool::new(false),
-            told: Mutex::default(),
+            reports: Mutex::default(),
         })
     }
 
-    pub(crate) fn set(&self, mode: Mode) {
+    pub(crate) fn set(&self, mode: GateMode) {
         self.mode.store(mode as u8, Ordering::Relaxed);
     }
 
-    pub(crate) fn mode(&self) -> Mode {
+    pub(crate) fn mode(&self) -> GateMode {
         match self.mode.load(Ordering::Relaxed) {
-            mode if mode == Mode::Shut as u8 => Mode::Shut,
-            mode if mode == Mode::Open as u8 => Mode::Open,
-            _ => Mode::Window,
+            mode if mode == GateMode::Closed as u8 => GateMode::Closed,
+            mode if mode == GateMode::Open as u8 => GateMode::Open,
+            _ => GateMode::Fallback,
         }
     }
 
-    /// Whether QUIC has wanted to send something that has to be acknowledged since this was asked last.
+    /// Whether QUIC has asked for the window since the last call, as it does before each ack-eliciting packet.
     pub(crate) fn take_asked(&self) -> bool {
         self.asked.swap(false, Ordering::Relaxed)
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn reports(&self) -> MutexGuard<'_, DeliveryReports> {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Losses that were reported since this was asked last.
+    /// The losses since the last call.
     pub(crate) fn take_losses(&self) -> Vec<Loss> {
-        std::mem::take(&mut self.told().losses)
+        std::mem::take(&mut self.reports().losses)
     }
 
-    /// When the newest packet that was acknowledged was sent.
+    /// The send time of the newest packet that was acknowledged.
     pub(crate) fn newest_acked(&self) -> Option<Instant> {
-        self.told().newest_acked
+        self.reports().newest_acked
     }
 
-    /// An unscheduled packet was sent.
+    /// Notes that an unscheduled packet is sent.
     pub(crate) fn on_unscheduled(&self, now: Instant) {
-        let mut told = self.told();
-        let first = told.unscheduled.map_or(now, |(first, _)| first);
-        told.unscheduled = Some((first, now));
+        let mut reports = self.reports();
+        let first = reports.unscheduled.map_or(now, |(first, _)| first);
+        reports.unscheduled = Some((first, now));
     }
 
-    /// Packets sent from the first to the last unscheduled one that were acknowledged.
+    /// The acknowledged packets that were sent from the first to the last unscheduled packet.
     pub(crate) fn unscheduled_acked(&self) -> u64 {
-        self.told().unscheduled_acked
+        self.reports().unscheduled_acked
     }
 }
 
-/// Makes the controllers of one connection: another one for each path, behind the same gate.
+/// Builds the controllers of one connection: QUIC uses a new controller on each network path, and all share the gate.
 #[derive(Debug)]
-pub(crate) struct Gates(pub(crate) Arc<Gate>, pub(crate) Fallback);
+pub(crate) struct CreditGateFactory {
+    pub(crate) gate: Arc<CreditGate>,
+    pub(crate) fallback: Fallback,
+}
 
-impl ControllerFactory for Gates {
+impl ControllerFactory for CreditGateFactory {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
-        let controller = self.1.build(now, mtu);
-        let gate = Arc::clone(&self.0);
-        Box::new(Gated { gate, fallback: self.1, controller, mtu, has_decided: false })
+        let (gate, fallback) = (Arc::clone(&self.gate), self.fallback);
+        let controller = fallback.build(now, mtu);
+        Box::new(GatedController { gate, fallback, controller, mtu, was_active: false })
     }
 }
 
-struct Gated {
-    gate: Arc<Gate>,
+struct GatedController {
+    gate: Arc<CreditGate>,
     fallback: Fallback,
     controller: Box<dyn Controller>,
     mtu: u16,
-    /// The fallback controller has decided since it was made.
-    has_decided: bool,
+    /// The fallback controller was in use at the last call.
+    was_active: bool,
 }
 
-impl Gated {
-    /// Whether the fallback controller decides. One that does no more is of no use later: the path has changed.
-    fn decides(&mut self, now: Instant) -> bool {
-        let decides = self.gate.mode() == Mode::Window;
-        if !decides && self.has_decided {
+impl GatedController {
+    /// Whether the fallback controller is in use. After a fallback it is replaced by a new one, because its state says
+    /// nothing about a later fallback.
+    fn is_fallback_active(&mut self, now: Instant) -> bool {
+        let is_active = self.gate.mode() == GateMode::Fallback;
+        if !is_active && self.was_active {
             self.controller = self.fallback.build(now, self.mtu);
         }
-        self.has_decided = decides;
-        decides
+        self.was_active = is_active;
+        is_active
     }
 }
 
-impl Controller for Gated {
+impl Controller for GatedController {
     fn on_sent(&mut self, now: Instant, bytes: u64, number: u64) {
-        self.decides(now);
+        self.is_fallback_active(now);
         self.controller.on_sent(now, bytes, number);
     }
 
@@ -153,13 +158,13 @@ impl Controller for Gated {
         rtt: &RttEstimator,
     ) {
         {
-            let mut told = self.gate.told();
-            told.newest_acked = told.newest_acked.max(Some(sent));
+            let mut reports = self.gate.reports();
+            reports.newest_acked = reports.newest_acked.max(Some(sent));
             let is_unscheduled =
-                told.unscheduled.is_some_and(|(first, last)| (first..=last).contains(&sent));
-            told.unscheduled_acked += u64::from(is_unscheduled);
+                reports.unscheduled.is_some_and(|(first, last)| (first..=last).contains(&sent));
+            reports.unscheduled_acked += u64::from(is_unscheduled);
         }
-        if self.decides(now) {
+        if self.is_fallback_active(now) {
             self.controller.on_ack(now, sent, bytes, app_limited, rtt);
         }
     }
@@ -171,19 +176,19 @@ impl Controller for Gated {
         app_limited: bool,
         largest: Option<u64>,
     ) {
-        if self.decides(now) {
+        if self.is_fallback_active(now) {
             self.controller.on_end_acks(now, in_flight, app_limited, largest);
         }
     }
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost: u64) {
-        if self.decides(now) {
+        if self.is_fallback_active(now) {
             self.controller.on_congestion_event(now, sent, persistent, lost);
         }
         if lost > 0 {
-            self.gate.told().losses.push(Loss { sent, bytes: lost });
-            if self.gate.mode() == Mode::Open {
-                self.gate.set(Mode::Shut);
+            self.gate.reports().losses.push(Loss { sent, bytes: lost });
+            if self.gate.mode() == GateMode::Open {
+                self.gate.set(GateMode::Closed);
             }
         }
     }
@@ -196,9 +201,9 @@ impl Controller for Gated {
     fn window(&self) -> u64 {
         self.gate.asked.store(true, Ordering::Relaxed);
         match self.gate.mode() {
-            Mode::Shut => 0,
-            Mode::Open => u64::MAX,
-            Mode::Window => self.controller.window(),
+            GateMode::Closed => 0,
+            GateMode::Open => u64::MAX,
+            GateMode::Fallback => self.controller.window(),
         }
     }
 

@@ -1,36 +1,34 @@
-//! How late departures were, as a histogram of a fixed size.
+//! A histogram of the delays of departures, of fixed size.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use shallop_core::Span;
 
-/// The bound of the first bucket: 2^10 ns.
+/// The upper bound of the first bucket, as a power of two: 2^10 ns.
 const FIRST: u32 = 10;
-/// Buckets of each doubling, as a power of two.
+/// The buckets of each doubling, as a power of two.
 const PARTS: u32 = 2;
-/// Doublings above the first bucket: up to 2^33 ns, 8.6 s.
+/// The doublings above the first bucket: up to 2^33 ns, 8.6 s.
 const DOUBLINGS: u32 = 23;
 const BUCKETS: usize = ((DOUBLINGS << PARTS) + 1) as usize;
 
-/// Departures by the time at which they were noticed after their planned one. It is known to a quarter, from 1 us on.
+/// A histogram of the delays of departures after their planned times. Quantiles are accurate to 25 % from 1 us on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Lateness {
     counts: [u32; BUCKETS],
 }
 
 impl Lateness {
-    /// A departure was noticed so long after its planned time.
+    /// Counts a departure with this delay.
     pub(crate) fn add(&mut self, late: Span) {
         let count = &mut self.counts[bucket(late.as_ps() / 1_000)];
         *count = count.saturating_add(1);
     }
 
-    /// This part of all departures was noticed no later than so many seconds after their planned times; zero if there
-    /// were none.
-    #[must_use]
-    pub fn quantile(&self, part: f64) -> f64 {
+    /// The delay that this fraction (0 to 1) of the departures does not exceed, seconds; 0 without departures.
+    pub fn quantile(&self, fraction: f64) -> f64 {
         let total: u64 = self.counts.iter().map(|&count| u64::from(count)).sum();
-        let wanted = (total as f64 * part).ceil() as u64;
+        let wanted = (total as f64 * fraction).ceil() as u64;
         let mut so_far = 0;
         for (number, &count) in self.counts.iter().enumerate() {
             so_far += u64::from(count);
@@ -42,7 +40,7 @@ impl Lateness {
     }
 }
 
-/// The number of the bucket of so many ns.
+/// The index of the bucket of a delay.
 fn bucket(ns: u64) -> usize {
     let above = ns.checked_ilog2().map_or(0, |log| log.saturating_sub(FIRST));
     if ns < 1 << FIRST {
@@ -52,7 +50,7 @@ fn bucket(ns: u64) -> usize {
     ((u64::from(above << PARTS) + part + 1) as usize).min(BUCKETS - 1)
 }
 
-/// The times in a bucket are less than so many ns.
+/// The upper bound of a bucket, exclusive, ns.
 fn bound(bucket: usize) -> u64 {
     let (above, part) = (bucket >> PARTS, bucket as u64 & ((1 << PARTS) - 1));
     ((1 << PARTS) + part) << (FIRST - PARTS) << above
@@ -85,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_time_is_below_the_bound_of_its_bucket_and_not_below_the_one_before() {
+    fn every_delay_is_between_the_bounds_of_its_bucket() {
         for ns in (0..200_000).chain((18..33).flat_map(|log| [(1 << log) - 1, 1 << log])) {
             let number = bucket(ns);
             assert!(ns < bound(number), "{ns} {number}");
@@ -95,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_known_to_a_quarter() {
+    fn quantiles_are_accurate_to_25_percent() {
         let mut lateness = Lateness::default();
         assert!(lateness.quantile(0.5).abs() < 1e-12);
         for us in 1..=1_000 {

@@ -1,18 +1,18 @@
-//! When data leaves: emulation packets and credits, what both sides tell each other of them, when credits are left for
-//! plain QUIC, and what QUIC may send without one.
+//! The credit machinery of a connection: emulation packets and credits, the settings that both sides exchange, the
+//! detection of paths that are unfit for credits, and the packets that need no credit.
 
 pub(crate) mod bypass;
 pub mod counters;
-pub(crate) mod credits;
-pub(crate) mod evidence;
-pub(crate) mod exchange;
+pub(crate) mod credit_exchange;
+pub(crate) mod fallback_detector;
 pub(crate) mod gate;
 pub(crate) mod lateness;
 pub mod notice;
 pub mod outstanding;
 pub mod packet;
-pub(crate) mod path;
 pub mod replay;
+pub(crate) mod send_mode;
 pub mod settings;
+pub(crate) mod settings_stream;
 pub(crate) mod stats;
 pub(crate) mod unscheduled;

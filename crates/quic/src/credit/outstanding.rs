@@ -1,5 +1,5 @@
-//! Emulation packets whose credits their sender waits for. A credit is good for one that was sent, once, and for as
-//! long as the sender waits.
+//! The emulation packets that a sender waits for credits of. A credit is valid if its emulation packet was sent, has had
+//! no credit yet, and is not older than the waiting time.
 
 use std::collections::VecDeque;
 
@@ -7,83 +7,83 @@ use shallop_core::{Span, Time};
 use shallop_proto::flashpass::head::round_up_to_step;
 use thiserror::Error;
 
-use crate::credit::counters::Counters;
+use crate::credit::counters::DropCounters;
 use crate::credit::packet::{Stamp, step_of, time_of};
 
-/// The most packets that are remembered: one for each number.
+/// The most packets that are remembered: one for each sequence number.
 pub const MAX_OUTSTANDING: usize = 65_536;
 
-/// Why a stamp in a credit is refused.
+/// Why a stamp of a credit is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StampError {
-    /// No such packet was sent.
+    /// No emulation packet with this stamp was sent.
     #[error("no such emulation packet was sent")]
     Unknown,
-    /// There was a credit for it before.
+    /// The emulation packet has had a credit before.
     #[error("the emulation packet has had its credit")]
     Repeated,
-    /// It is no later than a packet that was forgotten: its data packet is due, or it was not sent.
+    /// The stamp is not newer than a packet that was forgotten, whose data packet is due already.
     #[error("the credit is late")]
     Late,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Sent {
+    /// The send time in units of [`shallop_proto::flashpass::head::TIMESTAMP_STEP`].
     step: u64,
     late: Span,
-    taken: bool,
+    has_credit: bool,
 }
 
-/// When an emulation packet was sent that has had its credit.
+/// The emulation packet that a credit answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Departed {
-    /// When it was sent.
+pub struct SentEmulation {
+    /// The send time.
     pub time: Time,
-    /// How long after the time that was planned.
+    /// The delay of the send time after the planned time.
     pub late: Span,
 }
 
-/// The emulation packets of a connection, in the order in which they are sent. It numbers them.
+/// The emulation packets of a connection in sending order, with their sequence numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
     sent: VecDeque<Sent>,
-    /// The number of the next packet.
+    /// The sequence number of the next packet.
     next: u16,
-    /// The step of the last packet that was sent.
+    /// The step of the last packet sent.
     last: Option<u64>,
     /// The step of the last packet that was forgotten.
     forgotten: Option<u64>,
-    dropped: Counters,
+    dropped: DropCounters,
 }
 
 impl Outstanding {
-    /// None, and the first packet has the number zero.
-    #[must_use]
+    /// Creates an empty list. The first packet has the sequence number 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Notes a packet that is sent at `time`, and gives what it has to carry: the next number, and the first step that
-    /// is not before `time` and is after that of the packet before. `late` is how long after its planned time it is
-    /// sent. Makes room by forgetting the first of 65,536.
+    /// Notes a packet sent at `time`, `late` after its planned time, and returns the stamp that it carries: the next
+    /// sequence number, and `time` rounded up to a step that is later than the previous packet's. If 65,536 packets are
+    /// remembered, the oldest is forgotten.
     pub fn note(&mut self, time: Time, late: Span) -> Stamp {
         let step = step_of(round_up_to_step(time.min(time_of(u64::MAX))));
         let step = self.last.map_or(step, |last| step.max(last + 1));
         if self.sent.len() == MAX_OUTSTANDING {
             self.forget();
         }
-        self.sent.push_back(Sent { step, late, taken: false });
+        self.sent.push_back(Sent { step, late, has_credit: false });
         self.last = Some(step);
         let sequence = self.next;
         self.next = sequence.wrapping_add(1);
         Stamp { sequence, time: time_of(step) }
     }
 
-    /// Takes the stamp of a credit whose MAC was right, and says when its emulation packet was sent.
+    /// Accepts a stamp of an authentic credit and returns its emulation packet.
     ///
     /// # Errors
-    /// If there is no such packet, any more or at all. It is counted.
-    pub fn take(&mut self, stamp: Stamp) -> Result<Departed, StampError> {
+    /// The stamp is invalid, which is counted.
+    pub fn take(&mut self, stamp: Stamp) -> Result<SentEmulation, StampError> {
         let done = self.find_and_mark(stamp.sequence, step_of(stamp.time));
         match done {
             Ok(_) => {}
@@ -94,14 +94,14 @@ impl Outstanding {
         done
     }
 
-    /// Forgets the packets that were sent more than `wait` before `now`. Says how many of them had no credit.
+    /// Forgets the packets that were sent more than `wait` before `now`, and returns how many of them had no credit.
     pub fn expire(&mut self, now: Time, wait: Span) -> usize {
         let mut lost = 0;
         while let Some(first) = self.sent.front() {
             if now.saturating_since(time_of(first.step)) <= wait {
                 break;
             }
-            lost += usize::from(!first.taken);
+            lost += usize::from(!first.has_credit);
             self.forget();
         }
         lost
@@ -114,21 +114,18 @@ impl Outstanding {
         }
     }
 
-    /// The packets that are remembered, with a credit or without.
-    #[must_use]
+    /// The number of remembered packets, with a credit or without.
     pub fn len(&self) -> usize {
         self.sent.len()
     }
 
-    /// Whether no packet is remembered.
-    #[must_use]
+    /// Whether no packets are remembered.
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
 
-    /// How many stamps were refused.
-    #[must_use]
-    pub fn dropped(&self) -> Counters {
+    /// Counts of the stamps that were refused.
+    pub fn dropped(&self) -> DropCounters {
         self.dropped
     }
 
@@ -138,19 +135,19 @@ impl Outstanding {
         }
     }
 
-    fn find_and_mark(&mut self, sequence: u16, step: u64) -> Result<Departed, StampError> {
+    fn find_and_mark(&mut self, sequence: u16, step: u64) -> Result<SentEmulation, StampError> {
         if self.forgotten.is_some_and(|forgotten| step <= forgotten) {
             return Err(StampError::Late);
         }
-        // From the first number that is remembered to this one; the last 16 bits of the length are enough.
+        // The position is the distance to the first remembered sequence number, modulo 2^16.
         let first = self.next.wrapping_sub(self.sent.len() as u16);
         let place = usize::from(sequence.wrapping_sub(first));
         match self.sent.get_mut(place) {
             Some(sent) if sent.step == step => {
-                if std::mem::replace(&mut sent.taken, true) {
+                if std::mem::replace(&mut sent.has_credit, true) {
                     return Err(StampError::Repeated);
                 }
-                Ok(Departed { time: time_of(step), late: sent.late })
+                Ok(SentEmulation { time: time_of(step), late: sent.late })
             }
             _ => Err(StampError::Unknown),
         }
@@ -170,12 +167,12 @@ mod tests {
         time_of(steps).since_start()
     }
 
-    fn on_time(time: Time) -> Departed {
-        Departed { time, late: Span::ZERO }
+    fn on_time(time: Time) -> SentEmulation {
+        SentEmulation { time, late: Span::ZERO }
     }
 
     #[test]
-    fn times_are_rounded_up_and_rise() {
+    fn send_times_are_rounded_up_to_increasing_steps() {
         let mut outstanding = Outstanding::new();
         let ps = |ps| Time::after_start(Span::from_ps(ps));
         let noted = [1, 8_192, 8_193, 3 * 8_192, 0].map(|at| outstanding.note(ps(at), Span::ZERO));
@@ -187,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_taken_once_while_it_is_remembered() {
+    fn each_packet_is_credited_once_while_it_is_remembered() {
         let mut outstanding = Outstanding::new();
         let sent = [10, 20, 30].map(|at| outstanding.note(time_of(at), Span::ZERO));
         assert_eq!(outstanding.take(sent[1]), Ok(on_time(time_of(20))));
@@ -196,7 +193,7 @@ mod tests {
             let stamp = Stamp { sequence: wrong.0, time: time_of(wrong.1) };
             assert_eq!(outstanding.take(stamp), Err(StampError::Unknown), "{wrong:?}");
         }
-        // A wait of 20 steps is over only when more than 20 have passed.
+        // A wait of 20 steps ends when more than 20 steps have passed.
         assert_eq!(outstanding.expire(time_of(30), steps(20)), 0);
         assert_eq!(outstanding.take(sent[0]), Ok(on_time(time_of(10))));
         assert_eq!(outstanding.expire(time_of(41), steps(20)), 0);
@@ -204,13 +201,17 @@ mod tests {
         assert_eq!(outstanding.expire(time_of(51), steps(20)), 1);
         assert_eq!(outstanding.take(sent[2]), Err(StampError::Late));
         assert!(outstanding.is_empty());
-        let dropped =
-            Counters { stamp_unknown: 4, stamp_repeated: 1, stamp_late: 2, ..Counters::default() };
+        let dropped = DropCounters {
+            stamp_unknown: 4,
+            stamp_repeated: 1,
+            stamp_late: 2,
+            ..DropCounters::default()
+        };
         assert_eq!(outstanding.dropped(), dropped);
     }
 
     #[test]
-    fn numbers_wrap_and_the_first_of_65536_makes_room() {
+    fn sequence_numbers_wrap_and_the_oldest_of_65536_packets_is_forgotten() {
         let mut outstanding = Outstanding::new();
         let mut all = Vec::new();
         for index in 0..210_000u64 {
@@ -218,7 +219,7 @@ mod tests {
             assert_eq!(stamp.sequence, index as u16);
             all.push(stamp);
             if index % 3 == 0 {
-                // One of up to 50,000 packets before.
+                // One of the last 50,000 packets.
                 let before = all[all.len() - 1 - (index as usize % 50_000).min(all.len() - 1)];
                 let again = outstanding.take(before).and_then(|_| outstanding.take(before));
                 assert_eq!(again, Err(StampError::Repeated));
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn credits_are_good_across_the_wrap_of_the_time() {
+    fn credits_are_valid_across_the_wrap_of_timestamps() {
         let (wrap, key) = (1 << 40, MacKey::new([3; 16]));
         let mut outstanding = Outstanding::new();
         let sent: Vec<Stamp> = (0..100)
@@ -249,7 +250,7 @@ mod tests {
                 panic!("{stamp:?} was not verified");
             };
             assert_eq!(outstanding.take(read.stamps()[0]), Ok(on_time(stamp.time)));
-            // A credit with the same number and the same bits on the wire, of the wrap before.
+            // A credit with equal bytes on the wire, whose stamp is one wrap older.
             let old = Stamp { time: time_of(step_of(stamp.time) - wrap), ..stamp };
             let parsed = Parsed::parse(&Credit::new(9, old).encode(&key)).unwrap();
             assert_eq!(parsed.verify(&key, time_of(5 * wrap + 60)), None);
@@ -259,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_what_a_map_of_all_packets_would(
+        fn stamps_are_accepted_as_by_a_map_of_all_packets(
             acts in prop::collection::vec((0..4u8, 0..60u64, any::<u8>()), 0..600)
         ) {
             let (mut outstanding, mut all, mut now) = (Outstanding::new(), Vec::new(), 0);
@@ -278,8 +279,8 @@ mod tests {
                         let expected = match known.get_mut(&stamp.sequence) {
                             None => Err(StampError::Late),
                             Some(true) => Err(StampError::Repeated),
-                            Some(taken) => {
-                                *taken = true;
+                            Some(has_credit) => {
+                                *has_credit = true;
                                 Ok(stamp.time)
                             }
                         };
@@ -289,7 +290,7 @@ mod tests {
                         let old = |stamp: &&Stamp| now - step_of(stamp.time) > 200;
                         let gone = all.iter().filter(old);
                         let lost = gone.filter_map(|stamp| known.remove(&stamp.sequence));
-                        let lost = lost.filter(|taken| !taken).count();
+                        let lost = lost.filter(|has_credit| !has_credit).count();
                         prop_assert_eq!(outstanding.expire(time_of(now), steps(200)), lost);
                     }
                 }

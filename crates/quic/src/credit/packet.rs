@@ -1,7 +1,7 @@
-//! Emulation and credit packets, as they stand in UDP beside QUIC (docs/quic-wire.md).
+//! The format of emulation packets and credits, which share the UDP port with QUIC (docs/quic-wire.md).
 //!
-//! All numbers are big-endian. A packet is read in two steps: [`Parsed::parse`] finds the connection by its tag, and
-//! [`Parsed::verify`] tells, with that connection's key, what the packet says.
+//! All numbers are big-endian. A packet is read in two steps: [`Parsed::parse`] gives the tag, which identifies the
+//! connection, and [`Parsed::verify`] authenticates the packet with the key of the connection.
 
 use std::fmt;
 use std::ops::Deref;
@@ -11,58 +11,55 @@ use shallop_proto::flashpass::head::{MAX_TIMESTAMPS, TIMESTAMP_STEP};
 use siphasher::sip::SipHasher24;
 use thiserror::Error;
 
-use crate::credit::counters::Counters;
+use crate::credit::counters::DropCounters;
 
-/// The most stamps in a credit, as in the simulator.
+/// The most stamps in a credit, also in the simulator.
 pub const MAX_STAMPS: usize = MAX_TIMESTAMPS;
-/// Bytes of an emulation packet: the payload of UDP that makes the smallest frame of Ethernet, of 64 bytes, over IPv4.
+/// The length of an emulation packet, bytes of UDP payload. Over IPv4 it makes an Ethernet frame of 64 bytes, the
+/// smallest one.
 pub const EMULATION_BYTES: usize = credit_bytes(1);
-/// Bytes of the longest packet.
+/// The length of the longest packet, bytes.
 pub const MAX_BYTES: usize = credit_bytes(MAX_STAMPS);
 
-/// Bytes of the type and the tag.
+/// The length of the type and the tag, bytes.
 const HEAD_BYTES: usize = 3;
-/// Bytes of a sequence number and a time.
+/// The length of a sequence number and a time, bytes.
 const STAMP_BYTES: usize = 7;
 const MAC_BYTES: usize = 8;
-/// Bits of a time on the wire.
+/// The length of a time on the wire, bits.
 const TIME_BITS: u32 = 40;
-/// Steps after which the time on the wire is zero again: 9,007 s.
+/// The steps after which the time on the wire wraps: 9,007 s.
 const WRAP: u64 = 1 << TIME_BITS;
-/// The last step that a [`Time`] can be at.
+/// The last step of a [`Time`].
 const LAST_STEP: u64 = u64::MAX / TIMESTAMP_STEP.as_ps();
-/// Bytes that the MAC of the longest packet is taken of: its times have 8 bytes there.
+/// The longest input of the MAC, bytes. Times have 8 bytes there.
 const MAX_INPUT: usize = HEAD_BYTES + MAX_STAMPS * 10;
 
-/// Bytes of a credit with so many stamps.
-#[must_use]
+/// The length of a credit with this number of stamps, bytes.
 pub const fn credit_bytes(stamps: usize) -> usize {
     HEAD_BYTES + STAMP_BYTES * stamps + MAC_BYTES
 }
 
-/// Whether a payload of UDP that begins with this byte is one of ours: 4 to 15. QUIC begins with 64 to 127 or with 192
-/// to 255, as long as its fixed bit is set (RFC 9443; RFC 9287 lets peers clear it, which has to be off).
-#[must_use]
+/// Whether a UDP payload with this first byte is an emulation packet or a credit (4 to 15) and not QUIC. The first byte
+/// of QUIC is 64 to 127 or 192 to 255, as the fixed bit is set (RFC 9443). Endpoints must not let peers clear the bit
+/// (RFC 9287).
 pub const fn is_ours(first_byte: u8) -> bool {
     matches!(first_byte, 4..=15)
 }
 
-/// The step of [`TIMESTAMP_STEP`] that a time is in.
-#[must_use]
+/// A time in units of [`TIMESTAMP_STEP`], rounded down.
 pub const fn step_of(time: Time) -> u64 {
     time.since_start().as_ps() / TIMESTAMP_STEP.as_ps()
 }
 
-/// The time at which a step begins, or the last one that there is.
-#[must_use]
+/// The time at which a step begins, or the last [`Time`].
 pub const fn time_of(step: u64) -> Time {
     let step = if step < LAST_STEP { step } else { LAST_STEP };
     Time::after_start(Span::from_ps(step * TIMESTAMP_STEP.as_ps()))
 }
 
-/// The time nearest to `reference` whose lower 40 bits, in steps, are `wrapped`: no more than half of 9,007 s away. The
-/// later one of two that are as near; never one before the start.
-#[must_use]
+/// The time nearest to `reference` whose lower 40 bits, in steps, are `wrapped`. It is at most half of 9,007 s away; of
+/// two equally near times it is the later one, and it is never before the start.
 pub const fn unwrap_time(wrapped: u64, reference: Time) -> Time {
     let reference = step_of(reference);
     let ahead = wrapped.wrapping_sub(reference) % WRAP;
@@ -73,20 +70,19 @@ pub const fn unwrap_time(wrapped: u64, reference: Time) -> Time {
     time_of(reference + ahead)
 }
 
-/// What a packet is, by its first byte.
+/// The type of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// An emulation packet, 0x08.
     Emulation,
-    /// An emulation packet that switches drop rather than others, 0x09.
+    /// An emulation packet that switches drop before others, 0x09.
     TaggedEmulation,
     /// A credit, 0x0A.
     Credit,
 }
 
 impl PacketKind {
-    /// The first byte of such a packet.
-    #[must_use]
+    /// The first byte of a packet of this type.
     pub const fn first_byte(self) -> u8 {
         match self {
             Self::Emulation => 0x08,
@@ -95,9 +91,8 @@ impl PacketKind {
         }
     }
 
-    /// What begins with this byte.
-    #[must_use]
-    pub const fn of(first_byte: u8) -> Option<Self> {
+    /// The type of packets with this first byte.
+    pub const fn from_first_byte(first_byte: u8) -> Option<Self> {
         match first_byte {
             0x08 => Some(Self::Emulation),
             0x09 => Some(Self::TaggedEmulation),
@@ -107,13 +102,12 @@ impl PacketKind {
     }
 }
 
-/// What the sending side of a packet authenticates it with: a key of SipHash-2-4.
+/// The key of SipHash-2-4 with which one side authenticates its packets.
 #[derive(Clone)]
 pub struct MacKey([u8; 16]);
 
 impl MacKey {
-    /// A key, which TLS exports ([`crate::settings::EXPORTER_LABEL`]).
-    #[must_use]
+    /// `key` is exported from TLS ([`crate::settings::EXPORTER_LABEL`]).
     pub const fn new(key: [u8; 16]) -> Self {
         Self(key)
     }
@@ -134,11 +128,11 @@ impl fmt::Debug for MacKey {
     }
 }
 
-/// The number and the send time of an emulation packet. The time is of the clock of the side that sent it, a whole
-/// number of [`TIMESTAMP_STEP`]; what is left over is cut off when a packet is made.
+/// The sequence number and the send time of an emulation packet, by the clock of its sender. Packets carry the time in
+/// whole units of [`TIMESTAMP_STEP`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The number, which wraps.
+    /// The sequence number, which wraps.
     pub sequence: u16,
     /// The send time.
     pub time: Time,
@@ -151,35 +145,33 @@ impl Stamp {
 /// An emulation packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emulation {
-    /// The connection, by the number that its receiver has chosen.
+    /// The tag of the connection, which the receiver of the packet has chosen.
     pub tag: u16,
-    /// The number of the packet, which wraps.
+    /// The sequence number, which wraps.
     pub sequence: u16,
-    /// The send time, as in [`Stamp`].
+    /// The send time ([`Stamp`]).
     pub time: Time,
-    /// Whether switches are to drop it rather than others.
+    /// Whether switches drop the packet before others.
     pub tagged: bool,
 }
 
 impl Emulation {
-    /// Its number and time.
-    #[must_use]
+    /// The sequence number and the send time.
     pub const fn stamp(&self) -> Stamp {
         Stamp { sequence: self.sequence, time: self.time }
     }
 
-    /// The packet, with the key of the side that sends it.
-    #[must_use]
+    /// Encodes the packet with the key of its sender.
     pub fn encode(&self, key: &MacKey) -> Encoded {
         let kind = if self.tagged { PacketKind::TaggedEmulation } else { PacketKind::Emulation };
         encode(key, kind, self.tag, &[self.stamp()])
     }
 }
 
-/// A credit: the stamps of emulation packets that arrived, from 1 to [`MAX_STAMPS`].
+/// A credit: the stamps of 1 to [`MAX_STAMPS`] emulation packets that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credit {
-    /// The connection, by the number that its receiver has chosen: the sender of the emulation packets.
+    /// The tag of the connection, which the sender of the emulation packets has chosen.
     pub tag: u16,
     stamps: [Stamp; MAX_STAMPS],
     count: u8,
@@ -187,14 +179,13 @@ pub struct Credit {
 
 impl Credit {
     /// A credit with one stamp.
-    #[must_use]
     pub const fn new(tag: u16, first: Stamp) -> Self {
         let mut stamps = [Stamp::NONE; MAX_STAMPS];
         stamps[0] = first;
         Self { tag, stamps, count: 1 }
     }
 
-    /// Adds a stamp. False if there is no room.
+    /// Adds a stamp. Returns false if the credit is full.
     pub fn push(&mut self, stamp: Stamp) -> bool {
         let Some(slot) = self.stamps.get_mut(usize::from(self.count)) else { return false };
         *slot = stamp;
@@ -202,20 +193,18 @@ impl Credit {
         true
     }
 
-    /// The stamps, in the order in which they were added.
-    #[must_use]
+    /// The stamps in the order of [`Credit::push`].
     pub fn stamps(&self) -> &[Stamp] {
         &self.stamps[..usize::from(self.count)]
     }
 
-    /// The packet, with the key of the side that sends it.
-    #[must_use]
+    /// Encodes the packet with the key of its sender.
     pub fn encode(&self, key: &MacKey) -> Encoded {
         encode(key, PacketKind::Credit, self.tag, self.stamps())
     }
 }
 
-/// A packet whose MAC was right.
+/// An authentic packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
     /// An emulation packet.
@@ -225,8 +214,7 @@ pub enum Packet {
 }
 
 impl Packet {
-    /// The packet, with the key of the side that sends it.
-    #[must_use]
+    /// Encodes the packet with the key of its sender.
     pub fn encode(&self, key: &MacKey) -> Encoded {
         match self {
             Self::Emulation(emulation) => emulation.encode(key),
@@ -245,18 +233,18 @@ fn encode(key: &MacKey, kind: PacketKind, tag: u16, stamps: &[Stamp]) -> Encoded
     Encoded(packet)
 }
 
-/// Why bytes are no packet.
+/// Why bytes are not a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Malformed {
-    /// No type begins with this byte; none if there is no byte.
+    /// The first byte, if there is one, is no type.
     #[error("there is no packet whose first byte is {0:?}")]
     Kind(Option<u8>),
-    /// The type has no packet of this length.
+    /// The length is wrong for the type, bytes.
     #[error("{0:?} has no packet of {1} bytes")]
     Length(PacketKind, usize),
 }
 
-impl From<Malformed> for Counters {
+impl From<Malformed> for DropCounters {
     fn from(why: Malformed) -> Self {
         match why {
             Malformed::Kind(_) => Self { unknown_kind: 1, ..Self::default() },
@@ -265,24 +253,25 @@ impl From<Malformed> for Counters {
     }
 }
 
-/// A packet as it stands on the wire, of which nothing is known to be true.
+/// A packet that is not authenticated yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed {
     kind: PacketKind,
     tag: u16,
+    /// Sequence numbers, and the lower 40 bits of times in steps.
     wrapped: [(u16, u64); MAX_STAMPS],
     count: u8,
     mac: u64,
 }
 
 impl Parsed {
-    /// Reads a packet.
+    /// Parses a packet.
     ///
     /// # Errors
-    /// If the type or the length is none of ours.
+    /// The type is unknown or the length is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let first = bytes.first().copied();
-        let kind = first.and_then(PacketKind::of).ok_or(Malformed::Kind(first))?;
+        let kind = first.and_then(PacketKind::from_first_byte).ok_or(Malformed::Kind(first))?;
         let most = if kind == PacketKind::Credit { MAX_STAMPS } else { 1 };
         let count = bytes.len().saturating_sub(HEAD_BYTES + MAC_BYTES) / STAMP_BYTES;
         if !(1..=most).contains(&count) || bytes.len() != credit_bytes(count) {
@@ -299,35 +288,31 @@ impl Parsed {
         Ok(Self { kind, tag, wrapped, count: count as u8, mac })
     }
 
-    /// What it says it is.
-    #[must_use]
+    /// The claimed type.
     pub const fn kind(&self) -> PacketKind {
         self.kind
     }
 
-    /// The number of the connection, which its receiver has chosen.
-    #[must_use]
+    /// The tag of the connection.
     pub const fn tag(&self) -> u16 {
         self.tag
     }
 
-    /// The sequence numbers, with the lower 40 bits of the times in steps.
-    #[must_use]
+    /// The sequence numbers, and the lower 40 bits of the times in steps.
     pub fn wrapped_stamps(&self) -> &[(u16, u64)] {
         &self.wrapped[..usize::from(self.count)]
     }
 
-    /// The packet, if its MAC is that of the key of the side that sent it. Each time is the one nearest to `reference`:
-    /// for an emulation packet the newest time accepted from its sender ([`Time::ZERO`] before the first), for a credit
-    /// the own clock. A packet that is further away than half a wrap, 4,503 s, is not verified.
-    #[must_use]
+    /// Returns the packet if it was authenticated with `key`, the key of its sender. Wrapped times are resolved to the
+    /// nearest time to `reference`: for an emulation packet the newest time accepted from its sender ([`Time::ZERO`]
+    /// before the first), for a credit this side's clock. A packet more than half a wrap (4,503 s) away is refused.
     pub fn verify(&self, key: &MacKey, reference: Time) -> Option<Packet> {
         let mut stamps = [Stamp::NONE; MAX_STAMPS];
         for (stamp, &(sequence, wrapped)) in stamps.iter_mut().zip(self.wrapped_stamps()) {
             *stamp = Stamp { sequence, time: unwrap_time(wrapped, reference) };
         }
         let count = usize::from(self.count);
-        // All 64 bits at once: how long it takes does not tell how many of them are right.
+        // All 64 bits are compared at once, so the time that it takes does not tell how many of them are right.
         if key.mac(self.kind, self.tag, &stamps[..count]) ^ self.mac != 0 {
             return None;
         }
@@ -344,12 +329,12 @@ impl Parsed {
     }
 }
 
-/// A number of up to 8 bytes.
+/// Reads a big-endian number of up to 8 bytes.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// The bytes of a packet.
+/// The bytes of an encoded packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Encoded(Writer<MAX_BYTES>);
 
@@ -367,16 +352,16 @@ impl AsRef<[u8]> for Encoded {
     }
 }
 
-/// Bytes that are put one after the other into a space that has room for the most there are.
+/// A byte buffer of fixed capacity.
 #[derive(Clone, Copy, Debug)]
-struct Writer<const ROOM: usize> {
-    bytes: [u8; ROOM],
+struct Writer<const CAPACITY: usize> {
+    bytes: [u8; CAPACITY],
     length: usize,
 }
 
-impl<const ROOM: usize> Writer<ROOM> {
+impl<const CAPACITY: usize> Writer<CAPACITY> {
     fn head(kind: PacketKind, tag: u16) -> Self {
-        let mut writer = Self { bytes: [0; ROOM], length: 0 };
+        let mut writer = Self { bytes: [0; CAPACITY], length: 0 };
         writer.put(&[kind.first_byte()]);
         writer.put(&tag.to_be_bytes());
         writer

@@ -1,58 +1,56 @@
-//! Which emulation packets their receiver accepts: each one once, and none that is much older than the newest.
+//! Replay protection of emulation packets: a receiver accepts each once, and none much older than the newest.
 
 use shallop_core::{Span, Time};
 use thiserror::Error;
 
-use crate::credit::counters::Counters;
+use crate::credit::counters::DropCounters;
 use crate::credit::packet::{Stamp, step_of, time_of};
 
-/// How far the number of a packet may be behind that of the newest one, less one.
+/// The number of sequence numbers, up to the newest, in which packets are accepted.
 pub const REPLAY_WINDOW: u16 = 1_024;
 
 /// Why an emulation packet is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ReplayError {
-    /// It was accepted before.
+    /// The packet was accepted before.
     #[error("the packet was accepted before")]
     Repeated,
-    /// Its number is not within [`REPLAY_WINDOW`] of the newest, or its time is not later than those before the window.
+    /// The sequence number is outside [`REPLAY_WINDOW`], or the time is not later than the packets before the window.
     #[error("the packet is too far behind the newest one")]
     Behind,
-    /// It is more than the longest age older than the newest.
+    /// The packet is older than the newest one by more than the maximum age.
     #[error("the packet is too much older than the newest one")]
     Old,
 }
 
-/// What the receiver of a connection's emulation packets knows of those it has accepted. Whatever comes, no pair of a
-/// number and a time is accepted twice.
+/// The emulation packets that a receiver has accepted. No pair of sequence number and time is accepted twice.
 ///
-/// Numbers wrap within 65,536 packets, so a number in the window may be of an older cycle. A sender's later packets
-/// have later times. The window therefore keeps the times of what it holds, and the newest time of what has left it:
-/// a packet in it whose time is not later than that one is of an older cycle.
+/// Sequence numbers wrap after 65,536 packets, so a number in the window may belong to an older cycle. Later packets of
+/// a sender have later times. The window therefore keeps the times of its packets, and the newest time of the packets
+/// that have left it: a packet that is not later than this time belongs to an older cycle.
 #[derive(Clone, Debug)]
 pub struct ReplayWindow {
     max_age: Span,
-    /// Number and step of the newest packet.
+    /// The sequence number and the step of the newest packet.
     newest: Option<(u16, u64)>,
-    /// One more than the steps of accepted packets, by number; zero if there is none.
+    /// The step of the accepted packet in each slot, plus one; 0 for none.
     accepted: Vec<u64>,
-    /// One more than the latest step of packets that have left the window, or zero.
+    /// The latest step of the packets that have left the window, plus one; 0 for none.
     left: u64,
-    dropped: Counters,
+    dropped: DropCounters,
 }
 
 impl ReplayWindow {
-    /// A window for packets that are at most `max_age` older than the newest.
-    #[must_use]
+    /// Creates an empty window, for packets at most `max_age` older than the newest.
     pub fn new(max_age: Span) -> Self {
         let accepted = vec![0; usize::from(REPLAY_WINDOW)];
-        Self { max_age, newest: None, accepted, left: 0, dropped: Counters::default() }
+        Self { max_age, newest: None, accepted, left: 0, dropped: DropCounters::default() }
     }
 
-    /// Accepts a packet whose MAC was right.
+    /// Accepts an authentic packet.
     ///
     /// # Errors
-    /// If it was accepted before, or may have been. It is counted.
+    /// The packet was or may have been accepted before, which is counted.
     pub fn accept(&mut self, stamp: Stamp) -> Result<(), ReplayError> {
         let done = self.check_and_note(stamp.sequence, step_of(stamp.time));
         match done {
@@ -64,15 +62,13 @@ impl ReplayWindow {
         done
     }
 
-    /// The newest time that was accepted, to which those on the wire are the nearest; the start before the first.
-    #[must_use]
+    /// The newest accepted time, or [`Time::ZERO`]. Wrapped times on the wire are resolved to the nearest time.
     pub fn newest(&self) -> Time {
         self.newest.map_or(Time::ZERO, |(_, step)| time_of(step))
     }
 
-    /// How many were refused.
-    #[must_use]
-    pub fn dropped(&self) -> Counters {
+    /// Counts of the packets that were refused.
+    pub fn dropped(&self) -> DropCounters {
         self.dropped
     }
 
@@ -102,9 +98,9 @@ impl ReplayWindow {
         Ok(())
     }
 
-    /// Makes room for the `by` numbers after the newest.
+    /// Moves the window forward by `by` sequence numbers.
     fn shift(&mut self, newest: u16, by: u16) {
-        // The number of the newest again is one cycle later, if not more.
+        // An equal sequence number with a later time is at least one whole cycle later.
         let by = if by == 0 { REPLAY_WINDOW } else { by.min(REPLAY_WINDOW) };
         for ahead in 1..=by {
             let leaving = &mut self.accepted[slot(newest.wrapping_add(ahead))];
@@ -133,12 +129,12 @@ mod tests {
         Stamp { sequence, time: time_of(step) }
     }
 
-    /// The packet of this index of a sender that sends every 10 steps.
+    /// The packet with this index of a sender that sends every 10 steps.
     fn sent(index: u64) -> Stamp {
         stamp(index as u16, 1_000 + 10 * index)
     }
 
-    /// What a sender's packets meet at a receiver that remembers all.
+    /// A model of the window that remembers all packets of a sender.
     #[derive(Default)]
     struct Naive {
         accepted: BTreeSet<u64>,
@@ -170,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_what_a_set_of_all_packets_would(
+        fn packets_are_accepted_as_by_a_set_of_all_packets(
             start in 0..200_000u64,
             steps in steps(),
             max_age in prop_oneof![Just(1_000_000u64), 0..12_000u64],
@@ -179,7 +175,6 @@ mod tests {
             for (forward, distance) in steps {
                 let index =
                     if forward { newest + distance } else { newest.saturating_sub(distance) };
-                // The clock of the sender starts with its first packet.
                 newest = newest.max(index);
                 let expected = naive.accept(index, max_age);
                 prop_assert_eq!(window.accept(sent(index)), expected, "{} of {}", index, newest);
@@ -188,7 +183,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_comes_is_accepted_once_at_most(
+        fn no_packet_is_accepted_twice(
             pairs in prop::collection::vec(
                 (prop_oneof![any::<u16>(), 0..8u16, 1_020..1_030u16], 0..40u64),
                 0..600,
@@ -204,10 +199,10 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_of_an_older_cycle_of_numbers_is_behind() {
+    fn a_packet_of_an_older_cycle_of_sequence_numbers_is_refused() {
         let mut window = window(u64::MAX);
         assert_eq!(window.accept(sent(0)), Ok(()));
-        // Packet 5 is lost to an attacker, who sends it a cycle later, before the real one of its number.
+        // An attacker holds packet 5 back and sends it one cycle later, before the packet with its sequence number.
         for index in 10..65_540 {
             assert_eq!(window.accept(sent(index)), Ok(()));
         }
@@ -216,12 +211,12 @@ mod tests {
         assert_eq!(window.accept(sent(65_541)), Ok(()));
         assert_eq!(window.accept(sent(65_541)), Err(ReplayError::Repeated));
         let dropped =
-            Counters { emulation_behind: 1, emulation_repeated: 1, ..Counters::default() };
+            DropCounters { emulation_behind: 1, emulation_repeated: 1, ..DropCounters::default() };
         assert_eq!(window.dropped(), dropped);
     }
 
     #[test]
-    fn after_a_pause_of_one_cycle_all_before_it_is_behind() {
+    fn after_a_gap_of_one_cycle_all_earlier_packets_are_refused() {
         let mut window = window(u64::MAX);
         for index in [0, 10, 10 + 65_536] {
             assert_eq!(window.accept(sent(index)), Ok(()));
@@ -231,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_step_after_what_has_left_the_window_is_within_it() {
+    fn a_packet_one_step_later_than_those_before_the_window_is_accepted() {
         let mut window = window(u64::MAX);
         for index in [0, 1_024] {
             assert_eq!(window.accept(stamp(index, u64::from(index))), Ok(()));

@@ -1,69 +1,68 @@
-//! What each side tells the other before it sends anything else: a message on its first unidirectional stream
-//! (docs/quic-wire.md).
+//! The settings that each side sends first, as a message on its first unidirectional stream (docs/quic-wire.md).
 
 use shallop_core::Span;
 use thiserror::Error;
 
 use crate::credit::packet::MAX_STAMPS;
 
-/// The protocol, as TLS negotiates it.
+/// The application protocol (ALPN) of QUIC with credits.
 pub const ALPN: &[u8] = b"shallop-flashpass/1";
-/// The label under which TLS exports the keys of packets (RFC 8446, 7.5), of 16 bytes each.
+/// The label of the TLS exporter (RFC 8446, 7.5) for the keys of emulation packets and credits, 16 bytes each.
 pub const EXPORTER_LABEL: &[u8] = b"EXPORTER-shallop-flashpass/1";
-/// The context of the key of packets that the client sends.
+/// The exporter context of the client's key.
 pub const CLIENT_CONTEXT: &[u8] = b"client";
-/// The context of the key of packets that the server sends.
+/// The exporter context of the server's key.
 pub const SERVER_CONTEXT: &[u8] = b"server";
 
-/// The first byte of the message.
+/// The version, which is the first byte of the message.
 pub const VERSION: u8 = 1;
-/// Bytes of the message.
+/// The length of the message, bytes.
 pub const SETTINGS_BYTES: usize = 20;
 /// The shortest waiting time.
 pub const MIN_WAIT: Span = Span::from_us(1);
-/// The longest waiting time, as in scenarios, and the longest delay of a credit.
+/// The longest waiting time, and the longest delay of a credit.
 pub const MAX_WAIT: Span = Span::from_secs(600);
 
 const PS_PER_NS: u64 = 1_000;
 
-/// What a side tells the other.
+/// The settings of one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// What packets to this side carry as the number of their connection.
+pub struct CreditSettings {
+    /// The tag that identifies the connection in packets to this side.
     pub tag: u16,
-    /// The stamps in one credit that this side sends, from 1 to [`MAX_STAMPS`].
+    /// The most stamps in a credit of this side, 1 to [`MAX_STAMPS`].
     pub batch: u8,
-    /// `T_wait` that this side uses as a sender, in whole ns; from [`MIN_WAIT`] to [`MAX_WAIT`].
+    /// The waiting time of this side as a sender, whole ns, [`MIN_WAIT`] to [`MAX_WAIT`].
     pub wait: Span,
-    /// The longest that this side may hold back a credit, in whole ns; at most [`MAX_WAIT`].
+    /// The longest time for which this side holds back a credit, whole ns, at most [`MAX_WAIT`].
     pub credit_delay: Span,
 }
 
-/// Why settings cannot be used.
+/// Why settings are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// Another version, whose message may be any.
+    /// An unknown version.
     #[error("the settings are of version {0}, and this side knows version {VERSION} alone")]
     Version(u8),
-    /// Too few bytes, or more than the message has.
+    /// A wrong length, bytes.
     #[error("the settings have {0} bytes, not {SETTINGS_BYTES}")]
     Length(usize),
-    /// Stamps in a credit.
+    /// The number of stamps in a credit is out of bounds.
     #[error("a credit has 1 to {MAX_STAMPS} stamps, and the settings say {0}")]
     Batch(u8),
-    /// The waiting time, in ns.
+    /// The waiting time is out of bounds, ns.
     #[error("the waiting time is 1 us to 600 s, and the settings say {0} ns")]
     Wait(u64),
-    /// The delay of credits, in ns.
+    /// The delay of credits is out of bounds, ns.
     #[error("a credit is held back for at most 600 s, and the settings say {0} ns")]
     CreditDelay(u64),
 }
 
-impl Settings {
-    /// The message. What is less than a ns is cut off the waiting time and added to the delay of credits.
+impl CreditSettings {
+    /// Encodes the message. The waiting time is rounded down to ns and the delay of credits up.
     ///
     /// # Errors
-    /// If a value is out of its bounds.
+    /// A value is out of bounds.
     pub fn encode(&self) -> Result<[u8; SETTINGS_BYTES], SettingsError> {
         let wait = self.wait.as_ps() / PS_PER_NS;
         let credit_delay = self.credit_delay.as_ps().div_ceil(PS_PER_NS);
@@ -77,10 +76,10 @@ impl Settings {
         Ok(message)
     }
 
-    /// Reads the message.
+    /// Decodes the message.
     ///
     /// # Errors
-    /// If it is of another version or length, or if a value is out of its bounds.
+    /// The version or the length is wrong, or a value is out of bounds.
     pub fn decode(message: &[u8]) -> Result<Self, SettingsError> {
         if let Some(&version) = message.first().filter(|&&version| version != VERSION) {
             return Err(SettingsError::Version(version));
@@ -120,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    const USUAL: Settings = Settings {
+    const USUAL: CreditSettings = CreditSettings {
         tag: 0x1234,
         batch: 3,
         wait: Span::from_ms(40),
@@ -130,7 +129,7 @@ mod tests {
     const MESSAGE: &str = "01 1234 03 0000000002625a00 00000000000186a0";
 
     #[test]
-    fn the_page_has_the_message() {
+    fn the_documented_message_is_the_encoded_one() {
         let message = MESSAGE.replace(' ', "");
         let message = u128::from_str_radix(&message[8..], 16).unwrap().to_be_bytes();
         let usual = USUAL.encode().unwrap();
@@ -140,18 +139,18 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_says_why() {
+    fn invalid_settings_are_refused_with_the_reason() {
         let usual = USUAL.encode().unwrap();
         for length in 0..SETTINGS_BYTES {
-            let error = Settings::decode(&usual[..length]).unwrap_err();
+            let error = CreditSettings::decode(&usual[..length]).unwrap_err();
             assert_eq!(error, SettingsError::Length(length));
         }
         let longer = [&usual[..], &[0]].concat();
-        assert_eq!(Settings::decode(&longer), Err(SettingsError::Length(21)));
+        assert_eq!(CreditSettings::decode(&longer), Err(SettingsError::Length(21)));
         let changed = |at: usize, bytes: &[u8]| {
             let mut message = usual;
             message[at..at + bytes.len()].copy_from_slice(bytes);
-            Settings::decode(&message).unwrap_err().to_string()
+            CreditSettings::decode(&message).unwrap_err().to_string()
         };
         let said = [
             changed(0, &[2]),
@@ -170,25 +169,25 @@ mod tests {
             "a credit is held back for at most 600 s, and the settings say 18446744073709551615 ns",
         ];
         assert_eq!(said, expected);
-        assert_eq!(Settings::decode(&[9]), Err(SettingsError::Version(9)));
-        let settings = Settings { wait: Span::from_ps(999_999), ..USUAL };
+        assert_eq!(CreditSettings::decode(&[9]), Err(SettingsError::Version(9)));
+        let settings = CreditSettings { wait: Span::from_ps(999_999), ..USUAL };
         assert_eq!(settings.encode(), Err(SettingsError::Wait(999)));
     }
 
     proptest! {
         #[test]
-        fn settings_are_read_as_they_were_written(
+        fn encoded_settings_decode_to_themselves(
             (tag, batch, wait, credit_delay) in
                 (any::<u16>(), 1..=6u8, 1_000..=600_000_000_000u64, 0..=600_000_000_000u64)
         ) {
             let (wait, credit_delay) = (Span::from_ns(wait), Span::from_ns(credit_delay));
-            let sent = Settings { tag, batch, wait, credit_delay };
-            prop_assert_eq!(Settings::decode(&sent.encode().unwrap()), Ok(sent));
+            let sent = CreditSettings { tag, batch, wait, credit_delay };
+            prop_assert_eq!(CreditSettings::decode(&sent.encode().unwrap()), Ok(sent));
         }
 
         #[test]
-        fn what_is_read_is_written_the_same(message in prop::collection::vec(any::<u8>(), 0..40)) {
-            if let Ok(settings) = Settings::decode(&message) {
+        fn decoded_messages_encode_to_themselves(message in prop::collection::vec(any::<u8>(), 0..40)) {
+            if let Ok(settings) = CreditSettings::decode(&message) {
                 prop_assert_eq!(&settings.encode().unwrap()[..], &message[..]);
             }
         }

@@ -1,44 +1,44 @@
-//! What a connection counts.
+//! Counts of a connection.
 
 use shallop_core::Span;
 
-use crate::credit::counters::Counters;
+use crate::credit::counters::DropCounters;
 use crate::credit::lateness::Lateness;
 
-/// Counts of emulation packets, credits and what they allowed.
+/// Counts of emulation packets, credits and data packets.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct CreditStats {
     /// Emulation packets sent.
     pub emulated: u64,
-    /// Credits that came back, one for each emulation packet that arrived at the peer.
+    /// Credits received: one for each emulation packet that arrived at the peer, if the credit was not lost.
     pub granted: u64,
-    /// Credits that a data packet left on.
+    /// Credits on which a data packet was sent.
     pub used: u64,
-    /// Credits for which there was nothing to send, or that came after their time.
+    /// Credits that were not used, because there was nothing to send or they arrived too late.
     pub wasted: u64,
-    /// Credits that were skipped because this side was later than its slack.
+    /// Credits that were skipped because this side was later than [`Config::slack`](crate::Config::slack).
     pub skipped: u64,
     /// Credits sent, for emulation packets of the peer.
     pub credits_sent: u64,
-    /// Packets and stamps that were dropped, by reason.
-    pub dropped: Counters,
-    /// QUIC packets with data of streams that left on credits.
+    /// Dropped packets and stamps, by reason.
+    pub dropped: DropCounters,
+    /// QUIC packets with stream data that were sent on credits.
     pub data_packets: u64,
-    /// QUIC packets with data of streams that left without one, unscheduled ones not counted.
+    /// QUIC packets with stream data that were sent without a credit, except unscheduled ones.
     pub without_credit: u64,
-    /// QUIC packets with data of streams that left unscheduled, before the first credit (Aeolus).
+    /// QUIC packets with stream data that were sent before the first credit (Aeolus).
     pub unscheduled: u64,
-    /// Data packets that left later than 10, 100 and 1,000 us after their planned time, and the latest, seconds.
+    /// Departures more than 10, 100 and 1,000 us after their planned time.
     pub late: [u64; 3],
-    /// How late departures were noticed: half and 99 % of them.
+    /// The delays of departures after their planned time.
     pub lateness: Lateness,
-    /// The latest that a departure was noticed after its planned time, seconds.
+    /// The longest delay of a departure after its planned time, seconds.
     pub latest_s: f64,
 }
 
 impl CreditStats {
-    /// A departure was noticed so long after its planned time.
-    pub(crate) fn late(&mut self, late: Span) {
+    /// Counts a departure with this delay after its planned time.
+    pub(crate) fn count_departure(&mut self, late: Span) {
         for (count, bound) in self.late.iter_mut().zip([10, 100, 1_000]) {
             *count += u64::from(late > Span::from_us(bound));
         }
@@ -46,14 +46,13 @@ impl CreditStats {
         self.latest_s = self.latest_s.max(late.as_secs_f64());
     }
 
-    /// The part of emulation packets without a credit; zero if none was sent.
-    #[must_use]
+    /// The fraction of emulation packets without a credit, 0 to 1; 0 if none was sent.
     pub fn emulation_loss(&self) -> f64 {
-        part(self.emulated.saturating_sub(self.granted), self.emulated)
+        fraction(self.emulated.saturating_sub(self.granted), self.emulated)
     }
 }
 
-/// A part of a whole; zero of nothing.
-pub(crate) fn part(of: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { of as f64 / whole as f64 }
+/// `part / whole`, or 0 if `whole` is 0.
+pub(crate) fn fraction(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

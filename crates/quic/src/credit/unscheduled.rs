@@ -1,54 +1,54 @@
-//! Aeolus's start of a connection: its first data leaves at the rate of the link before there is a credit, and a probe
-//! behind it (docs/aeolus.md). The rule is that of the simulator ([`UnscheduledBurst`]); what is lost is QUIC's to
-//! find, and leaves again on credits.
+//! The start of a connection with Aeolus (docs/aeolus.md): the first data is sent at the rate of the link before any
+//! credit has arrived, followed by a probe. The rules are the simulator's ([`UnscheduledBurst`]). QUIC detects losses,
+//! and retransmissions wait for credits.
 
 use shallop_core::{Bytes, Time};
 use shallop_proto::aeolus::{self, UnscheduledBurst, UnscheduledPacket};
 
 use crate::config::Config;
 
-/// UDP payload that is longer than the payload of TCP in a frame of the same length: headers of IP and TCP are 40
-/// bytes, those of IP and UDP 28.
-const OVER_PAYLOAD: u16 = 12;
+/// The difference between the UDP and the TCP payload of a frame: IP and UDP headers have 28 bytes, IP and TCP headers
+/// 40.
+const OVER_TCP_PAYLOAD: u16 = 12;
 
-/// Data before the first credit.
+/// The configuration of data before the first credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unscheduled {
-    /// The most that leaves without a credit, bytes on the wire.
+    /// The most data that is sent without a credit, bytes on the wire.
     pub burst: Bytes,
-    /// Whether it leaves until the first credit may be used, `T_wait` after the start, and not only until the first
-    /// answer.
+    /// Whether it is sent until the first credit can be used, a waiting time after the start. Otherwise it ends with the
+    /// first credit or acknowledgement.
     pub until_first_data: bool,
 }
 
-/// The start of a connection.
+/// The state of a connection's start.
 #[derive(Debug)]
-pub(crate) struct Burst {
+pub(crate) struct UnscheduledStart {
     rule: UnscheduledBurst,
     until_first_data: bool,
     has_begun: bool,
-    /// Bytes of a full packet, as the rule counts them.
+    /// The payload of a full packet for the rules, bytes.
     payload: u64,
     acked: u64,
     lost: u64,
 }
 
-/// What leaves without a credit.
+/// A packet that is sent without a credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// A packet with data.
+pub(crate) enum UnscheduledSend {
+    /// A full packet of data.
     Data,
-    /// The probe: a packet that asks for an acknowledgement, and has no data.
+    /// An ack-eliciting packet without data.
     Probe,
 }
 
-impl Burst {
+impl UnscheduledStart {
     pub(crate) fn new(config: &Config) -> Self {
-        let payload = u64::from(config.datagram.saturating_sub(OVER_PAYLOAD).max(1));
+        let payload = u64::from(config.datagram.saturating_sub(OVER_TCP_PAYLOAD).max(1));
         let burst = config.unscheduled.filter(|_| config.credits);
-        let of = |of: Unscheduled| aeolus::Config { link: config.link, max_burst: of.burst };
+        let rules = |of: Unscheduled| aeolus::Config { link: config.link, max_burst: of.burst };
         Self {
-            rule: UnscheduledBurst::new(burst.map(of), payload, None),
+            rule: UnscheduledBurst::new(burst.map(rules), payload, None),
             until_first_data: burst.is_some_and(|burst| burst.until_first_data),
             has_begun: false,
             payload,
@@ -57,9 +57,14 @@ impl Burst {
         }
     }
 
-    /// What leaves now, if `queued` bytes of data wait, and more may come of the same streams. The first data of the
-    /// connection begins the burst; it ends where streams end.
-    pub(crate) fn next(&mut self, now: Time, queued: usize, may_grow: bool) -> Option<Next> {
+    /// The packet to send now, if `queued` bytes wait; `may_grow` tells whether the application may write more to the
+    /// same streams. The burst begins with the first data of the connection and ends where its streams end.
+    pub(crate) fn next(
+        &mut self,
+        now: Time,
+        queued: usize,
+        may_grow: bool,
+    ) -> Option<UnscheduledSend> {
         self.rule.on_timer(now);
         if !self.has_begun && queued > 0 {
             self.has_begun = true;
@@ -72,24 +77,24 @@ impl Burst {
             self.rule.stop();
         }
         Some(match self.rule.poll(now)? {
-            UnscheduledPacket::Payload(_) => Next::Data,
-            UnscheduledPacket::Probe(_) => Next::Probe,
+            UnscheduledPacket::Payload(_) => UnscheduledSend::Data,
+            UnscheduledPacket::Probe(_) => UnscheduledSend::Probe,
         })
     }
 
-    /// A credit arrived, or an acknowledgement of unscheduled data.
+    /// Notes a credit, or an acknowledgement of unscheduled data.
     pub(crate) fn on_answer(&mut self) {
         if !self.until_first_data {
             self.stop();
         }
     }
 
-    /// The first credit may be used, or something was lost.
+    /// Ends the burst, because the first credit can be used or a packet was lost.
     pub(crate) fn stop(&mut self) {
         self.rule.stop();
     }
 
-    /// So many unscheduled packets are acknowledged by now.
+    /// Sets the number of unscheduled packets acknowledged so far.
     pub(crate) fn on_acked(&mut self, count: u64) {
         if count > self.acked {
             self.acked = count;
@@ -98,8 +103,8 @@ impl Burst {
         }
     }
 
-    /// So many packets are lost: says how many of them are taken for unscheduled ones, which are the first that QUIC
-    /// finds.
+    /// Notes lost packets and returns how many of them count as unscheduled: QUIC detects losses of the oldest packets
+    /// first.
     pub(crate) fn on_lost(&mut self, packets: u64) -> u64 {
         let of_burst = packets.min(self.outstanding());
         self.lost += of_burst;
@@ -111,13 +116,13 @@ impl Burst {
         self.rule.on_acked(0..(self.acked + self.lost).saturating_mul(self.payload));
     }
 
-    /// Unscheduled packets of which nothing is known. Credits are asked for them, too: what is lost has its credits by
-    /// then.
+    /// The number of unscheduled packets that are neither acknowledged nor lost. The sender asks for credits for them as
+    /// well, so that retransmissions of lost ones need not wait.
     pub(crate) fn outstanding(&self) -> u64 {
         self.rule.outstanding()
     }
 
-    /// When the next packet is due.
+    /// The time of the next packet.
     pub(crate) fn wakeup(&self) -> Option<Time> {
         self.rule.wakeup()
     }

@@ -1,31 +1,32 @@
-//! The next stream of the peer of either kind, and whether the peer is there.
+//! Accepts streams of either direction, and checks that the peer is alive.
 
 use std::time::{Duration, Instant};
 
 use quinn_proto::Dir;
 
 use super::{Connection, RecvStream, SendStream};
+use crate::connection;
 use crate::error::QuicError;
 use crate::streams;
 
-/// How often it is looked whether the peer has answered.
-const LOOK: Duration = Duration::from_millis(10);
+/// The interval at which [`Connection::is_alive`] looks for an answer.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A stream that the peer has opened.
 pub enum AnyStream {
-    /// From the peer alone.
+    /// A unidirectional stream.
     Uni(RecvStream),
-    /// In both directions.
+    /// A bidirectional stream.
     Bi(SendStream, RecvStream),
 }
 
 impl Connection {
-    /// The next stream that the peer opens, of either kind; of two that wait, the one in both directions.
+    /// Waits for the next stream of the peer of either direction; bidirectional streams come first.
     ///
     /// # Errors
-    /// If the connection is lost.
+    /// The connection is lost.
     pub async fn accept_any(&self) -> Result<AnyStream, QuicError> {
-        let accept = |connection: &mut crate::connection::Connection| {
+        let accept = |connection: &mut connection::Connection| {
             let mut of = |dir| Some((dir, streams::accept(connection, dir)?));
             of(Dir::Bi).or_else(|| of(Dir::Uni))
         };
@@ -33,32 +34,31 @@ impl Connection {
         Ok(match dir {
             Dir::Uni => AnyStream::Uni(RecvStream::new(&self.handle, id)),
             Dir::Bi => {
-                let (send, recv) = self.both(id);
+                let (send, recv) = self.bidirectional(id);
                 AnyStream::Bi(send, recv)
             }
         })
     }
 
-    /// Asks the peer for an acknowledgement, and waits in this thread until something comes, for as long as `patience`
-    /// and three smoothed round trips. False if nothing came, or the connection has ended.
-    #[must_use]
-    pub fn is_alive(&self, patience: Duration) -> bool {
-        // Frames count only when their packet was authentic.
-        let heard = |connection: &mut crate::connection::Connection| {
+    /// Sends a PING frame and blocks until the peer sends any frame, for at most `limit` plus three smoothed round
+    /// trips. False if nothing arrives or the connection has ended.
+    pub fn is_alive(&self, limit: Duration) -> bool {
+        // Frames are counted after their packet was authenticated.
+        let received = |connection: &mut connection::Connection| {
             let frames = connection.quic.stats().frame_rx;
-            connection.end.is_none().then_some(frames.acks + frames.stream + frames.ping)
+            connection.close_reason.is_none().then_some(frames.acks + frames.stream + frames.ping)
         };
         let asked = self.handle.with(|connection| {
             connection.quic.ping();
-            (heard(connection), connection.quic.rtt())
+            (received(connection), connection.quic.rtt())
         });
         let Some((Some(before), rtt)) = asked else { return false };
-        let until = Instant::now() + patience + rtt * 3;
+        let until = Instant::now() + limit + rtt * 3;
         while Instant::now() < until {
-            match self.handle.with(heard).flatten() {
+            match self.handle.with(received).flatten() {
                 None => return false,
                 Some(now) if now > before => return true,
-                Some(_) => std::thread::sleep(LOOK),
+                Some(_) => std::thread::sleep(POLL_INTERVAL),
             }
         }
         false

@@ -1,52 +1,51 @@
-//! Both ends of streams.
+//! The sending and the receiving half of streams.
 
 use std::sync::Arc;
 
 use quinn_proto::{StreamId, VarInt};
 
-use super::Handle;
+use super::ConnectionRef;
 use crate::error::QuicError;
 use crate::streams;
-use crate::waiting::What;
+use crate::wakers::WaitFor;
 
-/// A stream to the peer. If it is dropped before [`SendStream::finish`], it is reset with code 0.
+/// The sending half of a stream. Dropped before [`SendStream::finish`], it is reset with code 0.
 ///
-/// The bytes of a stream arrive in order and once. Up to 1 MiB that QUIC has not taken yet waits in this process, and
-/// up to 16 MiB that the peer has not read at the peer; then [`SendStream::write`] waits.
+/// The bytes of a stream arrive in order and once. [`SendStream::write`] waits while 1 MiB is queued in this process or
+/// 16 MiB that the peer has not read at the peer; both limits are higher on fast links with a long waiting time.
 pub struct SendStream {
-    handle: Arc<Handle>,
+    handle: Arc<ConnectionRef>,
     id: StreamId,
-    /// Nothing more is written: the stream was finished or reset.
+    /// The stream was finished or reset.
     ended: bool,
 }
 
 impl SendStream {
-    pub(super) fn new(handle: &Arc<Handle>, id: StreamId) -> Self {
+    pub(super) fn new(handle: &Arc<ConnectionRef>, id: StreamId) -> Self {
         Self { handle: Arc::clone(handle), id, ended: false }
     }
 
-    /// The number of the stream, the same at both ends (RFC 9000, 2.1).
-    #[must_use]
+    /// The stream ID (RFC 9000, 2.1).
     pub fn id(&self) -> u64 {
         VarInt::from(self.id).into_inner()
     }
 
-    /// Writes some of these bytes, as soon as there is room, and returns how many. A future that is dropped has written
+    /// Writes some of these bytes, as soon as there is room, and returns how many. Cancelling the future writes
     /// nothing.
     ///
     /// # Errors
-    /// [`QuicError::Stopped`] if the peer wants no more, [`QuicError::Finished`] behind [`SendStream::finish`], and if
-    /// the connection has ended.
+    /// [`QuicError::Stopped`] if the peer has stopped the stream, [`QuicError::Finished`] after [`SendStream::finish`],
+    /// or the connection has ended.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<usize, QuicError> {
         if self.ended {
             return Err(QuicError::Finished);
         }
         let id = self.id;
         let write = |connection: &mut _| streams::write(connection, id, bytes);
-        self.handle.wait_on(What::Room(id), write).await
+        self.handle.wait_on(WaitFor::Room(id), write).await
     }
 
-    /// Writes all of these bytes. A future that is dropped may have written a part of them.
+    /// Writes all of these bytes. Cancelling the future may leave a part of them written.
     ///
     /// # Errors
     /// As [`SendStream::write`].
@@ -58,20 +57,20 @@ impl SendStream {
         Ok(())
     }
 
-    /// Ends the stream behind what was written. What was written still leaves if the stream is dropped then, and is
-    /// lost if the connection is.
+    /// Ends the stream after the bytes that were written. They are still sent if the stream is dropped then, but not if
+    /// the connection is.
     pub fn finish(&mut self) {
         let id = self.id;
         if !std::mem::replace(&mut self.ended, true) {
-            self.handle.with(|connection| connection.streams.finish(id));
+            self.handle.with(|connection| connection.send_queues.finish(id));
         }
     }
 
-    /// Ends the stream, and waits until the peer's host has acknowledged everything. Its application may not have read
-    /// it yet.
+    /// Ends the stream and waits until the peer's QUIC has acknowledged all of it, which its application may not have
+    /// read yet.
     ///
     /// # Errors
-    /// [`QuicError::Stopped`] if the peer wants no more, and if the connection has ended.
+    /// [`QuicError::Stopped`] if the peer has stopped the stream, or the connection has ended.
     pub async fn finished(mut self) -> Result<(), QuicError> {
         self.finish();
         match self.stopped().await? {
@@ -80,22 +79,22 @@ impl SendStream {
         }
     }
 
-    /// Waits until the peer wants no more of this stream, and returns its code; or until it has acknowledged
-    /// everything, the end included: `None`.
+    /// Waits until the peer stops the stream, and returns its code, or until it has acknowledged the whole finished
+    /// stream: `None`.
     ///
     /// # Errors
-    /// If the connection has ended.
+    /// The connection has ended.
     pub async fn stopped(&self) -> Result<Option<u64>, QuicError> {
         let id = self.id;
-        self.handle.wait(|connection| streams::over(connection, id)).await
+        self.handle.wait(|connection| streams::ended(connection, id)).await
     }
 
-    /// Breaks the stream off: what waits is not sent, what was lost is not sent again, and the peer is told `code`,
-    /// whose meaning is the application's (RFC 9000, 19.4).
+    /// Resets the stream: queued and lost bytes are not sent, and the peer receives `code`, an application error code
+    /// (RFC 9000, 19.4).
     pub fn reset(mut self, code: u32) {
         let id = self.id;
         self.ended = true;
-        self.handle.with(|connection| connection.streams.reset(&mut connection.quic, id, code));
+        self.handle.with(|connection| connection.send_queues.reset(&mut connection.quic, id, code));
     }
 }
 
@@ -104,44 +103,43 @@ impl Drop for SendStream {
         let (id, ended) = (self.id, self.ended);
         self.handle.with(|connection| {
             if ended {
-                connection.streams.release(&mut connection.quic, id);
+                connection.send_queues.release(&mut connection.quic, id);
             } else {
-                connection.streams.reset(&mut connection.quic, id, 0);
+                connection.send_queues.reset(&mut connection.quic, id, 0);
             }
         });
     }
 }
 
-/// A stream from the peer. If it is dropped before its end, the peer is asked to send no more, with code 0.
+/// The receiving half of a stream. Dropped before its end, it is stopped with code 0.
 pub struct RecvStream {
-    handle: Arc<Handle>,
+    handle: Arc<ConnectionRef>,
     id: StreamId,
     ended: bool,
 }
 
 impl RecvStream {
-    pub(super) fn new(handle: &Arc<Handle>, id: StreamId) -> Self {
+    pub(super) fn new(handle: &Arc<ConnectionRef>, id: StreamId) -> Self {
         Self { handle: Arc::clone(handle), id, ended: false }
     }
 
-    /// The number of the stream, the same at both ends (RFC 9000, 2.1).
-    #[must_use]
+    /// The stream ID (RFC 9000, 2.1).
     pub fn id(&self) -> u64 {
         VarInt::from(self.id).into_inner()
     }
 
-    /// Reads some bytes, as soon as there are any, and returns how many: none at the end of the stream. A future that
-    /// is dropped has read nothing.
+    /// Reads some bytes, as soon as there are any, and returns how many: 0 at the end of the stream. Cancelling the
+    /// future reads nothing.
     ///
     /// # Errors
-    /// [`QuicError::Reset`] if the peer has broken the stream off, and if the connection has ended.
+    /// [`QuicError::Reset`] if the peer has reset the stream, or the connection has ended.
     pub async fn read(&mut self, into: &mut [u8]) -> Result<usize, QuicError> {
         if self.ended || into.is_empty() {
             return Ok(0);
         }
         let id = self.id;
         let read = |connection: &mut _| streams::read(connection, id, into);
-        let count = self.handle.wait_on(What::Data(id), read).await?;
+        let count = self.handle.wait_on(WaitFor::Data(id), read).await?;
         self.ended = count == 0;
         Ok(count)
     }
@@ -149,23 +147,22 @@ impl RecvStream {
     /// Reads to the end of the stream.
     ///
     /// # Errors
-    /// As [`RecvStream::read`], or [`QuicError::TooLong`] if there are more than `most` bytes.
-    pub async fn read_to_end(&mut self, most: usize) -> Result<Vec<u8>, QuicError> {
+    /// As [`RecvStream::read`], or [`QuicError::TooLong`] if there are more than `limit` bytes.
+    pub async fn read_to_end(&mut self, limit: usize) -> Result<Vec<u8>, QuicError> {
         let (mut all, mut part) = (Vec::new(), vec![0; 1 << 16]);
         loop {
             let count = self.read(&mut part).await?;
             if count == 0 {
                 return Ok(all);
             }
-            if all.len() + count > most {
-                return Err(QuicError::TooLong(most));
+            if all.len() + count > limit {
+                return Err(QuicError::TooLong(limit));
             }
             all.extend_from_slice(&part[..count]);
         }
     }
 
-    /// Asks the peer to send no more of this stream, with a code whose meaning is the application's (RFC 9000, 19.5).
-    /// What has come and was not read is dropped.
+    /// Asks the peer to stop sending, with an application error code (RFC 9000, 19.5), and discards unread bytes.
     pub fn stop(mut self, code: u32) {
         self.stop_with(code);
     }
@@ -173,7 +170,7 @@ impl RecvStream {
     fn stop_with(&mut self, code: u32) {
         let (id, code) = (self.id, VarInt::from_u32(code));
         if !std::mem::replace(&mut self.ended, true) {
-            // A stream that has ended meanwhile needs no stop.
+            // The stream may have ended meanwhile.
             self.handle.with(|connection| connection.quic.recv_stream(id).stop(code).ok());
         }
     }

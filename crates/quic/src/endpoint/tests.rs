@@ -1,4 +1,4 @@
-//! An endpoint whose thread ends by an error or a panic tells every user.
+//! The end of an endpoint: failures of its thread end every future, and dropping it does not block.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -27,19 +27,19 @@ fn config() -> Config {
     Config { wait, slack: wait, ..Config::new(BitsPerSec::at_least_one(200_000_000)) }
 }
 
-/// Waits in a thread of its own, and says with what it ended.
+/// Runs `act` in a thread, and sends its result as text.
 fn user<T: Debug>(tell: &Sender<String>, act: impl FnOnce() -> T + Send + 'static) {
     let tell = tell.clone();
     spawn(move || tell.send(format!("{:?}", act())));
 }
 
-/// What so many users ended with.
+/// The results of `count` users.
 fn ended(users: &Receiver<String>, count: usize) -> Vec<String> {
     let one = |_| users.recv_timeout(PATIENCE).expect("a user still waits");
     (0..count).map(one).collect()
 }
 
-/// A socket whose reception fails for good, with ENOTCONN, once a TCP client has connected to it.
+/// A socket whose receive calls fail with ENOTCONN once a TCP client has connected to it.
 fn failing_socket() -> (Socket, SocketAddr) {
     let listener = TcpListener::bind(any()).unwrap();
     let address = listener.local_addr().unwrap();
@@ -50,7 +50,7 @@ fn failing_socket() -> (Socket, SocketAddr) {
 fn an_error_of_the_socket_ends_every_future_with_its_reason() {
     let tls = Tls::client(ServerVerifier::first_use());
     let (socket, address) = failing_socket();
-    let endpoint = Endpoint::over(socket, config(), tls).unwrap();
+    let endpoint = Endpoint::with_socket(socket, config(), tls).unwrap();
     assert!(endpoint.failure().is_none());
     let (tell, users) = channel();
     let (one, two) = (endpoint.clone(), endpoint.clone());
@@ -72,7 +72,7 @@ fn an_error_of_the_socket_ends_every_future_with_its_reason() {
     assert!(block_on(endpoint.accept()).is_none());
 }
 
-/// A waker that panics in the thread of the endpoint.
+/// A waker that panics in the endpoint's thread.
 struct Panicking;
 
 impl Wake for Panicking {
@@ -99,7 +99,7 @@ fn a_panic_in_the_thread_ends_every_future_with_its_message() {
     }
     let acceptor = server.clone();
     user(&tell, move || block_on(acceptor.accept()).map(|_| "a connection"));
-    while server.shared.lock().accept_wakers.is_empty() {
+    while server.shared.lock().wakers() == 0 {
         std::thread::yield_now();
     }
     let waker = Waker::from(Arc::new(Panicking));
@@ -117,4 +117,54 @@ fn a_panic_in_the_thread_ends_every_future_with_its_message() {
     assert!(matches!(block_on(connection.open_uni()).err(), Some(QuicError::Failed(_))));
     drop((of_client, connection));
     drop(other);
+}
+
+#[test]
+fn dropping_an_endpoint_does_not_block_and_its_thread_ends_later() {
+    // A peer that never answers: the close is repeated for three probe timeouts of 1 s.
+    let silent = UdpSocket::bind(any()).unwrap();
+    let tls = Tls::client(ServerVerifier::first_use());
+    let endpoint = Endpoint::bind(any(), config(), tls).unwrap();
+    let to = silent.local_addr().unwrap();
+    let mut connects = Box::pin(endpoint.connect(to, SERVER_NAME));
+    assert!(connects.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    drop(connects);
+    let state = Arc::downgrade(&endpoint.shared);
+    let begun = Instant::now();
+    drop(endpoint);
+    let took = begun.elapsed();
+    assert!(took < Duration::from_millis(500), "{took:?}");
+    assert!(state.strong_count() > 0, "the thread still tells the peer");
+    while state.strong_count() > 0 {
+        assert!(begun.elapsed() < PATIENCE, "the thread goes on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn an_idle_endpoint_has_told_its_peers() {
+    let identity = Identity::make().unwrap();
+    let server = Endpoint::bind(any(), config(), Tls::server(&identity)).unwrap();
+    let tls = Tls::client(ServerVerifier::pinned(identity.fingerprint()));
+    let client = Endpoint::bind(any(), config(), tls).unwrap();
+    block_on(client.wait_idle());
+    let connection = block_on(client.connect(server.address(), SERVER_NAME)).unwrap();
+    let accepted = block_on(server.accept()).unwrap();
+    let mut idle = pin!(client.wait_idle());
+    assert!(idle.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    connection.close(7, b"done");
+    block_on(idle);
+    let why = block_on(accepted.closed());
+    assert!(matches!(why, QuicError::Closed { code: 7, .. }), "{why}");
+}
+
+#[test]
+fn an_accept_that_is_polled_again_and_again_is_registered_once() {
+    let identity = Identity::make().unwrap();
+    let server = Endpoint::bind(any(), config(), Tls::server(&identity)).unwrap();
+    let mut accepts = pin!(server.accept());
+    for _ in 0..1_000 {
+        assert!(accepts.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    assert_eq!(server.shared.lock().wakers(), 1);
 }

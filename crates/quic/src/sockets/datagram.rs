@@ -1,22 +1,22 @@
-//! What a connection gives to the socket, and what it gets from there.
+//! UDP datagrams with their DSCP and ECN.
 
 use std::net::{IpAddr, SocketAddr};
 
 /// A UDP datagram to send.
 #[derive(Clone, Debug)]
-pub(crate) struct Datagram {
+pub(crate) struct OutgoingDatagram {
     pub(crate) to: SocketAddr,
-    /// DSCP and ECN, as in the header of IP.
+    /// The DSCP (upper 6 bits) and ECN (lower 2 bits).
     pub(crate) tos: u8,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A datagram that has arrived.
+/// A received UDP datagram.
 #[derive(Debug)]
-pub(crate) struct Arrival<'a> {
+pub(crate) struct IncomingDatagram<'a> {
     pub(crate) from: SocketAddr,
     pub(crate) to: Option<IpAddr>,
-    /// DSCP and ECN.
+    /// The DSCP (upper 6 bits) and ECN (lower 2 bits).
     pub(crate) tos: u8,
     pub(crate) bytes: &'a [u8],
 }

@@ -1,6 +1,6 @@
-//! The thread that keeps an endpoint going: it waits for datagrams and deadlines, and looks at the clock without a
-//! pause shortly before a deadline, unless sleeps of this machine end when they should: those of a kernel in virtual
-//! time do, and time stands still there while a program computes.
+//! The thread of an endpoint, which waits for datagrams and deadlines. Shortly before a deadline it polls the clock
+//! instead of sleeping, because timers of the kernel are not exact enough. Under a kernel in virtual time sleeps are
+//! exact and time stands still while a program computes, so it always sleeps there.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,75 +10,75 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
 
-use crate::connection::Datagram;
-use crate::core::Core;
-use crate::sockets::datagram::Arrival;
-use crate::sockets::socket::{Inbox, Socket};
+use crate::endpoint_state::EndpointState;
+use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
+use crate::sockets::socket::{ReceiveBuffers, Socket};
 
-/// So long before a deadline the thread does not sleep: a timer of the kernel is not as exact.
+/// The time before a deadline in which the thread polls the clock.
 pub(crate) const SPIN: Duration = Duration::from_micros(60);
-/// Sleeps at the start that show how exact timers are, how long each is, and how late it may end.
+/// The sleeps at the start that measure how exact timers are: their number and length, and the delay up to which they
+/// count as exact.
 const TRIALS: usize = 8;
 const TRIAL: Duration = Duration::from_micros(20);
 const EXACT: Duration = Duration::from_micros(2);
-/// `poll` ends up to a thousandth of its timeout late (`select_estimate_accuracy` of Linux).
+/// `poll` may end late by 1/1,000 of its timeout (`select_estimate_accuracy` in Linux).
 const POLL_SLACK: u32 = 1_000;
-/// Timeouts of which that is no more than a microsecond.
+/// The timeout up to which this slack is at most a microsecond.
 const SHORT: Duration = Duration::from_millis(1);
-/// System calls that receive before what is due is looked at.
+/// The most receive calls before deadlines are checked.
 const BATCH: usize = 2;
-/// How long a full socket is waited for before a datagram counts as lost.
-const FULL: Duration = Duration::from_millis(2);
-/// Without a deadline.
-const LONG: Duration = Duration::from_secs(1);
+/// The time limit for sending to a full socket, after which a datagram is dropped.
+const SEND_TIMEOUT: Duration = Duration::from_millis(2);
+/// The timeout without a deadline.
+const NO_DEADLINE: Duration = Duration::from_secs(1);
 
-/// What the thread and the users of an endpoint share.
-pub(crate) struct Shared {
-    core: Mutex<Core>,
-    /// Wakes the thread.
-    bell: OwnedFd,
+/// The state of an endpoint, shared by its thread and its handles.
+pub(crate) struct SharedState {
+    state: Mutex<EndpointState>,
+    /// An eventfd that wakes the thread.
+    wake_fd: OwnedFd,
 }
 
-impl Shared {
-    pub(crate) fn new(core: Core) -> io::Result<Self> {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { core: Mutex::new(core), bell })
+impl SharedState {
+    pub(crate) fn new(state: EndpointState) -> io::Result<Self> {
+        let wake_fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { state: Mutex::new(state), wake_fd })
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> MutexGuard<'_, EndpointState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something is to be sent, perhaps.
-    pub(crate) fn ring(&self) {
-        // A bell that cannot ring louder has rung.
-        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    /// Wakes the thread, because there may be something to send.
+    pub(crate) fn wake_thread(&self) {
+        // A write fails only if the counter is full, and then the thread is awake.
+        let _ = rustix::io::write(&self.wake_fd, &1_u64.to_ne_bytes());
     }
 
-    fn silence(&self) {
-        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+    fn clear_wake(&self) {
+        let _ = rustix::io::read(&self.wake_fd, &mut [0; 8]);
     }
 }
 
-/// Runs until the endpoint is closed and has said so to all peers.
-pub(crate) fn run(shared: &Arc<Shared>, mut socket: Socket) -> io::Result<()> {
+/// Runs until the endpoint is closed and all peers were told.
+pub(crate) fn run(shared: &Arc<SharedState>, mut socket: Socket) -> io::Result<()> {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-    let (spin, mut inbox) = (spin()?, Inbox::default());
+    let (spin, mut inbox) = (spin()?, ReceiveBuffers::default());
     let mut now = Instant::now();
     loop {
         let (out, next, is_over) = {
-            let mut core = shared.lock();
-            core.datagram_drops += socket.take_drops();
-            let out = core.transmit(now);
-            (out, core.wakeup(), core.is_closed && core.connections.is_empty())
+            let mut state = shared.lock();
+            state.datagram_drops += socket.take_drops();
+            let out = state.transmit(now);
+            (out, state.wakeup(), state.is_closed && state.connections.is_empty())
         };
         send(&mut socket, &out)?;
         if is_over {
             return Ok(());
         }
-        // Where sleeps are exact no time has passed, and to ask for it costs more than what was done.
+        // In virtual time no time has passed, and reading the clock is expensive.
         let asleep_at = if spin.is_zero() { now } else { Instant::now() };
-        let has_arrived = sleep(shared, &socket, next, (asleep_at, spin))?;
+        let has_arrived = sleep(shared, &socket, next, asleep_at, spin)?;
         now = Instant::now();
         if has_arrived {
             receive(shared, &mut socket, &mut inbox, now)?;
@@ -89,7 +89,7 @@ pub(crate) fn run(shared: &Arc<Shared>, mut socket: Socket) -> io::Result<()> {
     }
 }
 
-/// How long before a deadline the thread looks at the clock without a pause: not at all if sleeps end on time.
+/// Measures sleeps, and returns the time before a deadline in which the thread has to poll the clock.
 fn spin() -> io::Result<Duration> {
     let mut latest = Duration::ZERO;
     for _ in 0..TRIALS {
@@ -104,18 +104,18 @@ fn spin_of(latest: Duration) -> Duration {
     if latest <= EXACT { Duration::ZERO } else { SPIN }
 }
 
-/// Receives what had arrived by now.
+/// Receives the datagrams that have arrived.
 fn receive(
-    shared: &Shared,
+    shared: &SharedState,
     socket: &mut Socket,
-    inbox: &mut Inbox,
+    inbox: &mut ReceiveBuffers,
     now: Instant,
 ) -> io::Result<()> {
     for _ in 0..BATCH {
-        // Nobody waits for the lock while the system is asked.
-        let mut core = None;
-        let take = |arrival: &Arrival<'_>| {
-            core.get_or_insert_with(|| shared.lock()).on_datagram(now, arrival);
+        // The state is not locked during the system call.
+        let mut state = None;
+        let take = |arrival: &IncomingDatagram<'_>| {
+            state.get_or_insert_with(|| shared.lock()).on_datagram(now, arrival);
         };
         if !socket.receive(inbox, take)? {
             break;
@@ -124,15 +124,15 @@ fn receive(
     Ok(())
 }
 
-fn send(socket: &mut Socket, mut datagrams: &[Datagram]) -> io::Result<()> {
+fn send(socket: &mut Socket, mut datagrams: &[OutgoingDatagram]) -> io::Result<()> {
     while !datagrams.is_empty() {
         let mut done = socket.send(datagrams);
         if done == 0 {
-            wait(&mut [PollFd::new(&*socket, PollFlags::OUT)], FULL)?;
+            wait(&mut [PollFd::new(&*socket, PollFlags::OUT)], SEND_TIMEOUT)?;
             done = socket.send(datagrams);
         }
         if done == 0 {
-            socket.give_up();
+            socket.count_unsent();
             done = 1;
         }
         datagrams = &datagrams[done..];
@@ -140,34 +140,35 @@ fn send(socket: &mut Socket, mut datagrams: &[Datagram]) -> io::Result<()> {
     Ok(())
 }
 
-/// Sleeps from now until shortly before the next deadline, and not longer than until something happens. True if
-/// datagrams have arrived.
+/// Sleeps from `now` until shortly before the next deadline, or until a datagram arrives or a handle wakes the thread.
+/// Returns whether datagrams have arrived.
 fn sleep(
-    shared: &Shared,
+    shared: &SharedState,
     socket: &Socket,
     next: Option<Instant>,
-    (now, spin): (Instant, Duration),
+    now: Instant,
+    spin: Duration,
 ) -> io::Result<bool> {
-    let mut fds = [PollFd::new(socket, PollFlags::IN), PollFd::new(&shared.bell, PollFlags::IN)];
-    let ahead = |now| next.map_or(LONG, |at| at.saturating_duration_since(now));
+    let mut fds = [PollFd::new(socket, PollFlags::IN), PollFd::new(&shared.wake_fd, PollFlags::IN)];
+    let ahead = |now| next.map_or(NO_DEADLINE, |at| at.saturating_duration_since(now));
     let timeout = timeout(ahead(now), spin);
     if wait(&mut fds, timeout)? == 0 && timeout > SHORT && next.is_some() {
         wait(&mut fds, ahead(Instant::now()).saturating_sub(spin))?;
     }
     let [has_arrived, has_rung] = [0, 1].map(|at: usize| !fds[at].revents().is_empty());
     if has_rung {
-        shared.silence();
+        shared.clear_wake();
     }
     Ok(has_arrived)
 }
 
-/// The timeout with which `poll` does not end later than `spin` before a deadline that is so far ahead.
+/// The timeout with which `poll` ends at least `spin` before a deadline.
 fn timeout(ahead: Duration, spin: Duration) -> Duration {
     let timeout = ahead.saturating_sub(spin);
     if timeout > SHORT { timeout.saturating_sub(timeout / POLL_SLACK) } else { timeout }
 }
 
-/// Waits for one of these descriptors, and returns how many are ready.
+/// Waits until a file descriptor is ready, and returns how many are.
 fn wait(fds: &mut [PollFd<'_>], timeout: Duration) -> io::Result<usize> {
     let timeout = Timespec {
         tv_sec: timeout.as_secs().cast_signed(),
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_timeout_leaves_room_for_the_slack_of_poll_and_a_short_one_for_the_spin() {
+    fn timeouts_leave_room_for_polling_the_clock_and_for_the_slack_of_poll() {
         let ms = Duration::from_millis;
         assert_eq!(timeout(Duration::from_micros(50), SPIN), Duration::ZERO);
         assert_eq!(timeout(ms(1), Duration::ZERO), ms(1));
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn only_where_every_sleep_ends_on_time_the_clock_is_not_watched() {
+    fn the_clock_is_polled_unless_all_sleeps_are_exact() {
         assert_eq!(spin_of(Duration::from_nanos(600)), Duration::ZERO);
         assert_eq!(spin_of(Duration::from_micros(55)), SPIN);
     }

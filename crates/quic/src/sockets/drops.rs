@@ -1,16 +1,15 @@
-//! Counts of UDP datagrams that an endpoint dropped.
+//! Counts of dropped UDP datagrams.
 
 use std::ops::AddAssign;
 
 use serde::Serialize;
 
-/// UDP datagrams that an endpoint dropped, by reason. None of these ends the endpoint or a connection: QUIC repeats
-/// what was lost.
+/// UDP datagrams that an endpoint dropped, by reason. Drops end neither the endpoint nor a connection; QUIC retransmits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DatagramDrops {
     /// Datagrams that the kernel refused to send, for example because a route to their destination is `prohibit`.
     pub unsent: u64,
-    /// Datagrams from port 0 or from an unspecified address, which nobody can answer.
+    /// Datagrams from port 0 or from an unspecified address, which cannot be answered.
     pub unanswerable: u64,
     /// Datagrams whose control messages (DSCP, ECN, segment length) were truncated or malformed.
     pub malformed_control: u64,

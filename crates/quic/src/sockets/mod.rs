@@ -1,7 +1,7 @@
-//! The sockets of endpoints, and the thread that waits for them.
+//! UDP sockets, and the thread of an endpoint.
 
 pub(crate) mod datagram;
 pub(crate) mod driver;
 pub(crate) mod drops;
-pub(crate) mod dual;
+pub(crate) mod dual_stack;
 pub(crate) mod socket;

@@ -1,5 +1,5 @@
-//! A UDP socket with a class for each datagram: DSCP and ECN of what is sent and of what arrives. Datagrams of one
-//! class that leave together cost one system call, and those that arrive together do, too.
+//! A UDP socket that sends and receives the DSCP and ECN of each datagram. One system call sends several datagrams with
+//! equal DSCP and ECN, and one receives several datagrams.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
@@ -13,68 +13,65 @@ use nix::sys::socket::{
     recvmmsg, sendmmsg, sendmsg, setsockopt,
 };
 
-use crate::connection::Datagram;
-use crate::sockets::datagram::Arrival;
+use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::sockets::drops::DatagramDrops;
-use crate::sockets::dual::{self, Tos};
+use crate::sockets::dual_stack::{self, Tos};
 
-/// The most bytes that arrive as one: segments that the system has put together, or the longest datagram.
-const LONGEST: usize = 1 << 16;
-/// Bytes that the system is asked to hold for a socket: what 10 Gb/s carry in 3 ms, in which a thread may have to wait
-/// for a processor.
-const HELD: usize = 4 << 20;
+/// The longest received message, bytes: a datagram, or several datagrams that the kernel has joined (UDP GRO).
+const MAX_MESSAGE: usize = 1 << 16;
+/// The requested size of the receive buffer, bytes: the data of 10 Gb/s in 3 ms, for which a thread may have to wait for
+/// a processor.
+const RECEIVE_BUFFER: usize = 4 << 20;
 /// The most messages of one system call.
 const MESSAGES: usize = 16;
 
-/// Where datagrams arrive. Sockets of one thread may share it.
+/// The buffers of a receive call, which all sockets of a thread may share.
 #[derive(Debug)]
-pub(crate) struct Inbox {
+pub(crate) struct ReceiveBuffers {
     buffer: Vec<u8>,
 }
 
-impl Default for Inbox {
+impl Default for ReceiveBuffers {
     fn default() -> Self {
-        Self::of(MESSAGES)
+        Self::new(MESSAGES)
     }
 }
 
-impl Inbox {
-    /// One for so many messages of one system call.
-    pub(crate) fn of(messages: usize) -> Self {
-        Self { buffer: vec![0; LONGEST * messages] }
+impl ReceiveBuffers {
+    /// Buffers for this number of messages.
+    pub(crate) fn new(messages: usize) -> Self {
+        Self { buffer: vec![0; MAX_MESSAGE * messages] }
     }
 }
 
-/// A socket that never waits.
+/// A non-blocking UDP socket.
 #[derive(Debug)]
 pub(crate) struct Socket {
     udp: UdpSocket,
     is_ipv6: bool,
-    /// DSCP and ECN of datagrams of which two may leave as one.
+    /// The DSCP and ECN of datagrams that may leave in pairs with segmentation offload.
     paired: Option<u8>,
-    /// Datagrams dropped since [`Socket::take_drops`].
+    /// Datagrams dropped since the last [`Socket::take_drops`].
     drops: DatagramDrops,
 }
 
 impl Socket {
-    /// A socket at this address.
     pub(crate) fn bind(address: SocketAddr) -> io::Result<Self> {
-        Self::new(dual::bind(address)?)
+        Self::new(dual_stack::bind(address)?)
     }
 
-    /// This socket.
     pub(crate) fn new(socket: UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        dual::ask_for_tos(&socket)?;
+        dual_stack::enable_tos(&socket)?;
         let is_ipv6 = socket.local_addr()?.is_ipv6();
-        // The system gives what it allows.
-        let _ = setsockopt(&socket, RcvBuf, &HELD);
-        // An older kernel hands over segments one by one.
+        // The kernel limits the size to net.core.rmem_max.
+        let _ = setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER);
+        // An older kernel without GRO delivers datagrams one by one.
         let _ = setsockopt(&socket, UdpGroSegment, &true);
         Ok(Self { udp: socket, is_ipv6, paired: None, drops: DatagramDrops::default() })
     }
 
-    /// The same, which sends two datagrams with this DSCP and ECN as one (UDP segmentation offload).
+    /// Sends datagrams with this DSCP and ECN in pairs, with UDP segmentation offload.
     pub(crate) fn pairing(self, tos: Option<u8>) -> Self {
         Self { paired: tos, ..self }
     }
@@ -83,26 +80,26 @@ impl Socket {
         self.udp.local_addr()
     }
 
-    /// Datagrams dropped since the last call.
+    /// Counts of the datagrams dropped since the last call.
     pub(crate) fn take_drops(&mut self) -> DatagramDrops {
         std::mem::take(&mut self.drops)
     }
 
-    /// Counts a datagram for which a full socket made no room in time.
-    pub(crate) fn give_up(&mut self) {
+    /// Counts a datagram that could not be sent because the socket stayed full.
+    pub(crate) fn count_unsent(&mut self) {
         self.drops.unsent += 1;
     }
 
-    /// Takes datagrams that have arrived, and returns whether there may be more.
+    /// Receives datagrams, and returns whether more may be waiting.
     pub(crate) fn receive(
         &mut self,
-        inbox: &mut Inbox,
-        mut take: impl FnMut(&Arrival<'_>),
+        inbox: &mut ReceiveBuffers,
+        mut take: impl FnMut(&IncomingDatagram<'_>),
     ) -> io::Result<bool> {
-        let most = inbox.buffer.len() / LONGEST;
+        let most = inbox.buffer.len() / MAX_MESSAGE;
         let mut headers =
             MultiHeaders::<SockaddrStorage>::preallocate(most, Some(cmsg_space!(i32, i32)));
-        let slots = inbox.buffer.chunks_exact_mut(LONGEST);
+        let slots = inbox.buffer.chunks_exact_mut(MAX_MESSAGE);
         let mut slots: Vec<_> = slots.map(|slot| [IoSliceMut::new(slot)]).collect();
         let fd = self.udp.as_raw_fd();
         let got = recvmmsg(fd, &mut headers, slots.iter_mut(), MsgFlags::empty(), None);
@@ -123,24 +120,24 @@ impl Socket {
                 continue;
             };
             for bytes in message.iovs().flat_map(|bytes| bytes.chunks(segment)) {
-                take(&Arrival { from, to: None, tos, bytes });
+                take(&IncomingDatagram { from, to: None, tos, bytes });
             }
         }
         Ok(count == most)
     }
 
-    /// Sends the first of these datagrams, as many as one system call takes. Returns how many datagrams at the start
-    /// of the list are done with, either sent or dropped and counted: 0 if there is no room at the moment.
+    /// Sends the first of these datagrams, as many as one system call takes. Returns how many datagrams at the start of
+    /// the list were either sent or dropped, and 0 if the socket is full.
     ///
-    /// An error of the kernel concerns one destination (a route, a firewall rule, a port), so it costs one datagram
-    /// and never ends the endpoint.
-    pub(crate) fn send(&mut self, datagrams: &[Datagram]) -> usize {
+    /// An error of the kernel concerns one destination (a route, a firewall rule, a port), so it drops one datagram and
+    /// never ends the endpoint.
+    pub(crate) fn send(&mut self, datagrams: &[OutgoingDatagram]) -> usize {
         let fd = self.udp.as_raw_fd();
         self.send_by(datagrams, &mut |batch, first| batch.send(fd, first))
     }
 
-    /// [`Socket::send`] with this system call.
-    fn send_by(&mut self, datagrams: &[Datagram], call: &mut SystemCall<'_>) -> usize {
+    /// Implements [`Socket::send`] with a replaceable system call.
+    fn send_by(&mut self, datagrams: &[OutgoingDatagram], call: &mut SystemCall<'_>) -> usize {
         let Some(first) = datagrams.first() else { return 0 };
         let batch = Batch::first_of(datagrams, self.is_ipv6, self.paired);
         let is_paired = batch.segment.is_some();
@@ -165,11 +162,12 @@ impl Socket {
     }
 }
 
-/// Sends a batch, of which the second argument is the first datagram, and returns how many datagrams were taken.
-type SystemCall<'a> = dyn FnMut(&Batch<'_>, &Datagram) -> Result<usize, Errno> + 'a;
+/// A system call that sends a batch and returns how many datagrams the kernel took. The second argument is the first
+/// datagram of the batch.
+type SystemCall<'a> = dyn FnMut(&Batch<'_>, &OutgoingDatagram) -> Result<usize, Errno> + 'a;
 
-/// Whether an error of receiving means that nothing has arrived, or reports that an earlier datagram was not
-/// delivered. Other errors are of the socket itself.
+/// Whether a receive error means that nothing has arrived, or reports that an earlier datagram was not delivered. Other
+/// errors concern the socket itself.
 fn is_transient(errno: Errno) -> bool {
     matches!(
         errno,
@@ -191,8 +189,8 @@ fn is_transient(errno: Errno) -> bool {
     )
 }
 
-/// Whether an answer can be sent to this address. Linux delivers datagrams from UDP source port 0, which anybody can
-/// forge, and refuses to send to that port.
+/// Whether a datagram can be sent to this address. Linux delivers datagrams from source port 0, which anybody can forge,
+/// and refuses to send to that port.
 fn is_answerable(from: &SocketAddr) -> bool {
     from.port() != 0 && !from.ip().is_unspecified()
 }
@@ -203,25 +201,25 @@ impl AsFd for Socket {
     }
 }
 
-/// The first datagrams of many, all of one class and one kind of address, as messages of one or two.
+/// Datagrams with equal DSCP, ECN and address family for one system call, as messages of one or two datagrams.
 struct Batch<'a> {
     messages: Vec<Vec<IoSlice<'a>>>,
     addresses: Vec<Option<SockaddrStorage>>,
-    /// The length of segments, if there is a message with two.
+    /// The length of a segment, if a message has two datagrams.
     segment: Option<u16>,
 }
 
 impl<'a> Batch<'a> {
-    fn first_of(datagrams: &'a [Datagram], is_ipv6: bool, paired: Option<u8>) -> Self {
+    fn first_of(datagrams: &'a [OutgoingDatagram], is_ipv6: bool, paired: Option<u8>) -> Self {
         let mut batch = Self { messages: Vec::new(), addresses: Vec::new(), segment: None };
         let Some(first) = datagrams.first() else { return batch };
         let (length, may_pair) = (first.bytes.len(), paired == Some(first.tos));
-        let is_like = |of: &&Datagram| {
+        let is_like = |of: &&OutgoingDatagram| {
             of.tos == first.tos
                 && of.to.is_ipv4() == first.to.is_ipv4()
                 && !(may_pair && of.bytes.len() > length)
         };
-        let mut open: Option<&Datagram> = None;
+        let mut open: Option<&OutgoingDatagram> = None;
         for datagram in datagrams.iter().take_while(is_like) {
             let part = IoSlice::new(&datagram.bytes);
             // Only the last segment of a message may be shorter.
@@ -233,7 +231,7 @@ impl<'a> Batch<'a> {
                 break;
             } else {
                 batch.messages.push(vec![part]);
-                let to = dual::of_socket(datagram.to, is_ipv6);
+                let to = dual_stack::for_socket(datagram.to, is_ipv6);
                 batch.addresses.push(Some(SockaddrStorage::from(to)));
                 open = Some(datagram).filter(|of| may_pair && of.bytes.len() == length);
             }
@@ -241,8 +239,8 @@ impl<'a> Batch<'a> {
         batch
     }
 
-    /// Sends them, and returns how many datagrams the system has taken.
-    fn send(&self, fd: i32, first: &Datagram) -> Result<usize, Errno> {
+    /// Sends the batch, and returns how many datagrams the kernel took.
+    fn send(&self, fd: i32, first: &OutgoingDatagram) -> Result<usize, Errno> {
         let tos = Tos::new(first.tos);
         let mut control = vec![tos.message(first.to.ip())];
         control.extend(self.segment.as_ref().map(ControlMessage::UdpGsoSegments));
@@ -251,7 +249,7 @@ impl<'a> Batch<'a> {
             sendmsg(fd, message, &control, flags, address.as_ref())?;
             return Ok(message.len());
         }
-        // The room is that of the control messages: the system reads all of it.
+        // The space has to match the control messages, because the kernel reads all of it.
         let room = if self.segment.is_some() { cmsg_space!(i32, u16) } else { cmsg_space!(i32) };
         let mut headers = MultiHeaders::preallocate(self.messages.len(), Some(room));
         let sent =
@@ -260,13 +258,13 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// DSCP and ECN of a message, and the length of its datagrams.
+/// The DSCP and ECN of a message, and the length of its datagrams.
 fn labels_of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> io::Result<(u8, usize)> {
-    let (mut tos, mut segment) = (0, LONGEST);
+    let (mut tos, mut segment) = (0, MAX_MESSAGE);
     for part in message.cmsgs()? {
         match part {
             ControlMessageOwned::UdpGroSegments(of) => segment = of.max(1) as usize,
-            other => tos = dual::tos_in(&other).unwrap_or(tos),
+            other => tos = dual_stack::tos_in(&other).unwrap_or(tos),
         }
     }
     Ok((tos, segment))
@@ -275,7 +273,7 @@ fn labels_of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> io::Result<(u8, usiz
 fn address_of(of: SockaddrStorage) -> Option<SocketAddr> {
     let v4 = of.as_sockaddr_in().map(|of| SocketAddr::from((of.ip(), of.port())));
     let address = v4.or_else(|| of.as_sockaddr_in6().map(|of| SocketAddrV6::from(*of).into()));
-    address.map(dual::plain)
+    address.map(dual_stack::canonical)
 }
 
 #[cfg(test)]
@@ -292,25 +290,26 @@ mod tests {
         Socket::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap()
     }
 
-    /// Sends these, and returns what arrives and how many system calls sending took.
+    /// Sends datagrams with these DSCP and lengths. Returns those that arrive, with their number, and the number of
+    /// system calls for sending.
     fn pass(sender: &mut Socket, all: &[(u8, usize)]) -> (Vec<(u8, usize, u8)>, usize) {
         let mut receiver = socket();
         let to = receiver.address().unwrap();
-        let make = |(number, &(tos, length)): (usize, &(u8, usize))| Datagram {
+        let make = |(number, &(tos, length)): (usize, &(u8, usize))| OutgoingDatagram {
             to,
             tos,
             bytes: vec![number as u8; length],
         };
-        let datagrams: Vec<Datagram> = all.iter().enumerate().map(make).collect();
+        let datagrams: Vec<OutgoingDatagram> = all.iter().enumerate().map(make).collect();
         let (mut rest, mut calls) = (&datagrams[..], 0);
         while !rest.is_empty() {
             rest = &rest[sender.send(rest)..];
             calls += 1;
         }
-        let (mut inbox, mut arrived) = (Inbox::default(), Vec::new());
+        let (mut inbox, mut arrived) = (ReceiveBuffers::default(), Vec::new());
         let begun = Instant::now();
         while arrived.len() < all.len() && begun.elapsed() < Duration::from_secs(5) {
-            let take = |of: &Arrival<'_>| {
+            let take = |of: &IncomingDatagram<'_>| {
                 assert_eq!(Ok(of.from), sender.address().map_err(|_| ()));
                 assert!(of.bytes.iter().all(|&byte| byte == of.bytes[0]), "two became one");
                 arrived.push((of.tos, of.bytes.len(), of.bytes[0]));
@@ -325,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_of_one_class_leave_together_and_each_keeps_its_class() {
+    fn datagrams_of_one_dscp_are_sent_by_one_call_and_keep_their_dscp() {
         let mut all = vec![(DATA, 1_472); 20];
         all.extend([(OTHER, 18), (OTHER, 25), (DATA, 1_000)]);
         let (arrived, calls) = pass(&mut socket(), &all);
@@ -334,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn two_of_the_paired_class_leave_as_one_and_arrive_as_two() {
+    fn paired_datagrams_leave_as_one_message_and_arrive_as_two() {
         let mut all = vec![(DATA, 1_472); 5];
         all.extend([(DATA, 700), (DATA, 300), (OTHER, 18), (OTHER, 18), (DATA, 40), (DATA, 900)]);
         let mut sender = socket().pairing(Some(DATA));
@@ -343,18 +342,18 @@ mod tests {
         assert_eq!(sender.paired, Some(DATA), "loopback takes two as one");
     }
 
-    /// Passes six datagrams to a kernel that answers `errno` for those to port 1, and takes others. Returns the ports
-    /// to which datagrams left.
+    /// Sends six datagrams through a kernel that returns `errno` for those to port 1. Returns the ports of the datagrams
+    /// that the kernel took.
     fn send_past(errno: Errno, sender: &mut Socket) -> Vec<u16> {
-        let make = |port| Datagram {
+        let make = |port| OutgoingDatagram {
             to: (Ipv4Addr::LOCALHOST, port).into(),
             tos: DATA,
             bytes: vec![0; 1_200],
         };
         let all = [2, 1, 1, 3, 1, 4].map(make);
         let mut left = Vec::new();
-        // As sendmmsg: it stops at the first error, and returns it only if nothing was sent before.
-        let mut kernel = |batch: &Batch<'_>, first: &Datagram| {
+        // sendmmsg stops at the first error, and returns it only if nothing was sent before.
+        let mut kernel = |batch: &Batch<'_>, first: &OutgoingDatagram| {
             let start = all.iter().position(|of| std::ptr::eq(of, first)).unwrap();
             let mut sent = 0;
             for message in &batch.messages {
@@ -378,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_sending_costs_one_datagram_and_not_those_to_other_addresses() {
+    fn a_send_error_drops_only_the_datagram_to_that_address() {
         let of_an_address = [
             Errno::EINVAL,
             Errno::EACCES,
@@ -424,11 +423,14 @@ mod tests {
 
     #[test]
     fn a_kernel_without_segmentation_offload_gets_datagrams_one_by_one() {
-        let make =
-            |_| Datagram { to: (Ipv4Addr::LOCALHOST, 1).into(), tos: DATA, bytes: vec![0; 1_200] };
-        let all: [Datagram; 4] = std::array::from_fn(make);
+        let make = |_| OutgoingDatagram {
+            to: (Ipv4Addr::LOCALHOST, 1).into(),
+            tos: DATA,
+            bytes: vec![0; 1_200],
+        };
+        let all: [OutgoingDatagram; 4] = std::array::from_fn(make);
         let mut sender = socket().pairing(Some(DATA));
-        let mut kernel = |batch: &Batch<'_>, _: &Datagram| match batch.segment {
+        let mut kernel = |batch: &Batch<'_>, _: &OutgoingDatagram| match batch.segment {
             Some(_) => Err(Errno::EIO),
             None => Ok(batch.messages.len()),
         };
@@ -437,18 +439,21 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_whose_control_messages_do_not_fit_is_dropped_and_the_next_one_arrives() {
+    fn a_datagram_with_truncated_control_messages_is_dropped_and_the_next_one_arrives() {
         let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let mut receiver = Socket::new(udp.try_clone().unwrap()).unwrap();
-        let (mut sender, mut inbox) = (socket(), Inbox::default());
+        let (mut sender, mut inbox) = (socket(), ReceiveBuffers::default());
         let to = receiver.address().unwrap();
-        // A time stamp takes the room of DSCP and ECN.
+        // A timestamp takes the space of the DSCP and ECN.
         for (stamps, number) in [(true, 1), (false, 2)] {
             setsockopt(&udp, ReceiveTimestampns, &stamps).unwrap();
-            assert_eq!(sender.send(&[Datagram { to, tos: DATA, bytes: vec![number; 30] }]), 1);
+            assert_eq!(
+                sender.send(&[OutgoingDatagram { to, tos: DATA, bytes: vec![number; 30] }]),
+                1
+            );
             let (begun, mut seen) = (Instant::now(), (0, None));
             while seen == (0, None) && begun.elapsed() < Duration::from_secs(5) {
-                let take = |of: &Arrival<'_>| seen.1 = Some((of.tos, of.bytes[0]));
+                let take = |of: &IncomingDatagram<'_>| seen.1 = Some((of.tos, of.bytes[0]));
                 receiver.receive(&mut inbox, take).unwrap();
                 seen.0 = receiver.take_drops().malformed_control;
             }
@@ -457,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_cannot_be_answered_are_known() {
+    fn port_0_and_unspecified_addresses_cannot_be_answered() {
         let of = |text: &str| is_answerable(&text.parse().unwrap());
         for bad in ["192.0.2.1:0", "0.0.0.0:5", "[::1]:0", "[::]:5"] {
             assert!(!of(bad), "{bad}");
@@ -466,9 +471,9 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_two_datagrams_at_most_and_only_the_last_is_shorter() {
+    fn a_message_has_at_most_two_datagrams_and_only_the_last_is_shorter() {
         let to = (Ipv4Addr::LOCALHOST, 9).into();
-        let make = |length| Datagram { to, tos: DATA, bytes: vec![0; length] };
+        let make = |length| OutgoingDatagram { to, tos: DATA, bytes: vec![0; length] };
         let lengths = [1_472, 1_472, 1_472, 900, 900, 900, 1_472, 1_500, 1_472];
         let datagrams = lengths.map(make);
         let of = |paired| {

@@ -1,5 +1,4 @@
-//! Authorities: who signs the certificates of hosts, beside certificates that are known by their fingerprint
-//! ([`crate::identity`]).
+//! Certificate authorities, as an alternative to fingerprints ([`crate::identity`]).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ pub use rustls::server::danger::ClientCertVerifier;
 
 use crate::trust::identity::{IdentityError, certificates, read};
 
-/// Certificates of authorities. A host is trusted if its certificate leads to one of them and is valid now.
+/// A set of authorities. A host is trusted if one of them has signed its certificate and the certificate is valid now.
 #[derive(Clone, Debug)]
 pub struct Authority {
     roots: Arc<RootCertStore>,
@@ -22,10 +21,10 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Reads a file of PEM with one certificate or several.
+    /// Reads a PEM file with one or more certificates.
     ///
     /// # Errors
-    /// If it cannot be read, or holds no certificate that an authority may have.
+    /// The file cannot be read, or a certificate in it cannot be an authority's.
     pub fn load(path: &Path) -> Result<Self, IdentityError> {
         let text = read(path)?;
         let mut roots = RootCertStore::empty();
@@ -35,20 +34,20 @@ impl Authority {
         Ok(Self { roots: Arc::new(roots), path: path.to_owned() })
     }
 
-    /// Trusts servers whose certificate leads here and has the name that the client has asked for.
+    /// A verifier that accepts servers with a certificate of these authorities for the name that the client connects to.
     ///
     /// # Errors
-    /// If the authorities cannot be used.
+    /// The authorities are unusable.
     pub fn of_servers(&self) -> Result<Arc<dyn ServerCertVerifier>, IdentityError> {
         let roots = Arc::clone(&self.roots);
         let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider()).build();
         Ok(verifier.map_err(|why| malformed(&self.path, &why))?)
     }
 
-    /// Trusts clients whose certificate leads here, whatever their name, and no others.
+    /// A verifier that accepts only clients with a certificate of these authorities, for any name.
     ///
     /// # Errors
-    /// If the authorities cannot be used.
+    /// The authorities are unusable.
     pub fn of_clients(&self) -> Result<Arc<dyn ClientCertVerifier>, IdentityError> {
         let roots = Arc::clone(&self.roots);
         let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider()).build();
@@ -62,5 +61,5 @@ fn provider() -> Arc<CryptoProvider> {
 
 fn malformed(path: &Path, why: &dyn std::fmt::Display) -> IdentityError {
     let reason = format!("it cannot be used as an authority: {why}");
-    IdentityError::Malformed { path: path.to_owned(), reason }
+    IdentityError::Malformed(path.to_owned(), reason)
 }

@@ -1,8 +1,5 @@
-//! Who a host is: a certificate of its own, known by its fingerprint.
-//!
-//! Authorities ([`crate::authority`]) are not needed. A host makes a key and signs a certificate for it with the same
-//! key; who connects to it knows the certificate's fingerprint, or learns it at the first connection
-//! ([`crate::known_hosts`]).
+//! The identity of a host: a self-signed certificate that clients know by its fingerprint, or a certificate of an
+//! authority ([`crate::authority`]).
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -20,46 +17,33 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use thiserror::Error;
 
-/// The file that an identity is kept in, within its folder.
+/// The name of an identity's file in its folder.
 const FILE: &str = "identity.pem";
 
-/// Bytes of that file, at most.
+/// The longest file of certificates and keys, bytes.
 const MAX_FILE: u64 = 64 * 1024;
 
-/// The name that certificates are made for. It is not looked at: the fingerprint is.
+/// The name in self-signed certificates. Clients verify the fingerprint and not the name.
 pub const SERVER_NAME: &str = "shallop";
 
-/// Why there is no identity.
+/// Why an identity cannot be used.
 #[derive(Debug, Error)]
 pub enum IdentityError {
-    /// The file cannot be read or made.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// Which one.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// Others than its owner may read or write the file, which holds a key.
-    #[error("{}: it holds a key, and others may use it: chmod 600 it, or remove it", path.display())]
-    Open {
-        /// Which one.
-        path: PathBuf,
-    },
-    /// The file does not hold a certificate and a key.
-    #[error("{}: {reason}", path.display())]
-    Malformed {
-        /// Which one.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// No key or certificate can be made.
+    /// The file cannot be read or created.
+    #[error("{}: {}", .0.display(), .1)]
+    File(PathBuf, #[source] io::Error),
+    /// Others than the owner have access to the file, which holds a key.
+    #[error("{}: it holds a key, and others may use it: chmod 600 it, or remove it", .0.display())]
+    Open(PathBuf),
+    /// The file does not hold a certificate and a key. The text is the reason.
+    #[error("{}: {}", .0.display(), .1)]
+    Malformed(PathBuf, String),
+    /// A key or certificate cannot be created.
     #[error("no identity can be made: {0}")]
     Make(#[from] rcgen::Error),
 }
 
-/// A certificate and its key, with the certificates that lead to its authority if it has one.
+/// A certificate with its intermediate certificates, and its key.
 #[derive(Debug)]
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
@@ -67,11 +51,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Makes one that is kept nowhere.
+    /// Creates a self-signed identity that is not kept.
     ///
     /// # Errors
-    ///
-    /// When there is no chance to be had of the system.
+    /// The system has no random numbers.
     pub fn make() -> Result<Identity, IdentityError> {
         let (certificate, key) = make()?;
         Ok(Identity {
@@ -80,11 +63,10 @@ impl Identity {
         })
     }
 
-    /// Loads the one that is kept in a folder, in `identity.pem`; makes it the first time, and the folder too.
+    /// Loads the identity in `folder/identity.pem`. If there is none, creates a self-signed one, and the folder.
     ///
     /// # Errors
-    ///
-    /// When the file cannot be read or made, may be used by others, or does not hold a certificate and a key.
+    /// The file cannot be read or created, others have access to it, or it does not hold a certificate and a key.
     pub fn load_or_make(folder: &Path) -> Result<Identity, IdentityError> {
         let path = folder.join(FILE);
         if let Some(identity) = load(&path)? {
@@ -93,53 +75,47 @@ impl Identity {
         let (certificate, key) = make()?;
         let text = format!("{}{}", certificate.pem(), key.serialize_pem());
         keep(folder, &path, text.as_bytes())
-            .map_err(|source| IdentityError::File { path: path.clone(), source })?;
-        // Another process may have been quicker: its identity holds.
-        load(&path)?
-            .ok_or_else(|| IdentityError::File { path, source: io::ErrorKind::NotFound.into() })
+            .map_err(|why| IdentityError::File(path.clone(), why))?;
+        // If another process has created the file meanwhile, its identity is used.
+        load(&path)?.ok_or_else(|| IdentityError::File(path, io::ErrorKind::NotFound.into()))
     }
 
-    /// Reads one that an authority has given: a file of PEM with the certificate, and behind it those that lead to the
-    /// authority, and a file with the key. Both may be the same file.
+    /// Reads an identity of an authority from two PEM files, which may be one: the certificate followed by intermediate
+    /// certificates, and the key.
     ///
     /// # Errors
-    ///
-    /// When a file cannot be read, does not hold what it should, or everybody may read the key.
+    /// A file cannot be read or parsed, or everybody has access to the key.
     pub fn load(certificate: &Path, key: &Path) -> Result<Identity, IdentityError> {
         let chain = certificates(certificate, &read(certificate)?)?;
-        let metadata = std::fs::metadata(key)
-            .map_err(|source| IdentityError::File { path: key.to_owned(), source })?;
+        let metadata =
+            std::fs::metadata(key).map_err(|why| IdentityError::File(key.to_owned(), why))?;
         // Keys of services are often shared with a group.
         if metadata.permissions().mode() & 0o007 != 0 {
-            return Err(IdentityError::Open { path: key.to_owned() });
+            return Err(IdentityError::Open(key.to_owned()));
         }
         let found = PrivateKeyDer::from_pem_slice(&read(key)?);
         let none = |why| malformed(key, format!("it holds no key: {why:?}"));
         Ok(Identity { chain, key: found.map_err(none)? })
     }
 
-    /// The certificate.
-    #[must_use]
+    /// The host's certificate.
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.chain[0]
     }
 
-    /// The certificate, and behind it those that lead to its authority.
-    #[must_use]
+    /// The certificate, followed by its intermediate certificates.
     pub fn chain(&self) -> &[CertificateDer<'static>] {
         &self.chain
     }
 
-    /// The certificate's key.
-    #[must_use]
+    /// The private key of the certificate.
     pub fn key(&self) -> PrivateKeyDer<'static> {
         self.key.clone_key()
     }
 
-    /// The certificate's fingerprint.
-    #[must_use]
+    /// The fingerprint of the certificate.
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(self.certificate())
+        Fingerprint::of_certificate(self.certificate())
     }
 }
 
@@ -152,14 +128,14 @@ fn make() -> Result<(rcgen::Certificate, KeyPair), IdentityError> {
 }
 
 fn load(path: &Path) -> Result<Option<Identity>, IdentityError> {
-    let at_file = |source| IdentityError::File { path: path.to_owned(), source };
+    let at_file = |why| IdentityError::File(path.to_owned(), why);
     let file = match File::open(path) {
         Ok(file) => file,
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(why) => return Err(at_file(why)),
     };
     if file.metadata().map_err(at_file)?.permissions().mode() & 0o077 != 0 {
-        return Err(IdentityError::Open { path: path.to_owned() });
+        return Err(IdentityError::Open(path.to_owned()));
     }
     let text = contents(file, path)?;
     let none = |what: &str, why| {
@@ -174,20 +150,20 @@ fn load(path: &Path) -> Result<Option<Identity>, IdentityError> {
     Ok(Some(Identity { chain: vec![certificate], key }))
 }
 
-/// The bytes of a file of certificates or keys.
+/// Reads a file of certificates or keys.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {
-    let at_file = |source| IdentityError::File { path: path.to_owned(), source };
+    let at_file = |why| IdentityError::File(path.to_owned(), why);
     contents(File::open(path).map_err(at_file)?, path)
 }
 
 fn contents(file: File, path: &Path) -> Result<Vec<u8>, IdentityError> {
     let mut text = Vec::new();
     let read = file.take(MAX_FILE).read_to_end(&mut text);
-    read.map_err(|source| IdentityError::File { path: path.to_owned(), source })?;
+    read.map_err(|why| IdentityError::File(path.to_owned(), why))?;
     Ok(text)
 }
 
-/// The certificates in a file: one at least.
+/// Parses the certificates of a PEM file, which has at least one.
 pub(crate) fn certificates(
     path: &Path,
     text: &[u8],
@@ -202,10 +178,10 @@ pub(crate) fn certificates(
 }
 
 fn malformed(path: &Path, reason: String) -> IdentityError {
-    IdentityError::Malformed { path: path.to_owned(), reason }
+    IdentityError::Malformed(path.to_owned(), reason)
 }
 
-/// Puts a file in place whole, if there is none.
+/// Creates a file atomically, unless it exists.
 fn keep(folder: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let draft = folder.join(format!(".{FILE}.{}", std::process::id()));
@@ -228,17 +204,16 @@ fn keep(folder: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// The SHA-256 of a certificate's DER: what `openssl x509 -noout -fingerprint -sha256` prints.
+/// The SHA-256 of a certificate in DER, as `openssl x509 -noout -fingerprint -sha256` prints it.
 ///
-/// Shown as eight groups of eight hexadecimal digits with `-` between, as in
-/// `0f1e2d3c-…-c3d2e1f0`. Groups are for eyes: any number of `-` and `:` is read, and digits in either case.
+/// It is displayed as eight groups of eight hexadecimal digits, `0f1e2d3c-…-c3d2e1f0`. When it is parsed, `-` and `:` are
+/// ignored and digits may have either case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     /// The fingerprint of a certificate.
-    #[must_use]
-    pub fn of(certificate: &CertificateDer<'_>) -> Fingerprint {
+    pub fn of_certificate(certificate: &CertificateDer<'_>) -> Fingerprint {
         Fingerprint(Sha256::digest(certificate.as_ref()).into())
     }
 }
@@ -259,7 +234,7 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// What was to be a fingerprint is none.
+/// A text is not a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a fingerprint is 64 hexadecimal digits, with - or : between")]
 pub struct FingerprintError;
@@ -280,8 +255,8 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// Accepts the server of one fingerprint, or the first it sees, and notes whom it has seen. That the server has the
-/// certificate's key is verified in either case.
+/// Accepts the server with a given fingerprint, or the first server that it sees, and records the fingerprint that a
+/// server showed. TLS verifies in both cases that the server has the key of its certificate.
 #[derive(Debug)]
 pub struct ServerVerifier {
     pinned: Option<Fingerprint>,
@@ -290,15 +265,13 @@ pub struct ServerVerifier {
 }
 
 impl ServerVerifier {
-    /// Accepts exactly the server of a fingerprint.
-    #[must_use]
+    /// Accepts only the server with this fingerprint.
     pub fn pinned(fingerprint: Fingerprint) -> Arc<ServerVerifier> {
         ServerVerifier::new(Some(fingerprint))
     }
 
-    /// Accepts the first server, and after it that one only. Whoever uses this asks whether the fingerprint is right
-    /// before anything is sent.
-    #[must_use]
+    /// Accepts the first server, and later only that one. The caller has to check its fingerprint before it sends
+    /// anything.
     pub fn first_use() -> Arc<ServerVerifier> {
         ServerVerifier::new(None)
     }
@@ -308,9 +281,8 @@ impl ServerVerifier {
         Arc::new(ServerVerifier { pinned, seen: Mutex::new(None), algorithms })
     }
 
-    /// The fingerprint that the last server showed, accepted or not. Only once the handshake is through is it known to
-    /// have the key.
-    #[must_use]
+    /// The fingerprint that the last server showed, accepted or not. Whether the server has the key is known only after
+    /// the handshake.
     pub fn seen(&self) -> Option<Fingerprint> {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -325,7 +297,7 @@ impl ServerCertVerifier for ServerVerifier {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        let shown = Fingerprint::of(end_entity);
+        let shown = Fingerprint::of_certificate(end_entity);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let expected = self.pinned.or(*seen).unwrap_or(shown);
         if self.pinned.is_some() || seen.is_none() {
@@ -374,7 +346,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::sync::Arc;
 
-    /// A server with one identity's certificate and another's key.
+    /// A server with the certificate of one identity and the key of another.
     fn server(certificate: &Identity, key: &Identity) -> Arc<dyn ResolvesServerCert> {
         let signer = sign::any_supported_type(&key.key()).unwrap();
         let chain = vec![certificate.certificate().clone()];
@@ -410,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_is_made_once_and_kept_to_its_owner() {
+    fn an_identity_is_created_once_and_readable_by_its_owner_only() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("a/b");
         let first = Identity::load_or_make(&folder).unwrap();
@@ -424,14 +396,14 @@ mod tests {
         shake(&ServerVerifier::pinned(first.fingerprint()), server(&second, &second)).unwrap();
 
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        assert!(matches!(Identity::load_or_make(&folder), Err(IdentityError::Open { .. })));
+        assert!(matches!(Identity::load_or_make(&folder), Err(IdentityError::Open(_))));
         std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         std::fs::write(&path, "nothing").unwrap();
-        assert!(matches!(Identity::load_or_make(&folder), Err(IdentityError::Malformed { .. })));
+        assert!(matches!(Identity::load_or_make(&folder), Err(IdentityError::Malformed(..))));
     }
 
     #[test]
-    fn processes_that_make_one_at_a_time_agree() {
+    fn a_second_process_keeps_the_identity_of_the_first() {
         let place = tempfile::tempdir().unwrap();
         super::keep(place.path(), &place.path().join("identity.pem"), b"first").unwrap();
         super::keep(place.path(), &place.path().join("identity.pem"), b"second").unwrap();
@@ -450,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_server_is_noted_and_no_other_accepted() {
+    fn the_first_server_is_recorded_and_no_other_accepted() {
         let (first, second) = (Identity::make().unwrap(), Identity::make().unwrap());
         let verifier = ServerVerifier::first_use();
         assert_eq!(verifier.seen(), None);
@@ -470,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprints_are_read_in_each_form() {
+    fn fingerprints_parse_in_both_forms() {
         let text = "00112233-44556677-8899aabb-ccddeeff-00112233-44556677-8899aabb-ccddeeff";
         let fingerprint: Fingerprint = text.parse().unwrap();
         assert_eq!(fingerprint.to_string(), text);
@@ -483,14 +455,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fingerprints_read_back(bytes in prop::array::uniform32(0u8..)) {
+        fn displayed_fingerprints_parse(bytes in prop::array::uniform32(0u8..)) {
             let fingerprint = Fingerprint(bytes);
             assert_eq!(fingerprint.to_string().parse(), Ok(fingerprint));
         }
 
         #[test]
-        fn no_text_makes_a_fingerprint_panic(text in ".{0,80}") {
-            let _ = text.parse::<Fingerprint>();
+        fn only_texts_with_64_digits_parse(text in "[0-9a-fA-F]{63,65}[g:-]?|.{0,80}") {
+            let digits: Vec<char> = text.chars().filter(|of| !"-:".contains(*of)).collect();
+            let is_fingerprint = digits.len() == 64 && digits.iter().all(char::is_ascii_hexdigit);
+            assert_eq!(text.parse::<Fingerprint>().is_ok(), is_fingerprint, "{text}");
         }
     }
 }

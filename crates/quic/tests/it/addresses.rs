@@ -1,4 +1,4 @@
-//! Addresses to which the kernel sends nothing: they cost datagrams, and end neither an endpoint nor its other
+//! Addresses to which the kernel refuses to send. They cost datagrams and end neither the endpoint nor its other
 //! connections.
 
 use std::future::Future;
@@ -13,22 +13,14 @@ use pollster::block_on;
 use rustix::net::{
     AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with,
 };
-use shallop_core::BitsPerSec;
-use shallop_quic::identity::{Identity, SERVER_NAME, ServerVerifier};
-use shallop_quic::{Config, Endpoint, Endpoints, Path, Tls};
+use shallop_quic::identity::{Identity, SERVER_NAME};
+use shallop_quic::{Endpoint, MultiEndpoint, SendMode, Tls};
 use shallop_testing::{Cause, Outcome, Stop, need};
+
+use crate::{ANY, client_tls, config};
 
 /// The broadcast address of the loopback interface: a socket without `SO_BROADCAST` gets EACCES.
 const REFUSED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 255, 255, 255)), 9);
-
-fn config() -> Config {
-    let wait = Duration::from_millis(10);
-    Config { wait, slack: wait, ..Config::new(BitsPerSec::at_least_one(200_000_000)) }
-}
-
-fn client(of: &Identity) -> Tls {
-    Tls::client(ServerVerifier::pinned(of.fingerprint()))
-}
 
 fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
@@ -38,8 +30,8 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Sends a stream from one endpoint to the other, which has this address, and returns how its end left.
-fn transfer(from: &Endpoint, to: &Endpoint, address: SocketAddr) -> Path {
+/// Sends a stream to `to`, which has this address, and returns the send mode at the end.
+fn transfer(from: &Endpoint, to: &Endpoint, address: SocketAddr) -> SendMode {
     let bytes = vec![7; 300_000];
     let to = to.clone();
     let received = spawn(move || {
@@ -53,17 +45,16 @@ fn transfer(from: &Endpoint, to: &Endpoint, address: SocketAddr) -> Path {
     let mut stream = block_on(connection.open_uni()).unwrap();
     block_on(stream.write_all(&bytes)).unwrap();
     block_on(stream.finished()).unwrap();
-    let path = connection.path();
+    let mode = connection.send_mode();
     connection.close(0, b"done");
     assert!(received.join().unwrap() == bytes);
-    path
+    mode
 }
 
 pub fn a_destination_that_the_kernel_refuses_ends_no_other_connection() {
-    let any = (Ipv4Addr::LOCALHOST, 0).into();
     let identity = Identity::make().unwrap();
-    let server = Endpoint::bind(any, config(), Tls::server(&identity)).unwrap();
-    let endpoint = Endpoint::bind(any, config(), client(&identity)).unwrap();
+    let server = Endpoint::bind(ANY, config(), Tls::server(&identity)).unwrap();
+    let endpoint = Endpoint::bind(ANY, config(), client_tls(&identity)).unwrap();
     let mut refused = pin!(endpoint.connect(REFUSED, SERVER_NAME));
     let state = refused.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(state.is_pending());
@@ -76,9 +67,9 @@ pub fn a_destination_that_the_kernel_refuses_ends_no_other_endpoint_of_one_threa
     let identity = Identity::make().unwrap();
     let of_server = socket();
     let address = of_server.local_addr().unwrap();
-    let mut all = Endpoints::new().unwrap();
-    let server = all.add(of_server, (config(), Tls::server(&identity)), 1).unwrap();
-    let own = all.add(socket(), (config(), client(&identity)), 2).unwrap();
+    let mut all = MultiEndpoint::new().unwrap();
+    let server = all.add(of_server, config(), Tls::server(&identity), 1).unwrap();
+    let own = all.add(socket(), config(), client_tls(&identity), 2).unwrap();
     all.connect(own, REFUSED, SERVER_NAME).unwrap();
     let sending = all.connect(own, address, SERVER_NAME).unwrap();
     let (mut stream, mut accepted, mut arriving) = (None, None, None);
@@ -106,7 +97,7 @@ pub fn a_destination_that_the_kernel_refuses_ends_no_other_endpoint_of_one_threa
     assert!(all.datagram_drops(own).unsent > 0, "the kernel has refused nothing");
 }
 
-/// The sum of 16-bit words of the Internet checksum (RFC 1071).
+/// The Internet checksum (RFC 1071).
 fn checksum(parts: &[&[u8]]) -> u16 {
     let bytes = parts.concat();
     let words =
@@ -118,7 +109,7 @@ fn checksum(parts: &[&[u8]]) -> u16 {
     !(sum as u16)
 }
 
-/// The family of this address, where the machine has it.
+/// Skips the test if the machine does not have this address.
 fn family(of: IpAddr) -> Outcome {
     let bound = UdpSocket::bind((of, 0)).map_err(|why| format!("no address {of}: {why}"));
     need(Cause::Ipv6, bound).map(drop)
@@ -131,14 +122,14 @@ fn raw(address: IpAddr) -> Result<OwnedFd, Stop> {
     need(Cause::Root, socket.map_err(|why| format!("no raw socket: {why}")))
 }
 
-/// Sends this from UDP source port 0 of this host.
+/// Sends a UDP datagram from source port 0.
 fn send_from_port_0(raw: &OwnedFd, to: SocketAddr, payload: &[u8]) {
     let length = (8 + payload.len()) as u16;
     let [p0, p1] = to.port().to_be_bytes();
     let [l0, l1] = length.to_be_bytes();
     let mut udp = vec![0, 0, p0, p1, l0, l1, 0, 0];
     udp.extend(payload);
-    // Over IPv4 a checksum of 0 is none.
+    // Over IPv4 the checksum 0 means that there is none.
     if let IpAddr::V6(ip) = to.ip() {
         let sum = checksum(&[&ip.octets(), &ip.octets(), &[0, 0, l0, l1, 0, 0, 0, 17], &udp]);
         udp[6..8].copy_from_slice(&sum.to_be_bytes());
@@ -147,7 +138,7 @@ fn send_from_port_0(raw: &OwnedFd, to: SocketAddr, payload: &[u8]) {
     assert_eq!(sendto(raw, &udp, SendFlags::empty(), &host).unwrap(), udp.len());
 }
 
-/// A first packet of an unknown version of QUIC, which a server answers with the versions that it has (RFC 9000, 6.1).
+/// An Initial packet of an unknown QUIC version, which a server answers with Version Negotiation (RFC 9000, 6.1).
 fn unknown_version() -> Vec<u8> {
     let mut packet = vec![0xC0, 0xFF, 0x11, 0x22, 0x33, 8];
     packet.extend([1; 8]);
@@ -157,7 +148,7 @@ fn unknown_version() -> Vec<u8> {
     packet
 }
 
-/// Sends datagrams from port 0 to endpoints that listen at `listening`, by way of `address`.
+/// Sends datagrams from port 0 through `address` to an endpoint that listens at `listening`.
 fn survives_port_0(listening: IpAddr, address: IpAddr) -> Outcome {
     family(listening)?;
     family(address)?;
@@ -169,13 +160,13 @@ fn survives_port_0(listening: IpAddr, address: IpAddr) -> Outcome {
         send_from_port_0(&raw, to, &unknown_version());
         wait_until("it has not arrived", || server.datagram_drops().unanswerable == sent);
     }
-    // From another port the same packet is answered.
+    // An equal packet from another port is answered.
     let socket = UdpSocket::bind((address, 0)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     socket.send_to(&unknown_version(), to).unwrap();
     assert!(socket.recv(&mut [0; 2_000]).unwrap() > 0);
     assert_eq!(server.datagram_drops().unsent, 0);
-    let own = Endpoint::bind((address, 0).into(), config(), client(&identity)).unwrap();
+    let own = Endpoint::bind((address, 0).into(), config(), client_tls(&identity)).unwrap();
     transfer(&own, &server, to);
     Ok(())
 }
@@ -186,9 +177,12 @@ pub fn credits_are_kept_over_each_family_of_one_socket() -> Outcome {
     let any = (Ipv6Addr::UNSPECIFIED, 0).into();
     let server = Endpoint::bind(any, config(), Tls::server(&identity)).unwrap();
     for ip in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
-        let own = Endpoint::bind((ip, 0).into(), config(), client(&identity)).unwrap();
-        // Where classes are not seen, credits are left after 64 emulation packets.
-        assert_eq!(transfer(&own, &server, (ip, server.address().port()).into()), Path::Credits);
+        let own = Endpoint::bind((ip, 0).into(), config(), client_tls(&identity)).unwrap();
+        // If the DSCP were not received, credits would end after 64 emulation packets.
+        assert_eq!(
+            transfer(&own, &server, (ip, server.address().port()).into()),
+            SendMode::Credits
+        );
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
-//! Certificates of authorities, between endpoints of this process.
+//! Authentication of servers and clients by certificates of authorities.
 
 use std::fs::{self, Permissions};
-use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread::spawn;
@@ -11,8 +10,9 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair,
 use shallop_core::BitsPerSec;
 use shallop_quic::authority::Authority;
 use shallop_quic::identity::{Identity, IdentityError};
-use shallop_quic::session::{Receiving, Sending};
-use shallop_quic::{Config, QuicError, Tls};
+use shallop_quic::{Config, Endpoint, QuicError, Tls};
+
+use crate::ANY;
 
 type Issuer = CertifiedIssuer<'static, KeyPair>;
 
@@ -20,7 +20,7 @@ fn config() -> Config {
     Config { credits: false, ..Config::new(BitsPerSec::gbps(1)) }
 }
 
-/// An authority, and the file that it is kept in.
+/// Creates an authority, and a PEM file of its certificate.
 fn authority(place: &Path, name: &str) -> (Issuer, PathBuf) {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -31,22 +31,22 @@ fn authority(place: &Path, name: &str) -> (Issuer, PathBuf) {
     (issuer, file)
 }
 
-/// What an authority has signed for a name: files of the certificate and the key.
-fn signed(place: &Path, of: &Issuer, name: &str, is_over: bool) -> [PathBuf; 2] {
+/// Creates a certificate of an authority for a name; returns the files of the certificate and the key.
+fn signed(place: &Path, of: &Issuer, name: &str, is_expired: bool) -> [PathBuf; 2] {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-    if is_over {
+    if is_expired {
         params.not_after = date_time_ymd(2020, 1, 1);
     }
     let certificate = params.signed_by(&key, of).unwrap();
-    let files = ["cert", "key"].map(|kind| place.join(format!("{name}-{is_over}.{kind}")));
+    let files = ["cert", "key"].map(|kind| place.join(format!("{name}-{is_expired}.{kind}")));
     fs::write(&files[0], certificate.pem()).unwrap();
     fs::write(&files[1], key.serialize_pem()).unwrap();
     fs::set_permissions(&files[1], Permissions::from_mode(0o600)).unwrap();
     files
 }
 
-/// Connects to a receiver of an identity by a name, and says what a stream's fate was.
+/// Connects to a server with this identity by a name and sends a stream. `clients` authenticates the client.
 fn connect(
     identity: &Identity,
     name: &str,
@@ -54,20 +54,20 @@ fn connect(
     clients: Option<&Authority>,
 ) -> Result<(), QuicError> {
     let clients = clients.map(|of| of.of_clients().unwrap());
-    let address = (Ipv4Addr::LOCALHOST, 0).into();
-    let receiving = Receiving::bind_by(address, config(), identity, clients).unwrap();
-    let address = receiving.address();
+    let server_tls = clients.into_iter().fold(Tls::server(identity), Tls::asking);
+    let server = Endpoint::bind(ANY, config(), server_tls).unwrap();
+    let address = server.address();
     let server = spawn(move || {
-        let connection = receiving.accept().unwrap();
+        let connection = block_on(server.accept()).unwrap();
         let mut stream = block_on(connection.accept_uni())?;
         block_on(stream.read_to_end(10))
     });
-    let tried = Sending::connect_by(address, name, config(), tls).and_then(|sending| {
-        block_on(async {
-            let mut stream = sending.connection().open_uni().await?;
-            stream.write_all(b"hello").await?;
-            stream.finished().await
-        })
+    let client = Endpoint::bind(ANY, config(), tls).unwrap();
+    let tried = block_on(async {
+        let connection = client.connect(address, name).await?;
+        let mut stream = connection.open_uni().await?;
+        stream.write_all(b"hello").await?;
+        stream.finished().await
     });
     let arrived = server.join().unwrap();
     assert_eq!(arrived.is_ok_and(|bytes| bytes == b"hello"), tried.is_ok(), "{tried:?}");
@@ -83,8 +83,8 @@ pub fn a_server_is_trusted_if_the_authority_has_signed_its_certificate_for_the_n
     let (issuer, file) = authority(place.path(), "ours");
     let (_, other) = authority(place.path(), "theirs");
     let trust = |file: &Path| Tls::client(Authority::load(file).unwrap().of_servers().unwrap());
-    let server = |name: &str, is_over| {
-        let [cert, key] = signed(place.path(), &issuer, name, is_over);
+    let server = |name: &str, is_expired| {
+        let [cert, key] = signed(place.path(), &issuer, name, is_expired);
         Identity::load(&cert, &key).unwrap()
     };
     let by_name = server("files.example", false);
@@ -110,8 +110,8 @@ pub fn a_server_that_asks_takes_clients_of_its_authority_and_no_others() {
     let server = Identity::load(&cert, &key).unwrap();
     let ours = Authority::load(&file).unwrap();
     let trust = || Tls::client(ours.of_servers().unwrap());
-    let client = |of: &Issuer, name: &str, is_over| {
-        let [cert, key] = signed(place.path(), of, name, is_over);
+    let client = |of: &Issuer, name: &str, is_expired| {
+        let [cert, key] = signed(place.path(), of, name, is_expired);
         Identity::load(&cert, &key).unwrap()
     };
     let try_as = |tls: Tls| connect(&server, "files.example", tls, Some(&ours));

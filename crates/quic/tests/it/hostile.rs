@@ -1,11 +1,11 @@
-//! A million packets that nobody with the key has sent: none of them stops the reader, and none is verified.
+//! A million damaged packets: none makes the parser panic, and none is accepted.
 
 use shallop_core::{Seed, Span, Stream};
-use shallop_quic::counters::Counters;
+use shallop_quic::counters::DropCounters;
 use shallop_quic::outstanding::Outstanding;
 use shallop_quic::packet::{Credit, Emulation, MAX_STAMPS, MacKey, Parsed, Stamp, time_of};
 use shallop_quic::replay::ReplayWindow;
-use shallop_quic::settings::Settings;
+use shallop_quic::settings::CreditSettings;
 
 const ROUNDS: u64 = 1_000_000;
 
@@ -14,7 +14,7 @@ fn stamp(random: &mut Stream, step: u64) -> Stamp {
     Stamp { sequence: random.draw() as u16, time: time_of(step + away) }
 }
 
-/// A good packet.
+/// A random valid packet.
 fn good(random: &mut Stream, key: &MacKey, step: u64) -> Vec<u8> {
     let tag = random.draw() as u16;
     let first = stamp(random, step);
@@ -30,7 +30,7 @@ fn good(random: &mut Stream, key: &MacKey, step: u64) -> Vec<u8> {
     credit.encode(key).to_vec()
 }
 
-/// The packet with changes that leave no good one: it is never what it was.
+/// Damages a packet; the result always differs.
 fn spoil(random: &mut Stream, good: &[u8]) -> Vec<u8> {
     let mut bytes = good.to_vec();
     match random.below(6) {
@@ -64,7 +64,7 @@ fn spoil(random: &mut Stream, good: &[u8]) -> Vec<u8> {
 pub fn a_million_spoilt_packets_are_refused() {
     let mut random = Seed::new(4).stream("hostile", 0);
     let key = MacKey::new([0x5A; 16]);
-    let (mut counters, mut refused) = (Counters::default(), 0);
+    let (mut counters, mut refused) = (DropCounters::default(), 0);
     for round in 0..ROUNDS {
         let step = random.below(1 << 50);
         let packet = good(&mut random, &key, step);
@@ -83,7 +83,7 @@ pub fn a_million_spoilt_packets_are_refused() {
         assert!(Parsed::parse(&packet).unwrap().verify(&key, time_of(step)).is_some());
         let other = MacKey::new([round as u8 % 0x5A; 16]);
         assert_eq!(Parsed::parse(&packet).unwrap().verify(&other, time_of(step)), None);
-        let _ = Settings::decode(&spoilt);
+        let _ = CreditSettings::decode(&spoilt);
     }
     assert_eq!(counters.total() + refused, ROUNDS);
     assert!(counters.unknown_kind > 10_000 && counters.wrong_length > 10_000);

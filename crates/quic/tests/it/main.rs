@@ -1,4 +1,4 @@
-//! Endpoints, files and certificates over loopback, and what anybody may send to them.
+//! MultiEndpoint, files and certificates over loopback, and what anybody may send to them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
@@ -8,9 +8,29 @@ mod examples;
 mod hostile;
 mod loopback;
 mod memory;
-mod session;
 mod streams;
 mod vectors;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use shallop_core::BitsPerSec;
+use shallop_quic::identity::{Identity, ServerVerifier};
+use shallop_quic::{Config, Tls};
+
+/// Any port of the loopback address.
+const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// A link of 200 Mb/s with a waiting time and a slack of 10 ms.
+fn config() -> Config {
+    let wait = Duration::from_millis(10);
+    Config { wait, slack: wait, ..Config::new(BitsPerSec::at_least_one(200_000_000)) }
+}
+
+/// The TLS settings of a client that trusts a server with this identity.
+fn client_tls(server: &Identity) -> Tls {
+    Tls::client(ServerVerifier::pinned(server.fingerprint()))
+}
 
 shallop_testing::tests! {
     tests: [
@@ -33,15 +53,13 @@ shallop_testing::tests! {
         loopback::an_endpoint_ends_with_connections_that_nobody_accepted,
         loopback::another_server_than_the_pinned_one_is_refused,
         memory::connections_at_rest_take_little_memory,
-        session::a_folder_arrives_as_it_is_and_a_second_time_nothing_moves,
-        session::senders_of_one_host_that_are_alive_do_not_end_each_other,
         streams::a_reset_reaches_the_reader_with_its_code,
         streams::a_stop_reaches_the_writer_with_its_code,
         streams::what_has_arrived_whole_was_not_stopped_and_a_finished_stream_takes_no_more,
         streams::stopped_streams_leave_room_for_others,
         streams::the_end_of_a_connection_has_a_code_and_a_reason,
         streams::a_future_that_is_polled_again_and_again_is_kept_once,
-        // They need a processor for seconds, so they run behind those that measure time.
+        // These need a processor for seconds, so they run after those that measure time.
         hostile::a_million_spoilt_packets_are_refused,
         hostile::any_stamps_are_taken_by_neither_end_twice,
         vectors::every_row_is_what_this_crate_writes,

@@ -1,28 +1,28 @@
-//! The memory of connections at rest. The kernel counts it for a whole process, so both ends are in a process of their
-//! own, without other tests.
+//! The memory of idle connections. The kernel counts memory by process, so both endpoints run in a process of their own.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::thread::spawn;
 
 use pollster::block_on;
 use shallop_core::BitsPerSec;
-use shallop_quic::identity::{Identity, ServerVerifier};
+use shallop_quic::identity::Identity;
 use shallop_quic::{Config, Connection, Endpoint, Tls};
 use shallop_testing::child;
 
+use crate::{ANY, client_tls};
+
 const CONNECTIONS: usize = 200;
-/// The most that both ends of one may have, bytes.
+/// The most memory of both ends of a connection, bytes.
 const MOST: u64 = 160_000;
 
-/// Bytes of this process that are in memory.
+/// The resident memory of this process, bytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1_024
 }
 
-/// Connects so many times, with an exchange of a few bytes each, and says what both ends take on average.
+/// Opens [`CONNECTIONS`] connections with an exchange of a few bytes each, and returns the memory of both ends of one.
 fn connect(client: &Endpoint, to: SocketAddr, into: &mut Vec<Connection>) -> u64 {
     let before = resident();
     for _ in 0..CONNECTIONS {
@@ -41,12 +41,10 @@ pub fn connections_at_rest_take_little_memory() {
 }
 
 pub fn measures_connections_at_rest() {
-    let link = BitsPerSec::at_least_one(1_000_000_000);
+    let link = BitsPerSec::gbps(1);
     let config = Config { wait: std::time::Duration::from_millis(2), ..Config::new(link) };
     let identity = Identity::make().unwrap();
-    let any = (Ipv4Addr::LOCALHOST, 0).into();
-    let tls = Tls::server(&identity);
-    let server = Endpoint::bind(any, config, tls).unwrap();
+    let server = Endpoint::bind(ANY, config, Tls::server(&identity)).unwrap();
     let to = server.address();
     let accepted = spawn(move || {
         let all = (0..2 * CONNECTIONS).map(|_| {
@@ -57,10 +55,9 @@ pub fn measures_connections_at_rest() {
         });
         (all.collect::<Vec<_>>(), server)
     });
-    let trusts = ServerVerifier::pinned(identity.fingerprint());
-    let client = Endpoint::bind(any, config, Tls::client(trusts as Arc<_>)).unwrap();
+    let client = Endpoint::bind(ANY, config, client_tls(&identity)).unwrap();
     let mut connections = Vec::new();
-    // The first ones pay for the process.
+    // The first connections also allocate what all share.
     let first = connect(&client, to, &mut connections);
     let later = connect(&client, to, &mut connections);
     assert!(

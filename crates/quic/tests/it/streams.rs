@@ -1,21 +1,15 @@
-//! Streams and connections that end: codes and reasons reach the peer, on credits and without them.
+//! The end of streams and connections: error codes and reasons reach the peer, with and without credits.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use pollster::block_on;
-use shallop_core::BitsPerSec;
-use shallop_quic::identity::{Fingerprint, Identity, ServerVerifier};
+use shallop_quic::identity::{Fingerprint, Identity};
 use shallop_quic::{Config, Connection, Endpoint, QuicError, Tls};
 
-fn config(credits: bool) -> Config {
-    let link = BitsPerSec::at_least_one(200_000_000);
-    let (wait, slack) = (Duration::from_millis(10), Duration::from_millis(10));
-    Config { wait, slack, credits, ..Config::new(link) }
-}
+use crate::{ANY, client_tls, config};
 
-/// Both ends of a connection, and the server's fingerprint. Endpoints end behind it.
+/// Both ends of a connection, and the server's fingerprint.
 struct Pair {
     client: Connection,
     server: Connection,
@@ -24,12 +18,11 @@ struct Pair {
 }
 
 fn pair(credits: bool) -> Pair {
-    let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
     let identity = Identity::make().unwrap();
     let fingerprint = identity.fingerprint();
-    let tls = Tls::client(ServerVerifier::pinned(fingerprint) as Arc<_>);
-    let listening = Endpoint::bind(any, config(credits), Tls::server(&identity)).unwrap();
-    let connecting = Endpoint::bind(any, config(credits), tls).unwrap();
+    let config = Config { credits, ..config() };
+    let listening = Endpoint::bind(ANY, config, Tls::server(&identity)).unwrap();
+    let connecting = Endpoint::bind(ANY, config, client_tls(&identity)).unwrap();
     let client = block_on(connecting.connect(listening.address(), "shallop")).unwrap();
     let server = block_on(listening.accept()).unwrap();
     Pair { client, server, fingerprint, _endpoints: [listening, connecting] }
@@ -85,7 +78,7 @@ pub fn what_has_arrived_whole_was_not_stopped_and_a_finished_stream_takes_no_mor
 }
 
 pub fn stopped_streams_leave_room_for_others() {
-    // More than the peer takes at a time (100).
+    // More than the stream limit of the peer (100).
     const STREAMS: usize = 250;
     for (credits, finishes) in [(true, false), (true, true), (false, false), (false, true)] {
         let Pair { client, server, .. } = &pair(credits);
@@ -111,7 +104,7 @@ pub fn the_end_of_a_connection_has_a_code_and_a_reason() {
     assert_eq!(client.peer_fingerprint(), Some(*fingerprint));
     assert_eq!(server.peer_fingerprint(), None);
     client.close(42, b"that is all");
-    // The later one has no effect.
+    // A second close has no effect.
     client.close(43, b"more");
     let why = block_on(server.closed());
     assert!(
@@ -142,7 +135,7 @@ pub fn a_future_that_is_polled_again_and_again_is_kept_once() {
     for _ in 0..1_000 {
         assert!(accepts.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     }
-    // This one, the waker's, and the one that is kept.
+    // References: `count`, `waker`, and the registered one.
     assert!(Arc::strong_count(&count) <= 4, "{}", Arc::strong_count(&count));
     let mut send = block_on(client.open_uni()).unwrap();
     block_on(send.write_all(b"here")).unwrap();

@@ -1,22 +1,22 @@
-//! `vectors/packets.csv` and `vectors/messages.csv` against the packets and messages of this crate, both ways.
-//! `UPDATE_VECTORS=1` writes the files anew; `vectors/check.py` checks them without this crate. The page
-//! docs/quic-wire.md shows some of their rows.
+//! Known answers: `vectors/packets.csv` and `vectors/messages.csv` are encoded and decoded by this crate.
+//! `UPDATE_VECTORS=1` writes the files; `vectors/check.py` checks them without this crate. The page docs/quic-wire.md shows
+//! some of their rows.
 
 #![allow(clippy::disallowed_methods, reason = "the vectors are a file of the repository")]
 
 use std::fmt::Write;
 
 use shallop_core::{Seed, Span, Stream};
-use shallop_quic::notice::Notice;
+use shallop_quic::notice::DscpNotice;
 use shallop_quic::packet::{
     Credit, Emulation, MAX_STAMPS, MacKey, Packet, Parsed, Stamp, step_of, time_of,
 };
-use shallop_quic::settings::Settings;
+use shallop_quic::settings::CreditSettings;
 
 const VECTORS: &str = include_str!("../../vectors/packets.csv");
 const MESSAGES: &str = include_str!("../../vectors/messages.csv");
 const PAGE: &str = include_str!("../../../../docs/quic-wire.md");
-/// Rows that the page shows.
+/// The rows that the page shows.
 const SHOWN: [usize; 4] = [0, 1, 2, 7];
 
 const HEAD: &str = "\
@@ -37,7 +37,7 @@ kind,values,message
 const WRAP: u64 = 1 << 40;
 /// The last step of a time.
 const LAST: u64 = (1 << 51) - 1;
-/// The key of the paper on `SipHash`.
+/// The key in the paper on `SipHash`.
 const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 struct Vector {
@@ -60,7 +60,7 @@ fn credit(tag: u16, stamps: &[Stamp]) -> Packet {
     Packet::Credit(credit)
 }
 
-/// Packets at the edges of what there is.
+/// Packets with values at their limits.
 fn chosen() -> Vec<Vector> {
     let at = |packet, reference| Vector { packet, reference, key: KEY };
     let three = [stamp(65_534, WRAP - 2), stamp(65_535, WRAP - 1), stamp(0, WRAP)];
@@ -77,7 +77,7 @@ fn chosen() -> Vec<Vector> {
         at(credit(2, &apart), WRAP / 4),
         at(emulation(3, (42, 5 * WRAP + 5), false), 5 * WRAP - 5),
         at(emulation(3, (42, 5 * WRAP - 5), true), 5 * WRAP + 5),
-        // As near to the time before: the later one counts.
+        // Of two equally near times the later one is used.
         at(emulation(4, (43, 3 * WRAP), false), 3 * WRAP - WRAP / 2),
         at(emulation(4, (43, 3 * WRAP - 1), false), 4 * WRAP - WRAP / 2 - 2),
         at(emulation(5, (44, LAST), false), LAST),
@@ -92,7 +92,7 @@ fn chosen() -> Vec<Vector> {
     vectors
 }
 
-/// Packets with keys, tags and times by chance.
+/// A packet with a random key, tag and time.
 fn drawn(random: &mut Stream, round: u64) -> Vector {
     let mut key = [0; 16];
     key[..8].copy_from_slice(&random.draw().to_be_bytes());
@@ -148,7 +148,7 @@ fn row(vector: &Vector) -> String {
     format!("{kind},{tag},{sequences},{times},{reference},{},{packet}", hex(key))
 }
 
-/// Compares a file with what this crate writes, or writes it.
+/// Compares a file with the output of this crate, or writes it.
 fn check(name: &str, theirs: &str, ours: &str) {
     if std::env::var_os("UPDATE_VECTORS").is_some() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors");
@@ -170,13 +170,13 @@ pub fn every_row_is_what_this_crate_writes() {
 fn settings_row(values: [u64; 4]) -> String {
     let [tag, batch, wait, credit_delay] = values;
     let (wait, credit_delay) = (Span::from_ns(wait), Span::from_ns(credit_delay));
-    let settings = Settings { tag: tag as u16, batch: batch as u8, wait, credit_delay };
+    let settings = CreditSettings { tag: tag as u16, batch: batch as u8, wait, credit_delay };
     let values = values.map(|value| value.to_string()).join(" ");
     format!("settings,{values},{}", hex(&settings.encode().unwrap()))
 }
 
 fn notice_row(emulation: u8, data: Option<u8>) -> String {
-    let notice = Notice { emulation, data };
+    let notice = DscpNotice { emulation, data };
     let data = data.map_or_else(|| "-".to_owned(), |data| data.to_string());
     format!("notice,{emulation} {data},{}", hex(&notice.encode()))
 }
@@ -205,12 +205,12 @@ pub fn every_message_is_read_as_what_it_says() {
         let message = bytes(&record[2]);
         let said: Vec<Option<u64>> = record[1].split(' ').map(|value| value.parse().ok()).collect();
         if &record[0] == "settings" {
-            let read = Settings::decode(&message).unwrap();
+            let read = CreditSettings::decode(&message).unwrap();
             let times = [read.wait, read.credit_delay].map(|span| span.as_ps() / 1_000);
             let numbers = [u64::from(read.tag), u64::from(read.batch), times[0], times[1]];
             assert_eq!(said, numbers.map(Some));
         } else {
-            let read = Notice::decode(message.try_into().unwrap()).unwrap();
+            let read = DscpNotice::decode(message.try_into().unwrap()).unwrap();
             assert_eq!(said, [Some(read.emulation.into()), read.data.map(u64::from)]);
         }
     }

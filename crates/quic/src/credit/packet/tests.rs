@@ -1,4 +1,4 @@
-//! Tests of packets: there and back, and times across their wrap.
+//! Packets decode to themselves, and times are resolved across their wrap.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn stamp() -> impl Strategy<Value = Stamp> {
     (any::<u16>(), step).prop_map(|(sequence, step)| Stamp { sequence, time: time_of(step) })
 }
 
-/// A time that is less than half a wrap from `step`, by a share of it in 2^16ths.
+/// A time less than half a wrap from `step`; `share` is its distance in units of 2^-17 wraps.
 fn near(step: u64, share: i32) -> Time {
     let away = i64::from(share) * (WRAP / 2 - 1).cast_signed() / (1 << 16);
     time_of(step.saturating_add_signed(away))
@@ -17,7 +17,7 @@ fn near(step: u64, share: i32) -> Time {
 
 proptest! {
     #[test]
-    fn an_emulation_packet_is_read_as_it_was_written(
+    fn encoded_emulation_packets_decode_to_themselves(
         (tag, stamp, tagged, key, share) in
             (any::<u16>(), stamp(), any::<bool>(), any::<[u8; 16]>(), -65_536..65_536i32)
     ) {
@@ -31,7 +31,7 @@ proptest! {
         let read = parsed.verify(&MacKey::new(key), reference);
         prop_assert_eq!(read, Some(Packet::Emulation(sent)));
         prop_assert_eq!((parsed.tag(), parsed.wrapped_stamps()[0].0), (tag, sequence));
-        // The same bytes a wrap later are another packet.
+        // One wrap later, equal bytes are another packet.
         if step_of(time).max(step_of(reference)) + WRAP <= LAST_STEP {
             let later = time_of(step_of(reference) + WRAP);
             prop_assert_eq!(parsed.verify(&MacKey::new(key), later), None);
@@ -39,7 +39,7 @@ proptest! {
     }
 
     #[test]
-    fn a_credit_is_read_as_it_was_written(
+    fn encoded_credits_decode_to_themselves(
         (tag, first, away, key) in (
             any::<u16>(),
             stamp(),
@@ -61,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn a_time_is_unwrapped_to_the_nearest(step in 0..=LAST_STEP, wrapped in 0..WRAP) {
+    fn wrapped_times_resolve_to_the_nearest_time(step in 0..=LAST_STEP, wrapped in 0..WRAP) {
         let reference = time_of(step);
         let found = step_of(unwrap_time(wrapped, reference));
         prop_assert_eq!(found % WRAP, wrapped);
@@ -73,7 +73,7 @@ proptest! {
 }
 
 #[test]
-fn times_are_unwrapped_across_the_wrap() {
+fn wrapped_times_resolve_across_the_wrap() {
     let cases = [
         (0, 0, 0),
         (WRAP - 1, 0, WRAP - 1),
@@ -92,7 +92,7 @@ fn times_are_unwrapped_across_the_wrap() {
 }
 
 #[test]
-fn the_times_first_bytes_that_are_cut_off_are_zero() {
+fn lengths_and_steps_have_their_documented_values() {
     // 64 bits of picoseconds are 51 bits of steps.
     assert_eq!(LAST_STEP, (1 << 51) - 1);
     assert_eq!((EMULATION_BYTES, MAX_BYTES), (18, 53));
@@ -101,7 +101,7 @@ fn the_times_first_bytes_that_are_cut_off_are_zero() {
 }
 
 #[test]
-fn what_is_no_packet_says_why() {
+fn malformed_packets_are_refused_with_the_reason() {
     assert_eq!(Parsed::parse(&[]), Err(Malformed::Kind(None)));
     assert_eq!(Parsed::parse(&[0x0B; 18]), Err(Malformed::Kind(Some(0x0B))));
     assert_eq!(Parsed::parse(&[8; 25]), Err(Malformed::Length(PacketKind::Emulation, 25)));
@@ -115,7 +115,7 @@ fn what_is_no_packet_says_why() {
 }
 
 #[test]
-fn a_full_credit_takes_no_more() {
+fn a_full_credit_takes_no_more_stamps() {
     let mut credit = Credit::new(1, Stamp::NONE);
     let pushed: Vec<bool> = (0..7).map(|_| credit.push(Stamp::NONE)).collect();
     assert_eq!(pushed, [true, true, true, true, true, false, false]);

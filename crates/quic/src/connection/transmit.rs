@@ -1,0 +1,271 @@
+//! Sends QUIC packets of a connection: on credits, before the first credit, by the congestion window of the fallback,
+//! and without credit where a packet must not wait.
+
+use std::time::Instant;
+
+use shallop_core::{Span, Time};
+
+use super::{Connection, OutgoingDatagram};
+use crate::config::ECT;
+use crate::credit::bypass::ack_eliciting;
+use crate::credit::gate::GateMode;
+use crate::credit::send_mode::SendMode;
+use crate::credit::unscheduled::UnscheduledSend;
+
+/// The bytes of a packet that are not stream data: 13 of the short header, 16 of the AEAD tag, 19 of the STREAM frame's
+/// header, and 16 for a short ACK frame.
+const OVERHEAD: usize = 64;
+/// The longest packet without stream data that is classified as an acknowledgement, bytes of UDP payload.
+const MAX_ACK_LENGTH: usize = 100;
+
+/// The purpose of a packet, which decides its DSCP and its counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PacketPurpose {
+    /// Whatever QUIC has to send.
+    Any,
+    /// Data before the first credit.
+    Unscheduled,
+    /// The probe after unscheduled data.
+    Probe,
+    /// A notice, whose STREAM frame does not count as data.
+    Notice,
+}
+
+impl Connection {
+    /// The stream data that fits into one packet, bytes. QUIC reduces it when the path drops long packets.
+    pub(super) fn payload(&self) -> usize {
+        usize::from(self.quic.current_mtu()).saturating_sub(OVERHEAD).max(1)
+    }
+
+    /// Processes the losses that QUIC has declared. A loss closes the gate, so that retransmissions wait for credits.
+    pub(super) fn process_losses(&mut self, now: Instant, time: Time) {
+        let losses = self.gate.take_losses();
+        if self.send_mode != SendMode::Credits {
+            if self.send_mode == SendMode::Unknown {
+                // Retransmissions of the handshake need no credit.
+                self.gate.set(GateMode::Open);
+            }
+            return;
+        }
+        if self.quic.is_closed() {
+            // Only the CONNECTION_CLOSE frame is left to send.
+            self.has_held_frames = false;
+            return self.gate.set(GateMode::Open);
+        }
+        for loss in losses {
+            self.lost_bytes += loss.bytes;
+            // Losses are counted in full packets, as short ones carry no data.
+            let full = u64::from(self.quic.current_mtu());
+            let packets = (loss.bytes + full / 2) / full;
+            let scheduled = packets - self.unscheduled_start.on_lost(packets);
+            let age = Span::from(now.saturating_duration_since(loss.sent)).min(time.since_start());
+            if let Some(credits) = &mut self.credits {
+                credits.on_lost(time - age, scheduled);
+            }
+        }
+        self.has_held_frames |= self.gate.mode() == GateMode::Closed;
+    }
+
+    /// Sends one packet on a credit: a retransmission if there is one, else new data.
+    pub(super) fn send_on_credit(
+        &mut self,
+        now: Instant,
+        time: Time,
+        out: &mut Vec<OutgoingDatagram>,
+    ) {
+        let has_sent = self.use_credit(now, out);
+        if let Some(credits) = &mut self.credits {
+            if has_sent {
+                credits.on_data(time);
+            } else {
+                credits.on_unused();
+            }
+        }
+    }
+
+    /// Uses a credit and returns whether a packet was sent.
+    fn use_credit(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) -> bool {
+        let payload = self.payload();
+        let mut taken = 0;
+        if self.quic_silence.is_silent(now) {
+            // A silent peer gets no new data, only a PING from time to time, whose answer tells what was lost.
+            if !self.quic_silence.may_probe(now) {
+                return false;
+            }
+            self.quic.ping();
+        } else if !self.has_held_frames {
+            taken = self.send_queues.fill(&mut self.quic, payload);
+            if taken == 0 {
+                return false;
+            }
+        }
+        self.wake_writers();
+        let before = self.without_credit;
+        let has_sent = self.pass_gate_once(now, out);
+        if !has_sent {
+            self.on_unsent(taken);
+        }
+        // The first packet used the credit. A second one is a probe of QUIC and counts as sent without credit.
+        self.data_packets += u64::from(self.without_credit > before);
+        self.without_credit = self.without_credit.max(before + 1) - 1;
+        has_sent
+    }
+
+    /// Notes that QUIC took data and sent no packet, for example because it has to validate the peer's address first.
+    fn on_unsent(&mut self, taken: usize) {
+        self.lost_bytes += taken as u64;
+        self.has_held_frames |= taken > 0;
+        self.gate.set(if self.has_held_frames { GateMode::Closed } else { GateMode::Open });
+    }
+
+    /// Sends data before the first credit, as far as the configuration allows.
+    pub(super) fn send_unscheduled(
+        &mut self,
+        now: Instant,
+        time: Time,
+        out: &mut Vec<OutgoingDatagram>,
+    ) {
+        if self.has_held_frames {
+            self.unscheduled_start.stop();
+            return;
+        }
+        loop {
+            let (queued, may_grow) = (self.send_queues.queued(), self.send_queues.may_grow());
+            match self.unscheduled_start.next(time, queued, may_grow) {
+                None => return,
+                Some(UnscheduledSend::Probe) => {
+                    self.quic.ping();
+                    self.poll_quic(now, PacketPurpose::Probe, out);
+                }
+                Some(UnscheduledSend::Data) => {
+                    let payload = self.payload();
+                    let taken = self.send_queues.fill(&mut self.quic, payload);
+                    self.wake_writers();
+                    if !self.poll_quic(now, PacketPurpose::Unscheduled, out) {
+                        return self.on_unsent(taken);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends what the fallback controller allows. QUIC takes data for one packet at a time, so that it holds none when
+    /// credits are used again.
+    pub(super) fn transmit_by_window(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
+        let payload = self.payload();
+        loop {
+            self.asked_for_window = false;
+            if self.poll_quic(now, PacketPurpose::Any, out) {
+                continue;
+            }
+            // QUIC has asked for the window and sent nothing: the window is full, or pacing delays the packet.
+            if self.asked_for_window || self.send_queues.fill(&mut self.quic, payload) == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Sends a notice about the DSCP of the peer's packets, if one is due.
+    pub(super) fn send_notice(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
+        if let Some(notice) = self.dscp_monitor.notice(now) {
+            self.settings_stream.send_notice(&mut self.quic, notice);
+            self.poll_quic(now, PacketPurpose::Notice, out);
+        }
+    }
+
+    /// Opens the gate for one packet, and leaves it open if QUIC holds no further ack-eliciting frames. Returns whether
+    /// QUIC has sent the packet.
+    pub(super) fn pass_gate_once(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) -> bool {
+        self.gate.set(GateMode::Open);
+        let has_sent = self.poll_quic(now, PacketPurpose::Any, out);
+        let sent = out.last().filter(|_| has_sent).map(|datagram| datagram.bytes.len());
+        let bytes = sent.unwrap_or(self.payload()) as u64;
+        self.lost_bytes = self.lost_bytes.saturating_sub(bytes);
+        self.gate.set(GateMode::Closed);
+        self.asked_for_window = false;
+        while self.poll_quic(now, PacketPurpose::Any, out) {}
+        self.has_held_frames = self.asked_for_window || !has_sent && self.lost_bytes > 0;
+        if !self.has_held_frames {
+            self.lost_bytes = 0;
+            self.gate.set(GateMode::Open);
+            self.bypass.on_open();
+        }
+        has_sent
+    }
+
+    /// Sends what needs no credit. If QUIC retransmits data whose loss was not reported, the gate closes after the first
+    /// packet.
+    pub(super) fn send_without_credit(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
+        let mut before = self.without_credit;
+        while self.poll_quic(now, PacketPurpose::Any, out) {
+            if self.send_mode == SendMode::Credits && self.without_credit > before {
+                before = self.without_credit;
+                self.has_held_frames = true;
+                self.gate.set(GateMode::Closed);
+            }
+        }
+    }
+
+    /// Passes one packet through the closed gate, if frames behind it have waited long enough ([`super::Bypass`]).
+    pub(super) fn send_bypass(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
+        if self.has_held_frames && self.bypass.is_due(now, self.quic.has_pending_retransmits()) {
+            self.pass_gate_once(now, out);
+            self.bypass.on_passed(now);
+        }
+    }
+
+    pub(super) fn wake_writers(&mut self) {
+        let queues = &self.send_queues;
+        self.wakers.wake_writers(|id| queues.has_room(id));
+    }
+
+    /// Asks QUIC for a packet and appends it to `out`. Returns false if QUIC has none, or the gate holds it back.
+    fn poll_quic(
+        &mut self,
+        now: Instant,
+        purpose: PacketPurpose,
+        out: &mut Vec<OutgoingDatagram>,
+    ) -> bool {
+        let mut bytes = std::mem::take(&mut self.spare);
+        bytes.reserve(usize::from(self.config.datagram));
+        // Reading statistics also asks for the window.
+        self.gate.take_asked();
+        let transmit = self.quic.poll_transmit(now, 1, &mut bytes);
+        self.asked_for_window |= self.gate.take_asked();
+        let Some(transmit) = transmit else {
+            self.spare = bytes;
+            return false;
+        };
+        let sent = self.quic.stats().frame_tx;
+        let is_data = sent.stream > std::mem::replace(&mut self.stream_frames, sent.stream);
+        let acknowledges = sent.acks > std::mem::replace(&mut self.ack_frames, sent.acks);
+        self.bypass.on_departure(now, acknowledges);
+        let eliciting = ack_eliciting(&sent);
+        if eliciting > std::mem::replace(&mut self.eliciting_frames, eliciting) {
+            self.quic_silence.on_departure(now);
+        }
+        let is_unscheduled = is_data && purpose == PacketPurpose::Unscheduled;
+        if is_unscheduled {
+            self.unscheduled += 1;
+            self.gate.on_unscheduled(now);
+        } else if purpose != PacketPurpose::Notice {
+            self.without_credit += u64::from(is_data);
+        }
+        let classes = self.config.classes;
+        let class = match bytes.len() {
+            _ if is_unscheduled => classes.unscheduled,
+            _ if is_data => classes.data,
+            // The probe has to queue behind the data that it probes for.
+            _ if purpose == PacketPurpose::Probe => classes.control,
+            0..=MAX_ACK_LENGTH => classes.ack,
+            _ => classes.control,
+        };
+        let ecn = match transmit.ecn {
+            _ if is_unscheduled => 0,
+            _ if is_data || self.send_mode == SendMode::Credits => ECT,
+            ecn => ecn.map_or(0, |ecn| ecn as u8),
+        };
+        out.push(OutgoingDatagram { to: transmit.destination, tos: class << 2 | ecn, bytes });
+        true
+    }
+}

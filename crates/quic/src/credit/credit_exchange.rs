@@ -1,0 +1,491 @@
+//! Sends and receives the emulation packets and credits of one connection. As a sender it decides when emulation packets
+//! and data packets leave; as a receiver it answers each emulation packet with a credit. It knows nothing of bytes and
+//! streams. All times, also those on the wire, count from the beginning of the connection by this side's clock.
+
+use shallop_control::flashpass::Law;
+use shallop_core::{Seed, Span, Time};
+use shallop_proto::flashpass::CreditEngine;
+
+use crate::config::Config;
+use crate::credit::counters::DropCounters;
+use crate::credit::fallback_detector::DataLossDetector;
+use crate::credit::outstanding::{Outstanding, SentEmulation};
+use crate::credit::packet::{
+    Credit, Emulation, Encoded, MacKey, Packet, PacketKind, Parsed, Stamp,
+};
+use crate::credit::replay::ReplayWindow;
+use crate::credit::settings::CreditSettings;
+use crate::credit::stats::CreditStats;
+
+/// The most late emulation packets that leave at once: half of a switch's queue for emulation packets.
+const BURST: u32 = 4;
+/// A sender that is later than this, and later than four packets, skips the missed slots.
+const MAX_LATENESS: Span = Span::from_ms(1);
+/// The resolution of send times, 8.192 ns.
+const STEP: Span = shallop_proto::flashpass::head::TIMESTAMP_STEP;
+/// The time that QUIC may need to detect losses, in addition to two waiting times: delays of acknowledgements.
+const LOSS_DETECTION: Span = Span::from_ms(100);
+/// The number of emulation packets without any credit after which the path counts as unanswered.
+const UNANSWERED: u64 = 64;
+/// The number of authentic stamps of packets that were never sent, after which the peer counts as forging credits.
+const MAX_FORGED: u64 = 16;
+
+/// The departure that a credit allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// A data packet.
+    Data,
+    /// None, because it would be later than the slack.
+    Skipped,
+}
+
+/// Whether a packet of the peer is authentic and new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacketNovelty {
+    /// The packet is not authentic, or has been accepted before.
+    Rejected,
+    /// The packet is new.
+    New,
+    /// The packet is an emulation packet and later than all others.
+    NewestEmulation,
+}
+
+#[derive(Debug)]
+pub(crate) struct CreditExchange {
+    config: Config,
+    engine: CreditEngine<Law>,
+    /// The number of earlier engines.
+    engines: u64,
+    loss_detector: DataLossDetector,
+    outstanding: Outstanding,
+    wait: Span,
+    slack: Span,
+    /// The longest time between two departures that leave together, with segmentation offload.
+    pairs_within: Option<Span>,
+    /// The planned time of the departure that leaves together with the previous one.
+    partner: Option<Time>,
+    /// The send time of the newest emulation packet; each packet has a later one than the packet before.
+    sent_at: Time,
+    /// The earliest time of the next emulation packet: a token bucket of [`BURST`] packets that fills at twice their
+    /// rate.
+    not_before: Time,
+    /// The send time of the first emulation packet.
+    first_at: Option<Time>,
+    own_key: MacKey,
+    peer_key: MacKey,
+    peer: CreditSettings,
+    own_batch: usize,
+    seen: ReplayWindow,
+    /// The arrival time of the peer's newest emulation packet.
+    newest_at: Time,
+    /// The credit that is not sent yet.
+    pending_credit: Option<Credit>,
+    credit_due: Option<Time>,
+    /// The longest time for which a credit waits for further stamps.
+    credit_delay: Span,
+    /// Counts, except those of the current engine.
+    stats: CreditStats,
+    /// Credits that were not used because there was nothing to send.
+    unused: u64,
+}
+
+/// Creates a credit engine. `earlier` is the number of earlier engines of the connection, so that each has random
+/// numbers of its own.
+fn engine(config: &Config, wait: Span, tag: u16, earlier: u64) -> CreditEngine<Law> {
+    let stream = u64::from(tag) | earlier << 16;
+    let random = Seed::new(config.seed).stream("emulation", stream);
+    CreditEngine::new(config.engine(wait), config.law, random)
+}
+
+impl CreditExchange {
+    /// `own_key` authenticates the packets of this side, `peer_key` those of the peer.
+    pub(crate) fn new(
+        config: &Config,
+        (own_key, peer_key): (MacKey, MacKey),
+        peer: CreditSettings,
+    ) -> Self {
+        let wait = config.wait_span().max(peer.wait);
+        Self {
+            newest_at: Time::ZERO,
+            config: *config,
+            engine: engine(config, wait, peer.tag, 0),
+            engines: 0,
+            loss_detector: DataLossDetector::new(wait, wait * 2 + LOSS_DETECTION),
+            outstanding: Outstanding::default(),
+            wait,
+            slack: Span::from(config.slack),
+            pairs_within: (config.segments > 1).then(|| Span::from(config.slack) / 2),
+            partner: None,
+            sent_at: Time::ZERO,
+            not_before: Time::ZERO,
+            first_at: None,
+            own_key,
+            peer_key,
+            own_batch: usize::from(config.batch.clamp(1, 6)),
+            seen: ReplayWindow::new(wait * 2),
+            peer,
+            pending_credit: None,
+            credit_due: None,
+            credit_delay: config.credit_delay(),
+            stats: CreditStats::default(),
+            unused: 0,
+        }
+    }
+
+    /// Sets the number of packets that wait for credits.
+    pub(crate) fn set_demand(&mut self, now: Time, packets: u64) {
+        self.engine.set_demand(now, Some(packets));
+    }
+
+    /// Returns the emulation packet that is due, if any.
+    pub(crate) fn emulate(&mut self, now: Time) -> Option<(PacketKind, Encoded)> {
+        self.emulation_due().filter(|&at| at <= now)?;
+        let (planned, gap) = (self.engine.next_emulation()?, self.engine.gap());
+        let at = floor(now).max(self.sent_at.saturating_add(STEP));
+        // The engine has one slot for each packet and takes skipped slots for a pause.
+        let is_behind = at.saturating_since(planned) > MAX_LATENESS.max(gap * 4);
+        let slot = if is_behind { at } else { planned };
+        let emulation = self.engine.emulate(slot)?;
+        self.sent_at = at;
+        let late = at.saturating_since(slot);
+        // A full bucket allows a burst now.
+        let room = (gap / 2 * u64::from(BURST - 1)).min(now.since_start());
+        self.not_before = self.not_before.max(now - room).saturating_add(gap / 2);
+        self.first_at.get_or_insert(at);
+        self.loss_detector.on_emulation(at);
+        self.outstanding.expire(now, self.wait);
+        let Stamp { sequence, time } = self.outstanding.note(at, late);
+        let (tag, tagged) = (self.peer.tag, emulation.tagged);
+        let packet = Emulation { tag, sequence, time, tagged };
+        let kind = if tagged { PacketKind::TaggedEmulation } else { PacketKind::Emulation };
+        Some((kind, packet.encode(&self.own_key)))
+    }
+
+    /// The time of the next emulation packet.
+    fn emulation_due(&self) -> Option<Time> {
+        self.engine.next_emulation().map(|at| at.max(self.not_before))
+    }
+
+    /// Takes the departure that is due, if any.
+    pub(crate) fn depart(&mut self, now: Time) -> Option<Departure> {
+        self.departure_due().filter(|&at| at <= now)?;
+        let planned = self.engine.next_departure()?;
+        self.engine.take_departure(now);
+        let is_second = self.partner.take() == Some(planned);
+        self.partner = self.engine.next_departure().filter(|&at| !is_second && at <= now);
+        let late = now.saturating_since(planned);
+        self.stats.count_departure(late);
+        if late > self.slack {
+            self.stats.skipped += 1;
+            return Some(Departure::Skipped);
+        }
+        Some(Departure::Data)
+    }
+
+    /// Notes that nothing was sent at a departure.
+    pub(crate) fn on_unused(&mut self) {
+        self.unused += 1;
+    }
+
+    /// Notes a data packet sent on a credit.
+    pub(crate) fn on_data(&mut self, now: Time) {
+        self.loss_detector.on_data(now);
+    }
+
+    /// Notes lost data packets, the newest of which was sent at `sent`.
+    pub(crate) fn on_lost(&mut self, sent: Time, packets: u64) {
+        self.loss_detector.on_lost(sent, packets);
+    }
+
+    /// Discards all credits and restarts the engine without demand. Credits that still arrive count as late. Sequence
+    /// numbers and times continue, so the peer need not know.
+    pub(crate) fn restart(&mut self) {
+        let credits = self.engine.credits();
+        self.stats.emulated += self.engine.emulated();
+        self.stats.granted += credits.granted;
+        self.stats.used += credits.used;
+        self.stats.wasted += credits.granted - credits.used;
+        self.engines += 1;
+        self.engine = engine(&self.config, self.wait, self.peer.tag, self.engines);
+        self.loss_detector = DataLossDetector::new(self.wait, self.wait * 2 + LOSS_DETECTION);
+        self.outstanding.forget_all();
+        self.first_at = None;
+    }
+
+    /// Credits received since the start or [`CreditExchange::restart`].
+    pub(crate) fn granted(&self) -> u64 {
+        self.engine.credits().granted
+    }
+
+    /// Emulation packets sent since the start or [`CreditExchange::restart`].
+    pub(crate) fn emulated(&self) -> u64 {
+        self.engine.emulated()
+    }
+
+    /// The time of the next departure. With segmentation offload it waits for a second departure that is close enough.
+    fn departure_due(&self) -> Option<Time> {
+        let mut departures = self.engine.departures();
+        let (first, second) = (departures.next()?, departures.next());
+        let within = self.pairs_within.filter(|_| self.partner != Some(first));
+        let close = |at: &Time| within.is_some_and(|most| at.saturating_since(first) <= most);
+        Some(second.filter(close).unwrap_or(first))
+    }
+
+    /// Returns the credit packet that is due, if any.
+    pub(crate) fn grant(&mut self, now: Time) -> Option<(PacketKind, Encoded)> {
+        let due = self.credit_due.is_none_or(|at| at <= now);
+        let batch = self.own_batch;
+        let credit = self.pending_credit.take_if(|of| due || of.stamps().len() >= batch)?;
+        self.credit_due = None;
+        self.stats.credits_sent += credit.stamps().len() as u64;
+        Some((PacketKind::Credit, credit.encode(&self.own_key)))
+    }
+
+    /// Processes a packet with this connection's tag.
+    pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) -> PacketNovelty {
+        // The wrapped time of an emulation packet is resolved by the peer's clock, that of a credit by this side's.
+        let pause = now.saturating_since(self.newest_at);
+        let reference = match parsed.kind() {
+            PacketKind::Emulation | PacketKind::TaggedEmulation => {
+                self.seen.newest().saturating_add(pause)
+            }
+            PacketKind::Credit => now,
+        };
+        match parsed.verify(&self.peer_key, reference) {
+            None => {
+                self.stats.dropped.wrong_mac += 1;
+                PacketNovelty::Rejected
+            }
+            Some(Packet::Emulation(emulation)) => self.on_emulation(now, emulation.stamp()),
+            Some(Packet::Credit(credit)) => self.on_credit(now, &credit),
+        }
+    }
+
+    fn on_emulation(&mut self, now: Time, stamp: Stamp) -> PacketNovelty {
+        // Before the first packet the newest time is zero, which may also be the first packet's time.
+        let newest = self.seen.newest();
+        if self.seen.accept(stamp).is_err() {
+            return PacketNovelty::Rejected;
+        }
+        let is_newest = stamp.time > newest || newest == Time::ZERO;
+        if is_newest {
+            self.newest_at = now;
+        }
+        match &mut self.pending_credit {
+            // A full credit is sent before the next packet is processed, so there is room.
+            Some(credit) => {
+                credit.push(stamp);
+            }
+            None => self.pending_credit = Some(Credit::new(self.peer.tag, stamp)),
+        }
+        self.credit_due.get_or_insert(now.saturating_add(self.credit_delay));
+        if is_newest { PacketNovelty::NewestEmulation } else { PacketNovelty::New }
+    }
+
+    fn on_credit(&mut self, now: Time, credit: &Credit) -> PacketNovelty {
+        let mut novelty = PacketNovelty::Rejected;
+        for &stamp in credit.stamps() {
+            if let Ok(SentEmulation { time, late }) = self.outstanding.take(stamp) {
+                self.loss_detector.on_credit(time);
+                self.engine.on_credit_of_late(now, time - late, late);
+                novelty = PacketNovelty::New;
+            }
+        }
+        novelty
+    }
+
+    /// The next deadline.
+    pub(crate) fn wakeup(&self) -> Option<Time> {
+        let due = [self.emulation_due(), self.departure_due(), self.credit_due];
+        due.into_iter().flatten().min()
+    }
+
+    /// Whether many emulation packets were sent and no credit has arrived in twice the waiting time.
+    pub(crate) fn is_unanswered(&self, now: Time) -> bool {
+        self.engine.credits().granted == 0
+            && self.engine.emulated() >= UNANSWERED
+            && self.first_at.is_some_and(|at| at.saturating_add(self.wait * 2) < now)
+    }
+
+    /// Whether the path loses data packets rather than emulation packets.
+    pub(crate) fn is_data_lost(&self) -> bool {
+        self.loss_detector.is_data_lost()
+    }
+
+    /// The waiting time: the longer one of both sides.
+    pub(crate) fn wait(&self) -> Span {
+        self.wait
+    }
+
+    /// Whether the peer has sent credits for emulation packets that were never sent.
+    pub(crate) fn has_forged_credits(&self) -> bool {
+        self.outstanding.dropped().stamp_unknown > MAX_FORGED
+    }
+
+    pub(crate) fn stats(&self) -> CreditStats {
+        let credits = self.engine.credits();
+        let parts = [self.stats.dropped, self.seen.dropped(), self.outstanding.dropped()];
+        let dropped: DropCounters = parts.into_iter().sum();
+        CreditStats {
+            granted: self.stats.granted + credits.granted,
+            // For the engine, skipped and unused credits are used ones.
+            used: self.stats.used + credits.used - self.stats.skipped - self.unused,
+            wasted: self.stats.wasted + credits.wasted + self.unused,
+            emulated: self.stats.emulated + self.engine.emulated(),
+            dropped,
+            ..self.stats.clone()
+        }
+    }
+}
+
+/// Rounds a time down to [`STEP`].
+fn floor(at: Time) -> Time {
+    let steps = at.since_start().as_ps() / STEP.as_ps();
+    Time::after_start(STEP * steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::credit::packet::Parsed;
+    use shallop_core::BitsPerSec;
+
+    /// Both sides of a connection.
+    fn pair() -> [CreditExchange; 2] {
+        let wait = std::time::Duration::from_millis(20);
+        let config = Config { wait, ..Config::new(BitsPerSec::gbps(1)) };
+        let key = |byte: u8| MacKey::new([byte; 16]);
+        let settings =
+            CreditSettings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
+        let first = CreditExchange::new(&config, (key(1), key(2)), settings);
+        [first, CreditExchange::new(&config, (key(2), key(1)), settings)]
+    }
+
+    /// Lets the first side ask for `packets` credits, from these times of both clocks on, and returns how many departures
+    /// follow.
+    fn exchange([sender, receiver]: &mut [CreditExchange; 2], at: [Time; 2], packets: u64) -> u64 {
+        let end = Span::from_ms(200);
+        let (mut passed, mut left) = (Span::ZERO, 0);
+        sender.set_demand(at[0], packets);
+        while passed < end {
+            let [here, there] = at.map(|at| at.saturating_add(passed));
+            while let Some((_, packet)) = sender.emulate(here) {
+                receiver.on_packet(there, &Parsed::parse(&packet).unwrap());
+                while let Some((_, credit)) = receiver.grant(there) {
+                    sender.on_packet(here, &Parsed::parse(&credit).unwrap());
+                }
+            }
+            while let Some(departure) = sender.depart(here) {
+                left += u64::from(departure == Departure::Data);
+            }
+            passed += Span::from_us(50);
+        }
+        left
+    }
+
+    #[test]
+    fn sides_whose_clocks_differ_exchange_credits_after_any_pause() {
+        let hours = |count: u64| Time::after_start(Span::from_secs(3_600 * count));
+        let mut ends = pair();
+        let ahead = Span::from_secs(60);
+        for pause in [0, 2, 3, 100] {
+            let times = [hours(pause), hours(pause).saturating_add(ahead)];
+            assert_eq!(exchange(&mut ends, times, 50), 50);
+        }
+        assert_eq!(ends[0].stats().dropped.total() + ends[1].stats().dropped.total(), 0);
+        assert_eq!(ends[0].stats().granted, ends[1].stats().credits_sent);
+    }
+
+    /// The planned time and the actual time of each departure, us, with a slack of 100 us.
+    fn departures(segments: u8, planned: &[u64]) -> Vec<(u64, u64)> {
+        let config = Config {
+            segments,
+            slack: std::time::Duration::from_micros(100),
+            wait: std::time::Duration::from_millis(20),
+            ..Config::new(BitsPerSec::gbps(1))
+        };
+        let settings =
+            CreditSettings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
+        let keys = (MacKey::new([1; 16]), MacKey::new([2; 16]));
+        let mut credits = CreditExchange::new(&config, keys, settings);
+        credits.set_demand(Time::ZERO, 100);
+        let start = Time::after_start(Span::from_ms(21));
+        for &us in planned {
+            let sent = Time::after_start(Span::from_ms(1) + Span::from_us(us));
+            credits.engine.on_credit(Time::after_start(Span::from_ms(2)), sent);
+        }
+        let (mut left, mut next) = (Vec::new(), 0);
+        while let Some(at) = credits.departure_due() {
+            while credits.depart(at).is_some() {
+                left.push((planned[next], at.saturating_since(start).as_ps() / 1_000_000));
+                next += 1;
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn two_departures_within_half_the_slack_leave_together_and_no_third() {
+        let planned = [0, 30, 60, 90, 200, 251, 300, 350, 360];
+        let one: Vec<(u64, u64)> = planned.iter().map(|&us| (us, us)).collect();
+        assert_eq!(departures(1, &planned), one);
+        let two = [0, 30, 60, 90, 200, 251, 300, 350, 360]
+            .into_iter()
+            .zip([30, 30, 90, 90, 200, 300, 300, 360, 360])
+            .collect::<Vec<_>>();
+        assert_eq!(departures(2, &planned), two);
+    }
+
+    /// The send times of `count` emulation packets, if the sender runs `late` after each is due.
+    fn emulation_times(sender: &mut CreditExchange, late: Span, count: usize) -> Vec<Time> {
+        let (mut now, mut sent) = (Time::ZERO, Vec::new());
+        while sent.len() < count {
+            now = now.max(sender.emulation_due().unwrap().saturating_add(late));
+            while sender.emulate(now).is_some() {
+                sent.push(now);
+            }
+        }
+        sent
+    }
+
+    #[test]
+    fn a_slightly_late_sender_keeps_its_rate() {
+        for part in [0, 1, 3] {
+            let [mut sender, _] = pair();
+            sender.set_demand(Time::ZERO, 10_000);
+            let gap = sender.engine.gap();
+            let sent = emulation_times(&mut sender, gap * part / 2, 500);
+            let last = sent[499].saturating_since(sent[0]).ratio(gap);
+            assert!((490.0..=505.0).contains(&last), "{part}: {last}");
+        }
+    }
+
+    #[test]
+    fn after_a_pause_the_burst_is_bounded() {
+        let [mut sender, _] = pair();
+        sender.set_demand(Time::ZERO, 10_000);
+        let gap = sender.engine.gap();
+        emulation_times(&mut sender, Span::ZERO, 10);
+        let pause = Time::after_start(Span::from_us(900));
+        let mut sent = 0;
+        while sender.emulate(pause).is_some() {
+            sent += 1;
+        }
+        assert_eq!(sent, BURST);
+        let after = emulation_times(&mut sender, Span::ZERO, 50);
+        assert!(after.windows(2).all(|two| two[1].saturating_since(two[0]) > gap / 100));
+        assert!(after[0].saturating_since(pause) >= gap / 2 - Span::from_ns(10));
+    }
+
+    #[test]
+    fn a_data_packet_leaves_a_waiting_time_after_its_late_emulation_packet() {
+        let [mut sender, mut receiver] = pair();
+        sender.set_demand(Time::ZERO, 1);
+        let late = floor(Time::after_start(Span::from_us(40)));
+        let (_, packet) = sender.emulate(late).unwrap();
+        receiver.on_packet(late, &Parsed::parse(&packet).unwrap());
+        let (_, credit) = receiver.grant(late).unwrap();
+        sender.on_packet(late, &Parsed::parse(&credit).unwrap());
+        assert_eq!(sender.engine.next_departure(), Some(late.saturating_add(Span::from_ms(20))));
+    }
+}

@@ -1,0 +1,372 @@
+//! The connections of an endpoint as a state machine: datagrams and times in, datagrams and one deadline out. Sockets,
+//! threads and clocks are outside.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use quinn_proto::{
+    AckFrequencyConfig, ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint,
+    Endpoint, EndpointConfig, Incoming, ServerConfig, Transmit, TransportConfig, VarInt,
+};
+use shallop_core::{Seed, Stream};
+
+use crate::config::Config;
+use crate::connection::{CloseReason, Connection};
+use crate::connections::Connections;
+use crate::credit::counters::DropCounters;
+use crate::credit::gate::{CreditGate, CreditGateFactory, GateMode};
+use crate::credit::packet::{Malformed, Parsed, is_ours};
+use crate::reset::ResetSecret;
+use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
+use crate::sockets::drops::DatagramDrops;
+use crate::sockets::dual_stack;
+
+/// The most connections at a time; further ones are refused.
+const MAX_CONNECTIONS: usize = 1_024;
+/// From this number of connections on, clients have to validate their address with a Retry packet (RFC 9000, 8.1.2), so
+/// that Initial packets with forged source addresses cannot use up [`MAX_CONNECTIONS`].
+const RETRY_THRESHOLD: usize = 64;
+/// Ack-eliciting packets that the peer is asked to acknowledge together, if it supports
+/// draft-ietf-quic-ack-frequency. Reordered packets are acknowledged at once, others within 25 ms.
+const ACK_ELICITING_THRESHOLD: u32 = 10;
+/// The bounds of the flow-control window of a stream, and the least window of a connection, bytes.
+const MIN_STREAM_WINDOW: u64 = 16 << 20;
+const MAX_STREAM_WINDOW: u64 = 256 << 20;
+const MIN_WINDOW: u64 = 64 << 20;
+/// The idle timeout (RFC 9000, 10.1), milliseconds.
+const IDLE_TIMEOUT: u32 = 60_000;
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+pub(crate) struct EndpointState {
+    config: Config,
+    endpoint: Endpoint,
+    /// The settings of servers without the transport configuration, which each connection has of its own.
+    server: Option<ServerConfig>,
+    pub(crate) connections: Connections,
+    /// The number of the connection with each tag ([`crate::packet`]).
+    tags: BTreeMap<u16, usize>,
+    random: Stream,
+    /// Connections of clients that the application has not accepted yet.
+    pub(crate) arrived: VecDeque<usize>,
+    /// Tasks that wait for a connection or for the end of all connections.
+    wakers: Vec<Waker>,
+    out: Vec<OutgoingDatagram>,
+    /// Emulation packets and credits that belong to no connection.
+    pub(crate) dropped: DropCounters,
+    /// UDP datagrams that the socket dropped.
+    pub(crate) datagram_drops: DatagramDrops,
+    pub(crate) is_closed: bool,
+    /// Why the endpoint's thread has ended, if it was not closed. The state of connections may be inconsistent then.
+    pub(crate) failure: Option<String>,
+}
+
+impl EndpointState {
+    /// Creates an endpoint, which accepts connections if it has a server configuration. With the `secret` of an earlier
+    /// endpoint it answers that endpoint's peers with stateless resets.
+    pub(crate) fn new(
+        config: Config,
+        server: Option<Arc<dyn quinn_proto::crypto::ServerConfig>>,
+        secret: Option<ResetSecret>,
+        seed: u64,
+    ) -> Result<Self, quinn_proto::ConfigError> {
+        let server = server.map(ServerConfig::with_crypto);
+        let mut settings =
+            secret.map_or_else(EndpointConfig::default, ResetSecret::endpoint_config);
+        settings.grease_quic_bit(false).max_udp_payload_size(9_000)?;
+        // Tests need the random numbers of QUIC to be equal in every run.
+        let random = cfg!(test).then_some([seed as u8; 32]);
+        let server_config = server.clone().map(Arc::new);
+        Ok(Self {
+            config,
+            endpoint: Endpoint::new(Arc::new(settings), server_config, false, random),
+            server,
+            connections: Connections::default(),
+            tags: BTreeMap::new(),
+            random: Seed::new(seed).stream("tags", 0),
+            arrived: VecDeque::new(),
+            wakers: Vec::new(),
+            out: Vec::new(),
+            dropped: DropCounters::default(),
+            datagram_drops: DatagramDrops::default(),
+            is_closed: false,
+            failure: None,
+        })
+    }
+
+    /// Starts the handshake of a connection to a server, and returns the number of the connection.
+    pub(crate) fn connect(
+        &mut self,
+        now: Instant,
+        crypto: Arc<dyn quinn_proto::crypto::ClientConfig>,
+        to: SocketAddr,
+        name: &str,
+    ) -> Result<usize, ConnectError> {
+        let to = dual_stack::canonical(to);
+        let mut client = ClientConfig::new(crypto);
+        let gate = CreditGate::new(GateMode::Open);
+        client.transport_config(transport(&self.config.for_peer(to.ip()), &gate));
+        let (handle, quic) = self.endpoint.connect(now, client, to, name)?;
+        Ok(self.add(now, handle, quic, gate))
+    }
+
+    fn add(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        quic: quinn_proto::Connection,
+        gate: Arc<CreditGate>,
+    ) -> usize {
+        let mut tag = self.random.draw() as u16;
+        while self.tags.contains_key(&tag) {
+            tag = tag.wrapping_add(1);
+        }
+        self.tags.insert(tag, handle.0);
+        let config = self.config.for_peer(quic.remote_address().ip());
+        self.connections.insert(handle.0, Connection::new(now, handle, quic, gate, &config, tag));
+        handle.0
+    }
+
+    /// Processes a received datagram.
+    pub(crate) fn on_datagram(&mut self, now: Instant, datagram: &IncomingDatagram<'_>) {
+        if datagram.bytes.first().is_some_and(|&first| is_ours(first)) {
+            return self.on_credit_packet(now, datagram);
+        }
+        let ecn = EcnCodepoint::from_bits(datagram.tos & 3);
+        let mut answer = Vec::new();
+        let bytes = BytesMut::from(datagram.bytes);
+        match self.endpoint.handle(now, datagram.from, datagram.to, ecn, bytes, &mut answer) {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if let Some(connection) = self.connections.get_mut(handle.0) {
+                    connection.quic.handle_event(event);
+                    connection.on_quic_datagram(datagram);
+                }
+                self.process_events(handle.0);
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming),
+            Some(DatagramEvent::Response(transmit)) => self.respond(&transmit, answer),
+            None => {}
+        }
+    }
+
+    /// Processes an emulation packet or a credit.
+    fn on_credit_packet(&mut self, now: Instant, datagram: &IncomingDatagram<'_>) {
+        let parsed = match Parsed::parse(datagram.bytes) {
+            Ok(parsed) => parsed,
+            Err(Malformed::Kind(_)) => return self.dropped.unknown_kind += 1,
+            Err(_) => return self.dropped.wrong_length += 1,
+        };
+        let number = self.tags.get(&parsed.tag());
+        match number.and_then(|number| self.connections.get_mut(*number)) {
+            Some(connection) => connection.on_credit_packet(now, datagram, &parsed, &mut self.out),
+            None => self.dropped.unknown_tag += 1,
+        }
+    }
+
+    fn accept(&mut self, now: Instant, incoming: Incoming) {
+        let mut answer = Vec::new();
+        if self.connections.len() >= MAX_CONNECTIONS || self.is_closed {
+            let transmit = self.endpoint.refuse(incoming, &mut answer);
+            return self.respond(&transmit, answer);
+        }
+        let incoming = match self.validate_address(incoming, &mut answer) {
+            Ok(incoming) => incoming,
+            Err(transmit) => return self.respond(&transmit, answer),
+        };
+        let gate = CreditGate::new(GateMode::Open);
+        let server = self.server.clone().map(|mut server| {
+            let config = self.config.for_peer(incoming.remote_address().ip());
+            server.transport_config(transport(&config, &gate));
+            Arc::new(server)
+        });
+        match self.endpoint.accept(incoming, now, &mut answer, server) {
+            Ok((handle, quic)) => {
+                let number = self.add(now, handle, quic, gate);
+                self.arrived.push_back(number);
+                self.process_events(number);
+                self.wake_all();
+            }
+            Err(error) => {
+                if let Some(transmit) = error.response {
+                    self.respond(&transmit, answer);
+                }
+            }
+        }
+    }
+
+    /// Returns a Retry packet for a client that has not validated its address, if there are many connections.
+    fn validate_address(
+        &mut self,
+        incoming: Incoming,
+        answer: &mut Vec<u8>,
+    ) -> Result<Incoming, Transmit> {
+        if self.connections.len() < RETRY_THRESHOLD || !incoming.may_retry() {
+            return Ok(incoming);
+        }
+        match self.endpoint.retry(incoming, answer) {
+            Ok(transmit) => Err(transmit),
+            Err(why) => Ok(why.into_incoming()),
+        }
+    }
+
+    fn respond(&mut self, transmit: &Transmit, mut bytes: Vec<u8>) {
+        bytes.truncate(transmit.size);
+        let tos = self.config.classes.control << 2;
+        self.out.push(OutgoingDatagram { to: transmit.destination, tos, bytes });
+    }
+
+    /// Exchanges events between a connection and the QUIC endpoint, and removes the connection if it has ended.
+    fn process_events(&mut self, number: usize) {
+        let Some(connection) = self.connections.get_untouched(number) else { return };
+        let mut is_drained = false;
+        while let Some(event) = connection.quic.poll_endpoint_events() {
+            is_drained |= event.is_drained();
+            if let Some(event) = self.endpoint.handle_event(connection.handle, event) {
+                connection.quic.handle_event(event);
+            }
+        }
+        connection.process_events();
+        if is_drained {
+            connection.close_reason.get_or_insert_with(|| CloseReason::Lost("closed".to_owned()));
+            connection.wake();
+            self.tags.remove(&connection.tag);
+            if connection.is_abandoned {
+                self.connections.remove(number);
+            }
+            self.wake_all();
+        }
+    }
+
+    /// Returns the datagrams that are to be sent now.
+    pub(crate) fn transmit(&mut self, now: Instant) -> Vec<OutgoingDatagram> {
+        let mut out = std::mem::take(&mut self.out);
+        for number in self.connections.take_active(now) {
+            if let Some(connection) = self.connections.get_untouched(number) {
+                connection.transmit(now, &mut out);
+            }
+            self.process_events(number);
+            self.update_due(number);
+        }
+        out
+    }
+
+    fn update_due(&mut self, number: usize) {
+        let Some(connection) = self.connections.get_untouched(number) else { return };
+        let due = connection.wakeup();
+        self.connections.set_due(number, due);
+    }
+
+    /// The earliest deadline of all connections.
+    pub(crate) fn wakeup(&mut self) -> Option<Instant> {
+        for number in self.connections.touched() {
+            self.update_due(number);
+        }
+        self.connections.next_due()
+    }
+
+    /// Closes all connections.
+    pub(crate) fn close(&mut self, now: Instant) {
+        if self.failure.is_some() {
+            return;
+        }
+        self.is_closed = true;
+        for number in std::mem::take(&mut self.arrived) {
+            self.abandon(number);
+        }
+        for connection in self.connections.values_mut() {
+            connection.close(now, 0, b"the endpoint is closed");
+        }
+        self.wake_all();
+    }
+
+    /// Ends every future of the endpoint with the reason for which the thread has ended.
+    pub(crate) fn fail(&mut self, why: &str) {
+        self.is_closed = true;
+        self.failure.get_or_insert_with(|| why.to_owned());
+        self.arrived.clear();
+        for connection in self.connections.values_mut() {
+            connection.close_reason.get_or_insert_with(|| CloseReason::Failed(why.to_owned()));
+            connection.wake();
+        }
+        self.wake_all();
+    }
+
+    /// Registers a task that waits for a connection or for the end of all connections.
+    pub(crate) fn add_waker(&mut self, waker: &Waker) {
+        if !self.wakers.iter().any(|known| known.will_wake(waker)) {
+            self.wakers.push(waker.clone());
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn wakers(&self) -> usize {
+        self.wakers.len()
+    }
+
+    /// Wakes the registered tasks. If a waker panics, the others are still registered.
+    fn wake_all(&mut self) {
+        while let Some(waker) = self.wakers.pop() {
+            waker.wake();
+        }
+    }
+
+    /// Notes that the application has dropped its handle of a connection.
+    pub(crate) fn abandon(&mut self, number: usize) {
+        if let Some(connection) = self.connections.get_mut(number) {
+            connection.is_abandoned = true;
+            if connection.quic.is_drained() {
+                self.connections.remove(number);
+            }
+        }
+    }
+}
+
+/// The flow-control windows of a stream and of a connection, bytes. A single stream can fill the link: its window holds
+/// what the link carries in one round trip, which is at most the waiting time, and in a second one until the update of
+/// the window arrives.
+fn windows(config: &Config) -> (u32, u32) {
+    let product = config.link.bytes_in(config.wait_span() * 2).get();
+    let stream = product.clamp(MIN_STREAM_WINDOW, MAX_STREAM_WINDOW);
+    (stream as u32, (stream * 2).max(MIN_WINDOW) as u32)
+}
+
+fn transport(config: &Config, gate: &Arc<CreditGate>) -> Arc<TransportConfig> {
+    let mut transport = TransportConfig::default();
+    let mut acks = AckFrequencyConfig::default();
+    acks.ack_eliciting_threshold(VarInt::from_u32(ACK_ELICITING_THRESHOLD - 1));
+    // A gap is acknowledged at once, as without the extension (RFC 9000, 13.2.1): a repair also waits for a credit.
+    acks.reordering_threshold(VarInt::from_u32(1));
+    let (stream_window, window) = windows(config);
+    let controllers = CreditGateFactory { gate: Arc::clone(gate), fallback: config.fallback };
+    transport
+        .congestion_controller_factory(Arc::new(controllers))
+        .initial_mtu(config.datagram.max(1_200))
+        .mtu_discovery_config(None)
+        .enable_segmentation_offload(false)
+        .ack_frequency_config(Some(acks))
+        .stream_receive_window(VarInt::from_u32(stream_window))
+        .receive_window(VarInt::from_u32(window))
+        .send_window(u64::from(window))
+        .max_idle_timeout(Some(VarInt::from_u32(IDLE_TIMEOUT).into()))
+        .keep_alive_interval(Some(KEEP_ALIVE));
+    Arc::new(transport)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallop_core::BitsPerSec;
+
+    #[test]
+    fn windows_follow_the_link_and_the_waiting_time_within_bounds() {
+        let of = |link, wait| {
+            windows(&Config { wait: Duration::from_millis(wait), ..Config::new(link) })
+        };
+        assert_eq!(of(BitsPerSec::gbps(10), 60), (150_000_000, 300_000_000));
+        assert_eq!(of(BitsPerSec::gbps(1), 1), (16 << 20, 64 << 20));
+        assert_eq!(of(BitsPerSec::gbps(1_000), 60_000), (256 << 20, 512 << 20));
+    }
+}

@@ -1,0 +1,79 @@
+//! Limits for packets to an address that a peer has changed to, so that a forged address cannot direct traffic at a third
+//! party. QUIC limits its own packets (RFC 9000, 8.1); this module limits emulation packets and chooses the destination
+//! of credits.
+
+use std::net::SocketAddr;
+
+use shallop_core::{Span, Time};
+
+/// The bytes sent to an address that is not validated, as a multiple of the bytes received from it (RFC 9000, 8.1).
+const AMPLIFICATION_FACTOR: u64 = 3;
+
+/// The address to which a server sends credits. A client's emulation packets may arrive from its new address before QUIC
+/// knows the address. But an attacker that sees emulation packets could forward them faster than the network, from
+/// another address. So credits follow to another address only after no emulation packet has come from the previous one
+/// for a waiting time.
+#[derive(Debug, Default)]
+pub(crate) struct CreditDestination {
+    /// The address, and the time of its last emulation packet that was the newest one.
+    known: Option<(SocketAddr, Time)>,
+}
+
+impl CreditDestination {
+    /// The address, once an emulation packet has arrived.
+    pub(crate) fn get(&self) -> Option<SocketAddr> {
+        self.known.map(|(address, _)| address)
+    }
+
+    /// Notes the newest emulation packet, received from `from`. `current` is the client's address according to QUIC.
+    pub(crate) fn on_newest(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        current: SocketAddr,
+        wait: Span,
+    ) {
+        let (address, newest_at) = *self.known.get_or_insert((current, now));
+        if from == address || now.saturating_since(newest_at) > wait {
+            self.known = Some((from, now));
+        }
+    }
+}
+
+/// The anti-amplification limit for emulation packets after a change of the peer's address. A credit needs no limit,
+/// because it is never longer than the emulation packets that it answers.
+#[derive(Debug)]
+pub(crate) struct AmplificationLimit {
+    address: SocketAddr,
+    has_changed: bool,
+    /// Bytes from and to the new address.
+    received: u64,
+    sent: u64,
+}
+
+impl AmplificationLimit {
+    /// `address` is the first address of the peer, which the handshake has validated.
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        Self { address, has_changed: false, received: 0, sent: 0 }
+    }
+
+    /// Notes an authentic packet received from `from`. `current` is the peer's address according to QUIC.
+    pub(crate) fn on_arrival(&mut self, from: SocketAddr, bytes: usize, current: SocketAddr) {
+        if self.address != current {
+            *self = Self { address: current, has_changed: true, received: 0, sent: 0 };
+        }
+        if from == self.address {
+            self.received += bytes as u64;
+        }
+    }
+
+    /// Notes an emulation packet that is sent.
+    pub(crate) fn on_departure(&mut self, bytes: usize) {
+        self.sent += bytes as u64;
+    }
+
+    /// Whether a packet of this length may be sent.
+    pub(crate) fn allows(&self, bytes: usize) -> bool {
+        !self.has_changed || self.sent + bytes as u64 <= self.received * AMPLIFICATION_FACTOR
+    }
+}

@@ -1,0 +1,148 @@
+//! Connections with Aeolus: data before the first credit, the probe after it, and retransmissions on credits.
+
+use std::time::Duration;
+
+use shallop_core::Bytes;
+
+use super::link::LinkConfig;
+use super::network::{Direction, Network, SentPacket, config, ms, secs};
+use crate::config::{Classes, Config};
+use crate::credit::send_mode::SendMode;
+use crate::credit::stats::CreditStats;
+use crate::credit::unscheduled::Unscheduled;
+
+/// The round trip time of the links, and the waiting time.
+const ROUND_TRIP: Duration = Duration::from_millis(20);
+const WAIT: Duration = Duration::from_millis(40);
+
+/// A bottleneck that drops unscheduled data if two packets are queued.
+fn link() -> LinkConfig {
+    LinkConfig { selective: Some(2), ..LinkConfig::new(100e6, ms(10)) }
+}
+
+/// A configuration with this link rate and this limit of unscheduled data.
+fn starting(mbps: u64, kilobytes: u64) -> Config {
+    let burst = Bytes::new(kilobytes * 1_000);
+    let unscheduled = Some(Unscheduled { burst, until_first_data: false });
+    Config { unscheduled, ..config(mbps, 40) }
+}
+
+/// Lets a client send `bytes` as soon as it is connected. Returns the times from there until the first and the last byte
+/// arrive.
+fn arrival(config: Config, bytes: u64, link: &LinkConfig) -> (Duration, Duration, Network) {
+    let mut network = Network::new_pair(config, config, link);
+    network.client.send(bytes);
+    network.watch();
+    network.until(secs(1), |network| network.client.connection().is_ready());
+    let first = network.until(secs(1), |network| network.server.received > 0);
+    let all = first + network.until(secs(10), |network| network.server.received == bytes);
+    network.until(secs(1), |network| network.client.is_done());
+    assert_eq!((network.client.send_mode(), network.to_server.drops.data), (SendMode::Credits, 0));
+    (first, all, network)
+}
+
+fn is_unscheduled(seen: &SentPacket) -> bool {
+    seen.dscp == Classes::default().unscheduled
+}
+
+/// The fraction of data packets that were neither on credits nor unscheduled.
+fn residue(of: &CreditStats) -> f64 {
+    let all = of.data_packets + of.without_credit + of.unscheduled;
+    // One of them has the settings.
+    (of.without_credit - 1) as f64 / all as f64
+}
+
+#[test]
+fn the_first_byte_arrives_a_waiting_time_earlier() {
+    // Serialization takes 0.9 and 8.8 ms, and propagation half a round trip.
+    for (bytes, most) in [(10_000, ms(11)), (100_000, ms(19))] {
+        let (first, all, _) = arrival(config(100, 40), bytes, &link());
+        let (first_at_once, all_at_once, network) = arrival(starting(100, 250), bytes, &link());
+        let earlier = first.saturating_sub(first_at_once);
+        assert!((ROUND_TRIP..WAIT + ms(1)).contains(&earlier), "{first:?} {first_at_once:?}");
+        assert!(all_at_once < most && all + ms(1) > all_at_once + WAIT, "{all:?} {all_at_once:?}");
+        assert_eq!(network.to_server.drops.unscheduled, 0);
+    }
+}
+
+#[test]
+fn the_burst_is_paced_at_the_link_rate_and_bounded() {
+    let (_, _, network) = arrival(starting(100, 20), 1_000_000, &link());
+    let sent = network.sent(Direction::ToServer, is_unscheduled);
+    // 14 is the least number of frames of 1,538 bytes with 20 KB.
+    assert_eq!(sent.len(), 14);
+    assert!(sent.iter().all(|seen| seen.ecn == 0), "switches drop them first: {sent:?}");
+    for pair in sent.windows(2) {
+        let gap = (pair[1].at - pair[0].at).as_nanos();
+        assert!((123_000..124_000).contains(&gap), "1,538 bytes take 123.04 us: {gap}");
+    }
+}
+
+#[test]
+fn the_burst_begins_with_emulation_packets_and_ends_with_the_first_answer_and_a_probe() {
+    let (_, _, mut network) = arrival(starting(100, 1_000), 1_000_000, &link());
+    let classes = Classes::default();
+    let sent = network.sent(Direction::ToServer, is_unscheduled);
+    let emulation = network.sent(Direction::ToServer, |seen| seen.dscp == classes.emulation);
+    let (begun, last) = (sent[0].at, sent[sent.len() - 1].at);
+    assert!(emulation[0].at >= begun && emulation[0].at < begun + ms(1));
+    let took = last - begun;
+    assert!((ROUND_TRIP..ROUND_TRIP + ms(1)).contains(&took), "{took:?}");
+    let probe = network.sent(Direction::ToServer, |seen| {
+        seen.dscp == classes.control && seen.at >= last && seen.bytes < 100
+    });
+    assert_eq!(probe.len(), 1, "{probe:?}");
+    assert!(probe[0].at < last + ms(1) && probe[0].ecn == 2, "{probe:?}");
+    let stats = network.client.stats();
+    assert_eq!(stats.unscheduled, sent.len() as u64);
+    assert!(residue(&stats) < 0.005, "{stats:?}");
+}
+
+#[test]
+fn a_burst_until_the_first_usable_credit_lasts_a_waiting_time() {
+    let config = starting(100, 1_000);
+    let unscheduled = config.unscheduled.map(|of| Unscheduled { until_first_data: true, ..of });
+    let (_, _, network) = arrival(Config { unscheduled, ..config }, 2_000_000, &link());
+    let sent = network.sent(Direction::ToServer, is_unscheduled);
+    let took = sent[sent.len() - 1].at - sent[0].at;
+    assert!((WAIT..WAIT + ms(2)).contains(&(took + ms(1))), "{took:?}");
+}
+
+#[test]
+fn losses_of_the_burst_are_retransmitted_on_credits() {
+    for kilobytes in [50, 200, 1_000] {
+        // The host is ten times as fast as the bottleneck.
+        let (_, _, mut network) = arrival(starting(1_000, kilobytes), 2_000_000, &link());
+        let stats = network.client.stats();
+        let lost = network.to_server.drops.unscheduled;
+        assert!(lost * 2 > stats.unscheduled, "{lost} of {stats:?}");
+        assert!(stats.data_packets <= stats.used, "{stats:?}");
+        assert!(residue(&stats) < 0.005, "{stats:?}");
+    }
+}
+
+#[test]
+fn a_lost_end_of_the_burst_is_detected_by_the_probe_and_retransmitted_on_the_first_credits() {
+    // All but the first packets are lost, and no data follows.
+    let (_, all, mut network) = arrival(starting(1_000, 1_000), 40_000, &link());
+    let (_, without, _) = arrival(config(1_000, 40), 40_000, &link());
+    let stats = network.client.stats();
+    assert!(stats.unscheduled == 29 && network.to_server.drops.unscheduled > 20, "{stats:?}");
+    // Retransmissions leave as early as the data without a burst.
+    assert!(all <= without + ms(1), "{all:?} {without:?}");
+    // The settings, and one packet in 25 ms with acknowledgements while retransmissions wait.
+    assert!(stats.without_credit <= 3, "{stats:?}");
+}
+
+#[test]
+fn only_the_first_data_of_a_connection_is_unscheduled() {
+    let mut network = Network::connected_with(starting(100, 250), &link());
+    network.run(secs(2));
+    for round in 0..3 {
+        network.watch();
+        network.client.send(30_000);
+        network.until(secs(1), |network| network.client.is_done());
+        let sent = network.sent(Direction::ToServer, is_unscheduled).len();
+        assert_eq!(sent, if round == 0 { 22 } else { 0 });
+    }
+}

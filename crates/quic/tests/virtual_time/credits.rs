@@ -1,0 +1,99 @@
+//! Data on credits, over links without and with losses.
+
+use std::time::Instant;
+
+use super::MB;
+use super::link::LinkConfig;
+use super::network::{Direction, Network, config, ms, secs};
+use crate::config::{Classes, Config};
+use crate::credit::stats::CreditStats;
+
+/// The fraction of data packets without a credit.
+fn residue(stats: &CreditStats) -> f64 {
+    stats.without_credit as f64 / (stats.data_packets + stats.without_credit) as f64
+}
+
+/// A network that loses this fraction of data packets.
+fn losing(data_loss: f64) -> Network {
+    Network::connected_with(
+        config(100, 40),
+        &LinkConfig { data_loss, ..LinkConfig::new(100e6, ms(10)) },
+    )
+}
+
+#[test]
+fn data_fills_the_link_without_drops() {
+    let mut network = Network::connected();
+    network.watch();
+    let took = network.upload(5 * MB, secs(5));
+    let stats = network.client.stats();
+    // A waiting time, a round trip, and the data at up to 95 % of the link rate.
+    assert!((ms(420)..ms(750)).contains(&took), "{took:?}");
+    assert_eq!(network.to_server.drops.data, 0);
+    let data = network.sent(Direction::ToServer, |seen| seen.dscp == Classes::default().data);
+    assert_eq!(data.len() as u64, stats.data_packets);
+    assert!(stats.data_packets <= stats.used && stats.used < 5 * MB / 1_400, "{stats:?}");
+    assert_eq!(stats.without_credit, 1, "the settings");
+}
+
+#[test]
+fn with_segmentation_offload_packets_leave_in_pairs_and_no_credit_is_skipped() {
+    let config = Config { segments: 2, ..config(100, 40) };
+    let mut network = Network::connected_with(config, &LinkConfig::new(100e6, ms(10)));
+    network.watch();
+    network.upload(5 * MB, secs(5));
+    let stats = network.client.stats();
+    assert_eq!((stats.skipped, network.to_server.drops.data), (0, 0), "{stats:?}");
+    let data = network.sent(Direction::ToServer, |seen| seen.dscp == Classes::default().data);
+    let mut times: Vec<Instant> = data.iter().map(|seen| seen.at).collect();
+    let all = times.len();
+    times.dedup();
+    // A packet takes 123 us on this link, so the next one is planned within half the slack, 500 us.
+    assert!(times.len() * 2 < all + all / 10, "{all} packets left at {} times", times.len());
+    assert!(stats.latest_s <= 0.0005, "{stats:?}");
+}
+
+/// Loss fractions, each with data in one direction and in both.
+fn cases() -> impl Iterator<Item = (f64, bool)> {
+    [0.0, 0.001, 0.01].into_iter().flat_map(|loss| [(loss, false), (loss, true)])
+}
+
+#[test]
+fn retransmissions_wait_for_credits() {
+    for (loss, both) in cases() {
+        let mut network = losing(loss);
+        network.client.send(8 * MB);
+        network.server.send(if both { 8 * MB } else { 0 });
+        network.until(secs(5), |network| {
+            let stats = network.client.stats();
+            assert!(stats.data_packets <= stats.used, "{stats:?}");
+            network.client.is_done() && network.server.is_done()
+        });
+        let hosts = [&mut network.client, &mut network.server];
+        for host in hosts.into_iter().take(1 + usize::from(both)) {
+            let (stats, quic) = (host.stats(), host.connection().quic.stats());
+            let lost = quic.path.lost_packets as f64;
+            let expected = loss * stats.data_packets as f64;
+            assert!((lost - expected).abs() <= 4.0 * expected.sqrt(), "{lost} of {expected}");
+            assert!(residue(&stats) < 0.002, "{loss} {both} {stats:?}");
+        }
+        assert_eq!((network.to_server.drops.data, network.to_client.drops.data), (0, 0));
+    }
+}
+
+#[test]
+fn lost_ends_of_short_transfers_are_retransmitted_on_credits() {
+    for (loss, both) in cases() {
+        let mut network = losing(loss);
+        for _ in 0..40 {
+            network.client.send(100_000);
+            network.server.send(if both { 100_000 } else { 0 });
+            network.until(secs(5), |network| network.client.is_done() && network.server.is_done());
+        }
+        let stats = network.client.stats();
+        // With losses in both directions, acknowledgements take retransmissions with them before their credits arrive.
+        let most = if both { 0.012 } else { 0.002 };
+        assert!(residue(&stats) < most, "{loss} {both} {stats:?}");
+        assert!(stats.data_packets + stats.without_credit <= stats.granted, "{stats:?}");
+    }
+}

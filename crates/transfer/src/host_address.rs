@@ -1,0 +1,169 @@
+//! HostAddress names and addresses as users write them: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::str::FromStr;
+
+use crate::session::PORT;
+
+/// A name, an IPv4 address or an IPv6 address, and a UDP port, [`PORT`] by default. An IPv6 address before a port is in
+/// brackets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostAddress {
+    name: String,
+    port: u16,
+}
+
+/// Why a text is not a host address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostAddressError {
+    #[error("the name of the host is missing: HOST, HOST:PORT or [ADDRESS]:PORT")]
+    Empty,
+    #[error("a port is a number from 1 to 65535")]
+    Port,
+    #[error("an IPv6 address with a port is [ADDRESS]:PORT")]
+    Brackets,
+    #[error("{0:?} has no place in the name of a host")]
+    Character(char),
+}
+
+impl HostAddress {
+    /// The name or the address, without brackets.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Resolves the name. IPv6 and IPv4 addresses alternate, IPv6 first (RFC 8305, 4), each family in the order of the
+    /// resolver.
+    ///
+    /// # Errors
+    /// The system cannot resolve the name.
+    pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        Ok(alternate((self.name.as_str(), self.port).to_socket_addrs()?))
+    }
+}
+
+impl FromStr for HostAddress {
+    type Err = HostAddressError;
+
+    fn from_str(text: &str) -> Result<Self, HostAddressError> {
+        let (name, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (name, behind) = rest.split_once(']').ok_or(HostAddressError::Brackets)?;
+                match behind.strip_prefix(':') {
+                    Some(port) => (name, Some(port)),
+                    None if behind.is_empty() => (name, None),
+                    None => return Err(HostAddressError::Brackets),
+                }
+            }
+            // Two or more colons are part of an IPv6 address.
+            None => match text.split_once(':') {
+                Some((name, port)) if !port.contains(':') => (name, Some(port)),
+                _ => (text, None),
+            },
+        };
+        if name.is_empty() {
+            return Err(HostAddressError::Empty);
+        }
+        let is_address = name.contains(':');
+        let fits = |of: char| of.is_alphanumeric() || matches!(of, '.' | '-' | '_');
+        // An IPv6 address may end in a zone after a %.
+        let odd = name.chars().find(|&of| !(fits(of) || is_address && matches!(of, ':' | '%')));
+        if let Some(odd) = odd {
+            return Err(HostAddressError::Character(odd));
+        }
+        let digits = |port: &&str| !port.is_empty() && port.bytes().all(|of| of.is_ascii_digit());
+        let port = match port {
+            None => PORT,
+            Some(port) => Some(port).filter(digits).and_then(|of| of.parse().ok()).unwrap_or(0),
+        };
+        if port == 0 {
+            return Err(HostAddressError::Port);
+        }
+        Ok(Self { name: name.to_owned(), port })
+    }
+}
+
+/// The form in the file of known hosts: with the port, an IPv6 address in brackets.
+impl fmt::Display for HostAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (open, close) = if self.name.contains(':') { ("[", "]") } else { ("", "") };
+        write!(f, "{open}{}{close}:{}", self.name, self.port)
+    }
+}
+
+/// Alternates IPv6 and IPv4 addresses and removes duplicates.
+fn alternate(addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
+    let (v6, v4): (Vec<_>, Vec<_>) = addresses.partition(SocketAddr::is_ipv6);
+    let longest = v6.len().max(v4.len());
+    let mut all = Vec::new();
+    for address in (0..longest).flat_map(|at| [v6.get(at), v4.get(at)]).flatten() {
+        if !all.contains(address) {
+            all.push(*address);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_parse_with_and_without_a_port() {
+        for (text, name, port, shown) in [
+            ("ship", "ship", 4_747, "ship:4747"),
+            ("ship.example:22", "ship.example", 22, "ship.example:22"),
+            ("192.0.2.1", "192.0.2.1", 4_747, "192.0.2.1:4747"),
+            ("192.0.2.1:5", "192.0.2.1", 5, "192.0.2.1:5"),
+            ("::1", "::1", 4_747, "[::1]:4747"),
+            ("[::1]", "::1", 4_747, "[::1]:4747"),
+            ("[fe80::1%eth0]:9", "fe80::1%eth0", 9, "[fe80::1%eth0]:9"),
+            ("münchen", "münchen", 4_747, "münchen:4747"),
+        ] {
+            let host: HostAddress = text.parse().unwrap();
+            assert_eq!((host.name(), host.port()), (name, port), "{text}");
+            assert_eq!(host.to_string(), shown);
+            assert_eq!(shown.parse(), Ok(host));
+        }
+    }
+
+    #[test]
+    fn malformed_addresses_are_refused_with_the_reason() {
+        for (text, why) in [
+            ("", HostAddressError::Empty),
+            (":4747", HostAddressError::Empty),
+            ("[]:1", HostAddressError::Empty),
+            ("ship:", HostAddressError::Port),
+            ("ship:0", HostAddressError::Port),
+            ("ship:65536", HostAddressError::Port),
+            ("ship:+1", HostAddressError::Port),
+            ("ship:ssh", HostAddressError::Port),
+            ("[::1", HostAddressError::Brackets),
+            ("[::1]4747", HostAddressError::Brackets),
+            ("my ship", HostAddressError::Character(' ')),
+            ("ship\n", HostAddressError::Character('\n')),
+            ("user@ship", HostAddressError::Character('@')),
+            ("notes/ship", HostAddressError::Character('/')),
+        ] {
+            assert_eq!(text.parse::<HostAddress>(), Err(why), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn ipv6_and_ipv4_addresses_alternate() {
+        let of = |all: &[&str]| -> Vec<SocketAddr> {
+            all.iter().map(|of| of.parse().unwrap()).collect()
+        };
+        let given = of(&["1.0.0.1:1", "1.0.0.2:1", "[2::1]:1", "1.0.0.3:1", "1.0.0.1:1"]);
+        let expected = of(&["[2::1]:1", "1.0.0.1:1", "1.0.0.2:1", "1.0.0.3:1"]);
+        assert_eq!(alternate(given.into_iter()), expected);
+        let host: HostAddress = "127.0.0.1:9".parse().unwrap();
+        assert_eq!(host.addresses().unwrap(), of(&["127.0.0.1:9"]));
+    }
+}

@@ -1,0 +1,230 @@
+//! The state of each entry at the receiver, shared by its threads.
+
+use crate::protocol::message::Digest;
+use std::fs::File;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The most partial files that are kept open with their hash states.
+const MAX_KEPT: usize = crate::protocol::MAX_STREAMS;
+
+/// The most streams that are read at a time: those of a sender, and as many whose files are being synced to disk.
+const MAX_ACTIVE: usize = 2 * crate::protocol::MAX_STREAMS;
+
+/// Locks a mutex, also after a panic of another thread, because each update of the state is a single step.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A partial file, open and locked.
+pub(crate) struct OpenPart {
+    /// The file, positioned at its end.
+    pub file: File,
+    /// The length, bytes.
+    pub len: u64,
+    /// The hash state after these bytes.
+    pub hasher: blake3::Hasher,
+}
+
+/// The files that the receiver has for an entry.
+#[derive(Default)]
+pub(crate) struct ExistingFile {
+    /// A complete file of the entry's size exists.
+    pub whole: bool,
+    /// A complete file exists and may not be replaced, so no stream is accepted.
+    pub closed: bool,
+    /// The partial file.
+    pub kept: Option<Box<OpenPart>>,
+}
+
+/// The sender's last message about a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SenderVerdict {
+    /// All bytes were sent; the BLAKE3 of the file.
+    Sent(Digest),
+    /// The file cannot be sent; the reason.
+    Abandoned(String),
+}
+
+enum State {
+    New,
+    /// `have` was sent.
+    Requested(ExistingFile),
+    /// The stream of the file is being read.
+    Streaming,
+    /// `done` or `failed` was sent.
+    Answered,
+}
+
+struct EntryState {
+    state: State,
+    verdict: Option<SenderVerdict>,
+}
+
+struct Inner {
+    slots: Vec<EntryState>,
+    left: usize,
+    kept: usize,
+    active: usize,
+    aborted: bool,
+}
+
+/// Whether a stream of a file is accepted.
+pub(crate) enum StreamStart {
+    /// The stream is accepted and continues this partial file.
+    Begin(Option<Box<OpenPart>>),
+    /// The stream is ignored, because the file was answered already.
+    Late,
+    /// The stream violates the protocol.
+    Violation,
+}
+
+/// The effect of a message of the sender.
+pub(crate) enum MessageEffect {
+    /// The message is stored for the thread that reads the stream of the file.
+    Stored,
+    /// The file has no stream, so the message has to be answered at once.
+    AnswerNow,
+    /// The message violates the protocol.
+    Violation,
+}
+
+pub(crate) struct EntryStates {
+    inner: Mutex<Inner>,
+    changed: Condvar,
+}
+
+impl EntryStates {
+    pub(crate) fn new(count: usize) -> EntryStates {
+        let slots = (0..count).map(|_| EntryState { state: State::New, verdict: None }).collect();
+        let inner = Inner { slots, left: count, kept: 0, active: 0, aborted: false };
+        EntryStates { inner: Mutex::new(inner), changed: Condvar::new() }
+    }
+
+    /// Whether a further partial file may be kept open.
+    pub(crate) fn may_keep(&self) -> bool {
+        lock(&self.inner).kept < MAX_KEPT
+    }
+
+    /// Records the existing files of an entry, before `have` is sent.
+    pub(crate) fn request(&self, id: u32, found: ExistingFile) {
+        let mut inner = lock(&self.inner);
+        inner.kept += usize::from(found.kept.is_some());
+        if let Some(slot) = inner.slots.get_mut(id as usize) {
+            slot.state = State::Requested(found);
+        }
+    }
+
+    /// Processes the header of a file's stream.
+    pub(crate) fn start(&self, id: u32, offset: u64) -> StreamStart {
+        let mut inner = lock(&self.inner);
+        let Some(slot) = inner.slots.get_mut(id as usize) else { return StreamStart::Violation };
+        match &mut slot.state {
+            State::Answered => StreamStart::Late,
+            State::Requested(found) if !found.closed => {
+                let kept = found.kept.take();
+                if offset != 0 && kept.as_ref().is_none_or(|kept| kept.len != offset) {
+                    return StreamStart::Violation;
+                }
+                slot.state = State::Streaming;
+                inner.kept -= usize::from(kept.is_some());
+                StreamStart::Begin(kept)
+            }
+            _ => StreamStart::Violation,
+        }
+    }
+
+    /// Processes the sender's last message about a file.
+    pub(crate) fn verdict(&self, id: u32, verdict: SenderVerdict) -> MessageEffect {
+        let mut inner = lock(&self.inner);
+        let Some(slot) = inner.slots.get_mut(id as usize) else { return MessageEffect::Violation };
+        if slot.verdict.is_some() {
+            return MessageEffect::Violation;
+        }
+        match &slot.state {
+            State::New => return MessageEffect::Violation,
+            State::Answered => return MessageEffect::Stored,
+            State::Requested(found)
+                if found.closed && matches!(verdict, SenderVerdict::Sent(_)) =>
+            {
+                return MessageEffect::Violation;
+            }
+            State::Requested(_) if matches!(verdict, SenderVerdict::Abandoned(_)) => {
+                slot.verdict = Some(verdict);
+                return MessageEffect::AnswerNow;
+            }
+            State::Requested(_) | State::Streaming => slot.verdict = Some(verdict),
+        }
+        self.changed.notify_all();
+        MessageEffect::Stored
+    }
+
+    /// Processes `same` or `different`.
+    pub(crate) fn compared(&self, id: u32) -> MessageEffect {
+        let inner = lock(&self.inner);
+        match inner.slots.get(id as usize).map(|slot| &slot.state) {
+            Some(State::Requested(found)) if found.whole => MessageEffect::AnswerNow,
+            _ => MessageEffect::Violation,
+        }
+    }
+
+    /// Waits for the sender's last message about a file; `None` if it will not arrive.
+    pub(crate) fn wait(&self, id: u32) -> Option<SenderVerdict> {
+        let mut inner = lock(&self.inner);
+        loop {
+            let slot = inner.slots.get(id as usize)?;
+            if let Some(verdict) = slot.verdict.clone() {
+                return Some(verdict);
+            }
+            if inner.aborted || matches!(slot.state, State::Answered) {
+                return None;
+            }
+            inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Marks an entry as answered and closes its partial file. Returns false if the entry was answered before.
+    pub(crate) fn answer(&self, id: u32) -> bool {
+        let mut inner = lock(&self.inner);
+        let Some(slot) = inner.slots.get_mut(id as usize) else { return false };
+        let before = std::mem::replace(&mut slot.state, State::Answered);
+        slot.verdict = None;
+        match before {
+            State::Answered => return false,
+            State::Requested(ExistingFile { kept: Some(_), .. }) => inner.kept -= 1,
+            _ => {}
+        }
+        inner.left -= 1;
+        self.changed.notify_all();
+        true
+    }
+
+    /// The number of entries without an answer.
+    pub(crate) fn left(&self) -> usize {
+        lock(&self.inner).left
+    }
+
+    /// Ends the transfer, because the link is lost.
+    pub(crate) fn abort(&self) {
+        lock(&self.inner).aborted = true;
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn is_aborted(&self) -> bool {
+        lock(&self.inner).aborted
+    }
+
+    /// Waits until a further stream may be read.
+    pub(crate) fn enter(&self) {
+        let mut inner = lock(&self.inner);
+        while inner.active >= MAX_ACTIVE && !inner.aborted {
+            inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+        inner.active += 1;
+    }
+
+    /// Notes that a stream was read.
+    pub(crate) fn leave(&self) {
+        lock(&self.inner).active -= 1;
+        self.changed.notify_all();
+    }
+}

@@ -1,0 +1,262 @@
+//! The receiver's folder. Symbolic links in it are never followed, so that nothing outside is read or written.
+
+use rustix::fs::{
+    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, fchmod, flock, fstat, fsync,
+    mkdirat, openat, renameat, renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// The suffix of the names of partial files.
+pub const PART_SUFFIX: &str = ".shallop-part";
+
+/// The longest file name on Linux, bytes.
+const MAX_NAME: usize = 255;
+
+#[derive(Debug)]
+pub(crate) struct TargetFolder {
+    root: OwnedFd,
+}
+
+impl TargetFolder {
+    /// Opens a folder. Its own path may contain symbolic links.
+    pub(crate) fn open(path: &Path) -> io::Result<TargetFolder> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(TargetFolder { root: rustix::fs::open(path, flags, Mode::empty())? })
+    }
+
+    /// Resolves a path that [`crate::protocol::Manifest`] has checked. Missing parent folders are created if `create` is
+    /// set; otherwise the result is `None`.
+    pub(crate) fn target(&self, path: &str, create: bool) -> io::Result<Option<TargetPath>> {
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut parent = self.root.try_clone()?;
+        for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
+            match enter(&parent, folder, create)? {
+                Some(entered) => parent = entered,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(TargetPath { parent, name: name.to_owned(), part: part_name(name) }))
+    }
+
+    /// Creates a folder and its parents, unless they exist.
+    pub(crate) fn create_folder(&self, path: &str) -> io::Result<()> {
+        let Some(place) = self.target(path, true)? else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        enter(&place.parent, &place.name, true).map(|_| ())
+    }
+}
+
+/// Opens a folder in another one; `None` if it does not exist and `create` is not set.
+fn enter(parent: &OwnedFd, name: &str, create: bool) -> io::Result<Option<OwnedFd>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    if create {
+        match mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(why) => return Err(why.into()),
+        }
+    }
+    match openat(parent, name, flags, Mode::empty()) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(Errno::NOTDIR | Errno::LOOP) => {
+            Err(io::Error::other(format!("{name:?} is in the way: a symbolic link, or no folder")))
+        }
+        Err(why) => Err(why.into()),
+    }
+}
+
+/// The name of a partial file: the file's name with [`PART_SUFFIX`], truncated and with a hash of the name if that is too
+/// long.
+fn part_name(name: &str) -> String {
+    if name.len() + PART_SUFFIX.len() <= MAX_NAME {
+        return format!("{name}{PART_SUFFIX}");
+    }
+    let digest = blake3::hash(name.as_bytes()).to_hex();
+    let digest = &digest.as_str()[..32];
+    let mut fits = MAX_NAME - PART_SUFFIX.len() - digest.len() - 1;
+    while !name.is_char_boundary(fits) {
+        fits -= 1;
+    }
+    format!("{}~{digest}{PART_SUFFIX}", &name[..fits])
+}
+
+/// The path of a file in the receiver's folder.
+#[derive(Debug)]
+pub(crate) struct TargetPath {
+    parent: OwnedFd,
+    name: String,
+    part: String,
+}
+
+impl TargetPath {
+    /// Opens the complete file, if it exists.
+    ///
+    /// # Errors
+    /// The path exists and is not a file.
+    pub(crate) fn open_complete(&self) -> io::Result<Option<File>> {
+        self.open(&self.name, OFlags::RDONLY)
+    }
+
+    /// Opens and locks the partial file, if it exists.
+    pub(crate) fn open_part(&self) -> io::Result<Option<File>> {
+        let Some(file) = self.open(&self.part, OFlags::RDWR)? else { return Ok(None) };
+        self.lock(file).map(Some)
+    }
+
+    /// Opens or creates the partial file, and locks it.
+    pub(crate) fn create_part(&self) -> io::Result<File> {
+        let Some(file) = self.open(&self.part, OFlags::RDWR | OFlags::CREATE)? else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        self.lock(file)
+    }
+
+    fn open(&self, name: &str, flags: OFlags) -> io::Result<Option<File>> {
+        // Opening a FIFO must not block.
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let in_the_way = || io::Error::other(format!("{name:?} is in the way: no file"));
+        let file = match openat(&self.parent, name, flags, Mode::from_raw_mode(0o666)) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Err(in_the_way()),
+            Err(why) => return Err(why.into()),
+        };
+        if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+            return Err(in_the_way());
+        }
+        Ok(Some(file.into()))
+    }
+
+    /// Locks a partial file, so that no other transfer writes to it.
+    fn lock(&self, file: File) -> io::Result<File> {
+        let taken = || io::Error::other("another transfer is writing this file");
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(taken()),
+            Err(why) => return Err(why.into()),
+        }
+        // Another transfer may have renamed the file between opening and locking.
+        let here = fstat(&file)?;
+        match statat(&self.parent, self.part.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(there) if (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino) => {}
+            _ => return Err(taken()),
+        }
+        if here.st_nlink != 1 {
+            return Err(io::Error::other(format!("{:?} has a second name", self.part)));
+        }
+        Ok(file)
+    }
+
+    /// Syncs a complete file to disk and gives it its final name.
+    pub(crate) fn finish(&self, file: &File, executable: bool, replace: bool) -> io::Result<()> {
+        let mode = fstat(file)?.st_mode & 0o777;
+        let mode = if executable { mode | ((mode & 0o444) >> 2) } else { mode & !0o111 };
+        fchmod(file, Mode::from_raw_mode(mode))?;
+        file.sync_all()?;
+        let (from, to) = (self.part.as_str(), self.name.as_str());
+        if replace {
+            renameat(&self.parent, from, &self.parent, to)?;
+        } else {
+            match renameat_with(&self.parent, from, &self.parent, to, RenameFlags::NOREPLACE) {
+                // Not every file system supports RENAME_NOREPLACE.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.rename_if_free()?,
+                renamed => renamed?,
+            }
+        }
+        Ok(fsync(&self.parent)?)
+    }
+
+    fn rename_if_free(&self) -> io::Result<()> {
+        match statat(&self.parent, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {
+                Ok(renameat(&self.parent, self.part.as_str(), &self.parent, self.name.as_str())?)
+            }
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(why) => Err(why.into()),
+        }
+    }
+
+    /// Removes the partial file, if it exists.
+    pub(crate) fn remove_part(&self) -> io::Result<()> {
+        match unlinkat(&self.parent, self.part.as_str(), AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(why) => Err(why.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TargetFolder, part_name};
+    use std::io::Write;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn symbolic_links_are_not_followed() {
+        let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folder = TargetFolder::open(inside.path()).unwrap();
+        symlink(outside.path(), inside.path().join("way")).unwrap();
+        std::fs::write(outside.path().join("secret"), "s").unwrap();
+        symlink(outside.path().join("secret"), inside.path().join("file")).unwrap();
+        symlink(outside.path().join("new"), inside.path().join("b.shallop-part")).unwrap();
+        assert!(folder.target("way/a", true).is_err());
+        assert!(folder.target("way/a", false).is_err());
+        assert!(folder.create_folder("way").is_err());
+        assert!(folder.target("file", true).unwrap().unwrap().open_complete().is_err());
+        assert!(folder.target("b", true).unwrap().unwrap().create_part().is_err());
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_complete_file_replaces_another_only_if_allowed() {
+        let inside = tempfile::tempdir().unwrap();
+        let folder = TargetFolder::open(inside.path()).unwrap();
+        assert!(folder.target("x/y/a", false).unwrap().is_none());
+        let place = folder.target("x/y/a", true).unwrap().unwrap();
+        assert!(place.open_complete().unwrap().is_none());
+        let mut part = place.create_part().unwrap();
+        assert!(place.open_part().is_err(), "it is locked");
+        part.write_all(b"whole").unwrap();
+        place.finish(&part, true, false).unwrap();
+        let path = inside.path().join("x/y/a");
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o100, 0o100);
+        let second = place.create_part().unwrap();
+        assert!(place.finish(&second, false, false).is_err(), "the name is taken");
+        place.finish(&second, false, true).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o111, 0);
+        assert!(place.open_part().unwrap().is_none());
+        assert!(
+            folder.target("x/y", true).unwrap().unwrap().open_complete().is_err(),
+            "a folder is no file"
+        );
+    }
+
+    #[test]
+    fn a_partial_file_with_a_hard_link_is_not_written_to() {
+        let inside = tempfile::tempdir().unwrap();
+        std::fs::write(inside.path().join("other"), "o").unwrap();
+        let start = inside.path().join("a.shallop-part");
+        std::fs::hard_link(inside.path().join("other"), start).unwrap();
+        let place = TargetFolder::open(inside.path()).unwrap().target("a", true).unwrap().unwrap();
+        assert!(place.create_part().is_err());
+    }
+
+    #[test]
+    fn names_of_partial_files_have_at_most_255_bytes() {
+        for name in ["n".repeat(255), "ü".repeat(127), "n".repeat(242), "n".repeat(243)] {
+            assert!(
+                part_name(&name).len() <= 255 && part_name(&name).ends_with(super::PART_SUFFIX)
+            );
+        }
+        assert_eq!(part_name("a"), "a.shallop-part");
+        let other = format!("{}m", "n".repeat(254));
+        assert_ne!(part_name(&"n".repeat(255)), part_name(&other));
+    }
+}

@@ -1,0 +1,137 @@
+//! The messages of control streams, one JSON object per line.
+
+use crate::protocol::manifest::{Entry, Kind};
+use serde::{Deserialize, Serialize};
+
+/// The name of the protocol and its version.
+pub(crate) const PROTOCOL: &str = "shallop-files-1";
+
+/// The longest reason, bytes.
+const MAX_REASON: usize = 1000;
+
+/// A BLAKE3 hash, in messages as hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct Digest(pub blake3::Hash);
+
+impl TryFrom<String> for Digest {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Digest, String> {
+        blake3::Hash::from_hex(text).map(Digest).map_err(|why| why.to_string())
+    }
+}
+
+impl From<Digest> for String {
+    fn from(sum: Digest) -> String {
+        sum.0.to_hex().as_str().to_owned()
+    }
+}
+
+/// A partial file at the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Part {
+    /// The length, bytes.
+    pub len: u64,
+    /// The BLAKE3 of these bytes.
+    pub sum: Digest,
+}
+
+/// A message of a control stream. `id` is the ID of an entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Message {
+    /// The sender's first message: the number of entries that follow and the sum of their sizes.
+    Hello { protocol: String, entries: u32, bytes: u64 },
+    /// The sender offers an entry. IDs count up from 0.
+    Entry { id: u32, path: String, kind: Kind, size: u64 },
+    /// The receiver tells what it has of a file.
+    Have {
+        id: u32,
+        /// The BLAKE3 of a complete file with this name and size.
+        whole: Option<Digest>,
+        /// Whether the complete file may be replaced.
+        replace: bool,
+        part: Option<Part>,
+    },
+    /// The sender's file is identical to the receiver's complete file.
+    Same { id: u32 },
+    /// The sender's file differs from the receiver's complete file, which may not be replaced.
+    Different { id: u32 },
+    /// The sender has sent all bytes of a file; `sum` is the BLAKE3 of the whole file.
+    Sent { id: u32, sum: Digest },
+    /// The sender cannot send a file.
+    Abandon { id: u32, reason: String },
+    /// The receiver has put an entry in place.
+    Done { id: u32 },
+    /// The receiver could not put an entry in place.
+    Failed { id: u32, reason: String },
+    /// The receiver refuses the whole transfer.
+    Refuse { reason: String },
+    /// The last message of each side, after the last answer to an entry.
+    End,
+}
+
+impl Message {
+    pub(crate) fn entry(id: u32, entry: &Entry) -> Message {
+        Message::Entry { id, path: entry.path.clone(), kind: entry.kind, size: entry.size }
+    }
+
+    /// The name of the message, for errors.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Message::Hello { .. } => "hello",
+            Message::Entry { .. } => "entry",
+            Message::Have { .. } => "have",
+            Message::Same { .. } => "same",
+            Message::Different { .. } => "different",
+            Message::Sent { .. } => "sent",
+            Message::Abandon { .. } => "abandon",
+            Message::Done { .. } => "done",
+            Message::Failed { .. } => "failed",
+            Message::Refuse { .. } => "refuse",
+            Message::End => "end",
+        }
+    }
+}
+
+/// Truncates a reason to [`MAX_REASON`] and replaces control characters, which could harm a terminal.
+pub(crate) fn tidy(reason: &str) -> String {
+    let mut tidy = String::new();
+    for character in reason.chars().map(|it| if it.is_control() { ' ' } else { it }) {
+        if tidy.len() + character.len_utf8() > MAX_REASON {
+            break;
+        }
+        tidy.push(character);
+    }
+    tidy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Digest, Message, Part, tidy};
+
+    #[test]
+    fn messages_decode_to_themselves_and_malformed_ones_are_refused() {
+        let sum = Digest(blake3::hash(b"a"));
+        let have =
+            Message::Have { id: 7, whole: None, replace: true, part: Some(Part { len: 1, sum }) };
+        let line = serde_json::to_string(&have).expect("a line");
+        assert_eq!(serde_json::from_str::<Message>(&line).expect("a message"), have);
+        assert_eq!(serde_json::to_string(&Message::End).expect("a line"), r#"{"say":"end"}"#);
+        for bad in [
+            r#"{"say":"same","id":1,"more":1}"#,
+            r#"{"say":"sent","id":1,"sum":"00"}"#,
+            r#"{"say":"same","id":-1}"#,
+        ] {
+            assert!(serde_json::from_str::<Message>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn reasons_are_truncated_and_have_no_control_characters() {
+        assert_eq!(tidy("a\u{1b}[31m\nb"), "a [31m b");
+        assert_eq!(tidy(&"ü".repeat(2000)).len(), 1000);
+    }
+}

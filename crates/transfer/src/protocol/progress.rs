@@ -1,0 +1,131 @@
+//! The progress and the result of a transfer.
+
+use crate::protocol::manifest::Entry;
+use serde::Serialize;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Observes the progress of a transfer. Several threads call it at a time.
+///
+/// The sum of the bytes in [`file_started`](Progress::file_started) and [`bytes`](Progress::bytes), and of the sizes of
+/// skipped files, reaches the total.
+pub trait Progress: Send + Sync {
+    /// The number and the length of all files are known.
+    fn total(&self, files: u64, bytes: u64) {
+        let _ = (files, bytes);
+    }
+
+    /// The stream of a file starts; `there` bytes are at the receiver already.
+    fn file_started(&self, id: u32, file: &Entry, there: u64) {
+        let _ = (id, file, there);
+    }
+
+    /// Further bytes of a file were sent or received.
+    fn bytes(&self, id: u32, count: u64) {
+        let _ = (id, count);
+    }
+
+    /// The outcome of a file is known.
+    fn file_done(&self, id: u32, file: &Entry, outcome: &FileOutcome) {
+        let _ = (id, file, outcome);
+    }
+}
+
+/// Ignores progress.
+impl Progress for () {}
+
+/// The number of bytes at the receiver and of all files, for a progress bar.
+#[derive(Debug, Default)]
+pub struct Position {
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Position {
+    /// The bytes at the receiver.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// The bytes of all files; 0 until they are known.
+    pub fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, bytes: u64) {
+        self.done.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Progress for Position {
+    fn total(&self, _files: u64, bytes: u64) {
+        self.total.store(bytes, Ordering::Relaxed);
+    }
+
+    fn file_started(&self, _id: u32, _file: &Entry, there: u64) {
+        self.add(there);
+    }
+
+    fn bytes(&self, _id: u32, count: u64) {
+        self.add(count);
+    }
+
+    fn file_done(&self, _id: u32, file: &Entry, outcome: &FileOutcome) {
+        if *outcome == FileOutcome::Skipped {
+            self.add(file.size);
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileOutcome {
+    /// The file was sent, verified and put in place.
+    Moved,
+    /// The receiver had the file already.
+    Skipped,
+    /// The file is not in place. The text is the reason.
+    Failed(String),
+}
+
+/// The result of a transfer, equal on both sides except for the time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Files that were sent and verified.
+    pub files: u64,
+    /// Folders that are in place.
+    pub folders: u64,
+    /// Bytes of files that were sent, including files that failed.
+    pub bytes: u64,
+    /// Files that the receiver had already.
+    pub skipped: u64,
+    /// Bytes of partial files at the receiver that were not sent again.
+    pub resumed_bytes: u64,
+    /// The duration, seconds.
+    pub seconds: f64,
+    pub failed: Vec<Failure>,
+}
+
+/// An entry that is not in place at the receiver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    pub path: String,
+    pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::manifest::Kind;
+
+    #[test]
+    fn a_position_counts_resumed_sent_and_skipped_bytes() {
+        let file = |size| Entry { path: "a".to_owned(), kind: Kind::File, size };
+        let position = Position::default();
+        Progress::total(&position, 3, 100);
+        position.file_started(0, &file(60), 20);
+        position.bytes(0, 40);
+        position.file_done(0, &file(60), &FileOutcome::Moved);
+        position.file_done(1, &file(30), &FileOutcome::Skipped);
+        position.file_done(2, &file(10), &FileOutcome::Failed("full".to_owned()));
+        assert_eq!((position.done(), position.total()), (90, 100));
+    }
+}

@@ -1,0 +1,375 @@
+//! The sending side of a transfer.
+
+use crate::protocol::control::{ControlReader, ControlWriter};
+use crate::protocol::entry_states::lock;
+use crate::protocol::error::TransferError;
+use crate::protocol::link::{Link, closed};
+use crate::protocol::manifest::Entry;
+use crate::protocol::message::{Digest, Message, PROTOCOL, Part, tidy};
+use crate::protocol::progress::{Failure, FileOutcome, Progress, Summary};
+use crate::protocol::sources::SourcePaths;
+use crate::protocol::{CHUNK, FILE_STREAM, MAX_STREAMS};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+#[derive(Clone, Copy, Debug)]
+pub struct SendOptions {
+    /// The number of files that are sent at a time, each on its own stream, 1 to [`MAX_STREAMS`].
+    pub streams: usize,
+}
+
+impl Default for SendOptions {
+    fn default() -> SendOptions {
+        SendOptions { streams: 4 }
+    }
+}
+
+/// Sends files and folders, and closes the link. Entries that could not be put in place are in [`Summary::failed`].
+///
+/// # Errors
+/// The link is lost, or the peer refuses or violates the protocol. A second transfer resumes this one.
+pub fn send(
+    link: &dyn Link,
+    sources: &SourcePaths,
+    options: SendOptions,
+    progress: &dyn Progress,
+) -> Result<Summary, TransferError> {
+    let started = Instant::now();
+    let sent = write_manifest(link, sources).and_then(|control| {
+        let sender = Sender::new(link, sources, control, progress);
+        sender.run(options.streams.clamp(1, MAX_STREAMS))
+    });
+    link.close(if sent.is_ok() { "done" } else { "the transfer has failed" });
+    sent.map(|summary| Summary { seconds: started.elapsed().as_secs_f64(), ..summary })
+}
+
+/// Sends the list of entries.
+fn write_manifest(link: &dyn Link, sources: &SourcePaths) -> Result<ControlWriter, TransferError> {
+    let manifest = sources.manifest();
+    let mut control = ControlWriter::new(link.open_uni()?);
+    let entries = manifest.entries();
+    control.write(&Message::Hello {
+        protocol: PROTOCOL.to_owned(),
+        entries: entries.len() as u32,
+        bytes: manifest.bytes(),
+    })?;
+    for (id, entry) in (0..).zip(entries) {
+        control.write(&Message::entry(id, entry))?;
+    }
+    control.flush()?;
+    Ok(control)
+}
+
+/// A file that the receiver asks for, from its `have` message.
+struct FileRequest {
+    id: u32,
+    whole: Option<Digest>,
+    replace: bool,
+    part: Option<Part>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The entry was offered.
+    Announced,
+    /// The receiver has sent `have`.
+    Requested,
+    /// The receiver has an identical file.
+    Same,
+    /// All bytes were sent.
+    Sent,
+    /// The file will not be sent.
+    GivenUp,
+    /// The receiver has sent `done` or `failed`.
+    Answered,
+}
+
+/// The state of all entries.
+struct Entries {
+    states: Vec<State>,
+    /// Entries without an answer.
+    left: usize,
+    summary: Summary,
+}
+
+struct Sender<'a> {
+    link: &'a dyn Link,
+    sources: &'a SourcePaths,
+    progress: &'a dyn Progress,
+    control: Mutex<ControlWriter>,
+    entries: Mutex<Entries>,
+    stop: AtomicBool,
+}
+
+impl<'a> Sender<'a> {
+    fn new(
+        link: &'a dyn Link,
+        sources: &'a SourcePaths,
+        control: ControlWriter,
+        progress: &'a dyn Progress,
+    ) -> Sender<'a> {
+        let entries = sources.manifest().entries().len();
+        let states = vec![State::Announced; entries];
+        let entries = Entries { states, left: entries, summary: Summary::default() };
+        let (control, entries) = (Mutex::new(control), Mutex::new(entries));
+        Sender { link, sources, progress, control, entries, stop: AtomicBool::new(false) }
+    }
+
+    fn run(self, streams: usize) -> Result<Summary, TransferError> {
+        let manifest = self.sources.manifest();
+        self.progress.total(manifest.files(), manifest.bytes());
+        let stream = self.link.accept_uni()?.ok_or_else(closed)?;
+        let mut control = ControlReader::new(stream);
+        let (give, requests) = mpsc::channel();
+        let requests = Mutex::new(requests);
+        std::thread::scope(|scope| {
+            for _ in 0..streams {
+                scope.spawn(|| self.run_worker(&requests));
+            }
+            let heard = self.listen(&mut control, &give);
+            // Workers end when the channel is closed.
+            drop(give);
+            if heard.is_err() {
+                self.give_up();
+            }
+            heard
+        })?;
+        let ended = (|| {
+            let mut writer = self.control.into_inner().unwrap_or_else(PoisonError::into_inner);
+            writer.write(&Message::End)?;
+            writer.finish()?;
+            control.read()
+        })();
+        match ended {
+            // All entries are answered, so errors of the link do not matter any more.
+            Ok(Message::End) | Err(TransferError::Link(_)) => {}
+            Ok(Message::Refuse { reason }) => return Err(TransferError::Refused(tidy(&reason))),
+            Ok(other) => return Err(out_of_place(&other)),
+            Err(why) => return Err(why),
+        }
+        let entries = self.entries.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(entries.summary)
+    }
+
+    /// Processes the messages of the receiver until all entries are answered.
+    fn listen(
+        &self,
+        control: &mut ControlReader,
+        give: &mpsc::Sender<FileRequest>,
+    ) -> Result<(), TransferError> {
+        while lock(&self.entries).left > 0 {
+            match control.read()? {
+                Message::Have { id, whole, replace, part } => {
+                    let size =
+                        self.sources.manifest().entry(id).filter(|entry| entry.kind.is_file());
+                    let fits =
+                        size.is_some_and(|entry| part.is_none_or(|part| part.len <= entry.size));
+                    if !fits || !self.mark(id, State::Announced, State::Requested) {
+                        return Err(TransferError::Protocol(format!(
+                            "what it says to have of entry {id}"
+                        )));
+                    }
+                    // If all workers have ended, the link is lost, and the next read reports it.
+                    let _ = give.send(FileRequest { id, whole, replace, part });
+                }
+                Message::Done { id } => self.done(id)?,
+                Message::Failed { id, reason } => self.failed(id, tidy(&reason))?,
+                Message::Refuse { reason } => return Err(TransferError::Refused(tidy(&reason))),
+                other => return Err(out_of_place(&other)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Processes `done`.
+    fn done(&self, id: u32) -> Result<(), TransferError> {
+        let unasked = || TransferError::Protocol(format!("it says that entry {id} is done"));
+        let entry = self.sources.manifest().entry(id).ok_or_else(unasked)?;
+        let mut entries = lock(&self.entries);
+        let outcome = match (entries.states[id as usize], entry.kind.is_file()) {
+            (State::Announced, false) => {
+                entries.summary.folders += 1;
+                FileOutcome::Moved
+            }
+            (State::Same, true) => {
+                entries.summary.skipped += 1;
+                FileOutcome::Skipped
+            }
+            (State::Sent, true) => {
+                entries.summary.files += 1;
+                FileOutcome::Moved
+            }
+            _ => return Err(unasked()),
+        };
+        entries.states[id as usize] = State::Answered;
+        entries.left -= 1;
+        drop(entries);
+        if entry.kind.is_file() {
+            self.progress.file_done(id, entry, &outcome);
+        }
+        Ok(())
+    }
+
+    /// Processes `failed`.
+    fn failed(&self, id: u32, reason: String) -> Result<(), TransferError> {
+        let unasked = || TransferError::Protocol(format!("it says that entry {id} has failed"));
+        let entry = self.sources.manifest().entry(id).ok_or_else(unasked)?;
+        let mut entries = lock(&self.entries);
+        if entries.states[id as usize] == State::Answered {
+            return Err(unasked());
+        }
+        entries.states[id as usize] = State::Answered;
+        entries.left -= 1;
+        entries.summary.failed.push(Failure { path: entry.path.clone(), reason: reason.clone() });
+        drop(entries);
+        if entry.kind.is_file() {
+            self.progress.file_done(id, entry, &FileOutcome::Failed(reason));
+        }
+        Ok(())
+    }
+
+    /// Changes the state of an entry, if it is `from`.
+    fn mark(&self, id: u32, from: State, to: State) -> bool {
+        let mut entries = lock(&self.entries);
+        match entries.states.get_mut(id as usize) {
+            Some(state) if *state == from => {
+                *state = to;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Stops all workers and closes the link.
+    fn give_up(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.link.close("the transfer has failed");
+    }
+
+    /// Sends one requested file after the other.
+    fn run_worker(&self, requests: &Mutex<mpsc::Receiver<FileRequest>>) {
+        loop {
+            // One worker waits for the channel, and the others wait for the lock.
+            let request = lock(requests).recv();
+            let Ok(request) = request else { return };
+            if self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let id = request.id;
+            let (state, message) = match self.send_missing(&request) {
+                Ok(message @ Message::Same { .. }) => (State::Same, message),
+                Ok(message @ Message::Sent { .. }) => (State::Sent, message),
+                Ok(message) => (State::GivenUp, message),
+                Err(why) => {
+                    (State::GivenUp, Message::Abandon { id, reason: tidy(&why.to_string()) })
+                }
+            };
+            // If the receiver has answered the entry already, it ignores this message.
+            self.mark(id, State::Requested, state);
+            if lock(&self.control).write_now(&message).is_err() {
+                self.give_up();
+                return;
+            }
+        }
+    }
+
+    /// Sends the bytes that the receiver lacks, and returns the message about the file.
+    fn send_missing(&self, request: &FileRequest) -> io::Result<Message> {
+        let id = request.id;
+        let mut file = self.sources.open(id)?;
+        let entry = self.sources.manifest().entry(id).ok_or(io::ErrorKind::NotFound)?;
+        if let Some(whole) = request.whole {
+            let mut hasher = blake3::Hasher::new();
+            self.hash(&mut file, entry.size, &mut hasher)?;
+            if hasher.finalize() == whole.0 {
+                return Ok(Message::Same { id });
+            }
+            if !request.replace {
+                return Ok(Message::Different { id });
+            }
+            file.rewind()?;
+        }
+        let mut hasher = blake3::Hasher::new();
+        let mut offset = 0;
+        if let Some(part) = request.part {
+            self.hash(&mut file, part.len, &mut hasher)?;
+            if hasher.finalize() == part.sum.0 {
+                offset = part.len;
+            } else {
+                hasher.reset();
+                file.rewind()?;
+            }
+        }
+        self.progress.file_started(id, entry, offset);
+        lock(&self.entries).summary.resumed_bytes += offset;
+        self.send_stream(id, &mut file, entry, offset, &mut hasher)?;
+        Ok(Message::Sent { id, sum: Digest(hasher.finalize()) })
+    }
+
+    /// Sends and hashes a file from an offset on.
+    fn send_stream(
+        &self,
+        id: u32,
+        file: &mut File,
+        entry: &Entry,
+        offset: u64,
+        hasher: &mut blake3::Hasher,
+    ) -> io::Result<()> {
+        let mut stream = self.link.open_uni()?;
+        let mut header = vec![FILE_STREAM];
+        header.extend(id.to_le_bytes());
+        header.extend(offset.to_le_bytes());
+        stream.write_all(&header)?;
+        let left = entry.size - offset;
+        self.read(file, left, |chunk| {
+            hasher.update(chunk);
+            stream.write_all(chunk)?;
+            lock(&self.entries).summary.bytes += chunk.len() as u64;
+            self.progress.bytes(id, chunk.len() as u64);
+            Ok(())
+        })?;
+        if file.metadata()?.len() != entry.size {
+            return Err(io::Error::other("it has changed since the transfer began"));
+        }
+        stream.finish()
+    }
+
+    fn hash(&self, file: &mut File, count: u64, hasher: &mut blake3::Hasher) -> io::Result<()> {
+        self.read(file, count, |chunk| {
+            hasher.update(chunk);
+            Ok(())
+        })
+    }
+
+    /// Reads `count` bytes of a file in chunks.
+    fn read(
+        &self,
+        file: &mut File,
+        count: u64,
+        mut take: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut buffer = vec![0; CHUNK.min(count as usize)];
+        let mut left = count;
+        while left > 0 {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let want = left.min(CHUNK as u64) as usize;
+            let got = file.read(&mut buffer[..want])?;
+            if got == 0 {
+                return Err(io::Error::other("it has changed since the transfer began"));
+            }
+            take(&buffer[..got])?;
+            left -= got as u64;
+        }
+        Ok(())
+    }
+}
+
+fn out_of_place(message: &Message) -> TransferError {
+    TransferError::Protocol(format!("it says \"{}\" out of place", message.name()))
+}

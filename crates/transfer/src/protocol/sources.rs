@@ -1,0 +1,172 @@
+//! The files and folders that a sender sends.
+
+use crate::protocol::error::TransferError;
+use crate::protocol::manifest::{Entry, Kind, Manifest};
+use rustix::fs::OFlags;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The files and folders to send, with their local paths.
+#[derive(Clone, Debug, Default)]
+pub struct SourcePaths {
+    manifest: Manifest,
+    paths: Vec<PathBuf>,
+}
+
+impl SourcePaths {
+    /// Collects files and folders with all their contents. Each arrives under its own name.
+    ///
+    /// # Errors
+    /// An entry cannot be read, is neither file nor folder (such as a symbolic link), has a name that cannot be sent, or
+    /// would arrive under the name of another one.
+    pub fn collect(paths: &[PathBuf]) -> Result<SourcePaths, TransferError> {
+        let mut sources = SourcePaths::default();
+        for path in paths {
+            sources.walk(path)?;
+        }
+        sources.manifest.check()?;
+        Ok(sources)
+    }
+
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn walk(&mut self, path: &Path) -> Result<(), TransferError> {
+        let mut left = vec![(path.to_owned(), own_name(path)?)];
+        while let Some((path, name)) = left.pop() {
+            let metadata = path.symlink_metadata().map_err(|source| local(&path, source))?;
+            let kind = kind(&metadata).map_err(|reason| unsendable(&path, reason))?;
+            if kind == Kind::Folder {
+                let inside = children(&path, &name)?;
+                left.extend(inside.into_iter().rev());
+            }
+            let size = if kind.is_file() { metadata.len() } else { 0 };
+            self.manifest.push(Entry { path: name, kind, size })?;
+            self.paths.push(path);
+        }
+        Ok(())
+    }
+
+    /// Opens the file of an entry.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has changed its type or length.
+    pub(crate) fn open(&self, id: u32) -> io::Result<File> {
+        let (Some(path), Some(entry)) = (self.paths.get(id as usize), self.manifest.entry(id))
+        else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file =
+            File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() || metadata.len() != entry.size {
+            return Err(io::Error::other("it has changed since the transfer began"));
+        }
+        Ok(file)
+    }
+}
+
+/// The name under which a path arrives.
+fn own_name(path: &Path) -> Result<String, TransferError> {
+    let named = match path.file_name() {
+        Some(_) => path.to_owned(),
+        // `.` and `..`.
+        None => path.canonicalize().map_err(|source| local(path, source))?,
+    };
+    let name = named.file_name().ok_or_else(|| unsendable(path, "it has no name"))?;
+    let name = name.to_str().ok_or_else(|| unsendable(path, "its name is not UTF-8"))?;
+    Ok(name.to_owned())
+}
+
+/// The paths and names in a folder, in the order of names.
+fn children(path: &Path, name: &str) -> Result<Vec<(PathBuf, String)>, TransferError> {
+    let mut inside = Vec::new();
+    for child in path.read_dir().map_err(|source| local(path, source))? {
+        let child = child.map_err(|source| local(path, source))?;
+        let own = child.file_name();
+        let own = own.to_str().ok_or_else(|| unsendable(&child.path(), "its name is not UTF-8"))?;
+        inside.push((child.path(), format!("{name}/{own}")));
+    }
+    inside.sort();
+    Ok(inside)
+}
+
+fn kind(metadata: &Metadata) -> Result<Kind, &'static str> {
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        Ok(Kind::Folder)
+    } else if kind.is_symlink() {
+        Err("symbolic links are not sent; send what it leads to")
+    } else if !kind.is_file() {
+        Err("it is neither file nor folder")
+    } else if metadata.permissions().mode() & 0o111 == 0 {
+        Ok(Kind::File)
+    } else {
+        Ok(Kind::Executable)
+    }
+}
+
+fn local(path: &Path, source: io::Error) -> TransferError {
+    TransferError::Local { path: path.to_owned(), source }
+}
+
+fn unsendable(path: &Path, reason: &str) -> TransferError {
+    TransferError::Unsendable { path: path.to_owned(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, SourcePaths};
+    use std::ffi::OsStr;
+    use std::fs::Permissions;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn folders_are_collected_in_the_order_of_names() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("root");
+        std::fs::create_dir_all(root.join("b/empty")).unwrap();
+        std::fs::write(root.join("b/ü x"), "12").unwrap();
+        std::fs::write(root.join("a"), "1").unwrap();
+        std::fs::set_permissions(root.join("a"), Permissions::from_mode(0o755)).unwrap();
+        let sources = SourcePaths::collect(&[root.join("b/.."), root.join("a")]);
+        assert!(sources.is_ok(), "root and a do not meet");
+        let sources = SourcePaths::collect(&[root]).unwrap();
+        let found: Vec<_> = sources
+            .manifest()
+            .entries()
+            .iter()
+            .map(|it| (it.path.as_str(), it.kind, it.size))
+            .collect();
+        let folder = |path| (path, Kind::Folder, 0);
+        let file = ("root/b/ü x", Kind::File, 2);
+        let program = ("root/a", Kind::Executable, 1);
+        assert_eq!(
+            found,
+            [folder("root"), program, folder("root/b"), folder("root/b/empty"), file]
+        );
+    }
+
+    #[test]
+    fn an_error_names_the_path_that_cannot_be_sent() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("root");
+        std::fs::create_dir_all(&root).unwrap();
+        std::fs::write(root.join("a"), "1").unwrap();
+        let why = SourcePaths::collect(&[root.join("a"), root.join("a")]).unwrap_err().to_string();
+        assert!(why.contains("twice"), "{why}");
+        assert!(SourcePaths::collect(&[root.join("none")]).is_err());
+        symlink("a", root.join("link")).unwrap();
+        let why = SourcePaths::collect(std::slice::from_ref(&root)).unwrap_err().to_string();
+        assert!(why.contains("root/link: symbolic links are not sent"), "{why}");
+        std::fs::remove_file(root.join("link")).unwrap();
+        std::fs::write(root.join(OsStr::from_bytes(b"\xff")), "1").unwrap();
+        let why = SourcePaths::collect(&[root]).unwrap_err().to_string();
+        assert!(why.contains("not UTF-8"), "{why}");
+    }
+}

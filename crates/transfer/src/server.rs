@@ -1,0 +1,105 @@
+//! Starts a server with an identity of this host or with a certificate of an authority.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use shallop_quic::authority::Authority;
+use shallop_quic::identity::{Identity, IdentityError};
+use shallop_quic::{Config, QuicError};
+
+use crate::client::{CertificateFiles, OptionName};
+use crate::session::{PORT, ReceiveServer};
+
+/// The identity of a server.
+#[derive(Clone, Debug)]
+pub enum ServerIdentity {
+    /// The identity that is kept in this folder, and created there the first time.
+    Folder(PathBuf),
+    Files(CertificateFiles),
+    /// A new identity that is not kept.
+    Ephemeral,
+}
+
+/// Why a server cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// A file with a certificate or a key cannot be used.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error("\"{}\" is no folder", .0.display())]
+    NoFolder(PathBuf),
+    #[error("cannot listen at {place}: {source}")]
+    Bind {
+        /// The address and port, or the port of all addresses.
+        place: String,
+        source: QuicError,
+    },
+}
+
+impl ListenError {
+    /// Advice for the user, with options as [`OptionName`] spells them.
+    pub fn help(&self, option: OptionName<'_>) -> Option<String> {
+        let why = match self {
+            Self::NoFolder(_) => {
+                return Some("it has to be there: make it first, or give another one".to_owned());
+            }
+            Self::Bind { source: QuicError::System(why), .. } => why,
+            _ => return None,
+        };
+        let bind = option("bind");
+        match why.kind() {
+            io::ErrorKind::AddrInUse => Some(format!(
+                "another program has this port, perhaps another 'shallop receive': {bind} takes another one, as in \
+                 {bind} 0.0.0.0:4748"
+            )),
+            io::ErrorKind::AddrNotAvailable => {
+                Some(format!("{bind} takes an address of this host; 'ip address' shows them"))
+            }
+            io::ErrorKind::PermissionDenied => {
+                Some(format!("ports below 1024 are for root: {bind} takes another one"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Listens at `address`, or without one at [`PORT`] of all addresses. With `client_ca`, a PEM file of authorities, only
+/// clients with a certificate of these authorities may connect.
+///
+/// # Errors
+/// The address cannot be used, or one of the files.
+pub fn listen(
+    address: Option<SocketAddr>,
+    config: Config,
+    identity: &ServerIdentity,
+    client_ca: Option<&Path>,
+) -> Result<ReceiveServer, ListenError> {
+    let identity = match identity {
+        ServerIdentity::Folder(folder) => Identity::load_or_make(folder)?,
+        ServerIdentity::Files(files) => files.load()?,
+        ServerIdentity::Ephemeral => Identity::make()?,
+    };
+    let clients = client_ca.map(|file| Authority::load(file)?.of_clients()).transpose()?;
+    ReceiveServer::bind(address, config, &identity, clients).map_err(|source| {
+        let place = address.map_or_else(|| format!("port {PORT}"), |address| address.to_string());
+        ListenError::Bind { place, source }
+    })
+}
+
+/// Like [`listen`], for files that are put into `folder`.
+///
+/// # Errors
+/// As [`listen`], or `folder` does not exist.
+pub fn listen_for_files(
+    folder: &Path,
+    address: Option<SocketAddr>,
+    config: Config,
+    identity: &ServerIdentity,
+    client_ca: Option<&Path>,
+) -> Result<ReceiveServer, ListenError> {
+    if !folder.is_dir() {
+        return Err(ListenError::NoFolder(folder.to_owned()));
+    }
+    listen(address, config, identity, client_ca)
+}

@@ -1,0 +1,326 @@
+//! Sends and receives files over QUIC, and blocks the calling thread: what `shallop send` and `shallop receive` do.
+
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pollster::block_on;
+use serde::Serialize;
+use shallop_quic::authority::ClientCertVerifier;
+use shallop_quic::identity::{Fingerprint, Identity};
+use shallop_quic::{
+    AnyStream, Config, Connection, CreditStats, Endpoint, PathStats, QuicError, RecvStream,
+    SendMode, SendStream, Tls,
+};
+
+use crate::active_senders::ActiveSenders;
+use crate::happy_eyeballs::{self, OTHER_ADDRESS_CHOSEN};
+use crate::ping;
+use crate::protocol::{
+    self, Link, Outgoing, Progress, ReceiveOptions, SendOptions, SourcePaths, Summary, TransferError,
+};
+
+/// The default UDP port of receivers.
+pub const PORT: u16 = 4_747;
+
+/// The close reason of a transfer that has succeeded.
+const DONE: &str = "done";
+
+/// The result of a transfer with its measurements.
+#[derive(Clone, Debug, Serialize)]
+pub struct TransferReport {
+    pub transfer: Summary,
+    /// Whether this side sent data on credits when the transfer ended.
+    pub on_credits: bool,
+    /// How this side sent data when the transfer ended.
+    pub leaves: SendMode,
+    pub credits: CreditStats,
+    pub path: PathStats,
+}
+
+impl TransferReport {
+    fn new(connection: &Connection, transfer: Summary) -> Self {
+        let (leaves, path) = (connection.send_mode(), connection.path_stats());
+        let on_credits = leaves == SendMode::Credits;
+        Self { transfer, on_credits, leaves, credits: connection.stats(), path }
+    }
+}
+
+/// A connection to a receiver. Dropping the session closes the connection and blocks until the peer was told, which
+/// takes about three probe timeouts (RFC 9000, 10.2).
+pub struct SendSession {
+    connection: Connection,
+    endpoint: Endpoint,
+}
+
+impl SendSession {
+    /// Connects to the first of these addresses that answers; `name` is the name that `tls` verifies.
+    ///
+    /// # Errors
+    /// No answer within 10 s, or a receiver that `tls` does not trust.
+    pub fn connect(
+        addresses: &[SocketAddr],
+        name: &str,
+        config: Config,
+        tls: &Tls,
+    ) -> Result<Self, QuicError> {
+        let (endpoint, connection) = happy_eyeballs::connect(addresses, name, config, tls)?;
+        Ok(Self { connection, endpoint })
+    }
+
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The fingerprint of the receiver's certificate.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        self.connection.peer_fingerprint()
+    }
+
+    /// Sends files and folders.
+    ///
+    /// # Errors
+    /// The connection is lost, the receiver refuses, or a file cannot be read. The receiver keeps what has arrived, and
+    /// a second transfer continues from there.
+    pub fn send(
+        self,
+        sources: &SourcePaths,
+        options: SendOptions,
+        progress: &dyn Progress,
+    ) -> Result<TransferReport, TransferError> {
+        let link = QuicLink::new(&self.connection);
+        let transfer = protocol::send(&link, sources, options, progress)?;
+        Ok(TransferReport::new(&self.connection, transfer))
+    }
+
+    /// Sends zeros for the given time and waits until the receiver has counted them. The report has the bytes that
+    /// arrived, and the seconds between the first and the last of them.
+    ///
+    /// # Errors
+    /// The connection is lost, or the receiver does not report its count.
+    pub fn send_for(
+        self,
+        time: Duration,
+        progress: &dyn Progress,
+    ) -> Result<TransferReport, TransferError> {
+        let arrived = ping::send_for(&self.connection, time, &mut |count| progress.bytes(0, count));
+        let arrived = arrived.map_err(QuicError::into_io)?;
+        let (bytes, seconds) = (arrived.bytes, arrived.time.as_secs_f64());
+        let summary = Summary { bytes, seconds, ..Summary::default() };
+        let report = TransferReport::new(&self.connection, summary);
+        self.connection.close(0, DONE.as_bytes());
+        Ok(report)
+    }
+}
+
+impl Drop for SendSession {
+    fn drop(&mut self) {
+        self.connection.close(0, b"");
+        block_on(self.endpoint.wait_idle());
+    }
+}
+
+/// A server that receives files and answers pings. Dropping it closes all connections and blocks until the peers were
+/// told.
+pub struct ReceiveServer {
+    endpoint: Endpoint,
+    fingerprint: Fingerprint,
+    senders: ActiveSenders,
+}
+
+impl ReceiveServer {
+    /// Listens at `address`, or without one at [`PORT`] of all addresses of this host. With `clients`, only senders
+    /// whose certificate it accepts may connect.
+    ///
+    /// # Errors
+    /// The address is taken, or it is no address of this host.
+    pub fn bind(
+        address: Option<SocketAddr>,
+        config: Config,
+        identity: &Identity,
+        clients: Option<Arc<dyn ClientCertVerifier>>,
+    ) -> Result<Self, QuicError> {
+        let tls = clients.into_iter().fold(Tls::server(identity), Tls::asking);
+        let endpoint = match address {
+            Some(address) => Endpoint::bind(address, config, tls)?,
+            None => Endpoint::bind_everywhere(PORT, config, &tls)?,
+        };
+        let fingerprint = identity.fingerprint();
+        Ok(Self { endpoint, fingerprint, senders: ActiveSenders::default() })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.endpoint.address()
+    }
+
+    /// The fingerprint of this server's certificate.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// Runs `serve` for each connection in a thread of its own, until the server is closed.
+    ///
+    /// # Errors
+    /// [`QuicError::Failed`] if the endpoint failed.
+    pub fn each(&self, serve: impl Fn(Connection) + Sync) -> Result<(), QuicError> {
+        std::thread::scope(|scope| {
+            while let Some(connection) = self.accept() {
+                let serve = &serve;
+                scope.spawn(move || serve(connection));
+            }
+        });
+        self.endpoint.failure().map_or(Ok(()), Err)
+    }
+
+    /// Waits for the next connection; `None` once the server is closed.
+    pub fn accept(&self) -> Option<Connection> {
+        block_on(self.endpoint.accept())
+    }
+
+    /// Accepts no further connections and aborts the transfers in progress.
+    pub fn close(&self) {
+        self.endpoint.close();
+    }
+
+    /// Receives files into a folder, or answers pings. Without a folder, files are refused.
+    ///
+    /// An earlier transfer from the same address whose sender no longer answers is ended first, because this connection
+    /// may be the retry of a sender that was killed.
+    ///
+    /// # Errors
+    /// As [`protocol::receive`], or files were sent and there is no folder.
+    pub fn serve(
+        &self,
+        connection: &Connection,
+        folder: Option<&Path>,
+        options: ReceiveOptions,
+        progress: &dyn Progress,
+    ) -> Result<Served, TransferError> {
+        let mut pings = 0;
+        loop {
+            match (block_on(connection.accept_any()), folder) {
+                (Ok(AnyStream::Bi(send, recv)), _) => {
+                    pings += 1;
+                    ping::answer(send, recv).map_err(QuicError::into_io)?;
+                }
+                (Ok(AnyStream::Uni(stream)), Some(folder)) => {
+                    let _registered = self.senders.register(connection);
+                    let link =
+                        QuicLink { first: Mutex::new(Some(stream)), ..QuicLink::new(connection) };
+                    let transfer = protocol::receive(&link, folder, options, progress)?;
+                    let report = TransferReport::new(connection, transfer);
+                    return Ok(Served::Files(Box::new(report)));
+                }
+                (Ok(AnyStream::Uni(_)), None) => {
+                    connection.close(0, b"this host answers pings, and takes no files");
+                    let why = "it sends something, and this host answers pings alone";
+                    return Err(TransferError::Protocol(why.to_owned()));
+                }
+                (Err(QuicError::Closed { .. }), _) if pings > 0 => return Ok(Served::Pings(pings)),
+                (Err(QuicError::Closed { reason, .. }), _)
+                    if reason.as_bytes() == OTHER_ADDRESS_CHOSEN =>
+                {
+                    return Ok(Served::Pings(0));
+                }
+                (Err(why), _) => return Err(why.into_io().into()),
+            }
+        }
+    }
+}
+
+impl Drop for ReceiveServer {
+    fn drop(&mut self) {
+        self.endpoint.close();
+        block_on(self.endpoint.wait_idle());
+    }
+}
+
+/// What a connection was used for.
+#[derive(Debug)]
+pub enum Served {
+    Files(Box<TransferReport>),
+    /// The number of ping streams that were answered; 0 if the client chose another address of this host.
+    Pings(u64),
+}
+
+/// Receives the files of one connection into a folder.
+///
+/// # Errors
+/// The connection is lost, or the sender violates the protocol. Incomplete files are kept, and a second transfer
+/// continues from there.
+pub fn receive(
+    connection: &Connection,
+    folder: &Path,
+    options: ReceiveOptions,
+    progress: &dyn Progress,
+) -> Result<TransferReport, TransferError> {
+    let transfer = protocol::receive(&QuicLink::new(connection), folder, options, progress)?;
+    Ok(TransferReport::new(connection, transfer))
+}
+
+/// The streams of a QUIC connection as the blocking [`Link`] of a transfer.
+struct QuicLink {
+    connection: Connection,
+    /// A stream of the peer that was accepted before the transfer began.
+    first: Mutex<Option<RecvStream>>,
+}
+
+impl QuicLink {
+    fn new(connection: &Connection) -> Self {
+        Self { connection: connection.clone(), first: Mutex::default() }
+    }
+}
+
+impl Link for QuicLink {
+    fn open_uni(&self) -> io::Result<Box<dyn Outgoing>> {
+        let stream = block_on(self.connection.open_uni()).map_err(QuicError::into_io)?;
+        Ok(Box::new(BlockingSend(stream)))
+    }
+
+    fn accept_uni(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(stream) = first {
+            return Ok(Some(Box::new(BlockingRecv(stream))));
+        }
+        match block_on(self.connection.accept_uni()) {
+            Ok(stream) => Ok(Some(Box::new(BlockingRecv(stream)))),
+            Err(QuicError::Closed { reason, .. }) if reason.is_empty() || reason == DONE => {
+                Ok(None)
+            }
+            Err(why) => Err(why.into_io()),
+        }
+    }
+
+    fn close(&self, reason: &str) {
+        self.connection.close(0, reason.as_bytes());
+    }
+}
+
+struct BlockingSend(SendStream);
+
+impl Write for BlockingSend {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        block_on(self.0.write(bytes)).map_err(QuicError::into_io)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Outgoing for BlockingSend {
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.0.finish();
+        Ok(())
+    }
+}
+
+struct BlockingRecv(RecvStream);
+
+impl Read for BlockingRecv {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        block_on(self.0.read(into)).map_err(QuicError::into_io)
+    }
+}

@@ -1,0 +1,381 @@
+//! Peers that violate the protocol.
+
+use super::{Outcome, contents, sources};
+use crate::memory_link::MemoryLink;
+use proptest::prelude::{ProptestConfig, prop, proptest};
+use shallop_transfer::protocol::{
+    Link, Outgoing, ReceiveOptions, SendOptions, TransferError, receive, send,
+};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+
+/// A peer whose messages and streams are written by hand.
+struct Peer<'a> {
+    link: &'a MemoryLink,
+    control: Box<dyn Outgoing>,
+    heard: Option<BufReader<Box<dyn Read + Send>>>,
+}
+
+impl Peer<'_> {
+    fn new(link: &MemoryLink) -> Peer<'_> {
+        Peer { link, control: link.open_uni().unwrap(), heard: None }
+    }
+
+    fn say(&mut self, text: &str) {
+        let _ =
+            self.control.write_all(text.as_bytes()).and_then(|()| self.control.write_all(b"\n"));
+    }
+
+    fn say_all<'a>(&mut self, lines: impl Iterator<Item = &'a str>) {
+        for line in lines {
+            self.say(line);
+        }
+    }
+
+    /// The next line of the other side; empty at the end.
+    fn hear(&mut self) -> String {
+        let mut line = String::new();
+        if self.heard.is_none() {
+            self.heard = self.link.accept_uni().ok().flatten().map(BufReader::new);
+        }
+        let _ = self.heard.as_mut().map(|heard| heard.read_line(&mut line));
+        line
+    }
+
+    fn stream(&self, mark: u8, id: u32, offset: u64, bytes: &[u8]) {
+        // The other side may have left.
+        let Ok(mut stream) = self.link.open_uni() else { return };
+        let header = [&[mark][..], &id.to_le_bytes(), &offset.to_le_bytes()].concat();
+        let _ = stream.write_all(&header).and_then(|()| stream.write_all(bytes));
+        let _ = stream.finish();
+    }
+}
+
+/// Receives into a folder from a [`Peer`].
+fn sent_by(to: &Path, options: ReceiveOptions, peer: impl FnOnce(&mut Peer)) -> Outcome {
+    let (here, there) = MemoryLink::pair(None);
+    std::thread::scope(|scope| {
+        let receiver = scope.spawn(|| receive(&there, to, options, &()));
+        peer(&mut Peer::new(&here));
+        here.close("through");
+        receiver.join().unwrap()
+    })
+}
+
+fn hello(entries: usize, bytes: u64) -> String {
+    format!(r#"{{"say":"hello","protocol":"shallop-files-1","entries":{entries},"bytes":{bytes}}}"#)
+}
+
+fn entry(id: usize, path: &str, kind: &str, size: u64) -> String {
+    let path = serde_json::to_string(path).unwrap();
+    format!(r#"{{"say":"entry","id":{id},"path":{path},"kind":"{kind}","size":{size}}}"#)
+}
+
+fn sent(bytes: &[u8]) -> String {
+    format!(r#"{{"say":"sent","id":0,"sum":"{}"}}"#, blake3::hash(bytes).to_hex())
+}
+
+/// A folder in a parent folder, in which files that were written outside show.
+fn nested() -> (tempfile::TempDir, std::path::PathBuf) {
+    let around = tempfile::tempdir().unwrap();
+    let inside = around.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    (around, inside)
+}
+
+fn refused(lines: &[String]) -> TransferError {
+    let (around, inside) = nested();
+    let mut answer = String::new();
+    let outcome = sent_by(&inside, ReceiveOptions { overwrite: true, hidden: true }, |peer| {
+        peer.say_all(lines.iter().map(String::as_str));
+        answer = peer.hear();
+    });
+    assert_eq!(contents(around.path()).len(), 1, "something was written: {lines:?}");
+    assert!(answer.starts_with(r#"{"say":"refuse","reason":""#), "{answer:?} to {lines:?}");
+    outcome.unwrap_err()
+}
+
+pub fn lists_that_break_a_rule_are_refused() {
+    let one = |path: &str| vec![hello(1, 1), entry(0, path, "file", 1)];
+    let two = |a: &str, b: &str| vec![hello(2, 2), entry(0, a, "file", 1), entry(1, b, "file", 1)];
+    let lists = [
+        one("../a"),
+        one("a/../../b"),
+        one("/etc/a"),
+        one(""),
+        one("a//b"),
+        one("."),
+        one("a\0b"),
+        one("a.shallop-part"),
+        one(&"a".repeat(256)),
+        one(&"a/".repeat(3000)),
+        two("a", "a"),
+        two("a", "a/b"),
+        two("a/b", "a"),
+        vec![hello(2, 2), entry(0, "a", "file", 1), entry(0, "b", "file", 1)],
+        vec![hello(1, 1), entry(1, "a", "file", 1)],
+        vec![hello(1, 2), entry(0, "a", "file", 1)],
+        vec![hello(1, 1), entry(0, "a", "folder", 1)],
+        vec![hello(2, 0), entry(0, "a", "file", u64::MAX), entry(1, "b", "file", 1)],
+        vec![hello(1, u64::MAX), entry(0, "a", "file", u64::MAX)],
+        vec![hello(1, 1 << 63), entry(0, "a", "file", 1 << 63)],
+        vec![hello(1, (1 << 62) + 1), entry(0, "a", "executable", (1 << 62) + 1)],
+        vec![hello(2, 1), entry(0, "a", "file", 1), r#"{"say":"end"}"#.to_owned()],
+        vec![hello(1_000_001, 0)],
+        vec![hello(u32::MAX as usize, 0)],
+    ];
+    for lines in lists {
+        let why = refused(&lines);
+        assert!(matches!(why, TransferError::Manifest(_)), "{why}: {lines:?}");
+    }
+}
+
+pub fn a_hidden_file_that_was_refused_is_not_written() {
+    let (around, inside) = nested();
+    let mut answers = Vec::new();
+    let outcome = sent_by(&inside, ReceiveOptions { overwrite: true, hidden: false }, |peer| {
+        peer.say(&hello(2, 4));
+        peer.say(&entry(0, ".ssh", "folder", 0));
+        peer.say(&entry(1, ".ssh/authorized_keys", "file", 4));
+        answers.extend([peer.hear(), peer.hear()]);
+        peer.stream(b'F', 1, 0, b"1234");
+        peer.say(r#"{"say":"end"}"#);
+        assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
+    });
+    for answer in answers {
+        assert!(answer.contains("failed") && answer.contains("--hidden"), "{answer}");
+    }
+    assert_eq!(contents(around.path()).len(), 1, "something was written");
+    assert_eq!(outcome.unwrap().failed.len(), 2);
+}
+
+pub fn malformed_messages_are_refused() {
+    let lists = [
+        vec!["GET / HTTP/1.1".to_owned()],
+        vec![r#"{"say":"end"}"#.to_owned()],
+        vec![hello(0, 0).replace("files-1", "files-2")],
+        vec![hello(1, 1), entry(0, "a", "device", 1)],
+        vec![
+            hello(1, 1),
+            r#"{"say":"entry","id":0,"path":"\ud800","kind":"file","size":1}"#.to_owned(),
+        ],
+        vec![hello(1, 1), entry(0, "a", "file", 1).replace(":1}", ":-1}")],
+        vec!["[".repeat(20_000)],
+        vec!["x".repeat(100_000)],
+    ];
+    for lines in lists {
+        let why = refused(&lines);
+        assert!(matches!(why, TransferError::Protocol(_)), "{why}: {lines:?}");
+    }
+}
+
+/// Offers one file of four bytes; returns the outcome and the files of the folder.
+fn one_file(
+    options: ReceiveOptions,
+    there: &[(&str, &str)],
+    peer: impl FnOnce(&mut Peer),
+) -> (Outcome, Vec<String>) {
+    let (around, inside) = nested();
+    for (name, text) in there {
+        std::fs::write(inside.join(name), text).unwrap();
+    }
+    let outcome = sent_by(&inside, options, |other| {
+        other.say(&hello(1, 4));
+        other.say(&entry(0, "a", "file", 4));
+        other.hear();
+        peer(other);
+    });
+    let mut found: Vec<_> = contents(around.path())
+        .into_iter()
+        .filter_map(|(path, it)| Some(format!("{path}={}", String::from_utf8(it?.0).ok()?)))
+        .collect();
+    found.sort();
+    (outcome, found)
+}
+
+/// The bytes sent, the bytes hashed, a part of the answer, and the files left in the folder.
+type WrongFile = (&'static [u8], &'static [u8], &'static str, &'static [&'static str]);
+
+pub fn a_file_of_other_length_or_hash_gets_no_name() {
+    let no = ReceiveOptions::default();
+    let cases: [WrongFile; 3] = [
+        (b"12345", b"1234", "more bytes", &[]),
+        (b"123", b"123", "fewer bytes", &["inside/a.shallop-part=123"]),
+        (b"1234", b"123x", "not what was sent", &[]),
+    ];
+    for (bytes, summed, what, left) in cases {
+        let mut answer = String::new();
+        let (_, found) = one_file(no, &[], |peer| {
+            peer.stream(b'F', 0, 0, bytes);
+            peer.say(&sent(summed));
+            answer = peer.hear();
+            peer.say(r#"{"say":"end"}"#);
+            assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
+        });
+        assert!(answer.contains("failed") && answer.contains(what), "{answer}");
+        let found: Vec<_> =
+            found.iter().map(String::as_str).filter(|it| *it != "inside/a.shallop-part=").collect();
+        assert_eq!(found, left, "{what}");
+    }
+}
+
+/// The files in the folder, and the header of a stream: mark, entry and offset.
+type Forbidden = (&'static [(&'static str, &'static str)], u8, u32, u64);
+
+pub fn a_forbidden_stream_ends_the_session() {
+    const PART: (&str, &str) = ("a.shallop-part", "12");
+    let no = ReceiveOptions::default();
+    let streams: [Forbidden; 7] = [
+        (&[], b'F', 1, 0),
+        (&[], b'F', u32::MAX, 0),
+        (&[], b'X', 0, 0),
+        (&[], b'F', 0, 1),
+        (&[], b'F', 0, u64::MAX),
+        (&[PART], b'F', 0, 3),
+        (&[("a", "kept")], b'F', 0, 0),
+    ];
+    for (there, mark, id, offset) in streams {
+        let (outcome, found) = one_file(no, there, |peer| {
+            peer.stream(mark, id, offset, b"1234");
+            assert_eq!(peer.hear(), "");
+        });
+        assert!(matches!(outcome, Err(TransferError::Protocol(_))), "{outcome:?}: {id} {offset}");
+        let before: Vec<_> =
+            there.iter().map(|(name, text)| format!("inside/{name}={text}")).collect();
+        assert_eq!(found, before);
+    }
+    let (outcome, _) = one_file(no, &[], |peer| {
+        for _ in 0..2 {
+            peer.stream(b'F', 0, 0, b"1234");
+        }
+        assert_eq!(peer.hear(), "");
+    });
+    assert!(matches!(outcome, Err(TransferError::Protocol(_))), "{outcome:?}");
+}
+
+pub fn a_message_out_of_order_ends_the_session() {
+    let same = r#"{"say":"same","id":0}"#;
+    let words: [&[&str]; 9] = [
+        &[same],
+        &[r#"{"say":"different","id":0}"#],
+        &[r#"{"say":"same","id":9}"#],
+        &[r#"{"say":"abandon","id":9,"reason":""}"#],
+        &[r#"{"say":"end"}"#],
+        &[r#"{"say":"done","id":0}"#],
+        &[r#"{"say":"hello","protocol":"shallop-files-1","entries":0,"bytes":0}"#],
+        &[&sent(b"1234"), &sent(b"1234")],
+        &["nonsense"],
+    ];
+    for words in words {
+        let (outcome, found) = one_file(ReceiveOptions::default(), &[], |peer| {
+            peer.say_all(words.iter().copied());
+            assert_eq!(peer.hear(), "");
+        });
+        assert!(matches!(outcome, Err(TransferError::Protocol(_))), "{outcome:?}: {words:?}");
+        assert_eq!(found, [""; 0]);
+    }
+}
+
+pub fn a_file_that_is_abandoned_and_then_sent_is_not_written() {
+    let (outcome, found) = one_file(ReceiveOptions::default(), &[], |peer| {
+        peer.say(r#"{"say":"abandon","id":0,"reason":"no\u001b[2J"}"#);
+        assert!(peer.hear().contains("cannot send it: no [2J"));
+        peer.stream(b'F', 0, 0, b"1234");
+        peer.say(&sent(b"1234"));
+        peer.say(r#"{"say":"end"}"#);
+        assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
+    });
+    assert_eq!(outcome.unwrap().failed.len(), 1);
+    assert_eq!(found, [""; 0]);
+}
+
+/// Sends a folder and a file of four bytes to a peer with these answers.
+fn received_by(answers: &[&str]) -> Outcome {
+    let from = tempfile::tempdir().unwrap();
+    std::fs::create_dir(from.path().join("d")).unwrap();
+    std::fs::write(from.path().join("d/a"), "1234").unwrap();
+    let sources = sources(from.path());
+    let (here, there) = MemoryLink::pair(None);
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| send(&here, &sources, SendOptions::default(), &()));
+        let mut peer = Peer::new(&there);
+        peer.say_all(answers.iter().copied());
+        // Until the sender closes.
+        let mut streams = Vec::new();
+        while let Ok(Some(stream)) = peer.link.accept_uni() {
+            streams.push(stream);
+        }
+        sender.join().unwrap()
+    })
+}
+
+pub fn a_sender_ends_the_session_with_an_inconsistent_receiver() {
+    let sum = blake3::hash(b"").to_hex();
+    let long = format!(
+        r#"{{"say":"have","id":1,"whole":null,"replace":true,"part":{{"len":5,"sum":"{sum}"}}}}"#
+    );
+    let have = r#"{"say":"have","id":1,"whole":null,"replace":false,"part":null}"#;
+    let answers: [&[&str]; 8] = [
+        &[&long],
+        &[have, have],
+        &[&have.replace(":1,", ":0,")],
+        &[&have.replace(":1,", ":2,")],
+        &[r#"{"say":"done","id":1}"#],
+        &[r#"{"say":"done","id":0}"#, r#"{"say":"done","id":0}"#],
+        &[r#"{"say":"failed","id":2,"reason":""}"#],
+        &[r#"{"say":"end"}"#],
+    ];
+    for answers in answers {
+        let outcome = received_by(answers);
+        assert!(matches!(outcome, Err(TransferError::Protocol(_))), "{outcome:?}: {answers:?}");
+    }
+    let outcome = received_by(&[r#"{"say":"refuse","reason":"no\u0007"}"#]);
+    assert!(matches!(outcome, Err(TransferError::Refused(why)) if why == "no "));
+}
+
+pub fn a_receiver_without_its_folder_refuses() {
+    let place = tempfile::tempdir().unwrap();
+    let mut answer = String::new();
+    let outcome = sent_by(&place.path().join("none"), ReceiveOptions::default(), |peer| {
+        peer.say(&hello(0, 0));
+        answer = peer.hear();
+    });
+    assert!(matches!(outcome, Err(TransferError::Local { .. })));
+    assert!(answer.contains("refuse") && !answer.contains("none"), "{answer}");
+}
+
+pub fn random_messages_neither_panic_nor_write_outside_the_folder() {
+    let message = (0usize..12, 0u32..3, 0u64..6);
+    proptest!(ProptestConfig::with_cases(64), |(messages in prop::collection::vec(message, 0..10))| {
+        let (around, inside) = nested();
+        let options = ReceiveOptions { overwrite: true, hidden: true };
+        let _ = sent_by(&inside, options, |peer| say_random(peer, &messages));
+        for (path, it) in contents(around.path()) {
+            assert!(path == "inside" || path.starts_with("inside/"), "{path}");
+            if let Some((bytes, _)) = it {
+                assert!(path.ends_with(".shallop-part") || bytes == b"1234", "{path}");
+            }
+        }
+    });
+}
+
+/// Offers two files, then sends these messages and streams: a kind, an entry and a number each.
+fn say_random(peer: &mut Peer, messages: &[(usize, u32, u64)]) {
+    peer.say(&hello(2, 8));
+    peer.say(&entry(0, "a", "file", 4));
+    peer.say(&entry(1, "d/b", "executable", 4));
+    peer.hear();
+    peer.hear();
+    for &(kind, id, number) in messages {
+        match kind {
+            0 => peer.say(&format!(r#"{{"say":"same","id":{id}}}"#)),
+            1 => peer.say(&format!(r#"{{"say":"different","id":{id}}}"#)),
+            2 => peer.say(&format!(r#"{{"say":"abandon","id":{id},"reason":"r"}}"#)),
+            3 => peer.say(r#"{"say":"end"}"#),
+            4..=7 => peer.say(&sent(b"1234").replace("\"id\":0", &format!("\"id\":{id}"))),
+            _ if peer.link.open_uni().is_err() => {}
+            8 => peer.stream(b'F', id, number, b"1234"),
+            _ => peer.stream(b'F', id, 0, &b"123456"[..number as usize]),
+        }
+    }
+}

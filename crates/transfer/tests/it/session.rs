@@ -1,0 +1,94 @@
+//! Files over QUIC on credits, over loopback.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread::spawn;
+use std::time::Duration;
+
+use shallop_core::BitsPerSec;
+use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
+use shallop_quic::{Config, Tls};
+use shallop_transfer::protocol::{ReceiveOptions, SendOptions, SourcePaths};
+use shallop_transfer::session::{ReceiveServer, SendSession, Served, receive};
+
+fn config(mbps: u64) -> Config {
+    let (wait, link) = (Duration::from_millis(20), BitsPerSec::at_least_one(mbps * 1_000_000));
+    Config { wait, slack: wait, ..Config::new(link) }
+}
+
+fn bind(config: Config, identity: &Identity) -> ReceiveServer {
+    ReceiveServer::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), config, identity, None).unwrap()
+}
+
+fn connect(to: SocketAddr, config: Config, fingerprint: Fingerprint) -> SendSession {
+    let tls = Tls::client(ServerVerifier::pinned(fingerprint));
+    SendSession::connect(&[to], SERVER_NAME, config, &tls).unwrap()
+}
+
+pub fn a_folder_arrives_on_credits_and_a_second_time_nothing_is_sent() {
+    let config = config(300);
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = from.path().join("a folder");
+    fs::create_dir_all(folder.join("deep/er")).unwrap();
+    let large: Vec<u8> =
+        (0..3_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    fs::write(folder.join("large"), &large).unwrap();
+    fs::write(folder.join("deep/er/small"), b"small").unwrap();
+    fs::write(folder.join("empty"), b"").unwrap();
+    let identity = Identity::make().unwrap();
+    let server = bind(config, &identity);
+    let (address, place) = (server.address(), to.path().to_owned());
+    let thread = spawn(move || {
+        [(); 2].map(|()| {
+            let connection = server.accept().unwrap();
+            receive(&connection, &place, ReceiveOptions::default(), &()).unwrap()
+        })
+    });
+    let sources = SourcePaths::collect(&[folder]).unwrap();
+    let reports = [(); 2].map(|()| {
+        let session = connect(address, config, identity.fingerprint());
+        session.send(&sources, SendOptions::default(), &()).unwrap()
+    });
+    let received = thread.join().unwrap();
+    assert!(fs::read(to.path().join("a folder/large")).unwrap() == large);
+    assert_eq!(fs::read(to.path().join("a folder/deep/er/small")).unwrap(), b"small");
+    assert_eq!(fs::read(to.path().join("a folder/empty")).unwrap(), b"");
+    let [first, second] = reports;
+    assert!(first.on_credits && received[0].on_credits);
+    assert_eq!((first.transfer.files, first.transfer.bytes), (3, 3_000_005));
+    assert_eq!((second.transfer.files, second.transfer.skipped), (0, 3));
+    assert!(first.credits.data_packets > 3_000_000 / 1_408, "{first:?}");
+    assert!(first.credits.without_credit * 200 <= first.credits.data_packets, "{first:?}");
+}
+
+pub fn three_live_senders_of_one_host_all_finish() {
+    let config = config(100);
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let identity = Identity::make().unwrap();
+    let server = bind(config, &identity);
+    let (address, fingerprint) = (server.address(), identity.fingerprint());
+    let senders = ["one", "two", "three"].map(|name| {
+        let path = from.path().join(name);
+        fs::write(&path, vec![name.len() as u8; 800_000]).unwrap();
+        spawn(move || {
+            let sources = SourcePaths::collect(&[path]).unwrap();
+            let session = connect(address, config, fingerprint);
+            session.send(&sources, SendOptions::default(), &()).unwrap()
+        })
+    });
+    std::thread::scope(|scope| {
+        for _ in 0..senders.len() {
+            let connection = server.accept().unwrap();
+            let (server, place) = (&server, to.path());
+            scope.spawn(move || {
+                let options = ReceiveOptions::default();
+                let served = server.serve(&connection, Some(place), options, &()).unwrap();
+                assert!(matches!(served, Served::Files(report) if report.transfer.files == 1));
+            });
+        }
+    });
+    for sender in senders {
+        assert_eq!(sender.join().unwrap().transfer.files, 1);
+    }
+    assert_eq!(fs::read_dir(to.path()).unwrap().count(), 3);
+}
