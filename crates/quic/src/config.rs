@@ -16,7 +16,8 @@ use crate::credit::unscheduled::Unscheduled;
 const WAIT: Duration = Duration::from_millis(100);
 /// The default slack.
 const SLACK: Duration = Duration::from_millis(1);
-/// The defaults of the scheme `flashpass` in scenarios.
+/// The default epochs in a round trip, jitter (fraction of a gap) and expected loss (fraction), equal to the defaults of
+/// the scheme `flashpass` in scenarios.
 const EPOCHS: u32 = 4;
 const JITTER: f64 = 0.49;
 const EXPECTED_LOSS: f64 = 0.1;

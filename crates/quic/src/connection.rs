@@ -62,7 +62,7 @@ pub(crate) struct Connection {
     pub(crate) tag: u16,
     /// The application has dropped its handle.
     pub(crate) is_abandoned: bool,
-    /// The zero of this connection's [`Time`].
+    /// The instant at which this connection's [`Time`] is zero.
     start: Instant,
     config: Config,
     gate: Arc<CreditGate>,

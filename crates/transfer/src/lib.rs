@@ -4,7 +4,7 @@
 //! [`session`] sends and receives, and blocks the calling thread; [`protocol`] is the protocol of a transfer, which
 //! resumes and verifies files over any reliable streams. [`client`] connects to a receiver that is trusted by its
 //! fingerprint, by the file of known hosts or by an authority; [`server`] listens. [`ping`] measures round trips and
-//! losses. Connections are those of the crate `shallop_quic`.
+//! losses. The crate `shallop_quic` provides connections.
 
 mod active_senders;
 pub mod client;

@@ -19,7 +19,8 @@ use crate::active_senders::ActiveSenders;
 use crate::happy_eyeballs::{self, OTHER_ADDRESS_CHOSEN};
 use crate::ping;
 use crate::protocol::{
-    self, Link, Outgoing, Progress, ReceiveOptions, SendOptions, SourcePaths, Summary, TransferError,
+    self, Link, Outgoing, Progress, ReceiveOptions, SendOptions, SourcePaths, Summary,
+    TransferError,
 };
 
 /// The default UDP port of receivers.

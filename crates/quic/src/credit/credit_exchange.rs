@@ -83,7 +83,7 @@ pub(crate) struct CreditExchange {
     credit_due: Option<Time>,
     /// The longest time for which a credit waits for further stamps.
     credit_delay: Span,
-    /// Counts, except those of the current engine.
+    /// Counts without the counts of the current engine.
     stats: CreditStats,
     /// Credits that were not used because there was nothing to send.
     unused: u64,
@@ -98,7 +98,7 @@ fn engine(config: &Config, wait: Span, tag: u16, earlier: u64) -> CreditEngine<L
 }
 
 impl CreditExchange {
-    /// `own_key` authenticates the packets of this side, `peer_key` those of the peer.
+    /// `own_key` authenticates the packets of this side, and `peer_key` the packets of the peer.
     pub(crate) fn new(
         config: &Config,
         (own_key, peer_key): (MacKey, MacKey),
@@ -243,7 +243,7 @@ impl CreditExchange {
 
     /// Processes a packet with this connection's tag.
     pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) -> PacketNovelty {
-        // The wrapped time of an emulation packet is resolved by the peer's clock, that of a credit by this side's.
+        // The wrapped time of an emulation packet is resolved by the peer's clock, and the time in a credit by this side's.
         let pause = now.saturating_since(self.newest_at);
         let reference = match parsed.kind() {
             PacketKind::Emulation | PacketKind::TaggedEmulation => {

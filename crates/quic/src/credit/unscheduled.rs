@@ -21,7 +21,7 @@ pub struct Unscheduled {
     pub until_first_data: bool,
 }
 
-/// The state of a connection's start.
+/// The state of unscheduled sending at the start of a connection.
 #[derive(Debug)]
 pub(crate) struct UnscheduledStart {
     rule: UnscheduledBurst,

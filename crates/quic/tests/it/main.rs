@@ -1,4 +1,4 @@
-//! MultiEndpoint, files and certificates over loopback, and what anybody may send to them.
+//! Endpoints, streams and certificates over loopback, hostile datagrams, and known answers of packets.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
