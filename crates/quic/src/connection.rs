@@ -35,8 +35,6 @@ use crate::send_queues::SendQueues;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::wakers::Wakers;
 
-/// The application protocol (ALPN) of QUIC without credits.
-pub(crate) const ALPN_WITHOUT_CREDITS: &[u8] = b"shallop-quic/1";
 /// The error code of a connection that is closed because the peer sent credits for packets that were not sent.
 const FORGED_CREDITS: u32 = 1;
 /// The time that a peer may take to answer, in addition to four waiting times, before it counts as silent.
@@ -62,7 +60,7 @@ pub(crate) struct Connection {
     pub(crate) tag: u16,
     /// The application has dropped its handle.
     pub(crate) is_abandoned: bool,
-    /// The instant at which this connection's [`Time`] is zero.
+    /// The instant at which this connection's [`Time`] is zero: the end of the handshake (docs/quic-wire.md).
     start: Instant,
     config: Config,
     gate: Arc<CreditGate>,
@@ -115,6 +113,7 @@ impl Connection {
         tag: u16,
     ) -> Self {
         let timeout = config.wait * 4 + ANSWER_TIMEOUT;
+        let burst = config.unscheduled.filter(|_| config.credits);
         Self {
             amplification_limit: AmplificationLimit::new(quic.remote_address()),
             credit_destination: CreditDestination::default(),
@@ -131,7 +130,7 @@ impl Connection {
             bypass: Bypass::new(now, config.wait),
             send_mode: SendMode::Unknown,
             credits: None,
-            unscheduled_start: UnscheduledStart::new(config),
+            unscheduled_start: UnscheduledStart::new(burst, config.link, config.datagram),
             liveness_probe: CreditLivenessProbe::new(config.wait, timeout),
             objection: None,
             dscp_monitor: DscpMonitor::new(config.classes, config.wait * 2),
@@ -165,7 +164,7 @@ impl Connection {
         self.start = self.start.checked_sub(span).unwrap();
     }
 
-    /// The time since the connection began; after 213 days the last [`Time`].
+    /// The time since the end of the handshake; after 213 days the last [`Time`].
     fn time(&self, now: Instant) -> Time {
         Time::after_start(Span::from(now.saturating_duration_since(self.start)))
     }
@@ -194,7 +193,7 @@ impl Connection {
     }
 
     /// Processes the events of QUIC.
-    pub(crate) fn process_events(&mut self) {
+    pub(crate) fn process_events(&mut self, now: Instant) {
         let (mut has_changed, mut may_have_notice) = (false, false);
         while let Some(event) = self.quic.poll() {
             may_have_notice = true;
@@ -222,7 +221,7 @@ impl Connection {
             }
         }
         if self.send_mode == SendMode::Unknown {
-            has_changed |= self.read_settings();
+            has_changed |= self.read_settings(now);
         } else {
             self.longest_rtt = self.longest_rtt.max(self.quic.rtt());
         }
@@ -289,7 +288,7 @@ impl Connection {
     pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
         if self.quic.poll_timeout().is_some_and(|at| at <= now) {
             self.quic.handle_timeout(now);
-            self.process_events();
+            self.process_events(now);
         }
         let has_forged = self.credits.as_ref().is_some_and(CreditExchange::has_forged_credits);
         if has_forged && !self.quic.is_closed() {

@@ -18,9 +18,10 @@ use quinn_proto::{Dir, StreamId};
 use rustls::pki_types::CertificateDer;
 
 use crate::config::Config;
-use crate::connection::{self, ALPN_WITHOUT_CREDITS};
+use crate::connection;
 use crate::credit::counters::DropCounters;
 use crate::credit::send_mode::SendMode;
+use crate::credit::settings::ALPN_WITHOUT_CREDITS;
 use crate::credit::stats::CreditStats;
 use crate::endpoint_state::EndpointState;
 use crate::error::QuicError;

@@ -19,7 +19,7 @@ use crate::connection::{CloseReason, Connection};
 use crate::connections::Connections;
 use crate::credit::counters::DropCounters;
 use crate::credit::gate::{CreditGate, CreditGateFactory, GateMode};
-use crate::credit::packet::{Malformed, Parsed, is_ours};
+use crate::credit::packet::{Parsed, is_ours};
 use crate::reset::ResetSecret;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::sockets::drops::DatagramDrops;
@@ -144,7 +144,7 @@ impl EndpointState {
                     connection.quic.handle_event(event);
                     connection.on_quic_datagram(datagram);
                 }
-                self.process_events(handle.0);
+                self.process_events(now, handle.0);
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming),
             Some(DatagramEvent::Response(transmit)) => self.respond(&transmit, answer),
@@ -156,8 +156,7 @@ impl EndpointState {
     fn on_credit_packet(&mut self, now: Instant, datagram: &IncomingDatagram<'_>) {
         let parsed = match Parsed::parse(datagram.bytes) {
             Ok(parsed) => parsed,
-            Err(Malformed::Kind(_)) => return self.dropped.unknown_kind += 1,
-            Err(_) => return self.dropped.wrong_length += 1,
+            Err(why) => return self.dropped += why.into(),
         };
         let number = self.tags.get(&parsed.tag());
         match number.and_then(|number| self.connections.get_mut(*number)) {
@@ -186,7 +185,7 @@ impl EndpointState {
             Ok((handle, quic)) => {
                 let number = self.add(now, handle, quic, gate);
                 self.arrived.push_back(number);
-                self.process_events(number);
+                self.process_events(now, number);
                 self.wake_all();
             }
             Err(error) => {
@@ -219,7 +218,7 @@ impl EndpointState {
     }
 
     /// Exchanges events between a connection and the QUIC endpoint, and removes the connection if it has ended.
-    fn process_events(&mut self, number: usize) {
+    fn process_events(&mut self, now: Instant, number: usize) {
         let Some(connection) = self.connections.get_untouched(number) else { return };
         let mut is_drained = false;
         while let Some(event) = connection.quic.poll_endpoint_events() {
@@ -228,7 +227,7 @@ impl EndpointState {
                 connection.quic.handle_event(event);
             }
         }
-        connection.process_events();
+        connection.process_events(now);
         if is_drained {
             connection.close_reason.get_or_insert_with(|| CloseReason::Lost("closed".to_owned()));
             connection.wake();
@@ -247,7 +246,7 @@ impl EndpointState {
             if let Some(connection) = self.connections.get_untouched(number) {
                 connection.transmit(now, &mut out);
             }
-            self.process_events(number);
+            self.process_events(now, number);
             self.update_due(number);
         }
         out

@@ -13,8 +13,9 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::time::Timespec;
 
 use crate::config::Config;
-use crate::connection::{ALPN_WITHOUT_CREDITS, Connection};
+use crate::connection::Connection;
 use crate::credit::send_mode::SendMode;
+use crate::credit::settings::ALPN_WITHOUT_CREDITS;
 use crate::credit::stats::CreditStats;
 use crate::endpoint_state::EndpointState;
 use crate::error::QuicError;

@@ -65,7 +65,7 @@ pub enum ConnectError {
         /// The file of known hosts that has the expected fingerprint.
         known_hosts: Option<PathBuf>,
     },
-    /// The certificate is not one of the authorities for this host.
+    /// The certificate is expired, for another name, or not signed by one of the authorities.
     #[error("{host}: {source}")]
     UntrustedCertificate { host: HostAddress, authorities: PathBuf, source: QuicError },
     /// The host does not answer, or the connection ended during the handshake.

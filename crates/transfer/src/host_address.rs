@@ -1,4 +1,4 @@
-//! HostAddress names and addresses as users write them: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
+//! Host names and addresses as users write them: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
 
 use std::fmt;
 use std::io;

@@ -35,7 +35,7 @@ impl Connection {
     }
 
     /// Reads the peer's settings. Returns true if they have arrived, after which it is known how data leaves.
-    pub(super) fn read_settings(&mut self) -> bool {
+    pub(super) fn read_settings(&mut self, now: Instant) -> bool {
         // This side's own settings are sent first, without a credit.
         if self.stream_frames == 0 {
             return false;
@@ -49,6 +49,7 @@ impl Connection {
                 self.credits = Some(credits);
                 self.liveness_probe = self.new_liveness_probe();
                 self.send_mode = SendMode::Credits;
+                self.start = now;
             }
             // Settings of another version mean a peer without credits.
             _ => self.leave_credits(SendMode::WithoutCredits),

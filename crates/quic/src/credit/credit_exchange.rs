@@ -1,6 +1,6 @@
 //! Sends and receives the emulation packets and credits of one connection. As a sender it decides when emulation packets
 //! and data packets leave; as a receiver it answers each emulation packet with a credit. It knows nothing of bytes and
-//! streams. All times, also those on the wire, count from the beginning of the connection by this side's clock.
+//! streams. All times, also those on the wire, count from the end of the handshake by this side's clock.
 
 use shallop_control::flashpass::Law;
 use shallop_core::{Seed, Span, Time};

@@ -7,6 +7,8 @@ use crate::credit::packet::MAX_STAMPS;
 
 /// The application protocol (ALPN) of QUIC with credits.
 pub const ALPN: &[u8] = b"shallop-flashpass/1";
+/// The application protocol (ALPN) of QUIC without credits.
+pub(crate) const ALPN_WITHOUT_CREDITS: &[u8] = b"shallop-quic/1";
 /// The label of the TLS exporter (RFC 8446, 7.5) for the keys of emulation packets and credits, 16 bytes each.
 pub const EXPORTER_LABEL: &[u8] = b"EXPORTER-shallop-flashpass/1";
 /// The exporter context of the client's key.

@@ -2,10 +2,8 @@
 //! credit has arrived, followed by a probe. The rules are the simulator's ([`UnscheduledBurst`]). QUIC detects losses,
 //! and retransmissions wait for credits.
 
-use shallop_core::{Bytes, Time};
+use shallop_core::{BitsPerSec, Bytes, Time};
 use shallop_proto::aeolus::{self, UnscheduledBurst, UnscheduledPacket};
-
-use crate::config::Config;
 
 /// The difference between the UDP and the TCP payload of a frame: IP and UDP headers have 28 bytes, IP and TCP headers
 /// 40.
@@ -43,10 +41,10 @@ pub(crate) enum UnscheduledSend {
 }
 
 impl UnscheduledStart {
-    pub(crate) fn new(config: &Config) -> Self {
-        let payload = u64::from(config.datagram.saturating_sub(OVER_TCP_PAYLOAD).max(1));
-        let burst = config.unscheduled.filter(|_| config.credits);
-        let rules = |of: Unscheduled| aeolus::Config { link: config.link, max_burst: of.burst };
+    /// `datagram` is the longest UDP payload, bytes.
+    pub(crate) fn new(burst: Option<Unscheduled>, link: BitsPerSec, datagram: u16) -> Self {
+        let payload = u64::from(datagram.saturating_sub(OVER_TCP_PAYLOAD).max(1));
+        let rules = |of: Unscheduled| aeolus::Config { link, max_burst: of.burst };
         Self {
             rule: UnscheduledBurst::new(burst.map(rules), payload, None),
             until_first_data: burst.is_some_and(|burst| burst.until_first_data),

@@ -7,8 +7,7 @@ use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::danger::ClientCertVerifier;
 
-use crate::connection::ALPN_WITHOUT_CREDITS;
-use crate::credit::settings::ALPN;
+use crate::credit::settings::{ALPN, ALPN_WITHOUT_CREDITS};
 use crate::error::QuicError;
 use crate::reset::ResetSecret;
 use crate::trust::identity::Identity;

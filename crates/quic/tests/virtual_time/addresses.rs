@@ -22,7 +22,7 @@ fn transfers_continue_from_another_address() {
             network.server.send(down * MB);
             network.run(ms(300));
             network.client_address = address;
-            network.until(within, |network| network.client.is_done() && network.server.is_done());
+            network.finish(within);
             assert_eq!((network.client.received, network.server.received), (down * MB, up * MB));
             assert_eq!(network.server.connection().quic.remote_address(), address);
             for host in [&mut network.client, &mut network.server] {

@@ -88,7 +88,7 @@ fn lost_ends_of_short_transfers_are_retransmitted_on_credits() {
         for _ in 0..40 {
             network.client.send(100_000);
             network.server.send(if both { 100_000 } else { 0 });
-            network.until(secs(5), |network| network.client.is_done() && network.server.is_done());
+            network.finish(secs(5));
         }
         let stats = network.client.stats();
         // With losses in both directions, acknowledgements take retransmissions with them before their credits arrive.

@@ -18,11 +18,6 @@ fn link() -> LinkConfig {
     LinkConfig { buffer: 100, ..LinkConfig::new(100e6, ms(10)) }
 }
 
-/// Runs until all data has arrived.
-fn finish(network: &mut Network, within: Duration) {
-    network.until(within, |network| network.client.is_done() && network.server.is_done());
-}
-
 /// Runs until the client leaves credits, and asserts the reason.
 fn leaves(network: &mut Network, why: SendMode, within: Duration) {
     network.until(within, |network| network.client.send_mode() != SendMode::Credits);
@@ -50,7 +45,7 @@ fn without_any_credit_data_continues_and_credits_can_return() {
         network.to_server.config.blocked = Some(Classes::default().emulation);
         network.client.send(5 * MB);
         leaves(&mut network, SendMode::Unanswered, ms(200));
-        finish(&mut network, secs(3));
+        network.finish(secs(3));
         assert_eq!(
             network.server.send_mode(),
             SendMode::Credits,
@@ -76,7 +71,7 @@ fn credits_that_stop_during_a_transfer_are_left_and_can_return() {
             (network.to_server.config.blocked, network.to_client.config.blocked) =
                 (to_server, to_client);
             leaves(&mut network, SendMode::CreditsStopped, ms(800));
-            finish(&mut network, secs(4));
+            network.finish(secs(4));
             network.both(|link| link.blocked = None);
             returns(&mut network);
             assert_eq!(network.server.received, 13 * MB);
@@ -93,7 +88,7 @@ fn stopped_credits_are_detected_while_retransmissions_wait() {
     network.to_server.config.blocked = Some(Classes::default().emulation);
     leaves(&mut network, SendMode::CreditsStopped, ms(800));
     network.to_server.config.data_loss = 0.0;
-    finish(&mut network, secs(5));
+    network.finish(secs(5));
     assert_eq!(network.server.received, 10 * MB);
 }
 
@@ -114,7 +109,7 @@ fn returns_during_a_transfer_lose_nothing() {
             network.run(ms(150));
         }
         assert!(returned >= 3, "{returned}");
-        finish(&mut network, secs(10));
+        network.finish(secs(10));
         assert_eq!((network.client.received, network.server.received), (20 * MB, 20 * MB));
         let dropped = [network.client.stats().dropped, network.server.stats().dropped];
         assert!(dropped.iter().all(|of| of.stamp_unknown == 0 && of.emulation_repeated == 0));
@@ -127,20 +122,20 @@ fn an_erased_dscp_is_reported_by_the_peer_at_each_return() {
     network.client.send(5 * MB);
     leaves(&mut network, SendMode::ClassesErased, ms(100));
     assert_eq!(network.server.send_mode(), SendMode::Credits);
-    finish(&mut network, secs(3));
+    network.finish(secs(3));
     assert!(network.client.connection().use_credits());
     network.client.send(5 * MB);
     network.run(ms(10));
     assert_eq!(network.client.send_mode(), SendMode::Credits);
     leaves(&mut network, SendMode::ClassesErased, ms(200));
-    finish(&mut network, secs(3));
+    network.finish(secs(3));
     network.both(|link| link.is_erasing = false);
     returns(&mut network);
     assert_eq!(network.server.received, 13 * MB);
     // The server's data uses the same links.
     network.both(|link| link.is_erasing = true);
     network.server.send(5 * MB);
-    finish(&mut network, secs(3));
+    network.finish(secs(3));
     assert_eq!(network.server.send_mode(), SendMode::ClassesErased);
     assert_eq!((network.client.send_mode(), network.client.received), (SendMode::Credits, 5 * MB));
 }
@@ -153,7 +148,7 @@ fn loss_of_data_without_loss_of_emulation_packets_ends_credits() {
         let mut network = connected(fallback, &slow);
         network.client.send(10 * MB);
         leaves(&mut network, SendMode::DataLost, ms(600));
-        finish(&mut network, secs(10));
+        network.finish(secs(10));
         assert_eq!(network.server.received, 10 * MB);
     }
 }
@@ -195,7 +190,7 @@ fn short_interruptions_do_not_end_credits() {
                 network.run(ms(60));
                 assert_eq!(network.client.send_mode(), SendMode::Credits, "{bytes} {phase}");
             }
-            finish(&mut network, secs(5));
+            network.finish(secs(5));
             assert_eq!(network.client.send_mode(), SendMode::Credits, "{bytes} {phase}");
         }
     }

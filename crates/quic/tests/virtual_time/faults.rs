@@ -92,7 +92,7 @@ fn delayed_and_duplicated_packets_do_no_harm() {
     let mut network = Network::connected_with(config(100, 60), &link);
     network.client.send(5 * MB);
     network.server.send(5 * MB);
-    network.until(secs(3), |network| network.client.is_done() && network.server.is_done());
+    network.finish(secs(3));
     assert_eq!((network.client.received, network.server.received), (5 * MB, 5 * MB));
     let dropped = network.client.stats().dropped;
     assert!(dropped.stamp_repeated > 20 && dropped.emulation_repeated > 20, "{dropped:?}");
@@ -108,7 +108,7 @@ fn links_that_flap_lose_nothing() {
         network.run(ms(180));
         network.cut(ms(120));
     }
-    network.until(secs(20), |network| network.client.is_done() && network.server.is_done());
+    network.finish(secs(20));
     assert_eq!((network.client.received, network.server.received), (10 * MB, 10 * MB));
     assert_eq!(
         (network.client.send_mode(), network.server.send_mode()),

@@ -84,7 +84,7 @@ fn an_attacker_without_the_key_does_not_reduce_goodput() {
     assert!((0..2).all(|host| attacked[host] > quiet[host] * 0.98), "{quiet:?} {attacked:?}");
     network.to_server.attacker = None;
     network.to_client.attacker = None;
-    network.until(secs(5), |network| network.client.is_done() && network.server.is_done());
+    network.finish(secs(5));
     let (client, server) = (network.client.stats(), network.server.stats());
     let passed = client.emulated - network.to_server.drops.emulation;
     assert!(server.credits_sent <= passed, "{server:?} {passed}");
@@ -171,7 +171,7 @@ fn forged_datagrams_from_any_address_do_not_reduce_goodput() {
     let attacked = goodput(&mut network);
     assert!(made.get() >= forgeries, "{} forged", made.get());
     assert!((0..2).all(|host| attacked[host] > quiet[host] * 0.98), "{quiet:?} {attacked:?}");
-    network.until(secs(8), |network| network.client.is_done() && network.server.is_done());
+    network.finish(secs(8));
     let all = [network.client.received, network.server.received];
     assert_eq!(all, [LOAD, LOAD]);
     assert_eq!(

@@ -126,6 +126,11 @@ impl Network {
         });
     }
 
+    /// Runs until both hosts have acknowledged all data.
+    pub(super) fn finish(&mut self, within: Duration) {
+        self.until(within, |network| network.client.is_done() && network.server.is_done());
+    }
+
     /// Lets the client send `bytes` and returns the time until all are acknowledged.
     pub(super) fn upload(&mut self, bytes: u64, within: Duration) -> Duration {
         self.client.send(bytes);

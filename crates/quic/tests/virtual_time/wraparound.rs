@@ -16,7 +16,7 @@ fn sequence_numbers_and_times_wrap_during_transfers() {
         stats.emulated < 2_000 && network.client.connection().close_reason.is_none(),
         "{stats:?}"
     );
-    // The clock began with the connection, so it wraps 6 s from here.
+    // The clock began at the end of the handshake, so it wraps 6 s from here.
     for _ in 0..90 {
         network.upload(MB, secs(1));
         network.run(ms(80));

@@ -1,7 +1,7 @@
 //! The protocol of transfers of files and folders.
 //!
 //! The protocol runs over a [`Link`] with reliable unidirectional streams. Each side first opens its control stream and
-//! sends on it one JSON object per line ([`message`]):
+//! sends on it one JSON object per line:
 //!
 //! 1. The sender sends a `hello` with the number of entries and bytes, then an `entry` for each file and folder.
 //! 2. For each file the receiver sends `have`: the BLAKE3 of a complete file of that name and size, the length and BLAKE3

@@ -10,24 +10,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// skipped files, reaches the total.
 pub trait Progress: Send + Sync {
     /// The number and the length of all files are known.
-    fn total(&self, files: u64, bytes: u64) {
-        let _ = (files, bytes);
-    }
+    fn total(&self, _files: u64, _bytes: u64) {}
 
-    /// The stream of a file starts; `there` bytes are at the receiver already.
-    fn file_started(&self, id: u32, file: &Entry, there: u64) {
-        let _ = (id, file, there);
-    }
+    /// The stream of a file starts; `_there` bytes are at the receiver already.
+    fn file_started(&self, _id: u32, _file: &Entry, _there: u64) {}
 
     /// Further bytes of a file were sent or received.
-    fn bytes(&self, id: u32, count: u64) {
-        let _ = (id, count);
-    }
+    fn bytes(&self, _id: u32, _count: u64) {}
 
     /// The outcome of a file is known.
-    fn file_done(&self, id: u32, file: &Entry, outcome: &FileOutcome) {
-        let _ = (id, file, outcome);
-    }
+    fn file_done(&self, _id: u32, _file: &Entry, _outcome: &FileOutcome) {}
 }
 
 /// Ignores progress.
