@@ -42,8 +42,8 @@ impl Connection {
         }
         let Some(settings) = self.settings_stream.settings(&mut self.quic) else { return false };
         match (settings, settings_stream::keys(&self.quic)) {
-            (Ok(peer), Some(keys)) => {
-                let credits = CreditExchange::new(&self.config, keys, peer);
+            (Ok(peer), Some((own_key, peer_key))) => {
+                let credits = CreditExchange::new(&self.config, own_key, peer_key, peer);
                 let product = self.config.link.bytes_in(credits.wait()).get();
                 self.send_queues.set_bandwidth_delay_product(product);
                 self.credits = Some(credits);

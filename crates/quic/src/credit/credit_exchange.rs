@@ -101,7 +101,8 @@ impl CreditExchange {
     /// `own_key` authenticates the packets of this side, and `peer_key` the packets of the peer.
     pub(crate) fn new(
         config: &Config,
-        (own_key, peer_key): (MacKey, MacKey),
+        own_key: MacKey,
+        peer_key: MacKey,
         peer: CreditSettings,
     ) -> Self {
         let wait = config.wait_span().max(peer.wait);
@@ -357,8 +358,8 @@ mod tests {
         let key = |byte: u8| MacKey::new([byte; 16]);
         let settings =
             CreditSettings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
-        let first = CreditExchange::new(&config, (key(1), key(2)), settings);
-        [first, CreditExchange::new(&config, (key(2), key(1)), settings)]
+        let first = CreditExchange::new(&config, key(1), key(2), settings);
+        [first, CreditExchange::new(&config, key(2), key(1), settings)]
     }
 
     /// Lets the first side ask for `packets` credits, from these times of both clocks on, and returns how many departures
@@ -406,8 +407,8 @@ mod tests {
         };
         let settings =
             CreditSettings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
-        let keys = (MacKey::new([1; 16]), MacKey::new([2; 16]));
-        let mut credits = CreditExchange::new(&config, keys, settings);
+        let [own, peer] = [1, 2].map(|byte| MacKey::new([byte; 16]));
+        let mut credits = CreditExchange::new(&config, own, peer, settings);
         credits.set_demand(Time::ZERO, 100);
         let start = Time::after_start(Span::from_ms(21));
         for &us in planned {

@@ -140,7 +140,7 @@ mod tests {
         DscpMonitor::new(Classes::default(), GAP)
     }
 
-    fn emulation(monitor: &mut DscpMonitor, now: Instant, (count, dscp): (u32, u8)) {
+    fn emulation(monitor: &mut DscpMonitor, now: Instant, count: u32, dscp: u8) {
         (0..count).for_each(|_| monitor.on_emulation(now, dscp));
     }
 
@@ -150,10 +150,10 @@ mod tests {
         // The number of 64 packets with another DSCP.
         for (other, is_told) in [(0, false), (1, false), (47, false), (48, true), (64, true)] {
             let mut monitor = monitor();
-            emulation(&mut monitor, now, (WINDOW - other, right));
-            emulation(&mut monitor, now, (other.saturating_sub(1), 0));
+            emulation(&mut monitor, now, WINDOW - other, right);
+            emulation(&mut monitor, now, other.saturating_sub(1), 0);
             assert!(other == 0 || monitor.notice(now).is_none(), "too few");
-            emulation(&mut monitor, now, (other.min(1), 0));
+            emulation(&mut monitor, now, other.min(1), 0);
             assert_eq!(monitor.notice(now).is_some(), is_told, "{other}");
         }
     }
@@ -170,7 +170,7 @@ mod tests {
             let mut monitor = monitor();
             (0..count).for_each(|_| monitor.on_data(dscp));
             assert_eq!(monitor.notice(now), None, "no emulation packet was seen");
-            emulation(&mut monitor, now, (WINDOW, classes.emulation));
+            emulation(&mut monitor, now, WINDOW, classes.emulation);
             assert_eq!(monitor.notice(now), told, "{count} of {dscp}");
         }
     }
@@ -181,7 +181,7 @@ mod tests {
         let mut told = 0;
         for millis in 0..200 {
             let now = begun + Duration::from_millis(millis);
-            emulation(&mut monitor, now, (WINDOW, 0));
+            emulation(&mut monitor, now, WINDOW, 0);
             told += u32::from(monitor.notice(now).is_some());
         }
         assert_eq!(told, 3);
@@ -191,10 +191,10 @@ mod tests {
     fn data_of_a_pause_of_the_sender_does_not_count() {
         let (begun, mut monitor) = (Instant::now(), monitor());
         let classes = Classes::default();
-        emulation(&mut monitor, begun, (1, classes.emulation));
+        emulation(&mut monitor, begun, 1, classes.emulation);
         (0..500).for_each(|_| monitor.on_data(0));
         let later = begun + GAP * 2;
-        emulation(&mut monitor, later, (WINDOW, classes.emulation));
+        emulation(&mut monitor, later, WINDOW, classes.emulation);
         assert_eq!(monitor.notice(later), None);
     }
 

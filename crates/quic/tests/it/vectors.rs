@@ -50,7 +50,7 @@ fn stamp(sequence: u16, step: u64) -> Stamp {
     Stamp { sequence, time: time_of(step) }
 }
 
-fn emulation(tag: u16, (sequence, step): (u16, u64), tagged: bool) -> Packet {
+fn emulation(tag: u16, sequence: u16, step: u64, tagged: bool) -> Packet {
     Packet::Emulation(Emulation { tag, sequence, time: time_of(step), tagged })
 }
 
@@ -66,22 +66,22 @@ fn chosen() -> Vec<Vector> {
     let three = [stamp(65_534, WRAP - 2), stamp(65_535, WRAP - 1), stamp(0, WRAP)];
     let apart = [stamp(1, 1), stamp(700, WRAP / 2), stamp(2, 9), stamp(1, 1)];
     let mut vectors = vec![
-        at(emulation(0x1234, (7, 122_070_313), false), 122_070_000),
-        at(emulation(0x1234, (8, 122_070_435), true), 122_070_313),
+        at(emulation(0x1234, 7, 122_070_313, false), 122_070_000),
+        at(emulation(0x1234, 8, 122_070_435, true), 122_070_313),
         at(credit(0x5678, &[stamp(7, 122_070_313)]), 127_000_000),
-        at(emulation(0, (0, 0), false), 0),
-        at(emulation(65_535, (65_535, WRAP - 1), false), 0x80_0000_0000),
-        at(emulation(1, (0, WRAP), false), WRAP - 1),
-        at(emulation(1, (65_535, WRAP - 1), true), WRAP),
+        at(emulation(0, 0, 0, false), 0),
+        at(emulation(65_535, 65_535, WRAP - 1, false), 0x80_0000_0000),
+        at(emulation(1, 0, WRAP, false), WRAP - 1),
+        at(emulation(1, 65_535, WRAP - 1, true), WRAP),
         at(credit(0x5678, &three), WRAP + 600_000),
         at(credit(2, &apart), WRAP / 4),
-        at(emulation(3, (42, 5 * WRAP + 5), false), 5 * WRAP - 5),
-        at(emulation(3, (42, 5 * WRAP - 5), true), 5 * WRAP + 5),
+        at(emulation(3, 42, 5 * WRAP + 5, false), 5 * WRAP - 5),
+        at(emulation(3, 42, 5 * WRAP - 5, true), 5 * WRAP + 5),
         // Of two equally near times the later one is used.
-        at(emulation(4, (43, 3 * WRAP), false), 3 * WRAP - WRAP / 2),
-        at(emulation(4, (43, 3 * WRAP - 1), false), 4 * WRAP - WRAP / 2 - 2),
-        at(emulation(5, (44, LAST), false), LAST),
-        at(emulation(5, (44, LAST - 1), true), LAST),
+        at(emulation(4, 43, 3 * WRAP, false), 3 * WRAP - WRAP / 2),
+        at(emulation(4, 43, 3 * WRAP - 1, false), 4 * WRAP - WRAP / 2 - 2),
+        at(emulation(5, 44, LAST, false), LAST),
+        at(emulation(5, 44, LAST - 1, true), LAST),
     ];
     vectors.extend((1..=MAX_STAMPS).map(|count| {
         let stamps: Vec<Stamp> = (0..count as u16)
@@ -109,7 +109,7 @@ fn drawn(random: &mut Stream, round: u64) -> Vector {
         credit(tag, &stamps)
     } else {
         let Stamp { sequence, time } = near();
-        emulation(tag, (sequence, step_of(time)), round % 3 == 1)
+        emulation(tag, sequence, step_of(time), round % 3 == 1)
     };
     Vector { packet, reference, key }
 }
@@ -235,7 +235,7 @@ pub fn every_row_is_read_as_what_it_says() {
             "credit" => credit(parsed.tag(), &stamps),
             kind => {
                 let Stamp { sequence, time } = stamps[0];
-                emulation(parsed.tag(), (sequence, step_of(time)), kind == "tagged")
+                emulation(parsed.tag(), sequence, step_of(time), kind == "tagged")
             }
         };
         assert_eq!(read, expected);
