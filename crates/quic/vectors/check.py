@@ -1,9 +1,9 @@
-"""Checks packets.csv and messages.csv without the crate: every packet with its MAC, and every message, is made again
-and read again.
+"""Checks packets.csv and messages.csv without the crate: encodes and decodes every packet with its MAC, and every
+message.
 
     python3 crates/quic/vectors/check.py [PACKETS [MESSAGES]]
 
-It follows docs/quic-wire.md and needs nothing but Python. It ends with 1 if a row differs.
+It follows docs/quic-wire.md and needs only Python. The exit code is 1 if a row differs.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ LEAST_MESSAGES = 8
 
 
 def rotate(word: int, bits: int) -> int:
-    """A word of 64 bits, rotated to the left."""
+    """Rotates a 64-bit word to the left."""
     return (word << bits | word >> (64 - bits)) & WORD
 
 
 def siphash_2_4(key: bytes, message: bytes) -> int:
-    """SipHash-2-4 of 64 bits (Aumasson, Bernstein: SipHash, a fast short-input PRF, 2012)."""
+    """SipHash-2-4 with 64 bits (Aumasson, Bernstein: SipHash, a fast short-input PRF, 2012)."""
     k0, k1 = int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")
     v = [
         k0 ^ 0x736F6D6570736575,
@@ -60,7 +60,7 @@ def siphash_2_4(key: bytes, message: bytes) -> int:
 
 
 def packet_of(kind: int, tag: int, stamps: list[tuple[int, int]], key: bytes) -> bytes:
-    """The packet with these numbers and full times in steps."""
+    """Encodes a packet; each stamp is a sequence number and a full time in steps."""
     head = bytes([kind]) + tag.to_bytes(2, "big")
     said = b"".join(number.to_bytes(2, "big") + time.to_bytes(8, "big") for number, time in stamps)
     sent = b"".join(
@@ -70,14 +70,14 @@ def packet_of(kind: int, tag: int, stamps: list[tuple[int, int]], key: bytes) ->
 
 
 def unwrap(wrapped: int, reference: int) -> int:
-    """The time nearest to the reference whose lower 40 bits these are; the later of two."""
+    """The time nearest to the reference with these lower 40 bits; of two equally near ones the later."""
     around = [reference // WRAP * WRAP + turns * WRAP + wrapped for turns in (-1, 0, 1)]
     possible = [time for time in around if 0 <= time < 1 << 51]
     return min(possible, key=lambda time: (abs(time - reference), -time))
 
 
 def read(packet: bytes, reference: int, key: bytes) -> tuple[int, int, list[tuple[int, int]]]:
-    """Type, tag and stamps of a packet whose MAC is right."""
+    """Decodes a packet: its type, tag and stamps. A wrong MAC is an error."""
     kind, tag = packet[0], int.from_bytes(packet[1:3], "big")
     count, rest = divmod(len(packet) - 11, 7)
     if rest or not 1 <= count <= (6 if kind == TYPES["credit"] else 1):
@@ -92,7 +92,7 @@ def read(packet: bytes, reference: int, key: bytes) -> tuple[int, int, list[tupl
 
 
 def objection(row: dict[str, str]) -> str | None:
-    """What is wrong with a row, if anything is."""
+    """The error of a row of packets, or None."""
     try:
         key, packet = bytes.fromhex(row["key"]), bytes.fromhex(row["packet"])
         numbers = [int(number) for number in row["sequences"].split()]
@@ -110,7 +110,7 @@ def objection(row: dict[str, str]) -> str | None:
 
 
 def message_of(kind: str, values: list[int | None]) -> bytes:
-    """The message of this kind with these values."""
+    """Encodes a message."""
     if kind == "settings":
         tag, batch, wait, delay = (value for value in values if value is not None)
         times = wait.to_bytes(8, "big") + delay.to_bytes(8, "big")
@@ -124,7 +124,7 @@ def message_of(kind: str, values: list[int | None]) -> bytes:
 
 
 def values_of(kind: str, message: bytes) -> list[int | None]:
-    """What a message says."""
+    """Decodes a message."""
     if kind == "settings":
         if len(message) != 20 or message[0] != 1:
             raise ValueError("settings of version 1 have 20 bytes")
@@ -140,7 +140,7 @@ def values_of(kind: str, message: bytes) -> list[int | None]:
 
 
 def message_objection(row: dict[str, str]) -> str | None:
-    """What is wrong with a row of messages, if anything is."""
+    """The error of a row of messages, or None."""
     try:
         kind, message = row["kind"], bytes.fromhex(row["message"])
         values = [None if value == "-" else int(value) for value in row["values"].split()]

@@ -74,8 +74,6 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
         Some(time) => sending.send_for(duration(time), &bar),
         None => sending.send(&sources, options, &bar),
     });
-    // Its peer waits for the end.
-    drop(connection);
     bar.end();
     if sent.is_err() && stop.load(Ordering::Relaxed) {
         print::stderr(if args.time.is_some() {

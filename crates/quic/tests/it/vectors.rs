@@ -20,16 +20,16 @@ const PAGE: &str = include_str!("../../../../docs/quic-wire.md");
 const SHOWN: [usize; 4] = [0, 1, 2, 7];
 
 const HEAD: &str = "\
-# Packets beside QUIC (docs/quic-wire.md), written by crates/quic/tests/it/vectors.rs (UPDATE_VECTORS=1). Sequences and
-# times have a place for each stamp. times and reference: full, in steps of 8.192 ns; reference is the time to which
-# those on the wire are the nearest. key: of the side that sends the packet. Bytes are in hexadecimal.
+# Emulation packets and credits (docs/quic-wire.md), written by crates/quic/tests/it/vectors.rs (UPDATE_VECTORS=1).
+# sequences and times have one value for each stamp. times and reference are in steps of 8.192 ns. reference is the time
+# by which wrapped times are resolved. key is the key of the packet's sender. Bytes are hexadecimal.
 kind,tag,sequences,times,reference,key,packet
 ";
 
 const MESSAGES_HEAD: &str = "\
 # Messages on the first unidirectional stream (docs/quic-wire.md), written by crates/quic/tests/it/vectors.rs. Values of
-# settings: tag, stamps in a credit, waiting time and delay of credits in ns; of a notice: the DSCP of emulation packets
-# and that of data, - if it is not known. Messages are in hexadecimal.
+# settings: tag, stamps in a credit, waiting time (ns) and delay of credits (ns). Values of a notice: the DSCP of
+# emulation packets and the DSCP of data packets, or - if it is unknown. Messages are hexadecimal.
 kind,values,message
 ";
 
