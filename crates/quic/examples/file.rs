@@ -1,5 +1,5 @@
-//! Sends one file over one stream, without the protocol of `shallop send` (the crate `shallop-transfer`), which resumes and
-//! verifies.
+//! Sends one file over one stream, without the protocol of `shallop send` (the crate `shallop-transfer`), which resumes
+//! and verifies.
 //!
 //! ```sh
 //! cargo run -p shallop-quic --example file -- receive 127.0.0.1:4750 copy

@@ -1,5 +1,5 @@
-//! Requests and answers: a server that returns the lengths of texts, and a client that sends several requests at a time,
-//! each on a stream of its own.
+//! Requests and answers: a server that returns the lengths of texts, and a client that sends several requests at a
+//! time, each on a stream of its own.
 //!
 //! ```sh
 //! cargo run -p shallop-quic --example request_response -- serve 127.0.0.1:4750

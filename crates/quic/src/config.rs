@@ -16,8 +16,8 @@ use crate::credit::unscheduled::Unscheduled;
 const WAIT: Duration = Duration::from_millis(100);
 /// The default slack.
 const SLACK: Duration = Duration::from_millis(1);
-/// The default epochs in a round trip, jitter (fraction of a gap) and expected loss (fraction), equal to the defaults of
-/// the scheme `flashpass` in scenarios.
+/// The default epochs in a round trip, jitter (fraction of a gap) and expected loss (fraction), equal to the defaults
+/// of the scheme `flashpass` in scenarios.
 const EPOCHS: u32 = 4;
 const JITTER: f64 = 0.49;
 const EXPECTED_LOSS: f64 = 0.1;
@@ -49,8 +49,8 @@ pub struct Classes {
     pub data: u8,
     /// Short QUIC packets without stream data, such as acknowledgements.
     pub ack: u8,
-    /// Longer QUIC packets without stream data, such as handshakes, which would fill the short queue of acknowledgements
-    /// and credits.
+    /// Longer QUIC packets without stream data, such as handshakes, which would fill the short queue of
+    /// acknowledgements and credits.
     pub control: u8,
     /// Emulation packets, which switches meter.
     pub emulation: u8,
@@ -95,8 +95,8 @@ impl Default for Classes {
 pub struct Config {
     /// The rate of this host's link, or the part of it that the endpoint may use.
     pub link: BitsPerSec,
-    /// The waiting time, `T_wait`, between an emulation packet and its data packet. It must exceed the longest round trip
-    /// time of the network. The longer value of both sides is used.
+    /// The waiting time, `T_wait`, between an emulation packet and its data packet. It must exceed the longest round
+    /// trip time of the network. The longer value of both sides is used.
     pub wait: Duration,
     /// The longest delay of a data packet after its planned time. A later sender skips the credit.
     pub slack: Duration,
@@ -184,8 +184,8 @@ impl Config {
         Ok(Self { unscheduled: unscheduled.filter(|_| burst.get() > 0), ..self })
     }
 
-    /// The highest rate of emulation packets over IPv4 on the wire, preamble and gap included: 5.2 % of the link for data
-    /// packets of 1,500 bytes. Over IPv6, where an emulation packet has 104 bytes instead of 84, it is 6.3 %.
+    /// The highest rate of emulation packets over IPv4 on the wire, preamble and gap included: 5.2 % of the link for
+    /// data packets of 1,500 bytes. Over IPv6, where an emulation packet has 104 bytes instead of 84, it is 6.3 %.
     pub fn emulation_rate(&self) -> BitsPerSec {
         self.emulation.unwrap_or_else(|| self.emulation_of_link(wire::MIN_FRAME))
     }

@@ -85,7 +85,8 @@ pub(crate) struct Connection {
     silence: PeerSilence,
     amplification_limit: AmplificationLimit,
     credit_destination: CreditDestination,
-    /// Counts of frames at the last look: STREAM and ACK frames sent, STREAM frames received, ack-eliciting frames sent.
+    /// Counts of frames at the last look: STREAM and ACK frames sent, STREAM frames received, ack-eliciting frames
+    /// sent.
     stream_frames: u64,
     ack_frames: u64,
     stream_frames_received: u64,

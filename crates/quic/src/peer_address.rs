@@ -1,6 +1,6 @@
-//! Limits for packets to an address that a peer has changed to, so that a forged address cannot direct traffic at a third
-//! party. QUIC limits its own packets (RFC 9000, 8.1); this module limits emulation packets and chooses the destination
-//! of credits.
+//! Limits for packets to an address that a peer has changed to, so that a forged address cannot direct traffic at a
+//! third party. QUIC limits its own packets (RFC 9000, 8.1); this module limits emulation packets and chooses the
+//! destination of credits.
 
 use std::net::SocketAddr;
 
@@ -9,8 +9,8 @@ use shallop_core::{Span, Time};
 /// The bytes sent to an address that is not validated, as a multiple of the bytes received from it (RFC 9000, 8.1).
 const AMPLIFICATION_FACTOR: u64 = 3;
 
-/// The address to which a server sends credits. A client's emulation packets may arrive from its new address before QUIC
-/// knows the address. But an attacker that sees emulation packets could forward them faster than the network, from
+/// The address to which a server sends credits. A client's emulation packets may arrive from its new address before
+/// QUIC knows the address. But an attacker that sees emulation packets could forward them faster than the network, from
 /// another address. So credits follow to another address only after no emulation packet has come from the previous one
 /// for a waiting time.
 #[derive(Debug, Default)]

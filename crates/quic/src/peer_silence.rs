@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 /// The upper bound of the time between probes, unless the limit is longer.
 const MAX_GAP: Duration = Duration::from_secs(1);
 
-/// A peer is silent if nothing has arrived for longer than a limit since something was sent. Into the silence a probe is
-/// sent from time to time, at intervals that double up to a second.
+/// A peer is silent if nothing has arrived for longer than a limit since something was sent. Into the silence a probe
+/// is sent from time to time, at intervals that double up to a second.
 #[derive(Debug)]
 pub(crate) struct PeerSilence {
     limit: Duration,

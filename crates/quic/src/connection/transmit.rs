@@ -193,8 +193,8 @@ impl Connection {
         has_sent
     }
 
-    /// Sends what needs no credit. If QUIC retransmits data whose loss was not reported, the gate closes after the first
-    /// packet.
+    /// Sends what needs no credit. If QUIC retransmits data whose loss was not reported, the gate closes after the
+    /// first packet.
     pub(super) fn send_without_credit(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
         let mut before = self.without_credit;
         while self.poll_quic(now, PacketPurpose::Any, out) {

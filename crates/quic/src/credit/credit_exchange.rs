@@ -1,6 +1,6 @@
-//! Sends and receives the emulation packets and credits of one connection. As a sender it decides when emulation packets
-//! and data packets leave; as a receiver it answers each emulation packet with a credit. It knows nothing of bytes and
-//! streams. All times, also those on the wire, count from the end of the handshake by this side's clock.
+//! Sends and receives the emulation packets and credits of one connection. As a sender it decides when emulation
+//! packets and data packets leave; as a receiver it answers each emulation packet with a credit. It knows nothing of
+//! bytes and streams. All times, also those on the wire, count from the end of the handshake by this side's clock.
 
 use shallop_control::flashpass::Law;
 use shallop_core::{Seed, Span, Time};
@@ -244,7 +244,8 @@ impl CreditExchange {
 
     /// Processes a packet with this connection's tag.
     pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) -> PacketNovelty {
-        // The wrapped time of an emulation packet is resolved by the peer's clock, and the time in a credit by this side's.
+        // The wrapped time of an emulation packet is resolved by the peer's clock, and the time in a credit by this
+        // side's.
         let pause = now.saturating_since(self.newest_at);
         let reference = match parsed.kind() {
             PacketKind::Emulation | PacketKind::TaggedEmulation => {
@@ -362,8 +363,8 @@ mod tests {
         [first, CreditExchange::new(&config, key(2), key(1), settings)]
     }
 
-    /// Lets the first side ask for `packets` credits, from these times of both clocks on, and returns how many departures
-    /// follow.
+    /// Lets the first side ask for `packets` credits, from these times of both clocks on, and returns how many
+    /// departures follow.
     fn exchange([sender, receiver]: &mut [CreditExchange; 2], at: [Time; 2], packets: u64) -> u64 {
         let end = Span::from_ms(200);
         let (mut passed, mut left) = (Span::ZERO, 0);

@@ -14,10 +14,10 @@ const PROBES: u64 = 8;
 
 /// Detects that credits have stopped on a path that still delivers QUIC packets.
 ///
-/// An interrupted path also delivers no credits. So after a time without credits, ack-eliciting QUIC packets are sent as
-/// probes, one after the other. If they are acknowledged and the emulation packets sent meanwhile get no credit, credits
-/// have stopped. Emulation packets are rare by then, because the feedback law counts all of them as lost, so not every
-/// probe has one next to it.
+/// An interrupted path also delivers no credits. So after a time without credits, ack-eliciting QUIC packets are sent
+/// as probes, one after the other. If they are acknowledged and the emulation packets sent meanwhile get no credit,
+/// credits have stopped. Emulation packets are rare by then, because the feedback law counts all of them as lost, so
+/// not every probe has one next to it.
 #[derive(Debug)]
 pub(crate) struct CreditLivenessProbe {
     /// The time without credits before the first probe, and the time limit for the answer to a probe.
@@ -56,7 +56,8 @@ impl CreditLivenessProbe {
         }
     }
 
-    /// Records the totals so far, credits received and emulation packets sent, and whether the sender wants more credits.
+    /// Records the totals so far, credits received and emulation packets sent, and whether the sender wants more
+    /// credits.
     pub(crate) fn observe(&mut self, now: Instant, granted: u64, emulated: u64, has_demand: bool) {
         if granted > self.granted || !has_demand {
             let fresh = Self::new(self.gap * 4, self.limit);
@@ -100,8 +101,8 @@ impl CreditLivenessProbe {
 
 /// The number of slots in a waiting time.
 const SLOTS: u64 = 4;
-/// The number of lost data packets for a comparison. A slot contributes at most [`MAX_OF_SLOT`], because a short failure
-/// affects only a few slots.
+/// The number of lost data packets for a comparison. A slot contributes at most [`MAX_OF_SLOT`], because a short
+/// failure affects only a few slots.
 const MIN_LOST: u64 = 32;
 const MAX_OF_SLOT: u64 = 8;
 /// The number of slots after which counting starts anew.
@@ -122,10 +123,10 @@ struct Slot {
 
 /// Detects that the path loses data packets rather than emulation packets.
 ///
-/// A switch for `FlashPass` drops emulation packets so that it need not drop data. Random loss affects both equally, and
-/// emulation packets twice: on the way to the peer, and as a credit on the way back. So if emulation packets are lost
-/// far less often than data, no queue on the path meters them. Losses are compared in slots of time in which both kinds
-/// were sent, because a link that fails after the last emulation packet loses only data.
+/// A switch for `FlashPass` drops emulation packets so that it need not drop data. Random loss affects both equally,
+/// and emulation packets twice: on the way to the peer, and as a credit on the way back. So if emulation packets are
+/// lost far less often than data, no queue on the path meters them. Losses are compared in slots of time in which both
+/// kinds were sent, because a link that fails after the last emulation packet loses only data.
 #[derive(Debug)]
 pub(crate) struct DataLossDetector {
     slot: Span,

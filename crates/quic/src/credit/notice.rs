@@ -1,6 +1,6 @@
-//! Notices of a receiver about the DSCP with which packets arrive (docs/quic-wire.md). A path that rewrites the DSCP has
-//! no queue for emulation packets, so its sender has to stop using credits. A receiver sends a notice when most packets
-//! arrive with an unexpected DSCP.
+//! Notices of a receiver about the DSCP with which packets arrive (docs/quic-wire.md). A path that rewrites the DSCP
+//! has no queue for emulation packets, so its sender has to stop using credits. A receiver sends a notice when most
+//! packets arrive with an unexpected DSCP.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! The emulation packets that a sender waits for credits of. A credit is valid if its emulation packet was sent, has had
-//! no credit yet, and is not older than the waiting time.
+//! The emulation packets that a sender waits for credits of. A credit is valid if its emulation packet was sent, has
+//! had no credit yet, and is not older than the waiting time.
 
 use std::collections::VecDeque;
 

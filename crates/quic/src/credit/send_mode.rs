@@ -16,8 +16,8 @@ pub enum SendMode {
     Unknown,
     /// On credits of the peer.
     Credits,
-    /// With the fallback controller, because one of both sides does not use credits, or the connection is older than 200
-    /// days.
+    /// With the fallback controller, because one of both sides does not use credits, or the connection is older than
+    /// 200 days.
     WithoutCredits,
     /// With the fallback controller, because no emulation packet was answered: the path drops them.
     Unanswered,

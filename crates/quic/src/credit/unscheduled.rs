@@ -14,8 +14,8 @@ const OVER_TCP_PAYLOAD: u16 = 12;
 pub struct Unscheduled {
     /// The most data that is sent without a credit, bytes on the wire.
     pub burst: Bytes,
-    /// Whether it is sent until the first credit can be used, a waiting time after the start. Otherwise it ends with the
-    /// first credit or acknowledgement.
+    /// Whether it is sent until the first credit can be used, a waiting time after the start. Otherwise it ends with
+    /// the first credit or acknowledgement.
     pub until_first_data: bool,
 }
 
@@ -114,8 +114,8 @@ impl UnscheduledStart {
         self.rule.on_acked(0..(self.acked + self.lost).saturating_mul(self.payload));
     }
 
-    /// The number of unscheduled packets that are neither acknowledged nor lost. The sender asks for credits for them as
-    /// well, so that retransmissions of lost ones need not wait.
+    /// The number of unscheduled packets that are neither acknowledged nor lost. The sender asks for credits for them
+    /// as well, so that retransmissions of lost ones need not wait.
     pub(crate) fn outstanding(&self) -> u64 {
         self.rule.outstanding()
     }

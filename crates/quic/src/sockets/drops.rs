@@ -4,7 +4,8 @@ use std::ops::AddAssign;
 
 use serde::Serialize;
 
-/// UDP datagrams that an endpoint dropped, by reason. Drops end neither the endpoint nor a connection; QUIC retransmits.
+/// UDP datagrams that an endpoint dropped, by reason. Drops end neither the endpoint nor a connection; QUIC
+/// retransmits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DatagramDrops {
     /// Datagrams that the kernel refused to send, for example because a route to their destination is `prohibit`.

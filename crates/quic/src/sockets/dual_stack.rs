@@ -100,7 +100,8 @@ mod tests {
         None
     }
 
-    /// Without IPv6 this tests only IPv4; `credits_are_kept_over_each_family_of_one_socket` in tests/it is skipped then.
+    /// Without IPv6 this tests only IPv4; `credits_are_kept_over_each_family_of_one_socket` in tests/it is skipped
+    /// then.
     #[test]
     fn a_dual_stack_socket_sends_and_receives_dscp_and_ecn_over_both_families() {
         let has_ipv6 = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();

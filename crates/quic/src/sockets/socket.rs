@@ -19,8 +19,8 @@ use crate::sockets::dual_stack::{self, Tos};
 
 /// The longest received message, bytes: a datagram, or several datagrams that the kernel has joined (UDP GRO).
 const MAX_MESSAGE: usize = 1 << 16;
-/// The requested size of the receive buffer, bytes: the data of 10 Gb/s in 3 ms, for which a thread may have to wait for
-/// a processor.
+/// The requested size of the receive buffer, bytes: the data of 10 Gb/s in 3 ms, for which a thread may have to wait
+/// for a processor.
 const RECEIVE_BUFFER: usize = 4 << 20;
 /// The most messages of one system call.
 const MESSAGES: usize = 16;
@@ -189,8 +189,8 @@ fn is_transient(errno: Errno) -> bool {
     )
 }
 
-/// Whether a datagram can be sent to this address. Linux delivers datagrams from source port 0, which anybody can forge,
-/// and refuses to send to that port.
+/// Whether a datagram can be sent to this address. Linux delivers datagrams from source port 0, which anybody can
+/// forge, and refuses to send to that port.
 fn is_answerable(from: &SocketAddr) -> bool {
     from.port() != 0 && !from.ip().is_unspecified()
 }
@@ -342,8 +342,8 @@ mod tests {
         assert_eq!(sender.paired, Some(DATA), "loopback takes two as one");
     }
 
-    /// Sends six datagrams through a kernel that returns `errno` for those to port 1. Returns the ports of the datagrams
-    /// that the kernel took.
+    /// Sends six datagrams through a kernel that returns `errno` for those to port 1. Returns the ports of the
+    /// datagrams that the kernel took.
     fn send_past(errno: Errno, sender: &mut Socket) -> Vec<u16> {
         let make = |port| OutgoingDatagram {
             to: (Ipv4Addr::LOCALHOST, port).into(),

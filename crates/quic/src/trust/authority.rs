@@ -34,7 +34,8 @@ impl Authority {
         Ok(Self { roots: Arc::new(roots), path: path.to_owned() })
     }
 
-    /// A verifier that accepts servers with a certificate of these authorities for the name that the client connects to.
+    /// A verifier that accepts servers with a certificate of these authorities for the name that the client connects
+    /// to.
     ///
     /// # Errors
     /// The authorities are unusable.

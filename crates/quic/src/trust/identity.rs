@@ -206,8 +206,8 @@ fn keep(folder: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
 
 /// The SHA-256 of a certificate in DER, as `openssl x509 -noout -fingerprint -sha256` prints it.
 ///
-/// It is displayed as eight groups of eight hexadecimal digits, `0f1e2d3c-…-c3d2e1f0`. When it is parsed, `-` and `:` are
-/// ignored and digits may have either case.
+/// It is displayed as eight groups of eight hexadecimal digits, `0f1e2d3c-…-c3d2e1f0`. When it is parsed, `-` and `:`
+/// are ignored and digits may have either case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint([u8; 32]);
 

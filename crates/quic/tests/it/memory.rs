@@ -1,4 +1,5 @@
-//! The memory of idle connections. The kernel counts memory by process, so both endpoints run in a process of their own.
+//! The memory of idle connections. The kernel counts memory by process, so both endpoints run in a process of their
+//! own.
 
 use std::net::SocketAddr;
 use std::thread::spawn;

@@ -1,6 +1,6 @@
 //! Known answers: `vectors/packets.csv` and `vectors/messages.csv` are encoded and decoded by this crate.
-//! `UPDATE_VECTORS=1` writes the files; `vectors/check.py` checks them without this crate. The page docs/quic-wire.md shows
-//! some of their rows.
+//! `UPDATE_VECTORS=1` writes the files; `vectors/check.py` checks them without this crate. The page docs/quic-wire.md
+//! shows some of their rows.
 
 #![allow(clippy::disallowed_methods, reason = "the vectors are a file of the repository")]
 

@@ -27,8 +27,8 @@ fn starting(mbps: u64, kilobytes: u64) -> Config {
     Config { unscheduled, ..config(mbps, 40) }
 }
 
-/// Lets a client send `bytes` as soon as it is connected. Returns the times from there until the first and the last byte
-/// arrive.
+/// Lets a client send `bytes` as soon as it is connected. Returns the times from there until the first and the last
+/// byte arrive.
 fn arrival(config: Config, bytes: u64, link: &LinkConfig) -> (Duration, Duration, Network) {
     let mut network = Network::new_pair(config, config, link);
     network.client.send(bytes);

@@ -1,4 +1,5 @@
-//! Paths that are unfit for credits: the connection falls back to a congestion window, and returns to credits on request.
+//! Paths that are unfit for credits: the connection falls back to a congestion window, and returns to credits on
+//! request.
 
 use std::time::Duration;
 

@@ -267,7 +267,8 @@ fn initial_packets_with_forged_addresses_leave_room_for_clients() {
     assert_eq!(network.server.state.connections.len(), 65);
 }
 
-/// A server that sends a further credit for each stamp that `make` returns. `make` gets all stamps so far, oldest first.
+/// A server that sends a further credit for each stamp that `make` returns. `make` gets all stamps so far, oldest
+/// first.
 fn cheating(make: impl Fn(&mut Stream, &[Stamp]) -> Vec<Stamp> + 'static) -> Network {
     let mut network = Network::connected();
     let (key, _) = settings_stream::keys(&network.server.connection().quic).unwrap();

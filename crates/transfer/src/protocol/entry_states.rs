@@ -7,8 +7,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// The most partial files that are kept open with their hash states.
 const MAX_KEPT: usize = crate::protocol::MAX_STREAMS;
 
-/// The most streams that are read at a time: twice the streams of a sender, because files are synced to disk after their
-/// stream has ended.
+/// The most streams that are read at a time: twice the streams of a sender, because files are synced to disk after
+/// their stream has ended.
 const MAX_ACTIVE: usize = 2 * crate::protocol::MAX_STREAMS;
 
 /// Locks a mutex, also after a panic of another thread, because each update of the state is a single step.

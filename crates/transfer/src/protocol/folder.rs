@@ -28,8 +28,8 @@ impl TargetFolder {
         Ok(TargetFolder { root: rustix::fs::open(path, flags, Mode::empty())? })
     }
 
-    /// Resolves a path that [`crate::protocol::Manifest`] has checked. Missing parent folders are created if `create` is
-    /// set; otherwise the result is `None`.
+    /// Resolves a path that [`crate::protocol::Manifest`] has checked. Missing parent folders are created if `create`
+    /// is set; otherwise the result is `None`.
     pub(crate) fn target(&self, path: &str, create: bool) -> io::Result<Option<TargetPath>> {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut parent = self.root.try_clone()?;
@@ -70,8 +70,8 @@ fn enter(parent: &OwnedFd, name: &str, create: bool) -> io::Result<Option<OwnedF
     }
 }
 
-/// The name of a partial file: the file's name with [`PART_SUFFIX`], truncated and with a hash of the name if that is too
-/// long.
+/// The name of a partial file: the file's name with [`PART_SUFFIX`], truncated and with a hash of the name if that is
+/// too long.
 fn part_name(name: &str) -> String {
     if name.len() + PART_SUFFIX.len() <= MAX_NAME {
         return format!("{name}{PART_SUFFIX}");

@@ -229,7 +229,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_manifest_is_valid_if_no_path_repeats_or_is_within_a_file(paths in prop::collection::vec("[ab!/]{1,6}", 1..8)) {
+        fn paths_that_repeat_or_lie_within_a_file_are_refused(paths in prop::collection::vec("[ab!/]{1,6}", 1..8)) {
             let paths: Vec<&String> = paths.iter().filter(|path| super::check_path(path).is_ok()).collect();
             let entries: Vec<_> = paths.iter().map(|path| (path.as_str(), Kind::File, 1)).collect();
             let all: BTreeSet<_> = paths.iter().copied().collect();

@@ -4,16 +4,16 @@
 //! sends on it one JSON object per line:
 //!
 //! 1. The sender sends a `hello` with the number of entries and bytes, then an `entry` for each file and folder.
-//! 2. For each file the receiver sends `have`: the BLAKE3 of a complete file of that name and size, the length and BLAKE3
-//!    of a partial file, or nothing.
-//! 3. For each file the sender either answers that the receiver's file is the same, or different and not to be replaced,
-//!    or opens a stream with a marker byte, the entry's number, an offset and the bytes from there. The BLAKE3 of the
-//!    whole file follows on the control stream.
+//! 2. For each file the receiver sends `have`: the BLAKE3 of a complete file of that name and size, the length and
+//!    BLAKE3 of a partial file, or nothing.
+//! 3. For each file the sender either answers that the receiver's file is the same, or different and not to be
+//!    replaced, or opens a stream with a marker byte, the entry's number, an offset and the bytes from there. The
+//!    BLAKE3 of the whole file follows on the control stream.
 //! 4. For each entry the receiver sends `done` or `failed`. After the last one, both sides send `end` and the sender
 //!    closes the link.
 //!
-//! The receiver writes a file under a name that ends in `.shallop-part`, and renames it when it is complete, verified and
-//! on disk. Either side may be killed at any time, and the next transfer resumes partial files.
+//! The receiver writes a file under a name that ends in `.shallop-part`, and renames it when it is complete, verified
+//! and on disk. Either side may be killed at any time, and the next transfer resumes partial files.
 
 mod control;
 mod entry_states;

@@ -25,13 +25,13 @@ const BUFFERED: u32 = 256;
 pub struct ReceiveOptions {
     /// Whether existing files with other content are replaced, each after the new file is complete.
     pub overwrite: bool,
-    /// Whether entries are accepted whose path has a name that begins with a dot. Programs read such files without being
-    /// asked (`.ssh/authorized_keys`, `.bash_profile`), so a sender could make the receiver run any program.
+    /// Whether entries are accepted whose path has a name that begins with a dot. Programs read such files without
+    /// being asked (`.ssh/authorized_keys`, `.bash_profile`), so a sender could make the receiver run any program.
     pub hidden: bool,
 }
 
-/// Receives files and folders into a folder, until the sender closes the link. Entries that could not be put in place are
-/// in [`Summary::failed`].
+/// Receives files and folders into a folder, until the sender closes the link. Entries that could not be put in place
+/// are in [`Summary::failed`].
 ///
 /// # Errors
 /// The folder cannot be opened, the link is lost, the list of entries breaks a rule, or the peer violates the protocol.

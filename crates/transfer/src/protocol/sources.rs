@@ -19,8 +19,8 @@ impl SourcePaths {
     /// Collects files and folders with all their contents. Each arrives under its own name.
     ///
     /// # Errors
-    /// An entry cannot be read, is neither file nor folder (such as a symbolic link), has a name that cannot be sent, or
-    /// would arrive under the name of another one.
+    /// An entry cannot be read, is neither file nor folder (such as a symbolic link), has a name that cannot be sent,
+    /// or would arrive under the name of another one.
     pub fn collect(paths: &[PathBuf]) -> Result<SourcePaths, TransferError> {
         let mut sources = SourcePaths::default();
         for path in paths {
