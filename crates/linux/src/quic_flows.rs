@@ -14,8 +14,8 @@ use shallop_hosts::{HostFlow, HostFlows, addresses};
 use shallop_plan::flows::Flow;
 use shallop_plan::transport::FlashPass;
 use shallop_plan::{ResolvedRun, wait};
-use shallop_quic::multi_endpoint::{ConnectionId, StreamNumber};
 use shallop_quic::identity::{Identity, ServerVerifier};
+use shallop_quic::multi_endpoint::{ConnectionId, StreamNumber};
 use shallop_quic::{Config, CreditStats, MultiEndpoint, QuicError, Tls, Unscheduled};
 
 use crate::error::{RehearsalError, failed};
