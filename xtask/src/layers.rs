@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::tree::{Finding, cargo};
 
 /// A crate of the workspace and its dependencies.
-pub const RULE: [(&str, &[&str]); 23] = [
+pub const RULE: [(&str, &[&str]); 24] = [
     ("shallop-core", &[]),
     ("shallop-control", &["shallop-core"]),
     ("shallop-switch", &["shallop-core"]),
