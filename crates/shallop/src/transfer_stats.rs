@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn every_count_is_in_the_table_and_reasons_only_where_something_was_dropped() {
-        let dropped = Counters { stamp_late: 23, ..DropCounters::default() };
+        let dropped = DropCounters { stamp_late: 23, ..DropCounters::default() };
         let credits = CreditStats {
             emulated: 400,
             granted: 300,
