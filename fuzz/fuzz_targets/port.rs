@@ -79,7 +79,7 @@ fn dualpi2(u: &mut Unstructured<'_>) -> Result<DualPi2Config> {
         l4s_weight: u.int_in_range(1..=16)?,
         time_shift: draw::maybe(u, draw::pause)?,
         random: u.arbitrary()?,
-        ..DualPi2Config::of(())
+        ..DualPi2Config::defaults(())
     })
 }
 

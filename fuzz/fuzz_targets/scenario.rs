@@ -25,7 +25,7 @@ fuzz_target!(|text: &str| {
             assert!(study.points.iter().all(|point| !point.plan.schemes.is_empty()));
         }
         Err(problem) => {
-            assert!(!problem.message.is_empty(), "nothing is said: {problem:?}");
+            assert!(!problem.message().is_empty(), "nothing is said: {problem:?}");
             if let Some(span) = problem.span {
                 let shown = text.get(span.clone());
                 assert!(shown.is_some(), "{span:?} is no part of {} bytes", text.len());

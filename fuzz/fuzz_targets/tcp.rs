@@ -66,7 +66,7 @@ fn run(bytes: &[u8]) -> Result<()> {
     let config = config(u)?;
     let names: Vec<&str> = any::Config::kinds().map(|kind| kind.name).collect();
     let (name, stack) = (u.choose(&names)?, u.choose(&HostStack::SIMULATED)?);
-    let Some(controller) = any::Config::of(name, *stack) else { return Ok(()) };
+    let Some(controller) = any::Config::for_stack(name, *stack) else { return Ok(()) };
     let link = BitsPerSec::at_least_one(draw::number(u, 100_000_000)?);
     let window = controller.build(&config.start(link, u64::from(u.arbitrary::<u8>()?)));
     let size = draw::maybe(u, draw::place)?;

@@ -8,18 +8,21 @@ use serde_json::Value;
 use crate::tree::{Finding, cargo};
 
 /// A crate of the workspace and its dependencies.
-pub const RULE: [(&str, &[&str]); 24] = [
+pub const RULE: [(&str, &[&str]); 26] = [
     ("shallop-core", &[]),
-    ("shallop-control", &["shallop-core"]),
-    ("shallop-switch", &["shallop-core"]),
-    ("shallop-proto", &["shallop-core", "shallop-control"]),
-    ("shallop-topology", &["shallop-core", "shallop-switch"]),
-    ("shallop-workload", &["shallop-core"]),
+    ("shallop-options-derive", &[]),
+    ("shallop-options", &["shallop-core", "shallop-options-derive"]),
+    ("shallop-control", &["shallop-core", "shallop-options"]),
+    ("shallop-switch", &["shallop-core", "shallop-options"]),
+    ("shallop-proto", &["shallop-core", "shallop-options", "shallop-control"]),
+    ("shallop-topology", &["shallop-core", "shallop-options", "shallop-switch"]),
+    ("shallop-workload", &["shallop-core", "shallop-options"]),
     ("shallop-results", &[]),
     (
         "shallop-plan",
         &[
             "shallop-core",
+            "shallop-options",
             "shallop-control",
             "shallop-switch",
             "shallop-proto",
@@ -32,6 +35,7 @@ pub const RULE: [(&str, &[&str]); 24] = [
         "shallop-scenario",
         &[
             "shallop-core",
+            "shallop-options",
             "shallop-control",
             "shallop-switch",
             "shallop-proto",
@@ -84,6 +88,7 @@ pub const RULE: [(&str, &[&str]); 24] = [
         "shallop-kernel",
         &[
             "shallop-core",
+            "shallop-options",
             "shallop-control",
             "shallop-proto",
             "shallop-results",
@@ -117,6 +122,7 @@ pub const RULE: [(&str, &[&str]); 24] = [
         "shallop-workbench",
         &[
             "shallop-core",
+            "shallop-options",
             "shallop-results",
             "shallop-plan",
             "shallop-scenario",

@@ -24,19 +24,19 @@ macro_rules! controllers {
                 all.into_iter().flatten()
             }
 
-            /// Reads the options of the controller with this name; `None` if there is no such controller.
+            /// RustType the options of the controller with this name; `None` if there is no such controller.
             ///
             /// # Errors
-            /// As [`Options::read`](::shallop_core::options::Options::read).
-            pub fn read<S: ::shallop_core::options::Source>(
+            /// As [`Options::read`](::shallop_options::Options::read).
+            pub fn read(
                 name: &str,
-                source: &S,
+                section: &::shallop_options::Section<'_>,
                 stack: $crate::HostStack,
-            ) -> Option<Result<Self, S::Error>> {
+            ) -> Option<Result<Self, ::shallop_options::Problem>> {
                 use $crate::Parameters;
-                use ::shallop_core::options::Options;
+                use ::shallop_options::Options;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
-                    let config = $($module)::+::Config::read(source, stack.into());
+                    let config = $($module)::+::Config::read(section, stack.into());
                     return Some(config.map(Self::$name));
                 })+
                 None
@@ -46,15 +46,15 @@ macro_rules! controllers {
             pub fn for_stack(name: &str, stack: $crate::HostStack) -> Option<Self> {
                 use $crate::Parameters;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
-                    return Some(Self::$name($($module)::+::Config::of(stack.into())));
+                    return Some(Self::$name($($module)::+::Config::defaults(stack.into())));
                 })+
                 None
             }
 
             /// Keys of the controller with this name.
-            pub fn keys(name: &str) -> Vec<&'static ::shallop_core::form::Key> {
+            pub fn keys(name: &str) -> Vec<&'static ::shallop_options::Key> {
                 use $crate::Parameters;
-                use ::shallop_core::options::Options;
+                use ::shallop_options::Options;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
                     return $($module)::+::Config::keys();
                 })+
@@ -65,9 +65,9 @@ macro_rules! controllers {
             pub fn describe(
                 name: &str,
                 stack: $crate::HostStack,
-            ) -> Vec<::shallop_core::form::Described> {
+            ) -> Vec<::shallop_options::KeyDoc> {
                 use $crate::Parameters;
-                use ::shallop_core::options::Options;
+                use ::shallop_options::Options;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
                     return $($module)::+::Config::describe(stack.into());
                 })+
@@ -75,8 +75,8 @@ macro_rules! controllers {
             }
 
             /// Keys of the controller, with their values.
-            pub fn values(&self) -> Vec<(&'static ::shallop_core::form::Key, Option<String>)> {
-                match self { $(Self::$name(config) => ::shallop_core::options::Options::values(config),)+ }
+            pub fn values(&self) -> Vec<(&'static ::shallop_options::Key, Option<String>)> {
+                match self { $(Self::$name(config) => ::shallop_options::Options::values(config),)+ }
             }
 
             /// Whether the controller needs every congestion mark to keep queues short.

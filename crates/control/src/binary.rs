@@ -1,7 +1,6 @@
 //! Parameters of integer arithmetic: binary fractions that scenarios write as decimal numbers.
 
-use shallop_core::form::{Form, Reads};
-use shallop_core::options::{Value, Written};
+use shallop_options::{Item, RustType, Value, ValueType, WrongValue};
 
 /// Gain of a moving average: a power of one half down to 1/1024, applied as a shift (kernel: `dctcp_shift_g`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +32,10 @@ impl Gain {
 }
 
 impl Value for Gain {
-    const READS: Reads = Reads::Number;
+    const RUST_TYPE: RustType = RustType::Number;
 
-    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
-        let value = written.number(form)?;
+    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
+        let value = f64::read(item, allowed)?;
         let nearest = Self::nearest(value);
         if (value / nearest.value() - 1.0).abs() < 1e-9 {
             return Ok(nearest);
@@ -47,7 +46,7 @@ impl Value for Gain {
              Allowed: 1, 0.5, 0.25, 0.125, 0.0625 and so on down to 1/1024",
             nearest.value()
         );
-        Err(written.refuse(message, help))
+        Err(WrongValue::new(message, help))
     }
 
     fn show(&self) -> Option<String> {
@@ -75,10 +74,10 @@ impl Fraction {
 }
 
 impl Value for Fraction {
-    const READS: Reads = Reads::Number;
+    const RUST_TYPE: RustType = RustType::Number;
 
-    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
-        let value = written.number(form)?;
+    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
+        let value = f64::read(item, allowed)?;
         Ok(Self((value * f64::from(Self::ONE.0) + 0.5) as u32))
     }
 

@@ -15,9 +15,8 @@
 //!
 //! All products fit into 64 bits, except one that saturates ([`w_cubic`]).
 
-use shallop_core::form::Key;
-use shallop_core::options::Refused;
-use shallop_core::{Bytes, Span, Time, options, words};
+use shallop_core::{Bytes, Span, Time};
+use shallop_options::{Options, Problem, Section, string_enum};
 
 use crate::binary::{Fraction, Gain};
 use crate::ewma::{Alpha, update_alpha};
@@ -47,45 +46,48 @@ pub enum Decrease {
     Marked,
 }
 
-words! { Decrease { Half = "half", Marked = "alpha" } }
+string_enum! { Decrease { Half = "half", Marked = "alpha" } }
 
-options! {
-    /// Parameters of the law of a flow.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct Config(const) {
-        /// What a mark takes of the window: alpha / 2 of it (equation 2), or half (Algorithm 1, line 6).
-        key decrease: Decrease = Decrease::Marked;
-        /// C, which scales the cubic function, in segments per cubic second; kept in 1/1024 (0.4 is 410/1024, as in
-        /// Linux).
-        key scale: Fraction [Above(0.0, 4.0)] = Fraction::new(410);
-        /// g, the weight of the latest window of data in alpha: a power of two down to 1/1024 (RFC 8257, 4.2).
-        key gain: Gain [Above(0.0, 1.0)] = Gain::new(4);
-        /// Alpha before the first window of data (RFC 8257; the paper does not say).
-        key alpha_initial: Fraction [Number(0.0, 1.0)] = Fraction::ONE;
-        /// The least window that a mark leaves, in segments (Linux: `dctcp_ssthresh`; the paper does not say).
-        #[was("least_window")]
-        key min_window: u32 [Integer(1, 10_000)] = 2;
-        /// The initial window of a flow, in segments (RFC 6928; the paper does not say).
-        key initial_window: u32 [Integer(1, 10_000)] = if min_window > 10 { min_window } else { 10 };
-    }
-    check Config::check;
+/// Parameters of the law of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
+#[options(defaults, check)]
+pub struct Config {
+    /// What a mark takes of the window: alpha / 2 of it (equation 2), or half (Algorithm 1, line 6).
+    #[key(default = Decrease::Marked)]
+    pub decrease: Decrease,
+    /// C, which scales the cubic function, in segments per cubic second; kept in 1/1024 (0.4 is 410/1024, as in
+    /// Linux).
+    #[key(Above(0.0, 4.0), default = Fraction::new(410))]
+    pub scale: Fraction,
+    /// g, the weight of the latest window of data in alpha: a power of two down to 1/1024 (RFC 8257, 4.2).
+    #[key(Above(0.0, 1.0), default = Gain::new(4))]
+    pub gain: Gain,
+    /// Alpha before the first window of data (RFC 8257; the paper does not say).
+    #[key(Number(0.0, 1.0), default = Fraction::ONE)]
+    pub alpha_initial: Fraction,
+    /// The least window that a mark leaves, in segments (Linux: `dctcp_ssthresh`; the paper does not say).
+    #[key(Integer(1, 10_000), default = 2, was = "least_window")]
+    pub min_window: u32,
+    /// The initial window of a flow, in segments (RFC 6928; the paper does not say).
+    #[key(Integer(1, 10_000), default = if min_window > 10 { min_window } else { 10 })]
+    pub initial_window: u32,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self::of(())
+        Self::defaults(())
     }
 }
 
 impl Config {
-    fn check(&self, _: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let Self { initial_window: initial, min_window: least, .. } = self;
         if initial >= least {
             return Ok(());
         }
         let message = format!("{initial} segments are less than the least, {least}");
         let help = "initial_window is not below min_window";
-        Err(Refused::new(Self::KEY.initial_window, message, help))
+        Err(section.reject(Self::KEY.initial_window, message).with_help(help))
     }
 }
 

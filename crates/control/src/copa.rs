@@ -16,7 +16,8 @@
 //! every sequence gap for a loss. mvfst (`Copa.cpp`) has a delta of 0.05, no competitive mode, and by default the
 //! latest RTT instead of the standing RTT. This controller has none of these rules.
 
-use shallop_core::{BitsPerSec, Bytes, Span, Time, options, words};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use shallop_options::{Options, string_enum};
 
 use crate::options::{Kind, Marking, Parameters};
 use crate::win_minmax::{WindowedMaxRtt, WindowedMinRtt};
@@ -48,18 +49,19 @@ pub enum Mode {
     Auto,
 }
 
-words! { Mode { Default = "default", Competitive = "competitive", Auto = "auto" } }
+string_enum! { Mode { Default = "default", Competitive = "competitive", Auto = "auto" } }
 
-options! {
-    /// Parameters of Copa.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Config(const) {
-        /// The inverse of the number of packets that a flow keeps queued (Copa, 2.1).
-        key delta: f64 [Above(0.0, 10.0)] = 0.5;
-        /// How Copa meets flows that fill queues: it keeps its delta (`"default"`), competes with them
-        /// (`"competitive"`), or detects them and competes only then (`"auto"`; Copa, 2.2).
-        key mode: Mode = Mode::Auto;
-    }
+/// Parameters of Copa.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(defaults)]
+pub struct Config {
+    /// The inverse of the number of packets that a flow keeps queued (Copa, 2.1).
+    #[key(Above(0.0, 10.0), default = 0.5)]
+    pub delta: f64,
+    /// How Copa meets flows that fill queues: it keeps its delta (`"default"`), competes with them
+    /// (`"competitive"`), or detects them and competes only then (`"auto"`; Copa, 2.2).
+    #[key(default = Mode::Auto)]
+    pub mode: Mode,
 }
 
 impl Parameters for Config {
@@ -72,7 +74,7 @@ impl Parameters for Config {
 
 impl Config {
     /// Parameters of the paper.
-    pub const PAPER: Self = Self::of(());
+    pub const PAPER: Self = Self::defaults(());
 }
 
 /// Direction in which cwnd moves.

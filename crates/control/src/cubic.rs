@@ -4,8 +4,8 @@
 //! numbers; seconds. Time in which cwnd does not limit the sender is not counted. Sources: RFC 9438; kernel:
 //! `tcp_cubic.c`.
 
-use shallop_core::options::HostStack;
-use shallop_core::{BitsPerSec, Bytes, Span, Time, options, words};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use shallop_options::{HostStack, Options, string_enum};
 
 use crate::bictcp::{Bictcp, Law, Step};
 use crate::hystart::{self, SlowStart, SlowStartStep};
@@ -31,45 +31,56 @@ pub enum Variant {
     Kernel,
 }
 
-words! { Variant { Rfc = "rfc", Linux = "linux", Kernel = "kernel" } }
+string_enum! { Variant { Rfc = "rfc", Linux = "linux", Kernel = "kernel" } }
 
-options! {
-    /// Parameters of CUBIC.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Config(const stack: HostStack) {
-        /// Multiplicative decrease: the fraction of `basis` by which congestion reduces the congestion window, `1 -
-        /// beta_cubic`. RFC 9438, 4.6: 0.3; Linux: 307/1024; kernels of 2007 and the papers' "beta 0.2": 0.2.
-        key decrease: f64 [Above(0.0, 0.99)] = match stack {
+/// Parameters of CUBIC.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(stack: HostStack, defaults)]
+pub struct Config {
+    /// Multiplicative decrease: the fraction of `basis` by which congestion reduces the congestion window, `1 -
+    /// beta_cubic`. RFC 9438, 4.6: 0.3; Linux: 307/1024; kernels of 2007 and the papers' "beta 0.2": 0.2.
+    #[key(
+        Above(0.0, 0.99),
+        default = match stack {
             HostStack::Ns2 => 0.2,
             HostStack::Ns3 => 0.3,
             _ => 307.0 / 1024.0,
-        };
-        /// C, which scales the cubic function, in segments per cubic second (RFC 9438: 0.4; Linux: 410/1024).
-        key scale: f64 [Above(0.0, 100.0)] = 410.0 / 1024.0;
-        /// Whether `W_max` is reduced further if the congestion window has not reached the previous `W_max`,
-        /// which frees bandwidth for new flows (RFC 9438, 4.7).
-        key fast_convergence: bool = true;
-        /// Whether the congestion window is at least the one that Reno would have (RFC 9438, 4.3).
-        key reno_friendly: bool = true;
-        /// The quantity that the multiplicative decrease applies to: the bytes in flight (`"flight"`, RFC 9438) or the
-        /// congestion window (`"window"`, Linux).
-        key basis: Basis = Basis::Window;
-        /// Which rules hold in detail. `"rfc"`: the target is that of a smoothed round-trip time ahead, and Reno's
-        /// growth becomes a segment per round trip at the old window. `"linux"`: the minimum round-trip time, Reno's
-        /// growth is constant, and before the first loss the window grows by at least 5 % per round trip. `"kernel"`:
-        /// the same in whole segments and milliseconds, where flows with short round trips grow in leaps.
-        key form: Variant =
-            if stack.is_as_shipped() { Variant::Kernel } else { Variant::Linux };
-        /// Slow start.
-        part slow_start: hystart::Config = match stack {
+        }
+    )]
+    pub decrease: f64,
+    /// C, which scales the cubic function, in segments per cubic second (RFC 9438: 0.4; Linux: 410/1024).
+    #[key(Above(0.0, 100.0), default = 410.0 / 1024.0)]
+    pub scale: f64,
+    /// Whether `W_max` is reduced further if the congestion window has not reached the previous `W_max`,
+    /// which frees bandwidth for new flows (RFC 9438, 4.7).
+    #[key(default = true)]
+    pub fast_convergence: bool,
+    /// Whether the congestion window is at least the one that Reno would have (RFC 9438, 4.3).
+    #[key(default = true)]
+    pub reno_friendly: bool,
+    /// The quantity that the multiplicative decrease applies to: the bytes in flight (`"flight"`, RFC 9438) or the
+    /// congestion window (`"window"`, Linux).
+    #[key(default = Basis::Window)]
+    pub basis: Basis,
+    /// Which rules hold in detail. `"rfc"`: the target is that of a smoothed round-trip time ahead, and Reno's
+    /// growth becomes a segment per round trip at the old window. `"linux"`: the minimum round-trip time, Reno's
+    /// growth is constant, and before the first loss the window grows by at least 5 % per round trip. `"kernel"`:
+    /// the same in whole segments and milliseconds, where flows with short round trips grow in leaps.
+    #[key(default = if stack.is_as_shipped() { Variant::Kernel } else { Variant::Linux })]
+    pub form: Variant,
+    /// Slow start.
+    #[part(
+        match stack {
             HostStack::Ns2 => hystart::Config::STANDARD,
             HostStack::Ns3 => hystart::Config::NS3,
             _ => hystart::Config::LINUX,
-        };
-        /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
-        /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
-        key pacing: bool = stack.paces();
-    }
+        }
+    )]
+    pub slow_start: hystart::Config,
+    /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
+    /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+    #[key(default = stack.paces())]
+    pub pacing: bool,
 }
 
 impl Parameters for Config {
@@ -86,7 +97,7 @@ impl Parameters for Config {
 
 impl Config {
     /// CUBIC of Linux, on a host without offload.
-    pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
+    pub const LINUX_IDEAL: Self = Self::defaults(HostStack::LinuxIdeal);
     /// CUBIC of RFC 9438, with `HyStart++`.
     pub const RFC: Self = Self {
         decrease: 0.3,

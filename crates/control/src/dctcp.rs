@@ -4,8 +4,8 @@
 //! the same values while segments are full-sized. Growth, and the response to losses, are Reno's. Units: bytes,
 //! packets. Sources: RFC 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`.
 
-use shallop_core::options::HostStack;
-use shallop_core::{BitsPerSec, Bytes, Span, options};
+use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_options::{HostStack, Options};
 
 use crate::binary::{Fraction, Gain};
 use crate::ewma::Alpha;
@@ -17,30 +17,36 @@ use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 /// Minimum cwnd after a reduction, in packets (kernel: `dctcp_ssthresh`).
 const MIN_CWND: u64 = 2;
 
-options! {
-    /// Parameters of DCTCP.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Config(const stack: HostStack) {
-        /// Growth and the response to losses.
-        part loss: loss::Config = loss::Config::reno(stack);
-        /// The estimation gain g, the weight of the latest observation window in alpha: a power of two down to 1/1024
-        /// (RFC 8257, 4.2; Linux: `dctcp_shift_g`).
-        key gain: Gain [Above(0.0, 1.0)] = Gain::new(4);
-        /// Alpha before the first observation window: 1 in RFC 8257 and Linux, 0 in the ns-2 patch, where the first
-        /// mark reduces the window by next to nothing.
-        key alpha_initial: Fraction [Number(0.0, 1.0)] = match stack {
+/// Parameters of DCTCP.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(stack: HostStack, defaults)]
+pub struct Config {
+    /// Growth and the response to losses.
+    #[part(loss::Config::reno(stack))]
+    pub loss: loss::Config,
+    /// The estimation gain g, the weight of the latest observation window in alpha: a power of two down to 1/1024
+    /// (RFC 8257, 4.2; Linux: `dctcp_shift_g`).
+    #[key(Above(0.0, 1.0), default = Gain::new(4))]
+    pub gain: Gain,
+    /// Alpha before the first observation window: 1 in RFC 8257 and Linux, 0 in the ns-2 patch, where the first
+    /// mark reduces the window by next to nothing.
+    #[key(
+        Number(0.0, 1.0),
+        default = match stack {
             HostStack::Ns2 => Fraction::new(0),
             _ => Fraction::ONE,
-        };
-        /// What a loss reduces in the window of data in which a mark has reduced cwnd already: cwnd as it was before
-        /// the mark (`"window"`), so that both together leave as much as the loss alone, or the bytes in flight
-        /// (`"flight"`, Linux: `dctcp_react_to_loss`), which is less.
-        key loss_after_mark: Basis =
-            if stack.is_as_shipped() { Basis::Flight } else { Basis::Window };
-        /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
-        /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
-        key pacing: bool = stack.paces();
-    }
+        }
+    )]
+    pub alpha_initial: Fraction,
+    /// What a loss reduces in the window of data in which a mark has reduced cwnd already: cwnd as it was before
+    /// the mark (`"window"`), so that both together leave as much as the loss alone, or the bytes in flight
+    /// (`"flight"`, Linux: `dctcp_react_to_loss`), which is less.
+    #[key(default = if stack.is_as_shipped() { Basis::Flight } else { Basis::Window })]
+    pub loss_after_mark: Basis,
+    /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
+    /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+    #[key(default = stack.paces())]
+    pub pacing: bool,
 }
 
 impl Parameters for Config {
@@ -57,7 +63,7 @@ impl Parameters for Config {
 
 impl Config {
     /// DCTCP of Linux, on a host without offload.
-    pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
+    pub const LINUX_IDEAL: Self = Self::defaults(HostStack::LinuxIdeal);
     /// DCTCP of RFC 8257: g is 1/16, and the first mark halves cwnd.
     pub const RFC: Self = Self { loss: loss::Config::RFC, ..Self::LINUX_IDEAL };
 }

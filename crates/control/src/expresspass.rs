@@ -5,44 +5,47 @@
 //! Credit-Scheduled Delay-Bounded Congestion Control for Datacenters (SIGCOMM 2017), Algorithm 1; kaist-ina/ns2-xpass
 //! f4e38bc, `xpass/xpass.cc`.
 
-use shallop_core::form::Key;
-use shallop_core::options;
-use shallop_core::options::Refused;
+use shallop_options::{Key, Options, Problem, Section};
 
 use crate::rate::{Epoch, Rate};
 
-options! {
-    /// Parameters of the public code's rule. Rates are fractions of the maximum credit rate.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CodeConfig(const) {
-        /// The initial credit rate of a transfer (the code's scripts changed it from 1/16 to 1/2 in 2018).
-        key alpha: f64 [Above(0.0, 1.0)] = 0.5;
-        /// The initial aggressiveness factor w, the weight of the maximum rate in an increase.
-        key w_init: f64 [Above(0.0, 1.0)] = 0.5;
-        /// The least aggressiveness factor.
-        key w_min: f64 [Above(0.0, 1.0)] = 0.01;
-        /// The largest aggressiveness factor.
-        key w_max: f64 [Above(0.0, 1.0)] = 0.5;
-        /// The increment of the aggressiveness factor at each consecutive increase.
-        key w_step: f64 [Number(0.0, 1.0)] = 0.05;
-        /// The target credit loss at rate zero; it falls linearly to zero at the full rate.
-        key target_scale: f64 [Number(0.0, 1.0)] = 0.125;
-        /// A transfer of fewer packets than this starts at a rate proportionally below `alpha` (40 in the code).
-        key full_start: Option<u32> [Integer(1, 1_000_000)] = None, "none: every transfer starts at `alpha`";
-    }
-    check CodeConfig::check;
+/// Parameters of the public code's rule. Rates are fractions of the maximum credit rate.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(defaults, check)]
+pub struct CodeConfig {
+    /// The initial credit rate of a transfer (the code's scripts changed it from 1/16 to 1/2 in 2018).
+    #[key(Above(0.0, 1.0), default = 0.5)]
+    pub alpha: f64,
+    /// The initial aggressiveness factor w, the weight of the maximum rate in an increase.
+    #[key(Above(0.0, 1.0), default = 0.5)]
+    pub w_init: f64,
+    /// The least aggressiveness factor.
+    #[key(Above(0.0, 1.0), default = 0.01)]
+    pub w_min: f64,
+    /// The largest aggressiveness factor.
+    #[key(Above(0.0, 1.0), default = 0.5)]
+    pub w_max: f64,
+    /// The increment of the aggressiveness factor at each consecutive increase.
+    #[key(Number(0.0, 1.0), default = 0.05)]
+    pub w_step: f64,
+    /// The target credit loss at rate zero; it falls linearly to zero at the full rate.
+    #[key(Number(0.0, 1.0), default = 0.125)]
+    pub target_scale: f64,
+    /// A transfer of fewer packets than this starts at a rate proportionally below `alpha` (40 in the code).
+    #[key(Integer(1, 1_000_000), shown = "none: every transfer starts at `alpha`")]
+    pub full_start: Option<u32>,
 }
 
 impl Default for CodeConfig {
     fn default() -> Self {
-        Self::of(())
+        Self::defaults(())
     }
 }
 
 impl CodeConfig {
-    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let keys = [Self::KEY.w_init, Self::KEY.w_min, Self::KEY.w_max];
-        in_order(keys, [self.w_min, self.w_init, self.w_max], is_written)
+        in_order(keys, [self.w_min, self.w_init, self.w_max], section)
     }
 }
 
@@ -50,14 +53,16 @@ impl CodeConfig {
 fn in_order(
     keys: [&'static Key; 3],
     [least, first, most]: [f64; 3],
-    is_written: &dyn Fn(&'static Key) -> bool,
-) -> Result<(), Refused> {
+    section: &Section<'_>,
+) -> Result<(), Problem> {
     if least <= first && first <= most {
         return Ok(());
     }
-    let key = keys.into_iter().find(|key| is_written(key)).unwrap_or(keys[0]);
+    let key = keys.into_iter().find(|key| section.is_written(*key)).unwrap_or(keys[0]);
     let message = format!("weights are out of order: {least}, {first}, {most}");
-    Err(Refused::new(key, message, "w_min must not be above w_init, nor w_init above w_max"))
+    Err(section
+        .reject(key, message)
+        .with_help("w_min must not be above w_init, nor w_init above w_max"))
 }
 
 /// The ns-2 code's rule: if the loss exceeds the target loss, the rate becomes the measured rate of returned credits.
@@ -118,38 +123,42 @@ impl Rate for CodeRule {
     }
 }
 
-options! {
-    /// Parameters of the paper's rule. Rates are fractions of the maximum credit rate.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct PaperConfig(const) {
-        /// The initial credit rate of a transfer.
-        key alpha: f64 [Above(0.0, 1.0)] = 1.0 / 16.0;
-        /// The initial aggressiveness factor w, the weight of the maximum rate in an increase.
-        key w_init: f64 [Above(0.0, 1.0)] = 1.0 / 16.0;
-        /// The least aggressiveness factor.
-        key w_min: f64 [Above(0.0, 1.0)] = 0.01;
-        /// The largest aggressiveness factor.
-        key w_max: f64 [Above(0.0, 1.0)] = 0.5;
-        /// The target credit loss, at every rate. The maximum rate is exceeded by as much, so that there is loss to
-        /// measure.
-        key target_loss: f64 [Above(0.0, 1.0)] = 0.1;
-        /// Whether a decrease scales the rate at which the lost credits were sent, instead of the present rate, which
-        /// may have been decreased for the same congestion since. Not in the paper.
-        key attribute: bool = false;
-    }
-    check PaperConfig::check;
+/// Parameters of the paper's rule. Rates are fractions of the maximum credit rate.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(defaults, check)]
+pub struct PaperConfig {
+    /// The initial credit rate of a transfer.
+    #[key(Above(0.0, 1.0), default = 1.0 / 16.0)]
+    pub alpha: f64,
+    /// The initial aggressiveness factor w, the weight of the maximum rate in an increase.
+    #[key(Above(0.0, 1.0), default = 1.0 / 16.0)]
+    pub w_init: f64,
+    /// The least aggressiveness factor.
+    #[key(Above(0.0, 1.0), default = 0.01)]
+    pub w_min: f64,
+    /// The largest aggressiveness factor.
+    #[key(Above(0.0, 1.0), default = 0.5)]
+    pub w_max: f64,
+    /// The target credit loss, at every rate. The maximum rate is exceeded by as much, so that there is loss to
+    /// measure.
+    #[key(Above(0.0, 1.0), default = 0.1)]
+    pub target_loss: f64,
+    /// Whether a decrease scales the rate at which the lost credits were sent, instead of the present rate, which
+    /// may have been decreased for the same congestion since. Not in the paper.
+    #[key(default = false)]
+    pub attribute: bool,
 }
 
 impl Default for PaperConfig {
     fn default() -> Self {
-        Self::of(())
+        Self::defaults(())
     }
 }
 
 impl PaperConfig {
-    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let keys = [Self::KEY.w_init, Self::KEY.w_min, Self::KEY.w_max];
-        in_order(keys, [self.w_min, self.w_init, self.w_max], is_written)
+        in_order(keys, [self.w_min, self.w_init, self.w_max], section)
     }
 }
 

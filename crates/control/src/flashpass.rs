@@ -13,42 +13,40 @@
 //! up to about 300. Beyond that the step is constant and the loss rate grows, to 60 % with 2,000 flows, which keeps
 //! the convergence to fair rates within seconds.
 
-use shallop_core::form::Key;
-use shallop_core::options;
-use shallop_core::options::Refused;
+use shallop_options::{Options, Problem, Section};
 
 use crate::rate::{Epoch, Rate};
 
-options! {
-    /// Parameters of Algorithm 1.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct MimdConfig(const) {
-        /// The rate increases, by the factor 1 + `max_target_loss`, if the loss of an epoch is below this (paper,
-        /// IV.A).
-        key min_target_loss: f64 [Number(0.0, 1.0)] = 0.01;
-        /// The rate decreases, by the factor (1 - loss) (1 + `min_target_loss`), if the loss of an epoch is above this
-        /// (paper, IV.A).
-        key max_target_loss: f64 [Number(0.0, 1.0)] = 0.1;
-    }
-    check MimdConfig::check;
+/// Parameters of Algorithm 1.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(defaults, check)]
+pub struct MimdConfig {
+    /// The rate increases, by the factor 1 + `max_target_loss`, if the loss of an epoch is below this (paper,
+    /// IV.A).
+    #[key(Number(0.0, 1.0), default = 0.01)]
+    pub min_target_loss: f64,
+    /// The rate decreases, by the factor (1 - loss) (1 + `min_target_loss`), if the loss of an epoch is above this
+    /// (paper, IV.A).
+    #[key(Number(0.0, 1.0), default = 0.1)]
+    pub max_target_loss: f64,
 }
 
 impl Default for MimdConfig {
     fn default() -> Self {
-        Self::of(())
+        Self::defaults(())
     }
 }
 
 impl MimdConfig {
-    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let Self { min_target_loss: low, max_target_loss: high } = self;
         if low <= high {
             return Ok(());
         }
         let keys = Self::KEY;
-        let written = is_written(keys.min_target_loss);
+        let written = section.is_written(keys.min_target_loss);
         let key = if written { keys.min_target_loss } else { keys.max_target_loss };
-        Err(Refused::new(key, format!("the band is upside down: from {low} to {high}"), ""))
+        Err(section.reject(key, format!("the band is upside down: from {low} to {high}")))
     }
 }
 
@@ -85,30 +83,30 @@ impl Rate for Mimd {
     }
 }
 
-options! {
-    /// Parameters of our law. The defaults were chosen for 2 to 2,000 flows (docs/flashpass.md).
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct AimdConfig(const) {
-        /// The additive increase at no loss, per epoch, as a fraction of the full emulation rate.
-        #[was("step")]
-        key increase: f64 [Above(0.0, 1.0)] = 0.04;
-        /// The smoothed loss at which the additive increase is smaller by a factor of e.
-        key decay: f64 [Above(0.0, 10.0)] = 0.045;
-        /// The largest loss of an epoch that the smoothed loss takes in, so that it soon forgets a burst of arrivals.
-        #[was("most")]
-        key max_loss: f64 [Above(0.0, 1.0)] = 0.18;
-        /// The weight of an epoch in the smoothed loss while the loss rises.
-        #[was("gain")]
-        key gain_rising: f64 [Above(0.0, 1.0)] = 0.05;
-        /// The weight of an epoch while the loss falls: larger, so that bandwidth given up by others is soon used.
-        #[was("ease")]
-        key gain_falling: f64 [Above(0.0, 1.0)] = 0.15;
-    }
+/// Parameters of our law. The defaults were chosen for 2 to 2,000 flows (docs/flashpass.md).
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(defaults)]
+pub struct AimdConfig {
+    /// The additive increase at no loss, per epoch, as a fraction of the full emulation rate.
+    #[key(Above(0.0, 1.0), default = 0.04, was = "step")]
+    pub increase: f64,
+    /// The smoothed loss at which the additive increase is smaller by a factor of e.
+    #[key(Above(0.0, 10.0), default = 0.045)]
+    pub decay: f64,
+    /// The largest loss of an epoch that the smoothed loss takes in, so that it soon forgets a burst of arrivals.
+    #[key(Above(0.0, 1.0), default = 0.18, was = "most")]
+    pub max_loss: f64,
+    /// The weight of an epoch in the smoothed loss while the loss rises.
+    #[key(Above(0.0, 1.0), default = 0.05, was = "gain")]
+    pub gain_rising: f64,
+    /// The weight of an epoch while the loss falls: larger, so that bandwidth given up by others is soon used.
+    #[key(Above(0.0, 1.0), default = 0.15, was = "ease")]
+    pub gain_falling: f64,
 }
 
 impl Default for AimdConfig {
     fn default() -> Self {
-        Self::of(())
+        Self::defaults(())
     }
 }
 

@@ -13,9 +13,8 @@
 
 pub mod law;
 
-use shallop_core::form::Key;
-use shallop_core::options::{HostStack, Refused};
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time, options};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
+use shallop_options::{HostStack, Options, Problem, Section};
 
 use crate::binary::Gain;
 use crate::ewma::Alpha;
@@ -33,43 +32,54 @@ pub const PACKET: Bytes = Bytes::new(1_538);
 const DEFAULT_SCALE_FACTOR: u64 = 1 << (REDUCTION_BITS - 1);
 const DEFAULT_STEP: u64 = 1 << STEP_BITS;
 
-options! {
-    /// Parameters of Gemini. Symbols are those of Table 3.4 of the thesis, where the defaults are from.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Config(const stack: HostStack) {
-        /// C, the bandwidth of the network. The sender's link has the rate `access_rate` of the topology, so that this
-        /// changes C unless `capacity` is written.
-        key capacity: Option<BitsPerSec>
-            [Rate(BitsPerSec::at_least_one(1_000_000), BitsPerSec::gbps(1_000))] =
-            None, "the rate of the sender's link";
-        /// K, the queue length at which switches mark, written as the `mark.above` of a switch; the default is 50 full
-        /// frames of 1538 B per Gb/s.
-        key k: BufferSize = BufferSize::PerGbps(Bytes::new(50 * PACKET.get()));
-        /// T, the queueing delay above which the wide area counts as congested: the round-trip time less its minimum.
-        key delay_threshold: Span [Time(Span::ZERO, LONGEST)] = Span::from_ms(5);
-        /// beta, the fraction of the congestion window given up for delay; 0.5 at most.
-        key decrease: f64 [Above(0.0, 0.99)] = 0.2;
-        /// H: the additive increase in segments per round trip for each bit of C RTT. The increase is between 0.1 and 5
-        /// segments.
-        key increase: f64 [Number(0.0, 1e-3)] = 1.2e-7;
-        /// The gain of the moving average of marked bytes (g of DCTCP): a power of two down to 1/1024.
-        key alpha_gain: Gain [Number(1.0 / 1024.0, 1.0)] = Gain::new(4);
-        /// An error of measurement: each round-trip sample is too long by a time drawn uniformly from zero to this
-        /// (Table 3.5).
-        key rtt_noise: Span [Time(Span::ZERO, LONGEST)] = Span::ZERO;
-        /// Whether marks reduce the window.
-        key dcn: bool = true;
-        /// Whether delay reduces the window.
-        key wan: bool = true;
-        /// Whether delay reduces the window again one round trip after a reduction, on the samples of data sent before
-        /// it, as Algorithm 1 is written.
-        key recount: bool = true;
-        /// The quantity that losses halve: the bytes in flight (`"flight"`) or the congestion window (`"window"`).
-        key basis: Basis = loss::Config::reno(stack).basis;
-        /// Slow start.
-        part slow_start: hystart::Config = loss::Config::reno(stack).slow_start;
-    }
-    check Config::check;
+/// Parameters of Gemini. Symbols are those of Table 3.4 of the thesis, where the defaults are from.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(stack: HostStack, defaults, check)]
+pub struct Config {
+    /// C, the bandwidth of the network. The sender's link has the rate `access_rate` of the topology, so that this
+    /// changes C unless `capacity` is written.
+    #[key(
+        Rate(BitsPerSec::at_least_one(1_000_000), BitsPerSec::gbps(1_000)),
+        shown = "the rate of the sender's link"
+    )]
+    pub capacity: Option<BitsPerSec>,
+    /// K, the queue length at which switches mark, written as the `mark.above` of a switch; the default is 50 full
+    /// frames of 1538 B per Gb/s.
+    #[key(default = BufferSize::PerGbps(Bytes::new(50 * PACKET.get())))]
+    pub k: BufferSize,
+    /// T, the queueing delay above which the wide area counts as congested: the round-trip time less its minimum.
+    #[key(Time(Span::ZERO, LONGEST), default = Span::from_ms(5))]
+    pub delay_threshold: Span,
+    /// beta, the fraction of the congestion window given up for delay; 0.5 at most.
+    #[key(Above(0.0, 0.99), default = 0.2)]
+    pub decrease: f64,
+    /// H: the additive increase in segments per round trip for each bit of C RTT. The increase is between 0.1 and 5
+    /// segments.
+    #[key(Number(0.0, 1e-3), default = 1.2e-7)]
+    pub increase: f64,
+    /// The gain of the moving average of marked bytes (g of DCTCP): a power of two down to 1/1024.
+    #[key(Number(1.0 / 1024.0, 1.0), default = Gain::new(4))]
+    pub alpha_gain: Gain,
+    /// An error of measurement: each round-trip sample is too long by a time drawn uniformly from zero to this
+    /// (Table 3.5).
+    #[key(Time(Span::ZERO, LONGEST), default = Span::ZERO)]
+    pub rtt_noise: Span,
+    /// Whether marks reduce the window.
+    #[key(default = true)]
+    pub dcn: bool,
+    /// Whether delay reduces the window.
+    #[key(default = true)]
+    pub wan: bool,
+    /// Whether delay reduces the window again one round trip after a reduction, on the samples of data sent before
+    /// it, as Algorithm 1 is written.
+    #[key(default = true)]
+    pub recount: bool,
+    /// The quantity that losses halve: the bytes in flight (`"flight"`) or the congestion window (`"window"`).
+    #[key(default = loss::Config::reno(stack).basis)]
+    pub basis: Basis,
+    /// Slow start.
+    #[part(loss::Config::reno(stack).slow_start)]
+    pub slow_start: hystart::Config,
 }
 
 /// A configuration in integers, as kernels use it ([`law`] has the formats).
@@ -151,7 +161,7 @@ impl Parameters for Config {
 
 impl Config {
     /// Parameters of Table 3.4, on Linux.
-    pub const THESIS: Self = Self::of(HostStack::LinuxIdeal);
+    pub const THESIS: Self = Self::defaults(HostStack::LinuxIdeal);
 
     /// K in bytes, in a network of this capacity; `None` if the buffer size has no bound.
     pub fn mark_above(&self, capacity: BitsPerSec) -> Option<Bytes> {
@@ -161,13 +171,13 @@ impl Config {
         }
     }
 
-    fn check(&self, _: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         if self.decrease <= 0.5 {
             return Ok(());
         }
         let message = format!("{} is more than half", self.decrease);
         let help = "Gemini gives up half of its window at most";
-        Err(Refused::new(Self::KEY.decrease, message, help))
+        Err(section.reject(Self::KEY.decrease, message).with_help(help))
     }
 }
 

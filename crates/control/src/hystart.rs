@@ -3,9 +3,8 @@
 //! Sources: RFC 5681, 3.1; RFC 3465 (limit L of appropriate byte counting); RFC 9406 (`HyStart++`, whose names the
 //! constants and variables have); kernel, `tcp_cubic.c`: `hystart_update` (classic `HyStart`).
 
-use shallop_core::form::{Described, Key};
-use shallop_core::options::{Options, Refused, Source};
-use shallop_core::{Bytes, Span, Time, options, words};
+use shallop_core::{Bytes, Span, Time};
+use shallop_options::{Key, KeyDoc, Options, Problem, Section, string_enum};
 
 use crate::options::LONGEST;
 use crate::window::Ack;
@@ -83,7 +82,7 @@ impl Config {
     pub const PLUS_PLUS: Self = Self { limit: 8, exit: Exit::PlusPlus, ..Self::STANDARD };
 
     /// Returns the controller's default, as `options!` needs it.
-    pub const fn of(default: Self) -> Self {
+    pub const fn defaults(default: Self) -> Self {
         default
     }
 
@@ -104,37 +103,41 @@ enum ExitBy {
     PlusPlus,
 }
 
-words! { ExitBy { Loss = "off", Classic = "classic", PlusPlus = "plus-plus" } }
+string_enum! { ExitBy { Loss = "off", Classic = "classic", PlusPlus = "plus-plus" } }
 
-options! {
-    /// [`Config`] as keys of scenarios.
-    #[derive(Clone, Copy)]
-    struct Keys(default: Keys) {
-        /// The rule that ends slow start before a loss: none, classic HyStart (a long train of acknowledgements or a
-        /// rise of the round-trip time; Linux), or HyStart++ (RFC 9406).
-        key hystart: ExitBy = default.hystart;
-        /// Classic HyStart: the congestion window below which it does not act, in segments (Linux:
-        /// `hystart_low_window`).
-        key hystart_low_window: u64 [Integer(0, 1_000_000)] = default.hystart_low_window;
-        /// Classic HyStart: the largest rise of the round-trip time that it tolerates.
-        key hystart_delay_max: Span [Time(Span::ZERO, LONGEST)] = default.hystart_delay_max;
-        /// Growth per acknowledgement in slow start, in segments, at most (RFC 5681: 1; RFC 3465: 2).
-        key slow_start_limit: Option<u64> [Integer(1, 1_000_000)] =
-            default.slow_start_limit, or "none: all that is acknowledged";
-        /// The slow-start threshold of a new connection.
-        key initial_threshold: Option<Bytes> [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
-            default.initial_threshold, or "none: slow start ends at congestion";
-    }
-    check Keys::check;
+/// [`Config`] as keys of scenarios.
+#[derive(Clone, Copy, Options)]
+#[options(preset, check)]
+struct Keys {
+    /// The rule that ends slow start before a loss: none, classic HyStart (a long train of acknowledgements or a
+    /// rise of the round-trip time; Linux), or HyStart++ (RFC 9406).
+    #[key]
+    pub hystart: ExitBy,
+    /// Classic HyStart: the congestion window below which it does not act, in segments (Linux:
+    /// `hystart_low_window`).
+    #[key(Integer(0, 1_000_000))]
+    pub hystart_low_window: u64,
+    /// Classic HyStart: the largest rise of the round-trip time that it tolerates.
+    #[key(Time(Span::ZERO, LONGEST))]
+    pub hystart_delay_max: Span,
+    /// Growth per acknowledgement in slow start, in segments, at most (RFC 5681: 1; RFC 3465: 2).
+    #[key(Integer(1, 1_000_000), or = "none: all that is acknowledged")]
+    pub slow_start_limit: Option<u64>,
+    /// The slow-start threshold of a new connection.
+    #[key(
+        Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
+        or = "none: slow start ends at congestion"
+    )]
+    pub initial_threshold: Option<Bytes>,
 }
 
 impl Keys {
-    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let classic = [Self::KEY.hystart_low_window, Self::KEY.hystart_delay_max];
-        match classic.into_iter().find(|key| is_written(key)) {
+        match classic.into_iter().find(|key| section.is_written(*key)) {
             Some(key) if self.hystart != ExitBy::Classic => {
                 let help = "write hystart = \"classic\" beside it";
-                Err(Refused::new(key, "only classic HyStart has it", help))
+                Err(section.reject(key, "only classic HyStart has it").with_help(help))
             }
             _ => Ok(()),
         }
@@ -163,8 +166,8 @@ impl Options for Config {
         Keys::keys()
     }
 
-    fn read<S: Source>(source: &S, default: Self) -> Result<Self, S::Error> {
-        let keys = Keys::read(source, Keys::from_config(&default))?;
+    fn read(section: &Section<'_>, default: Self) -> Result<Self, Problem> {
+        let keys = Keys::read(section, Keys::from_config(&default))?;
         let (low_window, delay_max) = (keys.hystart_low_window, keys.hystart_delay_max);
         Ok(Self {
             limit: keys.slow_start_limit.unwrap_or(u64::MAX),
@@ -179,7 +182,7 @@ impl Options for Config {
         })
     }
 
-    fn describe(default: Self) -> Vec<Described> {
+    fn describe(default: Self) -> Vec<KeyDoc> {
         Keys::describe(Keys::from_config(&default))
     }
 

@@ -35,6 +35,6 @@ pub use gemini::Gemini;
 pub use options::{Kind, Marking, Parameters};
 pub use rate::{Epoch, Rate};
 pub use reno::Reno;
-pub use shallop_core::options::HostStack;
+pub use shallop_options::HostStack;
 pub use vegas::Vegas;
 pub use window::{Ack, Basis, Loss, RateSample, Start, Undo, Window};

@@ -1,26 +1,28 @@
 //! Parameters of controllers with Reno's growth and reduction: multiplicative decrease and slow start.
 
-use shallop_core::options;
-use shallop_core::options::HostStack;
+use shallop_options::{HostStack, Options};
 
 use crate::hystart;
 use crate::window::Basis;
 
-options! {
-    /// Growth and reduction as Reno has them. The defaults are those of the controller that has this part.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Config(const default: Config) {
-        /// Multiplicative decrease: the fraction of `basis` by which a loss reduces the congestion window (RFC 5681:
-        /// 0.5).
-        key decrease: f64 [Above(0.0, 0.99)] = default.decrease;
-        /// The quantity that the multiplicative decrease applies to: the bytes in flight (`"flight"`, RFC 5681) or the
-        /// congestion window (`"window"`, Linux).
-        key basis: Basis = default.basis;
-        /// Slow start.
-        part slow_start: hystart::Config = default.slow_start;
-        /// The congestion window after an idle period.
-        fixed restart: Restart = default.restart;
-    }
+/// Growth and reduction as Reno has them. The defaults are those of the controller that has this part.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(preset, defaults)]
+pub struct Config {
+    /// Multiplicative decrease: the fraction of `basis` by which a loss reduces the congestion window (RFC 5681:
+    /// 0.5).
+    #[key(Above(0.0, 0.99))]
+    pub decrease: f64,
+    /// The quantity that the multiplicative decrease applies to: the bytes in flight (`"flight"`, RFC 5681) or the
+    /// congestion window (`"window"`, Linux).
+    #[key]
+    pub basis: Basis,
+    /// Slow start.
+    #[part]
+    pub slow_start: hystart::Config,
+    /// The congestion window after an idle period.
+    #[fixed]
+    pub restart: Restart,
 }
 
 /// cwnd after an idle period.

@@ -1,8 +1,8 @@
 //! Declarations of a controller: its parameters, which are its options in scenarios ([`shallop_core::options!`]), and its
 //! names in scenarios.
 
-use shallop_core::options::{HostStack, Options};
-use shallop_core::{Bytes, Span, words};
+use shallop_core::{Bytes, Span};
+use shallop_options::{HostStack, Options, string_enum};
 
 /// Upper bound of options that are times.
 pub const LONGEST: Span = Span::from_secs(3_600);
@@ -18,7 +18,7 @@ pub enum Marking {
     Exact,
 }
 
-words! { Marking { Off = "off", Classic = "classic", Exact = "exact" } }
+string_enum! { Marking { Off = "off", Classic = "classic", Exact = "exact" } }
 
 /// A name of a controller in scenarios.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@
 //! RFC 3168, 6.1.2 (ECN); kernel: `tcp_cong.c`. ECN* is this controller with ECN, behind switches that mark at a single
 //! threshold (docs/dctcp.md).
 
-use shallop_core::options::HostStack;
-use shallop_core::{BitsPerSec, Bytes, Span, options};
+use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_options::{HostStack, Options};
 
 use crate::hystart::{SlowStart, SlowStartStep};
 use crate::loss::{self, Restart};
@@ -13,16 +13,17 @@ use crate::options::{Kind, Marking, Parameters};
 use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 
-options! {
-    /// Parameters of Reno.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Config(const stack: HostStack) {
-        /// Growth and reduction.
-        part loss: loss::Config = loss::Config::reno(stack);
-        /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
-        /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
-        key pacing: bool = stack.paces();
-    }
+/// Parameters of Reno.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(stack: HostStack, defaults)]
+pub struct Config {
+    /// Growth and reduction.
+    #[part(loss::Config::reno(stack))]
+    pub loss: loss::Config,
+    /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
+    /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+    #[key(default = stack.paces())]
+    pub pacing: bool,
 }
 
 impl Parameters for Config {
@@ -45,7 +46,7 @@ impl Config {
     /// Reno of RFC 5681, without pacing.
     pub const RFC: Self = Self { loss: loss::Config::RFC, pacing: false };
     /// Reno of Linux, on a host without offload.
-    pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
+    pub const LINUX_IDEAL: Self = Self::defaults(HostStack::LinuxIdeal);
 }
 
 /// `NewReno` congestion control of one connection.

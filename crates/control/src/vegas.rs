@@ -5,9 +5,8 @@
 //! inactive during recovery and discards its samples. Units: packets; RTTs in ticks of the configured clock. Source:
 //! the kernel's `tcp_vegas.c`, after Brakmo and Peterson, 1995.
 
-use shallop_core::form::Key;
-use shallop_core::options::{HostStack, Refused};
-use shallop_core::{BitsPerSec, Bytes, Span, Time, options, words};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use shallop_options::{HostStack, Options, Problem, Section, string_enum};
 
 use crate::loss;
 use crate::options::{Kind, Marking, Parameters};
@@ -39,36 +38,44 @@ impl Clock {
     }
 }
 
-words! { Clock { Exact = "exact", Microseconds = "microseconds" } }
+string_enum! { Clock { Exact = "exact", Microseconds = "microseconds" } }
 
-options! {
-    /// Parameters of Vegas.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Config(const stack: HostStack) {
-        /// Slow start and the response to losses.
-        part loss: loss::Config = match stack {
+/// Parameters of Vegas.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(stack: HostStack, defaults, check)]
+pub struct Config {
+    /// Slow start and the response to losses.
+    #[part(
+        match stack {
             // ns-3 derives `TcpVegas` from `TcpNewReno`.
             HostStack::Ns3 => loss::Config::RFC,
             _ => loss::Config::reno(stack),
-        };
-        /// The congestion window grows if fewer packets of the flow than this are queued (Linux, ns-3; the agent of
-        /// ns-2 has 1).
-        key alpha: u32 [Integer(0, 1_000_000)] = 2;
-        /// The congestion window shrinks if more packets of the flow than this are queued (Linux, ns-3; the agent of
-        /// ns-2 has 3).
-        key beta: u32 [Integer(0, 1_000_000)] = 4;
-        /// Slow start ends if more packets of the flow than this are queued.
-        key gamma: u32 [Integer(0, 1_000_000)] = 1;
-        /// How round-trip times are measured: exactly, or in whole microseconds plus one as in Linux.
-        key clock: Clock = match stack {
+        }
+    )]
+    pub loss: loss::Config,
+    /// The congestion window grows if fewer packets of the flow than this are queued (Linux, ns-3; the agent of
+    /// ns-2 has 1).
+    #[key(Integer(0, 1_000_000), default = 2)]
+    pub alpha: u32,
+    /// The congestion window shrinks if more packets of the flow than this are queued (Linux, ns-3; the agent of
+    /// ns-2 has 3).
+    #[key(Integer(0, 1_000_000), default = 4)]
+    pub beta: u32,
+    /// Slow start ends if more packets of the flow than this are queued.
+    #[key(Integer(0, 1_000_000), default = 1)]
+    pub gamma: u32,
+    /// How round-trip times are measured: exactly, or in whole microseconds plus one as in Linux.
+    #[key(
+        default = match stack {
             HostStack::Ns2 | HostStack::Ns3 => Clock::Exact,
             _ => Clock::Microseconds,
-        };
-        /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
-        /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
-        key pacing: bool = stack.paces();
-    }
-    check Config::check;
+        }
+    )]
+    pub clock: Clock,
+    /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2
+    /// afterwards (Linux: `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+    #[key(default = stack.paces())]
+    pub pacing: bool,
 }
 
 impl Parameters for Config {
@@ -85,18 +92,19 @@ impl Parameters for Config {
 
 impl Config {
     /// Vegas of Linux, on a host without offload.
-    pub const LINUX_IDEAL: Self = Self::of(HostStack::LinuxIdeal);
+    pub const LINUX_IDEAL: Self = Self::defaults(HostStack::LinuxIdeal);
     /// Vegas of ns-3: exact times, and Reno of RFC 5681.
-    pub const EXACT: Self = Self::of(HostStack::Ns3);
+    pub const EXACT: Self = Self::defaults(HostStack::Ns3);
 
-    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let Self { alpha, beta, .. } = self;
         if alpha <= beta {
             return Ok(());
         }
-        let key = if is_written(Self::KEY.alpha) { Self::KEY.alpha } else { Self::KEY.beta };
+        let key =
+            if section.is_written(Self::KEY.alpha) { Self::KEY.alpha } else { Self::KEY.beta };
         let message = format!("it grows below {alpha} packets and shrinks above {beta}");
-        Err(Refused::new(key, message, "alpha must not be above beta"))
+        Err(section.reject(key, message).with_help("alpha must not be above beta"))
     }
 }
 

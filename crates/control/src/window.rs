@@ -29,7 +29,7 @@ pub enum Basis {
     Window,
 }
 
-shallop_core::words! { Basis { Flight = "flight", Window = "window" } }
+shallop_options::string_enum! { Basis { Flight = "flight", Window = "window" } }
 
 impl Basis {
     /// Bytes to which the multiplicative decrease applies.

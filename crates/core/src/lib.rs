@@ -1,15 +1,11 @@
 //! Types that every other crate uses. This crate knows no packet contents, no protocol, no switch and no clock.
 
 pub mod agenda;
-mod declare;
 pub mod envelope;
-pub mod form;
-pub mod options;
 pub mod pace;
 pub mod probe;
 pub mod quantity;
 pub mod seed;
-pub mod suggest;
 pub mod units;
 
 pub use agenda::{Actor, Agenda};

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use shallop_core::options::Words;
 use shallop_core::{Span, Time};
 use shallop_hosts::HostFlows;
 use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
@@ -10,6 +9,7 @@ use shallop_lab::ends;
 use shallop_lab::{RunError, run_with_hosts};
 use shallop_measure::Outcome;
 use shallop_measure::observer::Observer;
+use shallop_options::StringEnum;
 use shallop_plan::plan::Plan;
 use shallop_plan::{ResolvedRun, SetupError};
 use shallop_results::summary::{KernelOfRun, Run};

@@ -1,6 +1,7 @@
 //! The options of hosts that are real kernels.
 
-use shallop_core::{Span, options};
+use shallop_core::Span;
+use shallop_options::Options;
 
 /// Congestion controllers for hosts that are real kernels: the name in scenarios, and the kernel's name
 /// (`net.ipv4.tcp_available_congestion_control`).
@@ -34,39 +35,46 @@ pub enum Qdisc {
     PfifoFast,
 }
 
-shallop_core::words! { Qdisc { Fq = "fq", FqCodel = "fq_codel", PfifoFast = "pfifo_fast" } }
+shallop_options::string_enum! { Qdisc { Fq = "fq", FqCodel = "fq_codel", PfifoFast = "pfifo_fast" } }
 
 /// The least time between two interrupts of a card, unless a scenario says otherwise.
 const INTERRUPT_GAP: Span = Span::from_us(20);
 /// The processor time of a program without a pause, unless a scenario says otherwise.
 const COMPUTE_LIMIT: Span = Span::from_secs(30);
 
-options! {
-    /// The hosts with `stack = "kernel"`.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct KernelOptions {
-        /// The release of the kernel, or its first numbers: `"6.12"`.
-        key release: Option<String> = None, "the newest that is installed";
-        /// The queue discipline of the hosts' cards.
-        key qdisc: Qdisc = Qdisc::Fq;
-        /// The most segments that a host sends at once by segmentation offload (`gso_max_segs` of its card); 1 for
-        /// packet by packet, which suits shallow buffers.
-        key gso_max_segs: Option<u32> [Integer(1, 65_535)] = None, "what the kernel chooses: up to 64 KB";
-        /// The least time between two interrupts of a card (interrupt moderation).
-        key interrupt_gap: Span [Time(Span::ZERO, Span::from_ms(10))] = INTERRUPT_GAP;
-        /// The processor time that a program may use without a pause, after which it is said to spin: time stands
-        /// still while a program computes, so that the run would never end.
-        key compute_limit: Span [Time(Span::from_secs(1), Span::from_secs(86_400))] = COMPUTE_LIMIT;
-        /// A module with a controller, which was built by `shallop kernel module NAME.c`. All flows between kernels use
-        /// its controller in place of their transports'.
-        key module: Option<String> = None, "no module";
-        /// What the module calls its controller.
-        key controller: Option<String> = None, "the name of the module";
-        /// Parameters of the module, as `"window=20"`.
-        key parameters: Vec<String> = Vec::new();
-        /// Sysctls of each host, as `"net.ipv4.tcp_timestamps=0"`.
-        key sysctls: Vec<String> = Vec::new();
-    }
+/// The hosts with `stack = "kernel"`.
+#[derive(Clone, Debug, PartialEq, Options)]
+pub struct KernelOptions {
+    /// The release of the kernel, or its first numbers: `"6.12"`.
+    #[key(shown = "the newest that is installed")]
+    pub release: Option<String>,
+    /// The queue discipline of the hosts' cards.
+    #[key(default = Qdisc::Fq)]
+    pub qdisc: Qdisc,
+    /// The most segments that a host sends at once by segmentation offload (`gso_max_segs` of its card); 1 for
+    /// packet by packet, which suits shallow buffers.
+    #[key(Integer(1, 65_535), shown = "what the kernel chooses: up to 64 KB")]
+    pub gso_max_segs: Option<u32>,
+    /// The least time between two interrupts of a card (interrupt moderation).
+    #[key(Time(Span::ZERO, Span::from_ms(10)), default = INTERRUPT_GAP)]
+    pub interrupt_gap: Span,
+    /// The processor time that a program may use without a pause, after which it is said to spin: time stands
+    /// still while a program computes, so that the run would never end.
+    #[key(Time(Span::from_secs(1), Span::from_secs(86_400)), default = COMPUTE_LIMIT)]
+    pub compute_limit: Span,
+    /// A module with a controller, which was built by `shallop kernel module NAME.c`. All flows between kernels use
+    /// its controller in place of their transports'.
+    #[key(shown = "no module")]
+    pub module: Option<String>,
+    /// What the module calls its controller.
+    #[key(shown = "the name of the module")]
+    pub controller: Option<String>,
+    /// Parameters of the module, as `"window=20"`.
+    #[key(default = Vec::new())]
+    pub parameters: Vec<String>,
+    /// Sysctls of each host, as `"net.ipv4.tcp_timestamps=0"`.
+    #[key(default = Vec::new())]
+    pub sysctls: Vec<String>,
 }
 
 /// A scenario without a `[kernel]` section has the defaults of an empty one.

@@ -2,23 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use shallop_core::{Node, options};
+use shallop_core::Node;
+use shallop_options::Options;
 use shallop_proto::clean;
 use shallop_topology::Graph;
 
-options! {
-    /// The options of a CLEAN proxy.
-    #[derive(Clone, Debug)]
-    pub struct CleanOptions {
-        /// The control law of each flow, and the flow cache.
-        part config: clean::Config = ();
-        /// Ports through which packets enter the network of the proxy, by the nodes they lead from and to, such as
-        /// `"cloud>core"`. Their packets become ECN-capable.
-        key edges: Option<Vec<String>> = None, "with `kind = \"campus\"`, the links of the cloud";
-        /// Ports of the last hop, such as `"ap>station"`. Behind their queues marks are counted and cleared.
-        #[was("points")]
-        key last_hop: Option<Vec<String>> = None, "with `kind = \"campus\"`, the radios";
-    }
+/// The options of a CLEAN proxy.
+#[derive(Clone, Debug, Options)]
+pub struct CleanOptions {
+    /// The control law of each flow, and the flow cache.
+    #[part]
+    pub config: clean::Config,
+    /// Ports through which packets enter the network of the proxy, by the nodes they lead from and to, such as
+    /// `"cloud>core"`. Their packets become ECN-capable.
+    #[key(shown = "with `kind = \"campus\"`, the links of the cloud")]
+    pub edges: Option<Vec<String>>,
+    /// Ports of the last hop, such as `"ap>station"`. Behind their queues marks are counted and cleared.
+    #[key(shown = "with `kind = \"campus\"`, the radios", was = "points")]
+    pub last_hop: Option<Vec<String>>,
 }
 
 /// The CLEAN proxy of a scheme, with every name resolved.

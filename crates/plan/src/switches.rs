@@ -187,6 +187,6 @@ pub enum Accounting {
     TwoWay,
 }
 
-shallop_core::words! {
+shallop_options::string_enum! {
     Accounting { PerLink = "per-link", OneWay = "one-way", TwoWay = "two-way" }
 }

@@ -2,9 +2,8 @@
 //! RFC 6298; for Linux, `tcp_set_rto`.
 
 use shallop_control::options::LONGEST;
-use shallop_core::form::Key;
-use shallop_core::options::Refused;
-use shallop_core::{Span, options};
+use shallop_core::Span;
+use shallop_options::{Options, Problem, Section};
 
 /// What the minimum RTO bounds from below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,34 +14,36 @@ pub enum RtoFloor {
     Deviation,
 }
 
-shallop_core::words! { RtoFloor { Timeout = "timeout", Deviation = "deviation" } }
+shallop_options::string_enum! { RtoFloor { Timeout = "timeout", Deviation = "deviation" } }
 
-options! {
-    /// How the retransmission timeout is computed. The defaults are those of a host stack.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct Config(stack: Config) {
-        /// The retransmission timeout before the first round-trip sample.
-        key rto_initial: Span [Time(Span::from_us(1), LONGEST)] = stack.rto_initial;
-        /// The minimum retransmission timeout.
-        key rto_min: Span [Time(Span::from_us(1), LONGEST)] = stack.rto_min;
-        /// The maximum retransmission timeout.
-        key rto_max: Span [Time(Span::from_us(1), LONGEST)] = stack.rto_max;
-        /// What `rto_min` bounds: the whole timeout (`"timeout"`, RFC 6298), or its part above the smoothed round-trip
-        /// time (`"deviation"`, Linux).
-        key rto_floor: RtoFloor = stack.rto_floor;
-    }
-    check Config::check;
+/// How the retransmission timeout is computed. The defaults are those of a host stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
+#[options(preset, check)]
+pub struct Config {
+    /// The retransmission timeout before the first round-trip sample.
+    #[key(Time(Span::from_us(1), LONGEST))]
+    pub rto_initial: Span,
+    /// The minimum retransmission timeout.
+    #[key(Time(Span::from_us(1), LONGEST))]
+    pub rto_min: Span,
+    /// The maximum retransmission timeout.
+    #[key(Time(Span::from_us(1), LONGEST))]
+    pub rto_max: Span,
+    /// What `rto_min` bounds: the whole timeout (`"timeout"`, RFC 6298), or its part above the smoothed round-trip
+    /// time (`"deviation"`, Linux).
+    #[key]
+    pub rto_floor: RtoFloor,
 }
 
 impl Config {
-    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let (keys, Self { rto_min: min, rto_max: max, .. }) = (Self::KEY, self);
         if min <= max {
             return Ok(());
         }
-        let key = if is_written(keys.rto_min) { keys.rto_min } else { keys.rto_max };
+        let key = if section.is_written(keys.rto_min) { keys.rto_min } else { keys.rto_max };
         let message = format!("the least timeout, {min}, is above the largest, {max}");
-        Err(Refused::new(key, message, ""))
+        Err(section.reject(key, message))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Bounds that keys of several sections have.
 
 use shallop_core::Bytes;
-use shallop_core::form::Form;
+use shallop_options::ValueType;
 
 /// A number of bytes that is not zero.
-pub(super) const SOME: Form = Form::Size(Bytes::new(1), Bytes::new(1_000_000_000_000));
+pub(super) const SOME: ValueType = ValueType::Size(Bytes::new(1), Bytes::new(1_000_000_000_000));
 
 /// The payload of a flow.
-pub(super) const FLOW_SIZE: Form = Form::Size(Bytes::new(1), Bytes::new(1_000_000_000_000_000));
+pub(super) const FLOW_SIZE: ValueType =
+    ValueType::Size(Bytes::new(1), Bytes::new(1_000_000_000_000_000));

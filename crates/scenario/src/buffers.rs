@@ -1,46 +1,51 @@
 //! What switches store, and what they mark: memory that ports share, thresholds, BCC.
 
-use shallop_core::form::{Form, Key, Reads};
-use shallop_core::options::{Source, Value, Written};
-use shallop_core::{BufferSize, Bytes, Span, options, words};
+use shallop_core::{BufferSize, Bytes, Span};
+use shallop_options::{
+    Item, Key, Options, Problem, RustType, Section, Subsection, Value, ValueType, WrongValue,
+    string_enum,
+};
 use shallop_switch::MarkAt;
 use shallop_topology::bounds::MAX_DELAY;
 
 use super::bounds::SOME;
-use super::problem::Problem;
-use super::section::Section;
 use super::switches::SwitchOptions;
 use shallop_plan::chips::{Chip, Mmu};
 use shallop_plan::plan::{Bcc, QueueMarking, Shared};
 
-const ALPHA: Form = Form::Above(0.0, 1_024.0);
-const PROBABILITY: Form = Form::Above(0.0, 1.0);
-const CELL: [Form; 2] = [Form::OneOf(&["chip"]), Form::Size(Bytes::new(1), Bytes::new(65_536))];
-const POOL: Form = Form::List(&Form::Text);
+const ALPHA: ValueType = ValueType::Above(0.0, 1_024.0);
+const PROBABILITY: ValueType = ValueType::Above(0.0, 1.0);
+const CELL: [ValueType; 2] =
+    [ValueType::OneOf(&["chip"]), ValueType::Size(Bytes::new(1), Bytes::new(65_536))];
+const POOL: ValueType = ValueType::List(&ValueType::Text);
 
-options! {
-    /// Memory that the ports of a switch share.
-    #[derive(Clone, Debug)]
-    pub(super) struct SharedOptions {
-        /// The memory of a pool.
-        key size: Option<Bytes> [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
-            None, "that of the `chip`";
-        /// The number of ports that share a pool; the next ports share another.
-        key ports: Option<u32> [Integer(1, 100_000)] = None, "that of the `chip`, or all";
-        /// Pools for chosen ports: each a list of the nodes that they lead to, or of sets of links.
-        key pools: Vec<Vec<String>> [List(&POOL)] = Vec::new();
-        /// A queue is admitted more while it is shorter than this times the free memory (Dynamic Thresholds).
-        key alpha: f64 [= ALPHA] = 1.0;
-        /// The alpha of the queue that has the `legacy_weight`.
-        key legacy_alpha: f64 [= ALPHA] = alpha, "`alpha`";
-        /// The private memory of each queue, in addition.
-        key private: Option<Bytes> [Size(Bytes::ZERO, Bytes::new(1_000_000_000))] =
-            None, "that of the `chip`, or \"0B\"";
-        /// The size of a memory cell, of which each packet takes whole ones, or `"chip"` for that of the chip.
-        key cell: Cell [AnyOf(&CELL)] = Cell::Of(Bytes::new(1));
-        /// ECN marking by the occupancy of a pool.
-        section mark: PoolMarkOptions;
-    }
+/// Memory that the ports of a switch share.
+#[derive(Clone, Debug, Options)]
+pub(super) struct SharedOptions {
+    /// The memory of a pool.
+    #[key(Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)), shown = "that of the `chip`")]
+    pub size: Option<Bytes>,
+    /// The number of ports that share a pool; the next ports share another.
+    #[key(Integer(1, 100_000), shown = "that of the `chip`, or all")]
+    pub ports: Option<u32>,
+    /// Pools for chosen ports: each a list of the nodes that they lead to, or of sets of links.
+    #[key(List(&POOL), default = Vec::new())]
+    pub pools: Vec<Vec<String>>,
+    /// A queue is admitted more while it is shorter than this times the free memory (Dynamic Thresholds).
+    #[key(ALPHA, default = 1.0)]
+    pub alpha: f64,
+    /// The alpha of the queue that has the `legacy_weight`.
+    #[key(ALPHA, default = alpha, shown = "`alpha`")]
+    pub legacy_alpha: f64,
+    /// The private memory of each queue, in addition.
+    #[key(Size(Bytes::ZERO, Bytes::new(1_000_000_000)), shown = "that of the `chip`, or \"0B\"")]
+    pub private: Option<Bytes>,
+    /// The size of a memory cell, of which each packet takes whole ones, or `"chip"` for that of the chip.
+    #[key(AnyOf(&CELL), default = Cell::Of(Bytes::new(1)))]
+    pub cell: Cell,
+    /// ECN marking by the occupancy of a pool.
+    #[section]
+    pub mark: Subsection<PoolMarkOptions>,
 }
 
 /// The size of memory cells.
@@ -53,13 +58,13 @@ pub(super) enum Cell {
 }
 
 impl Value for Cell {
-    const READS: Reads = Reads::Any;
+    const RUST_TYPE: RustType = RustType::Any;
 
-    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
-        if written.as_text() == Some("chip") {
+    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
+        if item.text() == Some("chip") {
             return Ok(Self::Chip);
         }
-        written.size(form).map(Self::Of)
+        Bytes::read(item, allowed).map(Self::Of)
     }
 
     fn show(&self) -> Option<String> {
@@ -77,76 +82,90 @@ pub(super) enum NotEct {
     Drop,
 }
 
-words! { NotEct { Keep = "keep", Drop = "drop" } }
+string_enum! { NotEct { Keep = "keep", Drop = "drop" } }
 
-options! {
+/// What marking of queues and of pools have in common.
+#[derive(Clone, Copy, Debug, Options)]
+pub(super) struct MarkRules {
+    /// The probability of a mark at `max`; it rises from zero at `min`.
+    #[key(PROBABILITY, default = 1.0)]
+    pub probability: f64,
+    /// When the length is compared: as a packet joins the queue, or as it leaves.
+    #[key(default = MarkAt::Enqueue)]
+    pub at: MarkAt,
+    /// Whether packets that are not ECN-capable are queued or dropped where others are marked.
+    #[key(default = NotEct::Keep)]
+    pub not_ect: NotEct,
+}
+
+/// ECN marking of a queue: a step, or RED.
+#[derive(Clone, Copy, Debug, Options)]
+pub(super) struct MarkOptions {
+    /// The queue length above which all packets are marked. `min` and `max` stand in its place for RED.
+    #[key]
+    pub above: Option<BufferSize>,
+    /// RED: the queue length up to which no packet is marked.
+    #[key]
+    pub min: Option<BufferSize>,
+    /// RED: the queue length above which all packets are marked.
+    #[key]
+    pub max: Option<BufferSize>,
+    /// The queue length is a moving average with the gain 2^-`weight`; 0 for the present length.
+    #[key(Integer(0, 15), default = 0)]
+    pub weight: u32,
     /// What marking of queues and of pools have in common.
-    #[derive(Clone, Copy, Debug)]
-    pub(super) struct MarkRules {
-        /// The probability of a mark at `max`; it rises from zero at `min`.
-        key probability: f64 [= PROBABILITY] = 1.0;
-        /// When the length is compared: as a packet joins the queue, or as it leaves.
-        key at: MarkAt = MarkAt::Enqueue;
-        /// Whether packets that are not ECN-capable are queued or dropped where others are marked.
-        key not_ect: NotEct = NotEct::Keep;
-    }
+    #[part]
+    pub rules: MarkRules,
 }
 
-options! {
-    /// ECN marking of a queue: a step, or RED.
-    #[derive(Clone, Copy, Debug)]
-    pub(super) struct MarkOptions {
-        /// The queue length above which all packets are marked. `min` and `max` stand in its place for RED.
-        key above: Option<BufferSize> = None;
-        /// RED: the queue length up to which no packet is marked.
-        key min: Option<BufferSize> = None;
-        /// RED: the queue length above which all packets are marked.
-        key max: Option<BufferSize> = None;
-        /// The queue length is a moving average with the gain 2^-`weight`; 0 for the present length.
-        key weight: u32 [Integer(0, 15)] = 0;
-        /// What marking of queues and of pools have in common.
-        part rules: MarkRules = ();
-    }
+/// ECN marking of a pool.
+#[derive(Clone, Copy, Debug, Options)]
+pub(super) struct PoolMarkOptions {
+    /// The occupancy above which all packets are marked. `min` and `max` stand in its place for RED.
+    #[key(SOME)]
+    pub above: Option<Bytes>,
+    /// RED: the occupancy up to which no packet is marked.
+    #[key(SOME)]
+    pub min: Option<Bytes>,
+    /// RED: the occupancy above which all packets are marked.
+    #[key(SOME)]
+    pub max: Option<Bytes>,
+    /// What marking of queues and of pools have in common.
+    #[part]
+    pub rules: MarkRules,
 }
 
-options! {
-    /// ECN marking of a pool.
-    #[derive(Clone, Copy, Debug)]
-    pub(super) struct PoolMarkOptions {
-        /// The occupancy above which all packets are marked. `min` and `max` stand in its place for RED.
-        key above: Option<Bytes> [= SOME] = None;
-        /// RED: the occupancy up to which no packet is marked.
-        key min: Option<Bytes> [= SOME] = None;
-        /// RED: the occupancy above which all packets are marked.
-        key max: Option<Bytes> [= SOME] = None;
-        /// What marking of queues and of pools have in common.
-        part rules: MarkRules = ();
-    }
-}
-
-options! {
-    /// BCC: thresholds of a pool from what the network is like.
-    #[derive(Clone, Copy, Debug)]
-    pub(super) struct BccOptions {
-        /// The base round-trip time.
-        required rtt: Span [Time(Span::from_ns(1), MAX_DELAY)];
-        /// The part of C RTT, C being the rate of a port, that senders need queued to keep a link busy (in the paper 1
-        /// for ECN*, 0.72 for DCTCP).
-        required lambda: f64 [Above(0.0, 100.0)];
-        /// The time in which the ports of a pool, all receiving at their rate, fill it from Kmin to Kmax.
-        key h: Span [Time(Span::ZERO, MAX_DELAY)] = Span::from_us(8);
-        /// The probability of a mark at Kmax.
-        key probability: f64 [= PROBABILITY] = 0.1;
-        /// When the occupancy is compared: as a packet joins the queue, or as it leaves.
-        key at: MarkAt = MarkAt::Enqueue;
-        /// `B_R`, the memory of the pool that a queue needs.
-        key required: Option<Bytes> [Size(Bytes::ZERO, Bytes::new(1_000_000_000_000))] =
-            None, "C RTT (1 + `lambda`) less `private`";
-        /// Kmax, the occupancy above which all packets are marked.
-        key max: Option<Bytes> [= SOME] = None, "B - `B_R` / `alpha`";
-        /// Kmin, the occupancy up to which no packet is marked.
-        key min: Option<Bytes> [= SOME] = None, "Kmax - C N `h`, N being the ports of a pool";
-    }
+/// BCC: thresholds of a pool from what the network is like.
+#[derive(Clone, Copy, Debug, Options)]
+pub(super) struct BccOptions {
+    /// The base round-trip time.
+    #[key(Time(Span::from_ns(1), MAX_DELAY))]
+    pub rtt: Span,
+    /// The part of C RTT, C being the rate of a port, that senders need queued to keep a link busy (in the paper 1
+    /// for ECN*, 0.72 for DCTCP).
+    #[key(Above(0.0, 100.0))]
+    pub lambda: f64,
+    /// The time in which the ports of a pool, all receiving at their rate, fill it from Kmin to Kmax.
+    #[key(Time(Span::ZERO, MAX_DELAY), default = Span::from_us(8))]
+    pub h: Span,
+    /// The probability of a mark at Kmax.
+    #[key(PROBABILITY, default = 0.1)]
+    pub probability: f64,
+    /// When the occupancy is compared: as a packet joins the queue, or as it leaves.
+    #[key(default = MarkAt::Enqueue)]
+    pub at: MarkAt,
+    /// `B_R`, the memory of the pool that a queue needs.
+    #[key(
+        Size(Bytes::ZERO, Bytes::new(1_000_000_000_000)),
+        shown = "C RTT (1 + `lambda`) less `private`"
+    )]
+    pub required: Option<Bytes>,
+    /// Kmax, the occupancy above which all packets are marked.
+    #[key(SOME, shown = "B - `B_R` / `alpha`")]
+    pub max: Option<Bytes>,
+    /// Kmin, the occupancy up to which no packet is marked.
+    #[key(SOME, shown = "Kmax - C N `h`, N being the ports of a pool")]
+    pub min: Option<Bytes>,
 }
 
 /// The memory that ports share, if they do, with the ports of pools that are named.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use shallop_core::form::Key;
 use shallop_core::{BufferSize, Bytes, Seed};
+use shallop_options::suggest::advice;
+use shallop_options::{At, Item, Key, Problem, Section};
 use shallop_proto::wire;
 use shallop_switch::Limit;
 use shallop_topology::NicMode;
@@ -12,10 +13,7 @@ use shallop_topology::bounds::MAX_ROUTES;
 use super::buffers::SharedOptions;
 use super::format::Scenario;
 use super::groups::{ArrivalsOptions, GroupOptions};
-use super::problem::{Problem, advice};
-use super::section::Section;
 use super::switches::SwitchOptions;
-use super::tree::{At, Item};
 use super::{schemes, topology};
 use shallop_plan::load;
 use shallop_plan::memory;

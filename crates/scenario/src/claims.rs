@@ -1,86 +1,103 @@
 //! What a scenario claims of its results.
 
-use shallop_core::form::{Form, Key, Reads};
-use shallop_core::options::{Natural, Source, Value, Written};
-use shallop_core::{options, words};
+use shallop_options::suggest::advice;
+use shallop_options::{
+    Item, Key, Options, Problem, RustType, Section, Subsection, Table, Unread, Value, ValueType,
+    WrongValue, string_enum,
+};
 
 use super::expand::expand;
 use super::metrics;
-use super::problem::{Problem, advice};
-use super::section::{Handle, Section, rows};
-use super::tree::Table;
+use super::rows::rows;
 use shallop_plan::study::Variant;
 use shallop_results::verdict;
 use shallop_results::{Claim, Differs, Range, Seeds};
 
-const NUMBER: Form = Form::Number(f64::MIN, f64::MAX);
+const NUMBER: ValueType = ValueType::Number(f64::MIN, f64::MAX);
 
-options! {
-    /// A claim about a scheme, or about several schemes and points.
-    #[derive(Clone, Debug)]
-    pub(super) struct ClaimOptions {
-        /// The claim in words, without its scheme and its point.
-        required what: String;
-        /// The name of the scheme that the claim is about.
-        key scheme: Option<String> = None;
-        /// The names of several schemes, in place of `scheme`: one claim about each.
-        key schemes: Option<Vec<String>> = None;
-        /// The name of the point that the claim is about.
-        key point: Option<String> = None, "all points together";
-        /// The names of several points, in place of `point`: one claim about each.
-        key points: Option<Vec<String>> = None;
-        /// What `[defaults.claim]` may say of all claims.
-        part common: ClaimDefaults = ();
-        /// One of `windows`, if `metric` is a field of a window.
-        key window: Option<String> = None;
-        /// A scheme. The claim is about the ratio to its figure. With a list of schemes there is one claim about each.
-        other relative_to [AnyOf(&[Form::Text, Form::List(&Form::Text)])];
-        /// A point. The claim is about the ratio to the figure there.
-        key relative_point: Option<String> = None;
-        /// A field. The claim is about the ratio to it, in the same run.
-        key relative_metric: Option<String> = None;
-        /// Whether the claim is about the difference instead of the ratio.
-        key difference: bool = false;
-        /// The figure in the paper.
-        key paper: Option<f64> [= NUMBER] = None;
-        /// The least figure that is accepted.
-        key low: Option<f64> [= NUMBER] = None, "no bound";
-        /// The largest figure that is accepted.
-        key high: Option<f64> [= NUMBER] = None, "no bound";
-        /// The range in which the figure is known to be instead, and why.
-        section differs: DiffersOptions;
-    }
+/// A claim about a scheme, or about several schemes and points.
+#[derive(Clone, Debug, Options)]
+pub(super) struct ClaimOptions {
+    /// The claim in words, without its scheme and its point.
+    #[key]
+    pub what: String,
+    /// The name of the scheme that the claim is about.
+    #[key]
+    pub scheme: Option<String>,
+    /// The names of several schemes, in place of `scheme`: one claim about each.
+    #[key]
+    pub schemes: Option<Vec<String>>,
+    /// The name of the point that the claim is about.
+    #[key(shown = "all points together")]
+    pub point: Option<String>,
+    /// The names of several points, in place of `point`: one claim about each.
+    #[key]
+    pub points: Option<Vec<String>>,
+    /// What `[defaults.claim]` may say of all claims.
+    #[part]
+    pub common: ClaimDefaults,
+    /// One of `windows`, if `metric` is a field of a window.
+    #[key]
+    pub window: Option<String>,
+    /// A scheme. The claim is about the ratio to its figure. With a list of schemes there is one claim about each.
+    #[key(AnyOf(&[Text, List(&Text)]))]
+    pub relative_to: Option<Unread>,
+    /// A point. The claim is about the ratio to the figure there.
+    #[key]
+    pub relative_point: Option<String>,
+    /// A field. The claim is about the ratio to it, in the same run.
+    #[key]
+    pub relative_metric: Option<String>,
+    /// Whether the claim is about the difference instead of the ratio.
+    #[key(default = false)]
+    pub difference: bool,
+    /// The figure in the paper.
+    #[key(NUMBER)]
+    pub paper: Option<f64>,
+    /// The least figure that is accepted.
+    #[key(NUMBER, shown = "no bound")]
+    pub low: Option<f64>,
+    /// The largest figure that is accepted.
+    #[key(NUMBER, shown = "no bound")]
+    pub high: Option<f64>,
+    /// The range in which the figure is known to be instead, and why.
+    #[section]
+    pub differs: Subsection<DiffersOptions>,
 }
 
-options! {
-    /// Keys of claims that most claims of a scenario have in common. A claim without one of them has that of
-    /// `[defaults.claim]`.
-    #[derive(Clone, Debug)]
-    pub(super) struct ClaimDefaults {
-        /// The field of a run in the summary, such as `"drops.data"`. Required in the claim or in `[defaults.claim]`.
-        key metric: Option<String> = None;
-        /// The unit of `paper`, `low` and `high`.
-        key unit: Unit = Unit("");
-        /// Whether the figure of each seed has to be in the range, or their mean.
-        key seeds: OfSeeds = OfSeeds::Each;
-        /// Where the paper has the figure. Required in the claim or in `[defaults.claim]`.
-        key source: Option<String> = None;
-        /// Whether a quick run does not judge the claim.
-        key full_only: bool = false, "false; true if a quick run leaves the point out";
-    }
+/// Keys of claims that most claims of a scenario have in common. A claim without one of them has that of
+/// `[defaults.claim]`.
+#[derive(Clone, Debug, Options)]
+pub(super) struct ClaimDefaults {
+    /// The field of a run in the summary, such as `"drops.data"`. Required in the claim or in `[defaults.claim]`.
+    #[key]
+    pub metric: Option<String>,
+    /// The unit of `paper`, `low` and `high`.
+    #[key(default = Unit(""))]
+    pub unit: Unit,
+    /// Whether the figure of each seed has to be in the range, or their mean.
+    #[key(default = OfSeeds::Each)]
+    pub seeds: OfSeeds,
+    /// Where the paper has the figure. Required in the claim or in `[defaults.claim]`.
+    #[key]
+    pub source: Option<String>,
+    /// Whether a quick run does not judge the claim.
+    #[key(default = false, shown = "false; true if a quick run leaves the point out")]
+    pub full_only: bool,
 }
 
-options! {
-    /// A known difference.
-    #[derive(Clone, Debug)]
-    pub(super) struct DiffersOptions {
-        /// The least figure that is expected.
-        key low: Option<f64> [= NUMBER] = None, "no bound";
-        /// The largest figure that is expected.
-        key high: Option<f64> [= NUMBER] = None, "no bound";
-        /// The reason, in a line.
-        required why: String;
-    }
+/// A known difference.
+#[derive(Clone, Debug, Options)]
+pub(super) struct DiffersOptions {
+    /// The least figure that is expected.
+    #[key(NUMBER, shown = "no bound")]
+    pub low: Option<f64>,
+    /// The largest figure that is expected.
+    #[key(NUMBER, shown = "no bound")]
+    pub high: Option<f64>,
+    /// The reason, in a line.
+    #[key]
+    pub why: String,
 }
 
 /// How the figures of several seeds count.
@@ -90,7 +107,7 @@ pub(super) enum OfSeeds {
     Mean,
 }
 
-words! { OfSeeds { Each = "each", Mean = "mean" } }
+string_enum! { OfSeeds { Each = "each", Mean = "mean" } }
 
 impl From<OfSeeds> for Seeds {
     fn from(seeds: OfSeeds) -> Self {
@@ -106,10 +123,13 @@ impl From<OfSeeds> for Seeds {
 pub(super) struct Unit(pub &'static str);
 
 impl Value for Unit {
-    const READS: Reads = Reads::Word;
+    const RUST_TYPE: RustType = RustType::Word;
+    const VALUE_TYPE: Option<ValueType> = Some(ValueType::OneOf(&[
+        "", "%", "Gb/s", "Mb/s", "packets", "MB", "KB", "B", "s", "ms", "us",
+    ]));
 
-    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
-        written.word(form).map(Self)
+    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
+        <&'static str>::read(item, allowed).map(Self)
     }
 
     fn show(&self) -> Option<String> {
@@ -117,18 +137,12 @@ impl Value for Unit {
     }
 }
 
-impl Natural for Unit {
-    const FORM: Form =
-        Form::OneOf(&["", "%", "Gb/s", "Mb/s", "packets", "MB", "KB", "B", "s", "ms", "us"]);
-}
-
-options! {
-    /// What sections have in common.
-    #[derive(Clone, Copy, Debug)]
-    pub(super) struct DefaultsOptions {
-        /// Keys of all claims that do not say otherwise.
-        section claim: ClaimDefaults;
-    }
+/// What sections have in common.
+#[derive(Clone, Copy, Debug, Options)]
+pub(super) struct DefaultsOptions {
+    /// Keys of all claims that do not say otherwise.
+    #[section]
+    pub claim: Subsection<ClaimDefaults>,
 }
 
 /// What claims may be about.
@@ -144,7 +158,7 @@ pub(super) struct Subjects<'a> {
 /// Reads every `[[claim]]`, given the keys of claims and of `[defaults]` in the scenario.
 pub(super) fn read(
     top: &Section<'_>,
-    (claim_key, defaults_key): (impl Handle, impl Handle),
+    (claim_key, defaults_key): (impl Into<&'static Key>, impl Into<&'static Key>),
     subjects: &Subjects<'_>,
 ) -> Result<Vec<Claim>, Problem> {
     let defaults = defaults(top, defaults_key)?;
@@ -166,7 +180,10 @@ pub(super) fn read(
 }
 
 /// The keys of claims that do not say otherwise.
-fn defaults<'a>(top: &Section<'a>, key: impl Handle) -> Result<Option<&'a Table>, Problem> {
+fn defaults<'a>(
+    top: &Section<'a>,
+    key: impl Into<&'static Key>,
+) -> Result<Option<&'a Table>, Problem> {
     let Some(item) = top.item(key) else { return Ok(None) };
     let section = Section::open::<DefaultsOptions>("[defaults]", item)?;
     let Some(item) = section.item(DefaultsOptions::KEY.claim) else { return Ok(None) };

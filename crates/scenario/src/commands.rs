@@ -1,12 +1,10 @@
 //! Groups whose traffic is that of programs.
 
-use shallop_core::form::Key;
-use shallop_core::options::{Options, Source, Words};
+use shallop_options::suggest::list;
+use shallop_options::{Key, Options, Problem, Section, StringEnum};
 use shallop_plan::plan::{Command, Group, Pattern, Starts};
 
 use super::groups::{GroupOptions, PatternKind};
-use super::problem::{Problem, list};
-use super::section::Section;
 use super::traffic::{Reader, hosts, start};
 
 /// The keys that go with `command`.
@@ -29,7 +27,7 @@ pub(super) fn beside(
     why: &str,
 ) -> Result<(), Problem> {
     let others = GroupOptions::keys().into_iter().filter(|key| !with.contains(key) && *key != of);
-    let Some(key) = others.into_iter().find(|key| section.is_written(key)) else { return Ok(()) };
+    let Some(key) = others.into_iter().find(|key| section.is_written(*key)) else { return Ok(()) };
     let own = list(with.iter().map(|key| key.name));
     let problem = section.reject(key, why);
     Err(problem.with_help(format!("keys beside `{}`: {own}", of.name)))

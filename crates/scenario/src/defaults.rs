@@ -1,8 +1,7 @@
 //! Keys with their defaults on every stack, in words: for the schema and for the tables of the docs.
 
 use serde_json::Value;
-use shallop_core::form::{Described, Key, Keys, Kind};
-use shallop_core::options::{HostStack, Words};
+use shallop_options::{At, HostStack, Key, KeyDoc, SectionKeys, SectionKind, StringEnum};
 
 use super::tree;
 
@@ -15,18 +14,18 @@ pub(super) struct Explained {
 }
 
 /// The keys of a section.
-pub(super) fn of_section(keys: Keys) -> Vec<Explained> {
+pub(super) fn of_section(keys: SectionKeys) -> Vec<Explained> {
     explained(keys.describe)
 }
 
 /// The keys of a section of one kind.
-pub(super) fn of_kind(kind: Kind) -> Vec<Explained> {
+pub(super) fn of_kind(kind: SectionKind) -> Vec<Explained> {
     explained(|stack| (kind.describe)(kind.name, stack))
 }
 
-fn explained(describe: impl Fn(HostStack) -> Vec<Described>) -> Vec<Explained> {
+fn explained(describe: impl Fn(HostStack) -> Vec<KeyDoc>) -> Vec<Explained> {
     let stacks = HostStack::SIMULATED.map(describe);
-    let explained = |(row, of): (usize, &Described)| Explained {
+    let explained = |(row, of): (usize, &KeyDoc)| Explained {
         key: of.key,
         defaults: stacks.each_ref().map(|rows| rows[row].default.clone()),
     };
@@ -65,6 +64,6 @@ impl Explained {
     /// The default as a value, if it is one and the same on every stack.
     pub fn value(&self) -> Option<Value> {
         let text = self.common()?;
-        tree::is_value(text).then(|| tree::parse_value(text, "").json())
+        tree::is_value(text).then(|| tree::json(&tree::parse_value(text, At::default())))
     }
 }

@@ -1,12 +1,10 @@
 //! Claims about several schemes or points. `schemes`, `points` and a list under `relative_to` stand for one claim of
 //! every combination. A key that differs between these is a table by their names: `high = { cubic = 1, dctcp = 2 }`.
 
-use shallop_core::form::find;
-use shallop_core::options::Options;
+use shallop_options::suggest::advice;
+use shallop_options::{Entry, Item, Options, Problem, RawValue, Table, find};
 
 use super::claims::{ClaimOptions, DiffersOptions};
-use super::problem::{Problem, advice};
-use super::tree::{Entry, Item, Table, Value};
 
 /// Keys that all combinations have in common; every other key may be a table by names.
 pub(super) const COMMON: [&str; 6] = [
@@ -72,7 +70,7 @@ pub(super) fn expand(
                 for (key, entry) in defaults.into_iter().flatten() {
                     claim.entry(key.clone()).or_insert_with(|| entry.clone());
                 }
-                claims.push(Item { value: Value::Table(claim), at: item.at.clone() });
+                claims.push(Item { value: RawValue::Table(claim), at: item.at.clone() });
             }
         }
     }
@@ -190,7 +188,7 @@ impl About<'_> {
         }
         let bounds = |table: &Table| table.contains_key("low") || table.contains_key("high");
         let none = bounds(table) && !bounds(&band);
-        Ok((!none).then_some(Item { value: Value::Table(band), at: item.at.clone() }))
+        Ok((!none).then_some(Item { value: RawValue::Table(band), at: item.at.clone() }))
     }
 }
 

@@ -3,12 +3,11 @@
 mod links;
 mod traffic;
 
+use shallop_options::{Key, StringEnum};
 use std::collections::BTreeSet;
 
 pub use links::LinkRow;
 
-use shallop_core::form::Key;
-use shallop_core::options::Words;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Share, Span};
 use shallop_proto::wire;
 use shallop_results::DerivedValue;

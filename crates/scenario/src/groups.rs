@@ -1,8 +1,10 @@
 //! The keys of a `[[group]]` and of the sections in it.
 
-use shallop_core::form::{Form, Reads};
-use shallop_core::options::{Natural, Value, Written, keys};
-use shallop_core::{Bytes, Span, options, words};
+use shallop_core::{Bytes, Span};
+use shallop_options::{
+    Item, Options, RustType, Subsection, Unread, Value, ValueType, WrongValue, section_keys,
+    string_enum,
+};
 use shallop_plan::bounds::{DAY, MAX_FLOWS};
 use shallop_topology::bounds::MAX_NODES;
 
@@ -10,107 +12,130 @@ use super::bounds::FLOW_SIZE;
 use super::schemes::SCHEMES;
 
 const TICK: Span = Span::from_ps(1);
-const PAIR: Form = Form::Section(keys::<PairOptions>());
-const STARTS: [Form; 3] = [
-    Form::Time(Span::ZERO, DAY),
-    Form::TimeRange(Span::ZERO, DAY),
-    Form::Section(keys::<EveryOptions>()),
+const PAIR: ValueType = ValueType::Section(section_keys::<PairOptions>());
+const STARTS: [ValueType; 3] = [
+    ValueType::Time(Span::ZERO, DAY),
+    ValueType::TimeRange(Span::ZERO, DAY),
+    ValueType::Section(section_keys::<EveryOptions>()),
 ];
 
-options! {
-    /// A group of flows.
-    #[derive(Clone, Debug)]
-    pub(super) struct GroupOptions {
-        /// The name of the group.
-        required name: String;
-        /// The transport of the group with the keys of a `[[scheme]]`, if it is not that of the scheme.
-        other transport [Tagged(&SCHEMES)];
-        /// The hosts that send: a host, a set of hosts, or a list of either.
-        key from: Option<Hosts> = None, "the set `\"left\"`, in a dumbbell";
-        /// The hosts that receive.
-        key to: Option<Hosts> = None, "the set `\"right\"`, in a dumbbell";
-        /// The number of flows.
-        key flows: Option<usize> [Integer(1, MAX_FLOWS)] = None, "one for each host of `from`";
-        /// Which host sends to which (docs/workloads.md, "Pairs").
-        key pattern: PatternKind = PatternKind::Turn;
-        /// The number of senders in one incast, with `pattern = "incast"`.
-        key at_once: Option<usize> [Integer(1, MAX_NODES)] = None, "all hosts of `from`";
-        /// Pairs of sets of hosts with their weights, with `pattern = "matrix"`.
-        other matrix [List(&PAIR)];
-        /// The payload of each flow.
-        key size: Option<Bytes> [= FLOW_SIZE] = None, "the flows do not end";
-        /// A distribution of payloads, in place of `size`: a built-in one such as `"web-search"`, or a file.
-        key sizes: Option<String> = None;
-        /// When the flows start: at one time (`"1s"`), each at a time drawn uniformly between two (`"0s..1s"`), or one
-        /// after the other (`{ first = "0s", every = "10ms" }`).
-        other start [AnyOf(&STARTS)], "\"0s\"";
-        /// Starts at random or in bursts, in place of `start`.
-        section arrivals: ArrivalsOptions;
-        /// A file of flows with the columns start, source, destination and bytes, in place of all keys about hosts,
-        /// sizes and starts.
-        key trace: Option<String> = None;
-        /// A program of this machine with its arguments, in place of all keys about flows: it runs in each host of
-        /// `from`, which are kernels (docs/kernels.md, "Programs"), and what it sends to the hosts of `to` is counted.
-        /// With `pattern = "turn"` each has one host of `to`, whose name `{to}` in its arguments stands for.
-        key command: Vec<String> = Vec::new();
-        /// TCP: whether each flow opens a connection (`"new"`), or takes an idle one that an earlier flow of the group
-        /// between the same hosts has left, with its state (`"kept"`).
-        key connections: Connections = Connections::New;
-        /// The number of flows at the start of the group that results leave out.
-        key warm_up: usize [Integer(0, MAX_FLOWS)] = 0;
-        /// The number of flows at the end of the group that results leave out.
-        key cool_down: usize [Integer(0, MAX_FLOWS)] = 0;
-    }
+/// A group of flows.
+#[derive(Clone, Debug, Options)]
+pub(super) struct GroupOptions {
+    /// The name of the group.
+    #[key]
+    pub name: String,
+    /// The transport of the group with the keys of a `[[scheme]]`, if it is not that of the scheme.
+    #[key(Tagged(&SCHEMES))]
+    pub transport: Option<Unread>,
+    /// The hosts that send: a host, a set of hosts, or a list of either.
+    #[key(shown = "the set `\"left\"`, in a dumbbell")]
+    pub from: Option<Hosts>,
+    /// The hosts that receive.
+    #[key(shown = "the set `\"right\"`, in a dumbbell")]
+    pub to: Option<Hosts>,
+    /// The number of flows.
+    #[key(Integer(1, MAX_FLOWS), shown = "one for each host of `from`")]
+    pub flows: Option<usize>,
+    /// Which host sends to which (docs/workloads.md, "Pairs").
+    #[key(default = PatternKind::Turn)]
+    pub pattern: PatternKind,
+    /// The number of senders in one incast, with `pattern = "incast"`.
+    #[key(Integer(1, MAX_NODES), shown = "all hosts of `from`")]
+    pub at_once: Option<usize>,
+    /// Pairs of sets of hosts with their weights, with `pattern = "matrix"`.
+    #[key(List(&PAIR))]
+    pub matrix: Option<Unread>,
+    /// The payload of each flow.
+    #[key(FLOW_SIZE, shown = "the flows do not end")]
+    pub size: Option<Bytes>,
+    /// A distribution of payloads, in place of `size`: a built-in one such as `"web-search"`, or a file.
+    #[key]
+    pub sizes: Option<String>,
+    /// When the flows start: at one time (`"1s"`), each at a time drawn uniformly between two (`"0s..1s"`), or one
+    /// after the other (`{ first = "0s", every = "10ms" }`).
+    #[key(AnyOf(&STARTS), shown = "\"0s\"")]
+    pub start: Option<Unread>,
+    /// Starts at random or in bursts, in place of `start`.
+    #[section]
+    pub arrivals: Subsection<ArrivalsOptions>,
+    /// A file of flows with the columns start, source, destination and bytes, in place of all keys about hosts,
+    /// sizes and starts.
+    #[key]
+    pub trace: Option<String>,
+    /// A program of this machine with its arguments, in place of all keys about flows: it runs in each host of
+    /// `from`, which are kernels (docs/kernels.md, "Programs"), and what it sends to the hosts of `to` is counted.
+    /// With `pattern = "turn"` each has one host of `to`, whose name `{to}` in its arguments stands for.
+    #[key(default = Vec::new())]
+    pub command: Vec<String>,
+    /// TCP: whether each flow opens a connection (`"new"`), or takes an idle one that an earlier flow of the group
+    /// between the same hosts has left, with its state (`"kept"`).
+    #[key(default = Connections::New)]
+    pub connections: Connections,
+    /// The number of flows at the start of the group that results leave out.
+    #[key(Integer(0, MAX_FLOWS), default = 0)]
+    pub warm_up: usize,
+    /// The number of flows at the end of the group that results leave out.
+    #[key(Integer(0, MAX_FLOWS), default = 0)]
+    pub cool_down: usize,
 }
 
-options! {
-    /// A pair of sets of hosts.
-    #[derive(Clone, Debug)]
-    pub(super) struct PairOptions {
-        /// The hosts that send.
-        required from: Hosts;
-        /// The hosts that receive.
-        required to: Hosts;
-        /// How often a flow is between these two sets, in proportion to the other weights.
-        required weight: f64 [Number(0.0, 1e9)];
-    }
+/// A pair of sets of hosts.
+#[derive(Clone, Debug, Options)]
+pub(super) struct PairOptions {
+    /// The hosts that send.
+    #[key]
+    pub from: Hosts,
+    /// The hosts that receive.
+    #[key]
+    pub to: Hosts,
+    /// How often a flow is between these two sets, in proportion to the other weights.
+    #[key(Number(0.0, 1e9))]
+    pub weight: f64,
 }
 
-options! {
-    /// Flows that start one after the other.
-    #[derive(Clone, Copy, Debug)]
-    pub(super) struct EveryOptions {
-        /// The start of the first flow.
-        key first: Span [Time(Span::ZERO, DAY)] = Span::ZERO;
-        /// The time from one start to the next.
-        required every: Span [Time(TICK, DAY)];
-    }
+/// Flows that start one after the other.
+#[derive(Clone, Copy, Debug, Options)]
+pub(super) struct EveryOptions {
+    /// The start of the first flow.
+    #[key(Time(Span::ZERO, DAY), default = Span::ZERO)]
+    pub first: Span,
+    /// The time from one start to the next.
+    #[key(Time(TICK, DAY))]
+    pub every: Span,
 }
 
-options! {
-    /// Flows that start at random, or in bursts. One of `load`, `per_second` and `every` is written.
-    #[derive(Clone, Debug)]
-    pub(super) struct ArrivalsOptions {
-        /// Poisson process: the offered payload as a fraction of the capacity of the links `of` that the flows may
-        /// take, each direction by itself (docs/workloads.md, "Load").
-        key load: Option<f64> [Above(0.0, 100.0)] = None;
-        /// The set of links that `load` refers to.
-        key of: String = "all".to_owned();
-        /// Poisson process: the mean number of flows that start per second, in place of `load`.
-        key per_second: Option<f64> [Above(0.0, 1e12)] = None;
-        /// The mean length of on periods. With `off`: flows start in on periods only (on-off process).
-        key on: Option<Span> [Time(TICK, DAY)] = None;
-        /// The mean length of off periods.
-        key off: Option<Span> [Time(TICK, DAY)] = None;
-        /// Bursts: the time from one burst to the next.
-        key every: Option<Span> [Time(TICK, DAY)] = None;
-        /// Bursts: the number of flows in one.
-        key at_once: Option<u32> [Integer(1, MAX_NODES)] = None;
-        /// The time before which no flow starts.
-        key begin: Span [Time(Span::ZERO, DAY)] = Span::ZERO;
-        /// Whether a load of more than twice the rate of a link is run, which is an error otherwise.
-        key force: bool = false;
-    }
+/// Flows that start at random, or in bursts. One of `load`, `per_second` and `every` is written.
+#[derive(Clone, Debug, Options)]
+pub(super) struct ArrivalsOptions {
+    /// Poisson process: the offered payload as a fraction of the capacity of the links `of` that the flows may
+    /// take, each direction by itself (docs/workloads.md, "Load").
+    #[key(Above(0.0, 100.0))]
+    pub load: Option<f64>,
+    /// The set of links that `load` refers to.
+    #[key(default = "all".to_owned())]
+    pub of: String,
+    /// Poisson process: the mean number of flows that start per second, in place of `load`.
+    #[key(Above(0.0, 1e12))]
+    pub per_second: Option<f64>,
+    /// The mean length of on periods. With `off`: flows start in on periods only (on-off process).
+    #[key(Time(TICK, DAY))]
+    pub on: Option<Span>,
+    /// The mean length of off periods.
+    #[key(Time(TICK, DAY))]
+    pub off: Option<Span>,
+    /// Bursts: the time from one burst to the next.
+    #[key(Time(TICK, DAY))]
+    pub every: Option<Span>,
+    /// Bursts: the number of flows in one.
+    #[key(Integer(1, MAX_NODES))]
+    pub at_once: Option<u32>,
+    /// The time before which no flow starts.
+    #[key(Time(Span::ZERO, DAY), default = Span::ZERO)]
+    pub begin: Span,
+    /// Whether a load of more than twice the rate of a link is run, which is an error otherwise.
+    #[key(default = false)]
+    pub force: bool,
 }
 
 /// Hosts, or sets of them, by name.
@@ -121,12 +146,14 @@ pub(super) struct Hosts {
 }
 
 impl Value for Hosts {
-    const READS: Reads = Reads::Any;
+    const RUST_TYPE: RustType = RustType::Any;
+    const VALUE_TYPE: Option<ValueType> =
+        Some(ValueType::AnyOf(&[ValueType::Text, ValueType::List(&ValueType::Text)]));
 
-    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
-        let names = match written.as_text() {
-            Some(_) => vec![written.text(form)?],
-            None => written.list(form)?,
+    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
+        let names = match item.text() {
+            Some(_) => vec![String::read(item, allowed)?],
+            None => Vec::read(item, allowed)?,
         };
         Ok(Self { names })
     }
@@ -134,10 +161,6 @@ impl Value for Hosts {
     fn show(&self) -> Option<String> {
         self.names.show()
     }
-}
-
-impl Natural for Hosts {
-    const FORM: Form = Form::AnyOf(&[Form::Text, Form::List(&Form::Text)]);
 }
 
 /// Which host of a group sends to which.
@@ -152,7 +175,7 @@ pub(super) enum PatternKind {
     Matrix,
 }
 
-words! {
+string_enum! {
     PatternKind {
         Turn = "turn",
         Uniform = "uniform",
@@ -171,7 +194,7 @@ pub(super) enum Connections {
     Kept,
 }
 
-words! { Connections { New = "new", Kept = "kept" } }
+string_enum! { Connections { New = "new", Kept = "kept" } }
 
 /// One time, or two to draw between.
 #[derive(Clone, Copy, Debug)]
@@ -183,13 +206,13 @@ pub(super) enum Times {
 }
 
 impl Value for Times {
-    const READS: Reads = Reads::Any;
+    const RUST_TYPE: RustType = RustType::Any;
 
-    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
-        if written.as_text().is_some_and(|text| text.contains("..")) {
-            return written.times(form).map(|(low, high)| Self::Drawn(low, high));
+    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
+        if item.text().is_some_and(|text| text.contains("..")) {
+            return <(Span, Span)>::read(item, allowed).map(|(low, high)| Self::Drawn(low, high));
         }
-        written.time(form).map(Self::One)
+        Span::read(item, allowed).map(Self::One)
     }
 
     fn show(&self) -> Option<String> {

@@ -1,7 +1,8 @@
 //! Networks from files.
 
-use super::problem::{Problem, advice};
-use super::section::Section;
+use shallop_options::suggest::advice;
+use shallop_options::{Problem, Section};
+
 use super::shapes::FileOptions;
 use super::topology::{Known, like};
 use crate::network_files::{self, Defaults, Format, MAX_BYTES, Part, Wrong};

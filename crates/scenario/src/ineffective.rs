@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shallop_core::Node;
-use shallop_core::form::Key;
-use shallop_core::options::Options;
+use shallop_options::suggest::list;
+use shallop_options::{At, Item, Key, Options, Problem};
 use shallop_plan::chips::{self, Chip};
 use shallop_plan::kernel::KernelOptions;
 use shallop_plan::network::Network;
@@ -15,11 +15,9 @@ use shallop_topology::{NicMode, NodeKind};
 
 use super::buffers::SharedOptions;
 use super::format::Scenario;
-use super::problem::{Problem, list};
 use super::schemes::SchemeOptions;
 use super::set;
 use super::switches::SwitchOptions;
-use super::tree::{At, Item};
 
 /// A key without effect, as a path, and the reason.
 #[derive(Clone, Debug, PartialEq)]
@@ -245,7 +243,7 @@ pub(super) fn judge<'a>(
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         if let Some(Ineffective { why, .. }) = all.iter().find(above) {
-            let place = At { span: None, via: Some(format!("--vary {key}")) };
+            let place = At::via(format!("--vary {key}"));
             let problem = place.problem(format!("`{key}` has no effect: {why}"));
             return Err(problem.with_help("all points would be equal: vary another key"));
         }

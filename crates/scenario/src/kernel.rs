@@ -1,14 +1,13 @@
 //! The section `[kernel]`, and what groups and schemes with `stack = "kernel"` may ask for.
 
+use shallop_options::{Item, Problem, Section};
+
 use shallop_core::Bytes;
 use shallop_plan::kernel::{CONTROLLERS, KernelOptions, controllers};
 use shallop_plan::network::Network;
 use shallop_plan::plan::Plan;
 
 use super::format::Scenario;
-use super::problem::Problem;
-use super::section::Section;
-use super::tree::Item;
 
 /// The MTU of hosts that are kernels.
 const MTU: u64 = 1_500;

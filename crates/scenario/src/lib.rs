@@ -1,6 +1,6 @@
 //! Scenarios as text: a TOML file becomes a [`Study`], or a [`Problem`] that points at the line.
 //!
-//! What a scenario may say is data ([`shallop_core::form`], `format`, `options`); sections are read by it, the
+//! What a scenario may say is data ([`shallop_options`], `format`); sections are read by it, the
 //! schema is written from it, and changes of single keys (`set`) are held against it.
 
 mod bounds;
@@ -21,12 +21,11 @@ mod like;
 mod metrics;
 pub mod network_files;
 mod plans;
-mod problem;
 mod proxy;
 mod reach;
+mod rows;
 mod schema;
 mod schemes;
-mod section;
 mod set;
 mod shapes;
 pub mod standard;
@@ -40,18 +39,19 @@ mod vary;
 
 use std::sync::Arc;
 
-pub use problem::Problem;
 pub use schema::schema;
 pub use vary::values;
 
 use claims::Subjects;
 use format::{PointOptions, Scenario};
 use ineffective::Ineffective;
-use section::{Section, rows, unique};
+use rows::{rows, unique};
 use set::Change;
+pub use shallop_options::Problem;
+use shallop_options::{At, Entry, Item, RawValue, Section};
 use shallop_plan::files::{Files, NoFiles};
 use shallop_plan::study::{Study, Variant};
-use tree::{At, Item, on_a_line};
+use tree::on_a_line;
 
 /// What a command line adds to a scenario.
 #[derive(Clone, Debug)]
@@ -106,6 +106,23 @@ pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
         self::study(&root, &quick).map_err(|problem| problem.within("in a quick run"))?;
     }
     Ok(study)
+}
+
+/// Reads options without a scenario, from keys with their values as `--set` has them. The last value of a key counts.
+///
+/// # Errors
+/// If there is no such key, or its value is wrong.
+pub fn read_options<T: shallop_options::Options>(
+    values: &[(String, String)],
+    context: T::Context,
+) -> Result<T, Problem> {
+    let entry = |(key, value): &(String, String)| {
+        let item = tree::parse_value(value, At::default());
+        (key.clone(), Entry { key: At::default(), item })
+    };
+    let table = RawValue::Table(values.iter().map(entry).collect());
+    let item = Item { value: table, at: At::default() };
+    Section::open::<T>("the options", &item)?.read(context)
 }
 
 /// Points of a scenario at most.
@@ -202,12 +219,12 @@ fn point(
         // What a varied key makes wrong elsewhere would be looked for in the file.
         let via = changes.iter().filter_map(|change| change.key.via.as_deref());
         let via: Vec<&str> = via.collect();
-        if via.is_empty() || via.iter().any(|via| problem.message.contains(via)) {
+        if via.is_empty() || problem.via.as_deref().is_some_and(|origin| via.contains(&origin)) {
             return problem;
         }
         problem.within(&format!("with {}", via.join(" ")))
     })?;
-    let set = changes.iter().map(|change| (change.key(), change.item.json())).collect();
+    let set = changes.iter().map(|change| (change.key(), tree::json(&change.item))).collect();
     Ok((Variant { name: name.clone(), set, plan }, (seeds, ineffective)))
 }
 
@@ -226,12 +243,12 @@ fn asked(base: &Item, options: &Options) -> Result<Vec<Change>, Problem> {
 
 fn asked_one(key: &str, value: &str) -> Result<Change, Problem> {
     let via = on_a_line(&format!("--set {key}={value}"));
-    let place = At { span: None, via: Some(via.clone()) };
+    let place = At::via(via.clone());
     let path = set::steps(key).ok_or_else(|| {
         let problem = place.problem(format!("`{}` is no key", on_a_line(key)));
         problem.with_help("write it like --set topology.senders=200")
     })?;
-    Ok(Change { path, key: place, item: tree::parse_value(value, &via) })
+    Ok(Change { path, key: place, item: tree::parse_value(value, At::via(via)) })
 }
 
 /// A point as it is written, or with what is varied on top.
@@ -248,7 +265,7 @@ fn variations(top: &Section<'_>) -> Result<Vec<Variation>, Problem> {
     for (name, item) in rows(top, Scenario::KEY.point)? {
         let keys = PointOptions::KEY;
         let section = Section::open::<PointOptions>(name, item)?;
-        let PointOptions { name, full_only } = section.read(())?;
+        let PointOptions { name, full_only, .. } = section.read(())?;
         let taken = points.iter().map(|other| other.name.as_str());
         unique(taken, &name, (&section, keys.name))?;
         let Some(set) = section.item(keys.set) else { return Err(section.lacks(keys.set)) };

@@ -1,21 +1,22 @@
 //! Schemes that have the keys of another scheme: `like = "NAME"`.
 
-use super::problem::{Problem, advice};
+use shallop_options::suggest::advice;
+use shallop_options::{Item, Problem, RawValue, Table};
+
 use super::schemes::name;
-use super::tree::{Item, Table, Value};
 
 /// Gives every scheme that is `like` another one the keys of that scheme, apart from the name and what it says itself.
 ///
 /// # Errors
 /// If no scheme above it has that name.
 pub(super) fn resolve(root: &mut Item) -> Result<(), Problem> {
-    let Value::Table(top) = &mut root.value else { return Ok(()) };
+    let RawValue::Table(top) = &mut root.value else { return Ok(()) };
     let Some(schemes) = top.get_mut("scheme") else { return Ok(()) };
     // What is no list of tables is told where schemes are read.
-    let Value::List(schemes) = &mut schemes.item.value else { return Ok(()) };
+    let RawValue::List(schemes) = &mut schemes.item.value else { return Ok(()) };
     let mut above: Vec<(String, Table)> = Vec::new();
     for scheme in schemes {
-        if let Value::Table(table) = &mut scheme.value
+        if let RawValue::Table(table) = &mut scheme.value
             && let Some(like) = table.remove("like")
         {
             let name = like.item.text().unwrap_or_default();

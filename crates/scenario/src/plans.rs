@@ -1,16 +1,15 @@
 //! From the tree of a scenario, with its changes made, to a checked plan.
 
+use shallop_options::suggest::advice;
+use shallop_options::{Item, Problem, Section};
+
 use shallop_core::Span;
-use shallop_core::options::Source;
 
 use super::format::Scenario;
 use super::import::OwnChip;
 use super::ineffective::Ineffective;
-use super::problem::{Problem, advice};
-use super::section::Section;
 use super::set;
 use super::shapes::Ecmp;
-use super::tree::Item;
 use super::{Options, check, ineffective, kernel, proxy, schemes, switches, topology, traffic};
 use shallop_plan::bounds::MAX_SAMPLES;
 use shallop_plan::network::Network;

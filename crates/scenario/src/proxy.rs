@@ -1,12 +1,10 @@
 //! The proxy of a scheme.
 
+use shallop_options::suggest::advice;
+use shallop_options::{Item, Key, Problem, Section};
 use shallop_topology::{AnyFabric, NodeKind};
 
-use super::problem::{Problem, advice};
 use super::schemes::SchemeEntry;
-use super::section::Section;
-use super::tree::Item;
-use shallop_core::form::Key;
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Plan, Topology};
 use shallop_plan::proxy::{Clean, CleanOptions};

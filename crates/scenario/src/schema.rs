@@ -1,8 +1,7 @@
 //! The format as a JSON Schema, for editors. Written from the same keys that scenarios are read by.
 
 use serde_json::{Map, Value, json};
-use shallop_core::form::{Form, Key, Keys, Kind, Tagged};
-use shallop_core::options;
+use shallop_options::{Key, SectionKeys, SectionKind, TaggedSections, ValueType, section_keys};
 
 use super::defaults::{self, Explained};
 use super::expand::COMMON;
@@ -14,7 +13,7 @@ pub fn schema() -> Value {
     let mut schema = Map::new();
     schema.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
     schema.insert("title".into(), "A scenario of shallop".into());
-    schema.extend(section(&defaults::of_section(options::keys::<Scenario>()), None));
+    schema.extend(section(&defaults::of_section(section_keys::<Scenario>()), None));
     let mut schema = Value::Object(schema);
     scheme_like_another(&mut schema["properties"]["scheme"]["items"]);
     claims_by_names(&mut schema["properties"]["claim"]["items"]);
@@ -53,7 +52,7 @@ fn section(keys: &[Explained], kind: Option<(&str, &str)>) -> Map<String, Value>
         let key = explained.key;
         let mut schema = match kind {
             Some((tag, kind)) if tag == key.name => json!({ "const": kind }),
-            _ => form(&key.form),
+            _ => form(&key.value_type),
         };
         schema["description"] = explained.about().into();
         if let Some(default) = explained.value() {
@@ -73,12 +72,12 @@ fn section(keys: &[Explained], kind: Option<(&str, &str)>) -> Map<String, Value>
     schema
 }
 
-fn alone(keys: Keys) -> Value {
+fn alone(keys: SectionKeys) -> Value {
     Value::Object(section(&defaults::of_section(keys), None))
 }
 
-fn tagged(tagged: &Tagged) -> Value {
-    let one = |kind: Kind| {
+fn tagged(tagged: &TaggedSections) -> Value {
+    let one = |kind: SectionKind| {
         let keys = defaults::of_kind(kind);
         Value::Object(section(&keys, Some((tagged.tag, kind.name))))
     };
@@ -94,41 +93,45 @@ const TIME: &str = "ps|ns|us|µs|ms|s|min";
 const BYTES: &str = "B|KB|KiB|MB|MiB|GB|GiB|TB";
 const RATE: &str = "bps|Kbps|Mbps|Gbps|Tbps";
 
-fn form(form: &Form) -> Value {
+fn form(form: &ValueType) -> Value {
     let text = |pattern: String| json!({ "type": "string", "pattern": pattern });
     match form {
-        Form::Text => json!({ "type": "string", "minLength": 1 }),
-        Form::Boolean => json!({ "type": "boolean" }),
-        Form::Integer(least, most) => {
+        ValueType::Text => json!({ "type": "string", "minLength": 1 }),
+        ValueType::Boolean => json!({ "type": "boolean" }),
+        ValueType::Integer(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })
         }
-        Form::Number(f64::MIN, f64::MAX) => json!({ "type": "number" }),
-        Form::Number(low, high) => json!({ "type": "number", "minimum": low, "maximum": high }),
-        Form::Below(low, high) => {
+        ValueType::Number(f64::MIN, f64::MAX) => json!({ "type": "number" }),
+        ValueType::Number(low, high) => {
+            json!({ "type": "number", "minimum": low, "maximum": high })
+        }
+        ValueType::Below(low, high) => {
             json!({ "type": "number", "minimum": low, "exclusiveMaximum": high })
         }
-        Form::Above(low, high) => {
+        ValueType::Above(low, high) => {
             json!({ "type": "number", "exclusiveMinimum": low, "maximum": high })
         }
-        Form::Time(..) => text(quantity(TIME)),
-        Form::TimeRange(..) => text("^.+\\.\\..+$".into()),
-        Form::Rate(..) => text(quantity(RATE)),
-        Form::Size(..) => text(quantity(BYTES)),
-        Form::Buffer => text(quantity(&format!("({BYTES})(\\s*/\\s*Gbps)?|pkts?|packets"))),
-        Form::OneOf(words) => json!({ "enum": words }),
-        Form::List(inner) => json!({ "type": "array", "items": self::form(inner), "minItems": 1 }),
-        Form::AnyOf(forms) => {
+        ValueType::Time(..) => text(quantity(TIME)),
+        ValueType::TimeRange(..) => text("^.+\\.\\..+$".into()),
+        ValueType::Rate(..) => text(quantity(RATE)),
+        ValueType::Size(..) => text(quantity(BYTES)),
+        ValueType::Buffer => text(quantity(&format!("({BYTES})(\\s*/\\s*Gbps)?|pkts?|packets"))),
+        ValueType::OneOf(words) => json!({ "enum": words }),
+        ValueType::List(inner) => {
+            json!({ "type": "array", "items": self::form(inner), "minItems": 1 })
+        }
+        ValueType::AnyOf(forms) => {
             json!({ "anyOf": forms.iter().map(self::form).collect::<Vec<_>>() })
         }
-        Form::Section(keys) => alone(*keys),
-        Form::Sections(keys) => json!({ "type": "array", "items": alone(*keys) }),
-        Form::NamedSections(keys) => {
+        ValueType::Section(keys) => alone(*keys),
+        ValueType::Sections(keys) => json!({ "type": "array", "items": alone(*keys) }),
+        ValueType::NamedSections(keys) => {
             json!({ "type": "object", "additionalProperties": alone(*keys) })
         }
-        Form::Tagged(kinds) => tagged(kinds),
-        Form::TaggedList(kinds) => {
+        ValueType::Tagged(kinds) => tagged(kinds),
+        ValueType::TaggedList(kinds) => {
             json!({ "type": "array", "items": tagged(kinds), "minItems": 1 })
         }
-        Form::Overrides => json!({ "type": "object" }),
+        ValueType::Overrides => json!({ "type": "object" }),
     }
 }

@@ -1,45 +1,45 @@
 //! The schemes of a scenario: what it compares.
 
-use shallop_core::form::{Described, Key, Kind, Tagged};
-use shallop_core::options;
-use shallop_core::options::{HostStack, Options};
+use shallop_options::{
+    At, HostStack, Item, Key, KeyDoc, Options, Problem, Section, SectionKind, TaggedSections,
+    Unread,
+};
 use shallop_plan::plan::{Scheme, Transport};
 use shallop_plan::transport::{Configured, FlashPassOptions, TAG, TcpOptions};
 
-use super::problem::Problem;
-use super::section::{Handle, Section, rows, unique};
-use super::tree::{At, Item};
+use super::rows::{rows, unique};
 
 /// The transports with their keys.
-pub(super) const SCHEMES: Tagged = Tagged { tag: TAG, kinds: transports };
+pub(super) const SCHEMES: TaggedSections = TaggedSections { tag: TAG, kinds: transports };
 
-fn transports() -> Vec<Kind> {
-    fn of(name: &str) -> Option<Kind> {
+fn transports() -> Vec<SectionKind> {
+    fn of(name: &str) -> Option<SectionKind> {
         Transport::kinds().into_iter().find(|kind| kind.name == name)
     }
     fn keys(name: &str) -> Vec<&'static Key> {
         let own = of(name).map(|kind| kind.keys()).unwrap_or_default();
         [SchemeOptions::keys(), own].concat()
     }
-    fn describe(name: &str, stack: HostStack) -> Vec<Described> {
+    fn describe(name: &str, stack: HostStack) -> Vec<KeyDoc> {
         let own = of(name).map(|kind| (kind.describe)(name, stack)).unwrap_or_default();
         [SchemeOptions::describe(()), own].concat()
     }
-    Transport::kinds().into_iter().map(|kind| Kind { keys, describe, ..kind }).collect()
+    Transport::kinds().into_iter().map(|kind| SectionKind { keys, describe, ..kind }).collect()
 }
 
-options! {
-    /// What every scheme has.
-    #[derive(Clone, Debug)]
-    pub(super) struct SchemeOptions {
-        /// The label of the scheme in tables and figures.
-        key name: Option<String> = None, "the transport";
-        /// Keys of switches with the values they have under this scheme, such as `{ "switch.default.mark.above" =
-        /// "50pkt" }`.
-        other set [Overrides];
-        /// The transport of all flows but those of groups with a transport of their own.
-        other transport [Text], required;
-    }
+/// What every scheme has.
+#[derive(Clone, Debug, Options)]
+pub(super) struct SchemeOptions {
+    /// The label of the scheme in tables and figures.
+    #[key(shown = "the transport")]
+    pub name: Option<String>,
+    /// Keys of switches with the values they have under this scheme, such as `{ "switch.default.mark.above" =
+    /// "50pkt" }`.
+    #[key(Overrides)]
+    pub set: Option<Unread>,
+    /// The transport of all flows but those of groups with a transport of their own.
+    #[key(Text, required)]
+    pub transport: Option<Unread>,
 }
 
 /// A scheme, where its `wait` stands, and what it sets of switches.
@@ -53,10 +53,11 @@ pub(super) struct SchemeEntry {
 /// Reads every `[[scheme]]`, given the key of schemes in the scenario; `stack` is that of the scenario.
 pub(super) fn read(
     top: &Section<'_>,
-    key: impl Handle,
+    key: impl Into<&'static Key>,
     stack: HostStack,
 ) -> Result<Vec<SchemeEntry>, Problem> {
     let mut schemes: Vec<SchemeEntry> = Vec::new();
+    let key = key.into();
     let rows = rows(top, key)?;
     if rows.is_empty() {
         let problem = top.lacks(key);

@@ -1,15 +1,15 @@
 //! Changes of single keys: `[quick]`, the points' `set`, `--set`. A key is a path through the scenario, with dots
 //! between its steps; sections in a row go by names or numbers: `group.all.size`, `topology.link.0.rate`.
 
-use shallop_core::form::{Form, Key, Tagged, find};
-use shallop_core::options::Options;
+use shallop_options::suggest::{list, near};
+use shallop_options::{
+    At, Entry, Item, Key, Options, Problem, RawValue, Table, TaggedSections, ValueType, find,
+};
 use toml::de::{DeTable, DeValue};
 
 use super::format::Scenario;
 use super::groups::GroupOptions;
-use super::problem::{Problem, list, near};
 use super::schemes::name;
-use super::tree::{At, Entry, Item, Table, Value};
 
 /// Sections that describe variations and results; they do not vary.
 const FIXED: [&str; 4] = [
@@ -58,7 +58,7 @@ fn flatten(table: &Table, path: &[String], changes: &mut Vec<Change>) -> Result<
         path.extend(steps(key).ok_or_else(|| entry.key.problem(format!("`{key}` is no key")))?);
         match &entry.item.value {
             // What starts flows in turn is one value, though a table; all other tables are sections.
-            Value::Table(inner)
+            RawValue::Table(inner)
                 if path.last().is_none_or(|last| last != GroupOptions::KEY.start.name) =>
             {
                 flatten(inner, &path, changes)?;
@@ -102,7 +102,7 @@ pub(super) fn apply(root: &mut Item, change: &Change) -> Result<(), Problem> {
         known
     };
     let snapshot = root.clone();
-    let Value::Table(table) = &mut root.value else { return Ok(()) };
+    let RawValue::Table(table) = &mut root.value else { return Ok(()) };
     // A seed takes the place of seeds, and the other way round.
     let (seed, seeds) = (Scenario::KEY.seed.name, Scenario::KEY.seeds.name);
     if first == seed {
@@ -177,14 +177,16 @@ fn insert(
         }
         return Err(format!("`{step}` is none of {}", list(names(keys))));
     };
-    match &key.form {
-        Form::Section(keys) => down(&(keys.all)(), section(table, step, change)?, rest, change),
-        Form::Tagged(tagged) => {
+    match &key.value_type {
+        ValueType::Section(keys) => {
+            down(&(keys.all)(), section(table, step, change)?, rest, change)
+        }
+        ValueType::Tagged(tagged) => {
             let inner = section(table, step, change)?;
             let keys = of_kind(tagged, inner, rest)?;
             down(&keys, inner, rest, change)
         }
-        Form::NamedSections(keys) => {
+        ValueType::NamedSections(keys) => {
             let Some((name, rest)) = rest.split_first() else {
                 return Err("it has no name".into());
             };
@@ -195,7 +197,9 @@ fn insert(
             }
             down(&(keys.all)(), section(sections, name, change)?, rest, change)
         }
-        Form::Sections(_) | Form::TaggedList(_) => row(&key.form, table, path, change),
+        ValueType::Sections(_) | ValueType::TaggedList(_) => {
+            row(&key.value_type, table, path, change)
+        }
         _ if rest.is_empty() => {
             let item = change.item.clone();
             table.insert(step.clone(), Entry { key: change.key.clone(), item });
@@ -219,12 +223,17 @@ fn down(
 }
 
 /// Goes down into one of a row.
-fn row(form: &Form, table: &mut Table, path: &[String], change: &Change) -> Result<(), String> {
+fn row(
+    form: &ValueType,
+    table: &mut Table,
+    path: &[String],
+    change: &Change,
+) -> Result<(), String> {
     let [step, which, rest @ ..] = path else {
         return Err("it is a row of sections; name one of them, and a key".into());
     };
     let rows = table.get_mut(step).map(|entry| &mut entry.item.value);
-    let Some(Value::List(rows)) = rows else {
+    let Some(RawValue::List(rows)) = rows else {
         return Err(format!("the scenario has no [[{step}]]"));
     };
     let position = rows.iter().position(|row| name(row) == Some(which));
@@ -233,19 +242,23 @@ fn row(form: &Form, table: &mut Table, path: &[String], change: &Change) -> Resu
         let names = list(rows.iter().filter_map(name));
         return Err(format!("there is no {step} \"{which}\" among {names}"));
     };
-    let Value::Table(inner) = &mut rows[position].value else {
+    let RawValue::Table(inner) = &mut rows[position].value else {
         return Err("it is no section".into());
     };
     let keys = match form {
-        Form::TaggedList(tagged) => of_kind(tagged, inner, rest)?,
-        Form::Sections(keys) => (keys.all)(),
+        ValueType::TaggedList(tagged) => of_kind(tagged, inner, rest)?,
+        ValueType::Sections(keys) => (keys.all)(),
         _ => Vec::new(),
     };
     down(&keys, inner, rest, change)
 }
 
 /// The keys of a section of several kinds; those of the kind it is about to become, if that is what changes.
-fn of_kind(tagged: &Tagged, table: &Table, rest: &[String]) -> Result<Vec<&'static Key>, String> {
+fn of_kind(
+    tagged: &TaggedSections,
+    table: &Table,
+    rest: &[String],
+) -> Result<Vec<&'static Key>, String> {
     if rest.first().is_some_and(|step| step == tagged.tag) {
         let any = (tagged.kinds)().into_iter().next();
         return Ok(any.map(|kind| kind.keys()).unwrap_or_default());
@@ -254,7 +267,7 @@ fn of_kind(tagged: &Tagged, table: &Table, rest: &[String]) -> Result<Vec<&'stat
 }
 
 /// The keys of the kind that a section says it is.
-fn kind(tagged: &Tagged, table: &Table) -> Option<Vec<&'static Key>> {
+fn kind(tagged: &TaggedSections, table: &Table) -> Option<Vec<&'static Key>> {
     Some(tagged.named(table.get(tagged.tag)?.item.text()?)?.keys())
 }
 
@@ -262,10 +275,10 @@ fn kind(tagged: &Tagged, table: &Table) -> Option<Vec<&'static Key>> {
 fn section<'a>(table: &'a mut Table, step: &str, change: &Change) -> Result<&'a mut Table, String> {
     let entry = table.entry(step.to_owned()).or_insert_with(|| {
         let at = change.key.clone();
-        Entry { key: at.clone(), item: Item { value: Value::Table(Table::new()), at } }
+        Entry { key: at.clone(), item: Item { value: RawValue::Table(Table::new()), at } }
     });
     match &mut entry.item.value {
-        Value::Table(inner) => Ok(inner),
+        RawValue::Table(inner) => Ok(inner),
         _ => Err(format!("`{step}` is no section")),
     }
 }
@@ -285,18 +298,18 @@ fn paths(
                 paths(&keys, table, &format!("{path}."), known);
             }
         };
-        match &key.form {
-            Form::Section(keys) => match inner {
+        match &key.value_type {
+            ValueType::Section(keys) => match inner {
                 Some(inner) => within(Some((keys.all)()), inner, path, known),
                 None => paths(&(keys.all)(), &Table::new(), &format!("{path}."), known),
             },
-            Form::Tagged(tagged) => {
+            ValueType::Tagged(tagged) => {
                 if let Some(item) = inner {
                     let keys = item.table().and_then(|table| kind(tagged, table));
                     within(keys, item, path, known);
                 }
             }
-            Form::NamedSections(keys) => {
+            ValueType::NamedSections(keys) => {
                 for (name, entry) in inner.and_then(Item::table).into_iter().flatten() {
                     within(Some((keys.all)()), &entry.item, format!("{path}.{name}"), known);
                 }
@@ -304,14 +317,14 @@ fn paths(
                     paths(&(keys.all)(), &Table::new(), &format!("{path}.default."), known);
                 }
             }
-            form @ (Form::Sections(_) | Form::TaggedList(_)) => {
+            form @ (ValueType::Sections(_) | ValueType::TaggedList(_)) => {
                 // A few hundred names are enough to guess from.
                 for row in inner.map(Item::items).unwrap_or_default().iter().take(200) {
                     let keys = match form {
-                        Form::TaggedList(tagged) => {
+                        ValueType::TaggedList(tagged) => {
                             row.table().and_then(|table| kind(tagged, table))
                         }
-                        Form::Sections(keys) => Some((keys.all)()),
+                        ValueType::Sections(keys) => Some((keys.all)()),
                         _ => None,
                     };
                     let name = name(row).unwrap_or("0");

@@ -1,13 +1,12 @@
 //! What switches are like.
 
-use shallop_core::form::{Form, Reads};
-use shallop_core::options::{Source, Value, Words, Written};
-use shallop_core::{BufferSize, Bytes, options};
+use shallop_core::{BufferSize, Bytes};
+use shallop_options::suggest::advice;
+use shallop_options::{
+    Item, Options, Problem, RustType, Section, StringEnum, Subsection, Value, ValueType, WrongValue,
+};
 
 use super::buffers::{self, BccOptions, MarkOptions, SharedOptions};
-use super::problem::{Problem, advice};
-use super::section::Section;
-use super::tree::Item;
 use shallop_plan::chips::{self, Chip};
 use shallop_plan::plan::{Accounting, Switch};
 use shallop_switch::{Aqm, AqmOptions};
@@ -15,43 +14,57 @@ use shallop_switch::{Aqm, AqmOptions};
 /// The buffer of a switch that says nothing of it, as in the papers.
 const BUFFER: BufferSize = BufferSize::PerGbps(Bytes::new(20_000));
 
-options! {
-    /// A switch.
-    #[derive(Clone, Debug)]
-    pub(super) struct SwitchOptions {
-        /// The chip of the switch, one of `shallop chips`: its buffer per Gb/s, or with `shared` its memory.
-        key chip: Option<String> = None;
-        /// The data buffer of each port.
-        key buffer: Option<BufferSize> = None, text format!("that of the `chip`, or \"{BUFFER}\"");
-        /// Memory that the ports share, in place of a buffer for each.
-        section shared: SharedOptions;
-        /// ECN marking by the occupancy of shared memory, with thresholds by the rules of BCC.
-        section bcc: BccOptions;
-        /// ECN marking by the length of the data queue.
-        section mark: MarkOptions;
-        /// The queue discipline of the data queues.
-        part aqm: AqmOptions = ();
-        /// The length of the queue of credits or emulation packets.
-        key credit_queue: BufferSize = BufferSize::Packets(8);
-        /// The number of credits or emulation packets that may leave back to back.
-        key credit_burst: u32 [Integer(1, 10_000)] = 2;
-        /// The length of the queue of emulation packets above which packets that are not ECN-capable are dropped
-        /// (selective drop), or `"off"`.
-        #[was("select")]
-        key selective_drop: SelectiveDrop [AnyOf(&[Form::OneOf(&["off"]), Form::Buffer])] =
-            SelectiveDrop(Some(BufferSize::Packets(2)));
-        /// The length of the data queue above which data sent without a credit is dropped (Aeolus).
-        key unscheduled_above: BufferSize = BufferSize::Packets(2);
-        /// The returning credits that the metered rate of emulation packets leaves room for (docs/flashpass.md).
-        key accounting: Accounting = Accounting::PerLink;
-        /// Whether the switch has a queue that meters emulation packets or credits. Without it they are queued with the
-        /// data.
-        key emulation: bool = true;
-        /// The weight of a separate queue for transports without credits, if such transports are beside others.
-        key legacy_weight: Option<u32> [Integer(1, 1_000)] = None, "none: they share the data queue";
-        /// The weight of the data queue beside that queue.
-        key data_weight: u32 [Integer(1, 1_000)] = 1;
-    }
+/// A switch.
+#[derive(Clone, Debug, Options)]
+pub(super) struct SwitchOptions {
+    /// The chip of the switch, one of `shallop chips`: its buffer per Gb/s, or with `shared` its memory.
+    #[key]
+    pub chip: Option<String>,
+    /// The data buffer of each port.
+    #[key(shown = format!("that of the `chip`, or \"{BUFFER}\""))]
+    pub buffer: Option<BufferSize>,
+    /// Memory that the ports share, in place of a buffer for each.
+    #[section]
+    pub shared: Subsection<SharedOptions>,
+    /// ECN marking by the occupancy of shared memory, with thresholds by the rules of BCC.
+    #[section]
+    pub bcc: Subsection<BccOptions>,
+    /// ECN marking by the length of the data queue.
+    #[section]
+    pub mark: Subsection<MarkOptions>,
+    /// The queue discipline of the data queues.
+    #[part]
+    pub aqm: AqmOptions,
+    /// The length of the queue of credits or emulation packets.
+    #[key(default = BufferSize::Packets(8))]
+    pub credit_queue: BufferSize,
+    /// The number of credits or emulation packets that may leave back to back.
+    #[key(Integer(1, 10_000), default = 2)]
+    pub credit_burst: u32,
+    /// The length of the queue of emulation packets above which packets that are not ECN-capable are dropped
+    /// (selective drop), or `"off"`.
+    #[key(
+        AnyOf(&[OneOf(&["off"]), Buffer]),
+        default = SelectiveDrop(Some(BufferSize::Packets(2))),
+        was = "select"
+    )]
+    pub selective_drop: SelectiveDrop,
+    /// The length of the data queue above which data sent without a credit is dropped (Aeolus).
+    #[key(default = BufferSize::Packets(2))]
+    pub unscheduled_above: BufferSize,
+    /// The returning credits that the metered rate of emulation packets leaves room for (docs/flashpass.md).
+    #[key(default = Accounting::PerLink)]
+    pub accounting: Accounting,
+    /// Whether the switch has a queue that meters emulation packets or credits. Without it they are queued with the
+    /// data.
+    #[key(default = true)]
+    pub emulation: bool,
+    /// The weight of a separate queue for transports without credits, if such transports are beside others.
+    #[key(Integer(1, 1_000), shown = "none: they share the data queue")]
+    pub legacy_weight: Option<u32>,
+    /// The weight of the data queue beside that queue.
+    #[key(Integer(1, 1_000), default = 1)]
+    pub data_weight: u32,
 }
 
 /// The length of a queue above which it drops selectively, if it does.
@@ -59,13 +72,13 @@ options! {
 pub(super) struct SelectiveDrop(Option<BufferSize>);
 
 impl Value for SelectiveDrop {
-    const READS: Reads = Reads::Any;
+    const RUST_TYPE: RustType = RustType::Any;
 
-    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
-        if written.as_text() == Some("off") {
+    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
+        if item.text() == Some("off") {
             return Ok(Self(None));
         }
-        written.buffer(form).map(|above| Self(Some(above)))
+        BufferSize::read(item, allowed).map(|above| Self(Some(above)))
     }
 
     fn show(&self) -> Option<String> {

@@ -1,7 +1,8 @@
 //! Tables of keys for the pages of docs, made from the same descriptions as the schema.
 
-use shallop_core::form::{Form, Key, Kind, Tagged, find};
-use shallop_core::options::{HostStack, Options, Words, keys};
+use shallop_options::{
+    HostStack, Key, Options, SectionKind, StringEnum, TaggedSections, ValueType, find, section_keys,
+};
 use shallop_plan::transport::TcpOptions;
 
 use super::defaults::{self, Explained};
@@ -12,8 +13,8 @@ use super::tree;
 /// The names of the transports, and of the kinds of topologies: what the docs have tables of.
 #[must_use]
 pub fn kinds() -> Vec<(&'static str, Vec<&'static str>)> {
-    let tagged = |key: &'static Key| match &key.form {
-        Form::Tagged(tagged) | Form::TaggedList(tagged) => tagged.names(),
+    let tagged = |key: &'static Key| match &key.value_type {
+        ValueType::Tagged(tagged) | ValueType::TaggedList(tagged) => tagged.names(),
         _ => Vec::new(),
     };
     let keys = [Scenario::KEY.scheme, Scenario::KEY.topology];
@@ -44,7 +45,7 @@ pub fn table(what: &str) -> Result<String, String> {
 
 fn keys_of(section: &str) -> Result<Vec<Explained>, String> {
     if section == "scenario" {
-        return Ok(defaults::of_section(keys::<Scenario>()));
+        return Ok(defaults::of_section(section_keys::<Scenario>()));
     }
     let (path, kinds) = match section.split_once(' ') {
         Some((path, kinds)) => (path, kinds.split(", ").collect()),
@@ -54,43 +55,54 @@ fn keys_of(section: &str) -> Result<Vec<Explained>, String> {
     let mut form = None;
     for step in path.split('.') {
         let key = find(&all, step).ok_or_else(|| format!("there is no section `{path}`"))?;
-        form = inner(&key.form);
+        form = inner(&key.value_type);
         all = match form {
-            Some(Form::Section(keys) | Form::Sections(keys) | Form::NamedSections(keys)) => {
-                (keys.all)()
-            }
-            Some(Form::Tagged(tagged) | Form::TaggedList(tagged)) => {
-                (tagged.kinds)().iter().flat_map(Kind::keys).collect()
+            Some(
+                ValueType::Section(keys)
+                | ValueType::Sections(keys)
+                | ValueType::NamedSections(keys),
+            ) => (keys.all)(),
+            Some(ValueType::Tagged(tagged) | ValueType::TaggedList(tagged)) => {
+                (tagged.kinds)().iter().flat_map(SectionKind::keys).collect()
             }
             _ => Vec::new(),
         };
     }
     match (form, &kinds[..]) {
-        (Some(Form::Section(keys) | Form::Sections(keys) | Form::NamedSections(keys)), []) => {
-            Ok(defaults::of_section(*keys))
+        (
+            Some(
+                ValueType::Section(keys)
+                | ValueType::Sections(keys)
+                | ValueType::NamedSections(keys),
+            ),
+            [],
+        ) => Ok(defaults::of_section(*keys)),
+        (Some(ValueType::TaggedList(_)), []) => {
+            Ok(defaults::of_section(section_keys::<SchemeOptions>()))
         }
-        (Some(Form::TaggedList(_)), []) => Ok(defaults::of_section(keys::<SchemeOptions>())),
-        (Some(Form::Tagged(tagged) | Form::TaggedList(tagged)), kinds) => of_kinds(tagged, kinds),
+        (Some(ValueType::Tagged(tagged) | ValueType::TaggedList(tagged)), kinds) => {
+            of_kinds(tagged, kinds)
+        }
         _ => Err(format!("`{section}` is no section")),
     }
 }
 
 /// The section in a form, if there is one.
-fn inner(form: &'static Form) -> Option<&'static Form> {
+fn inner(form: &'static ValueType) -> Option<&'static ValueType> {
     match form {
-        Form::AnyOf(forms) => forms.iter().find_map(inner),
-        Form::List(form) => inner(form),
-        Form::Section(_)
-        | Form::Sections(_)
-        | Form::NamedSections(_)
-        | Form::Tagged(_)
-        | Form::TaggedList(_) => Some(form),
+        ValueType::AnyOf(forms) => forms.iter().find_map(inner),
+        ValueType::List(form) => inner(form),
+        ValueType::Section(_)
+        | ValueType::Sections(_)
+        | ValueType::NamedSections(_)
+        | ValueType::Tagged(_)
+        | ValueType::TaggedList(_) => Some(form),
         _ => None,
     }
 }
 
 /// The keys that these kinds have beside those of every kind.
-fn of_kinds(tagged: &Tagged, kinds: &[&str]) -> Result<Vec<Explained>, String> {
+fn of_kinds(tagged: &TaggedSections, kinds: &[&str]) -> Result<Vec<Explained>, String> {
     let tcp = kinds == ["tcp"];
     let mut found: Option<Vec<Explained>> = None;
     for name in if tcp { &["newreno"] } else { kinds } {
@@ -116,13 +128,13 @@ fn cells(row: &Explained) -> (&'static str, String, Vec<String>) {
         None if row.key.required => "required".to_owned(),
         None => "–".to_owned(),
     };
-    (row.key.name, takes(&row.key.form), row.defaults.iter().map(default).collect())
+    (row.key.name, takes(&row.key.value_type), row.defaults.iter().map(default).collect())
 }
 
 fn markdown(rows: &[Explained]) -> String {
     let by_stack =
         rows.iter().map(cells).any(|(_, _, defaults)| defaults.iter().any(|it| *it != defaults[0]));
-    let stacks = HostStack::SIMULATED.map(Words::word);
+    let stacks = HostStack::SIMULATED.map(StringEnum::word);
     let heads = if by_stack { stacks.join(" | ") } else { "default".to_owned() };
     let rules = "|---".repeat(if by_stack { stacks.len() } else { 1 });
     let mut table = format!("| key | takes | {heads} | meaning |\n|---|---{rules}|---|\n");
@@ -140,31 +152,35 @@ fn markdown(rows: &[Explained]) -> String {
 }
 
 /// The values that a key takes, in few words.
-fn takes(form: &Form) -> String {
+fn takes(form: &ValueType) -> String {
     match form {
-        Form::Text => "text".to_owned(),
-        Form::Boolean => "`true`, `false`".to_owned(),
-        Form::Integer(least, most) if *most >= i64::MAX as u64 => format!("integer from {least}"),
-        Form::Integer(least, most) => format!("integer, {} to {}", count(*least), count(*most)),
-        Form::Number(f64::MIN, f64::MAX) => "number".to_owned(),
-        Form::Number(least, most) => format!("number, {least} to {most}"),
-        Form::Below(least, most) => format!("number, {least} to below {most}"),
-        Form::Above(least, most) => format!("number, above {least} to {most}"),
-        Form::Time(least, most) if least.is_zero() => format!("time, 0s to {most}"),
-        Form::Time(least, most) => format!("time, {least} to {most}"),
-        Form::TimeRange(..) => "two times, `\"FROM..TO\"`".to_owned(),
-        Form::Rate(least, most) => format!("rate, {least} to {most}"),
-        Form::Size(least, most) => format!("bytes, {least} to {most}"),
-        Form::Buffer => "bytes, packets, or bytes per Gb/s".to_owned(),
-        Form::OneOf(words) => {
+        ValueType::Text => "text".to_owned(),
+        ValueType::Boolean => "`true`, `false`".to_owned(),
+        ValueType::Integer(least, most) if *most >= i64::MAX as u64 => {
+            format!("integer from {least}")
+        }
+        ValueType::Integer(least, most) => {
+            format!("integer, {} to {}", count(*least), count(*most))
+        }
+        ValueType::Number(f64::MIN, f64::MAX) => "number".to_owned(),
+        ValueType::Number(least, most) => format!("number, {least} to {most}"),
+        ValueType::Below(least, most) => format!("number, {least} to below {most}"),
+        ValueType::Above(least, most) => format!("number, above {least} to {most}"),
+        ValueType::Time(least, most) if least.is_zero() => format!("time, 0s to {most}"),
+        ValueType::Time(least, most) => format!("time, {least} to {most}"),
+        ValueType::TimeRange(..) => "two times, `\"FROM..TO\"`".to_owned(),
+        ValueType::Rate(least, most) => format!("rate, {least} to {most}"),
+        ValueType::Size(least, most) => format!("bytes, {least} to {most}"),
+        ValueType::Buffer => "bytes, packets, or bytes per Gb/s".to_owned(),
+        ValueType::OneOf(words) => {
             words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", ")
         }
-        Form::List(form) => format!("list: {}", takes(form)),
-        Form::AnyOf(forms) => forms.iter().map(takes).collect::<Vec<_>>().join("; or "),
-        Form::Section(_) | Form::Tagged(_) => "section".to_owned(),
-        Form::Sections(_) | Form::TaggedList(_) => "sections".to_owned(),
-        Form::NamedSections(_) => "sections by name".to_owned(),
-        Form::Overrides => "keys with values".to_owned(),
+        ValueType::List(form) => format!("list: {}", takes(form)),
+        ValueType::AnyOf(forms) => forms.iter().map(takes).collect::<Vec<_>>().join("; or "),
+        ValueType::Section(_) | ValueType::Tagged(_) => "section".to_owned(),
+        ValueType::Sections(_) | ValueType::TaggedList(_) => "sections".to_owned(),
+        ValueType::NamedSections(_) => "sections by name".to_owned(),
+        ValueType::Overrides => "keys with values".to_owned(),
     }
 }
 

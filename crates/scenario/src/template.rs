@@ -6,7 +6,7 @@ mod parts;
 use std::fmt::Write as _;
 
 use shallop_core::Span;
-use shallop_core::form::Kind;
+use shallop_options::SectionKind;
 
 use crate::topology::TOPOLOGY;
 use parts::TOPOLOGIES;
@@ -24,8 +24,8 @@ pub struct Item {
     pub about: &'static str,
 }
 
-impl From<Kind> for Item {
-    fn from(kind: Kind) -> Self {
+impl From<SectionKind> for Item {
+    fn from(kind: SectionKind) -> Self {
         Self { name: kind.name, about: kind.about }
     }
 }

@@ -3,21 +3,22 @@
 use std::collections::BTreeMap;
 
 use shallop_core::BitsPerSec;
-use shallop_core::form::{Described, Key, Kind, Tagged};
-use shallop_core::options::{HostStack, Options, kind};
 use shallop_core::{Span, Time};
+use shallop_options::suggest::advice;
+use shallop_options::{
+    HostStack, Item, Key, KeyDoc, Options, Problem, Section, SectionKind, TaggedSections,
+    section_kind,
+};
 use shallop_switch::Outage;
 use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
 use shallop_topology::{AnyFabric, NodeKind, SwitchNames};
 
 use super::import::{self, OwnChip};
-use super::problem::{Problem, advice};
-use super::section::{Section, rows, unique};
+use super::rows::{rows, unique};
 use super::shapes::{
     AnyTopology, ChangeOptions, DownOptions, Ecmp, FileOptions, GraphOptions, LinkOptions,
     NodeOptions,
 };
-use super::tree::Item;
 use shallop_plan::files::Files;
 use shallop_plan::plan::{GraphLink, GraphNode, Topology};
 
@@ -30,30 +31,31 @@ pub(super) struct Known<'a> {
     pub files: &'a dyn Files,
 }
 
-const FILE: Kind = kind::<FileOptions>(
+const FILE: SectionKind = section_kind::<FileOptions>(
     "file",
     "a network of yours: GraphML, GML, or a CSV of links (--network FILE)",
 );
-const GRAPH: Kind = kind::<GraphOptions>("graph", "nodes and links one by one");
+const GRAPH: SectionKind = section_kind::<GraphOptions>("graph", "nodes and links one by one");
 
 /// The kinds of networks.
-pub(super) const TOPOLOGY: Tagged = Tagged { tag: AnyTopology::KEY.kind.name, kinds };
+pub(super) const TOPOLOGY: TaggedSections =
+    TaggedSections { tag: AnyTopology::KEY.kind.name, kinds };
 
-fn kinds() -> Vec<Kind> {
-    fn own() -> Vec<Kind> {
+fn kinds() -> Vec<SectionKind> {
+    fn own() -> Vec<SectionKind> {
         [AnyFabric::kinds(), vec![FILE, GRAPH]].concat()
     }
-    fn of(name: &str) -> Option<Kind> {
+    fn of(name: &str) -> Option<SectionKind> {
         own().into_iter().find(|kind| kind.name == name)
     }
     fn keys(name: &str) -> Vec<&'static Key> {
         [AnyTopology::keys(), of(name).map(|kind| kind.keys()).unwrap_or_default()].concat()
     }
-    fn describe(name: &str, stack: HostStack) -> Vec<Described> {
+    fn describe(name: &str, stack: HostStack) -> Vec<KeyDoc> {
         let own = of(name).map(|kind| (kind.describe)(name, stack)).unwrap_or_default();
         [AnyTopology::describe(()), own].concat()
     }
-    own().into_iter().map(|kind| Kind { keys, describe, ..kind }).collect()
+    own().into_iter().map(|kind| SectionKind { keys, describe, ..kind }).collect()
 }
 
 /// What is read of a topology.
@@ -72,7 +74,7 @@ pub(super) fn read(
     files: &dyn Files,
 ) -> Result<TopologyEntry, Problem> {
     let section = Section::of_kind("[topology]", &TOPOLOGY, item)?;
-    let AnyTopology { ecmp } = section.read(())?;
+    let AnyTopology { ecmp, .. } = section.read(())?;
     let known = Known { switches, files };
     let mut chips = Vec::new();
     let topology = if section.kind == FILE.name {

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use shallop_core::form::Key;
-use shallop_core::options::{HostStack, Source, Words};
 use shallop_core::seed::hash;
 use shallop_core::{Seed, Span};
+use shallop_options::suggest::{advice, list, near};
+use shallop_options::{HostStack, Item, Key, Problem, Section, StringEnum};
 
 use super::commands::beside;
 use super::format::{ClassesOptions, Scenario};
@@ -14,11 +14,9 @@ use super::groups::{
     ArrivalsOptions, Connections, EveryOptions, GroupOptions, Hosts, PairOptions, PatternKind,
     Times,
 };
-use super::problem::{Problem, advice, list, near};
 use super::reach::Reach;
+use super::rows::{rows, unique};
 use super::schemes;
-use super::section::{Section, rows, unique};
-use super::tree::Item;
 use shallop_plan::bounds::MAX_FLOWS;
 use shallop_plan::files::Files;
 use shallop_plan::load::LoadTerms;
@@ -292,7 +290,7 @@ impl Reader<'_, '_> {
         let kind = one_of(section, &[keys.load, keys.per_second, keys.every])?;
         let foreign = |foreign: &[&'static Key]| match foreign
             .iter()
-            .find(|key| section.is_written(key))
+            .find(|key| section.is_written(**key))
         {
             Some(key) => Err(section.reject(*key, format!("it does not go with `{}`", kind.name))),
             None => Ok(()),
@@ -340,7 +338,7 @@ impl Reader<'_, '_> {
 
 /// The one of these keys that is there.
 fn one_of(section: &Section<'_>, keys: &[&'static Key]) -> Result<&'static Key, Problem> {
-    let mut there = keys.iter().filter(|key| section.is_written(key));
+    let mut there = keys.iter().filter(|key| section.is_written(**key));
     let Some(&first) = there.next() else {
         let problem = section.at.problem(format!("{} says nothing of when", section.name));
         return Err(problem.with_help(format!("one of {}", list(keys.iter().map(|key| key.name)))));

@@ -1,121 +1,22 @@
-//! A scenario as a tree of values that know where they were written. Sections are read from it; changes of single keys
-//! (`[quick]`, points, `--set`) are made to it first.
+//! TOML as a tree of values with their places in the text. Changes of single keys (`[quick]`, points, `--set`) are made
+//! to the tree before sections are read from it.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
+use shallop_options::{At, Entry, Item, Problem, RawValue, Table};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::problem::Problem;
-use super::section::Handle;
-
-/// Where something was written.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct At {
-    /// The bytes of the text.
-    pub span: Option<Range<usize>>,
-    /// If it is not in the text: what brought it in.
-    pub via: Option<String>,
-}
-
-impl At {
-    /// A problem here.
-    pub fn problem(&self, message: impl Into<String>) -> Problem {
-        let message = message.into();
-        let message = match &self.via {
-            Some(via) => format!("{via}: {message}"),
-            None => message,
-        };
-        Problem { message, label: "here".into(), help: String::new(), span: self.span.clone() }
-    }
-}
-
-/// A value, and where it was written.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Item {
-    pub value: Value,
-    pub at: At,
-}
-
-/// A value as TOML has them.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
-    Text(String),
-    Integer(i64),
-    Float(f64),
-    Truth(bool),
-    /// Dates and times, and numbers out of bounds: never right, only named.
-    Strange(String),
-    List(Vec<Item>),
-    Table(Table),
-}
-
-/// Keys with what they say.
-pub(super) type Table = BTreeMap<String, Entry>;
-
-/// What a key says, and where the key itself stands.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
-    pub key: At,
-    pub item: Item,
-}
-
-impl Item {
-    /// A problem with this value.
-    pub fn problem(&self, message: impl Into<String>) -> Problem {
-        self.at.problem(message)
-    }
-
-    /// The keys, if it is a table.
-    pub fn table(&self) -> Option<&Table> {
-        if let Value::Table(table) = &self.value { Some(table) } else { None }
-    }
-
-    /// The text, if it is one.
-    pub fn text(&self) -> Option<&str> {
-        if let Value::Text(text) = &self.value { Some(text) } else { None }
-    }
-
-    /// What this key says, if it is a table and has it.
-    pub fn get(&self, key: &str) -> Option<&Self> {
-        Some(&self.table()?.get(key)?.item)
-    }
-
-    /// What this key says, likewise.
-    pub fn at_key(&self, key: impl Handle) -> Option<&Self> {
-        self.get(key.key().name)
-    }
-
-    /// The items of a list; nothing if it is none.
-    pub fn items(&self) -> &[Self] {
-        if let Value::List(items) = &self.value { items } else { &[] }
-    }
-
-    /// The value in a few words, for messages.
-    pub fn found(&self) -> String {
-        match &self.value {
-            Value::Text(text) => format!("\"{text}\""),
-            Value::Integer(number) => number.to_string(),
-            Value::Float(number) => number.to_string(),
-            Value::Truth(truth) => truth.to_string(),
-            Value::Strange(text) => text.clone(),
-            Value::List(_) => "a list".into(),
-            Value::Table(_) => "a table".into(),
-        }
-    }
-
-    /// The value as it was written, for the summary.
-    pub fn json(&self) -> serde_json::Value {
-        match &self.value {
-            Value::Text(text) | Value::Strange(text) => text.as_str().into(),
-            Value::Integer(number) => (*number).into(),
-            Value::Float(number) => (*number).into(),
-            Value::Truth(truth) => (*truth).into(),
-            Value::List(items) => items.iter().map(Self::json).collect(),
-            Value::Table(table) => {
-                table.iter().map(|(key, entry)| (key.clone(), entry.item.json())).collect()
-            }
+/// A value as JSON, for the summary.
+pub(super) fn json(item: &Item) -> serde_json::Value {
+    match &item.value {
+        RawValue::Text(text) | RawValue::Other(text) => text.as_str().into(),
+        RawValue::Integer(number) => (*number).into(),
+        RawValue::Float(number) => (*number).into(),
+        RawValue::Boolean(truth) => (*truth).into(),
+        RawValue::List(items) => items.iter().map(json).collect(),
+        RawValue::Table(table) => {
+            table.iter().map(|(key, entry)| (key.clone(), json(&entry.item))).collect()
         }
     }
 }
@@ -174,23 +75,15 @@ pub(super) fn parse(text: &str) -> Result<Item, Problem> {
         let (before, behind) = text.split_at_checked(at).unwrap_or(("", ""));
         let line = before.rfind('\n').map_or(0, |end| end + 1);
         let (message, help) = not_toml(error.message(), &before[line..], behind);
-        Problem {
-            message: format!("this is not TOML: {message}"),
-            label: "here".into(),
-            help,
-            span: error.span().map(|span| within(text, span)),
-        }
+        let at = At { span: error.span().map(|span| within(text, span)), via: None };
+        at.problem(format!("this is not TOML: {message}")).with_help(help)
     })?;
     if root.get_ref().is_empty() {
-        return Err(Problem {
-            message: "the scenario is empty".into(),
-            label: String::new(),
-            help: "`shallop new` prints one to start from".into(),
-            span: None,
-        });
+        let problem = At::default().problem("the scenario is empty").with_label("");
+        return Err(problem.with_help("`shallop new` prints one to start from"));
     }
     let at = At { span: Some(0..0), via: None };
-    Ok(Item { value: Value::Table(table(root.get_ref(), text)), at })
+    Ok(Item { value: RawValue::Table(table(root.get_ref(), text)), at })
 }
 
 /// What was typed, with its line ends escaped.
@@ -204,11 +97,10 @@ pub(super) fn is_value(text: &str) -> bool {
 }
 
 /// Reads what stands behind `KEY=` on a command line: a value as in a scenario, or a text without its quotes.
-pub(super) fn parse_value(text: &str, via: &str) -> Item {
-    let place = At { span: None, via: Some(via.to_owned()) };
+pub(super) fn parse_value(text: &str, place: At) -> Item {
     let value = match DeValue::parse(text) {
         Ok(value) => self::value(value.get_ref(), text),
-        Err(_) => Value::Text(text.to_owned()),
+        Err(_) => RawValue::Text(text.to_owned()),
     };
     let mut item = Item { value, at: place.clone() };
     moved(&mut item, &place);
@@ -219,8 +111,8 @@ pub(super) fn parse_value(text: &str, via: &str) -> Item {
 fn moved(item: &mut Item, to: &At) {
     item.at = to.clone();
     match &mut item.value {
-        Value::List(items) => items.iter_mut().for_each(|item| moved(item, to)),
-        Value::Table(table) => {
+        RawValue::List(items) => items.iter_mut().for_each(|item| moved(item, to)),
+        RawValue::Table(table) => {
             for entry in table.values_mut() {
                 entry.key = to.clone();
                 moved(&mut entry.item, to);
@@ -261,22 +153,22 @@ fn item(item: &Spanned<DeValue<'_>>, text: &str) -> Item {
     Item { value: value(item.get_ref(), text), at }
 }
 
-fn value(value: &DeValue<'_>, text: &str) -> Value {
+fn value(value: &DeValue<'_>, text: &str) -> RawValue {
     match value {
-        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::String(text) => RawValue::Text(text.to_string()),
         DeValue::Integer(number) => {
             let parsed = i64::from_str_radix(number.as_str(), number.radix());
-            parsed.map_or_else(|_| Value::Strange(number.to_string()), Value::Integer)
+            parsed.map_or_else(|_| RawValue::Other(number.to_string()), RawValue::Integer)
         }
         DeValue::Float(number) => match number.as_str().parse::<f64>() {
-            Ok(parsed) if parsed.is_finite() => Value::Float(parsed),
-            _ => Value::Strange(number.to_string()),
+            Ok(parsed) if parsed.is_finite() => RawValue::Float(parsed),
+            _ => RawValue::Other(number.to_string()),
         },
-        DeValue::Boolean(truth) => Value::Truth(*truth),
-        DeValue::Datetime(time) => Value::Strange(format!("the date or time {time}")),
+        DeValue::Boolean(truth) => RawValue::Boolean(*truth),
+        DeValue::Datetime(time) => RawValue::Other(format!("the date or time {time}")),
         DeValue::Array(items) => {
-            Value::List(items.iter().map(|item| self::item(item, text)).collect())
+            RawValue::List(items.iter().map(|item| self::item(item, text)).collect())
         }
-        DeValue::Table(table) => Value::Table(self::table(table, text)),
+        DeValue::Table(table) => RawValue::Table(self::table(table, text)),
     }
 }

@@ -1,12 +1,12 @@
 //! Sweeps: `--vary KEY=V1,V2` makes a point of every combination of values, on top of the points the scenario has;
 //! `--seeds N` runs each with so many seeds.
 
+use shallop_options::{At, Item, Problem, RawValue, Section};
+
 use super::format::Scenario;
 use super::plans;
-use super::problem::Problem;
-use super::section::Section;
 use super::set::{self, Change};
-use super::tree::{self, At, Item, Value, on_a_line};
+use super::tree::{self, on_a_line};
 use super::{MAX_POINTS, Options, Variation};
 
 /// A key that is varied: a change for each of its values, with what it adds to the name of a point.
@@ -96,7 +96,7 @@ pub(super) fn cross(points: Vec<Variation>, options: &Options) -> Result<Vec<Var
 fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
     let mut axes: Vec<Axis> = Vec::new();
     for (key, values) in &options.vary {
-        let place = At { span: None, via: Some(on_a_line(&format!("--vary {key}"))) };
+        let place = At::via(on_a_line(&format!("--vary {key}")));
         let Some(path) = set::steps(key) else {
             let problem = place.problem(format!("`{key}` is no key"));
             return Err(problem.with_help("write it like --vary topology.senders=20,200"));
@@ -131,7 +131,7 @@ fn is_decimal_comma(pair: &[String]) -> bool {
 fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, Change)>, Problem> {
     let mut steps: Vec<(String, Change)> = Vec::new();
     if let Some([whole, rest]) = values.windows(2).find(|pair| is_decimal_comma(pair)) {
-        let place = At { span: None, via: Some(format!("--vary {key}={whole},{rest}")) };
+        let place = At::via(format!("--vary {key}={whole},{rest}"));
         let problem = place.problem(format!("{whole} has no unit, and {rest} has one"));
         let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
         return Err(problem.with_help(format!(
@@ -140,14 +140,14 @@ fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, C
     }
     for text in values {
         let via = on_a_line(&format!("--vary {key}={text}"));
-        let item = tree::parse_value(text, &via);
+        let item = tree::parse_value(text, At::via(via));
         let at = item.at.clone();
         let name = match &item.value {
-            Value::Text(text) => format!("{key}={text}"),
+            RawValue::Text(text) => format!("{key}={text}"),
             _ => format!("{key}={text}"),
         };
         let same = |(other, change): &(String, Change)| {
-            *other == name || change.item.json() == item.json()
+            *other == name || tree::json(&change.item) == tree::json(&item)
         };
         if steps.iter().any(same) {
             return Err(at.problem("the value is there twice").with_help("give each value once"));
@@ -155,7 +155,7 @@ fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, C
         steps.push((name, Change { path: path.to_owned(), key: at, item }));
     }
     if steps.is_empty() {
-        let problem = At { span: None, via: Some(format!("--vary {key}")) }.problem("no values");
+        let problem = At::via(format!("--vary {key}")).problem("no values");
         return Err(problem.with_help("write it like --vary topology.senders=20,200"));
     }
     Ok(steps)
@@ -166,7 +166,7 @@ fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, C
 /// # Errors
 /// If there are none, too many, or numbers run out.
 pub(super) fn seeds(base: &Item, asked: &[Change], count: u32) -> Result<Change, Problem> {
-    let place = At { span: None, via: Some(format!("--seeds {count}")) };
+    let place = At::via(format!("--seeds {count}"));
     let mut root = base.clone();
     let of_seeds = |change: &&Change| {
         let keys = [Scenario::KEY.seed.name, Scenario::KEY.seeds.name];
@@ -187,8 +187,8 @@ pub(super) fn seeds(base: &Item, asked: &[Change], count: u32) -> Result<Change,
     let Some((first, end)) = ends else {
         return Err(place.problem(format!("there are not so many seeds from {first} on")));
     };
-    let one = |number: i64| Item { value: Value::Integer(number), at: place.clone() };
-    let list = Value::List((first..end).map(one).collect());
+    let one = |number: i64| Item { value: RawValue::Integer(number), at: place.clone() };
+    let list = RawValue::List((first..end).map(one).collect());
     let item = Item { value: list, at: place.clone() };
     Ok(Change { path: vec![Scenario::KEY.seeds.name.to_owned()], key: place, item })
 }

@@ -23,7 +23,7 @@ pub enum MarkAt {
     Dequeue,
 }
 
-shallop_core::words! { MarkAt { Enqueue = "enqueue", Dequeue = "dequeue" } }
+shallop_options::string_enum! { MarkAt { Enqueue = "enqueue", Dequeue = "dequeue" } }
 
 /// A packet about which an AQM decides.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,7 @@
 //! The list of fabrics, from which the choice at run time is generated. A new fabric adds a line at the end of this file.
 
 use shallop_core::Seed;
-use shallop_core::form::Kind;
-use shallop_core::options::{Source, kind};
+use shallop_options::{Problem, Section, SectionKind, section_kind};
 
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, SwitchNames};
@@ -24,21 +23,21 @@ macro_rules! fabrics {
 
         impl AnyFabric {
             /// Names of fabrics in scenarios, with the keys of each.
-            pub fn kinds() -> Vec<Kind> {
-                vec![$(kind::<$fabric>(<$fabric>::KIND, <$fabric>::ABOUT)),+]
+            pub fn kinds() -> Vec<SectionKind> {
+                vec![$(section_kind::<$fabric>(<$fabric>::KIND, <$fabric>::ABOUT)),+]
             }
 
             /// Reads the fabric with this name from a section; `None` if there is no such fabric.
             ///
             /// # Errors
             /// As [`Options::read`], and if options do not go together or name a switch that is not described.
-            pub fn read<S: Source>(
+            pub fn read(
                 kind: &str,
-                source: &S,
+                section: &Section<'_>,
                 switches: &SwitchNames<'_>,
-            ) -> Option<Result<Self, S::Error>> {
+            ) -> Option<Result<Self, Problem>> {
                 $(if kind == <$fabric>::KIND {
-                    return Some(read::<$fabric, S>(source, switches).map(Self::$name));
+                    return Some(read::<$fabric>(section, switches).map(Self::$name));
                 })+
                 None
             }
@@ -63,11 +62,11 @@ macro_rules! fabrics {
     };
 }
 
-fn read<F: Fabric, S: Source>(source: &S, switches: &SwitchNames<'_>) -> Result<F, S::Error> {
-    let fabric = F::read(source, ())?;
-    let named =
-        || fabric.switches().into_iter().try_for_each(|(key, name)| switches.check(key, name));
-    fabric.check().and_then(|()| named()).map_err(|refused| source.refuse(refused))?;
+fn read<F: Fabric>(section: &Section<'_>, switches: &SwitchNames<'_>) -> Result<F, Problem> {
+    let fabric = F::read(section, ())?;
+    for (key, name) in fabric.switches() {
+        switches.check(section, key, name)?;
+    }
     Ok(fabric)
 }
 

@@ -1,7 +1,7 @@
 //! Bounds of a network's size and of its links. They keep sums and products well within 64 bits.
 
-use shallop_core::form::Form;
 use shallop_core::{BitsPerSec, Span};
+use shallop_options::ValueType;
 
 /// Hosts and switches in a network.
 pub const MAX_NODES: u64 = 200_000;
@@ -17,6 +17,6 @@ pub const MIN_RATE: BitsPerSec = BitsPerSec::at_least_one(100_000);
 /// Rate of the fastest link.
 pub const MAX_RATE: BitsPerSec = BitsPerSec::gbps(10_000);
 
-pub const RATE: Form = Form::Rate(MIN_RATE, MAX_RATE);
-pub const DELAY: Form = Form::Time(Span::ZERO, MAX_DELAY);
-pub const COUNT: Form = Form::Integer(1, MAX_NODES);
+pub const RATE: ValueType = ValueType::Rate(MIN_RATE, MAX_RATE);
+pub const DELAY: ValueType = ValueType::Time(Span::ZERO, MAX_DELAY);
+pub const COUNT: ValueType = ValueType::Integer(1, MAX_NODES);

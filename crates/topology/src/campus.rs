@@ -1,8 +1,8 @@
 //! A campus path (section IV.A of clean-campus; docs/topologies.md): hosts in the cloud, a core, an aggregation and an
 //! access switch in a row, access points, and stations that share the radio of their access point.
 
-use shallop_core::form::Key;
-use shallop_core::{BitsPerSec, Bytes, Node, Seed, Span, options};
+use shallop_core::{BitsPerSec, Bytes, Node, Seed, Span};
+use shallop_options::{Key, Options};
 use shallop_switch::FrameAggregation;
 
 use crate::bounds::{COUNT, DELAY, RATE};
@@ -17,52 +17,66 @@ pub const RADIO: &str = "radio";
 /// Default of the largest radio frame: the largest A-MPDU of ns-3.
 const RADIO_FRAME: Bytes = Bytes::new(65_535);
 
-options! {
-    /// A path from the cloud over a campus to the stations of access points.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Campus {
-        /// The number of hosts in the cloud: `cloud0` and so on.
-        #[was("clouds")]
-        key cloud_hosts: usize [= COUNT] = 1;
-        /// The number of access points: `ap0` and so on.
-        #[was("points")]
-        key access_points: usize [= COUNT] = 1;
-        /// The number of stations at each access point: `ap0h0` and so on.
-        key stations: usize [= COUNT] = 1;
-        /// The rate of the links from the cloud's hosts to the core switch.
-        key cloud_rate: BitsPerSec [= RATE] = BitsPerSec::gbps(100);
-        /// The delay of these links. The default makes a base round-trip time of 10 ms.
-        key cloud_delay: Span [= DELAY] = Span::from_us(4_945);
-        /// The rate of the link from the core switch to the aggregation switch.
-        key core_rate: BitsPerSec [= RATE] = BitsPerSec::gbps(40);
-        /// The rate of the link from the aggregation switch to the access switch.
-        key aggregation_rate: BitsPerSec [= RATE] = BitsPerSec::gbps(10);
-        /// The rate of the links from the access switch to the access points.
-        key access_rate: BitsPerSec [= RATE] = BitsPerSec::gbps(1);
-        /// The delay of the links from the core switch to the access points.
-        key delay: Span [= DELAY] = Span::from_us(10);
-        /// The rate of the radio links to the stations.
-        key radio_rate: BitsPerSec [= RATE] = BitsPerSec::at_least_one(850_000_000);
-        /// The delay of the radio links.
-        key radio_delay: Span [= DELAY] = Span::from_us(10);
-        /// The air time of each radio frame in addition to the time of its bytes.
-        key radio_overhead: Option<Span> [Time(Span::ZERO, Span::from_ms(100))] =
-            None, "packets leave one by one";
-        /// The largest number of bytes in a radio frame, if packets are aggregated.
-        key radio_frame: Option<Bytes> [Size(Bytes::new(1), Bytes::new(10_000_000))] =
-            None, text format!("\"{RADIO_FRAME}\" with `radio_overhead`");
-        /// The `[switch.NAME]` that describes the core switch.
-        key core_switch: Option<String> = None, "\"default\"";
-        /// The `[switch.NAME]` that describes the aggregation switch.
-        key aggregation_switch: Option<String> = None, "\"default\"";
-        /// The `[switch.NAME]` that describes the access switch.
-        key access_switch: Option<String> = None, "\"default\"";
-        /// The `[switch.NAME]` that describes the access points.
-        #[was("point_switch")]
-        key access_point_switch: Option<String> = None, "\"default\"";
-        /// The largest packet.
-        part largest: Largest = ();
-    }
+/// A path from the cloud over a campus to the stations of access points.
+#[derive(Clone, Debug, PartialEq, Options)]
+pub struct Campus {
+    /// The number of hosts in the cloud: `cloud0` and so on.
+    #[key(COUNT, default = 1, was = "clouds")]
+    pub cloud_hosts: usize,
+    /// The number of access points: `ap0` and so on.
+    #[key(COUNT, default = 1, was = "points")]
+    pub access_points: usize,
+    /// The number of stations at each access point: `ap0h0` and so on.
+    #[key(COUNT, default = 1)]
+    pub stations: usize,
+    /// The rate of the links from the cloud's hosts to the core switch.
+    #[key(RATE, default = BitsPerSec::gbps(100))]
+    pub cloud_rate: BitsPerSec,
+    /// The delay of these links. The default makes a base round-trip time of 10 ms.
+    #[key(DELAY, default = Span::from_us(4_945))]
+    pub cloud_delay: Span,
+    /// The rate of the link from the core switch to the aggregation switch.
+    #[key(RATE, default = BitsPerSec::gbps(40))]
+    pub core_rate: BitsPerSec,
+    /// The rate of the link from the aggregation switch to the access switch.
+    #[key(RATE, default = BitsPerSec::gbps(10))]
+    pub aggregation_rate: BitsPerSec,
+    /// The rate of the links from the access switch to the access points.
+    #[key(RATE, default = BitsPerSec::gbps(1))]
+    pub access_rate: BitsPerSec,
+    /// The delay of the links from the core switch to the access points.
+    #[key(DELAY, default = Span::from_us(10))]
+    pub delay: Span,
+    /// The rate of the radio links to the stations.
+    #[key(RATE, default = BitsPerSec::at_least_one(850_000_000))]
+    pub radio_rate: BitsPerSec,
+    /// The delay of the radio links.
+    #[key(DELAY, default = Span::from_us(10))]
+    pub radio_delay: Span,
+    /// The air time of each radio frame in addition to the time of its bytes.
+    #[key(Time(Span::ZERO, Span::from_ms(100)), shown = "packets leave one by one")]
+    pub radio_overhead: Option<Span>,
+    /// The largest number of bytes in a radio frame, if packets are aggregated.
+    #[key(
+        Size(Bytes::new(1), Bytes::new(10_000_000)),
+        shown = format!("\"{RADIO_FRAME}\" with `radio_overhead`")
+    )]
+    pub radio_frame: Option<Bytes>,
+    /// The `[switch.NAME]` that describes the core switch.
+    #[key(shown = "\"default\"")]
+    pub core_switch: Option<String>,
+    /// The `[switch.NAME]` that describes the aggregation switch.
+    #[key(shown = "\"default\"")]
+    pub aggregation_switch: Option<String>,
+    /// The `[switch.NAME]` that describes the access switch.
+    #[key(shown = "\"default\"")]
+    pub access_switch: Option<String>,
+    /// The `[switch.NAME]` that describes the access points.
+    #[key(shown = "\"default\"", was = "point_switch")]
+    pub access_point_switch: Option<String>,
+    /// The largest packet.
+    #[part]
+    pub largest: Largest,
 }
 
 impl Campus {

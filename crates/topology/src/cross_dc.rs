@@ -1,41 +1,50 @@
 //! Two data centres (docs/topologies.md, "cross-dc").
 
-use shallop_core::form::Key;
-use shallop_core::{BitsPerSec, Seed, Span, options};
+use shallop_core::{BitsPerSec, Seed, Span};
+use shallop_options::{Key, Options};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
-options! {
-    /// Two data centres whose border routers `b0` and `b1` are joined by one link (Figure 3.3 of
-    /// gemini-flashpass-thesis). Switches `dc0s0` and so on are joined to a border router, and have hosts `dc0s0h0` and
-    /// so on.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct CrossDc {
-        /// The number of switches in each data centre.
-        key switches: usize [= COUNT] = 2;
-        /// The number of hosts at each switch: `dc0s0h0` and so on.
-        key hosts: usize [= COUNT] = 12;
-        /// The rate of the links between switches and border routers.
-        key rate: BitsPerSec [= RATE] = BitsPerSec::gbps(1);
-        /// The delay of the links between switches and border routers.
-        key delay: Span [= DELAY] = Span::from_us(50);
-        /// The rate of the link between the border routers.
-        key wan_rate: BitsPerSec [= RATE] = rate, "`rate`";
-        /// The delay of the link between the border routers.
-        key wan_delay: Span [= DELAY] = Span::from_us(4_800);
-        /// The rate of the links to hosts.
-        key access_rate: BitsPerSec [= RATE] = rate, "`rate`";
-        /// The delay of the links to hosts.
-        key access_delay: Span [= DELAY] = Span::from_us(50);
-        /// The `[switch.NAME]` that describes the switches of the data centres.
-        key dc_switch: Option<String> = None, "\"default\"";
-        /// The `[switch.NAME]` that describes the border routers.
-        key border_switch: Option<String> = None, "\"default\"";
-        /// The largest packet.
-        part largest: Largest = ();
-    }
+/// Two data centres whose border routers `b0` and `b1` are joined by one link (Figure 3.3 of
+/// gemini-flashpass-thesis). Switches `dc0s0` and so on are joined to a border router, and have hosts `dc0s0h0` and
+/// so on.
+#[derive(Clone, Debug, PartialEq, Options)]
+pub struct CrossDc {
+    /// The number of switches in each data centre.
+    #[key(COUNT, default = 2)]
+    pub switches: usize,
+    /// The number of hosts at each switch: `dc0s0h0` and so on.
+    #[key(COUNT, default = 12)]
+    pub hosts: usize,
+    /// The rate of the links between switches and border routers.
+    #[key(RATE, default = BitsPerSec::gbps(1))]
+    pub rate: BitsPerSec,
+    /// The delay of the links between switches and border routers.
+    #[key(DELAY, default = Span::from_us(50))]
+    pub delay: Span,
+    /// The rate of the link between the border routers.
+    #[key(RATE, default = rate, shown = "`rate`")]
+    pub wan_rate: BitsPerSec,
+    /// The delay of the link between the border routers.
+    #[key(DELAY, default = Span::from_us(4_800))]
+    pub wan_delay: Span,
+    /// The rate of the links to hosts.
+    #[key(RATE, default = rate, shown = "`rate`")]
+    pub access_rate: BitsPerSec,
+    /// The delay of the links to hosts.
+    #[key(DELAY, default = Span::from_us(50))]
+    pub access_delay: Span,
+    /// The `[switch.NAME]` that describes the switches of the data centres.
+    #[key(shown = "\"default\"")]
+    pub dc_switch: Option<String>,
+    /// The `[switch.NAME]` that describes the border routers.
+    #[key(shown = "\"default\"")]
+    pub border_switch: Option<String>,
+    /// The largest packet.
+    #[part]
+    pub largest: Largest,
 }
 
 impl Fabric for CrossDc {

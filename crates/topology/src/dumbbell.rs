@@ -1,39 +1,49 @@
 //! A dumbbell (docs/topologies.md, "dumbbell"): hosts on both sides of one bottleneck.
 
-use shallop_core::form::{Form, Reads};
-use shallop_core::options::{Refused, Value, Written};
-use shallop_core::{BitsPerSec, Seed, Span, options};
+use shallop_core::{BitsPerSec, Seed, Span};
+use shallop_options::{
+    Item, Options, Problem, RawValue, RustType, Section, Value, ValueType, WrongValue,
+};
 
 use crate::bounds::{COUNT, DELAY, MAX_DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
-options! {
-    /// Hosts `s0`, `s1` and so on at a switch `left`, and the bottleneck. A single receiver `r0` is at the end of the
-    /// bottleneck itself, as in Figure 9 of flashpass-icnp21; several are at a second switch `right`, by links without
-    /// delay.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Dumbbell {
-        /// The rate of the bottleneck.
-        required rate: BitsPerSec [= RATE];
-        /// The rate of the links to hosts.
-        key access_rate: BitsPerSec [= RATE] = rate, "`rate`";
-        /// The delay of the bottleneck.
-        required delay: Span [= DELAY];
-        /// The largest packet.
-        part largest: Largest = ();
-        /// The number of hosts on the left: `s0`, `s1` and so on.
-        required senders: usize [= COUNT];
-        /// The number of hosts on the right: `r0`, `r1` and so on.
-        key receivers: usize [= COUNT] = 1;
-        /// The delay of the links of the senders: one for all, two bounds between which each is drawn uniformly, or a
-        /// list with one for each.
-        key sender_delay: SenderDelay [AnyOf(&[
+/// Hosts `s0`, `s1` and so on at a switch `left`, and the bottleneck. A single receiver `r0` is at the end of the
+/// bottleneck itself, as in Figure 9 of flashpass-icnp21; several are at a second switch `right`, by links without
+/// delay.
+#[derive(Clone, Debug, PartialEq, Options)]
+#[options(check)]
+pub struct Dumbbell {
+    /// The rate of the bottleneck.
+    #[key(RATE)]
+    pub rate: BitsPerSec,
+    /// The rate of the links to hosts.
+    #[key(RATE, default = rate, shown = "`rate`")]
+    pub access_rate: BitsPerSec,
+    /// The delay of the bottleneck.
+    #[key(DELAY)]
+    pub delay: Span,
+    /// The largest packet.
+    #[part]
+    pub largest: Largest,
+    /// The number of hosts on the left: `s0`, `s1` and so on.
+    #[key(COUNT)]
+    pub senders: usize,
+    /// The number of hosts on the right: `r0`, `r1` and so on.
+    #[key(COUNT, default = 1)]
+    pub receivers: usize,
+    /// The delay of the links of the senders: one for all, two bounds between which each is drawn uniformly, or a
+    /// list with one for each.
+    #[key(
+        AnyOf(&[
             DELAY,
-            Form::TimeRange(Span::ZERO, MAX_DELAY),
-            Form::List(&DELAY),
-        ])] = SenderDelay::One(Span::ZERO);
-    }
+            TimeRange(Span::ZERO, MAX_DELAY),
+            List(&DELAY),
+        ]),
+        default = SenderDelay::One(Span::ZERO)
+    )]
+    pub sender_delay: SenderDelay,
 }
 
 /// Delays of the senders' links as a scenario gives them.
@@ -48,16 +58,16 @@ pub enum SenderDelay {
 }
 
 impl Value for SenderDelay {
-    const READS: Reads = Reads::Any;
+    const RUST_TYPE: RustType = RustType::Any;
 
-    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
-        if written.is_list() {
-            return written.list(form).map(Self::Each);
+    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
+        if matches!(item.value, RawValue::List(_)) {
+            return Vec::read(item, allowed).map(Self::Each);
         }
-        if written.as_text().is_some_and(|text| text.contains("..")) {
-            return written.times(form).map(|(low, high)| Self::Drawn(low, high));
+        if item.text().is_some_and(|text| text.contains("..")) {
+            return <(Span, Span)>::read(item, allowed).map(|(low, high)| Self::Drawn(low, high));
         }
-        written.time(form).map(Self::One)
+        Span::read(item, allowed).map(Self::One)
     }
 
     fn show(&self) -> Option<String> {
@@ -87,20 +97,24 @@ impl Dumbbell {
     pub const BOTTLENECK: u32 = 0;
 }
 
-impl Fabric for Dumbbell {
-    const KIND: &'static str = "dumbbell";
-    const ABOUT: &'static str = "hosts behind one bottleneck";
-    const LABEL: &'static str = "dumbbell";
-
-    fn check(&self) -> Result<(), Refused> {
+impl Dumbbell {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         match &self.sender_delay {
             SenderDelay::Each(delays) if delays.len() != self.senders => {
                 let message = format!("{} delays for {} senders", delays.len(), self.senders);
-                Err(Refused::new(Self::KEY.sender_delay, message, "one for each sender"))
+                Err(section
+                    .reject(Self::KEY.sender_delay, message)
+                    .with_help("one for each sender"))
             }
             _ => Ok(()),
         }
     }
+}
+
+impl Fabric for Dumbbell {
+    const KIND: &'static str = "dumbbell";
+    const ABOUT: &'static str = "hosts behind one bottleneck";
+    const LABEL: &'static str = "dumbbell";
 
     fn size(&self) -> (u64, u64) {
         // A single receiver takes the place of the second switch.

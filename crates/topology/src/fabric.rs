@@ -1,10 +1,9 @@
 //! The trait of fabrics: topologies that are built from a few options. A fabric is a file with its options in scenarios,
 //! and a line of the list in [`crate::any`].
 
-use shallop_core::form::Key;
-use shallop_core::options::{Options, Refused};
-use shallop_core::suggest::advice;
-use shallop_core::{BitsPerSec, Bytes, MTU, Node, Seed, Span, options};
+use shallop_core::{BitsPerSec, Bytes, MTU, Node, Seed, Span};
+use shallop_options::suggest::advice;
+use shallop_options::{Key, Options, Problem, Section};
 
 use crate::builder::NetworkBuilder;
 use crate::graph::GraphLink;
@@ -21,14 +20,6 @@ pub trait Fabric: Options<Context = ()> {
     /// Options that name a `[switch.NAME]`, with their values. `None` stands for "default".
     fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
         Vec::new()
-    }
-
-    /// Checks options that, each within its bounds, may not go together.
-    ///
-    /// # Errors
-    /// The option that is wrong.
-    fn check(&self) -> Result<(), Refused> {
-        Ok(())
     }
 
     /// Numbers of nodes and links.
@@ -56,23 +47,27 @@ impl SwitchNames<'_> {
     }
 
     /// Checks that there is a `[switch.NAME]` for the value of a key.
-    pub(crate) fn check(&self, key: &'static Key, name: Option<&str>) -> Result<(), Refused> {
+    pub(crate) fn check(
+        &self,
+        section: &Section<'_>,
+        key: &'static Key,
+        name: Option<&str>,
+    ) -> Result<(), Problem> {
         let name = name.unwrap_or("default");
         if self.0.contains(&name) {
             return Ok(());
         }
         let help = advice(name, self.0.iter().copied());
-        Err(Refused::new(key, format!("there is no [switch.{name}]"), help))
+        Err(section.reject(key, format!("there is no [switch.{name}]")).with_help(help))
     }
 }
 
-options! {
-    /// The largest packet of all links.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Largest {
-        /// The largest IP packet.
-        key mtu: Bytes [Size(Bytes::new(576), Bytes::new(9_216))] = Bytes::new(MTU);
-    }
+/// The largest packet of all links.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+pub struct Largest {
+    /// The largest IP packet.
+    #[key(Size(Bytes::new(576), Bytes::new(9_216)), default = Bytes::new(MTU))]
+    pub mtu: Bytes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,45 +1,68 @@
 //! Pods in three tiers (docs/topologies.md, "fat-tree").
 
-use shallop_core::form::Key;
-use shallop_core::options::Refused;
-use shallop_core::{BitsPerSec, Node, Seed, Span, options};
+use shallop_core::{BitsPerSec, Node, Seed, Span};
+use shallop_options::{Key, Options, Problem, Section};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
-options! {
-    /// Three tiers (section 4 of aeolus-apnet18). In a pod, every top-of-rack switch `tor0` and so on is joined to every
-    /// aggregation switch. Each of a pod's aggregation switches is joined to an equal number of core switches: switch 0
-    /// of every pod to the first core switches, switch 1 to the next, and so on. Hosts are `tor0h0` and so on.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct FatTree {
-        /// The number of pods.
-        key pods: usize [= COUNT] = 8;
-        /// The number of top-of-rack switches in a pod.
-        key tors: usize [= COUNT] = 4;
-        /// The number of aggregation switches in a pod.
-        key aggregations: usize [= COUNT] = 2;
-        /// The number of core switches, a multiple of `aggregations`.
-        key cores: usize [= COUNT] = 8;
-        /// The number of hosts at each top-of-rack switch: `tor0h0` and so on.
-        key hosts: usize [= COUNT] = 6;
-        /// The rate of the links between switches.
-        key rate: BitsPerSec [= RATE] = BitsPerSec::gbps(100);
-        /// The rate of the links to hosts.
-        key access_rate: BitsPerSec [= RATE] = rate, "`rate`";
-        /// The delay of every link.
-        key delay: Span [= DELAY] = Span::from_us(4);
-        /// The time that a host takes for each packet that it sends or receives.
-        key host_delay: Span [= DELAY] = Span::from_us(1);
-        /// The `[switch.NAME]` that describes the top-of-rack switches.
-        key tor_switch: Option<String> = None, "\"default\"";
-        /// The `[switch.NAME]` that describes the aggregation switches.
-        key aggregation_switch: Option<String> = None, "\"default\"";
-        /// The `[switch.NAME]` that describes the core switches.
-        key core_switch: Option<String> = None, "\"default\"";
-        /// The largest packet.
-        part largest: Largest = ();
+/// Three tiers (section 4 of aeolus-apnet18). In a pod, every top-of-rack switch `tor0` and so on is joined to every
+/// aggregation switch. Each of a pod's aggregation switches is joined to an equal number of core switches: switch 0
+/// of every pod to the first core switches, switch 1 to the next, and so on. Hosts are `tor0h0` and so on.
+#[derive(Clone, Debug, PartialEq, Options)]
+#[options(check)]
+pub struct FatTree {
+    /// The number of pods.
+    #[key(COUNT, default = 8)]
+    pub pods: usize,
+    /// The number of top-of-rack switches in a pod.
+    #[key(COUNT, default = 4)]
+    pub tors: usize,
+    /// The number of aggregation switches in a pod.
+    #[key(COUNT, default = 2)]
+    pub aggregations: usize,
+    /// The number of core switches, a multiple of `aggregations`.
+    #[key(COUNT, default = 8)]
+    pub cores: usize,
+    /// The number of hosts at each top-of-rack switch: `tor0h0` and so on.
+    #[key(COUNT, default = 6)]
+    pub hosts: usize,
+    /// The rate of the links between switches.
+    #[key(RATE, default = BitsPerSec::gbps(100))]
+    pub rate: BitsPerSec,
+    /// The rate of the links to hosts.
+    #[key(RATE, default = rate, shown = "`rate`")]
+    pub access_rate: BitsPerSec,
+    /// The delay of every link.
+    #[key(DELAY, default = Span::from_us(4))]
+    pub delay: Span,
+    /// The time that a host takes for each packet that it sends or receives.
+    #[key(DELAY, default = Span::from_us(1))]
+    pub host_delay: Span,
+    /// The `[switch.NAME]` that describes the top-of-rack switches.
+    #[key(shown = "\"default\"")]
+    pub tor_switch: Option<String>,
+    /// The `[switch.NAME]` that describes the aggregation switches.
+    #[key(shown = "\"default\"")]
+    pub aggregation_switch: Option<String>,
+    /// The `[switch.NAME]` that describes the core switches.
+    #[key(shown = "\"default\"")]
+    pub core_switch: Option<String>,
+    /// The largest packet.
+    #[part]
+    pub largest: Largest,
+}
+
+impl FatTree {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
+        let Self { cores, aggregations, .. } = self;
+        if cores.is_multiple_of(*aggregations) {
+            return Ok(());
+        }
+        let message = format!("{cores} core switches for {aggregations} aggregation switches");
+        let help = "as many for each: a multiple of `aggregations`";
+        Err(section.reject(Self::KEY.cores, message).with_help(help))
     }
 }
 
@@ -55,16 +78,6 @@ impl Fabric for FatTree {
             (keys.aggregation_switch, self.aggregation_switch.as_deref()),
             (keys.core_switch, self.core_switch.as_deref()),
         ]
-    }
-
-    fn check(&self) -> Result<(), Refused> {
-        let Self { cores, aggregations, .. } = self;
-        if cores.is_multiple_of(*aggregations) {
-            return Ok(());
-        }
-        let message = format!("{cores} core switches for {aggregations} aggregation switches");
-        let help = "as many for each: a multiple of `aggregations`";
-        Err(Refused::new(Self::KEY.cores, message, help))
     }
 
     fn size(&self) -> (u64, u64) {

@@ -12,7 +12,7 @@ pub enum NicMode {
     Fifo,
 }
 
-shallop_core::words! { NicMode { Fair = "fair", Fifo = "fifo" } }
+shallop_options::string_enum! { NicMode { Fair = "fair", Fifo = "fifo" } }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {

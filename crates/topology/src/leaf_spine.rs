@@ -1,38 +1,46 @@
 //! Racks in two tiers (docs/topologies.md, "leaf-spine").
 
-use shallop_core::form::Key;
-use shallop_core::{BitsPerSec, Node, Seed, Span, options};
+use shallop_core::{BitsPerSec, Node, Seed, Span};
+use shallop_options::{Key, Options};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
-options! {
-    /// Leaf switches `leaf0` and so on, each joined to every spine switch `spine0` and so on, with hosts `leaf0h0`
-    /// and so on.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct LeafSpine {
-        /// The rate of the links between leaves and spines.
-        required rate: BitsPerSec [= RATE];
-        /// The rate of the links to hosts.
-        key access_rate: BitsPerSec [= RATE] = rate, "`rate`";
-        /// The delay of the links between leaves and spines.
-        required delay: Span [= DELAY];
-        /// The delay of the links to hosts.
-        key access_delay: Span [= DELAY] = delay, "`delay`";
-        /// The number of spine switches.
-        required spines: usize [= COUNT];
-        /// The number of leaf switches, each joined to every spine.
-        required leaves: usize [= COUNT];
-        /// The number of hosts at each leaf: `leaf0h0` and so on.
-        required hosts: usize [= COUNT];
-        /// The `[switch.NAME]` that describes the leaves.
-        key leaf_switch: Option<String> = None, "\"default\"";
-        /// The `[switch.NAME]` that describes the spines.
-        key spine_switch: Option<String> = None, "\"default\"";
-        /// The largest packet.
-        part largest: Largest = ();
-    }
+/// Leaf switches `leaf0` and so on, each joined to every spine switch `spine0` and so on, with hosts `leaf0h0`
+/// and so on.
+#[derive(Clone, Debug, PartialEq, Options)]
+pub struct LeafSpine {
+    /// The rate of the links between leaves and spines.
+    #[key(RATE)]
+    pub rate: BitsPerSec,
+    /// The rate of the links to hosts.
+    #[key(RATE, default = rate, shown = "`rate`")]
+    pub access_rate: BitsPerSec,
+    /// The delay of the links between leaves and spines.
+    #[key(DELAY)]
+    pub delay: Span,
+    /// The delay of the links to hosts.
+    #[key(DELAY, default = delay, shown = "`delay`")]
+    pub access_delay: Span,
+    /// The number of spine switches.
+    #[key(COUNT)]
+    pub spines: usize,
+    /// The number of leaf switches, each joined to every spine.
+    #[key(COUNT)]
+    pub leaves: usize,
+    /// The number of hosts at each leaf: `leaf0h0` and so on.
+    #[key(COUNT)]
+    pub hosts: usize,
+    /// The `[switch.NAME]` that describes the leaves.
+    #[key(shown = "\"default\"")]
+    pub leaf_switch: Option<String>,
+    /// The `[switch.NAME]` that describes the spines.
+    #[key(shown = "\"default\"")]
+    pub spine_switch: Option<String>,
+    /// The largest packet.
+    #[part]
+    pub largest: Largest,
 }
 
 impl Fabric for LeafSpine {

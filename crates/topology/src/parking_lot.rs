@@ -1,30 +1,36 @@
 //! A parking lot (docs/topologies.md, "parking-lot"): a chain of switches with hosts at each.
 
-use shallop_core::{BitsPerSec, Node, Seed, Span, options};
+use shallop_core::{BitsPerSec, Node, Seed, Span};
+use shallop_options::Options;
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
-options! {
-    /// Switches `p0`, `p1` and so on in a row, with hosts `p0h0`, `p0h1` and so on at each.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct ParkingLot {
-        /// The rate of the links between switches.
-        required rate: BitsPerSec [= RATE];
-        /// The rate of the links to hosts.
-        key access_rate: BitsPerSec [= RATE] = rate, "`rate`";
-        /// The delay of each link between switches.
-        required delay: Span [= DELAY];
-        /// The largest packet.
-        part largest: Largest = ();
-        /// The number of links between switches.
-        required hops: usize [Integer(1, 256)];
-        /// The number of hosts at each switch: `p0h0` and so on.
-        required hosts: usize [= COUNT];
-        /// The delay of the links to hosts.
-        key access_delay: Span [= DELAY] = Span::ZERO;
-    }
+/// Switches `p0`, `p1` and so on in a row, with hosts `p0h0`, `p0h1` and so on at each.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+pub struct ParkingLot {
+    /// The rate of the links between switches.
+    #[key(RATE)]
+    pub rate: BitsPerSec,
+    /// The rate of the links to hosts.
+    #[key(RATE, default = rate, shown = "`rate`")]
+    pub access_rate: BitsPerSec,
+    /// The delay of each link between switches.
+    #[key(DELAY)]
+    pub delay: Span,
+    /// The largest packet.
+    #[part]
+    pub largest: Largest,
+    /// The number of links between switches.
+    #[key(Integer(1, 256))]
+    pub hops: usize,
+    /// The number of hosts at each switch: `p0h0` and so on.
+    #[key(COUNT)]
+    pub hosts: usize,
+    /// The delay of the links to hosts.
+    #[key(DELAY, default = Span::ZERO)]
+    pub access_delay: Span,
 }
 
 impl Fabric for ParkingLot {

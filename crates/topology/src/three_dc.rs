@@ -1,32 +1,47 @@
 //! Three data centres (docs/topologies.md, "three-dc").
 
-use shallop_core::form::Key;
-use shallop_core::options::Refused;
-use shallop_core::{BitsPerSec, Node, Seed, Span, options};
+use shallop_core::{BitsPerSec, Node, Seed, Span};
+use shallop_options::{Key, Options, Problem, Section};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
-options! {
-    /// Three data centres whose border routers `b0`, `b1` and `b2` are joined pairwise (Figure 13 of flashpass-icnp21).
-    /// Hosts `dc0h0` and so on have links to the border router.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct ThreeDc {
-        /// The number of hosts in each data centre: `dc0h0` and so on.
-        key hosts: usize [= COUNT] = 20;
-        /// The rate of the links between border routers.
-        key wan_rate: BitsPerSec [= RATE] = BitsPerSec::gbps(10);
-        /// The delays of the links b0-b1, b1-b2 and b0-b2.
-        key wan_delay: Vec<Span> [List(&DELAY)] = [20, 30, 40].map(Span::from_ms).to_vec();
-        /// The rate of the links to hosts.
-        key access_rate: BitsPerSec [= RATE] = BitsPerSec::gbps(1);
-        /// The delay of the links to hosts.
-        key access_delay: Span [= DELAY] = Span::from_us(10);
-        /// The `[switch.NAME]` that describes the border routers.
-        key border_switch: Option<String> = None, "\"default\"";
-        /// The largest packet.
-        part largest: Largest = ();
+/// Three data centres whose border routers `b0`, `b1` and `b2` are joined pairwise (Figure 13 of flashpass-icnp21).
+/// Hosts `dc0h0` and so on have links to the border router.
+#[derive(Clone, Debug, PartialEq, Options)]
+#[options(check)]
+pub struct ThreeDc {
+    /// The number of hosts in each data centre: `dc0h0` and so on.
+    #[key(COUNT, default = 20)]
+    pub hosts: usize,
+    /// The rate of the links between border routers.
+    #[key(RATE, default = BitsPerSec::gbps(10))]
+    pub wan_rate: BitsPerSec,
+    /// The delays of the links b0-b1, b1-b2 and b0-b2.
+    #[key(List(&DELAY), default = [20, 30, 40].map(Span::from_ms).to_vec())]
+    pub wan_delay: Vec<Span>,
+    /// The rate of the links to hosts.
+    #[key(RATE, default = BitsPerSec::gbps(1))]
+    pub access_rate: BitsPerSec,
+    /// The delay of the links to hosts.
+    #[key(DELAY, default = Span::from_us(10))]
+    pub access_delay: Span,
+    /// The `[switch.NAME]` that describes the border routers.
+    #[key(shown = "\"default\"")]
+    pub border_switch: Option<String>,
+    /// The largest packet.
+    #[part]
+    pub largest: Largest,
+}
+
+impl ThreeDc {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
+        if self.wan_delay.len() == 3 {
+            return Ok(());
+        }
+        let help = "the delays of b0-b1, b1-b2 and b0-b2";
+        Err(section.reject(Self::KEY.wan_delay, "three delays are needed").with_help(help))
     }
 }
 
@@ -37,14 +52,6 @@ impl Fabric for ThreeDc {
 
     fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
         vec![(Self::KEY.border_switch, self.border_switch.as_deref())]
-    }
-
-    fn check(&self) -> Result<(), Refused> {
-        if self.wan_delay.len() == 3 {
-            return Ok(());
-        }
-        let help = "the delays of b0-b1, b1-b2 and b0-b2";
-        Err(Refused::new(Self::KEY.wan_delay, "three delays are needed", help))
     }
 
     fn size(&self) -> (u64, u64) {

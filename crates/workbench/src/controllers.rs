@@ -13,15 +13,14 @@ pub use shallop_bpf::{BpfError, Law, Prefix, Program};
 use shallop_control::any::Config;
 use shallop_control::gemini::{self, Integers};
 use shallop_core::BitsPerSec;
+use shallop_options::{HostStack, Problem};
 use shallop_plan::plan::Scheme;
 use shallop_plan::transport::{Protocol as _, Transport};
-use shallop_scenario::{Options, Problem};
+use shallop_scenario::{Options, read_options};
 pub use told::{Told, Watched};
 
-use super::diagnostic::{Report, Result, in_text, missing, plain, with_help};
+use super::diagnostic::{Report, Result, missing, plain, with_help};
 
-/// The name of the scheme in the text that is read.
-const SCHEME: &str = "set";
 /// What the command calls some keys of scenarios.
 const ALIASES: [(&str, &str); 2] = [("mark", "k"), ("delay", "delay_threshold")];
 /// Why a transport is no program.
@@ -35,21 +34,13 @@ pub(crate) fn of_bpf(why: &BpfError) -> Report {
     }
 }
 
-/// The diagnostic of an option of a text that was made around it, in the words in which it was typed. `place` is where
-/// the text has the options: `scheme.set.`.
-pub(crate) fn of_option(
-    text: &str,
-    problem: Problem,
-    (place, typed): (&str, &dyn Fn(&str) -> String),
-) -> Report {
-    let told = problem.message.strip_prefix("--set ").and_then(|rest| rest.strip_prefix(place));
-    let Some((key, rest)) = told.and_then(|rest| rest.split_once('=')) else {
-        return in_text("settings", text, problem);
+/// The diagnostic of a wrong option, under the name with which it was typed.
+pub(crate) fn of_option(problem: &Problem, typed: impl Fn(&str) -> String) -> Report {
+    let reason = &problem.reason;
+    let what = match &problem.key {
+        Some((key, _)) => format!("{}: {reason}", typed(key)),
+        None => reason.clone(),
     };
-    // First what was given, then where it stands in the text, then what is wrong with it.
-    let here = format!("[[scheme]] \"{SCHEME}\": ");
-    let why = rest.split_once(&here).or_else(|| rest.split_once(": ")).map_or(rest, |(_, why)| why);
-    let what = format!("{}: {why}", typed(key));
     if problem.help.is_empty() { plain(&what) } else { with_help(&what, &problem.help) }
 }
 
@@ -61,17 +52,6 @@ pub fn program(name: &str) -> std::result::Result<Program, String> {
     let known = Program::ALL.map(Program::name);
     let found = Program::ALL.into_iter().find(|of| of.name() == name);
     found.ok_or_else(|| format!("expected one of {}", known.join(", ")))
-}
-
-/// A scenario that has nothing but a scheme with this transport.
-fn text(program: Program) -> String {
-    format!(
-        "title = \"settings\"\nduration = \"1s\"\n\
-         topology = {{ kind = \"dumbbell\", senders = 1, rate = \"1Gbps\", delay = \"1ms\" }}\n\
-         group = [{{ name = \"all\" }}]\n\
-         scheme = [{{ name = \"{SCHEME}\", transport = \"{}\" }}]\n",
-        program.name()
-    )
 }
 
 /// The law of a program with these options, as the transport of a scenario has them: pairs of a key and its value.
@@ -102,16 +82,10 @@ pub fn law(program: Program, set: &[(String, String)]) -> Result<Law> {
         let last = set.iter().rev().find(|(of, _)| key_of(of) == key);
         last.map_or(key, |(of, _)| of.as_str()).to_owned()
     };
-    let place = format!("scheme.{SCHEME}.");
-    let of_text =
-        |(key, value): &(String, String)| (format!("{place}{}", key_of(key)), value.clone());
-    let text = text(program);
-    let options = Options { set: set.iter().map(of_text).collect(), ..Options::default() };
-    let study = shallop_scenario::read(&text, &options)
-        .map_err(|problem| of_option(&text, problem, (&place, &typed)))?;
-    let plan = study.points.first().map(|point| &point.plan);
-    let scheme = plan.and_then(|plan| plan.schemes.first());
-    scheme.map_or_else(|| Err(plain(&"no settings")), |of| of_transport(&of.transport, None))
+    let values = set.iter().map(|(key, value)| (key_of(key).to_owned(), value.clone()));
+    let config = read_options::<gemini::Config>(&values.collect::<Vec<_>>(), HostStack::Linux)
+        .map_err(|problem| of_option(&problem, typed))?;
+    gemini_law(&config, None)
 }
 
 /// What scenarios call an option.
@@ -145,23 +119,28 @@ fn gemini_keys() -> [&'static str; 9] {
 fn of_transport(transport: &Transport, capacity: Option<BitsPerSec>) -> Result<Law> {
     let Transport::Tcp(tcp) = transport else { return Err(plain(&NO_PROGRAM)) };
     match (&tcp.controller, program_of(transport)) {
-        (Config::Gemini(config), _) => match (config.capacity, capacity) {
-            (None, None) => {
-                let help = "--capacity 10Gbps, or `capacity` in the scheme";
-                Err(with_help(&"the rate of the network is not said", &help))
-            }
-            (Some(_), Some(_)) => {
-                let help = "leave --capacity out, or `capacity` in the scheme";
-                Err(with_help(&"--capacity: the scheme has one of its own", &help))
-            }
-            (Some(capacity), None) | (None, Some(capacity)) => {
-                Ok(Law::Gemini(config.integers(capacity)))
-            }
-        },
+        (Config::Gemini(config), _) => gemini_law(config, capacity),
         (_, Some(Program::Dctcp)) => Ok(Law::Dctcp),
         (_, Some(Program::EcnStar)) => Ok(Law::EcnStar),
         (_, Some(Program::Vegas)) => Ok(Law::Vegas),
         _ => Err(plain(&NO_PROGRAM)),
+    }
+}
+
+/// Gemini with these options, and with this capacity if the options have none.
+fn gemini_law(config: &gemini::Config, capacity: Option<BitsPerSec>) -> Result<Law> {
+    match (config.capacity, capacity) {
+        (None, None) => {
+            let help = "--capacity 10Gbps, or `capacity` in the scheme";
+            Err(with_help(&"the rate of the network is not said", &help))
+        }
+        (Some(_), Some(_)) => {
+            let help = "leave --capacity out, or `capacity` in the scheme";
+            Err(with_help(&"--capacity: the scheme has one of its own", &help))
+        }
+        (Some(capacity), None) | (None, Some(capacity)) => {
+            Ok(Law::Gemini(config.integers(capacity)))
+        }
     }
 }
 

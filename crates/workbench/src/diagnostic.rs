@@ -58,8 +58,8 @@ pub fn with_help(what: &impl Display, help: &impl Display) -> Report {
 /// A diagnostic that shows a line of a scenario.
 #[must_use]
 pub fn in_text(name: &str, text: &str, problem: Problem) -> Report {
-    let Problem { message, label, help, span } = problem;
-    let mut diagnostic = MietteDiagnostic::new(printable_lines(&message));
+    let mut diagnostic = MietteDiagnostic::new(printable_lines(&problem.message()));
+    let Problem { label, help, span, .. } = problem;
     if !help.is_empty() {
         diagnostic = diagnostic.with_help(printable_lines(&help));
     }
@@ -134,10 +134,11 @@ mod tests {
     fn what_a_terminal_obeys_is_escaped_in_the_message_and_in_the_line() {
         let source = "a = \"\u{1b}[2J\u{202e}\" # c\nb = 1\n";
         let problem = Problem {
-            message: "no \u{1b}[31m".to_owned(),
+            reason: "no \u{1b}[31m".to_owned(),
             label: "here \u{9b}".to_owned(),
             help: "say \u{202e}".to_owned(),
             span: Some(4..14),
+            ..Problem::default()
         };
         let shown = text(&in_text("a\u{1b}.toml", source, problem));
         let obeyed = shown.chars().filter(|letter| letter.is_control() && *letter != '\n');

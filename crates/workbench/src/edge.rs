@@ -7,25 +7,14 @@ use std::path::Path;
 
 pub use attached::{Attached, Role, State};
 pub use shallop_bpf::clean::{Config, Counters, Flow, Settings, Shaper};
-use shallop_core::options::Options as _;
 use shallop_core::{BitsPerSec, BufferSize, Bytes};
+use shallop_options::Options as _;
 use shallop_plan::plan::Scheme;
-use shallop_scenario::Options;
+use shallop_scenario::{Options, read_options};
 
 use super::controllers::{of_option, the_scheme, with_unit};
 use super::diagnostic::{Result, plain, with_help};
 
-/// The name of the scheme in the text that is read.
-const SCHEME: &str = "set";
-/// A scenario that has nothing but a scheme with a proxy.
-const TEXT: &str = r#"
-title = "settings"
-duration = "1s"
-topology = { kind = "dumbbell", senders = 1, rate = "1Gbps", delay = "1ms" }
-switch.default = { buffer = "1MB", mark = { above = "10pkt" } }
-group = [{ name = "all" }]
-scheme = [{ name = "set", transport = "cubic", clean = { edges = ["s0>left"], last_hop = ["left>r0"] } }]
-"#;
 /// Bytes of a full frame on the wire, in which packets are counted.
 const FRAME: u64 = 1_538;
 /// What a shaper can have: bits a second; bytes above which it marks, as far as its model counts (`is_queued` of
@@ -111,14 +100,7 @@ pub fn config(set: &[(String, String)]) -> Result<Config> {
         let help = format!("what can be set: {}", known.join(", "));
         return Err(with_help(&format!("a proxy has no \"{key}\""), &help));
     }
-    let place = format!("scheme.{SCHEME}.clean.");
-    let set = set.iter().map(|(key, value)| (format!("{place}{key}"), value.clone())).collect();
-    let options = Options { set, ..Options::default() };
-    let study = shallop_scenario::read(TEXT, &options)
-        .map_err(|problem| of_option(TEXT, problem, (&place, &str::to_owned)))?;
-    let plan = study.points.first().map(|point| &point.plan);
-    let clean = plan.and_then(|plan| plan.schemes.first()).and_then(|of| of.clean.as_ref());
-    clean.map_or_else(|| Err(plain(&"no settings")), |of| Ok(of.config))
+    read_options(set, ()).map_err(|problem| of_option(&problem, str::to_owned))
 }
 
 /// The options of the only proxy of a scenario's schemes, or of that of the scheme with this name.
@@ -260,6 +242,16 @@ mod tests {
             assert!(check_device(wrong).is_err(), "{wrong}");
         }
     }
+
+    /// A scenario with a proxy.
+    const TEXT: &str = r#"
+title = "settings"
+duration = "1s"
+topology = { kind = "dumbbell", senders = 1, rate = "1Gbps", delay = "1ms" }
+switch.default = { buffer = "1MB", mark = { above = "10pkt" } }
+group = [{ name = "all" }]
+scheme = [{ name = "set", transport = "cubic", clean = { edges = ["s0>left"], last_hop = ["left>r0"] } }]
+"#;
 
     #[test]
     fn of_a_scenario_only_schemes_with_a_proxy_are_named() {

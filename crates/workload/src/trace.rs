@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 use std::str;
 
-use shallop_core::suggest::advice;
 use shallop_core::{Bytes, Node, Span};
+use shallop_options::suggest::advice;
 
 use super::parse::LARGEST;
 
@@ -42,12 +42,12 @@ pub struct TraceError {
 const COLUMNS: [&str; 4] = ["start", "source", "destination", "bytes"];
 /// Names of the columns in network files.
 const ALIASES: [Option<&str>; 4] = [None, Some("from"), Some("to"), None];
-const HEADER: &str = "the first line names the columns: start,source,destination,bytes";
+const HEADER: &str = "the first line names the columns: start,section,destination,bytes";
 
 /// Maximum length of a line, in bytes.
 const LONGEST: usize = 4_096;
 
-/// Reads a trace row by row. After an error there are no more rows.
+/// RustType a trace row by row. After an error there are no more rows.
 pub struct TraceReader<'a, R> {
     file: String,
     text: R,
@@ -77,7 +77,7 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         self.number
     }
 
-    /// Reads the next row; `None` after the last.
+    /// RustType the next row; `None` after the last.
     fn read(&mut self) -> Result<Option<TraceRow>, Problem> {
         while self.read_line()? {
             let line = self.line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&self.line);
@@ -98,7 +98,7 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         self.places.map(|_| None).ok_or_else(empty)
     }
 
-    /// Reads the next line. Returns false at the end.
+    /// RustType the next line. Returns false at the end.
     fn read_line(&mut self) -> Result<bool, Problem> {
         self.line.clear();
         let read = self.text.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', &mut self.line);

@@ -187,7 +187,7 @@ fn cubic_grows_by_at_most_half_of_cwnd_per_round_trip() {
 #[test]
 fn after_idle_ns_2_sets_cwnd_to_the_initial_window_and_others_never_raise_it() {
     let after_idle = |host| {
-        let mut reno = Reno::new(&reno::Config::of(host), &start());
+        let mut reno = Reno::new(&reno::Config::defaults(host), &start());
         reno.on_rto(&FixedRtt::new(Span::from_ms(1)).loss(&reno), true);
         let before = segments(&reno);
         reno.on_idle(Span::from_secs(1));

@@ -2,18 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::given::{Given, Options};
 use shallop_control::any::Config;
 use shallop_control::binary::Fraction;
 use shallop_control::{
     Basis, HostStack, Marking, bbr, copa, cubic, dctcp, gemini, hystart, loss, reno, vegas,
 };
-use shallop_core::form::Form;
 use shallop_core::{BufferSize, Bytes, Span};
+use shallop_options::{At, Entry, Item, Problem, RawValue, Section, ValueType};
 
 /// The parameters of the controller of this name on this host, with these options.
-fn made(name: &str, host: HostStack, given: &[(&'static str, Given)]) -> Result<Config, String> {
-    Config::read(name, &Options(given), host).expect(name)
+fn made(name: &str, host: HostStack, given: &[(&str, RawValue)]) -> Result<Config, Problem> {
+    let at = At::default;
+    let entry = |(key, value): &(&str, RawValue)| {
+        let item = Item { value: value.clone(), at: at() };
+        ((*key).to_owned(), Entry { key: at(), item })
+    };
+    let table = RawValue::Table(given.iter().map(entry).collect());
+    let item = Item { value: table, at: at() };
+    let section = Section::with_keys("[[scheme]]".to_owned(), Config::keys(name), &item)?;
+    Config::read(name, &section, host).expect(name)
 }
 
 fn plain(name: &str, host: HostStack) -> Config {
@@ -91,30 +98,32 @@ fn ecn_star_asks_for_classic_marks_dctcp_and_gemini_for_exact_ones() {
     assert_eq!(asks(Marking::Exact), ["dctcp", "gemini"]);
 }
 
-/// A value that this form allows; the last word of several.
-fn some(form: &Form) -> Given {
-    match *form {
-        Form::Boolean => Given::Boolean(true),
-        Form::Integer(least, _) => Given::Integer(least),
-        Form::Number(_, most) | Form::Above(_, most) => Given::Number(most),
-        Form::Below(least, _) => Given::Number(least),
-        Form::Time(least, _) => Given::Time(least),
-        Form::Rate(least, _) => Given::Rate(least),
-        Form::Size(least, _) => Given::Size(least),
-        Form::Buffer => Given::Buffer(BufferSize::Packets(1)),
-        Form::OneOf(words) => Given::Word(words[words.len() - 1]),
-        _ => panic!("no controller has an option like {form:?}"),
+/// An allowed value; the last word of several.
+fn some(allowed: &ValueType) -> RawValue {
+    let text = |value: &dyn std::fmt::Display| RawValue::Text(value.to_string());
+    match *allowed {
+        ValueType::Boolean => RawValue::Boolean(true),
+        ValueType::Integer(least, _) => RawValue::Integer(least as i64),
+        ValueType::Number(_, most) | ValueType::Above(_, most) => RawValue::Float(most),
+        ValueType::Below(least, _) => RawValue::Float(least),
+        ValueType::Time(least, _) => text(&least),
+        ValueType::Rate(least, _) => text(&least),
+        ValueType::Size(least, _) => text(&least),
+        ValueType::Buffer => text(&BufferSize::Packets(1)),
+        ValueType::OneOf(words) => text(&words[words.len() - 1]),
+        _ => panic!("no controller has an option like {allowed:?}"),
     }
 }
 
 #[test]
-fn every_option_is_read_as_the_type_of_its_form() {
+fn every_option_is_read_from_an_allowed_value_or_refused_by_its_name() {
     for kind in Config::kinds() {
         for key in Config::keys(kind.name) {
-            // A wrong type would panic. An error names the key.
-            if let Err(why) = made(kind.name, HostStack::LinuxIdeal, &[(key.name, some(&key.form))])
-            {
-                assert!(why.starts_with(key.name), "{}: {why}", kind.name);
+            let given = [(key.name, some(&key.value_type))];
+            if let Err(why) = made(kind.name, HostStack::LinuxIdeal, &given) {
+                let about = why.key.as_ref().map(|(about, _)| *about);
+                assert_eq!(about, Some(key.name), "{}: {why}", kind.name);
+                assert!(!why.reason.starts_with("expected"), "{}: {why}", kind.name);
             }
         }
     }
@@ -122,16 +131,16 @@ fn every_option_is_read_as_the_type_of_its_form() {
 
 #[test]
 fn errors_of_inconsistent_options_name_the_key() {
-    let number = Given::Number;
-    for (name, given, key) in [
-        ("vegas", vec![("alpha", Given::Integer(9))], "alpha"),
-        ("vegas", vec![("beta", Given::Integer(1))], "beta"),
-        ("dctcp", vec![("gain", number(0.3))], "gain"),
-        ("gemini", vec![("alpha_gain", number(0.3))], "alpha_gain"),
-        ("gemini", vec![("decrease", number(0.6))], "decrease"),
-        ("newreno", vec![("hystart_low_window", Given::Integer(9))], "hystart_low_window"),
+    let (integer, number) = (RawValue::Integer, RawValue::Float);
+    for (name, key, value) in [
+        ("vegas", "alpha", integer(9)),
+        ("vegas", "beta", integer(1)),
+        ("dctcp", "gain", number(0.3)),
+        ("gemini", "alpha_gain", number(0.3)),
+        ("gemini", "decrease", number(0.6)),
+        ("newreno", "hystart_low_window", integer(9)),
     ] {
-        let why = made(name, HostStack::LinuxIdeal, &given).expect_err(name);
-        assert!(why.starts_with(&format!("{key}: ")), "{name}: {why}");
+        let why = made(name, HostStack::LinuxIdeal, &[(key, value)]).expect_err(name);
+        assert_eq!(why.key.as_ref().map(|(about, _)| *about), Some(key), "{name}: {why}");
     }
 }

@@ -133,7 +133,7 @@ fn what_is_wrong_with_a_proxy_is_said_at_its_place() {
         let span = problem.span.clone().unwrap_or_else(|| panic!("{wrong}: no place"));
         let line = |at: usize| text[..at].matches('\n').count();
         assert_eq!(line(span.start), line(text.find(wrong).unwrap()), "{wrong}: {problem:?}");
-        let said = format!("{} {}", problem.message, problem.help);
+        let said = format!("{} {}", problem.message(), problem.help);
         for word in *words {
             assert!(said.contains(word), "{wrong}: \"{word}\" is not said in: {said}");
         }
@@ -151,7 +151,7 @@ scheme = [{ transport = "cubic", clean = {} }]
 "#;
     let said = |text: &str| {
         let problem = problem(text);
-        format!("{} {}", problem.message, problem.help)
+        format!("{} {}", problem.message(), problem.help)
     };
     let lacks = said(dumbbell);
     assert!(lacks.contains("lacks the key `edges`") && lacks.contains("campus"), "{lacks}");

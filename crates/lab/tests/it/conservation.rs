@@ -372,16 +372,16 @@ fn marking() -> impl Strategy<Value = Option<QueueMarking>> {
 fn discipline() -> impl Strategy<Value = Option<Aqm>> {
     let codel = (20u64..2_000, 1u64..20, any::<bool>()).prop_map(|(us, part, ecn)| {
         let (target, interval) = (Span::from_us(us), Span::from_us(us * part));
-        CoDelConfig { target, interval, ecn, ..CoDelConfig::of(()) }
+        CoDelConfig { target, interval, ecn, ..CoDelConfig::defaults(()) }
     });
     let fq = (codel.clone(), 1u32..40, 2u32..30).prop_map(|(codel, flows, limit)| {
-        Aqm::FqCoDel(FqCoDelConfig { codel, flows, limit, ..FqCoDelConfig::of(()) })
+        Aqm::FqCoDel(FqCoDelConfig { codel, flows, limit, ..FqCoDelConfig::defaults(()) })
     });
     let shift = prop::option::of((0u64..500).prop_map(Span::from_us));
     let dual = (20u64..2_000, shift, any::<bool>()).prop_map(|(us, time_shift, random)| {
         let (target, step_thresh) = (Span::from_us(us), Span::from_us(us / 4));
         let (tupdate, alpha, beta) = (target, 10.0, 200.0);
-        let rest = DualPi2Config::of(());
+        let rest = DualPi2Config::defaults(());
         let laws = DualPi2Config { target, tupdate, alpha, beta, step_thresh, ..rest };
         Aqm::DualPi2(DualPi2Config { time_shift, random, ..laws })
     });

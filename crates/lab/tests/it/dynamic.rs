@@ -149,7 +149,7 @@ fn a_trace_says_who_sends_what_to_whom_and_when() {
 
 #[test]
 fn what_is_wrong_with_traffic_is_told_with_its_place() {
-    let wrong = |group: &str, files: &[(&str, &str)]| study(group, files).unwrap_err().message;
+    let wrong = |group: &str, files: &[(&str, &str)]| study(group, files).unwrap_err().message();
     let broken = TRACE.replace("s3", "s9");
     let message = wrong("trace = \"flows.csv\"", &[("flows.csv", &broken)]);
     assert!(message.contains("line 3") && message.contains("s9"), "{message}");
@@ -178,7 +178,7 @@ fn credits_ahead_of_the_data_do_not_go_with_data_ahead_of_credits() {
     let scheme = |text: &str| {
         let text =
             NETWORK.replace("{ transport = \"cubic\" }", text) + "[[group]]\nname = \"all\"\n";
-        read(&text, &Options::default()).map_err(|problem| problem.message)
+        read(&text, &Options::default()).map_err(|problem| problem.message())
     };
     let both = scheme("{ transport = \"expresspass-ideal\", aeolus = true }");
     assert!(both.is_err_and(|message| message.contains("`aeolus`")));

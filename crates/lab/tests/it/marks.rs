@@ -116,7 +116,7 @@ fn a_sender_that_does_not_echo_each_mark_cannot_be_l4s() {
         let text = text(&scheme, PLAIN);
         let problem = read(&text, &Options::default()).unwrap_err();
         assert!(text[problem.span.clone().unwrap().start..].starts_with("true"), "{problem:?}");
-        assert!(problem.message.contains("`l4s`") && problem.help.contains("\"exact\""));
+        assert!(problem.message().contains("`l4s`") && problem.help.contains("\"exact\""));
     }
 }
 

@@ -185,6 +185,6 @@ fn what_is_wrong_with_a_mix_is_said() {
     ];
     for (from, to, says) in cases {
         let problem = read(&TEXT.replacen(from, to, 1), &Options::default()).err().unwrap();
-        assert!(problem.message.contains(says), "{problem:?}");
+        assert!(problem.message().contains(says), "{problem:?}");
     }
 }

@@ -27,7 +27,8 @@ group = [{ name = "all", flows = 2, from = "rack0", to = "rack1" }]
 "#;
 
 fn study(set: &str, options: &Options) -> Result<Study, String> {
-    let said = |problem: shallop_scenario::Problem| format!("{} {}", problem.message, problem.help);
+    let said =
+        |problem: shallop_scenario::Problem| format!("{} {}", problem.message(), problem.help);
     read(&TEXT.replace("SET", set), options).map_err(said)
 }
 

@@ -61,7 +61,7 @@ fn warning(text: &str) -> String {
 /// The place in the text and the message of the error.
 fn refused(text: &str) -> (String, String) {
     let problem = try_study(text).unwrap_err();
-    (text[problem.span.clone().unwrap()].to_owned(), problem.message)
+    (text[problem.span.clone().unwrap()].to_owned(), problem.message())
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Aeolus: unscheduled data, sent before the first credit.
 
-use shallop_core::form::Key;
-use shallop_core::options::{Refused, Source};
-use shallop_core::{Bytes, Span, options, words};
+use shallop_core::{Bytes, Span};
+use shallop_options::{Key, Options, Problem, Section, string_enum};
 use shallop_proto::aeolus;
 
 use super::FlowContext;
@@ -15,33 +14,32 @@ pub struct Aeolus {
     pub until: BurstUntil,
 }
 
-options! {
-    /// The switch for Aeolus, for transports whose name does not imply it.
-    #[derive(Clone, Copy, Debug)]
-    pub struct AeolusSwitch {
-        /// Whether a flow sends data before its first credit, as unscheduled packets (Aeolus).
-        key aeolus: bool = false;
-    }
+/// The switch for Aeolus, for transports whose name does not imply it.
+#[derive(Clone, Copy, Debug, Options)]
+pub struct AeolusSwitch {
+    /// Whether a flow sends data before its first credit, as unscheduled packets (Aeolus).
+    #[key(default = false)]
+    pub aeolus: bool,
 }
 
-options! {
-    /// The size of the burst.
-    #[derive(Clone, Copy, Debug)]
-    pub struct BurstSize {
-        /// The most that a flow sends without a credit.
-        key burst: Option<Bytes> [Size(Bytes::new(1), Bytes::new(1_000_000_000_000))] =
-            None, "what the sender's link carries in a base round-trip time";
-    }
+/// The size of the burst.
+#[derive(Clone, Copy, Debug, Options)]
+pub struct BurstSize {
+    /// The most that a flow sends without a credit.
+    #[key(
+        Size(Bytes::new(1), Bytes::new(1_000_000_000_000)),
+        shown = "what the sender's link carries in a base round-trip time"
+    )]
+    pub burst: Option<Bytes>,
 }
 
-options! {
-    /// The end of the burst, for transports whose credits may not be used at once.
-    #[derive(Clone, Copy, Debug)]
-    pub struct BurstEnd {
-        /// When data is no longer sent without credits: at the first answer (`"first-credit"`), or when the first
-        /// credit may be used, a waiting time after the start (`"wait"`).
-        key burst_until: BurstUntil = BurstUntil::FirstResponse;
-    }
+/// The end of the burst, for transports whose credits may not be used at once.
+#[derive(Clone, Copy, Debug, Options)]
+pub struct BurstEnd {
+    /// When data is no longer sent without credits: at the first answer (`"first-credit"`), or when the first
+    /// credit may be used, a waiting time after the start (`"wait"`).
+    #[key(default = BurstUntil::FirstResponse)]
+    pub burst_until: BurstUntil,
 }
 
 /// What ends a burst that has not reached its largest size.
@@ -54,23 +52,23 @@ pub enum BurstUntil {
     FirstData,
 }
 
-words! { BurstUntil { FirstResponse = "first-credit", FirstData = "wait" } }
+string_enum! { BurstUntil { FirstResponse = "first-credit", FirstData = "wait" } }
 
 impl Aeolus {
     /// Returns the burst if Aeolus is on; `keys` are the keys of the burst.
     ///
     /// # Errors
     /// If Aeolus is off and one of its keys is written.
-    pub(super) fn when_on<S: Source>(
+    pub(super) fn when_on(
         self,
         on: bool,
-        source: &S,
+        section: &Section<'_>,
         keys: &[&'static Key],
-    ) -> Result<Option<Self>, S::Error> {
-        match keys.iter().find(|key| source.is_written(key)) {
+    ) -> Result<Option<Self>, Problem> {
+        match keys.iter().copied().find(|key| section.is_written(*key)) {
             Some(key) if !on => {
                 let message = "nothing is sent before the first credit";
-                Err(source.refuse(Refused::new(key, message, "it goes with aeolus = true")))
+                Err(section.reject(key, message).with_help("it goes with aeolus = true"))
             }
             _ => Ok(on.then_some(self)),
         }

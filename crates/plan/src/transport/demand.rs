@@ -1,8 +1,7 @@
 //! How much of the data that is still to be sent a sender knows, and so requests credits for.
 
-use shallop_core::form::Key;
-use shallop_core::options::Refused;
-use shallop_core::{Bytes, options, words};
+use shallop_core::Bytes;
+use shallop_options::{Options, Problem, Section, string_enum};
 
 /// What a sender knows of its demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,34 +10,30 @@ pub enum KnownDemand {
     Buffer,
 }
 
-words! { KnownDemand { All = "known", Buffer = "buffer" } }
+string_enum! { KnownDemand { All = "known", Buffer = "buffer" } }
 
-options! {
-    /// The demand that a sender knows.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct Demand(const) {
-        /// The data for which a sender requests credits: all that remains of the flow (`"known"`), or no more than its
-        /// send buffer holds (`"buffer"`).
-        key demand: KnownDemand = KnownDemand::All;
-        /// The size of the send buffer, with `demand = "buffer"`.
-        key send_buffer: Option<Bytes> [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] = None;
-    }
-    check Demand::check;
+/// The demand that a sender knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
+#[options(defaults, check)]
+pub struct Demand {
+    /// The data for which a sender requests credits: all that remains of the flow (`"known"`), or no more than its
+    /// send buffer holds (`"buffer"`).
+    #[key(default = KnownDemand::All)]
+    pub demand: KnownDemand,
+    /// The size of the send buffer, with `demand = "buffer"`.
+    #[key(Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)))]
+    pub send_buffer: Option<Bytes>,
 }
 
 impl Demand {
-    fn check(&self, _: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         match (self.demand, self.send_buffer) {
-            (KnownDemand::Buffer, None) => Err(Refused::new(
-                Self::KEY.demand,
-                "the size of the send buffer is not said",
-                "add send_buffer = \"1MB\", or another size",
-            )),
-            (KnownDemand::All, Some(_)) => Err(Refused::new(
-                Self::KEY.send_buffer,
-                "all of the demand is known",
-                "it goes with demand = \"buffer\"",
-            )),
+            (KnownDemand::Buffer, None) => Err(section
+                .reject(Self::KEY.demand, "the size of the send buffer is not said")
+                .with_help("add send_buffer = \"1MB\", or another size")),
+            (KnownDemand::All, Some(_)) => Err(section
+                .reject(Self::KEY.send_buffer, "all of the demand is known")
+                .with_help("it goes with demand = \"buffer\"")),
             _ => Ok(()),
         }
     }

@@ -2,9 +2,8 @@
 //! data rate of the other direction of its link. A port has two queues: credits, and data with everything else.
 
 use shallop_control::expresspass::{self, CodeRule, PaperRule, Rule};
-use shallop_core::form::{Key, Kind};
-use shallop_core::options::{HostStack, Options, Source, kind};
-use shallop_core::{Bytes, Class, Span, options};
+use shallop_core::{Bytes, Class, Span};
+use shallop_options::{HostStack, Key, Options, Problem, Section, SectionKind, section_kind};
 use shallop_proto::expresspass::{Config, Receiver, Sender, StopPolicy};
 use shallop_proto::{ExpressPassEnd, Peer};
 
@@ -26,20 +25,23 @@ pub struct ExpressPass {
     pub send_buffer: Option<Bytes>,
 }
 
-options! {
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct ExpressPassOptions(const) {
-        /// When a receiver stops sending credits: when it has all data or the sender stops it (`"last-data"`); when
-        /// the sender expects the credits of the last round trip to suffice (`"early"`, the public code since 2018);
-        /// or when it has sent as many as were requested (`"demand"`).
-        key stop: StopPolicy = StopPolicy::LastData;
-        /// The largest deviation of the gap between two credits, as a fraction of the gap.
-        key jitter: f64 [Below(0.0, 1.0)] = 0.1;
-        /// The largest credit packet on the wire. Sizes are drawn uniformly from 84 B to this.
-        key largest_credit: Bytes [Size(Bytes::new(84), Bytes::new(1_538))] = Bytes::new(84);
-        /// The time after which a request for credits or a NACK is sent again.
-        key timeout: Span [Time(Span::from_us(1), LONGEST)] = TIMEOUT;
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(defaults)]
+pub struct ExpressPassOptions {
+    /// When a receiver stops sending credits: when it has all data or the sender stops it (`"last-data"`); when
+    /// the sender expects the credits of the last round trip to suffice (`"early"`, the public code since 2018);
+    /// or when it has sent as many as were requested (`"demand"`).
+    #[key(default = StopPolicy::LastData)]
+    pub stop: StopPolicy,
+    /// The largest deviation of the gap between two credits, as a fraction of the gap.
+    #[key(Below(0.0, 1.0), default = 0.1)]
+    pub jitter: f64,
+    /// The largest credit packet on the wire. Sizes are drawn uniformly from 84 B to this.
+    #[key(Size(Bytes::new(84), Bytes::new(1_538)), default = Bytes::new(84))]
+    pub largest_credit: Bytes,
+    /// The time after which a request for credits or a NACK is sent again.
+    #[key(Time(Span::from_us(1), LONGEST), default = TIMEOUT)]
+    pub timeout: Span,
 }
 
 /// The options of each name in scenarios.
@@ -48,37 +50,41 @@ type Paper = (ExpressPassOptions, expresspass::PaperConfig, AeolusSwitch, BurstS
 type WithAeolus = (ExpressPassOptions, expresspass::CodeConfig, BurstSize, Demand);
 type Ideal = (ExpressPassOptions, expresspass::CodeConfig, Demand);
 
-const CODE: Kind = kind::<Code>("expresspass", "receivers' credits, the public code's rule");
-const PAPER: Kind = kind::<Paper>("expresspass-paper", "receivers' credits, the 2017 paper's rule");
-const WITH_AEOLUS: Kind = kind::<WithAeolus>(
+const CODE: SectionKind =
+    section_kind::<Code>("expresspass", "receivers' credits, the public code's rule");
+const PAPER: SectionKind =
+    section_kind::<Paper>("expresspass-paper", "receivers' credits, the 2017 paper's rule");
+const WITH_AEOLUS: SectionKind = section_kind::<WithAeolus>(
     "expresspass-aeolus",
     "the public code's, with data before the first credit",
 );
-const IDEAL: Kind =
-    kind::<Ideal>("expresspass-ideal", "the same with credits a round trip ahead: cannot be built");
+const IDEAL: SectionKind = section_kind::<Ideal>(
+    "expresspass-ideal",
+    "the same with credits a round trip ahead: cannot be built",
+);
 
 impl Configured for ExpressPass {
-    fn kinds() -> Vec<Kind> {
+    fn kinds() -> Vec<SectionKind> {
         vec![CODE, PAPER, WITH_AEOLUS, IDEAL]
     }
 
-    fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error> {
+    fn read(kind: &str, section: &Section<'_>, stack: HostStack) -> Result<Self, Problem> {
         // Credits may be used as soon as they arrive, so the first one ends the burst.
         let aeolus_of = |on, burst: BurstSize| {
             let aeolus = Aeolus { burst: burst.burst, until: BurstUntil::FirstResponse };
-            aeolus.when_on(on, source, &[BurstSize::KEY.burst])
+            aeolus.when_on(on, section, &[BurstSize::KEY.burst])
         };
         let (options, rule, aeolus, demand) = if kind == PAPER.name {
-            let (options, rule, switched, burst, demand) = Paper::read(source, stack)?;
+            let (options, rule, switched, burst, demand) = Paper::read(section, stack)?;
             (options, ExpressPassRule::Paper(rule), aeolus_of(switched.aeolus, burst)?, demand)
         } else if kind == WITH_AEOLUS.name {
-            let (options, rule, burst, demand) = WithAeolus::read(source, stack)?;
+            let (options, rule, burst, demand) = WithAeolus::read(section, stack)?;
             (options, ExpressPassRule::Code(rule), aeolus_of(true, burst)?, demand)
         } else if kind == IDEAL.name {
-            let (options, rule, demand) = Ideal::read(source, stack)?;
+            let (options, rule, demand) = Ideal::read(section, stack)?;
             (options, ExpressPassRule::Code(rule), None, demand)
         } else {
-            let (options, rule, switched, burst, demand) = Code::read(source, stack)?;
+            let (options, rule, switched, burst, demand) = Code::read(section, stack)?;
             (options, ExpressPassRule::Code(rule), aeolus_of(switched.aeolus, burst)?, demand)
         };
         let (ahead, send_buffer) = (kind == IDEAL.name, demand.send_buffer);

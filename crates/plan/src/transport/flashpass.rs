@@ -3,9 +3,10 @@
 //! packets, returned credits with acknowledgements, and data.
 
 use shallop_control::flashpass::{self, Aimd, Mimd};
-use shallop_core::form::{Key, Kind};
-use shallop_core::options::{HostStack, Options, Refused, Source, Words, kind};
-use shallop_core::{BufferSize, Bytes, Class, Span, options, words};
+use shallop_core::{BufferSize, Bytes, Class, Span};
+use shallop_options::{
+    HostStack, Key, Options, Problem, Section, SectionKind, StringEnum, section_kind, string_enum,
+};
 use shallop_proto::flashpass::{
     CreditEngineConfig, Receiver, ReceiverConfig, Sender, SenderConfig,
 };
@@ -32,29 +33,40 @@ const AIMD_EPOCHS: u32 = 4;
 const MIMD_EPOCHS: u32 = 1;
 const MAX_WAIT: Span = Span::from_secs(600);
 
-options! {
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct FlashPassOptions(const) {
-        /// The waiting time `T_wait` from an emulation packet to its data packet.
-        key wait: Option<Span> [Time(Span::from_ns(1), MAX_WAIT)] =
-            None, "the largest base round-trip time of the network, with a margin";
-        /// Whether a `wait` below the largest base round-trip time is accepted.
-        key force_wait: bool = false;
-        /// The number of epochs, for which the loss of emulation packets is measured, in a round-trip time.
-        key epochs: Option<u32> [Integer(1, 64)] =
-            None, text format!("{AIMD_EPOCHS} with the law \"aimd\", {MIMD_EPOCHS} with \"mimd\"");
-        /// The fraction of their gap by which emulation packets leave early or late at most.
-        key jitter: f64 [Below(0.0, 0.5)] = 0.49;
-        /// The number of emulation packets that one credit packet answers, a timestamp for each.
-        key batch: u8 [Integer(1, 6)] = 1;
-        /// Whether a sender goes on emulating, with tagged packets, when it expects enough credits for its data (paper,
-        /// III.C).
-        key over_provision: bool = false;
-        /// The least loss of emulation packets that a sender expects when it decides whether to tag (paper, Eq. 2).
-        key expected_loss: f64 [Below(0.0, 1.0)] = 0.1;
-        /// The time after which data that is not acknowledged counts as lost (paper, IV.A).
-        key timeout: Span [Time(Span::from_us(1), LONGEST)] = TIMEOUT;
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(defaults)]
+pub struct FlashPassOptions {
+    /// The waiting time `T_wait` from an emulation packet to its data packet.
+    #[key(
+        Time(Span::from_ns(1), MAX_WAIT),
+        shown = "the largest base round-trip time of the network, with a margin"
+    )]
+    pub wait: Option<Span>,
+    /// Whether a `wait` below the largest base round-trip time is accepted.
+    #[key(default = false)]
+    pub force_wait: bool,
+    /// The number of epochs, for which the loss of emulation packets is measured, in a round-trip time.
+    #[key(
+        Integer(1, 64),
+        shown = format!("{AIMD_EPOCHS} with the law \"aimd\", {MIMD_EPOCHS} with \"mimd\"")
+    )]
+    pub epochs: Option<u32>,
+    /// The fraction of their gap by which emulation packets leave early or late at most.
+    #[key(Below(0.0, 0.5), default = 0.49)]
+    pub jitter: f64,
+    /// The number of emulation packets that one credit packet answers, a timestamp for each.
+    #[key(Integer(1, 6), default = 1)]
+    pub batch: u8,
+    /// Whether a sender goes on emulating, with tagged packets, when it expects enough credits for its data (paper,
+    /// III.C).
+    #[key(default = false)]
+    pub over_provision: bool,
+    /// The least loss of emulation packets that a sender expects when it decides whether to tag (paper, Eq. 2).
+    #[key(Below(0.0, 1.0), default = 0.1)]
+    pub expected_loss: f64,
+    /// The time after which data that is not acknowledged counts as lost (paper, IV.A).
+    #[key(Time(Span::from_us(1), LONGEST), default = TIMEOUT)]
+    pub timeout: Span,
 }
 
 impl FlashPass {
@@ -97,15 +109,14 @@ enum Law {
     Mimd,
 }
 
-words! { Law { Aimd = "aimd", Mimd = "mimd" } }
+string_enum! { Law { Aimd = "aimd", Mimd = "mimd" } }
 
-options! {
-    /// The feedback law, for transports whose name does not imply it.
-    #[derive(Clone, Copy, Debug)]
-    struct Feedback {
-        /// The feedback law: the one made for this simulator (`"aimd"`), or Algorithm 1 of the paper (`"mimd"`).
-        key feedback: Law = Law::Aimd;
-    }
+/// The feedback law, for transports whose name does not imply it.
+#[derive(Clone, Copy, Debug, Options)]
+struct Feedback {
+    /// The feedback law: the one made for this simulator (`"aimd"`), or Algorithm 1 of the paper (`"mimd"`).
+    #[key(default = Law::Aimd)]
+    pub feedback: Law,
 }
 
 /// Options of a transport that lets scenarios choose the law.
@@ -116,37 +127,41 @@ type Paper = (FlashPassOptions, flashpass::MimdConfig, AeolusSwitch, BurstSize, 
 type ChoiceWithAeolus = (FlashPassOptions, Laws, BurstSize, BurstEnd, Demand);
 type PaperWithAeolus = (FlashPassOptions, flashpass::MimdConfig, BurstSize, BurstEnd, Demand);
 
-const CHOICE: Kind = kind::<Choice>("flashpass", "emulation packets ahead of the data, our law");
-const PAPER: Kind = kind::<Paper>("flashpass-mimd", "the same by Algorithm 1 of the paper");
-const CHOICE_WITH_AEOLUS: Kind =
-    kind::<ChoiceWithAeolus>("flashpass-aeolus", "our law, with data before the first credit");
-const PAPER_WITH_AEOLUS: Kind = kind::<PaperWithAeolus>(
+const CHOICE: SectionKind =
+    section_kind::<Choice>("flashpass", "emulation packets ahead of the data, our law");
+const PAPER: SectionKind =
+    section_kind::<Paper>("flashpass-mimd", "the same by Algorithm 1 of the paper");
+const CHOICE_WITH_AEOLUS: SectionKind = section_kind::<ChoiceWithAeolus>(
+    "flashpass-aeolus",
+    "our law, with data before the first credit",
+);
+const PAPER_WITH_AEOLUS: SectionKind = section_kind::<PaperWithAeolus>(
     "flashpass-mimd-aeolus",
     "Algorithm 1, with data before the first credit",
 );
 
 impl Configured for FlashPass {
-    fn kinds() -> Vec<Kind> {
+    fn kinds() -> Vec<SectionKind> {
         vec![CHOICE, PAPER, CHOICE_WITH_AEOLUS, PAPER_WITH_AEOLUS]
     }
 
-    fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error> {
+    fn read(kind: &str, section: &Section<'_>, stack: HostStack) -> Result<Self, Problem> {
         let aeolus_of = |on, burst: BurstSize, until: BurstEnd| {
             let aeolus = Aeolus { burst: burst.burst, until: until.burst_until };
-            aeolus.when_on(on, source, &[BurstSize::KEY.burst, BurstEnd::KEY.burst_until])
+            aeolus.when_on(on, section, &[BurstSize::KEY.burst, BurstEnd::KEY.burst_until])
         };
         let (options, law, aeolus, demand) = if kind == PAPER.name {
-            let (options, law, switched, burst, until, demand) = Paper::read(source, stack)?;
+            let (options, law, switched, burst, until, demand) = Paper::read(section, stack)?;
             (options, FlashPassLaw::Mimd(law), aeolus_of(switched.aeolus, burst, until)?, demand)
         } else if kind == PAPER_WITH_AEOLUS.name {
-            let (options, law, burst, until, demand) = PaperWithAeolus::read(source, stack)?;
+            let (options, law, burst, until, demand) = PaperWithAeolus::read(section, stack)?;
             (options, FlashPassLaw::Mimd(law), aeolus_of(true, burst, until)?, demand)
         } else if kind == CHOICE_WITH_AEOLUS.name {
-            let (options, laws, burst, until, demand) = ChoiceWithAeolus::read(source, stack)?;
-            (options, chosen(laws, source)?, aeolus_of(true, burst, until)?, demand)
+            let (options, laws, burst, until, demand) = ChoiceWithAeolus::read(section, stack)?;
+            (options, chosen(laws, section)?, aeolus_of(true, burst, until)?, demand)
         } else {
-            let (options, laws, switched, burst, until, demand) = Choice::read(source, stack)?;
-            (options, chosen(laws, source)?, aeolus_of(switched.aeolus, burst, until)?, demand)
+            let (options, laws, switched, burst, until, demand) = Choice::read(section, stack)?;
+            (options, chosen(laws, section)?, aeolus_of(switched.aeolus, burst, until)?, demand)
         };
         Ok(Self { options, law, aeolus, send_buffer: demand.send_buffer })
     }
@@ -165,7 +180,7 @@ impl Configured for FlashPass {
 ///
 /// # Errors
 /// If a parameter of the other law is written.
-fn chosen<S: Source>(laws: Laws, source: &S) -> Result<FlashPassLaw, S::Error> {
+fn chosen(laws: Laws, section: &Section<'_>) -> Result<FlashPassLaw, Problem> {
     let (Feedback { feedback }, aimd, mimd) = laws;
     let keys = [flashpass::AimdConfig::keys(), flashpass::MimdConfig::keys()];
     let ([own, foreign], other, law) = match feedback {
@@ -175,14 +190,14 @@ fn chosen<S: Source>(laws: Laws, source: &S) -> Result<FlashPassLaw, S::Error> {
             ([of_mimd, aimd], Law::Aimd, FlashPassLaw::Mimd(mimd))
         }
     };
-    let Some(key) = foreign.into_iter().find(|key| source.is_written(key)) else {
+    let Some(key) = foreign.into_iter().find(|key| section.is_written(*key)) else {
         return Ok(law);
     };
     let (feedback, other) = (feedback.word(), other.word());
     let message = format!("it belongs to feedback = \"{other}\", and this is \"{feedback}\"");
     let own: Vec<&str> = own.iter().map(|key: &&'static Key| key.name).collect();
     let help = format!("options of \"{feedback}\": {}", own.join(", "));
-    Err(source.refuse(Refused::new(key, message, help)))
+    Err(section.reject(key, message).with_help(help))
 }
 
 /// A feedback law of `FlashPass`.

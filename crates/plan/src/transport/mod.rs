@@ -8,9 +8,8 @@ mod flashpass;
 mod tcp;
 mod udp;
 
-use shallop_core::form::{Key, Kind};
-use shallop_core::options::{HostStack, Source};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Class, Seed, Share, Span, Stream};
+use shallop_options::{HostStack, Key, Problem, Section, SectionKind};
 use shallop_proto::clean::AsTcp;
 use shallop_proto::{AnyEnd, Endpoint, wire};
 
@@ -53,13 +52,13 @@ const TIMEOUT: Span = Span::from_ms(200);
 /// A transport as scenarios write it.
 pub trait Configured: Sized {
     /// The transport's names in scenarios, with the keys of each.
-    fn kinds() -> Vec<Kind>;
+    fn kinds() -> Vec<SectionKind>;
 
     /// Reads the transport that is named `kind`. `stack` is the host stack of the scenario.
     ///
     /// # Errors
-    /// As [`Options::read`](shallop_core::options::Options::read).
-    fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error>;
+    /// As [`Options::read`](shallop_options::Options::read).
+    fn read(kind: &str, section: &Section<'_>, stack: HostStack) -> Result<Self, Problem>;
 
     /// All keys with their values, as a scenario would write them or in words.
     fn values(&self) -> Vec<(&'static Key, Option<String>)>;
@@ -76,24 +75,24 @@ impl Transport {
 }
 
 impl Configured for Transport {
-    fn kinds() -> Vec<Kind> {
+    fn kinds() -> Vec<SectionKind> {
         [Tcp::kinds(), ExpressPass::kinds(), Udp::kinds(), FlashPass::kinds()].concat()
     }
 
-    fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error> {
+    fn read(kind: &str, section: &Section<'_>, stack: HostStack) -> Result<Self, Problem> {
         fn has<T: Configured>(kind: &str) -> bool {
             T::kinds().iter().any(|known| known.name == kind)
         }
         if has::<ExpressPass>(kind) {
-            return ExpressPass::read(kind, source, stack).map(Self::ExpressPass);
+            return ExpressPass::read(kind, section, stack).map(Self::ExpressPass);
         }
         if has::<FlashPass>(kind) {
-            return FlashPass::read(kind, source, stack).map(Self::FlashPass);
+            return FlashPass::read(kind, section, stack).map(Self::FlashPass);
         }
         if has::<Udp>(kind) {
-            return Udp::read(kind, source, stack).map(Self::Udp);
+            return Udp::read(kind, section, stack).map(Self::Udp);
         }
-        Tcp::read(kind, source, stack).map(Self::Tcp)
+        Tcp::read(kind, section, stack).map(Self::Tcp)
     }
 
     fn values(&self) -> Vec<(&'static Key, Option<String>)> {

@@ -1,9 +1,7 @@
 //! TCP with a window controller. All of its packets are in the data queue.
 
 use shallop_control::{Marking, any as window, gemini};
-use shallop_core::form::{Described, Key, Kind};
-use shallop_core::options;
-use shallop_core::options::{HostStack, Options, Refused, Source};
+use shallop_options::{HostStack, Key, KeyDoc, Options, Problem, Section, SectionKind, Subsection};
 use shallop_proto::tcp::{self, EcnConfig, HostQueue, InterruptCoalescing, Stack};
 use shallop_proto::{Peer, TcpEnd};
 
@@ -39,17 +37,19 @@ fn defaults(controller: &str, stack: HostStack) -> tcp::Config {
     tcp::Config { ecn: EcnConfig::for_marking(marking, preset.ecn), ..preset }
 }
 
-options! {
-    /// The options of TCP with any window controller.
-    #[derive(Clone, Copy, Debug)]
-    pub struct TcpOptions(defaults: tcp::Config) {
-        /// The TCP stack, on which many defaults depend.
-        key stack: Option<HostStack> = None, "the `stack` of the scenario";
-        /// The hosts' TCP.
-        part config: tcp::Config = defaults;
-        /// A CLEAN proxy at the last hop, which responds to marks on behalf of the senders.
-        section clean: CleanOptions;
-    }
+/// The options of TCP with any window controller.
+#[derive(Clone, Copy, Debug, Options)]
+#[options(defaults: tcp::Config)]
+pub struct TcpOptions {
+    /// The TCP stack, on which many defaults depend.
+    #[key(shown = "the `stack` of the scenario")]
+    pub stack: Option<HostStack>,
+    /// The hosts' TCP.
+    #[part(defaults)]
+    pub config: tcp::Config,
+    /// A CLEAN proxy at the last hop, which responds to marks on behalf of the senders.
+    #[section]
+    pub clean: Subsection<CleanOptions>,
 }
 
 /// Options of Gemini that its kernel module takes as parameters.
@@ -66,47 +66,49 @@ const GEMINI: [&str; 9] = [
 ];
 
 /// Refuses options of the simulated TCP for hosts that are real kernels.
-fn only_the_kernels<S: Source>(controller: &str, source: &S) -> Result<(), S::Error> {
+fn only_the_kernels(controller: &str, section: &Section<'_>) -> Result<(), Problem> {
     let keys = [TcpOptions::keys(), window::Config::keys(controller)].concat();
     let given = |key: &Key| controller == "gemini" && GEMINI.contains(&key.name);
-    let ours = |key: &&&'static Key| {
+    let ours = |key: &&'static Key| {
         // The CLEAN proxy is not part of the hosts.
-        let beside = **key == TcpOptions::KEY.stack || key.name == TcpOptions::KEY.clean.key.name;
-        !beside && !given(key) && source.is_written(key)
+        let beside = *key == TcpOptions::KEY.stack || key.name == TcpOptions::KEY.clean.key.name;
+        !beside && !given(key) && section.is_written(*key)
     };
-    match keys.iter().find(ours) {
+    match keys.into_iter().find(ours) {
         None => Ok(()),
         Some(key) => {
             let message =
                 format!("with stack = \"kernel\" `{}` is for the kernel to say", key.name);
             let help = "set what the kernel can be told with `sysctls` in [kernel]";
-            Err(source.refuse(Refused::new(key, message, help)))
+            Err(section.reject(key, message).with_help(help))
         }
     }
 }
 
 impl Configured for Tcp {
-    fn kinds() -> Vec<Kind> {
+    fn kinds() -> Vec<SectionKind> {
         fn keys(controller: &str) -> Vec<&'static Key> {
             [TcpOptions::keys(), window::Config::keys(controller)].concat()
         }
-        fn describe(controller: &str, stack: HostStack) -> Vec<Described> {
+        fn describe(controller: &str, stack: HostStack) -> Vec<KeyDoc> {
             let tcp = TcpOptions::describe(defaults(controller, stack));
             [tcp, window::Config::describe(controller, stack)].concat()
         }
         let kinds = window::Config::kinds();
-        kinds.map(|kind| Kind { name: kind.name, about: kind.about, keys, describe }).collect()
+        kinds
+            .map(|kind| SectionKind { name: kind.name, about: kind.about, keys, describe })
+            .collect()
     }
 
-    fn read<S: Source>(kind: &str, source: &S, stack: HostStack) -> Result<Self, S::Error> {
-        let stack = source.value(TcpOptions::KEY.stack)?.unwrap_or(stack);
+    fn read(kind: &str, section: &Section<'_>, stack: HostStack) -> Result<Self, Problem> {
+        let stack = section.value(TcpOptions::KEY.stack)?.unwrap_or(stack);
         if stack == HostStack::Kernel {
-            only_the_kernels(kind, source)?;
+            only_the_kernels(kind, section)?;
         }
-        let mut config = TcpOptions::read(source, defaults(kind, stack))?.config;
-        let Some(controller) = window::Config::read(kind, source, stack) else {
+        let mut config = TcpOptions::read(section, defaults(kind, stack))?.config;
+        let Some(controller) = window::Config::read(kind, section, stack) else {
             let message = format!("there is no transport \"{kind}\"");
-            return Err(source.refuse(Refused::new(TcpOptions::KEY.stack, message, "")));
+            return Err(section.reject(TcpOptions::KEY.stack, message));
         };
         let controller = controller?;
         if let Some(threshold) = controller.initial_threshold() {

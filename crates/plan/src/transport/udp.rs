@@ -1,32 +1,32 @@
 //! UDP at a constant rate: unresponsive traffic.
 
-use shallop_core::form::{Key, Kind};
-use shallop_core::options::{HostStack, Options, Source, kind};
-use shallop_core::{BitsPerSec, Bytes, options};
+use shallop_core::{BitsPerSec, Bytes};
+use shallop_options::{HostStack, Key, Options, Problem, Section, SectionKind, section_kind};
 use shallop_proto::{Peer, UdpEnd, udp};
 use shallop_topology::bounds::RATE;
 
 use super::{Configured, FlowContext, Protocol};
 
-options! {
-    /// Unresponsive traffic with its options.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct Udp(const) {
-        /// The rate of each flow on the wire, preambles and gaps included.
-        key rate: Option<BitsPerSec> [= RATE] = None, "the rate of the sender's link";
-        /// Whether packets are ECN-capable, so that a queue marks them instead of dropping them. The flow does not
-        /// respond to marks.
-        key ect: bool = false;
-    }
+/// Unresponsive traffic with its options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
+#[options(defaults)]
+pub struct Udp {
+    /// The rate of each flow on the wire, preambles and gaps included.
+    #[key(RATE, shown = "the rate of the sender's link")]
+    pub rate: Option<BitsPerSec>,
+    /// Whether packets are ECN-capable, so that a queue marks them instead of dropping them. The flow does not
+    /// respond to marks.
+    #[key(default = false)]
+    pub ect: bool,
 }
 
 impl Configured for Udp {
-    fn kinds() -> Vec<Kind> {
-        vec![kind::<Self>("udp", "a constant rate, whatever happens")]
+    fn kinds() -> Vec<SectionKind> {
+        vec![section_kind::<Self>("udp", "a constant rate, whatever happens")]
     }
 
-    fn read<S: Source>(_: &str, source: &S, _: HostStack) -> Result<Self, S::Error> {
-        Options::read(source, ())
+    fn read(_: &str, section: &Section<'_>, _: HostStack) -> Result<Self, Problem> {
+        Options::read(section, ())
     }
 
     fn values(&self) -> Vec<(&'static Key, Option<String>)> {

@@ -10,7 +10,8 @@ use std::marker::PhantomData;
 
 use shallop_control::clean as law;
 use shallop_control::options::LONGEST;
-use shallop_core::{Ecn, Packet, Span, Time, options};
+use shallop_core::{Ecn, Packet, Span, Time};
+use shallop_options::Options;
 
 use crate::any::AnyHead;
 use crate::middlebox::Middlebox;
@@ -46,26 +47,30 @@ macro_rules! not_tcp {
 }
 not_tcp!(expresspass::Head, flashpass::Head, udp::Head);
 
-options! {
-    /// Parameters of a proxy.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct Config(const) {
-        /// The control law of each flow.
-        part law: law::Config = ();
-        /// The maximum segment size of a flow before its first data.
-        fixed segment: u16 = (wire::MTU - wire::HEADERS) as u16;
-        /// A flow without packets for this long expires; its next packets start a new flow.
-        key idle: Span [Time(Span::from_us(1), LONGEST)] = Span::from_secs(10);
-        /// The size of the flow cache. Packets of other flows keep the window that their receiver offers.
-        key flows: u32 [Integer(1, 1_000_000)] = 65_536;
-        /// Whether the growth of a window is bounded by its use: to four times the data of a round trip.
-        key validate: bool = true;
-    }
+/// Parameters of a proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
+#[options(defaults)]
+pub struct Config {
+    /// The control law of each flow.
+    #[part]
+    pub law: law::Config,
+    /// The maximum segment size of a flow before its first data.
+    #[fixed((wire::MTU - wire::HEADERS) as u16)]
+    pub segment: u16,
+    /// A flow without packets for this long expires; its next packets start a new flow.
+    #[key(Time(Span::from_us(1), LONGEST), default = Span::from_secs(10))]
+    pub idle: Span,
+    /// The size of the flow cache. Packets of other flows keep the window that their receiver offers.
+    #[key(Integer(1, 1_000_000), default = 65_536)]
+    pub flows: u32,
+    /// Whether the growth of a window is bounded by its use: to four times the data of a round trip.
+    #[key(default = true)]
+    pub validate: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self::of(())
+        Self::defaults(())
     }
 }
 

@@ -24,7 +24,7 @@ pub enum StopPolicy {
     Demand,
 }
 
-shallop_core::words! {
+shallop_options::string_enum! {
     StopPolicy { LastData = "last-data", Early = "early", Demand = "demand" }
 }
 

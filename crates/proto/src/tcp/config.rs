@@ -21,9 +21,10 @@
 
 use shallop_control::options::LONGEST;
 use shallop_control::{HostStack, Marking, Start};
-use shallop_core::form::{Form, Key, Reads};
-use shallop_core::options::{Natural, Refused, Value, Written};
-use shallop_core::{BitsPerSec, Bytes, Ecn, Span, options, words};
+use shallop_core::{BitsPerSec, Bytes, Ecn, Span};
+use shallop_options::{
+    Item, Options, Problem, RustType, Section, Value, ValueType, WrongValue, string_enum,
+};
 
 use super::echo;
 use super::head::{MAX_SCALE, scale_for};
@@ -40,7 +41,7 @@ pub enum Detection {
     Rack,
 }
 
-words! { Detection { DuplicateAcks = "duplicate-acks", Sack = "sack", Rack = "rack" } }
+string_enum! { Detection { DuplicateAcks = "duplicate-acks", Sack = "sack", Rack = "rack" } }
 
 /// The idle time after which a sender restarts with its initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,13 +56,15 @@ pub enum IdleRestart {
 
 /// True or false, as Linux's sysctl, or "estimate".
 impl Value for IdleRestart {
-    const READS: Reads = Reads::Any;
+    const RUST_TYPE: RustType = RustType::Any;
+    const VALUE_TYPE: Option<ValueType> =
+        Some(ValueType::AnyOf(&[ValueType::Boolean, ValueType::OneOf(&["estimate"])]));
 
-    fn read<W: Written>(written: &W, form: &Form) -> Result<Self, W::Wrong> {
-        if written.as_text() == Some("estimate") {
+    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
+        if item.text() == Some("estimate") {
             return Ok(Self::Estimate);
         }
-        Ok(if written.boolean(form)? { Self::Timeout } else { Self::Never })
+        Ok(if bool::read(item, allowed)? { Self::Timeout } else { Self::Never })
     }
 
     fn show(&self) -> Option<String> {
@@ -73,10 +76,6 @@ impl Value for IdleRestart {
     }
 }
 
-impl Natural for IdleRestart {
-    const FORM: Form = Form::AnyOf(&[Form::Boolean, Form::OneOf(&["estimate"])]);
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SackPolicy {
     Off,
@@ -86,19 +85,20 @@ pub(super) enum SackPolicy {
     SackAndDsack,
 }
 
-options! {
-    /// Explicit congestion notification. The defaults are those of a host stack and of a controller.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct EcnConfig(default: EcnConfig) {
-        /// Congestion marks: not used, as in RFC 3168 (`"classic"`), or each mark echoed (`"exact"`, RFC 8257).
-        key ecn: Marking = default.ecn;
-        /// Whether the window is reduced for a mark over a round trip, as after a loss (Linux), instead of at once.
-        key ecn_gradual: bool = default.ecn_gradual;
-        /// Whether ECN-capable packets carry ECT(1), the identifier of L4S (RFC 9331), in place of ECT(0). A switch
-        /// with `aqm = "dualpi2"` queues them with low latency. Needs `ecn = "exact"`.
-        key l4s: bool = default.l4s;
-    }
-    check EcnConfig::check;
+/// Explicit congestion notification. The defaults are those of a host stack and of a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
+#[options(preset, check)]
+pub struct EcnConfig {
+    /// Congestion marks: not used, as in RFC 3168 (`"classic"`), or each mark echoed (`"exact"`, RFC 8257).
+    #[key]
+    pub ecn: Marking,
+    /// Whether the window is reduced for a mark over a round trip, as after a loss (Linux), instead of at once.
+    #[key]
+    pub ecn_gradual: bool,
+    /// Whether ECN-capable packets carry ECT(1), the identifier of L4S (RFC 9331), in place of ECT(0). A switch
+    /// with `aqm = "dualpi2"` queues them with low latency. Needs `ecn = "exact"`.
+    #[key]
+    pub l4s: bool,
 }
 
 impl EcnConfig {
@@ -124,17 +124,17 @@ impl EcnConfig {
         clippy::trivially_copy_pass_by_ref,
         reason = "checks of all options have one signature"
     )]
-    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let keys = Self::KEY;
-        if self.ecn == Marking::Off && is_written(keys.ecn_gradual) {
+        if self.ecn == Marking::Off && section.is_written(keys.ecn_gradual) {
             let help = "write ecn = \"classic\" or \"exact\" beside it";
-            return Err(Refused::new(keys.ecn_gradual, "ECN is off", help));
+            return Err(section.reject(keys.ecn_gradual, "ECN is off").with_help(help));
         }
         if self.l4s && self.ecn != Marking::Exact {
             let message = "an L4S sender needs each mark echoed";
             let help =
                 "write ecn = \"exact\" beside it, or leave it out: ECT(0) suits a classic response";
-            return Err(Refused::new(keys.l4s, message, help));
+            return Err(section.reject(keys.l4s, message).with_help(help));
         }
         Ok(())
     }
@@ -158,17 +158,19 @@ impl EcnConfig {
     }
 }
 
-options! {
-    /// When a receiver sends acknowledgements. The defaults are those of a host stack.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct DelayedAcks(stack: DelayedAcks) {
-        /// A receiver acknowledges every n-th segment that arrives in order.
-        key ack_every: u32 [Integer(1, 1_000)] = stack.ack_every;
-        /// The longest time for which an acknowledgement is delayed.
-        key ack_delay: Span [Time(Span::ZERO, LONGEST)] = stack.ack_delay;
-        /// The number of segments at the start of a flow that are acknowledged at once.
-        key ack_quick: u32 [Integer(0, 1_000_000)] = stack.ack_quick;
-    }
+/// When a receiver sends acknowledgements. The defaults are those of a host stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
+#[options(preset)]
+pub struct DelayedAcks {
+    /// A receiver acknowledges every n-th segment that arrives in order.
+    #[key(Integer(1, 1_000))]
+    pub ack_every: u32,
+    /// The longest time for which an acknowledgement is delayed.
+    #[key(Time(Span::ZERO, LONGEST))]
+    pub ack_delay: Span,
+    /// The number of segments at the start of a flow that are acknowledged at once.
+    #[key(Integer(0, 1_000_000))]
+    pub ack_quick: u32,
 }
 
 impl DelayedAcks {
@@ -198,58 +200,76 @@ impl Spurious {
     }
 }
 
-options! {
-    /// The TCP of a host. The defaults are those of a host stack.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct Config(stack: Config) {
-        /// Payload of a full segment, in bytes.
-        fixed segment: u16 = stack.segment;
-        /// The initial slow-start threshold; [`Bytes::MAX`] for slow start until the first loss.
-        fixed initial_threshold: Bytes = stack.initial_threshold;
-        /// The initial congestion window, in segments.
-        key initial_window: u32 [Integer(1, 10_000)] = stack.initial_window;
-        /// Whether the first data waits for a three-way handshake, which takes a round trip.
-        key handshake: bool = stack.handshake;
-        /// Whether the congestion window returns to the initial window after an idle period longer than the
-        /// retransmission timeout (RFC 5681, 4.1). `"estimate"`: longer than the smoothed round-trip time and four
-        /// deviations, without `rto_min`, as in ns-2's FullTcp. With `connections = "kept"` this holds for the next
-        /// flow of a connection as well.
-        key slow_start_after_idle: IdleRestart = stack.slow_start_after_idle;
-        /// The retransmission timeout.
-        part timeout: rtt::Config = stack.timeout;
-        /// Loss detection: three duplicate acknowledgements (RFC 6582), selective acknowledgements (RFC 6675), or
-        /// RACK-TLP (RFC 8985).
-        key detection: Detection = stack.detection;
-        /// How spurious retransmissions are detected, which are then undone.
-        fixed spurious: Spurious = stack.spurious;
-        /// Explicit congestion notification.
-        part ecn: EcnConfig = stack.ecn;
-        /// When data is acknowledged.
-        part acks: DelayedAcks = stack.acks;
-        /// The most segments that a sender hands to its card at once (Linux: `gso_max_segs` of the card). They leave
-        /// back to back, about a millisecond of the pacing rate and at most 64 KB. 1: packet by packet.
-        key gso_max_segs: u16 [Integer(1, 65_535)] = stack.gso_max_segs;
-        /// The most bursts of a flow that wait in the host to be paced (Linux: `flow_limit` of `fq`). One more is
-        /// dropped, which reduces the window as a mark does. With `gso_max_segs = 1` that is the limit of a flow above
-        /// 2 Gb/s. 65,535: no limit.
-        key fq_flow_limit: u16 [Integer(1, 65_535)] = stack.fq_flow_limit;
-        /// Bytes of options in each segment and acknowledgement, which leave less for data (Linux: 12, of timestamps).
-        key option_bytes: u8 [Integer(0, 40)] = stack.option_bytes;
-        /// Behaviour of Linux that no RFC describes. The pacer makes up for at most half of a segment's lateness
-        /// (`tcp_update_skb_after_send`). A recovery that ends with retransmissions in flight is followed by another
-        /// recovery with a reduction of its own (`tcp_time_to_recover`: `lost_out` counts them).
-        fixed kernel_habits: bool = stack.kernel_habits;
-        /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). What
-        /// came meanwhile is handed over together, and segments that follow each other as one, which is acknowledged
-        /// once.
-        key interrupt_gap: Span [Time(Span::ZERO, Span::from_ms(10))] = stack.interrupt_gap;
-        /// The receive buffer.
-        key receive_buffer: Bytes [Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000))] =
-            stack.receive_buffer, "as much as a scaled window can advertise, 1.07 GB";
-        /// Whether the window that a receiver advertises begins at 64 KB and follows the data of a round trip, up to
-        /// `receive_buffer` (Linux: `tcp_moderate_rcvbuf`).
-        key receive_autotuning: bool = stack.receive_autotuning;
-    }
+/// The TCP of a host. The defaults are those of a host stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
+#[options(preset)]
+pub struct Config {
+    /// Payload of a full segment, in bytes.
+    #[fixed]
+    pub segment: u16,
+    /// The initial slow-start threshold; [`Bytes::MAX`] for slow start until the first loss.
+    #[fixed]
+    pub initial_threshold: Bytes,
+    /// The initial congestion window, in segments.
+    #[key(Integer(1, 10_000))]
+    pub initial_window: u32,
+    /// Whether the first data waits for a three-way handshake, which takes a round trip.
+    #[key]
+    pub handshake: bool,
+    /// Whether the congestion window returns to the initial window after an idle period longer than the
+    /// retransmission timeout (RFC 5681, 4.1). `"estimate"`: longer than the smoothed round-trip time and four
+    /// deviations, without `rto_min`, as in ns-2's FullTcp. With `connections = "kept"` this holds for the next
+    /// flow of a connection as well.
+    #[key]
+    pub slow_start_after_idle: IdleRestart,
+    /// The retransmission timeout.
+    #[part]
+    pub timeout: rtt::Config,
+    /// Loss detection: three duplicate acknowledgements (RFC 6582), selective acknowledgements (RFC 6675), or
+    /// RACK-TLP (RFC 8985).
+    #[key]
+    pub detection: Detection,
+    /// How spurious retransmissions are detected, which are then undone.
+    #[fixed]
+    pub spurious: Spurious,
+    /// Explicit congestion notification.
+    #[part]
+    pub ecn: EcnConfig,
+    /// When data is acknowledged.
+    #[part]
+    pub acks: DelayedAcks,
+    /// The most segments that a sender hands to its card at once (Linux: `gso_max_segs` of the card). They leave
+    /// back to back, about a millisecond of the pacing rate and at most 64 KB. 1: packet by packet.
+    #[key(Integer(1, 65_535))]
+    pub gso_max_segs: u16,
+    /// The most bursts of a flow that wait in the host to be paced (Linux: `flow_limit` of `fq`). One more is
+    /// dropped, which reduces the window as a mark does. With `gso_max_segs = 1` that is the limit of a flow above
+    /// 2 Gb/s. 65,535: no limit.
+    #[key(Integer(1, 65_535))]
+    pub fq_flow_limit: u16,
+    /// Bytes of options in each segment and acknowledgement, which leave less for data (Linux: 12, of timestamps).
+    #[key(Integer(0, 40))]
+    pub option_bytes: u8,
+    /// Behaviour of Linux that no RFC describes. The pacer makes up for at most half of a segment's lateness
+    /// (`tcp_update_skb_after_send`). A recovery that ends with retransmissions in flight is followed by another
+    /// recovery with a reduction of its own (`tcp_time_to_recover`: `lost_out` counts them).
+    #[fixed]
+    pub kernel_habits: bool,
+    /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). What
+    /// came meanwhile is handed over together, and segments that follow each other as one, which is acknowledged
+    /// once.
+    #[key(Time(Span::ZERO, Span::from_ms(10)))]
+    pub interrupt_gap: Span,
+    /// The receive buffer.
+    #[key(
+        Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
+        shown = "as much as a scaled window can advertise, 1.07 GB"
+    )]
+    pub receive_buffer: Bytes,
+    /// Whether the window that a receiver advertises begins at 64 KB and follows the data of a round trip, up to
+    /// `receive_buffer` (Linux: `tcp_moderate_rcvbuf`).
+    #[key]
+    pub receive_autotuning: bool,
 }
 
 /// The largest window that can be advertised with window scaling.

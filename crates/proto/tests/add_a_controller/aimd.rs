@@ -1,18 +1,19 @@
 //! AIMD: the window grows by a segment in each round trip and loses a fraction on congestion. No slow start.
 //! State: the window. Units: bytes. Source: Chiu and Jain, Computer Networks and ISDN Systems 17, 1989.
 
-use shallop_core::{Bytes, options};
+use shallop_core::Bytes;
+use shallop_options::Options;
 
 use crate::options::{Kind, Marking, Parameters};
 use crate::window::{Ack, Loss, Start, Window};
 
-options! {
-    /// Parameters of AIMD.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Config(const) {
-        /// The fraction of the window that congestion leaves.
-        key keep: f64 [Number(0.1, 0.9)] = 0.5;
-    }
+/// Parameters of AIMD.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(defaults)]
+pub struct Config {
+    /// The fraction of the window that congestion leaves.
+    #[key(Number(0.1, 0.9), default = 0.5)]
+    pub keep: f64,
 }
 
 impl Parameters for Config {

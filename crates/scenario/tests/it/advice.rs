@@ -16,7 +16,7 @@ fn problem(text: &str, options: &Options) -> Problem {
 #[test]
 fn a_group_without_senders_is_told_the_sets_of_hosts() {
     let missing = problem(&format!("{SMALL}group = [{{ name = \"all\" }}]"), &Options::default());
-    assert!(missing.message.contains("`from`"), "{missing:?}");
+    assert!(missing.message().contains("`from`"), "{missing:?}");
     assert!(missing.help.contains("Sets: hosts"), "{missing:?}");
     assert!(missing.help.contains("Hosts: leaf0h0, leaf0h1, leaf1h0, ..."), "{missing:?}");
     let group = "group = [{ name = \"all\", from = \"host\", to = \"hosts\" }]";
@@ -32,10 +32,13 @@ fn a_misspelt_distribution_is_no_missing_file() {
         )
     };
     let near = problem(&group("websearch"), &Options::default());
-    assert!(near.message.ends_with("there is no distribution of sizes \"websearch\""), "{near:?}");
+    assert!(
+        near.message().ends_with("there is no distribution of sizes \"websearch\""),
+        "{near:?}"
+    );
     assert!(near.help.starts_with("did you mean \"web-search\"? "), "{near:?}");
     let file = problem(&group("my/own.csv"), &Options::default());
-    assert!(file.message.contains("\"my/own.csv\": "), "{file:?}");
+    assert!(file.message().contains("\"my/own.csv\": "), "{file:?}");
     assert!(file.help.contains("web-search"), "{file:?}");
 }
 

@@ -268,7 +268,7 @@ const WRONG: &[(&str, &str, &[&str])] = &[
 
 #[test]
 fn a_discipline_has_the_defaults_of_its_rfc_and_what_is_written() {
-    let codel = CoDelConfig::of(());
+    let codel = CoDelConfig::defaults(());
     let (ms, us) = (Span::from_ms, Span::from_us);
     let rfc = CoDelConfig { target: ms(5), interval: ms(100), ecn: true, ce_threshold: None };
     assert_eq!(codel, rfc);
@@ -284,7 +284,7 @@ fn a_discipline_has_the_defaults_of_its_rfc_and_what_is_written() {
         drop_batch: 64,
     };
     assert_eq!(switch(text).aqm, Some(Aqm::FqCoDel(expected)));
-    let dualpi2 = DualPi2Config::of(());
+    let dualpi2 = DualPi2Config::defaults(());
     assert_eq!((dualpi2.target, dualpi2.tupdate), (ms(15), ms(16)));
     assert_eq!((dualpi2.alpha, dualpi2.beta, dualpi2.coupling_factor), (0.16, 3.2, 2.0));
     assert_eq!(switch("aqm = \"dualpi2\"").aqm, Some(Aqm::DualPi2(dualpi2)));
@@ -342,7 +342,7 @@ fn what_cannot_be_is_told_at_its_place() {
     for (switch, place, words) in WRONG {
         let (problem, line) = problem(switch);
         assert!(line.starts_with(place), "{switch}: {line} {problem:?}");
-        let said = format!("{} {}", problem.message, problem.help);
+        let said = format!("{} {}", problem.message(), problem.help);
         assert!(words.iter().all(|word| said.contains(word)), "{switch}: {said}");
     }
 }
@@ -359,7 +359,7 @@ fn a_lower_threshold_at_or_below_zero_is_refused_with_what_to_change() {
         let bcc = "bcc = { rtt = \"80us\", lambda = 0.72, h = \"21us\" }";
         let (problem, line) = problem(&format!("{shared}\n{bcc}"));
         assert!(line.starts_with("{ rtt"), "{line}");
-        let said = format!("{} {}", problem.message, problem.help);
+        let said = format!("{} {}", problem.message(), problem.help);
         assert!(words.iter().all(|word| said.contains(word)), "{said}");
         let by_hand = bcc.replace(" }", ", min = \"1MB\", max = \"2MB\" }");
         switch(&format!("{shared}\n{by_hand}"));
@@ -369,6 +369,6 @@ fn a_lower_threshold_at_or_below_zero_is_refused_with_what_to_change() {
         [("min = \"2MB\", max = \"1MB\"", "above Kmax"), ("max = \"4MB\"", "than the pool")]
     {
         let (problem, _) = problem(&over.replace("MIN", given));
-        assert!(problem.message.contains(word), "{problem:?}");
+        assert!(problem.message().contains(word), "{problem:?}");
     }
 }

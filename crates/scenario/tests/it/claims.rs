@@ -158,7 +158,7 @@ fn check(from: &str, to: &str, at: &str, words: &[&str]) {
     let line = |at: usize| text[..at].matches('\n').count() + 1;
     let span = problem.span.clone().unwrap_or_else(|| panic!("{to}: no place: {problem:?}"));
     assert_eq!(line(span.start), line(text.find(at).unwrap()), "{to}: {problem:?}");
-    let said = format!("{} {}", problem.message, problem.help);
+    let said = format!("{} {}", problem.message(), problem.help);
     for word in words {
         assert!(said.contains(word), "{to}: \"{word}\" is not said in: {said}");
     }

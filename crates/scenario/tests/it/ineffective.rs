@@ -96,8 +96,8 @@ fn a_key_without_effect_is_noted_and_not_swept() {
         assert!(note.contains(why), "{note}");
         let refused = sweep(&text, key, &values).expect_err(key);
         let place = format!("--vary {key}: `{key}` has no effect: ");
-        assert!(refused.message.starts_with(&place), "{refused:?}");
-        assert!(refused.message.contains(why), "{refused:?}");
+        assert!(refused.message().starts_with(&place), "{refused:?}");
+        assert!(refused.message().contains(why), "{refused:?}");
     }
 }
 
@@ -156,7 +156,7 @@ fn a_buffer_beside_chips_of_nodes_has_no_effect() {
     };
     let both = "from,to,rate,delay,chip\na,b,1Gbps,1us,\na,,,,trident2\nb,,,,tofino\n";
     let refused = sweep(both).unwrap_err();
-    assert!(refused.message.contains("has a `chip` in the network file"), "{refused:?}");
+    assert!(refused.message().contains("has a `chip` in the network file"), "{refused:?}");
     let one = "from,to,rate,delay,chip\na,b,1Gbps,1us,\na,,,,trident2\n";
     assert!(sweep(one).unwrap().notes.is_empty());
 }
@@ -192,7 +192,7 @@ fn a_default_switch_that_no_node_is_has_no_effect() {
     let why = "no node of this network is a switch of that section";
     assert_eq!(notes(&text), [format!("`switch.default.buffer` has no effect: {why}")]);
     let refused = sweep(&text, "switch.default.buffer", &["1MB", "2MB"]).unwrap_err();
-    assert!(refused.message.contains(why), "{refused:?}");
+    assert!(refused.message().contains(why), "{refused:?}");
     assert_eq!(sweep(&text, "switch.core.buffer", &["1MB", "2MB"]).unwrap().len(), 1);
     let of_a_scheme = GRAPH.replace("buffer = \"1MB\"\n", "");
     let note = format!("`switch.default.shared.size` has no effect: {why}");

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use shallop_scenario::{Options, Problem, read, schema};
+use shallop_scenario::{Options, read, schema};
 
 const GOOD: &str = include_str!("../scenarios/good.toml");
 
@@ -27,7 +27,7 @@ const VALUES: [&str; 12] = [
 /// Reads a text in which this part was written; a problem must be at a place that is there.
 fn try_out(text: &str, part: &Range<usize>) {
     if let Err(problem) = read(text, &Options::default()) {
-        let Problem { message, span, .. } = &problem;
+        let (message, span) = (problem.message(), &problem.span);
         let span = span.clone().unwrap_or_else(|| panic!("no place: {problem:?}"));
         assert!(text.get(span).is_some_and(|found| !found.is_empty()), "{problem:?}");
         assert!(!message.is_empty(), "{} has no message", &text[part.clone()]);
@@ -112,8 +112,8 @@ fn a_key_that_was_renamed_is_told_its_new_name() {
     ] {
         let problem = read(&text, &Options::default()).expect_err(old);
         let said = format!("`{old}` in");
-        assert!(problem.message.contains(&said), "{problem:?}");
-        assert!(problem.message.ends_with(&format!("is now called `{new}`")), "{problem:?}");
+        assert!(problem.message().contains(&said), "{problem:?}");
+        assert!(problem.message().ends_with(&format!("is now called `{new}`")), "{problem:?}");
         let place = problem.span.and_then(|span| text.get(span)).map(str::to_owned);
         assert_eq!(place.as_deref(), Some(old));
     }
@@ -123,5 +123,5 @@ fn a_key_that_was_renamed_is_told_its_new_name() {
 fn a_change_of_a_key_that_was_renamed_is_told_its_new_name() {
     let set = vec![("scheme.flashpass.step".to_owned(), "0.1".to_owned())];
     let problem = read(GOOD, &Options { set, ..Options::default() }).expect_err("an old name");
-    assert!(problem.message.contains("`step` is now called `increase`"), "{problem:?}");
+    assert!(problem.message().contains("`step` is now called `increase`"), "{problem:?}");
 }

@@ -35,7 +35,7 @@ fn check(good: &str, cases: &[Case]) {
         let expected = line(&text, text.find(at).unwrap_or_else(|| panic!("{at} is not there")));
         assert_eq!(line(&text, span.start), expected, "{to}: {problem:?}");
         assert!(span.end <= text.len() && span.start < span.end, "{to}: {problem:?}");
-        let said = format!("{} {}", problem.message, problem.help);
+        let said = format!("{} {}", problem.message(), problem.help);
         for word in *words {
             assert!(said.contains(word), "{to}: \"{word}\" is not said in: {said}");
         }
@@ -394,11 +394,11 @@ fn what_is_missing_as_a_whole_is_named() {
         ("[[group]]\nname = \"all\"\nfrom = \"a\"\nto = \"b\"\n", "`group`"),
     ] {
         let problem = problem(&GRAPH.replacen(part, "", 1));
-        assert!(problem.message.contains(words) && problem.span.is_some(), "{problem:?}");
+        assert!(problem.message().contains(words) && problem.span.is_some(), "{problem:?}");
     }
     for empty in ["", "\n\n", "# nothing\n"] {
         let problem = problem(empty);
-        assert!(problem.message.contains("empty") && problem.span.is_none(), "{problem:?}");
+        assert!(problem.message().contains("empty") && problem.span.is_none(), "{problem:?}");
     }
 }
 
@@ -408,7 +408,7 @@ fn a_change_from_the_command_line_is_named_and_the_nearest_key_guessed() {
         let set = vec![(key.to_owned(), value.to_owned())];
         let problem = read(GOOD, &Options { set, ..Options::default() }).unwrap_err();
         assert_eq!(problem.span, None, "{problem:?}");
-        format!("{} {}", problem.message, problem.help)
+        format!("{} {}", problem.message(), problem.help)
     };
     for (key, value, words) in [
         ("topology.sender", "3", "topology.senders"),

@@ -2,8 +2,8 @@
 
 use shallop_control::any::Config as Window;
 use shallop_control::{bbr, copa, cubic};
-use shallop_core::options::HostStack;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
+use shallop_options::HostStack;
 use shallop_plan::plan::{
     Accounting, Aeolus, BurstUntil, ExpressPassRule, FlashPassLaw, Plan, QueueMarking, Starts,
     Topology, Transport,
@@ -79,7 +79,7 @@ fn what_is_left_out_has_its_default() {
     let linux = shallop_proto::tcp::Stack::LINUX;
     assert_eq!(
         (config, controller),
-        (linux.tcp, Window::Cubic(cubic::Config::of(HostStack::Linux)))
+        (linux.tcp, Window::Cubic(cubic::Config::defaults(HostStack::Linux)))
     );
 }
 
@@ -162,7 +162,7 @@ fn windows_by_a_model_of_the_path_have_options_of_their_own() {
     let copa = copa::Config { delta: 0.1, mode: copa::Mode::Competitive };
     assert_eq!(window("copa").1, Window::Copa(copa));
     for (name, default) in [
-        ("bbr", Window::Bbr(bbr::Config::of(HostStack::Linux))),
+        ("bbr", Window::Bbr(bbr::Config::defaults(HostStack::Linux))),
         ("copa", Window::Copa(copa::Config::PAPER)),
     ] {
         let text = SMALL.replacen("cubic", name, 1);

@@ -301,6 +301,6 @@ fn what_cannot_be_wired_is_refused() {
         (r#"kind = "three-dc", pods = 3"#, "unknown key `pods`"),
     ] {
         let problem = study(topology).expect_err(topology);
-        assert!(problem.message.contains(words) && problem.span.is_some(), "{problem:?}");
+        assert!(problem.message().contains(words) && problem.span.is_some(), "{problem:?}");
     }
 }

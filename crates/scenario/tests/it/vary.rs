@@ -88,7 +88,7 @@ fn seeds_count_from_the_first_one_and_leave_the_claims() {
         let options = Options { seeds: Some(count), ..Options::default() };
         let problem = read(SCENARIO, &options).unwrap_err();
         assert!(
-            problem.message.contains("--seeds") && problem.message.contains(words),
+            problem.message().contains("--seeds") && problem.message().contains(words),
             "{problem}"
         );
     }
@@ -115,12 +115,12 @@ fn what_cannot_be_varied_is_told_with_the_option() {
         ),
     ] {
         let problem = read(SCENARIO, &vary(keys)).unwrap_err();
-        let said = format!("{} {}", problem.message, problem.help);
+        let said = format!("{} {}", problem.message(), problem.help);
         for word in words {
             assert!(said.contains(word), "{word} is not in: {said}");
         }
     }
     let set = vec![("sample".to_owned(), "1ms".to_owned())];
     let problem = read(SCENARIO, &Options { set, ..vary(&[("sample", "2ms")]) }).unwrap_err();
-    assert!(problem.message.contains("--vary sample") && problem.message.contains("--set"));
+    assert!(problem.message().contains("--vary sample") && problem.message().contains("--set"));
 }

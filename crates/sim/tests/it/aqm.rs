@@ -128,9 +128,9 @@ fn sim(setting: &Setting) -> Simulator<'static, Tcp<Reno>, Watch> {
 fn disciplines() -> [Discipline; 3] {
     let stream = Seed::new(1).stream("aqm", 0);
     let all = [
-        Aqm::CoDel(CoDelConfig::of(())),
-        Aqm::FqCoDel(FqCoDelConfig::of(())),
-        Aqm::DualPi2(DualPi2Config::of(())),
+        Aqm::CoDel(CoDelConfig::defaults(())),
+        Aqm::FqCoDel(FqCoDelConfig::defaults(())),
+        Aqm::DualPi2(DualPi2Config::defaults(())),
     ];
     all.map(|aqm| Discipline::Aqm(aqm, AqmPort { mtu: MTU, stream: stream.clone() }))
 }

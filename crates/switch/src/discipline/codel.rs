@@ -8,9 +8,8 @@
 //! `CoDel` need not see packets that find the link idle. The last packet of a queue leaves at most `maxpacket` behind and
 //! so resets `first_above_time`; the next packet that is dequeued therefore ends the drop state in any case.
 
-use shallop_core::form::Key;
-use shallop_core::options::Refused;
-use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Time, options};
+use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Time};
+use shallop_options::{Options, Problem, Section};
 
 use super::backlog::{Backlog, Dropped, Stamped};
 use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
@@ -18,31 +17,37 @@ use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
 /// A drop state that begins within this number of intervals of the last one resumes its drop rate.
 const RESUME_WITHIN: u64 = 16;
 
-options! {
-    /// What CoDel is made from.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct CoDelConfig(const) {
-        /// The acceptable standing delay of a queue: 5 to 10 % of `interval` (RFC 8289).
-        key target: Span [Time(Span::from_ns(1), LONGEST)] = Span::from_ms(5);
-        /// The time that senders are given to respond, of the order of the largest round-trip time (RFC 8289).
-        key interval: Span [Time(Span::from_ns(1), LONGEST)] = Span::from_ms(100);
-        /// Whether ECN-capable packets are marked where others are dropped.
-        key ecn: bool = true;
-        /// The time in the queue above which every ECN-capable packet is marked, in addition.
-        key ce_threshold: Option<Span> [Time(Span::ZERO, LONGEST)] = None, "none";
-    }
-    check CoDelConfig::check;
+/// What CoDel is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(defaults, check)]
+pub struct CoDelConfig {
+    /// The acceptable standing delay of a queue: 5 to 10 % of `interval` (RFC 8289).
+    #[key(Time(Span::from_ns(1), LONGEST), default = Span::from_ms(5))]
+    pub target: Span,
+    /// The time that senders are given to respond, of the order of the largest round-trip time (RFC 8289).
+    #[key(Time(Span::from_ns(1), LONGEST), default = Span::from_ms(100))]
+    pub interval: Span,
+    /// Whether ECN-capable packets are marked where others are dropped.
+    #[key(default = true)]
+    pub ecn: bool,
+    /// The time in the queue above which every ECN-capable packet is marked, in addition.
+    #[key(Time(Span::ZERO, LONGEST), shown = "none")]
+    pub ce_threshold: Option<Span>,
 }
 
 impl CoDelConfig {
-    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let Self { target, interval, .. } = self;
         if target <= interval {
             return Ok(());
         }
-        let key = if is_written(Self::KEY.target) { Self::KEY.target } else { Self::KEY.interval };
+        let key = if section.is_written(Self::KEY.target) {
+            Self::KEY.target
+        } else {
+            Self::KEY.interval
+        };
         let message = format!("the target, {target}, is above the interval, {interval}");
-        Err(Refused::new(key, message, "a target of 5 to 10 % of the interval"))
+        Err(section.reject(key, message).with_help("a target of 5 to 10 % of the interval"))
     }
 
     /// Time of the next drop after drop number `count` of this drop state, at `time`.
@@ -220,7 +225,7 @@ mod tests {
     impl Run {
         /// A queue that is filled at time zero and does not run empty.
         fn standing(ecn: Ecn) -> Self {
-            let config = CoDelConfig::of(());
+            let config = CoDelConfig::defaults(());
             Self { codel: CoDel::new(MTU), config, backlog: backlog(Time::ZERO, 10_000, ecn) }
         }
 
@@ -244,7 +249,7 @@ mod tests {
     #[test]
     fn drops_follow_the_control_law() {
         assert_eq!(Run::standing(Ecn::NotEct).drops(10..560), DROPS);
-        let config = CoDelConfig::of(());
+        let config = CoDelConfig::defaults(());
         for (count, us) in [(1, 100_000), (2, 70_711), (3, 57_735), (4, 50_000), (100, 10_000)] {
             let next = config.control_law(Time::ZERO, count).since_start();
             assert_eq!((next.as_ps() + 500_000) / 1_000_000, us, "count {count}");

@@ -10,62 +10,83 @@
 //! text says that every packet is marked then. Both queues share the memory of the port, which is their limit. p' is
 //! updated at multiples of `Tupdate` from the start of the run, before arrivals and departures at one instant.
 
-use shallop_core::form::Key;
-use shallop_core::options::Refused;
-use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Stream, Time, options};
+use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Stream, Time};
+use shallop_options::{Options, Problem, Section};
 
 use super::backlog::{Backlog, Dropped};
 use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
 use crate::mark::Decision;
 
-options! {
-    /// What DualPI2 is made from.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct DualPi2Config(const) {
-        /// The delay that the PI controller keeps in the Classic queue.
-        key target: Span [Time(Span::from_ns(1), LONGEST)] = Span::from_ms(15);
-        /// The largest round-trip time that is expected (`RTT_max`), from which `tupdate`, `alpha` and `beta` follow.
-        key max_rtt: Option<Span> [Time(Span::from_us(1), LONGEST)] =
-            None, "none: what follows is for 100 ms";
-        /// The time between two updates of the PI controller.
-        key tupdate: Span [Time(Span::from_us(1), LONGEST)] = match max_rtt {
+/// What DualPI2 is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(defaults, check)]
+pub struct DualPi2Config {
+    /// The delay that the PI controller keeps in the Classic queue.
+    #[key(Time(Span::from_ns(1), LONGEST), default = Span::from_ms(15))]
+    pub target: Span,
+    /// The largest round-trip time that is expected (`RTT_max`), from which `tupdate`, `alpha` and `beta` follow.
+    #[key(Time(Span::from_us(1), LONGEST), shown = "none: what follows is for 100 ms")]
+    pub max_rtt: Option<Span>,
+    /// The time between two updates of the PI controller.
+    #[key(
+        Time(Span::from_us(1), LONGEST),
+        default = match max_rtt {
             Some(rtt) => update_interval(target, rtt),
             None => Span::from_ms(16),
-        }, "\"16ms\"; with `max_rtt` a third of it, or `target` if that is less";
-        /// The integral gain, in Hz: the increase of the base probability in each update, for each second of delay
-        /// above `target`.
-        key alpha: f64 [Number(0.0, 1e9)] = match max_rtt {
+        },
+        shown = "\"16ms\"; with `max_rtt` a third of it, or `target` if that is less"
+    )]
+    pub tupdate: Span,
+    /// The integral gain, in Hz: the increase of the base probability in each update, for each second of delay
+    /// above `target`.
+    #[key(
+        Number(0.0, 1e9),
+        default = match max_rtt {
             Some(rtt) => 0.1 * seconds(tupdate) / (seconds(rtt) * seconds(rtt)),
             None => 0.16,
-        }, "0.16; with `max_rtt` 0.1 `tupdate` / `max_rtt`²";
-        /// The proportional gain, in Hz: the increase of the base probability in each update, for each second by which
-        /// the delay has grown since the update before.
-        key beta: f64 [Number(0.0, 1e9)] = match max_rtt {
+        },
+        shown = "0.16; with `max_rtt` 0.1 `tupdate` / `max_rtt`²"
+    )]
+    pub alpha: f64,
+    /// The proportional gain, in Hz: the increase of the base probability in each update, for each second by which
+    /// the delay has grown since the update before.
+    #[key(
+        Number(0.0, 1e9),
+        default = match max_rtt {
             Some(rtt) => 0.3 / seconds(rtt),
             None => 3.2,
-        }, "3.2; with `max_rtt` 0.3 / `max_rtt`";
-        /// The coupling factor k: L4S packets are marked with k times the base probability, Classic packets are marked
-        /// or dropped with its square.
-        key coupling_factor: f64 [Above(0.0, 1_000.0)] = 2.0;
-        /// The delay of the L4S queue above which L4S packets are marked (`minTh`).
-        key step_thresh: Span [Time(Span::ZERO, LONGEST)] = Span::from_us(800);
-        /// The further delay over which the probability of these marks rises from 0 to 1 (`range`); `"0s"` for a step,
-        /// as in Linux.
-        key ramp: Span [Time(Span::ZERO, LONGEST)] = Span::from_us(400);
-        /// L4S packets are marked for the delay of their queue only while more packets than this remain in it
-        /// (`Th_len`).
-        key min_qlen_step: u32 [Integer(0, 1_000_000)] = 1;
-        /// The weight of the Classic queue while both queues have packets.
-        key classic_weight: u32 [Integer(1, 1_000)] = 1;
-        /// The weight of the L4S queue.
-        key l4s_weight: u32 [Integer(1, 1_000)] = 15;
-        /// A time-shifted FIFO in place of the weights: the queue whose head has waited longer is served, with this
-        /// time added to the wait of the L4S queue.
-        key time_shift: Option<Span> [Time(Span::ZERO, LONGEST)] = None, "none: the weights hold";
-        /// Whether marks and drops are drawn at random, as in Linux, in place of the even spacing of the RFC.
-        key random: bool = false;
-    }
-    check DualPi2Config::check;
+        },
+        shown = "3.2; with `max_rtt` 0.3 / `max_rtt`"
+    )]
+    pub beta: f64,
+    /// The coupling factor k: L4S packets are marked with k times the base probability, Classic packets are marked
+    /// or dropped with its square.
+    #[key(Above(0.0, 1_000.0), default = 2.0)]
+    pub coupling_factor: f64,
+    /// The delay of the L4S queue above which L4S packets are marked (`minTh`).
+    #[key(Time(Span::ZERO, LONGEST), default = Span::from_us(800))]
+    pub step_thresh: Span,
+    /// The further delay over which the probability of these marks rises from 0 to 1 (`range`); `"0s"` for a step,
+    /// as in Linux.
+    #[key(Time(Span::ZERO, LONGEST), default = Span::from_us(400))]
+    pub ramp: Span,
+    /// L4S packets are marked for the delay of their queue only while more packets than this remain in it
+    /// (`Th_len`).
+    #[key(Integer(0, 1_000_000), default = 1)]
+    pub min_qlen_step: u32,
+    /// The weight of the Classic queue while both queues have packets.
+    #[key(Integer(1, 1_000), default = 1)]
+    pub classic_weight: u32,
+    /// The weight of the L4S queue.
+    #[key(Integer(1, 1_000), default = 15)]
+    pub l4s_weight: u32,
+    /// A time-shifted FIFO in place of the weights: the queue whose head has waited longer is served, with this
+    /// time added to the wait of the L4S queue.
+    #[key(Time(Span::ZERO, LONGEST), shown = "none: the weights hold")]
+    pub time_shift: Option<Span>,
+    /// Whether marks and drops are drawn at random, as in Linux, in place of the even spacing of the RFC.
+    #[key(default = false)]
+    pub random: bool,
 }
 
 const fn seconds(span: Span) -> f64 {
@@ -86,12 +107,12 @@ const SHORTEST_UPDATE: Span = Span::from_us(1);
 impl AqmConfig for DualPi2Config {}
 
 impl DualPi2Config {
-    fn check(&self, is_written: &dyn Fn(&'static Key) -> bool) -> Result<(), Refused> {
+    fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let mut weights = [Self::KEY.classic_weight, Self::KEY.l4s_weight].into_iter();
-        match weights.find(|key| self.time_shift.is_some() && is_written(key)) {
-            Some(key) => {
-                Err(Refused::new(key, "a time-shifted FIFO has no weights", "leave it out"))
-            }
+        match weights.find(|key| self.time_shift.is_some() && section.is_written(*key)) {
+            Some(key) => Err(section
+                .reject(key, "a time-shifted FIFO has no weights")
+                .with_help("leave it out")),
             None => Ok(()),
         }
     }
@@ -310,7 +331,7 @@ mod tests {
         Packet { envelope, cargo }
     }
 
-    const DEFAULT: DualPi2Config = DualPi2Config::of(());
+    const DEFAULT: DualPi2Config = DualPi2Config::defaults(());
 
     fn queues(config: DualPi2Config) -> DualPi2<u32> {
         DualPi2::new(&config, &AqmPort { mtu: MTU, stream: Seed::new(1).stream("aqm", 0) })

@@ -14,7 +14,8 @@
 use std::collections::VecDeque;
 
 use shallop_core::seed::hash;
-use shallop_core::{Bytes, DropCause, Ecn, End, Envelope, Packet, Time, options};
+use shallop_core::{Bytes, DropCause, Ecn, End, Envelope, Packet, Time};
+use shallop_options::Options;
 
 use super::backlog::{Backlog, Dropped, Overflow};
 use super::codel::{CoDel, CoDelConfig};
@@ -22,23 +23,29 @@ use super::{AqmConfig, AqmPort, ManagedQueue};
 use crate::limit::QueueLength;
 use crate::mark::Decision;
 
-options! {
-    /// What FQ-CoDel is made from.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct FqCoDelConfig(const) {
-        /// CoDel of each queue.
-        part codel: CoDelConfig = ();
-        /// The number of queues to which flows are hashed.
-        key flows: u32 [Integer(1, 65_536)] = 1_024;
-        /// The bytes on the wire that a queue may send in a round.
-        key quantum: Option<Bytes> [Size(Bytes::new(64), Bytes::new(1_000_000_000))] =
-            None, "the largest packet of the link";
-        /// The number of packets that all queues may hold together, besides the limit of the buffer.
-        key limit: u32 [Integer(1, 100_000_000)] = 10_240;
-        /// The largest number of packets that are dropped at once from the longest queue to make room. It loses at most
-        /// half of its packets.
-        key drop_batch: u32 [Integer(1, 100_000)] = 64;
-    }
+/// What FQ-CoDel is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Options)]
+#[options(defaults)]
+pub struct FqCoDelConfig {
+    /// CoDel of each queue.
+    #[part]
+    pub codel: CoDelConfig,
+    /// The number of queues to which flows are hashed.
+    #[key(Integer(1, 65_536), default = 1_024)]
+    pub flows: u32,
+    /// The bytes on the wire that a queue may send in a round.
+    #[key(
+        Size(Bytes::new(64), Bytes::new(1_000_000_000)),
+        shown = "the largest packet of the link"
+    )]
+    pub quantum: Option<Bytes>,
+    /// The number of packets that all queues may hold together, besides the limit of the buffer.
+    #[key(Integer(1, 100_000_000), default = 10_240)]
+    pub limit: u32,
+    /// The largest number of packets that are dropped at once from the longest queue to make room. It loses at most
+    /// half of its packets.
+    #[key(Integer(1, 100_000), default = 64)]
+    pub drop_batch: u32,
 }
 
 impl AqmConfig for FqCoDelConfig {
@@ -220,7 +227,7 @@ mod tests {
     fn salted(seed: u64) -> FqCoDel<u32> {
         let stream = Seed::new(seed).stream("aqm", 0);
         let port = AqmPort { mtu: Bytes::new(u64::from(QUANTUM)), stream };
-        FqCoDel::new(&FqCoDelConfig::of(()), &port)
+        FqCoDel::new(&FqCoDelConfig::defaults(()), &port)
     }
 
     /// Endpoint `n` of a list of endpoints that hash to different queues.

@@ -2,7 +2,7 @@
 //! file in this folder. An AQM stores its packets itself, with the time at which each was enqueued, and decides at enqueue
 //! and at dequeue which packet is marked, dropped or sent next.
 //!
-//! To add one: a file with its options ([`options!`]) and its queue (`ManagedQueue`); here its `mod` and a line of
+//! To add one: a file with its options ([`Options`]) and its queue (`ManagedQueue`); here its `mod` and a line of
 //! `disciplines!`. The keys of scenarios follow from these.
 
 pub(crate) mod backlog;
@@ -10,9 +10,8 @@ pub mod codel;
 pub mod dualpi2;
 pub mod fq_codel;
 
-use shallop_core::form::Key;
-use shallop_core::options::{Options, Refused, Source, Words};
-use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Stream, Time, options, words};
+use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Stream, Time};
+use shallop_options::{Key, Options, Problem, Section, StringEnum, Subsection, string_enum};
 
 use crate::limit::QueueLength;
 use crate::mark::{Decision, MarkThreshold};
@@ -131,17 +130,20 @@ macro_rules! disciplines {
             $($(#[doc = $about])+ $name,)+
         }
 
-        words! { AqmName { Fifo = "fifo", $($name = $word),+ } }
+        string_enum! { AqmName { Fifo = "fifo", $($name = $word),+ } }
 
-        options! {
-            /// The discipline of the data queues of a switch.
-            #[derive(Clone, Copy, Debug)]
-            pub struct AqmOptions {
-                /// The discipline of the data queues: first in, first out (drop tail, with the marks of `mark` or
-                /// `bcc`), or active queue management. Queues of credits and of emulation packets are FIFOs.
-                key aqm: AqmName = AqmName::Fifo;
-                $($(#[doc = $about])+ section $key: $config;)+
-            }
+        /// The discipline of the data queues of a switch.
+        #[derive(Clone, Copy, Debug, Options)]
+        pub struct AqmOptions {
+            /// The discipline of the data queues: first in, first out (drop tail, with the marks of `mark` or
+            /// `bcc`), or active queue management. Queues of credits and of emulation packets are FIFOs.
+            #[key(default = AqmName::Fifo)]
+            pub aqm: AqmName,
+            $(
+                $(#[doc = $about])+
+                #[section]
+                pub $key: Subsection<$config>,
+            )+
         }
 
         impl Aqm {
@@ -149,17 +151,17 @@ macro_rules! disciplines {
             ///
             /// # Errors
             /// If an option is wrong, or belongs to a discipline that the section does not ask for.
-            pub fn read<S: Source>(source: &S) -> Result<Option<Self>, S::Error> {
-                let chosen = AqmOptions::read(source, ())?.aqm;
+            pub fn read(section: &Section<'_>) -> Result<Option<Self>, Problem> {
+                let chosen = AqmOptions::read(section, ())?.aqm;
                 $(
-                    let section = AqmOptions::KEY.$key;
-                    if chosen != AqmName::$name && source.is_written(section.key) {
-                        return Err(source.refuse(belongs_to(section.key, AqmName::$name, chosen)));
+                    if chosen != AqmName::$name && section.is_written(AqmOptions::KEY.$key) {
+                        let key = AqmOptions::KEY.$key.key;
+                        return Err(belongs_to(section, key, AqmName::$name, chosen));
                     }
                 )+
                 Ok(match chosen {
                     AqmName::Fifo => None,
-                    $(AqmName::$name => Some(Self::$name(source.section(AqmOptions::KEY.$key)?)),)+
+                    $(AqmName::$name => Some(Self::$name(section.nested_or_default(AqmOptions::KEY.$key)?)),)+
                 })
             }
 
@@ -249,8 +251,8 @@ disciplines! {
 }
 
 /// Error for a section of a discipline that is not the chosen one.
-fn belongs_to(key: &'static Key, name: AqmName, chosen: AqmName) -> Refused {
+fn belongs_to(section: &Section<'_>, key: &'static Key, name: AqmName, chosen: AqmName) -> Problem {
     let (name, chosen) = (name.word(), chosen.word());
-    let message = format!("`aqm` is \"{chosen}\", which has no such options");
-    Refused::new(key, message, format!("write aqm = \"{name}\", or leave out `{}`", key.name))
+    let problem = section.reject(key, format!("`aqm` is \"{chosen}\", which has no such options"));
+    problem.with_help(format!("write aqm = \"{name}\", or leave out `{}`", key.name))
 }

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use shallop_core::{
     BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time,
 };
+use shallop_options::Item;
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
@@ -53,7 +54,7 @@ impl Probe for Trace {
 /// `CoDel` with a thousandth of the RFC's times, for a link that is a thousand times as fast.
 fn codel() -> CoDelConfig {
     let (target, interval) = (Span::from_us(5), Span::from_us(100));
-    CoDelConfig { target, interval, ..CoDelConfig::of(()) }
+    CoDelConfig { target, interval, ..CoDelConfig::defaults(()) }
 }
 
 fn dualpi2(time_shift: Option<Span>, random: bool) -> Aqm {
@@ -67,7 +68,7 @@ fn dualpi2(time_shift: Option<Span>, random: bool) -> Aqm {
         ramp: us(4),
         time_shift,
         random,
-        ..DualPi2Config::of(())
+        ..DualPi2Config::defaults(())
     })
 }
 
@@ -80,7 +81,7 @@ fn disciplines() -> Vec<Discipline> {
     let without_ecn = CoDelConfig { ecn: false, ..codel() };
     let threshold = CoDelConfig { ce_threshold: Some(Span::from_us(2)), ..codel() };
     let fq = |flows, limit| {
-        let config = FqCoDelConfig::of(());
+        let config = FqCoDelConfig::defaults(());
         Aqm::FqCoDel(FqCoDelConfig { codel: codel(), flows, limit, ..config })
     };
     let all = vec![
@@ -233,7 +234,7 @@ fn a_port_continues_if_all_queued_packets_are_dropped_at_dequeue() {
         beta: 0.0,
         target: Span::ZERO,
         tupdate: Span::from_us(1),
-        ..DualPi2Config::of(())
+        ..DualPi2Config::defaults(())
     };
     let mut bench = bench(on_port(Aqm::DualPi2(config)), Extra::None, 100_000);
     assert_eq!(burst(&mut bench, 20, 1538, Ecn::NotEct, |_| 0), 20);
@@ -253,7 +254,7 @@ fn a_port_continues_if_all_queued_packets_are_dropped_at_dequeue() {
 fn fq_codel_makes_room_by_dropping_from_the_longest_queue() {
     // Memory for nine packets; packet 0 is in service.
     let discipline =
-        on_port(Aqm::FqCoDel(FqCoDelConfig { codel: codel(), ..FqCoDelConfig::of(()) }));
+        on_port(Aqm::FqCoDel(FqCoDelConfig { codel: codel(), ..FqCoDelConfig::defaults(()) }));
     let mut bench = bench(discipline, Extra::None, 15_380);
     assert_eq!(burst(&mut bench, 10, 1538, Ecn::Ect, |_| 0), 10);
     let other = |number| packet(number, &(0, 2, 1538, Ecn::Ect, true));
@@ -270,7 +271,7 @@ fn fq_codel_makes_room_by_dropping_from_the_longest_queue() {
 #[test]
 fn a_port_is_idle_after_all_queued_packets_were_dropped_for_one_that_does_not_fit() {
     let discipline =
-        on_port(Aqm::FqCoDel(FqCoDelConfig { codel: codel(), ..FqCoDelConfig::of(()) }));
+        on_port(Aqm::FqCoDel(FqCoDelConfig { codel: codel(), ..FqCoDelConfig::defaults(()) }));
     let mut bench = bench(discipline, Extra::Metered, 1_000);
     let mut offer = |us, size| {
         let taken = bench.offer(at(us), &packet(0, &(0, 0, size, Ecn::Ect, true))).is_ok();

@@ -101,7 +101,7 @@ fn red_selective_drop_and_the_limit_of_a_discipline_have_different_causes() {
     let found = causes(port(selective, None), &mut buffer(), Class::Unscheduled, Ecn::NotEct);
     assert_eq!(found, [DropCause::Selective; 4]);
     // FQ-CoDel's own limit drops from the longest queue.
-    let fq = Aqm::FqCoDel(FqCoDelConfig { limit: 2, ..FqCoDelConfig::of(()) });
+    let fq = Aqm::FqCoDel(FqCoDelConfig { limit: 2, ..FqCoDelConfig::defaults(()) });
     let fq = port(vec![queue(at_port(fq, Bytes::new(1000)))], None);
     assert_eq!(causes(fq, &mut buffer(), Class::Data, Ecn::Ect), [DropCause::QueueFull; 3]);
 }

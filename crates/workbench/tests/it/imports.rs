@@ -294,7 +294,7 @@ fn a_chip_of_a_file_shares_its_memory_if_its_section_does() {
     let shared = plan.switches[imported(&study).switches[0]].shared.unwrap();
     assert_eq!((shared.size, shared.alpha, shared.ports), (Bytes::new(3 << 20), 4.0, Some(8)));
     let problem = open("tomahawk2", keys).unwrap_err();
-    assert!(problem.message.contains("how the memory of the chip \"tomahawk2\""), "{problem:?}");
+    assert!(problem.message().contains("how the memory of the chip \"tomahawk2\""), "{problem:?}");
     // A scheme that changes the section changes its chips as well.
     let scheme = "[switch.default]\nbuffer = \"1MB\"\n[[scheme]]\ntransport = \"dctcp\"\n\
                   set = { \"switch.default.mark\" = { above = \"9KB\" } }";
@@ -320,7 +320,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_line() {
         assert!(good.contains(from), "{from} is not in {file}");
         let text = good.replacen(from, to, 1);
         let problem = open(file, &text, "", ("North", "South")).expect_err(to);
-        let said = format!("{} {}", problem.message, problem.help);
+        let said = format!("{} {}", problem.message(), problem.help);
         for word in *words {
             assert!(said.contains(word), "{to}: \"{word}\" is not said in: {said}");
         }
@@ -334,7 +334,7 @@ fn what_the_scenario_lacks_is_told_too() {
         let text = scenario(file, "", ("A", "B")).replace(key, "");
         let files = Arc::new(FilesInMemory::from_texts([("net.csv", CSV)]));
         let problem = read(&text, &Options { files, ..Options::default() }).unwrap_err();
-        format!("{} {}", problem.message, problem.help)
+        format!("{} {}", problem.message(), problem.help)
     };
     let said = without("default_rate = \"1Gbps\"", "net.csv");
     assert!(said.contains("line 5: the link C, D-A has no rate"), "{said}");
@@ -344,9 +344,9 @@ fn what_the_scenario_lacks_is_told_too() {
     assert!(without("", "other.csv").contains("there is no such file; there are: net.csv"));
     assert!(without("", "net.json").contains(".graphml, .gml or .csv"));
     let nowhere = open("net.csv", CSV, "hosts_at = [\"X\"]", ("A", "B")).unwrap_err();
-    assert!(nowhere.message.contains("there is no node \"X\""), "{nowhere:?}");
+    assert!(nowhere.message().contains("there is no node \"X\""), "{nowhere:?}");
     let none = read(&scenario("net.csv", "", ("A", "B")), &Options::default()).unwrap_err();
-    assert!(none.message.contains("files cannot be read here"), "{none:?}");
+    assert!(none.message().contains("files cannot be read here"), "{none:?}");
 }
 
 #[test]
@@ -373,7 +373,9 @@ fn the_examples_are_read_in_full_and_quick() {
 #[test]
 fn a_deep_file_is_refused_not_followed() {
     let gml = "a [ ".repeat(100_000);
-    assert!(open("net.gml", &gml, "", ("A", "B")).unwrap_err().message.contains("too many lists"));
+    assert!(
+        open("net.gml", &gml, "", ("A", "B")).unwrap_err().message().contains("too many lists")
+    );
     let xml = "<graphml>".repeat(100_000);
     assert!(open("net.graphml", &xml, "", ("A", "B")).is_err());
     let lines = format!("<graphml>{}</graphml>", "<key/>".repeat(1000));

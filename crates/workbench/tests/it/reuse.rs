@@ -44,7 +44,7 @@ fn plans() -> Vec<Plan> {
     texts
         .map(|text| {
             let study = read(&text, &Options::default());
-            study.unwrap_or_else(|why| panic!("{}\n{text}", why.message)).points[0].plan.clone()
+            study.unwrap_or_else(|why| panic!("{}\n{text}", why.message())).points[0].plan.clone()
         })
         .collect()
 }
@@ -131,7 +131,7 @@ fn a_mark_is_noticed_by_whoever_sends_one_packet_that_can_carry_it() {
     let other = "[[group]]\nname = \"other\"\nflows = 1\n\
                  transport = { transport = \"udp\", rate = \"1Mbps\", ect = true }\n";
     let text = format!("{SCENARIO}{}{}{other}", SWITCHES[0], GROUPS[0]);
-    let study = read(&text, &Options::default()).unwrap_or_else(|why| panic!("{}", why.message));
+    let study = read(&text, &Options::default()).unwrap_or_else(|why| panic!("{}", why.message()));
     assert!(notices(&study.points[0].plan, 0));
     // Marks that drop what cannot be marked are noticed by everybody.
     let mut dropping = marked.clone();

@@ -2,7 +2,6 @@
 //! spaced. [`bottleneck::Bottleneck`] has a rate and a queue.
 
 pub mod bottleneck;
-pub mod given;
 
 use shallop_control::{Ack, Loss, Start, Window};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};

@@ -81,7 +81,7 @@ pub fn flashpass(law: FlashPassLaw) -> FlashPass {
         epochs: Some(1),
         jitter: 0.1,
         over_provision: true,
-        ..FlashPassOptions::of(())
+        ..FlashPassOptions::defaults(())
     };
     FlashPass { options, law, aeolus: None, send_buffer: None }
 }
@@ -98,7 +98,7 @@ pub fn expresspass() -> Transport {
     Transport::ExpressPass(ExpressPass {
         options: ExpressPassOptions {
             largest_credit: Bytes::new(92),
-            ..ExpressPassOptions::of(())
+            ..ExpressPassOptions::defaults(())
         },
         rule: ExpressPassRule::Code(CodeConfig::default()),
         aeolus: None,

@@ -1,7 +1,6 @@
 //! Help texts for misspelt names: the most similar known name and the list of allowed ones.
 
 /// The names as text with commas between them; after forty of them an ellipsis stands for the rest.
-#[must_use]
 pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MOST: usize = 40;
     let names: Vec<&str> = names.into_iter().collect();
@@ -14,7 +13,6 @@ pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 
 /// Up to three known names that resemble `name`, the most similar first. Similarity is the normalised
 /// Damerau-Levenshtein distance in lower case, at least 0.5.
-#[must_use]
 pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let name = name.to_lowercase();
     let likeness =
@@ -26,7 +24,6 @@ pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a
 }
 
 /// The help text for an unknown name: the most similar known name, if any, and all allowed names.
-#[must_use]
 pub fn advice<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let allowed = format!("allowed here: {}", list(known.clone()));
     match near(name, known).first() {
