@@ -77,7 +77,7 @@ fn of_programs() -> Vec<Ability> {
     };
     let lacking = machine::lacking_capabilities();
     let capabilities = if lacking.is_empty() {
-        "all that it takes".to_owned()
+        "all that are needed".to_owned()
     } else {
         format!("no {}: run it as root", lacking.join(", "))
     };
@@ -89,14 +89,14 @@ fn of_programs() -> Vec<Ability> {
     let loaded = machine::check().and_then(|()| Controller::load(&Law::Dctcp, &name).map(drop));
     let can_load = loaded.is_ok();
     let loads =
-        loaded.err().map_or_else(|| "loads one, and took it out".to_owned(), |why| why.to_string());
+        loaded.err().map_or_else(|| "one was loaded and removed".to_owned(), |why| why.to_string());
     let types_found = found(types, "BTF", "none (CONFIG_DEBUG_INFO_BTF)");
     let mount = format!("none at {BPF_FILE_SYSTEM}: mount -t bpf bpf {BPF_FILE_SYSTEM}");
     let skips = machine::skips_programs();
     let always = found(
         !skips,
         "always",
-        "not while process 1 has the processor: this kernel was changed to leave them out",
+        "not while process 1 has the processor: this kernel was changed to skip them",
     );
     vec![
         ability("programs in this build", controller::IS_BUILT, built, "the next five lines"),

@@ -64,7 +64,7 @@ impl Controllers {
             } else {
                 let what = law.program().name();
                 Err(RehearsalError::Refused(format!(
-                    "groups of a rehearsal have one {what}: give theirs the same options"
+                    "all groups of a rehearsal with {what} must have equal options"
                 )))
             };
         }

@@ -29,9 +29,7 @@ pub enum RehearsalError {
         lost: u64,
     },
     /// A receiver got other bytes than its sender sent.
-    #[error(
-        "flow {flow} delivered other bytes than were sent, at byte {at}: a defect of the emulator"
-    )]
+    #[error("flow {flow} delivered wrong bytes from byte {at} on: a defect of the emulator")]
     Corrupted {
         flow: u32,
         /// The position of the piece with the wrong byte, in bytes from the start of the flow.

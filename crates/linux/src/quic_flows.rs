@@ -43,8 +43,7 @@ pub(crate) fn config(
     options: &FlashPass,
 ) -> Result<Config, RehearsalError> {
     if options.send_buffer.is_some() {
-        let why =
-            "FlashPass over QUIC has not a sender that knows only what is in its send buffer yet";
+        let why = "FlashPass over QUIC has no `send_buffer`: its senders know the whole flow";
         return Err(RehearsalError::Refused(why.to_owned()));
     }
     let wait = wait::wait(setup, options)? + RESPONSE;

@@ -131,7 +131,7 @@ impl Session {
         };
         let Some(descriptor) = descriptor else {
             return Err(RehearsalError::Refused(format!(
-                "host \"{host}\" is behind an interface of the machine"
+                "an interface of the machine replaces host \"{host}\""
             )));
         };
         let file = format!("/proc/{}/fd/{descriptor}", self.process);

@@ -16,7 +16,7 @@ use crate::controllers::Controllers;
 use crate::error::RehearsalError;
 use crate::quic_flows;
 
-const MOST_HOSTS: usize = 250;
+const MAX_HOSTS: usize = 250;
 
 /// The flows between real hosts and the programs of a rehearsal.
 #[derive(Default)]
@@ -219,7 +219,7 @@ impl Traffic {
         if let Some(interface) = self.attached.get(&from) {
             let name = &self.flows.names[from as usize];
             return Err(RehearsalError::Refused(format!(
-                "programs are to run in host \"{name}\", in whose place interface {interface} is"
+                "host \"{name}\" has programs, so interface {interface} cannot replace it"
             )));
         }
         let own = std::env::current_exe().ok().map(|path| path.to_string_lossy().into_owned());
@@ -232,9 +232,9 @@ impl Traffic {
         if hosts == 0 {
             return Err(RehearsalError::NoHosts);
         }
-        if hosts > MOST_HOSTS {
+        if hosts > MAX_HOSTS {
             return Err(RehearsalError::Refused(format!(
-                "{hosts} hosts are real ones, and a rehearsal has at most {MOST_HOSTS}"
+                "a rehearsal has at most {MAX_HOSTS} real hosts; this one has {hosts}"
             )));
         }
         Ok(())

@@ -50,10 +50,7 @@ pub(crate) fn denied() -> String {
     ];
     let found = forbidding.iter().find(|(name, bad)| value(name).as_deref() == Some(bad));
     let why = found.map_or_else(
-        || {
-            "whoever started this process has taken the right from it (a container, or seccomp)"
-                .to_owned()
-        },
+        || "the parent of this process forbids them (a container, or seccomp)".to_owned(),
         |(name, bad)| format!("the sysctl {name} = {bad} forbids them to ordinary users"),
     );
     format!("no network namespace can be made here: {why}; root is not bound by it")

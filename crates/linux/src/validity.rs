@@ -17,22 +17,22 @@ const START: f64 = 10e-3;
 /// The limit of the fraction of time for which the threads of hosts waited for a processor.
 const WAITED: f64 = 0.25;
 
-/// Why the run is void; nothing if it counts.
+/// The reasons why a run is invalid (void); empty for a valid run.
 pub(crate) fn reasons(run: &RehearsalOfRun, shortest_rtt: Span) -> Vec<String> {
     let rtt = shortest_rtt.as_secs_f64();
     let mut why = Vec::new();
     let mut over = |what: &str, measured: f64, most: f64| {
         if measured > most {
             let (measured, most) = (measured * 1e6, most * 1e6);
-            why.push(format!("{what}: {measured:.0} us, and at most {most:.0} us may be"));
+            why.push(format!("{what} is {measured:.0} us; the limit is {most:.0} us"));
         }
     };
     let late = LATENESS.max(LATENESS_OF_RTT * rtt);
-    over("one packet of a hundred was written later than it was due", run.lateness_p99_s, late);
-    over("the emulator did not run for a time", run.longest_gap_s, GAP);
+    over("the 99th percentile of packets' lateness", run.lateness_p99_s, late);
+    over("the longest pause of the emulator", run.longest_gap_s, GAP);
     let answer = RESPONSE.max(RESPONSE_OF_RTT * rtt);
-    over("one answer of a hundred of the hosts took longer", run.response_p99_s, answer);
-    over("a flow started, or a datagram was sent, later than it was due", run.starts_late_s, START);
+    over("the 99th percentile of hosts' response times", run.response_p99_s, answer);
+    over("the longest delay of a flow's start or a datagram", run.starts_late_s, START);
     if run.lost_frames > 0 {
         why.push(format!("{} frames were lost between hosts and emulator", run.lost_frames));
     }
@@ -54,15 +54,14 @@ pub(crate) fn warnings(run: &RehearsalOfRun, shortest_drain: Span) -> Vec<String
     let datagrams = (run.datagrams_late_s > drain).then(|| {
         let (late, drain) = (run.datagrams_late_s * 1e6, drain * 1e6);
         format!(
-            "datagrams left up to {late:.0} us after their time, and those that are late leave together: the \
-             shallowest buffer drains in {drain:.0} us, and may have dropped some that a host on \
-             a processor of its own would not lose"
+            "datagrams were up to {late:.0} us late, and late datagrams leave in bursts: the shallowest buffer, which \
+             drains in {drain:.0} us, may have dropped some that hosts on processors of their own would not lose"
         )
     });
     let answers = (run.response_p99_s > drain / 2.0).then(|| {
         let (answer, drain) = (run.response_p99_s * 1e6, drain * 1e6);
         format!(
-            "the shallowest buffer drains in {drain:.0} us, and one answer of a hundred of the hosts took longer than \
+            "the shallowest buffer drains in {drain:.0} us, and the 99th percentile of hosts' response times is \
              {answer:.0} us: hosts on processors of their own may lose less"
         )
     });
@@ -114,6 +113,6 @@ mod tests {
         };
         let why = reasons(&bad, rtt);
         assert_eq!(why.len(), 6);
-        assert!(why[0].contains("250 us, and at most 200 us"), "{}", why[0]);
+        assert!(why[0].contains("250 us; the limit is 200 us"), "{}", why[0]);
     }
 }
