@@ -84,17 +84,16 @@ impl FlowClassifier {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use etherparse::PacketBuilder;
-
     use super::*;
+    use crate::test_frames::ip;
 
-    fn ip(from: u8, to: u8) -> etherparse::PacketBuilderStep<etherparse::IpHeaders> {
-        PacketBuilder::ethernet2([2; 6], [2; 6]).ipv4([10, 0, 0, from], [10, 0, 0, to], 64)
-    }
-
-    fn tcp(from: u8, to: u8, payload: usize) -> Vec<u8> {
+    fn tcp(from: u32, to: u32, payload: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
-        ip(from, to).tcp(1_024, 80, 1, 1_000).ack(1).write(&mut bytes, &vec![0; payload]).unwrap();
+        ip(4, from, to)
+            .tcp(1_024, 80, 1, 1_000)
+            .ack(1)
+            .write(&mut bytes, &vec![0; payload])
+            .unwrap();
         bytes
     }
 
@@ -104,10 +103,10 @@ mod tests {
         flows.add_programs(0, 1, 5);
         flows.add_programs(1, 0, 6);
         let mut from = |frame: &[u8]| flows.classify(frame).unwrap().from;
-        assert_eq!(from(&tcp(1, 2, 100)), End::sender(5));
-        assert_eq!(from(&tcp(2, 1, 0)), End::receiver(5));
-        assert_eq!(from(&tcp(2, 1, 100)), End::sender(6));
-        assert_eq!(from(&tcp(1, 2, 0)), End::receiver(6));
+        assert_eq!(from(&tcp(0, 1, 100)), End::sender(5));
+        assert_eq!(from(&tcp(1, 0, 0)), End::receiver(5));
+        assert_eq!(from(&tcp(1, 0, 100)), End::sender(6));
+        assert_eq!(from(&tcp(0, 1, 0)), End::receiver(6));
     }
 
     #[test]
@@ -115,11 +114,11 @@ mod tests {
         let mut flows = FlowClassifier::default();
         flows.add_programs(0, 1, 5);
         flows.add_programs(0, 1, 7);
-        assert_eq!(flows.classify(&tcp(2, 1, 100)).unwrap().from, End::receiver(5));
-        assert_eq!(flows.classify(&tcp(1, 2, 0)).unwrap().from, End::sender(5));
-        assert_eq!(flows.classify(&tcp(1, 3, 10)), None);
+        assert_eq!(flows.classify(&tcp(1, 0, 100)).unwrap().from, End::receiver(5));
+        assert_eq!(flows.classify(&tcp(0, 1, 0)).unwrap().from, End::sender(5));
+        assert_eq!(flows.classify(&tcp(0, 2, 10)), None);
         let mut datagram = Vec::new();
-        ip(1, 2).udp(9, 9).write(&mut datagram, &[0; 30]).unwrap();
+        ip(4, 0, 1).udp(9, 9).write(&mut datagram, &[0; 30]).unwrap();
         let packet = flows.classify(&datagram).unwrap();
         assert_eq!((packet.connection, packet.segment.payload, packet.host), (DATAGRAMS, 30, 0));
     }
@@ -128,11 +127,11 @@ mod tests {
     fn both_directions_of_a_connection_have_one_number() {
         let mut flows = FlowClassifier::default();
         flows.add_programs(0, 1, 5);
-        let there = flows.classify(&tcp(1, 2, 100)).unwrap().connection;
+        let there = flows.classify(&tcp(0, 1, 100)).unwrap().connection;
         let mut back = Vec::new();
-        ip(2, 1).tcp(80, 1_024, 1, 1_000).write(&mut back, &[]).unwrap();
+        ip(4, 1, 0).tcp(80, 1_024, 1, 1_000).write(&mut back, &[]).unwrap();
         assert_eq!(flows.classify(&back).unwrap().connection, there);
-        let other = flows.classify(&tcp(2, 1, 100)).unwrap().connection;
+        let other = flows.classify(&tcp(1, 0, 100)).unwrap().connection;
         assert_ne!(other, there);
     }
 }

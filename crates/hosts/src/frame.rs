@@ -166,20 +166,16 @@ pub fn cut_datagrams(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use etherparse::{IpHeaders, Ipv4HeaderSlice, PacketBuilder, PacketBuilderStep};
+    use etherparse::{IpHeaders, Ipv4HeaderSlice, PacketBuilderStep};
 
     use super::*;
     use crate::flow_monitor::FrameHead;
     use crate::host_endpoint::outgoing;
+    use crate::test_frames::ip as ip_packet;
 
     fn frame(payload: usize) -> Vec<u8> {
-        let builder = PacketBuilder::ethernet2([2; 6], [2; 6])
-            .ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
-            .tcp(1_024, 5_000, u32::MAX - 10, 1_000)
-            .psh()
-            .fin()
-            .ack(77)
-            .cwr();
+        let builder =
+            ip_packet(4, 0, 1).tcp(1_024, 5_000, u32::MAX - 10, 1_000).psh().fin().ack(77).cwr();
         let mut bytes = Vec::new();
         let payload: Vec<u8> = (0..payload).map(|byte| byte as u8).collect();
         builder.write(&mut bytes, &payload).unwrap();
@@ -209,7 +205,6 @@ mod tests {
             }
             datagram(&bytes).unwrap()
         };
-        let ethernet = || PacketBuilder::ethernet2([2; 6], [2; 6]);
         for (dscp, class) in [
             (0, None),
             (8, Some(Class::Ack)),
@@ -221,8 +216,8 @@ mod tests {
             (46, None),
             (48, None),
         ] {
-            let of_v4 = with(ethernet().ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64), dscp);
-            let of_v6 = with(ethernet().ipv6([1; 16], [2; 16], 64), dscp);
+            let of_v4 = with(ip_packet(4, 0, 1), dscp);
+            let of_v6 = with(ip_packet(6, 0, 1), dscp);
             assert_eq!((of_v4.class, of_v6.class), (class, class), "{dscp}");
             // Without a class in the DSCP, the payload and the other transports decide.
             let out =

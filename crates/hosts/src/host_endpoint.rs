@@ -22,8 +22,8 @@ impl<H: AsTcp> AsTcp for Head<H> {
     }
 }
 
-/// Makes the simulated packet of a real host's packet. `uses_legacy_classes` applies to packets without a class of their
-/// own: they get the classes of transports without credits, because other flows in the network use credits.
+/// Makes the simulated packet of a real host's packet. `uses_legacy_classes` applies to packets without a class of
+/// their own: they get the classes of transports without credits, because other flows in the network use credits.
 pub fn outgoing<H>(
     head: FrameHead,
     ecn: Ecn,

@@ -156,28 +156,13 @@ fn put(packet: &mut [u8], bytes: &[u8]) {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use std::net::Ipv6Addr;
-
-    use etherparse::PacketBuilder;
-
     use super::*;
     use crate::frame::{cut, cut_datagrams, segment};
-
-    fn v6(host: u32) -> [u8; 16] {
-        Ipv6Addr::from_bits(addresses::address_v6(host)).octets()
-    }
-
-    fn tcp(payload: usize) -> Vec<u8> {
-        let mut frame = Vec::new();
-        let builder = PacketBuilder::ethernet2([2; 6], [2; 6]).ipv6(v6(0), v6(1), 64);
-        let payload: Vec<u8> = (0..payload).map(|byte| byte as u8).collect();
-        builder.tcp(1_024, 80, 1_000, 500).ack(7).write(&mut frame, &payload).unwrap();
-        frame
-    }
+    use crate::test_frames::{tcp, udp};
 
     #[test]
     fn the_fields_and_hosts_of_an_ipv6_segment_are_read() {
-        let segment = segment(&tcp(100)).unwrap();
+        let segment = segment(&tcp(6, 100)).unwrap();
         let hosts = [segment.sockets.from.0, segment.sockets.to.0].map(addresses::host_of);
         assert_eq!(hosts, [Some(0), Some(1)]);
         assert_eq!((segment.payload, segment.ip_bytes, segment.ecn), (100, 160, Ecn::NotEct));
@@ -185,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_mark_changes_only_the_ecn_codepoint() {
-        let plain = tcp(10);
+        let plain = tcp(6, 10);
         let mut marked = plain.clone();
         mark(&mut marked);
         assert_eq!(segment(&marked).unwrap().ecn, Ecn::Ce);
@@ -195,13 +180,10 @@ mod tests {
 
     #[test]
     fn ipv6_frames_are_cut_into_packets_of_the_right_lengths() {
-        let parts = cut(&tcp(3_000), 1_428).unwrap();
+        let parts = cut(&tcp(6, 3_000), 1_428).unwrap();
         let sizes: Vec<_> = parts.iter().map(|part| segment(part).unwrap().payload).collect();
         assert_eq!(sizes, [1_428, 1_428, 144]);
-        let mut frame = Vec::new();
-        let builder = PacketBuilder::ethernet2([2; 6], [2; 6]).ipv6(v6(0), v6(1), 64);
-        builder.udp(9, 9).write(&mut frame, &[7; 2_500]).unwrap();
-        let parts = cut_datagrams(&frame, 1_000).unwrap();
+        let parts = cut_datagrams(&udp(6, 2_500), 1_000).unwrap();
         let lengths = parts.iter().map(|part| Ip::from_frame(part).unwrap().total_len().unwrap());
         assert_eq!(lengths.collect::<Vec<_>>(), [1_048, 1_048, 548]);
     }

@@ -18,6 +18,9 @@ pub mod parent_death;
 mod programs;
 mod response_time;
 pub mod tape;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+mod test_frames;
 
 pub use counters::Counters;
 pub use emulator::Emulator;

@@ -115,45 +115,11 @@ fn put(packet: &mut [u8], at: usize, sum: u16) -> Option<()> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use etherparse::{
-        Ipv4HeaderSlice, PacketBuilder, PacketBuilderStep, SlicedPacket, TransportSlice,
-    };
+    use etherparse::{Ipv4HeaderSlice, SlicedPacket, TransportSlice};
 
     use super::*;
-
-    const ENDS: [[u8; 16]; 2] = [
-        [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
-        [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2],
-    ];
-
-    fn ip(version: u8) -> PacketBuilderStep<etherparse::IpHeaders> {
-        let ethernet = PacketBuilder::ethernet2([2; 6], [2; 6]);
-        match version {
-            4 => ethernet.ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64),
-            _ => ethernet.ipv6(ENDS[0], ENDS[1], 64),
-        }
-    }
-
-    fn payload(bytes: usize) -> Vec<u8> {
-        (0..bytes).map(|byte| (byte * 7) as u8).collect()
-    }
-
-    fn tcp(bytes: usize) -> Vec<u8> {
-        tcp_of(4, bytes)
-    }
-
-    fn tcp_of(version: u8, bytes: usize) -> Vec<u8> {
-        let mut frame = Vec::new();
-        let builder = ip(version).tcp(1_024, 80, 1_000, 500).ack(7).psh();
-        builder.write(&mut frame, &payload(bytes)).unwrap();
-        frame
-    }
-
-    fn udp_of(version: u8, bytes: usize) -> Vec<u8> {
-        let mut frame = Vec::new();
-        ip(version).udp(1_024, 53).write(&mut frame, &payload(bytes)).unwrap();
-        frame
-    }
+    use crate::addresses;
+    use crate::test_frames::{payload, tcp, udp};
 
     fn with_header(flags: u8, kind: u8, words: [u16; 3], frame: &[u8]) -> Vec<u8> {
         let words: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -164,6 +130,7 @@ mod tests {
     fn verified(packet: &[u8]) -> Vec<u8> {
         let sliced = SlicedPacket::from_ethernet(packet).unwrap();
         let v4 = Ipv4HeaderSlice::from_slice(&packet[ETHERNET..]).ok();
+        let v6 = [0, 1].map(|host| addresses::address_v6(host).to_be_bytes());
         let ends = v4.as_ref().map(|ip| (ip.source(), ip.destination()));
         if let Some(ip) = v4 {
             assert_eq!(ip.header_checksum(), ip.to_header().calc_header_checksum());
@@ -173,7 +140,7 @@ mod tests {
                 let (header, payload) = (tcp.to_header(), tcp.payload());
                 let sum = match ends {
                     Some((from, to)) => header.calc_checksum_ipv4_raw(from, to, payload),
-                    None => header.calc_checksum_ipv6_raw(ENDS[0], ENDS[1], payload),
+                    None => header.calc_checksum_ipv6_raw(v6[0], v6[1], payload),
                 };
                 assert_eq!(sum.unwrap(), tcp.checksum());
                 payload.to_vec()
@@ -182,7 +149,7 @@ mod tests {
                 let (header, payload) = (udp.to_header(), udp.payload());
                 let sum = match ends {
                     Some((from, to)) => header.calc_checksum_ipv4_raw(from, to, payload),
-                    None => header.calc_checksum_ipv6_raw(ENDS[0], ENDS[1], payload),
+                    None => header.calc_checksum_ipv6_raw(v6[0], v6[1], payload),
                 };
                 assert_eq!(sum.unwrap(), udp.checksum());
                 payload.to_vec()
@@ -194,10 +161,10 @@ mod tests {
     #[test]
     fn large_frames_are_cut_into_complete_packets_with_all_bytes_in_order() {
         let frames = [
-            (tcp(4_000), TCP4),
-            (udp_of(4, 4_000), UDP),
-            (tcp_of(6, 4_000), TCP6),
-            (udp_of(6, 4_000), UDP),
+            (tcp(4, 4_000), TCP4),
+            (udp(4, 4_000), UDP),
+            (tcp(6, 4_000), TCP6),
+            (udp(6, 4_000), UDP),
         ];
         for (frame, kind) in frames {
             let parts = packets(&with_header(0, kind, [1_400, 0, 0], &frame)).unwrap();
@@ -210,10 +177,10 @@ mod tests {
     #[test]
     fn a_partial_checksum_is_completed() {
         for (whole, start, field) in [
-            (tcp(101), 34, 16),
-            (udp_of(4, 100), 34, 6),
-            (tcp_of(6, 101), 54, 16),
-            (udp_of(6, 99), 54, 6),
+            (tcp(4, 101), 34, 16),
+            (udp(4, 100), 34, 6),
+            (tcp(6, 101), 54, 16),
+            (udp(6, 99), 54, 6),
         ] {
             let mut partial = whole.clone();
             // The host writes the sum of the pseudo-header: addresses, protocol, length.
@@ -232,11 +199,11 @@ mod tests {
 
     #[test]
     fn frames_that_no_card_can_send_are_malformed() {
-        let frame = tcp(3_000);
+        let frame = tcp(4, 3_000);
         assert!(packets(&with_header(0, 0, [0; 3], &frame)).is_none(), "longer than the MTU");
         assert!(packets(&with_header(0, TCP4, [0; 3], &frame)).is_none(), "empty segments");
         assert!(
-            packets(&with_header(1, 0, [0, 2_000, 16], &tcp(10))).is_none(),
+            packets(&with_header(1, 0, [0, 2_000, 16], &tcp(4, 10))).is_none(),
             "checksum beyond the end"
         );
         assert!(
@@ -247,7 +214,7 @@ mod tests {
             packets(&with_header(0, 3, [1_400, 0, 0], &frame)).is_none(),
             "segmentation that was not negotiated"
         );
-        let mut wrong = with_header(0, 0, [0; 3], &tcp(10));
+        let mut wrong = with_header(0, 0, [0; 3], &tcp(4, 10));
         assert!(packets(&wrong).is_some());
         wrong[HEADER + ETHERNET + 8] ^= 1;
         assert!(packets(&wrong).is_none(), "wrong IP checksum");

@@ -280,27 +280,14 @@ pub fn decision(record: &Record) -> (u32, Time, u32, Vec<u8>) {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use etherparse::PacketBuilder;
-
     use super::*;
+    use crate::test_frames::{tcp, udp};
     use crate::{addresses, frame};
 
     /// Frames with a virtio-net header and 100 bytes of payload: TCP and UDP over IPv4, then over IPv6.
     fn frames() -> [Vec<u8>; 4] {
-        let [from, to] = [0, 1].map(|host| addresses::address(host).to_be_bytes());
-        let [from_v6, to_v6] = [0, 1].map(|host| addresses::address_v6(host).to_be_bytes());
-        let ethernet = || PacketBuilder::ethernet2([2; 6], [2; 6]);
-        let v4 = || ethernet().ipv4(from, to, 64);
-        let v6 = || ethernet().ipv6(from_v6, to_v6, 64);
-        let mut all: [Vec<u8>; 4] = [(); 4].map(|()| vec![0; HEADER]);
-        let tcp = |builder: etherparse::PacketBuilderStep<_>, bytes: &mut Vec<u8>| {
-            builder.tcp(1_024, 80, 1_000, 500).ack(7).write(bytes, &[9; 100]).unwrap();
-        };
-        tcp(v4(), &mut all[0]);
-        v4().udp(1_024, 53).write(&mut all[1], &[9; 100]).unwrap();
-        tcp(v6(), &mut all[2]);
-        v6().udp(1_024, 53).write(&mut all[3], &[9; 100]).unwrap();
-        all
+        [tcp(4, 100), udp(4, 100), tcp(6, 100), udp(6, 100)]
+            .map(|frame| [&[0; HEADER][..], &frame].concat())
     }
 
     #[test]

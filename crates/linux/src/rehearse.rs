@@ -115,7 +115,10 @@ pub fn run_observed(
     };
     rehearsal.void = validity::reasons(&rehearsal, traffic.shortest_rtt);
     rehearsal.void.extend(report.tcp_info.impossible_window().map(|segments| {
-        format!("a connection had a window of {segments:.0} segments, more than TCP allows: the kernel's figures cannot be trusted")
+        format!(
+            "a connection had a window of {segments:.0} segments, more than TCP allows: the kernel's figures cannot be \
+             trusted"
+        )
     }));
     outcome.series.add_flow_samples(&report.tcp_info.values);
     let run = &mut outcome.run;
