@@ -3,18 +3,18 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
-use rustix::time::Timespec;
 use shallop_core::{Span, Time};
 use shallop_hosts::PacketIo;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use crate::attached::Interface;
+use crate::run_clock::Poll;
 
 /// The name of the interface in each host.
 pub(crate) const NAME: &str = "eth0";
@@ -22,7 +22,6 @@ pub(crate) const NAME: &str = "eth0";
 const SPIN: Span = Span::from_us(60);
 /// The number of reads after which all links are polled, even while some have frames.
 const READS: u32 = 8;
-const EVENTS: usize = 64;
 /// The emulator sleeps for one part in this many of its time, in short naps. A real-time thread that never sleeps is
 /// stopped for 50 ms in each second (`sched_rt_runtime_us`).
 const GIVE_BACK: u32 = 12;
@@ -72,11 +71,10 @@ impl HostLink {
 /// The links to all hosts, and the clock of the run, which starts at its first use.
 pub(crate) struct HostLinks<'a> {
     links: Vec<HostLink>,
-    epoll: OwnedFd,
+    poll: Poll,
     /// Links that may have frames, in the order of reading.
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
-    events: Vec<Event>,
     reads: u32,
     start: &'a OnceLock<Instant>,
     /// The time that the thread still has to sleep, and the time when it was last updated. `None` without real-time
@@ -92,19 +90,17 @@ impl<'a> HostLinks<'a> {
         start: &'a OnceLock<Instant>,
         gives_back: bool,
     ) -> io::Result<Self> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        for (number, link) in links.iter().enumerate() {
-            let flags = EventFlags::IN | EventFlags::ET;
-            epoll::add(&epoll, link.as_fd(), EventData::new_u64(number as u64), flags)?;
+        let poll = Poll::new()?;
+        for (number, link) in (0..).zip(&links) {
+            poll.add(link, number, EventFlags::IN | EventFlags::ET)?;
         }
         let count = links.len();
         let debt = gives_back.then(|| (Duration::ZERO, Instant::now()));
         Ok(Self {
             links,
-            epoll,
+            poll,
             ready: (0..count as u32).collect(),
             is_ready: vec![true; count],
-            events: Vec::with_capacity(EVENTS),
             reads: 0,
             start,
             debt,
@@ -117,21 +113,11 @@ impl<'a> HostLinks<'a> {
 
     /// Finds the links that have frames, and waits for them at most this long.
     fn poll(&mut self, timeout: Duration) {
-        let timeout = Timespec {
-            tv_sec: timeout.as_secs().cast_signed(),
-            tv_nsec: i64::from(timeout.subsec_nanos()),
-        };
-        self.events.clear();
-        let events = rustix::buffer::spare_capacity(&mut self.events);
-        if epoll::wait(&self.epoll, events, Some(&timeout)).is_err() {
-            return;
-        }
-        for event in &self.events {
-            let host = event.data.u64() as u32;
+        for host in self.poll.wait(timeout) {
             if let Some(is_ready) = self.is_ready.get_mut(host as usize)
                 && !std::mem::replace(is_ready, true)
             {
-                self.ready.push_back(host);
+                self.ready.push_back(host as u32);
             }
         }
     }
