@@ -9,34 +9,20 @@
 
 #include "gemini.h"
 
-static ulong capacity_kbps = 10000000;
-static ulong mark_bytes = 769000;
-static ulong threshold_us = 5000;
-static uint decrease = 209715;
-static uint increase = 131941;
-static uint alpha_shift = 4;
-static bool uses_marks = true;
-static bool uses_delay = true;
-static bool recount = true;
+#define PARAMETER(type, name, initial, description) \
+    static type name = initial; \
+    module_param(name, type, 0444); \
+    MODULE_PARM_DESC(name, description)
 
-module_param(capacity_kbps, ulong, 0444);
-MODULE_PARM_DESC(capacity_kbps, "C, the bandwidth of the network, in kb/s");
-module_param(mark_bytes, ulong, 0444);
-MODULE_PARM_DESC(mark_bytes, "K, the queue length at which switches mark, in bytes");
-module_param(threshold_us, ulong, 0444);
-MODULE_PARM_DESC(threshold_us, "T, the queueing delay that counts as congestion, in us");
-module_param(decrease, uint, 0444);
-MODULE_PARM_DESC(decrease, "beta, the part of the window given up for delay, in 2^-20");
-module_param(increase, uint, 0444);
-MODULE_PARM_DESC(increase, "H, segments a round trip for each bit of bandwidth times delay, in 2^-40");
-module_param(alpha_shift, uint, 0444);
-MODULE_PARM_DESC(alpha_shift, "the gain of alpha is 2^-alpha_shift");
-module_param(uses_marks, bool, 0444);
-MODULE_PARM_DESC(uses_marks, "whether marks reduce the window");
-module_param(uses_delay, bool, 0444);
-MODULE_PARM_DESC(uses_delay, "whether delay reduces the window");
-module_param(recount, bool, 0444);
-MODULE_PARM_DESC(recount, "whether data sent before a reduction for delay counts again");
+PARAMETER(ulong, capacity_kbps, 10000000, "C, the bandwidth of the network, in kb/s");
+PARAMETER(ulong, mark_bytes, 769000, "K, the queue length at which switches mark, in bytes");
+PARAMETER(ulong, threshold_us, 5000, "T, the queueing delay that counts as congestion, in us");
+PARAMETER(uint, decrease, 209715, "beta, the part of the window given up for delay, in 2^-20");
+PARAMETER(uint, increase, 131941, "H, segments a round trip for each bit of bandwidth times delay, in 2^-40");
+PARAMETER(uint, alpha_shift, 4, "the gain of alpha is 2^-alpha_shift");
+PARAMETER(bool, uses_marks, true, "whether marks reduce the window");
+PARAMETER(bool, uses_delay, true, "whether delay reduces the window");
+PARAMETER(bool, recount, true, "whether data sent before a reduction for delay counts again");
 
 static struct gemini_config config;
 

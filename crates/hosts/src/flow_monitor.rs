@@ -8,8 +8,8 @@ pub use shallop_proto::Credits;
 use shallop_proto::EndpointCounters;
 use shallop_proto::ranges::Ranges;
 
-use crate::flows::{FlowProtocol, HostFlow};
 use crate::frame::{Segment, SocketPair};
+use crate::host_flow::{FlowProtocol, HostFlow};
 
 /// The connection number of packets that are not TCP.
 pub const DATAGRAMS: u32 = u32::MAX;
@@ -255,7 +255,7 @@ mod tests {
     use shallop_core::BitsPerSec;
 
     use super::*;
-    use crate::flows::UdpOptions;
+    use crate::host_flow::UdpOptions;
 
     fn data(sequence: u32, payload: u16) -> FrameHead {
         FrameHead { sequence, payload, ..FrameHead::default() }

@@ -4,9 +4,9 @@
 use etherparse::{IpNumber, TcpHeaderSlice, UdpHeaderSlice};
 use shallop_core::{Class, Ecn};
 
+pub use crate::ip::ETHERNET;
 use crate::ip::{self, Ip};
 
-pub const ETHERNET: usize = 14;
 /// The longest packet on the wire with its Ethernet header, in bytes: the MTU is 1,500.
 pub const MAX_PACKET: usize = ETHERNET + 1_500;
 /// The longest frame that a kernel may send, in bytes: segmentation offload of 64 KB of IP.

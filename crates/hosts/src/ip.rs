@@ -7,9 +7,10 @@ use etherparse::{
 use shallop_core::Ecn;
 
 use crate::addresses;
-use crate::frame::ETHERNET;
 
 const V6_HEADER: usize = 40;
+/// Bytes of an Ethernet header.
+pub const ETHERNET: usize = 14;
 /// The ECN codepoint "congestion experienced", in the lowest two bits of the traffic class.
 const CE: u8 = 3;
 

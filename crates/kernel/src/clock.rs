@@ -7,6 +7,9 @@ use rustix::fs::MemfdFlags;
 use crate::error::KernelError;
 use crate::time_travel::{ClockPage, Mode, NEVER};
 
+/// The guest time at which a run begins, in nanoseconds. Kernels boot in less.
+pub const BOOTED: u64 = 1_000_000_000;
+
 /// The controller's clock.
 #[derive(Debug)]
 pub struct Clock {

@@ -1,5 +1,8 @@
 //! Errors of kernels in virtual time.
 
+use shallop_lab::RunError;
+use shallop_plan::SetupError;
+
 /// A malformed message of a kernel. Kernels are not trusted, so that such a message is an error and never a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
@@ -83,5 +86,24 @@ impl KernelError {
     /// Adds the failed action to an error of the system.
     pub fn io<E: Into<std::io::Error>>(what: &'static str) -> impl FnOnce(E) -> Self {
         move |why| Self::Io { what, why: why.into() }
+    }
+}
+
+/// An error of a run with kernels.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelRunError {
+    /// An error that any run can have.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// Kernels cannot do what the plan asks for.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<SetupError> for KernelRunError {
+    fn from(why: SetupError) -> Self {
+        Self::Run(why.into())
     }
 }

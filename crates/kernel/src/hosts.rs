@@ -15,12 +15,12 @@ use shallop_proto::Endpoint;
 use shallop_sim::{Outgoing, RealHosts};
 
 use crate::card::Sent;
-use crate::clock::Clock;
+use crate::clock::{BOOTED, Clock};
 use crate::console::{self, ShellMessage, Terminal};
 use crate::error::{KernelError, Malformed};
 use crate::folder::Folder;
 use crate::kernel::{Kernel, Pause};
-use crate::launch::{BOOTED, Start};
+use crate::launch::Start;
 use crate::process::Process;
 use crate::processor::Processor;
 

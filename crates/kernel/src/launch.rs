@@ -1,5 +1,5 @@
 //! Starts the kernels of a run: files, sockets and processes. In their first virtual second kernels boot and their
-//! agents make the hosts; the run of the simulator begins at [`BOOTED`].
+//! agents make the hosts; the run of the simulator begins at [`BOOTED`](crate::BOOTED).
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
@@ -20,8 +20,6 @@ use crate::programs;
 use crate::time_travel::Mode;
 use shallop_hosts::{HostFlows, addresses};
 
-/// The guest time at which a run begins, in nanoseconds. Kernels boot in less.
-pub const BOOTED: u64 = 1_000_000_000;
 /// The longest time until a kernel connects.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 

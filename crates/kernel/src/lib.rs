@@ -11,6 +11,7 @@
 //! kernels took 64 MB (`tests/machine/cost.rs`).
 
 pub mod build;
+mod build_step;
 pub mod card;
 pub mod clock;
 pub mod console;
@@ -33,10 +34,11 @@ pub mod time_travel;
 mod traffic;
 pub mod vhost_user;
 
+pub use clock::BOOTED;
 pub use error::{KernelError, Malformed};
 pub use hosts::{KernelCounters, Kernels};
 pub use installed::Installed;
-pub use launch::{BOOTED, Start};
+pub use launch::Start;
 pub use modules::Module;
 pub use orders::Settings;
 pub use time_travel::Mode;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use shallop_control::gemini::Config;
 use shallop_core::BitsPerSec;
 
-use crate::build::{BuildError, file, step};
+use crate::build_step::{BuildError, file, step};
 use crate::installed::Installed;
 
 /// The source files of Gemini's module.
@@ -154,7 +154,7 @@ mod tests {
         for (name, value) in module.parameters.split(' ').filter_map(|word| word.split_once('=')) {
             let is_bool = ["uses_marks", "uses_delay", "recount"].contains(&name);
             let value = if is_bool && value == "1" { "true" } else { value };
-            let line = format!(" {name} = {value};\n");
+            let line = format!(", {name}, {value}, ");
             assert!(source.contains(&line), "{line}");
         }
     }

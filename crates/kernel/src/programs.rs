@@ -8,8 +8,8 @@ use std::path::Path;
 
 use shallop_hosts::{HostFlows, Program, ProgramEnd, addresses};
 
+use crate::clock::BOOTED;
 use crate::error::KernelError;
-use crate::launch::BOOTED;
 
 /// The name of the folder that has a folder for the files of each program, by the number of the program.
 const KEPT: &str = "kept";

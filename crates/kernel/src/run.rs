@@ -6,19 +6,21 @@ use shallop_core::{Span, Time};
 use shallop_hosts::HostFlows;
 use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
 use shallop_lab::ends;
-use shallop_lab::{RunError, run_with_hosts};
+use shallop_lab::run_with_hosts;
 use shallop_measure::Outcome;
 use shallop_measure::observer::Observer;
 use shallop_options::StringEnum;
+use shallop_plan::ResolvedRun;
 use shallop_plan::plan::Plan;
-use shallop_plan::{ResolvedRun, SetupError};
 use shallop_results::summary::{KernelOfRun, Run};
 
+use crate::clock::BOOTED;
 use crate::console::Terminal;
 use crate::error::KernelError;
+pub use crate::error::KernelRunError;
 use crate::hosts::{Finished, Kernels};
 use crate::installed::Installed;
-use crate::launch::{BOOTED, Start};
+use crate::launch::Start;
 use crate::orders::Settings;
 use crate::programs;
 use crate::time_travel::Mode;
@@ -28,24 +30,6 @@ use crate::traffic::Traffic;
 const SOCKET_BUFFER: u64 = 64 << 20;
 /// The most memory of each kernel, in MiB. A kernel takes only what it uses.
 const MEMORY_MB: u32 = 1_024;
-
-#[derive(Debug, thiserror::Error)]
-pub enum KernelRunError {
-    /// An error that any run can have.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
-    /// Kernels cannot do what the plan asks for.
-    #[error("{0}")]
-    Refused(String),
-}
-
-impl From<SetupError> for KernelRunError {
-    fn from(why: SetupError) -> Self {
-        Self::Run(why.into())
-    }
-}
 
 /// The connections of a run to its caller.
 pub struct Outside<'a> {

@@ -4,16 +4,15 @@ use std::path::PathBuf;
 
 use shallop_control::any as window;
 use shallop_core::Time;
-use shallop_hosts::HostFlows;
-use shallop_hosts::flows::FlowProtocol;
+use shallop_hosts::{FlowProtocol, HostFlows};
 use shallop_plan::ResolvedRun;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::{CONTROLLERS, NOT_IN_VIRTUAL_TIME};
 use shallop_plan::plan::Transport;
 
-use crate::launch::BOOTED;
+use crate::clock::BOOTED;
+use crate::error::KernelRunError;
 use crate::modules::{self, Module};
-use crate::run::KernelRunError;
 
 /// The most hosts in one kernel; each has a card and a network namespace.
 const MAX_HOSTS_PER_KERNEL: usize = 200;

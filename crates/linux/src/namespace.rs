@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use netlink_packet_route::link::LinkAttribute;
 use nix::sched::{CloneFlags, setns, unshare};
@@ -14,6 +14,7 @@ use tun_rs::SyncDevice;
 
 use crate::error::{RehearsalError, failed};
 use crate::netlink::Interfaces;
+use crate::user_namespace::path_of;
 use crate::{realtime, tap, user_namespace};
 
 const PREFIX: u8 = 8;
@@ -176,10 +177,6 @@ pub(crate) fn set_controller(host: &Host, name: &str) -> Result<(), RehearsalErr
             now.trim()
         ))
     })
-}
-
-pub(crate) fn path_of(sysctl: &str) -> PathBuf {
-    Path::new("/proc/sys").join(sysctl.replace('.', "/"))
 }
 
 /// Sets a sysctl of this thread's namespace.

@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use shallop_core::{BitsPerSec, Node, Span, Time};
-use shallop_hosts::flows::{FlowProtocol, UdpOptions};
-use shallop_hosts::{HostFlow, HostFlows};
+use shallop_hosts::{FlowProtocol, HostFlow, HostFlows, UdpOptions};
 use shallop_plan::ResolvedRun;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::CONTROLLERS;

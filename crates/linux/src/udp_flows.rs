@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use rustix::event::epoll::EventFlags;
 use shallop_core::Pace;
-use shallop_hosts::flows::{UdpOptions, udp_wire_bytes};
-use shallop_hosts::{HostFlow, HostFlows, addresses};
+use shallop_hosts::{HostFlow, HostFlows, UdpOptions, addresses, udp_wire_bytes};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::{RehearsalError, failed};

@@ -3,11 +3,10 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::path::{Path, PathBuf};
 
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{getegid, geteuid};
-
-use crate::namespace;
 
 /// Moves this process, which must have one thread, to a new user namespace, unless it is root. Nothing changes where
 /// that is forbidden; making a host then fails with the reason.
@@ -39,9 +38,8 @@ pub fn join(process: u32) -> io::Result<()> {
 
 /// The reason why this process may not make network namespaces: a sysctl, or its parent.
 pub(crate) fn denied() -> String {
-    let value = |name: &str| {
-        fs::read_to_string(namespace::path_of(name)).ok().map(|text| text.trim().to_owned())
-    };
+    let value =
+        |name: &str| fs::read_to_string(path_of(name)).ok().map(|text| text.trim().to_owned());
     let forbidding = [
         ("user.max_user_namespaces", "0"),
         ("user.max_net_namespaces", "0"),
@@ -54,4 +52,9 @@ pub(crate) fn denied() -> String {
         |(name, bad)| format!("the sysctl {name} = {bad} forbids them to ordinary users"),
     );
     format!("no network namespace can be made here: {why}; root is not bound by it")
+}
+
+/// The file of a sysctl, such as `net.ipv4.tcp_timestamps`.
+pub(crate) fn path_of(sysctl: &str) -> PathBuf {
+    Path::new("/proc/sys").join(sysctl.replace('.', "/"))
 }

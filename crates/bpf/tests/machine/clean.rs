@@ -10,6 +10,22 @@ use shallop_testing::Outcome;
 
 use crate::steps::{Step, compare, spread, step, steps};
 
+/// A random law with windows of at most `most` segments, and its inputs in C.
+fn random_law(random: &mut Stream, most: u64) -> (clean::Config, [u64; 6]) {
+    let (scale, shift, alpha) = (spread(random, 4_096), random.below(11), random.below(1_025));
+    let (halves, least) = (random.below(2), spread(random, most));
+    let initial = least.max(spread(random, most));
+    let config = clean::Config {
+        decrease: if halves == 1 { Decrease::Half } else { Decrease::Marked },
+        scale: Fraction::new(scale as u32),
+        gain: Gain::new(shift as u32),
+        alpha_initial: Fraction::new(alpha as u32),
+        min_window: least as u32,
+        initial_window: initial as u32,
+    };
+    (config, [scale, shift, alpha, least, initial, halves])
+}
+
 /// A CLEAN flow with random settings, packets, marks and times.
 struct CleanFlow {
     random: Stream,
@@ -34,23 +50,13 @@ impl CleanFlow {
 
     fn begin(&mut self) -> Step {
         let random = &mut self.random;
-        let (scale, shift) = (spread(random, 4_096), random.below(11));
-        let (alpha, halves) = (random.below(1_025), random.below(2));
-        let least = spread(random, 10_000);
-        let initial = least.max(spread(random, 10_000));
-        self.config = clean::Config {
-            decrease: if halves == 1 { Decrease::Half } else { Decrease::Marked },
-            scale: Fraction::new(scale as u32),
-            gain: Gain::new(shift as u32),
-            alpha_initial: Fraction::new(alpha as u32),
-            min_window: least as u32,
-            initial_window: initial as u32,
-        };
+        let (config, law) = random_law(random, 10_000);
+        self.config = config;
         self.seq = random.below(1 << 32) as u32;
         self.left = spread(random, 2_000);
         self.now = spread(random, 1 << 50);
         self.flow = Clean::new(&self.config, self.seq);
-        let inputs = [scale, shift, alpha, least, initial, halves, self.seq.into()];
+        let inputs = [&law[..], &[self.seq.into()]].concat();
         step(20, &inputs, &state(&self.flow))
     }
 
@@ -139,17 +145,8 @@ impl PassingFlow {
 
     fn begin(&mut self) -> Step {
         let random = &mut self.random;
-        let (scale, shift, alpha) = (spread(random, 4_096), random.below(11), random.below(1_025));
-        let (halves, validate, least) = (random.below(2), random.below(2), spread(random, 100));
-        let initial = least.max(spread(random, 100));
-        let law = clean::Config {
-            decrease: if halves == 1 { Decrease::Half } else { Decrease::Marked },
-            scale: Fraction::new(scale as u32),
-            gain: Gain::new(shift as u32),
-            alpha_initial: Fraction::new(alpha as u32),
-            min_window: least as u32,
-            initial_window: initial as u32,
-        };
+        let (law, law_inputs) = random_law(random, 100);
+        let validate = random.below(2);
         let idle = 1_000_000 + spread(random, 1 << 34);
         let idle_span = Span::from_ns(idle);
         self.config = Config { law, idle: idle_span, validate: validate == 1, ..Config::default() };
@@ -163,8 +160,8 @@ impl PassingFlow {
         self.gso = 500 + random.below(8_000);
         self.flow = Flow::new(&self.config, self.time(), self.next as u32);
         let segment = self.config.segment.into();
-        let inputs = [scale, shift, alpha, least, initial, halves, idle, validate, segment];
-        let inputs = [&inputs[..], &[self.now, self.next & 0xffff_ffff]].concat();
+        let others = [idle, validate, segment, self.now, self.next & 0xffff_ffff];
+        let inputs = [&law_inputs[..], &others].concat();
         step(30, &inputs, &self.results(0))
     }
 

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use shallop_hosts::flows::FlowProtocol;
-use shallop_hosts::{HostFlow, HostFlows};
+use shallop_hosts::{FlowProtocol, HostFlow, HostFlows};
 use shallop_kernel::{BOOTED, Installed, KernelError, Kernels, Mode, Settings, Start};
 use shallop_testing::{Cause, Outcome, processes, programs, skip};
 

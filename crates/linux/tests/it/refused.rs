@@ -2,7 +2,7 @@
 
 use shallop_linux::rehearse;
 
-use crate::support::{SCENARIO, plan};
+use crate::support::four_flows;
 
 #[test]
 fn options_that_flashpass_over_quic_lacks_are_refused_by_name() {
@@ -11,8 +11,8 @@ fn options_that_flashpass_over_quic_lacks_are_refused_by_name() {
         ("scheme.flashpass.demand", "buffer"),
         ("scheme.flashpass.send_buffer", "100KB"),
     ];
-    let why = rehearse::check(&plan(SCENARIO, &set), 0, 1).unwrap_err().to_string();
+    let why = rehearse::check(&four_flows(&set), 0, 1).unwrap_err().to_string();
     assert!(why.contains("FlashPass over QUIC has no `send_buffer`"), "{why}");
-    let aeolus = plan(SCENARIO, &[("scheme.cubic.transport", "flashpass-aeolus")]);
+    let aeolus = four_flows(&[("scheme.cubic.transport", "flashpass-aeolus")]);
     rehearse::check(&aeolus, 0, 1).unwrap();
 }

@@ -18,7 +18,7 @@ use thread_priority::unix::{
     thread_native_id,
 };
 
-use crate::support::{SCENARIO, plan};
+use crate::support::{four_flows, plan, scenario};
 
 /// Skips a test where network namespaces or devices in them cannot be made.
 fn hosts() -> TestOutcome {
@@ -53,7 +53,7 @@ fn assert_void_beside(threads: usize, work: impl Fn(&AtomicBool) + Sync) -> Test
         for _ in 0..threads * std::thread::available_parallelism().unwrap().get() {
             scope.spawn(|| work(&stop));
         }
-        let outcome = run(&plan(SCENARIO, &[]));
+        let outcome = run(&four_flows(&[]));
         stop.store(true, Relaxed);
         outcome
     });
@@ -77,14 +77,7 @@ pub fn starved_hosts_make_the_run_void() -> TestOutcome {
 }
 
 /// Two UDP flows at a rate, and a short one.
-const DATAGRAMS: &str = r#"
-title = "datagrams"
-duration = "600ms"
-stack = "kernel"
-topology = { kind = "dumbbell", senders = 3, receivers = 3, rate = "50Mbps", delay = "2ms" }
-switch.default.buffer = "50KB"
-scheme = [{ transport = "udp", rate = "10Mbps" }]
-group = [
+const DATAGRAMS: &str = r#"group = [
     { name = "first", from = ["s0"], to = ["r0"] },
     { name = "second", from = ["s1"], to = ["r1"] },
     { name = "short", from = ["s2"], to = ["r2"], size = "20KB" },
@@ -93,7 +86,9 @@ group = [
 
 pub fn udp_flows_keep_their_rate_and_lose_packets_on_a_slower_link() -> TestOutcome {
     hosts()?;
-    let run_of = |set: &[(&str, &str)]| run(&plan(DATAGRAMS, set)).unwrap();
+    let topology = r#"senders = 3, receivers = 3, rate = "50Mbps", delay = "2ms""#;
+    let text = scenario("600ms", topology, r#"transport = "udp", rate = "10Mbps""#, DATAGRAMS);
+    let run_of = |set: &[(&str, &str)]| run(&plan(&text, set)).unwrap();
     let outcome = run_of(&[]);
     let rehearsal = outcome.run.rehearsal.as_ref().unwrap();
     assert_eq!((rehearsal.lost_frames, rehearsal.checksum_errors), (0, 0), "{rehearsal:?}");
@@ -113,7 +108,7 @@ pub fn udp_flows_keep_their_rate_and_lose_packets_on_a_slower_link() -> TestOutc
 
 pub fn flows_fill_a_link_with_the_right_bytes_and_checksums() -> TestOutcome {
     hosts()?;
-    let outcome = run(&plan(SCENARIO, &[])).unwrap();
+    let outcome = run(&four_flows(&[])).unwrap();
     check_tcp_info(&outcome.series);
     let outcome = outcome.run;
     let rehearsal = outcome.rehearsal.clone().unwrap();
@@ -130,7 +125,7 @@ pub fn flows_fill_a_link_with_the_right_bytes_and_checksums() -> TestOutcome {
 pub fn finished_flows_end_the_run() -> TestOutcome {
     hosts()?;
     let sizes = [("group.all.size", "200KB"), ("group.all.flows", "8"), ("duration", "20s")];
-    let outcome = run(&plan(SCENARIO, &sizes)).unwrap().run;
+    let outcome = run(&four_flows(&sizes)).unwrap().run;
     let all = outcome.fct.all.as_ref().unwrap();
     assert_eq!((all.count, all.unfinished), (8, 0));
     assert!(outcome.duration_s < 2.0, "{}", outcome.duration_s);
@@ -146,7 +141,7 @@ pub fn flows_on_credits_arrive_and_emulation_packets_may_use_the_whole_queue() -
         ("group.all.size", "400KB"),
         ("duration", "20s"),
     ];
-    let outcome = run(&plan(SCENARIO, &credits)).unwrap().run;
+    let outcome = run(&four_flows(&credits)).unwrap().run;
     let all = outcome.fct.all.as_ref().unwrap();
     assert_eq!((all.count, all.unfinished), (4, 0));
     assert!(outcome.duration_s < 4.0, "{}", outcome.duration_s);
@@ -166,7 +161,7 @@ pub fn a_tape_of_credits_is_replayed_with_equal_decisions() -> TestOutcome {
     let credits = [("scheme.cubic.transport", "flashpass"), ("topology.rate", "50Mbps")];
     let folder = tempfile::tempdir().unwrap();
     let tape = folder.path().join("credits.tape");
-    let mut plan = plan(SCENARIO, &credits);
+    let mut plan = four_flows(&credits);
     let file = Some(tape.to_str().unwrap().to_owned());
     plan.driver = Driver::Rehearsal { tape: file, attached: Vec::new() };
     let before = run(&plan).unwrap().run;
@@ -180,7 +175,7 @@ pub fn a_tape_of_credits_is_replayed_with_equal_decisions() -> TestOutcome {
 
 pub fn all_bytes_arrive_through_a_buffer_of_two_packets() -> TestOutcome {
     hosts()?;
-    let lossy = plan(SCENARIO, &[("switch.default.buffer", "3.1KB"), ("group.all.size", "300KB")]);
+    let lossy = four_flows(&[("switch.default.buffer", "3.1KB"), ("group.all.size", "300KB")]);
     let outcome = run(&lossy).unwrap().run;
     assert!(outcome.loss_rate > 0.003, "{}", outcome.loss_rate);
     let failed: Vec<_> = outcome.warnings.iter().filter(|line| line.starts_with("flow ")).collect();
@@ -190,7 +185,7 @@ pub fn all_bytes_arrive_through_a_buffer_of_two_packets() -> TestOutcome {
 
 pub fn a_missing_controller_is_loaded_or_refused_by_name() -> TestOutcome {
     hosts()?;
-    let outcome = run(&plan(SCENARIO, &[("scheme.cubic.transport", "vegas")]));
+    let outcome = run(&four_flows(&[("scheme.cubic.transport", "vegas")]));
     let has_vegas = abilities::controllers().iter().any(|name| name == "vegas");
     if has_vegas || shallop_bpf::machine::check().is_ok() {
         // Vegas of the kernel, or the BPF program.
@@ -221,15 +216,7 @@ pub fn a_late_emulator_makes_the_run_void() -> TestOutcome {
     })
 }
 
-const PROGRAMS: &str = r#"
-title = "a web server and curl"
-duration = "2500ms"
-stack = "kernel"
-topology = { kind = "dumbbell", senders = 1, rate = "50Mbps", delay = "2ms" }
-switch.default.buffer = "50KB"
-scheme = [{ transport = "bbr" }]
-
-[[group]]
+const PROGRAMS: &str = r#"[[group]]
 name = "server"
 from = "s0"
 to = "r0"
@@ -247,7 +234,8 @@ pub fn programs_reach_hosts_by_name_and_get_the_right_bytes() -> TestOutcome {
     hosts()?;
     programs(&["curl", "python3", "sha256sum"])?;
     let files = tempfile::tempdir().unwrap();
-    let plan = plan(PROGRAMS, &[]);
+    let topology = r#"senders = 1, rate = "50Mbps", delay = "2ms""#;
+    let plan = plan(&scenario("2500ms", topology, r#"transport = "bbr""#, PROGRAMS), &[]);
     let outcome = rehearse::run_observed(&plan, 0, 1, &mut Unobserved, Some(files.path()));
     let run = match outcome {
         Ok(outcome) => outcome.run,
@@ -273,20 +261,15 @@ pub fn programs_reach_hosts_by_name_and_get_the_right_bytes() -> TestOutcome {
 
 /// Repeats rehearsals, with files in `TMPDIR`.
 pub fn rehearses_until_it_is_killed() -> TestOutcome {
+    let topology = r#"senders = 1, rate = "50Mbps", delay = "1ms""#;
+    let text = scenario("100ms", topology, r#"transport = "bbr""#, SLEEPS);
     loop {
-        run(&plan(SLEEPS, &[]))?;
+        run(&plan(&text, &[]))?;
     }
 }
 
 /// Flows by TCP and on credits, and programs that run longer than the flows.
-const SLEEPS: &str = r#"
-title = "flows and a program in each host"
-duration = "100ms"
-stack = "kernel"
-topology = { kind = "dumbbell", senders = 1, rate = "50Mbps", delay = "1ms" }
-switch.default.buffer = "50KB"
-scheme = [{ transport = "bbr" }]
-group = [
+const SLEEPS: &str = r#"group = [
     { name = "all" },
     { name = "credits", from = "s0", to = "r0", transport = { transport = "flashpass" } },
     { name = "one", from = "s0", to = "r0", command = ["sh", "-c", "sleep 98765 & sleep 98765"] },

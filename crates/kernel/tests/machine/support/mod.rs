@@ -6,8 +6,7 @@ mod transcript;
 use std::path::Path;
 
 use shallop_core::{BitsPerSec, Bytes, Facts, Node, Seed, Span, Time};
-use shallop_hosts::flows::FlowProtocol;
-use shallop_hosts::{FlowMonitor, HostEndpoint, HostFlow, HostFlows};
+use shallop_hosts::{FlowMonitor, FlowProtocol, HostEndpoint, HostFlow, HostFlows};
 use shallop_kernel::installed::{self, Installed};
 use shallop_kernel::{BOOTED, KernelCounters, Kernels, Mode, Module, Settings, Start};
 use shallop_proto::UdpEnd;
