@@ -105,8 +105,7 @@ SEC("struct_ops")
 __u32 BPF_PROG(dctcp_undo_cwnd, struct sock *sk)
 {
     const struct dctcp_sock *d = private_of(sk);
-    __u32 cwnd = tcp_of(sk)->snd_cwnd;
-    return cwnd > d->prior_cwnd ? cwnd : d->prior_cwnd;
+    return undo_reduction(sk, d->prior_cwnd);
 }
 
 SEC(".struct_ops.link")

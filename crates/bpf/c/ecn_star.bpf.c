@@ -17,14 +17,14 @@ extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
 /* The state of a connection: counts of reductions, for `shallop host watch`. */
 struct ecn_star_sock {
-    __u16 state, cuts_marks, cuts_loss;
+    struct cuts cuts;
 };
 
 SEC("struct_ops")
 void BPF_PROG(ecn_star_init_sock, struct sock *sk)
 {
     struct ecn_star_sock *e = private_of(sk);
-    e->state = e->cuts_marks = e->cuts_loss = 0;
+    e->cuts = (struct cuts){};
 }
 
 SEC("struct_ops")
@@ -43,11 +43,7 @@ SEC("struct_ops")
 void BPF_PROG(ecn_star_set_state, struct sock *sk, __u8 state)
 {
     struct ecn_star_sock *e = private_of(sk);
-    if (state != e->state && state == TCP_CA_CWR)
-        e->cuts_marks++;
-    else if (state != e->state && (state == TCP_CA_RECOVERY || state == TCP_CA_LOSS))
-        e->cuts_loss++;
-    e->state = state;
+    count_cut(&e->cuts, state);
 }
 
 SEC("struct_ops")
@@ -69,8 +65,8 @@ struct tcp_congestion_ops ecn_star = {
 
 static __always_inline void report_state(struct connection *report, const struct ecn_star_sock *e)
 {
-    report->cuts_marks = e->cuts_marks;
-    report->cuts_loss = e->cuts_loss;
+    report->cuts_marks = e->cuts.marks;
+    report->cuts_loss = e->cuts.loss;
 }
 
 REPORT_CONNECTIONS(struct ecn_star_sock, report_state)

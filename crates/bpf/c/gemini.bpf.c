@@ -202,8 +202,7 @@ SEC("struct_ops")
 __u32 BPF_PROG(gemini_undo_cwnd, struct sock *sk)
 {
     const struct gemini_sock *g = private_of(sk);
-    __u32 cwnd = tcp_of(sk)->snd_cwnd;
-    return cwnd > g->prior_cwnd ? cwnd : g->prior_cwnd;
+    return undo_reduction(sk, g->prior_cwnd);
 }
 
 SEC(".struct_ops.link")

@@ -44,6 +44,27 @@ static __always_inline bool is_cwnd_limited(struct tcp_sock *tp)
     return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
+/* The window after an unnecessary reduction, whose window before the reduction is `prior_cwnd`. */
+static __always_inline __u32 undo_reduction(const struct sock *sk, __u32 prior_cwnd)
+{
+    __u32 cwnd = tcp_of(sk)->snd_cwnd;
+    return cwnd > prior_cwnd ? cwnd : prior_cwnd;
+}
+
+/* The state of congestion avoidance (TCP_CA_*), and the number of reductions for marks and for losses. */
+struct cuts {
+    __u16 state, marks, loss;
+};
+
+static __always_inline void count_cut(struct cuts *cuts, __u8 state)
+{
+    if (state != cuts->state && state == TCP_CA_CWR)
+        cuts->marks++;
+    else if (state != cuts->state && (state == TCP_CA_RECOVERY || state == TCP_CA_LOSS))
+        cuts->loss++;
+    cuts->state = state;
+}
+
 /* The state of a receiver's echo: whether the last packet was marked, and RCV.NXT before it. */
 struct echo {
     __u32 prior_next;

@@ -23,7 +23,8 @@ struct vegas_sock {
     __u32 round_end, samples;
     /* The shortest round-trip times of the current round trip and of the connection, in microseconds plus one. */
     __u32 rtt_min, rtt_base;
-    __u16 is_on, state, cuts_marks, cuts_loss;
+    __u16 is_on;
+    struct cuts cuts;
 };
 
 static __always_inline void begin_round(struct vegas_sock *v, const struct tcp_sock *tp)
@@ -39,7 +40,7 @@ void BPF_PROG(vegas_init_sock, struct sock *sk)
     struct vegas_sock *v = private_of(sk);
     v->rtt_base = NO_SAMPLE;
     v->is_on = 1;
-    v->state = v->cuts_marks = v->cuts_loss = 0;
+    v->cuts = (struct cuts){};
     begin_round(v, tcp_of(sk));
 }
 
@@ -95,11 +96,7 @@ SEC("struct_ops")
 void BPF_PROG(vegas_set_state, struct sock *sk, __u8 state)
 {
     struct vegas_sock *v = private_of(sk);
-    if (state != v->state && state == TCP_CA_CWR)
-        v->cuts_marks++;
-    else if (state != v->state && (state == TCP_CA_RECOVERY || state == TCP_CA_LOSS))
-        v->cuts_loss++;
-    v->state = state;
+    count_cut(&v->cuts, state);
     v->is_on = state == TCP_CA_OPEN;
     if (v->is_on)
         begin_round(v, tcp_of(sk));
@@ -139,8 +136,8 @@ struct tcp_congestion_ops vegas = {
 static __always_inline void report_state(struct connection *report, const struct vegas_sock *v)
 {
     report->rtt_base_us = v->rtt_base == NO_SAMPLE ? 0 : v->rtt_base - 1;
-    report->cuts_marks = v->cuts_marks;
-    report->cuts_loss = v->cuts_loss;
+    report->cuts_marks = v->cuts.marks;
+    report->cuts_loss = v->cuts.loss;
 }
 
 REPORT_CONNECTIONS(struct vegas_sock, report_state)
