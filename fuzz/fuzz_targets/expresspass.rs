@@ -5,7 +5,7 @@
 
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use shallop_control::expresspass::{CodeConfig, CodeRule, PaperConfig, PaperRule, Rule};
+use shallop_control::expresspass::{CodeConfig, PaperConfig, Rule};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use shallop_fuzz::draw;
 use shallop_fuzz::flow::Flow;
@@ -30,9 +30,9 @@ fn config(u: &mut Unstructured<'_>) -> Result<Config> {
 fn rule(u: &mut Unstructured<'_>) -> Result<Rule> {
     let full_start = draw::maybe(u, |u| u.int_in_range(1..=100))?;
     Ok(if u.arbitrary()? {
-        Rule::Code(CodeRule::new(CodeConfig { full_start, ..CodeConfig::default() }))
+        Rule::code(CodeConfig { full_start, ..CodeConfig::default() })
     } else {
-        Rule::Paper(PaperRule::new(PaperConfig::default()))
+        Rule::paper(PaperConfig::default())
     })
 }
 

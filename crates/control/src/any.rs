@@ -1,8 +1,8 @@
 //! The list of window controllers, from which the choice at run time is generated. A new controller adds a line at the
 //! end of this file (docs/add-a-controller.md).
 
-/// Generates from the list of controllers: `Config`, a controller with its parameters, and `AnyWindow`, the controller of
-/// a connection.
+/// Generates from the list of controllers: `Config`, a controller with its parameters, and `AnyWindow`, the controller
+/// of a connection.
 ///
 /// A line has the module of a controller, and its type in `AnyWindow`. The module has `Config`, whose
 /// [`Parameters`](crate::Parameters) have the names in scenarios. `new` makes the controller from a `Config` and a
@@ -18,7 +18,7 @@ macro_rules! controllers {
 
         impl Config {
             /// All names of controllers in scenarios.
-            pub fn kinds() -> impl Iterator<Item = &'static $crate::Kind> + Clone {
+            pub fn kinds() -> impl Iterator<Item = &'static $crate::ControllerName> + Clone {
                 use $crate::Parameters;
                 let all = [$($($module)::+::Config::KINDS),+];
                 all.into_iter().flatten()

@@ -416,7 +416,8 @@ impl Window for Bbr {
         self.ca_state = CaState::Open;
     }
 
-    /// Discards the evidence of a full pipe and of a policer (kernel: `bbr_undo_cwnd`). The end of recovery restores cwnd.
+    /// Discards the evidence of a full pipe and of a policer (kernel: `bbr_undo_cwnd`). The end of recovery restores
+    /// cwnd.
     fn on_undo(&mut self, _undo: &Undo) {
         if !self.full_bw_reached() {
             (self.full_bw, self.full_bw_cnt) = (0, 0);

@@ -164,9 +164,9 @@ mod tests {
         Step { now, min_rtt, cwnd, last_max, acked: cwnd }
     }
 
-    /// By hand: the curve allows 58 segments, and no more for seconds. Reno's cwnd grows by one for each 58 x 15 / 8 = 108
-    /// acknowledged segments. In the 32 ms without an update, 106 round trips acknowledge 6,100 segments, so Reno's cwnd is
-    /// then 56 larger than cwnd. cwnd grows by one for two acknowledged segments until it reaches Reno's.
+    /// By hand: the curve allows 58 segments, and no more for seconds. Reno's cwnd grows by one for each 58 x 15 / 8 =
+    /// 108 acknowledged segments. In the 32 ms without an update, 106 round trips acknowledge 6,100 segments, so Reno's
+    /// cwnd is then 56 larger than cwnd. cwnd grows by one for two acknowledged segments until it reaches Reno's.
     #[test]
     fn cwnd_is_constant_for_32_ms_and_then_grows_by_half_each_round_trip() {
         let (mut state, mut cwnd, mut ms) = (Bictcp::default(), 57, 10.0);

@@ -19,7 +19,7 @@
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use shallop_options::{Options, string_enum};
 
-use crate::options::{Kind, Marking, Parameters};
+use crate::options::{ControllerName, Marking, Parameters};
 use crate::win_minmax::{WindowedMaxRtt, WindowedMinRtt};
 use crate::window::{Ack, Loss, Start, Undo, Window};
 
@@ -65,7 +65,7 @@ pub struct Config {
 }
 
 impl Parameters for Config {
-    const KINDS: &[Kind] = &[Kind {
+    const KINDS: &[ControllerName] = &[ControllerName {
         name: "copa",
         about: "its own queueing delay: a target rate",
         marking: Marking::Off,

@@ -9,7 +9,7 @@ use shallop_options::{HostStack, Options, string_enum};
 
 use crate::bictcp::{Bictcp, Law, Step};
 use crate::hystart::{self, SlowStart, SlowStartStep};
-use crate::options::{Kind, Marking, Parameters};
+use crate::options::{ControllerName, Marking, Parameters};
 use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 
@@ -84,7 +84,7 @@ pub struct Config {
 }
 
 impl Parameters for Config {
-    const KINDS: &[Kind] = &[Kind {
+    const KINDS: &[ControllerName] = &[ControllerName {
         name: "cubic",
         about: "losses: a curve of time; the default of most hosts",
         marking: Marking::Off,
@@ -206,8 +206,8 @@ impl Cubic {
         self.w_max
     }
 
-    /// `alpha_cubic`: segments per round trip by which an AIMD flow that decreases by `beta_cubic` must grow to have the
-    /// average cwnd of Reno (RFC 9438, 4.3).
+    /// `alpha_cubic`: segments per round trip by which an AIMD flow that decreases by `beta_cubic` must grow to have
+    /// the average cwnd of Reno (RFC 9438, 4.3).
     fn alpha_cubic(&self) -> f64 {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
     }

@@ -10,7 +10,7 @@ use shallop_options::{HostStack, Options};
 use crate::binary::{Fraction, Gain};
 use crate::ewma::Alpha;
 use crate::loss;
-use crate::options::{Kind, Marking, Parameters};
+use crate::options::{ControllerName, Marking, Parameters};
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 
@@ -50,7 +50,7 @@ pub struct Config {
 }
 
 impl Parameters for Config {
-    const KINDS: &[Kind] = &[Kind {
+    const KINDS: &[ControllerName] = &[ControllerName {
         name: "dctcp",
         about: "marks: as much as the part that is marked",
         marking: Marking::Exact,
@@ -88,8 +88,8 @@ pub struct Dctcp {
     window_end: u64,
     /// cwnd to which a reduction for marks applies: cwnd without the growth of the last ACK, if it carried ECN-Echo.
     cwnd_before_mark: Bytes,
-    /// Basis of a reduction for loss, at the time of the last reduction for marks. A loss in that window of data reduces
-    /// from this basis, so that both reductions together leave as much as the loss alone.
+    /// Basis of a reduction for loss, at the time of the last reduction for marks. A loss in that window of data
+    /// reduces from this basis, so that both reductions together leave as much as the loss alone.
     prior_basis: Bytes,
     loss_after_mark: Basis,
 }

@@ -45,14 +45,16 @@ impl Default for CodeConfig {
 impl CodeConfig {
     fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let keys = [Self::KEY.w_init, Self::KEY.w_min, Self::KEY.w_max];
-        in_order(keys, [self.w_min, self.w_init, self.w_max], section)
+        check_order(keys, self.w_min, self.w_init, self.w_max, section)
     }
 }
 
-/// That the least weight, the first and the largest are in this order.
-fn in_order(
+/// Checks `w_min <= w_init <= w_max`.
+fn check_order(
     keys: [&'static Key; 3],
-    [least, first, most]: [f64; 3],
+    least: f64,
+    first: f64,
+    most: f64,
     section: &Section<'_>,
 ) -> Result<(), Problem> {
     if least <= first && first <= most {
@@ -63,64 +65,6 @@ fn in_order(
     Err(section
         .reject(key, message)
         .with_help("w_min must not be above w_init, nor w_init above w_max"))
-}
-
-/// The ns-2 code's rule: if the loss exceeds the target loss, the rate becomes the measured rate of returned credits.
-#[derive(Clone, Copy, Debug)]
-pub struct CodeRule {
-    config: CodeConfig,
-    cur_rate: f64,
-    w: f64,
-    /// The last update was an increase, so a further one increases `w`.
-    increasing: bool,
-}
-
-impl CodeRule {
-    /// A rule before its first transfer.
-    pub fn new(config: CodeConfig) -> Self {
-        Self { config, cur_rate: config.alpha, w: config.w_init, increasing: false }
-    }
-
-    /// The aggressiveness factor `w`: the weight of the maximum rate in an increase.
-    pub fn w(&self) -> f64 {
-        self.w
-    }
-}
-
-impl Rate for CodeRule {
-    fn on_start(&mut self, demand: Option<u64>) {
-        *self = Self::new(self.config);
-        if let (Some(full), Some(demand)) = (self.config.full_start, demand) {
-            self.cur_rate *= (demand as f64 / f64::from(full)).min(1.0);
-        }
-    }
-
-    fn on_epoch(&mut self, epoch: &Epoch) {
-        let Self { config, cur_rate, .. } = *self;
-        let (loss, target_loss) = (epoch.loss(), (1.0 - cur_rate) * config.target_scale);
-        if loss > target_loss {
-            // If the rate of returned credits was not measured, the loss gives an estimate of it.
-            let returned_rate = if epoch.returned_rate > 0.0 {
-                epoch.returned_rate
-            } else {
-                cur_rate * (1.0 - loss)
-            };
-            self.cur_rate = (returned_rate * (1.0 + target_loss)).min(cur_rate);
-            self.w = (self.w / 2.0).max(config.w_min);
-            self.increasing = false;
-        } else {
-            if self.increasing {
-                self.w = (self.w + config.w_step).min(config.w_max);
-            }
-            self.increasing = true;
-            self.cur_rate = self.w + (1.0 - self.w) * cur_rate;
-        }
-        self.cur_rate = self.cur_rate.max(epoch.min_rate).min(1.0);
-    }
-
-    fn rate(&self) -> f64 {
-        self.cur_rate
-    }
 }
 
 /// Parameters of the paper's rule. Rates are fractions of the maximum credit rate.
@@ -158,100 +102,119 @@ impl Default for PaperConfig {
 impl PaperConfig {
     fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let keys = [Self::KEY.w_init, Self::KEY.w_min, Self::KEY.w_max];
-        in_order(keys, [self.w_min, self.w_init, self.w_max], section)
+        check_order(keys, self.w_min, self.w_init, self.w_max, section)
     }
 }
 
-/// The paper's rule: if the loss exceeds the target loss, the rate is multiplied by (1 - loss) (1 + target loss);
-/// otherwise it moves towards the maximum, (1 + target loss) times the maximum credit rate.
+/// A rule with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RuleConfig {
+    /// The ns-2 code's rule: if the loss exceeds the target loss, the rate becomes the measured rate of returned
+    /// credits.
+    Code(CodeConfig),
+    /// The paper's rule: if the loss exceeds the target loss, the rate is multiplied by (1 - loss) (1 + target loss);
+    /// otherwise it moves towards the maximum, (1 + target loss) times the maximum credit rate.
+    Paper(PaperConfig),
+}
+
+/// Feedback control of the credits of one connection.
 #[derive(Clone, Copy, Debug)]
-pub struct PaperRule {
-    config: PaperConfig,
+pub struct Rule {
+    config: RuleConfig,
     cur_rate: f64,
     w: f64,
     /// The last update was an increase, so a further one increases `w`.
     increasing: bool,
 }
 
-impl PaperRule {
+impl Rule {
     /// A rule before its first transfer.
-    pub fn new(config: PaperConfig) -> Self {
-        Self { config, cur_rate: config.alpha, w: config.w_init, increasing: false }
+    pub fn new(config: RuleConfig) -> Self {
+        let (cur_rate, w) = match config {
+            RuleConfig::Code(config) => (config.alpha, config.w_init),
+            RuleConfig::Paper(config) => (config.alpha, config.w_init),
+        };
+        Self { config, cur_rate, w, increasing: false }
+    }
+
+    /// The ns-2 code's rule before its first transfer.
+    pub fn code(config: CodeConfig) -> Self {
+        Self::new(RuleConfig::Code(config))
+    }
+
+    /// The paper's rule before its first transfer.
+    pub fn paper(config: PaperConfig) -> Self {
+        Self::new(RuleConfig::Paper(config))
     }
 
     /// The aggressiveness factor `w`: the weight of the maximum rate in an increase.
     pub fn w(&self) -> f64 {
         self.w
     }
-}
 
-impl Rate for PaperRule {
-    fn on_start(&mut self, _demand: Option<u64>) {
-        *self = Self::new(self.config);
+    /// Decreases the rate to `rate`, unless the rate is lower already, and halves `w`.
+    fn decrease(&mut self, rate: f64, w_min: f64) {
+        self.cur_rate = rate.min(self.cur_rate);
+        self.w = (self.w / 2.0).max(w_min);
+        self.increasing = false;
     }
 
-    fn on_epoch(&mut self, epoch: &Epoch) {
-        let Self { config, cur_rate, .. } = *self;
+    /// Moves the rate towards `max_rate` by `w`. `larger_w` is the new `w` if the last update was an increase, too.
+    fn increase(&mut self, max_rate: f64, larger_w: f64) {
+        if self.increasing {
+            self.w = larger_w;
+        }
+        self.increasing = true;
+        self.cur_rate = (1.0 - self.w) * self.cur_rate + self.w * max_rate;
+    }
+
+    fn on_epoch_by_code(&mut self, config: &CodeConfig, epoch: &Epoch) {
+        let (loss, target_loss) = (epoch.loss(), (1.0 - self.cur_rate) * config.target_scale);
+        if loss > target_loss {
+            // If the rate of returned credits was not measured, the loss gives an estimate.
+            let returned_rate = if epoch.returned_rate > 0.0 {
+                epoch.returned_rate
+            } else {
+                self.cur_rate * (1.0 - loss)
+            };
+            self.decrease(returned_rate * (1.0 + target_loss), config.w_min);
+        } else {
+            self.increase(1.0, (self.w + config.w_step).min(config.w_max));
+        }
+        self.cur_rate = self.cur_rate.max(epoch.min_rate).min(1.0);
+    }
+
+    fn on_epoch_by_paper(&mut self, config: &PaperConfig, epoch: &Epoch) {
         let (loss, max_rate) = (epoch.loss(), 1.0 + config.target_loss);
         if loss > config.target_loss {
-            let lossy_rate = if config.attribute { epoch.rate } else { cur_rate };
-            self.cur_rate = (lossy_rate * (1.0 - loss) * max_rate).min(cur_rate);
-            self.w = (self.w / 2.0).max(config.w_min);
-            self.increasing = false;
+            let lossy_rate = if config.attribute { epoch.rate } else { self.cur_rate };
+            self.decrease(lossy_rate * (1.0 - loss) * max_rate, config.w_min);
         } else {
-            if self.increasing {
-                self.w = f64::midpoint(self.w, config.w_max);
-            }
-            self.increasing = true;
-            self.cur_rate = (1.0 - self.w) * cur_rate + self.w * max_rate;
+            self.increase(max_rate, f64::midpoint(self.w, config.w_max));
         }
         self.cur_rate = self.cur_rate.max(epoch.min_rate).min(max_rate);
-    }
-
-    fn rate(&self) -> f64 {
-        self.cur_rate
-    }
-}
-
-/// One of the two rules, chosen at run time.
-#[derive(Clone, Copy, Debug)]
-pub enum Rule {
-    /// The ns-2 code's.
-    Code(CodeRule),
-    /// The 2017 paper's.
-    Paper(PaperRule),
-}
-
-impl Rule {
-    /// The aggressiveness factor `w`: the weight of the maximum rate in an increase.
-    pub fn w(&self) -> f64 {
-        match self {
-            Self::Code(rule) => rule.w(),
-            Self::Paper(rule) => rule.w(),
-        }
     }
 }
 
 impl Rate for Rule {
     fn on_start(&mut self, demand: Option<u64>) {
-        match self {
-            Self::Code(rule) => rule.on_start(demand),
-            Self::Paper(rule) => rule.on_start(demand),
+        *self = Self::new(self.config);
+        if let (RuleConfig::Code(CodeConfig { full_start: Some(full), .. }), Some(demand)) =
+            (self.config, demand)
+        {
+            self.cur_rate *= (demand as f64 / f64::from(full)).min(1.0);
         }
     }
 
     fn on_epoch(&mut self, epoch: &Epoch) {
-        match self {
-            Self::Code(rule) => rule.on_epoch(epoch),
-            Self::Paper(rule) => rule.on_epoch(epoch),
+        match self.config {
+            RuleConfig::Code(config) => self.on_epoch_by_code(&config, epoch),
+            RuleConfig::Paper(config) => self.on_epoch_by_paper(&config, epoch),
         }
     }
 
     fn rate(&self) -> f64 {
-        match self {
-            Self::Code(rule) => rule.rate(),
-            Self::Paper(rule) => rule.rate(),
-        }
+        self.cur_rate
     }
 }
 
@@ -272,11 +235,11 @@ mod tests {
     }
 
     fn code(alpha: f64, w_init: f64) -> Rule {
-        Rule::Code(CodeRule::new(CodeConfig { alpha, w_init, ..CodeConfig::default() }))
+        Rule::code(CodeConfig { alpha, w_init, ..CodeConfig::default() })
     }
 
     fn paper(alpha: f64, w_init: f64) -> Rule {
-        Rule::Paper(PaperRule::new(PaperConfig { alpha, w_init, ..PaperConfig::default() }))
+        Rule::paper(PaperConfig { alpha, w_init, ..PaperConfig::default() })
     }
 
     /// The rows of a vector file, without comments and header.
@@ -355,7 +318,7 @@ mod tests {
     #[test]
     fn a_small_request_starts_at_a_proportionally_lower_rate_with_full_start() {
         let config = CodeConfig { w_init: 0.0625, full_start: Some(40), ..CodeConfig::default() };
-        let mut rule = CodeRule::new(config);
+        let mut rule = Rule::code(config);
         for (demand, rate) in [(Some(10), 0.125), (Some(40), 0.5), (Some(1000), 0.5), (None, 0.5)] {
             rule.on_start(demand);
             assert!((rule.rate() - rate).abs() < 1e-12, "{demand:?}: {}", rule.rate());
@@ -369,7 +332,7 @@ mod tests {
     fn an_attributed_loss_does_not_decrease_a_rate_that_was_decreased_for_it_before() {
         for (attribute, expected) in [(false, 0.22), (true, 0.4)] {
             let config = PaperConfig { alpha: 0.4, attribute, ..PaperConfig::default() };
-            let mut rule = PaperRule::new(config);
+            let mut rule = Rule::paper(config);
             rule.on_epoch(&epoch(0.8, 0.5, 0.4));
             assert!((rule.rate() - expected).abs() < 1e-12, "{}", rule.rate());
         }

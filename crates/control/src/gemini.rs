@@ -20,13 +20,13 @@ use crate::binary::Gain;
 use crate::ewma::Alpha;
 use crate::hystart::{self, SlowStart, SlowStartStep};
 use crate::loss;
-use crate::options::{Kind, LONGEST, Marking, Parameters};
+use crate::options::{ControllerName, LONGEST, Marking, Parameters};
 use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 use law::{Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
 
-/// Size of a packet if the marking threshold K is in packets: an Ethernet frame with 1,500 bytes of payload, preamble and
-/// inter-frame gap.
+/// Size of a packet if the marking threshold K is in packets: an Ethernet frame with 1,500 bytes of payload, preamble
+/// and inter-frame gap.
 pub const PACKET: Bytes = Bytes::new(1_538);
 /// F and h before the first RTT sample: 1/2 as in DCTCP, and one segment as in Reno.
 const DEFAULT_SCALE_FACTOR: u64 = 1 << (REDUCTION_BITS - 1);
@@ -143,7 +143,7 @@ impl Config {
 }
 
 impl Parameters for Config {
-    const KINDS: &[Kind] = &[Kind {
+    const KINDS: &[ControllerName] = &[ControllerName {
         name: "gemini",
         about: "marks in the data centre, delay in the wide area",
         marking: Marking::Exact,

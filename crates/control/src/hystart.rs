@@ -251,7 +251,8 @@ impl SlowStart {
             Algorithm::PlusPlus(plus_plus) => {
                 let step = plus_plus.on_ack(ack, growth);
                 if step == SlowStartStep::Exit {
-                    // Applies to the first slow start only (RFC 9406, 4.3); slow start after an idle restart is standard.
+                    // Applies to the first slow start only (RFC 9406, 4.3); slow start after an idle restart is
+                    // standard.
                     self.algorithm = Algorithm::Off;
                 }
                 step

@@ -32,7 +32,7 @@ pub use copa::Copa;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use gemini::Gemini;
-pub use options::{Kind, Marking, Parameters};
+pub use options::{ControllerName, Marking, Parameters};
 pub use rate::{Epoch, Rate};
 pub use reno::Reno;
 pub use shallop_options::HostStack;

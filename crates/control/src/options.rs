@@ -1,5 +1,5 @@
-//! Declarations of a controller: its parameters, which are its options in scenarios ([`shallop_core::options!`]), and its
-//! names in scenarios.
+//! Declarations of a controller: its parameters, which are its options in scenarios ([`shallop_core::options!`]), and
+//! its names in scenarios.
 
 use shallop_core::{Bytes, Span};
 use shallop_options::{HostStack, Options, string_enum};
@@ -22,7 +22,7 @@ string_enum! { Marking { Off = "off", Classic = "classic", Exact = "exact" } }
 
 /// A name of a controller in scenarios.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct ControllerName {
     /// Name, as scenarios write it.
     pub name: &'static str,
     /// The signal that the controller responds to, in a few words, for lists of transports.
@@ -34,10 +34,10 @@ pub struct Kind {
 /// Parameters of a controller.
 pub trait Parameters: Options<Context: From<HostStack>> {
     /// Names of the controller in scenarios.
-    const KINDS: &'static [Kind];
+    const KINDS: &'static [ControllerName];
 
-    /// Whether the controller needs every congestion mark to keep queues short, because it responds only to the number of
-    /// marks and to losses.
+    /// Whether the controller needs every congestion mark to keep queues short, because it responds only to the number
+    /// of marks and to losses.
     fn needs_each_mark(&self) -> bool {
         Self::KINDS.iter().all(|kind| kind.marking == Marking::Exact)
     }

@@ -9,7 +9,7 @@ use shallop_options::{HostStack, Options};
 
 use crate::hystart::{SlowStart, SlowStartStep};
 use crate::loss::{self, Restart};
-use crate::options::{Kind, Marking, Parameters};
+use crate::options::{ControllerName, Marking, Parameters};
 use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 
@@ -28,13 +28,17 @@ pub struct Config {
 
 impl Parameters for Config {
     /// ECN* is Reno with marks.
-    const KINDS: &[Kind] = &[
-        Kind {
+    const KINDS: &[ControllerName] = &[
+        ControllerName {
             name: "newreno",
             about: "losses: half of the window at each",
             marking: Marking::Off,
         },
-        Kind { name: "ecn-star", about: "marks: half of the window", marking: Marking::Classic },
+        ControllerName {
+            name: "ecn-star",
+            about: "marks: half of the window",
+            marking: Marking::Classic,
+        },
     ];
 
     fn initial_threshold(&self) -> Option<Bytes> {
@@ -116,7 +120,8 @@ impl Reno {
         }
     }
 
-    /// Reduces cwnd and ssthresh to `to`. Minimum cwnd: `min_segments` segments; minimum ssthresh: two. Ends slow start.
+    /// Reduces cwnd and ssthresh to `to`. Minimum cwnd: `min_segments` segments; minimum ssthresh: two. Ends slow
+    /// start.
     pub fn reduce(&mut self, to: Bytes, min_segments: u64) {
         self.cwnd = to.max(self.mss * min_segments);
         self.ssthresh = to.max(self.mss * 2);

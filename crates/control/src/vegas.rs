@@ -9,7 +9,7 @@ use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use shallop_options::{HostStack, Options, Problem, Section, string_enum};
 
 use crate::loss;
-use crate::options::{Kind, Marking, Parameters};
+use crate::options::{ControllerName, Marking, Parameters};
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Loss, Start, Undo, Window};
 
@@ -79,7 +79,7 @@ pub struct Config {
 }
 
 impl Parameters for Config {
-    const KINDS: &[Kind] = &[Kind {
+    const KINDS: &[ControllerName] = &[ControllerName {
         name: "vegas",
         about: "its own queueing delay: 2 to 4 packets a flow",
         marking: Marking::Off,
@@ -108,8 +108,8 @@ impl Config {
     }
 }
 
-/// `diff`: packets of a cwnd that are queued, rounded down. `rtt` is the RTT, and `base_rtt` the RTT without queueing, in
-/// ticks.
+/// `diff`: packets of a cwnd that are queued, rounded down. `rtt` is the RTT, and `base_rtt` the RTT without queueing,
+/// in ticks.
 pub fn diff(cwnd: u64, base_rtt: u64, rtt: u64) -> u64 {
     let diff =
         u128::from(cwnd) * u128::from(rtt.saturating_sub(base_rtt)) / u128::from(base_rtt.max(1));

@@ -90,9 +90,9 @@ pub struct Ack {
     /// Whether a new round trip begins, because a packet sent after the previous round began was acknowledged (kernel,
     /// `tcp_bbr.c`: `round_start`).
     pub round_start: bool,
-    /// Whether the sender reduces its flight towards [`Window::window`] (kernel: `tcp_in_cwnd_reduction`, states CWR and
-    /// Recovery). The state begins with the detection of a loss, or of ECN-Echo if the sender reduces gradually, and
-    /// ends when all data in flight at that time is acknowledged. False in loss recovery after a retransmission
+    /// Whether the sender reduces its flight towards [`Window::window`] (kernel: `tcp_in_cwnd_reduction`, states CWR
+    /// and Recovery). The state begins with the detection of a loss, or of ECN-Echo if the sender reduces gradually,
+    /// and ends when all data in flight at that time is acknowledged. False in loss recovery after a retransmission
     /// timeout (RTO), when cwnd grows again.
     pub in_cwnd_reduction: bool,
     /// SND.UNA: the first byte not cumulatively acknowledged.
@@ -108,8 +108,8 @@ pub struct Loss {
     pub now: Time,
     /// Bytes in flight before the ACK or timer that revealed the congestion.
     pub prior_in_flight: Bytes,
-    /// Whether cwnd was already reduced for ECN-Echo, and not all data in flight at that time is acknowledged (state CWR
-    /// of Linux). RFC 3168, 6.1.2, allows one reduction per window of data.
+    /// Whether cwnd was already reduced for ECN-Echo, and not all data in flight at that time is acknowledged (state
+    /// CWR of Linux). RFC 3168, 6.1.2, allows one reduction per window of data.
     pub in_cwr: bool,
     /// SND.UNA: the first byte not cumulatively acknowledged.
     pub snd_una: u64,
@@ -149,9 +149,9 @@ pub trait Window {
     fn on_idle(&mut self, _idle: Span) {}
     /// Recovery ends: all data in flight at the loss or RTO is acknowledged.
     fn on_recovery_exit(&mut self, _now: Time) {}
-    /// Undoes the reduction for the last loss or timeout, which was spurious: no packet was lost. Growth beyond the prior
-    /// values is kept (kernel: `tcp_reno_undo_cwnd`). [`Window::on_recovery_exit`] follows if the sender is in recovery.
-    /// The default does nothing, for controllers that do not respond to losses.
+    /// Undoes the reduction for the last loss or timeout, which was spurious: no packet was lost. Growth beyond the
+    /// prior values is kept (kernel: `tcp_reno_undo_cwnd`). [`Window::on_recovery_exit`] follows if the sender is in
+    /// recovery. The default does nothing, for controllers that do not respond to losses.
     fn on_undo(&mut self, _undo: &Undo) {}
 
     /// cwnd. During recovery it is the target of proportional rate reduction (PRR, RFC 9937).

@@ -6,7 +6,8 @@
 //! one, together with its path and the connection state of its endpoints.
 //!
 //! State: the slots, lists of free slots and of idle connections, and an entry for each flow. Entries of retired flows
-//! are dropped from the front. The number of an endpoint in the event queue is twice its slot, plus one for the receiver.
+//! are dropped from the front. The number of an endpoint in the event queue is twice its slot, plus one for the
+//! receiver.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Real hosts, such as Linux kernels in virtual time or network namespaces: they decide when to send, the simulator does
-//! not. The endpoints of their flows send nothing and only count packets; [`RealHosts::run`] supplies the packets.
+//! Real hosts, such as Linux kernels in virtual time or network namespaces: they decide when to send, the simulator
+//! does not. The endpoints of their flows send nothing and only count packets; [`RealHosts::run`] supplies the packets.
 
 use shallop_core::{End, Packet, Time};
 use shallop_proto::{Endpoint, Out};
@@ -45,8 +45,8 @@ pub trait RealHosts<E: Endpoint> {
     /// A flow starts.
     fn on_start(&mut self, flow: u32, sender: &E);
 
-    /// Reports what happened to the packet that [`RealHosts::run`] returned last: it leaves the host's link at `leaves`,
-    /// or was dropped there (`None`).
+    /// Reports what happened to the packet that [`RealHosts::run`] returned last: it leaves the host's link at
+    /// `leaves`, or was dropped there (`None`).
     fn on_sent(&mut self, endpoint: &mut E, leaves: Option<Time>);
 
     /// A packet has arrived at any host. Implementations ignore packets for simulated hosts.

@@ -2,8 +2,8 @@
 //! time.
 //!
 //! Events at one instant run in this order: flow starts (actor 0), ports by number, real hosts, endpoints by their
-//! number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have crossed
-//! its wire, then lets the endpoints that wait for it send.
+//! number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have
+//! crossed its wire, then lets the endpoints that wait for it send.
 
 mod real_hosts;
 mod state;

@@ -1,5 +1,5 @@
-//! The memory in which a port stores packets. Some queues have a limit of their own, such as the few packets of a credit
-//! queue. The others share the port's buffer, or a pool that several ports share ([`crate::pool`]).
+//! The memory in which a port stores packets. Some queues have a limit of their own, such as the few packets of a
+//! credit queue. The others share the port's buffer, or a pool that several ports share ([`crate::pool`]).
 
 use shallop_core::{Bytes, DropCause, Time};
 
@@ -54,8 +54,8 @@ impl PortBuffer {
         Self { own, shared: SharedMemory::Buffer(limit, QueueLength::default()) }
     }
 
-    /// A buffer that uses a pool. `quotas` has, for each queue, its quota of the pool; `own` has the queue's own limit if
-    /// it does not use the pool.
+    /// A buffer that uses a pool. `quotas` has, for each queue, its quota of the pool; `own` has the queue's own limit
+    /// if it does not use the pool.
     pub fn pooled(member: PoolMember, own: Vec<Option<Limit>>, quotas: &[PoolQuota]) -> Self {
         let usages = quotas.iter().map(|&quota| PoolUsage::new(quota)).collect();
         Self { own, shared: SharedMemory::Pool(member, usages) }

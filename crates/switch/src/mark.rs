@@ -53,7 +53,8 @@ pub struct MarkThreshold {
 }
 
 impl MarkThreshold {
-    /// Whether a packet is marked when it is enqueued or dequeued (`at`). `length` is the queue's length with the packet.
+    /// Whether a packet is marked when it is enqueued or dequeued (`at`). `length` is the queue's length with the
+    /// packet.
     pub fn applies(&self, at: MarkAt, length: QueueLength) -> bool {
         self.at == at && self.above.exceeded_by(length)
     }

@@ -1,7 +1,7 @@
-//! A memory pool that queues of several ports share by Dynamic Thresholds (Choudhury and Hahne, 1998): an arriving packet
-//! is admitted while its queue holds less of the pool than alpha times the free bytes. State: the bytes in use, their
-//! record over time ([`crate::pool_occupancy`]), and when each port serves next, so that the pool knows all departures
-//! up to an arrival before it decides about the arrival. Units: bytes.
+//! A memory pool that queues of several ports share by Dynamic Thresholds (Choudhury and Hahne, 1998): an arriving
+//! packet is admitted while its queue holds less of the pool than alpha times the free bytes. State: the bytes in use,
+//! their record over time ([`crate::pool_occupancy`]), and when each port serves next, so that the pool knows all
+//! departures up to an arrival before it decides about the arrival. Units: bytes.
 //!
 //! The threshold applies to arrivals only: a queue above it loses nothing. The first bytes of each queue are private:
 //! they count neither as used nor against the threshold. A packet occupies whole cells, if the memory has cells. A pool

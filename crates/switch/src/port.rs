@@ -2,7 +2,8 @@
 //!
 //! Service is lazy. The port catches up to `now` by serving each packet at the instant at which an always active port
 //! would have served it. One deadline suffices: the arrival of the first packet on the wire or, if the wire is empty,
-//! the next service. The order at one instant is part of the model: departures due by `now` precede an arrival at `now`.
+//! the next service. The order at one instant is part of the model: departures due by `now` precede an arrival at
+//! `now`.
 //!
 //! A packet leaves its queue when its first bit is sent. A packet that finds the link idle is sent at once and never
 //! counts as queued.
@@ -100,8 +101,8 @@ impl<C: Copy> Port<C> {
         }
     }
 
-    /// Whether the wire carries a packet, apart from reordered ones. If so, the deadline does not depend on packets that
-    /// are enqueued.
+    /// Whether the wire carries a packet, apart from reordered ones. If so, the deadline does not depend on packets
+    /// that are enqueued.
     #[inline]
     pub fn has_packet_on_wire(&self) -> bool {
         !self.link.wire.is_empty()
@@ -337,8 +338,8 @@ impl<C: Copy> Port<C> {
         self.next_service = if self.backlogged == 0 { Time::LAST } else { self.link.free_at };
     }
 
-    /// Serves a packet of a managed queue, or a frame of all packets that were enqueued by `start` and fit. Sends nothing
-    /// if the discipline drops all packets.
+    /// Serves a packet of a managed queue, or a frame of all packets that were enqueued by `start` and fit. Sends
+    /// nothing if the discipline drops all packets.
     #[cold]
     fn serve_special(
         &mut self,

@@ -342,8 +342,8 @@ impl<C: Copy> Queue<C> {
     }
 }
 
-/// Releases the memory of packets that were dropped from queue `index`. `length` is the queue's length with them; returns
-/// the length without them.
+/// Releases the memory of packets that were dropped from queue `index`. `length` is the queue's length with them;
+/// returns the length without them.
 fn release(
     dropped: &[Dropped],
     at: Time,

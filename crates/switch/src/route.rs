@@ -3,11 +3,11 @@
 //! the reverse path.
 //!
 //! The hash includes the number of hops to the destination. Tiers of a tree with equally many uplinks therefore choose
-//! independently of each other, and both directions of a flow still agree: in each tier, packets that go up have as many
-//! hops to go as packets of the other direction that go up on the other side.
+//! independently of each other, and both directions of a flow still agree: in each tier, packets that go up have as
+//! many hops to go as packets of the other direction that go up on the other side.
 //!
-//! State: one entry for each node, and a table with a row for each switch and a column for each set of destinations that
-//! all other nodes reach by the same paths up to the last hop: the leaves of a switch and of its twins
+//! State: one entry for each node, and a table with a row for each switch and a column for each set of destinations
+//! that all other nodes reach by the same paths up to the last hop: the leaves of a switch and of its twins
 //! (`topology/src/twins.rs`). Copies of the routes share their tables.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! The scheduler of a port: strict priority, and start-time fair queueing by weight among queues of one priority (Goyal,
-//! Vin and Cheng, 1996). Choosing a queue does not change the state, so a port may look ahead.
+//! The scheduler of a port: strict priority, and start-time fair queueing by weight among queues of one priority
+//! (Goyal, Vin and Cheng, 1996). Choosing a queue does not change the state, so a port may look ahead.
 
 use shallop_core::{Bytes, Time};
 
@@ -41,8 +41,8 @@ impl Schedule {
         Self { queues: queues.iter().map(share).collect(), weighted }
     }
 
-    /// Index of the queue to serve next, if no packet arrives before, and the time of the service. The link is free from
-    /// `free` on; `backlogged` is the bitmask of queues that have packets.
+    /// Index of the queue to serve next, if no packet arrives before, and the time of the service. The link is free
+    /// from `free` on; `backlogged` is the bitmask of queues that have packets.
     pub fn next<C: Copy>(
         &self,
         queues: &mut [Queue<C>],

@@ -39,7 +39,8 @@ impl TournamentTree {
         self.times[1]
     }
 
-    /// Leaf with the earliest time, if that time is not after `now`; the lowest number if several leaves have that time.
+    /// Leaf with the earliest time, if that time is not after `now`; the lowest number if several leaves have that
+    /// time.
     pub fn earliest_due(&self, now: Time) -> Option<usize> {
         let earliest = self.times[1];
         if earliest > now || earliest == Time::LAST {

@@ -1,5 +1,5 @@
-//! The wire behind a port: the packets in flight. Only the first to arrive has a deadline. A wire may lose, duplicate and
-//! reorder packets, vary its delay, and change it at given times.
+//! The wire behind a port: the packets in flight. Only the first to arrive has a deadline. A wire may lose, duplicate
+//! and reorder packets, vary its delay, and change it at given times.
 
 use std::collections::BTreeMap;
 
@@ -89,8 +89,8 @@ impl<C: Copy> Wire<C> {
         in_flight.packet = *packet;
     }
 
-    /// Adds jitter to an arrival; a packet does not arrive before the packet ahead of it. Returns `None` if the packet is
-    /// reordered and was put among the reordered packets.
+    /// Adds jitter to an arrival; a packet does not arrive before the packet ahead of it. Returns `None` if the packet
+    /// is reordered and was put among the reordered packets.
     #[cold]
     fn vary(&mut self, arrival: Time, packet: &Packet<C>) -> Option<Time> {
         let Some(impaired) = &mut self.impairment else {

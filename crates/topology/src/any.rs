@@ -1,4 +1,5 @@
-//! The list of fabrics, from which the choice at run time is generated. A new fabric adds a line at the end of this file.
+//! The list of fabrics, from which the choice at run time is generated. A new fabric adds a line at the end of this
+//! file.
 
 use shallop_core::Seed;
 use shallop_options::{Problem, Section, SectionKind, section_kind};

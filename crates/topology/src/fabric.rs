@@ -1,5 +1,5 @@
-//! The trait of fabrics: topologies that are built from a few options. A fabric is a file with its options in scenarios,
-//! and a line of the list in [`crate::any`].
+//! The trait of fabrics: topologies that are built from a few options. A fabric is a file with its options in
+//! scenarios, and a line of the list in [`crate::any`].
 
 use shallop_core::{BitsPerSec, Bytes, MTU, Node, Seed, Span};
 use shallop_options::suggest::advice;
@@ -39,8 +39,8 @@ pub trait Fabric: Options<Context = ()> {
 pub struct SwitchNames<'a>(pub Vec<&'a str>);
 
 impl SwitchNames<'_> {
-    /// Index of a switch, or of "default" if there is no name. An unknown name, which [`SwitchNames::check`] refuses, has
-    /// index 0.
+    /// Index of a switch, or of "default" if there is no name. An unknown name, which [`SwitchNames::check`] refuses,
+    /// has index 0.
     pub(crate) fn index(&self, name: Option<&str>) -> usize {
         let name = name.unwrap_or("default");
         self.0.iter().position(|known| *known == name).unwrap_or(0)

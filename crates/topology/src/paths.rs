@@ -1,8 +1,8 @@
-//! Shortest paths: least propagation delay, then fewest hops. Hosts do not forward. Paths that are equal in delay and hops
-//! are equal-cost paths.
+//! Shortest paths: least propagation delay, then fewest hops. Hosts do not forward. Paths that are equal in delay and
+//! hops are equal-cost paths.
 //!
-//! State: the routing table. Each set of twins (`twins.rs`) that are hosts or have hosts takes one search, among sets of
-//! twins instead of nodes: a fat-tree of 74 pods with 101,306 hosts takes 74 searches among 2,849 sets.
+//! State: the routing table. Each set of twins (`twins.rs`) that are hosts or have hosts takes one search, among sets
+//! of twins instead of nodes: a fat-tree of 74 pods with 101,306 hosts takes 74 searches among 2,849 sets.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -117,8 +117,9 @@ impl Paths {
         self.routes.ports(from, to)
     }
 
-    /// Equal-cost ports from a node towards the first member of a column other than the node itself. A node that is not a
-    /// member has equal ports to all members, unless the members are its neighbours. Empty if there is no other member.
+    /// Equal-cost ports from a node towards the first member of a column other than the node itself. A node that is not
+    /// a member has equal ports to all members, unless the members are its neighbours. Empty if there is no other
+    /// member.
     pub fn ports_to_column(&self, from: Node, column: usize) -> &[u32] {
         let other = self.members(column).iter().find(|&&member| member != from);
         other.map_or(&[], |&to| self.ports(from, to))

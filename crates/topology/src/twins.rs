@@ -1,10 +1,10 @@
 //! Leaves and twins: nodes that need no shortest-path search of their own.
 //!
 //! A leaf is a host whose only link leads to a switch: paths to the leaf are paths to its switch. Two other nodes are
-//! twins (false twins in graph theory) if they are of one kind and have equal neighbours, apart from leaves, by links of
-//! equal rate, delay and MTU. Twins have equal paths to all other nodes, and all other nodes have equal paths to them up
-//! to the last hop. Examples: the switches of a tier of a leaf-spine network, the top-of-rack switches of a pod of a
-//! fat-tree.
+//! twins (false twins in graph theory) if they are of one kind and have equal neighbours, apart from leaves, by links
+//! of equal rate, delay and MTU. Twins have equal paths to all other nodes, and all other nodes have equal paths to
+//! them up to the last hop. Examples: the switches of a tier of a leaf-spine network, the top-of-rack switches of a pod
+//! of a fat-tree.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ type Neighbour = (Node, Span, BitsPerSec, Bytes);
 pub struct Twins {
     /// By node; `None` for nodes that are not leaves.
     pub leaves: Vec<Option<Leaf>>,
-    /// Ports between nodes that are not leaves, by node, in ascending order of the node to which a port leads. Empty for
-    /// leaves.
+    /// Ports between nodes that are not leaves, by node, in ascending order of the node to which a port leads. Empty
+    /// for leaves.
     pub ports: Vec<Vec<u32>>,
     /// Class of each node, and the node's number in the class; `None` for leaves.
     pub class_of: Vec<Option<(u32, u32)>>,

@@ -1,7 +1,7 @@
 //! Arrival processes: iterators of ascending start times, which end only where [`Time`] does.
 //!
-//! Random gaps are exponential. The part of a gap below a picosecond is carried to the next gap, so that the mean rate is
-//! exact even for high rates. State: the current time and the carried part. Units: starts per second.
+//! Random gaps are exponential. The part of a gap below a picosecond is carried to the next gap, so that the mean rate
+//! is exact even for high rates. State: the current time and the carried part. Units: starts per second.
 
 use shallop_core::{Span, Stream, Time};
 
@@ -128,8 +128,8 @@ impl Iterator for Periodic {
     }
 }
 
-/// An on/off process: Poisson starts in on periods, none in off periods. Both periods have exponential lengths; the first
-/// is an on period.
+/// An on/off process: Poisson starts in on periods, none in off periods. Both periods have exponential lengths; the
+/// first is an on period.
 #[derive(Clone, Debug)]
 pub struct OnOff {
     gap: f64,

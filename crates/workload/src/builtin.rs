@@ -121,8 +121,8 @@ mod tests {
     }
 
     /// Table 2 of Aeolus (`APNet` 2018) gives the percentage of flows up to 100 KB, up to 1 MB, and above. Three of our
-    /// tables agree to a percentage point. Web search does not; the paper's percentages for it add up to 90. Columns: our
-    /// tables, the paper.
+    /// tables agree to a percentage point. Web search does not; the paper's percentages for it add up to 90. Columns:
+    /// our tables, the paper.
     #[test]
     fn shares_agree_with_table_2_of_aeolus_except_for_web_search() {
         for (name, ours, paper) in [

@@ -141,7 +141,8 @@ impl Pairs {
         Ok(Self(Pattern::OtherSite { hosts, sites: bounds }))
     }
 
-    /// Bursts of `at_once` pairs: a uniformly drawn receiver of `to`, and `at_once` different senders drawn from `from`.
+    /// Bursts of `at_once` pairs: a uniformly drawn receiver of `to`, and `at_once` different senders drawn from
+    /// `from`.
     ///
     /// # Errors
     /// [`PairsError::NoOtherHost`], [`PairsError::Senders`].
@@ -155,8 +156,8 @@ impl Pairs {
         Ok(Self(Pattern::Incast(Incast { sets, at_once, receiver, senders: Vec::new(), left: 0 })))
     }
 
-    /// Each host sends to one other host and receives from one: a uniformly drawn cycle through all hosts. The hosts send
-    /// in turn.
+    /// Each host sends to one other host and receives from one: a uniformly drawn cycle through all hosts. The hosts
+    /// send in turn.
     ///
     /// # Errors
     /// [`PairsError::NoOtherHost`] with fewer than two hosts, [`PairsError::Duplicate`].
@@ -183,8 +184,8 @@ impl Pairs {
         Ok(Self(Pattern::AllToAll { sets, next: (0, 0) }))
     }
 
-    /// Host i of `from` sends to host i of `to`; each set starts over when it is used up. Pairs of a host with itself are
-    /// skipped.
+    /// Host i of `from` sends to host i of `to`; each set starts over when it is used up. Pairs of a host with itself
+    /// are skipped.
     ///
     /// # Errors
     /// [`PairsError::NoOtherHost`] if no pair is left.
@@ -261,8 +262,8 @@ impl Pairs {
         }
     }
 
-    /// Every pair with its share of flows in the long run. Shares add up to one; a pair that appears several times has the
-    /// sum of its shares. There may be as many pairs as senders times receivers.
+    /// Every pair with its share of flows in the long run. Shares add up to one; a pair that appears several times has
+    /// the sum of its shares. There may be as many pairs as senders times receivers.
     pub fn weights(&self) -> Box<dyn Iterator<Item = (Pair, f64)> + '_> {
         match &self.0 {
             Pattern::Uniform(sets) => Box::new(sets.weights()),
@@ -311,8 +312,8 @@ impl Incast {
     }
 }
 
-/// Pairs of the round-robin pattern, all of which are equally frequent: indices meet if they have equal remainders modulo
-/// the greatest common divisor of the lengths.
+/// Pairs of the round-robin pattern, all of which are equally frequent: indices meet if they have equal remainders
+/// modulo the greatest common divisor of the lengths.
 fn meetings<'a>(from: &'a [Node], to: &'a [Node]) -> impl Iterator<Item = Pair> + 'a {
     let common = common_divisor(from.len(), to.len());
     (0..from.len()).flat_map(move |place| {

@@ -1,5 +1,5 @@
-//! Parser of flow-size distributions. A line has a size in bytes and the share of flows up to it, separated by a comma or
-//! white space. The formats of public generators are told apart by the text itself:
+//! Parser of flow-size distributions. A line has a size in bytes and the share of flows up to it, separated by a comma
+//! or white space. The formats of public generators are told apart by the text itself:
 //!
 //! - three columns are the format of ns-2 (size, a number that ns-2 ignores, share); all other formats have two;
 //! - shares that end in 100 are percentages, shares that end in 1 are fractions;

@@ -1,9 +1,9 @@
 //! Flow-size distributions: points of a cumulative distribution, with straight lines between them.
 //!
-//! A draw interpolates linearly between two points and rounds up to whole bytes, at least one, like the empirical random
-//! variable of ns-2 (`interpolation_` 2). Points of equal size are a mass at that size; the share of the first point is a
-//! mass at its size. Means, shares and quantiles describe the rounded draws. State: the points, shared by all copies.
-//! Units: payload bytes, shares of one.
+//! A draw interpolates linearly between two points and rounds up to whole bytes, at least one, like the empirical
+//! random variable of ns-2 (`interpolation_` 2). Points of equal size are a mass at that size; the share of the first
+//! point is a mass at its size. Means, shares and quantiles describe the rounded draws. State: the points, shared by
+//! all copies. Units: payload bytes, shares of one.
 
 use std::sync::Arc;
 

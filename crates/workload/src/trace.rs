@@ -2,8 +2,8 @@
 //!
 //! The first line names the columns: `start`, `source`, `destination` and `bytes` in any order; others are ignored.
 //! `source` and `destination` may be called `from` and `to`, as in network files. A start is in seconds unless it has a
-//! unit, and must not be before the start of the previous line; bytes may have a unit, too. Fields are plain text without
-//! quotes; lines that begin with `#` are comments. State: the current line. See docs/workloads.md, "Traces".
+//! unit, and must not be before the start of the previous line; bytes may have a unit, too. Fields are plain text
+//! without quotes; lines that begin with `#` are comments. State: the current line. See docs/workloads.md, "Traces".
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};

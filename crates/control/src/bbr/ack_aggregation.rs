@@ -1,6 +1,7 @@
-//! ACK aggregation: estimates the bytes that ACKs deliver in excess of the bottleneck bandwidth (`extra_acked`). cwnd is
-//! increased by this excess, so that the sender can send until the next aggregated ACK. State: the current epoch, which begins when the acknowledged bytes are not above the expected ones, and the maximum excess
-//! of the last five to ten rounds. Units: bytes. Source: kernel, `bbr_update_ack_aggregation`.
+//! ACK aggregation: estimates the bytes that ACKs deliver in excess of the bottleneck bandwidth (`extra_acked`). cwnd
+//! is increased by this excess, so that the sender can send until the next aggregated ACK. State: the current epoch,
+//! which begins when the acknowledged bytes are not above the expected ones, and the maximum excess of the last five to
+//! ten rounds. Units: bytes. Source: kernel, `bbr_update_ack_aggregation`.
 
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 

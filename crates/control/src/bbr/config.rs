@@ -3,7 +3,7 @@
 use shallop_core::{Bytes, Span};
 use shallop_options::{HostStack, Options};
 
-use crate::options::{Kind, LONGEST, Marking, Parameters};
+use crate::options::{ControllerName, LONGEST, Marking, Parameters};
 
 /// Parameters of BBR.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
@@ -37,7 +37,7 @@ pub struct Config {
 }
 
 impl Parameters for Config {
-    const KINDS: &[Kind] = &[Kind {
+    const KINDS: &[ControllerName] = &[ControllerName {
         name: "bbr",
         about: "delivery rate and shortest round trip, version 1",
         marking: Marking::Off,

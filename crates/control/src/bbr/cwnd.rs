@@ -20,8 +20,8 @@ impl Bbr {
         u32::try_from(bits.div_ceil(segment)).unwrap_or(u32::MAX).into()
     }
 
-    /// Adds to `segments` three TSO bursts for segmentation offload at both ends, rounds up to an even number for delayed
-    /// ACKs, and adds two segments while BBR probes for bandwidth.
+    /// Adds to `segments` three TSO bursts for segmentation offload at both ends, rounds up to an even number for
+    /// delayed ACKs, and adds two segments while BBR probes for bandwidth.
     fn quantization_budget(&self, segments: u64) -> Bytes {
         let min_burst = self.min_tso_segs().into();
         let max_burst = (self.config.send_quantum.get() / self.mss.get()).clamp(1, 127);

@@ -84,8 +84,8 @@ pub fn reduce(cwnd: Cwnd, extent: u64) -> Cwnd {
     Cwnd { segments, cwnd_cnt: fraction * segments }
 }
 
-/// cwnd after `acked` segments were acknowledged. Each adds h / cwnd, for at most cwnd segments, so that cwnd grows by h
-/// per round trip.
+/// cwnd after `acked` segments were acknowledged. Each adds h / cwnd, for at most cwnd segments, so that cwnd grows by
+/// h per round trip.
 pub fn grow(cwnd: Cwnd, acked: u64, step: u64) -> Cwnd {
     let Cwnd { mut segments, mut cwnd_cnt } = cwnd;
     cwnd_cnt += acked.min(segments) * step;

@@ -46,7 +46,8 @@ fn the_initial_pacing_rate_is_the_high_gain_times_the_initial_window_per_rtt() {
     }
 }
 
-/// Runs one round, as one ACK, with a delivery rate of `mbps` Mb/s and a full pipe. Returns the total of delivered bytes.
+/// Runs one round, as one ACK, with a delivery rate of `mbps` Mb/s and a full pipe. Returns the total of delivered
+/// bytes.
 fn round(bbr: &mut Bbr, now: Time, delivered: Bytes, mbps: f64) -> Bytes {
     let path = FixedRtt::new(Span::from_ms(10));
     let acked = rate(mbps).bytes_in(path.rtt);

@@ -1,5 +1,5 @@
-//! Every controller under one script of events: losses, ECN-Echo, an RTT increase, an RTO, an idle period. The snapshots
-//! of cwnd were read line by line before they were accepted.
+//! Every controller under one script of events: losses, ECN-Echo, an RTT increase, an RTO, an idle period. The
+//! snapshots of cwnd were read line by line before they were accepted.
 
 use std::fmt::Write;
 

@@ -1,7 +1,8 @@
 //! `ExpressPass`: receivers send credits, and each credit releases one data packet. Every port meters credits to the
 //! data rate of the other direction of its link. A port has two queues: credits, and data with everything else.
 
-use shallop_control::expresspass::{self, CodeRule, PaperRule, Rule};
+pub use shallop_control::expresspass::RuleConfig as ExpressPassRule;
+use shallop_control::expresspass::{self, Rule};
 use shallop_core::{Bytes, Class, Span};
 use shallop_options::{HostStack, Key, Options, Problem, Section, SectionKind, section_kind};
 use shallop_proto::expresspass::{Config, Receiver, Sender, StopPolicy};
@@ -100,13 +101,6 @@ impl Configured for ExpressPass {
     }
 }
 
-/// A feedback rule of `ExpressPass`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ExpressPassRule {
-    Code(expresspass::CodeConfig),
-    Paper(expresspass::PaperConfig),
-}
-
 /// What `ExpressPass` requires of switches.
 const CREDITS: CreditRequirements = CreditRequirements {
     name: ExpressPass::NAME,
@@ -153,10 +147,7 @@ impl Protocol for ExpressPass {
             send_buffer: self.send_buffer,
             ..defaults
         };
-        let rule = match self.rule {
-            ExpressPassRule::Code(config) => Rule::Code(CodeRule::new(config)),
-            ExpressPassRule::Paper(config) => Rule::Paper(PaperRule::new(config)),
-        };
+        let rule = Rule::new(self.rule);
         let sender = Sender::new(&config, flow.size);
         let receiver = Receiver::new(&config, rule, flow.stream("credits"));
         [Peer::sender(sender), Peer::receiver(receiver)]

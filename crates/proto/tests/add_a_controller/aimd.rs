@@ -4,7 +4,7 @@
 use shallop_core::Bytes;
 use shallop_options::Options;
 
-use crate::options::{Kind, Marking, Parameters};
+use crate::options::{ControllerName, Marking, Parameters};
 use crate::window::{Ack, Loss, Start, Window};
 
 /// Parameters of AIMD.
@@ -17,7 +17,7 @@ pub struct Config {
 }
 
 impl Parameters for Config {
-    const KINDS: &[Kind] = &[Kind {
+    const KINDS: &[ControllerName] = &[ControllerName {
         name: "aimd",
         about: "losses and marks: a fraction of the window at each",
         marking: Marking::Off,

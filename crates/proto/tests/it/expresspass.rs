@@ -1,7 +1,7 @@
 //! Both ends of `ExpressPass`, packet by packet.
 
 use crate::support::{CapturedPacket, DELAY, GAP, PAYLOAD, Pair, Path, lose, us};
-use shallop_control::expresspass::{CodeConfig, CodeRule, Rule};
+use shallop_control::expresspass::{CodeConfig, Rule};
 use shallop_core::{BitsPerSec, Class, Ecn, Seed, Span, Time};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
 use shallop_proto::{Endpoint, Out};
@@ -21,7 +21,7 @@ fn pair(config: &Config, rule: CodeConfig, size: u64) -> Pair<Peer<Rule>> {
 
 fn pair_on(path: Path, config: &Config, rule: CodeConfig, size: u64) -> Pair<Peer<Rule>> {
     let chance = Seed::new(1).stream("credits", 0);
-    let receiver = Receiver::new(config, Rule::Code(CodeRule::new(rule)), chance);
+    let receiver = Receiver::new(config, Rule::code(rule), chance);
     let sender = Sender::new(config, Some(size));
     Pair::new(Peer::sender(sender), Peer::receiver(receiver), path, 1)
 }
@@ -261,7 +261,7 @@ fn a_request_repeated_too_early_gets_no_credits_twice() {
 #[test]
 fn missing_data_is_not_reported_while_data_still_arrives() {
     let chance = Seed::new(1).stream("credits", 0);
-    let rule = CodeRule::new(code(1.0));
+    let rule = Rule::code(code(1.0));
     let mut receiver = Receiver::new(&config(StopPolicy::LastData), rule, chance);
     let mut receive = |at: u64, head: Head| {
         let now = us(at);

@@ -3,7 +3,7 @@
 use crate::support::{
     BDP, CapturedPacket, DELAY, FRAME, GAP, PAYLOAD, Pair, Path, lose, lose_unscheduled,
 };
-use shallop_control::expresspass::{CodeConfig, CodeRule, Rule};
+use shallop_control::expresspass::{CodeConfig, Rule};
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Seed, Span, Time};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
 use shallop_proto::{Endpoint, aeolus};
@@ -28,8 +28,8 @@ fn pair(config: &Config, frames: u64) -> Pair<Peer<Rule>> {
 
 /// A flow whose credits begin at the fraction `alpha` of the full rate.
 fn pair_with(config: &Config, frames: u64, alpha: f64) -> Pair<Peer<Rule>> {
-    let rule = CodeRule::new(CodeConfig { alpha, ..CodeConfig::default() });
-    let receiver = Receiver::new(config, Rule::Code(rule), Seed::new(1).stream("credits", 0));
+    let rule = Rule::code(CodeConfig { alpha, ..CodeConfig::default() });
+    let receiver = Receiver::new(config, rule, Seed::new(1).stream("credits", 0));
     let sender = Sender::new(config, Some(frames * PAYLOAD));
     Pair::new(Peer::sender(sender), Peer::receiver(receiver), Path::fast(), 1)
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{Pair, Path, RecordingNic, ms, sleep};
 use proptest::prelude::*;
-use shallop_control::expresspass::{CodeConfig, CodeRule, PaperConfig, PaperRule, Rule};
+use shallop_control::expresspass::{CodeConfig, PaperConfig, Rule};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Seed, Span, Time};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
 use shallop_proto::{Endpoint, aeolus, settle};
@@ -10,10 +10,10 @@ use shallop_proto::{Endpoint, aeolus, settle};
 fn rule() -> impl Strategy<Value = Rule> {
     let adaptive = CodeConfig { full_start: Some(40), ..CodeConfig::default() };
     prop_oneof![
-        Just(Rule::Code(CodeRule::new(CodeConfig::default()))),
-        Just(Rule::Code(CodeRule::new(adaptive))),
-        Just(Rule::Code(CodeRule::new(CodeConfig { alpha: 1.0, ..CodeConfig::default() }))),
-        Just(Rule::Paper(PaperRule::new(PaperConfig::default()))),
+        Just(Rule::code(CodeConfig::default())),
+        Just(Rule::code(adaptive)),
+        Just(Rule::code(CodeConfig { alpha: 1.0, ..CodeConfig::default() })),
+        Just(Rule::paper(PaperConfig::default())),
     ]
 }
 

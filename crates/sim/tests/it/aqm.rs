@@ -1,5 +1,5 @@
-//! TCP through queue disciplines that drop packets at dequeue: every flow completes and retires, and the mean queue stays
-//! below the discipline's target.
+//! TCP through queue disciplines that drop packets at dequeue: every flow completes and retires, and the mean queue
+//! stays below the discipline's target.
 
 use shallop_control::{Reno, reno};
 use shallop_core::{

@@ -4,7 +4,7 @@ use shallop_core::{
     BitsPerSec, Bytes, Class, DropCause, Envelope, Probe, QueueId, Seed, Span, Time,
 };
 use shallop_proto::Endpoint;
-use shallop_proto::expresspass::rule::{CodeConfig, CodeRule, PaperConfig, PaperRule, Rule};
+use shallop_proto::expresspass::rule::{CodeConfig, PaperConfig, Rule};
 use shallop_proto::expresspass::{Config, Peer, StopPolicy};
 use shallop_sim::{Flow, Simulator};
 use shallop_topology::{Dumbbell, Fabric, Largest, SenderDelay, SwitchNames};
@@ -91,11 +91,11 @@ fn start(setting: &Setting, jobs: &[(Span, Job)]) -> Simulator<'static, Peer<Rul
 }
 
 fn code() -> Rule {
-    Rule::Code(CodeRule::new(CodeConfig::default()))
+    Rule::code(CodeConfig::default())
 }
 
 fn paper() -> Rule {
-    Rule::Paper(PaperRule::new(PaperConfig::default()))
+    Rule::paper(PaperConfig::default())
 }
 
 fn at(ms: u64) -> Time {
@@ -128,7 +128,7 @@ fn one_flow_uses_94_8_percent_of_its_link() {
 #[test]
 fn flows_with_equal_round_trip_times_share_a_link_fairly_and_queue_under_four_frames() {
     let attributed = PaperConfig { attribute: true, ..PaperConfig::default() };
-    let rules = [(code(), 0.9), (paper(), 0.78), (Rule::Paper(PaperRule::new(attributed)), 0.88)];
+    let rules = [(code(), 0.9), (paper(), 0.78), (Rule::paper(attributed), 0.88)];
     for (rule, least) in rules {
         for flows in [2, 4, 16, 64] {
             let job = |number| Job { start: Span::from_us(number), frames: None };
@@ -161,7 +161,7 @@ fn run_back_to_back_credits(
     let jobs = [(Span::from_us(195), job(Span::ZERO)), (other_delay, job(other_start))];
     let stop = StopPolicy::Demand;
     let config = Config { stop, min_jitter: 0.0, max_jitter: 0.0, ..Config::new(LINK) };
-    let rule = Rule::Code(CodeRule::new(CodeConfig { alpha: 1.0, ..CodeConfig::default() }));
+    let rule = Rule::code(CodeConfig { alpha: 1.0, ..CodeConfig::default() });
     let sim = run(&Setting { config, rule, buffer, end: at(300) }, &jobs);
     assert!(sim.ends().all(Endpoint::is_complete) && sim.is_idle());
     sim

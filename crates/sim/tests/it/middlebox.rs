@@ -1,4 +1,5 @@
-//! Middleboxes: a packet passes one once each time it enters the node, and a middlebox without effect changes no result.
+//! Middleboxes: a packet passes one once each time it enters the node, and a middlebox without effect changes no
+//! result.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use shallop_core::{
     BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Node, Packet, Probe, QueueId, Seed, Span,
     Time,
 };
-use shallop_proto::expresspass::rule::{CodeConfig, CodeRule, Rule};
+use shallop_proto::expresspass::rule::{CodeConfig, Rule};
 use shallop_proto::expresspass::{Config, Head, Peer};
 use shallop_proto::{Endpoint, Middlebox, PassThrough};
 use shallop_sim::{Network, Simulator};
@@ -65,7 +66,7 @@ fn run<M: Middlebox<Head = Head>>(
     let pairs = (0..).zip([(0, 2), (1, 2), (2, 0)]);
     let flows: Vec<_> = pairs
         .map(|(number, (from, to))| {
-            let rule = Rule::Code(CodeRule::new(CodeConfig::default()));
+            let rule = Rule::code(CodeConfig::default());
             let start = Time::after_start(Span::from_us(20 * number));
             flow([hosts[from], hosts[to]], start, Some(300_000), &config, rule, (3, number))
         })

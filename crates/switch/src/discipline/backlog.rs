@@ -1,5 +1,5 @@
-//! A FIFO that records when each packet was enqueued, so that a queue discipline can measure sojourn times. Units: bytes
-//! on the wire.
+//! A FIFO that records when each packet was enqueued, so that a queue discipline can measure sojourn times. Units:
+//! bytes on the wire.
 
 use shallop_core::{Bytes, DropCause, Envelope, Packet, Span, Time};
 

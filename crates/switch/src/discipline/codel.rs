@@ -1,12 +1,12 @@
 //! Controlled Delay (`CoDel`, RFC 8289): once the sojourn time of dequeued packets has been at least `target` for a
-//! whole `interval`, packets are dropped or marked at dequeue, at times `interval / sqrt(count)` apart, until the sojourn
-//! time falls below `target`. Variables have the names of the RFC's pseudocode (section 5).
+//! whole `interval`, packets are dropped or marked at dequeue, at times `interval / sqrt(count)` apart, until the
+//! sojourn time falls below `target`. Variables have the names of the RFC's pseudocode (section 5).
 //!
 //! ECN and `ce_threshold` are as in Linux (`codel_impl.h`): an ECN-capable packet is marked where another would be
 //! dropped, and the control law continues as if the packet had been dropped.
 //!
-//! `CoDel` need not see packets that find the link idle. The last packet of a queue leaves at most `maxpacket` behind and
-//! so resets `first_above_time`; the next packet that is dequeued therefore ends the drop state in any case.
+//! `CoDel` need not see packets that find the link idle. The last packet of a queue leaves at most `maxpacket` behind
+//! and so resets `first_above_time`; the next packet that is dequeued therefore ends the drop state in any case.
 
 use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Time};
 use shallop_options::{Options, Problem, Section};
@@ -92,8 +92,8 @@ impl CoDel {
         Self { maxpacket, first_above_time, drop_next, count: 0, lastcount: 0, dropping: false }
     }
 
-    /// Dequeues the next packet that is not dropped. Returns it and whether to mark it; calls `dropped` for each dropped
-    /// packet.
+    /// Dequeues the next packet that is not dropped. Returns it and whether to mark it; calls `dropped` for each
+    /// dropped packet.
     pub fn dequeue<C: Copy>(
         &mut self,
         config: &CoDelConfig,
@@ -242,8 +242,8 @@ mod tests {
         }
     }
 
-    /// The sojourn time exceeds 5 ms from 10 ms on: drop state at 110 ms. Further drops are due 100 ms / sqrt(1, 2, 3 ...)
-    /// later each: at 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79, 547.14 ms.
+    /// The sojourn time exceeds 5 ms from 10 ms on: drop state at 110 ms. Further drops are due 100 ms / sqrt(1, 2, 3
+    /// ...) later each: at 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79, 547.14 ms.
     const DROPS: [u64; 9] = [110, 210, 281, 339, 389, 434, 474, 512, 548];
 
     #[test]
@@ -306,8 +306,8 @@ mod tests {
     #[test]
     fn the_drop_state_resumes_its_rate_within_sixteen_intervals() {
         // After nine drops count is 9 and lastcount 1. The next drop state resumes with count 8, so that drops follow
-        // after 100 / sqrt(8) = 35.36 ms and 100 / sqrt(9) = 33.33 ms. Drop ten was due at 547.14 + 33.33 = 580.48 ms: a
-        // drop state that begins 1600 ms or more after that time starts with count 1.
+        // after 100 / sqrt(8) = 35.36 ms and 100 / sqrt(9) = 33.33 ms. Drop ten was due at 547.14 + 33.33 = 580.48 ms:
+        // a drop state that begins 1600 ms or more after that time starts with count 1.
         for (gap, expected) in [(2_180, [36, 69]), (2_181, [100, 171])] {
             let mut run = Run::standing(Ecn::NotEct);
             run.drops(10..560);

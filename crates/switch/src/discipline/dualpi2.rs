@@ -211,7 +211,8 @@ impl<C: Copy> ManagedQueue<C> for DualPi2<C> {
         }
     }
 
-    /// Decides about a packet that finds both queues empty and the link idle. The coupled probabilities apply to it, too.
+    /// Decides about a packet that finds both queues empty and the link idle. The coupled probabilities apply to it,
+    /// too.
     fn on_idle_arrival(&mut self, now: Time, packet: Envelope) -> Decision {
         self.update(now);
         self.reset_credit();
@@ -225,7 +226,8 @@ impl<C: Copy> ManagedQueue<C> for DualPi2<C> {
 }
 
 impl<C: Copy> DualPi2<C> {
-    /// Sets the credit of weighted round robin after an idle time as if each queue had sent one packet. This favours L4S.
+    /// Sets the credit of weighted round robin after an idle time as if each queue had sent one packet. This favours
+    /// L4S.
     fn reset_credit(&mut self) {
         let DualPi2Config { classic_weight, l4s_weight, .. } = self.config;
         self.credit =

@@ -2,14 +2,14 @@
 //! new queues first, so that a sparse flow does not wait behind flows that build queues. When the memory or the packet
 //! limit is exhausted, packets are dropped from the head of the longest queue.
 //!
-//! The hash covers the packet's destination endpoint instead of the 5-tuple; it differs for each flow and each direction.
-//! Flows that share a connection (`sim/src/flow_table.rs`) hash to different queues.
+//! The hash covers the packet's destination endpoint instead of the 5-tuple; it differs for each flow and each
+//! direction. Flows that share a connection (`sim/src/flow_table.rs`) hash to different queues.
 //!
-//! Choices that the RFC leaves open: a queue has used up its credits at zero, as in Linux ("has already dequeued at least
-//! a quantum of bytes"). If several queues are longest, the lowest bucket loses packets. `CoDel` compares the backlog of
-//! the flow's queue with the largest packet. Empty queues leave the lists when the link becomes idle, as in Linux, where
-//! the driver then polls the discipline once more. A drop for lack of memory compares all active queues, at most one for
-//! each packet.
+//! Choices that the RFC leaves open: a queue has used up its credits at zero, as in Linux ("has already dequeued at
+//! least a quantum of bytes"). If several queues are longest, the lowest bucket loses packets. `CoDel` compares the
+//! backlog of the flow's queue with the largest packet. Empty queues leave the lists when the link becomes idle, as in
+//! Linux, where the driver then polls the discipline once more. A drop for lack of memory compares all active queues,
+//! at most one for each packet.
 
 use std::collections::VecDeque;
 
@@ -200,8 +200,8 @@ impl<C: Copy> ManagedQueue<C> for FqCoDel<C> {
         }
     }
 
-    /// Deactivates all queues, since they are empty and the link is idle. The packet's queue becomes a new queue that has
-    /// sent the packet.
+    /// Deactivates all queues, since they are empty and the link is idle. The packet's queue becomes a new queue that
+    /// has sent the packet.
     fn on_idle_arrival(&mut self, _now: Time, packet: Envelope) -> Decision {
         for index in self.new.drain(..).chain(self.old.drain(..)) {
             self.queues[index as usize].active = false;

@@ -1,6 +1,6 @@
 //! Queue disciplines. The FIFO is part of [`crate::queue`]; each other discipline, active queue management (AQM), has a
-//! file in this folder. An AQM stores its packets itself, with the time at which each was enqueued, and decides at enqueue
-//! and at dequeue which packet is marked, dropped or sent next.
+//! file in this folder. An AQM stores its packets itself, with the time at which each was enqueued, and decides at
+//! enqueue and at dequeue which packet is marked, dropped or sent next.
 //!
 //! To add one: a file with its options ([`Options`]) and its queue (`ManagedQueue`); here its `mod` and a line of
 //! `disciplines!`. The keys of scenarios follow from these.
@@ -110,8 +110,8 @@ pub(crate) trait ManagedQueue<C: Copy> {
     }
 }
 
-/// Generates from the list of disciplines: [`Aqm`], a discipline with its options; [`AqmOptions`], the keys of scenarios;
-/// `AnyQueue`, the queue of a discipline.
+/// Generates from the list of disciplines: [`Aqm`], a discipline with its options; [`AqmOptions`], the keys of
+/// scenarios; `AnyQueue`, the queue of a discipline.
 ///
 /// A line has the discipline's name, the key of its section, the word that chooses it, its options and its queue.
 macro_rules! disciplines {

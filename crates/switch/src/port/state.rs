@@ -32,7 +32,8 @@ impl<C: Copy> Port<C> {
         self.link.free_at
     }
 
-    /// Time at which the link has sent all packets that are queued now, if no others arrive and the rate does not change.
+    /// Time at which the link has sent all packets that are queued now, if no others arrive and the rate does not
+    /// change.
     pub fn drained_at(&self) -> Time {
         let queued = self.cold.queues.iter().map(|queue| queue.length().bytes.get()).sum();
         self.link.free_at.saturating_add(self.link.pace.quote(Bytes::new(queued)))

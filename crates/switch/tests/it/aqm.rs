@@ -292,8 +292,8 @@ fn a_port_is_idle_after_all_queued_packets_were_dropped_for_one_that_does_not_fi
 #[test]
 fn codel_on_a_port_drops_at_the_times_of_its_control_law() {
     // A packet takes 12.304 us. Target 5 us, interval 100 us: the first packet leaves the queue at 12.304 us and has
-    // waited longer than the target, so the drop state begins with the first packet that leaves at 112.304 us or later: at
-    // 123.04 us. Drop 2 is due at 223.04 us and made at 233.776 us, drop 3 70.711 us after 223.04 us, at 295.296 us.
+    // waited longer than the target, so the drop state begins with the first packet that leaves at 112.304 us or later:
+    // at 123.04 us. Drop 2 is due at 223.04 us and made at 233.776 us, drop 3 70.711 us after 223.04 us, at 295.296 us.
     let discipline = on_port(Aqm::CoDel(codel()));
     let mut bench = bench(discipline, Extra::None, 1_000_000);
     burst(&mut bench, 40, 1538, Ecn::NotEct, |_| 0);

@@ -1,5 +1,5 @@
-//! Pairs of a pattern by classes of hosts, for networks with too many pairs to enumerate. The caller treats all hosts of
-//! a class alike, and gets one pair of hosts for two classes with the share of all their pairs.
+//! Pairs of a pattern by classes of hosts, for networks with too many pairs to enumerate. The caller treats all hosts
+//! of a class alike, and gets one pair of hosts for two classes with the share of all their pairs.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use shallop_control::any;
 use shallop_control::expresspass::CodeConfig;
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
-use shallop_control::options::Kind;
+use shallop_control::options::ControllerName;
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_plan::plan::{
     Accounting, Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
@@ -130,7 +130,7 @@ fn ahead(mut transport: Transport) -> Transport {
 /// Every transport there is, each by its label.
 pub fn schemes() -> Vec<Scheme> {
     let linux = Stack::LINUX_IDEAL;
-    let tcp = |kind: &'static Kind| {
+    let tcp = |kind: &'static ControllerName| {
         let config =
             tcp::Config { ecn: EcnConfig::for_marking(kind.marking, linux.tcp.ecn), ..linux.tcp };
         let controller = any::Config::for_stack(kind.name, linux.host).expect("a name of its own");
