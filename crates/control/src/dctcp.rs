@@ -1,7 +1,7 @@
 //! DCTCP: on congestion marks cwnd is reduced by half the fraction of marked bytes. State: alpha, the moving average
 //! of that fraction ([`crate::ewma`]), and `WindowEnd`. alpha is in units of 2^-10 and cwnd is reduced to whole
 //! packets, in integers as in the kernel. The kernel counts packets for alpha, this controller bytes, which gives
-//! the same values while segments are full-sized. Growth, and the response to losses, are Reno's. Units: bytes,
+//! equal values while segments are full-sized. Growth, and the response to losses, are Reno's. Units: bytes,
 //! packets. Sources: RFC 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`.
 
 use shallop_core::{BitsPerSec, Bytes, Span};

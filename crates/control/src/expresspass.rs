@@ -1,5 +1,5 @@
 //! Feedback control of `ExpressPass`: the credit rate follows the credit loss rate, the fraction of the credits that
-//! did not return as data. Two rules: that of the 2017 paper, and that of the authors' ns-2 code, which has another
+//! did not return as data. Two rules: the 2017 paper's, and the rule of the authors' ns-2 code, which has another
 //! target loss, increase and decrease. State: the credit rate `cur_rate`, the aggressiveness factor `w`, and whether
 //! the last update was an increase. Units: fractions of the maximum credit rate. Sources: Cho, Jang and Han,
 //! Credit-Scheduled Delay-Bounded Congestion Control for Datacenters (SIGCOMM 2017), Algorithm 1; kaist-ina/ns2-xpass
@@ -281,7 +281,7 @@ mod tests {
         check(include_str!("../vectors/expresspass_paper.csv"), paper);
     }
 
-    /// Flows with the same rate share a link and update at the same times. Returns the sum of their rates and `w` after
+    /// Flows of one rate share a link and update simultaneously. Returns the sum of their rates and `w` after
     /// each update.
     fn synchronised(rule: &mut Rule, flows: f64, updates: usize) -> Vec<(f64, f64)> {
         let history = (0..updates).map(|_| {

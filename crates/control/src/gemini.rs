@@ -5,11 +5,11 @@
 //! slow start and the response to losses are Reno's.
 //!
 //! State: cwnd ([`law`] has the formats), alpha in 2^-10, `RTT_base`, the minimum RTT of the connection, and `RTT_min`,
-//! that of the current window of data. cwnd is reduced at most once per window of data. With `recount` off the delay
-//! signal counts only if all of its samples are of data sent after the last reduction for delay. All arithmetic is in
-//! integers. Units: segments, bits, nanoseconds. Sources: Zeng et al., Congestion Control for Cross-Datacenter Networks
-//! (ICNP 2019), and Zeng's doctoral thesis, chapter 3, Algorithm 1; kernel: `tcp_dctcp.c` for alpha, `tcp_cong.c` for
-//! slow start and losses.
+//! the minimum of the current window of data. cwnd is reduced at most once per window of data. With `recount` off the
+//! delay signal counts only if all of its samples are of data sent after the last reduction for delay. All arithmetic
+//! is in integers. Units: segments, bits, nanoseconds. Sources: Zeng et al., Congestion Control for Cross-Datacenter
+//! Networks (ICNP 2019), and Zeng's doctoral thesis, chapter 3, Algorithm 1; kernel: `tcp_dctcp.c` for alpha,
+//! `tcp_cong.c` for slow start and losses.
 
 pub mod law;
 

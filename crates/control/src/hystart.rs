@@ -86,7 +86,7 @@ impl Config {
         default
     }
 
-    /// Parameters of classic `HyStart`; those of Linux if `exit` is another algorithm.
+    /// Parameters of classic `HyStart`. Defaults to Linux's if `exit` is another algorithm.
     const fn classic(&self) -> Classic {
         match self.exit {
             Exit::Classic(classic) => classic,
