@@ -152,7 +152,7 @@ impl Pairs {
             Pattern::Uniform(sets) => {
                 sets.by_class(class, true, &mut |(from, to, pairs, share)| {
                     each(least(from, to), pairs as f64 * share);
-                })
+                });
             }
             Pattern::AllToAll { sets, .. } => {
                 let count: usize = sets.from.iter().map(|&host| sets.others(host)).sum();
