@@ -51,6 +51,10 @@ pub(crate) enum CloseReason {
     Failed(String),
 }
 
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "four conditions that do not depend on each other"
+)]
 pub(crate) struct Connection {
     pub(crate) handle: ConnectionHandle,
     pub(crate) quic: quinn_proto::Connection,
@@ -265,7 +269,7 @@ impl Connection {
         let novelty = credits.on_packet(time, parsed);
         if novelty != PacketNovelty::Rejected {
             self.silence.on_arrival();
-            match parsed.kind() {
+            match parsed.kind {
                 PacketKind::Credit => self.unscheduled_start.on_answer(),
                 _ => self.dscp_monitor.on_emulation(now, datagram.tos >> 2),
             }

@@ -319,7 +319,7 @@ impl Connection {
     /// # Errors
     /// The connection is lost.
     pub async fn open_uni(&self) -> Result<SendStream, QuicError> {
-        let id = self.open(Dir::Uni).await?;
+        let id = self.handle.wait_for(|of| streams::open(of, Dir::Uni)).await?;
         Ok(SendStream::new(&self.handle, id))
     }
 
@@ -328,12 +328,8 @@ impl Connection {
     /// # Errors
     /// The connection is lost.
     pub async fn open_bi(&self) -> Result<(SendStream, RecvStream), QuicError> {
-        let id = self.open(Dir::Bi).await?;
+        let id = self.handle.wait_for(|of| streams::open(of, Dir::Bi)).await?;
         Ok(self.bidirectional(id))
-    }
-
-    async fn open(&self, dir: Dir) -> Result<StreamId, QuicError> {
-        self.handle.wait_for(|connection| streams::open(connection, dir)).await
     }
 
     /// Waits for the next unidirectional stream of the peer.
@@ -341,7 +337,7 @@ impl Connection {
     /// # Errors
     /// The connection is lost.
     pub async fn accept_uni(&self) -> Result<RecvStream, QuicError> {
-        let id = self.accept(Dir::Uni).await?;
+        let id = self.handle.wait_for(|of| streams::accept(of, Dir::Uni)).await?;
         Ok(RecvStream::new(&self.handle, id))
     }
 
@@ -350,12 +346,8 @@ impl Connection {
     /// # Errors
     /// The connection is lost.
     pub async fn accept_bi(&self) -> Result<(SendStream, RecvStream), QuicError> {
-        let id = self.accept(Dir::Bi).await?;
+        let id = self.handle.wait_for(|of| streams::accept(of, Dir::Bi)).await?;
         Ok(self.bidirectional(id))
-    }
-
-    async fn accept(&self, dir: Dir) -> Result<StreamId, QuicError> {
-        self.handle.wait_for(|connection| streams::accept(connection, dir)).await
     }
 
     fn bidirectional(&self, id: StreamId) -> (SendStream, RecvStream) {

@@ -158,7 +158,7 @@ impl EndpointState {
             Ok(parsed) => parsed,
             Err(why) => return self.dropped += why.into(),
         };
-        let number = self.tags.get(&parsed.tag());
+        let number = self.tags.get(&parsed.tag);
         match number.and_then(|number| self.connections.get_mut(*number)) {
             Some(connection) => connection.on_credit_packet(now, datagram, &parsed, &mut self.out),
             None => self.dropped.unknown_tag += 1,

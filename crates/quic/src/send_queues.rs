@@ -127,7 +127,7 @@ impl SendQueues {
     }
 }
 
-/// Answers a STOP_SENDING of the peer with a RESET_STREAM (RFC 9000, 3.5). Without it the stream would keep counting
+/// Answers `STOP_SENDING` of the peer with `RESET_STREAM` (RFC 9000, 3.5). Without it the stream would keep counting
 /// against the peer's stream limit.
 fn reset_if_stopped(quic: &mut Connection, id: StreamId) {
     let mut stream = quic.send_stream(id);

@@ -155,9 +155,9 @@ impl CreditExchange {
         self.first_at.get_or_insert(at);
         self.loss_detector.on_emulation(at);
         self.outstanding.expire(now, self.wait);
-        let Stamp { sequence, time } = self.outstanding.note(at, late);
+        let stamp = self.outstanding.note(at, late);
         let (tag, tagged) = (self.peer.tag, emulation.tagged);
-        let packet = Emulation { tag, sequence, time, tagged };
+        let packet = Emulation { tag, stamp, tagged };
         let kind = if tagged { PacketKind::TaggedEmulation } else { PacketKind::Emulation };
         Some((kind, packet.encode(&self.own_key)))
     }
@@ -247,7 +247,7 @@ impl CreditExchange {
         // The wrapped time of an emulation packet is resolved by the peer's clock, and the time in a credit by this
         // side's.
         let pause = now.saturating_since(self.newest_at);
-        let reference = match parsed.kind() {
+        let reference = match parsed.kind {
             PacketKind::Emulation | PacketKind::TaggedEmulation => {
                 self.seen.newest().saturating_add(pause)
             }
@@ -258,7 +258,7 @@ impl CreditExchange {
                 self.stats.dropped.wrong_mac += 1;
                 PacketNovelty::Rejected
             }
-            Some(Packet::Emulation(emulation)) => self.on_emulation(now, emulation.stamp()),
+            Some(Packet::Emulation(emulation)) => self.on_emulation(now, emulation.stamp),
             Some(Packet::Credit(credit)) => self.on_credit(now, &credit),
         }
     }
@@ -321,12 +321,12 @@ impl CreditExchange {
 
     /// Whether the peer has sent credits for emulation packets that were never sent.
     pub(crate) fn has_forged_credits(&self) -> bool {
-        self.outstanding.dropped().stamp_unknown > MAX_FORGED
+        self.outstanding.dropped.stamp_unknown > MAX_FORGED
     }
 
     pub(crate) fn stats(&self) -> CreditStats {
         let credits = self.engine.credits();
-        let parts = [self.stats.dropped, self.seen.dropped(), self.outstanding.dropped()];
+        let parts = [self.stats.dropped, self.seen.dropped, self.outstanding.dropped];
         let dropped: DropCounters = parts.into_iter().sum();
         CreditStats {
             granted: self.stats.granted + credits.granted,

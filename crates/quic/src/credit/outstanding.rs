@@ -54,7 +54,8 @@ pub struct Outstanding {
     last: Option<u64>,
     /// The step of the last packet that was forgotten.
     forgotten: Option<u64>,
-    dropped: DropCounters,
+    /// Counts of the stamps that were refused.
+    pub dropped: DropCounters,
 }
 
 impl Outstanding {
@@ -122,11 +123,6 @@ impl Outstanding {
     /// Whether no packets are remembered.
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
-    }
-
-    /// Counts of the stamps that were refused.
-    pub fn dropped(&self) -> DropCounters {
-        self.dropped
     }
 
     fn forget(&mut self) {
@@ -207,7 +203,7 @@ mod tests {
             stamp_late: 2,
             ..DropCounters::default()
         };
-        assert_eq!(outstanding.dropped(), dropped);
+        assert_eq!(outstanding.dropped, dropped);
     }
 
     #[test]

@@ -147,24 +147,17 @@ impl Stamp {
 pub struct Emulation {
     /// The tag of the connection, which the receiver of the packet has chosen.
     pub tag: u16,
-    /// The sequence number, which wraps.
-    pub sequence: u16,
-    /// The send time ([`Stamp`]).
-    pub time: Time,
+    /// The sequence number and the send time.
+    pub stamp: Stamp,
     /// Whether switches drop the packet before others.
     pub tagged: bool,
 }
 
 impl Emulation {
-    /// The sequence number and the send time.
-    pub const fn stamp(&self) -> Stamp {
-        Stamp { sequence: self.sequence, time: self.time }
-    }
-
     /// Encodes the packet with the key of its sender.
     pub fn encode(&self, key: &MacKey) -> Encoded {
         let kind = if self.tagged { PacketKind::TaggedEmulation } else { PacketKind::Emulation };
-        encode(key, kind, self.tag, &[self.stamp()])
+        encode(key, kind, self.tag, &[self.stamp])
     }
 }
 
@@ -256,8 +249,10 @@ impl From<Malformed> for DropCounters {
 /// A packet that is not authenticated yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed {
-    kind: PacketKind,
-    tag: u16,
+    /// The claimed type.
+    pub kind: PacketKind,
+    /// The tag of the connection.
+    pub tag: u16,
     /// Sequence numbers, and the lower 40 bits of times in steps.
     wrapped: [(u16, u64); MAX_STAMPS],
     count: u8,
@@ -288,16 +283,6 @@ impl Parsed {
         Ok(Self { kind, tag, wrapped, count: count as u8, mac })
     }
 
-    /// The claimed type.
-    pub const fn kind(&self) -> PacketKind {
-        self.kind
-    }
-
-    /// The tag of the connection.
-    pub const fn tag(&self) -> u16 {
-        self.tag
-    }
-
     /// The sequence numbers, and the lower 40 bits of the times in steps.
     pub fn wrapped_stamps(&self) -> &[(u16, u64)] {
         &self.wrapped[..usize::from(self.count)]
@@ -316,14 +301,13 @@ impl Parsed {
         if key.mac(self.kind, self.tag, &stamps[..count]) ^ self.mac != 0 {
             return None;
         }
-        let Stamp { sequence, time } = stamps[0];
         Some(match self.kind {
             PacketKind::Credit => {
                 Packet::Credit(Credit { tag: self.tag, stamps, count: self.count })
             }
             kind => {
                 let tagged = kind == PacketKind::TaggedEmulation;
-                Packet::Emulation(Emulation { tag: self.tag, sequence, time, tagged })
+                Packet::Emulation(Emulation { tag: self.tag, stamp: stamps[0], tagged })
             }
         })
     }

@@ -52,16 +52,19 @@ impl Tls {
     }
 
     /// Shows this identity to servers that ask for a client certificate.
+    #[must_use]
     pub fn showing(self, identity: &Identity) -> Self {
         Self { client: Some(certified_key(identity)), ..self }
     }
 
     /// Asks clients for a certificate, and accepts only the clients that `verifier` accepts.
+    #[must_use]
     pub fn asking(self, verifier: Arc<dyn ClientCertVerifier>) -> Self {
         Self { client_verifier: Some(verifier), ..self }
     }
 
     /// Replaces the application protocols (ALPN), so that credits are not used.
+    #[must_use]
     pub fn speaking(mut self, protocols: &[&[u8]]) -> Self {
         self.protocols = protocols.iter().map(|of| of.to_vec()).collect();
         self

@@ -19,9 +19,8 @@ fn good(random: &mut Stream, key: &MacKey, step: u64) -> Vec<u8> {
     let tag = random.draw() as u16;
     let first = stamp(random, step);
     if random.chance(0.5) {
-        let Stamp { sequence, time } = first;
         let tagged = random.chance(0.5);
-        return Emulation { tag, sequence, time, tagged }.encode(key).to_vec();
+        return Emulation { tag, stamp: first, tagged }.encode(key).to_vec();
     }
     let mut credit = Credit::new(tag, first);
     for _ in 0..random.below(MAX_STAMPS as u64) {

@@ -51,7 +51,7 @@ fn stamp(sequence: u16, step: u64) -> Stamp {
 }
 
 fn emulation(tag: u16, sequence: u16, step: u64, tagged: bool) -> Packet {
-    Packet::Emulation(Emulation { tag, sequence, time: time_of(step), tagged })
+    Packet::Emulation(Emulation { tag, stamp: stamp(sequence, step), tagged })
 }
 
 fn credit(tag: u16, stamps: &[Stamp]) -> Packet {
@@ -136,7 +136,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 fn row(vector: &Vector) -> String {
     let (kind, tag, stamps) = match &vector.packet {
         Packet::Emulation(one) => {
-            (if one.tagged { "tagged" } else { "emulation" }, one.tag, vec![one.stamp()])
+            (if one.tagged { "tagged" } else { "emulation" }, one.tag, vec![one.stamp])
         }
         Packet::Credit(credit) => ("credit", credit.tag, credit.stamps().to_vec()),
     };
@@ -224,7 +224,7 @@ pub fn every_row_is_read_as_what_it_says() {
         let number = |column: usize| record[column].parse::<u64>().unwrap();
         let key = MacKey::new(bytes(&record[5]).try_into().unwrap());
         let parsed = Parsed::parse(&bytes(&record[6])).unwrap();
-        assert_eq!(u64::from(parsed.tag()), number(1));
+        assert_eq!(u64::from(parsed.tag), number(1));
         let read = parsed.verify(&key, time_of(number(4))).unwrap();
         let stamps: Vec<Stamp> = record[2]
             .split(' ')
@@ -232,14 +232,14 @@ pub fn every_row_is_read_as_what_it_says() {
             .map(|(sequence, step)| stamp(sequence.parse().unwrap(), step.parse().unwrap()))
             .collect();
         let expected = match &record[0] {
-            "credit" => credit(parsed.tag(), &stamps),
+            "credit" => credit(parsed.tag, &stamps),
             kind => {
                 let Stamp { sequence, time } = stamps[0];
-                emulation(parsed.tag(), sequence, step_of(time), kind == "tagged")
+                emulation(parsed.tag, sequence, step_of(time), kind == "tagged")
             }
         };
         assert_eq!(read, expected);
-        kinds[parsed.kind() as usize] += 1;
+        kinds[parsed.kind as usize] += 1;
     }
     assert!(kinds.iter().all(|&count| count >= 10), "{kinds:?}");
 }

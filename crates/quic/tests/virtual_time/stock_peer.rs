@@ -150,8 +150,15 @@ fn link() -> LinkConfig {
     LinkConfig { buffer: 100, ..LinkConfig::new(100e6, ms(10)) }
 }
 
-fn check(shallop: &mut ShallopHost, received: [u64; 2]) {
-    assert_eq!(received, [5 * MB, 5 * MB]);
+/// Runs until each host has received 5 MB.
+fn exchange<C: Host, S: Host>(
+    network: &mut Network<C, S>,
+    received: impl Fn(&Network<C, S>) -> [u64; 2],
+) {
+    network.until(secs(10), |network| received(network) == [5 * MB; 2]);
+}
+
+fn uses_no_credits(shallop: &mut ShallopHost) {
     assert!(!shallop.connection().use_credits(), "the peer has none");
     assert_eq!(shallop.send_mode(), SendMode::WithoutCredits);
     assert_eq!((shallop.stats().emulated, shallop.stats().unscheduled), (0, 0));
@@ -171,12 +178,9 @@ fn a_quinn_client_transfers_both_ways_without_credits() {
     client.to_send = 5 * MB;
     let mut network = Network::new(base, client, ShallopHost::new(state, SERVER), &link());
     network.server.send(5 * MB);
-    network.until(secs(10), |network| {
-        network.client.received == 5 * MB && network.server.received == 5 * MB
-    });
-    let received = [network.client.received, network.server.received];
+    exchange(&mut network, |network| [network.client.received, network.server.received]);
     network.until(secs(1), |network| network.server.is_done() && network.client.has_sent);
-    check(&mut network.server, received);
+    uses_no_credits(&mut network.server);
 }
 
 #[test]
@@ -198,10 +202,7 @@ fn talk_to_a_quinn_server(link: &LinkConfig) {
     server.to_send = 5 * MB;
     let mut network = Network::new(base, client, server, link);
     network.client.send(5 * MB);
-    network.until(secs(10), |network| {
-        network.client.received == 5 * MB && network.server.received == 5 * MB
-    });
-    let received = [network.client.received, network.server.received];
+    exchange(&mut network, |network| [network.client.received, network.server.received]);
     network.until(secs(1), |network| network.client.is_done() && network.server.has_sent);
-    check(&mut network.client, received);
+    uses_no_credits(&mut network.client);
 }

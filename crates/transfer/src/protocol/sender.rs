@@ -176,8 +176,8 @@ impl<'a> Sender<'a> {
                     // If all workers have ended, the link is lost, and the next read reports it.
                     let _ = give.send(FileRequest { id, whole, replace, part });
                 }
-                Message::Done { id } => self.done(id)?,
-                Message::Failed { id, reason } => self.failed(id, tidy(&reason))?,
+                Message::Done { id } => self.answered(id, None)?,
+                Message::Failed { id, reason } => self.answered(id, Some(tidy(&reason)))?,
                 Message::Refuse { reason } => return Err(TransferError::Refused(tidy(&reason))),
                 other => return Err(out_of_place(&other)),
             }
@@ -185,49 +185,37 @@ impl<'a> Sender<'a> {
         Ok(())
     }
 
-    /// Processes `done`.
-    fn done(&self, id: u32) -> Result<(), TransferError> {
-        let unasked = || TransferError::Protocol(format!("it says that entry {id} is done"));
-        let entry = self.sources.manifest().entry(id).ok_or_else(unasked)?;
+    /// Processes `done`, or `failed` with its reason.
+    fn answered(&self, id: u32, failure: Option<String>) -> Result<(), TransferError> {
+        let what = if failure.is_some() { "has failed" } else { "is done" };
+        let unexpected = || TransferError::Protocol(format!("it says that entry {id} {what}"));
+        let entry = self.sources.manifest().entry(id).ok_or_else(unexpected)?;
         let mut entries = lock(&self.entries);
-        let outcome = match (entries.states[id as usize], entry.kind.is_file()) {
-            (State::Announced, false) => {
-                entries.summary.folders += 1;
+        let state = std::mem::replace(&mut entries.states[id as usize], State::Answered);
+        let summary = &mut entries.summary;
+        let outcome = match (failure, state, entry.kind.is_file()) {
+            (Some(reason), _, _) if state != State::Answered => {
+                summary.failed.push(Failure { path: entry.path.clone(), reason: reason.clone() });
+                FileOutcome::Failed(reason)
+            }
+            (None, State::Announced, false) => {
+                summary.folders += 1;
                 FileOutcome::Moved
             }
-            (State::Same, true) => {
-                entries.summary.skipped += 1;
+            (None, State::Same, true) => {
+                summary.skipped += 1;
                 FileOutcome::Skipped
             }
-            (State::Sent, true) => {
-                entries.summary.files += 1;
+            (None, State::Sent, true) => {
+                summary.files += 1;
                 FileOutcome::Moved
             }
-            _ => return Err(unasked()),
+            _ => return Err(unexpected()),
         };
-        entries.states[id as usize] = State::Answered;
         entries.left -= 1;
         drop(entries);
         if entry.kind.is_file() {
             self.progress.file_done(id, entry, &outcome);
-        }
-        Ok(())
-    }
-
-    /// Processes `failed`.
-    fn failed(&self, id: u32, reason: String) -> Result<(), TransferError> {
-        let unasked = || TransferError::Protocol(format!("it says that entry {id} has failed"));
-        let entry = self.sources.manifest().entry(id).ok_or_else(unasked)?;
-        let mut entries = lock(&self.entries);
-        if entries.states[id as usize] == State::Answered {
-            return Err(unasked());
-        }
-        entries.states[id as usize] = State::Answered;
-        entries.left -= 1;
-        entries.summary.failed.push(Failure { path: entry.path.clone(), reason: reason.clone() });
-        drop(entries);
-        if entry.kind.is_file() {
-            self.progress.file_done(id, entry, &FileOutcome::Failed(reason));
         }
         Ok(())
     }

@@ -82,8 +82,8 @@ pub fn three_live_senders_of_one_host_all_finish() {
             let (server, place) = (&server, to.path());
             scope.spawn(move || {
                 let options = ReceiveOptions::default();
-                let served = server.serve(&connection, Some(place), options, &()).unwrap();
-                assert!(matches!(served, Served::Files(report) if report.transfer.files == 1));
+                let outcome = server.serve(&connection, Some(place), options, &()).unwrap();
+                assert!(matches!(outcome, Served::Files(report) if report.transfer.files == 1));
             });
         }
     });

@@ -22,7 +22,7 @@ proptest! {
             (any::<u16>(), stamp(), any::<bool>(), any::<[u8; 16]>(), -65_536..65_536i32)
     ) {
         let Stamp { sequence, time } = stamp;
-        let sent = Emulation { tag, sequence, time, tagged };
+        let sent = Emulation { tag, stamp, tagged };
         let bytes = sent.encode(&MacKey::new(key));
         prop_assert_eq!(bytes.len(), EMULATION_BYTES);
         prop_assert!(is_ours(bytes[0]));
@@ -30,7 +30,7 @@ proptest! {
         let reference = near(step_of(time), share);
         let read = parsed.verify(&MacKey::new(key), reference);
         prop_assert_eq!(read, Some(Packet::Emulation(sent)));
-        prop_assert_eq!((parsed.tag(), parsed.wrapped_stamps()[0].0), (tag, sequence));
+        prop_assert_eq!((parsed.tag, parsed.wrapped_stamps()[0].0), (tag, sequence));
         // One wrap later, equal bytes are another packet.
         if step_of(time).max(step_of(reference)) + WRAP <= LAST_STEP {
             let later = time_of(step_of(reference) + WRAP);
