@@ -49,7 +49,7 @@ pub fn send(
 
 /// Sends the list of entries.
 fn write_manifest(link: &dyn Link, sources: &SourcePaths) -> Result<ControlWriter, TransferError> {
-    let manifest = sources.manifest();
+    let manifest = &sources.manifest;
     let mut control = ControlWriter::new(link.open_uni()?);
     let entries = manifest.entries();
     control.write(&Message::Hello {
@@ -112,7 +112,7 @@ impl<'a> Sender<'a> {
         control: ControlWriter,
         progress: &'a dyn Progress,
     ) -> Sender<'a> {
-        let entries = sources.manifest().entries().len();
+        let entries = sources.manifest.entries().len();
         let states = vec![State::Announced; entries];
         let entries = Entries { states, left: entries, summary: Summary::default() };
         let (control, entries) = (Mutex::new(control), Mutex::new(entries));
@@ -120,7 +120,7 @@ impl<'a> Sender<'a> {
     }
 
     fn run(self, streams: usize) -> Result<Summary, TransferError> {
-        let manifest = self.sources.manifest();
+        let manifest = &self.sources.manifest;
         self.progress.total(manifest.files(), manifest.bytes());
         let stream = self.link.accept_uni()?.ok_or_else(closed)?;
         let mut control = ControlReader::new(stream);
@@ -164,8 +164,7 @@ impl<'a> Sender<'a> {
         while lock(&self.entries).left > 0 {
             match control.read()? {
                 Message::Have { id, whole, replace, part } => {
-                    let size =
-                        self.sources.manifest().entry(id).filter(|entry| entry.kind.is_file());
+                    let size = self.sources.manifest.entry(id).filter(|entry| entry.kind.is_file());
                     let fits =
                         size.is_some_and(|entry| part.is_none_or(|part| part.len <= entry.size));
                     if !fits || !self.mark(id, State::Announced, State::Requested) {
@@ -189,7 +188,7 @@ impl<'a> Sender<'a> {
     fn answered(&self, id: u32, failure: Option<String>) -> Result<(), TransferError> {
         let what = if failure.is_some() { "has failed" } else { "is done" };
         let unexpected = || TransferError::Protocol(format!("it says that entry {id} {what}"));
-        let entry = self.sources.manifest().entry(id).ok_or_else(unexpected)?;
+        let entry = self.sources.manifest.entry(id).ok_or_else(unexpected)?;
         let mut entries = lock(&self.entries);
         let state = std::mem::replace(&mut entries.states[id as usize], State::Answered);
         let summary = &mut entries.summary;
@@ -269,7 +268,7 @@ impl<'a> Sender<'a> {
     fn send_missing(&self, request: &FileRequest) -> io::Result<Message> {
         let id = request.id;
         let mut file = self.sources.open(id)?;
-        let entry = self.sources.manifest().entry(id).ok_or(io::ErrorKind::NotFound)?;
+        let entry = self.sources.manifest.entry(id).ok_or(io::ErrorKind::NotFound)?;
         if let Some(whole) = request.whole {
             let mut hasher = blake3::Hasher::new();
             self.hash(&mut file, entry.size, &mut hasher)?;

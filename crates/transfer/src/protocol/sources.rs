@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The files and folders to send, with their local paths.
 #[derive(Clone, Debug, Default)]
 pub struct SourcePaths {
-    manifest: Manifest,
+    pub(crate) manifest: Manifest,
     paths: Vec<PathBuf>,
 }
 
@@ -28,10 +28,6 @@ impl SourcePaths {
         }
         sources.manifest.check()?;
         Ok(sources)
-    }
-
-    pub fn manifest(&self) -> &Manifest {
-        &self.manifest
     }
 
     fn walk(&mut self, path: &Path) -> Result<(), TransferError> {
@@ -138,7 +134,7 @@ mod tests {
         assert!(sources.is_ok(), "root and a do not meet");
         let sources = SourcePaths::collect(&[root]).unwrap();
         let found: Vec<_> = sources
-            .manifest()
+            .manifest
             .entries()
             .iter()
             .map(|it| (it.path.as_str(), it.kind, it.size))
