@@ -98,7 +98,8 @@ impl Connection {
         } else if self.config.keeps_credits {
             return;
         } else if self.liveness_probe.have_credits_stopped() {
-            SendMode::CreditsStopped
+            // On a busy host probes may be answered before enough emulation packets are sent.
+            if granted == 0 { SendMode::Unanswered } else { SendMode::CreditsStopped }
         } else if let Some(objection) = self.objection {
             objection
         } else if credits.is_data_lost() {
