@@ -3,7 +3,8 @@
 use shallop_plan::plan::{Driver, Plan};
 use shallop_scenario::{Options, read};
 
-/// A scenario with kernels in a dumbbell. The arguments are TOML: keys of the topology and of the scheme, and the groups.
+/// A scenario with kernels in a dumbbell. The arguments are TOML: keys of the topology and of the scheme, and the
+/// groups.
 pub fn scenario(duration: &str, topology: &str, scheme: &str, groups: &str) -> String {
     format!(
         r#"
