@@ -63,6 +63,16 @@ pub const FIRST_SOURCE_PORT: u16 = 10_000;
 /// The most flows that one host may send in a run.
 pub const MAX_FLOWS_PER_HOST: usize = 50_000;
 
+/// The text of /etc/hosts in a host. `names` are the names of all hosts, by number.
+pub fn hosts_file(names: &[String], has_v6: bool) -> String {
+    let lines = (0..).zip(names).flat_map(|(host, name)| {
+        let v4 = format!("{} {name}\n", Ipv4Addr::from_bits(address(host)));
+        let v6 = format!("{} {name}\n", Ipv6Addr::from_bits(address_v6(host)));
+        [Some(v4), has_v6.then_some(v6)].into_iter().flatten()
+    });
+    std::iter::once("127.0.0.1 localhost\n".to_owned()).chain(lines).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

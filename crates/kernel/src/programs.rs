@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -53,10 +52,7 @@ pub fn files(flows: &HostFlows, hosts: &[u32]) -> Vec<(String, Vec<u8>)> {
         let words = program.words.iter().flat_map(|word| word.bytes().chain([0]));
         (format!("program.{number}"), words.collect())
     });
-    let mut names = "127.0.0.1 localhost\n".to_owned();
-    for (host, name) in (0..).zip(&flows.names) {
-        let _ = writeln!(names, "{} {name}", Ipv4Addr::from_bits(addresses::address(host)));
-    }
+    let names = addresses::hosts_file(&flows.names, false);
     arguments.chain([("names".to_owned(), names.into_bytes())]).collect()
 }
 

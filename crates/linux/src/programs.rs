@@ -3,10 +3,8 @@
 //! names of hosts, and of the host name. A program ends with the run, and with this process however that ends
 //! ([`parent_death`]).
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -122,25 +120,13 @@ impl ProgramRunner<'_> {
     }
 }
 
-/// The text of /etc/hosts. `names` are the names of all hosts, by number.
-fn hosts_file(names: &[String]) -> String {
-    let mut text = "127.0.0.1 localhost\n".to_owned();
-    for (number, name) in (0..).zip(names) {
-        let v4 = Ipv4Addr::from_bits(addresses::address(number));
-        let v6 = Ipv6Addr::from_bits(addresses::address_v6(number));
-        // A string takes everything.
-        let _ = writeln!(text, "{v4} {name}\n{v6} {name}");
-    }
-    text
-}
-
 /// The command before a program and its arguments that runs the program in a host, in the network namespace of this
 /// thread. `names` are the names of all hosts, by number.
 pub(crate) fn command(names: &[String], host: &str) -> Command {
     let words = parent_death::command_prefix(std::process::id());
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(["sh", "-c", APART, "sh", START]);
-    command.arg(hosts_file(names)).arg(host);
+    command.arg(addresses::hosts_file(names, true)).arg(host);
     command
 }
 
