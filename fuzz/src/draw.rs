@@ -1,13 +1,10 @@
-//! Values drawn from the bytes of libFuzzer. Most are near the values in use, so that inputs get past the first check;
-//! some are anything at all.
+//! Values drawn from the bytes of libFuzzer. Most are close to usual values, so that inputs pass the first checks; some
+//! are arbitrary. The only error is the end of the input.
 
 use arbitrary::{Result, Unstructured};
 use shallop_core::{Ecn, Seed, Span, Stream, Time};
 
-/// A number: a few, a few times `step`, below a million, or any.
-///
-/// # Errors
-/// If the input has ended; likewise below.
+/// A number: below 10, a small multiple of `step`, below a million, or arbitrary.
 pub fn number(u: &mut Unstructured<'_>, step: u64) -> Result<u64> {
     Ok(match u.int_in_range(0..=7u8)? {
         0 => u64::from(u.arbitrary::<u8>()? % 10),
@@ -18,18 +15,12 @@ pub fn number(u: &mut Unstructured<'_>, step: u64) -> Result<u64> {
     })
 }
 
-/// The same in 32 bits.
-///
-/// # Errors
-/// As [`number`].
+/// A small or an arbitrary number of 32 bits.
 pub fn count(u: &mut Unstructured<'_>) -> Result<u32> {
     Ok(if u.arbitrary()? { u32::from(u.arbitrary::<u8>()?) } else { u.arbitrary()? })
 }
 
 /// A pause: none, or up to a microsecond, a millisecond or some seconds.
-///
-/// # Errors
-/// As [`number`].
 pub fn pause(u: &mut Unstructured<'_>) -> Result<Span> {
     Ok(match u.int_in_range(0..=5u8)? {
         0 => Span::ZERO,
@@ -41,9 +32,6 @@ pub fn pause(u: &mut Unstructured<'_>) -> Result<Span> {
 }
 
 /// A time: near `now`, on either side of it, or any.
-///
-/// # Errors
-/// As [`number`].
 pub fn time(u: &mut Unstructured<'_>, now: Time) -> Result<Time> {
     Ok(match u.int_in_range(0..=3u8)? {
         0 => Time::after_start(now.since_start().saturating_sub(pause(u)?)),
@@ -53,34 +41,20 @@ pub fn time(u: &mut Unstructured<'_>, now: Time) -> Result<Time> {
     })
 }
 
-/// An ECN field.
-///
-/// # Errors
-/// As [`number`].
 pub fn ecn(u: &mut Unstructured<'_>) -> Result<Ecn> {
     u.choose(&[Ecn::NotEct, Ecn::Ect, Ecn::Ect1, Ecn::Ce]).copied()
 }
 
 /// A fraction below `most`.
-///
-/// # Errors
-/// As [`number`].
 pub fn fraction(u: &mut Unstructured<'_>, most: f64) -> Result<f64> {
     Ok(f64::from(u.arbitrary::<u16>()?) / 65_536.0 * most)
 }
 
-/// A random stream.
-///
-/// # Errors
-/// As [`number`].
 pub fn stream(u: &mut Unstructured<'_>) -> Result<Stream> {
     Ok(Seed::new(u64::from(u.arbitrary::<u8>()?)).stream("fuzz", 0))
 }
 
-/// A value or none.
-///
-/// # Errors
-/// As [`number`].
+/// `Some` value or `None`.
 pub fn maybe<T>(
     u: &mut Unstructured<'_>,
     draw: impl FnOnce(&mut Unstructured<'_>) -> Result<T>,
@@ -88,18 +62,12 @@ pub fn maybe<T>(
     if u.arbitrary()? { draw(u).map(Some) } else { Ok(None) }
 }
 
-/// A position in a stream.
-///
-/// # Errors
-/// As [`number`].
+/// A byte position in a stream, often a multiple of a packet's payload.
 pub fn place(u: &mut Unstructured<'_>) -> Result<u64> {
     number(u, 1_460)
 }
 
-/// The payload of a packet.
-///
-/// # Errors
-/// As [`number`].
+/// The payload of a packet in bytes, often 1,460.
 pub fn length(u: &mut Unstructured<'_>) -> Result<u16> {
     if u.arbitrary()? { Ok(1_460) } else { u.arbitrary() }
 }

@@ -1,5 +1,5 @@
-//! Both ends of a flow between links that take few packets at a time, on a network that loses, repeats, reorders and
-//! marks packets, delivers them at any time, and makes up others.
+//! A driver for both ends of a flow. The network between them loses, repeats, reorders, marks and forges packets, and
+//! delivers them at arbitrary times; links take few packets at a time.
 
 use arbitrary::{Result, Unstructured};
 use shallop_core::{Class, Ecn, Time};
@@ -7,19 +7,19 @@ use shallop_proto::{Endpoint, Nic, Out, settle, wire};
 
 use crate::draw;
 
-/// Packets on their way in one direction at most; more are lost.
+/// The most packets in flight in one direction; further packets are lost.
 const MOST_IN_FLIGHT: usize = 256;
-/// Deadlines that an end may name in one run: a paced end names millions in a second of silence.
+/// The most deadlines of a run: a paced end has millions of deadlines in a second of silence.
 const MOST_DEADLINES: u32 = 4_000;
-/// Deadlines at one instant after which an end is taken to be stuck.
+/// An end with more deadlines at one instant is stuck in a loop.
 const MOST_AT_ONCE: u32 = 64;
-/// Packets of metered classes that an end may send at one instant.
+/// The most packets of metered classes that an end may send at one instant.
 const MOST_METERED: u32 = 10_000;
 
-/// Makes up what a packet says that arrives at this time.
+/// Forges the head of a packet that arrives at this time.
 pub type Forge<H> = fn(&mut Unstructured<'_>, Time) -> Result<H>;
 
-/// A host's link: it takes so many packets, and then it is busy until the next event.
+/// A host's link that takes `room` packets and is then busy until the next event.
 struct Link<H> {
     room: u32,
     metered: u32,
@@ -54,29 +54,25 @@ impl<H> Nic<H> for Link<H> {
     fn wait(&mut self, _: Time, _: bool) {}
 }
 
-/// The ends of a flow, the sender first.
+/// Both ends of a flow, the sender first.
 pub struct Flow<E: Endpoint> {
     ends: [E; 2],
     now: Time,
-    /// Packets on their way to each end, oldest first.
+    /// The packets in flight to each end, oldest first.
     flying: [Vec<(E::Head, Ecn)>; 2],
     deadlines: u32,
 }
 
 impl<E: Endpoint> Flow<E> {
-    /// A flow that starts.
     pub fn new(sender: E, receiver: E) -> Self {
         let flying = [Vec::new(), Vec::new()];
         Self { ends: [sender, receiver], now: Time::ZERO, flying, deadlines: 0 }
     }
 
-    /// Does what the input says until it ends. `forge` makes up packets.
-    ///
-    /// # Errors
-    /// When it has ended.
+    /// Follows the input until it ends. `forge` forges packets.
     ///
     /// # Panics
-    /// If an end names a deadline in the past, does not stop talking, or counts what cannot be.
+    /// If an end has a deadline in the past, sends without end, or has impossible counters.
     pub fn run(mut self, u: &mut Unstructured<'_>, forge: Forge<E::Head>) -> Result<()> {
         self.ends[0].on_timer(self.now);
         self.speak(0, 8);
@@ -104,7 +100,7 @@ impl<E: Endpoint> Flow<E> {
         Ok(())
     }
 
-    /// Removes a packet on its way.
+    /// Removes a packet in flight.
     fn pick(&mut self, u: &mut Unstructured<'_>, to: usize) -> Result<Option<(E::Head, Ecn)>> {
         let flying = &mut self.flying[to];
         let index = if u.ratio(1u8, 4u8)? { usize::from(u.arbitrary::<u8>()?) } else { 0 };
@@ -122,7 +118,7 @@ impl<E: Endpoint> Flow<E> {
         Ok(())
     }
 
-    /// Hands in the deadlines up to `until`. False if there are too many of them.
+    /// Calls the timers that are due up to `until`. Returns false if there are too many.
     fn sleep(&mut self, until: Time) -> bool {
         let mut at_once = 0;
         loop {
@@ -146,7 +142,7 @@ impl<E: Endpoint> Flow<E> {
         true
     }
 
-    /// Lets an end say what its link takes.
+    /// Lets an end send what its link takes.
     fn speak(&mut self, end: usize, room: u32) {
         let mut link = Link { room, metered: 0, sent: Vec::new() };
         let wakeup = settle(&mut self.ends[end], self.now, &mut link);
@@ -166,7 +162,7 @@ impl<E: Endpoint> Flow<E> {
         if forged {
             return;
         }
-        // What was not made up is true: nothing arrives or is acknowledged that was not sent.
+        // Without forged packets, nothing arrives or is acknowledged that was not sent.
         let credits = sender.credits;
         assert!(credits.granted >= credits.used + credits.wasted, "{credits:?}");
         let complete = self.ends[0].is_complete();

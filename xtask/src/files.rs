@@ -1,5 +1,5 @@
-//! Files that git must not hold: binaries, and files above 300 KB. Built things (libraries, wheels, commands) and
-//! generated data are how a repository grows unnoticed.
+//! Files that git must not hold: binaries, and files above 300 KB. Build products (libraries, wheels, commands) and
+//! generated data make a repository grow unnoticed.
 
 use std::fs;
 
@@ -19,7 +19,6 @@ const WANTED: [(&str, &str); 7] = [
     ("crates/view/vendor/vega.min.js.gz", "built into reports; see SHA256SUMS beside it"),
 ];
 
-/// Checks the files of the tree.
 pub fn check_tree() -> Result<Vec<Finding>, String> {
     let root = root();
     let mut found = Vec::new();
@@ -35,7 +34,7 @@ pub fn check_tree() -> Result<Vec<Finding>, String> {
     Ok(check(&found, &WANTED))
 }
 
-/// What keeps contents out of the repository.
+/// Why these contents may not be in the repository.
 fn objection(bytes: &[u8]) -> Option<String> {
     let length = bytes.len() as u64;
     if bytes.contains(&0) || std::str::from_utf8(bytes).is_err() {
@@ -44,7 +43,7 @@ fn objection(bytes: &[u8]) -> Option<String> {
     (length > BYTES).then(|| format!("has {length} bytes, more than {BYTES}"))
 }
 
-/// The objections to files that are not wanted, and the wanted files that do not exist.
+/// Findings: files that are not wanted, and wanted files that do not exist.
 fn check(found: &[(String, String)], wanted: &[(&str, &str)]) -> Vec<Finding> {
     let is_wanted = |path: &str| wanted.iter().any(|(name, _)| *name == path);
     let unwanted = found.iter().filter(|(path, _)| !is_wanted(path));

@@ -1,5 +1,5 @@
-//! Follows docs/add-a-controller.md literally: on a copy of the tree its files are added and its lines put where it
-//! says, and then the copy's gates and the tests that the page names are run.
+//! Follows docs/add-a-controller.md literally: adds its files and lines to a copy of the tree, and runs the checks and
+//! tests that the page names there.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::tree::{root, target};
 
 const PAGE: &str = "docs/add-a-controller.md";
 
-/// What is run on the copy: what a contributor's change must pass.
+/// The cargo commands that a contributor's change must pass.
 const RUNS: [&[&str]; 5] = [
     &["fmt", "--all", "--check"],
     &["clippy", "--locked", "--package=shallop-control", "--all-targets", "--", "-Dwarnings"],
@@ -19,10 +19,6 @@ const RUNS: [&[&str]; 5] = [
     &["test", "--locked", "--package=shallop-scenario", "--lib"],
 ];
 
-/// Follows the page.
-///
-/// # Errors
-/// What cannot be done as the page says, or does not pass.
 pub fn follow() -> Result<(), String> {
     let target = target().join("page");
     let copy = target.join("tree");
@@ -36,7 +32,7 @@ pub fn follow() -> Result<(), String> {
     for run in RUNS {
         let mut command = Command::new(&cargo);
         command.args(run).current_dir(&copy).env("CARGO_TARGET_DIR", target.join("target"));
-        // Those of this crate would have the copy's tests look at the wrong tree.
+        // The variable would make the copy's tests look at this tree.
         command.env_remove("CARGO_MANIFEST_DIR");
         let status =
             command.status().map_err(|why| format!("cargo could not be started: {why}"))?;

@@ -7,158 +7,43 @@ use serde_json::Value;
 
 use crate::tree::{Finding, cargo};
 
-/// A crate of the workspace and its dependencies.
-pub const RULE: [(&str, &[&str]); 26] = [
-    ("shallop-core", &[]),
-    ("shallop-options-derive", &[]),
-    ("shallop-options", &["shallop-core", "shallop-options-derive"]),
-    ("shallop-control", &["shallop-core", "shallop-options"]),
-    ("shallop-switch", &["shallop-core", "shallop-options"]),
-    ("shallop-proto", &["shallop-core", "shallop-options", "shallop-control"]),
-    ("shallop-topology", &["shallop-core", "shallop-options", "shallop-switch"]),
-    ("shallop-workload", &["shallop-core", "shallop-options"]),
-    ("shallop-results", &[]),
+/// The crates of the workspace without `shallop-`, each with its dependencies.
+pub const RULE: [(&str, &str); 26] = [
+    ("core", ""),
+    ("options-derive", ""),
+    ("options", "core options-derive"),
+    ("control", "core options"),
+    ("switch", "core options"),
+    ("proto", "core options control"),
+    ("topology", "core options switch"),
+    ("workload", "core options"),
+    ("results", ""),
+    ("plan", "core options control switch proto topology workload results"),
+    ("scenario", "core options control switch proto topology workload results plan"),
+    ("sim", "core switch proto topology"),
+    ("measure", "core switch proto topology workload results plan"),
+    ("lab", "core control switch proto topology results plan sim measure"),
+    ("hosts", "core proto results plan sim lab"),
+    ("bpf", "core control proto"),
+    ("kernel", "core options control proto results plan sim measure lab hosts bpf"),
+    ("linux", "core control results plan measure lab hosts bpf quic"),
+    ("quic", "core control proto"),
+    ("transfer", "core quic"),
+    ("store", "core"),
+    ("view", "core results"),
     (
-        "shallop-plan",
-        &[
-            "shallop-core",
-            "shallop-options",
-            "shallop-control",
-            "shallop-switch",
-            "shallop-proto",
-            "shallop-topology",
-            "shallop-workload",
-            "shallop-results",
-        ],
+        "workbench",
+        "core options results plan scenario measure lab control kernel bpf linux store view",
     ),
-    (
-        "shallop-scenario",
-        &[
-            "shallop-core",
-            "shallop-options",
-            "shallop-control",
-            "shallop-switch",
-            "shallop-proto",
-            "shallop-topology",
-            "shallop-workload",
-            "shallop-results",
-            "shallop-plan",
-        ],
-    ),
-    ("shallop-sim", &["shallop-core", "shallop-switch", "shallop-proto", "shallop-topology"]),
-    (
-        "shallop-measure",
-        &[
-            "shallop-core",
-            "shallop-switch",
-            "shallop-proto",
-            "shallop-topology",
-            "shallop-workload",
-            "shallop-results",
-            "shallop-plan",
-        ],
-    ),
-    (
-        "shallop-lab",
-        &[
-            "shallop-core",
-            "shallop-control",
-            "shallop-switch",
-            "shallop-proto",
-            "shallop-topology",
-            "shallop-results",
-            "shallop-plan",
-            "shallop-sim",
-            "shallop-measure",
-        ],
-    ),
-    (
-        "shallop-hosts",
-        &[
-            "shallop-core",
-            "shallop-proto",
-            "shallop-results",
-            "shallop-plan",
-            "shallop-sim",
-            "shallop-lab",
-        ],
-    ),
-    ("shallop-bpf", &["shallop-core", "shallop-control", "shallop-proto"]),
-    (
-        "shallop-kernel",
-        &[
-            "shallop-core",
-            "shallop-options",
-            "shallop-control",
-            "shallop-proto",
-            "shallop-results",
-            "shallop-plan",
-            "shallop-sim",
-            "shallop-measure",
-            "shallop-lab",
-            "shallop-hosts",
-            "shallop-bpf",
-        ],
-    ),
-    (
-        "shallop-linux",
-        &[
-            "shallop-core",
-            "shallop-control",
-            "shallop-results",
-            "shallop-plan",
-            "shallop-measure",
-            "shallop-lab",
-            "shallop-hosts",
-            "shallop-bpf",
-            "shallop-quic",
-        ],
-    ),
-    ("shallop-quic", &["shallop-core", "shallop-control", "shallop-proto"]),
-    ("shallop-transfer", &["shallop-core", "shallop-quic"]),
-    ("shallop-store", &["shallop-core"]),
-    ("shallop-view", &["shallop-core", "shallop-results"]),
-    (
-        "shallop-workbench",
-        &[
-            "shallop-core",
-            "shallop-options",
-            "shallop-results",
-            "shallop-plan",
-            "shallop-scenario",
-            "shallop-measure",
-            "shallop-lab",
-            "shallop-control",
-            "shallop-kernel",
-            "shallop-bpf",
-            "shallop-linux",
-            "shallop-store",
-            "shallop-view",
-        ],
-    ),
-    (
-        "shallop",
-        &[
-            "shallop-core",
-            "shallop-results",
-            "shallop-plan",
-            "shallop-scenario",
-            "shallop-workbench",
-            "shallop-quic",
-            "shallop-transfer",
-        ],
-    ),
-    ("shallop-testing", &[]),
-    ("xtask", &["shallop-results"]),
+    ("shallop", "core results plan scenario workbench quic transfer"),
+    ("testing", ""),
+    ("xtask", "results testing"),
 ];
 
-/// Further dependencies of tests: those of the drivers write their plans as scenarios, and those of QUIC have the ports
-/// of switches between hosts.
-const IN_TESTS: [(&str, &[&str]); 3] = [
-    ("shallop-lab", &["shallop-scenario"]),
-    ("shallop-linux", &["shallop-scenario"]),
-    ("shallop-quic", &["shallop-switch"]),
-];
+/// Further dependencies of tests: tests of drivers write plans as scenarios, and tests of QUIC have switch ports
+/// between hosts.
+const IN_TESTS: [(&str, &str); 3] =
+    [("lab", "scenario"), ("linux", "scenario"), ("quic", "switch")];
 
 /// Libraries that only some crates may use, or none. A name also covers names that begin with it and a dash.
 const BELONGS: [(&[&str], &[&str]); 5] = [
@@ -172,7 +57,6 @@ const BELONGS: [(&[&str], &[&str]); 5] = [
 /// Libraries that the tests of any crate may use.
 const FOR_TESTS: [&str; 2] = ["tempfile", "shallop-testing"];
 
-/// A crate of the workspace, as cargo describes it.
 struct Package {
     name: String,
     dependencies: Vec<Dependency>,
@@ -186,7 +70,6 @@ struct Dependency {
     local: bool,
 }
 
-/// Compares the dependencies that cargo reports with the rule.
 pub fn check_tree() -> Result<Vec<Finding>, String> {
     let listed = cargo(&["metadata", "--no-deps", "--offline", "--format-version", "1"])?;
     let metadata = serde_json::from_slice(&listed)
@@ -213,16 +96,13 @@ fn packages(metadata: &Value) -> Option<Vec<Package>> {
 fn check(packages: &[Package]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, _) in RULE {
-        if !packages.iter().any(|package| package.name == name) {
-            findings.push(Finding::new(
-                name,
-                0,
-                "is in the dependency rule and not in the workspace",
-            ));
+        if !packages.iter().any(|package| short(&package.name) == name) {
+            let what = "is in the dependency rule and not in the workspace";
+            findings.push(Finding::new(name, 0, what));
         }
     }
     for package in packages {
-        if rule(&package.name).is_none() {
+        if below(&package.name).is_none() {
             let what = "is not in the dependency rule: say in xtask/src/layers.rs what it may use";
             findings.push(Finding::new(&package.name, 0, what));
         }
@@ -240,12 +120,14 @@ fn objection(package: &str, dependency: &Dependency) -> Option<String> {
     if dependency.dev && FOR_TESTS.contains(&name) {
         return None;
     }
-    if dependency.local || rule(name).is_some() {
-        let below = if dependency.dev { all_below(package) } else { rule(package)?.to_vec() };
-        let kind = if dependency.dev { "tests may use" } else { "may build on" };
-        let allowed =
-            if below.is_empty() { "none of the workspace".into() } else { below.join(", ") };
-        return (!below.contains(&name)).then(|| format!("uses {name}; it {kind} {allowed}"));
+    if dependency.local || name.starts_with("shallop") {
+        let (kind, allowed) = if dependency.dev {
+            ("tests may use", all_below(package))
+        } else {
+            ("may build on", below(package)?)
+        };
+        let list = if allowed.is_empty() { "no crate".to_owned() } else { allowed.join(", ") };
+        return (!allowed.contains(&short(name))).then(|| format!("uses {name}; it {kind} {list}"));
     }
     let covers = |library: &&str| {
         name.strip_prefix(library).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
@@ -255,18 +137,25 @@ fn objection(package: &str, dependency: &Dependency) -> Option<String> {
     (!owners.contains(&package)).then(|| format!("uses {name}, which belongs to {of}"))
 }
 
-fn rule(package: &str) -> Option<&'static [&'static str]> {
-    RULE.iter().find(|(name, _)| *name == package).map(|(_, below)| *below)
+/// The name of a crate without the common prefix.
+pub fn short(package: &str) -> &str {
+    package.strip_prefix("shallop-").unwrap_or(package)
 }
 
-/// All direct and indirect dependencies of a crate.
+/// The direct dependencies of a crate, by the rule; `None` if the rule does not have the crate.
+pub fn below(package: &str) -> Option<Vec<&'static str>> {
+    let rule = RULE.iter().find(|(name, _)| *name == short(package));
+    rule.map(|(_, below)| below.split_whitespace().collect())
+}
+
+/// The crates that tests of a crate may use: all direct and indirect dependencies.
 fn all_below(package: &str) -> Vec<&'static str> {
-    let mut all = rule(package).unwrap_or_default().to_vec();
-    let besides = IN_TESTS.iter().filter(|(name, _)| *name == package);
-    all.extend(besides.flat_map(|(_, below)| *below));
+    let mut all = below(package).unwrap_or_default();
+    let more = IN_TESTS.iter().filter(|(name, _)| *name == short(package));
+    all.extend(more.map(|(_, below)| *below));
     let mut seen = 0;
     while seen < all.len() {
-        for &next in rule(all[seen]).unwrap_or_default() {
+        for next in below(all[seen]).unwrap_or_default() {
             if !all.contains(&next) {
                 all.push(next);
             }
@@ -281,16 +170,18 @@ mod tests {
     use super::*;
     use crate::tree::assert_clean;
 
-    /// The workspace of the rule, in which `package` has one dependency more.
+    /// The findings in the workspace of the rule, with one more dependency of `package`.
     fn planted(package: &str, name: &str, dev: bool) -> Vec<String> {
-        let normal = |name: &&str| Dependency { name: (*name).to_owned(), dev: false, local: true };
-        let mut packages: Vec<Package> = RULE
-            .iter()
-            .map(|(name, below)| {
-                let dependencies = below.iter().map(normal).collect();
-                Package { name: (*name).to_owned(), dependencies }
-            })
-            .collect();
+        let full = |name: &str| match name {
+            "shallop" | "xtask" => name.to_owned(),
+            name => format!("shallop-{name}"),
+        };
+        let normal = |name: &str| Dependency { name: full(name), dev: false, local: true };
+        let package_of = |(name, below): &(&str, &str)| {
+            let dependencies = below.split_whitespace().map(normal).collect();
+            Package { name: full(name), dependencies }
+        };
+        let mut packages: Vec<Package> = RULE.iter().map(package_of).collect();
         if !packages.iter().any(|known| known.name == package) {
             packages.push(Package { name: package.to_owned(), dependencies: Vec::new() });
         }

@@ -23,7 +23,7 @@ use tree::Finding;
 /// A check of the tree; `Err` if it could not be made.
 type Check = fn() -> Result<Vec<Finding>, String>;
 
-/// The verbs with their rules.
+/// The checks, with their rules.
 const VERBS: [(&str, &str, Check); 6] = [
     ("layers", "crates depend on each other by the written rule alone", layers::check_tree),
     (
@@ -37,7 +37,7 @@ const VERBS: [(&str, &str, Check); 6] = [
     ("tidy", "files are short, clean and free of loose ends", tidy::check_tree),
 ];
 
-/// What else there is to run, with what it does.
+/// The other verbs, with what they do.
 const OTHERS: [(&str, &str); 6] = [
     (
         "test",
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
     if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs what is not a check; `None` if the words name no such thing. False: it ran, and something failed.
+/// Runs a verb that is not a check; `None` if it is one. `Ok(false)` means that something failed.
 fn run(words: &[&str]) -> Option<Result<bool, String>> {
     match words {
         ["test"] => Some(gate::test(false)),

@@ -1,12 +1,12 @@
-//! A page that says which files to add and which lines to put where: a comment ahead of a block of code names its file,
-//! and for lines the line that they go before.
+//! Pages with code for files: a comment before a block of code names the file and, for lines, the line that they go
+//! before.
 //!
 //! ```text
 //! <!-- file: crates/x/src/new.rs -->
 //! <!-- lines: crates/x/src/lib.rs, before: pub mod old; -->
 //! ```
 
-/// Stands for the last line of a file.
+/// The place that means the last line of a file.
 pub const LAST: &str = "the last line";
 
 /// A block of code that belongs to a file.
@@ -16,14 +16,13 @@ pub struct Block {
     pub path: String,
     /// The line of that file before which the block goes; `None` if the block is the whole file.
     pub place: Option<String>,
-    /// The code.
     pub text: String,
 }
 
-/// The blocks of a page that belong to files, in their order.
+/// The blocks of a page that belong to files, in order.
 ///
 /// # Errors
-/// If a comment is followed by no block of code.
+/// If no block of code follows a comment.
 pub fn read(page: &str) -> Result<Vec<Block>, String> {
     let mut blocks = Vec::new();
     let mut lines = page.lines();
@@ -46,10 +45,10 @@ pub fn read(page: &str) -> Result<Vec<Block>, String> {
     Ok(blocks)
 }
 
-/// The text of a file with a block in it; `text` is what it held, `None` if it was not there.
+/// The text of a file after a block is added; `text` is its text before, `None` if it does not exist.
 ///
 /// # Errors
-/// If a new file is there already, or a place is not, or more than once.
+/// If a new file exists, or the place is not found exactly once.
 pub fn apply(block: &Block, text: Option<&str>) -> Result<String, String> {
     let path = &block.path;
     let (place, text) = match (&block.place, text) {

@@ -5,19 +5,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 
-use crate::layers::RULE;
+use crate::layers::{RULE, below};
 use crate::tree::{Finding, root};
 
-/// The path of the picture.
 const FILE: &str = "docs/figures/crates.svg";
 const WIDTH: usize = 860;
 const BOX: (usize, usize) = (112, 30);
 const ROW: usize = 74;
 
 /// Crates without code of the product.
-const APART: [&str; 2] = ["shallop-testing", "xtask"];
+const APART: [&str; 2] = ["testing", "xtask"];
 
-/// Compares the picture with the rule.
 pub fn check_tree() -> Result<Vec<Finding>, String> {
     let path = root().join(FILE);
     let drawn = svg();
@@ -30,27 +28,31 @@ pub fn check_tree() -> Result<Vec<Finding>, String> {
     Ok(if found == drawn { Vec::new() } else { vec![Finding::new(FILE, 0, what)] })
 }
 
-/// The name of a crate without the common prefix.
-fn short(name: &str) -> &str {
-    name.strip_prefix("shallop-").unwrap_or(name)
+/// The crates of the product, each with the crates that it builds on.
+fn product() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    let is_product = |name: &str| !APART.contains(&name);
+    let of_rule = RULE.into_iter().filter(move |(name, _)| is_product(name));
+    of_rule.map(move |(name, all)| {
+        (name, all.split_whitespace().filter(|other| is_product(other)).collect())
+    })
 }
 
 /// The row of a crate, from the top: below every crate that depends on it.
 fn row(name: &str) -> usize {
-    let above = RULE.iter().filter(|(_, below)| below.contains(&name));
+    let above =
+        RULE.iter().filter(|(other, _)| below(other).is_some_and(|all| all.contains(&name)));
     above.map(|(other, _)| row(other) + 1).max().unwrap_or(0)
 }
 
 /// Whether a crate depends on another, directly or indirectly.
 fn builds_on(name: &str, other: &str) -> bool {
-    let below = RULE.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, below)| *below);
-    below.iter().any(|next| *next == other || builds_on(next, other))
+    below(name).unwrap_or_default().into_iter().any(|next| next == other || builds_on(next, other))
 }
 
 /// The centre of each crate's box.
 fn places() -> (BTreeMap<&'static str, (usize, usize)>, usize) {
     let mut rows: BTreeMap<usize, Vec<&'static str>> = BTreeMap::new();
-    for (name, _) in RULE.into_iter().filter(|(name, _)| !APART.contains(name)) {
+    for (name, _) in product() {
         rows.entry(row(name)).or_default().push(name);
     }
     let count = rows.len();
@@ -64,12 +66,11 @@ fn places() -> (BTreeMap<&'static str, (usize, usize)>, usize) {
     (places, ROW * (count - 1) + 2 * BOX.1)
 }
 
-/// The picture.
 fn svg() -> String {
     let (places, height) = places();
     let mut lines = String::new();
-    for (name, below) in RULE.into_iter().filter(|(name, _)| !APART.contains(name)) {
-        for other in below.iter().filter(|other| !APART.contains(other)) {
+    for (name, below) in product() {
+        for other in &below {
             let through = below.iter().any(|next| next != other && builds_on(next, other));
             if through {
                 continue;
@@ -84,7 +85,6 @@ fn svg() -> String {
         let (left, up) = (x - BOX.0 / 2, y - BOX.1 / 2);
         let (w, h) = BOX;
         let _ = writeln!(boxes, r#"<rect x="{left}" y="{up}" width="{w}" height="{h}" rx="4"/>"#);
-        let name = short(name);
         let below = y + 5;
         let _ = writeln!(boxes, r#"<text x="{x}" y="{below}">{name}</text>"#);
     }
@@ -117,9 +117,8 @@ mod tests {
     #[test]
     fn every_crate_lies_above_what_it_builds_on() {
         let (places, _) = places();
-        for (name, below) in RULE.into_iter().filter(|(name, _)| !APART.contains(name)) {
-            let below = || below.iter().filter(|other| !APART.contains(other));
-            assert!(below().all(|other| places[name].1 < places[other].1), "{name}");
+        for (name, below) in product() {
+            assert!(below.iter().all(|other| places[name].1 < places[other].1), "{name}");
         }
     }
 }

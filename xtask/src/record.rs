@@ -1,5 +1,5 @@
-//! Records of full runs: the measured figures of each claim, without the verdicts. A test of the command writes the
-//! page of all verdicts: it judges the recorded figures by the ranges that the experiments have now.
+//! Records of full runs: the measured figures of each claim, without verdicts. The status page judges the recorded
+//! figures by the current ranges of the experiments.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,8 @@ use crate::gate::{say, without_cargos_variables};
 use crate::records::{RECORDS, digest, stale};
 use crate::tree::{root, target};
 
-/// Runs every experiment in its quick form, and those in full whose record has another digest of the quick form, or
-/// none. Each is recorded when it ends, and one that is interrupted goes on with the runs that had ended: the folder of
-/// runs is one for each revision.
-///
-/// # Errors
-/// What kept a run from being made or recorded.
+/// Runs all experiments in quick form, and in full those whose record has another digest of the quick form, or none.
+/// Records each when it ends. An interrupted command resumes from the folder of its revision.
 pub fn records() -> Result<(), String> {
     let revision = revision()?;
     let folder = target().join("records").join(&revision);
@@ -43,7 +39,7 @@ fn revision() -> Result<String, String> {
         let output = output.map_err(|why| format!("git could not be started: {why}"))?;
         Ok::<_, String>(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
-    // Records are what this command writes.
+    // Changed records are ignored: this command writes them.
     let changed = git(&["status", "--porcelain", "--", ".", &format!(":!{RECORDS}")])?;
     if !changed.is_empty() {
         return Err(format!("records name a revision: commit these changes first\n{changed}"));
@@ -64,9 +60,6 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
 
 /// Records the full run whose results are in each of these folders, without a digest of the quick form, so that
 /// `records` runs it again. `revision` names the code that made the run.
-///
-/// # Errors
-/// A folder without the results of a full run.
 pub fn record(revision: &str, folders: &[String]) -> Result<(), String> {
     folders.iter().try_for_each(|folder| record_one(revision, Path::new(folder), None))
 }
@@ -77,7 +70,7 @@ fn record_one(revision: &str, folder: &Path, quick_digest: Option<String>) -> Re
     let path = folder.join("summary.json");
     let complain = |why: &str| format!("{}: {why}", path.display());
     let text = fs::read_to_string(&path).map_err(|why| complain(&why.to_string()))?;
-    // `run` on the file of an experiment leaves no id; the folder has its name then, as with `reproduce`.
+    // `run` leaves no id for an experiment's file; the folder then has its name, as with `reproduce`.
     let folder = folder.file_name().unwrap_or_default().to_string_lossy();
     let summary = read(&text).map_err(|why| complain(&why))?;
     let id = summary.id.clone().unwrap_or_else(|| folder.into_owned());
@@ -110,7 +103,7 @@ fn recorded(summary: Summary, revision: &str) -> Result<RecordedRun, String> {
     Ok(RecordedRun { version, revision: revision.to_owned(), quick_digest: None, seeds, claims })
 }
 
-/// The record as JSON with a line for each claim, so that a change of a figure changes one line.
+/// The record as JSON with a line per claim, so that a changed figure changes one line.
 fn to_text(record: &RecordedRun) -> Result<String, String> {
     let json = |value: Result<String, serde_json::Error>| value.map_err(|why| why.to_string());
     let claims = record.claims.iter().map(|claim| json(serde_json::to_string(claim)));

@@ -1,7 +1,6 @@
-//! Records of full runs that are out of date. A record has a digest of the results of its experiment's quick form; a
-//! full run is due when the quick form gives another digest now.
+//! Finds records of full runs that are out of date. A record has a digest of the results of its experiment's quick
+//! form; a full run is due when the quick form gives another digest.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -10,17 +9,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::tree::root;
 
-/// The folder of the records, from the root on.
+/// The folder of the records.
 pub const RECORDS: &str = "docs/reproduction/recorded";
 
-/// The key of the digest in a record.
 const KEY: &str = "quick_digest";
 
-/// The experiments in `quick`, the folder of `reproduce all --quick --out`, whose record has another digest, or that
-/// have no record.
-///
-/// # Errors
-/// A file that cannot be read.
+/// The experiments whose record is missing or has another digest. `quick` is the folder of `reproduce all --quick
+/// --out`.
 pub fn stale(quick: &Path) -> Result<Vec<String>, String> {
     let entries = fs::read_dir(quick).map_err(|why| format!("{}: {why}", quick.display()))?;
     let mut stale = Vec::new();
@@ -40,10 +35,7 @@ pub fn stale(quick: &Path) -> Result<Vec<String>, String> {
     Ok(stale)
 }
 
-/// The digest of the results in a folder: of every figure of every run, in order, without the computing time.
-///
-/// # Errors
-/// A folder without results.
+/// The digest of the figures of all runs in a results folder, in order and without the computing time.
 pub fn digest(folder: &Path) -> Result<String, String> {
     let path = folder.join("summary.json");
     let Value::Array(mut runs) = read(&path)?["runs"].take() else {
@@ -55,10 +47,7 @@ pub fn digest(folder: &Path) -> Result<String, String> {
         }
     }
     let text = serde_json::to_vec(&runs).map_err(|why| format!("{}: {why}", path.display()))?;
-    Ok(Sha256::digest(&text).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
+    Ok(format!("{:x}", Sha256::digest(&text)))
 }
 
 fn read(path: &Path) -> Result<Value, String> {

@@ -1,5 +1,5 @@
-//! Limits of files: length, width, no unfinished code, and the licence of C. A list has the files that are longer than
-//! the limit; it may only shrink.
+//! Checks of source files: length, width, unfinished code, and the licence of C. Files longer than the limit are
+//! listed; the list may only shrink.
 
 use toml::{Table, Value};
 
@@ -10,10 +10,10 @@ const LINES: usize = 500;
 /// The most columns of a line.
 const COLUMNS: usize = 120;
 
-/// Files that are longer, with their lines: lower or remove an entry when its file gets shorter, add none.
+/// Longer files, with their lines. Lower or remove an entry when its file gets shorter; add none.
 const RATCHET: [(&str, usize); 0] = [];
 
-/// Written so that this file does not find itself.
+/// Split, so that this file does not find itself.
 const LOOSE_ENDS: [&str; 4] = [
     concat!("TO", "DO"),
     concat!("FIX", "ME"),
@@ -30,7 +30,6 @@ const MACHINE: [&str; 4] = [
 /// The folders of C that runs in a kernel, or is linked with GPL-2.0-only code (ns-3).
 const GPL_C: [&str; 3] = ["checks/ns3/", "crates/bpf/c/", "examples/controllers/"];
 
-/// Checks the files of the tree.
 pub fn check_tree() -> Result<Vec<Finding>, String> {
     Ok(check(&sources()?, &RATCHET))
 }
@@ -115,7 +114,7 @@ fn line_objections(source: &Source, line: &str) -> Vec<String> {
     what
 }
 
-/// Whether `line` contains `words`, not as a part of longer words.
+/// Whether `line` contains `words` as whole words.
 fn holds(line: &str, words: &str) -> bool {
     let in_word = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(words).any(|(at, _)| {
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_untidy_passes() {
+    fn lines_that_only_look_untidy_pass() {
         let long = "µ".repeat(COLUMNS);
         for (path, line) in [
             ("a.rs", long.as_str()),

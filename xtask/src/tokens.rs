@@ -1,39 +1,35 @@
-//! What Rust code mentions, read from its tokens: comments and strings are none, so neither can hide a path or fake
-//! one, and the inside of a macro call is read like any other code. Tests are taken out by their attributes first.
+//! The paths that Rust code mentions, read from its tokens. Comments and strings are no tokens, so they cannot hide or
+//! fake a path; macro calls are read like other code. Tests are removed first, by their attributes.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
 
-/// How a path is mentioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MentionKind {
-    /// In an expression, a type or a macro, or by `use` with all that is in it.
+    /// In an expression, a type or a macro, or by `use PATH::*`.
     Named,
-    /// By `use`.
     Imported,
-    /// In an attribute.
     Attribute,
 }
 
-/// A path that the code mentions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
-    /// Its segments, joined by `::`, as far as they are plain names.
+    /// The segments, joined by `::`; a path ends at the first segment that is not a plain name.
     pub path: String,
     pub line: usize,
     pub kind: MentionKind,
 }
 
-/// What a file mentions outside its tests.
+/// The mentions of a file outside its tests.
 #[derive(Debug, Default)]
 pub struct FileTokens {
     pub mentions: Vec<Mention>,
-    /// Modules in files of their own that are tests as a whole.
+    /// Modules in other files that contain only tests.
     pub test_modules: Vec<String>,
 }
 
-/// Reads a file; `Err` if it is no Rust.
+/// Reads the text of a Rust file.
 pub fn read(code: &str) -> Result<FileTokens, String> {
     let mut file = syn::parse_file(code).map_err(|why| why.to_string())?;
     let mut found = FileTokens::default();
@@ -53,7 +49,7 @@ pub fn read(code: &str) -> Result<FileTokens, String> {
     Ok(found)
 }
 
-/// Takes out items that are compiled for tests alone. What carries the attribute and is no item stays in.
+/// Removes items that are compiled for tests only. Fields and statements with such an attribute stay.
 struct WithoutTests;
 
 impl VisitMut for WithoutTests {
@@ -133,7 +129,7 @@ fn words(tokens: TokenStream) -> Vec<String> {
     all
 }
 
-/// Collects the paths in `tokens`, which are mentioned in this way. In a `use` they go on from a prefix.
+/// Collects the paths in `tokens`. Within `use`, paths continue `prefix`.
 fn scan(tokens: TokenStream, (prefix, kind): (&str, MentionKind), found: &mut Vec<Mention>) {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let (mut at, mut now) = (0, kind);
@@ -144,7 +140,7 @@ fn scan(tokens: TokenStream, (prefix, kind): (&str, MentionKind), found: &mut Ve
                 now = MentionKind::Imported;
                 at += 1;
             }
-            // A new name for what was imported is no mention.
+            // `use PATH as NAME` mentions only the path.
             TokenTree::Ident(word) if imports && word == "as" => at += 2,
             TokenTree::Ident(_) => at = follow(&trees, at, (prefix, now), found),
             TokenTree::Punct(star) if imports && star.as_char() == '*' => {
@@ -168,7 +164,7 @@ fn scan(tokens: TokenStream, (prefix, kind): (&str, MentionKind), found: &mut Ve
     }
 }
 
-/// Follows the path that begins at `at`. Gives where the code goes on.
+/// Reads the path that begins at `at`, and returns the position after it.
 fn follow(
     trees: &[TokenTree],
     mut at: usize,
@@ -205,7 +201,7 @@ fn follow(
     at
 }
 
-/// Whether these signs stand before a place.
+/// Whether these signs stand right before a position.
 fn is_behind(trees: &[TokenTree], at: usize, signs: &str) -> bool {
     let first = at.checked_sub(signs.len());
     first.is_some_and(|first| {
@@ -278,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_attribute_says_is_told_apart() {
+    fn paths_in_attributes_are_marked_as_such() {
         let code = "#![a::b] #[cfg_attr(unix, c(d::e))] fn f() { [a::g]; } macro_rules! m { () => { #[h::i] }; }";
         let mentions = read(code).unwrap().mentions.into_iter();
         let paths = mentions.filter(|mention| mention.path.contains("::"));

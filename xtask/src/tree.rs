@@ -48,21 +48,21 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The root of the workspace from which cargo runs this crate, so that a binary built in one clone can check another.
+/// The root of the workspace in which cargo runs this crate. A binary built in one clone can check another.
 pub fn root() -> PathBuf {
     let here = std::env::var("CARGO_MANIFEST_DIR");
     let here = PathBuf::from(here.unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned()));
     here.parent().map_or(here.clone(), Path::to_path_buf)
 }
 
-/// The folder in which cargo leaves what it makes.
+/// The target folder of cargo.
 pub fn target() -> PathBuf {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     root().join(target)
 }
 
-/// What cargo prints when it is called in the root with these arguments.
+/// The standard output of a cargo command in the root.
 pub fn cargo(arguments: &[&str]) -> Result<Vec<u8>, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let called = format!("cargo {}", arguments.join(" "));
@@ -75,8 +75,7 @@ pub fn cargo(arguments: &[&str]) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The paths of the tracked files under the root, sorted. Without git or outside a clone, those of all files that were
-/// not generated.
+/// The sorted paths of all tracked files. Without git, the paths of all files that are not generated.
 pub fn paths() -> Result<Vec<String>, String> {
     let root = root();
     let mut paths = match tracked(&root) {
@@ -87,7 +86,7 @@ pub fn paths() -> Result<Vec<String>, String> {
     Ok(paths)
 }
 
-/// The text files among them.
+/// The text files of the tree.
 pub fn sources() -> Result<Vec<Source>, String> {
     let (root, paths) = (root(), paths()?);
     let read = |path: String| {

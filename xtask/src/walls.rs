@@ -41,7 +41,6 @@ const BANS: [&str; 11] = [
     "warnings",
 ];
 
-/// Looks for lifted bans in the tree.
 pub fn check_tree() -> Result<Vec<Finding>, String> {
     let sources = sources()?;
     let bare = |wall: &&&str| !sources.iter().any(|source| source.path.starts_with(**wall));
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_keeps_behind_its_walls() {
+    fn the_pure_crates_lift_no_ban() {
         assert_clean(check_tree());
     }
 
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lifts_no_ban_passes() {
+    fn code_that_lifts_no_ban_passes() {
         for code in [
             "#[allow(clippy::float_cmp, reason = \"warnings\")] fn f(warnings: u8, path: u8) {}",
             "const A: &str = include_str!(\"a.txt\");",
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn walls_stand_around_pure_code_only() {
+    fn only_pure_crates_are_checked() {
         let code = "#![allow(clippy::disallowed_types)]";
         for path in ["crates/core/src/a/b.rs", "crates/sim/src/lib.rs"] {
             assert_eq!(found_in(path, code).len(), 1, "{path}");
@@ -205,7 +204,7 @@ mod tests {
         assert_eq!(check(&tree("mod tests;")).len(), 3);
     }
 
-    /// A line each of what the bans must find.
+    /// Lines that the bans must find.
     const BREACHES: &[&str] = &[
         "use std::fs::File;",
         "pub use std::{collections::BTreeMap, fs::OpenOptions};",
@@ -236,7 +235,7 @@ mod tests {
         "pub fn f25(_: std::rc::Rc<std::cell::RefCell<u8>>) {}",
     ];
 
-    /// And what they must let pass.
+    /// Lines that the bans must not find.
     const FINE: &[&str] = &[
         "use std::{fmt::Write as _, io::BufRead, sync::Arc, time::Duration};",
         "pub fn f26(x: f64, _: Arc<Duration>) -> f64 { x.sqrt() }",

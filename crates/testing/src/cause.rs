@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The environment variable that lists causes for which a skip is a failure.
 pub const REQUIRE: &str = "SHALLOP_REQUIRE";
 
 /// What a test needs and a machine may lack.
@@ -11,7 +10,6 @@ pub const REQUIRE: &str = "SHALLOP_REQUIRE";
 pub enum Cause {
     /// A Linux kernel for virtual time, which `shallop kernel build` makes.
     Kernel,
-    /// The rights of root.
     Root,
     /// Network namespaces, TUN devices and the other features that rehearsals need.
     Namespaces,
@@ -22,7 +20,6 @@ pub enum Cause {
     Bpf,
     /// A browser, for tests of reports.
     Chromium,
-    /// The simulator ns-3.
     Ns3,
     /// A program of the system, such as a C compiler, curl or tcpdump.
     Programs,
@@ -48,7 +45,6 @@ impl Cause {
     ];
 
     /// The word for the cause in `SHALLOP_REQUIRE` and in the output of tests.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
@@ -109,9 +105,13 @@ impl Required {
     }
 
     /// Whether a skip for this cause is a failure.
-    #[must_use]
     pub fn contains(&self, cause: Cause) -> bool {
         self.0.contains(&cause)
+    }
+
+    /// Whether a skip for the cause with this word is a failure.
+    pub fn contains_word(&self, word: &str) -> bool {
+        self.0.iter().any(|cause| cause.word() == word)
     }
 }
 
@@ -130,6 +130,8 @@ mod tests {
         assert_eq!(words("ns3,"), ["ns3"]);
         assert!(words("").is_empty());
         assert_eq!(words("root,all").len(), Cause::ALL.len());
+        let bpf = Required::parse("bpf").unwrap();
+        assert!(bpf.contains_word("bpf") && !bpf.contains_word("part"));
     }
 
     #[test]

@@ -9,23 +9,20 @@ use crate::runner::Test;
 /// The environment variable that names the child to run.
 const CHILD: &str = "SHALLOP_TEST_CHILD";
 
-/// The path of the test executable. A process with [`environment`] runs a child instead of tests.
+/// The path of the test executable. A process with the variable [`environment`] runs a child instead of tests.
 ///
 /// # Panics
-/// If the system does not say which file this process was started from.
-#[must_use]
+/// If the system does not know the path of this process.
 pub fn program() -> std::path::PathBuf {
     std::env::current_exe().expect("the path of this executable")
 }
 
 /// The variable that makes a process of the test executable run a child.
-#[must_use]
 pub fn environment(name: &str) -> (&'static str, &str) {
     (CHILD, name)
 }
 
 /// A command that runs the child of this name, as `children` of [`tests!`](crate::tests) lists it.
-#[must_use]
 pub fn command(name: &str) -> Command {
     let mut command = Command::new(program());
     let (variable, name) = environment(name);
@@ -33,12 +30,11 @@ pub fn command(name: &str) -> Command {
     command
 }
 
-/// The name of the child that this process is to run.
 pub(crate) fn wanted() -> Option<String> {
     std::env::var(CHILD).ok()
 }
 
-/// Runs a child; what went wrong is said on standard error.
+/// Runs a child, and prints its error on standard error.
 pub(crate) fn run(name: &str, children: &[Test]) -> ExitCode {
     let Some(child) = children.iter().find(|child| child.name == name) else {
         complain(&format!("{CHILD}: there is no child {name:?}"));
@@ -54,6 +50,6 @@ pub(crate) fn run(name: &str, children: &[Test]) -> ExitCode {
 }
 
 pub(crate) fn complain(what: &str) {
-    // Standard error may be closed; the exit code tells of the error as well.
+    // If standard error is closed, the exit code still reports the error.
     let _ = writeln!(std::io::stderr(), "{what}");
 }

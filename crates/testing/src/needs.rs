@@ -26,7 +26,6 @@ impl<E: std::error::Error> From<E> for Stop {
 }
 
 /// A skip for a cause. The reason says what is missing, and where possible how to get it.
-#[must_use]
 pub fn skip(cause: Cause, reason: impl fmt::Display) -> Stop {
     // A test is reported on one line.
     let reason = reason.to_string().split_whitespace().collect::<Vec<_>>().join(" ");

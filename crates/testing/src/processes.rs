@@ -3,24 +3,22 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-/// The numbers of all processes for which `wanted` holds.
+/// The process numbers that satisfy `wanted`.
 pub fn find(wanted: impl Fn(u32) -> bool) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     numbers.filter(|&process| wanted(process)).collect()
 }
 
-/// The arguments of a process, its program first; none for a process that has ended.
-#[must_use]
+/// The program and arguments of a process; empty for a process that has ended.
 pub fn arguments(process: u32) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    // Each argument ends with a zero.
+    // Each argument ends with a zero byte.
     let words = bytes.split_inclusive(|byte| *byte == 0).map(|word| word.strip_suffix(&[0]));
     words.flatten().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 /// The network namespaces of all processes.
-#[must_use]
 pub fn network_namespaces() -> BTreeSet<String> {
     let links = find(|_| true).into_iter();
     let links = links.filter_map(|process| fs::read_link(format!("/proc/{process}/ns/net")).ok());
@@ -29,7 +27,6 @@ pub fn network_namespaces() -> BTreeSet<String> {
 
 /// The command lines of processes that run `sleep SECONDS`. Tests start such programs in hosts, to see whether they end
 /// with their run.
-#[must_use]
 pub fn sleepers(seconds: &str) -> Vec<String> {
     let all = find(|_| true).into_iter().map(arguments);
     let sleeps = all.filter(|words| words.windows(2).any(|two| two == ["sleep", seconds]));

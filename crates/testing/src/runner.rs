@@ -12,14 +12,13 @@ use crate::needs::{Outcome, Stop, Why};
 /// Every test holds this lock: exclusively if it is under `alone`, otherwise shared.
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// A test, as [`tests!`](crate::tests) lists it.
+/// A test in a list of [`tests!`](crate::tests).
 #[derive(Clone, Copy, Debug)]
 pub struct Test {
-    /// The path of its function within the executable.
+    /// The path of the function within the executable.
     pub name: &'static str,
     /// Whether it belongs to the full check.
     pub is_long: bool,
-    /// Its function.
     pub run: fn() -> Outcome,
 }
 
@@ -44,7 +43,6 @@ impl<E: Into<Stop>> Ended for Result<(), E> {
     }
 }
 
-/// The lists of an executable of tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lists<'a> {
     /// Tests that run while no other test of the executable runs, since they measure time or count what is on the
@@ -57,7 +55,6 @@ pub struct Lists<'a> {
 }
 
 /// Runs the tests that the arguments of this process select, or the child that the environment names.
-#[must_use]
 pub fn main(lists: &Lists<'_>) -> ExitCode {
     if let Some(name) = child::wanted() {
         return child::run(&name, lists.children);
@@ -141,7 +138,7 @@ mod tests {
     }
     fn takes_hours() {}
 
-    /// How many of the tests below run at this moment, and how many ran while one ran alone.
+    /// The number of tests of `COUNT` that run now, and the number seen by tests that should run alone.
     static RUNNING: AtomicU32 = AtomicU32::new(0);
     static BESIDE: AtomicU32 = AtomicU32::new(0);
 

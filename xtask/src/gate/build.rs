@@ -19,15 +19,14 @@ const ALONE: [(&str, &str); 3] =
 /// Which test executables are compiled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
-    /// Those of libraries and commands.
+    /// Unit tests of libraries and commands.
     Unit,
-    /// All, and the command that tests call.
+    /// All tests, and the command that tests call.
     Integration,
     /// The command alone.
     Command,
 }
 
-/// A test executable.
 #[derive(Clone, Debug)]
 pub struct Test {
     pub package: String,
@@ -64,7 +63,6 @@ impl Test {
 /// A product of the compile that the gate runs.
 pub enum Artifact {
     Test(Test),
-    /// The command `shallop`.
     Command(PathBuf),
 }
 
@@ -123,7 +121,6 @@ pub fn stream(
     }
 }
 
-/// Reads a message of cargo.
 fn artifact(message: &Value) -> Option<Artifact> {
     if message["reason"] != "compiler-artifact" {
         return None;

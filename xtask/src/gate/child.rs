@@ -1,16 +1,15 @@
-//! A process with its output in a file, a limit of time, and nothing on standard input.
+//! Starts a process with its output in files, a time limit, and no standard input.
 
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The limit of time of a job of the gate, so that a test that hangs does not hold the gate for ever.
+/// The time limit of a job. A test that hangs ends after it.
 pub const JOB_LIMIT: Duration = Duration::from_secs(60 * 60);
-/// The limit of time of a step of the full check.
+/// The time limit of a step of the full check.
 pub const STEP_LIMIT: Duration = Duration::from_secs(3 * 60 * 60);
 
-/// How a process ended.
 pub struct Ended {
     pub success: bool,
     /// The exit status in words.

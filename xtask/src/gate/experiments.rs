@@ -17,9 +17,6 @@ pub const REST: [&str; 5] = ["gm-fig3.9", "bc-fig4", "ae-fig2", "cl-fig5", "x-aq
 
 /// Runs every experiment in its quick form, with the command that was compiled for tests, and lists records of other
 /// results.
-///
-/// # Errors
-/// What keeps them from running. False: an experiment failed.
 pub fn all() -> Result<bool, String> {
     let out = target().join("gate/quick");
     let mut shallop = Command::new(command()?);

@@ -1,6 +1,5 @@
 //! The output of test executables: how many tests passed and failed, and which were skipped for what cause.
 
-/// The counts of a test executable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub passed: usize,
@@ -52,7 +51,8 @@ fn closing(line: &str) -> Option<[usize; 3]> {
     Some([numbers.next()??, numbers.next()??, numbers.next()??])
 }
 
-/// `test NAME ... ignored, CAUSE: REASON` of Rust's harness, or `test NAME ... ignored (CAUSE: REASON)`.
+/// Reads `test NAME ... ignored, CAUSE: REASON` (Rust's harness) or `test NAME ... ignored (CAUSE: REASON)`
+/// (`shallop_testing`).
 fn skip(line: &str) -> Option<Skip> {
     let (name, rest) = line.strip_prefix("test ")?.split_once(" ... ignored")?;
     let reason = rest.strip_prefix(", ").or_else(|| rest.strip_prefix(" (")).unwrap_or_default();

@@ -10,6 +10,7 @@ use super::machine::Machine;
 use super::tally::{Group, Outcome};
 use super::{child, junit, say};
 use crate::tree::{root, target};
+use shallop_testing::Required;
 
 /// A process to run, and how its output is read.
 pub struct Job {
@@ -22,9 +23,9 @@ pub struct Job {
 enum Reader {
     Executable,
     Executables,
-    /// The report of pytest, in this file.
+    /// The report of pytest in this file.
     Junit(PathBuf),
-    /// The exit status alone.
+    /// Only the exit status counts.
     Status,
 }
 
@@ -124,8 +125,10 @@ fn run_required(
     required: &Required,
     counts: &mut Counts,
 ) -> Result<Option<String>, String> {
-    let (due, others): (Vec<Skip>, _) =
-        counts.skipped.drain(..).partition(|skip| skip.is_built_in && required.has(&skip.cause));
+    let (due, others): (Vec<Skip>, _) = counts
+        .skipped
+        .drain(..)
+        .partition(|skip| skip.is_built_in && required.contains_word(&skip.cause));
     counts.skipped = others;
     if due.is_empty() {
         return Ok(None);
@@ -139,20 +142,6 @@ fn run_required(
     counts.passed += more.passed;
     counts.failed += more.failed;
     Ok(trouble)
-}
-
-/// The causes in `SHALLOP_REQUIRE`, which crates/testing defines.
-pub struct Required(Vec<String>);
-
-impl Required {
-    pub fn from_environment() -> Self {
-        let words = std::env::var("SHALLOP_REQUIRE").unwrap_or_default();
-        Self(words.split(',').map(|word| word.trim().to_owned()).collect())
-    }
-
-    fn has(&self, cause: &str) -> bool {
-        self.0.iter().any(|word| word == cause || word == "all")
-    }
 }
 
 /// Where the output of jobs is kept.

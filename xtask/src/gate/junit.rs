@@ -25,7 +25,7 @@ pub fn read(report: &str) -> Option<Counts> {
     Some(Counts { passed: tests.checked_sub(failed + skipped?)?, failed, skipped: skips })
 }
 
-/// The value of an attribute of the element that the text begins with.
+/// The value of an attribute of the first element in a text.
 fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = element.split_once('>')?.0.split_once(&format!(" {name}=\""))?;
     Some(rest.split_once('"')?.0)
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_has_no_counts() {
+    fn other_texts_have_no_counts() {
         assert_eq!(read(""), None);
         assert_eq!(read("<testsuite tests=\"x\">"), None);
     }

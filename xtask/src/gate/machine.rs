@@ -4,7 +4,6 @@ use std::process::{Command, Stdio};
 
 use super::child;
 
-/// A machine on which the gate runs.
 pub struct Machine {
     pub cores: usize,
     /// Whether programs for the running kernel can be compiled; `Err` says what is missing.

@@ -33,9 +33,6 @@ pub fn say(line: &str) {
 
 /// Compiles the workspace and runs all tests, fast ones first. A phase with a failure is the last one unless
 /// `keep_going`.
-///
-/// # Errors
-/// What kept the gate from running: a compile error, a program that cannot be started. False: something failed.
 pub fn test(keep_going: bool) -> Result<bool, String> {
     let machine = Machine::look();
     let mut gate = Gate {
@@ -132,7 +129,7 @@ impl Gate {
         Ok(())
     }
 
-    /// Prints the tables. True: nothing failed.
+    /// Prints the tables. Returns true if nothing failed.
     fn close(self) -> bool {
         say("\nphase                                             seconds");
         for (name, seconds) in &self.phases {

@@ -1,4 +1,4 @@
-//! Runs jobs: one per core, those that took longest last time first; one in all while cargo compiles.
+//! Runs jobs: one per core, or a single one while cargo compiles. Jobs that took longest last time come first.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,14 +6,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::jobs::{Job, Required};
+use shallop_testing::Required;
+
+use super::jobs::Job;
 use super::say;
 use super::tally::{Group, Outcome};
 
 /// The file with the seconds that each job took last time.
 const TIMES: &str = "times";
 
-/// Runs jobs.
 pub struct Pool {
     cores: usize,
     /// The folder of the jobs' output.
@@ -31,7 +32,6 @@ struct State {
     running: usize,
     /// The number of jobs that may run now.
     limit: usize,
-    /// No job will be added.
     is_closed: bool,
     ended: Vec<Outcome>,
 }
@@ -47,7 +47,7 @@ impl Pool {
         Ok(Self {
             cores,
             folder: folder.to_owned(),
-            required: Required::from_environment(),
+            required: Required::from_environment()?,
             seconds: text.lines().filter_map(row).collect(),
             state: Mutex::default(),
             changed: Condvar::new(),

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use shallop_testing::Required;
+
 use super::jobs::folder;
 use super::{child, machine, say};
 use crate::tree::root;
@@ -44,13 +46,11 @@ struct Step {
 
 /// Runs all steps. The causes of skips that this machine should not have are failures, unless `SHALLOP_REQUIRE` says
 /// otherwise.
-///
-/// # Errors
-/// What keeps them from running. False: a step failed.
 pub fn full() -> Result<bool, String> {
     let folder = folder();
     fs::create_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
     let required = std::env::var("SHALLOP_REQUIRE").unwrap_or_else(|_| machine::causes().join(","));
+    Required::parse(&required)?;
     say(&format!("SHALLOP_REQUIRE={required}"));
     let mut steps = Vec::new();
     for name in std::iter::once("check-all-tests").chain(STEPS) {

@@ -1,11 +1,10 @@
-//! The table that ends the gate: what ran, failed and was skipped, by group, and skips by cause.
+//! The table at the end of the gate: what ran, failed and was skipped, by group, and skips by cause.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::harness::Counts;
 
-/// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     Unit,
@@ -27,7 +26,6 @@ impl Group {
     }
 }
 
-/// The outcome of a job.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub group: Group,
@@ -44,7 +42,6 @@ impl Outcome {
     }
 }
 
-/// All outcomes.
 #[derive(Default)]
 pub struct Tally(Vec<Outcome>);
 
