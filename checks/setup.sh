@@ -33,6 +33,8 @@ if [ "$for_what" = full ] && [ "$(uname -s)" = Linux ]; then
     want chromium has chromium
     want chromium-driver has chromedriver
     want npm has npm
+    # The clean system of `make check-dist`.
+    want debootstrap has debootstrap
 fi
 
 if [ ${#missing[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && has apt-get; then

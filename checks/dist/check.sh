@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.."
 
 skip() { echo "SKIPPED make check-dist: $1"; exit 0; }
 [ "$(id -u)" = 0 ] || skip "chroot needs root"
-command -v debootstrap > /dev/null || skip "debootstrap is missing (apt-get install debootstrap)"
+command -v debootstrap > /dev/null || skip "debootstrap is missing (make setup)"
 one() { local found=("$packages"/$1); [ -f "${found[0]}" ] || { echo "make check-dist: no $1 in $packages: make dist" >&2; exit 1; }; echo "${found[0]}"; }
 deb=$(one "shallop_*_$(dpkg --print-architecture).deb") wheel=$(one 'shallop-*.whl') sdist=$(one 'shallop-*.tar.gz')
 

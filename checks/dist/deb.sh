@@ -2,11 +2,14 @@
 # Makes a .deb of a built command, with its manual pages and completions.
 #
 #   checks/dist/deb.sh COMMAND OUT
+#
+# DEBEMAIL is the e-mail address of the maintainer, as in Debian's tools; default: that of the newest commit.
 set -euo pipefail
 command=$(realpath "$1") out=$(realpath "$2")
 cd "$(dirname "$0")/../.."
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 architecture=$(dpkg --print-architecture)
+email=${DEBEMAIL:-$(git log -1 --format=%ae 2> /dev/null || true)}
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
@@ -68,7 +71,7 @@ cat > "$tree/DEBIAN/control" << END
 Package: shallop
 Version: $version
 Architecture: $architecture
-Maintainer: the shallop contributors
+Maintainer: shallop contributors <${email:-shallop@localhost}>
 Installed-Size: $(du -sk "$tree/usr" | cut -f 1)
 Depends: $depends
 Section: net

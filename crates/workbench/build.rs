@@ -1,6 +1,6 @@
-//! The digest of the source of every crate that computes results. It is part of the identity of a finished run, so that
-//! a run of other code is not reused. A package of this crate has no such sources beside it: there the version of the
-//! crate identifies them, because it asks for exactly that version of the others.
+//! Computes a digest of the source of every crate that decides results. The digest is part of a run's identity, so that
+//! an archived run of other code is not reused. In a published package the other crates' sources are missing; the
+//! version then identifies them, because the package requires exactly that version of each.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// The crates whose code decides what comes of a run.
 const CRATES: [&str; 15] = [
     "core", "control", "switch", "proto", "topology", "workload", "plan", "scenario", "sim",
     "measure", "lab", "hosts", "kernel", "bpf", "linux",
@@ -29,7 +28,7 @@ fn main() -> io::Result<()> {
         for (path, text) in files {
             digest.update(path.as_bytes());
             digest.update([0]);
-            // Line ends depend on who checked the tree out.
+            // Git may check text files out with CR LF.
             digest.update(text.replace('\r', "").as_bytes());
             digest.update([0]);
         }
@@ -38,7 +37,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The sources in a folder, with paths that are equal on all systems.
+/// Collects the Rust files below a folder, with `/` in their paths on all systems.
 fn collect(folder: &Path, files: &mut Vec<(String, String)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -1,4 +1,4 @@
-//! The command line as it is typed.
+//! The command-line arguments. Doc comments here are the text of `--help`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap::builder::{
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use shallop_results::Shard;
-use shallop_scenario::template;
+use shallop_scenario::{Options, template};
 use shallop_workbench::arguments;
 
 #[cfg(target_os = "linux")]
@@ -16,7 +16,7 @@ use crate::controller_args::Edge;
 use crate::controller_args::Host;
 use crate::examples;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
-pub use crate::program_args::{Completions, Export, Man, Program, Schema};
+pub use crate::program_args::{Completions, Export, Man, ProgramOptions, Schema};
 #[cfg(target_os = "linux")]
 use crate::transfer_args::{Ping, Receive, Send};
 
@@ -28,15 +28,12 @@ use crate::transfer_args::{Ping, Receive, Send};
 #[derive(Debug, Parser)]
 #[command(name = "shallop", version, max_term_width = 100, after_help = examples::ALL)]
 pub struct Arguments {
-    /// What a program that starts this command asks of it.
     #[command(flatten)]
-    pub program: Program,
-    /// What to do.
+    pub program: ProgramOptions,
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Write a commented scenario file; on a terminal, ask for the options that are not given
@@ -51,7 +48,7 @@ pub enum Command {
     /// Rehearse a scenario, simulate it, and say whether both agree
     #[command(after_help = examples::AGREE)]
     Agree(Rehearse),
-    /// Show what was read and written in a rehearsal, or play it to the simulator's switches
+    /// Show the packets of a rehearsal's tape, or replay them through the simulator's switches
     #[command(after_help = examples::TAPE)]
     Tape(Tape),
     /// Show what this machine can do, and what is missing for the rest
@@ -84,14 +81,14 @@ pub enum Command {
     /// Build, list or test Linux kernels for hosts with stack = "kernel"
     #[command(after_help = examples::KERNEL)]
     Kernel(Kernel),
-    /// Load congestion controllers into the kernel of this machine, watch them and take them out
+    /// Load congestion controllers into the kernel of this machine, watch and unload them
     #[command(after_help = examples::HOST)]
     Host(Host),
-    /// Programs (BPF) for packets that pass this machine: a CLEAN proxy
+    /// Attach packet programs (BPF) to devices of this machine: a CLEAN proxy
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::EDGE)]
     Edge(Edge),
-    /// Send files to a host that runs 'shallop receive', over QUIC whose data packets leave on credits
+    /// Send files to a host that runs 'shallop receive', over QUIC with credits
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::SEND)]
     Send(Send),
@@ -99,14 +96,14 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::RECEIVE)]
     Receive(Receive),
-    /// Measure round trips to a host that runs 'shallop receive', or test whether the path is fit for credits
+    /// Measure round trips to a host that runs 'shallop receive', or test whether the path supports credits
     #[cfg(target_os = "linux")]
     #[command(after_help = examples::PING)]
     Ping(Ping),
     /// Open a shell or run a program in a host of a scenario, with a Linux kernel, in real or virtual time
     #[command(after_help = examples::SHELL)]
     Shell(Shell),
-    /// Measure packet-hops a second in the standard cases
+    /// Measure packet hops per second in the standard cases
     #[command(after_help = examples::BENCH)]
     Bench(Bench),
     /// Print a script that lets a shell complete commands and options
@@ -117,7 +114,6 @@ pub enum Command {
     Man(Man),
 }
 
-/// The arguments of `new`.
 #[derive(Debug, Args)]
 pub struct New {
     /// The network
@@ -140,29 +136,57 @@ pub struct New {
     pub force: bool,
 }
 
-/// The arguments of `run`.
+/// The scenario of a command, and changes of it.
 #[derive(Debug, Args)]
-pub struct Run {
+pub struct ScenarioOptions {
     /// The scenario, a TOML file; - is standard input
     pub scenario: PathBuf,
-    /// Run the smaller form of the scenario, as its `[quick]` table says
+    /// Use the smaller form of the scenario, from its `[quick]` table
     #[arg(long)]
     pub quick: bool,
     /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
-    /// Use this run seed instead of the scenario's
+    /// Use this run seed, or the first of several, instead of the scenario's
     #[arg(long, value_name = "N", value_parser = arguments::seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
-    /// Take the finished runs that an earlier start left in DIR as they are
-    #[arg(long, requires = "out")]
-    pub resume: bool,
-    /// Options of running jobs, and the folder of results.
-    #[command(flatten)]
-    pub work: Work,
 }
 
-/// The arguments of `reproduce`.
+impl ScenarioOptions {
+    pub fn options(&self) -> Options {
+        let Self { quick, seed, .. } = *self;
+        Options { set: self.set.clone(), quick, seed, ..Options::default() }
+    }
+}
+
+/// The points and seeds of a sweep.
+#[derive(Debug, Args)]
+pub struct PointOptions {
+    /// Vary a key: every combination of all keys' values is a point. Quote values that contain commas
+    #[arg(long, value_name = "KEY=V1,V2,...", value_parser = varied)]
+    pub vary: Vec<(String, Vec<String>)>,
+    /// Use N seeds at every point, counting up from the first one
+    #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
+    pub seeds: Option<u32>,
+}
+
+impl PointOptions {
+    pub fn options(&self, scenario: &ScenarioOptions) -> Options {
+        Options { vary: self.vary.clone(), seeds: self.seeds, ..scenario.options() }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Run {
+    #[command(flatten)]
+    pub source: ScenarioOptions,
+    /// Reuse the finished runs that an earlier command left in DIR
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    #[command(flatten)]
+    pub common: CommonOptions,
+}
+
 #[derive(Debug, Args)]
 pub struct Reproduce {
     /// Experiments by name, or "all"
@@ -171,92 +195,72 @@ pub struct Reproduce {
     /// Run the smaller form of each experiment, which takes at most 10 s
     #[arg(long)]
     pub quick: bool,
-    /// Take the finished runs that an earlier start left in DIR as they are
+    /// Reuse the finished runs that an earlier command left in DIR
     #[arg(long, requires = "out")]
     pub resume: bool,
-    /// Options of running jobs, and the folder of results.
     #[command(flatten)]
-    pub work: Work,
+    pub common: CommonOptions,
 }
 
-/// The arguments of `sweep`.
 #[derive(Debug, Args)]
 pub struct Sweep {
-    /// The scenario, a TOML file; - is standard input
-    pub scenario: PathBuf,
-    /// Vary a key: every combination of all keys' values is a point. Values with commas in quotes
-    #[arg(long, value_name = "KEY=V1,V2,...", value_parser = varied)]
-    pub vary: Vec<(String, Vec<String>)>,
-    /// Run every point with N seeds, from the scenario's first one on
-    #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
-    pub seeds: Option<u32>,
-    /// Make only each N-th run, from the I-th on: 1/4 to 4/4 share a sweep out
+    #[command(flatten)]
+    pub source: ScenarioOptions,
+    #[command(flatten)]
+    pub points: PointOptions,
+    /// Run only every N-th run, starting with the I-th: shards 1/4 to 4/4 divide a sweep among four commands
     #[arg(long, value_name = "I/N", requires = "out")]
     pub shard: Option<Shard>,
-    /// Make only the run with this identity: 'check --runs' lists them
+    /// Run only the run with this identity: 'check --runs' lists them
     #[arg(long, value_name = "ID", requires = "out", conflicts_with = "shard")]
     pub identity: Option<String>,
-    /// Run the smaller form of the scenario, as its `[quick]` table says
-    #[arg(long)]
-    pub quick: bool,
-    /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-    /// Use this run seed as the first instead of the scenario's
-    #[arg(long, value_name = "N", value_parser = arguments::seed, allow_hyphen_values = true)]
-    pub seed: Option<u64>,
-    /// Options of running jobs, and the folder of results.
     #[command(flatten)]
-    pub work: Work,
+    pub common: CommonOptions,
 }
 
-/// The arguments that all commands which run something share.
+/// Options that all commands which run scenarios share.
 #[derive(Debug, Args)]
-pub struct Work {
-    /// Make N runs at a time; default: one for each core
+pub struct CommonOptions {
+    /// Run N runs at a time; default: one per core
     #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
-    /// Write report.html, summary.json, flows.parquet and series.parquet to this folder, and each run to runs in it the
-    /// moment it ends; reproduce makes one for each ID in it
+    /// Write report.html, summary.json, flows.parquet and series.parquet to this folder, and each run to the folder
+    /// runs in it when the run ends; reproduce creates a folder for each ID
     #[arg(long, value_name = "DIR", value_parser = folder())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
-    removed: Removed,
-    /// How results are printed.
+    removed: RemovedOptions,
     #[command(flatten)]
-    pub printed: Printed,
+    pub printed: PrintOptions,
 }
 
-/// How tables are printed.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub struct Printed {
+pub struct PrintOptions {
     /// Print tables in this format
     #[arg(long, value_name = "KIND", default_value = "table", conflicts_with = "json")]
     format: Format,
     /// Print JSON, like --format json
     #[arg(long)]
     json: bool,
-    /// Print all columns of tables. Without it, a terminal that is too narrow lacks some: Mhop/s, wall s, RTOs,
+    /// Print all columns of tables. Without it, a terminal that is too narrow leaves some out: Mhop/s, wall s, RTOs,
     /// resent, goodput, KB, credit loss %, open, in load, RTT p99, FCT p99, small p99, in this order, then the
     /// rightmost. Pipes get all
     #[arg(long)]
     pub wide: bool,
 }
 
-impl Printed {
-    /// The format.
+impl PrintOptions {
     pub fn format(self) -> Format {
         if self.json { Format::Json } else { self.format }
     }
 }
 
-/// A format of tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Aligned columns
     #[default]
     Table,
-    /// Comma-separated values, of one table: the means of a run or sweep, the claims of experiments
+    /// Comma-separated values of one table: the means of a run or sweep, the claims of experiments
     Csv,
     /// Tables of GitHub Flavored Markdown
     Markdown,
@@ -264,50 +268,47 @@ pub enum Format {
     Json,
 }
 
-/// The arguments of `compare`.
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// The first results: a folder that was given to --out, or a scenario, which is run
+    /// The first results: a folder that was given to --out, or a scenario to run first
     #[arg(value_name = "A")]
     pub a: PathBuf,
     /// The second results
     #[arg(value_name = "B", required_unless_present_any = ["scheme", "points"])]
     pub b: Option<PathBuf>,
-    /// Compare this scheme of A instead of schemes of equal names; without B, of A alone
+    /// Compare this scheme of A, instead of schemes with equal names; without B, both schemes are of A
     #[arg(long, value_name = "X", requires = "with")]
     pub scheme: Option<String>,
     /// Compare it with this scheme of B
     #[arg(long, value_name = "Y", requires = "scheme")]
     pub with: Option<String>,
-    /// Compare the points P of A with the points Q of B; without B, of A. KEY=VALUE, or the name of a point
+    /// Compare the points P of A with the points Q of B; without B, both are of A. KEY=VALUE, or the name of a point
     #[arg(long, value_names = ["P", "Q"], num_args = 2)]
     pub points: Vec<String>,
-    /// Run the smaller form of scenarios, as their `[quick]` tables say
+    /// Run the smaller form of scenarios, from their `[quick]` tables
     #[arg(long)]
     pub quick: bool,
-    /// Make N runs at a time; default: one for each core
+    /// Run N runs at a time; default: one per core
     #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
-    /// Write the results of scenarios to a and b in this folder, and take finished runs from there
+    /// Write the results of scenarios to a and b in this folder, and reuse finished runs from there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
-    pub printed: Printed,
+    pub printed: PrintOptions,
 }
 
-/// Options of earlier versions. The error for each says what to use instead.
+/// Options of earlier versions. Their errors say what to use instead.
 #[derive(Debug, Args)]
-struct Removed {
+struct RemovedOptions {
     #[arg(long, hide = true, value_name = "KIND", num_args = 0..=1, default_missing_value = "svg")]
     #[arg(value_parser = UnknownArgumentValueParser::suggest(FIGURES))]
     figures: Option<String>,
 }
 
-/// What to use instead of `--figures`.
 const FIGURES: &str = "--figures was removed: buttons in report.html save figures as SVG or PNG; without a browser, \
      vl-convert draws what `shallop report DIR --json` prints (docs/reports.md), and Python saves results.figures";
 
-/// The arguments of `report`.
 #[derive(Debug, Args)]
 pub struct Report {
     /// The folder that was given to --out
@@ -317,59 +318,40 @@ pub struct Report {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    removed: Removed,
+    removed: RemovedOptions,
 }
 
-/// The arguments of `check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// The scenario, a TOML file; - is standard input
-    pub scenario: PathBuf,
-    /// Check the smaller form of the scenario
-    #[arg(long)]
-    pub quick: bool,
-    /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-    /// Vary a key, as 'sweep' does
-    #[arg(long, value_name = "KEY=V1,V2,...", value_parser = varied)]
-    pub vary: Vec<(String, Vec<String>)>,
-    /// Check N seeds at every point, as 'sweep' makes them
-    #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
-    pub seeds: Option<u32>,
-    /// Use this run seed as the first instead of the scenario's
-    #[arg(long, value_name = "N", value_parser = arguments::seed, allow_hyphen_values = true)]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub source: ScenarioOptions,
+    #[command(flatten)]
+    pub points: PointOptions,
     /// Print every derived value with its formula
     #[arg(long)]
     pub explain: bool,
-    /// Print the runs of the scenario: point, scheme, seed and identity, a digest of everything that determines the
-    /// results of a run. With --json, also the title and the files that the scenario names
+    /// Print the runs of the scenario: point, scheme, seed and identity, which is a digest of everything that
+    /// determines the results of a run. With --json, also the title and the files that the scenario names
     #[arg(long, conflicts_with = "explain")]
     pub runs: bool,
-    /// How values are printed.
     #[command(flatten)]
-    pub printed: Printed,
+    pub printed: PrintOptions,
 }
 
-/// The arguments of `chips`.
 #[derive(Debug, Args)]
 pub struct Chips {
-    /// How the table is printed.
     #[command(flatten)]
-    pub printed: Printed,
+    pub printed: PrintOptions,
 }
 
-/// The arguments of `bench`.
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// How the table is printed.
     #[command(flatten)]
-    pub printed: Printed,
+    pub printed: PrintOptions,
     /// Simulate 0.3 s of each case, once
     #[arg(long)]
     pub quick: bool,
-    /// Measure only what has this in its case or transport
+    /// Measure only cases and transports whose name contains this text
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
     /// Measure one case and transport in this process and print a line of JSON
@@ -377,7 +359,7 @@ pub struct Bench {
     pub one: Option<Vec<usize>>,
 }
 
-/// One of these, by name.
+/// A parser for the name of one of these items.
 fn known(items: &[template::Item]) -> PossibleValuesParser {
     let values =
         items.iter().map(|item| clap::builder::PossibleValue::new(item.name).help(item.about));
@@ -406,7 +388,7 @@ pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Whether a text in quotes ends with its quote, on its first line.
+/// Whether a quoted text ends with its quote and has one line.
 fn closed(text: &str, quote: char) -> bool {
     text.len() > 1 && text.ends_with(quote) && !text.contains('\n')
 }
@@ -420,7 +402,7 @@ fn varied(text: &str) -> Result<(String, Vec<String>), String> {
     }
 }
 
-/// A folder with a name.
+/// A parser for a folder name that is not empty.
 fn folder() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|text| match text.to_str() {
         Some(text) => arguments::folder(text),

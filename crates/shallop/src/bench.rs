@@ -1,5 +1,5 @@
-//! `bench`: packet-hops per second in the standard cases. Each case runs in a separate process, so that its peak memory
-//! is measured separately.
+//! `bench`: measures packet hops per second in the standard cases. Each case runs in its own process, which gives its
+//! peak memory.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use shallop_results::table::Grid;
 use shallop_scenario::standard::{CASES, Case};
-use shallop_workbench::bench::{Measured, calibrate, measure};
+use shallop_workbench::bench::{BenchResult, calibrate, measure};
 
 use crate::args::{self, Format};
+use crate::exit_codes::INTERRUPTED;
 use crate::print;
 use shallop_workbench::diagnostic::{Result, plain};
 
-/// Runs the benchmarks.
 pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     if let Some([case, transport]) = args.one.as_deref() {
         return one(*case, *transport, args.quick);
@@ -38,7 +38,7 @@ pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     let mut measured = Vec::new();
     for (case, transport) in chosen {
         if stop.load(Ordering::Relaxed) {
-            return Ok(ExitCode::from(130));
+            return Ok(ExitCode::from(INTERRUPTED));
         }
         measured.push(apart(case, transport, args.quick)?);
     }
@@ -67,7 +67,7 @@ fn one(case: usize, transport: usize, quick: bool) -> Result<ExitCode> {
 }
 
 /// Measures one case in a separate process.
-fn apart(case: usize, transport: usize, quick: bool) -> Result<Measured> {
+fn apart(case: usize, transport: usize, quick: bool) -> Result<BenchResult> {
     let failed = |why: &dyn std::fmt::Display| {
         let (case, transport) = (CASES[case].name, CASES[case].transports()[transport]);
         plain(&format!("{case}, {transport}: could not be measured: {why}"))
@@ -87,7 +87,7 @@ fn apart(case: usize, transport: usize, quick: bool) -> Result<Measured> {
         .map_err(|why| failed(&why))
 }
 
-fn grid(measured: &[Measured]) -> Grid {
+fn grid(measured: &[BenchResult]) -> Grid {
     let header = [
         "case",
         "transport",

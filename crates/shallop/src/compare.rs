@@ -1,4 +1,4 @@
-//! `compare`: two results side by side, with paired differences.
+//! `compare`: compares two results seed by seed. Scenarios are run first.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -13,22 +13,22 @@ use shallop_workbench::printable::printable_lines;
 use shallop_workbench::{TableForm, jobs};
 
 use crate::args::{self, Format};
+use crate::exit_codes::INTERRUPTED;
 use crate::messages::{self, Message};
 use crate::print;
-use crate::progress::Bar;
-use crate::work::INTERRUPTED;
+use crate::progress::ProgressReporter;
 
-/// Compares two results; scenarios are run first.
 pub fn compare(args: &args::Compare, stop: &AtomicBool) -> Result<ExitCode> {
     let side = |path: &Path, name: &str| {
-        Side::of(path, args.quick, args.out.as_ref().map(|out| out.join(name)))
+        Side::read(path, args.quick, args.out.as_ref().map(|out| out.join(name)))
     };
     let a = side(&args.a, "a")?;
     let b = args.b.as_deref().map(|path| side(path, "b")).transpose()?;
     let tasks = || [Some(&a), b.as_ref()].into_iter().flatten().filter_map(Side::task);
     let locks = tasks().map(|task| task.prepare(Shard::WHOLE));
     let _locks = locks.collect::<Result<Vec<_>>>()?;
-    let bar = Bar::of(tasks().map(|task| jobs::total_work(&task.study, Shard::WHOLE)));
+    let bar =
+        ProgressReporter::new(tasks().map(|task| jobs::total_work(&task.study, Shard::WHOLE)));
     let options = jobs::JobOptions {
         jobs: args.jobs.map_or(0, NonZeroUsize::get),
         archive: None,
@@ -39,7 +39,7 @@ pub fn compare(args: &args::Compare, stop: &AtomicBool) -> Result<ExitCode> {
     let made = |side: &Side| -> Result<Summary> {
         match side {
             Side::Results(summary) => Ok((**summary).clone()),
-            Side::Scenario(task) => task.carry_out(options, &bar).map(|(summary, _)| summary),
+            Side::Scenario(task) => task.run(options, &bar).map(|(summary, _)| summary),
         }
     };
     let made = made(&a).and_then(|a| Ok((a, b.as_ref().map(made).transpose()?)));

@@ -1,4 +1,4 @@
-//! `doctor`: what this machine can do, and what the rest needs.
+//! `doctor`: shows what this machine can do, and what is missing for the rest.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,20 +7,19 @@ use shallop_results::machine::Ability;
 use shallop_results::table::{Grid, significant};
 use shallop_workbench::capacity;
 use shallop_workbench::diagnostic::Result;
-use shallop_workbench::rehearsal::{self, Carried};
+use shallop_workbench::rehearsal::{self, RateTrial};
 
 use crate::args::Format;
 use crate::host_args;
 use crate::print;
 
-/// What the command says as JSON.
+/// The output of `--json`.
 #[derive(serde::Serialize)]
-struct Found<'a> {
+struct DoctorReport<'a> {
     abilities: Vec<Ability>,
-    carried: &'a [Carried],
+    carried: &'a [RateTrial],
 }
 
-/// Says what this machine can do.
 pub fn doctor(args: &host_args::Doctor, stop: &AtomicBool) -> Result<ExitCode> {
     let abilities = rehearsal::abilities();
     let mut carried = Vec::new();
@@ -31,7 +30,7 @@ pub fn doctor(args: &host_args::Doctor, stop: &AtomicBool) -> Result<ExitCode> {
     }
     print_found(abilities, &carried, args)?;
     if args.bench && !stop.load(Ordering::Relaxed) {
-        match capacity::keep(&carried) {
+        match capacity::store(&carried) {
             Ok(Some(file)) if args.printed.format() != Format::Json => {
                 print::stderr(&format!("These limits are kept in {}.\n", file.display()));
             }
@@ -44,14 +43,13 @@ pub fn doctor(args: &host_args::Doctor, stop: &AtomicBool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what this machine can do and, of a benchmark, what it carries.
 fn print_found(
     abilities: Vec<Ability>,
-    carried: &[Carried],
+    carried: &[RateTrial],
     args: &host_args::Doctor,
 ) -> Result<()> {
     if args.printed.format() == Format::Json {
-        return print::json(&Found { abilities, carried });
+        return print::json(&DoctorReport { abilities, carried });
     }
     let header = ["what", "can", "found", "for"].map(str::to_owned).to_vec();
     let row = |of: &Ability| {
@@ -68,7 +66,7 @@ fn print_found(
     Ok(())
 }
 
-fn benched(carried: &[Carried]) -> Grid {
+fn benched(carried: &[RateTrial]) -> Grid {
     let header = [
         "sends",
         "verdict",
@@ -81,7 +79,7 @@ fn benched(carried: &[Carried]) -> Grid {
         "gap us",
         "answer us",
     ];
-    let row = |of: &Carried| {
+    let row = |of: &RateTrial| {
         let run = &of.rehearsal;
         let verdict = if run.void.is_empty() { "counts" } else { "VOID" };
         let figures = [
@@ -104,8 +102,8 @@ fn benched(carried: &[Carried]) -> Grid {
     }
 }
 
-/// The fastest rehearsals that count.
-fn limits(carried: &[Carried]) -> String {
+/// A sentence with the fastest rehearsals that were not void.
+fn limits(carried: &[RateTrial]) -> String {
     let best = |sends: &str| {
         let counts = carried.iter().filter(|of| of.sends == sends && of.rehearsal.void.is_empty());
         let most = counts.map(|of| of.rate_bps / 1e6).fold(0.0, f64::max);

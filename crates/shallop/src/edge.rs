@@ -1,21 +1,19 @@
-//! `edge`: programs for packets that pass this machine. Nothing but the device that is named is touched.
+//! `edge`: packet programs at network devices. Only the named device is changed.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 use shallop_results::table::{Grid, significant};
 use shallop_workbench::controllers;
-use shallop_workbench::diagnostic::{Result, plain, with_help};
-use shallop_workbench::edge::{self, Attached, Config, Counters, Flow, Role, State};
+use shallop_workbench::diagnostic::{Result, with_help};
+use shallop_workbench::edge::{self, AttachedProxy, Config, Counters, Flow, ProxyRole, ProxyState};
 
-use crate::args::{Format, Printed};
+use crate::args::{Format, PrintOptions};
 use crate::controller_args::{Attach, CleanAction, Edge, EdgePrograms};
-use crate::host::{CLEAR, INTERRUPTED, program_path, quoted};
-use crate::print;
+use crate::watch::watch;
+use crate::{print, systemd};
 
-/// Attaches, lists, shows, changes, watches or detaches proxies.
 pub fn edge(args: &Edge, stop: &AtomicBool) -> Result<ExitCode> {
     let EdgePrograms::Clean(action) = &args.programs;
     if let CleanAction::Attach(attach) = action
@@ -26,38 +24,34 @@ pub fn edge(args: &Edge, stop: &AtomicBool) -> Result<ExitCode> {
         print::line(&unit(attach)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    controllers::ready()?;
-    controllers::keeps()?;
+    controllers::check_machine()?;
+    controllers::check_file_system()?;
     match action {
         CleanAction::Attach(args) => attach(args)?,
         CleanAction::List { printed } => list(*printed)?,
         CleanAction::Show { iface, printed } => {
-            Attached::of(Some(iface))?.iter().try_for_each(|of| show(of, *printed))?;
+            AttachedProxy::find(Some(iface))?.iter().try_for_each(|of| show(of, *printed))?;
         }
         CleanAction::Set { iface, set } => {
-            let all = Attached::of(Some(iface))?;
-            let last_hop = all.iter().find(|of| of.role == Role::LastHop);
+            let all = AttachedProxy::find(Some(iface))?;
+            let last_hop = all.iter().find(|of| of.role == ProxyRole::LastHop);
             last_hop.or(all.first()).map_or(Ok(()), |of| of.change(set))?;
         }
-        CleanAction::Watch { iface, json, once, every } => loop {
-            // It may have been detached.
-            Attached::of(Some(iface))?.iter().try_for_each(|of| watch(of, *json, *once))?;
-            if *once {
-                break;
-            }
-            std::thread::park_timeout(*every);
-            if stop.load(Ordering::Relaxed) {
-                return Ok(ExitCode::from(INTERRUPTED));
-            }
-        },
+        CleanAction::Watch { iface, options } => {
+            return watch(options, stop, |clear| {
+                // The proxy may have been detached meanwhile.
+                let all = AttachedProxy::find(Some(iface))?;
+                all.iter().try_for_each(|of| show_flows(of, options.json, clear))
+            });
+        }
         CleanAction::Detach { iface } => {
-            Attached::of(Some(iface))?.iter().try_for_each(detach)?;
+            AttachedProxy::find(Some(iface))?.iter().try_for_each(detach)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn detach(of: &Attached) -> Result<()> {
+fn detach(of: &AttachedProxy) -> Result<()> {
     let iface = &of.device;
     if of.detach()? {
         print::stderr(&format!("note: programs of others are at {iface}, so its clsact stays\n"));
@@ -69,10 +63,13 @@ fn detach(of: &Attached) -> Result<()> {
     Ok(())
 }
 
-/// What a proxy is to be attached with.
+/// The settings of a proxy to attach.
+///
+/// # Errors
+/// If an option does not apply to the role or needs `--rate`.
 fn config(args: &Attach) -> Result<Config> {
     let given = args.given();
-    if let (Role::Edge, Some(option)) = (args.role.role(), given.first()) {
+    if let (ProxyRole::Edge, Some(option)) = (args.role.role(), given.first()) {
         let what =
             format!("{option} is for a last hop: an edge makes packets ECN-capable, and no more");
         return Err(with_help(&what, &"leave it out, or --role last-hop"));
@@ -90,10 +87,11 @@ fn config(args: &Attach) -> Result<Config> {
 }
 
 fn attach(args: &Attach) -> Result<()> {
-    let attached = Attached::attach(&args.iface, args.role.role(), &config(args)?, args.shaper())?;
+    let attached =
+        AttachedProxy::attach(&args.iface, args.role.role(), &config(args)?, args.shaper())?;
     let iface = &attached.device;
-    if attached.role == Role::Edge {
-        return print::line(&said_of_edge(iface));
+    if attached.role == ProxyRole::Edge {
+        return print::line(&edge_instructions(iface));
     }
     print::line(&match args.rate {
         Some(rate) => format!(
@@ -109,8 +107,7 @@ fn attach(args: &Attach) -> Result<()> {
     ))
 }
 
-/// What is said of an edge that is attached.
-fn said_of_edge(iface: &str) -> String {
+fn edge_instructions(iface: &str) -> String {
     format!(
         "An edge is at {iface}. Packets of TCP that enter by it and are Not-ECT are ECN-capable from now on, so that \
          switches mark them.\nThe marks are answered at the last hop: shallop edge clean attach there, if that is not \
@@ -118,30 +115,31 @@ fn said_of_edge(iface: &str) -> String {
     )
 }
 
-fn state(of: &Attached) -> &'static str {
+fn state(of: &AttachedProxy) -> &'static str {
     match of.state {
-        State::Attached => "attached",
-        State::DeviceGone => "the device is gone: detach it",
-        State::Part => "part: detach it",
+        ProxyState::Attached => "attached",
+        ProxyState::DeviceGone => "the device is gone: detach it",
+        ProxyState::Part => "part: detach it",
     }
 }
 
-fn list(printed: Printed) -> Result<()> {
-    let all = Attached::of(None)?;
+fn list(printed: PrintOptions) -> Result<()> {
+    let all = AttachedProxy::find(None)?;
     if printed.format() == Format::Json {
-        let row = |of: &Attached| json!({ "iface": of.device, "role": of.role.name(), "state": state(of) });
+        let row = |of: &AttachedProxy| json!({ "iface": of.device, "role": of.role.name(), "state": state(of) });
         return print::json(&all.iter().map(row).collect::<Vec<_>>());
     }
     if all.is_empty() {
         print::stderr("there is no proxy: 'shallop edge clean attach IFACE' puts one there\n");
         return Ok(());
     }
-    let row = |of: &Attached| [&of.device, of.role.name(), state(of)].map(str::to_owned).to_vec();
+    let row =
+        |of: &AttachedProxy| [&of.device, of.role.name(), state(of)].map(str::to_owned).to_vec();
     let header = ["iface", "role", "state"].map(str::to_owned).to_vec();
     print::grid(&Grid { header, rows: all.iter().map(row).collect(), words: 3 }, printed)
 }
 
-/// Counters with their names.
+/// The counters with their names in JSON and tables.
 fn named(of: &Counters) -> [(&'static str, u64); 11] {
     [
         ("made_ect_packets", of.made_ect),
@@ -158,10 +156,10 @@ fn named(of: &Counters) -> [(&'static str, u64); 11] {
     ]
 }
 
-fn show(of: &Attached, printed: Printed) -> Result<()> {
+fn show(of: &AttachedProxy, printed: PrintOptions) -> Result<()> {
     let settings = of.settings()?;
     let (counters, flows) = of.counted()?;
-    let is_edge = of.role == Role::Edge;
+    let is_edge = of.role == ProxyRole::Edge;
     let mut keys = if is_edge { Vec::new() } else { edge::written(&settings.config) };
     if let Some(shaper) = settings.shaper {
         keys.push(("rate".to_owned(), format!("{}Mbps", shaper.rate.get() as f64 / 1e6)));
@@ -192,7 +190,7 @@ fn show(of: &Attached, printed: Printed) -> Result<()> {
     print::grid(&Grid { header, rows, words: 1 }, printed)
 }
 
-fn json_of(of: &Attached, flow: &Flow) -> Value {
+fn json_of(of: &AttachedProxy, flow: &Flow) -> Value {
     json!({
         "iface": of.device,
         "sender": flow.sender.to_string(),
@@ -210,17 +208,15 @@ fn json_of(of: &Attached, flow: &Flow) -> Value {
     })
 }
 
-fn watch(of: &Attached, json: bool, once: bool) -> Result<()> {
+fn show_flows(of: &AttachedProxy, json: bool, clear: &str) -> Result<()> {
     let (_, flows) = of.counted()?;
     if json {
         return flows.iter().try_for_each(|flow| print::line(&json_of(of, flow).to_string()));
     }
-    let anew = if std::io::stdout().is_terminal() && !once { CLEAR } else { "" };
-    print::line(&format!("{anew}{} flows at {} ({})", flows.len(), of.device, of.role.name()))?;
-    print::grid(&table(&flows), Printed::default())
+    print::line(&format!("{clear}{} flows at {} ({})", flows.len(), of.device, of.role.name()))?;
+    print::grid(&table(&flows), PrintOptions::default())
 }
 
-/// The flows of a proxy.
 fn table(flows: &[Flow]) -> Grid {
     let header =
         ["from", "to", "state", "window", "alpha", "RTT ms", "MB", "segments", "marked", "reduced"];
@@ -243,18 +239,13 @@ fn table(flows: &[Flow]) -> Grid {
     Grid { header: header.map(str::to_owned).to_vec(), rows, words: 3 }
 }
 
-/// A unit for systemd that attaches what the arguments say, as soon as the device is there.
+/// A systemd unit that attaches the proxy as soon as the device appears.
 fn unit(args: &Attach) -> Result<String> {
     let iface = &args.iface;
-    let mut words = vec![iface.clone(), "--role".to_owned(), args.role.role().name().to_owned()];
-    let set = args.set.iter().map(|(key, value)| format!("{key}={value}"));
-    words.extend(set.flat_map(|set| ["--set".to_owned(), set]));
-    if let Some(config) = &args.config {
-        let config =
-            std::path::absolute(config).map_err(|why| plain(&format!("--config: {why}")))?;
-        words.extend(["--config".to_owned(), config.display().to_string()]);
-    }
-    words.extend(args.scheme.iter().flat_map(|name| ["--scheme".to_owned(), name.clone()]));
+    let role = args.role.role().name();
+    let attach = ["edge", "clean", "attach", iface, "--role", role];
+    let mut words = attach.map(str::to_owned).to_vec();
+    words.extend(systemd::settings(&args.set, args.config.as_deref(), args.scheme.as_deref())?);
     if let Some(of) = args.shaper() {
         let (shaper, buffer) = of.resolved()?;
         let values = [
@@ -264,25 +255,9 @@ fn unit(args: &Attach) -> Result<String> {
         ];
         words.extend(values.into_iter().flat_map(|(key, value)| [key.to_owned(), value]));
     }
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    let shallop = program_path()?;
-    // A unit of a device has its path, in which - has a meaning.
-    let device = iface.replace('-', "\\x2d");
-    Ok(format!(
-        "[Unit]
-Description=CLEAN at {iface}
-RequiresMountsFor=/sys/fs/bpf
-BindsTo=sys-subsystem-net-devices-{device}.device
-After=sys-subsystem-net-devices-{device}.device
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart={shallop} edge clean attach {words}
-ExecStop={shallop} edge clean detach {iface}
-
-[Install]
-WantedBy=multi-user.target",
-        words = words.join(" ")
-    ))
+    // In the unit name of a device, - separates the parts of its path.
+    let device = format!("sys-subsystem-net-devices-{}.device", iface.replace('-', "\\x2d"));
+    let order = format!("BindsTo={device}\nAfter={device}");
+    let stop = format!("edge clean detach {iface}");
+    systemd::unit(&format!("CLEAN at {iface}"), &order, &words, &stop)
 }

@@ -1,6 +1,5 @@
-//! The examples at the end of each `--help`. A test reads every line that begins with `shallop` as a command.
+//! The examples at the end of each `--help`. A test parses every line that begins with `shallop` as a command.
 
-/// The examples of the command itself.
 pub const ALL: &str = "\
 Begin with:
   shallop new                         # asks a few questions, writes scenario.toml
@@ -9,7 +8,6 @@ Begin with:
 
 The pages under docs say more: quick-start.md, concepts.md, transports.md.";
 
-/// The examples of `new`.
 pub const NEW: &str = "\
 Examples:
   shallop new                         # asks
@@ -17,7 +15,6 @@ Examples:
   shallop new --topology leaf-spine --transport dctcp --traffic mixed --out fabric.toml
   shallop new --network sites.csv --transport cubic --transport flashpass --out sites.toml";
 
-/// The examples of `run`.
 pub const RUN: &str = "\
 Examples:
   shallop run scenario.toml
@@ -25,7 +22,6 @@ Examples:
   shallop run scenario.toml --set topology.senders=200 --set duration=2s
   shallop run scenario.toml --out results --json > summary.json";
 
-/// The examples of `reproduce`.
 pub const REPRODUCE: &str = "\
 Examples:
   shallop reproduce                   # lists them
@@ -33,34 +29,29 @@ Examples:
   shallop reproduce fp-crush fp-fig5 --jobs 2 --out results
   shallop reproduce all --quick";
 
-/// The examples of `sweep`.
 pub const SWEEP: &str = "\
 Examples:
   shallop sweep scenario.toml --vary switch.default.buffer=20KB/Gbps,200KB/Gbps --seeds 5 --out results
   shallop sweep scenario.toml --vary topology.senders=10,100 --vary topology.rate=1Gbps,10Gbps
   shallop sweep scenario.toml --vary topology.senders=10,100 --shard 1/4 --out results";
 
-/// The examples of `compare`.
 pub const COMPARE: &str = "\
 Examples:
   shallop compare before after                # two folders that were given to --out
   shallop compare small.toml large.toml --out compared
   shallop compare results --scheme cubic --with dctcp";
 
-/// The examples of `report`.
 pub const REPORT: &str = "\
 Examples:
   shallop report results
   shallop report results --json > figures.json";
 
-/// The examples of `export`.
 pub const EXPORT: &str = "\
 Examples:
   shallop export results              # lists the tables and their columns
   shallop export results --table links > links.csv
   shallop export results --table flows --format parquet --out flows-with-swept-keys.parquet";
 
-/// The examples of `check`.
 pub const CHECK: &str = "\
 Examples:
   shallop check scenario.toml
@@ -68,20 +59,17 @@ Examples:
   shallop check scenario.toml --set switch.default.chip=tomahawk --explain
   shallop check scenario.toml --vary topology.senders=10,100 --seeds 3 --runs";
 
-/// The examples of `schema`.
 pub const SCHEMA: &str = "\
 Examples:
   shallop schema > scenario.schema.json
   shallop schema --results > summary.schema.json
   shallop schema --columns";
 
-/// The examples of `chips`.
 pub const CHIPS: &str = "\
 Examples:
   shallop chips
   shallop chips --json";
 
-/// The examples of `kernel`.
 pub const KERNEL: &str = "\
 Examples:
   shallop kernel build
@@ -89,32 +77,27 @@ Examples:
   shallop kernel list
   shallop kernel test";
 
-/// The examples of `rehearse`.
 pub const REHEARSE: &str = "\
 Examples:
   shallop rehearse scenario.toml
   shallop rehearse scenario.toml --schemes cubic --set topology.rate=200Mbps --seeds 5 --out results";
 
-/// The examples of `agree`.
 pub const AGREE: &str = "\
 Examples:
   shallop agree scenario.toml --seeds 5
   shallop agree scenario.toml --schemes cubic,bbr --out results";
 
-/// The examples of `tape`.
 pub const TAPE: &str = "\
 Examples:
   shallop rehearse scenario.toml --schemes cubic --tape cubic.tape
   shallop tape show cubic.tape
   shallop tape replay cubic.tape scenario.toml";
 
-/// The examples of `doctor`.
 pub const DOCTOR: &str = "\
 Examples:
   shallop doctor
   shallop doctor --bench --json";
 
-/// The examples of `shell`.
 pub const SHELL: &str = "\
 Examples:
   shallop shell scenario.toml --host s0
@@ -122,7 +105,6 @@ Examples:
   shallop shell scenario.toml --virtual
   echo 'ping -c 3 r0' | shallop shell scenario.toml --virtual --host s1";
 
-/// The examples of `host`.
 pub const HOST: &str = "\
 Examples:
   shallop host load gemini --capacity 10Gbps --mark 50pkt --delay 5ms
@@ -133,7 +115,6 @@ Examples:
   shallop host load gemini --capacity 10Gbps --print-unit > /etc/systemd/system/gemini.service
   shallop host unload gemini";
 
-/// The examples of `edge`.
 #[cfg(target_os = "linux")]
 pub const EDGE: &str = "\
 Examples:
@@ -144,7 +125,6 @@ Examples:
   shallop edge clean set wlan0 min_window=4
   shallop edge clean detach wlan0";
 
-/// The examples of `send`.
 #[cfg(target_os = "linux")]
 pub const SEND: &str = "\
 Examples:
@@ -154,7 +134,6 @@ Examples:
   shallop send photos server --without-credits
   shallop send --for 10s server --rate-limit 10Gbps --stats";
 
-/// The examples of `receive`.
 #[cfg(target_os = "linux")]
 pub const RECEIVE: &str = "\
 Examples:
@@ -162,7 +141,6 @@ Examples:
   shallop receive inbox --bind 0.0.0.0:9000 --once --overwrite
   shallop receive inbox --rate-limit 10Gbps --wait 20ms";
 
-/// The examples of `ping`.
 #[cfg(target_os = "linux")]
 pub const PING: &str = "\
 Examples:
@@ -170,20 +148,17 @@ Examples:
   shallop ping --flashpass server --rate-limit 1Gbps --wait 20ms
   shallop ping --listen --bind 0.0.0.0:9000";
 
-/// The examples of `bench`.
 pub const BENCH: &str = "\
 Examples:
   shallop bench
   shallop bench --only cubic --json";
 
-/// The examples of `completions`.
 pub const COMPLETIONS: &str = "\
 Examples:
   shallop completions bash > /etc/bash_completion.d/shallop
   shallop completions zsh > ~/.zfunc/_shallop
   shallop completions fish > ~/.config/fish/completions/shallop.fish";
 
-/// The example of `man`.
 pub const MAN: &str = "\
 Examples:
   shallop man /usr/local/share/man/man1";

@@ -1,4 +1,4 @@
-//! `export`: the tables of results, for programs.
+//! `export`: writes a table of results, or lists the tables.
 
 use std::io::{BufWriter, ErrorKind, StdoutLock, Write};
 use std::process::ExitCode;
@@ -6,13 +6,12 @@ use std::process::ExitCode;
 use serde_json::{Map, Value};
 use shallop_results::table::Grid;
 use shallop_workbench::diagnostic::{Result, plain};
-use shallop_workbench::export::{Export, Name};
+use shallop_workbench::export::{Export, TableName};
 
-use crate::args::Printed;
+use crate::args::PrintOptions;
 use crate::print;
 use crate::program_args::{self, TableFormat};
 
-/// Writes a table of results, or lists the tables.
 pub fn export(args: &program_args::Export) -> Result<ExitCode> {
     let Some(table) = args.table else { return list(args) };
     let table = Export::open(&args.folder, table).map_err(|why| plain(&why))?;
@@ -24,7 +23,7 @@ pub fn export(args: &program_args::Export) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Standard output. A closed pipe is not an error, as with `head`.
+/// Buffered standard output that ignores a closed pipe, as left by `head`.
 struct Output {
     out: BufWriter<StdoutLock<'static>>,
     is_closed: bool,
@@ -64,10 +63,10 @@ impl Write for Output {
     }
 }
 
-/// Prints the tables: their rows and columns.
+/// Prints the name, rows and columns of each table.
 fn list(args: &program_args::Export) -> Result<ExitCode> {
     let mut all = Map::new();
-    for (table, name) in Name::ALL {
+    for (table, name) in TableName::ALL {
         let table = Export::open(&args.folder, table).map_err(|why| plain(&why))?;
         all.insert(name.to_owned(), table.described());
     }
@@ -84,6 +83,6 @@ fn list(args: &program_args::Export) -> Result<ExitCode> {
             rows.push(vec![name, count, word("name"), word("unit"), word("description")]);
         }
     }
-    print::grid(&Grid { header, rows, words: 5 }, Printed::default())?;
+    print::grid(&Grid { header, rows, words: 5 }, PrintOptions::default())?;
     Ok(ExitCode::SUCCESS)
 }

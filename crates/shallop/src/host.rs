@@ -1,29 +1,24 @@
-//! `host`: congestion controllers in the kernel of this machine. Nothing but these programs and their pins is touched:
-//! which connections use a controller is for sysctl, routes and sockets to say.
+//! `host`: congestion controllers in the kernel of this machine. The command loads programs and pins them, and changes
+//! nothing else: sysctl, routes and sockets decide which connections use a controller.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 use shallop_results::table::{Grid, significant};
 use shallop_workbench::controllers::{
-    self, Law, Loaded, Pinned, Prefix, Program, Settings, Told, written,
+    self, ConnectionStats, Law, LoadedController, Pinned, Prefix, Program, Settings, written,
 };
 use shallop_workbench::diagnostic::{Result, plain};
 
-use crate::args::{Format, Printed};
+use crate::args::{Format, PrintOptions};
 use crate::controller_args::{Host, HostAction, Load};
-use crate::print;
+use crate::watch::watch;
+use crate::{print, systemd};
 
-/// Where a terminal begins anew.
-pub const CLEAR: &str = "\u{1b}[H\u{1b}[J";
-/// The exit code of a command that was interrupted.
-pub const INTERRUPTED: u8 = 130;
-/// The default controller of this network namespace.
+/// The sysctl with the default controller of this network namespace.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// Loads, lists, shows, changes, watches or unloads controllers.
 pub fn host(args: &Host, stop: &AtomicBool) -> Result<ExitCode> {
     if let HostAction::Load(load) = &args.action
         && load.print_unit
@@ -32,49 +27,34 @@ pub fn host(args: &Host, stop: &AtomicBool) -> Result<ExitCode> {
         print::line(&unit(load)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    controllers::ready()?;
-    controllers::keeps()?;
+    controllers::check_machine()?;
+    controllers::check_file_system()?;
     match &args.action {
         HostAction::Load(args) => load(args)?,
         HostAction::List { printed } => list(*printed)?,
         HostAction::Show { name, printed } => show(name, *printed)?,
-        HostAction::Set { name, set, to } => Loaded::named(name)?.change(set, to)?,
-        HostAction::Watch { name, json, once, every } => {
-            let loaded = Loaded::named(name)?;
-            let (watched, name) = (loaded.watch()?, &*loaded.name);
-            loop {
-                let connections = watched.connections()?;
-                if *json {
-                    connections.iter().try_for_each(|told| json_line(name, told))?;
-                } else {
-                    let anew = if std::io::stdout().is_terminal() && !once { CLEAR } else { "" };
-                    let printed = Printed::default();
-                    print::line(&format!("{anew}{} connections of {name}", connections.len()))?;
-                    print::grid(&table(&connections), printed)?;
-                }
-                if *once {
-                    break;
-                }
-                std::thread::park_timeout(*every);
-                if stop.load(Ordering::Relaxed) {
-                    return Ok(ExitCode::from(INTERRUPTED));
-                }
-                // It may have been unloaded.
-                Loaded::named(name)?;
-            }
+        HostAction::Set { name, set, to } => LoadedController::named(name)?.change(set, to)?,
+        HostAction::Watch { name, options } => {
+            let loaded = LoadedController::named(name)?;
+            let connections = loaded.watch()?;
+            return watch(options, stop, |clear| {
+                // The controller may have been unloaded meanwhile.
+                LoadedController::named(name)?;
+                show_connections(&loaded.name, &connections.connections()?, options.json, clear)
+            });
         }
         HostAction::Unload { name } => unload(name)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a controller is to be loaded with.
+/// The settings of the controller to load.
 fn law(args: &Load) -> Result<Law> {
     match &args.config {
         None => controllers::law(args.program, &args.options()),
         Some(scenario) => {
-            let wanted = (args.program, args.scheme.as_deref());
-            controllers::of_scenario(scenario, args.capacity.as_deref(), wanted)
+            let (capacity, scheme) = (args.capacity.as_deref(), args.scheme.as_deref());
+            controllers::of_scenario(scenario, capacity, args.program, scheme)
         }
     }
 }
@@ -85,17 +65,17 @@ fn name_of(args: &Load) -> &str {
 
 fn load(args: &Load) -> Result<()> {
     let (name, law) = (name_of(args), law(args)?);
-    Loaded::load(&law, name, &args.to)?;
+    LoadedController::load(&law, name, &args.to)?;
     if controllers::skips_programs() {
         print::stderr(
-            "warning: this kernel was changed to leave programs out while process 1 has the processor: connections \
-             then get any window, and lose what they send. Do not use the controller but to try the command.\n",
+            "warning: this kernel is patched to skip BPF programs while process 1 has the processor: connections then \
+             get arbitrary windows and lose packets. Use the controller only to try the command.\n",
         );
     }
     print::line(&usage(args.program, name))
 }
 
-/// How a controller that is loaded is used.
+/// The instructions after a controller was loaded.
 fn usage(program: Program, name: &str) -> String {
     let receivers = match program {
         Program::Vegas => "Receivers need nothing.".to_owned(),
@@ -126,14 +106,14 @@ names it: new connections by that route then have the default controller.",
     )
 }
 
-fn list(printed: Printed) -> Result<()> {
-    let all = Loaded::all();
-    let state = |of: &Loaded| match of.pinned {
+fn list(printed: PrintOptions) -> Result<()> {
+    let all = LoadedController::all();
+    let state = |of: &LoadedController| match of.pinned {
         Pinned::Whole(program) => (program.name(), "loaded"),
         Pinned::Part => ("", "part: unload it"),
     };
     if printed.format() == Format::Json {
-        let row = |of: &Loaded| {
+        let row = |of: &LoadedController| {
             let (program, state) = state(of);
             json!({ "name": of.name, "program": program, "state": state })
         };
@@ -143,7 +123,7 @@ fn list(printed: Printed) -> Result<()> {
         print::stderr("nothing is loaded: 'shallop host load' loads a controller\n");
         return Ok(());
     }
-    let row = |of: &Loaded| {
+    let row = |of: &LoadedController| {
         let (program, state) = state(of);
         [&of.name, program, state].map(str::to_owned).to_vec()
     };
@@ -151,8 +131,8 @@ fn list(printed: Printed) -> Result<()> {
     print::grid(&Grid { header, rows: all.iter().map(row).collect(), words: 3 }, printed)
 }
 
-fn show(name: &str, printed: Printed) -> Result<()> {
-    let loaded = Loaded::named(name)?;
+fn show(name: &str, printed: PrintOptions) -> Result<()> {
+    let loaded = LoadedController::named(name)?;
     let name = &*loaded.name;
     let Settings { base, to } = loaded.settings()?;
     let others = if to.is_empty() { "all destinations" } else { "all others" };
@@ -183,19 +163,29 @@ fn show(name: &str, printed: Printed) -> Result<()> {
     print::grid(&Grid { header: header.collect(), rows, words: 1 }, printed)
 }
 
-fn json_line(name: &str, told: &Told) -> Result<()> {
+fn show_connections(
+    name: &str,
+    connections: &[ConnectionStats],
+    json: bool,
+    clear: &str,
+) -> Result<()> {
     #[derive(serde::Serialize)]
     struct Line<'a> {
         controller: &'a str,
         #[serde(flatten)]
-        told: &'a Told,
+        connection: &'a ConnectionStats,
     }
-    let text = serde_json::to_string(&Line { controller: name, told });
-    print::line(&text.map_err(|why| plain(&format!("could not be put as JSON: {why}")))?)
+    if !json {
+        print::line(&format!("{clear}{} connections of {name}", connections.len()))?;
+        return print::grid(&table(connections), PrintOptions::default());
+    }
+    connections.iter().try_for_each(|connection| {
+        let text = serde_json::to_string(&Line { controller: name, connection });
+        print::line(&text.map_err(|why| plain(&format!("could not be written as JSON: {why}")))?)
+    })
 }
 
-/// The connections of a controller.
-fn table(connections: &[Told]) -> Grid {
+fn table(connections: &[ConnectionStats]) -> Grid {
     let header = [
         "from",
         "to",
@@ -212,7 +202,7 @@ fn table(connections: &[Told]) -> Grid {
         "delay",
         "losses",
     ];
-    let row = |of: &Told| {
+    let row = |of: &ConnectionStats| {
         let figures = [
             f64::from(of.cwnd_segments),
             of.alpha,
@@ -235,7 +225,7 @@ fn table(connections: &[Told]) -> Grid {
 }
 
 fn unload(name: &str) -> Result<()> {
-    let loaded = Loaded::named(name)?;
+    let loaded = LoadedController::named(name)?;
     loaded.unload()?;
     let name = &*loaded.name;
     let default = std::fs::read_to_string(DEFAULT).unwrap_or_default();
@@ -248,57 +238,18 @@ fn unload(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// A unit for systemd that loads what the arguments say.
+/// A systemd unit that loads the controller.
 fn unit(args: &Load) -> Result<String> {
-    let mut words = vec![args.program.name().to_owned()];
+    let mut words = ["host", "load", args.program.name()].map(str::to_owned).to_vec();
     words.extend(args.name.iter().flat_map(|name| ["--name".to_owned(), name.clone()]));
     let named = args.named().into_iter().map(|(key, value)| [format!("--{key}"), value]);
     words.extend(named.flatten());
-    let set = args.set.iter().map(|(key, value)| format!("{key}={value}"));
-    words.extend(set.flat_map(|set| ["--set".to_owned(), set]));
-    if let Some(config) = &args.config {
-        let config =
-            std::path::absolute(config).map_err(|why| plain(&format!("--config: {why}")))?;
-        words.extend(["--config".to_owned(), config.display().to_string()]);
-    }
-    words.extend(args.scheme.iter().flat_map(|name| ["--scheme".to_owned(), name.clone()]));
+    words.extend(systemd::settings(&args.set, args.config.as_deref(), args.scheme.as_deref())?);
     words.extend(args.to.iter().flat_map(|to: &Prefix| ["--to".to_owned(), to.to_string()]));
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    let (shallop, name) = (program_path()?, name_of(args));
-    Ok(format!(
-        "[Unit]
-Description=Congestion controller {name}
-RequiresMountsFor=/sys/fs/bpf
-Before=network-pre.target
-Wants=network-pre.target
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart={shallop} host load {words}
-ExecStop={shallop} host unload {name}
-
-[Install]
-WantedBy=multi-user.target",
-        words = words.join(" ")
-    ))
-}
-
-/// Where this program is, as a word of a command line of systemd.
-pub fn program_path() -> Result<String> {
-    let path = std::env::current_exe().map_err(|why| plain(&format!("this program: {why}")))?;
-    Ok(quoted(&path.display().to_string()))
-}
-
-/// A word of a command line of systemd.
-pub fn quoted(word: &str) -> String {
-    let escaped =
-        word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
-    if word.chars().any(|letter| letter.is_whitespace() || "\"'\\;".contains(letter)) {
-        format!("\"{escaped}\"")
-    } else {
-        escaped
-    }
+    let name = name_of(args);
+    let order = "Before=network-pre.target\nWants=network-pre.target";
+    let stop = format!("host unload {name}");
+    systemd::unit(&format!("Congestion controller {name}"), order, &words, &stop)
 }
 
 #[cfg(test)]
@@ -306,20 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_units_are_quoted_as_systemd_reads_them() {
-        for (word, wanted) in [
-            ("mark=50pkt", "mark=50pkt"),
-            ("/a b/x.toml", "\"/a b/x.toml\""),
-            ("100%", "100%%"),
-            ("$HOME", "$$HOME"),
-            ("a\"b", "\"a\\\"b\""),
-        ] {
-            assert_eq!(quoted(word), wanted);
-        }
-    }
-
-    #[test]
-    fn what_is_said_of_use_names_the_controller() {
+    fn instructions_name_the_controller() {
         let said = usage(Program::EcnStar, "mine");
         assert!(
             said.contains("congctl mine features ecn") && said.contains("\"mine\", 4)"),

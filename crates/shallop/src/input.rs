@@ -1,4 +1,4 @@
-//! Scenarios, from a file or from standard input.
+//! Reads scenarios from a file or from standard input.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
@@ -11,13 +11,13 @@ use shallop_plan::files::{Files, FilesInMemory};
 use shallop_scenario::Options;
 use shallop_workbench::diagnostic::{Result, name, plain};
 use shallop_workbench::fault::in_scenario;
-use shallop_workbench::work::{of_text, scenario_text};
-use shallop_workbench::{Folder, RecordingFiles};
+use shallop_workbench::run_study::{parse_scenario, scenario_text};
+use shallop_workbench::{FolderFiles, RecordingFiles};
 
-/// The name of standard input in place of a file.
+/// The file name that means standard input.
 const STDIN: &str = "-";
 
-/// The text of a scenario, with changes.
+/// The text of a scenario, with keys to set and vary.
 pub struct Input {
     name: String,
     text: String,
@@ -26,35 +26,31 @@ pub struct Input {
     vary: Vec<(String, Vec<String>)>,
 }
 
-/// A scenario as a program gives it: a line of JSON.
+/// A scenario from a program: a line of JSON (docs/messages.md).
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    /// The TOML text.
     text: String,
     /// The name of the text in messages.
     #[serde(default = "standard_input")]
     name: String,
-    /// The folder of the files that the scenario names; the working directory unless given.
+    /// The folder of the files that the scenario names; default: the working directory.
     #[serde(default)]
     folder: PathBuf,
-    /// Those files themselves, by name; no file is read then.
+    /// The texts of these files by name. If present, no file is read.
     files: Option<BTreeMap<String, String>>,
-    /// Keys to set, each with a value in TOML; a string may lack its quotes.
+    /// Keys to set, with values in TOML; strings may lack quotes.
     #[serde(default)]
     set: Vec<(String, String)>,
-    /// Keys to vary, with their values.
     #[serde(default)]
     vary: Vec<(String, Varied)>,
 }
 
-/// The values of a key.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Varied {
-    /// Each by itself.
     Each(Vec<String>),
-    /// As typed: with commas between them.
+    /// The values as typed, separated by commas.
     Typed(String),
 }
 
@@ -63,12 +59,12 @@ fn standard_input() -> String {
 }
 
 impl Input {
-    /// Reads the text of a scenario from a file, or from standard input if the file is called `-`. Of standard input,
-    /// one line is read if it is JSON, and all of it if it is TOML.
+    /// Reads a scenario from a file, or from standard input if the path is `-`. Standard input is either one line of
+    /// JSON or TOML up to its end.
     pub fn read(path: &Path) -> Result<Self> {
         if path.as_os_str() != STDIN {
             let text = scenario_text(path)?;
-            return Ok(Self::of(name(path), text, Arc::new(Folder::of(path))));
+            return Ok(Self::of(name(path), text, Arc::new(FolderFiles::beside(path))));
         }
         let unread = |why: std::io::Error| {
             in_scenario(plain(&format!("standard input: could not read the scenario: {why}")))
@@ -79,17 +75,17 @@ impl Input {
             return Self::requested(&text);
         }
         stdin.read_to_string(&mut text).map_err(unread)?;
-        Ok(Self::of(standard_input(), text, Arc::new(Folder::default())))
+        Ok(Self::of(standard_input(), text, Arc::new(FolderFiles::default())))
     }
 
     fn of(name: String, text: String, files: Arc<dyn Files>) -> Self {
-        let files = Arc::new(RecordingFiles::of(files));
+        let files = Arc::new(RecordingFiles::new(files));
         Self { name, text, files, set: Vec::new(), vary: Vec::new() }
     }
 
     fn requested(line: &str) -> Result<Self> {
         let request: Request = serde_json::from_str(line)
-            .map_err(|why| plain(&format!("standard input: not a request: {why}")))?;
+            .map_err(|why| in_scenario(plain(&format!("standard input: not a request: {why}"))))?;
         let Request { text, name, folder, files, set, vary } = request;
         let values = |(key, values): (String, Varied)| match values {
             Varied::Each(values) => Ok((key, values)),
@@ -100,23 +96,23 @@ impl Input {
         let vary = vary.into_iter().map(values).collect::<Result<_>>()?;
         let files: Arc<dyn Files> = match files {
             Some(files) => Arc::new(FilesInMemory(files)),
-            None => Arc::new(Folder::new(folder)),
+            None => Arc::new(FolderFiles::new(folder)),
         };
         Ok(Self { set, vary, ..Self::of(name, text, files) })
     }
 
-    /// The study, with the changes of these options and those that came with the scenario.
+    /// Reads the study, with the changes in `options` after those that came with the scenario.
     pub fn study(&self, options: Options) -> Result<Study> {
         let set = self.set.iter().cloned().chain(options.set).collect();
         let vary = self.vary.iter().cloned().chain(options.vary).collect();
-        of_text(
+        parse_scenario(
             &self.name,
             &self.text,
             &Options { set, vary, files: self.files.clone(), ..options },
         )
     }
 
-    /// The names of the files that the scenario names, once [`Input::study`] has read them.
+    /// The names of the files that [`Input::study`] opened.
     pub fn named_files(&self) -> Vec<String> {
         self.files.names()
     }

@@ -1,17 +1,16 @@
-//! `kernel`: builds, lists and tests real Linux kernels and modules of them, which are simulated hosts.
+//! `kernel`: builds, lists and tests Linux kernels for simulated hosts, and modules for them.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use shallop_results::table::Grid;
-use shallop_workbench::diagnostic::{Result, of_work};
+use shallop_workbench::diagnostic::{Result, study_error};
 use shallop_workbench::kernels::{self, KernelRow};
 
-use crate::args::{Format, Printed};
+use crate::args::{Format, PrintOptions};
 use crate::host_args::{self, KernelAction};
 use crate::print;
 
-/// Builds, lists or tests kernels.
 pub fn kernel(args: &host_args::Kernel) -> Result<ExitCode> {
     match &args.action {
         KernelAction::Build { release, jobs } => {
@@ -27,7 +26,7 @@ pub fn kernel(args: &host_args::Kernel) -> Result<ExitCode> {
 
 fn build(release: Option<&str>, jobs: usize) -> Result<ExitCode> {
     let mut tell = |step: &str| print::stderr(&format!("{step}\n"));
-    let built = kernels::build(release, jobs, &mut tell).map_err(|why| of_work(&why))?;
+    let built = kernels::build(release, jobs, &mut tell).map_err(|why| study_error(&why))?;
     let (release, folder) = (&built.release, built.folder.display());
     print::line(&format!("Linux {release} is in {folder}; try it with 'shallop kernel test'"))?;
     Ok(ExitCode::SUCCESS)
@@ -36,13 +35,13 @@ fn build(release: Option<&str>, jobs: usize) -> Result<ExitCode> {
 fn module(source: &Path, release: Option<&str>, jobs: usize) -> Result<ExitCode> {
     let mut tell = |step: &str| print::stderr(&format!("{step}\n"));
     let built = kernels::build_module(source, release, jobs, &mut tell);
-    let built = built.map_err(|why| of_work(&why))?;
+    let built = built.map_err(|why| study_error(&why))?;
     let name = built.file_stem().unwrap_or_default().to_string_lossy();
     print::line(&format!("{}: use it with module = \"{name}\" in [kernel]", built.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(printed: Printed) -> Result<ExitCode> {
+fn list(printed: PrintOptions) -> Result<ExitCode> {
     let (folder, rows) = kernels::list();
     if printed.format() == Format::Json {
         print::json(&rows)?;
@@ -61,7 +60,7 @@ fn list(printed: Printed) -> Result<ExitCode> {
 }
 
 fn test(release: Option<&str>) -> Result<ExitCode> {
-    let tested = kernels::test(release).map_err(|why| of_work(&why))?;
+    let tested = kernels::test(release).map_err(|why| study_error(&why))?;
     let (release, mbps) = (&tested.release, tested.goodput_bps / 1e6);
     let same = if tested.repeatable { "the same twice" } else { "NOT the same twice" };
     print::line(&format!(

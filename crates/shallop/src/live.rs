@@ -1,4 +1,4 @@
-//! `--live`: what queues hold, drops, marks and rates of flows, while a run goes on.
+//! `--live`: shows queue lengths, drops, marks and rates of flows on the terminal during a run.
 
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,21 +12,21 @@ use shallop_results::table::significant;
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::{Moment, printable::printable};
 
-/// The time between two pictures.
+/// The time between two updates of the screen.
 const BETWEEN: Duration = Duration::from_millis(250);
-/// Characters of a bar.
+/// The width of a bar, in characters.
 const BAR: usize = 30;
-/// Characters of a number.
+/// The width of a number.
 const NUMBER: usize = 8;
-/// The fewest characters of a name.
+/// The least width of a name.
 const NAME: usize = 16;
-/// The control sequences of xterm that switch to a screen without a cursor, and back.
+/// Control sequences of xterm: switch to the alternate screen and hide the cursor, and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
-/// Clears the rest of a line.
+/// Control sequence that clears the rest of a line.
 const CLEAR: &str = "\x1b[K";
 
-/// The latest two states of the run in progress.
+/// The latest two snapshots of the run, for rates.
 #[derive(Clone, Debug, Default)]
 struct Shown {
     title: String,
@@ -34,21 +34,18 @@ struct Shown {
     now: Moment,
 }
 
-/// The screen.
-pub struct Live {
+/// The terminal screen, drawn by its own thread.
+pub struct LiveScreen {
     shown: Arc<Mutex<Shown>>,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Live {
-    /// Takes the screen of this terminal.
-    ///
-    /// # Errors
-    /// If there is none.
+impl LiveScreen {
+    /// Takes over the terminal; fails if standard output is not one.
     pub fn start() -> Result<Self> {
         if !io::stdout().is_terminal() {
-            return Err(plain(&"--live needs a terminal, and standard output is none"));
+            return Err(plain(&"--live needs a terminal as standard output"));
         }
         let (shown, is_over) = (Arc::<Mutex<Shown>>::default(), Arc::new(AtomicBool::new(false)));
         let theirs = (Arc::clone(&shown), Arc::clone(&is_over));
@@ -56,44 +53,43 @@ impl Live {
         Ok(Self { shown, is_over, thread: Some(thread) })
     }
 
-    /// Another run begins.
+    /// Shows another run, which starts.
     pub fn begin(&self, title: &str) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         *shown = Shown { title: printable(title).into_owned(), ..Shown::default() };
     }
 
-    /// Whether the state of the run at this time is wanted.
+    /// Whether the run should deliver a snapshot at this simulated time.
     pub fn wants(&self, at: Span) -> bool {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         at >= shown.now.at + Span::from_ms(BETWEEN.as_millis() as u64)
     }
 
-    /// The state of the run.
+    /// Shows the next snapshot.
     pub fn tell(&self, moment: Moment) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.before = std::mem::replace(&mut shown.now, moment);
     }
 }
 
-impl Drop for Live {
-    /// Gives the screen back.
+impl Drop for LiveScreen {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A picture less is no loss.
+            // The run does not depend on the screen.
             let _ = thread.join();
         }
     }
 }
 
-/// Draws until it is over. Signals still come from the keyboard: the terminal is not in raw mode.
+/// Draws until the end. The terminal is not in raw mode, so that Ctrl-C still sends a signal.
 fn show(shown: &Mutex<Shown>, is_over: &AtomicBool) {
     shallop_workbench::rehearsal::keep_off();
     let screen = Term::buffered_stdout();
-    // Without a screen the run goes on.
+    // The run goes on even if the screen cannot be written.
     let _ = screen.write_str(ENTER);
     while !is_over.load(Ordering::Relaxed) {
-        // A terminal may be slow, and the run must not wait for it: the lock is held for the copy alone.
+        // The lock is held for the copy only, so that the run does not wait for a slow terminal.
         let latest = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if draw(&screen, &latest).is_err() {
             break;
@@ -103,17 +99,15 @@ fn show(shown: &Mutex<Shown>, is_over: &AtomicBool) {
     let _ = screen.write_str(LEAVE).and_then(|()| screen.flush());
 }
 
-/// Draws over the previous picture.
 fn draw(screen: &Term, shown: &Shown) -> io::Result<()> {
     let (rows, columns) = screen.size();
-    let lines = picture(shown, (rows.into(), columns.into()));
+    let lines = screen_lines(shown, rows.into(), columns.into());
     screen.move_cursor_to(0, 0)?;
     screen.write_str(&lines.join(&format!("{CLEAR}\n")))?;
     screen.clear_to_end_of_screen()?;
     screen.flush()
 }
 
-/// The rate of these IP bytes, in Mb/s.
 fn mbps(bytes: u64, span: Span) -> f64 {
     shallop_core::Bytes::new(bytes).per(span) / 1e6
 }
@@ -123,9 +117,9 @@ fn bar(part: f64) -> String {
     "█".repeat(full)
 }
 
-/// The lines of a screen of so many rows and columns: a title, the totals, a table of queues and a table of flows. If
-/// some have no room, the last line says how many.
-fn picture(shown: &Shown, (rows, columns): (usize, usize)) -> Vec<String> {
+/// The lines of the screen: a title, totals, a table of queues and a table of flows. If some lines do not fit, the last
+/// one says how many.
+fn screen_lines(shown: &Shown, rows: usize, columns: usize) -> Vec<String> {
     let Shown { title, before, now } = shown;
     let name = columns.saturating_sub(2 * NUMBER + BAR + 4).max(NAME);
     let mut lines = vec![style(title).bold().to_string(), totals(shown), String::new()];
@@ -159,8 +153,7 @@ fn picture(shown: &Shown, (rows, columns): (usize, usize)) -> Vec<String> {
     lines.iter().map(|line| truncate_str(line, columns, "").into_owned()).collect()
 }
 
-/// The time of the run, the rate of all flows, and the packets dropped, lost and marked, in all and since the previous
-/// picture.
+/// The simulated time, the rate of all flows, and packets dropped, lost and marked: in total and since the last update.
 fn totals(Shown { before, now, .. }: &Shown) -> String {
     let rate = mbps(now.ip_bytes.saturating_sub(before.ip_bytes), now.at.saturating_sub(before.at));
     format!(
@@ -175,7 +168,6 @@ fn totals(Shown { before, now, .. }: &Shown) -> String {
     )
 }
 
-/// A row of a table: a name, two numbers, a bar.
 fn row(width: usize, name: &str, [first, second]: [&str; 2], bar: &str) -> String {
     let name = pad_str(name, width, Alignment::Left, Some("…"));
     format!("{name} {first:>NUMBER$} {second:>NUMBER$}  {bar}")
@@ -203,7 +195,7 @@ mod tests {
             ..Moment::default()
         };
         let shown = Shown { title: "cubic, seed 1".to_owned(), before, now };
-        let text = picture(&shown, (20, 90)).join("\n");
+        let text = screen_lines(&shown, 20, 90).join("\n");
         for part in [
             "cubic, seed 1",
             "1.25 s   100",
@@ -219,17 +211,17 @@ mod tests {
         assert_eq!((bars("left>right"), bars("flow 0"), bars("flow 1")), (15, 30, 0));
     }
     #[test]
-    fn a_small_terminal_gets_what_fits_and_is_told_what_is_missing() {
+    fn a_small_screen_shows_what_fits_and_counts_the_rest() {
         let queue = QueueNow { name: "left>\u{1b}[2Jright".to_owned(), held: 1, max: 1 };
         let now = Moment { queues: vec![queue], flows: vec![1; 40], ..Moment::default() };
         let shown = Shown { title: "t".repeat(200), before: Moment::default(), now };
         for (rows, columns) in [(24, 80), (10, 30), (1, 1)] {
-            let lines = picture(&shown, (rows, columns));
+            let lines = screen_lines(&shown, rows, columns);
             assert_eq!(lines.len(), rows);
             assert!(lines.iter().all(|line| console::measure_text_width(line) <= columns));
             assert!(!lines.concat().contains("\u{1b}[2J"));
         }
-        assert_eq!(picture(&shown, (24, 80))[23], "24 lines more: the terminal has 24 rows");
-        assert_eq!(picture(&shown, (60, 80)).len(), 47);
+        assert_eq!(screen_lines(&shown, 24, 80)[23], "24 lines more: the terminal has 24 rows");
+        assert_eq!(screen_lines(&shown, 60, 80).len(), 47);
     }
 }

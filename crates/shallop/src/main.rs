@@ -1,4 +1,5 @@
-//! The command: arguments, messages, tables, the progress bar and exit codes. `shallop-workbench` does the work.
+//! The command `shallop`: arguments, messages, tables, the progress bar and exit codes. The crate `shallop-workbench`
+//! runs studies.
 
 mod agree;
 mod args;
@@ -9,6 +10,7 @@ mod doctor;
 #[cfg(target_os = "linux")]
 mod edge;
 mod examples;
+mod exit_codes;
 mod export;
 mod host;
 mod host_args;
@@ -24,8 +26,10 @@ mod print;
 mod program_args;
 mod progress;
 mod report;
+mod run;
 mod shell;
 mod show;
+mod systemd;
 mod tape;
 #[cfg(target_os = "linux")]
 mod transfer;
@@ -37,7 +41,7 @@ mod transfer_identity;
 mod transfer_path;
 #[cfg(target_os = "linux")]
 mod transfer_stats;
-mod work;
+mod watch;
 
 use std::io::Write;
 use std::path::Path;
@@ -53,13 +57,9 @@ use shallop_workbench::printable::printable;
 use shallop_workbench::rehearsal;
 
 use crate::args::{Arguments, Command};
+use crate::exit_codes::{BAD_INPUT, INTERRUPTED, MISSING};
 use crate::input::Input;
 use crate::messages::Message;
-
-/// The exit code of bad input.
-const BAD_INPUT: u8 = 2;
-/// The exit code if this machine lacks what is needed.
-const MISSING: u8 = 3;
 
 fn main() -> ExitCode {
     keep_words_whole();
@@ -68,13 +68,12 @@ fn main() -> ExitCode {
         Err(error) => return unreadable(error),
     };
     messages::begin(arguments.program.message_format);
-    match carry_out(&arguments) {
+    match run_command(&arguments) {
         Ok(code) => code,
         Err(report) => {
             if messages::is_json() {
                 messages::send(&Message::Error(&Fault::from(&report)));
             } else {
-                // There is nobody to tell if this cannot be written.
                 let _ = writeln!(std::io::stderr(), "{report:?}");
             }
             ExitCode::from(if report.is::<Missing>() { MISSING } else { BAD_INPUT })
@@ -82,7 +81,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says why the arguments cannot be read, or prints the help that they ask for.
+/// Prints a command-line error, or the help that was asked for.
 fn unreadable(error: clap::Error) -> ExitCode {
     let error = printable_values(error);
     if error.use_stderr() {
@@ -95,7 +94,7 @@ fn unreadable(error: clap::Error) -> ExitCode {
     ExitCode::from(BAD_INPUT)
 }
 
-/// The error with the control characters of what was typed escaped.
+/// Escapes control characters in the typed values that an error shows.
 fn printable_values(mut error: clap::Error) -> clap::Error {
     let escaped = |text: &str| printable(text).into_owned();
     let context: Vec<(ContextKind, ContextValue)> = error
@@ -115,11 +114,11 @@ fn printable_values(mut error: clap::Error) -> clap::Error {
     error
 }
 
-fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
+fn run_command(arguments: &Arguments) -> Result<ExitCode> {
     let (command, stop) = (&arguments.command, Arc::new(AtomicBool::new(false)));
     own_hosts(command)?;
     let ends = arguments.program.end_with_stdin;
-    // A scenario may come by standard input: it is read before the end of that counts.
+    // The scenario is read from standard input first; only then does the end of standard input end the command.
     let begin = |scenario: &Path| -> Result<Input> {
         let input = Input::read(scenario)?;
         if ends {
@@ -131,14 +130,14 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
         parent::end_with_stdin();
     }
     match command {
-        Command::Run(args) => work::run(args, &begin(&args.scenario)?, &*listen(&stop)?),
-        Command::Sweep(args) => work::sweep(args, &begin(&args.scenario)?, &*listen(&stop)?),
-        Command::Check(args) => show::check(args, &begin(&args.scenario)?),
-        Command::Rehearse(args) => work::rehearse(args, &*listen(&stop)?),
+        Command::Run(args) => run::run(args, &begin(&args.source.scenario)?, &*listen(&stop)?),
+        Command::Sweep(args) => run::sweep(args, &begin(&args.source.scenario)?, &*listen(&stop)?),
+        Command::Check(args) => show::check(args, &begin(&args.source.scenario)?),
+        Command::Rehearse(args) => run::rehearse(args, &*listen(&stop)?),
         Command::Agree(args) => agree::agree(args, &*listen(&stop)?),
         Command::Tape(args) => tape::tape(args),
         Command::Doctor(args) => doctor::doctor(args, &*listen(&stop)?),
-        Command::Reproduce(args) => work::reproduce(args, &*listen(&stop)?),
+        Command::Reproduce(args) => run::reproduce(args, &*listen(&stop)?),
         Command::Bench(args) => bench::bench(args, &*listen(&stop)?),
         Command::Compare(args) => compare::compare(args, &*listen(&stop)?),
         Command::Report(args) => report::report(args),
@@ -158,13 +157,13 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode> {
         Command::Receive(args) => transfer::receive(args, &*listen(&stop)?),
         #[cfg(target_os = "linux")]
         Command::Ping(args) => ping::ping(args),
-        // Whoever joins changes its user namespace, which needs a single thread; a handler of signals is a second one.
+        // Joining changes the user namespace, which needs a single thread; a signal handler would be a second one.
         Command::Shell(args) if args.join.is_some() => shell::shell(args, &stop),
         Command::Shell(args) => shell::shell(args, &listen(&stop)?),
     }
 }
 
-/// Lets ordinary users have network namespaces, for commands that make them: while the process has one thread.
+/// Lets ordinary users create network namespaces, for commands that need them. The process must have a single thread.
 fn own_hosts(command: &Command) -> Result<()> {
     match command {
         Command::Rehearse(_) | Command::Agree(_) | Command::Doctor(_) => {}
@@ -174,12 +173,12 @@ fn own_hosts(command: &Command) -> Result<()> {
     rehearsal::enter_user_namespace()
 }
 
-/// Sets the flag on Ctrl-C, so that finished runs are stored. A second Ctrl-C ends the process at once.
+/// Returns a flag that Ctrl-C sets, so that finished runs are stored. A second Ctrl-C ends the process at once.
 fn listen(stop: &Arc<AtomicBool>) -> Result<Arc<AtomicBool>> {
     let flag = Arc::clone(stop);
     let handler = move || {
         if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+            std::process::exit(INTERRUPTED.into());
         }
     };
     ctrlc::set_handler(handler)

@@ -1,5 +1,5 @@
-//! `--message-format json`: messages for programs on standard error, one JSON object per line, as docs/messages.md
-//! describes.
+//! `--message-format json`: messages for programs on standard error, one JSON object per line. docs/messages.md
+//! describes their members.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -9,12 +9,11 @@ use clap::ValueEnum;
 use clap::error::{ContextKind, ContextValue};
 use serde::Serialize;
 use serde_json::Value;
-use shallop_workbench::fault::{Fault, Kind};
+use shallop_workbench::fault::{Fault, FaultKind};
 
 /// The least time between two messages on progress.
 pub const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The form of messages on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MessageFormat {
     /// For people
@@ -23,108 +22,88 @@ pub enum MessageFormat {
     Json,
 }
 
-/// A message for programs.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Message<'a> {
-    /// The first message: the version of the command.
     Version {
-        /// As `--version` prints it.
         version: &'a str,
     },
-    /// The progress of runs.
     Progress {
-        /// The part of the simulated time that has passed, 0 to 1.
+        /// The fraction of the simulated time that has passed, 0 to 1.
         part: f64,
-        /// Runs that ended.
         ended: usize,
-        /// All runs.
         runs: usize,
-        /// The run that started last: its point and its scheme.
+        /// The point and scheme of the run that started last.
         last: &'a str,
     },
-    /// A remark for the user.
     Note {
-        /// The remark.
         text: &'a str,
     },
     /// The results of a scenario or an experiment are written.
     Results {
-        /// The name of the experiment.
+        /// The identifier of the experiment.
         id: Option<&'a str>,
-        /// The folder of the results.
         folder: Option<&'a std::path::Path>,
-        /// The tables that the command prints.
+        /// The tables as the command prints them.
         tables: &'a str,
-        /// Runs that are missing, and the path of the report.
+        /// Missing runs and the path of the report.
         notes: &'a str,
         /// The meaning of the columns.
         legend: &'a str,
     },
-    /// The text of a comparison, as the command prints it.
     Comparison {
-        /// The sentences and the table.
         text: &'a str,
     },
-    /// The progress of a transfer.
     Transfer {
-        /// Bytes that are at the receiver.
+        /// Bytes that arrived at the receiver.
         done: u64,
         /// Bytes of all files.
         total: u64,
     },
-    /// The receiver listens.
     Listening {
-        /// The address and port.
         address: &'a str,
-        /// The fingerprint of this host.
         fingerprint: &'a str,
     },
-    /// A transfer ended.
     Received {
-        /// Its address.
+        /// The address of the sender.
         from: &'a str,
         /// The object that `--json` prints.
         report: &'a Value,
     },
     /// A sender left before its transfer ended.
     BrokeOff {
-        /// Its address.
+        /// The address of the sender.
         from: &'a str,
-        /// Why.
         why: &'a str,
     },
-    /// Why the command ends without having done what was asked.
     Error(&'a Fault),
 }
 
 static FORMAT: OnceLock<MessageFormat> = OnceLock::new();
 
-/// Sets the form of all messages, once. In JSON, the first message is the version.
+/// Sets the format of all messages, once. In JSON, the first message is the version.
 pub fn begin(format: MessageFormat) {
     if FORMAT.set(format).is_ok() && is_json() {
         send(&Message::Version { version: env!("CARGO_PKG_VERSION") });
     }
 }
 
-/// Whether a program reads the messages.
 pub fn is_json() -> bool {
     FORMAT.get() == Some(&MessageFormat::Json)
 }
 
-/// Sends a message, if a program reads them.
+/// Sends a message if the format is JSON.
 pub fn send(message: &Message<'_>) {
     if !is_json() {
         return;
     }
     if let Ok(mut line) = serde_json::to_vec(message) {
         line.push(b'\n');
-        // There is nobody to tell if this cannot be written.
         let _ = std::io::stderr().lock().write_all(&line);
     }
 }
 
-/// The format that these arguments ask for, if they could not be read as a whole.
+/// The message format in arguments that could not be parsed.
 pub fn format_of(arguments: &[std::ffi::OsString]) -> MessageFormat {
     let mut pairs = arguments.windows(2);
     let is_json = pairs.any(|pair| pair[0] == "--message-format" && pair[1] == "json")
@@ -132,7 +111,7 @@ pub fn format_of(arguments: &[std::ffi::OsString]) -> MessageFormat {
     if is_json { MessageFormat::Json } else { MessageFormat::Text }
 }
 
-/// Why arguments could not be read.
+/// Converts an error of the argument parser.
 pub fn fault(error: &clap::Error) -> Fault {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
@@ -150,9 +129,9 @@ pub fn fault(error: &clap::Error) -> Fault {
         first.strip_prefix("error: ").unwrap_or(first).to_owned()
     };
     Fault {
-        kind: Kind::Option,
+        kind: FaultKind::Option,
         message: why.unwrap_or_else(first),
-        // As in `--jobs <N>`.
+        // The context is as in `--jobs <N>`.
         option: text(ContextKind::InvalidArg)
             .map(|option| option.split(' ').next().unwrap_or_default().to_owned()),
         value: text(ContextKind::InvalidValue),
@@ -164,12 +143,12 @@ pub fn fault(error: &clap::Error) -> Fault {
     }
 }
 
-/// When the next message on progress is due; the first one is due at once.
+/// Limits messages on progress to one per [`BETWEEN`].
 #[derive(Debug, Default)]
-pub struct Pace(Option<Instant>);
+pub struct MessagePace(Option<Instant>);
 
-impl Pace {
-    /// Whether a message is due; the next one is due [`BETWEEN`] later.
+impl MessagePace {
+    /// Whether a message is due. If so, the next one is due [`BETWEEN`] later.
     pub fn is_due(&mut self) -> bool {
         let due = self.0.is_none_or(|last| last.elapsed() >= BETWEEN);
         if due {

@@ -1,5 +1,5 @@
-//! `new`: a scenario to begin with. On a terminal the command asks for arguments that are not given; otherwise it uses
-//! common values and prints them.
+//! `new`: writes a first scenario. On a terminal the command asks for missing arguments; otherwise it uses defaults and
+//! says which.
 
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
@@ -14,29 +14,28 @@ use shallop_scenario::template::{
 
 use shallop_workbench::diagnostic::{Result, name, plain, with_help};
 use shallop_workbench::printable::printable;
-use shallop_workbench::work::{can_run, notes, of_text};
+use shallop_workbench::run_study::{check_setups, notes, parse_scenario};
 
 use crate::args;
-use crate::{print, work};
+use crate::{print, run};
 
-/// Writes a scenario.
 pub fn new(args: &args::New) -> Result<ExitCode> {
     if !args.force && args.out.exists() {
         let what = format!("{} is there already", name(&args.out));
         return Err(with_help(&what, &"name another file with --out, or add --force"));
     }
     let mut choice = choose(args)?;
-    // The written scenario must be valid; a network file of the user may not be.
+    // The written scenario is valid; the user's network file may not be.
     let read = |choice: &Choice| {
         let text = template::write(choice).map_err(|why| plain(&why))?;
-        let options = Options { files: work::files(&args.out), ..Options::default() };
-        let study = of_text(&name(&args.out), &text, &options)?;
-        can_run(&study)?;
+        let options = Options { files: run::files(&args.out), ..Options::default() };
+        let study = parse_scenario(&name(&args.out), &text, &options)?;
+        check_setups(&study)?;
         Result::Ok((text, study))
     };
     let (_, study) = read(&choice)?;
     print::notes(&notes(&study));
-    // The durations follow from the round trips of the network.
+    // The durations depend on the longest round trip of the network.
     let setup =
         ResolvedRun::new(&study.points[0].plan, 0, study.seeds[0]).map_err(|why| plain(&why))?;
     choice.longest_rtt = setup.traffic_paths.longest.map_or(Span::ZERO, |longest| longest.base_rtt);
@@ -52,9 +51,9 @@ pub fn new(args: &args::New) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The given arguments, and the answers to the questions.
+/// Combines the arguments with the answers to questions, or with defaults.
 fn choose(args: &args::New) -> Result<Choice> {
-    let network = args.network.as_deref().map(|file| beside(file, &args.out)).transpose()?;
+    let network = args.network.as_deref().map(|file| relative_path(file, &args.out)).transpose()?;
     let topology = match (&args.topology, &network) {
         (Some(kind), Some(_)) if kind != "file" => {
             let help = "leave out --topology, or write --topology file";
@@ -72,7 +71,7 @@ fn choose(args: &args::New) -> Result<Choice> {
     let mut guessed = Vec::new();
     let topology = match topology {
         Some(topology) => topology,
-        None if asks => one("Which network?", &without_file(), DEFAULT_TOPOLOGY)?,
+        None if asks => ask_one("Which network?", &without_file(), DEFAULT_TOPOLOGY)?,
         None => {
             guessed.push("--topology");
             DEFAULT_TOPOLOGY.to_owned()
@@ -80,7 +79,7 @@ fn choose(args: &args::New) -> Result<Choice> {
     };
     let traffic = match &args.traffic {
         Some(traffic) => traffic.clone(),
-        None if asks => one("Which traffic?", template::traffics(), DEFAULT_TRAFFIC)?,
+        None if asks => ask_one("Which traffic?", template::traffics(), DEFAULT_TRAFFIC)?,
         None => {
             guessed.push("--traffic");
             DEFAULT_TRAFFIC.to_owned()
@@ -110,24 +109,21 @@ fn choose(args: &args::New) -> Result<Choice> {
         }
     });
     if !guessed.is_empty() {
-        // There is nobody to tell if this cannot be written.
         print::stderr(&format!("Defaults are used for {}\n", guessed.join(", ")));
     }
     Ok(Choice { topology, transports, traffic, network, longest_rtt: Span::ZERO })
 }
 
-/// The networks without a file.
 fn without_file() -> Vec<Item> {
     template::topologies().into_iter().filter(|item| item.name != "file").collect()
 }
 
-/// The answer to a question with one answer.
-fn one(question: &str, items: &[Item], usual: &str) -> Result<String> {
+fn ask_one(question: &str, items: &[Item], usual: &str) -> Result<String> {
     Ok(ask(&mut std::io::stdin().lock(), question, items, &[usual])?.swap_remove(0))
 }
 
-/// Asks until the answer has numbers or names of the list: any count if there are several usual answers, else one. An
-/// empty line is the usual answer.
+/// Asks until every word of the answer is a number or name of the list. Several answers are allowed if `usual` has
+/// several. An empty line means `usual`.
 fn ask(
     input: &mut impl BufRead,
     question: &str,
@@ -140,7 +136,7 @@ fn ask(
         let mut line = String::new();
         let read = input.read_line(&mut line);
         if read.map_err(|why| plain(&format!("no answer: {why}")))? == 0 {
-            return Err(unanswered());
+            return Err(no_answer());
         }
         let words: Vec<&str> =
             line.split([' ', ',', '\t', '\n', '\r']).filter(|it| !it.is_empty()).collect();
@@ -155,7 +151,6 @@ fn ask(
     }
 }
 
-/// The name of the item with this number or name.
 fn find(items: &[Item], word: &str) -> Option<String> {
     let number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let item =
@@ -163,14 +158,13 @@ fn find(items: &[Item], word: &str) -> Option<String> {
     item.map(|item| item.name.to_owned())
 }
 
-fn unanswered() -> miette::Report {
+fn no_answer() -> miette::Report {
     with_help(
         &"nothing was chosen, and nothing written",
         &"choose, or say it with --topology, --transport, --traffic",
     )
 }
 
-/// A numbered line for each item, with its description.
 fn lines(items: &[Item]) -> String {
     let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
     let line = |(place, item): (usize, &Item)| {
@@ -179,8 +173,8 @@ fn lines(items: &[Item]) -> String {
     items.iter().enumerate().map(line).collect()
 }
 
-/// The path of a file, relative to the folder of the scenario.
-fn beside(file: &Path, scenario: &Path) -> Result<String> {
+/// The path of a file relative to the scenario's folder; absolute if it lies elsewhere.
+fn relative_path(file: &Path, scenario: &Path) -> Result<String> {
     let folder = scenario.parent().filter(|folder| !folder.as_os_str().is_empty());
     let relative = match folder {
         None => file.to_owned(),
@@ -198,7 +192,6 @@ fn beside(file: &Path, scenario: &Path) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// The answer to what is typed.
     fn answer(mut typed: &[u8], usual: &[&str]) -> Option<Vec<String>> {
         ask(&mut typed, "Which?", &template::transports(), usual).ok()
     }
@@ -216,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn other_answers_are_asked_for_again_and_the_end_of_input_is_none() {
+    fn a_wrong_answer_is_asked_again_until_input_ends() {
         for typed in ["0\n1 2\nnothing\n999\n1\n", "-1\n1\n"] {
             let first = template::transports()[0].name;
             assert_eq!(answer(typed.as_bytes(), &["cubic"]), Some(vec![first.to_owned()]));

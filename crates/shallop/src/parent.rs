@@ -1,12 +1,14 @@
-//! `--end-with-stdin`: the command ends when standard input ends, so that no run outlives the program that started it,
-//! also when that program is killed.
+//! `--end-with-stdin`: ends the command when standard input ends. So no run outlives the program that started it, even
+//! if that program is killed.
 
-/// Ends the process when standard input ends. Finished runs are kept, nothing more is written, and the lock on the
-/// folder of results is released.
+use crate::exit_codes::INTERRUPTED;
+
+/// Starts a thread that ends the process when standard input ends. Finished runs are kept, nothing more is written, and
+/// the lock on the results folder is released.
 pub fn end_with_stdin() {
     std::thread::spawn(|| {
-        // An input that cannot be read has ended.
+        // A read error counts as the end of input.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-        std::process::exit(130);
+        std::process::exit(INTERRUPTED.into());
     });
 }

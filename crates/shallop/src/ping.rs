@@ -1,4 +1,4 @@
-//! `ping`: round trips, and whether a path drops emulation packets before data.
+//! `ping`: measures round trips, and tests whether a path drops emulation packets rather than data.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,38 +16,37 @@ use shallop_workbench::printable::printable;
 use shallop_workbench::{TableForm, render};
 
 use crate::print;
-use crate::transfer::{config_of, place};
+use crate::transfer::{config_of, printed_address};
 use crate::transfer_args::Ping;
-use crate::transfer_identity::{unheard, unreached};
+use crate::transfer_identity::{connect_error, listen_error};
 
-/// The exit code if the path does not honour the classes, or if that is not known.
-const NOT_SHOWN: u8 = 1;
-/// How long credits are asked for at each rate.
+/// The exit code if the path mixes the classes, or the test was inconclusive.
+const NOT_HONOURED: u8 = 1;
+/// The duration of the test at each rate.
 const LOAD: Duration = Duration::from_secs(1);
-/// How long what was sent may still be under way, besides twice the waiting time.
+/// The time to wait for packets in flight after a test, besides twice the waiting time.
 const SETTLE: Duration = Duration::from_millis(200);
-/// How long an answer is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Losses up to this part are not told from none: chance, or a host that was late.
-const NOTICED: f64 = 0.002;
-/// Data is spared where less than this part of the loss of emulation packets is lost of it. One queue for all drops
-/// about as much of both.
-const SPARED: f64 = 0.25;
-/// Where less than one in this many of the emulation packets was sent that the rate asks for, losses are of a rate that
-/// nobody has there: of a host that carries less, or a bottleneck far below.
+/// The time to wait for an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Loss rates up to this count as none: they may be chance, or a host that was late.
+const NEGLIGIBLE_LOSS: f64 = 0.002;
+/// The path spares data if the loss rate of data is below this fraction of that of emulation packets. A shared queue
+/// drops about as much of both.
+const SPARED_FRACTION: f64 = 0.25;
+/// If fewer than one in this many of the requested emulation packets could be sent, the losses say nothing about the
+/// requested rate: the host, or a bottleneck, carries far less.
 const LEAST_SENT: u64 = 8;
-/// Emulation packets that have to be sent for a verdict.
+/// The emulation packets that a verdict needs.
 const LEAST_EMULATED: u64 = 100;
 
-/// Pings a host, or answers pings.
 pub fn ping(args: &Ping) -> Result<ExitCode> {
     let config = config_of(args.network)?;
     let Some(host) = &args.host else { return listen(args, config) };
     let connect = |config: Config| {
-        connect_for_ping(host, config, args.fingerprint).map_err(|why| unreached(&why))
+        connect_for_ping(host, config, args.fingerprint).map_err(|why| connect_error(&why))
     };
     let host = host.to_string();
-    // What is sent without credits does not wait for them.
+    // Pings without credits do not wait for them.
     let plain_quic = connect(Config { credits: false, ..config })?;
     let trips = round_trips(args, &host, &plain_quic)?;
     let fingerprint = plain_quic.fingerprint().map(|of| of.to_string());
@@ -57,7 +56,7 @@ pub fn ping(args: &Ping) -> Result<ExitCode> {
         return if args.json { print::json(&told) } else { Ok(()) }.map(|()| ExitCode::SUCCESS);
     }
     let (found, verdict) = loads(args, config, connect)?;
-    let code = if verdict.honours == Some(true) { 0 } else { NOT_SHOWN };
+    let code = if verdict.honours == Some(true) { 0 } else { NOT_HONOURED };
     if args.json {
         told["loads"] = found.iter().map(json_of).collect();
         told["honours_classes"] = json!(verdict.honours);
@@ -74,12 +73,12 @@ pub fn ping(args: &Ping) -> Result<ExitCode> {
 
 fn listen(args: &Ping, config: Config) -> Result<ExitCode> {
     let receiving = listen_at(args.bind, config, &ServerIdentity::Ephemeral, None)
-        .map_err(|why| unheard(&why))?;
+        .map_err(|why| listen_error(&why))?;
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
     print::line(&if args.json {
         json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string()
     } else {
-        let place = place(address);
+        let place = printed_address(address);
         format!("Answering pings at {place}. The fingerprint, for this time, is\n{fingerprint}")
     })?;
     let answered = receiving.each(|connection| {
@@ -91,7 +90,7 @@ fn listen(args: &Ping, config: Config) -> Result<ExitCode> {
     answered.map(|()| ExitCode::SUCCESS).map_err(|why| plain(&why))
 }
 
-/// Round trips in seconds, each printed when it is known.
+/// Measures round-trip times in seconds, and prints each.
 fn round_trips(args: &Ping, host: &str, sending: &SendSession) -> Result<Vec<f64>> {
     let interval = Duration::from_nanos(args.interval.as_ps() / 1_000);
     let mut all = Vec::new();
@@ -99,7 +98,7 @@ fn round_trips(args: &Ping, host: &str, sending: &SendSession) -> Result<Vec<f64
         if number > 0 {
             std::thread::sleep(interval);
         }
-        let trip = round_trip(sending.connection(), PATIENCE);
+        let trip = round_trip(sending.connection(), ANSWER_TIMEOUT);
         let trip = trip.map_err(|why| plain(&format!("{}: {why}", printable(host))))?;
         all.push(trip.as_secs_f64());
         if !args.json {
@@ -121,48 +120,48 @@ fn round_trips(args: &Ping, host: &str, sending: &SendSession) -> Result<Vec<f64
     Ok(all)
 }
 
-/// A load at a part of the rate that was given.
-struct Found {
+/// A test at a multiple of the given rate.
+struct LoadTrial {
     name: &'static str,
     rate_bps: u64,
     load: Load,
 }
 
-/// Asks for credits at one rate after another, until it is known what the path drops.
+/// Tests one rate after another, until the verdict is final.
 fn loads(
     args: &Ping,
     config: Config,
     connect: impl Fn(Config) -> Result<SendSession>,
-) -> Result<(Vec<Found>, Verdict)> {
-    let mut found: Vec<Found> = Vec::new();
+) -> Result<(Vec<LoadTrial>, PathVerdict)> {
+    let mut found: Vec<LoadTrial> = Vec::new();
     for (name, part) in [("a tenth of the rate", 0.1), ("the rate", 1.0), ("twice the rate", 2.0)] {
         let rate = args.network.rate_limit.scale(part);
         let sending = connect(Config { link: rate, keeps_credits: true, ..config })?;
         let settle = config.wait * 2 + SETTLE;
         let load = load(sending.connection(), rate, LOAD, settle).map_err(|why| plain(&why))?;
-        found.push(Found { name, rate_bps: rate.get(), load });
+        found.push(LoadTrial { name, rate_bps: rate.get(), load });
         let all: Vec<Load> = found.iter().map(|of| of.load).collect();
-        let verdict = Verdict::of(&all);
+        let verdict = PathVerdict::from_loads(&all);
         if verdict.is_final && (found.len() > 1 || !load.on_credits) {
             return Ok((found, verdict));
         }
     }
     let all: Vec<Load> = found.iter().map(|of| of.load).collect();
-    Ok((found, Verdict::of(&all)))
+    Ok((found, PathVerdict::from_loads(&all)))
 }
 
-/// Whether a path honours the classes.
-struct Verdict {
-    /// None if it is not known.
+/// Whether a path drops emulation packets rather than data.
+struct PathVerdict {
+    /// `None` if the test was inconclusive.
     honours: Option<bool>,
-    /// A further load would not change it.
+    /// A test at a higher rate would not change the verdict.
     is_final: bool,
     sentence: String,
 }
 
-impl Verdict {
-    /// The verdict on loads, of which each one after the first was heavier.
-    fn of(loads: &[Load]) -> Self {
+impl PathVerdict {
+    /// The verdict on tests in ascending order of rate.
+    fn from_loads(loads: &[Load]) -> Self {
         let said = |honours, is_final, sentence: &str| Self {
             honours,
             is_final,
@@ -185,7 +184,7 @@ impl Verdict {
             let why = "Not known: too few emulation packets were sent; give a higher --rate-limit.";
             return said(None, false, why);
         }
-        if data > NOTICED && data >= emulation * SPARED {
+        if data > NEGLIGIBLE_LOSS && data >= emulation * SPARED_FRACTION {
             let why = "The path does not honour the classes: it drops data as well as emulation packets. They share a \
                        queue at the bottleneck, or their DSCP was erased before it.";
             return said(Some(false), true, why);
@@ -195,12 +194,12 @@ impl Verdict {
                        path carry much less; give a lower --rate-limit.";
             return said(None, true, why);
         }
-        if emulation <= NOTICED {
+        if emulation <= NEGLIGIBLE_LOSS {
             let why = "Not known: nothing was lost, so it was not seen what the path drops first.";
             return said(None, false, why);
         }
         let light = lighter.first().filter(|of| of.emulated >= LEAST_EMULATED);
-        if light.is_some_and(|light| light.emulation_loss() > emulation / 2.0 + NOTICED) {
+        if light.is_some_and(|light| light.emulation_loss() > emulation / 2.0 + NEGLIGIBLE_LOSS) {
             let why = "Not known: emulation packets are lost whatever their rate is, as by chance or where others \
                        take the link.";
             return said(None, true, why);
@@ -210,7 +209,7 @@ impl Verdict {
     }
 }
 
-fn json_of(found: &Found) -> serde_json::Value {
+fn json_of(found: &LoadTrial) -> serde_json::Value {
     json!({
         "rate_bps": found.rate_bps,
         "load": found.load,
@@ -219,9 +218,9 @@ fn json_of(found: &Found) -> serde_json::Value {
     })
 }
 
-fn table(found: &[Found]) -> String {
+fn table(found: &[LoadTrial]) -> String {
     let header = ["asked for", "emulation packets", "answered", "lost %", "data packets", "lost %"];
-    let row = |of: &Found| {
+    let row = |of: &LoadTrial| {
         let load = &of.load;
         vec![
             of.name.to_owned(),
@@ -258,7 +257,7 @@ mod tests {
     }
 
     fn verdict(loads: &[Load]) -> (Option<bool>, bool) {
-        let verdict = Verdict::of(loads);
+        let verdict = PathVerdict::from_loads(loads);
         (verdict.honours, verdict.is_final)
     }
 
@@ -277,14 +276,14 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_was_lost_or_everywhere_as_much_it_is_not_known() {
+    fn without_losses_or_with_losses_at_every_rate_the_verdict_is_open() {
         let light = load(1_000, 1_000, 1_000, 0);
         assert_eq!(verdict(&[light, load(10_000, 10_000, 9_000, 0)]), (None, false));
         assert_eq!(verdict(&[light, load(20, 10, 9, 0)]), (None, false));
         let by_chance = load(1_000, 900, 900, 0);
         assert_eq!(verdict(&[by_chance, load(10_000, 9_000, 9_000, 1)]), (None, true));
         assert_eq!(verdict(&[]), (None, false));
-        // 10 Gb/s asked of a host that sends a twentieth of that.
+        // 10 Gb/s requested of a host that can send 5 % of it.
         let overloaded = Load { asked: 770_000, ..load(40_000, 36_000, 36_000, 0) };
         assert_eq!(verdict(&[light, overloaded]), (None, true));
     }

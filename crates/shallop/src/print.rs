@@ -1,4 +1,4 @@
-//! Tables and text on standard output, notes on standard error.
+//! Prints tables and text on standard output, and notes on standard error.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
@@ -8,10 +8,10 @@ use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::printable::printable_lines;
 use shallop_workbench::{TableForm, render};
 
-use crate::args::{Format, Printed};
+use crate::args::{Format, PrintOptions};
 use crate::messages::{self, Message};
 
-/// Prints a line. A closed pipe is no error.
+/// Prints a line. A closed pipe is not an error.
 pub fn line(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
@@ -22,7 +22,6 @@ pub fn line(text: &str) -> Result<()> {
     }
 }
 
-/// Prints notes on standard error.
 pub fn notes(notes: &[String]) {
     for note in notes {
         let note = printable_lines(note);
@@ -31,7 +30,7 @@ pub fn notes(notes: &[String]) {
     }
 }
 
-/// Prints text on standard error, so that standard output holds only what a program reads; for programs as a note.
+/// Prints text on standard error; with JSON messages, as a note.
 pub fn stderr(text: &str) {
     if messages::is_json() {
         let text = text.trim_end();
@@ -40,24 +39,21 @@ pub fn stderr(text: &str) {
         }
         return;
     }
-    // There is nobody to tell if this cannot be written.
     let _ = write!(std::io::stderr(), "{text}");
 }
 
-/// Prints a value as JSON.
 pub fn json(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value);
-    let text = text.map_err(|why| plain(&format!("could not be put as JSON: {why}")))?;
+    let text = text.map_err(|why| plain(&format!("could not be written as JSON: {why}")))?;
     line(&printable_lines(&text))
 }
 
-/// Prints a table.
-pub fn grid(grid: &Grid, printed: Printed) -> Result<()> {
+pub fn grid(grid: &Grid, printed: PrintOptions) -> Result<()> {
     line(&render(grid, form(printed)))
 }
 
-/// The form of tables. JSON has none: it is printed by [`json`].
-pub fn form(printed: Printed) -> TableForm {
+/// The form in which to print tables. JSON is printed by [`json`] instead.
+pub fn form(printed: PrintOptions) -> TableForm {
     match printed.format() {
         Format::Csv => TableForm::Csv,
         Format::Markdown => TableForm::Markdown,
@@ -66,7 +62,7 @@ pub fn form(printed: Printed) -> TableForm {
     }
 }
 
-/// The columns of the terminal, as COLUMNS or the terminal itself says; `None` if standard output is no terminal.
+/// The width of the terminal, from COLUMNS or the terminal itself; `None` if standard output is not a terminal.
 fn columns() -> Option<usize> {
     if !std::io::stdout().is_terminal() {
         return None;
@@ -76,7 +72,7 @@ fn columns() -> Option<usize> {
     said.filter(|&columns| columns > 0).or_else(asked).filter(|&columns| columns > 0)
 }
 
-/// A JSON object from pairs, in their order.
+/// A JSON object that keeps the order of the pairs.
 pub fn object(pairs: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     Value::Object(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }

@@ -1,26 +1,26 @@
-//! The arguments of what programs ask of the command, as they are typed.
+//! Command-line arguments for programs: message format, exports, schemas, completions.
 
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use clap_complete::Shell as ShellKind;
-use shallop_workbench::export::Name;
+use shallop_workbench::export::TableName;
 
 use crate::messages::MessageFormat;
 
-/// What a program that starts the command asks of it: docs/messages.md.
+/// Options for programs that start the command (docs/messages.md).
 #[derive(Debug, Args)]
-pub struct Program {
+pub struct ProgramOptions {
     /// The form of messages on standard error: text for people, JSON for programs (docs/messages.md)
     #[arg(long, value_name = "KIND", value_enum, default_value_t = MessageFormat::Text)]
     pub message_format: MessageFormat,
-    /// End at once when standard input ends, as when the program that started this command dies; finished runs are kept
+    /// End at once when standard input ends, for example because the program that started this command died; finished
+    /// runs are kept
     #[arg(long)]
     pub end_with_stdin: bool,
 }
 
-/// The arguments of `export`.
 #[derive(Debug, Args)]
 pub struct Export {
     /// The folder that was given to --out
@@ -28,7 +28,7 @@ pub struct Export {
     pub folder: PathBuf,
     /// The table to write; without it, the tables are listed
     #[arg(long, value_name = "NAME", value_parser = table())]
-    pub table: Option<Name>,
+    pub table: Option<TableName>,
     /// The format of the table
     #[arg(long, value_name = "KIND", value_enum, default_value_t = TableFormat::Csv)]
     pub format: TableFormat,
@@ -40,7 +40,6 @@ pub struct Export {
     pub json: bool,
 }
 
-/// A format of an exported table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
     /// Comma-separated values
@@ -49,7 +48,6 @@ pub enum TableFormat {
     Parquet,
 }
 
-/// The arguments of `schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
     /// The JSON Schema of summary.json and of what --json prints, with the unit of every number
@@ -60,24 +58,21 @@ pub struct Schema {
     pub columns: bool,
 }
 
-/// The arguments of `completions`.
 #[derive(Debug, Args)]
 pub struct Completions {
     /// The shell
     pub shell: ShellKind,
 }
 
-/// The arguments of `man`, which packages are made with.
 #[derive(Debug, Args)]
 pub struct Man {
-    /// The folder, which exists
+    /// An existing folder
     pub folder: PathBuf,
 }
 
-/// A table by its name.
-fn table() -> impl TypedValueParser<Value = Name> {
-    PossibleValuesParser::new(Name::ALL.map(|(_, name)| name)).try_map(|word| {
-        let found = Name::ALL.into_iter().find(|(_, name)| *name == word);
+fn table() -> impl TypedValueParser<Value = TableName> {
+    PossibleValuesParser::new(TableName::ALL.map(|(_, name)| name)).try_map(|word| {
+        let found = TableName::ALL.into_iter().find(|(_, name)| *name == word);
         found.map(|(table, _)| table).ok_or("no such table")
     })
 }

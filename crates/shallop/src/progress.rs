@@ -1,4 +1,5 @@
-//! The progress of all runs in simulated time, on standard error: a bar on a terminal, otherwise a line now and then.
+//! Progress of all runs in simulated time, on standard error: a bar on a terminal, messages for programs, otherwise a
+//! line every half minute.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -12,36 +13,34 @@ use shallop_results::Job;
 use shallop_workbench::printable::{printable, printable_lines};
 use shallop_workbench::{Moment, Progress};
 
-use crate::live::Live;
-use crate::messages::{self, Message, Pace};
+use crate::live::LiveScreen;
+use crate::messages::{self, Message, MessagePace};
 
-/// Steps of the bar in a simulated second.
+/// Steps of the bar per simulated second.
 const STEPS: f64 = 1e6;
 
-/// The time between two lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(30);
 
-/// The progress bar, or the lines that stand for it.
-pub struct Bar {
+/// Reports progress: by a bar, lines or messages.
+pub struct ProgressReporter {
     line: ProgressBar,
-    /// The lines, if there is no terminal.
-    lines: Option<Lines>,
+    /// The lines, if standard error is not a terminal.
+    lines: Option<ProgressLines>,
     /// The messages, if a program reads them.
     messages: Option<Messages>,
-    /// All simulated picoseconds.
+    /// The simulated duration of all runs, in picoseconds.
     whole: u64,
-    /// Simulated picoseconds.
+    /// The simulated time that has passed, in picoseconds.
     passed: AtomicU64,
-    /// Runs that ended, and the number of all runs.
     ended: AtomicUsize,
     all: usize,
-    /// The screen that stands for the bar, until something is printed.
-    live: Mutex<Option<Live>>,
+    /// The screen of `--live`, which replaces the bar until something is printed.
+    live: Mutex<Option<LiveScreen>>,
 }
 
-impl Bar {
-    /// A bar at zero. The work of each part is its simulated time and its number of runs.
-    pub fn of(work: impl Iterator<Item = (Span, usize)>) -> Self {
+impl ProgressReporter {
+    /// Starts at zero. Each item of `work` is a simulated duration and a number of runs.
+    pub fn new(work: impl Iterator<Item = (Span, usize)>) -> Self {
         let is_terminal = std::io::stderr().is_terminal() && !messages::is_json();
         let target =
             if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -57,7 +56,7 @@ impl Bar {
         }
         bar.set_prefix(format!("0 of {all} runs"));
         let messages = messages::is_json().then(Messages::default);
-        let lines = (!is_terminal && messages.is_none()).then(Lines::start);
+        let lines = (!is_terminal && messages.is_none()).then(ProgressLines::start);
         let whole = (seconds * 1e12) as u64;
         let (passed, ended) = (AtomicU64::new(0), AtomicUsize::new(0));
         let bar =
@@ -66,30 +65,29 @@ impl Bar {
         bar
     }
 
-    /// Sends a message on progress, if a program reads them and one is due or must be.
-    fn tell(&self, at_once: bool) {
+    /// Sends a message to a program: at once, or only if one is due. Sends nothing if nothing has changed since the
+    /// last one.
+    pub fn tell(&self, at_once: bool) {
         let Some(messages) = &self.messages else { return };
-        // A thread that finds it locked leaves the message to the other one.
+        // If another thread holds the lock, it sends the message.
         let latest = if at_once {
             Ok(messages.latest.lock().unwrap_or_else(PoisonError::into_inner))
         } else {
             messages.latest.try_lock()
         };
         let Ok(mut latest) = latest else { return };
-        if !latest.pace.is_due() && !at_once {
+        let state = (self.passed.load(Ordering::Relaxed), self.ended.load(Ordering::Relaxed));
+        if latest.sent == Some(state) || !(latest.pace.is_due() || at_once) {
             return;
         }
-        let part = if self.whole == 0 {
-            1.0
-        } else {
-            (self.passed.load(Ordering::Relaxed) as f64 / self.whole as f64).min(1.0)
-        };
-        let (ended, runs) = (self.ended.load(Ordering::Relaxed), self.all);
-        messages::send(&Message::Progress { part, ended, runs, last: &latest.started });
+        latest.sent = Some(state);
+        let (passed, ended) = state;
+        let part = if self.whole == 0 { 1.0 } else { (passed as f64 / self.whole as f64).min(1.0) };
+        messages::send(&Message::Progress { part, ended, runs: self.all, last: &latest.started });
     }
 
-    /// The same with a screen that shows the run in progress in place of the bar.
-    pub fn with_screen(mut self, live: Option<Live>) -> Self {
+    /// Replaces the bar by the screen of `--live`.
+    pub fn with_screen(mut self, live: Option<LiveScreen>) -> Self {
         if live.is_some() {
             self.line.set_draw_target(ProgressDrawTarget::hidden());
             self.lines = None;
@@ -98,18 +96,16 @@ impl Bar {
         self
     }
 
-    /// The screen, if there is one.
-    fn screen(&self) -> MutexGuard<'_, Option<Live>> {
+    fn screen(&self) -> MutexGuard<'_, Option<LiveScreen>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints while the bar is hidden.
+    /// Calls `print` while the bar is hidden, and closes the screen.
     pub fn hidden_while<T>(&self, print: impl FnOnce() -> T) -> T {
         self.screen().take();
         self.line.suspend(print)
     }
 
-    /// Removes the bar.
     pub fn close(&self) {
         self.tell(true);
         self.screen().take();
@@ -117,7 +113,7 @@ impl Bar {
     }
 }
 
-impl Progress for Bar {
+impl Progress for ProgressReporter {
     fn start(&self, study: &Study, job: Job) {
         let point = &study.points[job.point];
         let scheme = &point.plan.schemes[job.scheme].name;
@@ -130,7 +126,7 @@ impl Progress for Bar {
         self.line.set_message(printable(&message).into_owned());
         if let Some(messages) = &self.messages {
             let mut latest = messages.latest.lock().unwrap_or_else(PoisonError::into_inner);
-            latest.started = message;
+            (latest.started, latest.sent) = (message, None);
         }
         self.tell(false);
     }
@@ -141,8 +137,7 @@ impl Progress for Bar {
         self.tell(false);
         let Some(lines) = &self.lines else { return };
         let ended = self.ended.load(Ordering::Relaxed);
-        if let Some(line) =
-            lines.due(lines.started.elapsed(), (passed, self.whole), (ended, self.all))
+        if let Some(line) = lines.due(lines.started.elapsed(), passed, self.whole, ended, self.all)
         {
             crate::print::stderr(&line);
         }
@@ -169,7 +164,6 @@ impl Progress for Bar {
     }
 }
 
-/// Messages on progress for a program.
 #[derive(Default)]
 struct Messages {
     latest: Mutex<Latest>,
@@ -177,34 +171,42 @@ struct Messages {
 
 #[derive(Default)]
 struct Latest {
-    pace: Pace,
-    /// The run that started last.
+    pace: MessagePace,
+    /// The point and scheme of the run that started last.
     started: String,
+    /// The simulated picoseconds and ended runs in the last message.
+    sent: Option<(u64, usize)>,
 }
 
-/// Lines on progress where there is no terminal: none in the first half minute, and then one each half minute at most.
-struct Lines {
+/// Lines for logs: none in the first half minute, then at most one per half minute.
+struct ProgressLines {
     started: Instant,
-    /// When the next one is due, after the start.
+    /// When the next line is due, measured from the start.
     next: Mutex<Duration>,
 }
 
-impl Lines {
+impl ProgressLines {
     fn start() -> Self {
         Self { started: Instant::now(), next: Mutex::new(BETWEEN_LINES) }
     }
 
-    /// The line that is due after so much time, if one is: how much of the simulated time passed, and how many of all
-    /// runs ended.
-    fn due(&self, after: Duration, part: (u64, u64), runs: (usize, usize)) -> Option<String> {
-        // A thread that finds it locked leaves the line to the other one.
+    /// Returns the line that is due `after` this time since the start: which part of the simulated time has passed, and
+    /// how many runs ended.
+    fn due(
+        &self,
+        after: Duration,
+        passed: u64,
+        whole: u64,
+        ended: usize,
+        all: usize,
+    ) -> Option<String> {
+        // If another thread holds the lock, it prints the line.
         let mut next = self.next.try_lock().ok()?;
         if after < *next {
             return None;
         }
         *next = after + BETWEEN_LINES;
-        let percent = (part.0 as f64 / part.1.max(1) as f64 * 100.0).min(100.0);
-        let (ended, all) = runs;
+        let percent = (passed as f64 / whole.max(1) as f64 * 100.0).min(100.0);
         let seconds = after.as_secs();
         Some(format!(
             "{percent:.0} % of the simulated time, {ended} of {all} runs ended, {}:{:02} passed\n",
@@ -220,8 +222,8 @@ mod tests {
 
     #[test]
     fn lines_come_each_half_minute_and_short_runs_have_none() {
-        let lines = Lines::start();
-        let at = |seconds: u64| lines.due(Duration::from_secs(seconds), (5, 20), (1, 4));
+        let lines = ProgressLines::start();
+        let at = |seconds: u64| lines.due(Duration::from_secs(seconds), 5, 20, 1, 4);
         assert_eq!((at(0), at(29)), (None, None));
         let line = "25 % of the simulated time, 1 of 4 runs ended, 0:31 passed\n";
         assert_eq!(at(31).as_deref(), Some(line));

@@ -1,4 +1,4 @@
-//! `report`: pages of existing results.
+//! `report`: makes the pages of existing results.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use shallop_workbench::{REPORT, Results, report};
 use crate::args;
 use crate::print;
 
-/// Makes the page of a folder of results; for a folder with several such folders, the page of each and an index.
+/// Makes the page of a results folder. For a folder that contains results folders, makes the page of each and an index.
 pub fn report(args: &args::Report) -> Result<ExitCode> {
     let folder = &args.folder;
     let inside = report::result_folders(folder);
@@ -31,12 +31,11 @@ pub fn report(args: &args::Report) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the page of a folder of results.
 fn write(folder: &Path) -> Result<()> {
     Results::publish(folder).map(drop).map_err(|why| plain(&why))
 }
 
-/// The figures of a folder, or of all folders in it by their names.
+/// The figures of a folder, or of all results folders in it by name.
 fn figures(folder: &Path, inside: &[std::path::PathBuf]) -> Result<Value> {
     if report::has_results(folder) || inside.is_empty() {
         return Ok(Results::read(folder).map_err(|why| plain(&why))?.json());

@@ -1,4 +1,4 @@
-//! `shell`: a prompt in a host of a scenario.
+//! `shell`: a shell or program in a host of a scenario.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -10,27 +10,27 @@ use shallop_plan::plan::Attachment;
 use shallop_scenario::Options;
 use shallop_workbench::capacity;
 use shallop_workbench::diagnostic::Result;
-use shallop_workbench::shell::{self, Live, Session, Terminal};
+use shallop_workbench::shell::{self, LiveSession, ShellSession, Terminal};
 
-use crate::{host_args, print, work};
+use crate::{host_args, print, run};
 
-/// Opens a shell in a host. The exit code is that of the last command.
+/// Opens a shell. The exit code is the exit status of the last command.
 pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
     let shell = || vec![std::env::var("SHELL").unwrap_or_else(|_| "sh".to_owned())];
     let words = if args.command.is_empty() { shell() } else { args.command.clone() };
     let Some(scenario) = &args.scenario else {
         return Ok(ExitCode::from(shell::join(args.join, args.host.as_deref(), &words)?));
     };
-    let files = work::files(scenario);
-    let set = if args.virtual_time { args.set.clone() } else { work::with_kernels(&args.set) };
+    let files = run::files(scenario);
+    let set = if args.virtual_time { args.set.clone() } else { run::with_kernels(&args.set) };
     let (files_of, in_real_time) = (Arc::clone(&files), !args.virtual_time);
     let options = Options { set, files: files_of, in_real_time, ..Options::default() };
-    let mut study = shallop_workbench::work::read(scenario, &options)?;
+    let mut study = shallop_workbench::run_study::read_scenario(scenario, &options)?;
     if !args.virtual_time {
-        capacity::fit(&mut study, args.scale)?;
+        capacity::scale_to_capacity(&mut study, args.scale)?;
         print::notes(&study.notes);
     }
-    let mut session = Session::new(&study, args.host.as_deref(), files)?;
+    let mut session = ShellSession::new(&study, args.host.as_deref(), files)?;
     for attachment in &args.attach {
         session.attach(attachment.clone())?;
     }
@@ -49,7 +49,7 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
         return live(&session.live(&words)?, &args.attach, stop);
     }
     let status = Arc::new(AtomicU8::new(0));
-    let typed = Typed {
+    let typed = StdioTerminal {
         host: session.host.clone(),
         is_terminal,
         stop: Arc::clone(stop),
@@ -59,20 +59,19 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
     Ok(ExitCode::from(status.load(Ordering::Relaxed)))
 }
 
-/// Runs a session in real time.
-fn live(session: &Live, attached: &[Attachment], stop: &AtomicBool) -> Result<ExitCode> {
+fn live(session: &LiveSession, attached: &[Attachment], stop: &AtomicBool) -> Result<ExitCode> {
     let are_up = attached.iter().map(|of| shell::is_up(&of.interface));
     let are_up = are_up.collect::<Result<Vec<bool>>>()?;
     for (Attachment { interface, host }, is_up) in attached.iter().zip(are_up) {
         if !is_up {
             print::stderr(&format!(
-                "warning: {interface} is down, so that nothing passes: 'ip link set {interface} up'\n"
+                "warning: {interface} is down, so no packet passes: 'ip link set {interface} up'\n"
             ));
         }
         let address = session.addresses.get(host).map_or("", String::as_str);
         print::stderr(&format!(
-            "What is behind {interface} is host {host} while this goes on, with the address {address}/8. {interface} \
-             keeps its settings, and takes all frames for so long.\n"
+            "The machine behind {interface} is host {host} during the session; its address is {address}/8. The session \
+             takes all frames of {interface} and leaves its settings unchanged.\n"
         ));
     }
     let (status, lost) = session.run(&|| stop.load(Ordering::Relaxed))?;
@@ -84,19 +83,19 @@ fn live(session: &Live, attached: &[Attachment], stop: &AtomicBool) -> Result<Ex
     Ok(ExitCode::from(status))
 }
 
-/// Standard input and output.
-struct Typed {
+/// Standard input and output, as the terminal of a session in virtual time.
+struct StdioTerminal {
     host: String,
     is_terminal: bool,
     stop: Arc<AtomicBool>,
     status: Arc<AtomicU8>,
 }
 
-impl Terminal for Typed {
+impl Terminal for StdioTerminal {
     fn output(&mut self, bytes: &[u8]) {
         let mut out = std::io::stdout().lock();
         if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
-            // Nobody reads it any more.
+            // Nobody reads the output any more.
             self.stop.store(true, Ordering::Relaxed);
         }
     }
@@ -116,7 +115,7 @@ impl Terminal for Typed {
     }
 }
 
-/// The end of a prompt after this exit status.
+/// The end of the prompt: `$`, with the last exit status if it is not zero.
 fn sign(status: u8) -> String {
     if status == 0 { "$".to_owned() } else { format!(" ({status})$") }
 }

@@ -9,38 +9,30 @@ use shallop_plan::Study;
 use shallop_plan::chips::{self, Chip};
 use shallop_results::table::Grid;
 use shallop_results::{DerivedValue, Job};
+use shallop_scenario as scenario;
 use shallop_scenario::explain::{self, LinkRow, Section};
-use shallop_scenario::{self as scenario, Options};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::identity::Identity;
 use shallop_workbench::{self as workbench, describe};
 
-use crate::args::{self, Arguments, Format, Printed};
+use crate::args::{self, Arguments, Format, PrintOptions};
 use crate::input::Input;
 use crate::print;
 
-/// Checks a scenario.
 pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
-    let study = input.study(Options {
-        set: args.set.clone(),
-        quick: args.quick,
-        seed: args.seed,
-        vary: args.vary.clone(),
-        seeds: args.seeds,
-        ..Options::default()
-    })?;
+    let study = input.study(args.points.options(&args.source))?;
     if args.runs {
         return runs(&study, input, args.printed);
     }
-    workbench::work::can_run(&study)?;
-    print::notes(&workbench::work::notes(&study));
-    print::notes(&workbench::work::warnings(&study)?);
+    workbench::run_study::check_setups(&study)?;
+    print::notes(&workbench::run_study::notes(&study));
+    print::notes(&workbench::run_study::warnings(&study)?);
     let ok = format!("ok: {}", explain::work(&study));
     let sections = if args.explain { explain::explain(&study) } else { Ok(Vec::new()) };
     let sections = sections.map_err(|why| plain(&why))?;
     let format = args.printed.format();
     if format == Format::Json {
-        print::json(&derived(&explain::work(&study), &sections))?;
+        print::json(&sections_json(&explain::work(&study), &sections))?;
         return Ok(ExitCode::SUCCESS);
     }
     if format == Format::Csv {
@@ -73,11 +65,10 @@ pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the runs of a study.
-fn runs(study: &Study, input: &Input, printed: Printed) -> Result<ExitCode> {
+fn runs(study: &Study, input: &Input, printed: PrintOptions) -> Result<ExitCode> {
     let row = |job: Job| {
         let point = &study.points[job.point];
-        let identity = Identity::of(&point.plan, job.scheme, job.seed).to_string();
+        let identity = Identity::for_run(&point.plan, job.scheme, job.seed).to_string();
         (point.name.clone(), point.plan.schemes[job.scheme].name.clone(), job.seed, identity)
     };
     let rows = study.jobs().into_iter().map(row);
@@ -104,12 +95,10 @@ fn runs(study: &Study, input: &Input, printed: Printed) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The columns of the table of links.
 const HEADER: [&str; 7] = ["link", "rate", "delay", "switch", "chip", "buffer", "offered"];
-/// Links that are printed without `--wide`.
+/// The number of links that are printed without `--wide`.
 const MAX_LINKS: usize = 20;
 
-/// A row of the table of links.
 fn cells(row: &LinkRow) -> [String; 7] {
     let or_dash = |text: Option<&str>| text.unwrap_or("–").to_owned();
     [
@@ -123,8 +112,8 @@ fn cells(row: &LinkRow) -> [String; 7] {
     ]
 }
 
-/// Prints the table of links, the most loaded first.
-fn links(rows: &[LinkRow], printed: Printed) -> Result<()> {
+/// Prints the table of links, in descending order of load.
+fn links(rows: &[LinkRow], printed: PrintOptions) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -139,8 +128,7 @@ fn links(rows: &[LinkRow], printed: Printed) -> Result<()> {
     }
 }
 
-/// The derived values of a scenario as JSON.
-fn derived(work: &str, sections: &[Section]) -> Value {
+fn sections_json(work: &str, sections: &[Section]) -> Value {
     let section = |section: &Section| {
         let links: Vec<Value> = section.links.iter().map(link).collect();
         serde_json::json!({ "title": section.title, "values": section.lines, "links": links })
@@ -149,7 +137,6 @@ fn derived(work: &str, sections: &[Section]) -> Value {
     serde_json::json!({ "work": work, "sections": sections })
 }
 
-/// A direction of a link as JSON.
 fn link(row: &LinkRow) -> Value {
     print::object([
         ("link", row.link.as_str().into()),
@@ -162,7 +149,6 @@ fn link(row: &LinkRow) -> Value {
     ])
 }
 
-/// Prints the JSON Schema of scenarios or of results.
 pub fn schema(args: &args::Schema) -> Result<ExitCode> {
     let schema = if args.results {
         describe::summary()
@@ -175,7 +161,6 @@ pub fn schema(args: &args::Schema) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the completion script of a shell.
 pub fn completions(args: &args::Completions) -> Result<ExitCode> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Arguments::command(), "shallop", &mut text);
@@ -190,8 +175,7 @@ pub fn man(args: &args::Man) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A chip as JSON.
-fn described(chip: &Chip) -> Value {
+fn chip_json(chip: &Chip) -> Value {
     let memory = chip.memory.as_ref();
     let cell = memory.and_then(|it| it.cell);
     print::object([
@@ -218,10 +202,9 @@ fn bytes(size: Option<Bytes>) -> Value {
     size.map_or(Value::Null, |size| size.get().into())
 }
 
-/// Lists the chips.
 pub fn chips(args: &args::Chips) -> Result<ExitCode> {
     if args.printed.format() == Format::Json {
-        let chips: Vec<Value> = chips::all().iter().map(described).collect();
+        let chips: Vec<Value> = chips::all().iter().map(chip_json).collect();
         print::json(&print::object([("chips", chips.into())]))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -263,7 +246,6 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A size, if it is known.
 fn known(size: Option<f64>) -> String {
     size.map_or(String::new(), |size| format!("{size:.2}"))
 }

@@ -1,4 +1,4 @@
-//! `tape`: what was read and written in a rehearsal.
+//! `tape`: shows or replays the packets of a rehearsal.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,9 +10,8 @@ use shallop_workbench::diagnostic::Result;
 use shallop_workbench::rehearsal;
 
 use crate::host_args::{Tape, TapeAction};
-use crate::{print, work};
+use crate::{print, run};
 
-/// Shows a tape, or plays it.
 pub fn tape(args: &Tape) -> Result<ExitCode> {
     match &args.action {
         TapeAction::Show { tape } => {
@@ -22,10 +21,10 @@ pub fn tape(args: &Tape) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         TapeAction::Replay { tape, scenario, set, scale, json } => {
-            let set = work::with_kernels(set);
-            let (files, in_real_time) = (work::files(scenario), true);
+            let set = run::with_kernels(set);
+            let (files, in_real_time) = (run::files(scenario), true);
             let options = Options { set, files, in_real_time, ..Options::default() };
-            let mut study = shallop_workbench::work::read(scenario, &options)?;
+            let mut study = shallop_workbench::run_study::read_scenario(scenario, &options)?;
             if let Some(by) = scale {
                 capacity::scale_by(&mut study, *by)?;
             }

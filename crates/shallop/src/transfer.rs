@@ -1,4 +1,4 @@
-//! `send` and `receive`: files between hosts, by QUIC whose data packets leave on credits.
+//! `send` and `receive`: move files between hosts over QUIC with credits.
 
 use std::io::IsTerminal;
 use std::net::{IpAddr, SocketAddr};
@@ -19,23 +19,22 @@ use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::fault::wrong_option;
 use shallop_workbench::printable::printable;
 
-use crate::messages::{self, Message, Pace};
+use crate::exit_codes::INTERRUPTED;
+use crate::messages::{self, Message, MessagePace};
 use crate::print;
-use crate::transfer_args::{Leaving, Network, Printing, Receive, Send};
-use crate::transfer_identity::{connect, listen, not_sent};
+use crate::transfer_args::{NetworkOptions, Receive, Send, SendingOptions, TransferPrintOptions};
+use crate::transfer_identity::{connect, listen, transfer_error};
 use crate::transfer_path;
 use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
-/// What is said at the start of a receiver that asks senders for no certificate.
+/// The warning of a receiver that accepts senders without a certificate.
 const ANYBODY: &str = "warning: anybody who reaches this port may send files into this folder. --client-ca FILE \
                        accepts only senders whose certificate was signed by an authority in FILE.\n";
-/// The exit code after Ctrl-C.
-const INTERRUPTED: u8 = 130;
 
-/// The settings of an endpoint in this network.
-pub fn config_of(network: Network) -> Result<Config> {
+/// The QUIC configuration for these network options.
+pub fn config_of(network: NetworkOptions) -> Result<Config> {
     Config::in_network(network.rate_limit, network.wait)
         .map_err(|why| wrong_option("--wait", &why))?
         .starting_with(network.unscheduled.unwrap_or(Bytes::ZERO))
@@ -46,31 +45,31 @@ fn duration(of: Span) -> Duration {
     Duration::from_nanos(of.as_ps() / 1_000)
 }
 
-fn config(leaving: &Leaving) -> Result<Config> {
+fn config(sending: &SendingOptions) -> Result<Config> {
     Ok(Config {
-        credits: !leaving.without_credits,
-        fallback: leaving.fallback.into(),
-        segments: leaving.segments,
-        ..config_of(leaving.network)?
+        credits: !sending.without_credits,
+        fallback: sending.fallback.into(),
+        segments: sending.segments,
+        ..config_of(sending.network)?
     })
 }
 
-/// Sends files, or zeros for a time. Once it is connected, `listen` gives what Ctrl-C sets.
+/// Sends files, or zeros for a fixed time. Installs the Ctrl-C handler by `listen` after the connection is made.
 pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result<ExitCode> {
-    let config = config(&args.leaving)?;
+    let config = config(&args.sending)?;
     let sources = SourcePaths::collect(&args.paths).map_err(|why| plain(&why))?;
     let sending = connect(&args.host, config, &args.receiver)?;
     let stop = listen()?;
-    let bar = Bar::new(args.leaving.printing);
+    let bar = TransferBar::new(args.sending.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let connection = sending.connection().clone();
     let retry = args.retry_credits.map(duration);
     let tell = |path: SendMode| {
-        if !args.leaving.printing.quiet {
-            bar.say(&format!("{}\n", leaves(path, args.leaving.fallback.into())));
+        if !args.sending.printing.quiet {
+            bar.say(&format!("{}\n", leaving_sentence(path, args.sending.fallback.into())));
         }
     };
-    let sent = transfer_path::watching(&connection, (retry, &stop), &tell, || match args.time {
+    let sent = transfer_path::watch(&connection, retry, &stop, &tell, || match args.time {
         Some(time) => sending.send_for(duration(time), &bar),
         None => sending.send(&sources, options, &bar),
     });
@@ -79,17 +78,17 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
         print::stderr(if args.time.is_some() {
             "Interrupted.\n"
         } else {
-            "Interrupted. What has arrived is kept: the same command goes on from there.\n"
+            "Interrupted. Received data is kept: the same command resumes from there.\n"
         });
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let done = args.time.is_none().then_some("sent");
-    ended(&sent.map_err(|why| not_sent(&why))?, ("", done), &args.leaving)
+    print_report(&sent.map_err(|why| transfer_error(&why))?, "", done, &args.sending)
 }
 
-/// Receives files, until Ctrl-C sets `stop` or, with `--once`, the first sender is done.
+/// Receives files until Ctrl-C sets `stop` or, with `--once`, until the first sender is done.
 pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
-    let config = config(&args.leaving)?;
+    let config = config(&args.sending)?;
     let receiving = listen(args, config)?;
     announce(&receiving, args)?;
     let options = ReceiveOptions { overwrite: args.overwrite, hidden: args.hidden };
@@ -106,7 +105,7 @@ pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
             _ => {}
         }
     };
-    let served = transfer_path::receiving(&receiving, stop, || receiving.each(serve));
+    let served = transfer_path::close_on_stop(&receiving, stop, || receiving.each(serve));
     if stop.load(Ordering::Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -114,15 +113,15 @@ pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
     first.unwrap_or_else(|| served.map(|()| ExitCode::SUCCESS).map_err(|why| plain(&why)))
 }
 
-/// Receives from one sender: what to end with if its files are there.
+/// Receives from one sender. Returns the exit code if it sent files.
 fn receive_from(
     receiving: &ReceiveServer,
     connection: &Connection,
     args: &Receive,
     options: ReceiveOptions,
 ) -> Option<Result<ExitCode>> {
-    // Several bars at a time would be in each other's way.
-    let bar = args.once.then(|| Bar::new(args.leaving.printing));
+    // Bars of several senders would overwrite each other.
+    let bar = args.once.then(|| TransferBar::new(args.sending.printing));
     let progress: &dyn Progress = bar.as_ref().map_or(&(), |bar| bar);
     let from = connection.remote_address().map(|from| format!("{from}: ")).unwrap_or_default();
     let served = receiving.serve(connection, Some(&args.folder), options, progress);
@@ -136,10 +135,10 @@ fn receive_from(
                 let report = &serde_json::to_value(&report).unwrap_or_default();
                 messages::send(&Message::Received { from, report });
             }
-            Some(ended(&report, (&from, Some("received")), &args.leaving))
+            Some(print_report(&report, &from, Some("received"), &args.sending))
         }
         Ok(Served::Pings(_)) => None,
-        // A sender that does not trust this host leaves; one that was broken off comes again.
+        // The sender does not trust this host, or was interrupted and will come back.
         Err(why) if messages::is_json() => {
             let from = from.trim_end_matches(": ");
             messages::send(&Message::BrokeOff { from, why: &why.to_string() });
@@ -158,23 +157,25 @@ fn announce(receiving: &ReceiveServer, args: &Receive) -> Result<()> {
         address: &address.to_string(),
         fingerprint: &fingerprint.to_string(),
     });
-    if args.leaving.printing.quiet {
+    if args.sending.printing.quiet {
         return Ok(());
     }
     if args.client_ca.is_none() {
         print::stderr(ANYBODY);
     }
-    if args.leaving.printing.json {
+    if args.sending.printing.json {
         return print::line(
             &json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string(),
         );
     }
-    let place = place(address);
-    print::line(&format!("Receiving at {place}. The fingerprint of this host is\n{fingerprint}"))
+    let place = printed_address(address);
+    print::line(&format!(
+        "ReceiveServer at {place}. The fingerprint of this host is\n{fingerprint}"
+    ))
 }
 
-/// Where somebody listens, in words where `[::]` would be read as an address.
-pub fn place(address: SocketAddr) -> String {
+/// An address to print: words instead of `[::]` and `0.0.0.0`, which look like destinations.
+pub fn printed_address(address: SocketAddr) -> String {
     let port = address.port();
     match address.ip() {
         ip if !ip.is_unspecified() => address.to_string(),
@@ -183,13 +184,14 @@ pub fn place(address: SocketAddr) -> String {
     }
 }
 
-/// Says what came of a session: whose it was, and what was done with files, if it was about files.
-fn ended(
+/// Prints the result of a session. `from` names the sender; `done` is the verb if files were moved.
+fn print_report(
     report: &TransferReport,
-    (from, done): (&str, Option<&str>),
-    leaving: &Leaving,
+    from: &str,
+    done: Option<&str>,
+    sending: &SendingOptions,
 ) -> Result<ExitCode> {
-    let printing = leaving.printing;
+    let printing = sending.printing;
     let code = if report.transfer.failed.is_empty() { 0 } else { INCOMPLETE };
     if printing.stats {
         print::stderr(&transfer_stats::table(report));
@@ -199,9 +201,9 @@ fn ended(
         return Ok(ExitCode::from(code));
     }
     if !printing.quiet {
-        print::line(&format!("{from}{}", sentences(report, done, leaving.fallback.into())))?;
+        print::line(&format!("{from}{}", sentences(report, done, sending.fallback.into())))?;
     }
-    // Both sides have the words of the receiver.
+    // Both sides print the reasons of the receiver.
     for failed in &report.transfer.failed {
         let (path, reason) = (printable(&failed.path), printable(&failed.reason));
         print::stderr(&format!("{from}{path}: not in place at the receiver: {reason}\n"));
@@ -209,8 +211,8 @@ fn ended(
     Ok(ExitCode::from(code))
 }
 
-/// How data leaves, as a sentence.
-fn leaves(path: SendMode, fallback: Fallback) -> String {
+/// A sentence that says how data leaves: on credits, or with which controller and why.
+fn leaving_sentence(path: SendMode, fallback: Fallback) -> String {
     if path.is_fallback() || path == SendMode::WithoutCredits {
         format!("Data leaves by {fallback}, {path}.")
     } else {
@@ -218,7 +220,7 @@ fn leaves(path: SendMode, fallback: Fallback) -> String {
     }
 }
 
-/// What was moved, and how it left.
+/// Sentences that say what was moved and how data left.
 fn sentences(report: &TransferReport, done: Option<&str>, fallback: Fallback) -> String {
     let TransferReport { transfer, on_credits, leaves: path, credits, path: _ } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
@@ -226,16 +228,21 @@ fn sentences(report: &TransferReport, done: Option<&str>, fallback: Fallback) ->
         0 => String::new(),
         failed => format!("{failed} not, "),
     };
-    let files = done.map(|done| format!("{} files {done}, {failed}", transfer.files));
+    let files = done.map(|done| {
+        let plural = if transfer.files == 1 { "" } else { "s" };
+        format!("{} file{plural} {done}, {failed}", transfer.files)
+    });
     let files = files.unwrap_or_default();
     let moved =
         format!("{files}{} bytes in {:.1} s: {rate:.1} Mb/s.", transfer.bytes, transfer.seconds);
-    let skipped =
-        (transfer.skipped > 0).then(|| format!(" {} were there already.", transfer.skipped));
+    let skipped = (transfer.skipped > 0).then(|| {
+        let were = if transfer.skipped == 1 { "was" } else { "were" };
+        format!(" {} {were} there already.", transfer.skipped)
+    });
     let resumed = (transfer.resumed_bytes > 0)
         .then(|| format!(" {} bytes were there of an earlier try.", transfer.resumed_bytes));
     let left = match (on_credits, credits.emulated) {
-        (false, _) => Some(format!("\n{}", leaves(*path, fallback))),
+        (false, _) => Some(format!("\n{}", leaving_sentence(*path, fallback))),
         (true, 0) => None,
         (true, emulated) => Some(format!(
             "\nOn credits: {emulated} emulation packets, of which {:.2} % were lost; {} data packets, {} without a \
@@ -248,15 +255,15 @@ fn sentences(report: &TransferReport, done: Option<&str>, fallback: Fallback) ->
     [Some(moved), skipped, resumed, left].into_iter().flatten().collect()
 }
 
-/// A bar of bytes on a terminal.
-struct Bar {
+/// A progress bar in bytes, if standard error is a terminal.
+struct TransferBar {
     line: ProgressBar,
     position: Position,
-    pace: Mutex<Pace>,
+    pace: Mutex<MessagePace>,
 }
 
-impl Bar {
-    fn new(printing: Printing) -> Self {
+impl TransferBar {
+    fn new(printing: TransferPrintOptions) -> Self {
         let hidden = printing.json || printing.quiet || messages::is_json();
         let target = if hidden || !std::io::stderr().is_terminal() {
             ProgressDrawTarget::hidden()
@@ -271,7 +278,6 @@ impl Bar {
         Self { line: bar, position: Position::default(), pace: Mutex::default() }
     }
 
-    /// Tells a program how far the transfer is.
     fn tell(&self) {
         let (done, total) = (self.position.done(), self.position.total());
         messages::send(&Message::Transfer { done, total });
@@ -295,7 +301,7 @@ impl Bar {
     }
 }
 
-impl Progress for Bar {
+impl Progress for TransferBar {
     fn total(&self, files: u64, bytes: u64) {
         Progress::total(&self.position, files, bytes);
         self.line.set_length(bytes);

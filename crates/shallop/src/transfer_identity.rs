@@ -1,4 +1,4 @@
-//! Who both ends of a transfer are: fingerprints that are known, or certificates that an authority has signed.
+//! How both ends of a transfer are identified: by known fingerprints, or by certificates of an authority.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -14,27 +14,28 @@ use shallop_workbench::diagnostic::{Report, Result, plain, with_help};
 use shallop_workbench::kernels::data_folder;
 
 use crate::print;
-use crate::transfer_args::{Certificate, Receive, Receiver};
+use crate::transfer_args::{CertificateOptions, Receive, TrustOptions};
 
-/// Connects to a receiver that is trusted.
-pub fn connect(host: &HostAddress, config: Config, trust: &Receiver) -> Result<SendSession> {
-    let accepts = |seen| trust.trust_new || is_right(host, seen);
+/// Connects to a receiver that the options trust.
+pub fn connect(host: &HostAddress, config: Config, trust: &TrustOptions) -> Result<SendSession> {
+    let accepts = |seen| trust.trust_new || confirm_fingerprint(host, seen);
     let known = || trust.known_hosts.clone().unwrap_or_else(|| data_folder().join("known_hosts"));
     let whom = match (&trust.ca, trust.fingerprint) {
         (Some(authorities), _) => Trust::Authority(authorities.clone()),
         (None, Some(fingerprint)) => Trust::Fingerprint(fingerprint),
         (None, None) => Trust::KnownHosts { file: known(), accept_new: &accepts },
     };
-    client::connect(host, config, &whom, files(&trust.own).as_ref()).map_err(|why| unreached(&why))
+    client::connect(host, config, &whom, files(&trust.own).as_ref())
+        .map_err(|why| connect_error(&why))
 }
 
-fn files(own: &Certificate) -> Option<CertificateFiles> {
+fn files(own: &CertificateOptions) -> Option<CertificateFiles> {
     let (certificate, key): (PathBuf, PathBuf) = (own.cert.clone()?, own.key.clone()?);
     Some(CertificateFiles { certificate, key })
 }
 
-/// Asks whether an unknown receiver is the right one. Without a terminal, the answer is no.
-fn is_right(host: &HostAddress, seen: Fingerprint) -> bool {
+/// Asks whether to trust an unknown receiver. Without a terminal, the answer is no.
+fn confirm_fingerprint(host: &HostAddress, seen: Fingerprint) -> bool {
     if !std::io::stdin().is_terminal() {
         return false;
     }
@@ -42,12 +43,12 @@ fn is_right(host: &HostAddress, seen: Fingerprint) -> bool {
         "{host} is unknown and shows the fingerprint {seen}. Does 'shallop receive' print it there? [y/N] "
     ));
     let mut answer = String::new();
-    // An answer that cannot be read means no.
+    // An unreadable answer means no.
     let is_read = std::io::stdin().read_line(&mut answer).is_ok();
     is_read && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
 }
 
-/// An option as it is typed.
+/// The option for a name with underscores.
 fn option(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
@@ -57,8 +58,8 @@ fn advised(why: &impl ToString, help: Option<String>) -> Report {
     help.map_or_else(|| plain(&why), |help| with_help(&why, &help))
 }
 
-/// Why nobody was reached, or nobody that is trusted.
-pub fn unreached(why: &ConnectError) -> Report {
+/// The diagnostic of a failed connection.
+pub fn connect_error(why: &ConnectError) -> Report {
     let is_file = |host: &HostAddress| Path::new(host.name()).exists();
     match why {
         ConnectError::Name { host, .. } if is_file(host) => {
@@ -70,21 +71,22 @@ pub fn unreached(why: &ConnectError) -> Report {
     }
 }
 
-/// Why nothing was sent, or not all.
-pub fn not_sent(why: &TransferError) -> Report {
+/// The diagnostic of a failed transfer.
+pub fn transfer_error(why: &TransferError) -> Report {
     advised(why, help_of_transfer(why, &option))
 }
 
-/// Why nobody can be received.
-pub fn unheard(why: &ListenError) -> Report {
+/// The diagnostic of a listener that cannot start.
+pub fn listen_error(why: &ListenError) -> Report {
     advised(why, why.help(&option))
 }
 
-/// Listens as the identity that was given, or else as this host's own, which is made the first time.
+/// Listens with the given certificate, or with this host's own key, which is created the first time.
 pub fn listen(args: &Receive, config: Config) -> Result<ReceiveServer> {
-    let folder = || args.identity.clone().unwrap_or_else(data_folder);
-    let identity =
-        files(&args.own).map_or_else(|| ServerIdentity::Folder(folder()), ServerIdentity::Files);
-    listen_for_files(&args.folder, args.bind, config, &identity, args.client_ca.as_deref())
-        .map_err(|why| unheard(&why))
+    let own = files(&args.own).map_or_else(
+        || ServerIdentity::Folder(args.identity.clone().unwrap_or_else(data_folder)),
+        ServerIdentity::Files,
+    );
+    listen_for_files(&args.folder, args.bind, config, &own, args.client_ca.as_deref())
+        .map_err(|why| listen_error(&why))
 }

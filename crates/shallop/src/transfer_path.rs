@@ -1,5 +1,5 @@
-//! What is looked at while a transfer goes on: how data leaves, of which changes are told, whether credits are to be
-//! tried again, and Ctrl-C, after which the peer is told that this is the end.
+//! Watches a transfer from a second thread: reports how data leaves, tries credits again, and closes the connection
+//! after Ctrl-C.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 use shallop_quic::{Connection, SendMode};
 use shallop_transfer::session::ReceiveServer;
 
-/// How often it is looked.
+/// The interval of the checks.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Does `act`, and meanwhile tells each way in which data leaves that is another one than before. Where credits were
-/// given up, they are tried again after `retry`, each time. The connection is closed when `stop` is set.
-pub fn watching<T>(
+/// Calls `act` and meanwhile passes each change of how data leaves to `tell`. After a fallback, credits are tried again
+/// every `retry`. Setting `stop` closes the connection.
+pub fn watch<T>(
     connection: &Connection,
-    (retry, stop): (Option<Duration>, &AtomicBool),
+    retry: Option<Duration>,
+    stop: &AtomicBool,
     tell: &(dyn Fn(SendMode) + Sync),
     act: impl FnOnce() -> T,
 ) -> T {
@@ -25,7 +26,7 @@ pub fn watching<T>(
             connection.close(0, b"interrupted");
         }
         let now = connection.send_mode();
-        // A connection that has ended leaves in no way.
+        // `Unknown` means that the connection has ended.
         if now != path && now != SendMode::Unknown {
             (path, since) = (now, Instant::now());
             tell(path);
@@ -38,8 +39,12 @@ pub fn watching<T>(
     meanwhile(look, act)
 }
 
-/// Does `act`, and meanwhile ends what is received when `stop` is set.
-pub fn receiving<T>(receiving: &ReceiveServer, stop: &AtomicBool, act: impl FnOnce() -> T) -> T {
+/// Calls `act`, and closes the listener when `stop` is set.
+pub fn close_on_stop<T>(
+    receiving: &ReceiveServer,
+    stop: &AtomicBool,
+    act: impl FnOnce() -> T,
+) -> T {
     let look = || {
         if stop.load(Ordering::Relaxed) {
             receiving.close();
@@ -48,7 +53,7 @@ pub fn receiving<T>(receiving: &ReceiveServer, stop: &AtomicBool, act: impl FnOn
     meanwhile(look, act)
 }
 
-/// Does `act`, and looks from time to time in another thread.
+/// Calls `act`, and `look` at intervals in another thread.
 fn meanwhile<T>(mut look: impl FnMut() + Send, act: impl FnOnce() -> T) -> T {
     let (done, is_done) = channel::<()>();
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! `--stats` of `send` and `receive`: what this side has counted, as a table.
+//! `--stats` of `send` and `receive`: the counters of this side as a table.
 
 use serde_json::Value;
 use shallop_quic::{CreditStats, PathStats};
@@ -59,7 +59,7 @@ fn path(of: &PathStats) -> Vec<[String; 2]> {
     ]
 }
 
-/// What was dropped, by reason; reasons that did not occur are left out.
+/// The dropped packets by reason, without reasons that did not occur.
 fn dropped(of: &CreditStats) -> Vec<[String; 2]> {
     let mut rows = vec![row("dropped packets and stamps", &of.dropped.total())];
     if let Ok(Value::Object(reasons)) = serde_json::to_value(of.dropped) {

@@ -196,15 +196,15 @@ impl Values {
         }
     }
 
-    /// The type of the values, in words.
+    /// The Arrow type of the values.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::F64(_) => "64-bit floats",
-            Self::U64(_) => "64-bit integers without sign",
-            Self::I64(_) => "64-bit integers with sign",
-            Self::Bool(_) => "true/false",
-            Self::Text(_) => "text",
+            Self::F64(_) => "float64",
+            Self::U64(_) => "uint64",
+            Self::I64(_) => "int64",
+            Self::Bool(_) => "bool",
+            Self::Text(_) => "utf8",
         }
     }
 }

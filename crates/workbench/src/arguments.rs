@@ -1,4 +1,4 @@
-//! Values of options that are not keys of scenarios, read from text.
+//! Parsers of command-line values that are not keys of scenarios. An error says which values are allowed.
 
 use std::fmt::Display;
 use std::num::NonZeroUsize;
@@ -10,41 +10,24 @@ use shallop_plan::plan::Attachment;
 
 use super::capacity::Scale;
 
-/// The largest seed: that of a scenario, whose numbers are those of TOML.
+/// The largest seed: scenarios hold seeds as TOML integers, which are signed.
 const MOST_SEED: u64 = i64::MAX as u64;
-/// The most runs at a time.
 const MOST_JOBS: u64 = 1024;
-/// The most seeds at a point.
 const MOST_SEEDS: u64 = 10_000;
 
-/// A run seed.
-///
-/// # Errors
-/// What a seed is, if it is none.
 pub fn seed(text: &str) -> Result<u64, String> {
     whole(text, 0, MOST_SEED)
 }
 
-/// A number of seeds.
-///
-/// # Errors
-/// What is allowed.
 pub fn seeds(text: &str) -> Result<u32, String> {
     whole(text, 1, MOST_SEEDS)
 }
 
-/// A number of runs at a time.
-///
-/// # Errors
-/// What is allowed.
 pub fn jobs(text: &str) -> Result<NonZeroUsize, String> {
     whole(text, 1, MOST_JOBS)
 }
 
-/// The folder of results.
-///
-/// # Errors
-/// If it has no name.
+/// Parses the name of a results folder.
 pub fn folder(text: &str) -> Result<PathBuf, String> {
     if text.trim().is_empty() {
         return Err("the name of the folder is empty; \".\" is the folder you are in".to_owned());
@@ -52,10 +35,7 @@ pub fn folder(text: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(text))
 }
 
-/// A part of a scenario's rates and buffers: `auto`, or as [`part`].
-///
-/// # Errors
-/// What is allowed.
+/// Parses the factor for a scenario's rates and buffers: `auto`, or a fraction such as `1/20`.
 pub fn scale(text: &str) -> Result<Scale, String> {
     if text.trim() == "auto" {
         return Ok(Scale::Auto);
@@ -63,10 +43,7 @@ pub fn scale(text: &str) -> Result<Scale, String> {
     part(text).map(Scale::By).map_err(|why| format!("{why}, or \"auto\""))
 }
 
-/// A part, as in `1/20`.
-///
-/// # Errors
-/// What is allowed.
+/// Parses a fraction from 0 to 1, as in `1/20`.
 pub fn part(text: &str) -> Result<Share, String> {
     let parts = text.trim().split_once('/').unwrap_or((text.trim(), "1"));
     let part = parts.0.trim().parse().ok().zip(parts.1.trim().parse().ok());
@@ -74,10 +51,7 @@ pub fn part(text: &str) -> Result<Share, String> {
     share.ok_or_else(|| "expected a part from 0 to 1, as in 1/20".to_owned())
 }
 
-/// An interface of this machine in the place of a host, as in `eth1=r0`.
-///
-/// # Errors
-/// What is expected.
+/// Parses `INTERFACE=HOST`: an interface of this machine that takes the place of a host, as in `eth1=r0`.
 pub fn attachment(text: &str) -> Result<Attachment, String> {
     let parts = text.split_once('=').map(|(interface, host)| (interface.trim(), host.trim()));
     let parts = parts.filter(|(interface, host)| !interface.is_empty() && !host.is_empty());
@@ -91,7 +65,7 @@ pub fn attachment(text: &str) -> Result<Attachment, String> {
 fn whole<T: FromStr>(text: &str, least: u64, most: u64) -> Result<T, String> {
     let number: Option<u64> = text.trim().parse().ok();
     let number = number.filter(|number| (least..=most).contains(number));
-    // What is allowed fits the type.
+    // Every number in the range fits `T`.
     number
         .and_then(|number| number.to_string().parse().ok())
         .ok_or_else(|| refused(text, least, most))
@@ -108,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_such_number_is_told_what_is() {
+    fn wrong_numbers_are_refused_with_the_allowed_range() {
         assert_eq!(seed("9223372036854775807"), Ok(MOST_SEED));
         let wanted = "negative; expected a whole number from 0 to 9223372036854775807";
         assert_eq!(seed("-1"), Err(wanted.to_owned()));

@@ -1,4 +1,4 @@
-//! Benchmarks: the time and the memory of a run, and the speed of a plain heap on the same machine.
+//! Benchmarks: time and memory of a run, and the speed of a plain binary heap on the same machine as a reference.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,45 +7,38 @@ use serde::{Deserialize, Serialize};
 use shallop_core::Seed;
 
 use super::clock::Clock;
-use super::error::WorkError;
+use super::error::StudyError;
 use shallop_lab::run::{RunError, run};
 use shallop_scenario::standard::Case;
 
-/// The measurement of a case with a transport.
+/// The speed of one benchmark case with one transport.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
-    /// Name of the case.
+pub struct BenchResult {
     pub case: String,
-    /// Label of the transport.
     pub transport: String,
-    /// Simulated seconds.
     pub simulated_s: f64,
-    /// Packets of any class that left a port onto a wire.
+    /// Packets of any class that left a port onto a wire, summed over ports.
     pub packet_hops: u64,
-    /// Data packets that arrived.
+    /// Data packets that arrived at their receiver.
     pub delivered_data_packets: u64,
-    /// Wall-clock seconds: the shortest of `repeats`.
+    /// The shortest wall-clock time of a repetition, in seconds.
     pub wall_s: f64,
-    /// The longest of them.
+    /// The longest wall-clock time of a repetition, in seconds.
     pub wall_most_s: f64,
-    /// The number of repetitions.
     pub repeats: u32,
-    /// Packet-hops per wall-clock second.
+    /// Packet hops per wall-clock second, of the fastest repetition.
     pub hops_per_s: f64,
-    /// Delivered data packets per wall-clock second.
+    /// Data packets that arrived per wall-clock second, of the fastest repetition.
     pub delivered_per_s: f64,
-    /// The peak memory of the process, if the system reports it.
+    /// Peak resident memory of the process; `None` where the system does not report it.
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// A case that took longer than this, in seconds, is not repeated.
+/// A case is not repeated once its repetitions took this many seconds.
 const LONG_S: f64 = 15.0;
 
-/// Runs a case with a transport up to three times.
-///
-/// # Errors
-/// If it cannot be run.
-pub fn measure(case: &Case, transport: usize, quick: bool) -> Result<Measured, WorkError> {
+/// Runs a case with a transport up to three times; once if `quick`.
+pub fn measure(case: &Case, transport: usize, quick: bool) -> Result<BenchResult, StudyError> {
     let plan = case.plan(if quick { case.quick } else { case.duration })?;
     let (mut best, mut most, mut last) = (f64::INFINITY, 0.0_f64, None);
     let (mut repeats, since) = (0, Clock::start());
@@ -58,7 +51,7 @@ pub fn measure(case: &Case, transport: usize, quick: bool) -> Result<Measured, W
         repeats += 1;
     }
     let last = last.ok_or(RunError::Stopped)?;
-    Ok(Measured {
+    Ok(BenchResult {
         case: case.name.to_owned(),
         transport: case.transports()[transport].to_owned(),
         simulated_s: plan.duration.as_secs_f64(),
@@ -73,8 +66,7 @@ pub fn measure(case: &Case, transport: usize, quick: bool) -> Result<Measured, W
     })
 }
 
-/// The peak memory of this process, on systems that report it (Linux).
-#[must_use]
+/// The peak resident memory of this process; `None` on systems other than Linux.
 pub fn peak_rss_bytes() -> Option<u64> {
     let status = shallop_store::read_text("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -82,9 +74,8 @@ pub fn peak_rss_bytes() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Events per second of a plain binary heap in the hold model (Jones 1986): of 2,000 deadlines the first is removed and
-/// inserted again a random time later. It measures the current speed of the machine.
-#[must_use]
+/// Measures how fast this machine is now: events per second of a plain binary heap in the hold model (Jones 1986). The
+/// heap holds 2,000 deadlines; each event removes the first and inserts it again a random time later.
 pub fn calibrate() -> f64 {
     const HELD: u64 = 2000;
     const EVENTS: u64 = 4_000_000;

@@ -1,5 +1,5 @@
-//! What this machine carries in real time, as `doctor --bench` has found it, kept in the user's folder of data; and the
-//! part of a scenario's rates that fits.
+//! The link rate that this machine carries in real time, measured by `doctor --bench` and kept in the user's data
+//! folder, and the scaling of a scenario to that rate.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,32 +9,31 @@ use shallop_core::Share;
 use shallop_plan::plan::Plan;
 use shallop_plan::{ResolvedRun, Study};
 
-use super::diagnostic::{Result, of_work, plain, with_help};
-use super::error::WorkError;
-use super::rehearsal::Carried;
+use super::diagnostic::{Result, plain, study_error, with_help};
+use super::error::StudyError;
+use super::rehearsal::RateTrial;
 
-/// A buffer of fewer frames than these is told of: what a host sends at once decides what it loses.
+/// A buffer that holds fewer frames gets a note: the bursts of hosts then decide what is lost.
 const FEW_FRAMES: u64 = 10;
 
-/// The part of a scenario's rates and buffers that is to be rehearsed.
+/// The factor for a scenario's rates and buffers in a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// The largest that this machine carries.
+    /// The largest factor that this machine carries.
     Auto,
-    /// This part.
     By(Share),
 }
 
-/// What a machine carries: the rate of the fastest link whose rehearsal counted, in bits per second.
+/// The rate of the fastest link that this machine rehearsed without being late, in bits per second; 0 if there was
+/// none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
-    /// The release of its kernel.
+pub struct MachineCapacity {
+    /// The kernel release during the benchmark.
     kernel: String,
-    /// The number of its processors.
     processors: usize,
-    /// Where hosts send bursts of segmentation offload.
+    /// The rate with hosts that send bursts (segmentation offload).
     bursts_bps: f64,
-    /// Where hosts send packet by packet.
+    /// The rate with hosts that send single packets.
     packets_bps: f64,
 }
 
@@ -54,18 +53,17 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-impl Limits {
-    /// Those of a benchmark.
-    fn of(carried: &[Carried], kernel: String) -> Self {
+impl MachineCapacity {
+    fn from_trials(carried: &[RateTrial], kernel: String) -> Self {
         let best = |sends: &str| {
-            let counts = |of: &&Carried| of.sends == sends && of.rehearsal.void.is_empty();
+            let counts = |of: &&RateTrial| of.sends == sends && of.rehearsal.void.is_empty();
             carried.iter().filter(counts).map(|of| of.rate_bps).fold(0.0, f64::max)
         };
         let (bursts_bps, packets_bps) = (best("bursts"), best("packets"));
         Self { kernel, processors: processors(), bursts_bps, packets_bps }
     }
 
-    /// The rate for a plan; `None` if no rehearsal of the benchmark counted.
+    /// The rate for a plan's way of sending; `None` if every rehearsal of the benchmark was late.
     fn rate(&self, plan: &Plan) -> Option<f64> {
         let packets = plan.kernel.gso_max_segs == Some(1);
         let rate = if packets { self.packets_bps } else { self.bursts_bps };
@@ -73,13 +71,10 @@ impl Limits {
     }
 }
 
-/// Keeps what a benchmark has found, in place of what an earlier one has. Returns the file.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn keep(carried: &[Carried]) -> Result<Option<PathBuf>> {
+/// Stores the result of a benchmark, which replaces an earlier one. Returns the file.
+pub fn store(carried: &[RateTrial]) -> Result<Option<PathBuf>> {
     let Some((file, kernel)) = machine() else { return Ok(None) };
-    let limits = Limits::of(carried, kernel);
+    let limits = MachineCapacity::from_trials(carried, kernel);
     let text = serde_json::to_string_pretty(&limits).map_err(|why| plain(&why))? + "\n";
     if let Some(folder) = file.parent() {
         let made = std::fs::create_dir_all(folder);
@@ -89,19 +84,19 @@ pub fn keep(carried: &[Carried]) -> Result<Option<PathBuf>> {
     Ok(Some(file))
 }
 
-/// What is kept of this machine, unless its kernel or its processors are others now, and the time since it was found.
-fn kept() -> Option<(Limits, Option<Duration>)> {
+/// The stored capacity and its age; `None` if it was measured with another kernel or number of processors.
+fn load_stored() -> Option<(MachineCapacity, Option<Duration>)> {
     let (file, kernel) = machine()?;
     let written = std::fs::metadata(&file).and_then(|of| of.modified()).ok();
     let age = written.and_then(|written| written.elapsed().ok());
     let text = shallop_store::read_text(file).ok()?;
-    let limits: Limits = serde_json::from_str(&text).ok()?;
+    let limits: MachineCapacity = serde_json::from_str(&text).ok()?;
     let is_this = limits.kernel == kernel && limits.processors == processors();
     is_this.then_some((limits, age))
 }
 
-/// The denominator of the largest simple part of `demand` that is at most `carried`: up to ten any, then multiples of
-/// five, and above a hundred of fifty.
+/// The denominator of the largest simple fraction of `demand` that is at most `carried`. Denominators above 10 are
+/// multiples of 5, and those above 100 multiples of 50.
 fn denominator(demand: f64, carried: f64) -> u64 {
     let least = (demand / carried * (1.0 - 1e-9)).ceil().clamp(1.0, 1e15) as u64;
     match least {
@@ -111,7 +106,7 @@ fn denominator(demand: f64, carried: f64) -> u64 {
     }
 }
 
-/// What real hosts of a plan may send at a time under any of its schemes, in bits per second.
+/// The largest rate at which real hosts of a plan may send together, over all its schemes, in bits per second.
 fn demand(plan: &Plan) -> Result<f64> {
     #[cfg(target_os = "linux")]
     {
@@ -121,7 +116,7 @@ fn demand(plan: &Plan) -> Result<f64> {
             match rehearse::demand(plan, scheme) {
                 Ok(demand) => most = most.max(demand),
                 Err(RehearsalError::NoHosts) => {}
-                Err(why) => return Err(of_work(&WorkError::from(why))),
+                Err(why) => return Err(study_error(&StudyError::from(why))),
             }
         }
         Ok(most)
@@ -133,41 +128,41 @@ fn demand(plan: &Plan) -> Result<f64> {
     }
 }
 
-/// The point of a study that asks most of this machine. Rates are in bits per second.
+/// The point of a study that needs the largest share of the machine's capacity. Rates are in bits per second.
 #[derive(Clone, Copy, Debug)]
-struct Heaviest {
-    /// What its hosts may send.
+struct HeaviestPoint {
+    /// The rate at which its hosts may send.
     demand: f64,
-    /// What the machine carries of it.
+    /// The rate that the machine carries for its way of sending.
     carried: f64,
-    /// What the machine carries where hosts send packet by packet, if they do not.
+    /// The rate that the machine carries with single packets; `None` if the point sends single packets already.
     packets: Option<f64>,
     /// The time since the benchmark.
     age: Option<Duration>,
 }
 
-/// The point of a study that asks most of this machine; `None` if what it carries is not known.
-fn heaviest(study: &Study) -> Result<Option<Heaviest>> {
-    let Some((limits, age)) = kept() else { return Ok(None) };
-    let mut heaviest: Option<Heaviest> = None;
+/// Finds the point of a study that needs the largest share of the machine's capacity; `None` without a benchmark.
+fn heaviest(study: &Study) -> Result<Option<HeaviestPoint>> {
+    let Some((limits, age)) = load_stored() else { return Ok(None) };
+    let mut heaviest: Option<HeaviestPoint> = None;
     for point in &study.points {
         let Some(carried) = limits.rate(&point.plan) else { continue };
         let demand = demand(&point.plan)?;
         if heaviest.is_none_or(|most| demand / carried > most.demand / most.carried) {
             let sends_packets = point.plan.kernel.gso_max_segs == Some(1);
             let packets = (!sends_packets).then_some(limits.packets_bps);
-            heaviest = Some(Heaviest { demand, carried, packets, age });
+            heaviest = Some(HeaviestPoint { demand, carried, packets, age });
         }
     }
     Ok(heaviest)
 }
 
-/// Gives a study this part of its rates and buffers, and checks that this machine carries what is left. Returns the
-/// part, if it is not all. Without a benchmark of this machine nothing is checked.
+/// Scales a study's rates and buffers, and checks that this machine carries the result. Returns the factor if it is
+/// below 1. Without a benchmark only an explicit factor works, and nothing is checked.
 ///
 /// # Errors
-/// If it is more than the machine carries, with the part that fits; if the study cannot be scaled.
-pub fn fit(study: &mut Study, scale: Option<Scale>) -> Result<Option<Share>> {
+/// If the study needs more than the machine carries: the message names the factor that fits.
+pub fn scale_to_capacity(study: &mut Study, scale: Option<Scale>) -> Result<Option<Share>> {
     let heaviest = heaviest(study)?;
     let least = heaviest.map(|of| denominator(of.demand, of.carried));
     let by = match (scale, least) {
@@ -175,8 +170,8 @@ pub fn fit(study: &mut Study, scale: Option<Scale>) -> Result<Option<Share>> {
         (Some(Scale::By(by)), _) => Some(by),
         (Some(Scale::Auto), Some(least)) => Share::new(1, least),
         (Some(Scale::Auto), None) => {
-            return Err(of_work(&WorkError::NoKernel(
-                "what this machine carries is not known: 'shallop doctor --bench' finds it, in half a minute"
+            return Err(study_error(&StudyError::NoKernel(
+                "the capacity of this machine is unknown: 'shallop doctor --bench' measures it in half a minute"
                     .to_owned(),
             )));
         }
@@ -185,7 +180,7 @@ pub fn fit(study: &mut Study, scale: Option<Scale>) -> Result<Option<Share>> {
     if let Some((of, least)) = heaviest.zip(least)
         && by.map_or(1.0, Share::as_f64) * least as f64 > 1.0 + 1e-9
     {
-        return Err(of_work(&WorkError::NoKernel(beyond(of, by, least))));
+        return Err(study_error(&StudyError::NoKernel(over_capacity(of, by, least))));
     }
     if let Some(by) = by {
         scale_by(study, by)?;
@@ -193,8 +188,8 @@ pub fn fit(study: &mut Study, scale: Option<Scale>) -> Result<Option<Share>> {
     Ok(by)
 }
 
-/// Why a study, or this part of it, is more than the machine carries.
-fn beyond(of: Heaviest, by: Option<Share>, least: u64) -> String {
+/// The message for a study, scaled by `by`, that needs more than the machine carries.
+fn over_capacity(of: HeaviestPoint, by: Option<Share>, least: u64) -> String {
     let demand = of.demand * by.map_or(1.0, Share::as_f64) / 1e6;
     let part = by.map_or_else(String::new, |by| {
         let (part, whole) = by.parts();
@@ -210,12 +205,11 @@ fn beyond(of: Heaviest, by: Option<Share>, least: u64) -> String {
     });
     format!(
         "{part}real hosts would send up to {demand:.0} Mb/s, and this machine carries {carried:.0} Mb/s in real \
-         time{packets}, as 'shallop doctor --bench' has found{made}: with --scale 1/{least} rates and buffers shrink \
-         together and fit. Bench again if the machine was busy then"
+         time{packets}, as 'shallop doctor --bench' measured{made}. --scale 1/{least} reduces rates and buffers so \
+         that they fit. Repeat the benchmark if the machine was busy then"
     )
 }
 
-/// How long ago something was, in words.
 fn ago(age: Duration) -> String {
     let minutes = age.as_secs() / 60;
     match minutes {
@@ -225,11 +219,10 @@ fn ago(age: Duration) -> String {
     }
 }
 
-/// Gives a study this part of its rates and buffers, and says so in its title. A note says if that leaves few frames in
-/// a buffer.
+/// Scales a study's rates and buffers and says so in its title. Adds a note if a buffer then holds few frames.
 ///
 /// # Errors
-/// If it cannot be scaled, or a buffer would not hold a frame.
+/// If a buffer would not hold a frame: the message names the smallest factor.
 pub fn scale_by(study: &mut Study, by: Share) -> Result<()> {
     let by_text = format!("{}/{}", by.parts().0, by.parts().1);
     let mut fewest: Option<(u64, String)> = None;
@@ -272,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_part_that_fits_is_simple_and_not_too_large() {
+    fn the_scale_that_fits_is_a_simple_fraction() {
         for (demand, carried, expected) in
             [(1.0, 2.0, 1), (2.0, 2.0, 1), (10.0, 2.0, 5), (10.0, 0.9, 15), (100.0, 0.9, 150)]
         {
@@ -283,16 +276,19 @@ mod tests {
     #[test]
     fn the_refusal_has_the_demand_after_the_scale_and_the_age_of_the_benchmark() {
         let age = Some(Duration::from_secs(3 * 3_600));
-        let of = Heaviest { demand: 1e9, carried: 1e8, packets: Some(5e7), age };
-        let told = beyond(of, Share::new(1, 2), 10);
+        let of = HeaviestPoint { demand: 1e9, carried: 1e8, packets: Some(5e7), age };
+        let told = over_capacity(of, Share::new(1, 2), 10);
         assert!(
             told.starts_with("with --scale 1/2 real hosts would send up to 500 Mb/s"),
             "{told}"
         );
-        assert!(told.contains("found 3 hours ago: with --scale 1/10"), "{told}");
+        assert!(told.contains("measured 3 hours ago. --scale 1/10"), "{told}");
         assert!(!told.contains("gso_max_segs"), "{told}");
-        let packets = Heaviest { packets: Some(2e8), ..of };
-        assert!(beyond(packets, None, 10).contains("; 200 Mb/s where hosts send packet by packet"));
+        let packets = HeaviestPoint { packets: Some(2e8), ..of };
+        assert!(
+            over_capacity(packets, None, 10)
+                .contains("; 200 Mb/s where hosts send packet by packet")
+        );
         assert_eq!(ago(Duration::from_secs(200_000)), " 2 days ago");
     }
 
@@ -326,9 +322,9 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_those_of_the_fastest_rehearsal_that_counts() {
+    fn the_capacity_is_the_rate_of_the_fastest_rehearsal_that_is_not_void() {
         let carried = |rate_bps, sends: &str, void: &[&str]| {
-            let mut of = Carried { rate_bps, sends: sends.to_owned(), ..Carried::default() };
+            let mut of = RateTrial { rate_bps, sends: sends.to_owned(), ..RateTrial::default() };
             of.rehearsal.void = void.iter().map(|why| (*why).to_owned()).collect();
             of
         };
@@ -338,7 +334,7 @@ mod tests {
             carried(2e9, "bursts", &["late"]),
             carried(5e8, "packets", &[]),
         ];
-        let limits = Limits::of(&all, String::new());
+        let limits = MachineCapacity::from_trials(&all, String::new());
         assert_eq!((limits.bursts_bps, limits.packets_bps), (1e9, 5e8));
     }
 }

@@ -1,4 +1,4 @@
-//! Comparison of two results, each of them a folder or a scenario that is run first.
+//! Comparison of two results. Each side is a results folder, or a scenario that is run first.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,35 +9,29 @@ use shallop_scenario::Options;
 
 use super::diagnostic::{Result, name, plain, with_help};
 use super::report::{has_results, read_summary};
-use super::work::read;
-use super::{Folder, TableForm, Task, render};
+use super::run_study::read_scenario;
+use super::{FolderFiles, StudyTask, TableForm, render};
 
-/// One side of a comparison.
 #[derive(Clone, Debug)]
 pub enum Side {
-    /// Results that are there.
     Results(Box<Summary>),
-    /// A scenario to run first.
-    Scenario(Box<Task>),
+    /// A scenario that has to be run first.
+    Scenario(Box<StudyTask>),
 }
 
 impl Side {
-    /// The results in a folder, or the scenario in a file, whose results go to `out`.
-    ///
-    /// # Errors
-    /// If the folder has no results, or the scenario has an error.
-    pub fn of(path: &Path, quick: bool, out: Option<PathBuf>) -> Result<Self> {
+    /// Reads the results in a folder, or the scenario in a file. The results of the scenario go to `out`.
+    pub fn read(path: &Path, quick: bool, out: Option<PathBuf>) -> Result<Self> {
         if path.is_dir() {
             return results(path).map(Box::new).map(Self::Results);
         }
-        let options = Options { quick, files: Arc::new(Folder::of(path)), ..Options::default() };
-        let study = read(path, &options)?;
-        Ok(Self::Scenario(Box::new(Task { id: None, study, folder: out })))
+        let options =
+            Options { quick, files: Arc::new(FolderFiles::beside(path)), ..Options::default() };
+        let study = read_scenario(path, &options)?;
+        Ok(Self::Scenario(Box::new(StudyTask { id: None, study, folder: out })))
     }
 
-    /// The scenario, if it is one.
-    #[must_use]
-    pub fn task(&self) -> Option<&Task> {
+    pub fn task(&self) -> Option<&StudyTask> {
         match self {
             Self::Scenario(task) => Some(task),
             Self::Results(_) => None,
@@ -54,27 +48,26 @@ fn results(folder: &Path) -> Result<Summary> {
     read_summary(folder).map_err(|why| plain(&why))
 }
 
-/// Compares two results.
+/// Compares two results run by run.
 ///
 /// # Errors
-/// If nothing in them can be paired.
+/// If no two runs have the same point, scheme and seed.
 pub fn summaries(a: &Summary, b: &Summary, selection: Selection<'_>) -> Result<Comparison> {
     compare(a, b, selection).map_err(|why| plain(&why))
 }
 
-/// A comparison as text: the sentence, the table, and what is not in it. In CSV the table alone.
-#[must_use]
+/// Formats a comparison: the sentence, the table, and a list of what the table leaves out. CSV has the table alone.
 pub fn text(comparison: &Comparison, form: TableForm) -> String {
     let (grid, lines) = comparison.table();
     if form == TableForm::Csv {
         return render(&grid, form);
     }
-    // A difference a line.
+    // One line per difference.
     let mut text = format!("{}\n", comparison.finding.replace("; ", ";\n"));
     if !grid.rows.is_empty() {
         text.push('\n');
         text.push_str(&render(&grid, form));
-        // In Markdown a line directly under a table is a row of it.
+        // Markdown takes a line directly below a table for a row of it.
         text.push_str(if form == TableForm::Markdown { "\n\n" } else { "\n" });
     }
     text.push_str(&lines.join("\n"));

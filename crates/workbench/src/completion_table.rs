@@ -1,4 +1,4 @@
-//! The table of completion times of all runs: a row for each statistic of each size class.
+//! The table of completion times: a row for each run, size class and statistic.
 
 use shallop_results::summary::{Completion, Run, Statistic};
 use shallop_results::{Summary, table};
@@ -6,7 +6,6 @@ use shallop_store::{Column, Table, Text};
 
 use crate::tables::{POINT, SCHEME, SEED};
 
-/// A statistic of a size class of a run.
 struct Row<'a> {
     point: &'a str,
     run: &'a Run,
@@ -15,7 +14,6 @@ struct Row<'a> {
     statistic: Statistic,
 }
 
-/// The statistics of completion times of all runs, from [`Run::fct`].
 pub(super) fn completion_table(summary: &Summary) -> Table {
     let mut rows = Vec::new();
     for (point, run) in table::placed(summary) {

@@ -1,12 +1,12 @@
-//! Congestion controllers in the kernel of this machine: what is set of them, in the words of scenarios, and what is
-//! loaded.
+//! Congestion controllers that are loaded into the kernel of this machine, with settings written as in scenarios.
 
+mod connection_stats;
 mod loaded;
-mod told;
 
 use std::path::Path;
 
-pub use loaded::{Loaded, Pinned, check, keeps, ready};
+pub use connection_stats::{ConnectionStats, ConnectionWatch};
+pub use loaded::{LoadedController, Pinned, check, check_file_system, check_machine};
 pub use shallop_bpf::controller::Settings;
 pub use shallop_bpf::machine::skips_programs;
 pub use shallop_bpf::{BpfError, Law, Prefix, Program};
@@ -17,24 +17,21 @@ use shallop_options::{HostStack, Problem};
 use shallop_plan::plan::Scheme;
 use shallop_plan::transport::{Protocol as _, Transport};
 use shallop_scenario::{Options, read_options};
-pub use told::{Told, Watched};
 
 use super::diagnostic::{Report, Result, missing, plain, with_help};
 
-/// What the command calls some keys of scenarios.
+/// Names that the command has for keys of scenarios: (option, key).
 const ALIASES: [(&str, &str); 2] = [("mark", "k"), ("delay", "delay_threshold")];
-/// Why a transport is no program.
 const NO_PROGRAM: &str = "there are programs of gemini, dctcp, ecn-star and vegas alone";
 
-/// The diagnostic of what cannot be loaded or used.
-pub(crate) fn of_bpf(why: &BpfError) -> Report {
+pub(crate) fn bpf_error(why: &BpfError) -> Report {
     match why {
         BpfError::Name(_) | BpfError::File { .. } => plain(why),
         why => missing(why),
     }
 }
 
-/// The diagnostic of a wrong option, under the name with which it was typed.
+/// The diagnostic of a wrong option. `typed` gives the name by which the user set a key.
 pub(crate) fn of_option(problem: &Problem, typed: impl Fn(&str) -> String) -> Report {
     let reason = &problem.reason;
     let what = match &problem.key {
@@ -44,20 +41,16 @@ pub(crate) fn of_option(problem: &Problem, typed: impl Fn(&str) -> String) -> Re
     if problem.help.is_empty() { plain(&what) } else { with_help(&what, &problem.help) }
 }
 
-/// The program of this name.
-///
-/// # Errors
-/// Which there are, if there is none.
 pub fn program(name: &str) -> std::result::Result<Program, String> {
     let known = Program::ALL.map(Program::name);
     let found = Program::ALL.into_iter().find(|of| of.name() == name);
     found.ok_or_else(|| format!("expected one of {}", known.join(", ")))
 }
 
-/// The law of a program with these options, as the transport of a scenario has them: pairs of a key and its value.
+/// Reads the settings of a program from pairs of a scenario key and its value.
 ///
 /// # Errors
-/// If there is no such option, it is out of bounds, or `capacity` is not set of Gemini.
+/// If there is no such key, a value is out of bounds, or Gemini lacks `capacity`.
 pub fn law(program: Program, set: &[(String, String)]) -> Result<Law> {
     let fixed = match program {
         Program::Gemini => None,
@@ -88,18 +81,18 @@ pub fn law(program: Program, set: &[(String, String)]) -> Result<Law> {
     gemini_law(&config, None)
 }
 
-/// What scenarios call an option.
+/// The scenario key for an option of the command.
 fn key_of(typed: &str) -> &str {
     ALIASES.iter().find(|(of, _)| *of == typed).map_or(typed, |(_, key)| key)
 }
 
-/// An option with all of its names.
+/// An option with its scenario key in brackets, if that differs.
 fn typed_name(key: &str) -> String {
     let alias = ALIASES.iter().find(|(_, of)| *of == key);
     alias.map_or_else(|| key.to_owned(), |(of, _)| format!("{of} ({key})"))
 }
 
-/// The options of Gemini that a kernel has.
+/// The keys of Gemini that the BPF program supports.
 fn gemini_keys() -> [&'static str; 9] {
     let key = gemini::Config::KEY;
     [
@@ -115,7 +108,7 @@ fn gemini_keys() -> [&'static str; 9] {
     ]
 }
 
-/// The law of a transport of a scenario; of Gemini, with this capacity if the transport has none.
+/// The settings of a scenario's transport. `capacity` is for Gemini and must be absent if the transport sets one.
 fn of_transport(transport: &Transport, capacity: Option<BitsPerSec>) -> Result<Law> {
     let Transport::Tcp(tcp) = transport else { return Err(plain(&NO_PROGRAM)) };
     match (&tcp.controller, program_of(transport)) {
@@ -127,7 +120,7 @@ fn of_transport(transport: &Transport, capacity: Option<BitsPerSec>) -> Result<L
     }
 }
 
-/// Gemini with these options, and with this capacity if the options have none.
+/// The settings of Gemini. `capacity` must be given if and only if the options have none.
 fn gemini_law(config: &gemini::Config, capacity: Option<BitsPerSec>) -> Result<Law> {
     match (config.capacity, capacity) {
         (None, None) => {
@@ -144,7 +137,7 @@ fn gemini_law(config: &gemini::Config, capacity: Option<BitsPerSec>) -> Result<L
     }
 }
 
-/// The program of a transport, if there is one.
+/// The program for a transport, if there is one.
 fn program_of(transport: &Transport) -> Option<Program> {
     let Transport::Tcp(tcp) = transport else { return None };
     match &tcp.controller {
@@ -156,15 +149,15 @@ fn program_of(transport: &Transport) -> Option<Program> {
     }
 }
 
-/// The law of the only scheme of a scenario with this program, or of the one with this name. The capacity is for a
-/// scheme of Gemini that has none.
+/// The settings of the scheme in a scenario that uses this program; `scheme` names it if there are several.
 ///
 /// # Errors
-/// If there is none, or several, or the capacity is out of bounds, or not left out by the scheme.
+/// If no scheme fits or several do, or the capacity is missing, given twice or out of bounds.
 pub fn of_scenario(
     scenario: &Path,
     capacity: Option<&str>,
-    (program, scheme): (Program, Option<&str>),
+    program: Program,
+    scheme: Option<&str>,
 ) -> Result<Law> {
     let pairs: Vec<_> =
         capacity.map(|of| ("capacity".to_owned(), of.to_owned())).into_iter().collect();
@@ -172,7 +165,7 @@ pub fn of_scenario(
         Some(Law::Gemini(of)) => Some(BitsPerSec::at_least_one(of.capacity_kbps * 1_000)),
         _ => None,
     };
-    let study = super::work::read(scenario, &Options::default())?;
+    let study = super::run_study::read_scenario(scenario, &Options::default())?;
     let schemes = study.points.first().map(|point| &point.plan.schemes[..]).unwrap_or_default();
     let fits = |of: &&Scheme| program_of(&of.transport) == Some(program);
     let found: Vec<&Scheme> = schemes.iter().filter(fits).collect();
@@ -180,7 +173,8 @@ pub fn of_scenario(
     of_transport(&the_scheme(&found, scheme, &what)?.transport, capacity)
 }
 
-/// The scheme of this name among those that fit, or the only one. `what` says what fits.
+/// The scheme with this name among those that fit, or the only one that fits. `what` describes these schemes in
+/// messages.
 pub(crate) fn the_scheme<'a>(
     fitting: &[&'a Scheme],
     name: Option<&str>,
@@ -202,7 +196,7 @@ pub(crate) fn the_scheme<'a>(
     Err(with_help(&told, &format!("--scheme with one of {}", names.join(", "))))
 }
 
-/// What destinations without a prefix have if this is for those with one: its capacity, and otherwise the defaults.
+/// The settings for destinations without a prefix of their own: the same capacity, otherwise the defaults.
 fn base_of(law: &Law) -> Result<Law> {
     match law {
         Law::Gemini(set) => {
@@ -215,8 +209,7 @@ fn base_of(law: &Law) -> Result<Law> {
     }
 }
 
-/// The options of what is set, as a scenario writes them.
-#[must_use]
+/// The settings as pairs of a scenario key and its value.
 pub fn written(set: &Integers) -> Vec<(String, String)> {
     let values = [
         with_unit(set.capacity_kbps, &[("Gbps", 1_000_000), ("Mbps", 1_000), ("Kbps", 1)]),
@@ -232,14 +225,14 @@ pub fn written(set: &Integers) -> Vec<(String, String)> {
     gemini_keys().map(str::to_owned).into_iter().zip(values).collect()
 }
 
-/// A number in the largest of these units, the largest first, in which it is whole.
+/// A number in the largest unit in which it is whole; `units` are in descending order.
 pub(crate) fn with_unit(value: u64, units: &[(&str, u64)]) -> String {
     let whole = units.iter().find(|(_, of)| value > 0 && value.is_multiple_of(*of));
     let (unit, of) = whole.or(units.last()).copied().unwrap_or(("", 1));
     format!("{}{unit}", value / of)
 }
 
-/// A number in 2^-`bits`, as the shortest decimal fraction that is the same there.
+/// A fixed-point number with `bits` fractional bits, as the shortest decimal fraction that rounds to it.
 fn fixed(value: u64, bits: u32) -> String {
     let one = (1_u64 << bits) as f64;
     let text = |digits: usize| format!("{:.digits$}", value as f64 / one);
@@ -249,15 +242,12 @@ fn fixed(value: u64, bits: u32) -> String {
     (1..20).map(text).find(is_same).unwrap_or_else(|| text(20))
 }
 
-/// What is set, with some of it changed.
-///
-/// # Errors
-/// As [`law`].
+/// The settings with some keys changed.
 pub fn changed(set: &Integers, changes: &[(String, String)]) -> Result<Integers> {
     let mut all = written(set);
     for (key, value) in changes {
         match all.iter_mut().find(|(of, _)| key_of(of) == key_of(key)) {
-            // Under the name that was typed, which is told if the value is wrong.
+            // Keeps the name that was typed, for the message if the value is wrong.
             Some(before) => *before = (key.clone(), value.clone()),
             None => all.push((key.clone(), value.clone())),
         }
@@ -286,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_those_of_scenarios_and_survive_being_written() {
+    fn settings_are_read_like_scenarios_and_survive_a_round_trip() {
         let of = gemini_of(&[("capacity", "10Gbps"), ("k", "50pkt"), ("delay_threshold", "2ms")]);
         assert_eq!((of.capacity_kbps, of.mark_bytes), (10_000_000, 50 * 1_538));
         assert_eq!((of.threshold_ns, of.alpha_shift, of.wan), (2_000_000, 4, true));
@@ -301,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn wrong_settings_are_refused_under_the_name_that_was_typed() {
         let why = |program, pairs: &[(&str, &str)]| {
             let why = law(program, &set(pairs)).unwrap_err();
             crate::diagnostic::text(&why)
@@ -341,10 +331,10 @@ scheme = [
 "#;
 
     #[test]
-    fn of_a_scenario_a_scheme_that_fits_is_taken_and_its_capacity_filled_in() {
+    fn settings_come_from_the_scheme_that_fits_with_the_given_capacity() {
         let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
         std::fs::write(file.path(), SCENARIO).unwrap();
-        let of = |program, scheme, capacity| of_scenario(file.path(), capacity, (program, scheme));
+        let of = |program, scheme, capacity| of_scenario(file.path(), capacity, program, scheme);
         let why = |program, scheme, capacity| {
             crate::diagnostic::text(&of(program, scheme, capacity).unwrap_err())
         };

@@ -1,5 +1,5 @@
-//! Error messages of bad input: where, what was found, what is allowed. The exit code is 2, and 3 for what this machine
-//! lacks.
+//! Diagnostics for the user: the place in the input, what was found, what is allowed. Exit code 2, or 3 for what this
+//! machine lacks.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -11,52 +11,45 @@ use miette::{
 };
 use textwrap::{WordSeparator, WordSplitter};
 
-use super::error::WorkError;
+use super::error::StudyError;
 use super::printable::{printable, printable_lines, printable_source};
 use shallop_scenario::Problem;
 
-/// The longest line that is shown, so that the message fits the screen.
+/// Lines of a scenario with more bytes are not shown.
 const LONGEST_LINE: usize = 240;
-/// The width of messages without a terminal.
+/// The width of messages if standard error is not a terminal.
 const COLUMNS: usize = 100;
 
-/// A result with a diagnostic as its error.
 pub type Result<T> = std::result::Result<T, Report>;
 
-/// A diagnostic without a position.
 pub fn plain(what: &impl Display) -> Report {
     Report::new(MietteDiagnostic::new(printable_lines(&what.to_string())))
 }
 
-/// What this machine lacks, and how to get it.
+/// The error that this machine lacks something: what, and how to get it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Missing(String);
 
 impl Diagnostic for Missing {}
 
-/// The diagnostic of what this machine lacks.
 pub fn missing(what: &impl Display) -> Report {
     Report::new(Missing(printable_lines(&what.to_string()).into()))
 }
 
-/// The diagnostic of runs that could not be made.
-#[must_use]
-pub fn of_work(why: &WorkError) -> Report {
+pub fn study_error(why: &StudyError) -> Report {
     match why {
-        WorkError::NoKernel(what) => Report::new(Missing(printable_lines(what).into())),
+        StudyError::NoKernel(what) => Report::new(Missing(printable_lines(what).into())),
         other => plain(other),
     }
 }
 
-/// A diagnostic with advice.
 pub fn with_help(what: &impl Display, help: &impl Display) -> Report {
     let (what, help) = (what.to_string(), help.to_string());
     Report::new(MietteDiagnostic::new(printable_lines(&what)).with_help(printable_lines(&help)))
 }
 
-/// A diagnostic that shows a line of a scenario.
-#[must_use]
+/// A diagnostic that shows the line of a scenario in which the problem is.
 pub fn in_text(name: &str, text: &str, problem: Problem) -> Report {
     let mut diagnostic = MietteDiagnostic::new(printable_lines(&problem.message()));
     let Problem { label, help, span, .. } = problem;
@@ -68,7 +61,7 @@ pub fn in_text(name: &str, text: &str, problem: Problem) -> Report {
         return Report::new(diagnostic);
     };
     let label = Some(printable(&label).into_owned()).filter(|label| !label.is_empty());
-    // What is escaped is longer, so the span moves.
+    // Escapes make the text longer, so the span moves.
     let start = printable_source(&text[..span.start]).len();
     let length = printable_source(&text[span]).len();
     let source = NamedSource::new(printable(name), printable_source(text));
@@ -76,7 +69,7 @@ pub fn in_text(name: &str, text: &str, problem: Problem) -> Report {
         .with_source_code(source.with_language("TOML"))
 }
 
-/// The part of a span on its first line, if that line and its neighbours are short enough to be shown.
+/// The part of a span on its first line; `None` if that line or a neighbour is too long to be shown.
 fn showable(text: &str, span: std::ops::Range<usize>) -> Option<std::ops::Range<usize>> {
     let start = span.start.min(text.len());
     let before = text.get(..start)?;
@@ -87,17 +80,17 @@ fn showable(text: &str, span: std::ops::Range<usize>) -> Option<std::ops::Range<
     short.then(|| start..span.end.clamp(start, end_of_line))
 }
 
-/// Diagnostics printed with `{:?}` from now on keep options, fingerprints and short paths whole, to be copied.
+/// From now on, diagnostics printed with `{:?}` break lines at spaces only, so that options, fingerprints and paths can
+/// be copied.
 pub fn keep_words_whole() {
     let whole = MietteHandlerOpts::new()
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation);
-    // A hook that is there already stays.
+    // If a hook is set already, it stays.
     let _ = miette::set_hook(Box::new(move |_| Box::new(whole.clone().build())));
 }
 
-/// The diagnostic as text without colours.
-#[must_use]
+/// The diagnostic as it is printed, without colours.
 pub fn text(report: &Report) -> String {
     let theme = GraphicalTheme::unicode_nocolor();
     let handler = GraphicalReportHandler::new_themed(theme)
@@ -111,8 +104,7 @@ pub fn text(report: &Report) -> String {
     }
 }
 
-/// The name of a file in messages.
-#[must_use]
+/// A path for messages, with control characters escaped.
 pub fn name(path: &Path) -> String {
     printable(&path.display().to_string()).into_owned()
 }
@@ -122,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_to_be_copied_is_on_one_line() {
+    fn fingerprints_and_paths_are_not_broken() {
         let fingerprint = ["0123abcd"; 8].join("-");
         let what = format!("the host at 127.0.0.1:4747 of that name shows {fingerprint}, not it");
         assert!(text(&plain(&what)).contains(&fingerprint));
@@ -131,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_obeys_is_escaped_in_the_message_and_in_the_line() {
+    fn control_characters_are_escaped_in_the_message_and_in_the_shown_line() {
         let source = "a = \"\u{1b}[2J\u{202e}\" # c\nb = 1\n";
         let problem = Problem {
             reason: "no \u{1b}[31m".to_owned(),

@@ -1,11 +1,10 @@
-//! CLEAN on a Linux machine in the path: what is set of a proxy, in the words of scenarios, and the devices it is
-//! attached to.
+//! CLEAN proxies at the network devices of this machine, with settings written as in scenarios.
 
 mod attached;
 
 use std::path::Path;
 
-pub use attached::{Attached, Role, State};
+pub use attached::{AttachedProxy, ProxyRole, ProxyState};
 pub use shallop_bpf::clean::{Config, Counters, Flow, Settings, Shaper};
 use shallop_core::{BitsPerSec, BufferSize, Bytes};
 use shallop_options::Options as _;
@@ -15,26 +14,25 @@ use shallop_scenario::{Options, read_options};
 use super::controllers::{of_option, the_scheme, with_unit};
 use super::diagnostic::{Result, plain, with_help};
 
-/// Bytes of a full frame on the wire, in which packets are counted.
+/// The bytes of a full frame on the wire: the size of a packet in `--mark 5pkt`.
 const FRAME: u64 = 1_538;
-/// What a shaper can have: bits a second; bytes above which it marks, as far as its model counts (`is_queued` of
-/// clean.bpf.c); bytes that may wait, as many as `tbf` takes.
+/// The bounds of a shaper: its rate in bits per second; the queue above which it marks, in bytes, limited by the
+/// counter in `is_queued` of clean.bpf.c; the buffer in bytes, limited by `tbf`.
 const RATES: [u64; 2] = [1_000_000, 100_000_000_000];
 const MARKS: [u64; 2] = [FRAME, 1 << 30];
 const BUFFERS: [u64; 2] = [10 * FRAME, u32::MAX as u64];
 
-/// The shaper that a proxy is to have, as it is typed.
+/// The options of a shaper.
 #[derive(Clone, Copy, Debug)]
-pub struct WantedShaper {
-    /// What it lets through.
+pub struct ShaperOptions {
     pub rate: BitsPerSec,
-    /// The queue above which packets count as marked.
+    /// The queue length above which packets count as marked.
     pub mark: BufferSize,
-    /// What may wait.
+    /// The longest queue; packets beyond it are dropped.
     pub buffer: BufferSize,
 }
 
-impl WantedShaper {
+impl ShaperOptions {
     fn bytes(self, size: BufferSize) -> Bytes {
         match size {
             BufferSize::Packets(packets) => Bytes::new(u64::from(packets) * FRAME),
@@ -42,10 +40,10 @@ impl WantedShaper {
         }
     }
 
-    /// What the programs know of it, and the bytes that may wait.
+    /// The settings for the BPF programs, and the buffer in bytes.
     ///
     /// # Errors
-    /// If something is out of bounds, or it would never mark.
+    /// If an option is out of bounds, or the buffer is too small for a mark.
     pub fn resolved(self) -> Result<(Shaper, Bytes)> {
         let (mark_above, buffer) = (self.bytes(self.mark), self.bytes(self.buffer));
         let (rate, mark, waits) = (self.rate.get(), mark_above.get(), buffer.get());
@@ -67,10 +65,7 @@ impl WantedShaper {
     }
 }
 
-/// Checks whether a device can have this name, on any machine (`dev_valid_name` of Linux).
-///
-/// # Errors
-/// If it cannot.
+/// Checks whether Linux allows this name for a device (`dev_valid_name`).
 pub fn check_device(name: &str) -> Result<()> {
     const LONGEST: usize = 15;
     let is_wrong = |letter: char| letter.is_whitespace() || "/:".contains(letter);
@@ -85,15 +80,14 @@ pub fn check_device(name: &str) -> Result<()> {
     Err(with_help(&what, &format!("allowed: up to {LONGEST} bytes, without spaces, / and :")))
 }
 
-/// The keys of a proxy that can be set.
 fn keys() -> Vec<&'static str> {
     Config::keys().iter().map(|key| key.name).collect()
 }
 
-/// What is set by these pairs of a key and its value, as `clean` of a scenario has them.
+/// Reads the settings of a proxy from pairs of a key and its value, as in a scenario's `clean`.
 ///
 /// # Errors
-/// If there is no such key, or its value is out of bounds.
+/// If there is no such key, or a value is out of bounds.
 pub fn config(set: &[(String, String)]) -> Result<Config> {
     let known = keys();
     if let Some((key, _)) = set.iter().find(|(key, _)| !known.contains(&key.as_str())) {
@@ -103,20 +97,19 @@ pub fn config(set: &[(String, String)]) -> Result<Config> {
     read_options(set, ()).map_err(|problem| of_option(&problem, str::to_owned))
 }
 
-/// The options of the only proxy of a scenario's schemes, or of that of the scheme with this name.
-///
-/// # Errors
-/// If there is none, or several.
+/// The settings of a scenario's only proxy, or of the proxy of the scheme with this name.
 pub fn of_scenario(scenario: &Path, scheme: Option<&str>) -> Result<Config> {
-    let study = super::work::read(scenario, &Options { in_real_time: true, ..Options::default() })?;
+    let study = super::run_study::read_scenario(
+        scenario,
+        &Options { in_real_time: true, ..Options::default() },
+    )?;
     let schemes = study.points.first().map(|point| &point.plan.schemes[..]).unwrap_or_default();
     let found: Vec<&Scheme> = schemes.iter().filter(|of| of.clean.is_some()).collect();
     let clean = the_scheme(&found, scheme, "with a proxy (`clean`)")?.clean.as_ref();
     clean.map_or_else(|| Err(plain(&"no settings")), |of| Ok(of.config))
 }
 
-/// What is set, as a scenario writes it.
-#[must_use]
+/// The settings as pairs of a key and its value.
 pub fn written(config: &Config) -> Vec<(String, String)> {
     let law = &config.law;
     let part = |units: u32| format!("{}", f64::from(units) / 1_024.0);
@@ -144,10 +137,10 @@ pub fn written(config: &Config) -> Vec<(String, String)> {
     values.map(|(key, value)| (key.to_owned(), value)).to_vec()
 }
 
-/// What is set, with some of it changed.
+/// The settings with some keys changed.
 ///
 /// # Errors
-/// As [`config`]; the size of the flow cache cannot be changed.
+/// If a value is wrong, or `flows` is changed: the size of the flow table is fixed.
 pub fn changed(before: &Config, changes: &[(String, String)]) -> Result<Config> {
     if changes.iter().any(|(key, _)| key == "flows") {
         let help = "detach it, and attach it with flows=N";
@@ -174,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_those_of_scenarios_and_survive_being_written() {
+    fn settings_are_read_like_scenarios_and_survive_a_round_trip() {
         let of = config(&set(&[("decrease", "half"), ("idle", "3s"), ("flows", "128")])).unwrap();
         assert_eq!((of.flows, of.idle.as_secs_f64()), (128, 3.0));
         assert_eq!(config(&written(&of)).unwrap(), of);
@@ -184,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn wrong_settings_are_refused_under_the_name_that_was_typed() {
         let why = |set: &[(&str, &str)]| {
             let why = config(&self::set(set)).unwrap_err();
             crate::diagnostic::text(&why)
@@ -197,7 +190,8 @@ mod tests {
 
     #[test]
     fn a_shaper_marks_before_it_is_full() {
-        let of = |mark, buffer| WantedShaper { rate: BitsPerSec::gbps(1), mark, buffer }.resolved();
+        let of =
+            |mark, buffer| ShaperOptions { rate: BitsPerSec::gbps(1), mark, buffer }.resolved();
         let (shaper, buffer) =
             of(BufferSize::Packets(100), BufferSize::Bytes(Bytes::new(400_000))).unwrap();
         assert_eq!((shaper.mark_above.get(), buffer.get()), (153_800, 400_000));
@@ -209,7 +203,7 @@ mod tests {
         let bytes = |of| BufferSize::Bytes(Bytes::new(of));
         let of = |rate, mark, buffer| {
             let rate = BitsPerSec::at_least_one(rate);
-            let of = WantedShaper { rate, mark, buffer }.resolved();
+            let of = ShaperOptions { rate, mark, buffer }.resolved();
             of.map(drop).map_err(|why| crate::diagnostic::text(&why))
         };
         let (mark, buffer) = (BufferSize::Packets(1), BufferSize::Packets(10));
@@ -232,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_devices_are_those_that_linux_allows() {
+    fn device_names_follow_the_rules_of_linux() {
         assert!(
             ["eth0", "wlan-0", "a.b+c", "fifteen_letters"]
                 .iter()
@@ -254,7 +248,7 @@ scheme = [{ name = "set", transport = "cubic", clean = { edges = ["s0>left"], la
 "#;
 
     #[test]
-    fn of_a_scenario_only_schemes_with_a_proxy_are_named() {
+    fn only_schemes_with_a_proxy_are_offered() {
         let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
         let with = TEXT
             .replace("scheme = [{", "scheme = [{ name = \"without\", transport = \"cubic\" }, {");

@@ -1,5 +1,5 @@
-//! The tables of results, one by one, as Parquet or comma-separated values. Tables that are files of the results are
-//! read and written batch by batch; the others are made of `summary.json`.
+//! The tables of results as Parquet or CSV. Flows and series are copied from their files batch by batch; the other
+//! tables are made from `summary.json`.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,29 +18,25 @@ use super::report::{ReportError, read_summary};
 use super::results::{FLOWS, SERIES};
 use super::tables::drops_table;
 
-/// A table of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
+pub enum TableName {
     /// A row for each flow of each run.
     Flows,
-    /// Queues and rates over time.
+    /// Queue lengths and rates over time.
     Series,
     /// Means over seeds.
     Aggregates,
-    /// Completion times by size.
+    /// Completion times by size class.
     Completion,
-    /// Causes of drops by port and class.
+    /// Dropped packets by port, class and cause.
     DropsByCause,
-    /// Links.
     Links,
-    /// Groups of flows.
     Groups,
-    /// Warnings, each once.
+    /// Each warning once.
     Warnings,
 }
 
-impl Name {
-    /// Every table, and its name.
+impl TableName {
     pub const ALL: [(Self, &'static str); 8] = [
         (Self::Flows, "flows"),
         (Self::Series, "series"),
@@ -53,15 +49,12 @@ impl Name {
     ];
 }
 
-/// The rows of a table.
 enum Rows {
-    /// In a file of the results.
     File(Box<TableReader>, Box<Summary>),
-    /// In memory.
     Memory(Table),
 }
 
-/// A table to export: each key that differs between points has a column, after the column `point`.
+/// A table to export. After the column `point` it has a column for each key that differs between points.
 pub struct Export {
     /// Name, notes and columns, without rows.
     heading: Table,
@@ -70,21 +63,18 @@ pub struct Export {
 }
 
 impl Export {
-    /// A table of the results in a folder.
-    ///
-    /// # Errors
-    /// If a file of the results is missing or damaged.
-    pub fn open(folder: &Path, name: Name) -> Result<Self, ReportError> {
+    /// Opens a table of the results in a folder.
+    pub fn open(folder: &Path, name: TableName) -> Result<Self, ReportError> {
         let summary = read_summary(folder)?;
         let table = match name {
-            Name::Flows => return Self::file(folder, FLOWS, summary),
-            Name::Series => return Self::file(folder, SERIES, summary),
-            Name::Aggregates => aggregate_table(&summary),
-            Name::Completion => with_point_columns(&summary, completion_table(&summary)),
-            Name::DropsByCause => with_point_columns(&summary, drops_table(&summary)),
-            Name::Links => with_point_columns(&summary, links_table(&summary)),
-            Name::Groups => with_point_columns(&summary, groups_table(&summary)),
-            Name::Warnings => warnings_table(&summary),
+            TableName::Flows => return Self::file(folder, FLOWS, summary),
+            TableName::Series => return Self::file(folder, SERIES, summary),
+            TableName::Aggregates => aggregate_table(&summary),
+            TableName::Completion => with_point_columns(&summary, completion_table(&summary)),
+            TableName::DropsByCause => with_point_columns(&summary, drops_table(&summary)),
+            TableName::Links => with_point_columns(&summary, links_table(&summary)),
+            TableName::Groups => with_point_columns(&summary, groups_table(&summary)),
+            TableName::Warnings => warnings_table(&summary),
         };
         Ok(Self { heading: table.heading(), count: table.rows() as u64, rows: Rows::Memory(table) })
     }
@@ -96,8 +86,7 @@ impl Export {
         Ok(Self { heading, count, rows: Rows::File(Box::new(reader), Box::new(summary)) })
     }
 
-    /// The number of rows, and of each column the name, the type, the unit (empty without one) and the definition.
-    #[must_use]
+    /// The number of rows, and the name, type, unit (empty if none) and definition of each column.
     pub fn described(&self) -> Value {
         let column = |column: &Column| {
             json!({
@@ -111,30 +100,21 @@ impl Export {
         json!({ "rows": self.count, "columns": columns })
     }
 
-    /// Writes the table to a Parquet file, which appears whole or not at all.
-    ///
-    /// # Errors
-    /// If a batch cannot be read, or the file cannot be written.
+    /// Writes a Parquet file atomically.
     pub fn to_parquet(self, path: &Path) -> Result<(), StoreError> {
         let mut writer = TableWriter::new(Draft::create(path)?, &self.heading)?;
         self.each(|batch| writer.push_batch(batch))?;
         publish([writer.finish()?])
     }
 
-    /// Writes the table to a file of comma-separated values, which appears whole or not at all.
-    ///
-    /// # Errors
-    /// As [`Export::to_csv`].
+    /// Writes a CSV file atomically.
     pub fn to_csv_file(self, path: &Path) -> Result<(), StoreError> {
         let mut draft = Draft::create(path)?;
         self.to_csv(&mut draft)?;
         publish([draft])
     }
 
-    /// Writes the table as comma-separated values, with a header of the columns' names.
-    ///
-    /// # Errors
-    /// If a batch cannot be read, or `sink` fails.
+    /// Writes CSV, with the columns' names as the first line.
     pub fn to_csv(self, sink: impl Write) -> Result<(), StoreError> {
         let table = self.heading.name.clone();
         let failed =
@@ -164,7 +144,6 @@ impl Export {
     }
 }
 
-/// A value as a cell: empty where it does not apply.
 fn cell(values: &Values, row: usize) -> String {
     fn number<T: ToString + Copy>(values: &[Option<T>], row: usize) -> String {
         values[row].map_or_else(String::new, |value| value.to_string())
@@ -178,7 +157,6 @@ fn cell(values: &Values, row: usize) -> String {
     }
 }
 
-/// The warnings of all runs, each once.
 fn warnings_table(summary: &Summary) -> Table {
     let runs = table::placed(summary);
     let found = warning_lines::warnings_and_places(&summary.points, &runs);

@@ -1,4 +1,4 @@
-//! Errors as data, for programs that read `--message-format json`: docs/messages.md.
+//! Errors as data, for programs that use `--message-format json`; docs/messages.md describes them.
 
 use std::fmt;
 
@@ -8,53 +8,48 @@ use serde::Serialize;
 use super::diagnostic::{Missing, text};
 use super::printable::printable_lines;
 
-/// The kind of an error, which decides the exception that a client raises.
+/// The kind of an error. Clients choose an exception by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A scenario cannot be read, or has an error; nothing was run.
+pub enum FaultKind {
+    /// A scenario cannot be read or has an error. Nothing was run.
     Scenario,
     /// An option of the command line has a wrong value.
     Option,
-    /// This machine lacks what is needed.
+    /// This machine lacks something.
     Missing,
-    /// Any other error.
     Other,
 }
 
-/// The place in a text that an error is about.
+/// The place of an error in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Position {
-    /// The name of the text.
+pub struct TextPosition {
     pub name: String,
-    /// The line, from 1.
+    /// Counted from 1.
     pub line: usize,
-    /// The column in bytes of the line, from 1.
+    /// In bytes from 1.
     pub column: usize,
-    /// The length in bytes.
+    /// In bytes.
     pub length: usize,
 }
 
-/// An error as data.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fault {
-    /// The kind of the error.
-    pub kind: Kind,
-    /// What is wrong.
+    pub kind: FaultKind,
     pub message: String,
     /// The option of the command line, such as `--jobs`.
     pub option: Option<String>,
-    /// The value of that option, as it was given.
+    /// The value of the option, as it was typed.
     pub value: Option<String>,
-    /// All values that the option may have, if they are words of a list.
+    /// The allowed values, if the option takes a word of a list.
     pub allowed: Vec<String>,
     /// The place in the scenario.
-    pub position: Option<Position>,
+    pub position: Option<TextPosition>,
     /// A few words to show at the place.
     pub label: Option<String>,
     /// The allowed values, or what to do.
     pub help: Option<String>,
-    /// The message that the command prints for people, without colours.
+    /// The whole message as it is printed for people, without colours.
     pub text: String,
 }
 
@@ -66,16 +61,16 @@ impl From<&Report> for Fault {
             let place = source.read_span(label.inner(), 0, 0).ok()?;
             let name = place.name().unwrap_or_default().to_owned();
             let (line, column) = (place.line() + 1, place.column() + 1);
-            Some(Position { name, line, column, length: label.len() })
+            Some(TextPosition { name, line, column, length: label.len() })
         });
         let kind = if report.is::<InScenario>() {
-            Kind::Scenario
+            FaultKind::Scenario
         } else if option.is_some() {
-            Kind::Option
+            FaultKind::Option
         } else if report.is::<Missing>() {
-            Kind::Missing
+            FaultKind::Missing
         } else {
-            Kind::Other
+            FaultKind::Other
         };
         Self {
             kind,
@@ -91,7 +86,7 @@ impl From<&Report> for Fault {
     }
 }
 
-/// An option whose value is wrong in a way that only shows after the command line was read.
+/// A wrong option that is found only after the command line was parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("{option}: {why}")]
 pub struct WrongOption {
@@ -101,16 +96,13 @@ pub struct WrongOption {
 
 impl Diagnostic for WrongOption {}
 
-/// The diagnostic of a wrong value of `option`.
 pub fn wrong_option(option: &'static str, why: &impl ToString) -> Report {
     Report::new(WrongOption { option, why: printable_lines(&why.to_string()).into() })
 }
 
-/// An error of a scenario. It looks like the diagnostic in it.
+/// Marks a diagnostic as the error of a scenario, and displays it unchanged.
 pub struct InScenario(Report);
 
-/// The diagnostic as one of a scenario.
-#[must_use]
 pub fn in_scenario(report: Report) -> Report {
     Report::new(InScenario(report))
 }
@@ -157,15 +149,15 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::{missing, plain};
-    use crate::work::of_text;
+    use crate::run_study::parse_scenario;
 
     #[test]
-    fn an_error_of_a_scenario_has_its_line_its_column_and_what_is_allowed() {
+    fn a_scenario_error_has_its_line_its_column_and_the_allowed_values() {
         let text = "title = \"a\"\nduration = \"1s\"\ntopology = { kind = \"dumbel\" }\n";
-        let report = of_text("edge.toml", text, &Options::default()).unwrap_err();
+        let report = parse_scenario("edge.toml", text, &Options::default()).unwrap_err();
         let fault = Fault::from(&report);
-        assert_eq!(fault.kind, Kind::Scenario);
-        let position = Position {
+        assert_eq!(fault.kind, FaultKind::Scenario);
+        let position = TextPosition {
             name: "edge.toml".to_owned(),
             line: 3,
             column: 21,
@@ -180,11 +172,11 @@ mod tests {
     #[test]
     fn each_kind_of_error_is_named() {
         let kinds = [
-            (of_text("x.toml", "", &Options::default()).unwrap_err(), Kind::Scenario),
-            (crate::work::chosen(&["fp-fig10"]).unwrap_err(), Kind::Scenario),
-            (wrong_option("--wait", &"too long"), Kind::Option),
-            (missing(&"no kernel"), Kind::Missing),
-            (plain(&"disk full"), Kind::Other),
+            (parse_scenario("x.toml", "", &Options::default()).unwrap_err(), FaultKind::Scenario),
+            (crate::run_study::find_experiments(&["fp-fig10"]).unwrap_err(), FaultKind::Scenario),
+            (wrong_option("--wait", &"too long"), FaultKind::Option),
+            (missing(&"no kernel"), FaultKind::Missing),
+            (plain(&"disk full"), FaultKind::Other),
         ];
         for (report, kind) in kinds {
             assert_eq!(Fault::from(&report).kind, kind, "{report:?}");

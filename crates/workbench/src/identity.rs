@@ -1,5 +1,5 @@
-//! The identity of a run: a digest of everything that determines its results. That is the effective plan of its scheme
-//! ([`mod@shallop_plan::effective`]), the seed and the source code.
+//! The identity of a run: a digest of everything that determines its results. These are the effective plan of its
+//! scheme ([`mod@shallop_plan::effective`]), the seed, the kernel of its hosts and the source code.
 
 use std::fmt::{self, Write};
 
@@ -8,23 +8,21 @@ use sha2::{Digest, Sha256};
 use shallop_plan::effective;
 use shallop_plan::plan::Plan;
 
-/// The version of archived runs and of identities.
+/// The format version of archived runs and of identities.
 const FORMAT: u32 = 1;
-/// Hexadecimal digits of an identity: 128 bits.
 const DIGITS: usize = 32;
 
-/// The identity of a run: 32 hexadecimal digits.
+/// The identity of a run: 128 bits as 32 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity(String);
 
 impl Identity {
-    /// The identity of a run of this scheme of the plan with this seed.
     #[must_use]
-    pub fn of(plan: &Plan, scheme: usize, seed: u64) -> Self {
+    pub fn for_run(plan: &Plan, scheme: usize, seed: u64) -> Self {
         let effective = Plan { seed, ..effective(plan, scheme) };
         let mut sink = Sink(Sha256::new());
         let (version, source) = (env!("CARGO_PKG_VERSION"), env!("SHALLOP_SOURCE"));
-        // The derived text has every field in order of declaration, with exact values.
+        // The derived `Debug` text has every field with its exact value.
         let kernel = crate::kernels::digest(plan, scheme);
         let written = write!(sink, "{FORMAT} {version} {source} {kernel} {effective:?}");
         debug_assert!(written.is_ok(), "a digest accepts any text");
@@ -40,12 +38,11 @@ impl fmt::Display for Identity {
     }
 }
 
-/// The digest of these bytes, as hexadecimal digits.
+/// The SHA-256 of these bytes in hexadecimal.
 pub(super) fn digest(bytes: &[u8]) -> String {
     hexadecimal(Sha256::new_with_prefix(bytes))
 }
 
-/// A digest as hexadecimal digits.
 pub(super) fn hexadecimal(digest: Sha256) -> String {
     format!("{:x}", digest.finalize())
 }
@@ -75,11 +72,11 @@ group = [{ name = "all" }]
     fn identity(text: &str, set: &[(&str, &str)], scheme: usize, seed: u64) -> Identity {
         let set = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         let study = read(text, &Options { set: set.collect(), ..Options::default() }).unwrap();
-        Identity::of(&study.points[0].plan, scheme, seed)
+        Identity::for_run(&study.points[0].plan, scheme, seed)
     }
 
     #[test]
-    fn what_changes_nothing_of_a_run_leaves_its_identity() {
+    fn labels_and_equal_values_do_not_change_the_identity() {
         let first = identity(SCENARIO, &[], 0, 7);
         assert_eq!(first.to_string().len(), DIGITS);
         let renamed = SCENARIO.replace("\"two\"", "\"another title\"") + "# a remark\n";
@@ -95,7 +92,7 @@ group = [{ name = "all" }]
     }
 
     #[test]
-    fn what_changes_a_run_changes_its_identity() {
+    fn every_change_of_a_run_changes_its_identity() {
         let first = identity(SCENARIO, &[], 0, 7);
         assert_ne!(identity(SCENARIO, &[], 0, 8), first);
         assert_ne!(identity(SCENARIO, &[], 1, 7), first);

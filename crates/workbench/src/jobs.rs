@@ -1,6 +1,6 @@
-//! Running all jobs of a study on several threads. Results are in the order of [`Study::jobs`], whatever the number of
-//! threads, and each depends on its job alone. With a run archive, each run is stored when it ends, together with its
-//! rows, which then no longer take memory.
+//! Runs all jobs of a study on several threads. Results are in the order of [`Study::jobs`] whatever the number of
+//! threads, and each depends on its job alone. A run archive stores each run with its rows when it ends, which frees
+//! their memory.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use shallop_core::{Span, Time};
 use shallop_store::StoreError;
 
-use super::error::WorkError;
+use super::error::StudyError;
 use super::identity::Identity;
 use super::kernels;
 use super::run_archive::{FlowWriter, RunArchive};
@@ -21,72 +21,66 @@ use shallop_plan::wait::check_all;
 use shallop_results::summary::Run;
 use shallop_results::{Job, Shard};
 
-/// A finished run.
 #[derive(Clone, Debug)]
 pub struct FinishedRun {
-    /// The job.
     pub job: Job,
-    /// The identity, which is its name in the archive.
+    /// The name of the run in the archive.
     pub identity: Identity,
     /// The results, with the computing time.
     pub run: Run,
 }
 
-/// A receiver of the progress of the jobs, called from several threads.
+/// Receives the progress of jobs, from several threads.
 pub trait Progress: Sync {
-    /// A job starts.
     fn start(&self, _study: &Study, _job: Job) {}
     /// A job has simulated this much more time.
     fn advance(&self, _by: Span) {}
-    /// A job ended, or was found in the archive.
+    /// A job ended, or its run was found in the archive.
     fn end(&self) {}
-    /// Whether the state of a run at this time is wanted.
+    /// Whether [`Progress::moment`] is to be called for this simulated time.
     fn wants_moment(&self, _at: Span) -> bool {
         false
     }
-    /// The state of a run, if it was wanted.
+    /// The state of a run, if it was asked for.
     fn moment(&self, _moment: Moment) {}
     /// A message for the user.
     fn note(&self, _text: &str) {}
 }
 
-/// A receiver that ignores progress.
 #[derive(Clone, Copy, Debug)]
 pub struct NoProgress;
 
 impl Progress for NoProgress {}
 
-/// The options of running jobs.
 #[derive(Clone, Copy, Debug)]
 pub struct JobOptions<'a> {
-    /// The number of threads; zero for one per core.
+    /// The number of threads; 0 for one per core.
     pub jobs: usize,
-    /// The archive of finished runs; without one their rows are lost.
+    /// The archive of finished runs. Without it, the rows of runs are lost.
     pub archive: Option<&'a RunArchive>,
     /// Whether archived runs are used instead of running them again.
     pub resume: bool,
     /// The part of the jobs to run.
     pub shard: Shard,
-    /// Stops all jobs when it becomes true; runs in progress are discarded.
+    /// Stops all jobs once it is true. Runs in progress are discarded.
     pub stop: &'a AtomicBool,
 }
 
-/// The largest simulated time of the jobs of this shard, and their number.
-#[must_use]
+/// The sum of the simulated durations of this shard's jobs, and the number of jobs.
 pub fn total_work(study: &Study, shard: Shard) -> (Span, usize) {
     let jobs = shard.of(study.jobs());
     (jobs.iter().map(|job| study.points[job.point].plan.duration).sum(), jobs.len())
 }
 
-/// Runs all jobs; jobs with equal identities run once. Runs that were stopped are missing.
+/// Runs all jobs, those with equal identities once. Jobs that were stopped have no result.
 ///
 /// # Errors
-/// If a run cannot be set up, and then none is made; if one cannot be stored; or if threads cannot be started.
+/// If a run cannot be set up (then none is made) or stored, or threads cannot be started.
 pub fn run_all(
     study: &Study,
     options: JobOptions<'_>,
     progress: &dyn Progress,
-) -> Result<Vec<FinishedRun>, WorkError> {
+) -> Result<Vec<FinishedRun>, StudyError> {
     let jobs = options.shard.of(study.jobs());
     check_all(study, jobs.clone()).map_err(RunError::from)?;
     for job in &jobs {
@@ -98,7 +92,7 @@ pub fn run_all(
     let mut to_run = Vec::new();
     for job in &jobs {
         let plan = &study.points[job.point].plan;
-        let identity = Identity::of(plan, job.scheme, job.seed);
+        let identity = Identity::for_run(plan, job.scheme, job.seed);
         if unique.insert(identity.clone(), *job).is_none() {
             to_run.push((*job, identity.clone()));
         } else {
@@ -111,12 +105,17 @@ pub fn run_all(
         archive.remove_drafts(&identities);
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build();
-    let pool = pool.map_err(|why| WorkError::Threads { why: why.to_string() })?;
+    let pool = pool.map_err(|why| StudyError::Threads { why: why.to_string() })?;
     let worker = Worker { study, options, progress, failed: AtomicBool::new(false) };
-    let results: Vec<Result<(Identity, Run), WorkError>> = pool
-        .install(|| to_run.into_par_iter().with_max_len(1).map(|one| worker.run(one)).collect());
+    let results: Vec<Result<(Identity, Run), StudyError>> = pool.install(|| {
+        to_run
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|(job, identity)| worker.run(job, identity))
+            .collect()
+    });
     let mut ended = BTreeMap::new();
-    let stopped = |error: &WorkError| matches!(error, WorkError::Run(RunError::Stopped));
+    let stopped = |error: &StudyError| matches!(error, StudyError::Run(RunError::Stopped));
     for result in results {
         match result {
             Ok((identity, run)) => {
@@ -129,7 +128,7 @@ pub fn run_all(
     Ok(in_order(study, &jobs, identities, &ended))
 }
 
-/// The runs in the order of the jobs, each with its labels in this study.
+/// The runs in the order of the jobs, each with the labels that it has in this study.
 fn in_order(
     study: &Study,
     jobs: &[Job],
@@ -154,7 +153,7 @@ struct Worker<'a> {
     study: &'a Study,
     options: JobOptions<'a>,
     progress: &'a dyn Progress,
-    /// A run could not be stored, so that the other jobs stop.
+    /// Set when a run could not be stored; the other jobs then stop.
     failed: AtomicBool,
 }
 
@@ -163,11 +162,11 @@ impl Worker<'_> {
         self.options.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
     }
 
-    fn run(&self, (job, identity): (Job, Identity)) -> Result<(Identity, Run), WorkError> {
+    fn run(&self, job: Job, identity: Identity) -> Result<(Identity, Run), StudyError> {
         if self.is_stopped() {
             return Err(RunError::Stopped.into());
         }
-        // What programs do depends on files of this machine, which no identity covers.
+        // Programs read files of this machine, which the identity does not cover.
         let has_programs = self.study.points[job.point].plan.has_programs();
         let run = match self.archived(&identity).filter(|_| !has_programs) {
             Some(run) => {
@@ -184,7 +183,6 @@ impl Worker<'_> {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    /// The run from the archive, if it is there and may be used.
     fn archived(&self, identity: &Identity) -> Option<Run> {
         let archive = self.options.archive.filter(|_| self.options.resume)?;
         archive.load(identity).unwrap_or_else(|why| {
@@ -193,7 +191,7 @@ impl Worker<'_> {
         })
     }
 
-    fn simulate(&self, job: Job, identity: &Identity) -> Result<Run, WorkError> {
+    fn simulate(&self, job: Job, identity: &Identity) -> Result<Run, StudyError> {
         let Self { study, progress, .. } = *self;
         progress.start(study, job);
         let point = &study.points[job.point];
@@ -202,8 +200,8 @@ impl Worker<'_> {
         let mut follower = RunFollower { worker: self, last: Span::ZERO, flows, failed: None };
         let clock = super::clock::Clock::start();
         let files = self.options.archive.map(|archive| archive.files(identity));
-        let run = (job.scheme, job.seed);
-        let outcome = kernels::run(&point.plan, run, &mut follower, files.as_deref());
+        let files = files.as_deref();
+        let outcome = kernels::run(&point.plan, job.scheme, job.seed, &mut follower, files);
         let RunFollower { last, flows, failed, .. } = follower;
         if let Some(why) = failed {
             self.fail();
@@ -227,7 +225,7 @@ impl Worker<'_> {
     }
 }
 
-/// The observer of a run: it reports progress and writes the rows of flows.
+/// The observer of a run: reports progress and writes the rows of flows.
 struct RunFollower<'a, 'b> {
     worker: &'a Worker<'b>,
     last: Span,

@@ -1,4 +1,4 @@
-//! Runs whose hosts are real kernels, on machines that can run them.
+//! Runs in the simulator, with real kernels as hosts, or as a rehearsal, whichever a plan needs.
 
 use std::path::Path;
 
@@ -11,39 +11,36 @@ use shallop_plan::Study;
 use shallop_plan::plan::{Driver, Plan};
 use shallop_results::summary::Run;
 
-use crate::error::WorkError;
+use crate::error::StudyError;
 use crate::shell::Terminal;
 
-/// A kernel of this machine.
+/// A kernel that is installed on this machine.
 #[cfg(target_os = "linux")]
 pub type Kernel = shallop_kernel::Installed;
-/// Without Linux there is none.
+/// Only Linux has kernels as hosts.
 #[cfg(not(target_os = "linux"))]
 pub enum Kernel {}
 
-/// The kernel that a plan names, if this machine has it.
+/// Finds the kernel that a plan names.
 ///
 /// # Errors
-/// How to get one.
+/// The message says how to get one.
 #[cfg(target_os = "linux")]
-pub fn find(plan: &Plan) -> Result<Kernel, WorkError> {
+pub fn find(plan: &Plan) -> Result<Kernel, StudyError> {
     use shallop_kernel::installed;
     let found = installed::find(&installed::folder(), plan.kernel.release.as_deref());
-    found.map_err(WorkError::NoKernel)
+    found.map_err(StudyError::NoKernel)
 }
 
-/// Runs a plan with a shell in real time, with this process's terminal, under its first scheme. Returns the status with
-/// which the shell ended, or nothing if the run ended before.
-///
-/// # Errors
-/// If this machine cannot rehearse.
+/// Runs the first scheme of a plan in real time with a shell at this process's terminal. Returns the exit status of the
+/// shell and the frames lost at attached interfaces; `None` if the run ended before the shell.
 pub fn run_live_shell(
     plan: &Plan,
     observer: &mut dyn Observer,
-) -> Result<Option<(u8, u64)>, WorkError> {
-    match run(plan, (0, plan.seed), observer, None) {
+) -> Result<Option<(u8, u64)>, StudyError> {
+    match run(plan, 0, plan.seed, observer, None) {
         #[cfg(target_os = "linux")]
-        Err(WorkError::Rehearsal(shallop_linux::RehearsalError::Left { status, lost })) => {
+        Err(StudyError::Rehearsal(shallop_linux::RehearsalError::Left { status, lost })) => {
             Ok(Some((u8::try_from(status).unwrap_or(u8::MAX), lost)))
         }
         other => other.map(|_| None),
@@ -51,38 +48,27 @@ pub fn run_live_shell(
 }
 
 /// The names and addresses of the real hosts of a plan.
-///
-/// # Errors
-/// If it cannot be rehearsed.
 #[cfg(target_os = "linux")]
-pub fn addresses(plan: &Plan) -> Result<Vec<(String, String)>, WorkError> {
-    let all = shallop_linux::rehearse::addresses(plan, 0).map_err(WorkError::Rehearsal)?;
+pub fn addresses(plan: &Plan) -> Result<Vec<(String, String)>, StudyError> {
+    let all = shallop_linux::rehearse::addresses(plan, 0).map_err(StudyError::Rehearsal)?;
     Ok(all.into_iter().map(|(name, address)| (name, address.to_string())).collect())
 }
 
-/// None.
-///
-/// # Errors
-/// Never.
 #[cfg(not(target_os = "linux"))]
-pub fn addresses(_: &Plan) -> Result<Vec<(String, String)>, WorkError> {
+pub fn addresses(_: &Plan) -> Result<Vec<(String, String)>, StudyError> {
     Ok(Vec::new())
 }
 
-/// As on Linux, where there are some.
-///
-/// # Errors
-/// Always.
 #[cfg(not(target_os = "linux"))]
-pub fn find(_: &Plan) -> Result<Kernel, WorkError> {
-    Err(WorkError::NoKernel("stack = \"kernel\" needs Linux".to_owned()))
+pub fn find(_: &Plan) -> Result<Kernel, StudyError> {
+    Err(StudyError::NoKernel("stack = \"kernel\" needs Linux".to_owned()))
 }
 
-/// Checks whether this machine has what the hosts of a scheme need.
+/// Checks whether this machine has the kernel that a scheme needs.
 ///
 /// # Errors
-/// What is missing, and how to get it.
-pub fn check(plan: &Plan, scheme: usize) -> Result<(), WorkError> {
+/// The message says how to get one.
+pub fn check(plan: &Plan, scheme: usize) -> Result<(), StudyError> {
     if plan.driver == Driver::Simulator && plan.has_kernels(scheme) {
         find(plan)?;
     }
@@ -95,11 +81,11 @@ fn rehearse(
     job: (usize, u64),
     observer: &mut dyn Observer,
     files: Option<&Path>,
-) -> Result<Outcome, WorkError> {
+) -> Result<Outcome, StudyError> {
     use shallop_linux::{RehearsalError, rehearse};
     rehearse::run_observed(plan, job.0, job.1, observer, files).map_err(|why| match why {
         RehearsalError::Run(why) => why.into(),
-        RehearsalError::Missing(why) => WorkError::NoKernel(why),
+        RehearsalError::Missing(why) => StudyError::NoKernel(why),
         why => why.into(),
     })
 }
@@ -110,21 +96,18 @@ fn rehearse(
     _: (usize, u64),
     _: &mut dyn Observer,
     _: Option<&Path>,
-) -> Result<Outcome, WorkError> {
-    Err(WorkError::NoKernel("a rehearsal needs Linux".to_owned()))
+) -> Result<Outcome, StudyError> {
+    Err(StudyError::NoKernel("a rehearsal needs Linux".to_owned()))
 }
 
-/// Runs a scheme of a plan with a seed. Hosts with `stack = "kernel"` are kernels; what programs in them write goes to
-/// the folder `files`, which is made or replaced.
-///
-/// # Errors
-/// If the run cannot be made or was stopped.
+/// Runs a scheme of a plan with a seed. Files that programs write go to the folder `files`, which is replaced.
 pub fn run(
     plan: &Plan,
-    (scheme, seed): (usize, u64),
+    scheme: usize,
+    seed: u64,
     observer: &mut dyn Observer,
     files: Option<&Path>,
-) -> Result<Outcome, WorkError> {
+) -> Result<Outcome, StudyError> {
     if plan.driver != Driver::Simulator {
         return rehearse(plan, (scheme, seed), observer, files);
     }
@@ -132,23 +115,17 @@ pub fn run(
         return Ok(shallop_lab::run_observed(plan, scheme, seed, observer)?);
     }
     let kernel = find(plan)?;
-    run_with(&kernel, plan, (scheme, seed), (observer, files, None))
+    run_with(&kernel, plan, (scheme, seed), observer, files, None)
 }
 
-/// Who watches a run, where the files of its programs go, and who types.
-type Connected<'a> = (&'a mut dyn Observer, Option<&'a Path>, Option<Box<dyn Terminal>>);
-
-/// Runs a plan with a shell for whoever is at the terminal, under its first scheme.
-///
-/// # Errors
-/// If the run cannot be made or was stopped.
+/// Runs the first scheme of a plan in virtual time with a shell at this terminal.
 pub fn run_shell(
     plan: &Plan,
     terminal: Box<dyn Terminal>,
     observer: &mut dyn Observer,
-) -> Result<(), WorkError> {
+) -> Result<(), StudyError> {
     let kernel = find(plan)?;
-    run_with(&kernel, plan, (0, plan.seed), (observer, None, Some(terminal))).map(|_| ())
+    run_with(&kernel, plan, (0, plan.seed), observer, None, Some(terminal)).map(|_| ())
 }
 
 #[cfg(target_os = "linux")]
@@ -156,8 +133,10 @@ fn run_with(
     kernel: &Kernel,
     plan: &Plan,
     job: (usize, u64),
-    (observer, files, terminal): Connected<'_>,
-) -> Result<Outcome, WorkError> {
+    observer: &mut dyn Observer,
+    files: Option<&Path>,
+    terminal: Option<Box<dyn Terminal>>,
+) -> Result<Outcome, StudyError> {
     use shallop_kernel::run::{KernelRunError, Outside, run_observed};
     let outside = Outside { observer, files, terminal };
     run_observed(plan, job.0, job.1, kernel, outside).map_err(|why| match why {
@@ -171,13 +150,15 @@ fn run_with(
     kernel: &Kernel,
     _: &Plan,
     _: (usize, u64),
-    _: Connected<'_>,
-) -> Result<Outcome, WorkError> {
+    _: &mut dyn Observer,
+    _: Option<&Path>,
+    _: Option<Box<dyn Terminal>>,
+) -> Result<Outcome, StudyError> {
     match *kernel {}
 }
 
-/// What the results of a scheme depend on besides its plan: the kernel of its hosts, as its digest says. Empty without.
-#[must_use]
+/// The digest of the kernel that a scheme's results depend on: of hosts in virtual time, or of this machine in a
+/// rehearsal. Empty for simulated hosts.
 pub fn digest(plan: &Plan, scheme: usize) -> String {
     #[cfg(target_os = "linux")]
     if plan.driver != Driver::Simulator {
@@ -192,27 +173,23 @@ pub fn digest(plan: &Plan, scheme: usize) -> String {
     String::new()
 }
 
-/// Why this machine cannot run a study whose hosts are kernels: how to get one. `None` if it can, or if no host is one.
-#[must_use]
+/// Says how to get the kernel that a study needs; `None` if it is there or no host is a kernel.
 pub fn missing(study: &Study) -> Option<String> {
     let plans = study.points.iter().map(|point| &point.plan);
     let mut needing = plans.filter(|plan| (0..plan.schemes.len()).any(|of| plan.has_kernels(of)));
     needing.find_map(|plan| find(plan).err()).map(|why| why.to_string())
 }
 
-/// A kernel of this machine, as `shallop kernel list` shows it.
+/// An installed kernel, as `shallop kernel list` shows it.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct KernelRow {
-    /// The release of Linux.
     pub release: String,
-    /// A digest of its configuration and of the agent in it.
+    /// A digest of the kernel's configuration and of the agent in it.
     pub digest: String,
-    /// Its folder.
     pub folder: std::path::PathBuf,
 }
 
-/// The folder of kernels, and those in it, the newest last.
-#[must_use]
+/// The folder of all kernels, and the kernels in it in ascending order of release.
 pub fn list() -> (std::path::PathBuf, Vec<KernelRow>) {
     #[cfg(target_os = "linux")]
     {
@@ -229,20 +206,16 @@ pub fn list() -> (std::path::PathBuf, Vec<KernelRow>) {
     (std::path::PathBuf::new(), Vec::new())
 }
 
-/// Builds a kernel of this release from Debian's source package, with this many jobs, and installs it. `tell` is told
-/// of each step.
-///
-/// # Errors
-/// What failed, or what has to be installed first.
+/// Builds and installs a kernel of this release from Debian's source package. `tell` receives a line for each step.
 pub fn build(
     release: Option<&str>,
     jobs: usize,
     tell: &mut dyn FnMut(&str),
-) -> Result<KernelRow, WorkError> {
+) -> Result<KernelRow, StudyError> {
     #[cfg(target_os = "linux")]
     {
         use shallop_kernel::{build, installed};
-        let failed = |why: build::BuildError| WorkError::NoKernel(why.to_string());
+        let failed = |why: build::BuildError| StudyError::NoKernel(why.to_string());
         build::install_packages().map_err(failed)?;
         let folder = installed::folder();
         let kernel = build::build(&folder, release, jobs, tell).map_err(failed)?;
@@ -252,37 +225,33 @@ pub fn build(
     #[cfg(not(target_os = "linux"))]
     {
         let _ = (release, jobs, tell);
-        Err(WorkError::NoKernel("kernels are built on Linux".to_owned()))
+        Err(StudyError::NoKernel("kernels are built on Linux".to_owned()))
     }
 }
 
-/// Builds a controller as a module of a kernel of this release, or of the newest, from its source. Returns its file.
-///
-/// # Errors
-/// What failed, or what has to be installed first.
+/// Builds a congestion controller as a module for a kernel of this release, or the newest. Returns the module's file.
 pub fn build_module(
     source: &Path,
     release: Option<&str>,
     jobs: usize,
     tell: &mut dyn FnMut(&str),
-) -> Result<std::path::PathBuf, WorkError> {
+) -> Result<std::path::PathBuf, StudyError> {
     #[cfg(target_os = "linux")]
     {
         use shallop_kernel::{build, installed};
-        let failed = |why: build::BuildError| WorkError::NoKernel(why.to_string());
+        let failed = |why: build::BuildError| StudyError::NoKernel(why.to_string());
         let folder = installed::folder();
-        let kernel = installed::find(&folder, release).map_err(WorkError::NoKernel)?;
+        let kernel = installed::find(&folder, release).map_err(StudyError::NoKernel)?;
         build::install_packages().map_err(failed)?;
         build::build_module(&folder, &kernel, source, jobs, tell).map_err(failed)
     }
     #[cfg(not(target_os = "linux"))]
     {
         let _ = (source, release, jobs, tell);
-        Err(WorkError::NoKernel("kernels are built on Linux".to_owned()))
+        Err(StudyError::NoKernel("kernels are built on Linux".to_owned()))
     }
 }
 
-/// The scenario of [`test`].
 const TEST: &str = r#"
 title = "a kernel's CUBIC over 1 Gb/s"
 duration = "500ms"
@@ -293,31 +262,27 @@ scheme = [{ transport = "cubic" }]
 group = [{ name = "all" }]
 "#;
 
-/// Results of [`test()`].
+/// The result of [`test()`].
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Tested {
-    /// The kernel.
+pub struct KernelTest {
     pub release: String,
-    /// Payload of two CUBIC flows over 1 Gb/s, in bits per second.
+    /// Payload rate of two CUBIC flows over 1 Gb/s.
     pub goodput_bps: f64,
-    /// Whether a second run gave the same results.
+    /// Whether a second run gave equal results.
     pub repeatable: bool,
 }
 
-/// Runs two flows between kernels twice.
-///
-/// # Errors
-/// If there is no kernel, or it fails.
-pub fn test(release: Option<&str>) -> Result<Tested, WorkError> {
+/// Runs two flows between kernels twice and compares the results.
+pub fn test(release: Option<&str>) -> Result<KernelTest, StudyError> {
     let mut study = shallop_scenario::read(TEST, &shallop_scenario::Options::default())?;
     let plan = &mut study.points[0].plan;
     plan.kernel.release = release.map(str::to_owned);
     let (first, second) = (once(plan)?, once(plan)?);
     let release = first.kernel.as_ref().map(|kernel| kernel.release.clone()).unwrap_or_default();
-    Ok(Tested { release, goodput_bps: first.goodput_bps, repeatable: first == second })
+    Ok(KernelTest { release, goodput_bps: first.goodput_bps, repeatable: first == second })
 }
 
-/// Runs the first scheme of a plan once, for its figures alone.
-pub(super) fn once(plan: &Plan) -> Result<Run, WorkError> {
-    run(plan, (0, 1), &mut Unobserved, None).map(|outcome| outcome.run)
+/// Runs the first scheme of a plan with seed 1.
+pub(super) fn once(plan: &Plan) -> Result<Run, StudyError> {
+    run(plan, 0, 1, &mut Unobserved, None).map(|outcome| outcome.run)
 }

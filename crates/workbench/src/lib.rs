@@ -1,5 +1,10 @@
-//! The work of the command without its arguments and terminals: jobs on threads, the clock, the archive of finished
-//! runs, reports and files.
+//! Everything that the command does, except for its arguments and terminals: jobs on threads, the clock, the archive of
+//! finished runs, reports and files.
+
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "an error is a diagnostic for the user, which says what is wrong"
+)]
 
 mod aggregate_tables;
 pub mod arguments;
@@ -16,7 +21,7 @@ pub mod edge;
 pub mod error;
 pub mod export;
 pub mod fault;
-pub mod folder;
+pub mod folder_files;
 pub mod identity;
 pub mod jobs;
 pub mod kernels;
@@ -27,21 +32,21 @@ pub mod rehearsal;
 pub mod report;
 pub mod results;
 pub mod run_archive;
+pub mod run_report;
+pub mod run_study;
 mod setup_lines;
 pub mod shell;
 mod tables;
-pub mod task_text;
 pub mod text_table;
-pub mod work;
 
 pub use aggregate_tables::{aggregate_grid, aggregate_table, with_point_columns};
-pub use folder::Folder;
+pub use folder_files::FolderFiles;
 pub use jobs::{FinishedRun, Progress, run_all};
 pub use recording_files::RecordingFiles;
 pub use report::{REPORT, ReportError, Results};
 pub use results::{check_folder, summarise, write};
 pub use run_archive::RunArchive;
+pub use run_study::StudyTask;
 pub use shallop_measure::moment::{Moment, QueueNow};
 pub use shallop_store::{StoreError, read_text, write_file};
 pub use text_table::{TableForm, render};
-pub use work::Task;

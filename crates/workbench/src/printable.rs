@@ -1,10 +1,11 @@
-//! Texts of users as they are printed: nothing in them moves the cursor, changes colours or turns the order of letters.
+//! Escapes control characters in text from users, so that it cannot move the cursor, change colours or reverse the
+//! order of letters on a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a terminal or an editor obeys this character instead of showing it: control characters of Unicode, line and
-/// paragraph separators, marks and overrides of the direction of writing (UAX #9), the byte order mark.
+/// Whether a terminal or an editor acts on this character instead of showing it: Unicode control characters, line and
+/// paragraph separators, direction marks and overrides (UAX #9), the byte order mark.
 fn is_obeyed(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -13,20 +14,17 @@ fn is_obeyed(letter: char) -> bool {
         )
 }
 
-/// The text with such characters as TOML and JSON write them in strings: `\n`, `\u001b`.
-#[must_use]
+/// Escapes control characters as TOML and JSON strings do: `\n`, `\u001b`.
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
-/// The same for a text of several lines, whose line ends stay. JSON stays JSON.
-#[must_use]
+/// Like [`printable`], but keeps line ends. JSON stays valid JSON.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| letter == '\n')
 }
 
-/// The same for the text of a file: tabs and line ends stay, and a line ends in `\n` alone.
-#[must_use]
+/// Like [`printable`], but keeps tabs and line ends. CR LF becomes LF.
 pub fn printable_source(text: &str) -> String {
     escaped(&text.replace('\r', ""), |letter| matches!(letter, '\n' | '\t')).into_owned()
 }
@@ -43,7 +41,7 @@ fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // All of them are below U+10000.
+            // All of these characters are below U+10000.
             _ => {
                 let _ = write!(out, "\\u{:04x}", u32::from(letter));
             }
@@ -57,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_obeys_is_escaped_and_letters_are_not() {
+    fn control_characters_are_escaped_and_letters_are_not() {
         let hostile = "a\u{1b}[31m\n\r\t\u{7f}\u{9b}\u{202e}b\u{2066}\u{2028}\u{feff}";
         let shown = "a\\u001b[31m\\n\\r\\t\\u007f\\u009b\\u202eb\\u2066\\u2028\\ufeff";
         assert_eq!(printable(hostile), shown);

@@ -1,4 +1,4 @@
-//! A source of files that records which files were opened: the files that a scenario needs on another machine.
+//! Records which files a scenario opens: the files that it needs on another machine.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shallop_plan::files::Files;
 
-/// A source of files that records the names of opened files.
+/// Access to files that records the names of opened files.
 #[derive(Debug)]
 pub struct RecordingFiles {
     files: Arc<dyn Files>,
@@ -15,14 +15,12 @@ pub struct RecordingFiles {
 }
 
 impl RecordingFiles {
-    /// A recording source over `files`, with no file opened yet.
     #[must_use]
-    pub fn of(files: Arc<dyn Files>) -> Self {
+    pub fn new(files: Arc<dyn Files>) -> Self {
         Self { files, names: Mutex::default() }
     }
 
-    /// The names of the opened files, as scenarios write them.
-    #[must_use]
+    /// The names of the opened files, as the scenario writes them.
     pub fn names(&self) -> Vec<String> {
         self.known().iter().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! What a study needs to be rehearsed, and what this machine can do.
+//! Preparation of rehearsals: which schemes, at which scale, and whether this machine can run them.
 
 use std::path::Path;
 
@@ -10,35 +10,34 @@ use shallop_results::summary::RehearsalOfRun;
 use shallop_scenario::Options;
 
 use super::capacity::{self, Scale};
-use super::diagnostic::{Result, of_work, plain, with_help};
-use super::error::WorkError;
+use super::diagnostic::{Result, plain, study_error, with_help};
+use super::error::StudyError;
 use super::kernels;
 
-/// What is wanted of rehearsals besides their scenario.
+/// Options of a rehearsal besides the scenario's.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted<'a> {
-    /// The labels of schemes; all if there are none.
+pub struct RehearsalOptions<'a> {
+    /// The labels of the schemes to rehearse; all if empty.
     pub schemes: &'a [String],
-    /// The file of the tape of the only run.
+    /// The file for a tape, if there is only one run.
     pub tape: Option<&'a Path>,
-    /// The part of rates and buffers.
+    /// The factor for rates and buffers.
     pub scale: Option<Scale>,
 }
 
-/// Makes a study one that is rehearsed. Returns the part of its rates and buffers that it has, if that is not all.
+/// Makes a study a rehearsal: selects schemes, scales rates and buffers. Returns the factor if it is below 1.
 ///
 /// # Errors
-/// If there is no such scheme, one of them cannot be rehearsed, a tape is asked for of several runs, or this machine
-/// cannot carry it.
-pub fn prepare(study: &mut Study, wanted: Wanted<'_>) -> Result<Option<Share>> {
-    let Wanted { schemes, tape, scale } = wanted;
+/// If a scheme is unknown or cannot be rehearsed, a tape is wanted of several runs, or the machine is too slow.
+pub fn prepare(study: &mut Study, options: RehearsalOptions<'_>) -> Result<Option<Share>> {
+    let RehearsalOptions { schemes, tape, scale } = options;
     choose(study, schemes)?;
     check(study)?;
-    let scaled = capacity::fit(study, scale)?;
+    let scaled = capacity::scale_to_capacity(study, scale)?;
     let runs = study.jobs().len();
     if tape.is_some() && runs != 1 {
         let help = "choose with --schemes and --seeds";
-        return Err(with_help(&format!("a tape is of one run, and these are {runs}"), &help));
+        return Err(with_help(&format!("a tape records one run, and there are {runs}"), &help));
     }
     for point in &mut study.points {
         let tape = tape.map(|tape| tape.to_string_lossy().into_owned());
@@ -47,7 +46,7 @@ pub fn prepare(study: &mut Study, wanted: Wanted<'_>) -> Result<Option<Share>> {
     Ok(scaled)
 }
 
-/// Checks whether this machine can rehearse all runs of a study, before the first of them takes its time.
+/// Checks whether this machine can rehearse all runs of a study, before the first one starts.
 fn check(study: &Study) -> Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -59,7 +58,7 @@ fn check(study: &Study) -> Result<()> {
                 Ok(()) => {}
                 Err(RehearsalError::NoHosts) => simulated.push(&plan.schemes[job.scheme].name),
                 Err(RehearsalError::Missing(why)) => return Err(super::diagnostic::missing(&why)),
-                Err(why) => return Err(of_work(&why.into())),
+                Err(why) => return Err(study_error(&why.into())),
             }
         }
         without_hosts(study, &simulated)
@@ -68,7 +67,7 @@ fn check(study: &Study) -> Result<()> {
     without_hosts(study, &[])
 }
 
-/// That no scheme is among these, which have no real hosts.
+/// Fails if there are schemes without real hosts, which only a simulation can run.
 fn without_hosts(study: &Study, simulated: &[&str]) -> Result<()> {
     let Some(first) = simulated.first() else { return Ok(()) };
     let mut real: Vec<&str> = Vec::new();
@@ -86,36 +85,28 @@ fn without_hosts(study: &Study, simulated: &[&str]) -> Result<()> {
     Err(with_help(&format!("scheme \"{first}\" has no real hosts"), &help))
 }
 
-/// Plays a tape to the network of a study.
-///
-/// # Errors
-/// If it is no tape, or not one of this scenario.
+/// Replays a tape on the simulated network of a study.
 pub fn replay(study: &Study, tape: &Path) -> Result<Played> {
     let point = study.points.first().ok_or_else(|| plain(&"the scenario has no points"))?;
     #[cfg(target_os = "linux")]
     {
         let played = shallop_linux::replay::replay(&point.plan, tape);
-        played.map_err(|why| of_work(&WorkError::Rehearsal(why)))
+        played.map_err(|why| study_error(&StudyError::Rehearsal(why)))
     }
     #[cfg(not(target_os = "linux"))]
     Err(plain(&format!("{}: tapes are played on Linux ({})", tape.display(), point.name)))
 }
 
-/// The packets of a tape, a line each.
-///
-/// # Errors
-/// If it is no tape.
+/// The packets of a tape as text, one per line.
 pub fn lines_of(tape: &Path) -> Result<Vec<String>> {
     #[cfg(target_os = "linux")]
-    return shallop_linux::replay::lines(tape).map_err(|why| of_work(&WorkError::Rehearsal(why)));
+    return shallop_linux::replay::lines(tape)
+        .map_err(|why| study_error(&StudyError::Rehearsal(why)));
     #[cfg(not(target_os = "linux"))]
     Err(plain(&format!("{}: tapes are read on Linux", tape.display())))
 }
 
-/// Leaves only these schemes of a study, or all if there are none.
-///
-/// # Errors
-/// If there is no such scheme.
+/// Keeps only these schemes of a study; all if `schemes` is empty.
 pub fn choose(study: &mut Study, schemes: &[String]) -> Result<()> {
     if schemes.is_empty() {
         return Ok(());
@@ -126,10 +117,7 @@ pub fn choose(study: &mut Study, schemes: &[String]) -> Result<()> {
     })
 }
 
-/// Makes the process root over network namespaces of its own, if its user is not root and may. It must have one thread.
-///
-/// # Errors
-/// If that fails halfway.
+/// Lets an ordinary user create network namespaces, if the kernel allows it. The process must have a single thread.
 pub fn enter_user_namespace() -> Result<()> {
     #[cfg(target_os = "linux")]
     shallop_linux::user_namespace::enter()
@@ -137,14 +125,13 @@ pub fn enter_user_namespace() -> Result<()> {
     Ok(())
 }
 
-/// Keeps this thread off the processor of a rehearsal's emulator.
+/// Keeps this thread off the processor on which the emulator runs.
 pub fn keep_off() {
     #[cfg(target_os = "linux")]
     shallop_linux::keep_off();
 }
 
-/// What this machine can do.
-#[must_use]
+/// What this machine can and cannot do.
 pub fn abilities() -> Vec<Ability> {
     #[cfg(target_os = "linux")]
     let mut all = shallop_linux::abilities::all();
@@ -165,20 +152,19 @@ pub fn abilities() -> Vec<Ability> {
     all
 }
 
-/// A rehearsal at one rate.
+/// A rehearsal of the benchmark, at one link rate.
 #[derive(Clone, Debug, Default, serde::Serialize)]
-pub struct Carried {
-    /// Payload and headers of one link, in bits per second.
+pub struct RateTrial {
+    /// The link rate, headers included.
     pub rate_bps: f64,
-    /// How hosts send: "bursts" of segmentation offload, or "packets".
+    /// How hosts send: `bursts` (segmentation offload) or single `packets`.
     pub sends: String,
-    /// What four CUBIC flows carried.
+    /// The payload rate of four CUBIC flows together.
     pub goodput_bps: f64,
-    /// How the rehearsal went.
     pub rehearsal: RehearsalOfRun,
 }
 
-/// What the benchmark rehearses.
+/// The scenario of the benchmark.
 const BENCH: &str = r#"
 title = "what this machine carries"
 duration = "1s"
@@ -190,15 +176,12 @@ group = [{ name = "all" }]
 [kernel]
 "#;
 
-/// The rates of the benchmark in Mb/s.
+/// The link rates of the benchmark in Mb/s.
 const RATES: [u32; 7] = [100, 200, 500, 1_000, 1_500, 2_000, 3_000];
 
-/// Rehearses four flows over one link at rising rates, each for a second, until two of them in a row are void. One
-/// that is void is tried once more before it counts as void. Stops when `is_over` says so.
-///
-/// # Errors
-/// If this machine cannot rehearse.
-pub fn bench(sends: &str, is_over: &dyn Fn() -> bool) -> Result<Vec<Carried>> {
+/// Rehearses four flows over one link at rising rates, one second each, until two rates in a row are void. A void
+/// rehearsal is repeated once before it counts. Stops early when `is_over` returns true.
+pub fn bench(sends: &str, is_over: &dyn Fn() -> bool) -> Result<Vec<RateTrial>> {
     let segments = if sends == "packets" { "gso_max_segs = 1\nqdisc = \"pfifo_fast\"" } else { "" };
     let (mut all, mut void) = (Vec::new(), 0);
     for rate in RATES {
@@ -209,18 +192,18 @@ pub fn bench(sends: &str, is_over: &dyn Fn() -> bool) -> Result<Vec<Carried>> {
         let set = vec![("topology.rate".to_owned(), format!("{rate}Mbps"))];
         let options = Options { set, ..Options::default() };
         let study = shallop_scenario::read(&text, &options);
-        let mut study = study.map_err(|why| of_work(&WorkError::Text(why)))?;
+        let mut study = study.map_err(|why| study_error(&StudyError::Text(why)))?;
         for point in &mut study.points {
             point.plan.driver = Driver::Rehearsal { tape: None, attached: Vec::new() };
         }
         let plan = &study.points[0].plan;
-        let mut run = kernels::once(plan).map_err(|why| of_work(&why))?;
+        let mut run = kernels::once(plan).map_err(|why| study_error(&why))?;
         if run.is_void() && !is_over() {
-            // A shared machine stands still now and then, at any rate.
-            run = kernels::once(plan).map_err(|why| of_work(&why))?;
+            // A shared machine may stall once, at any rate.
+            run = kernels::once(plan).map_err(|why| study_error(&why))?;
         }
         void = if run.is_void() { void + 1 } else { 0 };
-        all.push(Carried {
+        all.push(RateTrial {
             rate_bps: f64::from(rate) * 1e6,
             sends: sends.to_owned(),
             goodput_bps: run.goodput_bps,

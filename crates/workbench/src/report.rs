@@ -1,5 +1,5 @@
-//! Reports: pages and figures made from the files in a folder of results alone, so that the page of a folder has the
-//! same bytes right after the runs and a year later.
+//! Reports: pages and figures made from the files in a results folder alone. A page has the same bytes whenever it is
+//! made.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,44 +16,32 @@ use shallop_results::legend::{legend, longest_queues};
 use shallop_results::summary::{Run, Summary};
 use shallop_results::table::{self, Grid};
 use shallop_results::warning_lines;
-use shallop_results::{group_table, program_table, rehearsal_table};
+use shallop_results::{group_table, links, program_table, rehearsal_table};
 
-/// The file name of a page.
 pub const REPORT: &str = "report.html";
-/// The most rows of the full table of runs; with more, the table of a sweep is shown.
+/// With more rows than this, the table has a row per point and scheme, with means over seeds.
 const MAX_ROWS: usize = 80;
 
-/// Why a page cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// A file cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A summary is damaged.
+    /// `summary.json` is damaged.
     #[error("{}: not a summary of shallop: {why}; make the results again", path.display())]
-    Summary {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        why: serde_json::Error,
-    },
-    /// A file of somebody else has the name of a page.
+    Summary { path: PathBuf, why: serde_json::Error },
+    /// The page's file exists and was not made by this program.
     #[error("{}: was not made by shallop and is kept; move it, or choose another folder", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// The folder has no results.
     #[error("{}: {what}; run, sweep and reproduce write results to a folder with --out", folder.display())]
     Nothing {
-        /// The folder.
         folder: PathBuf,
-        /// What there is in its place.
+        /// What the folder is instead.
         what: &'static str,
     },
 }
 
-/// The results of a folder.
+/// The results in a folder.
 #[derive(Debug)]
 pub struct Results {
     summary: Summary,
@@ -63,11 +51,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads the results in a folder: `summary.json`, `flows.parquet` and `series.parquet`. Memory holds sixteen bytes
-    /// per flow and one batch of rows.
-    ///
-    /// # Errors
-    /// If one of the files is missing or damaged.
+    /// Reads `summary.json`, `flows.parquet` and `series.parquet`. Memory holds 16 bytes per flow and one batch of
+    /// rows.
     pub fn read(folder: &Path) -> Result<Self, ReportError> {
         let summary = read_summary(folder)?;
         let mut input = FigureData::new(&summary);
@@ -81,8 +66,6 @@ impl Results {
         Ok(Self { tables: tables(&summary), summary, figures })
     }
 
-    /// The page of these results.
-    #[must_use]
     pub fn html(&self) -> String {
         Page { summary: &self.summary, tables: &self.tables, figures: &self.figures }.html()
     }
@@ -90,7 +73,7 @@ impl Results {
     /// Reads the results in a folder and writes their page to it.
     ///
     /// # Errors
-    /// If they cannot be read, or the page cannot be written; an existing page is unchanged then.
+    /// If a file cannot be read, or the page cannot be written; an existing page is unchanged then.
     pub fn publish(folder: &Path) -> Result<Self, ReportError> {
         let results = Self::read(folder)?;
         check_page(folder)?;
@@ -99,7 +82,6 @@ impl Results {
     }
 
     /// The title, the version and the figures, each a Vega-Lite spec with its data.
-    #[must_use]
     pub fn json(&self) -> serde_json::Value {
         serde_json::json!({
             "scenario": self.summary.scenario,
@@ -109,18 +91,13 @@ impl Results {
     }
 }
 
-/// The summary in a folder of results.
-///
-/// # Errors
-/// If `summary.json` is missing or damaged.
 pub fn read_summary(folder: &Path) -> Result<Summary, ReportError> {
     let path = folder.join(SUMMARY);
     let text = read_text(&path)?;
     serde_json::from_str(&text).map_err(|why| ReportError::Summary { path, why })
 }
 
-/// The folders with results in this folder, in the order of their names.
-#[must_use]
+/// The folders with results in this folder, sorted by name.
 pub fn result_folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -129,16 +106,11 @@ pub fn result_folders(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// True if this folder has results.
-#[must_use]
 pub fn has_results(folder: &Path) -> bool {
     folder.join(SUMMARY).is_file()
 }
 
-/// Writes an index page with links to the pages of the results in this folder.
-///
-/// # Errors
-/// If there are none, a summary cannot be read, or the page cannot be written.
+/// Writes an index page with links to the pages of all results folders in this folder.
 pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
     let (mut entries, mut all) = (Vec::new(), Vec::new());
     for inside in result_folders(folder) {
@@ -173,7 +145,7 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
     Ok(path)
 }
 
-/// Checks that a page which is in this folder already was made by shallop, so that it may be replaced.
+/// Checks that an existing page was made by this program and may be replaced.
 ///
 /// # Errors
 /// [`ReportError::Foreign`] if it was not.
@@ -186,80 +158,58 @@ pub fn check_page(folder: &Path) -> Result<(), ReportError> {
     if page::is_page(&bytes) { Ok(()) } else { Err(ReportError::Foreign { path }) }
 }
 
-/// The tables that the command prints, without computing times, which differ between repetitions.
+/// The tables that the command prints, without computing times: these differ between repetitions of a run.
 fn tables(summary: &Summary) -> Vec<page::PageTable> {
     let runs = summary.runs.iter().map(|run| Run { wall_s: None, ..run.clone() }).collect();
     let summary = Summary { runs, ..summary.clone() };
     let all = table::placed(&summary);
     let runs = table::counted(&all);
+    let points = &summary.points;
     let mut tables = Vec::new();
     if !all.is_empty() {
-        let grid = table::runs(&summary.points, &all);
+        let grid = table::runs(points, &all);
         let many = grid.rows.len() > MAX_ROWS;
-        let grid = if many { table::sweep(&summary.points, &all) } else { grid };
+        let grid = if many { table::sweep(points, &all) } else { grid };
         let mut lines = vec![legend([&grid]), longest_queues(&runs)];
         lines.extend(grid.notes().into_iter().map(str::to_owned));
         lines.retain(|line| !line.is_empty());
-        tables.push(of_grid("Results", grid, &lines.join("\n")));
-        if let Some(table) = tables.last_mut() {
-            table.warnings = warning_lines::warnings(&summary.points, &all);
-            table.warnings.extend(summary.reused.iter().map(Reuse::line));
+        let mut warnings = warning_lines::warnings(points, &all);
+        warnings.extend(summary.reused.iter().map(Reuse::line));
+        let results = page_table("Results", grid, &lines.join("\n"));
+        tables.push(page::PageTable { warnings, ..results });
+    }
+    let mut add = |title: &str, grid: Grid, legend: &str, note: &str| {
+        if !grid.rows.is_empty() {
+            tables.push(page_table(title, grid, format!("{legend} {note}").trim()));
         }
-    }
-    let drops = drops(&summary.points, &runs);
-    if !drops.rows.is_empty() {
-        let legend = "Data packets of all seeds, at all ports together. most at: the port that dropped most of them.";
-        tables.push(of_grid("Why data packets were dropped", drops, legend));
-    }
-    let (groups, note) = group_table::groups(&summary.points, &runs);
-    if !groups.rows.is_empty() {
-        let legend =
-            format!("Means over seeds. FCT: flow completion time. RTT: round-trip time. {note}");
-        tables.push(of_grid("Groups of flows", groups, legend.trim_end()));
-    }
-    let (programs, note) = program_table::programs(&summary.points, &all);
-    if !programs.rows.is_empty() {
-        let legend = format!("status: of its exit, or 128 and the signal that ended it. {note}");
-        tables.push(of_grid("Programs", programs, legend.trim_end()));
-    }
-    let (rehearsals, note) = rehearsal_table::rehearsals(&summary.points, &all);
-    if !rehearsals.rows.is_empty() {
-        tables.push(of_grid("Rehearsals", rehearsals, &note));
-    }
-    let (links, note) =
-        shallop_results::links::table(&summary.points, &runs, shallop_results::links::MAX_ROWS);
-    if !links.rows.is_empty() {
-        let legend = format!(
-            "Each direction of a link: those that lost or marked packets first, by their loss (at most half of the \
-             rows), and then the busiest. Means over seeds, and of the queue the longest. offered: payload of random \
-             arrivals. {note}"
-        );
-        tables.push(of_grid(
-            "The links with the largest loss, and the busiest",
-            links,
-            legend.trim_end(),
-        ));
-    }
+    };
+    let about = "Data packets of all seeds, at all ports together. most at: the port that dropped most of them.";
+    add("Why data packets were dropped", drops(points, &runs), about, "");
+    let (groups, note) = group_table::groups(points, &runs);
+    let about = "Means over seeds. FCT: flow completion time. RTT: round-trip time.";
+    add("Groups of flows", groups, about, &note);
+    let (programs, note) = program_table::programs(points, &all);
+    let about = "status: of its exit, or 128 and the signal that ended it.";
+    add("Programs", programs, about, &note);
+    let (rehearsals, note) = rehearsal_table::rehearsals(points, &all);
+    add("Rehearsals", rehearsals, "", &note);
+    let (links, note) = links::table(points, &runs, links::MAX_ROWS);
+    let about = "Each direction of a link: those that lost or marked packets first, by their loss (at most half of the \
+                 rows), and then the busiest. Means over seeds, and of the queue the longest. offered: payload of \
+                 random arrivals.";
+    add("The links with the largest loss, and the busiest", links, about, &note);
     if !summary.claims.is_empty() {
-        let legend = format!(
-            "{}. Figures are the mean over seeds, or of all seeds the one that decides.",
-            table::tally(&summary.claims)
-        );
-        tables.push(of_grid("Claims of the paper", table::claims(&summary.claims), &legend));
+        let tally = format!("{}.", table::tally(&summary.claims));
+        let about = "Figures are the mean over seeds, or of all seeds the one that decides.";
+        add("Claims of the paper", table::claims(&summary.claims), &tally, about);
     }
     tables
 }
 
-fn of_grid(title: &str, grid: Grid, legend: &str) -> page::PageTable {
+fn page_table(title: &str, grid: Grid, legend: &str) -> page::PageTable {
     let Grid { header, rows, words } = grid;
-    page::PageTable {
-        title: title.to_owned(),
-        header,
-        rows,
-        words,
-        legend: legend.to_owned(),
-        warnings: Vec::new(),
-    }
+    let (title, legend) = (title.to_owned(), legend.to_owned());
+    page::PageTable { title, header, rows, words, legend, warnings: Vec::new() }
 }
 
 fn lacks(folder: &Path, name: &str, column: &str) -> ReportError {
@@ -268,7 +218,7 @@ fn lacks(folder: &Path, name: &str, column: &str) -> ReportError {
     ReportError::Store(StoreError::Unreadable { at, why })
 }
 
-/// A column of texts; its name if the table has none.
+/// A text column; `Err` has its name if it is missing.
 fn texts<'a>(table: &'a Table, name: &'static str) -> Result<&'a Text, &'static str> {
     match table.column(name).map(|column| &column.values) {
         Some(Values::Text(text)) => Ok(text),
@@ -276,7 +226,7 @@ fn texts<'a>(table: &'a Table, name: &'static str) -> Result<&'a Text, &'static 
     }
 }
 
-/// A column of numbers; its name if the table has none.
+/// A column of floats; `Err` has its name if it is missing.
 fn floats<'a>(table: &'a Table, name: &'static str) -> Result<&'a [Option<f64>], &'static str> {
     match table.column(name).map(|column| &column.values) {
         Some(Values::F64(values)) => Ok(values),
@@ -284,7 +234,7 @@ fn floats<'a>(table: &'a Table, name: &'static str) -> Result<&'a [Option<f64>],
     }
 }
 
-/// A column of whole numbers; its name if the table has none.
+/// A column of integers; `Err` has its name if it is missing.
 fn counts<'a>(table: &'a Table, name: &'static str) -> Result<&'a [Option<u64>], &'static str> {
     match table.column(name).map(|column| &column.values) {
         Some(Values::U64(values)) => Ok(values),

@@ -1,5 +1,5 @@
 //! Results as files: `summary.json`, `flows.parquet` and `series.parquet`, written atomically from the archive of
-//! finished runs. The same inputs give the same bytes, except for `wall_s`.
+//! finished runs. Equal inputs give equal bytes, except for `wall_s`.
 
 use std::path::{Path, PathBuf};
 
@@ -21,11 +21,10 @@ pub(super) const SUMMARY: &str = "summary.json";
 pub(super) const FLOWS: &str = "flows.parquet";
 pub(super) const SERIES: &str = "series.parquet";
 
-/// The summary of finished runs, with the verdicts on claims; a shard has no verdicts.
-#[must_use]
+/// The summary of finished runs, with verdicts on claims unless it is of a shard.
 pub fn summarise(study: &Study, id: Option<&str>, done: &[FinishedRun], shard: Shard) -> Summary {
     let runs: Vec<(Job, &Run)> = done.iter().map(|done| (done.job, &done.run)).collect();
-    // A rehearsal that was too late stands in the results and counts nowhere.
+    // A rehearsal that was too late is in the results, but not in means and verdicts.
     let counted: Vec<(Job, &Run)> =
         runs.iter().copied().filter(|(_, run)| !run.is_void()).collect();
     let identities: Vec<_> = done.iter().map(|done| (done.job, &done.identity)).collect();
@@ -50,9 +49,6 @@ pub fn summarise(study: &Study, id: Option<&str>, done: &[FinishedRun], shard: S
 }
 
 /// Checks whether results can be written to this folder, without changing it.
-///
-/// # Errors
-/// Why they cannot.
 pub fn check_folder(folder: &Path) -> Result<(), StoreError> {
     if folder.is_dir() {
         let drafts = [SUMMARY, FLOWS, SERIES].map(|name| Draft::create(folder.join(name)));
@@ -69,10 +65,10 @@ pub fn check_folder(folder: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Writes the three files, the summary last, from the archive in this folder. Memory holds one batch of rows.
+/// Writes the three files from the archive in this folder, the summary last. Memory holds one batch of rows.
 ///
 /// # Errors
-/// If they cannot be written, or a run cannot be read; existing files are unchanged then.
+/// If a file cannot be written or a run cannot be read; existing files are unchanged then.
 pub fn write(
     folder: &Path,
     study: &Study,
@@ -84,14 +80,14 @@ pub fn write(
         why: why.to_string(),
     })?;
     text.push(b'\n');
-    let archive = RunArchive::of(folder);
+    let archive = RunArchive::in_results(folder);
     let table = |name: &str, part: &dyn Fn(&FinishedRun) -> PathBuf, none: Table| {
         let heading = keyed(Keys::default(), none);
         let mut writer = TableWriter::new(Draft::create(folder.join(name))?, &heading)?;
         for run in done {
             for batch in TableReader::open(part(run))? {
                 let batch = batch?;
-                writer.push_batch(&keyed(Keys::of(study, run, batch.rows()), batch))?;
+                writer.push_batch(&keyed(Keys::for_rows(study, run, batch.rows()), batch))?;
             }
         }
         writer.finish()
@@ -111,7 +107,7 @@ struct Keys {
 }
 
 impl Keys {
-    fn of(study: &Study, done: &FinishedRun, rows: usize) -> Self {
+    fn for_rows(study: &Study, done: &FinishedRun, rows: usize) -> Self {
         let point = &study.points[done.job.point];
         let scheme = &point.plan.schemes[done.job.scheme];
         let repeat = |text: &str| (0..rows).map(|_| Some(text)).collect();
@@ -123,7 +119,6 @@ impl Keys {
     }
 }
 
-/// The rows of a run, after the columns that identify it.
 fn keyed(keys: Keys, part: Table) -> Table {
     let mut columns = vec![
         Column::new("point", "", POINT, keys.point),
@@ -134,7 +129,7 @@ fn keyed(keys: Keys, part: Table) -> Table {
     Table { columns, ..part }
 }
 
-/// The two tables without rows, by the names of their files.
+/// The two tables without rows, with their file names.
 pub(super) fn headings() -> [(&'static str, Table); 2] {
     let flows = keyed(Keys::default(), flow_table(&[]));
     [(FLOWS, flows), (SERIES, keyed(Keys::default(), series_table(&Samples::default())))]

@@ -17,18 +17,17 @@ use shallop_measure::flow_log::FlowRow;
 use shallop_measure::outcome::Outcome;
 use shallop_results::summary::Run;
 
-/// The archive of finished runs.
 #[derive(Clone, Debug)]
 pub struct RunArchive {
     folder: PathBuf,
 }
 
-/// The content of a JSON file.
+/// The content of `ID.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct ArchivedRun {
-    /// The version of shallop that made the run.
+    /// The version of this program that made the run.
     shallop: String,
-    /// SHA-256 of `run` as compact JSON, and of the two files beside this one.
+    /// SHA-256 of `run` as compact JSON, and of the two Parquet files.
     sha256: Digests,
     run: Run,
 }
@@ -40,20 +39,15 @@ struct Digests {
     series: String,
 }
 
-/// A writer of the rows of flows.
 pub struct FlowWriter(TableWriter<Hashed>);
 
 impl FlowWriter {
-    /// Adds rows.
-    ///
-    /// # Errors
-    /// If they cannot be written.
     pub fn push(&mut self, rows: &[FlowRow]) -> Result<(), StoreError> {
         self.0.push_batch(&flow_table(rows))
     }
 }
 
-/// A draft with the digest of its content so far.
+/// A draft file that hashes what is written to it.
 struct Hashed {
     draft: Draft,
     digest: Sha256,
@@ -72,49 +66,42 @@ impl Write for Hashed {
 }
 
 impl RunArchive {
-    /// The archive of the results in `out`: its folder `runs`.
+    /// The archive in the results folder `out`: its folder `runs`.
     #[must_use]
-    pub fn of(out: &Path) -> Self {
+    pub fn in_results(out: &Path) -> Self {
         Self { folder: out.join("runs") }
     }
 
-    /// The folder.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// The file with the rows of a run's flows.
-    #[must_use]
     pub fn flows(&self, id: &Identity) -> PathBuf {
         self.folder.join(format!("{id}.flows.parquet"))
     }
 
     /// The file with the rows of a run's time series.
-    #[must_use]
     pub fn series(&self, id: &Identity) -> PathBuf {
         self.folder.join(format!("{id}.series.parquet"))
     }
 
-    /// The file with the packets that a run captured.
+    /// The file with captured packets.
     fn capture(&self, id: &Identity) -> PathBuf {
         self.folder.join(format!("{id}.pcapng"))
     }
 
-    /// The folder of what a run's programs wrote.
-    #[must_use]
+    /// The folder of files that a run's programs wrote.
     pub fn files(&self, id: &Identity) -> PathBuf {
         self.folder.join(format!("{id}.files"))
     }
 
-    /// The path of that folder, relative to the folder of the results.
-    #[must_use]
+    /// The path of [`RunArchive::files`] relative to the results folder.
     pub fn files_name(id: &Identity) -> String {
         format!("runs/{id}.files")
     }
 
-    /// The path of the captured packets, relative to the folder of the results.
-    #[must_use]
+    /// The path of the captured packets relative to the results folder.
     pub fn capture_name(id: &Identity) -> String {
         format!("runs/{id}.pcapng")
     }
@@ -124,9 +111,6 @@ impl RunArchive {
     }
 
     /// Starts to write the rows of a run's flows.
-    ///
-    /// # Errors
-    /// If they cannot be written.
     pub fn begin(&self, id: &Identity) -> Result<FlowWriter, StoreError> {
         let sink = Hashed { draft: Draft::create(self.flows(id))?, digest: Sha256::new() };
         Ok(FlowWriter(TableWriter::new(sink, &flow_table(&[]))?))
@@ -135,7 +119,7 @@ impl RunArchive {
     /// Stores a run with the rows of its flows.
     ///
     /// # Errors
-    /// If it cannot be written; then the archive does not have it.
+    /// If a file cannot be written; the archive then does not have the run.
     pub fn store(
         &self,
         id: &Identity,
@@ -165,7 +149,7 @@ impl RunArchive {
     /// Reads a run; `None` if the archive does not have it.
     ///
     /// # Errors
-    /// A message, if its files are damaged.
+    /// If its files are damaged.
     pub fn load(&self, id: &Identity) -> Result<Option<Run>, String> {
         let path = self.json(id);
         if !path.exists() {
@@ -193,7 +177,7 @@ impl RunArchive {
         }
     }
 
-    /// Removes the drafts that a killed process left of these runs. No other process may be making them.
+    /// Removes the draft files that a killed process left of these runs. No other process may be running them.
     pub fn remove_drafts(&self, ids: &[Identity]) {
         let mut ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
         ids.sort_unstable();

@@ -1,4 +1,4 @@
-//! The description of the setup in the results: the network, the schemes, the size classes.
+//! The network, the schemes and the size classes, as the summary describes them.
 
 use shallop_plan::plan::{Scheme, Topology};
 use shallop_plan::resolved::ResolvedRun;
@@ -7,7 +7,6 @@ use shallop_results::{DerivedValue, SchemeInfo, SizeClasses};
 use shallop_scenario::explain::network;
 
 /// The schemes of all points, each once.
-#[must_use]
 pub fn schemes(study: &Study) -> Vec<SchemeInfo> {
     let mut schemes: Vec<SchemeInfo> = Vec::new();
     for scheme in study.points.iter().flat_map(|point| &point.plan.schemes) {
@@ -19,14 +18,12 @@ pub fn schemes(study: &Study) -> Vec<SchemeInfo> {
 }
 
 /// The size classes of the first point.
-#[must_use]
 pub fn limits(study: &Study) -> Option<SizeClasses> {
     let classes = study.points.first()?.plan.classes?;
     Some(SizeClasses { small_bytes: classes.small.get(), large_bytes: classes.large.get() })
 }
 
-/// The network and the traffic of the first point. Empty if it cannot be set up, which is an error elsewhere.
-#[must_use]
+/// The network and the traffic of the first point. Empty if it cannot be set up; running it reports the error.
 pub fn setup(study: &Study) -> Vec<DerivedValue> {
     let Some(point) = study.points.first() else { return Vec::new() };
     let seed = study.seeds.first().copied().unwrap_or_default();

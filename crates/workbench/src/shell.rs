@@ -1,5 +1,5 @@
-//! A shell in a host of a scenario, in virtual time: the scenario's network and traffic, a real kernel in each host,
-//! and somebody who types.
+//! A shell or program of the user in a host of a scenario, whose hosts are real kernels: in virtual time or in real
+//! time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,47 +11,45 @@ use shallop_plan::files::Files;
 use shallop_plan::plan::{Attachment, Command, Driver, Group, Pattern, Plan, Starts};
 use shallop_plan::study::Study;
 
-use super::diagnostic::{Result, of_work, plain, with_help};
+use super::diagnostic::{Result, plain, study_error, with_help};
 use super::kernels;
 
 #[cfg(target_os = "linux")]
 pub use shallop_kernel::console::Terminal;
 
-/// The user's end of a session, on systems without kernels as hosts: that of `shallop_kernel`.
+/// The user's end of a session in virtual time, as `shallop_kernel` defines it on Linux.
 #[cfg(not(target_os = "linux"))]
 pub trait Terminal {
-    /// Takes output of the host.
     fn output(&mut self, bytes: &[u8]);
 
-    /// The next line to run after a line with this exit status; none ends the session.
+    /// Returns the next line to run, given the exit status of the line before; `None` ends the session.
     fn line(&mut self, status: u8, now: shallop_core::Time) -> Option<String>;
 }
 
-/// The name of the group of the shell.
+/// The name of the flow group that carries the shell's traffic.
 const GROUP: &str = "shell";
-/// The longest session in virtual time.
+/// The longest session in virtual time: a day.
 const LONGEST: Span = Span::from_secs(86_400);
-/// With more hosts than these, only those of groups and of the shell talk to others.
+/// In networks with more hosts, only the hosts of groups and of the shell can reach others.
 const MOST_OPEN: usize = 40;
-/// The longest session in real time.
+/// The longest session in real time: an hour.
 const LONGEST_LIVE: Span = Span::from_secs(3_600);
 
-/// A session that can begin.
+/// A session that is ready to start.
 #[derive(Debug)]
-pub struct Session {
+pub struct ShellSession {
     plan: Plan,
-    /// The name of the shell's host.
+    /// The host in which the shell runs.
     pub host: String,
-    /// The names of the other hosts.
     pub others: Vec<String>,
     attached: Vec<Attachment>,
 }
 
-impl Session {
-    /// A session in this host of the first point and scheme of a study, or in the first sender of its first group.
+impl ShellSession {
+    /// Prepares a session for the first point and scheme of a study, in `host` or the first sender of the first group.
     ///
     /// # Errors
-    /// If there is no such host, or hosts are no kernels.
+    /// If there is no such host, or no host is a kernel.
     pub fn new(study: &Study, host: Option<&str>, files: Arc<dyn Files>) -> Result<Self> {
         let point = study.points.first().ok_or_else(|| plain(&"the scenario has no points"))?;
         let mut plan = point.plan.clone();
@@ -99,10 +97,10 @@ impl Session {
         Ok(Self { plan, host, others, attached: Vec::new() })
     }
 
-    /// The host of this name becomes what is behind an interface of this machine.
+    /// Puts an interface of this machine in the place of a host.
     ///
     /// # Errors
-    /// If it is the host of the shell, there is no such host, or the interface or the host has been named before.
+    /// If the shell runs in that host, or the host does not exist, or the host or the interface is attached already.
     pub fn attach(&mut self, attachment: Attachment) -> Result<()> {
         let Attachment { interface, host } = &attachment;
         if *host == self.host {
@@ -114,17 +112,16 @@ impl Session {
             return Err(with_help(&format!("there is no host \"{host}\""), &help));
         }
         if self.attached.iter().any(|of| of.host == *host || of.interface == *interface) {
-            return Err(plain(&format!("{interface}={host}: one interface for one host")));
+            return Err(plain(&format!(
+                "{interface}={host}: the interface or the host is attached already"
+            )));
         }
         self.attached.push(attachment);
         Ok(())
     }
 
-    /// The session in real time, with this program in the host.
-    ///
-    /// # Errors
-    /// If this machine cannot rehearse it.
-    pub fn live(mut self, words: &[String]) -> Result<Live> {
+    /// The session in real time, with this program and its arguments in the host.
+    pub fn live(mut self, words: &[String]) -> Result<LiveSession> {
         let attached = std::mem::take(&mut self.attached);
         self.plan.driver = Driver::Rehearsal { tape: None, attached };
         self.plan.duration = LONGEST_LIVE;
@@ -134,11 +131,11 @@ impl Session {
             }
         }
         self.open_to_others();
-        let addresses = kernels::addresses(&self.plan).map_err(|why| of_work(&why))?;
-        Ok(Live { plan: self.plan, addresses: addresses.into_iter().collect() })
+        let addresses = kernels::addresses(&self.plan).map_err(|why| study_error(&why))?;
+        Ok(LiveSession { plan: self.plan, addresses: addresses.into_iter().collect() })
     }
 
-    /// Lets programs in all hosts talk to each other, which further terminals may start.
+    /// Lets programs in all hosts reach each other, for programs of further terminals.
     fn open_to_others(&mut self) {
         let Some(shell) = self.plan.groups.last().cloned() else { return };
         let hosts = shell.to.len() + 1;
@@ -157,58 +154,49 @@ impl Session {
         });
     }
 
-    /// Runs it until the terminal has no more lines, which it says to `is_over` too, or a day of virtual time is over.
-    ///
-    /// # Errors
-    /// If there is no kernel, or it fails.
+    /// Runs the session in virtual time until the terminal or `is_over` ends it, for a day at most.
     pub fn run(&self, terminal: Box<dyn Terminal>, is_over: &dyn Fn() -> bool) -> Result<()> {
-        let mut watch = Watch(is_over);
+        let mut watch = StopWhen(is_over);
         match kernels::run_shell(&self.plan, terminal, &mut watch) {
-            Err(crate::error::WorkError::Run(RunError::Stopped)) | Ok(()) => Ok(()),
-            Err(why) => Err(of_work(&why)),
+            Err(crate::error::StudyError::Run(RunError::Stopped)) | Ok(()) => Ok(()),
+            Err(why) => Err(study_error(&why)),
         }
     }
 }
 
 /// Whether an interface of this machine is up.
-///
-/// # Errors
-/// If there is none with this name.
 pub fn is_up(interface: &str) -> Result<bool> {
     #[cfg(target_os = "linux")]
     return shallop_linux::is_up(interface)
-        .map_err(|why| of_work(&crate::error::WorkError::Rehearsal(why)));
+        .map_err(|why| study_error(&crate::error::StudyError::Rehearsal(why)));
     #[cfg(not(target_os = "linux"))]
     Err(plain(&format!("{interface}: interfaces are attached on Linux only")))
 }
 
-/// A session in real time that can begin.
+/// A session in real time that is ready to start.
 #[derive(Debug)]
-pub struct Live {
+pub struct LiveSession {
     plan: Plan,
-    /// The address of each host.
+    /// The IP address of each host, by name.
     pub addresses: BTreeMap<String, String>,
 }
 
-impl Live {
-    /// Runs its program with the terminal of this process, for an hour at most. Returns its exit status, and the frames
-    /// of attached interfaces that were not read in time.
-    ///
-    /// # Errors
-    /// If this machine cannot rehearse.
+impl LiveSession {
+    /// Runs the program at the terminal of this process, for an hour at most. Returns its exit status, and the number
+    /// of frames from attached interfaces that were not read in time.
     pub fn run(&self, is_over: &dyn Fn() -> bool) -> Result<(u8, u64)> {
-        let mut watch = Watch(is_over);
+        let mut watch = StopWhen(is_over);
         match kernels::run_live_shell(&self.plan, &mut watch) {
-            Err(crate::error::WorkError::Run(RunError::Stopped)) => Ok((130, 0)),
-            other => other.map(|ended| ended.unwrap_or((0, 0))).map_err(|why| of_work(&why)),
+            Err(crate::error::StudyError::Run(RunError::Stopped)) => Ok((130, 0)),
+            other => other.map(|ended| ended.unwrap_or((0, 0))).map_err(|why| study_error(&why)),
         }
     }
 }
 
-/// Ends the run when the session is over.
-struct Watch<'a>(&'a dyn Fn() -> bool);
+/// Ends the run when the function returns true.
+struct StopWhen<'a>(&'a dyn Fn() -> bool);
 
-impl Observer for Watch<'_> {
+impl Observer for StopWhen<'_> {
     fn on_progress(&mut self, _: shallop_core::Time) -> bool {
         !(self.0)()
     }
@@ -216,11 +204,8 @@ impl Observer for Watch<'_> {
     fn on_flows(&mut self, _: Vec<shallop_measure::flow_log::FlowRow>) {}
 }
 
-/// Runs a program in a host of a session that another process has open: of this process or, without one or with zero,
-/// of the only one. Without a host in the first. Returns the exit status.
-///
-/// # Errors
-/// If there is no such session or host, or several sessions and none is named.
+/// Runs a program in a host of a session that another process opened, and returns its exit status. `process` is the
+/// number of that process; `None` or 0 finds the only open session. Without `host`, the program runs in the first host.
 #[cfg(target_os = "linux")]
 pub fn join(process: Option<u32>, host: Option<&str>, words: &[String]) -> Result<u8> {
     use shallop_linux::session::{self, Session};
@@ -242,7 +227,7 @@ pub fn join(process: Option<u32>, host: Option<&str>, words: &[String]) -> Resul
             return Err(with_help(&"several sessions are open", &help));
         }
     };
-    let of_rehearsal = |why| of_work(&crate::error::WorkError::Rehearsal(why));
+    let of_rehearsal = |why| study_error(&crate::error::StudyError::Rehearsal(why));
     shallop_linux::user_namespace::join(process)
         .map_err(|why| plain(&format!("the session of process {process}: {why}")))?;
     let mut session = Session::join(process).map_err(of_rehearsal)?;
@@ -251,10 +236,6 @@ pub fn join(process: Option<u32>, host: Option<&str>, words: &[String]) -> Resul
     Ok(u8::try_from(status).unwrap_or(u8::MAX))
 }
 
-/// As on Linux, where there are sessions.
-///
-/// # Errors
-/// Always.
 #[cfg(not(target_os = "linux"))]
 pub fn join(_: Option<u32>, _: Option<&str>, _: &[String]) -> Result<u8> {
     Err(plain(&"sessions are on Linux only"))

@@ -1,5 +1,4 @@
-//! Tables as text: aligned columns for people, Markdown and CSV for other programs. Names of users are printed with
-//! their control characters escaped.
+//! Tables as text: aligned columns for people, Markdown and CSV for programs. Control characters in cells are escaped.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use shallop_results::table::Grid;
@@ -7,13 +6,13 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::printable::printable;
 
-/// The width in which texts of several words are broken, if it is not that of a terminal.
+/// The width of tables, in columns, if the output is not a terminal.
 const WIDTH: usize = 120;
-/// A column of words is broken to no less than this, unless no more figures can be left out.
+/// A column of words becomes no narrower than this before columns of figures are left out.
 const NARROW: usize = 24;
 
-/// The headings of columns in the order in which a narrow terminal is spared them. Then it is spared the rightmost
-/// columns, but not the names and the first figure.
+/// The headings of columns that a narrow terminal does not show, in the order in which they are left out. After them go
+/// the rightmost columns; the names and the first figure always stay.
 pub const LEFT_OUT_FIRST: [&str; 12] = [
     "Mhop/s",
     "wall s",
@@ -29,20 +28,16 @@ pub const LEFT_OUT_FIRST: [&str; 12] = [
     "small p99",
 ];
 
-/// How tables are written.
+/// The format of a printed table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableForm {
-    /// Aligned columns. On a terminal of so many columns a table that is wider lacks some of its columns, and says so;
-    /// `None`: every column is there.
+    /// Aligned columns. A table wider than `Some(columns)` leaves some columns out and says which; `None` prints all.
     Text(Option<usize>),
-    /// A table of GitHub Flavored Markdown.
     Markdown,
-    /// Comma-separated values (RFC 4180).
     Csv,
 }
 
-/// A table as text, without a line end after the last line.
-#[must_use]
+/// Formats a table, without a line end after the last line.
 pub fn render(grid: &Grid, form: TableForm) -> String {
     let cells = |row: &Vec<String>| row.iter().map(|cell| printable(cell).into_owned()).collect();
     let header: Vec<String> = cells(&grid.header);
@@ -56,7 +51,7 @@ pub fn render(grid: &Grid, form: TableForm) -> String {
     }
 }
 
-/// The table without the columns for which a terminal of this width has no room.
+/// The table without the columns that do not fit `width`, and a note that names them.
 fn fitted(grid: &Grid, width: usize) -> String {
     let left_out = left_out(grid, width);
     let kept = |row: &Vec<String>| -> Vec<String> {
@@ -77,7 +72,7 @@ fn fitted(grid: &Grid, width: usize) -> String {
     format!("{text}\n{note}")
 }
 
-/// The columns that are left out so that the others fit, in the order in which they are.
+/// The columns to leave out so that the others fit `width`, in the order of [`LEFT_OUT_FIRST`].
 fn left_out(grid: &Grid, width: usize) -> Vec<usize> {
     let wanted: Vec<usize> = (0..grid.header.len()).map(|column| wanted(grid, column)).collect();
     // The names and the first figure stay.
@@ -101,13 +96,13 @@ fn left_out(grid: &Grid, width: usize) -> Vec<usize> {
     left_out
 }
 
-/// The texts of a column, its heading first.
+/// The cells of a column, its heading first.
 fn texts(grid: &Grid, column: usize) -> impl Iterator<Item = &str> {
     let rows = grid.rows.iter().filter_map(move |row| row.get(column));
     std::iter::once(&grid.header[column]).chain(rows).map(String::as_str)
 }
 
-/// The least width of a column in which no heading, no word, and no figure with its interval is broken.
+/// The width that a column needs so that no heading, word or figure with its interval is broken.
 fn least(grid: &Grid, column: usize) -> usize {
     let word = |text: &str| text.split_whitespace().map(UnicodeWidthStr::width).max().unwrap_or(0);
     let whole = |(row, text): (usize, &str)| {
@@ -116,15 +111,14 @@ fn least(grid: &Grid, column: usize) -> usize {
     texts(grid, column).enumerate().map(whole).max().unwrap_or(0)
 }
 
-/// The least width at which a column is still read with ease.
+/// The width that a column needs to be read easily.
 fn wanted(grid: &Grid, column: usize) -> usize {
     let natural = texts(grid, column).map(UnicodeWidthStr::width).max().unwrap_or(0);
     let narrow = if column < grid.words { NARROW } else { 0 };
     least(grid, column).max(natural.min(narrow))
 }
 
-/// The table with a line under the header; figures are aligned to the right. It is wider than `width` only where a
-/// word is.
+/// The table with a line under the header and figures aligned to the right. It exceeds `width` only if a word does.
 fn aligned(grid: &Grid, width: usize) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -132,7 +126,7 @@ fn aligned(grid: &Grid, width: usize) -> String {
     for row in &grid.rows {
         table.add_row(row);
     }
-    // Two blanks between columns if there is room.
+    // Two spaces between columns if there is room.
     let words: usize = table.column_max_content_widths().iter().map(|&it| usize::from(it)).sum();
     let gap = if words + 2 * grid.header.len() <= width { 2 } else { 1 };
     let needed: usize = (0..grid.header.len()).map(|column| least(grid, column) + gap).sum();
@@ -152,8 +146,7 @@ fn aligned(grid: &Grid, width: usize) -> String {
     lines.join("\n")
 }
 
-/// A text in Markdown, none of whose characters has a meaning there. Blanks at its start stay.
-#[must_use]
+/// Escapes characters that have a meaning in Markdown, and keeps leading spaces.
 pub fn markdown_text(text: &str) -> String {
     let words = text.trim_start_matches(' ');
     let mut out = "&nbsp;".repeat(text.len() - words.len());
@@ -180,7 +173,6 @@ fn markdown(grid: &Grid) -> String {
 fn csv(grid: &Grid) -> String {
     let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
     for row in std::iter::once(&grid.header).chain(&grid.rows) {
-        // Writing to memory does not fail.
         let _ = writer.write_record(row.iter().map(|cell| cell.trim_start()));
     }
     let bytes = writer.into_inner().unwrap_or_default();
@@ -209,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_and_no_interval_is_split_however_narrow() {
+    fn keys_and_intervals_are_not_split_at_any_width() {
         let key = format!("group.{}.arrivals.load=0.5", "a".repeat(110));
         let names = format!("topology.senders=2 {key}");
         let table = grid(&["point", "scheme", "Gb/s"], 2, &[&[&names, "flashpass", "9.1 ± 0.25"]]);
@@ -222,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_is_spared_columns_in_the_stated_order() {
+    fn a_narrow_terminal_leaves_columns_out_in_the_documented_order() {
         let header = ["scheme", "Gb/s", "goodput", "loss %", "KB", "wall s", "Mhop/s", "last"];
         let row = ["flashpass", "9.123", "9.001", "0.000", "200.0", "12.5", "3.9", "1"];
         let table = grid(&header, 1, &[&row]);

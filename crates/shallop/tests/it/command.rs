@@ -1,35 +1,18 @@
-//! The command from outside: exit codes, what is printed, what is written. Scenarios are small, since these runs are of
-//! code that checks itself.
+//! The command as a process: exit codes, output and files of small scenarios.
 
 use std::fs;
 
-use crate::support::{Folder, text, timeless};
+use crate::support::{Folder, dumbbell, text, timeless, unwrapped};
 use serde_json::Value;
 
-const SCENARIO: &str = r#"
-title = "Four flows"
+fn scenario() -> String {
+    let top = r#"title = "Four flows"
 seeds = [1, 2]
 duration = "200ms"
 windows = ["100ms..200ms"]
-stack = "ns2"
-
-[topology]
-kind = "dumbbell"
-senders = 4
-rate = "1Gbps"
-delay = "1ms"
-sender_delay = "0ms..2ms"
-
-[[scheme]]
-transport = "cubic"
-
-[[scheme]]
-transport = "flashpass"
-
-[[group]]
-name = "all"
-start = "0s..20ms"
-"#;
+stack = "ns2""#;
+    dumbbell(top, &["cubic", "flashpass"], "0s..20ms")
+}
 
 const CLAIMS: &str = r#"
 [[claim]]
@@ -50,12 +33,7 @@ high = 0
 source = "nowhere"
 "#;
 
-/// A message without what a narrow terminal breaks it with.
-fn unwrapped(message: &str) -> String {
-    message.chars().filter(|&char| !char.is_whitespace() && char != '│').collect()
-}
-
-/// Bad input ends with exit code 2, a message of these words that fits a screen, and no file.
+/// Checks that bad input ends with exit code 2 and a message with these words that fits a screen, and writes no file.
 fn check_bad(scenario: impl AsRef<[u8]>, arguments: &[&str], words: &[&str]) {
     let folder = Folder::with(scenario);
     let output = folder.shallop(&[arguments, &["--out", "results"]].concat());
@@ -79,22 +57,22 @@ fn bad_input_is_explained_and_nothing_is_written() {
     check_bad("\0\0\0", &run(&[]), &["scenario.toml"]);
     check_bad("title = [", &run(&[]), &["scenario.toml:1"]);
     check_bad("x".repeat(100_000), &run(&[]), &["scenario.toml"]);
-    let unknown = SCENARIO.replace("senders", "sendrs");
+    let unknown = scenario().replace("senders", "sendrs");
     check_bad(unknown, &run(&[]), &["scenario.toml:10", "sendrs", "did you mean", "senders"]);
-    let unit = SCENARIO.replace("\"1Gbps\"", "\"1Gb\"");
+    let unit = scenario().replace("\"1Gbps\"", "\"1Gb\"");
     check_bad(unit, &run(&[]), &["scenario.toml:11", "1Gb", "10Gbps"]);
-    check_bad(SCENARIO, &run(&["--set", "duratoin=1s"]), &["duratoin", "duration"]);
-    check_bad(SCENARIO, &run(&["--set", "duration"]), &["KEY=VALUE"]);
-    check_bad(SCENARIO, &run(&["--jobs", "0"]), &["1 to 1024"]);
-    check_bad(SCENARIO, &["run", "nothing.toml"], &["nothing.toml: could not read the file"]);
-    check_bad(SCENARIO, &["run", "."], &["could not read the file"]);
-    check_bad(SCENARIO, &["reproduce", "fp-fig10"], &["did you mean \"fp-fig10a\""]);
-    check_bad(SCENARIO, &["rum"], &["rum", "run"]);
+    check_bad(scenario(), &run(&["--set", "duratoin=1s"]), &["duratoin", "duration"]);
+    check_bad(scenario(), &run(&["--set", "duration"]), &["KEY=VALUE"]);
+    check_bad(scenario(), &run(&["--jobs", "0"]), &["1 to 1024"]);
+    check_bad(scenario(), &["run", "nothing.toml"], &["nothing.toml: could not read the file"]);
+    check_bad(scenario(), &["run", "."], &["could not read the file"]);
+    check_bad(scenario(), &["reproduce", "fp-fig10"], &["did you mean \"fp-fig10a\""]);
+    check_bad(scenario(), &["rum"], &["rum", "run"]);
 }
 
 #[test]
 fn results_that_could_not_be_written_are_not_computed() {
-    let folder = Folder::with(SCENARIO);
+    let folder = Folder::with(scenario());
     let output = folder.shallop(&["run", "scenario.toml", "--out", "scenario.toml/results"]);
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{message}");
@@ -104,7 +82,7 @@ fn results_that_could_not_be_written_are_not_computed() {
 
 #[test]
 fn json_has_the_promised_fields() {
-    let summary = Folder::with(SCENARIO).json(&["run", "scenario.toml", "--json"]);
+    let summary = Folder::with(scenario()).json(&["run", "scenario.toml", "--json"]);
     assert_eq!(summary["scenario"], "Four flows");
     assert_eq!(summary["version"], env!("CARGO_PKG_VERSION"));
     let runs = summary["runs"].as_array().unwrap();
@@ -150,7 +128,7 @@ fn json_has_the_promised_fields() {
 
 #[test]
 fn the_same_inputs_give_the_same_bytes_on_any_number_of_jobs() {
-    let folder = Folder::with(SCENARIO);
+    let folder = Folder::with(scenario());
     for (out, jobs) in [("a", "1"), ("b", "1"), ("c", "2"), ("d", "5")] {
         folder.done(&["run", "scenario.toml", "--out", out, "--jobs", jobs]);
     }
@@ -168,7 +146,7 @@ fn the_same_inputs_give_the_same_bytes_on_any_number_of_jobs() {
 
 #[test]
 fn result_files_can_be_read_back() {
-    let folder = Folder::with(SCENARIO);
+    let folder = Folder::with(scenario());
     let printed = folder.json(&["run", "scenario.toml", "--out", "deep/results", "--json"]);
     let path = |name: &str| folder.path("deep/results").join(name);
     assert_eq!(printed, folder.summary("deep/results"));
@@ -190,7 +168,7 @@ fn result_files_can_be_read_back() {
 
 #[test]
 fn a_claim_that_fails_is_exit_code_1() {
-    let folder = Folder::with(format!("{SCENARIO}{CLAIMS}"));
+    let folder = Folder::with(format!("{}{CLAIMS}", scenario()));
     let output = folder.shallop(&["run", "scenario.toml", "--out", "results", "--json"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -203,14 +181,14 @@ fn a_claim_that_fails_is_exit_code_1() {
     assert_eq!(verdicts, ["holds", "fails"]);
     assert!(folder.path("results/summary.json").exists());
     let honest = CLAIMS.split("\n\n").next().unwrap();
-    let output = Folder::with(format!("{SCENARIO}{honest}")).shallop(&["run", "scenario.toml"]);
+    let output = Folder::with(format!("{}{honest}", scenario())).shallop(&["run", "scenario.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("1 claim: 1 holds"));
 }
 
 #[test]
-fn what_is_piped_is_plain_text_of_120_columns() {
-    let folder = Folder::with(format!("{SCENARIO}{CLAIMS}"));
+fn piped_output_is_plain_text_of_120_columns() {
+    let folder = Folder::with(format!("{}{CLAIMS}", scenario()));
     for arguments in [
         &["run", "scenario.toml"][..],
         &["check", "scenario.toml", "--explain"],
@@ -228,7 +206,7 @@ fn what_is_piped_is_plain_text_of_120_columns() {
 
 #[test]
 fn check_counts_the_runs_and_explains_the_numbers() {
-    let folder = Folder::with(SCENARIO);
+    let folder = Folder::with(scenario());
     let output = folder.shallop(&["check", "scenario.toml"]);
     let line = "ok: 1 point × 2 schemes × 2 seeds = 4 runs of 200ms each\n";
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), line));
@@ -240,7 +218,7 @@ fn check_counts_the_runs_and_explains_the_numbers() {
 
 #[test]
 fn check_explains_each_link_with_its_switch_and_chip() {
-    let folder = Folder::with(SCENARIO.replacen(
+    let folder = Folder::with(scenario().replacen(
         "[[scheme]]",
         "[switch.default]\nchip = \"trident2\"\n[[scheme]]",
         1,
@@ -281,7 +259,7 @@ fn schema_chips_and_the_list_of_experiments_are_json() {
 #[test]
 fn an_interrupted_run_keeps_what_is_finished() {
     use std::process::{Command, Stdio};
-    let long = format!("{SCENARIO}{CLAIMS}").replace("seeds = [1, 2]", "seeds = [1]");
+    let long = format!("{}{CLAIMS}", scenario()).replace("seeds = [1, 2]", "seeds = [1]");
     let folder = Folder::with(long.replace("\"200ms\"", "\"3600s\""));
     let mut command = folder.command(&["run", "scenario.toml", "--json", "--jobs", "1"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -308,8 +286,8 @@ fn a_benchmark_reports_what_it_counted() {
 }
 
 #[test]
-fn a_kernel_that_is_not_there_has_an_exit_code_of_its_own_and_a_word_on_how_to_get_one() {
-    let folder = Folder::with(SCENARIO.replace("stack = \"ns2\"", "stack = \"kernel\""));
+fn a_missing_kernel_is_exit_code_3_with_advice() {
+    let folder = Folder::with(scenario().replace("stack = \"ns2\"", "stack = \"kernel\""));
     for arguments in [&["run", "scenario.toml", "--out", "results"][..], &["kernel", "test"]] {
         let mut command = folder.command(arguments);
         let output = command.env("SHALLOP_KERNELS", folder.path("none")).output().unwrap();
@@ -318,6 +296,6 @@ fn a_kernel_that_is_not_there_has_an_exit_code_of_its_own_and_a_word_on_how_to_g
         assert!(unwrapped(&said).contains("'shallopkernelbuild'"), "{said}");
     }
     assert!(!folder.path("results").join("summary.json").exists(), "nothing was run");
-    // To check it takes no kernel.
+    // Checking a scenario needs no kernel.
     folder.done(&["check", "scenario.toml"]);
 }

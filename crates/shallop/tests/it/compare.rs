@@ -1,40 +1,22 @@
-//! `compare` from outside: what is paired, what is refused, and what is run first.
+//! `compare` as a process: which runs are paired, which inputs are refused, and what is run first.
 
 use std::fs;
 
-use crate::support::{Folder, text};
+use crate::support::{Folder, dumbbell, text};
 
-const SCENARIO: &str = r#"
-title = "A few flows"
+fn scenario() -> String {
+    let top = r#"title = "A few flows"
 duration = "30ms"
 sample = "1ms"
 seeds = [1, 2, 3, 4]
+switch.default.buffer = "20KB""#;
+    dumbbell(top, &["cubic", "newreno"], "0s..5ms")
+}
 
-[topology]
-kind = "dumbbell"
-senders = 4
-rate = "1Gbps"
-delay = "1ms"
-sender_delay = "0ms..2ms"
-
-[switch.default]
-buffer = "20KB"
-
-[[scheme]]
-transport = "cubic"
-
-[[scheme]]
-transport = "newreno"
-
-[[group]]
-name = "all"
-start = "0s..5ms"
-"#;
-
-/// A folder with the scenario, and one like it with a larger buffer.
+/// A folder with the scenario, and `large.toml` with a larger buffer.
 fn folder() -> Folder {
-    let folder = Folder::with(SCENARIO);
-    fs::write(folder.path("large.toml"), SCENARIO.replace("20KB", "200KB")).unwrap();
+    let folder = Folder::with(scenario());
+    fs::write(folder.path("large.toml"), scenario().replace("20KB", "200KB")).unwrap();
     folder
 }
 
@@ -43,7 +25,7 @@ fn folders_and_scenarios_are_compared_seed_by_seed() {
     let folder = folder();
     let both = ["compare", "scenario.toml", "large.toml"];
     folder.done(&[&both[..], &["--out", "made"]].concat());
-    // Finished runs are taken from the folder, and the folders say the same as the scenarios.
+    // Finished runs are reused, and comparing folders gives the same as comparing scenarios.
     let before = fs::read(folder.path("made/a/summary.json")).unwrap();
     folder.done(&[&both[..], &["--out", "made"]].concat());
     assert_eq!(fs::read(folder.path("made/a/summary.json")).unwrap(), before, "nothing was run");
@@ -94,11 +76,11 @@ fn two_points_of_a_sweep_are_compared() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
+fn results_without_common_runs_are_not_compared() {
     let folder = folder();
     folder.done(&["run", "scenario.toml", "--out", "a"]);
     folder.done(&["run", "scenario.toml", "--set", "seeds=[7,8]", "--out", "b"]);
-    let other = SCENARIO.replace("newreno", "copa").replace("\"cubic\"", "\"bbr\"");
+    let other = scenario().replace("newreno", "copa").replace("\"cubic\"", "\"bbr\"");
     fs::write(folder.path("other.toml"), other).unwrap();
     folder.done(&["run", "other.toml", "--out", "c"]);
     for (arguments, words) in [

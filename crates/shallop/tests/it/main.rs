@@ -1,4 +1,4 @@
-//! The command from outside, and the pages that are made of what it knows.
+//! Tests of the command as a process, and of the pages that are generated from its types and records.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 

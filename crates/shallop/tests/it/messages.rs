@@ -1,5 +1,5 @@
-//! What programs get of the command: messages as JSON, scenarios from standard input, tables, and an end that comes
-//! with the end of the program that started it. The Python package is such a program.
+//! The interface for programs, such as the Python package: JSON messages, scenarios on standard input, tables, and the
+//! end with the parent process.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Output, Stdio};
@@ -40,7 +40,7 @@ fn started(folder: &Folder, arguments: &[&str]) -> Child {
 }
 
 #[test]
-fn a_run_tells_its_version_its_progress_and_its_results() {
+fn a_run_sends_its_version_its_progress_and_its_results() {
     let folder = Folder::with(SCENARIO);
     let output = told(&folder, &["run", "scenario.toml", "--out", "out"], "");
     assert_eq!(output.status.code(), Some(0));
@@ -50,6 +50,7 @@ fn a_run_tells_its_version_its_progress_and_its_results() {
     assert_eq!((&progress[0]["part"], &progress[0]["runs"]), (&json!(0.0), &json!(2)));
     let last = progress.last().unwrap();
     assert_eq!((&last["part"], &last["ended"]), (&json!(1.0), &json!(2)));
+    assert_eq!(all.last().unwrap()["type"], "results", "it comes after all progress");
     let results = of_type(&all, "results");
     assert_eq!((results.len(), &results[0]["folder"]), (1, &json!("out")));
     assert!(results[0]["tables"].as_str().unwrap().contains("flashpass"));
@@ -81,7 +82,9 @@ fn a_scenario_comes_by_standard_input_as_toml_or_as_a_request() {
     let unknown = json!({ "text": SCENARIO, "varry": [] });
     let output = told(&folder, &["check", "-"], &format!("{unknown}\n"));
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("unknown field `varry`"), "{}", text(&output.stderr));
+    let error = &of_type(&messages(&output), "error")[0];
+    assert_eq!(error["kind"], "scenario");
+    assert!(error["message"].as_str().unwrap().contains("unknown field `varry`"), "{error}");
 }
 
 #[test]
@@ -104,7 +107,7 @@ fn files_of_a_request_stand_for_those_of_its_folder_and_are_listed() {
 }
 
 #[test]
-fn errors_say_their_kind_their_place_and_what_is_allowed() {
+fn errors_have_a_kind_a_position_and_the_allowed_values() {
     let folder = Folder::with(SCENARIO.replace("dumbbell", "dumbel"));
     let output = told(&folder, &["run", "scenario.toml"], "");
     assert_eq!(output.status.code(), Some(2));
@@ -166,7 +169,7 @@ fn every_table_of_a_sweep_is_exported_with_a_column_for_each_swept_key() {
 }
 
 #[test]
-fn one_run_of_a_sweep_is_made_by_its_identity() {
+fn a_sweep_runs_only_the_run_with_the_given_identity() {
     let folder = Folder::with(SCENARIO);
     let vary = ["scenario.toml", "--vary", "topology.senders=2,3"];
     let listed = folder.json(&[&["check"], &vary[..], &["--runs", "--json"]].concat());
@@ -180,7 +183,7 @@ fn one_run_of_a_sweep_is_made_by_its_identity() {
     let asked = [&["sweep"], &vary[..], &["--identity", "0123", "--out", "out"]].concat();
     let output = folder.shallop(&asked);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("another version"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("identities depend on"), "{}", text(&output.stderr));
 }
 
 /// Starts a run that takes minutes, and waits until it is under way.

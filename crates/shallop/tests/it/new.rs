@@ -1,5 +1,4 @@
-//! `new` and `completions` from outside. That every choice of `new` is a good scenario is tested where it is written,
-//! in lab/src/template.rs.
+//! `new`, `completions` and `man` as processes. Tests of crates/scenario/src/template.rs check every choice of `new`.
 
 use std::fs;
 
@@ -15,7 +14,7 @@ fn fails(folder: &Folder, arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn without_a_terminal_and_flags_the_usual_is_written_and_told() {
+fn without_a_terminal_defaults_are_used_and_named() {
     let folder = Folder::with("");
     let said = folder.done(&["new", "--out", "first.toml"]);
     for flag in ["--topology", "--traffic", "--transport"] {
@@ -40,7 +39,7 @@ fn nothing_is_overwritten_without_force() {
 }
 
 #[test]
-fn what_is_not_read_of_a_network_file_is_noted_and_its_round_trips_set_the_duration() {
+fn unread_columns_are_noted_and_the_longest_round_trip_sets_the_duration() {
     let folder = Folder::with("");
     fs::write(folder.path("far.csv"), "from,to,rate,delay,owner\na,b,1Gbps,900ms,us\n").unwrap();
     let said = folder.done(&["new", "--network", "far.csv", "--out", "far.toml"]);
@@ -91,7 +90,7 @@ fn a_network_file_is_found_from_the_folder_of_the_scenario() {
 }
 
 #[test]
-fn what_is_misspelt_brings_the_nearest() {
+fn misspelt_names_get_the_nearest_one_as_a_suggestion() {
     let folder = Folder::with("");
     fails(&folder, &["new", "--transport", "cubik"], &["'cubic'"]);
     fails(&folder, &["new", "--topology", "dumbel"], &["'dumbbell'"]);
@@ -105,7 +104,7 @@ fn what_is_misspelt_brings_the_nearest() {
 }
 
 #[test]
-fn shells_are_told_commands_and_options() {
+fn completion_scripts_have_commands_options_and_values() {
     let folder = Folder::with("");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = folder.shallop(&["completions", shell]);

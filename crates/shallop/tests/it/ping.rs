@@ -1,45 +1,24 @@
 //! Pings over loopback, directly and through relays that drop what switches would.
 
-use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-fn shallop(data: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
-    command.env("XDG_DATA_HOME", data).args(args).stdin(Stdio::null());
-    command
+use crate::support::transfer::{Listener, Place};
+
+/// A process that answers pings, and its address.
+fn listener(place: &Place, args: &[&str]) -> (Listener, SocketAddr) {
+    let listener = place.listen(&[args, &["--wait", "20ms"]].concat());
+    let address = listener.address.parse().unwrap();
+    (listener, address)
 }
 
-/// Ended with the test.
-struct Listener(Child);
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A process that answers, where it listens, and its fingerprint.
-fn listener(data: &Path, args: &[&str]) -> (Listener, SocketAddr, String) {
-    let more = ["--bind", "127.0.0.1:0", "--json", "--wait", "20ms"];
-    let mut command = shallop(data, &[args, &more].concat());
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut first = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
-    let told: Value = serde_json::from_str(&first).unwrap();
-    let address = told["address"].as_str().unwrap().parse().unwrap();
-    (Listener(child), address, told["fingerprint"].as_str().unwrap().to_owned())
-}
-
-/// What the relay does with a datagram of the client, by its length: it passes it on or drops it.
+/// Whether a relay passes on a datagram of the client.
 type Passes = fn(&mut Meter, &[u8]) -> bool;
 
-/// A queue of 8 packets that is emptied at 1,000 packets a second, and a count.
+/// A queue of 8 packets that is served at 1,000 packets a second, and a counter.
 struct Meter {
     last: Instant,
     room: f64,
@@ -83,23 +62,21 @@ fn is_emulation(datagram: &[u8]) -> bool {
     [0x08, 0x09].contains(&datagram[0])
 }
 
-fn flashpass(data: &Path, to: SocketAddr) -> (Option<i32>, Value) {
+fn flashpass(place: &Place, to: SocketAddr) -> (Option<i32>, Value) {
     let to = to.to_string();
     let args = ["ping", "--flashpass", &to, "--rate-limit", "20Mbps", "--wait", "20ms", "--json"];
-    let output = shallop(data, &[&args[..], &["--count", "2"]].concat()).output().unwrap();
+    let output = place.output(&[&args[..], &["--count", "2"]].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     (output.status.code(), serde_json::from_slice(&output.stdout).expect(&said))
 }
 
 #[test]
-fn round_trips_to_a_receiver_are_said_and_another_host_is_not_pinged() {
-    let place = tempfile::tempdir().unwrap();
-    let folder = place.path().to_str().unwrap();
-    let (_receiver, address, fingerprint) = listener(place.path(), &["receive", folder]);
-    let to = address.to_string();
+fn ping_prints_round_trips_and_refuses_a_wrong_fingerprint() {
+    let place = Place::new();
+    let (receiver, _) = listener(&place, &["receive", "inbox"]);
+    let (to, fingerprint) = (receiver.address.as_str(), receiver.fingerprint.as_str());
     let ping = |more: &[&str]| -> Output {
-        let args = [&["ping", to.as_str(), "--count", "3", "--interval", "1ms"], more].concat();
-        shallop(place.path(), &args).output().unwrap()
+        place.output(&[&["ping", to, "--count", "3", "--interval", "1ms"], more].concat())
     };
     let output = ping(&[]);
     let said = String::from_utf8(output.stdout).unwrap();
@@ -113,7 +90,7 @@ fn round_trips_to_a_receiver_are_said_and_another_host_is_not_pinged() {
     let trips = told["round_trips_s"].as_array().unwrap();
     assert!(trips.len() == 3 && trips.iter().all(|of| of.as_f64().unwrap() > 0.0), "{told}");
 
-    let pinned = ping(&["--fingerprint", &fingerprint]);
+    let pinned = ping(&["--fingerprint", fingerprint]);
     assert_eq!(pinned.status.code(), Some(0));
     let refused = ping(&["--fingerprint", &"0".repeat(64)]);
     assert_eq!(refused.status.code(), Some(2));
@@ -122,10 +99,10 @@ fn round_trips_to_a_receiver_are_said_and_another_host_is_not_pinged() {
 
 #[test]
 fn a_path_that_drops_emulation_packets_first_honours_the_classes() {
-    let place = tempfile::tempdir().unwrap();
-    let (_listener, address, _) = listener(place.path(), &["ping", "--listen"]);
+    let place = Place::new();
+    let (_listener, address) = listener(&place, &["ping", "--listen"]);
     let metered = relay(address, |meter, of| !is_emulation(of) || meter.has_room());
-    let (code, told) = flashpass(place.path(), metered);
+    let (code, told) = flashpass(&place, metered);
     assert_eq!(told["honours_classes"], true, "{told}");
     assert_eq!(code, Some(0));
     let loads = told["loads"].as_array().unwrap();
@@ -134,41 +111,39 @@ fn a_path_that_drops_emulation_packets_first_honours_the_classes() {
 }
 
 #[test]
-fn a_path_that_drops_data_does_not() {
-    let place = tempfile::tempdir().unwrap();
-    let (_listener, address, _) = listener(place.path(), &["ping", "--listen"]);
+fn a_path_that_drops_data_does_not_honour_the_classes() {
+    let place = Place::new();
+    let (_listener, address) = listener(&place, &["ping", "--listen"]);
     let lossy = relay(address, |meter, of| {
         meter.count += u64::from(of.len() > 1_300);
         of.len() <= 1_300 || meter.count % 10 > 0
     });
-    let (code, told) = flashpass(place.path(), lossy);
+    let (code, told) = flashpass(&place, lossy);
     assert_eq!(told["honours_classes"], false, "{told}");
     assert_eq!(code, Some(1));
     assert!(told["verdict"].as_str().unwrap().contains("it drops data"), "{told}");
 
     let deaf = relay(address, |_, of| !is_emulation(of));
-    let (code, told) = flashpass(place.path(), deaf);
+    let (code, told) = flashpass(&place, deaf);
     assert_eq!((code, &told["honours_classes"]), (Some(1), &Value::Bool(false)), "{told}");
     assert!(told["verdict"].as_str().unwrap().contains("no emulation packet was answered"));
 }
 
 #[test]
-fn where_nothing_is_lost_it_is_not_known() {
-    let place = tempfile::tempdir().unwrap();
-    let (_listener, address, _) = listener(place.path(), &["ping", "--listen"]);
-    let (code, told) = flashpass(place.path(), address);
+fn without_losses_the_test_is_inconclusive() {
+    let place = Place::new();
+    let (_listener, address) = listener(&place, &["ping", "--listen"]);
+    let (code, told) = flashpass(&place, address);
     assert_eq!((code, &told["honours_classes"]), (Some(1), &Value::Null), "{told}");
     assert_eq!(told["loads"].as_array().unwrap().len(), 3, "{told}");
 }
 
 #[test]
 fn files_are_refused_where_pings_are_answered() {
-    let place = tempfile::tempdir().unwrap();
-    std::fs::write(place.path().join("file"), "x").unwrap();
-    let (_listener, address, _) = listener(place.path(), &["ping", "--listen"]);
-    let file = place.path().join("file");
-    let args = ["send", file.to_str().unwrap(), &address.to_string(), "--trust-new"];
-    let output = shallop(place.path(), &args).output().unwrap();
+    let place = Place::new();
+    std::fs::write(place.path("file"), "x").unwrap();
+    let (listener, _) = listener(&place, &["ping", "--listen"]);
+    let output = place.send("file", &listener.address, &["--trust-new"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("takes no files"), "{said}");

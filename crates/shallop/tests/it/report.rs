@@ -1,30 +1,13 @@
-//! Reports from outside: what is written, that it is the same whoever makes it, and which figures there are.
+//! Reports: which pages and figures are made, with equal bytes whichever command makes them.
 
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::support::{Folder, text};
+use crate::support::{Folder, dumbbell, text};
 use serde_json::Value;
 use shallop_results::summary::RehearsalOfRun;
 
-const STATIC: &str = r#"
-title = "A title <b>of ours</b> & theirs"
-seeds = [1, 2]
-duration = "60ms"
-sample = "1ms"
-[topology]
-kind = "dumbbell"
-senders = 4
-rate = "1Gbps"
-delay = "1ms"
-sender_delay = "0ms..2ms"
-[[scheme]]
-transport = "cubic"
-[[scheme]]
-transport = "flashpass"
-[[group]]
-name = "all"
-start = "0s..5ms"
+const CLAIM: &str = r#"
 [[claim]]
 what = "CUBIC: throughput"
 scheme = "cubic"
@@ -36,6 +19,17 @@ high = 0.99
 source = "section 0"
 "#;
 
+/// Flows without end.
+fn long_flows() -> String {
+    let top = "title = \"A title <b>of ours</b> & theirs\"\nseeds = [1, 2]\nduration = \"60ms\"\nsample = \"1ms\"";
+    dumbbell(top, &["cubic", "flashpass"], "0s..5ms")
+}
+
+fn with_claim() -> Folder {
+    Folder::with(long_flows() + CLAIM)
+}
+
+/// Flows that start and end.
 const DYNAMIC: &str = r#"
 title = "Flows that come and go"
 duration = "20ms"
@@ -82,7 +76,7 @@ fn check_figures(folder: &Folder, out: &str, wanted: &[&str]) {
 
 #[test]
 fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
-    let folder = Folder::with(STATIC);
+    let folder = with_claim();
     folder.done(&["run", "scenario.toml", "--out", "a", "--jobs", "1"]);
     folder.done(&["run", "scenario.toml", "--out", "b", "--jobs", "2"]);
     let page = |out: &str| fs::read_to_string(folder.path(out).join("report.html")).unwrap();
@@ -120,7 +114,7 @@ fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
 }
 
 #[test]
-fn flows_that_come_and_go_have_completion_times_and_the_unfinished_are_told() {
+fn finite_flows_have_completion_times_and_unfinished_flows_are_counted() {
     let folder = Folder::with(DYNAMIC);
     folder.done(&["run", "scenario.toml", "--out", "a"]);
     check_figures(
@@ -149,8 +143,8 @@ fn flows_that_come_and_go_have_completion_times_and_the_unfinished_are_told() {
 }
 
 #[test]
-fn a_sweep_has_curves() {
-    let folder = Folder::with(STATIC.split("[[claim]]").next().unwrap());
+fn a_sweep_has_figures_over_the_swept_key() {
+    let folder = Folder::with(long_flows());
     folder.done(&[
         "sweep",
         "scenario.toml",
@@ -177,8 +171,8 @@ fn a_sweep_has_curves() {
 }
 
 #[test]
-fn several_experiments_have_a_page_that_leads_to_theirs() {
-    let folder = Folder::with(STATIC);
+fn several_experiments_have_an_index_page() {
+    let folder = with_claim();
     folder.done(&["run", "scenario.toml", "--out", "all/one"]);
     folder.done(&["run", "scenario.toml", "--out", "all/two words"]);
     folder.done(&["report", "all"]);
@@ -192,8 +186,8 @@ fn several_experiments_have_a_page_that_leads_to_theirs() {
 }
 
 #[test]
-fn what_is_no_folder_of_results_is_told_with_what_would_be() {
-    let folder = Folder::with(STATIC);
+fn a_folder_without_results_is_refused_with_advice() {
+    let folder = with_claim();
     let refused = |arguments: &[&str]| {
         let output = folder.shallop(arguments);
         assert_eq!(output.status.code(), Some(2));
@@ -230,7 +224,7 @@ fn make_void(folder: &Folder, is_void: impl Fn(&str, u64) -> bool) {
 
 #[test]
 fn void_runs_are_in_no_table_and_no_figure_of_a_page() {
-    let folder = Folder::with(STATIC);
+    let folder = with_claim();
     folder.done(&["run", "scenario.toml", "--out", "out"]);
     let schemes: Vec<String> = folder.summary("out")["points"][0]["schemes"]
         .as_array()

@@ -1,34 +1,18 @@
-//! Sweeps, and runs that resume, from outside: what is run, kept, told and put together.
+//! Sweeps and resumed runs as processes: what is run, kept, reported and merged.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::support::{Folder, text, timeless};
+use crate::support::{Folder, dumbbell, text, timeless};
 use serde_json::Value;
 
-const SCENARIO: &str = r#"
-title = "A few flows"
-seed = 3
-duration = "30ms"
-sample = "1ms"
-stack = "ns2"
-
-[topology]
-kind = "dumbbell"
-senders = 4
-rate = "1Gbps"
-delay = "1ms"
-sender_delay = "0ms..2ms"
-
-[[scheme]]
-transport = "cubic"
-
-[[group]]
-name = "all"
-start = "0s..5ms"
-"#;
+fn scenario() -> String {
+    let top =
+        "title = \"A few flows\"\nseed = 3\nduration = \"30ms\"\nsample = \"1ms\"\nstack = \"ns2\"";
+    dumbbell(top, &["cubic"], "0s..5ms")
+}
 
 const VARY: [&str; 6] = [
     "sweep",
@@ -39,7 +23,7 @@ const VARY: [&str; 6] = [
     "topology.senders=2,3",
 ];
 
-/// The files of finished runs, with what is in them.
+/// The files of finished runs with their contents.
 fn runs(folder: &Folder, out: &str) -> BTreeMap<String, Vec<u8>> {
     let files = fs::read_dir(folder.path(out).join("runs")).unwrap().map(|entry| {
         let path = entry.unwrap().path();
@@ -57,7 +41,7 @@ fn check_same_results(folder: &Folder, one: &str, other: &str) {
     }
 }
 
-/// A finished run, not the draft of one.
+/// Whether a file is a finished run, not a draft.
 fn is_run(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "json")
 }
@@ -68,7 +52,7 @@ fn whole(runs: &BTreeMap<String, Vec<u8>>) -> usize {
 
 #[test]
 fn a_sweep_runs_every_combination_with_every_seed_and_never_twice() {
-    let folder = Folder::with(SCENARIO);
+    let folder = Folder::with(scenario());
     folder.done(&[&VARY[..], &["--seeds", "2", "--out", "a"]].concat());
     let summary = folder.summary("a");
     assert_eq!(summary["runs"].as_array().unwrap().len(), 8);
@@ -80,12 +64,12 @@ fn a_sweep_runs_every_combination_with_every_seed_and_never_twice() {
     let rate = &aggregates[3]["metrics"]["throughput_bps"];
     let of = |run: usize| summary["runs"][run]["throughput_bps"].as_f64().unwrap();
     assert!((rate["mean"].as_f64().unwrap() - of(6).midpoint(of(7))).abs() < 1.0);
-    // Two figures have no interval, but a range.
+    // Two values have a range, but no interval.
     assert!(rate["ci95"].is_null() && rate["low"].is_null(), "{rate}");
     assert!((rate["max"].as_f64().unwrap() - of(6).max(of(7))).abs() < 1.0, "{rate}");
     let first = runs(&folder, "a");
     assert_eq!((first.len(), whole(&first)), (24, 8));
-    // More values in another order: what is there stays as it is.
+    // Adding values and changing their order reuses the finished runs.
     let more = ["sweep", "scenario.toml", "--vary", "topology.senders=5,3,2"];
     let more = [&more[..], &["--vary", "switch.default.buffer=20000B,8pkt"]].concat();
     folder.done(&[&more[..], &["--seeds", "2", "--out", "a"]].concat());
@@ -98,7 +82,7 @@ fn a_sweep_runs_every_combination_with_every_seed_and_never_twice() {
 
 #[test]
 fn a_sweep_is_printed_with_its_intervals() {
-    let folder = Folder::with(SCENARIO);
+    let folder = Folder::with(scenario());
     let output = folder.shallop(&[&VARY[..], &["--seeds", "3"]].concat());
     let printed = text(&output.stdout);
     let (results, worst) = printed.split_once("The worst port at each point").unwrap();
@@ -109,7 +93,7 @@ fn a_sweep_is_printed_with_its_intervals() {
     assert!(printed.lines().nth(2).unwrap().starts_with("cubic: goodput was"), "{printed}");
     assert!(printed.contains("(a to b) the 95 % interval"), "{printed}");
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
-    // Five figures with their intervals, none of which is broken, are wider than 120 columns.
+    // Five figures with unbroken intervals are wider than 120 columns.
     assert!(printed.lines().all(|line| line.chars().count() <= 130), "{printed}");
     let one = text(&folder.shallop(&VARY).stdout);
     assert!(!one.contains('±'), "one seed has no interval, nor a legend of it: {one}");
@@ -121,13 +105,13 @@ fn a_sweep_is_printed_with_its_intervals() {
 }
 
 #[test]
-fn a_sweep_tells_the_flows_that_did_not_finish_and_what_they_leave_unknown() {
+fn a_sweep_reports_unfinished_flows_and_marks_lower_bounds() {
     let group = "flows = 41\nsize = \"400KB\"\n";
-    let folder = Folder::with(SCENARIO.replace("sender_delay = \"0ms..2ms\"\n", "") + group);
+    let folder = Folder::with(scenario().replace("sender_delay = \"0ms..2ms\"\n", "") + group);
     let printed = text(&folder.shallop(&[&VARY[..], &["--seeds", "2"]].concat()).stdout);
     assert!(printed.contains("open") && printed.contains(" of 82"), "{printed}");
     assert!(printed.contains("≥ a lower bound") && printed.contains("* a percentile"), "{printed}");
-    let done = SCENARIO.replace("\"30ms\"", "\"30s\"") + "flows = 4\nsize = \"4KB\"\n";
+    let done = scenario().replace("\"30ms\"", "\"30s\"") + "flows = 4\nsize = \"4KB\"\n";
     let done = text(&Folder::with(done).shallop(&VARY).stdout);
     assert!(!done.contains("≥") && !done.contains(" of 4"), "{done}");
 }
@@ -135,7 +119,7 @@ fn a_sweep_tells_the_flows_that_did_not_finish_and_what_they_leave_unknown() {
 #[test]
 fn a_key_that_does_not_change_a_scheme_does_not_run_it_again() {
     let schemes = "[[scheme]]\ntransport = \"dctcp\"\n[[scheme]]\ntransport = \"cubic\"";
-    let folder = Folder::with(SCENARIO.replace("[[scheme]]\ntransport = \"cubic\"", schemes));
+    let folder = Folder::with(scenario().replace("[[scheme]]\ntransport = \"cubic\"", schemes));
     let mark = ["sweep", "scenario.toml", "--vary", "switch.default.mark.above=5KB,10KB,15KB"];
     let arguments = [&mark[..], &["--seeds", "2", "--out", "a"]].concat();
     let printed = text(&folder.shallop(&arguments).stdout);
@@ -148,7 +132,7 @@ fn a_key_that_does_not_change_a_scheme_does_not_run_it_again() {
         (&"cubic".into(), &4.into())
     );
     assert_eq!(summary["runs"].as_array().unwrap().len(), 12);
-    // Each run is that which its point alone would have made.
+    // Each reused run equals the run of its point alone.
     let alone = [
         "sweep",
         "scenario.toml",
@@ -176,8 +160,8 @@ fn a_key_that_does_not_change_a_scheme_does_not_run_it_again() {
 
 #[cfg(unix)]
 #[test]
-fn a_sweep_that_was_killed_goes_on_where_it_was() {
-    let folder = Folder::with(SCENARIO.replace("\"30ms\"", "\"600ms\""));
+fn a_killed_sweep_resumes() {
+    let folder = Folder::with(scenario().replace("\"30ms\"", "\"600ms\""));
     let vary = ["sweep", "scenario.toml", "--vary", "topology.senders=2,3,4,5,6,7"];
     let sweep = |out: &'static str| [&vary[..], &["--jobs", "1", "--out", out]].concat();
     let mut child = folder.command(&sweep("a")).stdout(Stdio::null()).spawn().unwrap();
@@ -195,7 +179,7 @@ fn a_sweep_that_was_killed_goes_on_where_it_was() {
     let before = runs(&folder, "a");
     assert!((2..6).contains(&whole(&before)), "{:?}", before.keys());
     assert!(!folder.path("a/summary.json").exists());
-    // A kill may also leave a draft: here one surely.
+    // A kill may leave a draft; this one is certain.
     let name = before.keys().find(|name| is_run(name)).unwrap();
     fs::write(kept.join(format!(".{name}.Ab3.tmp")), "{ half").unwrap();
     assert_eq!(folder.done(&sweep("a")), "");
@@ -209,8 +193,8 @@ fn a_sweep_that_was_killed_goes_on_where_it_was() {
 }
 
 #[test]
-fn shards_in_two_folders_come_to_the_same() {
-    let folder = Folder::with(SCENARIO);
+fn merged_shards_equal_the_whole_sweep() {
+    let folder = Folder::with(scenario());
     folder.done(&[&VARY[..], &["--out", "all"]].concat());
     for (shard, out) in [("1/2", "a"), ("2/2", "b")] {
         let arguments = [&VARY[..], &["--shard", shard, "--out", out, "--json"]].concat();
@@ -232,8 +216,8 @@ fn shards_in_two_folders_come_to_the_same() {
 }
 
 #[test]
-fn a_run_whose_files_are_damaged_is_told_and_made_again() {
-    let folder = Folder::with(SCENARIO);
+fn a_run_with_damaged_files_is_reported_and_repeated() {
+    let folder = Folder::with(scenario());
     let sweep = [&VARY[..], &["--out", "a"]].concat();
     folder.done(&[&VARY[..], &["--out", "b"]].concat());
     folder.done(&sweep);
@@ -271,7 +255,7 @@ fn a_run_whose_files_are_damaged_is_told_and_made_again() {
 
 #[test]
 fn run_resumes_when_it_is_asked_to() {
-    let folder = Folder::with(SCENARIO);
+    let folder = Folder::with(scenario());
     let run = ["run", "scenario.toml", "--out", "a"];
     folder.done(&run);
     let first = runs(&folder, "a");
@@ -301,7 +285,7 @@ fn a_bad_sweep_is_explained_and_nothing_is_written() {
         (&["--seeds", "0"], &["from 1 to 10000"]),
         (&["--shard", "3/2"], &["1/4"]),
     ] {
-        let folder = Folder::with(SCENARIO);
+        let folder = Folder::with(scenario());
         let first = ["sweep", "scenario.toml", "--out", "a"];
         let output = folder.shallop(&[&first[..], arguments].concat());
         let said = text(&output.stderr);
@@ -311,7 +295,7 @@ fn a_bad_sweep_is_explained_and_nothing_is_written() {
         }
         assert!(output.stdout.is_empty() && !folder.path("a").exists());
     }
-    let folder = Folder::with(SCENARIO);
+    let folder = Folder::with(scenario());
     for arguments in
         [&["run", "scenario.toml", "--resume"][..], &["sweep", "scenario.toml", "--shard", "1/2"]]
     {

@@ -1,5 +1,4 @@
-//! What is printed, and where: tables that fit the terminal, formats for programs, names that a terminal would obey,
-//! folders that somebody else uses.
+//! Output on terminals and in formats for programs, escaped names, and folders that another process or person uses.
 
 use std::fs;
 use std::process::Stdio;
@@ -51,7 +50,7 @@ fn formats_are_read_back_by_programs() {
 }
 
 #[test]
-fn names_that_a_terminal_would_obey_are_escaped_wherever_they_are_printed() {
+fn control_characters_in_names_are_escaped_in_every_output() {
     let hostile = r"\u001b[2J\u009b31m\u202eevil\u2066\r\n\u007f";
     let named = SCENARIO
         .replace("Two flows", &format!("Two {hostile} flows"))
@@ -75,14 +74,14 @@ fn names_that_a_terminal_would_obey_are_escaped_wherever_they_are_printed() {
     plain(&text(&folder.shallop(&["check", "scenario.toml", "--explain"]).stdout));
     let output = folder.shallop(&["run", "scenario.toml", "--set", "topology.rate=fast"]);
     plain(&text(&output.stderr));
-    // A page has no control characters, and its names end no element.
+    // A page contains no control characters, and names cannot close an element.
     let page = fs::read_to_string(folder.path("out/report.html")).unwrap();
     let body = page.split("<script").next().unwrap();
     assert!(!body.contains(['\u{1b}', '\u{7f}']) && body.contains("evil"), "the page");
 }
 
 #[test]
-fn numbers_below_zero_are_told_what_is_allowed() {
+fn negative_numbers_are_refused_with_the_allowed_range() {
     let folder = Folder::with(SCENARIO);
     for (arguments, words) in [
         (["--seed", "-1"], "'-1' for '--seed <N>': negative; expected a whole number from 0 to"),
@@ -102,7 +101,7 @@ fn numbers_below_zero_are_told_what_is_allowed() {
 }
 
 #[test]
-fn a_page_of_somebody_else_is_kept() {
+fn a_page_that_shallop_did_not_make_is_not_overwritten() {
     let folder = Folder::with(SCENARIO);
     let page = folder.path("out/report.html");
     fs::create_dir(folder.path("out")).unwrap();

@@ -1,107 +1,74 @@
 //! Files between two processes of the command, over loopback.
 
 use std::fs;
-use std::io::BufReader;
-use std::path::Path;
-use std::process::Child;
 
-use serde_json::Value;
-
-use crate::support::transfer::{one_line, receiver_at, send, shallop};
-
-/// A receiver, where it listens, and its fingerprint.
-fn receiver(
-    data: &Path,
-    folder: &Path,
-    more: &[&str],
-) -> (Child, BufReader<std::process::ChildStdout>, Value) {
-    receiver_at("127.0.0.1:0", data, folder, more)
-}
+use crate::support::transfer::{Place, one_line, report};
 
 #[test]
-fn files_arrive_at_a_receiver_that_is_known_and_at_no_other() {
-    let place = tempfile::tempdir().unwrap();
-    let [data, source, inbox] = ["data", "source", "inbox"].map(|name| place.path().join(name));
-    for folder in [&source, &inbox] {
-        fs::create_dir(folder).unwrap();
-    }
+fn files_arrive_at_a_known_receiver_only() {
+    let place = Place::new();
+    fs::create_dir(place.path("source")).unwrap();
     let bytes: Vec<u8> = (0..700_000_u32).map(|at| (at.wrapping_mul(at) >> 7) as u8).collect();
-    fs::write(source.join("file"), &bytes).unwrap();
-    let (mut child, lines, told) = receiver(&data, &inbox, &[]);
-    let address = told["address"].as_str().unwrap().to_owned();
-
-    let unknown = send(&data, &source, &address, &[]);
-    assert_eq!(unknown.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("is not known"));
+    fs::write(place.path("source/file"), &bytes).unwrap();
+    let receiver = place.receiver(&[]);
+    let (address, fingerprint) = (receiver.address.clone(), receiver.fingerprint.clone());
 
     let other = "00000000-00000000-00000000-00000000-00000000-00000000-00000000-00000000";
-    let wrong = send(&data, &source, &address, &["--fingerprint", other]);
-    assert_eq!(wrong.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("somebody else answers"));
-    assert!(!inbox.join("source").exists());
+    for (more, why) in
+        [(&[][..], "is not known"), (&["--fingerprint", other], "somebody else answers")]
+    {
+        let refused = place.send("source", &address, more);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(why));
+    }
+    assert!(!place.path("inbox/source").exists());
 
-    let sent = send(&data, &source, &address, &["--trust-new", "--json"]);
-    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
-    let report: Value = serde_json::from_slice(&sent.stdout).unwrap();
-    assert_eq!(report["on_credits"], true);
-    assert_eq!(report["transfer"]["bytes"], 700_000);
-    assert!(report["credits"]["data_packets"].as_u64() <= report["credits"]["used"].as_u64());
-    assert!(child.wait().unwrap().success());
-    let received: Value = serde_json::from_reader(lines).unwrap();
-    assert_eq!(received["transfer"]["files"], 1);
-    assert!(fs::read(inbox.join("source/file")).unwrap() == bytes);
-    let known = fs::read_to_string(data.join("shallop/known_hosts")).unwrap();
-    assert_eq!(known.trim(), format!("{address} {}", told["fingerprint"].as_str().unwrap()));
+    let sent = report(&place.send("source", &address, &["--trust-new", "--json"]));
+    assert_eq!(sent["on_credits"], true);
+    assert_eq!(sent["transfer"]["bytes"], 700_000);
+    assert!(sent["credits"]["data_packets"].as_u64() <= sent["credits"]["used"].as_u64());
+    let (found, _) = receiver.report(0);
+    assert_eq!(found["transfer"]["files"], 1);
+    assert!(fs::read(place.path("inbox/source/file")).unwrap() == bytes);
+    let known = fs::read_to_string(place.path("data/shallop/known_hosts")).unwrap();
+    assert_eq!(known.trim(), format!("{address} {fingerprint}"));
 }
 
 #[test]
 fn zeros_for_a_time_are_counted_where_they_arrive_and_no_file_is_made() {
-    let place = tempfile::tempdir().unwrap();
-    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
-    fs::create_dir(&inbox).unwrap();
-    let (mut child, _lines, told) = receiver(&data, &inbox, &[]);
-    let address = told["address"].as_str().unwrap();
-    let mut command = shallop(&data);
-    command.args(["send", "--for", "300ms", address, "--wait", "20ms", "--trust-new", "--json"]);
-    let sent = command.output().unwrap();
-    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
-    let report: Value = serde_json::from_slice(&sent.stdout).unwrap();
-    let (bytes, seconds) = (&report["transfer"]["bytes"], &report["transfer"]["seconds"]);
-    let packets = report["credits"]["data_packets"].as_f64().unwrap();
-    let payload = bytes.as_f64().unwrap() / packets;
-    assert!((1_000.0..1_472.0).contains(&payload), "{report}");
-    // The first data leaves a waiting time later, and what waits at the end still leaves.
-    assert!((0.1..2.0).contains(&seconds.as_f64().unwrap()), "{report}");
-    assert_eq!(fs::read_dir(&inbox).unwrap().count(), 0);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let both = shallop(&data).args(["send", "--for", "1s", "file", address]).output().unwrap();
+    let place = Place::new();
+    let receiver = place.receiver(&[]);
+    let to = receiver.address.as_str();
+    let zeros = ["send", "--for", "300ms", to, "--wait", "20ms", "--trust-new", "--json"];
+    let sent = report(&place.output(&zeros));
+    let packets = sent["credits"]["data_packets"].as_f64().unwrap();
+    let payload = sent["transfer"]["bytes"].as_f64().unwrap() / packets;
+    assert!((1_000.0..1_472.0).contains(&payload), "{sent}");
+    // The first data leaves a waiting time later, and queued data still leaves at the end.
+    let seconds = sent["transfer"]["seconds"].as_f64().unwrap();
+    assert!((0.1..2.0).contains(&seconds), "{sent}");
+    assert_eq!(fs::read_dir(place.path("inbox")).unwrap().count(), 0);
+    let both = place.output(&["send", "--for", "1s", "file", to]);
     assert_eq!(both.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&both.stderr).contains("cannot be used with"));
 }
 
-/// The figure of a line of a table, by what the line begins with.
+/// The number in the line of a table that begins with this name.
 fn figure(table: &str, name: &str) -> f64 {
     let line = table.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap();
     line.trim().parse().unwrap()
 }
 
 #[test]
-fn both_sides_say_what_they_counted_and_quiet_ones_nothing() {
-    let place = tempfile::tempdir().unwrap();
-    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
-    fs::create_dir(&inbox).unwrap();
-    let file = place.path().join("file");
-    fs::write(&file, vec![7; 400_000]).unwrap();
-    let (child, lines, told) = receiver(&data, &inbox, &["--stats"]);
-    let address = told["address"].as_str().unwrap().to_owned();
-    let sent = send(&data, &file, &address, &["--trust-new", "--quiet", "--stats"]);
-    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+fn both_sides_print_their_counters_and_quiet_prints_nothing() {
+    let place = Place::new();
+    fs::write(place.path("file"), vec![7; 400_000]).unwrap();
+    let receiver = place.receiver(&["--stats"]);
+    let sent = place.send("file", &receiver.address, &["--trust-new", "--quiet", "--stats"]);
+    assert_eq!(sent.status.code(), Some(0), "{}", one_line(&sent.stderr));
     assert!(sent.stdout.is_empty(), "{}", String::from_utf8_lossy(&sent.stdout));
     let of_sender = String::from_utf8(sent.stderr).unwrap();
-    let received: Value = serde_json::from_reader(lines).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let of_receiver = String::from_utf8(output.stderr).unwrap();
+    let (found, of_receiver) = receiver.report(0);
 
     let packets = figure(&of_sender, "data packets on credits");
     assert!(packets >= 400_000.0 / 1_472.0, "{of_sender}");
@@ -109,50 +76,41 @@ fn both_sides_say_what_they_counted_and_quiet_ones_nothing() {
     assert!(figure(&of_sender, "QUIC packets sent") >= packets, "{of_sender}");
     let credits_sent = figure(&of_receiver, "credits sent to the peer");
     assert!(credits_sent >= figure(&of_sender, "credits granted"), "{of_receiver}");
-    assert_eq!(received["credits"]["credits_sent"].as_f64(), Some(credits_sent));
-    // A round trip over loopback takes time, and less than the waiting time.
+    assert_eq!(found["credits"]["credits_sent"].as_f64(), Some(credits_sent));
+    // A round trip over loopback is shorter than the waiting time.
     let trip = figure(&of_sender, "least round trip, ms");
     assert!(trip > 0.0 && trip < 20.0, "{of_sender}");
-    let path = &received["path"];
+    let path = &found["path"];
     assert!(path["min_rtt_s"].as_f64().unwrap() <= path["max_smoothed_rtt_s"].as_f64().unwrap());
 }
 
 #[test]
-fn the_start_and_the_controller_without_credits_can_be_chosen() {
-    let place = tempfile::tempdir().unwrap();
-    let [data, inbox] = ["data", "inbox"].map(|name| place.path().join(name));
-    fs::create_dir(&inbox).unwrap();
-    let file = place.path().join("file");
-    fs::write(&file, vec![7; 300_000]).unwrap();
-
-    let (mut child, _lines, told) = receiver(&data, &inbox, &[]);
-    let address = told["address"].as_str().unwrap().to_owned();
-    let sent = send(&data, &file, &address, &["--trust-new", "--json", "--unscheduled", "100KB"]);
-    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
-    let report: Value = serde_json::from_slice(&sent.stdout).unwrap();
-    assert_eq!(report["leaves"], "credits");
-    let unscheduled = report["credits"]["unscheduled"].as_u64().unwrap();
+fn unscheduled_data_and_the_controller_without_credits_can_be_chosen() {
+    let place = Place::new();
+    fs::write(place.path("file"), vec![7; 300_000]).unwrap();
+    let receiver = place.receiver(&[]);
+    let more = ["--trust-new", "--json", "--unscheduled", "100KB"];
+    let sent = report(&place.send("file", &receiver.address, &more));
+    assert_eq!(sent["leaves"], "credits");
+    let unscheduled = sent["credits"]["unscheduled"].as_u64().unwrap();
     assert!((1..=66).contains(&unscheduled), "the list of files comes first: {unscheduled}");
-    assert!(child.wait().unwrap().success());
+    receiver.report(0);
 
-    let more = ["--without-credits", "--overwrite"];
-    let (mut child, _lines, told) = receiver(&data, &inbox, &more);
-    let address = told["address"].as_str().unwrap().to_owned();
-    fs::write(&file, vec![8; 300_000]).unwrap();
-    let args = ["--trust-new", "--fallback", "bbr", "--retry-credits", "1s"];
-    let sent = send(&data, &file, &address, &args);
-    assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
+    let receiver = place.receiver(&["--without-credits", "--overwrite"]);
+    fs::write(place.path("file"), vec![8; 300_000]).unwrap();
+    let more = ["--trust-new", "--fallback", "bbr", "--retry-credits", "1s"];
+    let sent = place.send("file", &receiver.address, &more);
+    assert_eq!(sent.status.code(), Some(0), "{}", one_line(&sent.stderr));
     let said = String::from_utf8(sent.stdout).unwrap();
     assert!(said.contains("Data leaves by BBR, without credits: one of both ends"), "{said}");
-    assert!(child.wait().unwrap().success());
+    receiver.report(0);
 }
 
 #[test]
-fn bad_input_is_named() {
-    let place = tempfile::tempdir().unwrap();
-    let folder = place.path();
-    fs::write(folder.join("notes.txt"), "aye").unwrap();
-    std::os::unix::fs::symlink("notes.txt", folder.join("link")).unwrap();
+fn bad_transfer_options_are_refused_with_their_name() {
+    let place = Place::new();
+    fs::write(place.path("notes.txt"), "aye").unwrap();
+    std::os::unix::fs::symlink("notes.txt", place.path("link")).unwrap();
     let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let taken = port.local_addr().unwrap().to_string();
     for (args, said) in [
@@ -186,7 +144,7 @@ fn bad_input_is_named() {
         (&["send", ".", "127.0.0.1", "--unscheduled", "2"], &["--unscheduled"]),
         (&["send", ".", "127.0.0.1", "--fallback", "reno"], &["cubic, bbr"]),
     ] {
-        let output = shallop(folder).args(args).current_dir(folder).output().unwrap();
+        let output = place.output(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         let error = one_line(&output.stderr);
         for said in said {
@@ -196,11 +154,11 @@ fn bad_input_is_named() {
 }
 
 #[test]
-fn a_host_that_does_not_answer_is_said_with_what_to_look_at() {
-    let place = tempfile::tempdir().unwrap();
+fn a_host_that_does_not_answer_is_reported_with_advice() {
+    let place = Place::new();
     let deaf = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = deaf.local_addr().unwrap();
-    let output = send(place.path(), place.path(), &to.to_string(), &["--trust-new"]);
+    let output = place.send("inbox", &to.to_string(), &["--trust-new"]);
     assert_eq!(output.status.code(), Some(2));
     let said = one_line(&output.stderr);
     assert!(said.contains(&format!("{to}: no answer for 10 s")), "{said}");
@@ -208,36 +166,40 @@ fn a_host_that_does_not_answer_is_said_with_what_to_look_at() {
 }
 
 #[test]
-fn odd_names_arrive_and_are_printed_harmlessly() {
-    let place = tempfile::tempdir().unwrap();
-    let [data, source, inbox] = ["data", "source", "inbox"].map(|name| place.path().join(name));
+fn odd_file_names_arrive_and_are_printed_escaped() {
+    let place = Place::new();
     let odd = "two\nlines\u{1b}[31m";
-    fs::create_dir_all(source.join("a folder there")).unwrap();
-    fs::create_dir_all(inbox.join("source/a file there")).unwrap();
-    fs::create_dir_all(source.join("empty folder")).unwrap();
-    fs::write(source.join(odd), "aye").unwrap();
-    fs::write(source.join("a file there"), "aye").unwrap();
-    fs::write(source.join("empty"), "").unwrap();
-    fs::write(inbox.join("source/a folder there"), "in the way").unwrap();
-    fs::write(inbox.join("source").join(odd), "other").unwrap();
-
-    let (child, lines, told) = receiver(&data, &inbox, &[]);
-    let address = told["address"].as_str().unwrap().to_owned();
-    let sent = send(&data, &source, &address, &["--trust-new"]);
+    for folder in ["source/a folder there", "inbox/source/a file there", "source/empty folder"] {
+        fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    let (source, inbox) = (place.path("source"), place.path("inbox/source"));
+    for (folder, name, text) in [
+        (&source, odd, "aye"),
+        (&source, "a file there", "aye"),
+        (&source, "empty", ""),
+        (&inbox, "a folder there", "in the way"),
+        (&inbox, odd, "other"),
+    ] {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    let receiver = place.receiver(&[]);
+    let sent = place.send("source", &receiver.address, &["--trust-new"]);
     assert_eq!(sent.status.code(), Some(1), "{}", one_line(&sent.stderr));
     let said = String::from_utf8(sent.stderr).unwrap();
     assert_eq!(said.lines().count(), 3, "{said}");
-    assert!(
-        said.contains(r"source/two\nlines\u001b[31m: not in place at the receiver: a file"),
-        "{said}"
-    );
-    assert!(said.contains("source/a file there: not in place at the receiver: "), "{said}");
-    assert!(said.contains("source/a folder there: not in place at the receiver: "), "{said}");
+    for name in [
+        r"two\nlines\u001b[31m: not in place at the receiver: a file",
+        "a file there",
+        "a folder there",
+    ] {
+        let start = format!("source/{name}");
+        assert!(said.lines().any(|line| line.starts_with(&start)), "{start}: {said}");
+    }
+    assert_eq!(said.matches(": not in place at the receiver: ").count(), 3, "{said}");
     assert!(said.chars().all(|of| of == '\n' || !of.is_control()), "{said:?}");
-    let received: Value = serde_json::from_reader(lines).unwrap();
-    assert_eq!(received["transfer"]["failed"].as_array().unwrap().len(), 3);
-    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1));
-    assert_eq!(fs::read(inbox.join("source").join(odd)).unwrap(), b"other");
-    assert!(fs::read(inbox.join("source/empty")).unwrap().is_empty());
-    assert!(inbox.join("source/empty folder").is_dir());
+    let (found, _) = receiver.report(1);
+    assert_eq!(found["transfer"]["failed"].as_array().unwrap().len(), 3);
+    assert_eq!(fs::read(inbox.join(odd)).unwrap(), b"other");
+    assert!(fs::read(inbox.join("empty")).unwrap().is_empty());
+    assert!(inbox.join("empty folder").is_dir());
 }

@@ -1,90 +1,49 @@
 //! Senders and receivers that are killed at random moments, and started again: files arrive whole, once, and nothing
-//! else stays. `SHALLOP_KILLS` says how often; 4 unless it is set.
+//! else stays. `SHALLOP_KILLS` is the number of kills; default: 4.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::support::transfer::{Place, Process};
+
 /// Kills in one transfer.
 const IN_ONE: u64 = 4;
-/// The longest that a side may take to see that the other is gone.
+/// The longest that a side may take to notice that the other is gone.
 const NOTICED: Duration = Duration::from_secs(20);
+const NETWORK: &[&str] = &["--rate-limit", "200Mbps", "--wait", "20ms", "--json"];
 
-/// The folders and the port of a test.
-struct Place {
-    folder: tempfile::TempDir,
-    port: u16,
+/// Both ends of the transfers, at a fixed address.
+struct Ends {
+    place: Place,
+    address: String,
 }
 
-impl Place {
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
-        command.args(args).args(["--rate-limit", "200Mbps", "--wait", "20ms", "--json"]);
-        command.env("XDG_DATA_HOME", self.path("data")).stdin(Stdio::null());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn receiver(&self, inbox: &Path) -> Process {
-        let bind = format!("127.0.0.1:{}", self.port);
-        let mut command = self.command(&["receive", inbox.to_str().unwrap(), "--bind", &bind]);
-        // What it prints of each transfer is not read.
+impl Ends {
+    fn receiver(&self, inbox: &str) -> Process {
+        let args = [&["receive", inbox, "--bind", &self.address], NETWORK].concat();
+        let mut command = self.place.command(&args);
+        // Unread output would fill its pipe.
         Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
     fn sender(&self) -> Process {
-        let to = format!("127.0.0.1:{}", self.port);
-        let source = self.path("source");
-        Process(
-            self.command(&["send", source.to_str().unwrap(), &to, "--trust-new"]).spawn().unwrap(),
-        )
+        self.place.start(&[&["send", "source", &self.address, "--trust-new"], NETWORK].concat())
     }
 }
 
-/// A process that does not outlive the test.
-struct Process(Child);
-
-impl Process {
-    /// `kill -9`.
-    fn kill(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-
-    fn has_ended(&mut self) -> bool {
-        self.0.try_wait().unwrap().is_some()
-    }
-
-    fn wait(&mut self, most: Duration) -> ExitStatus {
-        let begun = Instant::now();
-        while begun.elapsed() < most {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                return status;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("it has not ended after {most:?}");
-    }
+fn kill(process: &mut Process) {
+    process.0.kill().unwrap();
+    process.0.wait().unwrap();
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Numbers that nobody can foresee.
+/// A random number.
 fn random(below: u64) -> u64 {
     RandomState::new().build_hasher().finish() % below
 }
@@ -127,46 +86,45 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// Moves the files, while a side is killed so often. How many kills hit a transfer, and the last sender's report.
-fn transfer(place: &Place, inbox: &Path, kills: u64) -> (u64, Value) {
-    let (mut receiver, mut sender) = (place.receiver(inbox), place.sender());
+/// Moves the files to `inbox` while a side is killed this often. Returns the kills during a transfer, and the report of
+/// the last sender.
+fn transfer(ends: &Ends, inbox: &str, kills: u64) -> (u64, Value) {
+    let (mut receiver, mut sender) = (ends.receiver(inbox), ends.sender());
     let mut hits = 0;
     for _ in 0..kills {
         std::thread::sleep(Duration::from_millis(100 + random(700)));
-        hits += u64::from(!sender.has_ended());
+        hits += u64::from(sender.0.try_wait().unwrap().is_none());
         if random(2) == 0 {
-            sender.kill();
+            kill(&mut sender);
         } else {
-            receiver.kill();
-            receiver = place.receiver(inbox);
-            // The new receiver tells the sender that it knows nothing of it.
-            sender.wait(NOTICED);
+            kill(&mut receiver);
+            receiver = ends.receiver(inbox);
+            // The new receiver tells the sender that it does not know the connection.
+            sender.end(NOTICED);
         }
-        sender = place.sender();
+        sender = ends.sender();
     }
-    let status = sender.wait(Duration::from_secs(60));
-    let mut said = Vec::new();
-    std::io::Read::read_to_end(&mut sender.0.stderr.take().unwrap(), &mut said).unwrap();
-    assert!(status.success(), "{}", String::from_utf8_lossy(&said));
+    let (code, said) = sender.end(Duration::from_secs(60));
+    assert_eq!(code, Some(0), "{said}");
     (hits, serde_json::from_reader(sender.0.stdout.take().unwrap()).unwrap())
 }
 
 #[test]
-fn whoever_is_killed_goes_on_where_it_was() {
-    let folder = tempfile::tempdir().unwrap();
+fn a_transfer_resumes_whichever_side_is_killed() {
     let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let place = Place { folder, port };
-    write_source(&place.path("source"));
-    let wanted = files(&place.path("source"));
+    let ends = Ends { place: Place::new(), address: format!("127.0.0.1:{port}") };
+    write_source(&ends.place.path("source"));
+    let wanted = files(&ends.place.path("source"));
     let total: usize = wanted.values().map(Vec::len).sum();
     let kills = std::env::var("SHALLOP_KILLS").map_or(IN_ONE, |text| text.parse().unwrap());
     let mut hits = 0;
     for number in 0..kills.div_ceil(IN_ONE) {
-        let inbox = place.path(&format!("inbox{number}"));
+        let name = format!("inbox{number}");
+        let inbox = ends.place.path(&name);
         fs::create_dir(&inbox).unwrap();
-        let (hit, report) = transfer(&place, &inbox, IN_ONE.min(kills - number * IN_ONE));
+        let (hit, report) = transfer(&ends, &name, IN_ONE.min(kills - number * IN_ONE));
         hits += hit;
-        // Nothing is lost, nothing is doubled, and no start of a file stays.
+        // Nothing is lost or doubled, and no partial file stays.
         let found = files(&inbox.join("source"));
         assert_eq!(found.keys().collect::<Vec<_>>(), wanted.keys().collect::<Vec<_>>());
         assert!(found == wanted, "a file differs");
@@ -175,8 +133,7 @@ fn whoever_is_killed_goes_on_where_it_was() {
         let count = |key: &str| summary[key].as_u64().unwrap();
         assert_eq!(count("files") + count("skipped"), wanted.len() as u64, "{summary}");
         if hit > 0 {
-            // What had arrived did not go again.
-            assert!(count("bytes") < total as u64, "{summary}");
+            assert!(count("bytes") < total as u64, "what had arrived is not sent again: {summary}");
         }
         fs::remove_dir_all(&inbox).unwrap();
     }

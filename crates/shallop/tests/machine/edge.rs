@@ -1,16 +1,17 @@
-//! CLEAN at a device of a machine in the path, by the command, with a network and a BPF file system of the test's own.
+//! CLEAN at a device of a machine in the path, by the command. Each test has its own network and BPF file system.
 
 use serde_json::Value;
 use shallop_testing::Outcome;
 
 use crate::namespaces::{in_namespaces, kernel_programs, loaded_programs, soon};
+use crate::support::transfer::one_line;
 use crate::support::{Folder, text};
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/edge");
-/// The programs of a proxy.
+/// The prefix of the names of a proxy's BPF programs.
 const NAMES: [&str; 1] = ["clean_"];
 
-/// Runs a script in the path between a sender and a receiver. None of the programs is left after it.
+/// Runs a script on the machine between a sender and a receiver. Afterwards, none of the BPF programs is left.
 fn in_path(script: &str, variables: &[(&str, &str)]) -> String {
     let before = loaded_programs(&NAMES);
     let said = in_namespaces(FILES, script, variables);
@@ -19,12 +20,12 @@ fn in_path(script: &str, variables: &[(&str, &str)]) -> String {
     said
 }
 
-/// A text in one line, without the frame of a message.
+/// A text in one line, without the marks of broken lines.
 fn flat(said: &str) -> String {
-    said.replace("│ ", "").split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(said.as_bytes())
 }
 
-/// Transfers of four flows through a shaper whose queue the proxy marks, under each setting of the receiver's TCP, over
+/// Transfers of four flows through a shaper whose queue the proxy marks, with each TCP setting of the receiver, over
 /// IPv4 and IPv6.
 const TRANSFERS: &str = r#"
 before=$(tc qdisc show dev r0)
@@ -49,7 +50,7 @@ $shallop edge clean detach r0
 [ ! -e /sys/fs/bpf/shallop ] && [ "$(tc qdisc show dev r0)" = "$before" ]
 "#;
 
-/// Transfers after this preparation: the counter of a name in what they said, and those of the proxy.
+/// Runs the transfers after a preparation. Returns the counters that the script printed, and those of the proxy.
 fn transfers(preparation: &str, size: &str) -> (impl Fn(&str) -> u64, Value) {
     let said = in_path(&format!("{preparation}{TRANSFERS}"), &[("SIZE", size)]);
     let (settings, shown) = said.split_at(said.find('{').unwrap());
@@ -74,7 +75,7 @@ pub fn transfers_through_a_proxy_are_the_same_bytes_under_every_setting_of_tcp()
     Ok(())
 }
 
-/// Both ends lose one packet of a hundred, and let one of twenty be overtaken.
+/// Both ends drop 1 % of the packets and delay 5 %, so that others overtake them.
 const HOSTILE: &str = r#"
 clang -target bpf -O2 -c "$files/hostile.bpf.c" -o hostile.o
 for at in at_sender at_receiver; do
@@ -117,14 +118,14 @@ $shallop edge clean detach r0
     let said = in_path(script, &[]);
     let all: Value = serde_json::from_str(&format!("[{said}]")).unwrap();
     let of = |at: usize, name: &str| all[at]["counters"][name].as_u64().unwrap();
-    // Bursts of offload are one packet each.
+    // A burst of segmentation offload counts as one packet.
     assert!(of(0, "made_ect_packets") > 10, "{said}");
     assert!(of(1, "cleared_packets") > 10 && of(1, "data_segments") > 600, "{said}");
     assert_eq!((all[1]["keys"]["flows"].as_str(), all[2].as_u64()), (Some("16"), Some(0)));
     Ok(())
 }
 
-pub fn what_was_there_before_stays_and_what_is_wrong_is_refused() -> Outcome {
+pub fn other_programs_and_qdiscs_stay_and_wrong_settings_are_refused() -> Outcome {
     kernel_programs(&[])?;
     let script = r#"
 refused() { local code=0; $shallop edge clean "$@" > said 2> why || code=$?; echo "$code $(tr '\n' ' ' < why)"; }
@@ -248,7 +249,7 @@ $shallop edge clean detach d0
     Ok(())
 }
 
-pub fn without_the_file_system_of_the_machine_the_way_to_it_is_told() -> Outcome {
+pub fn under_ip_netns_exec_the_way_to_the_bpf_file_system_is_printed() -> Outcome {
     kernel_programs(&[])?;
     let script = r#"
 mkdir -p /run/netns && mount -t tmpfs none /run/netns

@@ -1,5 +1,5 @@
-//! Controllers in the kernel of this machine, by the command. Each test has a network and a BPF file system of its own;
-//! names of controllers are those of the whole machine, so each test has its own.
+//! Controllers in the kernel of this machine, by the command. Each test has its own network and BPF file system.
+//! Controller names are global to the machine, so that each test uses its own.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,17 +14,17 @@ use crate::support::{Folder, text};
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/host");
 const CONTROLLERS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// The name of a controller of this test alone.
+/// A controller name that only this test uses.
 fn name(of: &str) -> String {
     format!("t{}_{of}", std::process::id())
 }
 
-/// Runs this script between two hosts: `set_up.sh` says what it has. Its output.
+/// Runs a script between two hosts, which `set_up.sh` creates, and returns its output.
 fn between_hosts(script: &str, variables: &[(&str, &str)]) -> String {
     in_namespaces(FILES, script, variables)
 }
 
-/// The programs of controllers that the kernel has.
+/// The BPF programs of controllers in the kernel.
 fn programs() -> Vec<String> {
     namespaces::loaded_programs(&["gemini_", "dctcp_", "ecn_star_", "vegas_", "connections"])
 }
@@ -33,7 +33,7 @@ fn controllers() -> String {
     fs::read_to_string(CONTROLLERS).unwrap()
 }
 
-/// A connection that carried for a second over a wire that marks every 16th packet, as `watch` tells of it.
+/// Prints a connection as `watch` shows it, after a second over a wire that marks every 16th packet.
 const TRANSFER: &str = r"
 $shallop host load $PROGRAM --name $NAME $OPTIONS > said
 $shallop host list --json > list
@@ -64,14 +64,14 @@ fn transfer(program: &str, options: &str) -> Value {
     told
 }
 
-/// The part of a connection's segments that were marked, its average, and its reductions for marks.
+/// The fraction of a connection's segments that were marked, its average alpha, and the reductions for marks.
 fn marks(told: &Value) -> [f64; 3] {
     let of = |name: &str| told[name].as_f64().unwrap();
     let part = of("marked_segments") / of("delivered_segments");
     [part, of("alpha"), of("cuts_for_marks")]
 }
 
-pub fn dctcp_and_gemini_are_told_of_each_mark_and_ecn_star_of_some() -> Outcome {
+pub fn dctcp_and_gemini_see_each_mark_and_ecn_star_some() -> Outcome {
     kernel_programs(&["clang"])?;
     for (program, options) in [("dctcp", ""), ("gemini", "--capacity 1Gbps --mark 30pkt")] {
         let told = transfer(program, options);
@@ -130,7 +130,7 @@ $shallop host unload $NAME
     Ok(())
 }
 
-pub fn without_the_file_system_of_the_machine_the_way_to_it_is_told() -> Outcome {
+pub fn under_ip_netns_exec_the_way_to_the_bpf_file_system_is_printed() -> Outcome {
     kernel_programs(&["clang"])?;
     let script = r#"
 mkdir -p /run/netns && mount -t tmpfs none /run/netns
@@ -156,7 +156,7 @@ $shallop host unload ecn-star
     Ok(())
 }
 
-pub fn what_is_set_holds_at_once_and_prefixes_for_new_connections() -> Outcome {
+pub fn changed_settings_apply_at_once_and_prefixes_to_new_connections() -> Outcome {
     kernel_programs(&["clang"])?;
     let script = r"
 $shallop host load gemini --name $NAME --capacity 10Gbps --mark 50pkt > said
@@ -198,7 +198,7 @@ $shallop host unload $NAME
 pub fn nothing_is_left_whenever_the_command_is_killed() -> Outcome {
     kernel_programs(&["clang"])?;
     let times = std::env::var("SHALLOP_KILLS").unwrap_or_else(|_| "12".to_owned());
-    // First what each step leaves, then moments by chance, while loading and unloading take their time.
+    // First the state that each step of loading leaves, then kills at random moments of loading and unloading.
     let script = r#"
 here=/sys/fs/bpf/shallop/host/$NAME
 load() { $shallop host load gemini --name $NAME --capacity 1Gbps > said; }
@@ -260,10 +260,10 @@ pub fn a_rehearsal_loads_controllers_for_as_long_as_it_takes() -> Outcome {
     assert_eq!(runs.len(), 4);
     for run in runs {
         let of = |name: &str| run[name].as_f64().unwrap();
-        // Vegas keeps its queue short by itself, and speaks no ECN.
+        // Vegas keeps its queue short by itself, and does not use ECN.
         let is_marked = run["scheme"] != "vegas";
         assert!((of("marks") > 0.0) == is_marked && of("goodput_bps") > 30e6, "{run}");
-        // That of the first slow start; a run that is void says nothing of losses.
+        // The loss of the first slow start. A void run says nothing about losses.
         let is_void = run["rehearsal"]["void"].as_array().is_some_and(|why| !why.is_empty());
         assert!(is_void || of("loss_rate") < 0.05, "{run}");
     }
@@ -282,7 +282,7 @@ pub fn a_rehearsal_loads_controllers_for_as_long_as_it_takes() -> Outcome {
     Ok(())
 }
 
-/// The command as an ordinary user, in a folder of that user's.
+/// Runs the command as an ordinary user, in a folder of that user.
 fn as_ordinary_user(arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let command = folder.path().join("shallop");
@@ -314,7 +314,7 @@ pub fn without_programs_or_privileges_the_exit_code_is_three_and_says_why() -> O
         let output = as_ordinary_user(arguments);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");
-        // Where ordinary users may have no namespaces, a rehearsal lacks these first.
+        // Where ordinary users may not create namespaces, a rehearsal reports that first.
         assert!(said.contains(words) || arguments[0] == "rehearse", "{arguments:?}: {said}");
     }
     if !built {

@@ -1,5 +1,5 @@
-//! The command with what machines may lack: kernels for virtual time, network namespaces, programs for the running
-//! kernel, terminals.
+//! Tests of the command that need something of the machine: kernels for virtual time, network namespaces, BPF,
+//! terminals.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
@@ -30,36 +30,36 @@ mod terminal;
 #[cfg(target_os = "linux")]
 mod transfer;
 
-// Rehearsals keep up with a clock; tests of programs for the running kernel count those that it has.
+// Rehearsals must keep up with a clock; tests of BPF count the programs in the kernel.
 #[cfg(target_os = "linux")]
 shallop_testing::tests! {
     alone: [
         edge::transfers_through_a_proxy_are_the_same_bytes_under_every_setting_of_tcp,
         edge::transfers_are_the_same_bytes_under_loss_and_reordering,
         edge::at_the_edge_packets_become_ecn_capable_and_not_at_the_last_hop,
-        edge::what_was_there_before_stays_and_what_is_wrong_is_refused,
+        edge::other_programs_and_qdiscs_stay_and_wrong_settings_are_refused,
         edge::a_device_with_another_name_is_found_and_detached,
         edge::pins_without_programs_make_room_for_another_proxy,
-        edge::without_the_file_system_of_the_machine_the_way_to_it_is_told,
+        edge::under_ip_netns_exec_the_way_to_the_bpf_file_system_is_printed,
         edge::an_edge_has_no_options_and_no_flows,
         edge::nothing_is_left_whenever_the_command_is_killed,
         #[long] edge::a_proxy_costs_a_tenth_of_the_throughput_at_most,
-        host::dctcp_and_gemini_are_told_of_each_mark_and_ecn_star_of_some,
+        host::dctcp_and_gemini_see_each_mark_and_ecn_star_some,
         host::a_server_without_the_controller_refuses_ecn_and_one_with_a_route_has_it,
         host::a_route_has_a_controller_whenever_it_is_loaded,
-        host::without_the_file_system_of_the_machine_the_way_to_it_is_told,
-        host::what_is_set_holds_at_once_and_prefixes_for_new_connections,
+        host::under_ip_netns_exec_the_way_to_the_bpf_file_system_is_printed,
+        host::changed_settings_apply_at_once_and_prefixes_to_new_connections,
         host::nothing_is_left_whenever_the_command_is_killed,
         host::a_rehearsal_loads_controllers_for_as_long_as_it_takes,
         programs::a_program_in_a_host_of_this_kernel_has_its_network_and_gives_its_status,
         #[long] quic_faults::a_file_arrives_whole_over_a_path_with_every_fault,
-        #[long] quic_faults::who_sees_all_packets_and_has_no_key_changes_nothing,
+        #[long] quic_faults::an_attacker_without_keys_who_sees_all_packets_changes_nothing,
         real_hosts::nothing_is_left_after_any_signal_at_any_moment,
-        real_hosts::what_is_behind_an_interface_is_a_host_and_the_interface_is_as_before,
+        real_hosts::a_machine_behind_an_attached_interface_is_a_host_and_the_interface_is_restored,
         real_hosts::terminals_join_a_session_and_their_programs_talk_in_both_versions_of_ip,
         real_hosts::a_joined_program_ends_with_its_session_and_with_its_terminal,
-        real_hosts::what_is_more_than_the_machine_carries_is_refused_with_the_scale_that_fits,
-        real_hosts::ordinary_users_rehearse_or_are_told_what_forbids_it,
+        real_hosts::rates_beyond_the_capacity_are_refused_with_the_scale_that_fits,
+        real_hosts::ordinary_users_rehearse_or_learn_what_forbids_it,
         real_hosts::a_live_run_shows_queues_and_flows_and_needs_a_terminal,
         real_hosts::schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run,
         real_hosts::programs_run_though_the_scenario_says_nothing_of_kernels_and_see_the_cards_of_their_host,
@@ -73,11 +73,11 @@ shallop_testing::tests! {
         own_link::a_kernel_keeps_its_queue_short,
         own_link::a_simulated_host_keeps_its_queue_short,
         programs::a_program_cannot_write_to_this_machine_and_sees_its_own_host,
-        programs::a_program_that_fails_is_told_with_its_last_words_and_its_files_are_kept,
-        programs::a_program_that_spins_ends_the_run_with_a_word_on_it,
+        programs::a_failed_program_is_reported_with_its_last_words_and_its_files_are_kept,
+        programs::a_spinning_program_ends_the_run_with_a_message,
         programs::a_shell_keeps_its_state_from_line_to_line_and_ends_with_the_status_of_the_last,
         programs::iperf3_curl_and_ssh_share_a_bottleneck_with_flashpass_the_same_way_twice,
-        programs::what_a_shell_and_programs_need_is_said,
+        programs::shells_and_programs_without_kernels_are_refused_with_advice,
         quic_kernels::the_programs_share_a_shallow_bottleneck_without_loss_or_lateness_the_same_way_twice,
         terminal::colours_are_for_terminals_that_want_them,
         terminal::tables_fit_the_terminal_and_say_what_is_left_out,

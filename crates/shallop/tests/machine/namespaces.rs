@@ -1,4 +1,4 @@
-//! Tests of programs in the kernel: what they need, and scripts in namespaces of their own.
+//! What tests of BPF programs need, and scripts in their own namespaces.
 
 use std::fs;
 use std::process::Command;
@@ -9,8 +9,7 @@ use shallop_testing::{Cause, Outcome, programs, skip};
 
 use crate::support::text;
 
-/// Programs of this build that the kernel lets this user load, and these programs of the system beside those that every
-/// script needs.
+/// Skips the test unless this user can load BPF programs of this build, and these system programs are installed.
 pub fn kernel_programs(commands: &[&str]) -> Outcome {
     shallop_bpf::machine::check().map_err(|why| match why {
         BpfError::NotAllowed => skip(Cause::Root, why),
@@ -19,8 +18,8 @@ pub fn kernel_programs(commands: &[&str]) -> Outcome {
     programs(&[&["bash", "unshare", "nsenter", "ip", "tc", "python3"], commands].concat())
 }
 
-/// Runs this script in a network, a mount namespace and a folder of its own, after `set_up.sh` of the folder `files`
-/// has said what it has. Its output.
+/// Runs `set_up.sh` of the folder `files` and then a script, in their own network and mount namespaces and folder.
+/// Returns the output.
 pub fn in_namespaces(files: &str, script: &str, variables: &[(&str, &str)]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("script.sh");
@@ -36,22 +35,21 @@ pub fn in_namespaces(files: &str, script: &str, variables: &[(&str, &str)]) -> S
     text(&output.stdout)
 }
 
-/// The programs that the kernel has whose names begin like one of these. It frees programs some time after the last one
-/// has let go of them.
+/// The BPF programs in the kernel whose names begin like one of these. The kernel frees programs with a delay.
 pub fn loaded_programs(names: &[&str]) -> Vec<String> {
     let all = inventory::programs().into_iter();
     let ours = all.filter(|of| names.iter().any(|name| of.name.starts_with(name)));
     ours.map(|of| format!("{} {}", of.id, of.name)).collect()
 }
 
-/// Waits for this, for at most ten seconds.
+/// Waits until a condition holds, for ten seconds at most; returns whether it does.
 pub fn soon(mut is_so: impl FnMut() -> bool) -> bool {
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_secs(10) {
         if is_so() {
             return true;
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(20));
     }
     false
 }

@@ -1,5 +1,5 @@
-//! A host whose own link is the slowest: what TCP hands over waits in the host, and no more than about a millisecond of
-//! it. Of a simulated host, and of a real kernel.
+//! A host whose own link is the bottleneck: data of TCP waits in the host, for at most about a millisecond. Simulated
+//! hosts and real kernels behave alike.
 
 use shallop_testing::Outcome;
 
@@ -15,13 +15,13 @@ scheme = [{ transport = "cubic", name = "hosts" }]
 group = [{ name = "all", from = "p0h1", to = "p1h1" }]
 "#;
 
-/// The mean rate in bits per second, the drops, and the longest queue of a switch in bytes.
+/// The goodput in bits per second, the loss rate, and the longest switch queue in bytes.
 fn of(folder: &Folder, stack: &str) -> [f64; 3] {
     folder.done(&["run", "scenario.toml", "--set", &format!("stack={stack}"), "--out", stack]);
     let run = &folder.summary(stack)["runs"][0];
     let longest = run["links"].as_array().into_iter().flatten();
     let longest = longest.filter_map(|link| link["max_queue_bytes"].as_f64()).fold(0.0, f64::max);
-    // The first slow start, of 50 ms, is less than a hundredth of the round trips that are seen.
+    // The first slow start takes 50 ms and has less than 1 % of the round-trip samples.
     for (quantile, most) in [("p50_s", 4.5e-3), ("p99_s", 5e-3)] {
         let rtt = run["rtt"][quantile].as_f64();
         assert!(

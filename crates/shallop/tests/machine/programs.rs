@@ -1,4 +1,4 @@
-//! Programs in hosts that are real kernels, and a shell in one.
+//! Programs and shells in hosts that are real kernels.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::support::{Folder, text, timeless};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/programs");
 
-/// A folder with this scenario. Needs a kernel and these programs.
+/// A folder with this scenario; skips the test without a kernel and these programs.
 fn folder(scenario: &str, needed: &[&str]) -> Result<Folder, Stop> {
     let folder = Folder::with(scenario);
     kernel(&folder)?;
@@ -21,7 +21,7 @@ fn folder(scenario: &str, needed: &[&str]) -> Result<Folder, Stop> {
     Ok(folder)
 }
 
-/// A scenario whose programs are in two hosts.
+/// A scenario with programs in two hosts.
 fn two_hosts(programs: &str) -> String {
     format!(
         r#"
@@ -39,7 +39,7 @@ fn group(name: &str, (from, to): (&str, &str), command: &str) -> String {
     format!("[[group]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\ncommand = {command}\n")
 }
 
-/// Every file under a folder with what is in it, but for what runs may differ in.
+/// The files below a folder with their contents, without what differs between equal runs.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -93,7 +93,7 @@ pub fn iperf3_curl_and_ssh_share_a_bottleneck_with_flashpass_the_same_way_twice(
         groups.iter().find(|group| group["name"] == name).unwrap().clone()
     };
     assert_eq!(group("flashpass")["loss_rate"], 0.0);
-    // iperf3 says what its receiver got, which is what the simulator counts, but for 37 bytes of cookie.
+    // iperf3 reports the bytes at its receiver; the simulator also counts a cookie of 37 bytes.
     let said: serde_json::Value = serde_json::from_str(&of("iperf3.s0/stdout")).unwrap();
     let received = said["end"]["sum_received"]["bytes"].as_f64().unwrap();
     let counted = group("iperf3")["goodput_bps"].as_f64().unwrap() / 8.0 * 3.0;
@@ -101,7 +101,7 @@ pub fn iperf3_curl_and_ssh_share_a_bottleneck_with_flashpass_the_same_way_twice(
     Ok(())
 }
 
-pub fn a_program_that_fails_is_told_with_its_last_words_and_its_files_are_kept() -> Outcome {
+pub fn a_failed_program_is_reported_with_its_last_words_and_its_files_are_kept() -> Outcome {
     let command =
         r#"["sh", "-c", "echo kept > file; mkdir inner; cp file inner; echo no >&2; exit 7"]"#;
     let missing = r#"["there-is-no-such-program"]"#;
@@ -137,12 +137,12 @@ pub fn a_program_cannot_write_to_this_machine_and_sees_its_own_host() -> Outcome
     let lines: Vec<&str> = said.lines().collect();
     assert!(lines[0].contains("Read-only file system"), "{said}");
     assert_eq!(lines[1..3], ["made", "s0"], "{said}");
-    // The first process of the host, the shell, and the two of the pipe.
+    // The first process of the host, the shell, and both processes of the pipe.
     assert!(lines[3].parse::<u32>().unwrap() <= 4, "{said}");
     Ok(())
 }
 
-pub fn a_program_that_spins_ends_the_run_with_a_word_on_it() -> Outcome {
+pub fn a_spinning_program_ends_the_run_with_a_message() -> Outcome {
     let spins = two_hosts(&group("one", ("s0", "r0"), r#"["sh", "-c", "while :; do :; done"]"#))
         .replace("stack =", "kernel.compute_limit = \"2s\"\nstack =");
     let folder = folder(&spins, &[])?;
@@ -169,7 +169,7 @@ pub fn a_shell_keeps_its_state_from_line_to_line_and_ends_with_the_status_of_the
     Ok(())
 }
 
-pub fn what_a_shell_and_programs_need_is_said() {
+pub fn shells_and_programs_without_kernels_are_refused_with_advice() {
     let without = two_hosts(&group("one", ("s0", "r0"), r#"["true"]"#));
     let folder = Folder::with(without.replace("\"kernel\"", "\"linux\""));
     for arguments in [&["run", "scenario.toml"][..], &["shell", "scenario.toml", "--virtual"]] {

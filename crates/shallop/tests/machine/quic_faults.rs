@@ -13,10 +13,10 @@ use crate::support::Folder;
 
 const SCENARIO: &str = include_str!("../../../../examples/quic/faults.toml");
 
-/// The file is small, and the address changes in the middle of it.
+/// A small file, whose receiver changes its address in the middle.
 const VARIABLES: [(&str, &str); 2] = [("BYTES", "60000000"), ("MOVE", "0.7")];
 
-/// The report of a program. A receiver has said where it is before.
+/// The report of a program. A receiver prints its address before it.
 fn json(path: &Path) -> Value {
     let text = fs::read(path).unwrap();
     serde_json::Deserializer::from_slice(&text).into_iter().last().unwrap().unwrap()
@@ -39,7 +39,7 @@ pub fn a_file_arrives_whole_over_a_path_with_every_fault() -> Outcome {
     assert_eq!((&there["on_credits"], &here["on_credits"]), (&true.into(), &true.into()));
     let count = |of: &Value, key: &str| of["credits"][key].as_u64().unwrap();
     assert!(count(&there, "granted") <= count(&here, "credits_sent"));
-    // Copies of emulation packets draw no second credit, and those of credits let nothing leave.
+    // A copy of an emulation packet gets no second credit, and a copied credit releases no data.
     let dropped = |of: &Value, key: &str| of["credits"]["dropped"][key].as_u64().unwrap();
     assert!(dropped(&here, "emulation_repeated") > 100 && dropped(&there, "stamp_repeated") > 100);
     assert_eq!(dropped(&there, "stamp_unknown") + dropped(&there, "wrong_mac"), 0);
@@ -49,8 +49,8 @@ pub fn a_file_arrives_whole_over_a_path_with_every_fault() -> Outcome {
     Ok(())
 }
 
-/// A file of 100 MB at 100 Mb/s, half of what the bottleneck has, so that the datagrams of the attackers in both hosts
-/// take nothing from its data but what the hosts do with them.
+/// A file of 100 MB at 100 Mb/s, half of the bottleneck's rate. The attackers' datagrams therefore compete for
+/// processor time only, not for bandwidth.
 const WATCHED: &str = r#"
 title = "a file, and somebody who sees all of its packets"
 duration = "24s"
@@ -119,7 +119,7 @@ to = "r0"
 size = "10KB"
 "#;
 
-/// What came of a transfer, with attackers of this rate each who send to the connection, or beside it.
+/// The result of a transfer with two attackers.
 struct Watched {
     seconds: f64,
     sent: Value,
@@ -156,7 +156,7 @@ fn median(mut of: Vec<f64>) -> f64 {
 /// `SHALLOP_PAIRS` says how many runs there are with attackers, each beside one whose attackers do the same work and
 /// send to a port that nobody reads; one unless it is set. All share the processors of this machine.
 /// `SHALLOP_ATTACK` is the rate of each attacker in datagrams a second; 2,000 unless it is set.
-pub fn who_sees_all_packets_and_has_no_key_changes_nothing() -> Outcome {
+pub fn an_attacker_without_keys_who_sees_all_packets_changes_nothing() -> Outcome {
     let number =
         |name: &str, default| std::env::var(name).map_or(default, |of| of.parse().unwrap());
     let (pairs, rate) = (number("SHALLOP_PAIRS", 1), number("SHALLOP_ATTACK", 2_000));
@@ -179,21 +179,21 @@ pub fn who_sees_all_packets_and_has_no_key_changes_nothing() -> Outcome {
         all += sent;
     }
     let [quiet, attacked] = times.clone().map(median);
-    // A machine that is slow sends fewer.
+    // A slow machine sends fewer datagrams.
     assert!(all > u64::from(pairs) * u64::from(rate), "{all} forged");
-    // One pair says no more than that nothing breaks down.
+    // A single pair only shows that the transfer does not break down.
     let most = if pairs < 5 { 1.2 } else { 1.02 };
     assert!(attacked < quiet * most, "{quiet} s and {attacked} s: {times:?}");
     Ok(())
 }
 
-/// Checks what an attack did, and says how many datagrams it had.
+/// Checks the effects of an attack, and returns the number of forged datagrams.
 fn check(run: &Watched) -> u64 {
     let of = |report: &Value, key: &str| report["credits"][key].as_u64().unwrap();
     let dropped = |report: &Value, key: &str| report["credits"]["dropped"][key].as_u64().unwrap();
     let (sent, received) = (&run.sent, &run.received);
     assert_eq!((&sent["on_credits"], &received["on_credits"]), (&true.into(), &true.into()));
-    // Credits that count are those that were sent, and those for packets that were sent.
+    // Every counted credit was sent, and was sent for a packet that was sent.
     assert!(of(sent, "granted") <= of(received, "credits_sent"), "{sent} {received}");
     assert!(of(received, "credits_sent") <= of(sent, "emulated"), "{sent} {received}");
     assert_eq!(dropped(sent, "stamp_unknown"), 0);
@@ -203,12 +203,13 @@ fn check(run: &Watched) -> u64 {
     let mut asked = 0;
     for attack in &run.attacks {
         let number = |key: &str| attack[key].as_u64().unwrap();
-        // QUIC tells who uses an unknown connection that there is none, 50 times a second at most.
+        // QUIC answers packets of unknown connections with a reset, at most 50 times a second.
         assert_eq!(number("answers_of_ours"), 0, "{attack}");
         assert!(number("answers") < 50 * 12 && number("longest_answer") < 1_200, "{attack}");
         asked += number("challenges");
     }
-    // A copy that comes before its packet is authentic, and from elsewhere: the peer may have moved (RFC 9000, 9.3.3).
+    // A copy that arrives before its packet is authentic, but from another address: the peer may have moved (RFC 9000,
+    // 9.3.3).
     let challenges = [sent, received].map(|report| report["path"]["path_challenges"].as_u64());
     let challenges: u64 = challenges.iter().map(|count| count.unwrap()).sum();
     assert!(asked <= challenges, "{challenges}: {:?}", run.attacks);

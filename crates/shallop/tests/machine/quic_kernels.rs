@@ -1,4 +1,4 @@
-//! `shallop send` and `shallop receive`, the programs, in hosts that are kernels in virtual time.
+//! The programs `shallop send` and `shallop receive` in hosts that are kernels in virtual time.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::support::{Folder, timeless};
 const EXAMPLE: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quic/programs.toml"));
 
-/// What the senders of a run have printed, by host.
+/// The reports of the senders in a run, by host.
 fn reports(folder: &Folder, out: &str) -> Vec<Value> {
     let run = &folder.summary(out)["runs"][0];
     let programs = run["programs"].as_array().unwrap().iter();
@@ -26,7 +26,7 @@ fn reports(folder: &Folder, out: &str) -> Vec<Value> {
 
 pub fn the_programs_share_a_shallow_bottleneck_without_loss_or_lateness_the_same_way_twice()
 -> Outcome {
-    // Two flows, and less of them.
+    // Fewer and smaller flows.
     let small =
         EXAMPLE.replace("= 4\n", "= 2\n").replace("500Mbps", "100Mbps").replace("350ms", "100ms");
     let folder = Folder::with(small);
@@ -43,7 +43,7 @@ pub fn the_programs_share_a_shallow_bottleneck_without_loss_or_lateness_the_same
     for report in &all {
         let credits = &report["credits"];
         assert_eq!(report["on_credits"], true);
-        // Later than 100 us.
+        // No credit was more than 100 us late.
         assert_eq!((&credits["skipped"], &credits["late"][1]), (&0.into(), &0.into()), "{report}");
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Kernels and namespaces of this machine, and rehearsals of scenarios with programs.
+//! Skips for missing kernels and namespaces, and rehearsals of scenarios with programs.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use shallop_testing::{Cause, Outcome, need};
 
 use crate::support::{Folder, text};
 
-/// Hosts of rehearsals: network namespaces, and devices in them.
+/// Skips the test unless this machine can create the hosts of rehearsals.
 pub fn hosts(folder: &Folder) -> Outcome {
     let found = folder.json(&["doctor", "--format", "json"]);
     let all = found["abilities"].as_array().unwrap();
@@ -16,7 +16,7 @@ pub fn hosts(folder: &Folder) -> Outcome {
     need(Cause::Namespaces, can.then_some(()).ok_or_else(|| hosts["found"].as_str().unwrap()))
 }
 
-/// A kernel for virtual time.
+/// Skips the test unless a kernel for virtual time is installed.
 pub fn kernel(folder: &Folder) -> Outcome {
     let kernels = folder.json(&["kernel", "list", "--format", "json"]);
     let has_one = kernels.as_array().is_some_and(|all| !all.is_empty());
@@ -24,8 +24,8 @@ pub fn kernel(folder: &Folder) -> Outcome {
     need(Cause::Kernel, has_one.then_some(()).ok_or(missing))
 }
 
-/// Rehearses the scenario with these options and variables, and returns the folder with those of its programs, which
-/// find `shallop` by its name. A run that is too late on this machine has programs as well.
+/// Rehearses the scenario and returns the folder with the files of its programs, which find `shallop` in PATH. A void
+/// run has such a folder, too.
 pub fn programs(folder: &Folder, options: &[&str], variables: &[(&str, &str)]) -> PathBuf {
     let here = std::path::Path::new(env!("CARGO_BIN_EXE_shallop")).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();

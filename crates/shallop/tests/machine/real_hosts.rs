@@ -1,5 +1,5 @@
-//! Rehearsals by the command: terminals that join a session, signals at any moment, what this machine carries, and
-//! ordinary users.
+//! Rehearsals by the command: joined terminals, signals at any moment, the capacity of this machine, and ordinary
+//! users.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use shallop_testing::{Cause, Outcome, Stop, processes, programs, root, skip};
 
+use crate::namespaces::soon;
 use crate::real::hosts;
+use crate::support::transfer::{Process, one_line};
 use crate::support::{Folder, text};
 
 const SCENARIO: &str = r#"
@@ -22,44 +24,21 @@ scheme = [{ transport = "cubic" }]
 group = [{ name = "all" }]
 "#;
 
-/// A folder with the scenario. Needs what rehearsals need.
+/// A folder with the scenario; skips the test if this machine cannot rehearse.
 fn folder() -> Result<Folder, Stop> {
     let folder = Folder::with(SCENARIO);
     hosts(&folder)?;
     Ok(folder)
 }
 
-/// Counts, or was too late on this machine: not an error of the command.
+/// Whether a rehearsal ran: a void one is not an error of the command.
 fn is_made(output: &Output) -> bool {
     matches!(output.status.code(), Some(0 | 4))
-}
-
-/// Waits for this, for at most ten seconds.
-fn soon(mut is_so: impl FnMut() -> bool) -> bool {
-    let begin = Instant::now();
-    while begin.elapsed() < Duration::from_secs(10) {
-        if is_so() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    false
 }
 
 fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
     assert!(sent.unwrap().success(), "{name}");
-}
-
-/// A process that ends with the test, however that ends.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        // It may have ended before.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 const SLEEPS: [&str; 4] = ["--", "sh", "-c", "sleep 98766 & sleep 98766"];
@@ -79,12 +58,13 @@ pub fn nothing_is_left_after_any_signal_at_any_moment() -> Outcome {
         }
         let mut command = folder.command(&arguments);
         command.env("TMPDIR", files.path()).stdin(Stdio::null());
-        let mut child = Ended(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        let mut child =
+            Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         std::thread::sleep(Duration::from_millis(137 * time % 600));
         signal(&child.0, name);
         let mut sent = Instant::now();
         let has_ended = || {
-            // Whoever started this test may have signals ignored until somebody listens.
+            // The test's parent may ignore signals until the command handles them.
             if sent.elapsed() > Duration::from_secs(2) {
                 signal(&child.0, name);
                 sent = Instant::now();
@@ -93,7 +73,7 @@ pub fn nothing_is_left_after_any_signal_at_any_moment() -> Outcome {
         };
         assert!(soon(has_ended), "{arguments:?} goes on after {name}");
         let status = child.0.wait().unwrap();
-        // Before it listens, a signal ends the process by itself.
+        // Before the command handles signals, they end the process.
         assert!(
             status.code() == Some(130) || status.signal().is_some(),
             "{arguments:?} {name}: {status}"
@@ -110,8 +90,8 @@ pub fn nothing_is_left_after_any_signal_at_any_moment() -> Outcome {
     Ok(())
 }
 
-/// A machine with an interface, behind another interface of this one: a server of files in a namespace of its own. `$1`
-/// is its address, `$2` the command.
+/// Builds a network namespace with a file server behind an interface of this namespace. `$1` is its address, `$2` the
+/// command.
 const BEHIND: &str = r#"
 set -eu
 ip link set lo up
@@ -139,7 +119,7 @@ cmp file got
 at cat /proc/net/snmp > counters
 "#;
 
-pub fn what_is_behind_an_interface_is_a_host_and_the_interface_is_as_before() -> Outcome {
+pub fn a_machine_behind_an_attached_interface_is_a_host_and_the_interface_is_restored() -> Outcome {
     let folder = folder()?;
     root()?;
     programs(&["ip", "nsenter", "python3", "unshare"])?;
@@ -160,12 +140,13 @@ pub fn what_is_behind_an_interface_is_a_host_and_the_interface_is_as_before() ->
         let refused = { refused }.stdin(Stdio::null()).output().unwrap();
         assert_eq!(refused.status.code(), Some(2), "{attach}");
         let told = text(&refused.stderr);
-        assert!(told.contains(why) && !told.contains("What is behind"), "{told}");
+        assert!(told.contains(why) && !told.contains("The machine behind"), "{told}");
     }
     Ok(())
 }
 
-/// A server of one connection at a port of its first argument, or a client that asks the second for what it sends.
+/// With one argument, the IP version, serves one connection at port 8000; with a host as second argument, reads from
+/// it.
 const TALK: &str = "
 import socket, sys
 at = (sys.argv[2] if len(sys.argv) > 2 else '', 8000)
@@ -186,7 +167,7 @@ pub fn terminals_join_a_session_and_their_programs_talk_in_both_versions_of_ip()
     assert!(text(&none.stderr).contains("no session is open"), "{}", text(&none.stderr));
     let mut session = folder.command(&["shell", "scenario.toml"]);
     session.args(SLEEPS).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut session = Ended(session.spawn().unwrap());
+    let mut session = Process(session.spawn().unwrap());
     let process = session.0.id().to_string();
     let join = |host: &str, words: &[&str]| {
         let mut command = folder.command(&["shell", "--join", &process, "--host", host, "--"]);
@@ -220,7 +201,7 @@ pub fn a_joined_program_ends_with_its_session_and_with_its_terminal() -> Outcome
     let start = |arguments: &[&str]| {
         let mut command = folder.command(arguments);
         command.args(SLEEPS).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Ended(command.spawn().unwrap())
+        Process(command.spawn().unwrap())
     };
     let sleeping =
         || processes::sleepers("98766").iter().filter(|line| line.starts_with("sleep")).count();
@@ -247,7 +228,7 @@ pub fn a_joined_program_ends_with_its_session_and_with_its_terminal() -> Outcome
     Ok(())
 }
 
-/// What `doctor --bench` would keep of a machine that carries so much.
+/// Writes the result of `doctor --bench` for a machine with this capacity. Returns the data folder.
 fn carries(folder: &Folder, bps: f64) -> String {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let processors = std::thread::available_parallelism().unwrap();
@@ -259,7 +240,7 @@ fn carries(folder: &Folder, bps: f64) -> String {
     folder.path("data").to_string_lossy().into_owned()
 }
 
-pub fn what_is_more_than_the_machine_carries_is_refused_with_the_scale_that_fits() -> Outcome {
+pub fn rates_beyond_the_capacity_are_refused_with_the_scale_that_fits() -> Outcome {
     let folder = folder()?;
     let data = carries(&folder, 20e6);
     let rehearse = |more: &[&str]| {
@@ -291,7 +272,7 @@ pub fn what_is_more_than_the_machine_carries_is_refused_with_the_scale_that_fits
     Ok(())
 }
 
-/// Runs the command as nobody, with or without a /dev/net/tun that everybody may open.
+/// Runs the command as the user nobody, with or without a /dev/net/tun that everybody may open.
 fn as_nobody(folder: &Folder, may_open_tun: bool) -> Output {
     fs::set_permissions(folder.path(""), fs::Permissions::from_mode(0o777)).unwrap();
     let open = if may_open_tun {
@@ -308,7 +289,7 @@ fn as_nobody(folder: &Folder, may_open_tun: bool) -> Output {
     nobody.current_dir(folder.path("")).env("HOME", folder.path("")).output().unwrap()
 }
 
-pub fn ordinary_users_rehearse_or_are_told_what_forbids_it() -> Outcome {
+pub fn ordinary_users_rehearse_or_learn_what_forbids_it() -> Outcome {
     let folder = folder()?;
     root()?;
     programs(&["mknod", "mount", "setpriv", "unshare"])?;
@@ -320,7 +301,7 @@ pub fn ordinary_users_rehearse_or_are_told_what_forbids_it() -> Outcome {
         assert!(run["goodput_bps"].as_f64().unwrap() > 25e6, "{run}");
         assert_eq!(run["rehearsal"]["is_realtime"], Value::Bool(false));
     } else {
-        // A path that nobody may read, or what the machine forbids.
+        // Nobody may be unable to read the path, or the machine forbids namespaces.
         assert!(said.contains("sysctl") || said.contains("ermission denied"), "{said}");
     }
     let refused = as_nobody(&folder, false);
@@ -345,17 +326,15 @@ pub fn a_live_run_shows_queues_and_flows_and_needs_a_terminal() -> Outcome {
     script.args(["-qec", &typed, "/dev/null"]).current_dir(folder.path(""));
     let shown = script.env("TERM", "xterm-256color").stdin(Stdio::null()).output().unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-    // The screen is written by cells: words that follow each other need not.
+    // The screen is written in cells, so that neighbouring words need not be neighbours in the output.
     for part in ["left>right", "marked", "flow", "late us"] {
         assert!(shown.contains(part), "no {part} in {shown}");
     }
     Ok(())
 }
 
-/// What a command said on standard error, in one line.
 fn said(output: &Output) -> String {
-    let text = text(&output.stderr);
-    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+    one_line(&output.stderr)
 }
 
 pub fn schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run() -> Outcome {
@@ -387,7 +366,7 @@ pub fn schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run
     Ok(())
 }
 
-/// Two flows, and a program in a host that prints the names of its network cards.
+/// A scenario with two flows, and a program in a host that prints the names of its network interfaces.
 fn write_lists(folder: &Folder, transport: &str) {
     let lists =
         "name = \"lists\", from = \"s0\", to = \"r0\", command = [\"ls\", \"/sys/class/net\"]";
@@ -396,8 +375,8 @@ fn write_lists(folder: &Folder, transport: &str) {
     fs::write(folder.path("lists.toml"), text.replace("cubic", "bbr")).unwrap();
 }
 
-/// A rehearsal that was made. Needs a machine that allows the controllers of its programs in other network namespaces
-/// than the first one.
+/// Checks that a rehearsal ran. Skips the test if the machine allows its controllers in the first network namespace
+/// only.
 fn made(output: &Output) -> Outcome {
     let told = said(output);
     if told.contains("sysctl -w net.ipv4.tcp_allowed_congestion_control=") {

@@ -1,4 +1,4 @@
-//! What the command prints on a terminal: tables that fit it, and colours.
+//! Output of the command on a terminal: tables that fit, and colours.
 
 use std::process::{Command, Stdio};
 
@@ -8,10 +8,9 @@ use crate::support::{Folder, text};
 
 const SCENARIO: &str = include_str!("../it/hostile/scenario.toml");
 
-/// Runs the command on a terminal, which `script` provides; what it wrote there.
+/// Runs the command on a terminal made by `script`, and returns the output.
 fn on_a_terminal(folder: &Folder, variables: &str, arguments: &str) -> String {
     let command = env!("CARGO_BIN_EXE_shallop");
-    // A shell may set COLUMNS by itself.
     let typed = format!("stty cols 90 rows 24; env -u COLUMNS {variables} {command} {arguments}");
     let mut script = Command::new("script");
     script.args(["-qec", &typed, "/dev/null"]).current_dir(folder.path(""));
@@ -23,7 +22,7 @@ fn on_a_terminal(folder: &Folder, variables: &str, arguments: &str) -> String {
 fn table(printed: &str) -> Vec<&str> {
     let lines = printed.lines().map(|line| line.trim_end_matches('\r'));
     let from = lines.skip_while(|line| !line.starts_with("scheme"));
-    // Below the table it is said where the longest queue was.
+    // The line below the table says where the longest queue was.
     from.take_while(|line| !line.is_empty() && !line.starts_with("Longest queue")).collect()
 }
 

@@ -12,6 +12,17 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// A scenario with four senders behind a link of 1 Gb/s: these lines at the top, a scheme for each transport, and flows
+/// without end that start in this interval.
+pub fn dumbbell(top: &str, transports: &[&str], start: &str) -> String {
+    let scheme = |transport: &&str| format!("[[scheme]]\ntransport = \"{transport}\"\n\n");
+    let schemes: String = transports.iter().map(scheme).collect();
+    format!(
+        "\n{top}\n\n[topology]\nkind = \"dumbbell\"\nsenders = 4\nrate = \"1Gbps\"\ndelay = \"1ms\"\n\
+         sender_delay = \"0ms..2ms\"\n\n{schemes}[[group]]\nname = \"all\"\nstart = \"{start}\"\n"
+    )
+}
+
 /// A folder with a scenario in it.
 pub struct Folder(TempDir);
 
@@ -32,12 +43,12 @@ impl Folder {
         command
     }
 
-    /// Runs the command here, its output piped.
+    /// Runs the command in this folder.
     pub fn shallop(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs the command, which must succeed; what it said on standard error.
+    /// Runs the command, which must succeed. Returns its standard error.
     pub fn done(&self, arguments: &[&str]) -> String {
         let output = self.shallop(arguments);
         let said = text(&output.stderr);
@@ -45,7 +56,7 @@ impl Folder {
         said
     }
 
-    /// Runs the command, which must succeed; the JSON it printed.
+    /// Runs the command, which must succeed and print JSON.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let output = self.shallop(arguments);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -56,7 +67,7 @@ impl Folder {
         serde_json::from_slice(&fs::read(self.path(out).join("summary.json")).unwrap()).unwrap()
     }
 
-    /// What is in the folder.
+    /// The names of the files in the folder.
     pub fn names(&self) -> Vec<String> {
         let names = fs::read_dir(self.0.path()).unwrap();
         names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -67,7 +78,12 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// A summary without what it may differ in from one time to the next.
+/// A message without spaces and the marks of broken lines, which depend on the width of the terminal.
+pub fn unwrapped(message: &str) -> String {
+    message.chars().filter(|&letter| !letter.is_whitespace() && letter != '│').collect()
+}
+
+/// A summary without the lines that differ between equal runs.
 pub fn timeless(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     text.lines().filter(|line| !line.contains("\"wall_s\"")).collect::<Vec<_>>().join("\n")

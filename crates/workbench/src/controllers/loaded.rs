@@ -1,4 +1,4 @@
-//! Controllers that are loaded and stay: each has a folder in the BPF file system.
+//! Controllers that stay loaded after the command: each has a folder of pins in the BPF file system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,55 +9,52 @@ use shallop_bpf::machine::{self, BPF_FILE_SYSTEM};
 use shallop_bpf::{Controller, Law, Prefix, Program};
 use shallop_control::gemini::Integers;
 
-use super::told::Watched;
-use super::{changed, of_bpf};
+use super::connection_stats::ConnectionWatch;
+use super::{bpf_error, changed};
 use crate::diagnostic::{Result, missing, plain, with_help};
 
-/// Where what is loaded is pinned, and the uppermost folder that is made for it.
+/// The folder of all controllers, and the topmost folder that this program creates.
 const FOLDER: &str = "/sys/fs/bpf/shallop/host";
 const ROOT: &str = "/sys/fs/bpf/shallop";
 
-/// Checks whether this build, process and kernel can have programs.
+/// Checks whether this build, user and kernel can load BPF programs.
 ///
 /// # Errors
-/// What is missing, and how to get it.
-pub fn ready() -> Result<()> {
-    machine::check().map_err(|why| of_bpf(&why))
+/// The message says what is missing and how to get it.
+pub fn check_machine() -> Result<()> {
+    machine::check().map_err(|why| bpf_error(&why))
 }
 
-/// Checks whether there is a place here where programs stay.
+/// Checks whether a BPF file system is mounted, in which programs stay.
 ///
 /// # Errors
-/// If there is none, and how to get to one.
-pub fn keeps() -> Result<()> {
+/// The message says how to get one.
+pub fn check_file_system() -> Result<()> {
     if machine::keeps_programs() {
         return Ok(());
     }
-    Err(missing(&no_place(machine::entered_namespace().as_deref())))
+    Err(missing(&no_file_system(machine::entered_namespace().as_deref())))
 }
 
-/// What is said where there is no place for programs that stay. What is mounted under `ip netns exec` is lost with the
-/// command.
-fn no_place(entered: Option<&str>) -> String {
-    let what = format!("{BPF_FILE_SYSTEM} is no BPF file system here, where programs stay");
+/// The message where no BPF file system is mounted. `entered` is the network namespace of `ip netns exec`, which mounts
+/// another /sys for its command.
+fn no_file_system(entered: Option<&str>) -> String {
+    let what =
+        format!("no BPF file system is mounted at {BPF_FILE_SYSTEM}, in which programs stay");
     let mount = format!("mount -t bpf bpf {BPF_FILE_SYSTEM}");
     let enter = |name: &str| format!("nsenter --net=/run/netns/{name} shallop ...");
     match entered {
         Some(name) => format!(
-            "{what}: 'ip netns exec' gives a command another /sys. This keeps the machine's:\n{}",
+            "{what}: 'ip netns exec' mounts another /sys for its command. This command keeps the machine's:\n{}",
             enter(name)
         ),
         None => format!("{what}:\n{mount}\nor, for a network namespace NS:\n{}", enter("NS")),
     }
 }
 
-/// Checks what can be known of a controller before it is loaded, on any machine: its name, and whether it has settings
-/// for so many destinations.
-///
-/// # Errors
-/// What is wrong.
+/// Checks the name of a controller and the number of its prefixes, without loading anything.
 pub fn check(law: &Law, name: &str, to: &[Prefix]) -> Result<()> {
-    check_name(name).map_err(|why| of_bpf(&why))?;
+    check_name(name).map_err(|why| bpf_error(&why))?;
     if !to.is_empty() {
         super::base_of(law)?;
     }
@@ -68,19 +65,17 @@ pub fn check(law: &Law, name: &str, to: &[Prefix]) -> Result<()> {
     Ok(())
 }
 
-/// A controller that is loaded and stays.
+/// A controller in the kernel, with its folder of pins.
 #[derive(Clone, Debug)]
-pub struct Loaded {
-    /// Its name.
+pub struct LoadedController {
     pub name: String,
-    /// What is there of it.
+    /// Whether all pins exist, or only some of them.
     pub pinned: Pinned,
     folder: PathBuf,
 }
 
-impl Loaded {
-    /// All of them, by name.
-    #[must_use]
+impl LoadedController {
+    /// All loaded controllers, sorted by name.
     pub fn all() -> Vec<Self> {
         let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
         let mut names: Vec<String> =
@@ -93,10 +88,7 @@ impl Loaded {
         names.into_iter().map(loaded).collect()
     }
 
-    /// The one of this name. No name in a kernel has a hyphen: `ecn-star` is called `ecn_star` there.
-    ///
-    /// # Errors
-    /// If there is none.
+    /// Finds a controller. Names in a kernel have no hyphens, so `ecn-star` finds `ecn_star`.
     pub fn named(name: &str) -> Result<Self> {
         let all = Self::all();
         if let Some(found) = all.iter().find(|of| of.name == name.replace('-', "_")) {
@@ -110,15 +102,15 @@ impl Loaded {
         Err(with_help(&format!("no controller \"{name}\" is loaded"), &help))
     }
 
-    /// Loads one that stays. What is set is for destinations with these prefixes, if there are some: others have the
-    /// same capacity and otherwise the defaults.
+    /// Loads a controller and pins it. With prefixes in `to`, the settings are for these destinations; other
+    /// destinations have the same capacity and otherwise the defaults.
     ///
     /// # Errors
-    /// If this machine cannot, or there is one of this name. Nothing is left then.
+    /// If the machine cannot load it or the name is taken. Nothing stays loaded then.
     pub fn load(law: &Law, name: &str, to: &[Prefix]) -> Result<Self> {
         check(law, name, to)?;
-        ready()?;
-        keeps()?;
+        check_machine()?;
+        check_file_system()?;
         let folder = Path::new(FOLDER).join(name);
         if folder.exists() {
             let what = match Pinned::in_folder(&folder) {
@@ -129,27 +121,21 @@ impl Loaded {
             return Err(with_help(&format!("\"{name}\" {what}"), &help));
         }
         let base = if to.is_empty() { *law } else { super::base_of(law)? };
-        let mut loaded = Controller::load(&base, name).map_err(|why| of_bpf(&why))?;
+        let mut loaded = Controller::load(&base, name).map_err(|why| bpf_error(&why))?;
         if let Law::Gemini(set) = law {
-            loaded.set(set, to).map_err(|why| of_bpf(&why))?;
+            loaded.set(set, to).map_err(|why| bpf_error(&why))?;
         }
-        loaded.pin(&folder, Path::new(ROOT)).map_err(|why| of_bpf(&why))?;
+        loaded.pin(&folder, Path::new(ROOT)).map_err(|why| bpf_error(&why))?;
         Ok(Self { name: name.to_owned(), pinned: Pinned::Whole(law.program()), folder })
     }
 
-    /// What is set of it.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn settings(&self) -> Result<Settings> {
         self.program()?;
-        controller::settings(&self.folder).map_err(|why| of_bpf(&why))
+        controller::settings(&self.folder).map_err(|why| bpf_error(&why))
     }
 
-    /// Changes what is set of it, for destinations with these prefixes or, without any, for those without.
-    ///
-    /// # Errors
-    /// If a setting is wrong, or nothing can be set of it.
+    /// Changes the settings for the destinations with these prefixes, or the settings of all other destinations if `to`
+    /// is empty.
     pub fn change(&self, changes: &[(String, String)], to: &[Prefix]) -> Result<()> {
         let known = self.settings()?;
         let Some(base) = known.base else {
@@ -158,7 +144,7 @@ impl Loaded {
         let before = |prefix: &Prefix| known.to.iter().find(|(of, _)| of == prefix);
         let change = |set: &Integers, to: &[Prefix]| {
             let set = changed(set, changes)?;
-            controller::change(&self.folder, &set, to).map_err(|why| of_bpf(&why))
+            controller::change(&self.folder, &set, to).map_err(|why| bpf_error(&why))
         };
         if to.is_empty() {
             return change(&base, &[]);
@@ -167,16 +153,13 @@ impl Loaded {
             .try_for_each(|prefix| change(before(prefix).map_or(&base, |(_, set)| set), &[*prefix]))
     }
 
-    /// Its program, if all of it is there.
-    ///
-    /// # Errors
-    /// If only a part of it is.
+    /// The program, if all of its pins exist.
     pub fn program(&self) -> Result<Program> {
         match self.pinned {
             Pinned::Whole(program) => Ok(program),
             Pinned::Part => {
                 let what = format!(
-                    "only a part of \"{}\" is there: a command was ended halfway",
+                    "\"{}\" is incomplete: a command was killed while it loaded or unloaded it",
                     self.name
                 );
                 Err(with_help(&what, &format!("shallop host unload {}", self.name)))
@@ -184,21 +167,15 @@ impl Loaded {
         }
     }
 
-    /// What tells of its connections in the network namespace of this process.
-    ///
-    /// # Errors
-    /// If the kernel refuses to.
-    pub fn watch(&self) -> Result<Watched> {
+    /// Opens the list of its connections in the network namespace of this process.
+    pub fn watch(&self) -> Result<ConnectionWatch> {
         let program = self.program()?;
-        Watch::open(program, &self.name).map(Watched::new).map_err(|why| of_bpf(&why))
+        Watch::open(program, &self.name).map(ConnectionWatch::new).map_err(|why| bpf_error(&why))
     }
 
-    /// Takes it out. Connections that have it keep it until they end.
-    ///
-    /// # Errors
-    /// If it cannot be removed.
+    /// Unloads the controller. Open connections keep it until they end.
     pub fn unload(&self) -> Result<()> {
-        controller::unpin(&self.folder, Path::new(ROOT)).map_err(|why| of_bpf(&why))
+        controller::unpin(&self.folder, Path::new(ROOT)).map_err(|why| bpf_error(&why))
     }
 }
 
@@ -209,14 +186,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mount_that_would_be_lost_is_not_advised() {
-        let (entered, machines) = (no_place(Some("one")), no_place(None));
+    fn under_ip_netns_exec_the_advice_is_nsenter_and_not_mount() {
+        let (entered, machines) = (no_file_system(Some("one")), no_file_system(None));
         assert!(entered.ends_with("\nnsenter --net=/run/netns/one shallop ..."), "{entered}");
         assert!(!entered.contains("mount") && machines.contains("\nmount -t bpf"), "{machines}");
     }
 
     #[test]
-    fn what_could_not_be_loaded_is_known_before() {
+    fn names_and_prefixes_are_checked_before_loading() {
         let set = [("capacity".to_owned(), "1Gbps".to_owned())];
         let gemini = super::super::law(Program::Gemini, &set).unwrap();
         let to = |count: u8| -> Vec<Prefix> {

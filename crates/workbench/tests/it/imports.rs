@@ -1,5 +1,5 @@
-//! Networks from files: three formats say the same, what is not said is assumed and told, and what is wrong is refused
-//! at its line.
+//! Networks from files: the three formats describe the same networks, missing facts get defaults and notes, and errors
+//! name their line.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use shallop_plan::{Study, chips};
 use shallop_scenario::explain;
 use shallop_scenario::{Options, Problem, read};
 use shallop_topology::imported::{Imported, Origin};
-use shallop_workbench::Folder;
+use shallop_workbench::FolderFiles;
 
 const GRAPHML: &str = r#"<?xml version="1.0"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -72,7 +72,7 @@ default_delay = "1ms"
     )
 }
 
-/// Reads a network; its flows are from and to these hosts.
+/// Reads a scenario with this network file, and flows between these hosts.
 fn open(file: &str, text: &str, keys: &str, hosts: (&str, &str)) -> Result<Study, Problem> {
     let files = Arc::new(FilesInMemory::from_texts([(file, text)]));
     read(&scenario(file, keys, hosts), &Options { files, ..Options::default() })
@@ -84,7 +84,7 @@ fn imported(study: &Study) -> &Imported {
 }
 
 #[test]
-fn graphml_and_gml_say_the_same() {
+fn graphml_and_gml_describe_the_same_network() {
     let names = ("North", "South");
     let study = open("net.graphml", GRAPHML, "", names).unwrap();
     let same = open("net.GML", GML, "", names).unwrap();
@@ -146,7 +146,7 @@ fn links_from_csv_have_hosts_where_they_are_wanted() {
     assert_eq!((links[1].2.rate.get(), links[1].2.delay), (2_500_500_000, Span::from_ns(500)));
 }
 
-/// The file, what is replaced in it by what, and what is said.
+/// The file, a text in it and its replacement, and the words of the message.
 type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 const WRONG: &[Case] = &[
@@ -242,15 +242,16 @@ fn rates_delays_and_lengths_are_read_as_operators_write_them() {
     let Imported { links, origin, unread, .. } = imported(&study);
     let rates: Vec<u64> = links.iter().map(|link| link.2.rate.get() / 1_000_000_000).collect();
     assert_eq!(rates, [100, 400, 10, 25]);
-    // 5 us for each kilometre; the last one has the default.
+    // 5 us per kilometre; the last link has the default.
     let delays: Vec<Span> = links.iter().map(|link| link.2.delay).collect();
     assert_eq!(delays, [Span::from_us(600), Span::ZERO, Span::from_ns(7_500), Span::from_ms(1)]);
     assert_eq!((origin.lengths, origin.default_delays), (3, 1));
     assert_eq!(*unread, ("net.csv".to_owned(), vec!["owner".to_owned()]));
-    let notes = shallop_workbench::work::notes(&study);
+    let notes = shallop_workbench::run_study::notes(&study);
     assert_eq!(notes, ["net.csv: not read: owner"]);
     assert!(
-        shallop_workbench::work::notes(&open("net.csv", CSV, "", ("A", "B")).unwrap()).is_empty()
+        shallop_workbench::run_study::notes(&open("net.csv", CSV, "", ("A", "B")).unwrap())
+            .is_empty()
     );
 }
 
@@ -295,7 +296,6 @@ fn a_chip_of_a_file_shares_its_memory_if_its_section_does() {
     assert_eq!((shared.size, shared.alpha, shared.ports), (Bytes::new(3 << 20), 4.0, Some(8)));
     let problem = open("tomahawk2", keys).unwrap_err();
     assert!(problem.message().contains("how the memory of the chip \"tomahawk2\""), "{problem:?}");
-    // A scheme that changes the section changes its chips as well.
     let scheme = "[switch.default]\nbuffer = \"1MB\"\n[[scheme]]\ntransport = \"dctcp\"\n\
                   set = { \"switch.default.mark\" = { above = \"9KB\" } }";
     let text =
@@ -310,7 +310,7 @@ fn a_chip_of_a_file_shares_its_memory_if_its_section_does() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_told_with_its_line() {
+fn errors_in_network_files_have_their_line() {
     for (file, from, to, words) in WRONG {
         let good = match *file {
             "net.graphml" => GRAPHML,
@@ -329,7 +329,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_line() {
 }
 
 #[test]
-fn what_the_scenario_lacks_is_told_too() {
+fn missing_keys_of_the_scenario_are_reported_too() {
     let without = |key: &str, file: &str| {
         let text = scenario(file, "", ("A", "B")).replace(key, "");
         let files = Arc::new(FilesInMemory::from_texts([("net.csv", CSV)]));
@@ -356,7 +356,7 @@ fn the_examples_are_read_in_full_and_quick() {
         let path = folder.join(format!("{name}.toml"));
         let text = shallop_workbench::read_text(&path).unwrap();
         for quick in [false, true] {
-            let files = Arc::new(Folder::of(&path));
+            let files = Arc::new(FolderFiles::beside(&path));
             let study = read(&text, &Options { quick, files, ..Options::default() });
             let study = study.unwrap_or_else(|why| panic!("{name}: {why:?}"));
             let imported = imported(&study);

@@ -1,4 +1,4 @@
-//! Runs that stand for others: equal identities must mean equal results, byte for byte.
+//! Runs with equal identities must have equal results, byte for byte.
 
 use shallop_core::{BufferSize, Bytes};
 use shallop_lab::run;
@@ -22,7 +22,7 @@ scheme = [
 ]
 "#;
 
-/// Switches: a step, random early marking, an average of the queue, a shared pool that marks, BCC.
+/// Switch configurations: threshold marking, RED, averaged queues, a shared pool that marks, BCC.
 const SWITCHES: [&str; 5] = [
     "[switch.default]\nbuffer = \"60KB\"\nmark = { above = \"15KB\" }\n",
     "[switch.default]\nbuffer = \"60KB\"\nmark = { min = \"5KB\", max = \"30KB\", probability = 0.5 }\n",
@@ -49,10 +49,9 @@ fn plans() -> Vec<Plan> {
         .collect()
 }
 
-/// A change of a switch.
 type Change = (&'static str, fn(&mut Switch));
 
-/// Changes that schemes may or may not notice.
+/// Changes of switches, which some schemes notice and others do not.
 const CHANGES: [Change; 6] = [
     ("no mark", |switch| {
         switch.mark = None;
@@ -98,7 +97,8 @@ fn runs_with_equal_identities_are_equal_byte_for_byte() {
             for (name, change) in CHANGES {
                 let mut changed = plan.clone();
                 changed.switches.iter_mut().for_each(change);
-                let same = Identity::of(&changed, scheme, 3) == Identity::of(&plan, scheme, 3);
+                let same =
+                    Identity::for_run(&changed, scheme, 3) == Identity::for_run(&plan, scheme, 3);
                 made += usize::from(!same);
                 if same && format!("{changed:?}") != format!("{plan:?}") {
                     reused += 1;
@@ -109,12 +109,13 @@ fn runs_with_equal_identities_are_equal_byte_for_byte() {
             }
         }
     }
-    // CUBIC and BBR notice no change, those that answer marks notice marks, and those with credits all but some.
+    // CUBIC and BBR notice no change, controllers that use ECN notice marks, and credit transports notice nearly all
+    // changes.
     assert!(reused >= 80 && made >= 80, "{reused} reused, {made} made");
 }
 
 #[test]
-fn a_mark_is_noticed_by_whoever_sends_one_packet_that_can_carry_it() {
+fn a_scheme_that_sends_any_ecn_capable_packet_depends_on_marks() {
     let marked = &plans()[0];
     let without = |plan: &Plan| {
         let mut plan = plan.clone();
@@ -122,18 +123,17 @@ fn a_mark_is_noticed_by_whoever_sends_one_packet_that_can_carry_it() {
         plan
     };
     let notices = |plan: &Plan, scheme| {
-        Identity::of(plan, scheme, 1) != Identity::of(&without(plan), scheme, 1)
+        Identity::for_run(plan, scheme, 1) != Identity::for_run(&without(plan), scheme, 1)
     };
     let found: Vec<bool> = (0..6).map(|scheme| notices(marked, scheme)).collect();
-    // Those with credits send ECN-capable packets, too.
+    // Credit transports send ECN-capable packets, too.
     assert_eq!(found, [false, false, true, true, true, true]);
-    // One group with a transport of its own is enough.
     let other = "[[group]]\nname = \"other\"\nflows = 1\n\
                  transport = { transport = \"udp\", rate = \"1Mbps\", ect = true }\n";
     let text = format!("{SCENARIO}{}{}{other}", SWITCHES[0], GROUPS[0]);
     let study = read(&text, &Options::default()).unwrap_or_else(|why| panic!("{}", why.message()));
     assert!(notices(&study.points[0].plan, 0));
-    // Marks that drop what cannot be marked are noticed by everybody.
+    // All schemes notice a threshold above which packets that cannot be marked are dropped.
     let mut dropping = marked.clone();
     dropping.switches.iter_mut().for_each(|switch| {
         switch.mark =

@@ -1,4 +1,4 @@
-//! The state of connections in units of people.
+//! Statistics of the connections of a loaded controller.
 
 use std::net::SocketAddr;
 
@@ -6,64 +6,58 @@ use shallop_bpf::Connection;
 use shallop_bpf::controller::Watch;
 use shallop_control::gemini::law;
 
-use super::of_bpf;
+use super::bpf_error;
 use crate::diagnostic::Result;
 
-/// What tells of the connections of a controller.
+/// An open list of connections, to be read again and again.
 #[derive(Debug)]
-pub struct Watched(Watch);
+pub struct ConnectionWatch(Watch);
 
-impl Watched {
+impl ConnectionWatch {
     pub(super) fn new(watch: Watch) -> Self {
         Self(watch)
     }
 
-    /// Its connections now.
-    ///
-    /// # Errors
-    /// If the kernel does not tell.
-    pub fn connections(&self) -> Result<Vec<Told>> {
-        let mut all = self.0.connections().map_err(|why| of_bpf(&why))?;
+    /// The connections at this moment, sorted by addresses.
+    pub fn connections(&self) -> Result<Vec<ConnectionStats>> {
+        let mut all = self.0.connections().map_err(|why| bpf_error(&why))?;
         all.sort_unstable_by_key(|of| (of.local, of.remote));
-        Ok(all.iter().map(Told::of).collect())
+        Ok(all.iter().map(ConnectionStats::from_connection).collect())
     }
 }
 
-/// A connection in units of people.
+/// Statistics of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct Told {
-    /// This end.
+pub struct ConnectionStats {
     pub local: SocketAddr,
-    /// The other end.
     pub remote: SocketAddr,
-    /// The congestion window, in segments.
+    /// The congestion window.
     pub cwnd_segments: u32,
-    /// The smoothed round trip, in seconds.
+    /// The smoothed round-trip time.
     pub srtt_s: f64,
-    /// The round trip without queues, in seconds; zero if it is not known.
+    /// The lowest round-trip time, an estimate of the path without queues; 0 if unknown.
     pub rtt_base_s: f64,
-    /// The average part of marked segments.
+    /// The moving average of the fraction of marked segments, 0 to 1 (DCTCP and Gemini).
     pub alpha: f64,
-    /// F of Gemini; zero for others.
+    /// The factor F of Gemini for reductions; 0 for other controllers.
     pub scale_factor: f64,
-    /// h of Gemini, in segments a round trip; zero for others.
+    /// The increase h of Gemini per round trip; 0 for other controllers.
     pub increase_segments: f64,
-    /// Segments that were delivered.
     pub delivered_segments: u32,
-    /// Of these, with an echo of a mark.
+    /// Delivered segments whose ACK echoed a congestion mark.
     pub marked_segments: u32,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub resent_segments: u32,
-    /// Reductions for marks.
+    /// Window reductions because of ECN marks.
     pub cuts_for_marks: u16,
-    /// Reductions for delay.
+    /// Window reductions because of queueing delay.
     pub cuts_for_delay: u16,
-    /// Reductions for losses.
+    /// Window reductions because of losses.
     pub cuts_for_losses: u16,
 }
 
-impl Told {
-    fn of(of: &Connection) -> Self {
+impl ConnectionStats {
+    fn from_connection(of: &Connection) -> Self {
         let part = |value: u32, bits: u32| f64::from(value) / f64::from(1_u32 << bits);
         let [cuts_for_marks, cuts_for_delay, cuts_for_losses] = of.cuts;
         Self {

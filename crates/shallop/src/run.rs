@@ -1,4 +1,5 @@
-//! `run`, `reproduce` and `sweep`: all scenarios are read and checked first, then run; results are written and printed.
+//! `run`, `sweep`, `reproduce` and `rehearse`: reads and checks all scenarios first, then runs them, and writes and
+//! prints the results.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -16,130 +17,112 @@ use shallop_results::{Job, Shard, Verdict};
 use shallop_scenario::Options;
 use shallop_workbench::diagnostic::{Result, plain, with_help};
 use shallop_workbench::identity::Identity;
-use shallop_workbench::task_text::warnings;
-use shallop_workbench::work::{chosen, read};
-use shallop_workbench::{self as workbench, TableForm, Task, jobs, kernels};
+use shallop_workbench::run_report::warnings;
+use shallop_workbench::run_study::{find_experiments, read_scenario};
+use shallop_workbench::{self as workbench, StudyTask, TableForm, jobs, kernels};
 
-use crate::args::{self, Format, Printed};
+use crate::args::{self, Format, PrintOptions};
+use crate::exit_codes::{INTERRUPTED, VOID};
 use crate::input::Input;
-use crate::live::Live;
+use crate::live::LiveScreen;
 use crate::messages::{self, Message};
-use crate::progress::Bar;
+use crate::progress::ProgressReporter;
 use crate::{host_args, print};
 
-/// The exit code of interrupted work.
-pub const INTERRUPTED: u8 = 130;
-/// The exit code of rehearsals of which one is void.
-pub const VOID: u8 = 4;
-
-/// Runs a scenario.
 pub fn run(args: &args::Run, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
-    let (set, quick, seed) = (args.set.clone(), args.quick, args.seed);
-    let study = input.study(Options { set, quick, seed, ..Options::default() })?;
-    let task = Task { id: None, study, folder: args.work.out.clone() };
-    Tasks::new(vec![task], &args.work, stop).resume(args.resume).carry_out()
+    let study = input.study(args.source.options())?;
+    let task = StudyTask { id: None, study, folder: args.common.out.clone() };
+    StudyTasks::new(vec![task], &args.common, stop).resume(args.resume).run()
 }
 
-/// The settings of a scenario whose hosts are to be real kernels.
+/// Adds `stack = "kernel"`, so that hosts are real kernels.
 pub fn with_kernels(set: &[(String, String)]) -> Vec<(String, String)> {
     let stack = ("stack".to_owned(), "kernel".to_owned());
     std::iter::once(stack).chain(set.iter().cloned()).collect()
 }
 
-/// The study of a scenario with these keys set.
 fn read_with(
     args: &host_args::Rehearse,
     set: Vec<(String, String)>,
     in_real_time: bool,
 ) -> Result<Study> {
-    let args::Run { scenario, quick, seed, .. } = &args.run;
-    let (quick, seed, seeds, files) = (*quick, *seed, args.seeds, files(scenario));
-    let vary = Vec::new();
-    read(scenario, &Options { set, quick, seed, vary, seeds, files, in_real_time })
+    let scenario = &args.run.source.scenario;
+    let (seeds, files) = (args.seeds, files(scenario));
+    let options = Options { set, seeds, files, in_real_time, ..args.run.source.options() };
+    read_scenario(scenario, &options)
 }
 
-/// The study of a scenario that is to be rehearsed.
+/// The study to be rehearsed.
 pub fn read_real(args: &host_args::Rehearse) -> Result<Study> {
-    read_with(args, with_kernels(&args.run.set), true)
+    read_with(args, with_kernels(&args.run.source.set), true)
 }
 
-/// The study of a scenario whose rehearsal is to be compared with it. Programs run in kernels in virtual time then, as
-/// they cannot be simulated.
+/// The study to compare a rehearsal with. Programs cannot be simulated, so with programs its hosts are kernels in
+/// virtual time.
 pub fn read_virtual(args: &host_args::Rehearse, has_programs: bool) -> Result<Study> {
-    let set = &args.run.set;
+    let set = &args.run.source.set;
     let set = if has_programs { with_kernels(set) } else { set.clone() };
     read_with(args, set, has_programs)
 }
 
-/// Rehearses a scenario with the kernel of this machine in its hosts.
 pub fn rehearse(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> {
     let run = &args.run;
     let mut study = read_real(args)?;
-    workbench::rehearsal::prepare(&mut study, args.wanted())?;
-    let task = Task { id: None, study, folder: run.work.out.clone() };
-    let tasks = Tasks::new(vec![task], &run.work, stop).resume(run.resume);
-    // Each has the machine for itself.
-    Tasks { jobs: 1, live: args.live, ..tasks }.carry_out()
+    workbench::rehearsal::prepare(&mut study, args.rehearsal_options())?;
+    let task = StudyTask { id: None, study, folder: run.common.out.clone() };
+    let tasks = StudyTasks::new(vec![task], &run.common, stop).resume(run.resume);
+    // A rehearsal needs the machine for itself.
+    StudyTasks { jobs: 1, live: args.live, ..tasks }.run()
 }
 
-/// Runs a scenario at every combination of some values.
 pub fn sweep(args: &args::Sweep, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
-    let options = Options {
-        set: args.set.clone(),
-        quick: args.quick,
-        seed: args.seed,
-        vary: args.vary.clone(),
-        seeds: args.seeds,
-        ..Options::default()
-    };
-    let study = input.study(options)?;
+    let study = input.study(args.points.options(&args.source))?;
     let shard = match &args.identity {
         Some(identity) => shard_of(&study, identity)?,
         None => args.shard.unwrap_or(Shard::WHOLE),
     };
-    let task = Task { id: None, study, folder: args.work.out.clone() };
-    let tasks = Tasks::new(vec![task], &args.work, stop).resume(true);
-    Tasks { shard, sweep: true, ..tasks }.carry_out()
+    let task = StudyTask { id: None, study, folder: args.common.out.clone() };
+    let tasks = StudyTasks::new(vec![task], &args.common, stop).resume(true);
+    StudyTasks { shard, sweep: true, ..tasks }.run()
 }
 
-/// The shard of a sweep that is only the run with this identity.
+/// The shard of a sweep with only the run that has this identity.
 fn shard_of(study: &Study, identity: &str) -> Result<Shard> {
     let jobs = study.jobs();
     let is_it = |job: &Job| {
         let plan = &study.points[job.point].plan;
-        Identity::of(plan, job.scheme, job.seed).to_string() == identity
+        Identity::for_run(plan, job.scheme, job.seed).to_string() == identity
     };
     let Some(index) = jobs.iter().position(is_it) else {
         let what = format!("--identity: no run of this sweep has the identity {identity}");
-        let help = "another version of shallop, another scenario or other files have other identities: whoever lists \
-                    the runs and whoever makes them must have the same";
+        let help = "identities depend on the version of shallop, the scenario and its files: list and make runs with \
+                    the same ones";
         return Err(with_help(&what, &help));
     };
     format!("{}/{}", index + 1, jobs.len()).parse().map_err(|why: String| plain(&why))
 }
 
-/// Reproduces experiments, or lists them.
 pub fn reproduce(args: &args::Reproduce, stop: &AtomicBool) -> Result<ExitCode> {
     let all = ["all".to_owned()];
-    let chosen = chosen(if args.ids.is_empty() { &all } else { &args.ids })?;
+    let chosen = find_experiments(if args.ids.is_empty() { &all } else { &args.ids })?;
     let options = Options { quick: args.quick, ..Options::default() };
-    let out = args.work.out.as_deref();
-    let tasks = chosen.into_iter().map(|shipped| Task::shipped(shipped, &options, out));
-    let mut tasks = tasks.collect::<Result<Vec<Task>>>()?;
+    let out = args.common.out.as_deref();
+    let tasks = chosen.into_iter().map(|shipped| StudyTask::shipped(shipped, &options, out));
+    let mut tasks = tasks.collect::<Result<Vec<StudyTask>>>()?;
     if args.ids.is_empty() {
-        return list(&tasks, args.work.printed);
+        return list(&tasks, args.common.printed);
     }
-    // What was named by itself is an error without a kernel.
+    // An experiment that was named by itself must run, or fail for lack of a kernel.
     if args.ids.iter().any(|id| id == "all") {
-        pass_over_impossible(&mut tasks, &args.ids);
+        skip_impossible(&mut tasks, &args.ids);
     }
-    Tasks::new(tasks, &args.work, stop).resume(args.resume).carry_out()
+    StudyTasks::new(tasks, &args.common, stop).resume(args.resume).run()
 }
 
-/// Passes over the experiments that this machine cannot run and that were not named by themselves, with a word on them.
-fn pass_over_impossible(tasks: &mut Vec<Task>, named: &[String]) {
+/// Removes experiments that this machine cannot run, except those that were named, and prints a note on them.
+fn skip_impossible(tasks: &mut Vec<StudyTask>, named: &[String]) {
     let (mut ids, mut reason) = (Vec::new(), String::new());
-    tasks.retain(|Task { id, study, .. }| {
+    tasks.retain(|StudyTask { id, study, .. }| {
         let id = id.clone().unwrap_or_default();
         let why = kernels::missing(study).filter(|_| !named.contains(&id));
         let keep = why.is_none();
@@ -151,21 +134,21 @@ fn pass_over_impossible(tasks: &mut Vec<Task>, named: &[String]) {
     });
     if !ids.is_empty() {
         print::notes(&[format!(
-            "{} experiments are passed over ({}): {reason}",
+            "{} experiments are skipped ({}): {reason}",
             ids.len(),
             ids.join(", ")
         )]);
     }
 }
 
-/// The files beside a scenario.
+/// The files in the folder of a scenario.
 pub fn files(scenario: &Path) -> Arc<dyn Files> {
-    Arc::new(workbench::Folder::of(scenario))
+    Arc::new(workbench::FolderFiles::beside(scenario))
 }
 
-fn list(tasks: &[Task], printed: Printed) -> Result<ExitCode> {
+fn list(tasks: &[StudyTask], printed: PrintOptions) -> Result<ExitCode> {
     if printed.format() == Format::Json {
-        let experiments = tasks.iter().map(|Task { id, study, .. }| {
+        let experiments = tasks.iter().map(|StudyTask { id, study, .. }| {
             print::object([
                 ("id", id.clone().into()),
                 ("title", study.title.clone().into()),
@@ -180,7 +163,7 @@ fn list(tasks: &[Task], printed: Printed) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let header = ["id", "shows", "takes", "--quick"].map(str::to_owned).to_vec();
-    let rows = tasks.iter().map(|Task { id, study, .. }| {
+    let rows = tasks.iter().map(|StudyTask { id, study, .. }| {
         let about = if study.about.is_empty() { &study.title } else { &study.about };
         vec![
             id.clone().unwrap_or_default(),
@@ -198,32 +181,32 @@ fn list(tasks: &[Task], printed: Printed) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All tasks of a command.
-struct Tasks<'a> {
-    all: Vec<Task>,
-    work: &'a args::Work,
+/// The studies that a command runs.
+struct StudyTasks<'a> {
+    all: Vec<StudyTask>,
+    common: &'a args::CommonOptions,
     stop: &'a AtomicBool,
-    /// Whether archived runs are used.
+    /// Whether finished runs in the archive are reused.
     resume: bool,
     shard: Shard,
-    /// Whether the table has one row per point.
+    /// Whether tables have a row per point, with means over seeds.
     sweep: bool,
-    /// Runs at a time; zero for one per core.
+    /// The number of runs at a time; 0 for one per core.
     jobs: usize,
-    /// Whether the run in progress is on the screen.
+    /// Whether to show the run in progress on the screen.
     live: bool,
 }
 
-impl<'a> Tasks<'a> {
-    fn new(all: Vec<Task>, work: &'a args::Work, stop: &'a AtomicBool) -> Self {
+impl<'a> StudyTasks<'a> {
+    fn new(all: Vec<StudyTask>, common: &'a args::CommonOptions, stop: &'a AtomicBool) -> Self {
         Self {
             all,
-            work,
+            common,
             stop,
             resume: false,
             shard: Shard::WHOLE,
             sweep: false,
-            jobs: work.jobs.map_or(0, NonZeroUsize::get),
+            jobs: common.jobs.map_or(0, NonZeroUsize::get),
             live: false,
         }
     }
@@ -232,13 +215,15 @@ impl<'a> Tasks<'a> {
         Self { resume, ..self }
     }
 
-    fn carry_out(&self) -> Result<ExitCode> {
+    fn run(&self) -> Result<ExitCode> {
         let locks = self.all.iter().map(|task| task.prepare(self.shard));
         let _locks = locks.collect::<Result<Vec<_>>>()?;
         self.check_index()?;
-        self.all.iter().for_each(|task| print::notes(&workbench::work::notes(&task.study)));
-        let bar = Bar::of(self.all.iter().map(|task| jobs::total_work(&task.study, self.shard)));
-        let bar = bar.with_screen(self.live.then(Live::start).transpose()?);
+        self.all.iter().for_each(|task| print::notes(&workbench::run_study::notes(&task.study)));
+        let bar = ProgressReporter::new(
+            self.all.iter().map(|task| jobs::total_work(&task.study, self.shard)),
+        );
+        let bar = bar.with_screen(self.live.then(LiveScreen::start).transpose()?);
         let summaries = self.all.iter().map(|task| self.one(task, &bar));
         let summaries = summaries.collect::<Result<Vec<Summary>>>();
         bar.close();
@@ -250,10 +235,10 @@ impl<'a> Tasks<'a> {
         let failed = summaries
             .iter()
             .any(|summary| not_held.iter().any(|&verdict| count(&summary.claims, verdict) > 0));
-        match self.work.printed.format() {
+        match self.common.printed.format() {
             Format::Json => self.print_json(summaries, interrupted)?,
-            Format::Csv => print::grid(&Self::csv(&summaries), self.work.printed)?,
-            _ => print::line(&workbench::task_text::legend(&summaries, self.sweep))?,
+            Format::Csv => print::grid(&Self::csv(&summaries), self.common.printed)?,
+            _ => print::line(&workbench::run_report::legend(&summaries, self.sweep))?,
         }
         Ok(match (interrupted, void, failed) {
             (true, ..) => ExitCode::from(INTERRUPTED),
@@ -263,12 +248,12 @@ impl<'a> Tasks<'a> {
         })
     }
 
-    /// The folder of the index page, if there are experiments.
+    /// The folder of the index page; `None` without experiments.
     fn index_folder(&self) -> Option<&Path> {
-        self.work.out.as_deref().filter(|_| self.all.iter().any(|task| task.id.is_some()))
+        self.common.out.as_deref().filter(|_| self.all.iter().any(|task| task.id.is_some()))
     }
 
-    /// Checks that the index page may be written.
+    /// Checks that an existing index page may be replaced.
     fn check_index(&self) -> Result<()> {
         let folder = self.index_folder();
         folder.map_or(Ok(()), |out| workbench::report::check_page(out).map_err(|why| plain(&why)))
@@ -283,7 +268,7 @@ impl<'a> Tasks<'a> {
         }
     }
 
-    /// The one table that CSV has: the means of a run or sweep, the claims of experiments.
+    /// The only table in CSV: the means of a run or sweep, or the claims of experiments.
     fn csv(summaries: &[Summary]) -> table::Grid {
         let mut all = table::Grid::default();
         for summary in summaries {
@@ -298,18 +283,20 @@ impl<'a> Tasks<'a> {
         all
     }
 
-    fn one(&self, task: &Task, bar: &Bar) -> Result<Summary> {
+    fn one(&self, task: &StudyTask, bar: &ProgressReporter) -> Result<Summary> {
         let options = jobs::JobOptions {
             jobs: self.jobs,
-            // The task knows.
+            // Set by the task.
             archive: None,
             resume: self.resume,
             shard: self.shard,
             stop: self.stop,
         };
-        let (summary, _) = task.carry_out(options, bar)?;
+        let (summary, _) = task.run(options, bar)?;
+        // Programs get the end of the progress before the results.
+        bar.tell(true);
         self.tell(task, &summary);
-        match self.work.printed.format() {
+        match self.common.printed.format() {
             Format::Json => {
                 if let Some(line) = void::line(&summary) {
                     bar.hidden_while(|| print::stderr(&format!("{line}\n")));
@@ -320,7 +307,7 @@ impl<'a> Tasks<'a> {
                 print::stderr(&task.notes(&summary, self.shard));
             }),
             _ => {
-                let form = print::form(self.work.printed);
+                let form = print::form(self.common.printed);
                 bar.hidden_while(|| {
                     print::line(&task.text(&summary, self.shard, self.sweep, form))
                 })?;
@@ -329,19 +316,19 @@ impl<'a> Tasks<'a> {
         Ok(summary)
     }
 
-    /// Tells a program that the results of a task are there.
-    fn tell(&self, task: &Task, summary: &Summary) {
+    /// Sends the results of a study to a program.
+    fn tell(&self, task: &StudyTask, summary: &Summary) {
         if !messages::is_json() {
             return;
         }
         let form = TableForm::Text(None);
-        let homeless = Task { folder: None, ..task.clone() };
+        let homeless = StudyTask { folder: None, ..task.clone() };
         messages::send(&Message::Results {
             id: task.id.as_deref(),
             folder: task.folder.as_deref(),
             tables: &homeless.text(summary, self.shard, self.sweep, form),
             notes: &task.notes(summary, self.shard),
-            legend: &workbench::task_text::legend([summary], self.sweep),
+            legend: &workbench::run_report::legend([summary], self.sweep),
         });
     }
 

@@ -1,12 +1,12 @@
-//! The results of a task as text: a title, tables, warnings and where the files are.
+//! The results of a study as text: a title, tables, warnings and the paths of files.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::diagnostic::name;
 use super::printable::printable;
+use super::run_study::StudyTask;
 use super::text_table::{TableForm, markdown_text, render};
-use super::work::Task;
 use super::{REPORT, RunArchive};
 use shallop_results::drops::drops;
 use shallop_results::group_table::groups;
@@ -20,13 +20,12 @@ use shallop_results::warning_lines;
 use shallop_results::{Reuse, Shard};
 use shallop_view::Headline;
 
-/// The widest line of the sentences.
+/// The longest line of a sentence, in columns.
 const WIDTH: usize = 120;
 
-impl Task {
-    /// The results as text: tables, and the folder of the files. A sweep has a row for each point. In CSV the tables
-    /// alone, without the title and what [`Task::notes`] says.
-    #[must_use]
+impl StudyTask {
+    /// The title, the sentences and the tables, with a row per run, or per point and scheme for a sweep; then
+    /// [`StudyTask::notes`].
     pub fn text(&self, summary: &Summary, shard: Shard, sweep: bool, form: TableForm) -> String {
         let id = self.id.as_ref().map_or_else(String::new, |id| format!("{id}: "));
         let quick = if self.study.quick { " (quick)" } else { "" };
@@ -43,13 +42,11 @@ impl Task {
         text
     }
 
-    /// What is missing, and where the files are; a line each.
-    #[must_use]
+    /// Lines that say how many runs are missing and where the files are.
     pub fn notes(&self, summary: &Summary, shard: Shard) -> String {
         let mut text = String::new();
         let all = shard.of(self.study.jobs()).len();
         if summary.interrupted {
-            // Writing to a text does not fail.
             let _ = writeln!(text, "Interrupted: {} of {all} runs ended.", summary.runs.len());
         }
         let _ = match self.folder.as_ref() {
@@ -58,7 +55,7 @@ impl Task {
                 "Shard {shard}: {} of {all} runs are in {}. When the runs of all shards are\n\
                  there, the command without --shard and --identity makes the tables of all.",
                 summary.runs.len(),
-                name(RunArchive::of(folder).folder())
+                name(RunArchive::in_results(folder).folder())
             ),
             Some(folder) if !summary.runs.is_empty() => {
                 writeln!(text, "The report is {}.", name(&folder.join(REPORT)))
@@ -69,7 +66,7 @@ impl Task {
     }
 }
 
-/// The sentences that the report begins with, a line each, and what limits them.
+/// The sentences at the head of a report, one per line, and their caveat.
 fn headline(summary: &Summary, form: TableForm) -> String {
     let Headline { sentences, caveat, .. } = Headline::of(summary);
     let lines: Vec<String> = sentences
@@ -83,7 +80,7 @@ fn headline(summary: &Summary, form: TableForm) -> String {
     if lines.is_empty() { String::new() } else { format!("{}\n\n", lines.join("\n")) }
 }
 
-/// A sentence in lines of at most [`WIDTH`] columns, unless a word is longer.
+/// Breaks a sentence into lines of at most [`WIDTH`] columns.
 fn wrapped(sentence: &str) -> String {
     let (mut text, mut used) = (String::new(), 0);
     for word in sentence.split(' ') {
@@ -99,16 +96,14 @@ fn wrapped(sentence: &str) -> String {
     text
 }
 
-/// The warnings of a summary, a line each.
-#[must_use]
+/// The warnings of a summary, one per line.
 pub fn warnings(summary: &Summary) -> String {
     let mut lines = warning_lines::warnings(&summary.points, &table::placed(summary));
     lines.extend(summary.reused.iter().map(Reuse::line));
     lines.iter().flat_map(|line| [printable(line), Cow::Borrowed("\n")]).collect()
 }
 
-/// The legend of the tables of these summaries: what each of their columns means.
-#[must_use]
+/// The legend of the summaries' tables: the meaning of each column.
 pub fn legend<'a>(summaries: impl IntoIterator<Item = &'a Summary>, sweep: bool) -> String {
     let grids = summaries.into_iter().map(|summary| runs_table(summary, sweep));
     shallop_results::legend::legend(&grids.collect::<Vec<_>>())
@@ -119,8 +114,8 @@ fn runs_table(summary: &Summary, sweep: bool) -> Grid {
     if sweep { table::sweep(points, &runs) } else { table::runs(points, &runs) }
 }
 
-/// A table with its title and a note on what it leaves out; nothing without rows.
-fn titled(title: &str, (grid, note): (Grid, String), form: TableForm) -> String {
+/// A table below its title, with a note on what it leaves out; empty if it has no rows.
+fn titled(title: &str, grid: &Grid, note: String, form: TableForm) -> String {
     if grid.rows.is_empty() {
         return String::new();
     }
@@ -128,7 +123,7 @@ fn titled(title: &str, (grid, note): (Grid, String), form: TableForm) -> String 
     let marks = grid.notes().into_iter().map(str::to_owned);
     let note: String =
         marks.chain([note]).filter(|line| !line.is_empty()).map(|line| line + "\n").collect();
-    format!("{title}{between}{}{between}{note}\n", render(&grid, form))
+    format!("{title}{between}{}{between}{note}\n", render(grid, form))
 }
 
 /// The tables of runs and claims of a summary.
@@ -136,7 +131,7 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
     let mut text = String::new();
     let (points, all) = (&summary.points, table::placed(summary));
     let runs = table::counted(&all);
-    // In Markdown a line directly under a table is a row of it.
+    // Markdown takes a line directly below a table for a row of it.
     let between = if form == TableForm::Markdown { "\n\n" } else { "\n" };
     if !all.is_empty() {
         let grid = runs_table(summary, sweep);
@@ -161,13 +156,16 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
             text.push_str("\n\n");
         }
         if summary.claims.is_empty() {
-            let (title, links) = links::printed(points, &runs, sweep);
+            let (title, (links, note)) = links::printed(points, &runs, sweep);
             if !sweep {
-                text.push_str(&titled("Groups of flows", groups(points, &runs), form));
-                text.push_str(&titled("Programs", programs(points, &all), form));
-                text.push_str(&titled("Rehearsals", rehearsals(points, &all), form));
+                let groups = ("Groups of flows", groups(points, &runs));
+                let programs = ("Programs", programs(points, &all));
+                let rehearsals = ("Rehearsals", rehearsals(points, &all));
+                for (title, (grid, note)) in [groups, programs, rehearsals] {
+                    text.push_str(&titled(title, &grid, note, form));
+                }
             }
-            text.push_str(&titled(title, links, form));
+            text.push_str(&titled(title, &links, note, form));
         }
     }
     if !summary.claims.is_empty() {

@@ -1,4 +1,4 @@
-//! From the text of a scenario to the results in a folder.
+//! Runs a study: from the text of a scenario to the results in a folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use shallop_store::{FolderLock, StoreError, read_text};
 
-use super::diagnostic::{Result, in_text, name, of_work, plain, with_help};
+use super::diagnostic::{Result, in_text, name, plain, study_error, with_help};
 use super::fault::in_scenario;
 use super::jobs::{JobOptions, Progress, run_all};
 use super::report::check_page;
@@ -22,26 +22,16 @@ use shallop_scenario::experiments::{self, Shipped};
 use shallop_scenario::{self as scenario, Options};
 
 /// Reads a scenario from its file.
-///
-/// # Errors
-/// If the file cannot be read, or the scenario has an error.
-pub fn read(path: &Path, options: &Options) -> Result<Study> {
-    of_text(&name(path), &scenario_text(path)?, options)
+pub fn read_scenario(path: &Path, options: &Options) -> Result<Study> {
+    parse_scenario(&name(path), &scenario_text(path)?, options)
 }
 
-/// The text of a scenario's file.
-///
-/// # Errors
-/// If the file cannot be read.
 pub fn scenario_text(path: &Path) -> Result<String> {
     read_text(path).map_err(|why| in_scenario(plain(&why)))
 }
 
-/// Reads a scenario from a text; `name` is the name of the text in messages.
-///
-/// # Errors
-/// If the scenario has an error.
-pub fn of_text(name: &str, text: &str, options: &Options) -> Result<Study> {
+/// Reads a scenario from a text that messages call `name`.
+pub fn parse_scenario(name: &str, text: &str, options: &Options) -> Result<Study> {
     if text.trim().is_empty() {
         let help =
             "a scenario is a TOML file: see `shallop schema` and the files under experiments";
@@ -50,11 +40,8 @@ pub fn of_text(name: &str, text: &str, options: &Options) -> Result<Study> {
     scenario::read(text, options).map_err(|problem| in_scenario(in_text(name, text, problem)))
 }
 
-/// The experiments with these names, each once, in the order of the list; `all` stands for every one.
-///
-/// # Errors
-/// If there is no such experiment.
-pub fn chosen<I: AsRef<str>>(ids: &[I]) -> Result<Vec<Shipped>> {
+/// The shipped experiments with these identifiers, each once; `all` stands for every one.
+pub fn find_experiments<I: AsRef<str>>(ids: &[I]) -> Result<Vec<Shipped>> {
     let all = experiments::all();
     let asked = |id: &str| ids.iter().any(|asked| asked.as_ref() == id);
     for id in ids.iter().map(AsRef::as_ref) {
@@ -71,65 +58,54 @@ fn unknown(id: &str, all: &[Shipped]) -> miette::Report {
     let nearest = names
         .iter()
         .filter(near)
-        // Of several equally near names, the first.
         .min_by(|a, b| strsim::jaro_winkler(id, b).total_cmp(&strsim::jaro_winkler(id, a)));
     let guess = nearest.map_or_else(String::new, |name| format!("did you mean \"{name}\"? "));
     let help = format!("{guess}There are: {}, and all", names.join(", "));
     in_scenario(with_help(&format!("there is no experiment \"{id}\""), &help))
 }
 
-/// A study that is to be run.
+/// A study to be run, and where its results go.
 #[derive(Clone, Debug)]
-pub struct Task {
-    /// The name of the experiment, if it is one.
+pub struct StudyTask {
+    /// The identifier of the experiment; `None` for a scenario of the user.
     pub id: Option<String>,
-    /// The study.
     pub study: Study,
-    /// The folder of its results.
+    /// The folder of the results; `None` writes no files.
     pub folder: Option<PathBuf>,
 }
 
-impl Task {
-    /// Reads a shipped experiment; its results go to a folder with its name.
-    ///
-    /// # Errors
-    /// If the options do not apply to it.
+impl StudyTask {
+    /// Reads a shipped experiment. Its results go to a folder with its identifier, below `out`.
     pub fn shipped(shipped: Shipped, options: &Options, out: Option<&Path>) -> Result<Self> {
         let Shipped { id, text } = shipped;
-        let study = of_text(&format!("{id}.toml"), text, options)?;
+        let study = parse_scenario(&format!("{id}.toml"), text, options)?;
         Ok(Self { id: Some(id.to_owned()), study, folder: out.map(|out| out.join(id)) })
     }
 
-    /// Checks whether all runs can be set up, and their results written. Until the returned lock is dropped, no other
-    /// process writes to the folder; those that make other shards of the same study do.
-    ///
-    /// # Errors
-    /// Why they cannot.
+    /// Checks whether all runs can be set up and their results written, and locks the folder. While the lock is held,
+    /// no other process writes to the folder, except one that runs another shard of the same study.
     pub fn prepare(&self, shard: Shard) -> Result<Option<FolderLock>> {
-        can_run(&self.study)?;
+        check_setups(&self.study)?;
         let Some(folder) = &self.folder else { return Ok(None) };
         check_folder(folder).map_err(|why| plain(&why))?;
         check_page(folder).map_err(|why| plain(&why))?;
         locked(folder, shard).map(Some).map_err(|why| plain(&why))
     }
 
-    /// Makes the runs, and writes their results and the page of the results.
-    ///
-    /// # Errors
-    /// If a run cannot be made, or results cannot be written.
-    pub fn carry_out(
+    /// Runs the study, and writes its results and their page.
+    pub fn run(
         &self,
         options: JobOptions<'_>,
         progress: &dyn Progress,
     ) -> Result<(Summary, Option<Results>)> {
-        let archive = self.folder.as_deref().map(RunArchive::of);
+        let archive = self.folder.as_deref().map(RunArchive::in_results);
         let options = JobOptions { archive: archive.as_ref(), ..options };
         let mut done = Vec::new();
         if !options.stop.load(Ordering::Relaxed) {
-            done = run_all(&self.study, options, progress).map_err(|why| of_work(&why))?;
+            done = run_all(&self.study, options, progress).map_err(|why| study_error(&why))?;
         }
         let summary = summarise(&self.study, self.id.as_deref(), &done, options.shard);
-        // What nothing is known of leaves what an earlier run wrote as it is, and a part is not the whole.
+        // Without finished runs, files of an earlier run stay; a shard writes no summary.
         let whole = options.shard.is_whole() && !done.is_empty();
         let Some(folder) = self.folder.as_ref().filter(|_| whole) else {
             return Ok((summary, None));
@@ -140,8 +116,8 @@ impl Task {
     }
 }
 
-/// Locks a folder of results. A lock that is held is tried for two seconds: a command whose parent was killed ends a
-/// moment later than its parent.
+/// Locks a results folder. Waits up to two seconds for a lock: a command whose parent was killed ends a moment after
+/// it.
 fn locked(folder: &Path, shard: Shard) -> std::result::Result<FolderLock, StoreError> {
     let lock = || {
         if shard.is_whole() { FolderLock::exclusive(folder) } else { FolderLock::shared(folder) }
@@ -155,11 +131,9 @@ fn locked(folder: &Path, shard: Shard) -> std::result::Result<FolderLock, StoreE
     lock()
 }
 
-/// Notes on a study before it runs: those of its scenario, and the names of columns and attributes of network files
-/// that mean nothing to shallop. Each note once.
-#[must_use]
+/// Notes on a study before it runs, each once: notes of its scenario, and columns and attributes of network files that
+/// are not read.
 pub fn notes(study: &Study) -> Vec<String> {
-    /// So many names are told.
     const MOST: usize = 10;
     let mut notes = study.notes.clone();
     for point in &study.points {
@@ -177,18 +151,12 @@ pub fn notes(study: &Study) -> Vec<String> {
 }
 
 /// Checks whether all runs of a study can be set up.
-///
-/// # Errors
-/// Why one cannot.
-pub fn can_run(study: &Study) -> Result<()> {
+pub fn check_setups(study: &Study) -> Result<()> {
     wait::check_all(study, study.jobs()).map_err(|why| plain(&why))
 }
 
-/// The warnings of all runs of a study that can be given before they are made: for each scheme of each point, with the
-/// first seed. A warning of a scheme that differs between points only in numbers is given once, with the first point.
-///
-/// # Errors
-/// If a run cannot be set up.
+/// The warnings that are known before runs are made, for each scheme of each point with the first seed. A warning that
+/// differs between points in numbers only is given once, for the first point.
 pub fn warnings(study: &Study) -> Result<Vec<String>> {
     let seed = study.seeds.first().copied().unwrap_or_default();
     let mut runs = Vec::new();

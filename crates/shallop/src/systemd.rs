@@ -1,0 +1,75 @@
+//! systemd units that repeat a command when the machine or a device starts.
+
+use std::path::Path;
+
+use shallop_workbench::diagnostic::{Result, plain};
+
+/// The arguments that set keys, or take them from a scenario.
+pub fn settings(
+    set: &[(String, String)],
+    config: Option<&Path>,
+    scheme: Option<&str>,
+) -> Result<Vec<String>> {
+    let mut words: Vec<String> = set
+        .iter()
+        .flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")])
+        .collect();
+    if let Some(config) = config {
+        let config =
+            std::path::absolute(config).map_err(|why| plain(&format!("--config: {why}")))?;
+        words.extend(["--config".to_owned(), config.display().to_string()]);
+    }
+    words.extend(scheme.into_iter().flat_map(|name| ["--scheme", name]).map(str::to_owned));
+    Ok(words)
+}
+
+/// A unit that runs this program with the arguments `start`, and `stop` at its end. `order`: lines that say when.
+pub fn unit(description: &str, order: &str, start: &[String], stop: &str) -> Result<String> {
+    let path = std::env::current_exe().map_err(|why| plain(&format!("this program: {why}")))?;
+    let shallop = quoted(&path.display().to_string());
+    let start = start.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    Ok(format!(
+        "[Unit]
+Description={description}
+RequiresMountsFor=/sys/fs/bpf
+{order}
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={shallop} {start}
+ExecStop={shallop} {stop}
+
+[Install]
+WantedBy=multi-user.target"
+    ))
+}
+
+/// Quotes a word for a command line in a unit.
+fn quoted(word: &str) -> String {
+    let escaped =
+        word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+    if word.chars().any(|letter| letter.is_whitespace() || "\"'\\;".contains(letter)) {
+        format!("\"{escaped}\"")
+    } else {
+        escaped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_units_are_quoted_as_systemd_reads_them() {
+        for (word, wanted) in [
+            ("mark=50pkt", "mark=50pkt"),
+            ("/a b/x.toml", "\"/a b/x.toml\""),
+            ("100%", "100%%"),
+            ("$HOME", "$$HOME"),
+            ("a\"b", "\"a\\\"b\""),
+        ] {
+            assert_eq!(quoted(word), wanted);
+        }
+    }
+}
