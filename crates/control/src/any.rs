@@ -24,7 +24,7 @@ macro_rules! controllers {
                 all.into_iter().flatten()
             }
 
-            /// RustType the options of the controller with this name; `None` if there is no such controller.
+            /// Reads the options of the controller with this name; `None` if there is no such controller.
             ///
             /// # Errors
             /// As [`Options::read`](::shallop_options::Options::read).

@@ -111,7 +111,6 @@ string_enum! { ExitBy { Loss = "off", Classic = "classic", PlusPlus = "plus-plus
 struct Keys {
     /// The rule that ends slow start before a loss: none, classic HyStart (a long train of acknowledgements or a
     /// rise of the round-trip time; Linux), or HyStart++ (RFC 9406).
-    #[key]
     pub hystart: ExitBy,
     /// Classic HyStart: the congestion window below which it does not act, in segments (Linux:
     /// `hystart_low_window`).

@@ -15,7 +15,6 @@ pub struct Config {
     pub decrease: f64,
     /// The quantity that the multiplicative decrease applies to: the bytes in flight (`"flight"`, RFC 5681) or the
     /// congestion window (`"window"`, Linux).
-    #[key]
     pub basis: Basis,
     /// Slow start.
     #[part]

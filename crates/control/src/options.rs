@@ -1,4 +1,4 @@
-//! Declarations of a controller: its parameters, which are its options in scenarios ([`shallop_core::options!`]), and
+//! Declarations of a controller: its parameters, which are its options in scenarios ([`shallop_options`]), and
 //! its names in scenarios.
 
 use shallop_core::{Bytes, Span};

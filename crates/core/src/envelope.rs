@@ -15,13 +15,11 @@ pub struct End(pub u32);
 
 impl End {
     /// The sender of this flow.
-    #[must_use]
     pub const fn sender(flow: u32) -> Self {
         Self(flow * 2)
     }
 
     /// The receiver of this flow.
-    #[must_use]
     pub const fn receiver(flow: u32) -> Self {
         Self(flow * 2 + 1)
     }
@@ -32,14 +30,10 @@ impl End {
         Self(self.0 ^ 1)
     }
 
-    /// The flow.
-    #[must_use]
     pub const fn flow(self) -> u32 {
         self.0 >> 1
     }
 
-    /// True for the sender.
-    #[must_use]
     pub const fn is_sender(self) -> bool {
         self.0 & 1 == 0
     }
@@ -63,12 +57,11 @@ pub enum Class {
     Unscheduled,
     /// Payload of a transport without credits, in a network where others have them.
     Legacy,
-    /// Any other packet of such a transport there.
+    /// An acknowledgement or control packet of a transport without credits, in a network where others have them.
     LegacyAck,
 }
 
 impl Class {
-    /// Number of classes.
     pub const COUNT: usize = 8;
     /// Every class, in the order of their indices.
     pub const ALL: [Self; Self::COUNT] = [
@@ -82,8 +75,7 @@ impl Class {
         Self::LegacyAck,
     ];
 
-    /// What files and tables call it.
-    #[must_use]
+    /// The name in files and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -97,8 +89,7 @@ impl Class {
         }
     }
 
-    /// True if its packets carry payload.
-    #[must_use]
+    /// Whether packets of the class carry payload.
     pub const fn is_payload(self) -> bool {
         matches!(self, Self::Data | Self::Unscheduled | Self::Legacy)
     }
@@ -112,18 +103,19 @@ impl Class {
         }
     }
 
-    /// The DSCP of data that real hosts send on credits: AF11 (RFC 2597). Best effort is everybody's.
+    /// The DSCP of data that real hosts send on credits: AF11 (RFC 2597). Best effort would not tell this data from
+    /// other traffic of the machine.
     pub const DSCP_ON_CREDITS: u8 = 10;
 
-    /// The DSCP of its packets in captures: the class selector (RFC 2474) of its index, which is best effort for data.
-    #[must_use]
+    /// The DSCP of packets of this class in captures: the class selector (RFC 2474) with the index of the class, which
+    /// is best effort for data.
     pub const fn dscp(self) -> u8 {
         (self as u8) << 3
     }
 
-    /// The class that a real host says by this DSCP, if it says one: that of [`Self::dscp`] for acknowledgements,
-    /// control, emulation, credits and unscheduled data, and data by [`Self::DSCP_ON_CREDITS`].
-    #[must_use]
+    /// The class of a packet from a real host with this DSCP: the inverse of [`Self::dscp`] for acknowledgements,
+    /// control, emulation, credits and unscheduled data; [`Self::DSCP_ON_CREDITS`] is data. `None` for every other
+    /// DSCP.
     pub fn of_dscp(dscp: u8) -> Option<Self> {
         use Class::{Ack, Control, Credit, Emulation, Unscheduled};
         let told = [Ack, Control, Emulation, Credit, Unscheduled];
@@ -132,7 +124,6 @@ impl Class {
     }
 
     /// Position in [`Class::ALL`].
-    #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -148,25 +139,22 @@ pub enum Ecn {
     Ect,
     /// ECT(1): the transport understands marks and asks for the low-latency queue of L4S.
     Ect1,
-    /// CE: congestion was experienced.
+    /// CE: a queue signalled congestion.
     Ce,
 }
 
 impl Ecn {
     /// True for ECT(0) and ECT(1), which a queue may change to CE.
-    #[must_use]
     pub const fn is_ect(self) -> bool {
         matches!(self, Self::Ect | Self::Ect1)
     }
 
     /// True unless Not-ECT: a queue signals congestion by marking the packet instead of dropping it.
-    #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }
 
     /// True for ECT(1) and CE, which an L4S queue takes for L4S traffic (RFC 9331, section 5.1).
-    #[must_use]
     pub const fn is_l4s(self) -> bool {
         matches!(self, Self::Ect1 | Self::Ce)
     }
@@ -179,26 +167,20 @@ pub struct Envelope {
     pub end: End,
     /// Size on the wire in bytes, preamble and inter-frame gap included.
     pub size: u16,
-    /// The traffic class.
     pub class: Class,
-    /// The ECN field.
     pub ecn: Ecn,
 }
 
 impl Envelope {
-    /// Size on the wire.
-    #[must_use]
     pub const fn bytes(&self) -> Bytes {
         Bytes::new(self.size as u64)
     }
 }
 
-/// A packet as the network carries it: an envelope and a cargo, whose type switches are generic over, so that they
-/// cannot read it. In the simulator the cargo is the packet's head; in an emulator it will be the handle of a frame.
+/// A packet as the network carries it: an envelope and a cargo. Switches are generic over the type of the cargo, so
+/// they cannot read it. The cargo is the head of the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet<C> {
-    /// The part that a switch may read.
     pub envelope: Envelope,
-    /// The part that a switch may not read.
     pub cargo: C,
 }

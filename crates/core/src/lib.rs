@@ -1,15 +1,15 @@
 //! Types that every other crate uses. This crate knows no packet contents, no protocol, no switch and no clock.
 
-pub mod agenda;
 pub mod envelope;
+pub mod event_queue;
 pub mod pace;
 pub mod probe;
 pub mod quantity;
 pub mod seed;
 pub mod units;
 
-pub use agenda::{Actor, Agenda};
 pub use envelope::{Class, Ecn, End, Envelope, MTU, Node, Packet};
+pub use event_queue::{EventQueue, EventTarget};
 pub use pace::Pace;
 pub use probe::{DropCause, Facts, NoProbe, Probe, QueueId};
 pub use quantity::{BufferSize, QuantityError};

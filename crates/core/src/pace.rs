@@ -1,26 +1,26 @@
-//! Exact serialisation times: the fraction of a tick that remains of a packet is carried to the next, so that a million
-//! packets take exactly as long as their bytes in one piece. Units: bytes in, picoseconds out.
+//! Exact serialisation times. The time of a packet at a rate is rarely a whole number of ticks; the remainder is
+//! carried to the next packet, so that a million packets take exactly as long as their bytes in one piece. Units: bytes
+//! in, picoseconds out.
 
 use crate::units::{BitsPerSec, Bytes, Span};
 
 const PS_PER_BYTE_AT_ONE_BPS: u64 = 8_000_000_000_000;
 
-/// A rate, with the fraction of a tick that its packets so far have left over.
+/// A rate, and the fraction of a tick that earlier packets left over.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// Bits per second.
     rate: u64,
-    /// Time of a byte: whole picoseconds ...
+    /// Whole picoseconds of the time of a byte.
     whole: u64,
-    /// ... and the fraction, in units of 1/rate picosecond.
+    /// The fraction of a picosecond in the time of a byte. Unit: 1/rate picoseconds.
     fraction: u64,
-    /// The fraction left over by earlier packets, in the same unit.
+    /// The fraction that earlier packets left over. Unit: 1/rate picoseconds.
     carried: u64,
 }
 
 impl Pace {
     /// A pace that carries no fraction yet.
-    #[must_use]
     pub const fn new(rate: BitsPerSec) -> Self {
         let rate = rate.get();
         Self {
@@ -31,13 +31,12 @@ impl Pace {
         }
     }
 
-    /// The rate.
-    #[must_use]
     pub const fn rate(&self) -> BitsPerSec {
         BitsPerSec::at_least_one(self.rate)
     }
 
-    /// The time that these bytes take, with the fraction of a tick carried from and to other calls.
+    /// The time that these bytes take to serialise. Carries the fraction of a tick from the previous call and to the
+    /// next.
     pub fn charge(&mut self, bytes: Bytes) -> Span {
         let whole = bytes.get() * self.whole;
         if self.fraction == 0 {
@@ -53,8 +52,7 @@ impl Pace {
         Span::from_ps(whole + (parts / u128::from(self.rate)) as u64)
     }
 
-    /// The time of these bytes alone, rounded down. Carries nothing.
-    #[must_use]
+    /// The time that these bytes alone take to serialise, rounded down. Carries nothing.
     pub fn quote(&self, bytes: Bytes) -> Span {
         let mut fresh = Self { carried: 0, ..*self };
         fresh.charge(bytes)

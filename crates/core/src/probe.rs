@@ -4,20 +4,18 @@
 use crate::envelope::{End, Envelope, Node};
 use crate::units::{Bytes, Span, Time};
 
-/// A queue of a port, by which probes tell where packets were queued, marked or dropped.
+/// A queue of a port. Probes report by it where packets were queued, marked or dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct QueueId {
-    /// Number of the port in the driver.
     pub port: u32,
-    /// Index of the queue in the port.
     pub queue: u8,
 }
 
-/// Why a packet ended before its destination. Each packet has one cause: that of the first rule that refused it.
+/// The cause for which a packet did not reach its destination: the first rule that refused the packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum DropCause {
-    /// Tail drop: the port's buffer, or the shared memory that it draws on, had no room for the packet.
+    /// Tail drop: the buffer of the port, or the shared memory that the port uses, had no room for the packet.
     BufferFull,
     /// Tail drop at a limit of the queue itself: its part of a divided buffer, or the packet limit of its discipline.
     QueueFull,
@@ -37,7 +35,6 @@ pub enum DropCause {
 }
 
 impl DropCause {
-    /// How many causes there are.
     pub const COUNT: usize = 8;
     /// Every cause, in the order of their indices.
     pub const ALL: [Self; Self::COUNT] = [
@@ -52,13 +49,11 @@ impl DropCause {
     ];
 
     /// Position in [`DropCause::ALL`].
-    #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// What files and tables call it.
-    #[must_use]
+    /// The name in files and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BufferFull => "buffer_full",
@@ -73,14 +68,12 @@ impl DropCause {
     }
 }
 
-/// What the driver knows of a flow when it starts.
+/// The properties of a flow that the driver knows when the flow starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
-    /// The sending host.
     pub from: Node,
-    /// The receiving host.
     pub to: Node,
-    /// Number of its group.
+    /// The number of the flow's group.
     pub group: u32,
     /// Payload bytes; `None` for a flow without end.
     pub size: Option<u64>,
@@ -96,8 +89,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// A flow without end between these hosts, in group 0.
-    #[must_use]
+    /// A flow without end between two hosts, in group 0.
     pub const fn between(from: Node, to: Node) -> Self {
         Self {
             from,

@@ -42,109 +42,58 @@ const PACKETS: [&str; 3] = ["pkt", "pkts", "packets"];
 /// Units that are accepted but never printed.
 const READ_ONLY: [&str; 5] = ["min", "µs", "KiB", "MiB", "GiB"];
 
-/// Why a text is not a quantity of the expected kind.
+/// The reason why a text is not a quantity of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// The text does not start with a number.
     #[error("\"{found}\" does not start with a number; write it like {example}")]
-    NoNumber {
-        /// The text.
-        found: String,
-        /// A valid text.
-        example: &'static str,
-    },
+    NoNumber { found: String, example: &'static str },
     /// The number is negative.
     #[error("\"{found}\" is negative; write it like {example}")]
-    Negative {
-        /// The text.
-        found: String,
-        /// A valid text.
-        example: &'static str,
-    },
+    Negative { found: String, example: &'static str },
     /// The number has more than one decimal point.
     #[error("\"{found}\" has more than one decimal point; write it like {example}")]
-    Points {
-        /// The text.
-        found: String,
-        /// A valid text.
-        example: &'static str,
-    },
+    Points { found: String, example: &'static str },
     /// The number has an exponent.
     #[error("\"{found}\" has an exponent; write the number out, like {example}")]
-    Exponent {
-        /// The text.
-        found: String,
-        /// A valid text.
-        example: &'static str,
-    },
-    /// The unit is not one of this quantity's.
+    Exponent { found: String, example: &'static str },
+    /// The quantity has no such unit.
     #[error(
         "\"{found}\" has an unknown unit, \"{unit}\": the units are {allowed}; write it like {example}"
     )]
-    UnknownUnit {
-        /// The text.
-        found: String,
-        /// The unit.
-        unit: String,
-        /// The valid units.
-        allowed: String,
-        /// A valid text.
-        example: &'static str,
-    },
+    UnknownUnit { found: String, unit: String, allowed: String, example: &'static str },
     /// The unit is missing.
     #[error("\"{found}\" needs a unit, one of {allowed}; write it like {example}")]
-    Unit {
-        /// The text.
-        found: String,
-        /// The valid units.
-        allowed: String,
-        /// A valid text.
-        example: &'static str,
-    },
-    /// The unit is right but for upper and lower case.
+    Unit { found: String, allowed: String, example: &'static str },
+    /// The unit differs from a known one in upper and lower case only.
     #[error("\"{found}\": upper and lower case count in units; write \"{right}\"")]
     Case {
-        /// The text.
         found: String,
-        /// The text with the unit as it is written here.
+        /// The text with the right unit.
         right: String,
     },
     /// The number has a comma.
     #[error("\"{found}\" has a comma: write {right}")]
     Comma {
-        /// The text.
         found: String,
-        /// What it may mean, as it is written here, in quotes.
+        /// The numbers that the text may mean, in quotes.
         right: String,
     },
     /// The quantity does not fit in 64 bits.
     #[error("\"{found}\" is too large")]
-    TooLarge {
-        /// The text.
-        found: String,
-    },
+    TooLarge { found: String },
     /// The number has more decimals than the tick of this quantity.
     #[error("\"{found}\" is finer than one {tick}")]
-    TooFine {
-        /// The text.
-        found: String,
-        /// The smallest step.
-        tick: &'static str,
-    },
-    /// A quantity of this kind must not be zero.
+    TooFine { found: String, tick: &'static str },
+    /// The quantity is zero, which this kind must not be.
     #[error("\"{found}\" must not be zero")]
-    Zero {
-        /// The text.
-        found: String,
-    },
+    Zero { found: String },
 }
 
 /// The size of a buffer or threshold: in bytes, in packets, or in proportion to the rate of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferSize {
-    /// Bytes.
     Bytes(Bytes),
-    /// Packets of any size.
     Packets(u32),
     /// Bytes for each gigabit per second of the link.
     PerGbps(Bytes),
@@ -152,7 +101,6 @@ pub enum BufferSize {
 
 impl BufferSize {
     /// The size in bytes on a link of this rate; `None` for a size in packets.
-    #[must_use]
     pub fn bytes_at(self, rate: BitsPerSec) -> Option<Bytes> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
@@ -165,7 +113,7 @@ impl BufferSize {
     }
 }
 
-/// A number with its decimals, and the text that follows it.
+/// A number with its decimals, and the unit behind it.
 struct Number<'a> {
     digits: u128,
     decimals: u32,
@@ -205,7 +153,7 @@ fn number<'a>(text: &'a str, example: &'static str) -> Result<Number<'a>, Quanti
     Ok(Number { digits, decimals, unit: unit.trim() })
 }
 
-/// That a unit is missing or unknown.
+/// The error for a missing or unknown unit.
 fn no_unit(text: &str, unit: &str, allowed: String, example: &'static str) -> QuantityError {
     let (found, unit) = (text.to_owned(), unit.trim().to_owned());
     let exponent = unit.strip_prefix(['e', 'E']).is_some_and(|rest| {
@@ -220,7 +168,7 @@ fn no_unit(text: &str, unit: &str, allowed: String, example: &'static str) -> Qu
     }
 }
 
-/// What is wrong with a number in which a comma stands before a digit.
+/// The error for a number with a comma before a digit.
 fn comma(body: &str, number: &str, unit: &str) -> Option<QuantityError> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let behind = digits(unit.strip_prefix(',')?);
@@ -238,7 +186,7 @@ fn comma(body: &str, number: &str, unit: &str) -> Option<QuantityError> {
     Some(QuantityError::Comma { found: body.to_owned(), right })
 }
 
-/// The text with its unit as this scale writes it, if that differs in upper and lower case alone.
+/// The error for a unit that differs from a known one in upper and lower case only.
 fn in_case(
     text: &str,
     unit: &str,

@@ -14,13 +14,11 @@ pub struct Stream(Pcg64Mcg);
 
 impl Seed {
     /// The seed of a run.
-    #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// The stream of the user with this name and number.
-    #[must_use]
     pub fn stream(self, name: &str, id: u64) -> Stream {
         let mut state = mix(self.0);
         for byte in name.bytes() {
@@ -40,7 +38,6 @@ pub(crate) const fn mix(value: u64) -> u64 {
 }
 
 /// A hash of a number, for choices that must be equal in every run, such as the path of a flow.
-#[must_use]
 pub const fn hash(value: u64) -> u64 {
     mix(value)
 }

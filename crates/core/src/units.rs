@@ -40,19 +40,16 @@ impl Time {
     pub const LAST: Self = Self(u64::MAX);
 
     /// The point that lies `span` after the start.
-    #[must_use]
     pub const fn after_start(span: Span) -> Self {
         Self(span.0)
     }
 
     /// The time since the start of the run.
-    #[must_use]
     pub const fn since_start(self) -> Span {
         Span(self.0)
     }
 
     /// The span from `earlier` to here, or zero if `earlier` is later.
-    #[must_use]
     pub const fn saturating_since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -76,55 +73,46 @@ impl Span {
     pub const MAX: Self = Self(u64::MAX);
 
     /// A span of picoseconds.
-    #[must_use]
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
 
     /// A span of nanoseconds.
-    #[must_use]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns * 1_000)
     }
 
     /// A span of microseconds.
-    #[must_use]
     pub const fn from_us(us: u64) -> Self {
         Self(us * 1_000_000)
     }
 
     /// A span of milliseconds.
-    #[must_use]
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms * 1_000_000_000)
     }
 
     /// A span of seconds.
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * PS_PER_SEC)
     }
 
     /// The span nearest to `secs` seconds; negative and NaN give zero, too much gives [`Span::MAX`].
-    #[must_use]
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * PS_PER_SEC as f64).round() as u64)
     }
 
     /// The whole number of picoseconds.
-    #[must_use]
     pub const fn as_ps(self) -> u64 {
         self.0
     }
 
     /// Seconds, rounded to the nearest double.
-    #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_SEC as f64
     }
 
     /// True for zero.
-    #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -136,7 +124,6 @@ impl Span {
     }
 
     /// This span divided by `other`; infinite for a zero `other`.
-    #[must_use]
     pub fn ratio(self, other: Self) -> f64 {
         self.0 as f64 / other.0 as f64
     }
@@ -162,13 +149,11 @@ impl Bytes {
     pub const MAX: Self = Self(u64::MAX);
 
     /// A number of bytes.
-    #[must_use]
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
     /// The number.
-    #[must_use]
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -186,13 +171,11 @@ impl Bytes {
     }
 
     /// This number divided by `other`.
-    #[must_use]
     pub fn ratio(self, other: Self) -> f64 {
         self.0 as f64 / other.0 as f64
     }
 
     /// The mean rate of these bytes over `span`, in bits per second; zero for a zero span.
-    #[must_use]
     pub fn per(self, span: Span) -> f64 {
         if span.is_zero() { 0.0 } else { self.0 as f64 * 8.0 / span.as_secs_f64() }
     }
@@ -200,7 +183,6 @@ impl Bytes {
 
 impl BitsPerSec {
     /// A rate; `None` for zero.
-    #[must_use]
     pub const fn new(bits: u64) -> Option<Self> {
         match NonZeroU64::new(bits) {
             Some(bits) => Some(Self(bits)),
@@ -209,7 +191,6 @@ impl BitsPerSec {
     }
 
     /// A rate, at least one bit per second, for results of arithmetic that may be zero.
-    #[must_use]
     pub const fn at_least_one(bits: u64) -> Self {
         match NonZeroU64::new(bits) {
             Some(bits) => Self(bits),
@@ -218,13 +199,11 @@ impl BitsPerSec {
     }
 
     /// A rate of whole gigabits per second, at least one.
-    #[must_use]
     pub const fn gbps(gbps: u64) -> Self {
         Self::at_least_one(gbps * 1_000_000_000)
     }
 
     /// Bits per second.
-    #[must_use]
     pub const fn get(self) -> u64 {
         self.0.get()
     }
@@ -244,7 +223,6 @@ impl BitsPerSec {
     }
 
     /// Whole bytes sent in `span`.
-    #[must_use]
     pub fn bytes_in(self, span: Span) -> Bytes {
         let bits = u128::from(self.get()) * u128::from(span.0) / u128::from(PS_PER_SEC);
         Bytes((bits / 8) as u64)
@@ -253,25 +231,21 @@ impl BitsPerSec {
 
 impl Share {
     /// `part` of `whole`; `None` unless 0 < `part` <= `whole`.
-    #[must_use]
     pub const fn new(part: u64, whole: u64) -> Option<Self> {
         if part == 0 || part > whole { None } else { Some(Self { part, whole }) }
     }
 
     /// The share of `part` bytes in `part` plus `rest` bytes, as where each credit of 84 B releases a frame of 1538 B.
-    #[must_use]
     pub const fn of(part: Bytes, rest: Bytes) -> Option<Self> {
         Self::new(part.0, part.0 + rest.0)
     }
 
     /// The fraction, rounded.
-    #[must_use]
     pub fn as_f64(self) -> f64 {
         self.part as f64 / self.whole as f64
     }
 
     /// Numerator and denominator, as given.
-    #[must_use]
     pub const fn parts(self) -> (u64, u64) {
         (self.part, self.whole)
     }

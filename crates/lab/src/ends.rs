@@ -4,6 +4,7 @@
 
 use shallop_core::{Facts, Span};
 use shallop_plan::flows;
+use shallop_plan::plan::Connections;
 use shallop_plan::transport::Protocol;
 use shallop_plan::{ResolvedRun, SetupError, wait, with_transport};
 use shallop_proto::clean::AsTcp;
@@ -73,7 +74,8 @@ pub fn flow<E>(setup: &ResolvedRun<'_>, flow: &flows::Flow, [sender, receiver]: 
         to: flow.to,
         sender,
         receiver,
-        connections: setup.plan.groups[flow.group].keeps_connections.then_some(flow.group as u32),
+        connections: (setup.plan.groups[flow.group].connections == Connections::Kept)
+            .then_some(flow.group as u32),
     }
 }
 

@@ -212,7 +212,7 @@ impl Series {
             samples: Samples { samples: vec![], places },
             checkpoints: vec![start],
             end: Span::ZERO,
-            converge: Convergence::new(setup.plan.fairness),
+            converge: Convergence::new(setup.plan.fairness_window),
             metered: setup.layout.metered,
             first_group,
             last: (Span::ZERO, vec![0; groups], Vec::new()),

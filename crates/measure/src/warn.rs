@@ -10,7 +10,7 @@ use crate::series::Series;
 use crate::shares::shares;
 use shallop_plan::ResolvedRun;
 use shallop_plan::flows;
-use shallop_plan::plan::Group;
+use shallop_plan::plan::{Ecmp, Group};
 use shallop_plan::transport::CreditRequirements;
 use shallop_results::summary::jain;
 
@@ -125,7 +125,7 @@ fn lines(setup: &ResolvedRun<'_>, ports: Vec<u32>, text: impl Fn(String) -> Stri
 
 /// Rule: credits of `ExpressPass` take other links than their data.
 fn asymmetric(setup: &ResolvedRun<'_>, credits: &CreditRequirements) -> Option<String> {
-    if !credits.releases_reverse || setup.plan.symmetric {
+    if !credits.releases_reverse || setup.plan.ecmp == Ecmp::Symmetric {
         return None;
     }
     let uses_credits = |flow: &flows::Flow| {

@@ -27,9 +27,9 @@
 //! - `defaults`: a `const fn defaults` makes the struct without any key written;
 //! - `check`: the method `check(&self, &Section) -> Result<(), Problem>` is called when all fields are read.
 //!
-//! Attributes of a field, one each:
+//! Attributes of a field, at most one each:
 //!
-//! - `#[key(TYPE, default = VALUE)]`. TYPE is a [`ValueType`]; types with a [`Value::VALUE_TYPE`] need none. The default
+//! - `#[key(TYPE, default = VALUE)]`, or nothing for a key without arguments. TYPE is a [`ValueType`]; types with a [`Value::VALUE_TYPE`] need none. The default
 //!   may use the fields above. Without one an `Option` is `None`, and a key of another type is required. `shown = TEXT`
 //!   stands in the docs in place of the default, `or = TEXT` where the default is `None`. `was = "old"` is an earlier
 //!   name of the key: a scenario that uses it is told the present one. `required` is for a key of type

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
+use shallop_options::string_enum;
 use shallop_switch::Outage;
 use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind};
 
@@ -21,6 +22,28 @@ use shallop_workload::Sizes;
 /// The default limit of captured packets.
 pub const CAPTURE_LIMIT: u64 = 1_000_000;
 
+/// The choice among several shortest paths (equal-cost multi-path routing).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecmp {
+    /// Both directions of a flow take the same links.
+    Symmetric,
+    /// Each direction is hashed by itself.
+    Asymmetric,
+}
+
+string_enum! { Ecmp { Symmetric = "symmetric", Asymmetric = "asymmetric" } }
+
+/// The connections of a group of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connections {
+    /// A new connection for each flow.
+    New,
+    /// An idle connection of an earlier flow between the two hosts, if there is one.
+    Kept,
+}
+
+string_enum! { Connections { New = "new", Kept = "kept" } }
+
 /// A scenario ready to run, under each of its schemes.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -33,10 +56,9 @@ pub struct Plan {
     /// Windows of the run with results of their own: (start, end).
     pub windows: Vec<(Span, Span)>,
     /// The length of the windows in which convergence to fairness is measured.
-    pub fairness: Span,
+    pub fairness_window: Span,
     pub topology: Topology,
-    /// Whether both directions of a flow take the same links (symmetric ECMP).
-    pub symmetric: bool,
+    pub ecmp: Ecmp,
     /// Configurations of switches. A port has the configuration of its switch.
     pub switches: Vec<Switch>,
     /// How a host's link serves its endpoints: in turn, or from one FIFO queue.
@@ -212,8 +234,7 @@ pub struct Group {
     pub transport: Option<Scheme>,
     /// How many of the first and of the last flows are not counted: warm-up and cool-down.
     pub uncounted: (usize, usize),
-    /// Whether a flow reuses an idle connection of an earlier flow between its hosts.
-    pub keeps_connections: bool,
+    pub connections: Connections,
     /// The program that runs in each host of `from` and talks to hosts of `to`, instead of generated flows.
     pub command: Option<Command>,
 }

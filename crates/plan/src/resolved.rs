@@ -13,7 +13,7 @@ use crate::host_pairs::HostPairs;
 use crate::layout::PortLayout;
 use crate::load;
 use crate::network::Network;
-use crate::plan::Plan;
+use crate::plan::{Ecmp, Plan};
 use crate::requirements::{self, Requirements};
 use crate::switches::in_bytes;
 use crate::traffic_paths::TrafficPaths;
@@ -70,7 +70,7 @@ impl<'a> ResolvedNetwork<'a> {
             rates: self.rates.clone(),
             layout,
             requirements,
-            routes: paths.routes(plan.symmetric, salt),
+            routes: paths.routes(plan.ecmp == Ecmp::Symmetric, salt),
         })
     }
 }

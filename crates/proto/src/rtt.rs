@@ -31,7 +31,6 @@ pub struct Config {
     pub rto_max: Span,
     /// What `rto_min` bounds: the whole timeout (`"timeout"`, RFC 6298), or its part above the smoothed round-trip
     /// time (`"deviation"`, Linux).
-    #[key]
     pub rto_floor: RtoFloor,
 }
 

@@ -3,7 +3,7 @@
 use shallop_core::Bytes;
 use shallop_options::ValueType;
 
-/// A number of bytes that is not zero.
+/// A number of bytes, at least 1.
 pub(super) const SOME: ValueType = ValueType::Size(Bytes::new(1), Bytes::new(1_000_000_000_000));
 
 /// The payload of a flow.

@@ -1,4 +1,4 @@
-//! What switches store, and what they mark: memory that ports share, thresholds, BCC.
+//! Buffers and marks of switches: memory that ports share, thresholds, BCC.
 
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::{
@@ -48,12 +48,11 @@ pub(super) struct SharedOptions {
     pub mark: Subsection<PoolMarkOptions>,
 }
 
-/// The size of memory cells.
+/// The size of a memory cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cell {
-    /// That of the chip.
+    /// The cell size of the chip.
     Chip,
-    /// This.
     Of(Bytes),
 }
 
@@ -75,7 +74,7 @@ impl Value for Cell {
     }
 }
 
-/// What becomes of packets that are not ECN-capable.
+/// The treatment of packets that are not ECN-capable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotEct {
     Keep,
@@ -84,7 +83,7 @@ pub(super) enum NotEct {
 
 string_enum! { NotEct { Keep = "keep", Drop = "drop" } }
 
-/// What marking of queues and of pools have in common.
+/// Keys of the marks of queues and of pools.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct MarkRules {
     /// The probability of a mark at `max`; it rises from zero at `min`.
@@ -102,18 +101,15 @@ pub(super) struct MarkRules {
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct MarkOptions {
     /// The queue length above which all packets are marked. `min` and `max` stand in its place for RED.
-    #[key]
     pub above: Option<BufferSize>,
     /// RED: the queue length up to which no packet is marked.
-    #[key]
     pub min: Option<BufferSize>,
     /// RED: the queue length above which all packets are marked.
-    #[key]
     pub max: Option<BufferSize>,
     /// The queue length is a moving average with the gain 2^-`weight`; 0 for the present length.
     #[key(Integer(0, 15), default = 0)]
     pub weight: u32,
-    /// What marking of queues and of pools have in common.
+    /// Keys of the marks of queues and of pools.
     #[part]
     pub rules: MarkRules,
 }
@@ -130,12 +126,12 @@ pub(super) struct PoolMarkOptions {
     /// RED: the occupancy above which all packets are marked.
     #[key(SOME)]
     pub max: Option<Bytes>,
-    /// What marking of queues and of pools have in common.
+    /// Keys of the marks of queues and of pools.
     #[part]
     pub rules: MarkRules,
 }
 
-/// BCC: thresholds of a pool from what the network is like.
+/// BCC: the thresholds of a pool follow from properties of the network.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct BccOptions {
     /// The base round-trip time.
@@ -168,7 +164,7 @@ pub(super) struct BccOptions {
     pub min: Option<Bytes>,
 }
 
-/// The memory that ports share, if they do, with the ports of pools that are named.
+/// The memory that ports share, and the names of the ports of each pool.
 #[expect(clippy::type_complexity, reason = "pools are lists of names")]
 pub(super) fn shared(
     section: &Section<'_>,
@@ -211,7 +207,7 @@ pub(super) fn shared(
     Ok(Some((read, options.pools)))
 }
 
-/// The size of a cell.
+/// The cell size in bytes.
 fn cell(shared: &Section<'_>, cell: Cell, memory: Option<&Mmu>) -> Result<Bytes, Problem> {
     if let Cell::Of(size) = cell {
         return Ok(size);
@@ -222,7 +218,7 @@ fn cell(shared: &Section<'_>, cell: Cell, memory: Option<&Mmu>) -> Result<Bytes,
     })
 }
 
-/// How pools mark, if they do.
+/// The marking rule of the pools of shared memory.
 fn pool_mark(shared: &Section<'_>) -> Result<Option<QueueMarking>, Problem> {
     let keys = PoolMarkOptions::KEY;
     let Some(mut mark) = shared.nested(SharedOptions::KEY.mark)? else { return Ok(None) };
@@ -232,7 +228,7 @@ fn pool_mark(shared: &Section<'_>) -> Result<Option<QueueMarking>, Problem> {
     marking(&mark, ([keys.above, keys.min, keys.max], sizes), (0, &options.rules)).map(Some)
 }
 
-/// How the data queue marks, if it does.
+/// The marking rule of the data queue.
 pub(super) fn mark(section: &Section<'_>) -> Result<Option<QueueMarking>, Problem> {
     let keys = MarkOptions::KEY;
     let Some(mark) = section.nested(SwitchOptions::KEY.mark)? else { return Ok(None) };
@@ -242,7 +238,7 @@ pub(super) fn mark(section: &Section<'_>) -> Result<Option<QueueMarking>, Proble
     marking(&mark, ([keys.above, keys.min, keys.max], sizes), rules).map(Some)
 }
 
-/// Marking above a step, or between two sizes, whose keys these are.
+/// A marking rule: a step (`above`), or two thresholds (`min`, `max`). `keys` are these three.
 fn marking(
     mark: &Section<'_>,
     (keys, [above, min, max]): ([&'static Key; 3], [Option<BufferSize>; 3]),
@@ -277,7 +273,7 @@ fn marking(
     Ok(QueueMarking { min, max, max_probability: rules.probability, weight, at, drops })
 }
 
-/// That two thresholds can be compared, and are in order.
+/// Checks that two thresholds have one unit and are in order.
 fn ordered(
     mark: &Section<'_>,
     [_, of_min, of_max]: [&'static Key; 3],
@@ -299,7 +295,7 @@ fn ordered(
     Err(problem.with_help("`min` must not be above `max`"))
 }
 
-/// What BCC is told, if it is on.
+/// The settings of BCC, if the switch has `bcc`.
 pub(super) fn bcc(section: &Section<'_>, shared: Option<&Shared>) -> Result<Option<Bcc>, Problem> {
     let key = SwitchOptions::KEY.bcc;
     if section.item(key).is_none() {

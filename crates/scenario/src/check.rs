@@ -1,4 +1,4 @@
-//! What only shows when all parts of a scenario come together: buffers that hold no frame, waiting times too short.
+//! Checks of a whole scenario: buffers that hold no frame, waiting times that are too short, overload.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use shallop_topology::NicMode;
 use shallop_topology::bounds::MAX_ROUTES;
 
 use super::buffers::SharedOptions;
-use super::format::Scenario;
 use super::groups::{ArrivalsOptions, GroupOptions};
+use super::root_options::Scenario;
 use super::switches::SwitchOptions;
 use super::{schemes, topology};
 use shallop_plan::load;
@@ -25,10 +25,11 @@ use shallop_plan::requirements::Requirements;
 use shallop_plan::wait;
 use shallop_plan::{ResolvedRun, SetupError};
 
-/// Above this many flows times nodes only the first seed is set up before the run: the run itself checks again.
+/// If flows times nodes exceed this number, only the first seed is set up before the run. The run checks the others
+/// again.
 const LARGE: usize = 1_000_000;
 
-/// That no run would have two transports that use one class of packets for different things.
+/// Checks that no run has two transports that use one class of packets for different things.
 pub(super) fn mixes(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
     for scheme in 0..plan.schemes.len() {
         if let Err(error) = Requirements::for_scheme(plan, scheme) {
@@ -46,7 +47,7 @@ pub(super) fn mixes(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
     Ok(())
 }
 
-/// That the table of routes is not larger than what is simulated.
+/// Checks that the routing table is not too large to simulate.
 pub(super) fn routes(top: &Section<'_>, network: &Network) -> Result<(), Problem> {
     let nodes = network.graph.nodes.len() as u64;
     // No table has more entries than the square of the nodes.
@@ -62,7 +63,7 @@ pub(super) fn routes(top: &Section<'_>, network: &Network) -> Result<(), Problem
     Err(top.place(Scenario::KEY.topology).problem(message).with_help(help))
 }
 
-/// That every buffer holds a full frame, and every credit queue a credit.
+/// Checks that every buffer holds a full frame, and every credit queue a credit.
 pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     let credit = plan.schemes.iter().map(|scheme| scheme.transport.largest_metered());
     let credit = credit.max().unwrap_or_default();
@@ -114,7 +115,8 @@ pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> R
     Ok(())
 }
 
-/// That no group asks for more than [`MAX_LOAD`], in a network with too many pairs of hosts to sum what they offer.
+/// Checks the written loads against [`MAX_LOAD`], for networks with too many pairs of hosts to add up what flows offer
+/// to each link.
 fn loads_as_written(top: &Section<'_>) -> Result<(), Problem> {
     let items = top.item(Scenario::KEY.group).map(Item::items).unwrap_or_default();
     let keys = ArrivalsOptions::KEY;
@@ -130,7 +132,7 @@ fn loads_as_written(top: &Section<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// That every switch but the first describes a node, or another switch that is like it (`models`).
+/// Checks that each `[switch.NAME]` but the default describes a node, or a switch that others inherit from (`models`).
 pub(super) fn switches(
     top: &Section<'_>,
     plan: &Plan,
@@ -150,11 +152,11 @@ pub(super) fn switches(
     Ok(())
 }
 
-/// The payload that flows may offer to a link, as a multiple of its rate, unless the scenario forces more.
+/// The largest payload that flows may offer to a link unless the scenario has `force`. Unit: the rate of the link.
 const MAX_LOAD: f64 = 2.0;
 
-/// That random arrivals offer no link more than [`MAX_LOAD`] times its rate, unless each of their groups says `force`.
-/// Rows of traces are so many bytes and no more, so that they may well outlast a short run.
+/// Checks that random arrivals offer no link more than [`MAX_LOAD`] times its rate, unless each of their groups has
+/// `force`. Traces are exempt: they end, so a short overload is possible.
 pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     if plan.groups.iter().all(|group| intensity(group).is_none()) {
         return Ok(());
@@ -199,7 +201,7 @@ pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
     Err(at.problem(message).with_help(help))
 }
 
-/// That pools have the ports that they are to have, and that the thresholds of BCC are some.
+/// Checks that the pools have the ports that the scenario names, and that BCC gives them thresholds.
 pub(super) fn pools(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     for (number, switch) in plan.switches.iter().enumerate() {
         let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
@@ -240,7 +242,7 @@ pub(super) fn pools(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
     Ok(())
 }
 
-/// That both parts of a buffer that is divided by weight hold a frame.
+/// Checks that both parts of a buffer that is divided by weight hold a frame.
 fn parts(plan: &Plan, network: &Network, port: u32, at: &At) -> Result<(), Problem> {
     let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
     let Some(weights) = switch.weights else { return Ok(()) };
@@ -260,13 +262,13 @@ fn parts(plan: &Plan, network: &Network, port: u32, at: &At) -> Result<(), Probl
         .with_help(format!("a larger buffer, or weights closer together; a frame has {frame}")))
 }
 
-/// Where the first of these keys that is there stands, or else the section, or else this.
+/// The place of the first of these keys that is written; else of the section; else `otherwise`.
 fn place<'a>(section: Option<&'a Item>, keys: &[&'static Key], otherwise: &'a At) -> &'a At {
     let Some(section) = section else { return otherwise };
     keys.iter().find_map(|&key| section.at_key(key)).map_or(&section.at, |item| &item.at)
 }
 
-/// That no waiting time is below the largest base round trip.
+/// Checks that no waiting time is below the largest base round-trip time.
 pub(super) fn waits(
     plan: &Plan,
     schemes: &[schemes::SchemeEntry],

@@ -1,4 +1,4 @@
-//! What a scenario claims of its results.
+//! The claims of a scenario about its results.
 
 use shallop_options::suggest::advice;
 use shallop_options::{
@@ -19,34 +19,27 @@ const NUMBER: ValueType = ValueType::Number(f64::MIN, f64::MAX);
 #[derive(Clone, Debug, Options)]
 pub(super) struct ClaimOptions {
     /// The claim in words, without its scheme and its point.
-    #[key]
     pub what: String,
     /// The name of the scheme that the claim is about.
-    #[key]
     pub scheme: Option<String>,
     /// The names of several schemes, in place of `scheme`: one claim about each.
-    #[key]
     pub schemes: Option<Vec<String>>,
     /// The name of the point that the claim is about.
     #[key(shown = "all points together")]
     pub point: Option<String>,
     /// The names of several points, in place of `point`: one claim about each.
-    #[key]
     pub points: Option<Vec<String>>,
-    /// What `[defaults.claim]` may say of all claims.
+    /// The keys that `[defaults.claim]` may have as well.
     #[part]
     pub common: ClaimDefaults,
     /// One of `windows`, if `metric` is a field of a window.
-    #[key]
     pub window: Option<String>,
     /// A scheme. The claim is about the ratio to its figure. With a list of schemes there is one claim about each.
     #[key(AnyOf(&[Text, List(&Text)]))]
     pub relative_to: Option<Unread>,
     /// A point. The claim is about the ratio to the figure there.
-    #[key]
     pub relative_point: Option<String>,
     /// A field. The claim is about the ratio to it, in the same run.
-    #[key]
     pub relative_metric: Option<String>,
     /// Whether the claim is about the difference instead of the ratio.
     #[key(default = false)]
@@ -65,12 +58,10 @@ pub(super) struct ClaimOptions {
     pub differs: Subsection<DiffersOptions>,
 }
 
-/// Keys of claims that most claims of a scenario have in common. A claim without one of them has that of
-/// `[defaults.claim]`.
+/// Keys that most claims of a scenario share. A claim without one of them takes it from `[defaults.claim]`.
 #[derive(Clone, Debug, Options)]
 pub(super) struct ClaimDefaults {
     /// The field of a run in the summary, such as `"drops.data"`. Required in the claim or in `[defaults.claim]`.
-    #[key]
     pub metric: Option<String>,
     /// The unit of `paper`, `low` and `high`.
     #[key(default = Unit(""))]
@@ -79,7 +70,6 @@ pub(super) struct ClaimDefaults {
     #[key(default = OfSeeds::Each)]
     pub seeds: OfSeeds,
     /// Where the paper has the figure. Required in the claim or in `[defaults.claim]`.
-    #[key]
     pub source: Option<String>,
     /// Whether a quick run does not judge the claim.
     #[key(default = false, shown = "false; true if a quick run leaves the point out")]
@@ -96,11 +86,10 @@ pub(super) struct DiffersOptions {
     #[key(NUMBER, shown = "no bound")]
     pub high: Option<f64>,
     /// The reason, in a line.
-    #[key]
     pub why: String,
 }
 
-/// How the figures of several seeds count.
+/// The meaning of the figures of several seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OfSeeds {
     Each,
@@ -118,7 +107,7 @@ impl From<OfSeeds> for Seeds {
     }
 }
 
-/// A unit of figures.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unit(pub &'static str);
 
@@ -137,7 +126,7 @@ impl Value for Unit {
     }
 }
 
-/// What sections have in common.
+/// Keys that several sections of one kind share.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct DefaultsOptions {
     /// Keys of all claims that do not say otherwise.
@@ -145,13 +134,13 @@ pub(super) struct DefaultsOptions {
     pub claim: Subsection<ClaimDefaults>,
 }
 
-/// What claims may be about.
+/// The points of the scenario, which claims may name.
 pub(super) struct Subjects<'a> {
-    /// Every point of the scenario by its name, and whether it is left out of a quick run.
+    /// The name of each point, and whether a quick run leaves the point out.
     pub names: Vec<(&'a str, bool)>,
-    /// The points that are run.
+    /// The points of this run.
     pub points: &'a [Variant],
-    /// True if the run is a quick one.
+    /// Whether this is a quick run.
     pub quick: bool,
 }
 
@@ -179,7 +168,7 @@ pub(super) fn read(
     Ok(claims)
 }
 
-/// The keys of claims that do not say otherwise.
+/// The keys in `[defaults.claim]`.
 fn defaults<'a>(
     top: &Section<'a>,
     key: impl Into<&'static Key>,
@@ -253,7 +242,7 @@ fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Proble
     })
 }
 
-/// The points that a claim is about and that are run. The names of points in the claim must be known.
+/// The points of this run that a claim is about. The names in the claim must exist.
 fn about<'a>(
     section: &Section<'_>,
     options: &ClaimOptions,
@@ -270,7 +259,7 @@ fn about<'a>(
     Ok(subjects.points.iter().filter(about).collect())
 }
 
-/// The fields of runs or windows that a claim may be about; of those by group or place if it is about one of them.
+/// The fields that a claim may be about: of runs or windows; of groups or places if `metric` names one.
 fn fields(metric: &str, window: bool, about: &[&Variant]) -> Vec<String> {
     // The point is for full runs only, which are read then.
     if about.is_empty() {
@@ -291,7 +280,7 @@ fn fields(metric: &str, window: bool, about: &[&Variant]) -> Vec<String> {
     fields.into_iter().collect()
 }
 
-/// That a name is one of those there are.
+/// Checks that a name is known.
 fn known<'a>(
     section: &Section<'_>,
     key: &'static Key,
@@ -306,8 +295,7 @@ fn known<'a>(
     Err(problem.with_help(advice(name, names)))
 }
 
-/// The window a claim is about, which must be one that is reported. One that only full runs have may be missing from a
-/// quick one.
+/// The window of a claim. A quick run may lack a window of the full run.
 fn window(
     section: &Section<'_>,
     text: &str,
@@ -336,7 +324,7 @@ fn window(
     Ok((from.as_secs_f64(), to.as_secs_f64()))
 }
 
-/// The factor from the unit of the summary to `unit`, of a metric or, without one, of a ratio.
+/// The factor from the unit in the summary to `unit`; without a metric, for a ratio.
 fn scale(section: &Section<'_>, unit: &str, metric: Option<&String>) -> Result<f64, Problem> {
     // A ratio has no unit left; "x" is none of the summary's fields, so only bare numbers and parts of 100 fit it.
     metrics::scale(metric.map_or("x", String::as_str), unit).ok_or_else(|| {
@@ -348,7 +336,7 @@ fn scale(section: &Section<'_>, unit: &str, metric: Option<&String>) -> Result<f
     })
 }
 
-/// The band of a known difference from this range. A band or a range that takes every figure can never fail.
+/// The range of a known difference. A range that contains every figure is refused, since it can never fail.
 fn differs(section: &Section<'_>, accepted: Range) -> Result<Option<Differs>, Problem> {
     let key = ClaimOptions::KEY.differs;
     let Some(inner) = section.nested(key)? else { return Ok(None) };

@@ -1,13 +1,13 @@
-//! Groups whose traffic is that of programs.
+//! Groups whose traffic comes from programs.
 
 use shallop_options::suggest::list;
 use shallop_options::{Key, Options, Problem, Section, StringEnum};
-use shallop_plan::plan::{Command, Group, Pattern, Starts};
+use shallop_plan::plan::{Command, Connections, Group, Pattern, Starts};
 
 use super::groups::{GroupOptions, PatternKind};
 use super::traffic::{Reader, hosts, start};
 
-/// The keys that go with `command`.
+/// The keys that a group with `command` may have.
 const OF_COMMANDS: [&Key; 6] = [
     GroupOptions::KEY.name,
     GroupOptions::KEY.transport,
@@ -16,10 +16,9 @@ const OF_COMMANDS: [&Key; 6] = [
     GroupOptions::KEY.pattern,
     GroupOptions::KEY.start,
 ];
-/// The most words of a command.
 const MAX_WORDS: usize = 1_000;
 
-/// That a group has no keys but `of` and those that go with it, since it says `why` already.
+/// Refuses keys of a group other than `of` and `with`; `why` is the reason.
 pub(super) fn beside(
     section: &Section<'_>,
     of: &'static Key,
@@ -34,8 +33,8 @@ pub(super) fn beside(
 }
 
 impl Reader<'_, '_> {
-    /// A group that runs a program in each host of `from`. It has a flow for each pair of hosts, or, in turn, one for
-    /// each host of `from`.
+    /// A group that runs a program in each host of `from`. It has a flow for each pair of hosts or, with `pattern =
+    /// "turn"`, one for each host of `from`.
     pub(super) fn commanded(&self, options: GroupOptions) -> Result<Group, Problem> {
         let (section, keys) = (self.section, GroupOptions::KEY);
         let why = "the program of `command` decides what is sent";
@@ -63,7 +62,7 @@ impl Reader<'_, '_> {
             start,
             transport: self.transport()?,
             uncounted: (0, 0),
-            keeps_connections: false,
+            connections: Connections::New,
             command: Some(Command {
                 words: options.command,
                 files: self.files.clone(),
@@ -72,7 +71,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Which hosts programs send to: all of `to`, or one each.
+    /// The hosts that programs send to: all of `to`, or one each.
     fn pattern_of_programs(&self, options: &GroupOptions) -> Result<Pattern, Problem> {
         let (section, keys) = (self.section, GroupOptions::KEY);
         let (all, turn) = (PatternKind::AllToAll, PatternKind::Turn);
@@ -92,7 +91,7 @@ impl Reader<'_, '_> {
         Err(problem.with_help(format!("\"{}\" or \"{}\"", turn.word(), all.word())))
     }
 
-    /// That the command can be run, and that the group's name can be that of a folder.
+    /// Checks that the command can be run, and that the name of the group can be the name of a folder.
     fn check_words(&self, options: &GroupOptions) -> Result<(), Problem> {
         let (section, keys, words) = (self.section, GroupOptions::KEY, &options.command);
         let wrong = if words.first().is_none_or(String::is_empty) {

@@ -5,7 +5,7 @@ use shallop_options::{At, HostStack, Key, KeyDoc, SectionKeys, SectionKind, Stri
 
 use super::tree;
 
-/// A key with its defaults.
+/// A key with its default on each host stack.
 #[derive(Clone, Debug)]
 pub(super) struct Explained {
     pub key: &'static Key,
@@ -13,12 +13,10 @@ pub(super) struct Explained {
     pub defaults: [Option<String>; HostStack::SIMULATED.len()],
 }
 
-/// The keys of a section.
 pub(super) fn of_section(keys: SectionKeys) -> Vec<Explained> {
     explained(keys.describe)
 }
 
-/// The keys of a section of one kind.
 pub(super) fn of_kind(kind: SectionKind) -> Vec<Explained> {
     explained(|stack| (kind.describe)(kind.name, stack))
 }
@@ -33,14 +31,14 @@ fn explained(describe: impl Fn(HostStack) -> Vec<KeyDoc>) -> Vec<Explained> {
 }
 
 impl Explained {
-    /// The default, if it is the same on every stack.
+    /// The default, if it is equal on all stacks.
     pub fn common(&self) -> Option<&str> {
         let [first, rest @ ..] = &self.defaults;
         let same = rest.iter().all(|other| other == first);
         first.as_deref().filter(|_| same)
     }
 
-    /// What the key means, with its default.
+    /// The meaning of the key, with its default.
     pub fn about(&self) -> String {
         let about = self.key.about.trim();
         if let Some(default) = self.common() {
@@ -61,9 +59,9 @@ impl Explained {
         format!("{about} Default: {}.", parts.collect::<Vec<_>>().join("; "))
     }
 
-    /// The default as a value, if it is one and the same on every stack.
+    /// The default as JSON, if it is a value and equal on all stacks.
     pub fn value(&self) -> Option<Value> {
         let text = self.common()?;
-        tree::is_value(text).then(|| tree::json(&tree::parse_value(text, At::default())))
+        tree::is_value(text).then(|| tree::json(&tree::parse_value(text, &At::default())))
     }
 }

@@ -1,12 +1,12 @@
-//! Claims about several schemes or points. `schemes`, `points` and a list under `relative_to` stand for one claim of
-//! every combination. A key that differs between these is a table by their names: `high = { cubic = 1, dctcp = 2 }`.
+//! Claims about several schemes or points. `schemes`, `points` and a list under `relative_to` make one claim for each
+//! combination. A key with different values is a table by their names: `high = { cubic = 1, dctcp = 2 }`.
 
 use shallop_options::suggest::advice;
 use shallop_options::{Entry, Item, Options, Problem, RawValue, Table, find};
 
 use super::claims::{ClaimOptions, DiffersOptions};
 
-/// Keys that all combinations have in common; every other key may be a table by names.
+/// Keys with one value for all combinations. Every other key may be a table by names.
 pub(super) const COMMON: [&str; 6] = [
     ClaimOptions::KEY.what.name,
     ClaimOptions::KEY.scheme.name,
@@ -16,28 +16,28 @@ pub(super) const COMMON: [&str; 6] = [
     ClaimOptions::KEY.relative_to.name,
 ];
 
-/// What a claim may be about, the key for one name and the key for several.
+/// The axes of combinations: the key for one name and the key for several names.
 const AXES: [(&str, &str); 3] = [
     (ClaimOptions::KEY.scheme.name, ClaimOptions::KEY.schemes.name),
     (ClaimOptions::KEY.relative_to.name, ClaimOptions::KEY.relative_to.name),
     (ClaimOptions::KEY.point.name, ClaimOptions::KEY.points.name),
 ];
 
-/// Names with the values they were written as.
+/// Names, each with its item in the text.
 type Names<'a> = Vec<(&'a str, &'a Item)>;
 
-/// One name of each kind at most.
+/// At most one name on each axis.
 type Combination<'a> = [Option<(&'a str, &'a Item)>; 3];
 
-/// The schemes, the schemes they are set against and the points of a `[[claim]]`; none where it says none.
+/// The names on each axis of a `[[claim]]`: schemes, schemes of `relative_to`, points.
 struct About<'a> {
-    /// What the claim is called in messages.
+    /// The name of the section in messages.
     section: &'a str,
     names: [Names<'a>; 3],
 }
 
 /// The claims that a `[[claim]]` stands for, each about one scheme and at most one point: all points of the first
-/// scheme, then those of the next. A key that is left out is that of `defaults`.
+/// scheme, then all points of the next. Missing keys come from `defaults`.
 ///
 /// # Errors
 /// If something is named twice that is none of `schemes` and `points`, or a table is by other names.
@@ -77,7 +77,7 @@ pub(super) fn expand(
     Ok(claims)
 }
 
-/// The names under the key for one of them, or under the key for several.
+/// The names under the key for one name, or under the key for several.
 fn names<'a>(
     section: &str,
     table: &'a Table,
@@ -132,7 +132,7 @@ impl About<'_> {
         Ok(claim)
     }
 
-    /// What a key says of a combination: its value, or that under the name in a table.
+    /// The value of a key for a combination: the value itself, or the entry of a table by names.
     fn pick(
         &self,
         key: &str,
@@ -150,7 +150,7 @@ impl About<'_> {
         }
     }
 
-    /// Which of [`AXES`] the names in a table are of.
+    /// The index in [`AXES`] that the names in a table belong to.
     fn axis(&self, key: &str, table: &Table) -> Result<Option<usize>, Problem> {
         let mut axis = None;
         for (name, entry) in table {
@@ -177,7 +177,8 @@ impl About<'_> {
         Ok(axis)
     }
 
-    /// The band of a known difference, whose bounds may be tables by names, too: without a bound there is no band.
+    /// The range of a known difference. Its bounds may be tables by names; without a bound for this combination there
+    /// is no range.
     fn band(&self, item: &Item, combination: Combination<'_>) -> Result<Option<Item>, Problem> {
         let Some(item) = self.pick("differs", item, combination)? else { return Ok(None) };
         let Some(table) = item.table() else { return Ok(Some(item)) };
@@ -192,7 +193,7 @@ impl About<'_> {
     }
 }
 
-/// Whether a table is a band itself, and not a table of bands by names.
+/// Whether a table is a range, and not a table of ranges by names.
 fn is_band(table: &Table) -> bool {
     let keys = DiffersOptions::keys();
     table.keys().any(|key| find(&keys, key).is_some())

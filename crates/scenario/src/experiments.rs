@@ -5,17 +5,15 @@ use include_dir::{Dir, include_dir};
 
 static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 
-/// A shipped experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shipped {
-    /// Its name: that of its file, without the ending.
+    /// The name of the file without its ending.
     pub id: &'static str,
-    /// The scenario.
+    /// The text of the scenario.
     pub text: &'static str,
 }
 
-/// All of them, by name.
-#[must_use]
+/// All shipped experiments, sorted by name.
 pub fn all() -> Vec<Shipped> {
     let shipped = |file: &'static include_dir::File<'static>| {
         let id = file.path().to_str()?.strip_suffix(".toml")?;
@@ -26,8 +24,7 @@ pub fn all() -> Vec<Shipped> {
     all
 }
 
-/// The experiment of this name.
-#[must_use]
+/// The experiment with this name.
 pub fn find(id: &str) -> Option<Shipped> {
     all().into_iter().find(|shipped| shipped.id == id)
 }

@@ -1,4 +1,4 @@
-//! What a scenario comes to before anything runs: every derived value with the formula it comes from.
+//! The derived values of a scenario before anything runs, each with its formula.
 
 mod links;
 mod traffic;
@@ -23,12 +23,11 @@ use shallop_plan::transport::Configured;
 use shallop_plan::wait::{self, WaitMargin};
 use shallop_plan::{ResolvedNetwork, ResolvedRun, SetupError};
 
-/// Values that belong together.
+/// A group of derived values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// What they are about: a network, or a scheme on it.
+    /// The subject: a network, or a scheme on it.
     pub title: String,
-    /// The values.
     pub lines: Vec<DerivedValue>,
     /// The directions of the links of a network, the most loaded first.
     pub links: Vec<LinkRow>,
@@ -40,8 +39,7 @@ impl Section {
     }
 }
 
-/// How much work a study is, in a line.
-#[must_use]
+/// The amount of work of a study, in a line.
 pub fn work(study: &Study) -> String {
     let schemes: BTreeSet<usize> = study.points.iter().map(|p| p.plan.schemes.len()).collect();
     let range = |least: String, most: String| {
@@ -117,7 +115,6 @@ fn parameters(plan: &Plan) -> Vec<Section> {
 }
 
 /// The network and the traffic of a run that is set up: nodes, links, round trips, arrivals.
-#[must_use]
 pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
     let (plan, graph) = (setup.plan, &setup.network.graph);
     let mut section = Section { title, ..Section::default() };
@@ -155,7 +152,7 @@ pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
     section
 }
 
-/// What the ports of these switches have, on links of each rate; `most` is the largest base round trip.
+/// The settings of the ports of these switches, on links of each rate. `most` is the largest base round-trip time.
 fn switches(setup: &ResolvedRun<'_>, switches: &[Switch], most: Span, section: &mut Section) {
     for (switch, rate, mtu) in switch_ports(setup) {
         let switch = &switches[switch];
@@ -205,7 +202,7 @@ fn discipline(switch: &Switch, drain: Span, at: &str, section: &mut Section) {
     section.say(format!("time to drain a full buffer {at}"), time(drain), how);
 }
 
-/// What ports share, each kind of pool once.
+/// The pools of shared memory, each kind once.
 fn pools(setup: &ResolvedRun<'_>, switches: &[Switch], section: &mut Section) {
     let network = &setup.network;
     let mut seen = BTreeSet::new();
@@ -233,7 +230,7 @@ fn pools(setup: &ResolvedRun<'_>, switches: &[Switch], section: &mut Section) {
     }
 }
 
-/// The kinds of switch port there are: the switch, the rate and the largest packet.
+/// The distinct kinds of switch port: switch, rate and largest packet.
 fn switch_ports(setup: &ResolvedRun<'_>) -> BTreeSet<(usize, BitsPerSec, Bytes)> {
     let network = &setup.network;
     let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
@@ -281,7 +278,7 @@ fn transport(setup: &ResolvedRun<'_>, title: String) -> Result<Section, SetupErr
     Ok(section)
 }
 
-/// Where a CLEAN proxy stands, and what its law rounds.
+/// The place of a CLEAN proxy, and the values that its law rounds.
 fn proxy(setup: &ResolvedRun<'_>, clean: &Clean, section: &mut Section) {
     let names = |ports: &[u32]| {
         let names: Vec<String> = ports.iter().map(|&port| setup.network.port_name(port)).collect();
@@ -334,7 +331,7 @@ fn waiting(
     Ok(())
 }
 
-/// What the data queue of a port of this switch may hold, and how that follows.
+/// The capacity of the data queue of a port, and its formula.
 fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
     let Some(shared) = switch.shared else {
         let buffer = in_bytes(switch.buffer, rate, frame);
@@ -355,10 +352,10 @@ fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
     (buffer, how)
 }
 
-/// A kind of link: its rate, its largest packet, its metered share and the weights that lowered that.
+/// A kind of link: rate, largest packet, metered share, and the weights that reduced the share.
 type LinkKind = (BitsPerSec, Bytes, Option<Share>, Option<(u32, u32)>);
 
-/// The kinds of link there are, by what their ports meter.
+/// The distinct kinds of link by what their ports meter.
 fn links(setup: &ResolvedRun<'_>) -> Vec<LinkKind> {
     let ports = 0..setup.network.graph.ports() as u32;
     let mut kinds = Vec::new();
@@ -373,12 +370,12 @@ fn links(setup: &ResolvedRun<'_>) -> Vec<LinkKind> {
     kinds
 }
 
-/// The parts of a share: so many metered packets and as many frames, and a credit packet for them or none.
+/// The parts of a metered share: a number of metered packets, as many frames, and perhaps a credit packet for each.
 struct Formula {
     packets: u64,
     frame: u64,
     credit: u64,
-    /// Weights of data and of everything that data and TCP have, where TCP has a part of the link.
+    /// The weights of the data queue and of the whole link, where transports without credits have a queue.
     weights: Option<(u64, u64)>,
 }
 
@@ -451,7 +448,7 @@ mod tests {
     use shallop_plan::study::Variant;
 
     fn study() -> Study {
-        let plan = crate::standard::plan(20, Span::from_secs(5)).unwrap();
+        let plan = crate::reference_run::plan(20, Span::from_secs(5)).unwrap();
         Study {
             title: plan.title.clone(),
             about: String::new(),

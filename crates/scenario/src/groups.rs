@@ -6,6 +6,7 @@ use shallop_options::{
     string_enum,
 };
 use shallop_plan::bounds::{DAY, MAX_FLOWS};
+use shallop_plan::plan::Connections;
 use shallop_topology::bounds::MAX_NODES;
 
 use super::bounds::FLOW_SIZE;
@@ -23,7 +24,6 @@ const STARTS: [ValueType; 3] = [
 #[derive(Clone, Debug, Options)]
 pub(super) struct GroupOptions {
     /// The name of the group.
-    #[key]
     pub name: String,
     /// The transport of the group with the keys of a `[[scheme]]`, if it is not that of the scheme.
     #[key(Tagged(&SCHEMES))]
@@ -50,7 +50,6 @@ pub(super) struct GroupOptions {
     #[key(FLOW_SIZE, shown = "the flows do not end")]
     pub size: Option<Bytes>,
     /// A distribution of payloads, in place of `size`: a built-in one such as `"web-search"`, or a file.
-    #[key]
     pub sizes: Option<String>,
     /// When the flows start: at one time (`"1s"`), each at a time drawn uniformly between two (`"0s..1s"`), or one
     /// after the other (`{ first = "0s", every = "10ms" }`).
@@ -61,7 +60,6 @@ pub(super) struct GroupOptions {
     pub arrivals: Subsection<ArrivalsOptions>,
     /// A file of flows with the columns start, source, destination and bytes, in place of all keys about hosts,
     /// sizes and starts.
-    #[key]
     pub trace: Option<String>,
     /// A program of this machine with its arguments, in place of all keys about flows: it runs in each host of
     /// `from`, which are kernels (docs/kernels.md, "Programs"), and what it sends to the hosts of `to` is counted.
@@ -84,10 +82,8 @@ pub(super) struct GroupOptions {
 #[derive(Clone, Debug, Options)]
 pub(super) struct PairOptions {
     /// The hosts that send.
-    #[key]
     pub from: Hosts,
     /// The hosts that receive.
-    #[key]
     pub to: Hosts,
     /// How often a flow is between these two sets, in proportion to the other weights.
     #[key(Number(0.0, 1e9))]
@@ -141,7 +137,6 @@ pub(super) struct ArrivalsOptions {
 /// Hosts, or sets of them, by name.
 #[derive(Clone, Debug)]
 pub(super) struct Hosts {
-    /// The names.
     pub names: Vec<String>,
 }
 
@@ -163,7 +158,7 @@ impl Value for Hosts {
     }
 }
 
-/// Which host of a group sends to which.
+/// The rule by which hosts of a group send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PatternKind {
     Turn,
@@ -187,21 +182,11 @@ string_enum! {
     }
 }
 
-/// The connections of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Connections {
-    New,
-    Kept,
-}
-
-string_enum! { Connections { New = "new", Kept = "kept" } }
-
-/// One time, or two to draw between.
+/// A time, or a range from which times are drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Times {
-    /// Always this.
     One(Span),
-    /// Drawn uniformly.
+    /// Drawn uniformly between two times.
     Drawn(Span, Span),
 }
 

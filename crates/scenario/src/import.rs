@@ -3,7 +3,7 @@
 use shallop_options::suggest::advice;
 use shallop_options::{Problem, Section};
 
-use super::shapes::FileOptions;
+use super::network_options::FileOptions;
 use super::topology::{Known, like};
 use crate::network_files::{self, Defaults, Format, MAX_BYTES, Part, Wrong};
 use shallop_core::BufferSize;
@@ -12,8 +12,8 @@ use shallop_plan::plan::{Shared, Switch, Topology};
 use shallop_topology::bounds::{MAX_DELAY, MAX_NODES, MAX_RATE, MIN_RATE};
 use shallop_topology::{Imported, LinkProperties};
 
-/// Reads a network. Switches with a chip of their own are described by what is added to `chips`: the number of the
-/// switch that they are like but for the chip, and the chip. Their own numbers follow those of the known switches.
+/// Reads a network. A switch with a chip of its own is added to `chips`. The numbers of these switches follow the
+/// numbers of the known ones.
 pub(super) fn read(
     section: &Section<'_>,
     known: &Known<'_>,
@@ -68,7 +68,7 @@ pub(super) fn read(
     }))
 }
 
-/// The number of the switch that describes a node, `otherwise` if the file does not say.
+/// The number of the `[switch.NAME]` of a node; `otherwise` if the file names none.
 fn switch(
     part: &Part,
     otherwise: usize,
@@ -103,18 +103,17 @@ fn switch(
     Ok(known.switches.len() + at)
 }
 
-/// A switch that is like another one but for its chip.
+/// A switch whose settings are those of a `[switch.NAME]` with another chip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct OwnChip {
-    /// The number of the other one.
+    /// The number of the `[switch.NAME]`.
     pub like: usize,
-    /// The chip.
     pub chip: &'static Chip,
 }
 
 impl OwnChip {
-    /// The switch, given the other one: each port has its even share of the chip's memory or, if ports share memory,
-    /// that of the chip. `None` if it is not known how the chip shares its memory.
+    /// The switch, made from its `[switch.NAME]`: each port has an even share of the chip's memory or, if ports share
+    /// memory, the chip's shared memory. `None` if it is unknown how the chip shares its memory.
     pub fn switch(&self, like: &Switch) -> Option<Switch> {
         let (buffer, chip) = (self.chip.buffer_per_gbps()?, self.chip);
         let shared = match &like.shared {
@@ -136,7 +135,7 @@ impl OwnChip {
     }
 }
 
-/// The nodes with how many hosts each has.
+/// The nodes with hosts, and the number of hosts at each.
 fn hosts(
     section: &Section<'_>,
     options: &FileOptions,

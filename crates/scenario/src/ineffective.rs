@@ -1,5 +1,5 @@
-//! Keys without effect: what another key stands in place of, and what no run notices. A sweep over such a key is
-//! refused; otherwise a note names it, if it has no effect at any point.
+//! Keys without effect: keys that another key replaces, and keys that no run reads. A sweep over such a key is refused;
+//! otherwise a note names the key, if it has no effect at any point.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use shallop_switch::MarkAt;
 use shallop_topology::{NicMode, NodeKind};
 
 use super::buffers::SharedOptions;
-use super::format::Scenario;
+use super::root_options::Scenario;
 use super::schemes::SchemeOptions;
 use super::set;
 use super::switches::SwitchOptions;
@@ -63,7 +63,7 @@ const OF_CREDITS: [&Key; 8] = [
     SwitchOptions::KEY.data_weight,
 ];
 
-/// The keys without effect in a scenario with its plan. `models` are the switches that others are like.
+/// The keys without effect in a scenario with its plan. `models` are the switches that others inherit from.
 pub(super) fn find(
     root: &Item,
     plan: &Plan,
@@ -92,7 +92,7 @@ pub(super) fn find(
     found
 }
 
-/// Adds a key of this section, if it is written and not there yet.
+/// Adds a key, if it is written and not added yet.
 fn add(found: &mut Vec<Ineffective>, (section, path): (&Item, &str), key: &Key, why: &'static str) {
     let path = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
     if section.get(key.name).is_some() && !found.iter().any(|other| other.path == path) {
@@ -123,8 +123,8 @@ fn has_kernels(plan: &Plan) -> bool {
     (0..plan.schemes.len()).any(|scheme| plan.has_kernels(scheme))
 }
 
-/// Rules for the keys of a switch; they are those of `shallop_plan::effective`, and that a `buffer` is used in place of
-/// the memory of a `chip`.
+/// Rules for the keys of a switch: those of `shallop_plan::effective`, and that a `buffer` replaces the memory of a
+/// `chip`.
 fn of_switch((item, switch): (&Item, &Switch), plan: &Plan, found: &mut Vec<Ineffective>) {
     let keys = SwitchOptions::KEY;
     let path = format!("{}.{}", Scenario::KEY.switch.name, switch.name);
@@ -159,7 +159,7 @@ fn of_switch((item, switch): (&Item, &Switch), plan: &Plan, found: &mut Vec<Inef
     }
 }
 
-/// The memory of switches whose nodes all have a chip of their own.
+/// The memory keys of switches whose nodes all have a chip of their own.
 fn of_models(
     root: &Item,
     plan: &Plan,
@@ -183,7 +183,7 @@ fn of_models(
     }
 }
 
-/// The keys of a default switch that no node is, in its section and in the `set` of schemes.
+/// The keys of a default switch that describes no node, in its section and in the `set` of schemes.
 fn of_default(root: &Item, found: &mut Vec<Ineffective>) {
     let path = format!("{}.default", Scenario::KEY.switch.name);
     let disciplines = ["aqm", "codel", "fq_codel", "dualpi2"];

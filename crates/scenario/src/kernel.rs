@@ -1,4 +1,4 @@
-//! The section `[kernel]`, and what groups and schemes with `stack = "kernel"` may ask for.
+//! The section `[kernel]`, and checks of groups and schemes with `stack = "kernel"`.
 
 use shallop_options::{Item, Problem, Section};
 
@@ -7,12 +7,11 @@ use shallop_plan::kernel::{CONTROLLERS, KernelOptions, controllers};
 use shallop_plan::network::Network;
 use shallop_plan::plan::Plan;
 
-use super::format::Scenario;
+use super::root_options::Scenario;
 
-/// The MTU of hosts that are kernels.
 const MTU: u64 = 1_500;
 
-/// The section, or its defaults.
+/// Reads the section, or takes its defaults.
 pub(super) fn read(top: &Section<'_>) -> Result<KernelOptions, Problem> {
     let Some(item) = top.item(Scenario::KEY.kernel) else { return Ok(KernelOptions::default()) };
     let section = Section::open::<KernelOptions>("[kernel]", item)?;
@@ -35,7 +34,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<KernelOptions, Problem> {
     Ok(options)
 }
 
-/// That a module is named as one, and is there if something is said about it.
+/// Checks the name of the module, and that `controller` and `parameters` have a module.
 fn check_module(section: &Section<'_>, options: &KernelOptions) -> Result<(), Problem> {
     let keys = &KernelOptions::KEY;
     let is_word = |text: &str| {
@@ -77,7 +76,7 @@ fn check_module(section: &Section<'_>, options: &KernelOptions) -> Result<(), Pr
     }
 }
 
-/// That no proxy is to read packets of kernels in virtual time.
+/// Refuses a CLEAN proxy in front of kernels in virtual time, whose packets it cannot read.
 fn check_proxies(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
     let is_kernel = |scheme: usize| {
         let mut groups = 0..plan.groups.len();
@@ -93,7 +92,7 @@ fn check_proxies(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
     Err(top.reject(Scenario::KEY.scheme, message).with_help(help))
 }
 
-/// That hosts that are kernels are asked for what they have. In real time a rehearsal checks which hosts run programs,
+/// Checks that only what real kernels offer is asked of them. A rehearsal checks by itself which hosts run programs,
 /// and which controllers this machine has.
 pub(super) fn check(
     top: &Section<'_>,

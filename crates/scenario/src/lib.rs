@@ -1,34 +1,33 @@
-//! Scenarios as text: a TOML file becomes a [`Study`], or a [`Problem`] that points at the line.
-//!
-//! What a scenario may say is data ([`shallop_options`], `format`); sections are read by it, the
-//! schema is written from it, and changes of single keys (`set`) are held against it.
+//! Scenarios as text: a TOML file becomes a [`Study`], or a [`Problem`] with its place in the text. The keys are
+//! declared in [`shallop_options`] structs (`root_options` has the top); sections are read by them, the schema is
+//! written from them, and changes of single keys (`set`) are checked against them.
 
 mod bounds;
 mod buffers;
 mod check;
 mod claims;
 mod commands;
+mod connectivity;
 mod defaults;
 mod expand;
 pub mod experiments;
 pub mod explain;
-mod format;
 mod groups;
 mod import;
 mod ineffective;
+mod inherit;
 mod kernel;
-mod like;
 mod metrics;
 pub mod network_files;
+mod network_options;
 mod plans;
 mod proxy;
-mod reach;
+pub mod reference_run;
+mod root_options;
 mod rows;
 mod schema;
 mod schemes;
 mod set;
-mod shapes;
-pub mod standard;
 mod switches;
 pub mod tables;
 pub mod template;
@@ -43,8 +42,8 @@ pub use schema::schema;
 pub use vary::values;
 
 use claims::Subjects;
-use format::{PointOptions, Scenario};
 use ineffective::Ineffective;
+use root_options::{PointOptions, Scenario};
 use rows::{rows, unique};
 use set::Change;
 pub use shallop_options::Problem;
@@ -53,28 +52,28 @@ use shallop_plan::files::{Files, NoFiles};
 use shallop_plan::study::{Study, Variant};
 use tree::on_a_line;
 
-/// What a command line adds to a scenario.
+/// The changes of a scenario that a command line asks for.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Keys with their values, as in `--set topology.senders=200`: TOML, or a text without its quotes.
     pub set: Vec<(String, String)>,
     /// Whether the changes under `[quick]` are made.
     pub quick: bool,
-    /// The one seed to run with.
+    /// The seed of the only run.
     pub seed: Option<u64>,
     /// Keys to vary, each with its values, written as in `set`: every combination is a point.
     pub vary: Vec<(String, Vec<String>)>,
-    /// So many seeds, from the scenario's first one on.
+    /// The number of seeds, counted from the first seed of the scenario.
     pub seeds: Option<u32>,
-    /// The files that a scenario may name.
+    /// The files that the scenario may name.
     pub files: Arc<dyn Files>,
-    /// Whether the scenario is for real time, where the kernel of this machine is in its hosts. What only kernels can
-    /// do, and which controllers they have, is then checked where it is known which hosts are real.
+    /// Whether the scenario runs in real time, with the kernel of this machine in its hosts. The rehearsal then checks
+    /// what these hosts can do.
     pub in_real_time: bool,
 }
 
 impl Default for Options {
-    /// Nothing is added, and there are no files.
+    /// No changes, and no files.
     fn default() -> Self {
         Self {
             set: Vec::new(),
@@ -88,14 +87,14 @@ impl Default for Options {
     }
 }
 
-/// Reads a scenario, which must be a good one before any change as well. Changes are made in this order: `[quick]`,
-/// then a point's, then `vary`, then `set`, then `seed` and `seeds`. A scenario that is varied claims nothing.
+/// Reads a scenario. The scenario must be valid without the changes as well. The order of changes is: `[quick]`, the
+/// point, `vary`, `set`, `seed` and `seeds`. A scenario that is varied claims nothing.
 ///
 /// # Errors
 /// The first thing that is wrong, with its place.
 pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
     let mut root = tree::parse(text)?;
-    like::resolve(&mut root)?;
+    inherit::resolve(&mut root)?;
     // What every point changes would otherwise never be read as it was written.
     plans::read(&root, options)?;
     let study = study(&root, options)?;
@@ -117,7 +116,7 @@ pub fn read_options<T: shallop_options::Options>(
     context: T::Context,
 ) -> Result<T, Problem> {
     let entry = |(key, value): &(String, String)| {
-        let item = tree::parse_value(value, At::default());
+        let item = tree::parse_value(value, &At::default());
         (key.clone(), Entry { key: At::default(), item })
     };
     let table = RawValue::Table(values.iter().map(entry).collect());
@@ -125,9 +124,9 @@ pub fn read_options<T: shallop_options::Options>(
     Section::open::<T>("the options", &item)?.read(context)
 }
 
-/// Points of a scenario at most.
+/// The largest number of points.
 const MAX_POINTS: usize = 10_000;
-/// Keys that points do not change.
+/// Keys that points cannot change.
 const ONE_FOR_ALL: [&str; 3] =
     [Scenario::KEY.seed.name, Scenario::KEY.seeds.name, Scenario::KEY.title.name];
 
@@ -193,7 +192,7 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     })
 }
 
-/// What a user should know of how the options were taken.
+/// Notes for the user about the options.
 fn notes(no_quick: bool) -> Vec<String> {
     let text =
         "the scenario has no [quick] section, so --quick changes nothing: this is the full run";
@@ -228,7 +227,7 @@ fn point(
     Ok((Variant { name: name.clone(), set, plan }, (seeds, ineffective)))
 }
 
-/// The changes that were asked for on a command line, for all points.
+/// The changes that the command line asks for, at all points.
 fn asked(base: &Item, options: &Options) -> Result<Vec<Change>, Problem> {
     let asked = options.set.iter().map(|(key, value)| asked_one(key, value));
     let mut asked = asked.collect::<Result<Vec<_>, _>>()?;
@@ -248,10 +247,10 @@ fn asked_one(key: &str, value: &str) -> Result<Change, Problem> {
         let problem = place.problem(format!("`{}` is no key", on_a_line(key)));
         problem.with_help("write it like --set topology.senders=200")
     })?;
-    Ok(Change { path, key: place, item: tree::parse_value(value, At::via(via)) })
+    Ok(Change { path, key: place, item: tree::parse_value(value, &At::via(via)) })
 }
 
-/// A point as it is written, or with what is varied on top.
+/// A point, perhaps with varied keys.
 #[derive(Clone, Default)]
 struct Variation {
     name: String,
@@ -259,7 +258,7 @@ struct Variation {
     full_only: bool,
 }
 
-/// The points with what they change; one that changes nothing if there are none.
+/// The points with their changes; one point without changes if the scenario has none.
 fn variations(top: &Section<'_>) -> Result<Vec<Variation>, Problem> {
     let mut points: Vec<Variation> = Vec::new();
     for (name, item) in rows(top, Scenario::KEY.point)? {

@@ -34,8 +34,8 @@ pub(super) fn of_groups(window: bool, plans: &[&Plan]) -> Vec<String> {
     shared.flat_map(of).collect()
 }
 
-/// For a metric of the data queue of a port, or of a pool, such as `queues.left>right.p99_bytes`, the metric itself if
-/// it is one of all these points, and otherwise what could be asked of that place.
+/// For a metric of a place, such as `queues.left>right.p99_bytes`: the metric itself if all points have it; otherwise
+/// the metrics that this place has.
 pub(super) fn of_places(metric: &str, points: &[&Variant]) -> Option<Vec<String>> {
     let (list, schema) = match metric.split_once('.')?.0 {
         "queues" => ("queues", schema_for!(Queue)),
@@ -52,14 +52,14 @@ pub(super) fn of_places(metric: &str, points: &[&Variant]) -> Option<Vec<String>
     Some(fields.into_iter().map(|field| format!("{list}.PLACE.{field}")).collect())
 }
 
-/// Whether a metric is of one place or set of links: `loss_by_place.left>right`.
+/// Whether a metric belongs to one place or set of links: `loss_by_place.left>right`.
 pub(super) fn is_by_place(metric: &str) -> bool {
     ["loss_by_place.", "loss_by_set.", "utilization_by_place."]
         .iter()
         .any(|list| metric.starts_with(list))
 }
 
-/// What a field's unit says its figures are.
+/// The factor of a figure by the unit of its field.
 pub(super) fn scale(metric: &str, unit: &str) -> Option<f64> {
     let kind: &[(&str, f64)] = if metric.ends_with("_bps") {
         &[("Gb/s", 1e9), ("Mb/s", 1e6), ("", 1.0)]
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn places_have_the_fields_of_their_lists_and_the_levels_of_all_points() {
         let point = |levels: &[u64]| {
-            let mut plan = crate::standard::plan(2, Span::from_secs(1)).unwrap();
+            let mut plan = crate::reference_run::plan(2, Span::from_secs(1)).unwrap();
             plan.levels = levels.iter().map(|&level| Bytes::new(level)).collect();
             Variant { name: String::new(), set: std::collections::BTreeMap::new(), plan }
         };

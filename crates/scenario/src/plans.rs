@@ -1,23 +1,22 @@
-//! From the tree of a scenario, with its changes made, to a checked plan.
+//! From the tree of a scenario, after all changes, to a checked plan.
 
 use shallop_options::suggest::advice;
 use shallop_options::{Item, Problem, Section};
 
 use shallop_core::Span;
 
-use super::format::Scenario;
 use super::import::OwnChip;
 use super::ineffective::Ineffective;
+use super::root_options::Scenario;
 use super::set;
-use super::shapes::Ecmp;
 use super::{Options, check, ineffective, kernel, proxy, schemes, switches, topology, traffic};
 use shallop_plan::bounds::MAX_SAMPLES;
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Driver, Plan, Scheme, Switch};
 
-/// Seeds, and windows, at most.
+/// The largest number of seeds, and of windows.
 const MOST: usize = 10_000;
-/// A run of more seconds than this is not cut into seconds unless asked to.
+/// The longest run in seconds that gets a window for each second by default.
 const MAX_SECONDS: u64 = 1_000;
 
 /// Reads a plan, the seeds it is to be run with, and the keys without effect.
@@ -48,9 +47,9 @@ pub(super) fn read(
         duration,
         sample,
         windows: windows(&top, options.windows, duration)?,
-        fairness: options.fairness_window,
+        fairness_window: options.fairness_window,
         topology: topology.topology,
-        symmetric: topology.ecmp == Ecmp::Symmetric,
+        ecmp: topology.ecmp,
         switches,
         nic: options.nic,
         nic_buffer: options.nic_buffer,
@@ -87,7 +86,7 @@ pub(super) fn read(
     Ok((plan, seeds, ineffective))
 }
 
-/// That the switches fit the network with the changes that each scheme makes to them.
+/// Checks that the switches fit the network with the changes of each scheme.
 fn schemes_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     for scheme in 0..plan.schemes.len() {
         if let Some(switches) = plan.schemes[scheme].switches.clone() {
@@ -101,7 +100,7 @@ fn schemes_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), 
     Ok(())
 }
 
-/// The seeds to run with; the first is that of the plan.
+/// The seeds of the runs; the first one is the seed of the plan.
 pub(super) fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
     let keys = Scenario::KEY;
     let Scenario { seed, seeds, .. } = top.read(())?;
@@ -122,7 +121,7 @@ pub(super) fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
     Ok(seeds)
 }
 
-/// The parts of the run to report by themselves.
+/// The windows with results of their own.
 fn windows(
     top: &Section<'_>,
     windows: Option<Vec<(Span, Span)>>,
@@ -171,7 +170,7 @@ fn own_chips(switches: &mut Vec<Switch>, chips: &[OwnChip], at: &Item) -> Result
     Ok(())
 }
 
-/// What switches are like with the changes that a scheme makes to the scenario, if it makes any.
+/// The switches with the changes of a scheme, if the scheme makes any.
 fn under(
     root: &Item,
     changes: Option<&Item>,

@@ -1,4 +1,4 @@
-//! The proxy of a scheme.
+//! The CLEAN proxies of schemes.
 
 use shallop_options::suggest::advice;
 use shallop_options::{Item, Key, Problem, Section};
@@ -10,7 +10,7 @@ use shallop_plan::plan::{Plan, Topology};
 use shallop_plan::proxy::{Clean, CleanOptions};
 use shallop_topology::campus::{CLOUD, RADIO};
 
-/// Gives every scheme the proxy it asks for.
+/// Adds to every scheme the proxy that it asks for.
 pub(super) fn place(
     plan: &mut Plan,
     read: &[SchemeEntry],
@@ -24,7 +24,7 @@ pub(super) fn place(
     Ok(())
 }
 
-/// Reads the `clean` of a scheme of this name.
+/// Reads `clean` of the scheme with this name.
 fn clean(
     scheme: &str,
     item: &Item,
@@ -61,7 +61,7 @@ fn clean(
     Ok(Clean { config: options.config, edges, last_hop })
 }
 
-/// Where packets enter a campus, and where they go on the air.
+/// The ports at which packets enter a campus, and the ports of its radios.
 fn campus_ports(network: &Network) -> (Vec<u32>, Vec<u32>) {
     let set = |name: &str| network.links.get(name).into_iter().flatten().copied();
     let host = |port: &u32| !network.is_switch_port(*port);
@@ -70,7 +70,7 @@ fn campus_ports(network: &Network) -> (Vec<u32>, Vec<u32>) {
     (set(CLOUD).filter(host).collect(), set(RADIO).filter(down).collect())
 }
 
-/// The ports of these names.
+/// The ports with these names.
 fn ports(
     section: &Section<'_>,
     key: &'static Key,

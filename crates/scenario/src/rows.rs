@@ -2,7 +2,7 @@
 
 use shallop_options::{Item, Key, Problem, RawValue, Section};
 
-/// Opens the sections of a row, each with what it is called in messages.
+/// The sections of a list, each with its name in messages.
 ///
 /// # Errors
 /// If it is no row, or an empty one.
@@ -31,7 +31,7 @@ pub(super) fn rows<'a>(
     Ok(items.iter().enumerate().map(named).collect())
 }
 
-/// That two of a row have one name.
+/// Checks that no earlier section of a list has this name.
 ///
 /// # Errors
 /// If this name is taken.

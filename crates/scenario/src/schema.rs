@@ -1,14 +1,13 @@
-//! The format as a JSON Schema, for editors. Written from the same keys that scenarios are read by.
+//! The JSON Schema of scenarios, for editors. It is made from the keys by which scenarios are read.
 
 use serde_json::{Map, Value, json};
 use shallop_options::{Key, SectionKeys, SectionKind, TaggedSections, ValueType, section_keys};
 
 use super::defaults::{self, Explained};
 use super::expand::COMMON;
-use super::format::Scenario;
+use super::root_options::Scenario;
 
 /// JSON Schema (draft 2020-12) of a scenario.
-#[must_use]
 pub fn schema() -> Value {
     let mut schema = Map::new();
     schema.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
@@ -20,7 +19,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Adds the schemes that have the keys of another one, and may have any of a transport besides.
+/// Adds schemes with `like`, which inherit the keys of another scheme and may have any key of a transport.
 fn scheme_like_another(schemes: &mut Value) {
     let keys = json!({
         "like": {
@@ -34,7 +33,7 @@ fn scheme_like_another(schemes: &mut Value) {
     schemes["oneOf"].as_array_mut().into_iter().for_each(|kinds| kinds.push(like.clone()));
 }
 
-/// Lets keys of a claim be tables by the names of schemes or points, and has it name a scheme or several.
+/// Allows keys of a claim to be tables by the names of schemes or points, and requires `scheme` or `schemes`.
 fn claims_by_names(claims: &mut Value) {
     for (key, schema) in claims["properties"].as_object_mut().into_iter().flatten() {
         if !COMMON.contains(&key.as_str()) {
@@ -46,7 +45,7 @@ fn claims_by_names(claims: &mut Value) {
     claims["oneOf"] = json!([{ "required": ["scheme"] }, { "required": ["schemes"] }]);
 }
 
-/// A section; of the kind that its tag says, if it is one of several.
+/// The schema of a section; of one kind of section if `kind` is its tag and its value.
 fn section(keys: &[Explained], kind: Option<(&str, &str)>) -> Map<String, Value> {
     let property = |explained: &Explained| {
         let key = explained.key;
@@ -84,7 +83,7 @@ fn tagged(tagged: &TaggedSections) -> Value {
     json!({ "oneOf": (tagged.kinds)().into_iter().map(one).collect::<Vec<_>>() })
 }
 
-/// Patterns of quantities: a number, then one of these units.
+/// The pattern of a quantity: a number, then one of these units.
 fn quantity(units: &str) -> String {
     format!("^\\s*[0-9][0-9_]*(\\.[0-9_]*[0-9])?\\s*({units})\\s*$")
 }

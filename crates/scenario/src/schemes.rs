@@ -1,4 +1,4 @@
-//! The schemes of a scenario: what it compares.
+//! The schemes of a scenario: the transports that it compares.
 
 use shallop_options::{
     At, HostStack, Item, Key, KeyDoc, Options, Problem, Section, SectionKind, TaggedSections,
@@ -9,7 +9,7 @@ use shallop_plan::transport::{Configured, FlashPassOptions, TAG, TcpOptions};
 
 use super::rows::{rows, unique};
 
-/// The transports with their keys.
+/// The kinds of schemes: one for each transport.
 pub(super) const SCHEMES: TaggedSections = TaggedSections { tag: TAG, kinds: transports };
 
 fn transports() -> Vec<SectionKind> {
@@ -27,7 +27,7 @@ fn transports() -> Vec<SectionKind> {
     Transport::kinds().into_iter().map(|kind| SectionKind { keys, describe, ..kind }).collect()
 }
 
-/// What every scheme has.
+/// The keys of every scheme.
 #[derive(Clone, Debug, Options)]
 pub(super) struct SchemeOptions {
     /// The label of the scheme in tables and figures.
@@ -42,7 +42,7 @@ pub(super) struct SchemeOptions {
     pub transport: Option<Unread>,
 }
 
-/// A scheme, where its `wait` stands, and what it sets of switches.
+/// A scheme, the place of its `wait`, and its changes of switches.
 pub(super) struct SchemeEntry {
     pub scheme: Scheme,
     pub wait: At,
@@ -50,7 +50,7 @@ pub(super) struct SchemeEntry {
     pub clean: Option<Item>,
 }
 
-/// Reads every `[[scheme]]`, given the key of schemes in the scenario; `stack` is that of the scenario.
+/// Reads every `[[scheme]]`. `key` is the key of the list, `stack` the host stack of the scenario.
 pub(super) fn read(
     top: &Section<'_>,
     key: impl Into<&'static Key>,
@@ -82,7 +82,7 @@ pub(super) fn read(
     Ok(schemes)
 }
 
-/// Reads what a scheme says, or a group that has a transport of its own; its label is the transport if it has none.
+/// Reads the keys of a scheme, or of a group with its own transport. The label is the transport if `name` is missing.
 fn scheme(section: &Section<'_>, stack: HostStack) -> Result<Scheme, Problem> {
     let options: SchemeOptions = section.read(())?;
     let name = options.name.unwrap_or_else(|| section.kind.to_owned());
@@ -90,7 +90,7 @@ fn scheme(section: &Section<'_>, stack: HostStack) -> Result<Scheme, Problem> {
     Ok(Scheme { name, transport, switches: None, clean: None })
 }
 
-/// Reads the transport of a group, if it has one of its own; `of` is what the group is called in messages.
+/// Reads the transport of a group that has its own. `of` names the group in messages.
 pub(super) fn own(
     of: &str,
     item: Option<&Item>,

@@ -1,5 +1,5 @@
-//! Changes of single keys: `[quick]`, the points' `set`, `--set`. A key is a path through the scenario, with dots
-//! between its steps; sections in a row go by names or numbers: `group.all.size`, `topology.link.0.rate`.
+//! Changes of single keys: `[quick]`, the `set` of points, `--set`. The path of a key has dots between its steps;
+//! sections of a list are named or numbered: `group.all.size`, `topology.link.0.rate`.
 
 use shallop_options::suggest::{list, near};
 use shallop_options::{
@@ -7,11 +7,11 @@ use shallop_options::{
 };
 use toml::de::{DeTable, DeValue};
 
-use super::format::Scenario;
 use super::groups::GroupOptions;
+use super::root_options::Scenario;
 use super::schemes::name;
 
-/// Sections that describe variations and results; they do not vary.
+/// Sections that no change can reach.
 const FIXED: [&str; 4] = [
     Scenario::KEY.point.key.name,
     Scenario::KEY.quick.name,
@@ -19,26 +19,26 @@ const FIXED: [&str; 4] = [
     Scenario::KEY.claim.key.name,
 ];
 
-/// What the message says of a path that ends at a section.
+/// The reason for a path that ends at a section.
 const SECTION: &str = "it is a section";
 
-/// A change: the path, and what it says from now on.
+/// A new value of a key.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     pub path: Vec<String>,
-    /// Where the key stands.
+    /// The place of the key.
     pub key: At,
     pub item: Item,
 }
 
 impl Change {
-    /// The path as it is written.
+    /// The path with dots.
     pub fn key(&self) -> String {
         self.path.join(".")
     }
 }
 
-/// The changes in a table of `[quick]` or `set`, whose sections may be written with dots or as tables.
+/// The changes in a table of `[quick]` or `set`. Their sections may be written with dots or as tables.
 ///
 /// # Errors
 /// If it is no table, or a key in it is no path.
@@ -85,7 +85,7 @@ pub(super) fn steps(key: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Makes a change.
+/// Applies a change.
 ///
 /// # Errors
 /// If there is no such key.
@@ -122,8 +122,8 @@ pub(super) fn apply(root: &mut Item, change: &Change) -> Result<(), Problem> {
     })
 }
 
-/// What may have been meant by an unknown key. If its section is known, the key is looked for there by its last step:
-/// among the names of keys, then among the words that describe them, such as a formula's `beta`.
+/// A suggestion for an unknown key. In a known section, the last step is compared with the names of keys, then with the
+/// words of their descriptions, such as `beta` of a formula.
 fn suggestion(key: &str, known: &[(String, &'static Key)]) -> String {
     let guess =
         |paths: &[String]| format!("did you mean {}?", list(paths.iter().map(String::as_str)));
@@ -158,12 +158,11 @@ fn suggestion(key: &str, known: &[(String, &'static Key)]) -> String {
     format!("did you mean {}?", list(near))
 }
 
-/// The names of keys.
 fn names<'a>(keys: &'a [&'static Key]) -> impl Iterator<Item = &'static str> + 'a {
     keys.iter().map(|key| key.name)
 }
 
-/// Goes one step down from a section with these keys.
+/// Applies a change below a section with these keys.
 fn insert(
     keys: &[&'static Key],
     table: &mut Table,
@@ -222,7 +221,7 @@ fn down(
     insert(keys, table, rest, change)
 }
 
-/// Goes down into one of a row.
+/// Applies a change to one section of a list.
 fn row(
     form: &ValueType,
     table: &mut Table,
@@ -253,7 +252,7 @@ fn row(
     down(&keys, inner, rest, change)
 }
 
-/// The keys of a section of several kinds; those of the kind it is about to become, if that is what changes.
+/// The keys of a section of several kinds. If the change sets the tag, the keys of any kind will do.
 fn of_kind(
     tagged: &TaggedSections,
     table: &Table,
@@ -266,12 +265,12 @@ fn of_kind(
     kind(tagged, table).ok_or_else(|| format!("the section lacks `{}`", tagged.tag))
 }
 
-/// The keys of the kind that a section says it is.
+/// The keys of the kind that the tag of a section names.
 fn kind(tagged: &TaggedSections, table: &Table) -> Option<Vec<&'static Key>> {
     Some(tagged.named(table.get(tagged.tag)?.item.text()?)?.keys())
 }
 
-/// The section of this name, made if it is not there.
+/// The section with this name, added if it is missing.
 fn section<'a>(table: &'a mut Table, step: &str, change: &Change) -> Result<&'a mut Table, String> {
     let entry = table.entry(step.to_owned()).or_insert_with(|| {
         let at = change.key.clone();
@@ -283,7 +282,7 @@ fn section<'a>(table: &'a mut Table, step: &str, change: &Change) -> Result<&'a 
     }
 }
 
-/// Every path that leads to a value in this scenario, or would.
+/// Every path that leads to a value of this scenario, written or not.
 fn paths(
     keys: &[&'static Key],
     table: &Table,

@@ -1,4 +1,4 @@
-//! What switches are like.
+//! The `[switch.NAME]` sections.
 
 use shallop_core::{BufferSize, Bytes};
 use shallop_options::suggest::advice;
@@ -11,14 +11,13 @@ use shallop_plan::chips::{self, Chip};
 use shallop_plan::plan::{Accounting, Switch};
 use shallop_switch::{Aqm, AqmOptions};
 
-/// The buffer of a switch that says nothing of it, as in the papers.
+/// The default buffer of a switch, as in the papers.
 const BUFFER: BufferSize = BufferSize::PerGbps(Bytes::new(20_000));
 
 /// A switch.
 #[derive(Clone, Debug, Options)]
 pub(super) struct SwitchOptions {
     /// The chip of the switch, one of `shallop chips`: its buffer per Gb/s, or with `shared` its memory.
-    #[key]
     pub chip: Option<String>,
     /// The data buffer of each port.
     #[key(shown = format!("that of the `chip`, or \"{BUFFER}\""))]
@@ -67,7 +66,7 @@ pub(super) struct SwitchOptions {
     pub data_weight: u32,
 }
 
-/// The length of a queue above which it drops selectively, if it does.
+/// The queue length above which a switch drops selectively; `None` for never.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SelectiveDrop(Option<BufferSize>);
 
@@ -154,7 +153,7 @@ fn aqm(section: &Section<'_>) -> Result<Option<Aqm>, Problem> {
     Ok(Some(aqm))
 }
 
-/// The chip in it, if it says which.
+/// The chip that a section names.
 fn chip(section: &Section<'_>, id: Option<&str>) -> Result<Option<&'static Chip>, Problem> {
     let Some(id) = id else { return Ok(None) };
     chips::find(id).map(Some).ok_or_else(|| {
@@ -164,7 +163,7 @@ fn chip(section: &Section<'_>, id: Option<&str>) -> Result<Option<&'static Chip>
     })
 }
 
-/// The weights of data and of transports without credits, if these have a queue of their own.
+/// The weights of data and of transports without credits, if the latter have a queue.
 fn weights(section: &Section<'_>, options: &SwitchOptions) -> Result<Option<(u32, u32)>, Problem> {
     let key = SwitchOptions::KEY.data_weight;
     if options.legacy_weight.is_none() && section.is_written(key) {

@@ -1,4 +1,4 @@
-//! Tables of keys for the pages of docs, made from the same descriptions as the schema.
+//! Tables of keys for the pages of the docs, from the descriptions that the schema is made from.
 
 use shallop_options::{
     HostStack, Key, Options, SectionKind, StringEnum, TaggedSections, ValueType, find, section_keys,
@@ -6,12 +6,11 @@ use shallop_options::{
 use shallop_plan::transport::TcpOptions;
 
 use super::defaults::{self, Explained};
-use super::format::Scenario;
+use super::root_options::Scenario;
 use super::schemes::SchemeOptions;
 use super::tree;
 
-/// The names of the transports, and of the kinds of topologies: what the docs have tables of.
-#[must_use]
+/// The names of transports and topologies, for which the docs have tables.
 pub fn kinds() -> Vec<(&'static str, Vec<&'static str>)> {
     let tagged = |key: &'static Key| match &key.value_type {
         ValueType::Tagged(tagged) | ValueType::TaggedList(tagged) => tagged.names(),
@@ -87,7 +86,7 @@ fn keys_of(section: &str) -> Result<Vec<Explained>, String> {
     }
 }
 
-/// The section in a form, if there is one.
+/// The section in a type of values, if there is one.
 fn inner(form: &'static ValueType) -> Option<&'static ValueType> {
     match form {
         ValueType::AnyOf(forms) => forms.iter().find_map(inner),
@@ -101,7 +100,7 @@ fn inner(form: &'static ValueType) -> Option<&'static ValueType> {
     }
 }
 
-/// The keys that these kinds have beside those of every kind.
+/// The keys of these kinds, without the keys of every kind.
 fn of_kinds(tagged: &TaggedSections, kinds: &[&str]) -> Result<Vec<Explained>, String> {
     let tcp = kinds == ["tcp"];
     let mut found: Option<Vec<Explained>> = None;
@@ -120,7 +119,7 @@ fn of_kinds(tagged: &TaggedSections, kinds: &[&str]) -> Result<Vec<Explained>, S
     found.ok_or_else(|| "no kind is named".to_owned())
 }
 
-/// What a row says, but for its meaning.
+/// The cells of a row without the meaning.
 fn cells(row: &Explained) -> (&'static str, String, Vec<String>) {
     let default = |default: &Option<String>| match default {
         Some(text) if tree::is_value(text) => format!("`{text}`"),
@@ -151,7 +150,7 @@ fn markdown(rows: &[Explained]) -> String {
     table
 }
 
-/// The values that a key takes, in few words.
+/// The allowed values in a few words.
 fn takes(form: &ValueType) -> String {
     match form {
         ValueType::Text => "text".to_owned(),

@@ -15,12 +15,11 @@ use shallop_plan::bounds::DAY;
 use shallop_plan::plan::Transport;
 use shallop_plan::transport::Configured;
 
-/// Something that can be chosen.
+/// A choice of `shallop new`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its name.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description in a line.
     pub about: &'static str,
 }
 
@@ -31,20 +30,17 @@ impl From<SectionKind> for Item {
 }
 
 /// The networks: the kinds of `[topology]`. "file" needs [`Choice::network`].
-#[must_use]
 pub fn topologies() -> Vec<Item> {
     let known = TOPOLOGIES.iter().filter_map(|shape| TOPOLOGY.named(shape.kind));
     known.map(Item::from).collect()
 }
 
 /// The transports: all that schemes may name.
-#[must_use]
 pub fn transports() -> Vec<Item> {
     Transport::kinds().into_iter().map(Item::from).collect()
 }
 
 /// The traffic.
-#[must_use]
 pub const fn traffics() -> &'static [Item] {
     &[LONG, MIXED, INCAST]
 }
@@ -58,7 +54,7 @@ const MIXED: Item = Item {
 const INCAST: Item =
     Item { name: "incast", about: "many hosts answer one at once, again and again, to see bursts" };
 
-/// Who asks for less than everything gets this.
+/// The topology if none is chosen.
 pub const DEFAULT_TOPOLOGY: &str = "dumbbell";
 /// Likewise.
 pub const DEFAULT_TRANSPORTS: [&str; 2] = ["cubic", "flashpass"];
@@ -70,22 +66,22 @@ const HEADER: &str = "\
 # `shallop check FILE --explain` prints what follows from the numbers below.
 ";
 
-/// What a scenario is to be of.
+/// The choices for a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The network, one of [`topologies`].
+    /// One of [`topologies`].
     pub topology: String,
-    /// What is compared, some of [`transports`].
+    /// Some of [`transports`].
     pub transports: Vec<String>,
-    /// The traffic, one of [`traffics`].
+    /// One of [`traffics`].
     pub traffic: String,
     /// The file of links or nodes that the topology "file" reads, relative to the scenario's folder.
     pub network: Option<String>,
-    /// The longest base round trip of the traffic, zero if it is not known: runs last many times as long.
+    /// The longest base round-trip time of the traffic; zero if unknown. The run lasts a multiple of it.
     pub longest_rtt: Span,
 }
 
-/// A run lasts at least so many of the longest round trips, and a quick one.
+/// The least duration of a full and of a quick run, in round trips.
 const ROUND_TRIPS: (u64, u64) = (50, 10);
 
 /// The duration of a run: at least `usual` and this number of round trips, in whole steps.
@@ -173,7 +169,7 @@ fn switch(marks: bool) -> String {
     text
 }
 
-/// What a transport needs besides its name.
+/// The lines of a transport besides its name.
 fn options(transport: &str) -> String {
     match transport {
         "udp" => commented("rate = \"50Mbps\"", "of each flow, on the wire"),

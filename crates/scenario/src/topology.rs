@@ -14,20 +14,17 @@ use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
 use shallop_topology::{AnyFabric, NodeKind, SwitchNames};
 
 use super::import::{self, OwnChip};
-use super::rows::{rows, unique};
-use super::shapes::{
-    AnyTopology, ChangeOptions, DownOptions, Ecmp, FileOptions, GraphOptions, LinkOptions,
-    NodeOptions,
+use super::network_options::{
+    AnyTopology, ChangeOptions, DownOptions, FileOptions, GraphOptions, LinkOptions, NodeOptions,
 };
+use super::rows::{rows, unique};
 use shallop_plan::files::Files;
-use shallop_plan::plan::{GraphLink, GraphNode, Topology};
+use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, Topology};
 
-/// What a topology is read with.
+/// The names that a topology may refer to.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
-    /// The names of switches that nodes may refer to.
     pub switches: &'a [&'a str],
-    /// The files that the scenario may name.
     pub files: &'a dyn Files,
 }
 
@@ -58,12 +55,11 @@ fn kinds() -> Vec<SectionKind> {
     own().into_iter().map(|kind| SectionKind { keys, describe, ..kind }).collect()
 }
 
-/// What is read of a topology.
+/// A topology with its routing rule and switches.
 pub(super) struct TopologyEntry {
     pub topology: Topology,
-    /// Whether both directions of a flow choose alike.
     pub ecmp: Ecmp,
-    /// The switches that a file describes by their chips; their numbers follow those of the known switches.
+    /// Switches with a chip that a network file names. Their numbers follow the numbers of the known switches.
     pub chips: Vec<OwnChip>,
 }
 
@@ -95,7 +91,7 @@ pub(super) fn read(
     Ok(TopologyEntry { topology, ecmp, chips })
 }
 
-/// How many nodes and links there will be.
+/// The numbers of nodes and of links.
 pub(super) fn size(topology: &Topology) -> (u64, u64) {
     match topology {
         Topology::Fabric(fabric) => fabric.size(),
@@ -150,7 +146,7 @@ fn node(section: &Section<'_>, known: &Known<'_>) -> Result<GraphNode, Problem> 
     Ok(GraphNode { name, kind, switch })
 }
 
-/// Which switch a key names; the default where it is left out.
+/// The index of the switch that a key names; of the default if the key is missing.
 pub(super) fn like(
     section: &Section<'_>,
     key: &'static Key,
@@ -164,7 +160,7 @@ pub(super) fn like(
     })
 }
 
-/// A link between these nodes, whose numbers are given by name.
+/// A link between two of these nodes; `numbers` are their indices by name.
 fn link(
     section: &Section<'_>,
     (nodes, numbers): (&[GraphNode], &BTreeMap<String, usize>),
@@ -200,7 +196,7 @@ fn link(
     })
 }
 
-/// When a link is down.
+/// The outages of a link.
 fn down(section: &Section<'_>) -> Result<Vec<Outage>, Problem> {
     let mut down = Vec::new();
     for (index, (_, item)) in rows(section, LinkOptions::KEY.down)?.into_iter().enumerate() {
@@ -216,7 +212,7 @@ fn down(section: &Section<'_>) -> Result<Vec<Outage>, Problem> {
     Ok(down)
 }
 
-/// From when on, and the rate and delay from then on.
+/// A change of a link: its time, the new rate and the new delay.
 type Change = (Span, Option<BitsPerSec>, Option<Span>);
 
 fn changes(section: &Section<'_>) -> Result<Vec<Change>, Problem> {

@@ -1,4 +1,4 @@
-//! The traffic of a scenario.
+//! The groups of a scenario: its traffic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,12 +9,11 @@ use shallop_options::suggest::{advice, list, near};
 use shallop_options::{HostStack, Item, Key, Problem, Section, StringEnum};
 
 use super::commands::beside;
-use super::format::{ClassesOptions, Scenario};
+use super::connectivity::Reach;
 use super::groups::{
-    ArrivalsOptions, Connections, EveryOptions, GroupOptions, Hosts, PairOptions, PatternKind,
-    Times,
+    ArrivalsOptions, EveryOptions, GroupOptions, Hosts, PairOptions, PatternKind, Times,
 };
-use super::reach::Reach;
+use super::root_options::{ClassesOptions, Scenario};
 use super::rows::{rows, unique};
 use super::schemes;
 use shallop_plan::bounds::MAX_FLOWS;
@@ -26,7 +25,7 @@ use shallop_plan::plan::Classes;
 use shallop_plan::plan::{Group, Intensity, MatrixEntry, Pattern, Scheme, Starts, Trace};
 use shallop_workload::{Sizes, TraceReader, builtin};
 
-/// Reads every `[[group]]`; hosts are those of this network.
+/// Reads every `[[group]]`.
 pub(super) fn read(
     top: &Section<'_>,
     network: &Network,
@@ -71,7 +70,7 @@ pub(super) fn classes(top: &Section<'_>) -> Result<Option<Classes>, Problem> {
     Ok(Some(Classes { small, large }))
 }
 
-/// The keys that go with `trace`.
+/// The keys that a group with `trace` may have.
 const OF_TRACES: [&Key; 5] = [
     GroupOptions::KEY.name,
     GroupOptions::KEY.transport,
@@ -80,7 +79,7 @@ const OF_TRACES: [&Key; 5] = [
     GroupOptions::KEY.cool_down,
 ];
 
-/// What a group is read with.
+/// The context in which a group is read.
 pub(super) struct Reader<'a, 'b> {
     pub(super) section: &'a Section<'b>,
     pub(super) network: &'a Network,
@@ -115,18 +114,18 @@ impl Reader<'_, '_> {
             start,
             transport: self.transport()?,
             uncounted: self.uncounted(&options, flows)?,
-            keeps_connections: options.connections == Connections::Kept,
+            connections: options.connections,
             command: None,
             name: options.name,
         })
     }
 
-    /// Its transport, if that is not the one of the scheme.
+    /// The transport of the group, if it has one of its own.
     pub(super) fn transport(&self) -> Result<Option<Scheme>, Problem> {
         schemes::own(&self.section.name, self.section.item(GroupOptions::KEY.transport), self.stack)
     }
 
-    /// The numbers of first and last flows that are not counted.
+    /// The numbers of first and of last flows that are not counted.
     fn uncounted(&self, options: &GroupOptions, flows: usize) -> Result<(usize, usize), Problem> {
         let uncounted = (options.warm_up, options.cool_down);
         if uncounted != (0, 0) && uncounted.0 + uncounted.1 >= flows {
@@ -141,7 +140,7 @@ impl Reader<'_, '_> {
         Ok(uncounted)
     }
 
-    /// A group that this file describes.
+    /// A group whose flows a trace file lists.
     fn traced(&self, name: String, options: GroupOptions) -> Result<Group, Problem> {
         let section = self.section;
         let why = "the trace says who sends how much to whom, and when";
@@ -189,7 +188,7 @@ impl Reader<'_, '_> {
             start,
             transport: self.transport()?,
             uncounted: self.uncounted(&options, flows)?,
-            keeps_connections: options.connections == Connections::Kept,
+            connections: options.connections,
             command: None,
             name: options.name,
         })
@@ -336,7 +335,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The one of these keys that is there.
+/// The only one of these keys that is written.
 fn one_of(section: &Section<'_>, keys: &[&'static Key]) -> Result<&'static Key, Problem> {
     let mut there = keys.iter().filter(|key| section.is_written(**key));
     let Some(&first) = there.next() else {
@@ -352,10 +351,10 @@ fn one_of(section: &Section<'_>, keys: &[&'static Key]) -> Result<&'static Key, 
     }
 }
 
-/// A table of flow sizes is no longer than this.
+/// The largest number of rows of a table of flow sizes.
 const MAX_TABLE: u64 = 10_000_000;
 
-/// The hosts a key names, one by one or as a set; `default` is the set where it is left out.
+/// The hosts that a key names, one by one or as a set. `default` is the set if the key is missing.
 pub(super) fn hosts(
     section: &Section<'_>,
     (key, written): (&'static Key, Option<&Hosts>),
@@ -392,7 +391,7 @@ pub(super) fn hosts(
     Ok(hosts)
 }
 
-/// The sets of hosts, and a few hosts.
+/// The names of sets of hosts and of a few hosts, for messages.
 fn sets(network: &Network) -> String {
     let names: BTreeSet<&str> = network.hosts().into_keys().collect();
     let sets = network.sets.keys().map(String::as_str).filter(|set| !names.contains(set));
@@ -430,10 +429,10 @@ fn every(section: &Section<'_>, item: &Item, flows: usize) -> Result<(Starts, Sp
     Ok((Starts::Every(first, every), last))
 }
 
-/// So many pairs are looked at before anything runs; those beyond are found out when the run is set up.
+/// The number of pairs that are checked before the run. The set-up of the run checks the others.
 const MAX_PAIRS: usize = 200_000;
 
-/// That every flow has somebody else to send to, and a way.
+/// Checks that every flow has another host to send to, and a path.
 fn paths(
     section: &Section<'_>,
     (index, group): (usize, &Group),

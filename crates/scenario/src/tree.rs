@@ -21,8 +21,8 @@ pub(super) fn json(item: &Item) -> serde_json::Value {
     }
 }
 
-/// What is wrong with a text that is not TOML, and what to do about it. `before` is the part of the line before the
-/// place that the parser names, `behind` the part from there on.
+/// The error of a text that is not TOML, with advice. `before` is the line up to the place that the parser names,
+/// `behind` the text from there on.
 fn not_toml(message: &str, before: &str, behind: &str) -> (String, String) {
     if let Some((whole, decimals)) = decimal_comma(before, behind) {
         let message = format!("a number with a comma: {whole},{decimals}");
@@ -39,7 +39,7 @@ fn not_toml(message: &str, before: &str, behind: &str) -> (String, String) {
     (message.to_owned(), remedy(message).to_owned())
 }
 
-/// The parts of a number with a comma that stands or ends here.
+/// The parts of a number with a decimal comma at this place.
 fn decimal_comma<'a>(before: &'a str, behind: &'a str) -> Option<(&'a str, String)> {
     fn ending(text: &str) -> &str {
         &text[text.trim_end_matches(|c: char| c.is_ascii_digit()).len()..]
@@ -65,7 +65,7 @@ fn remedy(message: &str) -> &'static str {
     }
 }
 
-/// Reads a text.
+/// Parses a scenario.
 ///
 /// # Errors
 /// If it is empty, or not TOML.
@@ -86,7 +86,7 @@ pub(super) fn parse(text: &str) -> Result<Item, Problem> {
     Ok(Item { value: RawValue::Table(table(root.get_ref(), text)), at })
 }
 
-/// What was typed, with its line ends escaped.
+/// A text in one line, with escaped line ends.
 pub(super) fn on_a_line(typed: &str) -> String {
     typed.replace('\n', "\\n")
 }
@@ -96,18 +96,18 @@ pub(super) fn is_value(text: &str) -> bool {
     DeValue::parse(text).is_ok()
 }
 
-/// Reads what stands behind `KEY=` on a command line: a value as in a scenario, or a text without its quotes.
-pub(super) fn parse_value(text: &str, place: At) -> Item {
+/// Parses the value of `KEY=VALUE` on a command line: as in a scenario, or a text without quotes.
+pub(super) fn parse_value(text: &str, place: &At) -> Item {
     let value = match DeValue::parse(text) {
         Ok(value) => self::value(value.get_ref(), text),
         Err(_) => RawValue::Text(text.to_owned()),
     };
     let mut item = Item { value, at: place.clone() };
-    moved(&mut item, &place);
+    moved(&mut item, place);
     item
 }
 
-/// Everything in this item was written there.
+/// Sets the place of an item and of everything in it.
 fn moved(item: &mut Item, to: &At) {
     item.at = to.clone();
     match &mut item.value {
@@ -122,8 +122,8 @@ fn moved(item: &mut Item, to: &At) {
     }
 }
 
-/// A span that lies in the text. An empty one grows by the character before it, or behind it at the start of a line:
-/// something is pointed at, and on the same line.
+/// A span inside the text. An empty span grows by the character before it or, at the start of a line, behind it, so
+/// that a message can point at something.
 fn within(text: &str, span: Range<usize>) -> Range<usize> {
     let floor = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
     let mut start = floor(span.start).unwrap_or(0);

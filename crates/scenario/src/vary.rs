@@ -1,15 +1,15 @@
-//! Sweeps: `--vary KEY=V1,V2` makes a point of every combination of values, on top of the points the scenario has;
-//! `--seeds N` runs each with so many seeds.
+//! Sweeps: `--vary KEY=V1,V2` makes a point of every combination of values, for each point of the scenario. `--seeds N`
+//! runs each point with N seeds.
 
 use shallop_options::{At, Item, Problem, RawValue, Section};
 
-use super::format::Scenario;
 use super::plans;
+use super::root_options::Scenario;
 use super::set::{self, Change};
 use super::tree::{self, on_a_line};
 use super::{MAX_POINTS, Options, Variation};
 
-/// A key that is varied: a change for each of its values, with what it adds to the name of a point.
+/// A varied key: the change and the suffix of the point's name for each value.
 struct Axis {
     path: Vec<String>,
     steps: Vec<(String, Change)>,
@@ -63,7 +63,7 @@ pub fn values(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// The points of a scenario, each with every combination of the varied values: the last key changes fastest.
+/// Each point of a scenario with every combination of the varied values. The last key changes fastest.
 ///
 /// # Errors
 /// If a key is no key, fixed, or given twice; if a value is given twice; if there would be too many points.
@@ -118,7 +118,7 @@ fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
     Ok(axes)
 }
 
-/// Whether two values are those that a number with a decimal comma and a unit falls into.
+/// Whether two values are halves of a number with a decimal comma and a unit.
 fn is_decimal_comma(pair: &[String]) -> bool {
     let [whole, rest] = pair else { return false };
     let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -140,7 +140,7 @@ fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, C
     }
     for text in values {
         let via = on_a_line(&format!("--vary {key}={text}"));
-        let item = tree::parse_value(text, At::via(via));
+        let item = tree::parse_value(text, &At::via(via));
         let at = item.at.clone();
         let name = match &item.value {
             RawValue::Text(text) => format!("{key}={text}"),
@@ -161,7 +161,7 @@ fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, C
     Ok(steps)
 }
 
-/// The change that makes `count` seeds of the first one of a scenario with these changes made.
+/// The change to `count` seeds, counted from the first seed of a scenario.
 ///
 /// # Errors
 /// If there are none, too many, or numbers run out.

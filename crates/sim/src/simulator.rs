@@ -1,7 +1,7 @@
 //! The simulator: arrays of ports, endpoints and middleboxes, and the event loop that gives each its inputs in order of
 //! time.
 //!
-//! Events at one instant run in this order: flow starts (actor 0), ports by number, real hosts, endpoints by their
+//! Events at one instant run in this order: flow starts (event target 0), ports by number, real hosts, endpoints by their
 //! number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have
 //! crossed its wire, then lets the endpoints that wait for it send.
 
@@ -10,7 +10,7 @@ mod state;
 
 use std::iter::Peekable;
 
-use shallop_core::{Actor, Agenda, End, Facts, Node, Packet, Probe, Time};
+use shallop_core::{EventTarget, EventQueue, End, Facts, Node, Packet, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, RoundRobin, settle};
 use shallop_switch::{Fate, Pool, PoolMember, PooledBuffer, Port, PortBuffer, PortConfig, Routes};
 
@@ -63,7 +63,7 @@ pub struct Simulator<
     H: RealHosts<E> = NoRealHosts,
 > {
     now: Time,
-    agenda: Agenda,
+    events: EventQueue,
     /// By port number.
     interfaces: Vec<Interface<E::Head>>,
     pools: Vec<Pool>,
@@ -83,7 +83,7 @@ pub struct Simulator<
     pub probe: P,
 }
 
-const STARTS: Actor = Actor(0);
+const STARTS: EventTarget = EventTarget(0);
 
 impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> Simulator<'f, E, P, M> {
     /// A simulator at time zero. `flows` must be in order of their start.
@@ -118,7 +118,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         let interfaces = (0..).zip(ports.iter().zip(buffers)).map(interface).collect();
         let mut sim = Self {
             now: Time::ZERO,
-            agenda: Agenda::default(),
+            events: EventQueue::default(),
             interfaces,
             pools,
             members,
@@ -134,7 +134,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
             probe,
         };
         let first = sim.starts.peek().map(|flow| flow.start);
-        sim.agenda.set(STARTS, first);
+        sim.events.set(STARTS, first);
         sim.arm_hosts();
         sim
     }
@@ -165,9 +165,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
 
     fn run_events(&mut self, end: Time) {
         let ports = self.interfaces.len() as u32;
-        while let Some((now, actor)) = self.agenda.pop_until(end) {
+        while let Some((now, target)) = self.events.pop_until(end) {
             self.now = now;
-            match actor.0 {
+            match target.0 {
                 0 => self.start_flows(now),
                 port if port <= ports => self.on_port(now, port - 1),
                 hosts if H::ANY && hosts == ports + 1 => self.on_hosts(now, end),
@@ -180,7 +180,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         self.now = end;
     }
 
-    /// Actor number of the first endpoint.
+    /// Number of the event target of the first endpoint.
     #[inline]
     const fn first_end(ports: u32) -> u32 {
         1 + ports + H::ANY as u32
@@ -203,7 +203,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
             self.on_end_timer(now, first);
         }
         let next = self.starts.peek().map(|flow| flow.start);
-        self.agenda.set(STARTS, next);
+        self.events.set(STARTS, next);
     }
 
     fn end_state(&self, machine: E, path: End, host: Node, peer: Node) -> EndState<E> {
@@ -399,17 +399,17 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         self.retire_if_quiescent(end);
     }
 
-    /// Actor number of an endpoint.
+    /// Number of the event target of an endpoint.
     #[inline]
-    fn actor(&self, end: End) -> Actor {
-        Actor(Self::first_end(self.interfaces.len() as u32) + self.flows.number(end))
+    fn target(&self, end: End) -> EventTarget {
+        EventTarget(Self::first_end(self.interfaces.len() as u32) + self.flows.number(end))
     }
 
     /// Retires the flow of this endpoint if it has no further events.
     #[inline]
     fn retire_if_quiescent(&mut self, end: End) {
         if self.flows.is_quiescent(end) {
-            let has_no_deadline = |end| self.agenda.deadline(self.actor(end)).is_none();
+            let has_no_deadline = |end| self.events.deadline(self.target(end)).is_none();
             if has_no_deadline(end) && has_no_deadline(end.peer()) {
                 self.flows.retire_flow(end);
             }
@@ -467,12 +467,12 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
 
     fn set_end(&mut self, end: End, now: Time, wakeup: Option<Time>) {
         debug_assert!(wakeup.is_none_or(|at| at >= now), "a deadline must not be in the past");
-        self.agenda.set(self.actor(end), wakeup);
+        self.events.set(self.target(end), wakeup);
     }
 
     fn arm(&mut self, number: u32) {
         let due = self.interfaces[number as usize].deadline();
-        self.agenda.set(Actor(number + 1), due);
+        self.events.set(EventTarget(number + 1), due);
     }
 }
 

@@ -8,7 +8,7 @@ use shallop_core::Span;
 use shallop_lab::{Observer, RunError};
 use shallop_plan::ResolvedRun;
 use shallop_plan::files::Files;
-use shallop_plan::plan::{Attachment, Command, Driver, Group, Pattern, Plan, Starts};
+use shallop_plan::plan::{Attachment, Command, Connections, Driver, Group, Pattern, Plan, Starts};
 use shallop_plan::study::Study;
 
 use super::diagnostic::{Result, plain, study_error, with_help};
@@ -88,7 +88,7 @@ impl ShellSession {
             start: Starts::At(Span::ZERO),
             transport: Some(transport),
             uncounted: (0, 0),
-            keeps_connections: false,
+            connections: Connections::New,
             command: Some(Command { words: vec!["sh".to_owned()], files, is_shell: true }),
         });
         let name = |(_, name): (u32, String)| name;

@@ -47,7 +47,7 @@ const HEADER: &str = "the first line names the columns: start,section,destinatio
 /// Maximum length of a line, in bytes.
 const LONGEST: usize = 4_096;
 
-/// RustType a trace row by row. After an error there are no more rows.
+/// Reads a trace row by row. After an error there are no more rows.
 pub struct TraceReader<'a, R> {
     file: String,
     text: R,
@@ -77,7 +77,7 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         self.number
     }
 
-    /// RustType the next row; `None` after the last.
+    /// Reads the next row; `None` after the last.
     fn read(&mut self) -> Result<Option<TraceRow>, Problem> {
         while self.read_line()? {
             let line = self.line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&self.line);
@@ -98,7 +98,7 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         self.places.map(|_| None).ok_or_else(empty)
     }
 
-    /// RustType the next line. Returns false at the end.
+    /// Reads the next line. Returns false at the end.
     fn read_line(&mut self) -> Result<bool, Problem> {
         self.line.clear();
         let read = self.text.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', &mut self.line);

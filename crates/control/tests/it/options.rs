@@ -103,7 +103,7 @@ fn some(allowed: &ValueType) -> RawValue {
     let text = |value: &dyn std::fmt::Display| RawValue::Text(value.to_string());
     match *allowed {
         ValueType::Boolean => RawValue::Boolean(true),
-        ValueType::Integer(least, _) => RawValue::Integer(least as i64),
+        ValueType::Integer(least, _) => RawValue::Integer(least.cast_signed()),
         ValueType::Number(_, most) | ValueType::Above(_, most) => RawValue::Float(most),
         ValueType::Below(least, _) => RawValue::Float(least),
         ValueType::Time(least, _) => text(&least),

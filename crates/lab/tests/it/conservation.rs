@@ -8,7 +8,7 @@ use shallop_core::{
     BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Probe, QueueId, Span, Time,
 };
 use shallop_lab::ends::{self, EndpointFactory};
-use shallop_plan::plan::{GraphLink, GraphNode, Group, Plan, QueueMarking, Shared, Topology};
+use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, Group, Plan, QueueMarking, Shared, Topology};
 use shallop_plan::{ResolvedRun, SetupError};
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, Simulator};
@@ -63,7 +63,7 @@ fn sim<'a, E: EndpointFactory>(
     let salt = setup.root().stream("ecmp", 0).draw();
     let graph = setup.network.graph.clone();
     let network = Network {
-        routes: Paths::new(&graph).routes(setup.plan.symmetric, salt),
+        routes: Paths::new(&graph).routes(setup.plan.ecmp == Ecmp::Symmetric, salt),
         graph,
         ports: setup.layout.ports.clone(),
         buffers: setup.layout.memory.buffers.clone(),

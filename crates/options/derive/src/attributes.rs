@@ -40,6 +40,7 @@ pub struct OptionField {
 }
 
 /// What a field stands for.
+#[expect(clippy::large_enum_variant, reason = "one for each field, while the macro runs")]
 pub enum Role {
     /// `#[key(TYPE, default = VALUE, shown = TEXT, or = TEXT, was = "old name", required)]`.
     Key {
@@ -166,58 +167,56 @@ impl OptionField {
             let role = ROLES.into_iter().find(|role| attribute.path().is_ident(role))?;
             Some((role, attribute))
         });
-        let Some((role, attribute)) = attribute else {
-            let message = "write #[key], #[part], #[fixed], #[section] or #[sections]";
-            return Err(Error::new(name.span(), message));
-        };
+        let (role, attribute) = attribute.map_or(("key", None), |(role, of)| (role, Some(of)));
         let context = &head.context;
         let of_preset = quote_spanned!(name.span() => #context.#name);
-        let role = match role {
-            "key" => {
-                let Arguments { value_type, mut default, shown, required, was } =
-                    arguments(attribute)?;
-                if default.is_none() && head.preset {
-                    default = Some(syn::parse2(of_preset)?);
-                } else if default.is_none() && is_option(&field.ty) {
-                    default = Some(syn::parse_quote!(None));
+        let role =
+            match role {
+                "key" => {
+                    let Arguments { value_type, mut default, shown, required, was } =
+                        arguments(attribute)?;
+                    if default.is_none() && head.preset {
+                        default = Some(syn::parse2(of_preset)?);
+                    } else if default.is_none() && is_option(&field.ty) {
+                        default = Some(syn::parse_quote!(None));
+                    }
+                    Role::Key {
+                        value_type,
+                        required: required || default.is_none(),
+                        default,
+                        shown,
+                        was,
+                    }
                 }
-                Role::Key {
-                    value_type,
-                    required: required || default.is_none(),
-                    default,
-                    shown,
-                    was,
-                }
-            }
-            "part" if head.preset => Role::Part(of_preset),
-            "fixed" if head.preset => Role::Fixed(of_preset),
-            "part" => Role::Part(expression(attribute)?.unwrap_or_else(|| quote!(()))),
-            "fixed" => {
-                Role::Fixed(expression(attribute)?.ok_or_else(|| {
+                "part" if head.preset => Role::Part(of_preset),
+                "fixed" if head.preset => Role::Fixed(of_preset),
+                "part" => Role::Part(expression(attribute)?.unwrap_or_else(|| quote!(()))),
+                "fixed" => Role::Fixed(expression(attribute)?.ok_or_else(|| {
                     Error::new(attribute.span(), "write the value: #[fixed(...)]")
-                })?)
-            }
-            _ => {
-                let Arguments { required, was, .. } = arguments(attribute)?;
-                let variant = if role == "section" { "Section" } else { "Sections" };
-                Role::Subsection { variant: Ident::new(variant, attribute.span()), required, was }
-            }
-        };
+                })?),
+                _ => {
+                    let Arguments { required, was, .. } = arguments(attribute)?;
+                    let variant = if role == "section" { "Section" } else { "Sections" };
+                    Role::Subsection { variant: Ident::new(variant, name.span()), required, was }
+                }
+            };
         Ok(Self { name, ty: field.ty.clone(), about: about(&field.attrs), role })
     }
 }
 
-fn arguments(attribute: &Attribute) -> Result<Arguments> {
-    match attribute.meta {
-        Meta::Path(_) => Ok(Arguments::default()),
-        _ => attribute.parse_args(),
+fn arguments(attribute: Option<&Attribute>) -> Result<Arguments> {
+    match attribute {
+        Some(attribute) if !matches!(attribute.meta, Meta::Path(_)) => attribute.parse_args(),
+        _ => Ok(Arguments::default()),
     }
 }
 
-fn expression(attribute: &Attribute) -> Result<Option<TokenStream>> {
-    match attribute.meta {
-        Meta::Path(_) => Ok(None),
-        _ => attribute.parse_args::<Expr>().map(|expression| Some(quote!(#expression))),
+fn expression(attribute: Option<&Attribute>) -> Result<Option<TokenStream>> {
+    match attribute {
+        Some(attribute) if !matches!(attribute.meta, Meta::Path(_)) => {
+            attribute.parse_args::<Expr>().map(|expression| Some(quote!(#expression)))
+        }
+        _ => Ok(None),
     }
 }
 

@@ -90,14 +90,11 @@ pub(super) enum SackPolicy {
 #[options(preset, check)]
 pub struct EcnConfig {
     /// Congestion marks: not used, as in RFC 3168 (`"classic"`), or each mark echoed (`"exact"`, RFC 8257).
-    #[key]
     pub ecn: Marking,
     /// Whether the window is reduced for a mark over a round trip, as after a loss (Linux), instead of at once.
-    #[key]
     pub ecn_gradual: bool,
     /// Whether ECN-capable packets carry ECT(1), the identifier of L4S (RFC 9331), in place of ECT(0). A switch
     /// with `aqm = "dualpi2"` queues them with low latency. Needs `ecn = "exact"`.
-    #[key]
     pub l4s: bool,
 }
 
@@ -214,20 +211,17 @@ pub struct Config {
     #[key(Integer(1, 10_000))]
     pub initial_window: u32,
     /// Whether the first data waits for a three-way handshake, which takes a round trip.
-    #[key]
     pub handshake: bool,
     /// Whether the congestion window returns to the initial window after an idle period longer than the
     /// retransmission timeout (RFC 5681, 4.1). `"estimate"`: longer than the smoothed round-trip time and four
     /// deviations, without `rto_min`, as in ns-2's FullTcp. With `connections = "kept"` this holds for the next
     /// flow of a connection as well.
-    #[key]
     pub slow_start_after_idle: IdleRestart,
     /// The retransmission timeout.
     #[part]
     pub timeout: rtt::Config,
     /// Loss detection: three duplicate acknowledgements (RFC 6582), selective acknowledgements (RFC 6675), or
     /// RACK-TLP (RFC 8985).
-    #[key]
     pub detection: Detection,
     /// How spurious retransmissions are detected, which are then undone.
     #[fixed]
@@ -268,7 +262,6 @@ pub struct Config {
     pub receive_buffer: Bytes,
     /// Whether the window that a receiver advertises begins at 64 KB and follows the data of a round trip, up to
     /// `receive_buffer` (Linux: `tcp_moderate_rcvbuf`).
-    #[key]
     pub receive_autotuning: bool,
 }
 

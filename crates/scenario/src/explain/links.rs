@@ -1,4 +1,4 @@
-//! What `check --explain` says of each direction of each link: the port that sends, and what is offered to it.
+//! Rows of `check --explain` for each direction of each link: the sending port, and the load.
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_plan::ResolvedRun;
@@ -11,31 +11,28 @@ use super::{buffer, size};
 /// A direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkRow {
-    /// The nodes: from and to.
+    /// The names of the two nodes, from and to.
     pub link: String,
-    /// The rate.
     pub rate: BitsPerSec,
-    /// The propagation delay.
     pub delay: Span,
-    /// The section of the switch that sends; `None` for a host.
+    /// The section of the sending switch; `None` for a host.
     pub switch: Option<String>,
-    /// The chip of that switch, if it says one.
+    /// The chip of the sending switch.
     pub chip: Option<&'static str>,
     /// The data buffer of the port, or the most that it may take of shared memory; `None` for a host.
     pub buffer: Option<String>,
-    /// The payload that random arrivals offer, in bits per second, if it is computed.
+    /// The payload that random arrivals offer, in bits per second, if it was computed.
     pub offered_bps: Option<u64>,
 }
 
 impl LinkRow {
-    /// What is offered over the rate.
-    #[must_use]
+    /// The offered payload divided by the rate.
     pub fn load(&self) -> Option<f64> {
         Some(self.offered_bps? as f64 / self.rate.get() as f64)
     }
 }
 
-/// All directions of links, the most loaded first, then the ports of switches, then those of hosts.
+/// All directions of links: ports of switches before ports of hosts, the most loaded first.
 pub(super) fn rows(setup: &ResolvedRun<'_>) -> Vec<LinkRow> {
     let (network, random) = (&setup.network, setup.rates.iter().any(Option::is_some));
     let offered = random.then(|| load::offered(setup)).flatten();
@@ -64,7 +61,7 @@ pub(super) fn rows(setup: &ResolvedRun<'_>) -> Vec<LinkRow> {
     rows
 }
 
-/// What the data queue of a port may hold.
+/// The capacity of the data queue of a port.
 fn memory(switch: &Switch, rate: BitsPerSec, mtu: Bytes) -> String {
     let (bytes, _) = buffer(switch, rate, u64::from(wire::frame(mtu.get())));
     let shared = if switch.shared.is_some() { " of shared memory" } else { "" };

@@ -1,8 +1,8 @@
-//! What the attributes of a file mean: names, rates and delays.
+//! Attributes of network files: names, rates and delays.
 //!
-//! A delay that is not written comes from where both ends are: the great circle between them on a sphere of the Earth's
-//! mean radius, 6,371 km, at 200,000 km a second, which is the speed of light in glass (its refractive index is close
-//! to 1.5). Fibres do not follow great circles, hence the factor.
+//! A delay that is not written follows from the coordinates of both ends: the great circle between them on a sphere
+//! with the Earth's mean radius, 6,371 km, at 200,000 km/s, the speed of light in glass (refractive index about 1.5).
+//! Fibres do not follow great circles, hence `path_factor`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use shallop_core::{BitsPerSec, Span};
 use super::{Defaults, Drawing, Element, Origin, Part, Parts, Wrong};
 use shallop_topology::builder::{ALL, HOSTS};
 
-/// Attributes that say a rate as a number with its unit, or without one in the unit that the name says.
+/// Attributes with a rate: a number with its unit, or in the unit that the attribute's name has.
 pub(super) const RATES: [&str; 16] = [
     "rate",
     "bandwidth",
@@ -30,7 +30,7 @@ pub(super) const RATES: [&str; 16] = [
     "capacity_mbps",
     "capacity_gbps",
 ];
-/// Attributes that say a delay likewise.
+/// Attributes with a delay: a number with its unit, or in the unit that the attribute's name has.
 pub(super) const DELAYS: [&str; 8] = [
     "delay",
     "latency",
@@ -41,7 +41,7 @@ pub(super) const DELAYS: [&str; 8] = [
     "latency_ms",
     "latency_s",
 ];
-/// Attributes that say the length of a cable in kilometres.
+/// Attributes with the length of a cable in kilometres.
 pub(super) const LENGTHS: [&str; 3] = ["length_km", "distance_km", "fibre_km"];
 /// Attributes of links in the Internet Topology Zoo.
 const LABELS: [&str; 6] =
@@ -51,15 +51,15 @@ pub(super) const OF_NODES: [&str; 8] =
     ["switch", "chip", "latitude", "longitude", "lat", "lon", "lng", "long"];
 /// Names, and attributes that formats need.
 const OF_FORMATS: [&str; 5] = ["id", "label", "name", "source", "target"];
-/// Names that nodes cannot have, as sets have them.
+/// Names that nodes cannot have, since sets of hosts and links have them.
 const TAKEN: [&str; 4] = [ALL, HOSTS, "core", "access"];
 
-/// A longer cable is none.
+/// The largest length of a cable, in km.
 const MAX_KM: f64 = 1e6;
 const EARTH_KM: f64 = 6_371.0;
 const KM_PER_SECOND: f64 = 200_000.0;
 
-/// Turns words into switches and links.
+/// Turns attributes into switches and links.
 pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, Wrong> {
     let whole = |message: &str| Wrong {
         line: None,
@@ -109,7 +109,7 @@ pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, W
     Ok(Parts { nodes: nodes.collect(), links, origin, unread: unread(drawing) })
 }
 
-/// The names of attributes that mean nothing here.
+/// The names of attributes that are not used.
 fn unread(drawing: &Drawing) -> Vec<String> {
     let nodes = drawing.nodes.iter().map(|(_, element)| (element, &OF_NODES[..]));
     let links = [RATES.as_slice(), &DELAYS, &LENGTHS, &LABELS].concat();
@@ -128,7 +128,7 @@ fn unread(drawing: &Drawing) -> Vec<String> {
 
 type Coordinates = Option<(f64, f64)>;
 
-/// The rate of a link, counted by where it comes from.
+/// The rate of a link. Counts its origin.
 fn link_rate(
     element: &Element,
     defaults: &Defaults,
@@ -140,7 +140,7 @@ fn link_rate(
     Ok(written.or(defaults.rate))
 }
 
-/// The delay of a link between nodes with these coordinates, and a count of its origin.
+/// The delay of a link between nodes with these coordinates. Counts its origin.
 fn link_delay(
     element: &Element,
     coordinates: (Coordinates, Coordinates),
@@ -165,7 +165,7 @@ fn link_delay(
     Ok(delay)
 }
 
-/// The number of each identifier.
+/// The index of each node by its identifier.
 fn numbers(drawing: &Drawing) -> Result<BTreeMap<&str, usize>, Wrong> {
     let mut numbers = BTreeMap::new();
     for (number, (id, element)) in drawing.nodes.iter().enumerate() {
@@ -179,7 +179,7 @@ fn numbers(drawing: &Drawing) -> Result<BTreeMap<&str, usize>, Wrong> {
     Ok(numbers)
 }
 
-/// A name for each node: its label, or else its identifier; where that is taken, with a number.
+/// A name for each node: its label, or else its identifier; with a number if the name is taken.
 fn names(drawing: &Drawing, origin: &mut Origin) -> Vec<String> {
     let mut taken: BTreeSet<String> = TAKEN.map(str::to_owned).into();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -202,7 +202,7 @@ fn names(drawing: &Drawing, origin: &mut Origin) -> Vec<String> {
     names
 }
 
-/// A number that is one.
+/// Parses a number.
 fn number((key, text): (&str, &str), line: usize) -> Result<f64, Wrong> {
     let parsed = text.parse::<f64>().ok().filter(|number| number.is_finite());
     parsed
@@ -226,7 +226,7 @@ fn coordinates(element: &Element) -> Result<Coordinates, Wrong> {
     Ok(Some((degrees(latitude, 90.0)?, degrees(longitude, 180.0)?)))
 }
 
-/// The shortest way over the Earth, in kilometres, by the haversine formula.
+/// The great-circle distance in kilometres, by the haversine formula.
 fn great_circle_km(from: (f64, f64), to: (f64, f64)) -> f64 {
     let [from, to] = [from, to].map(|(lat, lon)| (lat.to_radians(), lon.to_radians()));
     let half = |a: f64, b: f64| {
@@ -238,7 +238,7 @@ fn great_circle_km(from: (f64, f64), to: (f64, f64)) -> f64 {
     2.0 * EARTH_KM * libm::asin(libm::sqrt(square))
 }
 
-/// The rate that a file says, if it does.
+/// The written rate of a link.
 fn rate(element: &Element, defaults: &Defaults) -> Result<Option<BitsPerSec>, Wrong> {
     let line = element.line;
     let bits = if let Some(raw) = element.get(&["LinkSpeedRaw"]) {
@@ -279,7 +279,7 @@ fn rate(element: &Element, defaults: &Defaults) -> Result<Option<BitsPerSec>, Wr
     rate.ok_or_else(outside).map(Some)
 }
 
-/// The length of a cable that a file says, in kilometres, if it does.
+/// The written length of a cable in kilometres.
 fn length_km(element: &Element) -> Result<Option<f64>, Wrong> {
     let Some(found) = element.get(&LENGTHS) else { return Ok(None) };
     let km = number(found, element.line)?;
@@ -290,7 +290,7 @@ fn length_km(element: &Element) -> Result<Option<f64>, Wrong> {
     Err(Wrong::new(element.line, message, format!("allowed: from 0 to {MAX_KM}")))
 }
 
-/// The delay that a file says, if it does.
+/// The written delay of a link.
 fn written_delay(element: &Element, defaults: &Defaults) -> Result<Option<Span>, Wrong> {
     let line = element.line;
     let Some(found @ (key, _)) = element.get(&DELAYS) else { return Ok(None) };
@@ -338,7 +338,7 @@ fn scale_of(unit: &str) -> f64 {
     }
 }
 
-/// The rate that a text is, with nothing beside it: "10 Gbit/s", "2 x 100GbE", "OC-192".
+/// The rate that a whole text means: "10 Gbit/s", "2 x 100GbE", "OC-192".
 fn as_a_whole(text: &str) -> Option<f64> {
     let upper = text.trim().to_ascii_uppercase();
     let words = upper.strip_suffix("/S").unwrap_or(&upper);
@@ -348,8 +348,8 @@ fn as_a_whole(text: &str) -> Option<f64> {
     in_words(text).filter(|_| one && !words.contains('/'))
 }
 
-/// The first rate that a label names, such as "10 Gbps", "2 x 2.5G", "OC-192" or "STM-16", in bits a second. A label
-/// that names several is not understood, nor one that says less or more than.
+/// The rate in a label, such as "10 Gbps", "2 x 2.5G", "OC-192" or "STM-16", in bit/s. `None` for labels with several
+/// rates, or with "less than" or "more than".
 fn in_words(label: &str) -> Option<f64> {
     let upper = label.to_ascii_uppercase();
     let mut words = Vec::new();
@@ -392,7 +392,7 @@ fn in_words(label: &str) -> Option<f64> {
     rates.next().filter(|_| rates.next().is_none())
 }
 
-/// That links join all nodes.
+/// Checks that links join all nodes.
 fn in_one_piece(names: &[String], links: &[(usize, usize, BitsPerSec, Span)]) -> Result<(), Wrong> {
     let mut near = vec![Vec::new(); names.len()];
     for &(a, b, ..) in links {

@@ -2,7 +2,7 @@
 
 use super::{Drawing, Element, Wrong};
 
-/// Lists inside lists at most.
+/// The largest depth of lists inside lists.
 const DEEPEST: usize = 64;
 
 #[derive(Debug, PartialEq)]
@@ -72,7 +72,7 @@ fn must(element: &Element, kind: &str, key: &str) -> Result<String, Wrong> {
     found.ok_or_else(|| Wrong::new(element.line, format!("this {kind} lacks its `{key}`"), ""))
 }
 
-/// Lists inside an element are no attributes.
+/// An element with its attributes, which lists inside it are not.
 fn element(line: usize, values: &[Pair]) -> Element {
     let attribute = |pair: &Pair| match &pair.value {
         Value::Text(text) => Some((pair.key.clone(), text.clone())),
@@ -136,14 +136,14 @@ fn pairs(text: &str) -> Result<Vec<Pair>, Wrong> {
     }
 }
 
-/// What a text is made of, with lines.
+/// The tokens of a text, with line numbers.
 struct Tokens<'a> {
     rest: &'a str,
     line: usize,
 }
 
 impl Tokens<'_> {
-    /// Goes on by so many bytes.
+    /// Skips a number of bytes.
     fn skip(&mut self, bytes: usize) {
         self.line += self.rest[..bytes].matches('\n').count();
         self.rest = &self.rest[bytes..];
@@ -189,7 +189,7 @@ impl Iterator for Tokens<'_> {
     }
 }
 
-/// A text with the characters that GML has to write in words.
+/// Decodes the character entities of GML.
 fn plain(text: &str) -> String {
     let words = [("&quot;", "\""), ("&apos;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
     words.iter().fold(text.to_owned(), |text, (word, sign)| text.replace(word, sign))

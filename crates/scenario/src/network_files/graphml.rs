@@ -6,7 +6,7 @@ use roxmltree::{Document, Node};
 
 use super::{Drawing, Element, Wrong};
 
-/// Where lines begin.
+/// The offsets at which lines begin, in bytes.
 struct Lines(Vec<usize>);
 
 impl Lines {
@@ -19,7 +19,7 @@ impl Lines {
     }
 }
 
-/// A declared key: the attribute, and what it says where it is left out.
+/// A declared key: the name of the attribute, and its default.
 struct Key<'a> {
     name: &'a str,
     of: &'a str,

@@ -1,8 +1,8 @@
-//! Networks from files: `GraphML` and GML as the Internet Topology Zoo has them, and lists of links as CSV
-//! (docs/topologies.md, "file"). Nodes of a file become switches; hosts are hung at them.
+//! Network files: `GraphML` and GML as in the Internet Topology Zoo, and lists of links as CSV (docs/topologies.md,
+//! "file"). Nodes of a file become switches; hosts are attached to them.
 //!
-//! Each format is read into a [`Drawing`], nodes and links with attributes in words; what the attributes mean is the
-//! same for all of them (`facts`).
+//! Each format is parsed into a [`Drawing`] of nodes and links with attributes as text; `facts` interprets the
+//! attributes of all formats.
 
 mod edges;
 mod facts;
@@ -18,29 +18,28 @@ use shallop_topology::imported::Origin;
 /// The longest file, in bytes.
 pub const MAX_BYTES: u64 = 1 << 24;
 
-/// What is assumed of links whose file does not say it.
+/// Values for links whose file has none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Defaults {
-    /// The rate.
     pub rate: Option<BitsPerSec>,
-    /// The delay where there are no coordinates either.
+    /// The delay of links without a delay and without coordinates.
     pub delay: Option<Span>,
-    /// How much longer a fibre is than the great circle between its ends.
+    /// The length of a fibre divided by the great circle between its ends, at least 1.
     pub path_factor: f64,
-    /// Rates that are allowed.
+    /// The allowed rates.
     pub rates: RangeInclusive<BitsPerSec>,
-    /// The longest delay that is allowed.
+    /// The longest allowed delay.
     pub longest: Span,
 }
 
-/// What is wrong with a file.
+/// The reason why a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// The line, counted from one; `None` for the whole file.
+    /// The line, counted from 1; `None` for the whole file.
     pub line: Option<usize>,
-    /// What is wrong, with what was found.
+    /// The reason, with the text that was found.
     pub message: String,
-    /// What is allowed.
+    /// The allowed values.
     pub help: String,
 }
 
@@ -50,15 +49,15 @@ impl Wrong {
     }
 }
 
-/// Nodes and links as a file has them.
+/// Nodes and links of a file, not interpreted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
     nodes: Vec<(String, Element)>,
-    /// From and to, by the nodes' identifiers.
+    /// The identifiers of both ends, and the attributes.
     edges: Vec<([String; 2], Element)>,
 }
 
-/// Attributes in words, and the line they begin at.
+/// The attributes of a node or link as text, and the line where they begin.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Element {
     line: usize,
@@ -66,7 +65,7 @@ struct Element {
 }
 
 impl Element {
-    /// The first of these attributes that is there and not empty, with its name. Case does not matter.
+    /// The first of these attributes that is present and not empty, with its name. Case is ignored.
     fn get(&self, names: &[&str]) -> Option<(&str, &str)> {
         let find = |name: &&str| {
             let says = |(key, value): &&(String, String)| {
@@ -85,13 +84,12 @@ pub enum Format {
     GraphMl,
     /// Graph Modelling Language.
     Gml,
-    /// A list of links.
+    /// A CSV list of links.
     Csv,
 }
 
 impl Format {
-    /// The format of a file of this name, by its ending.
-    #[must_use]
+    /// The format of a file by the ending of its name.
     pub fn of(name: &str) -> Option<Self> {
         let ending = name.rsplit_once('.')?.1;
         let formats = [("graphml", Self::GraphMl), ("gml", Self::Gml), ("csv", Self::Csv)];
@@ -99,30 +97,29 @@ impl Format {
     }
 }
 
-/// A word of a file, and its line.
+/// A text of a file, and its line.
 pub type Located = (String, usize);
 
-/// A switch of a file.
+/// A switch in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its name, which no other has.
+    /// The unique name.
     pub name: String,
-    /// The `[switch.NAME]` that describes it, if the file says so.
+    /// The `[switch.NAME]` that describes the switch, if the file names one.
     pub switch: Option<Located>,
-    /// Its chip, likewise.
+    /// The chip of the switch, if the file names one.
     pub chip: Option<Located>,
 }
 
 /// Switches and links of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
-    /// The switches.
     pub nodes: Vec<Part>,
-    /// Links between them: both ends, rate and delay.
+    /// The links between them: indices of both ends, rate and delay.
     pub links: Vec<(usize, usize, BitsPerSec, Span)>,
-    /// Where rates and delays come from.
+    /// The origins of rates and delays.
     pub origin: Origin,
-    /// The names of columns or attributes that mean nothing here, in alphabetical order.
+    /// The names of columns or attributes that are not used, in alphabetical order.
     pub unread: Vec<String>,
 }
 

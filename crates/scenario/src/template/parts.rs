@@ -1,18 +1,18 @@
-//! The networks that can be chosen, each with the lines it takes.
+//! The networks of `shallop new` with their lines.
 
 /// A network.
 pub(super) struct TopologyTemplate {
-    /// Its name: the `kind` of `[topology]`.
+    /// The `kind` of `[topology]`.
     pub kind: &'static str,
-    /// What stands under `[topology]`.
+    /// The lines under `[topology]`.
     pub text: &'static str,
-    /// Who sends, who receives.
+    /// The keys `from` and `to`.
     pub ends: &'static str,
-    /// The pattern of flows without end; as they stand if there is none.
+    /// The `pattern` of flows without end; the default if `None`.
     pub long: Option<&'static str>,
-    /// The links that load is of.
+    /// The set of links that `load` refers to.
     pub links: &'static str,
-    /// Hosts of a burst.
+    /// The number of hosts in a burst.
     pub at_once: u32,
 }
 

@@ -5,8 +5,8 @@ use shallop_control::{bbr, copa, cubic};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_options::HostStack;
 use shallop_plan::plan::{
-    Accounting, Aeolus, BurstUntil, ExpressPassRule, FlashPassLaw, Plan, QueueMarking, Starts,
-    Topology, Transport,
+    Accounting, Aeolus, BurstUntil, Ecmp, ExpressPassRule, FlashPassLaw, Plan, QueueMarking,
+    Starts, Topology, Transport,
 };
 use shallop_plan::{Study, chips};
 use shallop_scenario::experiments;
@@ -48,7 +48,7 @@ fn what_is_left_out_has_its_default() {
     let plan = &study.points[0].plan;
     assert!(study.points[0].name.is_empty() && study.points[0].set.is_empty());
     assert_eq!((plan.seed, plan.sample, plan.nic), (1, Span::from_ms(10), NicMode::Fair));
-    assert!(plan.symmetric);
+    assert!(plan.ecmp == Ecmp::Symmetric);
     let second = |at| (Span::from_secs(at), Span::from_secs(at + 1));
     assert_eq!(plan.windows, [second(0), second(1)]);
     let Dumbbell { rate, access_rate, senders, sender_delay, receivers, largest, .. } =
@@ -91,7 +91,7 @@ fn what_is_written_arrives() {
     let plan = &study.points[0].plan;
     assert_eq!((plan.nic, plan.nic_buffer), (NicMode::Fifo, BufferSize::Packets(100)));
     assert_eq!(plan.nic_jitter, Some(Span::from_us(1)));
-    assert!(!plan.symmetric);
+    assert!(plan.ecmp == Ecmp::Asymmetric);
     let Topology::Graph { nodes, links } = &plan.topology else { panic!() };
     assert_eq!((nodes.len(), links.len()), (5, 4));
     assert_eq!(plan.switches[nodes[3].switch].name, "deep");

@@ -1,6 +1,6 @@
 //! Calls of the simulator to real hosts.
 
-use shallop_core::{Actor, End, Probe, Time};
+use shallop_core::{End, EventTarget, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox};
 
 use super::Simulator;
@@ -12,7 +12,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     /// Advances to `end`, and never ahead of the hosts' clock.
     pub(super) fn keep_pace(&mut self, end: Time) {
         loop {
-            let next = self.agenda.first_deadline().map_or(end, |next| next.min(end));
+            let next = self.events.first_deadline().map_or(end, |next| next.min(end));
             let reached = self.hosts.wait(next.max(self.now)).min(end).max(self.now);
             self.arm_hosts();
             self.run_events(reached);
@@ -35,9 +35,9 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
 
     pub(super) fn arm_hosts(&mut self) {
         if H::ANY {
-            let actor = Actor(1 + self.interfaces.len() as u32);
+            let target = EventTarget(1 + self.interfaces.len() as u32);
             let wakeup = self.hosts.wakeup();
-            self.agenda.set(actor, wakeup);
+            self.events.set(target, wakeup);
         }
     }
 
@@ -45,7 +45,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     /// machine, or to `end`.
     pub(super) fn on_hosts(&mut self, mut now: Time, end: Time) {
         loop {
-            let horizon = self.agenda.first_deadline().map_or(end, |next| next.min(end)).max(now);
+            let horizon = self.events.first_deadline().map_or(end, |next| next.min(end)).max(now);
             let Some(Outgoing { at, from, out }) = self.hosts.run(now, horizon) else { break };
             (now, self.now) = (at, at);
             let (_, mut link) = self.link(from);

@@ -80,6 +80,6 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
 
     /// True when there are no further events.
     pub fn is_idle(&self) -> bool {
-        self.agenda.is_empty()
+        self.events.is_empty()
     }
 }

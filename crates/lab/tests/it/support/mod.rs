@@ -6,8 +6,8 @@ use shallop_control::flashpass::{AimdConfig, MimdConfig};
 use shallop_control::options::ControllerName;
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_plan::plan::{
-    Accounting, Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
-    Pattern, Plan, Scheme, Starts, Switch, Topology, Transport,
+    Accounting, Aeolus, BurstUntil, Connections, Ecmp, ExpressPass, ExpressPassRule, FlashPass,
+    FlashPassLaw, Group, Pattern, Plan, Scheme, Starts, Switch, Topology, Transport,
 };
 use shallop_plan::transport::{ExpressPassOptions, FlashPassOptions};
 use shallop_proto::tcp::{self, EcnConfig, Stack};
@@ -23,9 +23,9 @@ pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan 
         duration: Span::from_secs(1),
         sample: Span::from_ms(100),
         windows: vec![],
-        fairness: Span::from_ms(100),
+        fairness_window: Span::from_ms(100),
         topology,
-        symmetric: true,
+        ecmp: Ecmp::Symmetric,
         switches: vec![switch(buffer)],
         nic: NicMode::Fair,
         nic_buffer: BufferSize::Packets(100),
@@ -70,7 +70,7 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         start: Starts::Drawn(Span::ZERO, Span::from_ms(50)),
         transport: None,
         uncounted: (0, 0),
-        keeps_connections: false,
+        connections: Connections::New,
         command: None,
         pattern: Pattern::RoundRobin,
     }

@@ -1,11 +1,11 @@
-//! Schemes that have the keys of another scheme: `like = "NAME"`.
+//! Schemes that inherit the keys of another scheme: `like = "NAME"`.
 
 use shallop_options::suggest::advice;
 use shallop_options::{Item, Problem, RawValue, Table};
 
 use super::schemes::name;
 
-/// Gives every scheme that is `like` another one the keys of that scheme, apart from the name and what it says itself.
+/// Copies keys into each scheme with `like` from the scheme it names, except the name and the keys that are written.
 ///
 /// # Errors
 /// If no scheme above it has that name.

@@ -1,40 +1,38 @@
-//! The standard cases that speed is measured in. Dumbbells: the network of the first headline experiment (10 Gb/s, 20
-//! KB of buffer per Gb/s, 10 ms and 0 to 20 ms of delay) with 20, 200 and 2,000 flows without end, under each
-//! transport. Leaf-spine: 128 hosts with 100 Gb/s and jumbo frames, each with two DCTCP flows without end to another,
-//! through switches whose ports share their memory as those of BCC's simulations do, or have as much each as a queue
-//! alone could have of that.
+//! The reference cases of `shallop bench`. Dumbbell: the network of the first headline experiment (10 Gb/s, 20 KB of
+//! buffer per Gb/s, 10 ms and 0 to 20 ms of delay) with 20, 200 and 2,000 flows without end, under each transport.
+//! Leaf-spine: 128 hosts with 100 Gb/s and jumbo frames, each with two DCTCP flows without end to another host; the
+//! ports of a switch share memory as in the simulations of BCC, or each port has as much memory as one queue could take
+//! of the pool.
 
 use shallop_core::Span;
 
 use crate::{Options, Problem, read};
 use shallop_plan::plan::Plan;
 
-/// A case: traffic, and how long it is simulated.
+/// A case: traffic, and its simulated time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case {
-    /// Its name.
     pub name: &'static str,
-    /// What is simulated.
+    /// The network with its flows.
     pub what: What,
-    /// Simulated time, in full.
+    /// The simulated time in full.
     pub duration: Span,
-    /// Simulated time, quick.
+    /// The simulated time of a quick run.
     pub quick: Span,
 }
 
-/// What a case simulates.
+/// The network of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// So many flows over one bottleneck, each between hosts of its own.
+    /// A number of flows over one bottleneck, each between its own two hosts.
     Dumbbell(usize),
-    /// A leaf-spine, whose switches share their memory or do not.
+    /// A leaf-spine fabric.
     LeafSpine {
-        /// They do.
+        /// Whether the ports of a switch share memory.
         shared: bool,
     },
 }
 
-/// The cases.
 pub const CASES: [Case; 5] = [
     dumbbell("20 flows", 20, 5000),
     dumbbell("200 flows", 200, 3000),
@@ -43,7 +41,7 @@ pub const CASES: [Case; 5] = [
     leaf_spine("128 hosts, own memory", false),
 ];
 
-/// The labels of the transports of dumbbells.
+/// The labels of the schemes of dumbbells.
 pub const TRANSPORTS: [&str; 3] = ["cubic", "expresspass", "flashpass"];
 
 const fn dumbbell(name: &'static str, flows: usize, ms: u64) -> Case {
@@ -57,8 +55,7 @@ const fn leaf_spine(name: &'static str, shared: bool) -> Case {
 }
 
 impl Case {
-    /// The labels of its transports.
-    #[must_use]
+    /// The labels of the schemes.
     pub const fn transports(&self) -> &'static [&'static str] {
         match self.what {
             What::Dumbbell(_) => &TRANSPORTS,
@@ -66,7 +63,7 @@ impl Case {
         }
     }
 
-    /// The case for this long, under each of its transports.
+    /// The plan of the case for this duration, with all its schemes.
     ///
     /// # Errors
     /// If there are more flows than a scenario may have.
@@ -81,7 +78,7 @@ impl Case {
     }
 }
 
-/// As long as nobody says how many flows there are, and for how long.
+/// The text of a dumbbell without the number of flows and the duration.
 const TEXT: &str = r#"
 title = "Flows without end into 10 Gb/s"
 seed = 1
@@ -115,12 +112,12 @@ scheme = [{ transport = "dctcp" }]
 group = [{ name = "all", from = "hosts", to = "hosts", pattern = "permutation", flows = 256, start = "0us..100us" }]
 "#;
 
-/// Memory that ports share.
+/// The key of shared memory.
 const SHARED: &str = r#"shared = { size = "3146KB", private = "131KB", ports = 8, alpha = 4 }"#;
-/// What a queue alone may have of that, and private memory, for each port.
+/// The key of a private buffer as large as one queue could get of the shared memory.
 const OWN: &str = r#"buffer = "2648KB""#;
 
-/// This many flows over a dumbbell for this long, under each of [`TRANSPORTS`].
+/// A dumbbell with this number of flows for this duration, with each of [`TRANSPORTS`].
 ///
 /// # Errors
 /// If there are more flows than a scenario may have.

@@ -4,21 +4,13 @@
 use shallop_core::{BitsPerSec, Span};
 use shallop_options::{Options, Subsection, Unread, ValueType, section_keys, string_enum};
 use shallop_plan::bounds::DAY;
+use shallop_plan::plan::Ecmp;
 use shallop_topology::NodeKind;
 use shallop_topology::bounds::{COUNT, DELAY, RATE};
 use shallop_topology::fabric::Largest;
 
 const DOWN: ValueType = ValueType::Section(section_keys::<DownOptions>());
 const CHANGE: ValueType = ValueType::Section(section_keys::<ChangeOptions>());
-
-/// How equal paths are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ecmp {
-    Symmetric,
-    Asymmetric,
-}
-
-string_enum! { Ecmp { Symmetric = "symmetric", Asymmetric = "asymmetric" } }
 
 /// What every topology has.
 #[derive(Clone, Copy, Debug, Options)]
@@ -64,10 +56,8 @@ impl From<Node> for NodeKind {
 #[derive(Clone, Debug, Options)]
 pub(super) struct NodeOptions {
     /// The name of the node.
-    #[key]
     pub name: String,
     /// Whether the node is a host or a switch.
-    #[key]
     pub kind: Node,
     /// For a switch, the `[switch.NAME]` that describes it.
     #[key(shown = "\"default\"")]
@@ -78,7 +68,6 @@ pub(super) struct NodeOptions {
 #[derive(Clone, Debug, Options)]
 pub(super) struct LinkOptions {
     /// The two nodes that the link joins.
-    #[key]
     pub between: Vec<String>,
     /// The rate of each direction.
     #[key(RATE)]
@@ -144,7 +133,6 @@ pub(super) struct DownOptions {
 #[derive(Clone, Debug, Options)]
 pub(super) struct FileOptions {
     /// The file, beside the scenario: .graphml, .gml or .csv.
-    #[key]
     pub file: String,
     /// The number of hosts at each node: `NODE.h0` and so on.
     #[key(COUNT, default = 1)]

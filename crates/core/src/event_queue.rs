@@ -1,20 +1,20 @@
-//! The driver's list of deadlines, one for each actor. Setting, clearing and popping a deadline cost the same however
-//! many actors there are.
+//! The driver's list of deadlines, one for each event target. Setting, clearing and popping a deadline cost the same however
+//! many event targets there are.
 //!
-//! Tie rule, which is part of the model: deadlines at the same instant pop in ascending order of their actors' numbers,
+//! Tie rule, which is part of the model: deadlines at the same instant pop in ascending order of their event targets' numbers,
 //! whatever the order they were set in.
 //!
 //! Implementation: a hierarchical timing wheel (Varghese and Lauck, 1987) with 256 slots a level; a slot of the lowest
 //! level covers 2^19 ticks (524 ns). Entries that the cursor has reached are kept sorted in `due`. Entries are never
-//! searched for or removed: an actor whose deadline moves later keeps its old entry, and one whose deadline moves
-//! earlier or is cleared leaves the old entry behind. When an entry comes up, it counts only if it matches the actor's
+//! searched for or removed: an event target whose deadline moves later keeps its old entry, and one whose deadline moves
+//! earlier or is cleared leaves the old entry behind. When an entry comes up, it counts only if it matches the event target's
 //! deadline of that moment. Units: ticks.
 
 use crate::units::{Span, Time};
 
-/// A party that has a deadline, by the number that the driver gave it.
+/// The number of a flow start, a port, a host or an endpoint that has a deadline. The driver assigns the numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Actor(pub u32);
+pub struct EventTarget(pub u32);
 
 /// Binary logarithm of the ticks that a slot of the lowest level covers.
 const SLOT_TICKS_LOG2: u32 = 19;
@@ -26,12 +26,12 @@ const NEVER: u64 = u64::MAX;
 /// Up to this many entries, insertion sort is faster than the library's sort.
 const INSERTION_SORT_MAX: usize = 12;
 
-/// The deadline of an actor, and the wheel entries that stand for it.
+/// The deadline of an event target, and the entries of the wheel that belong to it.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
     /// The deadline; [`NEVER`] if there is none.
     deadline: u64,
-    /// The actor's earliest wheel entry, never after `deadline`.
+    /// The event target's earliest wheel entry, never after `deadline`.
     first_entry: u64,
     /// A later wheel entry, reused after `first_entry` fires.
     later_entry: u64,
@@ -39,15 +39,15 @@ struct Timer {
 
 const CLEARED: Timer = Timer { deadline: NEVER, first_entry: NEVER, later_entry: NEVER };
 
-/// A wheel entry: the ticks in the high bits, the actor's number in the low ones, so that entries compare as one
+/// A wheel entry: the ticks in the high bits, the event target's number in the low ones, so that entries compare as one
 /// number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Entry(u128);
 
 impl Entry {
     #[inline]
-    const fn new(at: u64, actor: u32) -> Self {
-        Self((at as u128) << 32 | actor as u128)
+    const fn new(at: u64, target: u32) -> Self {
+        Self((at as u128) << 32 | target as u128)
     }
 
     #[inline]
@@ -56,15 +56,15 @@ impl Entry {
     }
 
     #[inline]
-    const fn actor(self) -> u32 {
+    const fn target(self) -> u32 {
         self.0 as u32
     }
 }
 
-/// The deadlines of a driver.
+/// The deadlines of the event targets of a driver.
 #[derive(Clone, Debug)]
-pub struct Agenda {
-    /// By actor.
+pub struct EventQueue {
+    /// The timer of each event target, by its number.
     timers: Vec<Timer>,
     /// Entries by slot: level * 256 + index.
     slots: Vec<Vec<Entry>>,
@@ -76,7 +76,7 @@ pub struct Agenda {
     due: Vec<Entry>,
 }
 
-impl Default for Agenda {
+impl Default for EventQueue {
     fn default() -> Self {
         Self {
             timers: Vec::new(),
@@ -88,55 +88,53 @@ impl Default for Agenda {
     }
 }
 
-impl Agenda {
-    /// The deadline of this actor, if it has one.
-    #[must_use]
-    pub fn deadline(&self, actor: Actor) -> Option<Time> {
-        let deadline = self.timers.get(actor.0 as usize)?.deadline;
+impl EventQueue {
+    /// The deadline of this event target, if it has one.
+    pub fn deadline(&self, target: EventTarget) -> Option<Time> {
+        let deadline = self.timers.get(target.0 as usize)?.deadline;
         (deadline != NEVER).then(|| from_ticks(deadline))
     }
 
-    /// Sets the deadline of this actor, or clears it with `None`. [`Time::LAST`] is never due, so it clears it as well.
+    /// Sets the deadline of this event target, or clears it with `None`. [`Time::LAST`] is never due, so it clears it as well.
     #[inline]
-    pub fn set(&mut self, actor: Actor, at: Option<Time>) {
+    pub fn set(&mut self, target: EventTarget, at: Option<Time>) {
         let at = at.map_or(NEVER, Time::ticks);
-        let Some(timer) = self.timers.get_mut(actor.0 as usize) else {
-            return self.set_first(actor, at);
+        let Some(timer) = self.timers.get_mut(target.0 as usize) else {
+            return self.set_first(target, at);
         };
         timer.deadline = at;
         if at < timer.first_entry {
             timer.later_entry = timer.later_entry.min(timer.first_entry);
             timer.first_entry = at;
-            self.insert(Entry::new(at, actor.0));
+            self.insert(Entry::new(at, target.0));
         }
     }
 
-    /// True when no actor has a deadline.
-    #[must_use]
+    /// True when no event target has a deadline.
     pub fn is_empty(&self) -> bool {
         self.timers.iter().all(|timer| timer.deadline == NEVER)
     }
 
     /// The earliest deadline, if there is one.
     pub fn first_deadline(&mut self) -> Option<Time> {
-        let (at, actor) = self.pop_until(Time::LAST)?;
-        self.set(actor, Some(at));
+        let (at, target) = self.pop_until(Time::LAST)?;
+        self.set(target, Some(at));
         Some(at)
     }
 
-    /// Removes the earliest deadline that is not after `end`: its time and its actor.
-    pub fn pop_until(&mut self, end: Time) -> Option<(Time, Actor)> {
+    /// Removes the earliest deadline that is not after `end`: its time and its event target.
+    pub fn pop_until(&mut self, end: Time) -> Option<(Time, EventTarget)> {
         loop {
             if self.due.is_empty() && !self.advance_cursor() {
                 return None;
             }
             let next = *self.due.last()?;
-            let (at, actor) = (next.at(), next.actor());
+            let (at, target) = (next.at(), next.target());
             if at > end.ticks() {
                 return None;
             }
             self.due.pop();
-            let timer = &mut self.timers[actor as usize];
+            let timer = &mut self.timers[target as usize];
             if timer.first_entry == at {
                 (timer.first_entry, timer.later_entry) = (timer.later_entry, NEVER);
             } else if timer.later_entry == at {
@@ -144,22 +142,22 @@ impl Agenda {
             }
             if timer.deadline == at {
                 timer.deadline = NEVER;
-                return Some((from_ticks(at), Actor(actor)));
+                return Some((from_ticks(at), EventTarget(target)));
             }
             let deadline = timer.deadline;
             if deadline < timer.first_entry {
                 (timer.first_entry, timer.later_entry) = (deadline, timer.first_entry);
-                self.insert(Entry::new(deadline, actor));
+                self.insert(Entry::new(deadline, target));
             }
         }
     }
 
-    /// Sets the deadline of an actor that never had one.
+    /// Sets the deadline of an event target that never had one.
     #[cold]
-    fn set_first(&mut self, actor: Actor, at: u64) {
+    fn set_first(&mut self, target: EventTarget, at: u64) {
         if at != NEVER {
-            self.timers.resize(actor.0 as usize + 1, CLEARED);
-            self.set(actor, Some(from_ticks(at)));
+            self.timers.resize(target.0 as usize + 1, CLEARED);
+            self.set(target, Some(from_ticks(at)));
         }
     }
 
@@ -254,26 +252,26 @@ mod tests {
 
     #[test]
     fn equal_times_come_in_order_of_actors_whatever_the_order_they_were_set_in() {
-        let mut agenda = Agenda::default();
-        for actor in [3, 1, 2, 0] {
-            agenda.set(Actor(actor), Some(at(5_000_000)));
+        let mut events = EventQueue::default();
+        for target in [3, 1, 2, 0] {
+            events.set(EventTarget(target), Some(at(5_000_000)));
         }
-        let order: Vec<_> = std::iter::from_fn(|| agenda.pop_until(Time::LAST)).collect();
-        assert_eq!(order, [0, 1, 2, 3].map(|a| (at(5_000_000), Actor(a))));
+        let order: Vec<_> = std::iter::from_fn(|| events.pop_until(Time::LAST)).collect();
+        assert_eq!(order, [0, 1, 2, 3].map(|a| (at(5_000_000), EventTarget(a))));
     }
 
     #[test]
     fn nothing_after_the_end_is_popped_and_earlier_deadlines_may_still_be_set() {
-        let mut agenda = Agenda::default();
-        agenda.set(Actor(0), Some(at(1 << 40)));
-        assert_eq!(agenda.pop_until(at(1 << 39)), None);
-        agenda.set(Actor(1), Some(at(1 << 30)));
-        assert_eq!(agenda.pop_until(Time::LAST), Some((at(1 << 30), Actor(1))));
-        assert_eq!(agenda.pop_until(Time::LAST), Some((at(1 << 40), Actor(0))));
-        assert_eq!(agenda.deadline(Actor(0)), None);
+        let mut events = EventQueue::default();
+        events.set(EventTarget(0), Some(at(1 << 40)));
+        assert_eq!(events.pop_until(at(1 << 39)), None);
+        events.set(EventTarget(1), Some(at(1 << 30)));
+        assert_eq!(events.pop_until(Time::LAST), Some((at(1 << 30), EventTarget(1))));
+        assert_eq!(events.pop_until(Time::LAST), Some((at(1 << 40), EventTarget(0))));
+        assert_eq!(events.deadline(EventTarget(0)), None);
     }
 
-    /// What a test does to the agenda and to a sorted map beside it.
+    /// An operation of the test on the event queue and on a sorted map.
     #[derive(Clone, Debug)]
     enum Step {
         Set(u32, u32, u64),
@@ -295,30 +293,30 @@ mod tests {
     proptest! {
         #[test]
         fn it_agrees_with_a_sorted_map(steps in steps()) {
-            let (mut agenda, mut map, mut now) = (Agenda::default(), BTreeMap::new(), 0u64);
+            let (mut events, mut map, mut now) = (EventQueue::default(), BTreeMap::new(), 0u64);
             for step in steps {
                 match step {
-                    Step::Set(actor, shift, value) => {
+                    Step::Set(target, shift, value) => {
                         let due = now.saturating_add(value << (shift % 47)).min(u64::MAX - 1);
-                        agenda.set(Actor(actor), Some(at(due)));
-                        map.insert(actor, due);
+                        events.set(EventTarget(target), Some(at(due)));
+                        map.insert(target, due);
                     }
-                    Step::Clear(actor) => {
-                        agenda.set(Actor(actor), None);
-                        map.remove(&actor);
+                    Step::Clear(target) => {
+                        events.set(EventTarget(target), None);
+                        map.remove(&target);
                     }
                     Step::Pop => {
-                        let first = map.iter().map(|(&actor, &due)| (due, actor)).min();
-                        let popped = agenda.pop_until(Time::LAST);
-                        prop_assert_eq!(popped, first.map(|(due, a)| (at(due), Actor(a))));
-                        if let Some((due, actor)) = first {
+                        let first = map.iter().map(|(&target, &due)| (due, target)).min();
+                        let popped = events.pop_until(Time::LAST);
+                        prop_assert_eq!(popped, first.map(|(due, a)| (at(due), EventTarget(a))));
+                        if let Some((due, target)) = first {
                             now = due;
-                            map.remove(&actor);
+                            map.remove(&target);
                         }
                     }
                 }
                 let deadlines: Vec<_> =
-                    (0..40).map(|a| agenda.deadline(Actor(a))).collect();
+                    (0..40).map(|a| events.deadline(EventTarget(a))).collect();
                 let expected: Vec<_> = (0..40).map(|a| map.get(&a).copied().map(at)).collect();
                 prop_assert_eq!(deadlines, expected);
             }

@@ -1,4 +1,4 @@
-//! The top of a scenario: its own keys, and the sections in it.
+//! The keys at the top of a scenario, and its sections.
 
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::{HostStack, Options, Subsection, Unread, ValueType, section_keys};
@@ -23,10 +23,8 @@ const WINDOW: ValueType = ValueType::TimeRange(Span::ZERO, DAY);
 #[derive(Clone, Debug, Options)]
 pub(super) struct Scenario {
     /// The name of the scenario in tables and figures.
-    #[key]
     pub title: String,
     /// One line on what the scenario shows.
-    #[key]
     pub about: Option<String>,
     /// About how long the scenario takes on one core, in full and quick, as texts.
     #[key(default = Vec::new())]
@@ -111,7 +109,7 @@ pub(super) struct Scenario {
     pub claim: Subsection<ClaimOptions>,
 }
 
-/// The queue of credits at hosts unless a scenario says otherwise.
+/// The default of `nic_credit_queue` in words.
 fn nic_credit_queue() -> String {
     let flashpass = FlashPass::CREDITS.and_then(|credits| credits.host_queue);
     let flashpass = flashpass.map_or_else(String::new, |queue| format!("; FlashPass: \"{queue}\""));
@@ -133,7 +131,6 @@ pub(super) struct ClassesOptions {
 #[derive(Clone, Debug, Options)]
 pub(super) struct PointOptions {
     /// The name of the variation.
-    #[key]
     pub name: String,
     /// Keys of the scenario with the values they have here.
     #[key(Overrides, required)]

@@ -1,4 +1,4 @@
-//! Which hosts can reach which.
+//! The connectivity of hosts.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,16 @@ use shallop_core::Node;
 use shallop_plan::network::Network;
 use shallop_topology::NodeKind;
 
-/// Which hosts can reach which: those on one side of what switches do not join cannot reach the other.
+/// The connectivity of hosts. Hosts pass no packets on, so hosts of two parts of the network that no switch joins
+/// cannot reach each other.
 pub(super) struct Reach {
-    /// For each node the parts of the network it belongs to or borders on. Hosts pass nothing on, so a host may border
-    /// on several.
+    /// The parts of the network that each node belongs to. A host may belong to several.
     parts: Vec<Vec<usize>>,
-    /// Hosts that are linked to each other.
+    /// Pairs of hosts with a link between them.
     pairs: BTreeSet<(Node, Node)>,
 }
 
 impl Reach {
-    /// The parts of this network.
     pub(super) fn of(network: &Network) -> Self {
         let graph = &network.graph;
         let mut ports = vec![Vec::new(); graph.nodes.len()];
