@@ -10,7 +10,7 @@ mod state;
 
 use std::iter::Peekable;
 
-use shallop_core::{EventTarget, EventQueue, End, Facts, Node, Packet, Probe, Time};
+use shallop_core::{End, EventQueue, EventTarget, Facts, Node, Packet, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, RoundRobin, settle};
 use shallop_switch::{Fate, Pool, PoolMember, PooledBuffer, Port, PortBuffer, PortConfig, Routes};
 
