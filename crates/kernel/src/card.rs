@@ -4,13 +4,14 @@
 //!
 //! State: the socket of requests, the channel of calls (interrupts), the kernel's shared memory, and two rings.
 
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap, GuestRegionMmap, MmapRegion};
 
 use crate::error::{KernelError, Malformed};
-use crate::io;
 use crate::ring::Ring;
 use crate::vhost_user::{self, HEADER_BYTES, Header, Region, Request};
 use shallop_hosts::frame;
@@ -48,8 +49,8 @@ type Received = (Header, Vec<u8>, Vec<OwnedFd>);
 
 #[derive(Debug)]
 pub struct Card {
-    socket: OwnedFd,
-    calls: Option<OwnedFd>,
+    socket: UnixStream,
+    calls: Option<UnixStream>,
     memory: GuestMemoryMmap,
     rings: [Ring; 2],
     mac: [u8; 6],
@@ -63,7 +64,7 @@ impl Card {
     ///
     /// # Errors
     /// Never in practice, because the rings have a valid size.
-    pub fn new(socket: OwnedFd, mac: [u8; 6], segmentation: bool) -> Result<Self, Malformed> {
+    pub fn new(socket: UnixStream, mac: [u8; 6], segmentation: bool) -> Result<Self, Malformed> {
         let offload = if segmentation { vhost_user::SEGMENTATION_OFFLOAD } else { 0 };
         let features = vhost_user::BASIC_FEATURES | vhost_user::CHECKSUM_OFFLOAD | offload;
         let rings = [Ring::new()?, Ring::new()?];
@@ -98,7 +99,7 @@ impl Card {
             }
         };
         if let Some(reply) = reply {
-            io::write(&self.socket, &reply)?;
+            self.socket.write_all(&reply)?;
         }
         Ok(Served::Answered)
     }
@@ -109,7 +110,7 @@ impl Card {
     /// If the socket is closed.
     pub fn acknowledge(&mut self) -> Result<(), CardError> {
         match self.kick.take() {
-            Some(header) => Ok(io::write(&self.socket, &header.reply(&0_u64.to_ne_bytes()))?),
+            Some(header) => Ok(self.socket.write_all(&header.reply(&0_u64.to_ne_bytes()))?),
             None => Ok(()),
         }
     }
@@ -131,10 +132,10 @@ impl Card {
         if got == 0 {
             return Ok(None);
         }
-        io::read(&self.socket, &mut bytes[got..])?;
+        self.socket.read_exact(&mut bytes[got..])?;
         let header = Header::decode(bytes)?;
         let mut payload = vec![0; header.length as usize];
-        io::read(&self.socket, &mut payload)?;
+        self.socket.read_exact(&mut payload)?;
         let files = beside.drain().flat_map(|message| match message {
             RecvAncillaryMessage::ScmRights(files) => files.collect::<Vec<_>>(),
             _ => Vec::new(),
@@ -158,7 +159,7 @@ impl Card {
             }
             Request::SetDeviceChannel => {
                 let channel = files.into_iter().next();
-                self.calls = Some(channel.ok_or(Malformed::NoFile(header.request))?);
+                self.calls = Some(channel.ok_or(Malformed::NoFile(header.request))?.into());
             }
             _ => {}
         }
@@ -227,7 +228,7 @@ impl Card {
     }
 
     /// The channel of calls, once the kernel has opened it.
-    pub fn channel(&self) -> Option<&OwnedFd> {
+    pub fn channel(&self) -> Option<&UnixStream> {
         self.calls.as_ref()
     }
 }

@@ -1,8 +1,9 @@
 //! One kernel: its process, its time and its cards. A kernel runs from [`Kernel::run`] until it waits. It pauses
 //! whenever it sends, so that its owner can put the frames into the network at the time at which they were sent.
 
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -10,7 +11,6 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use crate::card::{Card, CardError, Served};
 use crate::clock::Clock;
 use crate::error::{KernelError, Malformed};
-use crate::io;
 use crate::process::Process;
 use crate::time_travel::{MESSAGE_BYTES, Message, Mode, NEVER, Op, TIME_OF_DAY};
 use crate::vhost_user::CALL_REPLY_BYTES;
@@ -36,7 +36,7 @@ enum CardSlot {
 pub struct Kernel {
     number: usize,
     process: Process,
-    time: OwnedFd,
+    time: UnixStream,
     events: OwnedFd,
     slots: Vec<CardSlot>,
     segmentation: bool,
@@ -70,7 +70,7 @@ impl Kernel {
     pub fn new(
         number: usize,
         process: Process,
-        time: OwnedFd,
+        time: UnixStream,
         cards: Vec<(UnixListener, [u8; 6])>,
         segmentation: bool,
     ) -> Result<Self, KernelError> {
@@ -148,7 +148,7 @@ impl Kernel {
 
     fn receive(&mut self) -> Result<Message, KernelError> {
         let mut bytes = [0; MESSAGE_BYTES];
-        if io::read(&self.time, &mut bytes).is_err() {
+        if self.time.read_exact(&mut bytes).is_err() {
             return Err(self.ended());
         }
         Message::decode(bytes).map_err(|why| self.malformed(why))
@@ -156,7 +156,7 @@ impl Kernel {
 
     fn send(&mut self, op: Op, sequence: u32, time: u64) -> Result<(), KernelError> {
         let bytes = Message { op, sequence, time }.encode();
-        io::write(&self.time, &bytes).map_err(|_| self.ended())
+        self.time.write_all(&bytes).map_err(|_| self.ended())
     }
 
     /// Lets the kernel run from the time of the clock until it sends or waits. The kernel may advance the time up to
@@ -324,7 +324,6 @@ impl Kernel {
             },
             CardSlot::Listening(listener) => {
                 let (socket, _) = listener.accept().map_err(KernelError::io("a card's socket"))?;
-                let socket = OwnedFd::from(socket);
                 epoll::delete(&self.events, &*listener).map_err(KernelError::io("epoll"))?;
                 let data = EventData::new_u64(index as u64);
                 let added = epoll::add(&self.events, &socket, data, EventFlags::IN);
@@ -363,8 +362,8 @@ impl Kernel {
             return Ok(false);
         }
         clock.take_back()?;
-        let channel = open.channel().ok_or_else(|| of(Malformed::NoFile(21).into()))?;
-        io::write(channel, &calls).map_err(|why| of(why.into()))?;
+        let mut channel = open.channel().ok_or_else(|| of(Malformed::NoFile(21).into()))?;
+        channel.write_all(&calls).map_err(|why| of(why.into()))?;
         self.await_call_reply(clock, card)?;
         self.read_request(clock)?;
         Ok(true)
@@ -395,7 +394,7 @@ impl Kernel {
                 continue;
             }
             let open = self.card(card)?;
-            let read = open.channel().map(|channel| io::read(channel, &mut reply));
+            let read = open.channel().map(|mut channel| channel.read_exact(&mut reply));
             return match read {
                 Some(Ok(())) => Ok(()),
                 Some(Err(why)) => Err(CardError::from(why).with_kernel(number)),

@@ -1,8 +1,7 @@
 //! Starts the kernels of a run: files, sockets and processes. In their first virtual second kernels boot and their
 //! agents make the hosts; the run of the simulator begins at [`BOOTED`](crate::BOOTED).
 
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -136,7 +135,7 @@ fn accept(
     time: &UnixListener,
     kernel: usize,
     mut process: Process,
-) -> Result<(Process, OwnedFd), KernelError> {
+) -> Result<(Process, UnixStream), KernelError> {
     loop {
         let mut ready = [PollFd::new(time, PollFlags::IN)];
         match rustix::event::poll(&mut ready, Some(&PATIENCE)) {
@@ -145,7 +144,7 @@ fn accept(
             other => {
                 other.map_err(KernelError::io("poll"))?;
                 let (socket, _) = time.accept().map_err(KernelError::io("a kernel's socket"))?;
-                return Ok((process, socket.into()));
+                return Ok((process, socket));
             }
         }
     }

@@ -20,7 +20,6 @@ pub mod folder;
 pub mod hosts;
 pub mod initrd;
 pub mod installed;
-mod io;
 pub mod kernel;
 pub mod launch;
 pub mod modules;

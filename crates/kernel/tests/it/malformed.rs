@@ -2,7 +2,6 @@
 //! limits say.
 
 use std::io::Write;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -131,7 +130,7 @@ proptest! {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(&requests.concat()).unwrap();
         theirs.shutdown(std::net::Shutdown::Write).unwrap();
-        let mut card = Card::new(OwnedFd::from(ours), [2; 6], true).unwrap();
+        let mut card = Card::new(ours, [2; 6], true).unwrap();
         // Each request is answered, or ends the card.
         for _ in 0..=requests.len() * 40 {
             match card.serve() {
@@ -178,7 +177,7 @@ fn kernel(said: &[u8]) -> (Result<Kernel, KernelError>, UnixStream) {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     theirs.write_all(said).unwrap();
     theirs.shutdown(std::net::Shutdown::Write).unwrap();
-    (Kernel::new(0, waiting(), ours.into(), vec![], true), theirs)
+    (Kernel::new(0, waiting(), ours, vec![], true), theirs)
 }
 
 fn message(op: Op, time: u64) -> [u8; 16] {
@@ -231,7 +230,7 @@ fn with_memory(bytes: u64) -> Result<Served, CardError> {
     assert!(beside.push(rustix::net::SendAncillaryMessage::ScmRights(&files)));
     let parts = [std::io::IoSlice::new(&request)];
     rustix::net::sendmsg(&theirs, &parts, &mut beside, rustix::net::SendFlags::empty()).unwrap();
-    Card::new(ours.into(), [2; 6], true).unwrap().serve()
+    Card::new(ours, [2; 6], true).unwrap().serve()
 }
 
 #[test]
