@@ -45,7 +45,7 @@ fn run(bytes: &[u8]) -> Result<()> {
     let u = &mut Unstructured::new(bytes);
     let key = MacKey::new(u.arbitrary()?);
     let mut window = ReplayWindow::new(draw::pause(u)?);
-    let mut outstanding = Outstanding::new();
+    let mut outstanding = Outstanding::default();
     let mut now = Time::ZERO;
     while !u.is_empty() {
         now = now.saturating_add(draw::pause(u)?);

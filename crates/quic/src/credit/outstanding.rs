@@ -59,11 +59,6 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
-    /// Creates an empty list. The first packet has the sequence number 0.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Notes a packet sent at `time`, `late` after its planned time, and returns the stamp that it carries: the next
     /// sequence number, and `time` rounded up to a step that is later than the previous packet's. If 65,536 packets are
     /// remembered, the oldest is forgotten.
@@ -115,16 +110,6 @@ impl Outstanding {
         }
     }
 
-    /// The number of remembered packets, with a credit or without.
-    pub fn len(&self) -> usize {
-        self.sent.len()
-    }
-
-    /// Whether no packets are remembered.
-    pub fn is_empty(&self) -> bool {
-        self.sent.is_empty()
-    }
-
     fn forget(&mut self) {
         if let Some(first) = self.sent.pop_front() {
             self.forgotten = Some(first.step);
@@ -169,19 +154,19 @@ mod tests {
 
     #[test]
     fn send_times_are_rounded_up_to_increasing_steps() {
-        let mut outstanding = Outstanding::new();
+        let mut outstanding = Outstanding::default();
         let ps = |ps| Time::after_start(Span::from_ps(ps));
         let noted = [1, 8_192, 8_193, 3 * 8_192, 0].map(|at| outstanding.note(ps(at), Span::ZERO));
         assert_eq!(noted.map(|stamp| step_of(stamp.time)), [1, 2, 3, 4, 5]);
         assert_eq!(noted.map(|stamp| stamp.sequence), [0, 1, 2, 3, 4]);
-        assert_eq!(outstanding.len(), 5);
-        let last = Outstanding::new().note(Time::LAST, Span::ZERO);
+        assert_eq!(outstanding.sent.len(), 5);
+        let last = Outstanding::default().note(Time::LAST, Span::ZERO);
         assert_eq!(last.time, time_of(u64::MAX));
     }
 
     #[test]
     fn each_packet_is_credited_once_while_it_is_remembered() {
-        let mut outstanding = Outstanding::new();
+        let mut outstanding = Outstanding::default();
         let sent = [10, 20, 30].map(|at| outstanding.note(time_of(at), Span::ZERO));
         assert_eq!(outstanding.take(sent[1]), Ok(on_time(time_of(20))));
         assert_eq!(outstanding.take(sent[1]), Err(StampError::Repeated));
@@ -196,7 +181,7 @@ mod tests {
         assert_eq!(outstanding.take(sent[0]), Err(StampError::Late));
         assert_eq!(outstanding.expire(time_of(51), steps(20)), 1);
         assert_eq!(outstanding.take(sent[2]), Err(StampError::Late));
-        assert!(outstanding.is_empty());
+        assert!(outstanding.sent.is_empty());
         let dropped = DropCounters {
             stamp_unknown: 4,
             stamp_repeated: 1,
@@ -208,7 +193,7 @@ mod tests {
 
     #[test]
     fn sequence_numbers_wrap_and_the_oldest_of_65536_packets_is_forgotten() {
-        let mut outstanding = Outstanding::new();
+        let mut outstanding = Outstanding::default();
         let mut all = Vec::new();
         for index in 0..210_000u64 {
             let stamp = outstanding.note(time_of(7 * index), Span::ZERO);
@@ -221,7 +206,7 @@ mod tests {
                 assert_eq!(again, Err(StampError::Repeated));
             }
         }
-        assert_eq!(outstanding.len(), MAX_OUTSTANDING);
+        assert_eq!(outstanding.sent.len(), MAX_OUTSTANDING);
         let (old, remembered) = all.split_at(all.len() - MAX_OUTSTANDING);
         for &stamp in old {
             assert_eq!(outstanding.take(stamp), Err(StampError::Late));
@@ -235,7 +220,7 @@ mod tests {
     #[test]
     fn credits_are_valid_across_the_wrap_of_timestamps() {
         let (wrap, key) = (1 << 40, MacKey::new([3; 16]));
-        let mut outstanding = Outstanding::new();
+        let mut outstanding = Outstanding::default();
         let sent: Vec<Stamp> = (0..100)
             .map(|index| outstanding.note(time_of(5 * wrap - 50 + index), Span::ZERO))
             .collect();
@@ -259,7 +244,7 @@ mod tests {
         fn stamps_are_accepted_as_by_a_map_of_all_packets(
             acts in prop::collection::vec((0..4u8, 0..60u64, any::<u8>()), 0..600)
         ) {
-            let (mut outstanding, mut all, mut now) = (Outstanding::new(), Vec::new(), 0);
+            let (mut outstanding, mut all, mut now) = (Outstanding::default(), Vec::new(), 0);
             let mut known = BTreeMap::new();
             for (act, pause, which) in acts {
                 now += pause;
@@ -290,7 +275,7 @@ mod tests {
                         prop_assert_eq!(outstanding.expire(time_of(now), steps(200)), lost);
                     }
                 }
-                prop_assert_eq!(outstanding.len(), known.len());
+                prop_assert_eq!(outstanding.sent.len(), known.len());
             }
         }
     }

@@ -330,12 +330,6 @@ impl Deref for Encoded {
     }
 }
 
-impl AsRef<[u8]> for Encoded {
-    fn as_ref(&self) -> &[u8] {
-        self
-    }
-}
-
 /// A byte buffer of fixed capacity.
 #[derive(Clone, Copy, Debug)]
 struct Writer<const CAPACITY: usize> {

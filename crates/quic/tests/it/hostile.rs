@@ -92,7 +92,7 @@ pub fn a_million_spoilt_packets_are_refused() {
 pub fn any_stamps_are_taken_by_neither_end_twice() {
     let mut random = Seed::new(5).stream("stamps", 0);
     let mut window = ReplayWindow::new(Span::from_ms(10));
-    let mut outstanding = Outstanding::new();
+    let mut outstanding = Outstanding::default();
     for _ in 0..300_000 {
         let step = random.below(1 << 51);
         let stamp = Stamp { sequence: random.draw() as u16, time: time_of(step) };
