@@ -181,7 +181,7 @@ pub enum Accounting {
     /// The credits that come over this link, where credits of any flow cross it together with data of another.
     #[default]
     PerLink,
-    /// No credits: the paper's 84/1622.
+    /// No credits, which gives the paper's share of 84/1622.
     OneWay,
     /// One credit for each data frame, on every link.
     TwoWay,

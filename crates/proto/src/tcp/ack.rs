@@ -144,7 +144,7 @@ impl<W: Window> Sender<W> {
         {
             self.controller.on_loss(&self.congestion(now, self.scoreboard.pipe()));
             self.controller.on_recovery_exit(now);
-            self.recovery.note_probe_repair(self.scoreboard.snd_nxt);
+            self.recovery.point = self.scoreboard.snd_nxt;
             self.undo.forget();
             self.ecn.send_cwr = true;
         }
@@ -170,7 +170,7 @@ impl<W: Window> Sender<W> {
 
     /// Enters fast recovery if segments are marked lost and no recovery is under way. Returns whether it did.
     fn enter_recovery(&mut self, now: Time, event: &LossEvent) -> bool {
-        let again = self.recovery.take_again();
+        let again = std::mem::take(&mut self.recovery.again);
         let enters = self.recovery.is_open() && (again || self.scoreboard.lost > 0);
         if enters {
             self.begin_recovery(now, event);
@@ -205,7 +205,7 @@ impl<W: Window> Sender<W> {
         }
         self.controller.on_mark(&self.congestion(now, before.pipe));
         self.undo.forget();
-        self.ecn.note_reduction(self.scoreboard.snd_nxt);
+        (self.ecn.reduced_until, self.ecn.send_cwr) = (self.scoreboard.snd_nxt, true);
         if self.ecn.config.ecn_gradual && self.scoreboard.snd_una < self.scoreboard.snd_nxt {
             self.recovery.prr = self.new_prr(delivered);
         }

@@ -67,7 +67,7 @@ impl<W: Window> Sender<W> {
 
     fn window_room(&self) -> u64 {
         let (pipe, mss) = (self.scoreboard.pipe(), self.scoreboard.mss);
-        let planned = self.offload.planned_segments() * mss;
+        let planned = u64::from(self.offload.planned) * mss;
         self.limits.cwnd.saturating_sub(pipe + planned) / mss
     }
 

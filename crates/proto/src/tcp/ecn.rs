@@ -36,9 +36,4 @@ impl EcnState {
         };
         self.config.codepoint(capable)
     }
-
-    /// Records that a mark reduces the window.
-    pub(super) const fn note_reduction(&mut self, snd_nxt: u64) {
-        (self.reduced_until, self.send_cwr) = (snd_nxt, true);
-    }
 }

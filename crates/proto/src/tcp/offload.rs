@@ -42,7 +42,7 @@ pub(super) struct Offload {
     /// [`Config::fq_flow_limit`].
     flow_limit: u16,
     /// Segments of the burst that waits in the host to be paced; zero for none.
-    planned: u16,
+    pub(super) planned: u16,
     /// When the planned burst leaves.
     planned_due: Time,
     /// Sent bytes that wait in the host.
@@ -103,10 +103,6 @@ impl Offload {
         (self.planned > 0).then_some(self.planned_due)
     }
 
-    pub(super) const fn planned_segments(&self) -> u64 {
-        self.planned as u64
-    }
-
     /// Plans a burst that leaves at `due`.
     pub(super) const fn plan(&mut self, segments: u16, due: Time) {
         (self.planned, self.planned_due) = (segments, due);
@@ -143,9 +139,5 @@ impl Offload {
     /// Whether the retransmission of this segment continues a burst.
     pub(super) const fn continues(&self, index: u64) -> bool {
         self.retransmissions_left > 0 && self.next_retransmission == index
-    }
-
-    pub(super) const fn note_sent(&mut self) {
-        self.burst_left = self.burst_left.saturating_sub(1);
     }
 }

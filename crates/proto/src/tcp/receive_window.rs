@@ -44,8 +44,9 @@ struct Tuning {
     last_tsecr: Timestamp,
     /// For a round trip without timestamps: the end of a window, and when that window began.
     window_end: Option<(u64, Time)>,
-    /// Bytes that arrived in the last round trip; then first byte and beginning of the current one.
+    /// Bytes that arrived in the last round trip.
     space: u64,
+    /// First byte and beginning of the current round trip.
     space_from: u64,
     space_since: Time,
 }

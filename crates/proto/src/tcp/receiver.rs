@@ -152,7 +152,7 @@ impl Receiver {
         if !self.arrived.has_gap() || rcv_nxt > self.last_ack_sent + u64::from(self.segment) {
             return false;
         }
-        if crowded && self.compression.is_waiting() {
+        if crowded && self.compression.waiting > 0 {
             self.ack_now(0..0);
         }
         match self.compression.wait(rcv_nxt, self.window.round_trip()) {
@@ -209,7 +209,7 @@ impl Receiver {
         let new = PendingAck { ack, duplicate, tsecr, ece };
         self.last_ack_sent = ack;
         (self.unacknowledged, self.ack_deadline) = (0, Time::LAST);
-        self.compression.on_ack();
+        self.compression.waiting = 0;
         let full = self.pending_acks.len() >= MAX_PENDING_ACKS;
         match self.pending_acks.back_mut() {
             // A waiting acknowledgement is brought up to date, unless it carries information of its own: another ECE, a
@@ -265,7 +265,7 @@ impl Receiver {
 
     fn syn_ack(&mut self, now: Time) -> Out<Head> {
         self.syn_ack_pending = false;
-        self.compression.on_syn_ack(now);
+        self.compression.answered_at = Some(now);
         let (flags, scale) = (Flags::SYN | Flags::ACK, self.window_scale);
         let mut head = Head { flags, scale, ack: self.rcv_nxt(), ..Head::default() };
         head.advertise(self.window.right_edge - self.rcv_nxt());

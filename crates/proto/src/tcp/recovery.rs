@@ -26,16 +26,16 @@ pub(super) struct Recovery {
     /// `RecoveryPoint`: SND.NXT when recovery began. Recovery ends when it is acknowledged.
     pub(super) point: u64,
     /// `RescueRxt`: whether this recovery has used its one rescue retransmission (RFC 6675, `NextSeg`, rule 4).
-    rescue_used: bool,
-    /// Whether retransmissions in flight at the end of a recovery begin another
+    pub(super) rescue_used: bool,
+    /// Whether retransmissions in flight at the end of a recovery begin another recovery
     /// ([`Config::kernel_habits`](super::config::Config::kernel_habits)).
-    repeats: bool,
+    pub(super) repeats: bool,
     /// Whether a recovery ended with retransmissions in flight, and the next one has not begun.
-    again: bool,
+    pub(super) again: bool,
     /// Bytes marked lost that the controller was told of.
     reported_lost: u64,
     /// SND.UNA at the last retransmission timeout; `u64::MAX` if there was none.
-    timeout_una: u64,
+    pub(super) timeout_una: u64,
 }
 
 impl Recovery {
@@ -63,11 +63,6 @@ impl Recovery {
         self.tlp.cancel();
     }
 
-    /// Whether the retransmission timer has not expired for this SND.UNA before.
-    pub(super) const fn is_first_timeout(&self, snd_una: u64) -> bool {
-        self.timeout_una != snd_una
-    }
-
     pub(super) fn enter_loss(&mut self, snd_una: u64, snd_nxt: u64) {
         (self.phase, self.point, self.timeout_una) = (Phase::Loss, snd_nxt, snd_una);
         self.prr = None;
@@ -82,29 +77,6 @@ impl Recovery {
     pub(super) fn exit_spurious(&mut self, snd_una: u64) {
         self.exit();
         (self.point, self.timeout_una) = (snd_una, u64::MAX);
-    }
-
-    /// A tail loss probe repaired a loss: the window was reduced for it, and nothing is left to recover.
-    pub(super) fn note_probe_repair(&mut self, snd_nxt: u64) {
-        self.point = snd_nxt;
-    }
-
-    /// A recovery has ended with this many retransmissions in flight.
-    pub(super) const fn note_left(&mut self, retransmitted: u32) {
-        self.again = self.repeats && retransmitted > 0;
-    }
-
-    /// Whether remaining retransmissions begin a recovery now.
-    pub(super) const fn take_again(&mut self) -> bool {
-        std::mem::replace(&mut self.again, false)
-    }
-
-    pub(super) const fn may_rescue(&self) -> bool {
-        !self.rescue_used
-    }
-
-    pub(super) const fn note_rescue(&mut self) {
-        self.rescue_used = true;
     }
 
     /// Returns the bytes marked lost, of `total` so far, that the controller was not told of yet.

@@ -19,11 +19,12 @@ const SLACK: Span = Span::from_us(100);
 pub(super) struct SackCompression {
     pub(super) on: bool,
     /// When the SYN was answered, until data arrives; then `handshake` is the time in between.
-    answered_at: Option<Time>,
+    pub(super) answered_at: Option<Time>,
     handshake: Option<Span>,
     rcv_nxt: u64,
     duplicates: u8,
-    waiting: u8,
+    /// Acknowledgements that wait; sending one sets this to zero.
+    pub(super) waiting: u8,
 }
 
 impl SackCompression {
@@ -31,23 +32,10 @@ impl SackCompression {
         Self { on, answered_at: None, handshake: None, rcv_nxt: 0, duplicates: 0, waiting: 0 }
     }
 
-    pub(super) const fn on_syn_ack(&mut self, now: Time) {
-        self.answered_at = Some(now);
-    }
-
     pub(super) fn on_data(&mut self, now: Time) {
         if let Some(at) = self.answered_at.take() {
             self.handshake = Some(now.saturating_since(at));
         }
-    }
-
-    pub(super) const fn is_waiting(&self) -> bool {
-        self.waiting > 0
-    }
-
-    /// An acknowledgement is sent, which replaces those that wait.
-    pub(super) const fn on_ack(&mut self) {
-        self.waiting = 0;
     }
 
     /// Data arrived above a gap that begins at RCV.NXT. Returns how long its acknowledgement may wait; `None` if it
@@ -83,7 +71,7 @@ mod tests {
         );
         assert_eq!(compression.wait(7, Span::from_ms(60)), Some(Span::from_us(1_100)));
         assert_eq!(compression.wait(8, rtt), None, "another byte");
-        compression.on_syn_ack(Time::ZERO);
+        compression.answered_at = Some(Time::ZERO);
         compression.on_data(Time::after_start(Span::from_ms(2)));
         assert_eq!([(); 3].map(|()| compression.wait(8, rtt))[2], Some(Span::from_us(200)));
     }
@@ -93,8 +81,8 @@ mod tests {
         let mut compression = SackCompression::new(true);
         let held = (0..60).filter(|_| compression.wait(7, LONGEST).is_some()).count();
         assert_eq!(held, 44);
-        compression.on_ack();
-        assert!(!compression.is_waiting() && compression.wait(7, LONGEST).is_some());
+        compression.waiting = 0;
+        assert!(compression.wait(7, LONGEST).is_some());
         let mut off = SackCompression::new(false);
         assert!((0..60).all(|_| off.wait(7, LONGEST).is_none()));
     }

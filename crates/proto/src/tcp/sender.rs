@@ -121,7 +121,7 @@ impl<W: Window> Sender<W> {
     }
 
     fn note_cwnd_limited(&mut self) {
-        let planned = self.offload.planned_segments() * self.scoreboard.mss;
+        let planned = u64::from(self.offload.planned) * self.scoreboard.mss;
         let (pipe, wanted) = (self.scoreboard.pipe() + planned, self.wanted_room());
         self.limits.note_cwnd_limited(pipe, wanted, self.scoreboard.snd_nxt);
     }
@@ -178,7 +178,7 @@ impl<W: Window> Sender<W> {
         let is_original =
             |&index: &u64| scoreboard.segment(index).is_some_and(|segment| !segment.retransmitted);
         let rescue = || {
-            let allowed = |_: &u64| self.recovery.may_rescue();
+            let allowed = |_: &u64| !self.recovery.rescue_used;
             scoreboard.highest_unsacked().filter(is_original).filter(allowed)
         };
         scoreboard.possibly_lost().or_else(rescue).map(NextSegment::Retransmission)
@@ -274,7 +274,7 @@ impl<W: Window> Sender<W> {
                 self.timers.rto_start = now;
             }
             if self.scoreboard.lost == 0 && self.scoreboard.possibly_lost() != Some(index) {
-                self.recovery.note_rescue();
+                self.recovery.rescue_used = true;
             }
             self.counts.retransmits += 1;
             self.undo.on_retransmission(now);
@@ -290,7 +290,7 @@ impl<W: Window> Sender<W> {
             flags = Flags::CWR.when(self.ecn.send_cwr);
             self.ecn.send_cwr = false;
             if self.offload.is_on() {
-                self.offload.note_sent();
+                self.offload.burst_left = self.offload.burst_left.saturating_sub(1);
             }
             // The kernel sets PSH on each burst of several segments (`__tcp_transmit_skb`).
             flags |= Flags::PSH.when(continues && !self.offload.is_in_burst());
@@ -350,7 +350,7 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
     type Head = Head;
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
-        self.timers.note_call(now);
+        self.timers.last_call = now;
         self.rtt_sample = None;
         match self.connection.state {
             State::SynSent if head.flags.has(Flags::SYN | Flags::ACK) => {
@@ -370,13 +370,13 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
     }
 
     fn on_timer(&mut self, now: Time) {
-        self.timers.note_call(now);
+        self.timers.last_call = now;
         self.rtt_sample = None;
         if self.connection.state == State::Closed {
             self.connection.open(self.is_complete());
             self.timers.rto_start = now;
         }
-        self.timers.disarm();
+        self.timers.armed = Time::LAST;
         if let Some((_, timer)) = self.next_timer().filter(|&(due, _)| due <= now) {
             self.on_expiry(now, timer);
         }
@@ -388,7 +388,7 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
-        self.timers.note_call(now);
+        self.timers.last_call = now;
         let next = self.next_segment()?;
         if !self.may_leave(now, next) {
             return None;
@@ -421,7 +421,7 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
             return None;
         }
         let due = self.next_segment().map(|next| self.paced_until(next));
-        self.timers.wakeup(due.filter(|&due| self.timers.is_future(due)))
+        self.timers.wakeup(due.filter(|&due| due > self.timers.last_call))
     }
 
     fn is_complete(&self) -> bool {

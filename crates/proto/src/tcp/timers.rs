@@ -31,8 +31,8 @@ pub(super) struct Timers {
     max_ack_delay: Span,
     /// The deadline that the driver knows: the next timer's or earlier, so that not every packet changes it;
     /// [`Time::LAST`] if there is none.
-    armed: Time,
-    last_call: Time,
+    pub(super) armed: Time,
+    pub(super) last_call: Time,
 }
 
 impl Timers {
@@ -47,22 +47,9 @@ impl Timers {
         }
     }
 
-    pub(super) const fn note_call(&mut self, now: Time) {
-        self.last_call = now;
-    }
-
-    /// The deadline that the driver knew has passed.
-    pub(super) const fn disarm(&mut self) {
-        self.armed = Time::LAST;
-    }
-
     /// Sets the driver's deadline, unless it knows an earlier one.
     pub(super) fn arm(&mut self, now: Time, due: Time) {
         self.armed = self.armed.min(due.max(now));
-    }
-
-    pub(super) fn is_future(&self, due: Time) -> bool {
-        due > self.last_call
     }
 
     /// The earlier of the driver's deadline and `paced`, the time when the pacer allows the next segment.
@@ -145,7 +132,7 @@ impl<W: Window> Sender<W> {
     /// The retransmission timer has expired: marks everything in flight lost.
     fn on_retransmission_timeout(&mut self, now: Time) {
         let loss = self.congestion(now, self.scoreboard.pipe() + self.scoreboard.lost);
-        let first = self.recovery.is_first_timeout(self.scoreboard.snd_una);
+        let first = self.recovery.timeout_una != self.scoreboard.snd_una;
         self.prepare_timeout_undo(first);
         self.recovery.enter_loss(self.scoreboard.snd_una, self.scoreboard.snd_nxt);
         self.scoreboard.mark_all_lost();
