@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use shallop_core::{Bytes, Class, DropCause, Span};
-use shallop_proto::{EndpointCounters, wire};
+use shallop_proto::EndpointCounters;
 use shallop_switch::{Limit, Occupancy, Pool, PortCounters};
 
 use crate::flow_log::{FlowLog, FlowRow};
@@ -46,7 +46,7 @@ pub fn summarise(
     let (dropped, lost) = (total.dropped, total.lost);
     let gone = |class: Class| dropped[class.index()] + lost[class.index()];
     let data = gone(Class::Data) + gone(Class::Unscheduled) + gone(Class::Legacy);
-    let offered = load::offered(setup);
+    let offered = setup.offered_load();
     let mut warnings = warn::warnings(setup, measure, (ports, offered.as_deref()), series);
     warnings.extend(measure.load_phase.warning(end));
     warnings.extend(series.note());
@@ -290,18 +290,15 @@ fn queue_limit(setup: &ResolvedRun<'_>, pools: &[Pool]) -> Option<u64> {
         let buffer = &setup.layout.memory.buffers[port as usize];
         if let Some(member) = buffer.member() {
             // Besides a pool, a queue may have private memory.
-            let node = setup.network.graph.near(port).0 as usize;
-            let switch = &setup.plan.switches(setup.scheme)[setup.network.switch_of[node]];
-            let private = switch.shared.map_or(Bytes::ZERO, |shared| shared.private);
+            let private = setup.switch(port).shared.map_or(Bytes::ZERO, |shared| shared.private);
             return Some((pools[member.pool as usize].size() + private).get());
         }
         let limit = buffer.limit(setup.layout.data)?;
-        let frame = u64::from(wire::frame(setup.network.graph.link_of(port).mtu.get()));
+        let frame = setup.network.full_frame(port).get();
         let bytes = limit.bytes.get().min(u64::from(limit.packets).saturating_mul(frame));
         (limit != Limit::NONE).then_some(bytes)
     };
-    let ports = 0..setup.layout.memory.buffers.len() as u32;
-    let limits = ports.filter(|&port| setup.network.is_switch_port(port)).map(limit);
+    let limits = setup.network.switch_ports().map(limit);
     limits.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 

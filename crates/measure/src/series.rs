@@ -194,8 +194,7 @@ impl Series {
     #[must_use]
     pub fn new(setup: &ResolvedRun<'_>) -> Self {
         let network = &setup.network;
-        let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
-        let queues = ports.flat_map(|port| {
+        let queues = network.switch_ports().flat_map(|port| {
             let name = network.port_name(port);
             setup.layout.queues.iter().map(move |queue| format!("{name} {queue}"))
         });

@@ -95,9 +95,9 @@ fn without_emulation(setup: &ResolvedRun<'_>, credits: &CreditRequirements) -> V
         let crossing = setup.traffic_paths.ports[*port as usize];
         if credits.releases_reverse { crossing.returns } else { crossing.data }
     };
-    let bare = |port: &u32| network.is_switch_port(*port) && !switch(setup, *port).emulation;
-    let ports: Vec<u32> =
-        (0..network.graph.ports() as u32).filter(|port| bare(port) && crossed(port)).collect();
+    let bare = |port: &u32| !setup.switch(*port).emulation;
+    let ports = network.switch_ports().filter(|port| bare(port) && crossed(port));
+    let ports: Vec<u32> = ports.collect();
     let text = |place: String| {
         let CreditRequirements { name, packets, .. } = credits;
         format!(
@@ -105,11 +105,6 @@ fn without_emulation(setup: &ResolvedRun<'_>, credits: &CreditRequirements) -> V
         )
     };
     lines(setup, ports, text)
-}
-
-fn switch<'a>(setup: &'a ResolvedRun<'_>, port: u32) -> &'a shallop_plan::plan::Switch {
-    let node = setup.network.graph.near(port).0 as usize;
-    &setup.plan.switches(setup.scheme)[setup.network.switch_of[node]]
 }
 
 /// A line for each of these ports, up to the number of ports that are named.
@@ -175,7 +170,7 @@ fn lost(
 
 /// The explanation of data loss at this port, if there is one.
 fn why(setup: &ResolvedRun<'_>, port: u32) -> &'static str {
-    let switch = switch(setup, port);
+    let switch = setup.switch(port);
     if !setup.network.is_switch_port(port) {
         ""
     } else if !switch.emulation {

@@ -1,5 +1,5 @@
 //! Bounds of what a plan may hold. They keep sums and products within the simulator's 64 bits, with room to spare.
-//! Those of a network are in [`shallop_topology::bounds`].
+//! Bounds of a network are in [`shallop_topology::bounds`].
 
 use shallop_core::Span;
 

@@ -1,8 +1,8 @@
 //! The ideal completion time of a flow, in an empty network: the denominator of the slowdown.
 //!
 //! The sender's link sends frame after frame from the start on, every node forwards a frame once it has received all of
-//! it, and the flow is complete when the last frame arrives. There is no handshake, no acknowledgement and no share of
-//! the link for credits. Units: payload bytes, spans. See docs/model.md, "slowdown".
+//! it, and the flow is complete when the last frame arrives. Handshakes, acknowledgements and the part of the
+//! link reserved for credits are left out. Units: payload bytes, spans. See docs/model.md, "slowdown".
 
 use shallop_core::{BitsPerSec, Span};
 use shallop_proto::wire;

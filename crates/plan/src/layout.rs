@@ -18,12 +18,11 @@
 //!
 //! Hosts' links have the same meters as switches, as both papers require. Limits of queues are in `memory.rs`.
 
-use shallop_core::{Bytes, Class, Node, Seed, Share, Stream};
+use shallop_core::{BitsPerSec, Bytes, Class, Seed, Share, Stream};
 use shallop_proto::{flashpass, wire};
 use shallop_switch::{
     AqmPort, Discipline, FifoConfig, Limit, Meter, PortConfig, QueueConfig, SelectiveDrop,
 };
-use shallop_topology::GraphLink;
 
 use crate::memory::Memory;
 use crate::network::Network;
@@ -71,15 +70,16 @@ impl PortLayout {
         let (ports, shares) = (vec![], vec![]);
         let mut layout = Self { ports, memory, queues, shares, data, metered, unscheduled };
         for port in 0..network.graph.ports() as u32 {
-            let of = |node: Node| &plan.switches(scheme)[network.switch_of[node.0 as usize]];
-            let (switch, far) = (of(network.graph.near(port)), of(network.graph.far(port)));
+            let [switch, far] =
+                [port, port ^ 1].map(|port| network.switch(plan.switches(scheme), port));
             let (own, reverse) = (traffic[port as usize], traffic[port as usize ^ 1]);
             let shares =
                 LinkShares::for_port(network, port, requirements, switch, far, own, reverse);
             let (mut queues, queue_of) = port_queues(network, port, *requirements, switch, &shares);
             let link = network.graph.link_of(port);
             if network.is_switch_port(port) {
-                manage(&mut queues[data..], switch, link, |name, queue| {
+                let frame = network.full_frame(port);
+                manage(&mut queues[data..], switch, link.rate, frame, |name, queue| {
                     seed.stream(name, u64::from(port) << 8 | queue)
                 });
             }
@@ -126,7 +126,7 @@ impl LinkShares {
         traffic: PortTraffic,
         reverse: PortTraffic,
     ) -> Self {
-        let frame = u64::from(wire::frame(network.graph.link_of(port).mtu.get()));
+        let frame = network.full_frame(port).get();
         let metered = u64::from(wire::MIN_FRAME);
         let Some(credits) = requirements.credits else { return Self::default() };
         // Released data shares the queues of the port at which it enters the link.
@@ -160,17 +160,17 @@ impl LinkShares {
 fn manage(
     queues: &mut [QueueConfig],
     switch: &Switch,
-    link: &GraphLink,
+    rate: BitsPerSec,
+    frame: Bytes,
     stream: impl Fn(&str, u64) -> Stream,
 ) {
-    let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
     for (number, queue) in (0..).zip(queues) {
         if let Some(aqm) = switch.aqm {
             let port = AqmPort { mtu: frame, stream: stream("aqm", number) };
             queue.discipline = Discipline::Aqm(aqm, port);
-        } else if let Some(marking) = switch.marking(link.rate) {
-            let mark = marking.as_step(link.rate);
-            let red = || marking.red(link.rate, frame, stream("red", number));
+        } else if let Some(marking) = switch.marking(rate) {
+            let mark = marking.as_step(rate);
+            let red = || marking.red(rate, frame, stream("red", number));
             let red = mark.is_none().then(red);
             queue.discipline = Discipline::Fifo(FifoConfig { mark, red });
         }

@@ -10,7 +10,6 @@ use crate::host_pairs::HostPairs;
 use crate::network::Network;
 use crate::pairs::{intensity, pairs};
 use crate::plan::{Group, Intensity, Plan, Starts};
-use crate::resolved::ResolvedRun;
 use crate::traffic_paths::{Crossings, TrafficPaths};
 
 /// Flows per second, on average, of each group with random arrivals; `None` for other groups.
@@ -24,14 +23,6 @@ pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<O
         }
     };
     groups.map(rate).collect()
-}
-
-/// The payload offered to each port ([`by_port`]). `None` if no group offers an amount over time ([`is_offered`]) or
-/// there are too many pairs of hosts ([`is_summed`]).
-pub fn offered(run: &ResolvedRun<'_>) -> Option<Vec<f64>> {
-    let ResolvedRun { plan, network, paths, rates, .. } = run;
-    let summed = is_offered(plan) && is_summed(plan, network, run.root());
-    summed.then(|| by_port(plan, network, paths, rates, run.root()))
 }
 
 /// Whether any group has random arrivals or a trace. Other groups offer no amount over time.

@@ -41,8 +41,7 @@ impl Memory {
         requirements: &Requirements,
         queues: &[QueueConfig],
     ) {
-        let node = network.graph.near(port).0;
-        let switch = &plan.switches(scheme)[network.switch_of[node as usize]];
+        let switch = network.switch(plan.switches(scheme), port);
         let rate = network.graph.link_of(port).rate;
         let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
             (_, None) => None,
@@ -90,8 +89,7 @@ pub(crate) fn credit_queue(
     requirements: Requirements,
     port: u32,
 ) -> BufferSize {
-    let node = network.graph.near(port).0 as usize;
-    let switch = &plan.switches(scheme)[network.switch_of[node]];
+    let switch = network.switch(plan.switches(scheme), port);
     match plan.nic_credit_queue {
         _ if network.is_switch_port(port) => switch.credit_queue,
         Some(depth) => depth,

@@ -1,6 +1,6 @@
 //! The network of a plan: a graph with names. Nodes and links do not depend on the seed; only random delays do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use shallop_core::{BitsPerSec, Bytes, Node, Pace, Seed, Span, Time};
 use shallop_proto::wire;
@@ -8,7 +8,7 @@ use shallop_switch::{FrameAggregation, Impairment, LinkChange};
 use shallop_topology::builder::NetworkBuilder;
 use shallop_topology::{Graph, LinkProperties, NodeKind, Paths, SwitchNames, Twins};
 
-use crate::plan::{GraphLink, GraphNode, Plan, Topology};
+use crate::plan::{GraphLink, GraphNode, Plan, Switch, Topology};
 use crate::scale;
 
 /// No path leads from a sender to its receiver.
@@ -18,6 +18,9 @@ pub struct NoPath {
     pub from: String,
     pub to: String,
 }
+
+/// Switch ports that are alike: index of the switch's configuration, rate, and MTU of the link.
+pub type PortKind = (usize, BitsPerSec, Bytes);
 
 /// The graph of a plan with names, and the impairments of its links.
 #[derive(Clone, Debug)]
@@ -100,6 +103,29 @@ impl Network {
     pub fn port_name(&self, port: u32) -> String {
         let name = |node: Node| self.names[node.0 as usize].as_str();
         format!("{}>{}", name(self.graph.near(port)), name(self.graph.far(port)))
+    }
+
+    pub fn switch_ports(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.graph.ports() as u32).filter(|&port| self.is_switch_port(port))
+    }
+
+    /// The kinds of these ports.
+    pub fn port_kinds(&self, ports: impl Iterator<Item = u32>) -> BTreeSet<PortKind> {
+        let kind = |port| {
+            let link = self.graph.link_of(port);
+            (self.switch_of[self.graph.near(port).0 as usize], link.rate, link.mtu)
+        };
+        ports.map(kind).collect()
+    }
+
+    /// The configuration of the node to which a port belongs, of `switches` as in [`Plan::switches`].
+    pub fn switch<'a>(&self, switches: &'a [Switch], port: u32) -> &'a Switch {
+        &switches[self.switch_of[self.graph.near(port).0 as usize]]
+    }
+
+    /// The size on the wire of a full frame on a port's link.
+    pub fn full_frame(&self, port: u32) -> Bytes {
+        Bytes::new(u64::from(wire::frame(self.graph.link_of(port).mtu.get())))
     }
 
     pub fn is_switch_port(&self, port: u32) -> bool {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed};
-use shallop_proto::wire;
 use shallop_switch::{Pool, PoolConfig, PoolMember, RedConfig};
 
 use crate::bcc::Thresholds;
@@ -24,7 +23,7 @@ pub fn pools(switches: &[Switch], network: &Network) -> Vec<PoolPorts> {
     let mut pools: Vec<PoolPorts> = Vec::new();
     let mut known = BTreeMap::new();
     let mut others = BTreeMap::new();
-    for port in (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port)) {
+    for port in network.switch_ports() {
         let node = network.graph.near(port).0;
         let switch = network.switch_of[node as usize];
         let Some(shared) = &switches[switch].shared else { continue };
@@ -90,9 +89,8 @@ impl PoolPorts {
     fn build(&self, number: usize, switches: &[Switch], network: &Network, seed: Seed) -> Pool {
         let shared = switches[self.switch].shared;
         let red = self.marking(switches, network).map(|marking| -> RedConfig {
-            let link = self.ports.first().map(|&port| network.graph.link_of(port));
-            let frame = link.map_or(0, |link| wire::frame(link.mtu.get()));
-            let frame = Bytes::new(u64::from(frame));
+            let frame = self.ports.first().map(|&port| network.full_frame(port));
+            let frame = frame.unwrap_or_default();
             marking.red(self.rate(network), frame, seed.stream("pool", number as u64))
         });
         let (size, cell) = shared.map_or((Bytes::ZERO, Bytes::ZERO), |it| (it.size, it.cell));

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use shallop_core::{Bytes, Pace, Seed, Span};
-use shallop_proto::wire;
 use shallop_switch::Routes;
 use shallop_topology::Paths;
 
@@ -13,7 +12,7 @@ use crate::host_pairs::HostPairs;
 use crate::layout::PortLayout;
 use crate::load;
 use crate::network::Network;
-use crate::plan::{Ecmp, Plan};
+use crate::plan::{Ecmp, Plan, Switch};
 use crate::requirements::{self, Requirements};
 use crate::switches::in_bytes;
 use crate::traffic_paths::TrafficPaths;
@@ -108,27 +107,35 @@ impl<'a> ResolvedRun<'a> {
 
     /// The time in which the full buffer of a switch's port drains; `None` for hosts and ports that share a pool.
     pub fn drain(&self, port: u32) -> Option<Span> {
-        let (network, link) = (&self.network, self.network.graph.link_of(port));
-        let switch = network.switch_of.get(network.graph.near(port).0 as usize);
-        let switch = switch.and_then(|&of| self.plan.switches(self.scheme).get(of));
-        let own = switch.filter(|of| network.is_switch_port(port) && of.shared.is_none())?;
-        let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
-        Some(Pace::new(link.rate).quote(in_bytes(own.buffer, link.rate, frame)))
+        let network = &self.network;
+        let switch = network.is_switch_port(port).then(|| self.switch(port))?;
+        let rate = network.graph.link_of(port).rate;
+        let own = || in_bytes(switch.buffer, rate, network.full_frame(port));
+        switch.shared.is_none().then(|| Pace::new(rate).quote(own()))
     }
 
     /// The smallest buffer of all switch ports, in full frames: (buffer, full frame, port). `None` without switches.
     pub fn shallowest_buffer(&self) -> Option<(Bytes, Bytes, u32)> {
         let network = &self.network;
-        let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
         let buffer = |port: u32| {
-            let link = network.graph.link_of(port);
-            let switch = network.switch_of[network.graph.near(port).0 as usize];
-            let switch = &self.plan.switches(self.scheme)[switch];
-            let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
-            let own = || in_bytes(switch.buffer, link.rate, frame);
+            let (switch, frame) = (self.switch(port), network.full_frame(port));
+            let own = || in_bytes(switch.buffer, network.graph.link_of(port).rate, frame);
             (switch.shared.map_or_else(own, |shared| shared.share_of_queue(1)), frame, port)
         };
-        ports.map(buffer).min_by_key(|(bytes, frame, _)| bytes.get() / frame.get())
+        network.switch_ports().map(buffer).min_by_key(|(bytes, frame, _)| bytes.get() / frame.get())
+    }
+
+    /// The configuration of the node to which a port belongs.
+    pub fn switch(&self, port: u32) -> &Switch {
+        self.network.switch(self.plan.switches(self.scheme), port)
+    }
+
+    /// The mean payload offered to each port, in bit/s ([`load::by_port`]). `None` if no group offers an amount over
+    /// time, or there are too many pairs of hosts.
+    pub fn offered_load(&self) -> Option<Vec<f64>> {
+        let Self { plan, network, paths, rates, .. } = self;
+        let summed = load::is_offered(plan) && load::is_summed(plan, network, self.root());
+        summed.then(|| load::by_port(plan, network, paths, rates, self.root()))
     }
 
     /// The root of the run's random streams.

@@ -99,8 +99,7 @@ impl WaitMargin {
         let mut slowest = (Span::ZERO, Span::ZERO);
         for port in ports {
             let (rate, _) = run.network.worst(port);
-            let link = run.network.graph.link_of(port);
-            let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+            let frame = run.network.full_frame(port);
             let shares = run.layout.shares[port as usize];
             let metered = shares.metered.map_or(rate, |share| rate.share(share));
             slowest =

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use shallop_core::{BitsPerSec, Bytes};
+use shallop_core::Bytes;
 use shallop_proto::wire;
 
 use crate::load;
+use crate::network::PortKind;
 use crate::plan::{Group, QueueMarking, Scheme, Switch, Transport};
 use crate::resolved::ResolvedRun;
 use crate::sources;
@@ -16,7 +17,7 @@ use crate::switches::in_bytes;
 const MAX_NAMED: usize = 5;
 
 /// All warnings but those for flows that start too late ([`late`]). `offered` is the payload offered to each port in
-/// bit/s ([`load::offered`]), if known.
+/// bit/s ([`ResolvedRun::offered_load`]), if known.
 pub fn warnings(run: &ResolvedRun<'_>, offered: Option<&[f64]>) -> Vec<String> {
     let kinds = data_ports(run);
     let mut warnings: Vec<String> = unmarked(run, &kinds).into_iter().collect();
@@ -28,7 +29,7 @@ pub fn warnings(run: &ResolvedRun<'_>, offered: Option<&[f64]>) -> Vec<String> {
 
 /// All warnings that can be given before the run.
 pub fn before(run: &ResolvedRun<'_>) -> Vec<String> {
-    let offered = load::offered(run);
+    let offered = run.offered_load();
     [warnings(run, offered.as_deref()), late(run, &sources::starting_by_group(run))].concat()
 }
 
@@ -59,21 +60,10 @@ fn bounded(mut lines: Vec<String>, what: &str) -> Vec<String> {
     lines
 }
 
-/// A kind of switch port: index of the switch, rate, and MTU.
-type PortKind = (usize, BitsPerSec, Bytes);
-
 /// All kinds of switch ports that data crosses.
 fn data_ports(run: &ResolvedRun<'_>) -> BTreeSet<PortKind> {
-    let network = &run.network;
-    let crossed =
-        |port: &u32| network.is_switch_port(*port) && run.traffic_paths.ports[*port as usize].data;
-    let ports = (0..network.graph.ports() as u32).filter(crossed);
-    ports
-        .map(|port| {
-            let link = network.graph.link_of(port);
-            (network.switch_of[network.graph.near(port).0 as usize], link.rate, link.mtu)
-        })
-        .collect()
+    let crossed = |port: &u32| run.traffic_paths.ports[*port as usize].data;
+    run.network.port_kinds(run.network.switch_ports().filter(crossed))
 }
 
 /// The first transport for which `holds` is true, of the scheme or of a group.

@@ -150,8 +150,8 @@ impl UnscheduledBurst {
         }
     }
 
-    /// A packet that was sent after all bytes before `upto` has arrived: those of them that are not acknowledged are
-    /// lost.
+    /// A packet that was sent after all bytes before `upto` has arrived: bytes before `upto` that are not acknowledged
+    /// are lost.
     pub fn on_later_arrival(&mut self, upto: u64) {
         self.highest_arrived = self.highest_arrived.max(upto.min(self.end));
     }

@@ -1,4 +1,5 @@
-//! An endpoint of any transport, for runs with several transports. A run of one transport uses its own, smaller types: a
+//! An endpoint of any transport, for runs with several transports. A run of one transport uses its own, smaller types:
+//! a
 //! header of any transport takes 56 bytes, TCP's 48 and `ExpressPass`'s 32.
 //!
 //! Packets of TCP and UDP are in the legacy classes here, which switches keep apart from data sent on credits.
@@ -67,7 +68,7 @@ macro_rules! dispatch {
     };
 }
 
-/// Polls the endpoint by the method `$poll`, and converts the packet's header. Packets of TCP and UDP get a legacy class.
+/// Polls the endpoint by `$poll` and converts the packet's header. Packets of TCP and UDP get a legacy class.
 macro_rules! poll_any {
     ($any:expr, $poll:ident, $now:expr) => {
         match $any {

@@ -1,3 +1,5 @@
+//! What an endpoint counts of its packets, credits and losses.
+
 /// Credits as the sender of the data counts them. A credit is worth one full data frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credits {

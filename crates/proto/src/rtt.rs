@@ -16,7 +16,7 @@ pub enum RtoFloor {
 
 shallop_options::string_enum! { RtoFloor { Timeout = "timeout", Deviation = "deviation" } }
 
-/// How the retransmission timeout is computed. The defaults are those of a host stack.
+/// How the retransmission timeout is computed. The defaults are taken from a host stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(preset, check)]
 pub struct Config {

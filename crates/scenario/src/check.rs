@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use shallop_core::{BufferSize, Bytes, Seed};
 use shallop_options::suggest::advice;
 use shallop_options::{At, Item, Key, Problem, Section};
-use shallop_proto::wire;
 use shallop_switch::Limit;
 use shallop_topology::NicMode;
 use shallop_topology::bounds::MAX_ROUTES;
@@ -69,7 +68,7 @@ pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> R
     let credit = credit.max().unwrap_or_default();
     for port in 0..network.graph.ports() as u32 {
         let link = network.graph.link_of(port);
-        let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+        let frame = network.full_frame(port);
         let check = |what: &str, size: BufferSize, least: Bytes, at: &At| {
             let limit = Limit::for_buffer(size, link.rate);
             if limit.bytes >= least && limit.packets > 0 {
@@ -87,8 +86,7 @@ pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> R
             let allowed = format!("allowed: {least} or more, headers and gap of the wire included");
             Err(at.problem(message).with_help(allowed))
         };
-        let node = network.graph.near(port).0 as usize;
-        let switch = &plan.switches[network.switch_of[node]];
+        let switch = network.switch(&plan.switches, port);
         let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
         let at = |keys: &[&'static Key]| place(section, keys, top.place(Scenario::KEY.topology));
         let keys = SwitchOptions::KEY;
@@ -244,12 +242,11 @@ pub(super) fn pools(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
 
 /// Checks that both parts of a buffer that is divided by weight hold a frame.
 fn parts(plan: &Plan, network: &Network, port: u32, at: &At) -> Result<(), Problem> {
-    let switch = &plan.switches[network.switch_of[network.graph.near(port).0 as usize]];
+    let switch = network.switch(&plan.switches, port);
     let Some(weights) = switch.weights else { return Ok(()) };
-    let link = network.graph.link_of(port);
-    let frame = Bytes::new(u64::from(wire::frame(link.mtu.get())));
+    let (rate, frame) = (network.graph.link_of(port).rate, network.full_frame(port));
     let (data, legacy) =
-        memory::divide(Limit::for_buffer(switch.buffer, link.rate), weights.0, weights.1);
+        memory::divide(Limit::for_buffer(switch.buffer, rate), weights.0, weights.1);
     if [data, legacy].iter().all(|part| part.bytes >= frame && part.packets > 0) {
         return Ok(());
     }

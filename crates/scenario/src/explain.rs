@@ -232,14 +232,7 @@ fn pools(setup: &ResolvedRun<'_>, switches: &[Switch], section: &mut Section) {
 
 /// The distinct kinds of switch port: switch, rate and largest packet.
 fn switch_ports(setup: &ResolvedRun<'_>) -> BTreeSet<(usize, BitsPerSec, Bytes)> {
-    let network = &setup.network;
-    let ports = (0..network.graph.ports() as u32).filter(|&port| network.is_switch_port(port));
-    ports
-        .map(|port| {
-            let link = network.graph.link_of(port);
-            (network.switch_of[network.graph.near(port).0 as usize], link.rate, link.mtu)
-        })
-        .collect()
+    setup.network.port_kinds(setup.network.switch_ports())
 }
 
 fn transport(setup: &ResolvedRun<'_>, title: String) -> Result<Section, SetupError> {

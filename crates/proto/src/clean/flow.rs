@@ -3,7 +3,7 @@
 //!
 //! The right edge never moves back: a smaller window takes effect as acknowledgements catch up (RFC 9293, 3.8.6; RFC
 //! 7323, 2.4). A header states the window in units of 2^scale, so the advertised edge is up to one unit below the edge
-//! of the law, as with a receiver's own window. Rounding up instead would advance the edge with every acknowledgement
+//! of the law, like the window of a receiver. Rounding up instead would advance the edge with every acknowledgement
 //! of less than a unit, and no window could shrink.
 
 use shallop_control::clean::{Clean, DataPacket, MAX_WINDOW, SEGMENT};

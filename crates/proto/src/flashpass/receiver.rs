@@ -149,7 +149,7 @@ impl Receiver {
         self.ack_if_complete();
     }
 
-    /// When everything has arrived, one cumulative acknowledgement replaces those of unscheduled data.
+    /// Once all data has arrived, one cumulative acknowledgement replaces the acknowledgements of unscheduled data.
     fn ack_if_complete(&mut self) {
         if self.is_complete() {
             self.ack_now = true;

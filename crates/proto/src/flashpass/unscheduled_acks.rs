@@ -10,7 +10,7 @@ use super::head::{AckBitmap, BITMAP_FRAMES};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnscheduledAcks {
-    /// Payload of a full frame: that of the largest frame so far, as only the last frame is smaller.
+    /// Payload of a full frame: the largest payload so far, because only the last frame is smaller.
     frame: u64,
     /// The bitmap that is being filled, and its deadline.
     open: Option<(AckBitmap, Time)>,

@@ -4,8 +4,8 @@
 use shallop_control::{Ack, Window};
 use shallop_core::{Bytes, Time};
 
-use super::ack_summary::AckSummary;
-use super::detection::{DetectionInput, Detector};
+use super::ack_summary::{AckSummary, DetectionInput};
+use super::detection::Detector;
 use super::head::{Flags, Head, SackBlock};
 use super::prr::{Delivered, Prr};
 use super::recovery::Phase;

@@ -5,6 +5,7 @@ use shallop_core::{Span, Time};
 
 use super::segment::{Segment, Snapshot, Transmission};
 use super::timestamp::Timestamp;
+use crate::rtt::Rtt;
 
 /// The transmission that was sent last of those that an acknowledgement delivers (`RACK.segment` of RFC 8985).
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,17 @@ pub struct AckSummary {
     /// `TSecr` of the acknowledgement. Set only while the cumulative acknowledgement is processed: the timestamp
     /// belongs to the segment that advanced it, and not to segments in SACK blocks.
     pub tsecr: Option<Timestamp>,
+}
+
+/// What an acknowledgement tells loss detection.
+#[derive(Clone, Copy, Debug)]
+pub struct DetectionInput<'a> {
+    pub now: Time,
+    /// What the acknowledgement delivered.
+    pub summary: &'a AckSummary,
+    /// Whether fast recovery, or recovery after a timeout, is under way.
+    pub in_recovery: bool,
+    pub rtt: &'a Rtt,
 }
 
 impl AckSummary {

@@ -47,7 +47,7 @@ impl<W: Window> Sender<W> {
         self.plan_burst(now);
     }
 
-    /// Whether so many bytes wait in the host that no burst may begin. Recovery allows twice as many.
+    /// Whether the bytes that wait in the host have reached the limit for a new burst. Recovery doubles the limit.
     pub(super) fn is_small_queue_full(&self) -> bool {
         let held = u64::from(self.offload.held);
         held > 0

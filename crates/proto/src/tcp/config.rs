@@ -85,7 +85,7 @@ pub(super) enum SackPolicy {
     SackAndDsack,
 }
 
-/// Explicit congestion notification. The defaults are those of a host stack and of a controller.
+/// Explicit congestion notification. The defaults are taken from a host stack and a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(preset, check)]
 pub struct EcnConfig {
@@ -155,7 +155,7 @@ impl EcnConfig {
     }
 }
 
-/// When a receiver sends acknowledgements. The defaults are those of a host stack.
+/// When a receiver sends acknowledgements. The defaults are taken from a host stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(preset)]
 pub struct DelayedAcks {
@@ -197,7 +197,7 @@ impl Spurious {
     }
 }
 
-/// The TCP of a host. The defaults are those of a host stack.
+/// The TCP of a host. The defaults are taken from a host stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(preset)]
 pub struct Config {

@@ -4,12 +4,11 @@
 
 use shallop_core::Time;
 
-use super::ack_summary::AckSummary;
+use super::ack_summary::DetectionInput;
 use super::config::Detection;
 use super::loss_state::DUP_THRESH;
 use super::rack::Rack;
 use super::scoreboard::Scoreboard;
-use crate::rtt::Rtt;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Detector {
@@ -19,16 +18,6 @@ pub enum Detector {
     Sack,
     /// Sending times are compared.
     Rack(Rack),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct DetectionInput<'a> {
-    pub now: Time,
-    /// What the acknowledgement delivered.
-    pub summary: &'a AckSummary,
-    /// Whether fast recovery, or recovery after a timeout, is under way.
-    pub in_recovery: bool,
-    pub rtt: &'a Rtt,
 }
 
 impl Detector {

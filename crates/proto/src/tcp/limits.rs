@@ -1,5 +1,6 @@
-//! What bounds the data in flight: the congestion window (the controller's or, while it lasts, that of proportional
-//! rate reduction) and the receiver's window. Units: bytes of the stream. Sources: RFC 5681, 3.1; RFC 9293, 3.8.6.
+//! What bounds the data in flight: the congestion window (the controller's or, in recovery, the window of
+//! proportional rate reduction) and the receiver's window. Units: bytes of the stream. Sources: RFC
+//! 5681, 3.1; RFC 9293, 3.8.6.
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {

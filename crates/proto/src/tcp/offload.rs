@@ -88,7 +88,8 @@ impl Offload {
         (segments / burst).min(small_queue) > u64::from(self.flow_limit)
     }
 
-    /// Whether a burst is to be planned when the window opens, to wait in the host until it leaves, as with `fq`.
+    /// Whether a burst is planned when the window opens, and then waits in the host until it leaves, like a packet in
+    /// the qdisc `fq`.
     pub(super) const fn plans(&self) -> bool {
         self.is_paced_by_host() && self.planned == 0 && self.burst_left == 0
     }

@@ -25,8 +25,7 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// Begins a reduction. `recover_fs` are the bytes not yet known to be delivered, with those of the present
-    /// acknowledgement.
+    /// Begins a reduction. `recover_fs`: bytes not known to be delivered before the present acknowledgement.
     pub fn new(recover_fs: u64, mss: u64) -> Self {
         Self { mss, recover_fs: recover_fs.max(1), delivered: 0, out: 0, cwnd: 0 }
     }

@@ -1,10 +1,10 @@
 //! RACK: a segment is lost if a segment sent later was delivered and a round trip plus the reordering window has passed
-//! since it was sent. State: the delivered segment that was sent last, and the reordering window. Names like
-//! `RACK.rtt` are those of RFC 8985, 5.3. Source: RFC 8985, 6.2.
+//! since it was sent. State: the delivered segment that was sent last, and the reordering window. RFC
+//! 8985, 5.3, defines names like `RACK.rtt`. Source: RFC 8985, 6.2.
 
 use shallop_core::{Span, Time};
 
-use super::detection::DetectionInput;
+use super::ack_summary::DetectionInput;
 use super::scoreboard::Scoreboard;
 use super::segment::Transmission;
 

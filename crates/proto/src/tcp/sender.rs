@@ -95,7 +95,7 @@ impl<W: Window> Sender<W> {
         &self.rtt
     }
 
-    /// The congestion window in force: the controller's or, in recovery, that of proportional rate reduction.
+    /// The congestion window in force: the controller's or, in recovery, the window of proportional rate reduction.
     pub fn cwnd(&self) -> Bytes {
         Bytes::new(self.limits.cwnd)
     }

@@ -3,7 +3,7 @@
 //!
 //! Headers have 16 of the option's 32 bits, to stay small. The clock wraps after 65.5 s, so timestamps are compared
 //! only if they are known to be less than [`HORIZON`] apart. Segments with old timestamps are not dropped (PAWS, RFC
-//! 7323, 5): it protects against sequence numbers that wrap, and those of the simulator do not.
+//! 7323, 5): it protects against sequence numbers that wrap; sequence numbers of the simulator do not wrap.
 
 use shallop_core::{Span, Time};
 

@@ -171,8 +171,8 @@ impl<W: Window> Sender<W> {
         Prior { prior_cwnd, prior_ssthresh: ssthresh.max(grown) }
     }
 
-    /// Fast recovery is about to begin. Its reduction must not be undone if a mark requires one as well: in the same
-    /// round trip, or with the acknowledgement that showed the loss (`marked`).
+    /// Fast recovery is about to begin. Its reduction must not be undone if a CE mark requires a reduction
+    /// as well: one within the same round trip, or on the acknowledgement that showed the loss (`marked`).
     #[cold]
     #[inline(never)]
     pub(super) fn prepare_undo(&mut self, marked: bool) {

@@ -38,8 +38,8 @@ impl ProxyHarness {
         packet.envelope.ecn
     }
 
-    /// An acknowledgement with this window and scale crosses the proxy towards the sender. Returns its window behind the
-    /// proxy, in bytes.
+    /// An acknowledgement with this window and scale crosses the proxy towards the sender. Returns its window behind
+    /// the proxy, in bytes.
     fn ack(&mut self, at: Time, flow: u32, number: u64, offer: (u16, u8)) -> u64 {
         let (window, scale) = offer;
         let flags = Flags::ACK;

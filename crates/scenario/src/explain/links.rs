@@ -35,7 +35,7 @@ impl LinkRow {
 /// All directions of links: ports of switches before ports of hosts, the most loaded first.
 pub(super) fn rows(setup: &ResolvedRun<'_>) -> Vec<LinkRow> {
     let (network, random) = (&setup.network, setup.rates.iter().any(Option::is_some));
-    let offered = random.then(|| load::offered(setup)).flatten();
+    let offered = random.then(|| setup.offered_load()).flatten();
     let mut rows: Vec<LinkRow> = (0..network.graph.ports() as u32)
         .map(|port| {
             let link = network.graph.link_of(port);

@@ -58,7 +58,7 @@ fn arrivals(setup: &ResolvedRun<'_>, section: &mut Section) {
 /// The link that random arrivals and traces load most.
 fn largest_load(setup: &ResolvedRun<'_>, section: &mut Section) {
     let network = &setup.network;
-    let Some(offered) = load::offered(setup) else {
+    let Some(offered) = setup.offered_load() else {
         let how = "more than four million pairs of hosts communicate";
         return section.say("largest load of a link", "not computed", how);
     };
