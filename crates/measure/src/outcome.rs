@@ -16,7 +16,7 @@ use crate::probe::Measurements;
 use crate::series::{Samples, Series};
 use crate::shares::fairness;
 use crate::warn;
-use shallop_plan::{ResolvedRun, load};
+use shallop_plan::ResolvedRun;
 use shallop_results::Link;
 use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window};
 

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use shallop_core::Bytes;
 use shallop_proto::wire;
 
-use crate::load;
 use crate::network::PortKind;
 use crate::plan::{Group, QueueMarking, Scheme, Switch, Transport};
 use crate::resolved::ResolvedRun;

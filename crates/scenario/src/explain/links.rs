@@ -2,7 +2,6 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_plan::ResolvedRun;
-use shallop_plan::load;
 use shallop_plan::plan::Switch;
 use shallop_proto::wire;
 
