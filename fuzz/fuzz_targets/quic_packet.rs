@@ -33,8 +33,7 @@ fn packet(u: &mut Unstructured<'_>, now: Time) -> Result<Packet> {
     };
     let first = stamp(u)?;
     if u.arbitrary()? {
-        let Stamp { sequence, time } = first;
-        return Ok(Packet::Emulation(Emulation { tag, sequence, time, tagged: u.arbitrary()? }));
+        return Ok(Packet::Emulation(Emulation { tag, stamp: first, tagged: u.arbitrary()? }));
     }
     let mut credit = Credit::new(tag, first);
     while u.arbitrary()? && credit.push(stamp(u)?) {}
