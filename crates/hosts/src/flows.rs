@@ -40,6 +40,8 @@ pub struct HostFlows {
     /// The names of hosts, by number.
     pub names: Vec<String>,
     pub programs: Vec<Program>,
+    /// The path of this process's executable, for commands that call it.
+    pub executable: Option<String>,
     /// The default congestion controller of programs, by the number of the host.
     pub program_controllers: BTreeMap<u32, String>,
     /// Flows whose ends are in real hosts, by the number of the flow.
@@ -96,11 +98,8 @@ impl HostFlows {
         }) as u16
     }
 
-    /// Sets the default congestion controller of programs in two hosts.
-    ///
-    /// # Errors
-    /// If the programs of a host have another controller already.
-    pub fn set_program_controller(&mut self, hosts: [u32; 2], name: &str) -> Result<(), String> {
+    /// Sets the default congestion controller of programs in two hosts. Fails if a host has another one.
+    fn set_program_controller(&mut self, hosts: [u32; 2], name: &str) -> Result<(), String> {
         for host in hosts {
             let known = self.program_controllers.entry(host).or_insert_with(|| name.to_owned());
             if known != name {
@@ -118,9 +117,11 @@ impl HostFlows {
         self.kinds.insert(flow.number, FlowKind::Programs(from, to));
     }
 
-    /// Adds the program of a flow's group in host `from`, unless an earlier flow has added it. `start` is in
-    /// nanoseconds of the hosts' clock; `executable` is the path of this process's executable, for commands that call
-    /// it.
+    /// Assigns a flow to programs, and adds the program of its group in host `from`, unless an earlier flow has added
+    /// it. `start` is in nanoseconds of the hosts' clock; `controller` becomes the default of programs in both hosts.
+    ///
+    /// # Errors
+    /// If the programs of a host have another controller already.
     pub fn add_program(
         &mut self,
         setup: &ResolvedRun<'_>,
@@ -128,22 +129,24 @@ impl HostFlows {
         from: u32,
         to: u32,
         start: u64,
-        executable: Option<&str>,
-    ) {
+        controller: Option<&str>,
+    ) -> Result<(), String> {
+        if let Some(controller) = controller {
+            self.set_program_controller([from, to], controller)?;
+        }
+        self.set_of_programs(flow, from, to);
         let group = &setup.plan.groups[flow.group];
         let is_known = |known: &Program| (known.host, known.group) == (from, flow.group);
-        let Some(command) = &group.command else { return };
-        if self.programs.iter().any(is_known) {
-            return;
-        }
-        self.programs.push(Program {
+        let command = group.command.as_ref().filter(|_| !self.programs.iter().any(is_known));
+        self.programs.extend(command.map(|command| Program {
             group: flow.group,
             group_name: group.name.clone(),
             host: from,
             start,
-            words: command.words_for(&self.names[to as usize], executable),
+            words: command.words_for(&self.names[to as usize], self.executable.as_deref()),
             is_shell: command.is_shell,
-        });
+        }));
+        Ok(())
     }
 
     /// Adds a flow from host `from` to host `to`. `start` is in nanoseconds of the hosts' clock.

@@ -50,7 +50,7 @@ pub struct Kernel {
     free_until: u64,
     /// The card whose kick is not answered yet.
     kicked: Option<usize>,
-    /// See [`SPIN_SECONDS`].
+    /// The processor time without a message, in seconds, after which a program in the kernel counts as spinning.
     spin_seconds: u64,
 }
 
@@ -58,12 +58,11 @@ pub struct Kernel {
 const TIME: u64 = u64::MAX;
 /// The time without a message after which the kernel's processor time is checked.
 const SILENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
-/// The processor time without a message, in seconds, after which a program in a kernel counts as spinning.
-pub const SPIN_SECONDS: u64 = 30;
 
 impl Kernel {
     /// Takes over a kernel that has connected. `time` is its time socket; `cards` are the listening socket and the
-    /// Ethernet address of each card.
+    /// Ethernet address of each card. A program that uses `spin_seconds` of processor time without letting time pass is
+    /// an error.
     ///
     /// # Errors
     /// If the first message is not the start message of this kernel.
@@ -73,6 +72,7 @@ impl Kernel {
         time: UnixStream,
         cards: Vec<(UnixListener, [u8; 6])>,
         segmentation: bool,
+        spin_seconds: u64,
     ) -> Result<Self, KernelError> {
         let events = epoll::create(epoll::CreateFlags::CLOEXEC);
         let events = events.map_err(KernelError::io("epoll"))?;
@@ -99,7 +99,7 @@ impl Kernel {
             request: 0,
             free_until: NEVER,
             kicked: None,
-            spin_seconds: SPIN_SECONDS,
+            spin_seconds,
         };
         let first = kernel.receive()?;
         if first.op != Op::Start || first.time != number as u64 + 1 {
@@ -112,11 +112,6 @@ impl Kernel {
     /// The guest time at which the kernel asks to run, in nanoseconds; `None` if it waits for an interrupt alone.
     pub fn wakeup(&self) -> Option<u64> {
         (self.request < NEVER).then_some(self.request)
-    }
-
-    /// Sets the processor time, in seconds, after which a program counts as spinning.
-    pub const fn set_spin_seconds(&mut self, seconds: u64) {
-        self.spin_seconds = seconds;
     }
 
     pub fn process(&mut self) -> &mut Process {

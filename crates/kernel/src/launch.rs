@@ -77,9 +77,8 @@ impl Start<'_> {
             let process = self.process(number, cards.len(), folder.path())?;
             let (process, socket) = accept(&time, number, process)?;
             let segmentation = self.settings.gso_max_segs != Some(1);
-            let mut kernel = Kernel::new(number, process, socket, cards, segmentation)?;
-            kernel.set_spin_seconds(self.spin_seconds);
-            kernels.push(kernel);
+            let spin = self.spin_seconds;
+            kernels.push(Kernel::new(number, process, socket, cards, segmentation, spin)?);
         }
         Ok((kernels, clock, folder))
     }

@@ -34,6 +34,8 @@ pub(crate) struct Traffic {
 impl Traffic {
     pub(crate) fn from_setup(setup: &ResolvedRun<'_>) -> Result<Self, KernelRunError> {
         let mut all = Self::default();
+        let own = std::env::current_exe().ok();
+        all.flows.executable = own.map(|path| path.to_string_lossy().into_owned());
         let end = Time::after_start(setup.plan.duration);
         let options = &setup.plan.kernel;
         if let Some(name) = &options.module {
@@ -50,13 +52,16 @@ impl Traffic {
                 all.add_gemini(setup, &flow, transport)?;
             }
             let (from, to) = (all.flows.host(setup, flow.from), all.flows.host(setup, flow.to));
-            if setup.plan.groups[flow.group].command.is_some() {
-                all.add_program(setup, &flow, from, to, controller)?;
+            let (number, start) = (all.flows.controller(controller), guest(flow.start));
+            let added = if let Some(command) = &setup.plan.groups[flow.group].command {
+                let missing = || "programs need a scenario in a folder".to_owned();
+                let folder = command.files.folder().ok_or_else(missing);
+                all.scenario = folder.map_err(KernelRunError::Refused)?.into();
+                all.flows.add_program(setup, &flow, from, to, start, Some(controller))
             } else {
-                let protocol = FlowProtocol::Tcp { controller: all.flows.controller(controller) };
-                let added = all.flows.add(&flow, from, to, guest(flow.start), protocol);
-                added.map_err(KernelRunError::Refused)?;
-            }
+                all.flows.add(&flow, from, to, start, FlowProtocol::Tcp { controller: number })
+            };
+            added.map_err(KernelRunError::Refused)?;
         }
         Ok(all)
     }
@@ -83,27 +88,6 @@ impl Traffic {
                 ));
             }
         }
-        Ok(())
-    }
-
-    /// Adds the program of a flow between these hosts.
-    fn add_program(
-        &mut self,
-        setup: &ResolvedRun<'_>,
-        flow: &Flow,
-        from: u32,
-        to: u32,
-        controller: &str,
-    ) -> Result<(), KernelRunError> {
-        self.flows.controller(controller);
-        let set = self.flows.set_program_controller([from, to], controller);
-        set.map_err(KernelRunError::Refused)?;
-        self.flows.set_of_programs(flow, from, to);
-        let Some(command) = &setup.plan.groups[flow.group].command else { return Ok(()) };
-        let missing = || KernelRunError::Refused("programs need a scenario in a folder".to_owned());
-        self.scenario = command.files.folder().ok_or_else(missing)?.into();
-        let own = std::env::current_exe().ok().map(|path| path.to_string_lossy().into_owned());
-        self.flows.add_program(setup, flow, from, to, guest(flow.start), own.as_deref());
         Ok(())
     }
 

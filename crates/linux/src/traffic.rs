@@ -79,6 +79,8 @@ impl Traffic {
     ) -> Result<Self, RehearsalError> {
         let plan = setup.plan;
         let mut all = Self { shortest_rtt: Span::MAX, ..Self::default() };
+        let own = std::env::current_exe().ok();
+        all.flows.executable = own.map(|path| path.to_string_lossy().into_owned());
         let (end, mut paths) = (Time::after_start(plan.duration), Vec::new());
         for flow in FlowGenerator::new(setup).take_while(|flow| flow.start <= end) {
             let group = &plan.groups[flow.group];
@@ -206,12 +208,7 @@ impl Traffic {
         controller: &str,
     ) -> Result<(), RehearsalError> {
         let Some(command) = &setup.plan.groups[flow.group].command else { return Ok(()) };
-        // In a shell the user chooses the controller. Commands without words are shells of further terminals, which
-        // start later (`session`).
-        if !command.is_shell && !command.words.is_empty() {
-            let set = self.flows.set_program_controller([from, to], controller);
-            set.map_err(RehearsalError::Refused)?;
-        }
+        // Commands without words are shells of further terminals, which start later (`session`).
         if command.words.is_empty() {
             return Ok(());
         }
@@ -221,9 +218,10 @@ impl Traffic {
                 "host \"{name}\" has programs, so interface {interface} cannot replace it"
             )));
         }
-        let own = std::env::current_exe().ok().map(|path| path.to_string_lossy().into_owned());
-        self.flows.add_program(setup, flow, from, to, start(flow), own.as_deref());
-        Ok(())
+        // In a shell the user chooses the controller.
+        let controller = Some(controller).filter(|_| !command.is_shell);
+        let added = self.flows.add_program(setup, flow, from, to, start(flow), controller);
+        added.map_err(RehearsalError::Refused)
     }
 
     fn check(&self) -> Result<(), RehearsalError> {

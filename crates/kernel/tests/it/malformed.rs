@@ -177,7 +177,7 @@ fn kernel(said: &[u8]) -> (Result<Kernel, KernelError>, UnixStream) {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     theirs.write_all(said).unwrap();
     theirs.shutdown(std::net::Shutdown::Write).unwrap();
-    (Kernel::new(0, waiting(), ours, vec![], true), theirs)
+    (Kernel::new(0, waiting(), ours, vec![], true, 30), theirs)
 }
 
 fn message(op: Op, time: u64) -> [u8; 16] {
