@@ -203,13 +203,13 @@ pub struct Gemini {
     capacity: BitsPerSec,
     /// K, the marking threshold.
     k: Bytes,
-    /// T.
+    /// T, the delay threshold: queueing delay above which the WAN counts as congested.
     delay_threshold: Span,
-    /// beta, in 2^-20.
+    /// beta, the reduction of cwnd for delay, in 2^-20.
     beta: u64,
-    /// H, in 2^-40.
+    /// H, the parameter of the additive increase, in 2^-40.
     h_parameter: u64,
-    /// F, in 2^-20.
+    /// F, the scale factor of the reduction for marks, in 2^-20.
     scale_factor: u64,
     /// h, in 2^-16 segments per round trip.
     step: u64,

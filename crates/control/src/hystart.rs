@@ -274,9 +274,9 @@ impl SlowStart {
 struct Round {
     /// `windowEnd`: SND.NXT when the round began. The round ends when this byte is acknowledged.
     window_end: u64,
-    /// `currentRoundMinRTT`.
+    /// Minimum RTT of the round so far (`currentRoundMinRTT`).
     min_rtt: Span,
-    /// `rttSampleCount`.
+    /// RTT samples in the round (`rttSampleCount`).
     rtt_sample_count: u32,
 }
 
@@ -303,7 +303,7 @@ fn rtt_thresh(min_rtt: Span, max: Span) -> Span {
 /// RTT increases.
 #[derive(Clone, Copy, Debug)]
 struct ClassicHyStart {
-    /// `hystart_low_window`, in bytes.
+    /// cwnd in bytes below which `HyStart` is inactive (`hystart_low_window`).
     low_window: Bytes,
     delay_max: Span,
     burst: Bytes,
@@ -356,7 +356,7 @@ impl ClassicHyStart {
 #[derive(Clone, Copy, Debug)]
 struct HyStartPlusPlus {
     round: Round,
-    /// `lastRoundMinRTT`.
+    /// Minimum RTT of the previous round (`lastRoundMinRTT`).
     last_round_min_rtt: Span,
     /// `None` outside CSS.
     css: Option<ConservativeSlowStart>,

@@ -72,7 +72,7 @@ fn read<F: Fabric>(section: &Section<'_>, switches: &SwitchNames<'_>) -> Result<
 }
 
 fabrics! {
-    /// Hosts, one bottleneck, hosts.
+    /// Hosts on both sides of one bottleneck.
     Dumbbell(crate::dumbbell::Dumbbell),
     /// Switches in a row with hosts at each.
     ParkingLot(crate::parking_lot::ParkingLot),

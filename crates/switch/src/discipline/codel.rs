@@ -17,7 +17,7 @@ use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
 /// A drop state that begins within this number of intervals of the last one resumes its drop rate.
 const RESUME_WITHIN: u64 = 16;
 
-/// What CoDel is made from.
+/// Options of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(defaults, check)]
 pub struct CoDelConfig {

@@ -17,7 +17,7 @@ use super::backlog::{Backlog, Dropped};
 use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
 use crate::mark::Decision;
 
-/// What DualPI2 is made from.
+/// Options of DualPI2.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(defaults, check)]
 pub struct DualPi2Config {

@@ -23,7 +23,7 @@ use super::{AqmConfig, AqmPort, ManagedQueue};
 use crate::limit::QueueLength;
 use crate::mark::Decision;
 
-/// What FQ-CoDel is made from.
+/// Options of FQ-CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(defaults)]
 pub struct FqCoDelConfig {

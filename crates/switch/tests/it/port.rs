@@ -71,14 +71,14 @@ fn plain(buffer: &str) -> Bench {
     single(QueueConfig::default(), buffer)
 }
 
-fn credit_meter() -> Option<Meter> {
+fn credit_meter() -> Meter {
     let share = Share::of(Bytes::new(84), Bytes::new(1538)).unwrap();
-    Some(Meter::new(BitsPerSec::gbps(10).share(share), Bytes::new(168)))
+    Meter::new(BitsPerSec::gbps(10).share(share), Bytes::new(168))
 }
 
 /// A port with a metered queue of eight credits, and a second queue for other packets.
 fn credits() -> Bench {
-    let metered = QueueConfig { meter: credit_meter(), ..QueueConfig::default() };
+    let metered = QueueConfig { meter: Some(credit_meter()), ..QueueConfig::default() };
     let rest = QueueConfig { priority: 1, ..QueueConfig::default() };
     let eight = Limit { packets: 8, ..Limit::NONE };
     let config = PortConfig { queue_of: [1, 1, 1, 0, 0, 1, 1, 1], ..config(vec![metered, rest]) };
@@ -284,7 +284,7 @@ fn packets_on_a_wire_during_an_outage_are_lost() {
 
 #[test]
 fn a_meter_keeps_its_share_of_the_link_if_the_rate_changes_while_the_link_is_idle() {
-    let queue = QueueConfig { meter: credit_meter(), ..QueueConfig::default() };
+    let queue = QueueConfig { meter: Some(credit_meter()), ..QueueConfig::default() };
     let config = PortConfig {
         delay: Span::ZERO,
         changes: vec![LinkChange { at: at(0), rate: BitsPerSec::new(1_000_000_000), delay: None }],
