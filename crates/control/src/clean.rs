@@ -55,8 +55,7 @@ pub struct Config {
     /// What a mark takes of the window: alpha / 2 of it (equation 2), or half (Algorithm 1, line 6).
     #[key(default = Decrease::Marked)]
     pub decrease: Decrease,
-    /// C, which scales the cubic function, in segments per cubic second; kept in 1/1024 (0.4 is 410/1024, as in
-    /// Linux).
+    /// C, which scales the cubic function, in segments per cubic second; kept in 1/1024 (0.4 is 410/1024, as in Linux).
     #[key(Above(0.0, 4.0), default = Fraction::new(410))]
     pub scale: Fraction,
     /// g, the weight of the latest window of data in alpha: a power of two down to 1/1024 (RFC 8257, 4.2).

@@ -21,8 +21,7 @@ use crate::rate::{Epoch, Rate};
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(defaults, check)]
 pub struct MimdConfig {
-    /// The rate increases, by the factor 1 + `max_target_loss`, if the loss of an epoch is below this (paper,
-    /// IV.A).
+    /// The rate increases, by the factor 1 + `max_target_loss`, if the loss of an epoch is below this (paper, IV.A).
     #[key(Number(0.0, 1.0), default = 0.01)]
     pub min_target_loss: f64,
     /// The rate decreases, by the factor (1 - loss) (1 + `min_target_loss`), if the loss of an epoch is above this

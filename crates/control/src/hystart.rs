@@ -112,8 +112,7 @@ struct Keys {
     /// The rule that ends slow start before a loss: none, classic HyStart (a long train of acknowledgements or a
     /// rise of the round-trip time; Linux), or HyStart++ (RFC 9406).
     pub hystart: ExitBy,
-    /// Classic HyStart: the congestion window below which it does not act, in segments (Linux:
-    /// `hystart_low_window`).
+    /// Classic HyStart: the congestion window below which it does not act, in segments (Linux: `hystart_low_window`).
     #[key(Integer(0, 1_000_000))]
     pub hystart_low_window: u64,
     /// Classic HyStart: the largest rise of the round-trip time that it tolerates.

@@ -9,8 +9,7 @@ use crate::window::Basis;
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(preset, defaults)]
 pub struct Config {
-    /// Multiplicative decrease: the fraction of `basis` by which a loss reduces the congestion window (RFC 5681:
-    /// 0.5).
+    /// Multiplicative decrease: the fraction of `basis` by which a loss reduces the congestion window (RFC 5681: 0.5).
     #[key(Above(0.0, 0.99))]
     pub decrease: f64,
     /// The quantity that the multiplicative decrease applies to: the bytes in flight (`"flight"`, RFC 5681) or the

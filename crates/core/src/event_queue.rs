@@ -1,14 +1,14 @@
-//! The driver's list of deadlines, one for each event target. Setting, clearing and popping a deadline cost the same however
-//! many event targets there are.
+//! The driver's list of deadlines, one for each event target. Setting, clearing and popping a deadline cost the same
+//! however many event targets there are.
 //!
-//! Tie rule, which is part of the model: deadlines at the same instant pop in ascending order of their event targets' numbers,
-//! whatever the order they were set in.
+//! Tie rule, which is part of the model: deadlines at the same instant pop in ascending order of their event targets'
+//! numbers, whatever the order they were set in.
 //!
 //! Implementation: a hierarchical timing wheel (Varghese and Lauck, 1987) with 256 slots a level; a slot of the lowest
 //! level covers 2^19 ticks (524 ns). Entries that the cursor has reached are kept sorted in `due`. Entries are never
-//! searched for or removed: an event target whose deadline moves later keeps its old entry, and one whose deadline moves
-//! earlier or is cleared leaves the old entry behind. When an entry comes up, it counts only if it matches the event target's
-//! deadline of that moment. Units: ticks.
+//! searched for or removed: an event target whose deadline moves later keeps its old entry, and one whose deadline
+//! moves earlier or is cleared leaves the old entry behind. When an entry comes up, it counts only if it matches the
+//! event target's deadline of that moment. Units: ticks.
 
 use crate::units::{Span, Time};
 
@@ -95,7 +95,8 @@ impl EventQueue {
         (deadline != NEVER).then(|| from_ticks(deadline))
     }
 
-    /// Sets the deadline of this event target, or clears it with `None`. [`Time::LAST`] is never due, so it clears it as well.
+    /// Sets the deadline of this event target, or clears it with `None`. [`Time::LAST`] is never due, so it clears it
+    /// as well.
     #[inline]
     pub fn set(&mut self, target: EventTarget, at: Option<Time>) {
         let at = at.map_or(NEVER, Time::ticks);

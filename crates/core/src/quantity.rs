@@ -421,10 +421,18 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics(text in ".{0,24}") {
-            let _ = text.parse::<Span>();
-            let _ = text.parse::<BufferSize>();
-            let _ = text.parse::<BitsPerSec>();
+        fn a_text_that_is_read_is_printed_and_read_again(
+            text in "[0-9._]{1,6} ?(ps|us|min|B|KiB|Gbps|pkt|KB/Gbps|.{0,9})",
+        ) {
+            if let Ok(span) = text.parse::<Span>() {
+                prop_assert_eq!(span.to_string().parse(), Ok(span));
+            }
+            if let Ok(size) = text.parse::<BufferSize>() {
+                prop_assert_eq!(size.to_string().parse(), Ok(size));
+            }
+            if let Ok(rate) = text.parse::<BitsPerSec>() {
+                prop_assert_eq!(rate.to_string().parse(), Ok(rate));
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 
-use crate::{HostStack, Options, Value};
+use crate::{HostStack, Options};
 
 /// A key of a section.
 #[derive(Debug)]
@@ -173,21 +173,6 @@ impl TaggedSections {
     }
 }
 
-/// The type of values of a key whose field is a `T`: the declared one, or the one that belongs to `T`.
-///
-/// # Panics
-/// When the program is compiled: if there is neither, or if a `T` cannot be read from values of the declared type.
-pub const fn value_type<T: Value>(declared: Option<ValueType>) -> ValueType {
-    match (declared, T::VALUE_TYPE) {
-        (Some(declared), _) => {
-            assert!(declared.is_read_as(T::RUST_TYPE), "another Rust type reads these values");
-            declared
-        }
-        (None, Some(own)) => own,
-        (None, None) => panic!("the key needs a type of values: #[key(Integer(1, 10))]"),
-    }
-}
-
 impl ValueType {
     /// The allowed values in words.
     pub fn expected(&self) -> String {
@@ -241,7 +226,7 @@ impl ValueType {
 
     /// Whether a field of this class of Rust types can read the values.
     #[must_use]
-    const fn is_read_as(&self, rust: RustType) -> bool {
+    pub(crate) const fn is_read_as(&self, rust: RustType) -> bool {
         matches!(
             (self, rust),
             (_, RustType::Any)

@@ -29,11 +29,11 @@
 //!
 //! Attributes of a field, at most one each:
 //!
-//! - `#[key(TYPE, default = VALUE)]`, or nothing for a key without arguments. TYPE is a [`ValueType`]; types with a [`Value::VALUE_TYPE`] need none. The default
-//!   may use the fields above. Without one an `Option` is `None`, and a key of another type is required. `shown = TEXT`
-//!   stands in the docs in place of the default, `or = TEXT` where the default is `None`. `was = "old"` is an earlier
-//!   name of the key: a scenario that uses it is told the present one. `required` is for a key of type
-//!   `Option<Unread>`, which code reads by itself and which must not be missing.
+//! - `#[key(TYPE, default = VALUE)]`, or nothing for a key without arguments. TYPE is a [`ValueType`]; types with a
+//!   [`Value::VALUE_TYPE`] need none. The default may use the fields above. Without one an `Option` is `None`, and a
+//!   key of another type is required. `shown = TEXT` stands in the docs in place of the default, `or = TEXT` where
+//!   the default is `None`. `was = "old"` is an earlier name of the key: a scenario that uses it is told the present
+//!   one. `required` is for a key of type `Option<Unread>`, which code reads by itself and which must not be missing.
 //! - `#[part(CONTEXT)]`: another struct of options whose keys are in the same section.
 //! - `#[fixed(VALUE)]`: no key.
 //! - `#[section]`, `#[sections]`: a key with a section, or a list of sections, that another struct describes. The field
@@ -52,13 +52,13 @@ mod value;
 pub use host_stack::HostStack;
 pub use key::{
     Key, KeyDoc, RustType, SectionKeys, SectionKind, TaggedSections, ValueType, find, section_keys,
-    section_kind, value_type,
+    section_kind,
 };
-pub use problem::Problem;
+pub use problem::{At, Problem};
 pub use section::{Section, Subsection};
 pub use shallop_options_derive::Options;
-pub use tree::{At, Entry, Item, RawValue, Table};
-pub use value::{StringEnum, Unread, Value, WrongValue};
+pub use tree::{Entry, Item, RawValue, Table};
+pub use value::{StringEnum, Unread, Value, WrongValue, value_type};
 
 /// A struct whose fields are keys of a section. The derive macro of this name implements it.
 pub trait Options: Sized {

@@ -3,7 +3,26 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::tree::At;
+/// A place in the text of a scenario.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct At {
+    /// The bytes of the text.
+    pub span: Option<Range<usize>>,
+    /// The origin of a value that is not in the text, such as `--set seed=2`.
+    pub via: Option<String>,
+}
+
+impl At {
+    /// A place outside the text.
+    pub fn via(origin: impl Into<String>) -> Self {
+        Self { span: None, via: Some(origin.into()) }
+    }
+
+    /// A problem at this place.
+    pub fn problem(&self, reason: impl Into<String>) -> Problem {
+        Problem::new(self, reason)
+    }
+}
 
 /// The reason why a scenario is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,9 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use crate::problem::At;
 use crate::suggest::{advice, list};
-use crate::tree::{At, Item, Table};
+use crate::tree::{Item, Table};
 use crate::value::{Value, WrongValue};
 use crate::{HostStack, Key, Options, Problem, SectionKeys, TaggedSections, find, section_keys};
 

@@ -1,30 +1,9 @@
 //! Values as they are written in a scenario, each with its place in the text.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use crate::{Key, Problem};
-
-/// A place in the text of a scenario.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct At {
-    /// The bytes of the text.
-    pub span: Option<Range<usize>>,
-    /// The origin of a value that is not in the text, such as `--set seed=2`.
-    pub via: Option<String>,
-}
-
-impl At {
-    /// A place outside the text.
-    pub fn via(origin: impl Into<String>) -> Self {
-        Self { span: None, via: Some(origin.into()) }
-    }
-
-    /// A problem at this place.
-    pub fn problem(&self, reason: impl Into<String>) -> Problem {
-        Problem::new(self, reason)
-    }
-}
+use crate::key::Key;
+use crate::problem::{At, Problem};
 
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, QuantityError, Span};
 
-use crate::tree::{At, Item, RawValue};
+use crate::problem::At;
+use crate::tree::{Item, RawValue};
 use crate::{RustType, ValueType};
 
 /// A type of fields of options.
@@ -22,6 +23,21 @@ pub trait Value: Sized {
 
     /// The value as a scenario would write it; `None` for one that stands for the absence of a value.
     fn show(&self) -> Option<String>;
+}
+
+/// The type of values of a key whose field is a `T`: the declared one, or the one that belongs to `T`.
+///
+/// # Panics
+/// When the program is compiled: if there is neither, or if a `T` cannot be read from values of the declared type.
+pub const fn value_type<T: Value>(declared: Option<ValueType>) -> ValueType {
+    match (declared, T::VALUE_TYPE) {
+        (Some(declared), _) => {
+            assert!(declared.is_read_as(T::RUST_TYPE), "another Rust type reads these values");
+            declared
+        }
+        (None, Some(own)) => own,
+        (None, None) => panic!("the key needs a type of values: #[key(Integer(1, 10))]"),
+    }
 }
 
 /// The reason why a value is refused.

@@ -1,8 +1,8 @@
 //! The simulator: arrays of ports, endpoints and middleboxes, and the event loop that gives each its inputs in order of
 //! time.
 //!
-//! Events at one instant run in this order: flow starts (event target 0), ports by number, real hosts, endpoints by their
-//! number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have
+//! Events at one instant run in this order: flow starts (event target 0), ports by number, real hosts, endpoints by
+//! their number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have
 //! crossed its wire, then lets the endpoints that wait for it send.
 
 mod real_hosts;

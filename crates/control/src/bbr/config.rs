@@ -9,8 +9,7 @@ use crate::options::{ControllerName, LONGEST, Marking, Parameters};
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(stack: HostStack, defaults)]
 pub struct Config {
-    /// The congestion window while BBR probes for bandwidth, in bandwidth-delay products (kernel:
-    /// `bbr_cwnd_gain`).
+    /// The congestion window while BBR probes for bandwidth, in bandwidth-delay products (kernel: `bbr_cwnd_gain`).
     #[key(Number(1.0, 100.0), default = 2.0)]
     pub window_gain: f64,
     /// The lifetime of the minimum round-trip time: if no sample was as low for this long, BBR probes for a new

@@ -169,7 +169,9 @@ fn defaults(options: &Struct) -> TokenStream {
 
 fn document(field: &OptionField) -> TokenStream {
     let OptionField { name, ty, role, .. } = field;
-    let push = |key: TokenStream, default: TokenStream| quote!(all.push(::shallop_options::KeyDoc { key: #key, default: #default }););
+    let push = |key: TokenStream, default: TokenStream| {
+        quote! { all.push(::shallop_options::KeyDoc { key: #key, default: #default }); }
+    };
     match role {
         Role::Key { default: Some(_), shown: Some(Shown::Always(shown)), .. } => {
             push(quote!(Self::KEY.#name), quote!(Some(String::from(#shown))))

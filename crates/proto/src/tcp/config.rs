@@ -249,9 +249,8 @@ pub struct Config {
     /// recovery with a reduction of its own (`tcp_time_to_recover`: `lost_out` counts them).
     #[fixed]
     pub kernel_habits: bool,
-    /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). What
-    /// came meanwhile is handed over together, and segments that follow each other as one, which is acknowledged
-    /// once.
+    /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). What came
+    /// meanwhile is handed over together, and segments that follow each other as one, which is acknowledged once.
     #[key(Time(Span::ZERO, Span::from_ms(10)))]
     pub interrupt_gap: Span,
     /// The receive buffer.

@@ -70,8 +70,7 @@ pub struct DualPi2Config {
     /// as in Linux.
     #[key(Time(Span::ZERO, LONGEST), default = Span::from_us(400))]
     pub ramp: Span,
-    /// L4S packets are marked for the delay of their queue only while more packets than this remain in it
-    /// (`Th_len`).
+    /// L4S packets are marked for the delay of their queue only while more packets than this remain in it (`Th_len`).
     #[key(Integer(0, 1_000_000), default = 1)]
     pub min_qlen_step: u32,
     /// The weight of the Classic queue while both queues have packets.
@@ -95,9 +94,8 @@ const fn seconds(span: Span) -> f64 {
 
 /// `Tupdate` (Figure 2, line 12): a third of `max_rtt`, at most `target`.
 const fn update_interval(target: Span, max_rtt: Span) -> Span {
-    let third = max_rtt.as_ps() / 3;
-    let least = if third < target.as_ps() { third } else { target.as_ps() };
-    let shortest = SHORTEST_UPDATE.as_ps();
+    let (third, target, shortest) = (max_rtt.as_ps() / 3, target.as_ps(), SHORTEST_UPDATE.as_ps());
+    let least = if third < target { third } else { target };
     Span::from_ps(if least < shortest { shortest } else { least })
 }
 
@@ -109,12 +107,9 @@ impl AqmConfig for DualPi2Config {}
 impl DualPi2Config {
     fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let mut weights = [Self::KEY.classic_weight, Self::KEY.l4s_weight].into_iter();
-        match weights.find(|key| self.time_shift.is_some() && section.is_written(*key)) {
-            Some(key) => Err(section
-                .reject(key, "a time-shifted FIFO has no weights")
-                .with_help("leave it out")),
-            None => Ok(()),
-        }
+        let written = weights.find(|key| self.time_shift.is_some() && section.is_written(*key));
+        let Some(key) = written else { return Ok(()) };
+        Err(section.reject(key, "a time-shifted FIFO has no weights").with_help("leave it out"))
     }
 
     /// Marking probability of the L4S queue's ramp (`laqm`, Figure 5) at this delay.
