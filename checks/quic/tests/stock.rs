@@ -38,7 +38,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// Ours sends and receives one stream, and stays until the other end has everything. How data left.
-fn ours(connection: &Connection) -> Path {
+fn ours(connection: &Connection) -> SendMode {
     let mut send = block_on(connection.open_uni()).unwrap();
     let sending = {
         let connection = connection.clone();
