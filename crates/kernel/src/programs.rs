@@ -58,9 +58,6 @@ pub fn files(flows: &HostFlows, hosts: &[u32]) -> Vec<(String, Vec<u8>)> {
 
 /// Makes the folders that programs write to, and the link to the folder that they see as `/scenario`, in the folder of
 /// the run's kernels.
-///
-/// # Errors
-/// If they cannot be made.
 pub fn prepare(flows: &HostFlows, scenario: &Path, folder: &Path) -> Result<(), KernelError> {
     let make = || {
         for (number, _) in numbered(flows) {
@@ -99,9 +96,6 @@ fn end_of(line: &str) -> Option<(usize, ProgramEnd)> {
 }
 
 /// Moves what programs wrote to the folder `to`, which appears whole or not at all.
-///
-/// # Errors
-/// If it cannot be written.
 pub fn keep(folder: &Path, flows: &HostFlows, to: &Path) -> std::io::Result<()> {
     let draft = to.with_extension("files-draft");
     for old in [to, &draft] {
