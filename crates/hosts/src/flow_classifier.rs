@@ -16,7 +16,7 @@ pub struct ClassifiedPacket {
     pub segment: Segment,
     /// The end of the flow that sends the packet.
     pub from: End,
-    /// The number of the connection among those of programs; zero for a flow of the scenario.
+    /// The number of a program's connection; zero for a flow of the scenario.
     pub connection: u32,
     /// The number of the host that sends the packet.
     pub host: u32,

@@ -20,7 +20,7 @@ pub const DATAGRAMS: u32 = u32::MAX;
 pub struct FrameHead {
     /// The number of the frame in [`HostPackets`](crate::HostPackets).
     pub slot: u32,
-    /// The number of the connection among those of programs; zero for flows of the scenario.
+    /// The number of a program's connection; zero for flows of the scenario.
     pub connection: u32,
     /// The sequence number of the first byte.
     pub sequence: u32,

@@ -12,7 +12,7 @@ pub enum Malformed {
     /// An operation that a kernel may not send in this state.
     #[error("time-travel operation {0} at a moment when it means nothing")]
     UnexpectedTime(u32),
-    /// An answer whose sequence number is not that of the last message.
+    /// An answer to another message than the last one.
     #[error("answer {got} where {expected} was awaited")]
     Sequence {
         /// The awaited sequence number.

@@ -210,7 +210,7 @@ struct Arp {
     mac: [u8; 6],
     /// The IPv4 address of the sender.
     from: u32,
-    /// The requested IPv4 address or, in a reply, that of the requester.
+    /// The requested IPv4 address; in a reply the address of the requester.
     to: u32,
 }
 

@@ -44,7 +44,7 @@ use crate::udp_flows::UdpFlows;
 use crate::validity;
 
 const LONGEST: Span = Span::from_secs(3_600);
-/// The sizes of a socket's buffers in bytes: smallest, default, largest. Kernels in virtual time have the same.
+/// The sizes of a socket's buffers in bytes: smallest, default, largest. Kernels in virtual time have equal ones.
 const SOCKET_BUFFER: &str = "4096 131072 67108864";
 
 fn settings(plan: &Plan, controllers: &Controllers, traffic: &Traffic) -> HostSettings {

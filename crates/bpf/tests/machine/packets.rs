@@ -71,7 +71,7 @@ fn sum(bytes: &[u8]) -> u16 {
     all as u16
 }
 
-/// The offset of the TCP header, and that of the end of the packet.
+/// The offsets of the TCP header and of the end of the packet.
 fn tcp_of(frame: &[u8]) -> Option<(usize, usize)> {
     let at = ETHERNET;
     let word =
