@@ -2,8 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use crate::malformed::check;
 use shallop_results::{Claim, Range};
-use shallop_scenario::{Options, Problem, read};
+use shallop_scenario::{Options, read};
 
 const GOOD: &str = r#"
 title = "Claims of many"
@@ -150,84 +151,12 @@ fn a_scheme_has_the_keys_of_the_one_it_is_like_and_its_own() {
     assert_eq!(plan(&changed, 1), plan(&study, 1));
 }
 
-/// Replaces `from` by `to`: the problem is at the line where `at` then stands, and says each of the words.
-fn check(from: &str, to: &str, at: &str, words: &[&str]) {
-    assert_eq!(GOOD.matches(from).count(), 1, "{from} must stand at one place");
-    let text = GOOD.replacen(from, to, 1);
-    let problem: Problem = read(&text, &Options::default()).unwrap_err();
-    let line = |at: usize| text[..at].matches('\n').count() + 1;
-    let span = problem.span.clone().unwrap_or_else(|| panic!("{to}: no place: {problem:?}"));
-    assert_eq!(line(span.start), line(text.find(at).unwrap()), "{to}: {problem:?}");
-    let said = format!("{} {}", problem.message(), problem.help);
-    for word in words {
-        assert!(said.contains(word), "{to}: \"{word}\" is not said in: {said}");
-    }
-}
-
-/// What replaces what, where the problem is, what it says.
-type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
-
-const NAMES: &[Case] = &[
-    ("[\"cubic\", \"slow\"]", "[\"cubic\", \"slwo\"]", "schemes", &["did you mean \"slow"]),
-    ("{ cubic = 3,", "{ cubik = 3,", "paper", &["cubik", "no scheme or point", "\"cubic\""]),
-    ("{ cubic = 3,", "{ slower = 3,", "paper", &["no scheme or point", "cubic, slow, few, many"]),
-    ("{ cubic = 3,", "{ few = 3,", "paper", &["schemes and of points in one table"]),
-    ("low = { few = 1 }", "low = {}", "low = {}", &["empty"]),
-    ("low = { few = 1 }", "low = { few = \"1\" }", "low = { few", &["a number", "found \"1\""]),
-    (
-        "scheme = \"slower\"\npoints",
-        "scheme = \"slower\"\nschemes = [\"slow\"]\npoints",
-        "schemes = [\"slow\"]",
-        &["as well", "one of the two"],
-    ),
-    ("[\"cubic\", \"slow\"]", "[\"cubic\", \"cubic\"]", "schemes", &["twice"]),
-    ("[\"cubic\", \"slow\"]", "[]", "schemes", &["a list of names"]),
-    ("[\"cubic\", \"slow\"]", "\"cubic\"", "schemes", &["a list of names"]),
-    ("[\"cubic\", \"slow\"]", "[3]", "schemes", &["found 3"]),
-    (
-        "scheme = \"slower\"\npoints",
-        "points",
-        "[[claim]]\nwhat = \"throughput",
-        &["lacks the key `scheme`"],
-    ),
-    ("source = \"us\"", "", "[[claim]]\nwhat = \"packets", &["lacks the key `source`"]),
-    ("source = \"us\"", "what = \"us\"", "what = \"us\"", &["unknown key `what`"]),
-    ("[defaults.claim]", "[defaults.clam]", "clam", &["unknown key", "\"claim\""]),
-    ("high = 9", "", "differs", &["no `low` and no `high`"]),
-    ("low = 0.5", "", "low = 0.1", &["takes every figure"]),
-    ("[\"slow\", \"cubic\"]", "[\"slow\", \"cubik\"]", "cubik", &["no relative_to", "\"cubic\""]),
-    ("[\"slow\", \"cubic\"]", "[\"slow\", \"slower\"]", "{ slow = 1, cubic", &["is no scheme"]),
-    ("{ slow = 1, cubic = 2 }", "{ slow = 1, few = 2 }", "{ slow = 1, few", &["in one table"]),
-    ("many = { low = 0.1, why", "many = { why", "many = { why", &["takes every figure"]),
-];
-
 #[test]
 fn names_that_are_none_are_pointed_at_and_the_nearest_is_named() {
-    for (from, to, at, words) in NAMES {
-        check(from, to, at, words);
-    }
+    check(GOOD, "claims by names");
 }
-
-const LIKE: &[Case] = &[
-    (
-        "like = \"cubic\"",
-        "like = \"cubik\"",
-        "cubik",
-        &["there is no scheme", "did you mean \"cubic\""],
-    ),
-    ("like = \"cubic\"", "like = \"slower\"", "slower", &["there is no scheme"]),
-    ("like = \"cubic\"", "like = 3", "like = 3", &["there is no scheme", "3"]),
-    (
-        "like = \"cubic\"",
-        "like = \"cubic\"\ntransport = \"bbr\"\nhystart = \"off\"",
-        "hystart",
-        &["unknown key"],
-    ),
-];
 
 #[test]
 fn a_scheme_can_only_be_like_one_above_it() {
-    for (from, to, at, words) in LIKE {
-        check(from, to, at, words);
-    }
+    check(GOOD, "like");
 }
