@@ -19,7 +19,7 @@ SHALLOP = $(CARGO) run --release --locked --quiet --package shallop --
 XTASK = $(CARGO) build --quiet --locked --workspace --bin xtask && $(TARGET)/debug/xtask
 
 # The crates that must compile for a browser.
-PURE = core options control switch proto topology workload results plan scenario sim measure lab view
+PURE = core options control switch proto topology workload results plan scenario sim measure view
 # Those and the crates that need an operating system, but not Linux.
 PORTABLE = $(PURE:%=shallop-%) shallop-store shallop-workbench shallop
 # Crates that are of use only in this repository.
@@ -62,7 +62,7 @@ KERNEL_CORE ?= 0
 .PHONY: help setup setup-demo setup-test setup-full demo release test check-full records \
     check-all-tests check-experiments check-without-bpf measures python python-full wheel check-report bench-quic \
     bench-quic-lints check-figures check-quic check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux \
-    bench docs book wasm msrv page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
+    bench docs write-docs book wasm msrv page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r name what; do \
@@ -281,10 +281,13 @@ bench-quic-lints:
 docs: ## The documentation of the code; warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
+write-docs: ## Writes the pages of docs that are made of the program and of its recorded runs
+	$(CARGO) build --quiet --locked --workspace --bin xtask --features xtask/docs
+	@$(TARGET)/debug/xtask docs
+
 # status.md, the page with the verdict on every claim, is generated from the experiments and their records.
-book: ## The pages as a site in target/book; checks its links
+book: write-docs ## The pages as a site in target/book; checks its links
 	@$(call TOOL,$(TOOLS)/mdbook-$(MDBOOK)); $(call TOOL,$(TOOLS)/lychee-$(LYCHEE)); \
-	WRITE_STATUS=1 $(CARGO) test --quiet --locked --package shallop --test it status::; \
 	said=$$($(TOOLS)/bin/mdbook build 2>&1) || { echo "$$said" >&2; exit 1; }; \
 	if grep -qE 'WARN|ERROR' <<< "$$said"; then echo "$$said" >&2; echo "make book: a warning is an error." >&2; exit 1; fi; \
 	$(TOOLS)/venv/bin/lychee --offline --include-fragments --no-progress --quiet --root-dir $(CURDIR)/target/book \

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::tree::{Finding, cargo};
 
 /// The crates of the workspace without `shallop-`, each with its dependencies.
-pub const RULE: [(&str, &str); 26] = [
+pub const RULE: [(&str, &str); 25] = [
     ("core", ""),
     ("options-derive", ""),
     ("options", "core options-derive"),
@@ -21,29 +21,25 @@ pub const RULE: [(&str, &str); 26] = [
     ("plan", "core options control switch proto topology workload results"),
     ("scenario", "core options control switch proto topology workload results plan"),
     ("sim", "core switch proto topology"),
-    ("measure", "core switch proto topology workload results plan"),
-    ("lab", "core control switch proto topology results plan sim measure"),
-    ("hosts", "core proto results plan sim lab"),
+    ("measure", "core switch proto topology workload results plan sim"),
+    ("hosts", "core proto results plan sim measure"),
     ("bpf", "core control proto"),
-    ("kernel", "core options control proto results plan sim measure lab hosts bpf"),
-    ("linux", "core control results plan measure lab hosts bpf quic"),
+    ("kernel", "core options control proto results plan sim measure hosts bpf"),
+    ("linux", "core control results plan measure hosts bpf quic"),
     ("quic", "core control proto"),
     ("transfer", "core quic"),
     ("store", "core"),
     ("view", "core results"),
-    (
-        "workbench",
-        "core options results plan scenario measure lab control kernel bpf linux store view",
-    ),
+    ("workbench", "core options results plan scenario measure control kernel bpf linux store view"),
     ("shallop", "core results plan scenario workbench quic transfer"),
     ("testing", ""),
-    ("xtask", "results testing"),
+    ("xtask", "results testing workbench"),
 ];
 
 /// Further dependencies of tests: tests of drivers write plans as scenarios, and tests of QUIC have switch ports
 /// between hosts.
 const IN_TESTS: [(&str, &str); 3] =
-    [("lab", "scenario"), ("linux", "scenario"), ("quic", "switch")];
+    [("measure", "scenario"), ("linux", "scenario"), ("quic", "switch")];
 
 /// Libraries that only some crates may use, or none. A name also covers names that begin with it and a dash.
 const BELONGS: [(&[&str], &[&str]); 5] = [
@@ -227,18 +223,18 @@ mod tests {
     #[test]
     fn a_library_that_belongs_to_others_is_found() {
         for (package, name) in [
-            ("shallop-lab", "parquet"),
+            ("shallop-measure", "parquet"),
             ("shallop-sim", "arrow-array"),
             ("shallop-proto", "rayon"),
             ("shallop-store", "clap"),
-            ("shallop-lab", "tempfile"),
+            ("shallop-measure", "tempfile"),
             ("shallop-core", "getrandom"),
         ] {
             let findings = planted(package, name, false);
             assert!(findings[0].contains("which belongs to"), "{findings:?}");
         }
         assert!(planted("shallop-workbench", "rayon", false).is_empty());
-        assert!(planted("shallop-lab", "tempfile", true).is_empty());
+        assert!(planted("shallop-measure", "tempfile", true).is_empty());
         assert!(planted("shallop-core", "arrowhead", false).is_empty());
     }
 

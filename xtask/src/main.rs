@@ -2,6 +2,8 @@
 //! test` runs all of them on the tree and on planted violations, `cargo run -p xtask -- VERB` runs one or all.
 
 mod circles;
+#[cfg(feature = "docs")]
+mod docs;
 mod files;
 mod follow;
 mod gate;
@@ -38,13 +40,17 @@ const VERBS: [(&str, &str, Check); 6] = [
 ];
 
 /// The other verbs, with what they do.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 7] = [
     (
         "test",
         "compile the workspace under Clippy once, run all tests and six quick experiments: make test",
     ),
     ("full", "run every step of make check-full, and go on after one that fails"),
     ("experiments", "run every experiment in its quick form with the command that tests call"),
+    (
+        "docs",
+        "write the pages of docs that are made of the program and its records: make write-docs",
+    ),
     ("page", "follow docs/add-a-controller.md literally, on a copy of the tree"),
     ("records", "run in full the experiments with other quick results than recorded: make records"),
     (
@@ -101,6 +107,10 @@ fn run(words: &[&str]) -> Option<Result<bool, String>> {
         ["full"] => Some(gate::full()),
         ["experiments"] => Some(gate::experiments()),
         ["page"] => Some(follow::follow().map(|()| true)),
+        #[cfg(feature = "docs")]
+        ["docs"] => Some(docs::write().map(|()| true)),
+        #[cfg(not(feature = "docs"))]
+        ["docs"] => Some(Err("this needs the pages: make write-docs".to_owned())),
         #[cfg(feature = "records")]
         ["records"] => Some(record::records().map(|()| true)),
         #[cfg(feature = "records")]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use shallop_core::Node;
-use shallop_lab::ends::{self, EndpointFactory};
+use shallop_measure::ends::{self, EndpointFactory};
 use shallop_plan::ResolvedRun;
 use shallop_plan::flows::Flow;
 use shallop_plan::plan::Plan;

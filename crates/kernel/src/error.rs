@@ -1,6 +1,6 @@
 //! Errors of kernels in virtual time.
 
-use shallop_lab::RunError;
+use shallop_measure::RunError;
 use shallop_plan::SetupError;
 
 /// A malformed message of a kernel. Kernels are not trusted, so that such a message is an error and never a panic.

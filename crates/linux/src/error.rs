@@ -2,7 +2,7 @@
 
 use std::io;
 
-use shallop_lab::RunError;
+use shallop_measure::RunError;
 use shallop_plan::SetupError;
 
 #[derive(Debug, thiserror::Error)]

@@ -13,12 +13,12 @@ use shallop_hosts::flow_monitor::Progress;
 use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
 use shallop_hosts::tape::{Recorder, Tape};
 use shallop_hosts::{Counters, Emulator, ProgramEnd, addresses};
-use shallop_lab::{ends, run_with_hosts};
 use shallop_measure::Outcome;
 use shallop_measure::flow_log::FlowRow;
-use shallop_measure::moment::Moment;
+use shallop_measure::live_snapshot::LiveSnapshot;
 use shallop_measure::observer::Observer;
 use shallop_measure::series;
+use shallop_measure::{ends, run_with_hosts};
 use shallop_plan::ResolvedRun;
 use shallop_plan::kernel::Qdisc;
 use shallop_plan::plan::{Driver, Plan};
@@ -297,12 +297,12 @@ impl Observer for UntilOver<'_> {
         self.observer.on_flows(rows);
     }
 
-    fn wants_moment(&self, at: Span) -> bool {
-        self.observer.wants_moment(at)
+    fn wants_snapshot(&self, at: Span) -> bool {
+        self.observer.wants_snapshot(at)
     }
 
-    fn on_moment(&mut self, moment: Moment) {
-        self.observer.on_moment(moment);
+    fn on_snapshot(&mut self, snapshot: LiveSnapshot) {
+        self.observer.on_snapshot(snapshot);
     }
 }
 

@@ -19,7 +19,6 @@ const NOT_CAPTURED: u32 = 24;
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
 const UDP: usize = 8;
-/// The first UDP port.
 const FIRST_PORT: u32 = 1_024;
 /// The number of UDP ports from the first one on.
 const PORTS: u32 = 64_512;
@@ -66,7 +65,8 @@ impl Capture {
         self.recorded += 1;
         let comment = (self.recorded == self.limit)
             .then(|| format!("the last packet here: {} packets are the limit", self.limit));
-        let headers = headers(*packet, addresses(packet.end));
+        let (from, to) = addresses(packet.end);
+        let headers = headers(*packet, from, to);
         let on_wire = u32::from(packet.size).saturating_sub(NOT_CAPTURED);
         self.file.add_packet(&Packet {
             interface,
@@ -78,25 +78,21 @@ impl Capture {
     }
 
     /// Packets recorded.
-    #[must_use]
     pub fn recorded(&self) -> u64 {
         self.recorded
     }
 
     /// The time of the first packet beyond the limit, and the number of such packets; `None` if there was none.
-    #[must_use]
     pub fn left_out(&self) -> Option<(Time, u64)> {
         self.full.map(|since| (since, self.skipped))
     }
 
-    /// The file.
-    #[must_use]
     pub fn finish(self) -> Vec<u8> {
         self.file.into_bytes()
     }
 }
 
-fn headers(packet: Envelope, (from, to): (Node, Node)) -> [u8; ETHERNET + IPV4 + UDP] {
+fn headers(packet: Envelope, from: Node, to: Node) -> [u8; ETHERNET + IPV4 + UDP] {
     let ip_bytes = wire::ip_bytes(packet.size).max((IPV4 + UDP) as u64) as u16;
     let ethernet =
         Ethernet2Header { source: mac(from), destination: mac(to), ether_type: EtherType::IPV4 };
@@ -274,10 +270,8 @@ mod tests {
     fn every_flow_has_ports_of_its_own() {
         let mut ports = std::collections::BTreeSet::new();
         for flow in [0, 1, 64_511, 64_512, 64_513, 129_024, u32::MAX / 2] {
-            let headers = headers(
-                envelope(End::receiver(flow), 84, Class::Ack, Ecn::Ect),
-                (Node(0), Node(1)),
-            );
+            let headers =
+                headers(envelope(End::receiver(flow), 84, Class::Ack, Ecn::Ect), Node(0), Node(1));
             assert!(ports.insert(headers[34..38].to_vec()), "{flow}");
         }
     }

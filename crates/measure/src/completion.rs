@@ -19,7 +19,7 @@ const SMALL: usize = 0;
 const MEDIUM: usize = 1;
 const LARGE: usize = 2;
 
-/// Flows in a block of memory.
+/// The number of flows in a block of memory.
 const BLOCK: usize = 1 << 12;
 
 /// Flows of a size class.
@@ -69,18 +69,16 @@ impl CompletionTimes {
     }
 
     /// Statistics of the completion times, of all flows and by class.
-    #[must_use]
     pub fn fct(&self) -> Fct {
         Self::fct_of_all(std::slice::from_ref(self))
     }
 
-    /// The same of several sets of flows together.
-    #[must_use]
+    /// Completion times of several sets of flows together.
     pub fn fct_of_all(parts: &[Self]) -> Fct {
         let of = |from: usize, to: usize| {
             let classes = || parts.iter().flat_map(move |part| &part.times[from..to]);
             let complete = classes().flat_map(|class| class.complete.iter().flatten());
-            Completion::of(&complete, &classes().flat_map(|class| &class.unfinished))
+            Completion::from_flows(&complete, &classes().flat_map(|class| &class.unfinished))
         };
         let classified = parts.iter().any(|part| part.classes.is_some());
         let of_class = |class: usize| of(class, class + 1).filter(|_| classified);

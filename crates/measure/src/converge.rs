@@ -19,7 +19,7 @@ pub const MIN_STREAK: u32 = 5;
 #[derive(Clone, Debug)]
 pub struct Convergence {
     window: Span,
-    /// When the current window ends.
+    /// The end of the current window, since the start of the run.
     due: Span,
     /// The start of the last flow that has started: convergence is measured from then on.
     last_start: Span,
@@ -30,19 +30,18 @@ pub struct Convergence {
 }
 
 impl Convergence {
-    /// Measures in windows of this length, which must not be zero.
+    /// A measurement with windows of this length, which must not be zero.
     #[must_use]
     pub fn new(window: Span) -> Self {
         Self { window, due: window, last_start: Span::ZERO, before: Vec::new(), streak: None }
     }
 
-    /// When [`Convergence::end_window`] is to be called next.
-    #[must_use]
+    /// The time at which [`Convergence::end_window`] is to be called next.
     pub fn due(&self) -> Span {
         self.due
     }
 
-    /// The current window ends. `flows` are all flows that have started, if all have records.
+    /// Ends the current window. `flows` are all flows that have started, if all have records.
     pub fn end_window(&mut self, flows: Option<&VecDeque<FlowRecord>>) {
         let (from, now) = (self.due.saturating_sub(self.window), self.due);
         self.due = now + self.window;
@@ -79,7 +78,6 @@ impl Convergence {
 
     /// The time from the start of the last flow to the end of the first window of the final streak, which lasts to the
     /// end of the run; `None` if that streak is too short or there is none.
-    #[must_use]
     pub fn reached(&self) -> Option<Span> {
         let (since, windows) = self.streak?;
         (windows >= MIN_STREAK).then(|| since.saturating_sub(self.last_start))

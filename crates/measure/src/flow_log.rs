@@ -16,7 +16,6 @@ use shallop_results::summary::Fct;
 pub struct FlowRow {
     /// The number of the flow, in order of start.
     pub flow: u32,
-    /// The group.
     pub group: String,
     /// The host of the sender.
     pub from: String,
@@ -28,7 +27,8 @@ pub struct FlowRow {
     pub size_bytes: Option<u64>,
     /// The time from the start to the arrival of the last byte, in seconds, if the flow completed.
     pub fct_s: Option<f64>,
-    /// That time divided by the time in an empty network (docs/model.md, "slowdown"), if the flow completed.
+    /// The slowdown, if the flow completed: `fct_s` divided by the time in an empty network (docs/model.md,
+    /// "slowdown").
     pub slowdown: Option<f64>,
     /// False if the flow started in the warm-up or cool-down of its group.
     pub counted: bool,
@@ -46,7 +46,6 @@ pub struct FlowRow {
     pub credits: (u64, u64, u64),
 }
 
-/// The flow log of a run.
 pub struct FlowLog<'a> {
     setup: &'a ResolvedRun<'a>,
     /// For each group, the sums over both endpoints of its flows in the log.
@@ -57,7 +56,6 @@ pub struct FlowLog<'a> {
 }
 
 impl<'a> FlowLog<'a> {
-    /// An empty log.
     #[must_use]
     pub fn new(setup: &'a ResolvedRun<'a>) -> Self {
         let completion =
@@ -67,13 +65,11 @@ impl<'a> FlowLog<'a> {
     }
 
     /// The sums over all groups.
-    #[must_use]
     pub fn total(&self) -> EndpointCounters {
         self.groups.iter().fold(EndpointCounters::default(), |sum, group| sum.plus(group))
     }
 
     /// The completion times of all groups.
-    #[must_use]
     pub fn fct(&self) -> Fct {
         CompletionTimes::fct_of_all(&self.completion)
     }

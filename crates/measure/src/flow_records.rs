@@ -13,21 +13,20 @@ pub const RECENT_FLOWS: usize = 10_000;
 /// The record of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowRecord {
-    /// What is known of the flow at its start.
+    /// Facts about the flow that are known at its start.
     pub facts: Facts,
-    /// When its data was available: its start, unless it requested credits ahead of its data.
+    /// The time at which its data was available: its start, unless it requested credits ahead of its data.
     pub start: Time,
     /// Bytes of data packets that arrived at its receiver, at IP.
     pub ip_bytes: u64,
-    /// When the receiver had all data.
+    /// The time at which the receiver had all data.
     pub complete: Option<Time>,
-    /// The flow has retired.
+    /// Whether the flow has retired.
     pub closed: bool,
 }
 
 impl FlowRecord {
     /// The time from its start to the arrival of its last byte, if it is complete.
-    #[must_use]
     pub fn completion_time(&self) -> Option<Span> {
         self.complete.map(|at| at.saturating_since(self.start))
     }
@@ -69,7 +68,6 @@ impl FlowRecords {
     }
 
     /// The record of a flow, if it has one.
-    #[must_use]
     pub fn get(&self, flow: u32) -> Option<&FlowRecord> {
         match flow.checked_sub(self.earlier) {
             Some(index) => self.recent.get(index as usize),
@@ -88,13 +86,11 @@ impl FlowRecords {
     }
 
     /// The number of flows that have started.
-    #[must_use]
     pub fn started(&self) -> u32 {
         self.earlier + self.recent.len() as u32
     }
 
     /// The records of all flows in order of start, if every flow has one.
-    #[must_use]
     pub fn all(&self) -> Option<&VecDeque<FlowRecord>> {
         (self.earlier == 0).then_some(&self.recent)
     }

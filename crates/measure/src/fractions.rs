@@ -7,7 +7,6 @@ use shallop_plan::ResolvedRun;
 use shallop_switch::Occupancy;
 
 /// Bytes as a rate over a span, in bits per second.
-#[must_use]
 pub(crate) fn rate(bytes: u64, span: Span) -> f64 {
     Bytes::new(bytes).per(span)
 }
@@ -17,7 +16,7 @@ pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// The data among packets counted by class.
+/// The number of data packets among packets counted by class.
 pub(crate) fn data(counts: &[u64; Class::COUNT]) -> u64 {
     Class::ALL.iter().filter(|class| class.is_payload()).map(|class| counts[class.index()]).sum()
 }

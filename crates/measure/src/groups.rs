@@ -34,8 +34,8 @@ pub(crate) fn groups(
         retransmits: counters.retransmits,
         timeouts: counters.timeouts,
         rtt: counts.rtts.summary(),
-        jain: second.and_then(|second| {
-            fairness(measure, second, |flow| flow.facts.group as usize == number)
+        jain: second.and_then(|(from, to)| {
+            fairness(measure, from, to, |flow| flow.facts.group as usize == number)
         }),
         fct: log.completion[number].fct(),
     };

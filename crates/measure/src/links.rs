@@ -6,20 +6,20 @@ use shallop_core::Span;
 use shallop_switch::PortCounters;
 
 use crate::fractions::{data, ratio};
-
 use crate::probe::Measurements;
 use shallop_plan::ResolvedRun;
 use shallop_results::Link;
 
 /// The most entries of a list or map of places. The largest are kept, and the others counted.
-const MAX_PLACES: usize = 1_000;
+pub(crate) const MAX_PLACES: usize = 1_000;
 
 /// The links that carried, or were offered, anything, each direction by itself, the most utilised first. `offered` is
 /// the payload offered to each port, in bits per second, if it is known.
 pub(crate) fn links(
     setup: &ResolvedRun<'_>,
     measure: &Measurements,
-    (ports, offered): (&[PortCounters], Option<&[f64]>),
+    ports: &[PortCounters],
+    offered: Option<&[f64]>,
     end: Span,
 ) -> Vec<Link> {
     let network = &setup.network;
@@ -45,7 +45,7 @@ pub(crate) fn links(
     links
 }
 
-/// What decides which links are kept if there are many: those that lost data, by their loss, and then the busiest.
+/// The rank of a link if not all are kept: links that lost data, by their loss, before the busiest.
 pub(crate) fn weight(link: &Link) -> f64 {
     if link.loss_rate > 0.0 { 1.0 + link.loss_rate } else { link.utilization.min(1.0) }
 }
@@ -61,7 +61,8 @@ fn longest_queues(setup: &ResolvedRun<'_>, measure: &Measurements) -> BTreeMap<u
 pub(crate) fn bounded<T>(
     list: Vec<T>,
     size: impl Fn(&T) -> f64,
-    (name, left_out): (&str, &mut BTreeMap<String, u64>),
+    name: &str,
+    left_out: &mut BTreeMap<String, u64>,
 ) -> Vec<T> {
     let more = list.len().saturating_sub(MAX_PLACES);
     if more == 0 {
@@ -76,13 +77,14 @@ pub(crate) fn bounded<T>(
     entries.filter_map(|(entry, kept)| kept.then_some(entry)).collect()
 }
 
-/// The same for a map.
+/// A map that keeps its [`MAX_PLACES`] largest values, and counts the others under its name.
 pub(crate) fn bounded_map(
     map: BTreeMap<String, f64>,
-    of: (&str, &mut BTreeMap<String, u64>),
+    name: &str,
+    left_out: &mut BTreeMap<String, u64>,
 ) -> BTreeMap<String, f64> {
     let list: Vec<(String, f64)> = map.into_iter().collect();
-    bounded(list, |(_, value)| *value, of).into_iter().collect()
+    bounded(list, |(_, value)| *value, name, left_out).into_iter().collect()
 }
 
 #[cfg(test)]
@@ -93,14 +95,14 @@ mod tests {
     fn a_long_list_keeps_its_largest_entries_in_their_order_and_counts_the_rest() {
         let mut left_out = BTreeMap::new();
         let list: Vec<u32> = (0..MAX_PLACES as u32 + 3).collect();
-        let kept = bounded(list, |&value| f64::from(value), ("links", &mut left_out));
+        let kept = bounded(list, |&value| f64::from(value), "links", &mut left_out);
         assert_eq!((kept.len(), kept[0], kept[MAX_PLACES - 1]), (MAX_PLACES, 3, 1_002));
         assert_eq!(left_out, BTreeMap::from([("links".to_owned(), 3)]));
         let mut links = vec![Link { utilization: 0.9, ..Link::default() }; MAX_PLACES];
         links.push(Link { utilization: 0.19, loss_rate: 0.11, ..Link::default() });
-        let kept = bounded(links, weight, ("busy", &mut BTreeMap::new()));
+        let kept = bounded(links, weight, "busy", &mut BTreeMap::new());
         assert!(kept.iter().any(|link| link.loss_rate > 0.0), "a link that loses is kept");
-        let short = bounded(vec![1, 2], |_| 0.0, ("queues", &mut left_out));
+        let short = bounded(vec![1, 2], |_| 0.0, "queues", &mut left_out);
         assert!(short == [1, 2] && !left_out.contains_key("queues"));
     }
 }

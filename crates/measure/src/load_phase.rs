@@ -8,7 +8,7 @@ use crate::fractions::rate;
 /// Flows in a run below which a last part of five percent is no flow.
 const MIN_FLOWS: usize = 20;
 
-/// What is counted of the load phase.
+/// Counts of the load phase, which lasts from the start of the first flow to the start of the last.
 #[derive(Clone, Debug, Default)]
 pub struct LoadPhase {
     /// The counted flows that start before the end of the run, if all flows have an end.
@@ -22,12 +22,12 @@ pub struct LoadPhase {
 }
 
 impl LoadPhase {
-    /// The load phase of a run in which so many counted flows start; `None` if some have no end.
+    /// The load phase of a run in which this number of counted flows start; `None` if some have no end.
     pub(crate) fn new(counted: Option<usize>) -> Self {
         Self { counted, ..Self::default() }
     }
 
-    /// A flow starts, when so many IP bytes of data have arrived.
+    /// Notes the start of a flow, and the IP bytes of data that have arrived by then.
     pub(crate) fn on_start(&mut self, now: Time, ip_bytes: u64) {
         self.first.get_or_insert(now);
         self.last = (now, ip_bytes);

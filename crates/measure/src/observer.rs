@@ -3,7 +3,7 @@
 use shallop_core::{Span, Time};
 
 use crate::flow_log::FlowRow;
-use crate::moment::Moment;
+use crate::live_snapshot::LiveSnapshot;
 
 /// An observer of a run.
 pub trait Observer {
@@ -15,12 +15,12 @@ pub trait Observer {
     fn on_flows(&mut self, rows: Vec<FlowRow>);
 
     /// Whether the state of the run at this time is wanted. It is asked when series are sampled.
-    fn wants_moment(&self, _: Span) -> bool {
+    fn wants_snapshot(&self, _: Span) -> bool {
         false
     }
 
     /// The state of the run, if it was wanted.
-    fn on_moment(&mut self, _: Moment) {}
+    fn on_snapshot(&mut self, _: LiveSnapshot) {}
 }
 
 /// An observer that keeps nothing and lets the run go to its end.

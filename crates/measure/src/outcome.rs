@@ -23,34 +23,32 @@ use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window};
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The summary.
     pub run: Run,
     /// A row for each flow, in order of start.
     pub flows: Vec<FlowRow>,
-    /// The time series.
     pub series: Samples,
     /// The captured packets as a pcapng file, if links were to be captured.
     pub capture: Option<Vec<u8>>,
 }
 
 /// The summary of a run that has ended.
-#[must_use]
 pub fn summarise(
     setup: &ResolvedRun<'_>,
     measure: &Measurements,
-    (ports, pools): (&[PortCounters], &[Pool]),
+    ports: &[PortCounters],
+    pools: &[Pool],
     log: &FlowLog<'_>,
     series: &Series,
 ) -> Run {
-    let (end, total) = (series.end, Totals::of(ports, log.total()));
+    let (end, total) = (series.end, Totals::new(ports, log.total()));
     let (dropped, lost) = (total.dropped, total.lost);
     let gone = |class: Class| dropped[class.index()] + lost[class.index()];
     let data = gone(Class::Data) + gone(Class::Unscheduled) + gone(Class::Legacy);
     let offered = setup.offered_load();
-    let mut warnings = warn::warnings(setup, measure, (ports, offered.as_deref()), series);
+    let mut warnings = warn::warnings(setup, measure, ports, offered.as_deref(), series);
     warnings.extend(measure.load_phase.warning(end));
     warnings.extend(series.note());
-    let places = Places::of(setup, measure, (ports, offered.as_deref()), end);
+    let places = Places::new(setup, measure, ports, offered.as_deref(), end);
     let longest = longest_data_queue(setup, measure);
     let final_second = series.at(end.saturating_sub(Span::from_secs(1))).zip(series.at(end));
     Run {
@@ -90,7 +88,7 @@ pub fn summarise(
         max_pool_bytes: pools.iter().map(|pool| pool.occupancy().max().get()).max(),
         offered: offered::offered(setup),
         rtt: measure.rtts().summary(),
-        jain: final_second.and_then(|(from, to)| fairness(measure, (from, to), |_| true)),
+        jain: final_second.and_then(|(from, to)| fairness(measure, from, to, |_| true)),
         jain_095_s: series.converge.reached().map(Span::as_secs_f64),
         utilization: utilization(setup, ports, end),
         retransmits: total.counters.retransmits,
@@ -104,7 +102,7 @@ pub fn summarise(
     }
 }
 
-/// Dropped and lost packets, by class; data that needs no credit by itself if there is any (`unscheduled`).
+/// Dropped and lost packets by class. With `unscheduled` data, data that needs no credit is also counted by itself.
 fn drops(gone: &impl Fn(Class) -> u64, unscheduled: bool) -> Drops {
     let without_credit = unscheduled.then(|| gone(Class::Unscheduled));
     Drops {
@@ -118,7 +116,7 @@ fn drops(gone: &impl Fn(Class) -> u64, unscheduled: bool) -> Drops {
     }
 }
 
-/// What is measured at each port or link, for the most important ones of a large network.
+/// Results of ports and links: of a large network, the largest [`links::MAX_PLACES`] of each list.
 struct Places {
     drops_by_cause: Vec<DropCount>,
     loss_by_place: BTreeMap<String, f64>,
@@ -129,14 +127,15 @@ struct Places {
 }
 
 impl Places {
-    fn of(
+    fn new(
         setup: &ResolvedRun<'_>,
         measure: &Measurements,
-        (ports, offered): (&[PortCounters], Option<&[f64]>),
+        ports: &[PortCounters],
+        offered: Option<&[f64]>,
         end: Span,
     ) -> Self {
         let mut left_out = BTreeMap::new();
-        let links = links::links(setup, measure, (ports, offered), end);
+        let links = links::links(setup, measure, ports, offered, end);
         let drops = drops_by_cause(setup, measure);
         let queues = queues(setup, measure);
         let (lost, used) = (loss_by_place(setup, ports), utilizations(setup, ports, end));
@@ -144,12 +143,13 @@ impl Places {
             drops_by_cause: bounded(
                 drops,
                 |drop| drop.packets as f64,
-                ("drops_by_cause", &mut left_out),
+                "drops_by_cause",
+                &mut left_out,
             ),
-            loss_by_place: bounded_map(lost, ("loss_by_place", &mut left_out)),
-            utilization_by_place: bounded_map(used, ("utilization_by_place", &mut left_out)),
-            links: bounded(links, links::weight, ("links", &mut left_out)),
-            queues: bounded(queues, |it| it.max_bytes as f64, ("queues", &mut left_out)),
+            loss_by_place: bounded_map(lost, "loss_by_place", &mut left_out),
+            utilization_by_place: bounded_map(used, "utilization_by_place", &mut left_out),
+            links: bounded(links, links::weight, "links", &mut left_out),
+            queues: bounded(queues, |it| it.max_bytes as f64, "queues", &mut left_out),
             left_out,
         }
     }
@@ -163,7 +163,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(ports: &[PortCounters], counters: EndpointCounters) -> Self {
+    fn new(ports: &[PortCounters], counters: EndpointCounters) -> Self {
         let (mut dropped, mut lost) = ([0; Class::COUNT], [0; Class::COUNT]);
         for port in ports {
             for class in 0..Class::COUNT {
@@ -187,7 +187,7 @@ fn windows(setup: &ResolvedRun<'_>, measure: &Measurements, series: &Series) -> 
                 from_s: from.at.as_secs_f64(),
                 to_s: to.at.as_secs_f64(),
                 throughput_bps: rate(bytes, span),
-                jain: fairness(measure, (from, to), |_| true),
+                jain: fairness(measure, from, to, |_| true),
                 groups: groups::windows(setup, from, to),
                 metered_loss: (kept + lost > 0).then(|| ratio(lost, kept + lost)),
             })

@@ -65,7 +65,6 @@ impl PcapNg {
         self.block(ENHANCED_PACKET, &body);
     }
 
-    /// The file.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.0
     }
@@ -97,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// What pcap-file 2.0.0 writes of this capture.
+    /// The bytes that pcap-file 2.0.0 writes for this capture.
     const FILE: &str = "\
         0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c00000001000000\
         30000000010000002a00000002000a006c6566743e7269676874000009000100\

@@ -106,7 +106,6 @@ impl Measurements {
     }
 
     /// The round-trip times of all groups.
-    #[must_use]
     pub fn rtts(&self) -> Rtts {
         let mut all = Rtts::default();
         for group in &self.groups {
@@ -116,7 +115,6 @@ impl Measurements {
     }
 
     /// Bytes of data packets that arrived, at IP.
-    #[must_use]
     pub fn ip_bytes(&self) -> u64 {
         self.groups.iter().map(|group| group.ip_bytes).sum()
     }

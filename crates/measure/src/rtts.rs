@@ -42,7 +42,6 @@ impl Rtts {
     }
 
     /// Mean and percentiles; `None` without samples.
-    #[must_use]
     pub fn summary(&self) -> Rtt {
         let Some(histogram) = self.histogram.as_ref().filter(|h| !h.is_empty()) else {
             return Rtt::default();

@@ -37,7 +37,6 @@ pub enum Quantity {
 
 impl Quantity {
     /// The name in files.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue_bytes",
@@ -63,7 +62,6 @@ pub struct Sample {
 }
 
 /// Whether each flow of a plan has a series.
-#[must_use]
 pub fn has_flows(plan: &Plan) -> bool {
     plan.flows() <= MAX_FLOWS
 }
@@ -158,7 +156,6 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// IP bytes that had arrived.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.groups.iter().sum()
     }
@@ -222,20 +219,18 @@ impl Series {
         }
     }
 
-    /// The same with another bound in place of [`MAX_STORED`].
+    /// As `new`, with another bound than [`MAX_STORED`].
     #[must_use]
     pub fn with_bound(self, most: usize) -> Self {
         Self { most, ..self }
     }
 
     /// Whether samples are due: at each multiple of the present interval.
-    #[must_use]
     pub fn is_due(&self, now: Span) -> bool {
         now.as_ps().is_multiple_of(self.intervals.1.as_ps())
     }
 
-    /// What is to be said of the interval, if it is not that of the scenario.
-    #[must_use]
+    /// A warning if samples were taken less often than the scenario says.
     pub fn note(&self) -> Option<String> {
         let (asked, interval) = self.intervals;
         (interval > asked).then(|| {
@@ -299,8 +294,7 @@ impl Series {
         self.end = at;
     }
 
-    /// The checkpoint at this time, if there is one; that of the end for any later time.
-    #[must_use]
+    /// The checkpoint at this time, if there is one; the last checkpoint for any later time.
     pub fn at(&self, at: Span) -> Option<&Checkpoint> {
         let at = at.min(self.end);
         self.checkpoints.iter().rev().find(|checkpoint| checkpoint.at == at)

@@ -9,17 +9,19 @@ use crate::series::Checkpoint;
 /// Jain's index of [`shares`]. `None` if not all flows have records.
 pub(crate) fn fairness(
     measure: &Measurements,
-    window: (&Checkpoint, &Checkpoint),
+    from: &Checkpoint,
+    to: &Checkpoint,
     counts: impl Fn(&FlowRecord) -> bool,
 ) -> Option<f64> {
-    jain(&shares(measure, window, counts)?)
+    jain(&shares(measure, from, to, counts)?)
 }
 
 /// The bytes that arrived in a window, of each flow for which `counts` holds and that was active in it: started by its
 /// end, and not complete before its start. `None` if not all flows have records.
 pub(crate) fn shares(
     measure: &Measurements,
-    (from, to): (&Checkpoint, &Checkpoint),
+    from: &Checkpoint,
+    to: &Checkpoint,
     counts: impl Fn(&FlowRecord) -> bool,
 ) -> Option<Vec<f64>> {
     let (from_flows, to_flows) = (from.flows.as_ref()?, to.flows.as_ref()?);

@@ -24,7 +24,8 @@ const UNFAIR: f64 = 0.2;
 pub(crate) fn warnings(
     setup: &ResolvedRun<'_>,
     measure: &Measurements,
-    (ports, offered): (&[PortCounters], Option<&[f64]>),
+    ports: &[PortCounters],
+    offered: Option<&[f64]>,
     series: &Series,
 ) -> Vec<String> {
     let mut warnings = shallop_plan::warn::warnings(setup, offered);
@@ -73,7 +74,7 @@ fn unfair(setup: &ResolvedRun<'_>, measure: &Measurements, series: &Series) -> V
                 && flow.facts.size.is_none()
                 && flow.start.since_start() <= from
         };
-        let shares = shares(measure, (first, last), counts)?;
+        let shares = shares(measure, first, last, counts)?;
         let jain = jain(&shares).filter(|jain| *jain < UNFAIR)?;
         let most = shares.iter().copied().fold(0.0, f64::max) / shares.iter().sum::<f64>();
         Some(format!(

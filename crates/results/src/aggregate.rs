@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::design::Job;
-use crate::figures::{Figure, figures, possible};
+use crate::metrics::{Figure, Metric, WALL, estimates};
 use crate::summary::{Run, is_false};
 
 /// Means over all finished seeds of one scheme at one point.
@@ -20,33 +20,48 @@ pub struct Aggregate {
     /// The keys that differ between points, with their values here.
     pub point: BTreeMap<String, Value>,
     /// The number of runs.
+    #[schemars(extend("unit" = "runs"))]
     pub n: u64,
     /// Every number of a run by its name, with dots: `throughput_bps`, `fct.all.p99_s`; without lists, values by port
     /// and the computing time.
     pub metrics: BTreeMap<String, Estimate>,
 }
 
+impl Aggregate {
+    /// The mean of a metric; `None` if no run has the metric.
+    pub fn get(&self, metric: &Metric) -> Option<&Estimate> {
+        self.metrics.get(metric.path)
+    }
+}
+
 /// A mean with its confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The mean of the runs that have the figure.
+    #[schemars(extend("unit" = "as the metric"))]
     pub mean: f64,
     /// Half the width of the 95 % confidence interval around it, not cut off; null where `low` is.
+    #[schemars(extend("unit" = "as the metric"))]
     pub ci95: Option<f64>,
     /// The lower end of that interval, cut off at what is possible; null for fewer than three runs, for values that are
     /// equal in all runs, and for lower bounds.
     #[serde(default)]
+    #[schemars(extend("unit" = "as the metric"))]
     pub low: Option<f64>,
     /// The upper end of that interval, cut off at what is possible; null where `low` is.
     #[serde(default)]
+    #[schemars(extend("unit" = "as the metric"))]
     pub high: Option<f64>,
     /// The smallest value of any run.
     #[serde(default)]
+    #[schemars(extend("unit" = "as the metric"))]
     pub min: f64,
     /// The largest value of any run.
     #[serde(default)]
+    #[schemars(extend("unit" = "as the metric"))]
     pub max: f64,
     /// The number of runs that have the figure; it is null in the others.
+    #[schemars(extend("unit" = "runs"))]
     pub n: u64,
     /// True if the value of a run, and therefore the mean, is a lower bound. Left out otherwise.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -62,7 +77,7 @@ pub const MIN_VALUES: u64 = 3;
 impl Estimate {
     /// The estimate from these figures, whose possible values are in a range; `None` if there are none.
     #[must_use]
-    pub fn of(figures: &[Figure], (least, most): (f64, f64)) -> Option<Self> {
+    pub fn from_figures(figures: &[Figure], (least, most): (f64, f64)) -> Option<Self> {
         let n = figures.len() as u64;
         let values = || figures.iter().map(|figure| figure.value);
         let (min, max) =
@@ -79,7 +94,6 @@ impl Estimate {
     }
 
     /// Whether several runs have the same value.
-    #[must_use]
     pub fn is_equal(&self) -> bool {
         self.n > 1 && self.min.total_cmp(&self.max).is_eq()
     }
@@ -93,7 +107,6 @@ pub(crate) fn half_width(values: impl Iterator<Item = f64>, mean: f64, n: u64) -
 }
 
 /// Aggregates of runs in the order of their jobs, for each scheme at each point.
-#[must_use]
 pub fn aggregate(runs: &[(Job, &Run)]) -> Vec<Aggregate> {
     let groups = runs.chunk_by(|(a, _), (b, _)| (a.point, a.scheme) == (b.point, b.scheme));
     let one = |group: &[(Job, &Run)]| {
@@ -101,27 +114,11 @@ pub fn aggregate(runs: &[(Job, &Run)]) -> Vec<Aggregate> {
         let first = *runs.first()?;
         let mut metrics = estimates(&runs);
         // The computing time differs between repetitions.
-        metrics.remove("wall_s");
+        metrics.remove(WALL.path);
         let (scheme, point) = (first.scheme.clone(), first.point.clone());
         Some(Aggregate { scheme, point, n: runs.len() as u64, metrics })
     };
     groups.filter_map(one).collect()
-}
-
-/// The estimates of all metrics of these runs, by name.
-#[must_use]
-pub fn estimates(runs: &[&Run]) -> BTreeMap<String, Estimate> {
-    let mut by_name: BTreeMap<String, Vec<Figure>> = BTreeMap::new();
-    for run in runs {
-        for (name, figure) in figures(run) {
-            by_name.entry(name).or_default().push(figure);
-        }
-    }
-    let estimate = |(name, figures): (String, Vec<Figure>)| {
-        let estimate = Estimate::of(&figures, possible(&name, runs))?;
-        Some((name, estimate))
-    };
-    by_name.into_iter().filter_map(estimate).collect()
 }
 
 /// t for 1 to 30 degrees of freedom, 0.975.
@@ -131,8 +128,7 @@ const TABLE: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The quantile of Student's t that 97.5 % lie below, for so many degrees of freedom; infinite for none.
-#[must_use]
+/// The 97.5 % quantile of Student's t with this number of degrees of freedom; infinite for none.
 pub fn quantile(freedom: u64) -> f64 {
     const NORMAL: f64 = 1.959_963_985;
     if let Some(at) = freedom.checked_sub(1) {
@@ -167,7 +163,7 @@ mod tests {
 
     fn estimate(values: &[f64], possible: (f64, f64)) -> Estimate {
         let figure = |&value: &f64| Figure { value, ..Figure::default() };
-        Estimate::of(&values.iter().map(figure).collect::<Vec<_>>(), possible).unwrap()
+        Estimate::from_figures(&values.iter().map(figure).collect::<Vec<_>>(), possible).unwrap()
     }
 
     const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -207,16 +203,16 @@ mod tests {
         let equal = none(&[0.1; 3]);
         assert!(equal.is_equal());
         assert!(equal.mean.total_cmp(&0.1).is_eq());
-        assert_eq!(Estimate::of(&[], ANY), None);
+        assert_eq!(Estimate::from_figures(&[], ANY), None);
     }
 
     #[test]
     fn a_mean_with_a_lower_bound_is_one() {
         let exact = Figure { value: 4.0, ..Figure::default() };
         let bound = Figure { value: 8.0, at_least: true, few_samples: true };
-        let found = Estimate::of(&[exact, bound, exact], ANY).unwrap();
+        let found = Estimate::from_figures(&[exact, bound, exact], ANY).unwrap();
         assert_eq!((found.at_least, found.few_samples, found.ci95), (true, true, None));
-        assert!(!Estimate::of(&[exact; 3], ANY).unwrap().at_least);
+        assert!(!Estimate::from_figures(&[exact; 3], ANY).unwrap().at_least);
         let stored = serde_json::to_value(found).unwrap();
         assert_eq!(stored["at_least"], true);
     }

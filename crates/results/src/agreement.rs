@@ -4,15 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::aggregate::{Aggregate, Estimate};
+use crate::metrics::{self, Metric};
 use crate::summary::Summary;
 use crate::table::{Grid, significant};
-
-/// By how much the goodput may differ, as a part of that of real hosts.
-pub const GOODPUT: f64 = 0.15;
-/// By which factor loss may differ.
-pub const LOSS: f64 = 1.5;
-/// Loss that is as good as none.
-pub const NO_LOSS: f64 = 5e-4;
+use crate::tolerance::REHEARSALS;
 
 /// A scheme at a point, rehearsed and simulated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,19 +18,18 @@ pub struct Agreement {
     pub scheme: String,
     /// Rehearsals that count.
     pub rehearsed: u64,
-    /// Goodput: rehearsed, and simulated.
+    /// Goodput, rehearsed and simulated.
     pub goodput_bps: [Option<Estimate>; 2],
-    /// Data packets lost.
+    /// The fraction of data packets lost, rehearsed and simulated.
     pub loss_rate: [Option<Estimate>; 2],
-    /// Fairness in the last second.
+    /// Jain's index in the last second, rehearsed and simulated.
     pub jain: [Option<Estimate>; 2],
-    /// Whether goodput is within 15 % of that of real hosts and loss within a factor of 1.5, or both below 0.05 %. Null
-    /// if no rehearsal counts.
+    /// Whether the two agree within [`REHEARSALS`]: goodput within 15 %, loss within a factor of 1.5 or both below
+    /// 0.05 %. Null if no rehearsal counts.
     pub agrees: Option<bool>,
 }
 
-/// The agreement of each scheme at each point of two results, the first of which was rehearsed.
-#[must_use]
+/// Compares a rehearsed result with a simulated one, for each scheme at each point.
 pub fn agreement(rehearsed: &Summary, simulated: &Summary) -> Vec<Agreement> {
     let mut all = Vec::new();
     for point in &simulated.points {
@@ -51,31 +45,26 @@ pub fn agreement(rehearsed: &Summary, simulated: &Summary) -> Vec<Agreement> {
 }
 
 fn of(point: &str, scheme: &str, sides: &[Option<Aggregate>; 2]) -> Agreement {
-    let metric = |name: &str| {
-        sides.each_ref().map(|side| side.as_ref().and_then(|of| of.metrics.get(name).copied()))
+    let metric = |metric: &Metric| {
+        sides.each_ref().map(|side| side.as_ref().and_then(|of| of.get(metric).copied()))
     };
-    let (goodput, loss) = (metric("goodput_bps"), metric("loss_rate"));
+    let (goodput, loss) = (metric(&metrics::GOODPUT), metric(&metrics::LOSS));
     let means = |of: &[Option<Estimate>; 2]| Some([of[0].as_ref()?.mean, of[1].as_ref()?.mean]);
-    let agrees = means(&goodput).zip(means(&loss)).map(|(goodput, loss)| is_near(goodput, loss));
+    let agrees = means(&goodput)
+        .zip(means(&loss))
+        .map(|(goodput, loss)| REHEARSALS.difference(goodput, loss).is_none());
     Agreement {
         point: point.to_owned(),
         scheme: scheme.to_owned(),
         rehearsed: sides[0].as_ref().map_or(0, |of| of.n),
-        jain: metric("jain"),
+        jain: metric(&metrics::JAIN),
         goodput_bps: goodput,
         loss_rate: loss,
         agrees,
     }
 }
 
-fn is_near([real, ours]: [f64; 2], [real_loss, our_loss]: [f64; 2]) -> bool {
-    let goodput = (ours - real).abs() <= GOODPUT * real;
-    let (less, more) = (real_loss.min(our_loss), real_loss.max(our_loss));
-    goodput && (more <= NO_LOSS || more <= LOSS * less)
-}
-
-/// The table of these, and what it means.
-#[must_use]
+/// The table of agreements, and the note below it.
 pub fn table(all: &[Agreement]) -> (Grid, String) {
     let headings = [
         "point",
@@ -107,9 +96,9 @@ pub fn table(all: &[Agreement]) -> (Grid, String) {
         grid.rows
             .push(named.chain(pairs.into_iter().flatten()).chain([verdict.to_owned()]).collect());
     }
-    let note = "real: this machine's kernel in real time. It agrees if goodput is within 15 % and loss within a factor \
-                of 1.5, or below 0.05 %.";
-    (grid, note.to_owned())
+    let note =
+        format!("real: this machine's kernel in real time. It agrees if {}.", REHEARSALS.words());
+    (grid, note)
 }
 
 /// A mean with its interval, if there are several runs.
@@ -121,14 +110,6 @@ fn shown(of: &Estimate, unit: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn goodput_and_loss_must_both_be_near() {
-        assert!(is_near([100.0, 114.0], [0.01, 0.014]));
-        assert!(!is_near([100.0, 116.0], [0.01, 0.01]));
-        assert!(!is_near([100.0, 100.0], [0.01, 0.016]));
-        assert!(is_near([100.0, 100.0], [0.0, 4e-4]), "none and next to none");
-    }
 
     #[test]
     fn without_a_rehearsal_that_counts_there_is_no_verdict() {

@@ -16,12 +16,13 @@ pub struct Claim {
     pub metric: String,
     /// The start and the end of the window, in seconds, if it is a field of a window.
     pub window: Option<(f64, f64)>,
-    /// The label of another scheme with whose field at the same seed it is compared. The point is the same without
-    /// `relative_point`.
+    /// The label of another scheme that the claim compares with, at the same seed. Also at the same point, unless
+    /// `relative_point` names one.
     pub relative_to: Option<String>,
-    /// The name of another point with which it is compared. The scheme is that of `relative_to`, or its own.
+    /// The name of another point that the claim compares with, under the scheme of `relative_to` or its own.
     pub relative_point: Option<String>,
-    /// Another field with which it is compared, of the same run apart from scheme and point.
+    /// Another field that the claim compares with, of the same run unless `relative_to` or `relative_point` name
+    /// another.
     pub relative_metric: Option<String>,
     /// Whether the comparison is a difference in `unit`, and not a ratio.
     pub difference: bool,
@@ -45,7 +46,6 @@ pub struct Claim {
 
 impl Claim {
     /// The subject as text: `flashpass against cubic, load 0.4`.
-    #[must_use]
     pub fn subject(&self) -> String {
         let sign = if self.difference { "less" } else { "against" };
         let against = |other: &Option<String>| {
@@ -60,7 +60,6 @@ impl Claim {
 
     /// The metric as an expression of fields of runs: `drops.data`, or
     /// `fct.small.p99_s / fct.small.p99_s of cubic`.
-    #[must_use]
     pub fn expression(&self) -> String {
         let window =
             self.window.map_or_else(String::new, |(from, to)| format!(" from {from} s to {to} s"));
@@ -88,7 +87,6 @@ pub struct Range {
 
 impl Range {
     /// True if this number lies in the range.
-    #[must_use]
     pub fn holds(&self, value: f64) -> bool {
         self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
     }

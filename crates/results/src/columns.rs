@@ -1,29 +1,25 @@
-//! The columns of the tables of runs: which metrics they show, in which unit, and how a cell says what limits a figure.
+//! The columns of the tables of runs, and their cells: a metric in a unit, with marks for lower bounds and few samples.
 
-use std::collections::BTreeMap;
+use crate::aggregate::Estimate;
+use crate::metrics::{self, Metric, all_flows, small_flows};
+use crate::summary::Run;
+use crate::units::{FRAMES, NONE, PERCENT, SIZES, Unit};
 
-use crate::aggregate::{Estimate, estimates};
-use crate::figures::Figure;
-use crate::summary::{FULL_FRAME, Run};
-
-/// The cells of a scheme of which no run counts.
+/// The cells of a scheme without runs that count.
 pub(crate) const VOID: &str = "VOID";
 /// The cell of a value that does not apply.
 pub(crate) const NOTHING: &str = "-";
-/// Before a lower bound.
+/// The mark before a lower bound.
 pub(crate) const AT_LEAST: &str = "≥ ";
-/// Behind a percentile of few samples.
+/// The mark after a percentile of few samples.
 pub(crate) const FEW: &str = "*";
-/// Behind a value that several runs share.
+/// The mark after a value that is equal in all runs.
 pub(crate) const EQUAL: &str = " =";
 
-/// Packet-hops in a second of computing time.
-const SPEED: &str = "packet_hops_per_s";
-
-/// Throughput of the load phase is shown if it is that of the whole run times more than this.
+/// The throughput of the load phase has a column if it is more than this many times the throughput of the run.
 const STRAGGLERS: f64 = 1.05;
 
-/// What the marks in cells mean: the mark, and a line below the table.
+/// The marks in cells, each with its explanation below the table.
 const NOTES: [(&str, &str); 5] = [
     (
         AT_LEAST,
@@ -35,48 +31,32 @@ const NOTES: [(&str, &str); 5] = [
     ("(", "(a to b) the 95 % interval, cut off at what is possible."),
 ];
 
-/// A column: its heading, the metric with the divisor that converts it to the unit, and the digits after the decimal
-/// point.
+/// A column: a metric in a unit.
 pub(crate) struct Column {
     pub heading: String,
-    pub metric: &'static str,
-    pub scale: f64,
-    pub digits: usize,
+    pub metric: &'static Metric,
+    size: f64,
 }
 
-/// The runs of one scheme at one point that count, with their metrics.
+/// The runs of one scheme at one point that count.
 pub(crate) struct Row<'a> {
     /// The index of the point.
     pub point: usize,
     /// The label of the scheme.
     pub scheme: &'a str,
-    /// None if all runs of the scheme are void.
+    /// The runs that count; empty if all runs are void.
     pub runs: Vec<&'a Run>,
-    estimates: BTreeMap<String, Estimate>,
 }
 
 impl<'a> Row<'a> {
-    /// The row of these runs of a scheme, of which void ones are left out.
-    pub fn of((point, scheme): (usize, &'a str), runs: impl Iterator<Item = &'a Run>) -> Self {
-        let runs: Vec<&Run> = runs.filter(|run| !run.is_void()).collect();
-        let mut estimates = estimates(&runs);
-        let speed =
-            |run: &&Run| Some(run.packet_hops as f64 / run.wall_s.filter(|wall| *wall > 0.0)?);
-        let speeds =
-            runs.iter().filter_map(speed).map(|value| Figure { value, ..Figure::default() });
-        let speed = Estimate::of(&speeds.collect::<Vec<_>>(), (0.0, f64::INFINITY));
-        estimates.extend(speed.map(|speed| (SPEED.to_owned(), speed)));
-        Self { point, scheme, runs, estimates }
+    /// The row of a scheme at a point, without the void ones of these runs.
+    pub fn new(point: usize, scheme: &'a str, runs: impl Iterator<Item = &'a Run>) -> Self {
+        Self { point, scheme, runs: runs.filter(|run| !run.is_void()).collect() }
     }
 
     /// Whether all runs of the scheme are void.
     pub fn is_void(&self) -> bool {
         self.runs.is_empty()
-    }
-
-    /// The estimate of a metric; `None` if no run has it.
-    pub fn estimate(&self, metric: &str) -> Option<&Estimate> {
-        self.estimates.get(metric)
     }
 
     /// The unfinished flows and all flows of the runs; `None` if no flow has an end.
@@ -88,40 +68,47 @@ impl<'a> Row<'a> {
 }
 
 impl Column {
-    fn new(heading: impl Into<String>, metric: &'static str, scale: f64, digits: usize) -> Self {
-        Self { heading: heading.into(), metric, scale, digits }
+    /// The column of a metric in a unit.
+    pub fn new(metric: &'static Metric, unit: Unit) -> Self {
+        let heading = metric.heading.replace("{}", &unit.ascii());
+        Self { heading, metric, size: unit.size }
     }
 
     fn number(&self, value: f64) -> String {
-        format!("{:.*}", self.digits, value / self.scale)
+        format!("{:.*}", self.metric.digits, value / self.size)
     }
 
-    /// The mean, with the marks of what limits it.
+    /// The mean over the runs of a row; `None` if no run has the metric.
+    pub fn estimate(&self, row: &Row) -> Option<Estimate> {
+        self.metric.estimate(&row.runs)
+    }
+
+    /// The mean of a row as a cell, with its marks.
     pub fn mean(&self, row: &Row) -> String {
         if row.is_void() {
             return VOID.to_owned();
         }
-        row.estimate(self.metric).map_or_else(|| NOTHING.to_owned(), |of| self.marked(of, of.mean))
+        self.estimate(row).map_or_else(|| NOTHING.to_owned(), |of| self.marked(&of, of.mean))
     }
 
-    /// A value of an estimate, with the marks of what limits it.
+    /// A value of an estimate as a cell, with its marks.
     fn marked(&self, of: &Estimate, value: f64) -> String {
         let (before, after) =
             (if of.at_least { AT_LEAST } else { "" }, if of.few_samples { FEW } else { "" });
         format!("{before}{}{after}", self.number(value))
     }
 
-    /// The mean with what the seeds say of it: its interval, or why it has none.
+    /// The mean with its interval; with two seeds both values, with equal seeds a mark.
     pub fn mean_and_interval(&self, row: &Row) -> String {
         if row.is_void() {
             return VOID.to_owned();
         }
-        let Some(of) = row.estimate(self.metric) else { return NOTHING.to_owned() };
-        let mean = self.marked(of, of.mean);
+        let Some(of) = self.estimate(row) else { return NOTHING.to_owned() };
+        let mean = self.marked(&of, of.mean);
         if of.is_equal() && !of.at_least {
             return format!("{mean}{EQUAL}");
         }
-        match (self.interval(of), of.n) {
+        match (self.interval(&of), of.n) {
             (Some(half), _) => format!("{mean} {half}"),
             (None, 2) if !of.at_least => {
                 let few = if of.few_samples { FEW } else { "" };
@@ -142,11 +129,11 @@ impl Column {
         })
     }
 
-    /// One of the values of an estimate; a sign if all seeds have the same, nothing if it does not apply.
+    /// A value of an estimate: `=` if all seeds are equal, `-` if it does not apply.
     pub fn value(&self, row: &Row, value: impl Fn(&Estimate) -> Option<f64>) -> String {
-        let Some(of) = row.estimate(self.metric) else { return NOTHING.to_owned() };
-        match value(of) {
-            Some(value) => self.marked(of, value),
+        let Some(of) = self.estimate(row) else { return NOTHING.to_owned() };
+        match value(&of) {
+            Some(value) => self.marked(&of, value),
             None if of.is_equal() && !of.at_least => EQUAL.to_owned(),
             None => NOTHING.to_owned(),
         }
@@ -159,76 +146,71 @@ pub(crate) fn notes(cells: &[&String]) -> Vec<&'static str> {
     NOTES.iter().filter(|(mark, _)| has(mark)).map(|(_, note)| *note).collect()
 }
 
-/// The unit in which the largest of these values is at least one: its name and its size.
-pub(crate) fn unit(
-    figures: impl Iterator<Item = f64>,
-    units: &'static [(&'static str, f64)],
-) -> (&'static str, f64) {
-    let most = figures.fold(0.0, f64::max);
-    let fits = units.iter().find(|(_, size)| most >= *size).or(units.last());
-    fits.copied().unwrap_or(("", 1.0))
+/// The unit that suits a metric of these runs: the largest in which the largest value is at least one.
+pub(crate) fn unit<'a>(metric: &Metric, runs: impl Iterator<Item = &'a Run>) -> Unit {
+    let values = runs.filter_map(|run| metric.figure(run)).map(|figure| figure.value);
+    Unit::for_largest(values, metric.quantity.shown())
 }
 
-pub(crate) const RATES: &[(&str, f64)] = &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)];
-pub(crate) const TIMES: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
-
-/// Throughput and goodput, loss, queue, round trip, fairness, repairs, completion and cost.
+/// All columns of a table of runs.
 pub(crate) fn all<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
-    let (rate, bits) = unit(runs.clone().map(|run| run.throughput_bps), RATES);
-    let (span, seconds) = unit(runs.clone().filter_map(|run| run.rtt.mean_s), TIMES);
-    let (lasted, fct_seconds) = unit(runs.clone().filter_map(mean_completion), TIMES);
+    let [rate, time, rtt] = units(&runs);
+    let kilobytes =
+        Column { heading: "KB".to_owned(), ..Column::new(&metrics::MAX_QUEUE, SIZES[2]) };
+    let millions = Unit { size: 1e6, ..NONE };
     let mut columns = vec![
-        Column::new(rate, "throughput_bps", bits, 3),
-        Column::new("goodput", "goodput_bps", bits, 3),
-        Column::new("loss %", "loss_rate", 0.01, 3),
-        Column::new("credit loss %", "credit.loss_rate", 0.01, 1),
-        Column::new("queue pkt", "max_queue_bytes", FULL_FRAME, 1),
-        Column::new("KB", "max_queue_bytes", 1000.0, 1),
-        Column::new(format!("RTT {span}"), "rtt.mean_s", seconds, 2),
-        Column::new("RTT p99", "rtt.p99_s", seconds, 2),
-        Column::new("Jain", "jain", 1.0, 3),
-        Column::new("resent", "retransmits", 1.0, 0),
-        Column::new("RTOs", "timeouts", 1.0, 0),
-        Column::new(format!("FCT {lasted}"), "fct.all.mean_s", fct_seconds, 2),
-        Column::new("FCT p99", "fct.all.p99_s", fct_seconds, 2),
-        Column::new("small p99", "fct.small.p99_s", fct_seconds, 2),
-        Column::new("open", "fct.all.unfinished", 1.0, 0),
-        Column::new("wall s", "wall_s", 1.0, 1),
-        Column::new("Mhop/s", SPEED, 1e6, 1),
+        Column::new(&metrics::THROUGHPUT, rate),
+        Column::new(&metrics::GOODPUT, rate),
+        Column::new(&metrics::LOSS, PERCENT),
+        Column::new(&metrics::CREDIT_LOSS, PERCENT),
+        Column::new(&metrics::MAX_QUEUE, FRAMES),
+        kilobytes,
+        Column::new(&metrics::MEAN_RTT, rtt),
+        Column::new(&metrics::P99_RTT, rtt),
+        Column::new(&metrics::JAIN, NONE),
+        Column::new(&metrics::RETRANSMITS, NONE),
+        Column::new(&metrics::TIMEOUTS, NONE),
+        Column::new(&all_flows::MEAN, time),
+        Column::new(&all_flows::P99, time),
+        Column::new(&small_flows::P99, time),
+        Column::new(&all_flows::UNFINISHED, NONE),
+        Column::new(&metrics::WALL, NONE),
+        Column::new(&metrics::SPEED, millions),
     ];
-    add_load(&mut columns, runs, bits);
+    add_load(&mut columns, runs, rate);
     columns
 }
 
-/// Adds the throughput of the load phase beside that of the whole run if stragglers decide the latter.
-fn add_load<'a>(columns: &mut Vec<Column>, mut runs: impl Iterator<Item = &'a Run>, bits: f64) {
+/// The units of rates, completion times and round-trip times.
+fn units<'a>(runs: &(impl Iterator<Item = &'a Run> + Clone)) -> [Unit; 3] {
+    [&metrics::THROUGHPUT, &all_flows::MEAN, &metrics::MEAN_RTT]
+        .map(|metric| unit(metric, runs.clone()))
+}
+
+/// Adds the throughput of the load phase beside the throughput of the run if stragglers lower the latter.
+fn add_load<'a>(columns: &mut Vec<Column>, mut runs: impl Iterator<Item = &'a Run>, rate: Unit) {
     let stragglers = |run: &Run| {
         run.load_throughput_bps.is_some_and(|load| load > STRAGGLERS * run.throughput_bps)
     };
     if runs.any(stragglers) {
-        columns.insert(1, Column::new("in load", "load_throughput_bps", bits, 3));
+        columns.insert(1, Column::new(&metrics::LOAD_THROUGHPUT, rate));
     }
 }
 
-/// Throughput, loss, queue, fairness and completion.
+/// The columns of a table of a sweep: throughput, loss, queue, fairness and completion times.
 pub(crate) fn main<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
-    let (rate, bits) = unit(runs.clone().map(|run| run.throughput_bps), RATES);
-    let (lasted, seconds) = unit(runs.clone().filter_map(mean_completion), TIMES);
+    let [rate, time, _] = units(&runs);
     let mut columns = vec![
-        Column::new(rate, "throughput_bps", bits, 3),
-        Column::new("loss %", "loss_rate", 0.01, 3),
-        Column::new("queue pkt", "max_queue_bytes", FULL_FRAME, 1),
-        Column::new("Jain", "jain", 1.0, 3),
-        Column::new(format!("FCT {lasted}"), "fct.all.mean_s", seconds, 2),
-        Column::new("FCT p99", "fct.all.p99_s", seconds, 2),
-        Column::new("small p99", "fct.small.p99_s", seconds, 2),
+        Column::new(&metrics::THROUGHPUT, rate),
+        Column::new(&metrics::LOSS, PERCENT),
+        Column::new(&metrics::MAX_QUEUE, FRAMES),
+        Column::new(&metrics::JAIN, NONE),
+        Column::new(&all_flows::MEAN, time),
+        Column::new(&all_flows::P99, time),
+        Column::new(&small_flows::P99, time),
     ];
-    add_load(&mut columns, runs, bits);
+    add_load(&mut columns, runs, rate);
     columns
-}
-
-fn mean_completion(run: &Run) -> Option<f64> {
-    run.fct.all.as_ref()?.mean_s
 }
 
 #[cfg(test)]
@@ -248,13 +230,5 @@ mod tests {
                 assert_eq!(columns[1].heading == "in load", shown, "{load:?}");
             }
         }
-    }
-
-    #[test]
-    fn the_largest_figure_chooses_the_unit() {
-        assert_eq!(unit([2e9, 5.0].into_iter(), RATES).0, "Gb/s");
-        assert_eq!(unit([2e6, 5.0].into_iter(), RATES).0, "Mb/s");
-        assert_eq!(unit([5.0].into_iter(), RATES).0, "kb/s");
-        assert_eq!(unit(std::iter::empty(), TIMES).0, "us");
     }
 }

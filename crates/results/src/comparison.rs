@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::figures::{Figure, figures, possible};
+use crate::metrics::{self, Metric};
 use crate::paired::PairedDifference;
-use crate::summary::{FULL_FRAME, Run, Summary};
+use crate::summary::{Run, Summary};
 use crate::table::{Grid, significant};
 
 /// Two results compared: the output of `compare --json`.
@@ -21,9 +21,9 @@ pub struct Comparison {
     /// The points that were compared with each other, as they were named. Left out if points with equal keys were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub points: Option<[String; 2]>,
-    /// What was compared, in the order of the results.
+    /// The compared runs, in the order of the results.
     pub pairs: Vec<ComparedRuns>,
-    /// What limits the comparison: what was not compared, and why.
+    /// The parts of the results that were not compared, and why.
     pub unpaired: Vec<String>,
 }
 
@@ -38,64 +38,41 @@ pub struct ComparedRuns {
     pub b: String,
     /// The seeds that both have.
     pub seeds: Vec<u64>,
-    /// The index of the first entry with the same runs, which were made once for several points: both are one
-    /// comparison. Left out otherwise.
+    /// The index of an earlier entry that consists of the same runs, which were made once for several points. Left out
+    /// otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<u64>,
     /// The differences by metric, in the unit that its name ends in.
     pub metrics: BTreeMap<String, PairedDifference>,
 }
 
-/// A metric that is compared.
-struct Metric {
-    name: &'static str,
-    /// The metric in words.
-    what: &'static str,
-    /// Its unit in tables, with its size.
-    unit: (&'static str, f64),
-    /// What less and more of it are called.
-    words: [&'static str; 2],
-}
-
-const LESS: [&str; 2] = ["lower", "higher"];
-const TIME: [&str; 2] = ["shorter", "longer"];
-
-const fn metric(
-    name: &'static str,
-    what: &'static str,
-    unit: (&'static str, f64),
-    words: [&'static str; 2],
-) -> Metric {
-    Metric { name, what, unit, words }
-}
-
-/// The metrics of the tables, and completion times by size.
-const METRICS: [Metric; 16] = [
-    metric("throughput_bps", "throughput", ("Mb/s", 1e6), LESS),
-    metric("load_throughput_bps", "throughput in the load phase", ("Mb/s", 1e6), LESS),
-    metric("goodput_bps", "goodput", ("Mb/s", 1e6), LESS),
-    metric("loss_rate", "loss", ("%", 0.01), LESS),
-    metric("max_queue_bytes", "longest queue", ("packets", FULL_FRAME), TIME),
-    metric("rtt.mean_s", "mean round trip", ("ms", 1e-3), TIME),
-    metric("rtt.p99_s", "round trip p99", ("ms", 1e-3), TIME),
-    metric("jain", "Jain's index", ("", 1.0), LESS),
-    metric("retransmits", "retransmissions", ("packets", 1.0), ["fewer", "more"]),
-    metric("timeouts", "timeouts", ("", 1.0), ["fewer", "more"]),
-    metric("fct.all.mean_s", "mean completion time", ("ms", 1e-3), TIME),
-    metric("fct.all.p99_s", "completion time p99", ("ms", 1e-3), TIME),
-    metric("fct.small.mean_s", "mean completion time of small flows", ("ms", 1e-3), TIME),
-    metric("fct.small.p99_s", "completion time p99 of small flows", ("ms", 1e-3), TIME),
-    metric("fct.large.mean_s", "mean completion time of large flows", ("ms", 1e-3), TIME),
-    metric("fct.large.p99_s", "completion time p99 of large flows", ("ms", 1e-3), TIME),
+/// The metrics that are compared, in the order of the table.
+const METRICS: [&Metric; 16] = [
+    &metrics::THROUGHPUT,
+    &metrics::LOAD_THROUGHPUT,
+    &metrics::GOODPUT,
+    &metrics::LOSS,
+    &metrics::MAX_QUEUE,
+    &metrics::MEAN_RTT,
+    &metrics::P99_RTT,
+    &metrics::JAIN,
+    &metrics::RETRANSMITS,
+    &metrics::TIMEOUTS,
+    &metrics::all_flows::MEAN,
+    &metrics::all_flows::P99,
+    &metrics::small_flows::MEAN,
+    &metrics::small_flows::P99,
+    &metrics::large_flows::MEAN,
+    &metrics::large_flows::P99,
 ];
 
-/// The most rows of the table; with more, only what differs is in it.
+/// The most rows of the table. A longer table has significant differences only.
 const MAX_ROWS: usize = 40;
 
-/// What is compared.
+/// The parts of two results that are compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection<'a> {
-    /// A scheme of the first results and one of the second; without them every scheme with that of its name.
+    /// A scheme of the first results and one of the second. `None` compares schemes with equal names.
     pub schemes: Option<(&'a str, &'a str)>,
     /// Points of the first results and of the second, by name or as `KEY=VALUE`; without them points with equal keys.
     pub points: Option<(&'a str, &'a str)>,
@@ -112,7 +89,7 @@ pub fn compare(a: &Summary, b: &Summary, selection: Selection<'_>) -> Result<Com
         unpaired.push("a quick run is compared with a full one".to_owned());
     }
     let points = match selection.points {
-        Some((one, other)) => points::named((a, one), (b, other), &mut unpaired)?,
+        Some((one, other)) => points::named(a, one, b, other, &mut unpaired)?,
         None => points::equal(a, b, &mut unpaired)?,
     };
     let mut compared: Vec<ComparedRuns> = Vec::new();
@@ -135,7 +112,7 @@ pub fn compare(a: &Summary, b: &Summary, selection: Selection<'_>) -> Result<Com
     Ok(comparison)
 }
 
-/// Marks what is made of the same runs as an earlier entry: every mean and every difference is the same.
+/// Marks entries that consist of the same runs as an earlier entry, so that their means and differences are equal.
 fn mark_same(compared: &mut [ComparedRuns]) {
     for index in 1..compared.len() {
         let (before, rest) = compared.split_at_mut(index);
@@ -147,7 +124,7 @@ fn mark_same(compared: &mut [ComparedRuns]) {
     }
 }
 
-/// The schemes that are compared, and what only one of the results has.
+/// The pairs of schemes that are compared, and a line for each scheme that only one result has.
 #[expect(clippy::type_complexity, reason = "two lists")]
 fn schemes<'a>(
     a: &'a Summary,
@@ -195,7 +172,7 @@ fn known(label: &str, labels: &[&str], which: &str) -> Result<(), String> {
     ))
 }
 
-/// Says what only one of two lists has.
+/// Adds a line to `unpaired` for names that only one of two lists has.
 fn only(a: &[&str], b: &[&str], what: &str, unpaired: &mut Vec<String>) {
     for (own, other, which) in [(a, b, "first"), (b, a, "second")] {
         let rest: Vec<&str> = own.iter().copied().filter(|it| !other.contains(it)).collect();
@@ -233,19 +210,12 @@ fn compared_runs(
             unpaired.push(line);
         }
     }
-    let of = |runs: &BTreeMap<u64, &Run>| -> Vec<BTreeMap<String, Figure>> {
-        seeds.iter().map(|seed| figures(runs[seed])).collect()
-    };
-    let (of_a, of_b) = (of(a), of(b));
-    let of_b_runs: Vec<&Run> = seeds.iter().map(|seed| b[seed]).collect();
+    let of_b: Vec<&Run> = seeds.iter().map(|seed| b[seed]).collect();
     let metrics = METRICS.iter().filter_map(|metric| {
-        let pairs = of_a
-            .iter()
-            .zip(&of_b)
-            .filter_map(|(a, b)| Some((*a.get(metric.name)?, *b.get(metric.name)?)));
-        let possible = possible(metric.name, &of_b_runs);
-        let difference = PairedDifference::of(&pairs.collect::<Vec<_>>(), possible)?;
-        Some((metric.name.to_owned(), difference))
+        let both = |seed| Some((metric.figure(a[seed])?, metric.figure(b[seed])?));
+        let pairs: Vec<_> = seeds.iter().filter_map(both).collect();
+        let difference = PairedDifference::from_pairs(&pairs, metric.quantity.possible(&of_b))?;
+        Some((metric.path.to_owned(), difference))
     });
     let metrics = metrics.collect();
     let (point, one, other) = (point.to_owned(), one.to_owned(), other.to_owned());
@@ -254,25 +224,24 @@ fn compared_runs(
 }
 
 impl ComparedRuns {
-    /// The scheme, or both.
+    /// The label of the scheme, or both labels if they differ.
     fn schemes(&self) -> String {
         if self.a == self.b { self.a.clone() } else { format!("{}, {}", self.a, self.b) }
     }
 
     /// The metrics with their differences, in the order of the tables.
     fn in_order(&self) -> impl Iterator<Item = (&'static Metric, &PairedDifference)> {
-        METRICS.iter().filter_map(|metric| Some((metric, self.metrics.get(metric.name)?)))
+        METRICS.iter().filter_map(|metric| Some((*metric, self.metrics.get(metric.path)?)))
     }
 }
 
 impl Comparison {
-    /// What was compared, without what is made of the same runs as something before it.
+    /// The compared runs without entries that consist of the same runs as an earlier one.
     fn distinct(&self) -> impl Iterator<Item = &ComparedRuns> {
         self.pairs.iter().filter(|pair| pair.same_as.is_none())
     }
 
     /// The differences as a table that fits a page, and lines on what is not in it.
-    #[must_use]
     pub fn table(&self) -> (Grid, Vec<String>) {
         let several = self.pairs.iter().any(|pair| !pair.point.is_empty());
         let header = ["scheme", "metric", "A", "B", "B - A", "%", "95 % interval", "finding"];
@@ -324,12 +293,12 @@ impl Comparison {
     }
 }
 
-/// The cells of a difference, after its point.
+/// The cells of a row of the table, after the point.
 fn cells(pair: &ComparedRuns, metric: &Metric, of: &PairedDifference) -> [String; 8] {
-    let unit = metric.unit.0;
+    let unit = metric.quantity.compared().name;
     let figure = |value: f64| figure(metric, value);
     let what =
-        if unit.is_empty() { metric.what.to_owned() } else { format!("{}, {unit}", metric.what) };
+        if unit.is_empty() { metric.label.to_owned() } else { format!("{}, {unit}", metric.label) };
     let percent =
         of.relative().map_or_else(|| "-".to_owned(), |(relative, _)| signed_percent(relative));
     let interval = of.low.zip(of.high).map_or_else(
@@ -343,10 +312,10 @@ fn cells(pair: &ComparedRuns, metric: &Metric, of: &PairedDifference) -> [String
 
 /// A value in the unit of tables.
 fn figure(metric: &Metric, value: f64) -> String {
-    significant(value / metric.unit.1)
+    significant(value / metric.quantity.compared().size)
 }
 
-/// A fraction as percent with its sign; what reads as zero has none.
+/// A fraction as percent with its sign. Zero has no sign.
 fn signed_percent(part: f64) -> String {
     let text = format!("{:+.1}", part * 100.0);
     if text.ends_with("0.0") && text.len() == 4 { "0.0".to_owned() } else { text }

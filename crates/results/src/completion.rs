@@ -22,7 +22,6 @@ pub struct Fct {
 
 impl Fct {
     /// The sets of flows with their names.
-    #[must_use]
     pub fn classes(&self) -> [(&'static str, &Option<Completion>); 4] {
         let Self { all, small, medium, large } = self;
         [("all", all), ("small", small), ("medium", medium), ("large", large)]
@@ -101,7 +100,6 @@ impl Statistic {
     ];
 
     /// The name of the field.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::MeanS => "mean_s",
@@ -116,7 +114,6 @@ impl Statistic {
     }
 
     /// The part of the flows that a percentile is not below, in thousandths; `None` for other statistics.
-    #[must_use]
     pub const fn permille(self) -> Option<u64> {
         match self {
             Self::P50S => Some(500),
@@ -141,7 +138,7 @@ pub struct FlowTime {
 
 impl Completion {
     /// The statistics of complete and unfinished flows; `None` without flows.
-    pub fn of<'a>(
+    pub fn from_flows<'a>(
         complete: &(impl Iterator<Item = &'a FlowTime> + Clone),
         unfinished: &(impl Iterator<Item = &'a FlowTime> + Clone),
     ) -> Option<Self> {
@@ -180,7 +177,6 @@ impl Completion {
     }
 
     /// The figure of a statistic; `None` if it does not apply.
-    #[must_use]
     pub fn figure(&self, statistic: Statistic) -> Option<f64> {
         *self.clone().figure_mut(statistic)
     }
@@ -199,7 +195,7 @@ impl Completion {
     }
 }
 
-/// Values of flows, of which those of unfinished flows are lower bounds.
+/// The values of a set of flows. The values of unfinished flows are lower bounds.
 struct Sample {
     /// The values of complete flows, ascending.
     known: Vec<f64>,
@@ -251,7 +247,7 @@ mod tests {
 
     fn completion(complete: &[f64], ages: &[f64]) -> Completion {
         let flows = |of: &[f64]| of.iter().map(|&seconds| flow(seconds)).collect::<Vec<_>>();
-        Completion::of(&flows(complete).iter(), &flows(ages).iter()).unwrap()
+        Completion::from_flows(&flows(complete).iter(), &flows(ages).iter()).unwrap()
     }
 
     fn up_to(last: u32) -> Vec<f64> {
@@ -265,7 +261,7 @@ mod tests {
         let percentiles = [fct.p50_s, fct.p95_s, fct.p99_s, fct.p999_s];
         assert_eq!(percentiles, [50.0, 95.0, 99.0, 100.0].map(Some));
         assert!(fct.lower_bounds.is_empty());
-        assert!(Completion::of(&[].iter(), &[].iter()).is_none());
+        assert!(Completion::from_flows(&[].iter(), &[].iter()).is_none());
     }
 
     #[test]
@@ -314,10 +310,10 @@ mod tests {
     #[test]
     fn a_flow_that_may_still_complete_within_a_round_trip_is_told() {
         let young = FlowTime { within_rtt: true, ..flow(1.0) };
-        let fct = Completion::of(&[young, flow(2.0)].iter(), &[flow(1.0)].iter()).unwrap();
+        let fct = Completion::from_flows(&[young, flow(2.0)].iter(), &[flow(1.0)].iter()).unwrap();
         assert_eq!(fct.within_rtt, Some(1.0 / 3.0));
         assert!(!fct.lower_bounds.contains(&Statistic::WithinRtt));
-        let fct = Completion::of(&[flow(2.0)].iter(), &[young].iter()).unwrap();
+        let fct = Completion::from_flows(&[flow(2.0)].iter(), &[young].iter()).unwrap();
         assert!(fct.lower_bounds.contains(&Statistic::WithinRtt));
     }
 

@@ -36,7 +36,6 @@ pub struct Design {
 
 impl Design {
     /// All jobs in the order of the results: by point, then scheme, then seed.
-    #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
         let mut jobs = Vec::new();
         for (point, at) in self.points.iter().enumerate() {
@@ -48,7 +47,6 @@ impl Design {
     }
 
     /// The label of a job's scheme.
-    #[must_use]
     pub fn label(&self, job: Job) -> &str {
         &self.points[job.point].schemes[job.scheme]
     }
@@ -77,13 +75,11 @@ impl Shard {
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
     /// The jobs of this shard, in order.
-    #[must_use]
-    pub fn of(self, jobs: Vec<Job>) -> Vec<Job> {
+    pub fn select(self, jobs: Vec<Job>) -> Vec<Job> {
         jobs.into_iter().skip(self.number - 1).step_by(self.of).collect()
     }
 
     /// True if it has all jobs.
-    #[must_use]
     pub fn is_whole(self) -> bool {
         self.of == 1
     }
@@ -118,7 +114,7 @@ mod tests {
         let seeds = |text: &str| -> Vec<u64> {
             let shard: Shard = text.parse().unwrap();
             assert_eq!(shard.to_string(), text);
-            shard.of(jobs.clone()).iter().map(|job| job.seed).collect()
+            shard.select(jobs.clone()).iter().map(|job| job.seed).collect()
         };
         assert_eq!(
             (seeds("1/3"), seeds("2/3"), seeds("3/3")),

@@ -11,7 +11,6 @@ const PAYLOAD: [&str; 3] = ["data", "unscheduled", "legacy"];
 
 /// The table of drops, with a row for each point, scheme and cause of dropped data packets: the packets of all seeds,
 /// their share of all drops of the scheme at the point, and the port that dropped most of them.
-#[must_use]
 pub fn drops(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     let mut header = vec!["scheme", "cause", "most at (packets there)", "packets", "share, %"];
     let several = points.len() > 1;

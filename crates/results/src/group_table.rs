@@ -1,33 +1,22 @@
 //! The table of the groups of flows of a scenario: throughput, losses and completion times of each.
 
-use crate::columns::{AT_LEAST, FEW, NOTHING, RATES, TIMES, unit};
-use crate::completion::{Completion, Statistic};
+use crate::columns::{self, Column, Row};
 use crate::design::Point;
+use crate::metrics::{self, all_flows};
 use crate::summary::{Group, Run};
 use crate::table::Grid;
+use crate::units::{NONE, PERCENT};
 
 /// The most rows of the table.
 const MAX_ROWS: usize = 60;
 
-type Value = Box<dyn Fn(&Group) -> Option<f64>>;
-
-/// A column: its heading, the digits after the decimal point, its value for a group (`None` if it does not apply), and
-/// the statistic of completion times that it shows, if it does.
-struct Column {
-    heading: String,
-    digits: usize,
-    value: Value,
-    statistic: Option<Statistic>,
-}
-
-/// The table of groups, with a row for each group under each scheme at each point: means over seeds. No rows if there
-/// is one group only, whose results are those of the run. A note says how many rows are left out.
-#[must_use]
+/// The table of groups, with a row for each group under each scheme at each point: means over seeds. Without rows if
+/// the scenario has one group only, whose results the table of runs shows. The note says how many rows are left out.
 pub fn groups(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let several = points.len() > 1;
-    let all = || runs.iter().flat_map(|(_, run)| &run.groups);
-    let mut columns = columns(&all().collect::<Vec<_>>());
-    columns.retain(|column| all().any(|group| (column.value)(group).is_some()));
+    let all: Vec<Run> = runs.iter().flat_map(|(_, run)| &run.groups).map(Group::as_run).collect();
+    let mut columns = columns(&all);
+    columns.retain(|column| all.iter().any(|group| column.metric.figure(group).is_some()));
     let words = ["scheme", "group"].map(str::to_owned).into_iter();
     let point = several.then(|| "point".to_owned());
     let headings = columns.iter().map(|column| column.heading.clone());
@@ -43,11 +32,12 @@ pub fn groups(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
             for (index, group) in
                 same.first().into_iter().flat_map(|run| run.groups.iter().enumerate())
             {
-                let seeds: Vec<&Group> =
-                    same.iter().filter_map(|run| run.groups.get(index)).collect();
+                let seeds = same.iter().filter_map(|run| run.groups.get(index));
+                let seeds: Vec<Run> = seeds.map(Group::as_run).collect();
+                let row = Row::new(number, scheme, seeds.iter());
                 let words = several.then(|| point.name.clone()).into_iter();
                 let words = words.chain([scheme.clone(), group.name.clone()]);
-                let cells = columns.iter().map(|column| column.mean(&seeds));
+                let cells = columns.iter().map(|column| column.mean(&row));
                 grid.rows.push(words.chain(cells).collect());
             }
         }
@@ -58,58 +48,21 @@ pub fn groups(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     (grid, if left_out > 0 { note } else { String::new() })
 }
 
-impl Column {
-    fn new(
-        heading: impl Into<String>,
-        digits: usize,
-        value: impl Fn(&Group) -> Option<f64> + 'static,
-    ) -> Self {
-        Self { heading: heading.into(), digits, value: Box::new(value), statistic: None }
-    }
-
-    fn of_completion(
-        heading: impl Into<String>,
-        digits: usize,
-        (statistic, scale): (Statistic, f64),
-    ) -> Self {
-        let value = move |group: &Group| Some(group.fct.all.as_ref()?.figure(statistic)? / scale);
-        Self { statistic: Some(statistic), ..Self::new(heading, digits, value) }
-    }
-
-    /// The mean over the seeds that have the value, with the marks of what limits it.
-    fn mean(&self, seeds: &[&Group]) -> String {
-        let values: Vec<f64> = seeds.iter().filter_map(|group| (self.value)(group)).collect();
-        if values.is_empty() {
-            return NOTHING.to_owned();
-        }
-        let is_in = |list: fn(&Completion) -> &Vec<Statistic>| {
-            let all = seeds.iter().filter_map(|group| group.fct.all.as_ref());
-            all.flat_map(list).any(|one| Some(*one) == self.statistic)
-        };
-        let before = if is_in(|of| &of.lower_bounds) { AT_LEAST } else { "" };
-        let after = if is_in(|of| &of.few_samples) { FEW } else { "" };
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        format!("{before}{mean:.*}{after}", self.digits)
-    }
-}
-
-fn columns(all: &[&Group]) -> Vec<Column> {
-    let (rate, bits) = unit(all.iter().map(|group| group.throughput_bps), RATES);
-    let mean = |group: &&Group| group.fct.all.as_ref()?.mean_s;
-    let (lasted, seconds) = unit(all.iter().filter_map(mean), TIMES);
-    let (span, round) = unit(all.iter().filter_map(|group| group.rtt.mean_s), TIMES);
+fn columns(groups: &[Run]) -> Vec<Column> {
+    let [rate, time, rtt] = [&metrics::THROUGHPUT, &all_flows::MEAN, &metrics::MEAN_RTT]
+        .map(|metric| columns::unit(metric, groups.iter()));
     vec![
-        Column::new("flows", 0, |group| Some(group.flows as f64)),
-        Column::new(rate, 3, move |group| Some(group.throughput_bps / bits)),
-        Column::new("loss %", 3, |group| Some(group.loss_rate * 100.0)),
-        Column::new("resent", 0, |group| Some(group.retransmits as f64)),
-        Column::new("RTOs", 0, |group| Some(group.timeouts as f64)),
-        Column::new(format!("RTT {span}"), 2, move |group| Some(group.rtt.mean_s? / round)),
-        Column::of_completion(format!("FCT {lasted}"), 2, (Statistic::MeanS, seconds)),
-        Column::of_completion("FCT p99", 2, (Statistic::P99S, seconds)),
-        Column::of_completion("slowdown", 2, (Statistic::SlowdownMean, 1.0)),
-        Column::of_completion("slowdown p99", 2, (Statistic::SlowdownP99, 1.0)),
-        Column::new("open", 0, |group| Some(group.fct.all.as_ref()?.unfinished as f64)),
+        Column::new(&metrics::FLOWS, NONE),
+        Column::new(&metrics::THROUGHPUT, rate),
+        Column::new(&metrics::LOSS, PERCENT),
+        Column::new(&metrics::RETRANSMITS, NONE),
+        Column::new(&metrics::TIMEOUTS, NONE),
+        Column::new(&metrics::MEAN_RTT, rtt),
+        Column::new(&all_flows::MEAN, time),
+        Column::new(&all_flows::P99, time),
+        Column::new(&all_flows::MEAN_SLOWDOWN, NONE),
+        Column::new(&all_flows::P99_SLOWDOWN, NONE),
+        Column::new(&all_flows::UNFINISHED, NONE),
     ]
 }
 
@@ -118,7 +71,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::summary::Fct;
+    use crate::completion::{Completion, Fct, Statistic};
 
     fn group(name: &str, mean_s: Option<f64>, retransmits: u64) -> Group {
         let all = mean_s.map(|mean| Completion {

@@ -103,7 +103,8 @@ pub struct ProgramOfRun {
     /// When it ended, in seconds; null if it was still running at the end of the run, which ended it.
     pub ended_s: Option<f64>,
     /// Its exit status, or 128 and the signal that ended it; null if it was still running.
+    #[schemars(extend("unit" = "none"))]
     pub status: Option<u64>,
-    /// The folder with its output and the files it wrote, in that of the results; empty without.
+    /// The folder with its output and the files it wrote, relative to the folder of the results; empty without.
     pub files: String,
 }

@@ -38,7 +38,6 @@ impl Verdict {
         [Self::Reported, Self::Holds, Self::Differs, Self::Undecided, Self::Fails, Self::NotRun];
 
     /// The verdict as it is printed and stored.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Reported => "reported",
@@ -51,7 +50,7 @@ impl Verdict {
     }
 }
 
-/// What a figure says if flows that it depends on did not finish.
+/// How a figure is limited if flows that it depends on did not finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Bound {
     /// It is a lower bound: complete flows could only make it larger.
@@ -67,7 +66,6 @@ pub enum Bound {
 
 impl Bound {
     /// The sign before the figure in tables.
-    #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
             Self::AtLeast => "≥",
@@ -94,19 +92,25 @@ pub struct JudgedClaim {
     /// How figures of several seeds and points are combined.
     pub seeds: Seeds,
     /// The value of the paper; null if it gives none.
+    #[schemars(extend("unit" = "as `unit` says"))]
     pub paper: Option<f64>,
     /// The lower end of the accepted range; null for no bound.
+    #[schemars(extend("unit" = "as `unit` says"))]
     pub low: Option<f64>,
     /// The upper end of the accepted range; null for no bound.
+    #[schemars(extend("unit" = "as `unit` says"))]
     pub high: Option<f64>,
     /// The measured figure: the mean, or of several figures the one that decides.
+    #[schemars(extend("unit" = "as `unit` says"))]
     pub measured: Option<f64>,
-    /// What `measured` says if flows that it depends on did not finish; null if it is exact.
+    /// How `measured` is limited if flows that it depends on did not finish; null if it is exact.
     #[serde(default)]
     pub bound: Option<Bound>,
     /// The smallest figure of any seed and point.
+    #[schemars(extend("unit" = "as `unit` says"))]
     pub measured_min: Option<f64>,
     /// The largest figure of any seed and point.
+    #[schemars(extend("unit" = "as `unit` says"))]
     pub measured_max: Option<f64>,
     /// The unit of these figures.
     pub unit: String,
@@ -144,7 +148,6 @@ impl JudgedClaim {
     }
 
     /// The claim as text, after its subject.
-    #[must_use]
     pub fn label(&self) -> String {
         format!("{}: {}", self.subject, self.what)
     }

@@ -1,30 +1,13 @@
 //! The legend of the tables of runs: what their columns mean, those that are there.
 
+use crate::metrics;
 use crate::summary::Run;
 use crate::table::Grid;
 
 /// The widest line.
 const WIDTH: usize = 110;
 
-/// The meaning of a column, by the beginning of its heading; longer beginnings first.
-const MEANINGS: [(&str, &str); 13] = [
-    ("in load", "in load: throughput while flows start, which stragglers do not lower"),
-    ("goodput", "goodput: new payload in the same unit"),
-    ("credit loss %", "credit loss: credits or emulation packets dropped, of those sent"),
-    ("queue pkt", "queue: longest data queue of a switch, in full frames"),
-    ("RTT p99", "RTT p99: 99th percentile of the round-trip times"),
-    ("RTT ", "RTT: mean round-trip time"),
-    ("Jain", "Jain: fairness in the last second, 1 if all flows are equal"),
-    ("resent", "resent: data packets retransmitted"),
-    ("RTOs", "RTOs: retransmission timeouts"),
-    ("FCT p99", "FCT p99: 99th percentile of the flow completion times"),
-    ("FCT ", "FCT: mean flow completion time"),
-    ("small p99", "small p99: 99th percentile of the completion times of small flows"),
-    ("open", "open: flows not complete at the end"),
-];
-
 /// The legend of tables of runs: a sentence for each column that one of them has, in lines.
-#[must_use]
 pub fn legend<'a>(grids: impl IntoIterator<Item = &'a Grid>) -> String {
     let (mut headings, mut interval, mut seeds): (Vec<&str>, bool, bool) = (vec![], false, false);
     for grid in grids {
@@ -33,15 +16,9 @@ pub fn legend<'a>(grids: impl IntoIterator<Item = &'a Grid>) -> String {
         seeds |= grid.rows.iter().flatten().any(|cell| cell.trim() == "least");
     }
     let mut parts = Vec::new();
-    if let Some(rate) = headings.iter().find(|heading| heading.ends_with("b/s")) {
-        parts.push(format!("{rate}: throughput of IP bytes that arrived"));
-    }
-    for (index, (start, meaning)) in MEANINGS.iter().enumerate() {
-        let of = |heading: &&str| {
-            let longer = MEANINGS[..index].iter().any(|(other, _)| heading.starts_with(other));
-            heading.starts_with(start) && !longer
-        };
-        parts.extend(headings.iter().any(&of).then(|| (*meaning).to_owned()));
+    for metric in metrics::all().filter(|metric| !metric.sentence().is_empty()) {
+        let heading = headings.iter().find(|heading| metric.has_heading(heading));
+        parts.extend(heading.map(|heading| format!("{heading}: {}", metric.definition())));
     }
     if interval {
         parts.push(
@@ -78,9 +55,8 @@ fn wrapped(parts: &[String]) -> String {
     lines.join("\n")
 }
 
-/// A line that names the ports of the longest data queues: one port if it is the same for all schemes, otherwise that
-/// of each scheme, in its run with the longest queue. Empty if no queue was measured.
-#[must_use]
+/// Names the port of the longest data queue: one port if all schemes have theirs there, otherwise the port of each
+/// scheme, from its run with the longest queue. Empty if no queue was measured.
 pub fn longest_queues(runs: &[(usize, &Run)]) -> String {
     let mut longest: Vec<&Run> = Vec::new();
     for (_, run) in runs.iter().filter(|(_, run)| run.max_queue_place.is_some()) {
@@ -107,9 +83,10 @@ mod tests {
     fn a_legend_names_the_columns_that_are_there_and_no_others() {
         let header = ["scheme", "Mb/s", "RTT p99", "Jain"].map(str::to_owned).to_vec();
         let text = legend([&Grid { header, rows: Vec::new(), words: 1 }]);
-        assert!(text.starts_with("Mb/s: throughput of IP bytes that arrived. RTT p99: "), "{text}");
+        let first = "Mb/s: IP bytes of data that arrived, with retransmissions. RTT p99: ";
+        assert!(text.starts_with(first), "{text}");
         assert!(text.contains("Jain: fairness") && text.ends_with('.'), "{text}");
-        assert!(!text.contains("goodput") && !text.contains("RTT: mean") && !text.contains("FCT"));
+        assert!(!text.contains("goodput") && !text.contains("mean round") && !text.contains("FCT"));
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
     }
 

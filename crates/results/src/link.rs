@@ -13,6 +13,7 @@ pub struct Link {
     /// The payload offered to the link on average, as a fraction of its rate: by random arrivals while flows arrive,
     /// and by the rows of traces that start within the duration, over the duration. Other flows offer no amount over
     /// time and are left out; null if there are no others, or too many pairs of hosts to sum.
+    #[schemars(extend("unit" = "fraction"))]
     pub offered: Option<f64>,
     /// The bits it sent, as a fraction of what it could carry in the run.
     pub utilization: f64,

@@ -14,7 +14,8 @@ pub const MAX_ROWS: usize = 20;
 pub const MAX_PRINTED: usize = 8;
 /// The most rows of the table of the worst port of each scheme at each point.
 pub const MAX_WORST: usize = 24;
-/// So many schemes and points have the table of links in a command; more have that of the worst port of each.
+/// With at most this number of schemes and points the command prints the table of links; with more, the worst port of
+/// each.
 pub const MAX_KINDS: usize = 4;
 
 /// The means over the seeds of one link.
@@ -35,7 +36,6 @@ pub struct LinkMeans {
 }
 
 /// The links of the runs of one scheme at one point, as means over seeds, the most utilised first.
-#[must_use]
 pub fn means<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(&'a str, LinkMeans)> {
     let mut links: BTreeMap<&str, LinkMeans> = BTreeMap::new();
     let mut all = 0.0;
@@ -64,7 +64,6 @@ pub fn means<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(&'a str, LinkMeans
 
 /// The indices of the `most` links that matter. At most half of them, and at least one, are links that lost or marked
 /// data: the largest loss first, then the most marks. The others are the busiest, in that order.
-#[must_use]
 pub fn chosen(links: &[LinkMeans], most: usize) -> Vec<usize> {
     let by_use = |a: &usize, b: &usize| {
         links[*b].utilization.total_cmp(&links[*a].utilization).then(a.cmp(b))
@@ -84,7 +83,6 @@ pub fn chosen(links: &[LinkMeans], most: usize) -> Vec<usize> {
 
 /// The table of the links that matter ([`chosen`]) of each scheme at each point, in at most so many rows, and a note
 /// on what it leaves out. No rows if no network has more than a few links.
-#[must_use]
 pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, String) {
     let several = points.len() > 1;
     let mut header = vec!["scheme", "link", "Gb/s", "offered %", "used %", "loss %", "marks"];
@@ -133,7 +131,6 @@ fn kinds(points: &[Point]) -> impl Iterator<Item = (usize, &Point, &String)> + C
 
 /// The tables of links that a command prints, with a title and a note: the links that matter, or of a sweep and of many
 /// schemes the worst port of each.
-#[must_use]
 pub fn printed(
     points: &[Point],
     runs: &[(usize, &Run)],

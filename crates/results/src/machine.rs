@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::summary::Run;
 
-/// What the simulator's network did with the tape of a rehearsal.
+/// The replay of a tape in the simulator: whether its network delivers the packets as the recorded rehearsal did.
 #[derive(Clone, Debug, Serialize)]
 pub struct Played {
     /// Frames of hosts on the tape.
@@ -26,12 +26,11 @@ pub struct Played {
 /// Something that a machine can or cannot do.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ability {
-    /// What it is.
     pub what: String,
     /// Whether this machine can.
     pub can: bool,
-    /// What was found, or what would help.
+    /// What the machine has, or what would have to be installed or allowed.
     pub found: String,
-    /// What it is needed for.
+    /// The features of shallop that need it.
     pub used_for: String,
 }

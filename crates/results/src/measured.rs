@@ -3,7 +3,7 @@
 use crate::claim::Range;
 use crate::judged::Bound;
 
-/// A measured figure, and the range in which it lies whatever unfinished flows still do.
+/// A measured figure, and the range of values that it can take while unfinished flows complete.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
     /// The figure.
@@ -58,7 +58,7 @@ impl Measured {
         }
     }
 
-    /// What the figure says; `None` if it is exact.
+    /// How the figure is limited; `None` if it is exact.
     pub fn bound(self) -> Option<Bound> {
         match (self.low < self.value, self.high > self.value) {
             (false, false) => None,
@@ -68,13 +68,13 @@ impl Measured {
         }
     }
 
-    /// Whether it lies in this range for certain.
+    /// Whether every value that the figure can take lies in this range.
     pub fn is_within(self, range: Range) -> bool {
         range.low.is_none_or(|low| self.low >= low)
             && range.high.is_none_or(|high| self.high <= high)
     }
 
-    /// Whether it lies outside this range for certain.
+    /// Whether no value that the figure can take lies in this range.
     pub fn is_outside(self, range: Range) -> bool {
         range.low.is_some_and(|low| self.high < low)
             || range.high.is_some_and(|high| self.low > high)

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::aggregate::{MIN_VALUES, half_width};
-use crate::figures::Figure;
+use crate::metrics::Figure;
 
 /// The difference of two means over the same seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,11 +25,11 @@ pub struct PairedDifference {
     pub low: Option<f64>,
     /// The upper end of that interval.
     pub high: Option<f64>,
-    /// What the difference says.
+    /// Whether the difference is more than chance.
     pub finding: Finding,
 }
 
-/// What a paired difference says.
+/// Whether a paired difference is more than chance.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -37,7 +37,7 @@ pub enum Finding {
     /// Zero lies outside the confidence interval.
     #[serde(rename = "significant")]
     Significant,
-    /// The difference is the same for all of at least three seeds, and not zero.
+    /// The difference is equal for all of at least three seeds, and not zero.
     #[serde(rename = "same for all seeds")]
     Constant,
     /// Zero lies inside the confidence interval.
@@ -56,7 +56,6 @@ pub enum Finding {
 
 impl Finding {
     /// The finding as it is printed and stored.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Significant => "significant",
@@ -69,17 +68,16 @@ impl Finding {
     }
 
     /// Whether there is a difference that is not chance.
-    #[must_use]
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Significant | Self::Constant)
     }
 }
 
 impl PairedDifference {
-    /// The difference of these pairs, one for each seed, of which the second has values in a range; `None` without
-    /// pairs.
+    /// The difference of these pairs, one for each seed; `None` without pairs. The second value of a pair is at least
+    /// `least` and at most `most`.
     #[must_use]
-    pub fn of(pairs: &[(Figure, Figure)], (least, most): (f64, f64)) -> Option<Self> {
+    pub fn from_pairs(pairs: &[(Figure, Figure)], (least, most): (f64, f64)) -> Option<Self> {
         let n = pairs.len() as u64;
         let mean =
             |of: &dyn Fn(&(Figure, Figure)) -> f64| pairs.iter().map(of).sum::<f64>() / n as f64;
@@ -110,7 +108,6 @@ impl PairedDifference {
     }
 
     /// The difference as a fraction of the first mean, with the ends of its interval; `None` if that mean is zero.
-    #[must_use]
     pub fn relative(&self) -> Option<(f64, Option<(f64, f64)>)> {
         let of = |value: f64| value / self.a;
         let interval = self.low.zip(self.high).map(|(low, high)| (of(low), of(high)));
@@ -127,7 +124,7 @@ mod tests {
     fn paired(pairs: &[(f64, f64)]) -> PairedDifference {
         let figure = |value| Figure { value, ..Figure::default() };
         let pairs: Vec<_> = pairs.iter().map(|&(a, b)| (figure(a), figure(b))).collect();
-        PairedDifference::of(&pairs, ANY).unwrap()
+        PairedDifference::from_pairs(&pairs, ANY).unwrap()
     }
 
     #[test]
@@ -164,9 +161,10 @@ mod tests {
         let bound = Figure { value: 9.0, at_least: true, few_samples: false };
         let exact = Figure { value: 1.0, ..Figure::default() };
         let found =
-            PairedDifference::of(&[(exact, bound), (exact, exact), (exact, exact)], ANY).unwrap();
+            PairedDifference::from_pairs(&[(exact, bound), (exact, exact), (exact, exact)], ANY)
+                .unwrap();
         assert_eq!((found.finding, found.low), (Finding::Unfinished, None));
-        assert_eq!(PairedDifference::of(&[], ANY), None);
+        assert_eq!(PairedDifference::from_pairs(&[], ANY), None);
         assert_eq!(paired(&[(0.0, 1.0)]).relative(), None);
     }
 
@@ -174,9 +172,9 @@ mod tests {
     fn an_interval_ends_where_the_second_would_be_impossible() {
         let figure = |value| Figure { value, ..Figure::default() };
         let pairs = [(0.09, 0.0), (0.10, 0.0), (0.14, 0.001)].map(|(a, b)| (figure(a), figure(b)));
-        let free = PairedDifference::of(&pairs, ANY).unwrap();
+        let free = PairedDifference::from_pairs(&pairs, ANY).unwrap();
         assert!(free.relative().unwrap().1.unwrap().0 < -1.0, "more than all of it: {free:?}");
-        let found = PairedDifference::of(&pairs, (0.0, 1.0)).unwrap();
+        let found = PairedDifference::from_pairs(&pairs, (0.0, 1.0)).unwrap();
         let (low, high) = found.relative().unwrap().1.unwrap();
         assert!((low + 1.0).abs() < 1e-12 && high < 0.0, "{found:?}");
         assert_eq!((found.finding, found.high), (free.finding, free.high));

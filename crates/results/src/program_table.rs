@@ -10,7 +10,6 @@ const MAX_ROWS: usize = 60;
 
 /// The table of programs, with a row for each program of each run, and a word at the seed of a void run. A note says
 /// how many rows are left out.
-#[must_use]
 pub fn programs(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let several = points.len() > 1;
     let point = several.then(|| "point".to_owned());

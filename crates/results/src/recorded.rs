@@ -61,15 +61,13 @@ pub struct RecordedFigures {
 }
 
 impl RecordedClaim {
-    /// Whether it is the record of this claim.
-    #[must_use]
+    /// Whether these figures are of this claim.
     pub fn is_of(&self, claim: &Claim) -> bool {
         let own = (&self.scheme, &self.point, &self.metric, self.seeds, &self.unit);
         own == (&claim.scheme, &claim.point, &claim.expression(), claim.seeds, &claim.unit)
     }
 
     /// The figures; `None` if the run did not measure them.
-    #[must_use]
     pub fn figures(&self) -> Option<RecordedFigures> {
         let (min, max) = (self.measured_min?, self.measured_max?);
         Some(RecordedFigures { measured: self.measured?, bound: self.bound, min, max })

@@ -5,7 +5,6 @@ use crate::summary::{RehearsalOfRun, Run};
 use crate::table::{Grid, significant};
 
 /// The table of rehearsals, with a row for each run that is one, and what its columns mean.
-#[must_use]
 pub fn rehearsals(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let several = points.len() > 1;
     let point = several.then(|| "point".to_owned());

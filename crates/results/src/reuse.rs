@@ -13,16 +13,16 @@ use crate::design::{Design, Job};
 pub struct Reuse {
     /// The label of the scheme.
     pub scheme: String,
-    /// The label of the scheme whose runs stand for them: the same one, or one with the same settings.
+    /// The label of the scheme that was run instead: this scheme at another point, or one with equal settings.
     pub run_as: String,
     /// The keys that differ between these runs and do not change them.
     pub keys: Vec<String>,
     /// The number of runs that were not made.
+    #[schemars(extend("unit" = "runs"))]
     pub runs: u64,
 }
 
 /// The reused runs of a design, by scheme, from the identities of its runs: equal runs have equal ones.
-#[must_use]
 pub fn reused<I: Ord>(design: &Design, runs: &[(Job, I)]) -> Vec<Reuse> {
     let mut made: BTreeMap<&I, Job> = BTreeMap::new();
     let mut found: Vec<Reuse> = Vec::new();
@@ -53,7 +53,6 @@ pub fn reused<I: Ord>(design: &Design, runs: &[(Job, I)]) -> Vec<Reuse> {
 
 impl Reuse {
     /// A line that says so.
-    #[must_use]
     pub fn line(&self) -> String {
         let Self { scheme, run_as, keys, runs } = self;
         let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();

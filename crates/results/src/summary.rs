@@ -33,6 +33,7 @@ pub struct Summary {
     /// True if the smaller form of the scenario was run.
     pub quick: bool,
     /// The seeds, in the order of the runs.
+    #[schemars(extend("unit" = "none"))]
     pub seeds: Vec<u64>,
     /// True if the work was interrupted, so that runs are missing. Left out otherwise.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -121,10 +122,12 @@ pub struct Run {
     /// Label of the scheme.
     pub scheme: String,
     /// The run seed.
+    #[schemars(extend("unit" = "none"))]
     pub seed: u64,
     /// The keys that differ between points, with their values here.
     pub point: BTreeMap<String, serde_json::Value>,
-    /// The simulated duration, in seconds: that of the scenario, or until every counted flow was complete.
+    /// The simulated duration, in seconds: the duration of the scenario, or the time until every counted flow was
+    /// complete.
     pub duration_s: f64,
     /// Flows that started.
     pub flows: u64,
@@ -134,8 +137,8 @@ pub struct Run {
     pub wire_bps: f64,
     /// Payload bytes that arrived, each counted once, in bits per second of the duration.
     pub goodput_bps: f64,
-    /// As `throughput_bps`, in the load phase alone: from the start of the first flow to that of the last. Stragglers
-    /// do not lower it. Null if flows have no end, or all start at once.
+    /// As `throughput_bps`, in the load phase alone: from the start of the first flow to the start of the last.
+    /// Stragglers do not lower it. Null if flows have no end, or all start at once.
     #[serde(default)]
     pub load_throughput_bps: Option<f64>,
     /// The kernels of the run's hosts, if they are real ones.
@@ -161,11 +164,14 @@ pub struct Run {
     #[serde(default)]
     pub drops_by_cause: Vec<DropCount>,
     /// For each port that lost data, the fraction of the data offered to it that was lost.
+    #[schemars(extend("unit" = "fraction"))]
     pub loss_by_place: BTreeMap<String, f64>,
     /// For each named set of links (`bottleneck`, `access`, `all` and so on), data packets that its ports drop or that
     /// are lost on its wires, as a fraction of all data packets sent. Sets that share no link add up.
+    #[schemars(extend("unit" = "fraction"))]
     pub loss_by_set: BTreeMap<String, f64>,
     /// For each switch port that carried data, the bits it sent as a fraction of what its link could carry.
+    #[schemars(extend("unit" = "fraction"))]
     pub utilization_by_place: BTreeMap<String, f64>,
     /// The links, each direction by itself, the most utilised first.
     #[serde(default)]
@@ -173,6 +179,7 @@ pub struct Run {
     /// The number of entries that a list or map of places leaves out, by its name: each keeps its 1,000 largest, and
     /// `links` those that lost data before the busiest. Empty if none leaves out any.
     #[serde(default)]
+    #[schemars(extend("unit" = "entries"))]
     pub left_out: BTreeMap<String, u64>,
     /// Results of the groups.
     pub groups: Vec<Group>,
@@ -229,7 +236,7 @@ pub struct Run {
 }
 
 /// A window of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// The start, in seconds.
     pub from_s: f64,
@@ -241,21 +248,21 @@ pub struct Window {
     pub jain: Option<f64>,
     /// Emulation packets or credits lost in this window, as a fraction of those lost or delivered in it; null without
     /// any.
+    #[schemars(extend("unit" = "fraction"))]
     pub metered_loss: Option<f64>,
     /// Results of the groups.
     pub groups: Vec<GroupWindow>,
 }
 
 impl Run {
-    /// Whether it is a rehearsal that was too late to be trusted.
-    #[must_use]
+    /// Whether the run is a rehearsal that was too late to be trusted.
     pub fn is_void(&self) -> bool {
         self.rehearsal.as_ref().is_some_and(|rehearsal| !rehearsal.void.is_empty())
     }
 }
 
 /// A group in a window of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupWindow {
     /// The name.
     pub name: String,
@@ -268,7 +275,7 @@ pub struct GroupWindow {
 pub struct Group {
     /// The name.
     pub name: String,
-    /// The label of its transport: that of the scheme, unless the group has one of its own.
+    /// The label of its transport: the scheme's, unless the group has one of its own.
     pub transport: String,
     /// Flows that started.
     pub flows: u64,
@@ -291,6 +298,24 @@ pub struct Group {
     /// As [`Run::fct`], of its flows.
     #[serde(default)]
     pub fct: Fct,
+}
+
+impl Group {
+    /// The group as a run of its flows alone, so that metrics can be read from it.
+    pub fn as_run(&self) -> Run {
+        Run {
+            flows: self.flows,
+            throughput_bps: self.throughput_bps,
+            goodput_bps: self.goodput_bps,
+            loss_rate: self.loss_rate,
+            retransmits: self.retransmits,
+            timeouts: self.timeouts,
+            rtt: self.rtt,
+            jain: self.jain,
+            fct: self.fct.clone(),
+            ..Run::default()
+        }
+    }
 }
 
 /// Packets dropped or lost.
@@ -325,11 +350,12 @@ pub struct DropCount {
     /// ECN-capable above the selective-drop threshold), `red`, `aqm` (active queue management), `wire_loss`.
     pub cause: String,
     /// The number of packets.
+    #[schemars(extend("unit" = "packets"))]
     pub packets: u64,
 }
 
 /// A queue of a switch port. Lengths are in bytes on the wire, without the packet in service; quantiles are over time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Queue {
     /// The port, named by the nodes from and to which it leads.
     pub place: String,
@@ -347,16 +373,18 @@ pub struct Queue {
     pub p9999_bytes: u64,
     /// For each of the `levels` of the scenario the fraction of the time above it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("unit" = "fraction"))]
     pub above: BTreeMap<String, f64>,
 }
 
 /// A memory pool that ports of a switch share. The occupancy is in whole cells if the pool has cells, and without the
 /// private bytes of queues. Quantiles are over time, exact to one percent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pool {
     /// The switch; with several pools also the number of the pool there, from 0 on: "leaf0/2".
     pub place: String,
     /// The number of ports that share it.
+    #[schemars(extend("unit" = "ports"))]
     pub ports: u64,
     /// The size.
     pub size_bytes: u64,
@@ -372,6 +400,7 @@ pub struct Pool {
     pub p9999_bytes: u64,
     /// For each of the `levels` of the scenario the fraction of the time above it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("unit" = "fraction"))]
     pub above: BTreeMap<String, f64>,
 }
 
@@ -421,7 +450,6 @@ pub struct Credit {
 }
 
 /// Jain's fairness index (Jain, Chiu, Hawe 1984); `None` without flows or without throughput.
-#[must_use]
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

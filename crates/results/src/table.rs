@@ -21,14 +21,12 @@ pub struct Grid {
 }
 
 /// The runs of a summary, each with the index of its point.
-#[must_use]
 pub fn placed(summary: &Summary) -> Vec<(usize, &Run)> {
     let place = |run: &Run| summary.points.iter().position(|point| point.set == run.point);
     summary.runs.iter().filter_map(|run| Some((place(run)?, run))).collect()
 }
 
 /// The runs of these that count: all but void ones.
-#[must_use]
 pub fn counted<'a>(runs: &[(usize, &'a Run)]) -> Vec<(usize, &'a Run)> {
     runs.iter().copied().filter(|(_, run)| !run.is_void()).collect()
 }
@@ -36,7 +34,6 @@ pub fn counted<'a>(runs: &[(usize, &'a Run)]) -> Vec<(usize, &'a Run)> {
 /// The table of runs, given with the indices of their points. Several seeds of a scheme at a point are a row with their
 /// mean, from three seeds on two rows with the ends of its 95 % confidence interval, and two with the minimum and the
 /// maximum. Void runs are left out; a scheme at a point that has no others is a row that says so.
-#[must_use]
 pub fn runs(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     let rows = rows(runs);
     let columns = shown(columns::all, runs, &rows);
@@ -61,7 +58,7 @@ fn rows<'a>(runs: &[(usize, &'a Run)]) -> Vec<Row<'a>> {
     let groups = runs.chunk_by(|(a, one), (b, other)| a == b && one.scheme == other.scheme);
     let row = |same: &[(usize, &'a Run)]| {
         let (point, first) = same[0];
-        Row::of((point, &first.scheme), same.iter().map(|(_, run)| *run))
+        Row::new(point, &first.scheme, same.iter().map(|(_, run)| *run))
     };
     groups.map(row).collect()
 }
@@ -80,7 +77,7 @@ fn shown<'a>(
     }
     let counted: Vec<&Run> = counted(runs).into_iter().map(|(_, run)| run).collect();
     let mut columns = columns(counted.into_iter());
-    columns.retain(|column| rows.iter().any(|row| row.estimate(column.metric).is_some()));
+    columns.retain(|column| rows.iter().any(|row| column.estimate(row).is_some()));
     columns
 }
 
@@ -114,7 +111,6 @@ impl Grid {
     }
 
     /// What the marks in the cells of a table of runs mean, a line each.
-    #[must_use]
     pub fn notes(&self) -> Vec<&'static str> {
         let cells = self.rows.iter().flat_map(|row| row.iter().skip(self.words));
         columns::notes(&cells.collect::<Vec<_>>())
@@ -124,7 +120,6 @@ impl Grid {
 /// The table of a sweep, with a row for each scheme at each point: the main metrics, with several seeds as mean and
 /// 95 % confidence interval, and the number of unfinished flows if there are any. Void
 /// runs are left out as from [`runs`].
-#[must_use]
 pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     let rows = rows(runs);
     let columns = shown(columns::main, runs, &rows);
@@ -145,7 +140,6 @@ pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
 }
 
 /// The table of claims with their verdicts, and the reasons below claims that do not hold.
-#[must_use]
 pub fn claims(claims: &[JudgedClaim]) -> Grid {
     let header = ["claim", "paper", "accepted", "measured", "verdict"];
     let figure = |value: Option<f64>, unit: &str| match value {
@@ -175,7 +169,6 @@ pub fn claims(claims: &[JudgedClaim]) -> Grid {
 }
 
 /// A line with the counts of verdicts.
-#[must_use]
 pub fn tally(claims: &[JudgedClaim]) -> String {
     let some = Verdict::ALL.into_iter().map(|verdict| (count(claims, verdict), verdict));
     let some = some.filter(|(count, _)| *count > 0);
@@ -186,7 +179,6 @@ pub fn tally(claims: &[JudgedClaim]) -> String {
 }
 
 /// A number with about four significant digits.
-#[must_use]
 pub fn significant(value: f64) -> String {
     let size = value.abs();
     if !size.is_finite() || size == 0.0 {

@@ -1,41 +1,34 @@
 //! Verdicts: each claim of a study beside what was measured. Pure: runs in, verdicts out.
 
-use serde_json::Value;
-
 use crate::claim::{Claim, Range, Seeds};
+use crate::claim_fields;
 use crate::design::{Design, Job};
-use crate::figures::is_lower_bound;
 use crate::judged::{Bound, JudgedClaim, Verdict};
 use crate::measured::Measured;
 use crate::recorded::RecordedFigures;
 use crate::summary::Run;
 
 /// Judges a claim by recorded figures, with the range that the claim has now.
-#[must_use]
 pub fn judge_recorded(claim: &Claim, recorded: RecordedFigures) -> JudgedClaim {
     let RecordedFigures { measured, bound, min, max } = recorded;
     let each = claim.seeds == Seeds::Each && claim.range != Range::default();
     // With a new range, the minimum or the maximum may decide instead of the figure that decided before.
     let values = if each { vec![min, max, measured] } else { vec![measured] };
     let figures: Vec<Measured> = values.iter().map(|&value| Measured::new(value, bound)).collect();
-    judged(claim, &figures, (min, max))
+    judged(claim, &figures, min, max)
 }
 
 /// Judges all claims of a design by finished runs, given with their jobs.
-#[must_use]
 pub fn judge(design: &Design, runs: &[(Job, &Run)]) -> Vec<JudgedClaim> {
-    let fields = |run: &Run| serde_json::to_value(run).unwrap_or(Value::Null);
-    let runs: Vec<(Job, Value)> = runs.iter().map(|&(job, run)| (job, fields(run))).collect();
-    design.claims.iter().map(|claim| judge_one(design, claim, &runs)).collect()
+    design.claims.iter().map(|claim| judge_one(design, claim, runs)).collect()
 }
 
 /// The number of claims with this verdict.
-#[must_use]
 pub fn count(claims: &[JudgedClaim], verdict: Verdict) -> usize {
     claims.iter().filter(|claim| claim.verdict == verdict).count()
 }
 
-fn judge_one(design: &Design, claim: &Claim, runs: &[(Job, Value)]) -> JudgedClaim {
+fn judge_one(design: &Design, claim: &Claim, runs: &[(Job, &Run)]) -> JudgedClaim {
     if claim.full_only && design.quick {
         return JudgedClaim::without_figure(
             claim,
@@ -50,11 +43,12 @@ fn judge_one(design: &Design, claim: &Claim, runs: &[(Job, Value)]) -> JudgedCla
     let values = || figures.iter().map(|figure| figure.value);
     let smallest = values().fold(f64::INFINITY, f64::min);
     let largest = values().fold(f64::NEG_INFINITY, f64::max);
-    judged(claim, &figures, (smallest, largest))
+    judged(claim, &figures, smallest, largest)
 }
 
-/// The claim with its verdict by these figures, of which the smallest and the largest are given.
-fn judged(claim: &Claim, figures: &[Measured], (min, max): (f64, f64)) -> JudgedClaim {
+/// The verdict on a claim by these figures, one for each seed and point. `min` and `max` are the smallest and the
+/// largest.
+fn judged(claim: &Claim, figures: &[Measured], min: f64, max: f64) -> JudgedClaim {
     let (measured, verdict) = decide(claim, figures);
     let why = why(claim, verdict, measured.bound());
     JudgedClaim {
@@ -134,7 +128,6 @@ fn why(claim: &Claim, verdict: Verdict, bound: Option<Bound>) -> String {
 }
 
 /// A range as it is printed.
-#[must_use]
 pub fn words(range: Range) -> String {
     match (range.low, range.high) {
         (None, None) => "none".to_owned(),
@@ -149,7 +142,7 @@ pub fn words(range: Range) -> String {
 fn figures(
     design: &Design,
     claim: &Claim,
-    runs: &[(Job, Value)],
+    runs: &[(Job, &Run)],
 ) -> Result<Vec<Measured>, (Verdict, String)> {
     let label = |job: Job| design.label(job);
     let meant = |job: &Job| {
@@ -164,13 +157,14 @@ fn figures(
         let found = runs
             .iter()
             .find(|(job, _)| (job.point, job.seed) == (point, seed) && label(*job) == label_of);
-        found.map(|(_, run)| run)
+        found.map(|(_, run)| *run)
     };
     let missing = || (Verdict::NotRun, "not all of its runs ended".to_owned());
     let figure_of = |label_of: &str, point: usize, seed: u64, metric: &str| {
         let run = ended(label_of, point, seed).ok_or_else(missing)?;
-        let value = field(run, metric, claim.window).map_err(|why| (Verdict::Fails, why))?;
-        Ok(Measured::new(value, is_bound(run, metric).then_some(Bound::AtLeast)))
+        let figure = claim_fields::figure(run, metric, claim.window);
+        let figure = figure.map_err(|why| (Verdict::Fails, why))?;
+        Ok(Measured::new(figure.value, figure.at_least.then_some(Bound::AtLeast)))
     };
     let other = claim.relative_metric.as_deref();
     let mut figures = Vec::new();
@@ -201,86 +195,6 @@ fn figures(
     } else {
         Err((Verdict::Fails, format!("{} cannot be divided by zero", claim.metric)))
     }
-}
-
-/// Whether a field of a run is a lower bound.
-fn is_bound(run: &Value, metric: &str) -> bool {
-    let Some((path, name)) = metric.rsplit_once('.') else { return false };
-    let fields = within(run, path).and_then(Value::as_object);
-    fields.is_some_and(|fields| is_lower_bound(fields, name))
-}
-
-/// The group, a dot and the field of a metric such as `groups.tcp.throughput_bps`.
-#[must_use]
-pub fn group(metric: &str) -> Option<&str> {
-    metric.strip_prefix("groups.").filter(|rest| rest.contains('.'))
-}
-
-/// What has entries by name: the list, the field of an entry that is its name, and the rest of the metric.
-fn listed(metric: &str) -> Option<(&'static str, &'static str, &str)> {
-    let by = |list, name, prefix| metric.strip_prefix(prefix).map(|rest| (list, name, rest));
-    let group = group(metric).map(|rest| ("groups", "name", rest));
-    group.or(by("queues", "place", "queues.")).or(by("pools", "place", "pools."))
-}
-
-/// A field of a run, or of a window in it.
-fn field(run: &Value, metric: &str, window: Option<(f64, f64)>) -> Result<f64, String> {
-    let place = match window {
-        None => run,
-        Some((from, to)) => {
-            let near = |value: &Value, to: f64| {
-                value.as_f64().is_some_and(|value| (value - to).abs() < 1e-9)
-            };
-            let windows = run["windows"].as_array().into_iter().flatten();
-            let mut windows = windows.filter(|w| near(&w["from_s"], from) && near(&w["to_s"], to));
-            windows
-                .next()
-                .ok_or_else(|| format!("the run has no window from {from} s to {to} s"))?
-        }
-    };
-    // A port that lost nothing, or never queued anything, is not in these lists; but one that carried nothing either is
-    // no port of this network, or nothing that can be claimed of.
-    let lossless = metric.strip_prefix("loss_by_place.").is_some_and(|port| carried(run, port));
-    if let Some((list, name, rest)) = listed(metric) {
-        let mut entries = place[list].as_array().into_iter().flatten();
-        // Names may have dots, as fields have. Of the queues of a port it is that of the data.
-        let data = |entry: &Value| list != "queues" || entry["class"] == "data";
-        let figure = entries.find_map(|entry| {
-            let path = rest.strip_prefix(entry[name].as_str()?)?.strip_prefix('.')?;
-            within(entry, path).filter(|_| data(entry))?.as_f64()
-        });
-        let figure = figure.or((list == "queues" && carried(run, rest)).then_some(0.0));
-        return figure.ok_or_else(|| format!("{metric} does not apply here"));
-    }
-    let mut found = place;
-    let mut rest = Some(metric);
-    while let Some(path) = rest {
-        let (name, more) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
-        found = match found.get(name) {
-            Some(Value::Null) => return Err(format!("{metric} does not apply here")),
-            Some(value) => value,
-            None if lossless => return Ok(0.0),
-            None => return Err(format!("a run has no field {metric}")),
-        };
-        rest = more;
-    }
-    found.as_f64().ok_or_else(|| format!("{metric} is no number"))
-}
-
-/// Whether a metric is of a switch port that carried data: its place, or that with a dot and a field.
-fn carried(run: &Value, metric: &str) -> bool {
-    let mut ports = run["utilization_by_place"].as_object().into_iter().flatten();
-    ports.any(|(port, _)| {
-        metric
-            .strip_prefix(port.as_str())
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    })
-}
-
-/// What lies at a path with dots. Keys may have dots themselves.
-fn within<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    let step = || path.split_once('.').and_then(|(name, rest)| within(value.get(name)?, rest));
-    value.get(path).or_else(step)
 }
 
 #[cfg(test)]

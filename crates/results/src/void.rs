@@ -10,14 +10,13 @@ pub struct VoidScheme<'a> {
     pub scheme: &'a str,
     /// How many of its runs are void, and how many there are.
     pub runs: (usize, usize),
-    /// At how many points none of its runs counts, and at how many it has runs.
+    /// The number of points at which all its runs are void, and the number at which it has runs.
     pub points: (usize, usize),
     /// The first reason of its first void run.
     pub why: &'a str,
 }
 
 /// The schemes that have void runs, in the order of the runs.
-#[must_use]
 pub fn schemes(summary: &Summary) -> Vec<VoidScheme<'_>> {
     let mut found: Vec<VoidScheme<'_>> = Vec::new();
     for run in summary.runs.iter().filter(|run| run.is_void()) {
@@ -49,7 +48,6 @@ fn why(run: &Run) -> &str {
 }
 
 /// A line that says which runs are void and why; `None` if all count.
-#[must_use]
 pub fn line(summary: &Summary) -> Option<String> {
     let void: Vec<&Run> = summary.runs.iter().filter(|run| run.is_void()).collect();
     let each = void.iter().map(|run| {

@@ -6,12 +6,11 @@ use crate::summary::Run;
 /// The most schemes that a warning names.
 const MAX_NAMED: usize = 6;
 
-/// A warning that runs of some schemes have, in which they differ only in numbers.
+/// A warning of the runs of some schemes. Warnings that differ in numbers only are one.
 struct Shared<'a> {
     /// The warning without its numbers.
     kind: String,
     schemes: Vec<&'a str>,
-    /// The first run that has it.
     point: usize,
     run: &'a Run,
     text: &'a str,
@@ -21,7 +20,6 @@ struct Shared<'a> {
 
 /// The warnings of the runs: each with the names of the schemes that have it, and below it the first run that has it
 /// and the number of such runs.
-#[must_use]
 pub fn warnings(points: &[Point], runs: &[(usize, &Run)]) -> Vec<String> {
     let each = warnings_and_places(points, runs).into_iter();
     let lines = each.flat_map(|(line, place)| {
@@ -55,8 +53,8 @@ fn unfinished(runs: &[(usize, &Run)]) -> Option<String> {
     })
 }
 
-/// The same as pairs: the warning, and where it is; nothing if there is only one run.
-#[must_use]
+/// The warnings of the runs as pairs: the warning, and the first run that has it with the number of such runs. The
+/// second text is empty if there is one run only.
 pub fn warnings_and_places(points: &[Point], runs: &[(usize, &Run)]) -> Vec<(String, String)> {
     shared(runs).iter().map(|one| (one.line(), one.place(points, runs))).collect()
 }

@@ -10,7 +10,8 @@ use super::expand::expand;
 use super::metrics;
 use super::rows::rows;
 use shallop_plan::study::Variant;
-use shallop_results::verdict;
+use shallop_results::claim_fields;
+use shallop_results::units::Quantity;
 use shallop_results::{Claim, Differs, Range, Seeds};
 
 const NUMBER: ValueType = ValueType::Number(f64::MIN, f64::MAX);
@@ -216,8 +217,8 @@ fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Proble
         [(common.metric, Some(&metric)), (keys.relative_metric, options.relative_metric.as_ref())];
     for (key, metric) in metrics {
         let Some(metric) = metric else { continue };
-        let fields = fields(metric, window.is_some(), &about);
-        known(section, key, metric, fields.iter().map(String::as_str))?;
+        let all = metrics::known(metric, window.is_some(), &about);
+        known(section, key, metric, all.iter().map(String::as_str))?;
     }
     let scale = scale(section, unit, (!relative || options.difference).then_some(&metric))?;
     let range = range(section, keys.low, (options.low, options.high))?;
@@ -257,27 +258,6 @@ fn about<'a>(
     }
     let about = |other: &&Variant| options.point.as_ref().is_none_or(|name| *name == other.name);
     Ok(subjects.points.iter().filter(about).collect())
-}
-
-/// The fields that a claim may be about: of runs or windows; of groups or places if `metric` names one.
-fn fields(metric: &str, window: bool, about: &[&Variant]) -> Vec<String> {
-    // The point is for full runs only, which are read then.
-    if about.is_empty() {
-        return vec![metric.to_owned()];
-    }
-    if verdict::group(metric).is_some() {
-        let plans: Vec<_> = about.iter().map(|point| &point.plan).collect();
-        return metrics::of_groups(window, &plans);
-    }
-    if let Some(fields) = metrics::of_places(metric, about).filter(|_| !window) {
-        return fields;
-    }
-    // Places have their names from the network, and those without loss are not in the list.
-    if !window && metrics::is_by_place(metric) {
-        return vec![metric.to_owned()];
-    }
-    let fields = if window { metrics::of_windows() } else { metrics::of_runs() };
-    fields.into_iter().collect()
 }
 
 /// Checks that a name is known.
@@ -326,8 +306,9 @@ fn window(
 
 /// The factor from the unit in the summary to `unit`; without a metric, for a ratio.
 fn scale(section: &Section<'_>, unit: &str, metric: Option<&String>) -> Result<f64, Problem> {
-    // A ratio has no unit left; "x" is none of the summary's fields, so only bare numbers and parts of 100 fit it.
-    metrics::scale(metric.map_or("x", String::as_str), unit).ok_or_else(|| {
+    // A ratio has no unit: it is a bare number or in percent.
+    let quantity = metric.map_or(Quantity::Ratio, |metric| claim_fields::quantity(metric));
+    quantity.factor(unit).ok_or_else(|| {
         let what = metric.map_or_else(|| "a ratio".to_owned(), |metric| format!("`{metric}`"));
         let message = format!("\"{unit}\" is no unit of {what}");
         let help = "rates are in Gb/s or Mb/s, sizes in packets, MB, KB or B, times in s, ms or us, the rest in %, \

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use shallop_results::table::Grid;
-use shallop_scenario::standard::{CASES, Case};
+use shallop_scenario::reference_run::{CASES, Case};
 use shallop_workbench::bench::{BenchResult, calibrate, measure};
 
 use crate::args::{self, Format};

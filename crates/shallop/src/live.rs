@@ -10,7 +10,7 @@ use console::{Alignment, Term, pad_str, style, truncate_str};
 use shallop_core::Span;
 use shallop_results::table::significant;
 use shallop_workbench::diagnostic::{Result, plain};
-use shallop_workbench::{Moment, printable::printable};
+use shallop_workbench::{LiveSnapshot, printable::printable};
 
 /// The time between two updates of the screen.
 const BETWEEN: Duration = Duration::from_millis(250);
@@ -30,8 +30,8 @@ const CLEAR: &str = "\x1b[K";
 #[derive(Clone, Debug, Default)]
 struct Shown {
     title: String,
-    before: Moment,
-    now: Moment,
+    before: LiveSnapshot,
+    now: LiveSnapshot,
 }
 
 /// The terminal screen, drawn by its own thread.
@@ -66,9 +66,9 @@ impl LiveScreen {
     }
 
     /// Shows the next snapshot.
-    pub fn tell(&self, moment: Moment) {
+    pub fn tell(&self, snapshot: LiveSnapshot) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.before = std::mem::replace(&mut shown.now, moment);
+        shown.before = std::mem::replace(&mut shown.now, snapshot);
     }
 }
 
@@ -184,15 +184,16 @@ mod tests {
     #[test]
     fn the_screen_has_queues_drops_marks_and_the_rate_of_each_flow() {
         let queue = QueueNow { name: "left>right data".to_owned(), held: 25_000, max: 50_000 };
-        let before = Moment { at: Span::from_ms(1_000), flows: vec![0], ..Moment::default() };
-        let now = Moment {
+        let before =
+            LiveSnapshot { at: Span::from_ms(1_000), flows: vec![0], ..LiveSnapshot::default() };
+        let now = LiveSnapshot {
             at: Span::from_ms(1_250),
             queues: vec![queue],
             dropped: 7,
             marked: 9,
             ip_bytes: 3_125_000,
             flows: vec![3_125_000, 0],
-            ..Moment::default()
+            ..LiveSnapshot::default()
         };
         let shown = Shown { title: "cubic, seed 1".to_owned(), before, now };
         let text = screen_lines(&shown, 20, 90).join("\n");
@@ -213,8 +214,9 @@ mod tests {
     #[test]
     fn a_small_screen_shows_what_fits_and_counts_the_rest() {
         let queue = QueueNow { name: "left>\u{1b}[2Jright".to_owned(), held: 1, max: 1 };
-        let now = Moment { queues: vec![queue], flows: vec![1; 40], ..Moment::default() };
-        let shown = Shown { title: "t".repeat(200), before: Moment::default(), now };
+        let now =
+            LiveSnapshot { queues: vec![queue], flows: vec![1; 40], ..LiveSnapshot::default() };
+        let shown = Shown { title: "t".repeat(200), before: LiveSnapshot::default(), now };
         for (rows, columns) in [(24, 80), (10, 30), (1, 1)] {
             let lines = screen_lines(&shown, rows, columns);
             assert_eq!(lines.len(), rows);

@@ -11,7 +11,7 @@ use shallop_core::Span;
 use shallop_plan::Study;
 use shallop_results::Job;
 use shallop_workbench::printable::{printable, printable_lines};
-use shallop_workbench::{Moment, Progress};
+use shallop_workbench::{LiveSnapshot, Progress};
 
 use crate::live::LiveScreen;
 use crate::messages::{self, Message, MessagePace};
@@ -149,13 +149,13 @@ impl Progress for ProgressReporter {
         self.tell(false);
     }
 
-    fn wants_moment(&self, at: Span) -> bool {
+    fn wants_snapshot(&self, at: Span) -> bool {
         self.screen().as_ref().is_some_and(|live| live.wants(at))
     }
 
-    fn moment(&self, moment: Moment) {
+    fn snapshot(&self, snapshot: LiveSnapshot) {
         if let Some(live) = &*self.screen() {
-            live.tell(moment);
+            live.tell(snapshot);
         }
     }
 

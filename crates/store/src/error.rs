@@ -9,9 +9,7 @@ pub enum StoreError {
     /// The system returned an error for a file.
     #[error("{}: could not {doing}: {why}; {}", path.display(), advice(why.kind()))]
     File {
-        /// The file or folder.
         path: PathBuf,
-        /// The operation.
         doing: &'static str,
         /// The error of the system.
         why: io::Error,
@@ -19,7 +17,6 @@ pub enum StoreError {
     /// A file is not UTF-8 text.
     #[error("{}: not UTF-8 text, from byte {byte} on; a text file is needed, saved as UTF-8", path.display())]
     NotText {
-        /// The file.
         path: PathBuf,
         /// The first byte that is not UTF-8.
         byte: usize,
@@ -29,14 +26,10 @@ pub enum StoreError {
         "{}: another shallop is writing to this folder; wait until it ends, or choose another folder",
         folder.display()
     )]
-    Locked {
-        /// The folder.
-        folder: PathBuf,
-    },
+    Locked { folder: PathBuf },
     /// The columns of a table differ in length.
     #[error("table {table}: column {column} has {found} rows where the first has {expected}")]
     Ragged {
-        /// The table.
         table: String,
         /// The first column that differs.
         column: String,
@@ -48,35 +41,30 @@ pub enum StoreError {
     /// Two columns or two notes of a table have the same name.
     #[error("table {table}: more than one {what} is called {name}; give each a name of its own")]
     Twice {
-        /// The table.
         table: String,
         /// A column or a note.
         what: &'static str,
-        /// The name.
         name: String,
     },
-    /// The columns of a batch differ from those of the file.
+    /// The columns of a batch differ from the columns of the file.
     #[error("table {table}: a batch has {found} where the file was started with {expected}")]
     OtherColumns {
-        /// The table.
         table: String,
         /// The first column that differs, in the batch.
         found: String,
-        /// The same column, in the file.
+        /// That column in the file.
         expected: String,
     },
     /// The table could not be encoded or written.
     #[error("table {table}: could not be written: {why}")]
     Unwritable {
-        /// The table.
         table: String,
         /// The error of the encoder or the file.
         why: String,
     },
-    /// The input is no Parquet table, or is damaged.
+    /// The input is damaged, or not a Parquet table.
     #[error("{at}: not a Parquet table: {why}; write it again")]
     Unreadable {
-        /// The file.
         at: String,
         /// The error of the decoder.
         why: String,
@@ -84,21 +72,13 @@ pub enum StoreError {
     /// The file has a compression that shallop does not write; versions before 0.1.0 wrote zstd.
     #[error("{at}: compressed with {codec}; allowed are snappy and none: make the results again")]
     OtherCompression {
-        /// The file.
         at: String,
         /// Its compression.
         codec: String,
     },
     /// A column has a type that shallop does not write.
     #[error("{at}: column {column} holds {kind}; allowed are {allowed}", allowed = crate::table::KINDS)]
-    UnknownKind {
-        /// The file.
-        at: String,
-        /// The column.
-        column: String,
-        /// Its type.
-        kind: String,
-    },
+    UnknownKind { at: String, column: String, kind: String },
 }
 
 impl StoreError {

@@ -60,8 +60,6 @@ impl Draft {
         writer.finish()
     }
 
-    /// The target.
-    #[must_use]
     pub fn target(&self) -> &Path {
         &self.target
     }

@@ -45,13 +45,10 @@ impl TableReader {
     }
 
     /// Name, notes and columns of the table, without rows.
-    #[must_use]
     pub fn heading(&self) -> &Table {
         &self.heading
     }
 
-    /// The number of rows in all batches.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }

@@ -14,10 +14,9 @@ pub const VERSION_NOTE: &str = "shallop_version";
 pub(crate) const KINDS: &str =
     "64-bit floats, 64-bit integers with and without sign, true/false, text";
 
-/// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// What a row is, such as "flows".
+    /// The plural of a row, such as "flows".
     pub name: String,
     /// Notes about the whole table: name and text. [`Table::new`] adds the version.
     pub notes: Vec<(String, String)>,
@@ -25,7 +24,6 @@ pub struct Table {
     pub columns: Vec<Column>,
 }
 
-/// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// The name, with the unit last: `fct_ns`.
@@ -34,7 +32,6 @@ pub struct Column {
     pub unit: String,
     /// The definition, in a sentence.
     pub description: String,
-    /// The values, one per row.
     pub values: Values,
 }
 
@@ -76,20 +73,15 @@ impl Table {
         self
     }
 
-    /// The text of a note.
-    #[must_use]
     pub fn note(&self, name: &str) -> Option<&str> {
         self.notes.iter().find(|note| note.0 == name).map(|note| note.1.as_str())
     }
 
     /// The column of this name.
-    #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The number of rows.
-    #[must_use]
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())
     }
@@ -126,7 +118,6 @@ impl Table {
 }
 
 impl Column {
-    /// A column.
     #[must_use]
     pub fn new(name: &str, unit: &str, description: &str, values: impl Into<Values>) -> Self {
         Self {
@@ -154,8 +145,6 @@ impl Column {
 }
 
 impl Values {
-    /// The number of values.
-    #[must_use]
     pub fn len(&self) -> usize {
         match self {
             Self::F64(values) => values.len(),
@@ -166,13 +155,11 @@ impl Values {
         }
     }
 
-    /// True if there are no values.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// No values, of the same type.
+    /// An empty column of this type.
     #[must_use]
     pub fn none(&self) -> Self {
         match self {
@@ -184,7 +171,7 @@ impl Values {
         }
     }
 
-    /// Adds these rows of `values`, which must be of the same type.
+    /// Adds these rows of `values`, which must have the type of the column.
     pub(crate) fn extend(&mut self, values: &Self, rows: Range<usize>) {
         match (self, values) {
             (Self::F64(all), Self::F64(values)) => all.extend_from_slice(&values[rows]),
@@ -197,7 +184,6 @@ impl Values {
     }
 
     /// The Arrow type of the values.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::F64(_) => "float64",
@@ -210,14 +196,12 @@ impl Values {
 }
 
 impl Text {
-    /// Adds a row.
     pub fn push(&mut self, text: Option<&str>) {
         let number = text.map(|text| self.number(text));
         self.rows.push(number);
     }
 
     /// The text of a row; `None` also for rows after the last.
-    #[must_use]
     pub fn row(&self, row: usize) -> Option<&str> {
         let number = self.rows.get(row).copied().flatten()?;
         Some(&self.words[number as usize])
@@ -228,14 +212,10 @@ impl Text {
         (0..self.len()).map(|row| self.row(row))
     }
 
-    /// The number of rows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// True if there are no rows.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

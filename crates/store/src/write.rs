@@ -21,13 +21,13 @@ pub(crate) const NAME_NOTE: &str = "shallop_table";
 /// The note with the units and definitions of columns: a JSON object with a member for each column, in their order:
 /// `{"fct_s":{"unit":"s","description":"Completion time."}}`. docs/results.md promises this form to other programs.
 pub(crate) const COLUMNS_NOTE: &str = "shallop_columns";
-/// Notes that the file itself needs. Arrow's is in files that other libraries rewrote.
+/// Names of notes that callers cannot use. Files that other libraries rewrote have Arrow's note.
 pub(crate) const RESERVED_NOTES: [&str; 3] = [NAME_NOTE, COLUMNS_NOTE, "ARROW:schema"];
 /// Keys of a column's unit and definition.
 pub(crate) const UNIT: &str = "unit";
 pub(crate) const DESCRIPTION: &str = "description";
 
-/// Every Parquet library reads snappy, and its encoder is pure Rust.
+/// Snappy, because every Parquet library reads it and its encoder is pure Rust.
 const COMPRESSION: Compression = Compression::SNAPPY;
 /// Rows in a row group.
 const ROW_GROUP: usize = 1 << 16;
@@ -55,7 +55,7 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(Self { gathered, writer })
     }
 
-    /// Adds the rows of `batch`, whose columns must be those of the file.
+    /// Adds the rows of `batch`, which must have the columns of the file.
     ///
     /// # Errors
     /// [`StoreError::OtherColumns`], [`StoreError::Ragged`], and [`StoreError::Unwritable`] if the sink fails.

@@ -5,8 +5,8 @@ use serde_json::Value;
 use shallop_core::units::{BitsPerSec, Bytes, Span};
 
 use crate::comparison::{same_at_all, short_key};
-use crate::units::{self, Unit};
 use shallop_results::Point;
+use shallop_results::units::{self, Unit};
 
 /// The layout of points.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub enum Axis {
 impl Axis {
     /// The axis of these points.
     #[must_use]
-    pub fn of(points: &[Point]) -> Self {
+    pub fn for_points(points: &[Point]) -> Self {
         if points.len() < 2 {
             return Self::One;
         }
@@ -100,7 +100,7 @@ fn in_one_unit(
 ) -> Option<(Vec<f64>, String)> {
     let values: Vec<f64> =
         values.iter().map(|value| read(value.as_str()?)).collect::<Option<_>>()?;
-    let unit = Unit::of(values.iter().copied(), units);
+    let unit = Unit::for_largest(values.iter().copied(), units);
     Some((values.into_iter().map(|value| unit.put(value)).collect(), unit.name.to_owned()))
 }
 
@@ -119,7 +119,7 @@ fn number(value: &Value) -> Option<(f64, String)> {
     plain.then(|| (number, unit.to_owned()))
 }
 
-/// The values of a point for the keys other than that of the axis.
+/// The values of a point for all keys but the key of the axis.
 fn panel(point: &Point, keys: &[&String], axis: &str) -> String {
     let others = keys.iter().filter(|key| **key != axis);
     let parts = others.filter_map(|key| {
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn one_key_with_numbers_is_a_quantity() {
-        let axis = Axis::of(&points(&[
+        let axis = Axis::for_points(&points(&[
             json!({ "group.all.arrivals.load": 0.2 }),
             json!({ "group.all.arrivals.load": 0.4 }),
         ]));
@@ -161,7 +161,10 @@ mod tests {
     #[test]
     fn units_stand_on_the_axis_if_all_are_the_same() {
         let two = |a: &str, b: &str| {
-            Axis::of(&points(&[json!({ "topology.rate": a }), json!({ "topology.rate": b })]))
+            Axis::for_points(&points(&[
+                json!({ "topology.rate": a }),
+                json!({ "topology.rate": b }),
+            ]))
         };
         let Axis::Quantity { title, values, .. } = two("10Gbps", "40 Gbps") else { panic!() };
         assert_eq!((title.as_str(), values), ("topology rate (Gb/s)", vec![10.0, 40.0]));
@@ -179,13 +182,13 @@ mod tests {
             ("mark", ["20KB/Gbps", "40KB/Gbps", "1KB/Gbps"], "mark (KB/Gbps)", [20.0, 40.0, 1.0]),
         ];
         for (key, texts, name, expected) in cases {
-            let axis = Axis::of(&points(&texts.map(|text| json!({ key: text }))));
+            let axis = Axis::for_points(&points(&texts.map(|text| json!({ key: text }))));
             let Axis::Quantity { title, values, .. } = axis else { panic!("{texts:?}: {axis:?}") };
             assert_eq!((title.as_str(), values), (name, expected.to_vec()));
         }
         // Packets are no fixed number of bytes.
         assert_eq!(
-            Axis::of(&points(&[json!({ "buffer": "8pkt" }), json!({ "buffer": "20KB" })])),
+            Axis::for_points(&points(&[json!({ "buffer": "8pkt" }), json!({ "buffer": "20KB" })])),
             Axis::Names
         );
     }
@@ -196,7 +199,9 @@ mod tests {
         let sets = grid.map(|(senders, buffer)| {
             json!({ "topology.senders": senders, "switch.default.buffer": buffer })
         });
-        let Axis::Quantity { title, panels, .. } = Axis::of(&points(&sets)) else { panic!() };
+        let Axis::Quantity { title, panels, .. } = Axis::for_points(&points(&sets)) else {
+            panic!()
+        };
         assert_eq!(
             (title.as_str(), panels[5].as_str()),
             ("topology senders", "default buffer = 20KB")
@@ -205,9 +210,9 @@ mod tests {
 
     #[test]
     fn points_at_one_place_and_single_points_have_no_curve() {
-        assert_eq!(Axis::of(&points(&[json!({})])), Axis::One);
+        assert_eq!(Axis::for_points(&points(&[json!({})])), Axis::One);
         assert_eq!(
-            Axis::of(&points(&[
+            Axis::for_points(&points(&[
                 json!({ "a": 1 }),
                 json!({ "a": 1, "b": "x" }),
                 json!({ "b": "y" })
@@ -215,7 +220,7 @@ mod tests {
             Axis::Names
         );
         assert_eq!(
-            Axis::of(&points(&[json!({ "a": 1, "b": "x" }), json!({ "a": 2, "b": "y" })])),
+            Axis::for_points(&points(&[json!({ "a": 1, "b": "x" }), json!({ "a": 2, "b": "y" })])),
             Axis::Names
         );
     }

@@ -17,7 +17,6 @@ pub struct Bin {
 
 impl Bin {
     /// The mean of the samples.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         self.sum / f64::from(self.count.max(1))
     }
@@ -38,7 +37,7 @@ impl BinnedSeries {
         Self { length, bins: Vec::new() }
     }
 
-    /// Adds a sample, whose value is that of the time since the previous one.
+    /// Adds a sample. Its value covers the time since the previous sample.
     pub fn add(&mut self, time: f64, value: f64) {
         let index = (time / self.length * BINS as f64 - 1e-6).max(0.0) as usize;
         let index = index.min(BINS - 1);

@@ -40,14 +40,12 @@ const KNOWN: [(&str, usize); 20] = [
 
 /// The colour of a scheme, as `#RRGGBB`. A name that is no transport has a colour by a hash of its letters, so it is
 /// the same on every page too.
-#[must_use]
 pub fn colour(name: &str) -> &'static str {
     known(name).unwrap_or_else(|| PALETTE[(hash(name) % PALETTE.len() as u64) as usize])
 }
 
 /// The colours of names that need not be schemes, such as groups and flows, in their order: a transport has its own
 /// colour, each other name the first that is free.
-#[must_use]
 pub fn in_order(names: &[String]) -> Vec<&'static str> {
     let taken: Vec<&str> = names.iter().filter_map(|name| known(name)).collect();
     let mut free = PALETTE.into_iter().filter(|colour| !taken.contains(colour)).cycle();
@@ -111,7 +109,8 @@ mod tests {
         times(&lab, times(&cones, colour.map(|value| value.clamp(0.0, 1.0))).map(libm::cbrt))
     }
 
-    /// What readers see: all of them, without red cones, without green ones (Machado et al. 2009, severity 1).
+    /// How readers see colours: with all cones, without red cones, without green ones (Machado et al. 2009, severity
+    /// 1).
     const SIGHTS: [[Colour; 3]; 3] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [

@@ -18,7 +18,8 @@ pub struct Comparison {
     pub schemes: Vec<String>,
     /// The points: at least one.
     pub points: Vec<Point>,
-    /// What distinguishes each point from the others, short enough for a panel or an axis; empty if there is only one.
+    /// The label of each point: how it differs from the other points, short enough for a panel or an axis; empty if
+    /// there is only one.
     pub labels: Vec<String>,
     /// The quantity or the names by which the points differ.
     pub axis: Axis,
@@ -30,7 +31,7 @@ type Keys = BTreeMap<String, Value>;
 impl Comparison {
     /// The schemes and points of a summary.
     #[must_use]
-    pub fn of(summary: &Summary) -> Self {
+    pub fn from_summary(summary: &Summary) -> Self {
         let mut schemes: Vec<String> = Vec::new();
         let mut points = summary.points.clone();
         for Aggregate { scheme, point, .. } in &summary.aggregates {
@@ -50,31 +51,27 @@ impl Comparison {
         if points.is_empty() {
             points.push(Point::default());
         }
-        let (axis, labels) = (Axis::of(&points), labels(&points));
+        let (axis, labels) = (Axis::for_points(&points), labels(&points));
         Self { schemes, points, labels, axis }
     }
 
     /// The index of the point with these keys.
-    #[must_use]
     pub fn point(&self, set: &Keys) -> Option<usize> {
         self.points.iter().position(|point| point.set == *set)
     }
 
     /// The index of the point with this name; a single point has any name.
-    #[must_use]
     pub fn point_named(&self, name: &str) -> Option<usize> {
         let only = (self.points.len() == 1).then_some(0);
         self.points.iter().position(|point| point.name == name).or(only)
     }
 
     /// The index of this scheme.
-    #[must_use]
     pub fn scheme(&self, name: &str) -> Option<usize> {
         self.schemes.iter().position(|scheme| scheme == name)
     }
 
     /// Up to `most` points as a sample of all: the first, the last, and points evenly between.
-    #[must_use]
     pub fn sample_points(&self, most: usize) -> Vec<usize> {
         let (all, most) = (self.points.len(), most.max(1));
         if all <= most {
@@ -84,20 +81,17 @@ impl Comparison {
     }
 
     /// The points that figures over time show. They are few, as each has a panel per scheme.
-    #[must_use]
     pub fn points_over_time(&self) -> Vec<usize> {
         self.sample_points((MAX_PANELS / self.schemes.len().max(1)).clamp(1, 3))
     }
 
     /// The title of the panel of a scheme at a point.
-    #[must_use]
     pub fn panel(&self, point: usize, scheme: usize) -> String {
         let (point, scheme) = (&self.labels[point], &self.schemes[scheme]);
         if point.is_empty() { scheme.clone() } else { format!("{scheme} · {point}") }
     }
 
     /// A sentence that names the points which are shown, if points are omitted.
-    #[must_use]
     pub fn omission_note(&self, points: &[usize]) -> String {
         if points.len() == self.points.len() {
             return String::new();
@@ -123,8 +117,7 @@ pub(crate) fn short_key<'a>(keys: &[&String], key: &'a str, least: usize) -> &'a
     starts.map(|at| &key[at..]).find(|part| is_own(part)).unwrap_or(key)
 }
 
-/// What each point is called beside the others: a name that somebody gave it, or the keys in which points differ, with
-/// their values.
+/// The label of each point: a name that somebody gave it, or the keys in which points differ, with their values.
 fn labels(points: &[Point]) -> Vec<String> {
     let mut keys: Vec<&String> = points.iter().flat_map(|point| point.set.keys()).collect();
     keys.sort();
@@ -161,7 +154,7 @@ mod tests {
     fn comparison(points: usize, schemes: usize) -> Comparison {
         let case = |name: usize| Point { name: name.to_string(), ..Point::default() };
         let points: Vec<Point> = (0..points).map(case).collect();
-        let (axis, labels) = (Axis::of(&points), labels(&points));
+        let (axis, labels) = (Axis::for_points(&points), labels(&points));
         Comparison { schemes: vec!["a".into(); schemes], points, labels, axis }
     }
 
@@ -218,9 +211,9 @@ mod tests {
         };
         let summary =
             Summary { aggregates: vec![aggregate(20), aggregate(40)], ..Summary::default() };
-        let comparison = Comparison::of(&summary);
+        let comparison = Comparison::from_summary(&summary);
         assert_eq!(comparison.points[1].name, "topology.senders = 40");
         assert_eq!(comparison.point_named("elsewhere"), None);
-        assert_eq!(Comparison::of(&Summary::default()).points.len(), 1);
+        assert_eq!(Comparison::from_summary(&Summary::default()).points.len(), 1);
     }
 }

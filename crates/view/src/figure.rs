@@ -6,18 +6,15 @@ use shallop_results::table::significant;
 /// The most ranges in the text of a figure.
 const MAX_RANGES: usize = 24;
 
-/// A figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// The name in files and links: lower case, with dashes.
     pub id: String,
-    /// The title.
     pub title: String,
     /// The data in words, for readers who do not see the figure: the range of each line or bar.
     pub alt: String,
     /// The caption: the processing of the data, the meaning of bars and bands, missing data.
     pub caption: String,
-    /// The dataset.
     pub rows: Dataset,
     /// The spec, without the dataset.
     pub spec: Value,
@@ -35,20 +32,16 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// An empty dataset with these columns.
     #[must_use]
     pub fn new(columns: &[&str]) -> Self {
         Self { columns: columns.iter().map(|&name| name.to_owned()).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row.
     pub fn push<const N: usize>(&mut self, row: [Value; N]) {
         debug_assert_eq!(N, self.columns.len(), "a row has a value for each column");
         self.rows.push(row.into());
     }
 
-    /// True if there are no rows.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -61,7 +54,6 @@ impl Dataset {
 
     /// The range of a column for each combination of words in others, in the order of the rows:
     /// "Goodput (Gb/s): cubic 2.3; flashpass 8.9 to 9.1."
-    #[must_use]
     pub fn summary(&self, words: &[&str], value: &str, title: &str) -> String {
         let place = |name: &str| self.columns.iter().position(|column| column == name);
         let words: Vec<usize> = words.iter().filter_map(|name| place(name)).collect();
@@ -90,7 +82,6 @@ impl Dataset {
     }
 
     /// The rows as Vega-Lite expects them: an object for each row.
-    #[must_use]
     pub fn objects(&self) -> Value {
         let object = |row: &Vec<Value>| -> Value {
             let pairs = self.columns.iter().cloned().zip(row.iter().cloned());
@@ -102,7 +93,6 @@ impl Dataset {
 
 impl Figure {
     /// The spec with the dataset, for Vega-Lite, Altair or an editor.
-    #[must_use]
     pub fn whole(&self) -> Value {
         let mut spec = self.spec.clone();
         if let Value::Object(fields) = &mut spec {
@@ -115,7 +105,6 @@ impl Figure {
     }
 
     /// The figure as a JSON object.
-    #[must_use]
     pub fn json(&self) -> Value {
         serde_json::json!({
             "id": self.id,
@@ -127,7 +116,6 @@ impl Figure {
 }
 
 /// A number, or null.
-#[must_use]
 pub fn number(value: Option<f64>) -> Value {
     value.map_or(Value::Null, Value::from)
 }

@@ -113,7 +113,7 @@ impl FigureData {
     /// No data yet, for these results.
     #[must_use]
     pub fn new(summary: &Summary) -> Self {
-        let comparison = Comparison::of(summary);
+        let comparison = Comparison::from_summary(summary);
         let shown = comparison.points_over_time();
         let (mut series, mut void) = (BTreeMap::new(), BTreeSet::new());
         for run in &summary.runs {
@@ -161,7 +161,6 @@ impl FigureData {
     }
 
     /// The class of a size, as an index of [`CLASSES`]; zero without size classes.
-    #[must_use]
     pub fn class(&self, size: u64) -> usize {
         match self.classes {
             None => 0,

@@ -14,7 +14,6 @@ pub mod page;
 pub mod scripts;
 pub mod spec_parts;
 pub mod text;
-pub mod units;
 
 pub use figure::Figure;
 pub use figure_data::{FigureData, PlotFlow, PlotSample};

@@ -21,7 +21,6 @@ use shallop_results::{JudgedClaim, Summary, Verdict, table};
 /// A table of texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageTable {
-    /// The title.
     pub title: String,
     /// The heading of each column.
     pub header: Vec<String>,
@@ -31,7 +30,7 @@ pub struct PageTable {
     pub words: usize,
     /// The explanation of the headings.
     pub legend: String,
-    /// What readers of the numbers are warned of; may be empty.
+    /// Warnings to readers of the numbers; may be empty.
     pub warnings: Vec<String>,
 }
 
@@ -49,10 +48,9 @@ pub struct Page<'a> {
 impl Page<'_> {
     /// The page as HTML: the answer and the figure that shows it, the set-up (folded), tables, figures. The same
     /// results give the same bytes.
-    #[must_use]
     pub fn html(&self) -> String {
         let mut body = String::new();
-        let headline = Headline::of(self.summary);
+        let headline = Headline::from_summary(self.summary);
         let lead = self.lead(&headline);
         self.head(&mut body);
         self.answer(&mut body, &headline, lead);
@@ -103,7 +101,7 @@ impl Page<'_> {
         }
     }
 
-    /// What the results say, what became of the claims, and the one figure that shows it.
+    /// The headline, the counts of verdicts, and the figure that shows the headline.
     fn answer(&self, out: &mut String, headline: &Headline, lead: Option<&Figure>) {
         out.push_str("<section class=\"answer\">\n<h2>Result</h2>\n");
         // A line does not end between a number and its percent sign.
@@ -215,7 +213,6 @@ impl Page<'_> {
 }
 
 /// The worst verdict that these claims were given, as a word; "reported" if none was judged.
-#[must_use]
 pub fn worst(claims: &[JudgedClaim]) -> &'static str {
     let judged =
         claims.iter().map(|claim| claim.verdict).filter(|verdict| *verdict != Verdict::NotRun);

@@ -33,7 +33,6 @@ const fn script(name: &'static str, packed: &'static [u8]) -> Script {
 
 impl Script {
     /// The text; empty if the embedded data is damaged, which a test excludes.
-    #[must_use]
     pub fn text(self) -> String {
         let mut text = String::new();
         let read = GzDecoder::new(self.packed).read_to_string(&mut text);
@@ -42,7 +41,6 @@ impl Script {
     }
 
     /// The text without the reference to a source map, which is not embedded.
-    #[must_use]
     pub fn inline(self) -> String {
         let text = self.text();
         let kept = text.rsplit_once("//# sourceMappingURL=").map_or(text.as_str(), |parts| parts.0);
@@ -50,13 +48,11 @@ impl Script {
     }
 
     /// The text as it is embedded, in gzip and base 64; page.js unpacks it as [`Script::inline`] does.
-    #[must_use]
     pub fn packed(self) -> String {
         base64(self.packed)
     }
 
     /// Its version.
-    #[must_use]
     pub fn version(self) -> &'static str {
         self.recorded().map_or("", |recorded| recorded.1)
     }
@@ -80,7 +76,6 @@ pub(crate) fn pack(text: &str) -> String {
 }
 
 /// The digest of a script for a content security policy: SHA-256 in base 64.
-#[must_use]
 pub fn digest(text: &str) -> String {
     format!("sha256-{}", base64(&Sha256::digest(text)))
 }

@@ -28,7 +28,6 @@ pub const PANEL: u32 = 220;
 /// A scale for a column of names: each name has a colour, a dash and a shape.
 #[derive(Clone, Copy, Debug)]
 pub struct NominalScale<'a> {
-    /// The column.
     pub field: &'a str,
     /// The title in legends and tooltips.
     pub title: &'a str,
@@ -38,7 +37,6 @@ pub struct NominalScale<'a> {
 
 impl NominalScale<'_> {
     /// The channel of colours.
-    #[must_use]
     pub fn colour(&self) -> Value {
         let colours = self.colours();
         self.channel(|place| json!(colours[place]))
@@ -53,9 +51,7 @@ impl NominalScale<'_> {
         }
     }
 
-    /// The channel that tells bars of one colour apart: the later ones are paler. `None` if no two names have the same
-    /// colour.
-    #[must_use]
+    /// The channel that tells bars of one colour apart: each later bar is paler. `None` if all colours differ.
     pub fn fill(&self) -> Option<Value> {
         let colours = self.colours();
         let before = |place: usize| {
@@ -66,13 +62,11 @@ impl NominalScale<'_> {
     }
 
     /// The channel of dashes.
-    #[must_use]
     pub fn dash(&self) -> Value {
         self.channel(|place| json!(DASHES[place % DASHES.len()]))
     }
 
     /// The channel of shapes.
-    #[must_use]
     pub fn shape(&self) -> Value {
         self.channel(|place| json!(SHAPES[place % SHAPES.len()]))
     }
@@ -89,14 +83,12 @@ impl NominalScale<'_> {
     }
 
     /// A selection by clicks on the legend.
-    #[must_use]
     pub fn toggle(&self) -> Value {
         let select = json!({ "type": "point", "fields": [self.field], "toggle": "true" });
         json!({ "name": self.shown(), "select": select, "bind": "legend" })
     }
 
     /// The channel of opacity: names that are not selected in the legend are faint.
-    #[must_use]
     pub fn opacity(&self, shown: f64) -> Value {
         json!({ "condition": { "param": self.shown(), "value": shown }, "value": 0.06 * shown })
     }
@@ -107,7 +99,6 @@ impl NominalScale<'_> {
 }
 
 /// A selection to pan and zoom: dragging pans, the wheel with the Ctrl key zooms, a double click resets.
-#[must_use]
 pub fn zoom() -> Value {
     json!({
         "name": "zoom",
@@ -140,13 +131,11 @@ pub fn lift_selections(spec: &mut Value) {
 }
 
 /// An axis of a quantity, from zero.
-#[must_use]
 pub fn quantity(field: &str, title: &str) -> Value {
     json!({ "field": field, "type": "quantitative", "title": title })
 }
 
 /// An axis of a quantity that may be zero for all rows.
-#[must_use]
 pub fn amount(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> Value {
     let mut axis = quantity(field, title);
     axis["scale"] = json!({ "zero": true });
@@ -158,7 +147,6 @@ pub fn amount(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> V
 
 /// An axis of a quantity that starts near the smallest value; logarithmic if the values differ by more than a factor of
 /// 30.
-#[must_use]
 pub fn spread(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> Value {
     let mut axis = quantity(field, title);
     let (least, most) = figures.fold((f64::INFINITY, 0.0_f64), |(least, most), figure| {
@@ -172,28 +160,25 @@ pub fn spread(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> V
 }
 
 /// A logarithmic scale.
-#[must_use]
 pub fn logarithmic() -> Value {
     json!({ "type": "log", "nice": false })
 }
 
 /// A field of a tooltip: a column and its title.
-#[must_use]
 pub fn hint(field: &str, title: &str) -> Value {
     json!({ "field": field, "title": title })
 }
 
 /// A field of a tooltip: a number with four digits.
-#[must_use]
 pub fn figure(field: &str, title: &str) -> Value {
     json!({ "field": field, "title": title, "type": "quantitative", "format": ".4~r" })
 }
 
 /// Lines over `time_s`, one for each name, with selection and zoom.
-#[must_use]
 pub fn lines(
     names: &NominalScale<'_>,
-    (value, title): (&str, &str),
+    value: &str,
+    title: &str,
     height: u32,
     hints: &[Value],
 ) -> Value {
@@ -215,7 +200,6 @@ pub fn lines(
 }
 
 /// Panels in rows, each with its name above it. A single panel has the width `alone`.
-#[must_use]
 pub fn panels(names: &[String], inner: &Value, alone: u32) -> Value {
     let mut inner = inner.clone();
     inner["width"] = json!(if names.len() == 1 { alone } else { PANEL });

@@ -1,7 +1,6 @@
 //! Text for HTML. Titles, labels and warnings are input of users and must be escaped.
 
 /// The text with all characters escaped that have a meaning in HTML.
-#[must_use]
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for letter in text.chars() {
@@ -22,7 +21,6 @@ pub fn escape(text: &str) -> String {
 }
 
 /// A whole number with commas between thousands.
-#[must_use]
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -36,7 +34,6 @@ pub fn thousands(number: u64) -> String {
 }
 
 /// A list of words with commas, and "and" before the last.
-#[must_use]
 pub fn list(words: &[String]) -> String {
     match words {
         [] => String::new(),

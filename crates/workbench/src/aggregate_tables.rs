@@ -4,28 +4,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use shallop_results::Estimate;
+use shallop_results::metrics::{self, Metric};
 use shallop_results::summary::Summary;
 use shallop_results::table::Grid;
 use shallop_store::{Column, Table, Text, Values};
 
-use super::tables::{POINT, SCHEME};
+use super::tables::{POINT, SCHEME, column, text_column};
 
-/// The metrics of the comma-separated table, by their names in `summary.json`.
-const METRICS: [&str; 14] = [
-    "throughput_bps",
-    "goodput_bps",
-    "loss_rate",
-    "credit.loss_rate",
-    "utilization",
-    "max_queue_bytes",
-    "rtt.mean_s",
-    "rtt.p99_s",
-    "jain",
-    "retransmits",
-    "timeouts",
-    "fct.all.mean_s",
-    "fct.all.p99_s",
-    "fct.all.unfinished",
+/// The metrics of the comma-separated table.
+const METRICS: [&Metric; 14] = [
+    &metrics::THROUGHPUT,
+    &metrics::GOODPUT,
+    &metrics::LOSS,
+    &metrics::CREDIT_LOSS,
+    &metrics::UTILIZATION,
+    &metrics::MAX_QUEUE,
+    &metrics::MEAN_RTT,
+    &metrics::P99_RTT,
+    &metrics::JAIN,
+    &metrics::RETRANSMITS,
+    &metrics::TIMEOUTS,
+    &metrics::all_flows::MEAN,
+    &metrics::all_flows::P99,
+    &metrics::all_flows::UNFINISHED,
 ];
 
 /// The definition of a column with the value of a key.
@@ -51,9 +52,6 @@ fn cell(value: Option<&Value>) -> String {
 #[must_use]
 pub fn aggregate_grid(summary: &Summary) -> Grid {
     let keys = keys(summary);
-    let of = |metric: &str| -> Vec<Option<Estimate>> {
-        summary.aggregates.iter().map(|one| one.metrics.get(metric).copied()).collect()
-    };
     let mut columns: Vec<(String, Vec<String>)> = Vec::new();
     for key in &keys {
         let cells = summary.aggregates.iter().map(|one| cell(one.point.get(*key)));
@@ -64,15 +62,16 @@ pub fn aggregate_grid(summary: &Summary) -> Grid {
     let runs = summary.aggregates.iter().map(|one| one.n.to_string()).collect();
     columns.push(("runs".to_owned(), runs));
     for metric in METRICS {
-        let estimates = of(metric);
+        let estimates: Vec<Option<Estimate>> =
+            summary.aggregates.iter().map(|one| one.get(metric).copied()).collect();
         let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         if estimates.iter().any(Option::is_some) {
             let means = estimates.iter().map(|of| number(of.map(|of| of.mean))).collect();
-            columns.push((metric.to_owned(), means));
+            columns.push((metric.path.to_owned(), means));
         }
         if estimates.iter().flatten().any(|of| of.ci95.is_some()) {
             let halves = estimates.iter().map(|of| number(of.and_then(|of| of.ci95))).collect();
-            columns.push((format!("{metric} ci95"), halves));
+            columns.push((format!("{} ci95", metric.path), halves));
         }
     }
     let row = |row: usize| columns.iter().map(|(_, cells)| cells[row].clone()).collect();
@@ -94,31 +93,27 @@ pub fn aggregate_table(summary: &Summary) -> Table {
         summary.points.iter().find(|point| point.set == *set).map(|point| point.name.as_str())
     };
     let points: Text = rows.iter().map(|(one, ..)| name(&one.point)).collect();
-    let schemes: Text = rows.iter().map(|(one, ..)| Some(one.scheme.as_str())).collect();
-    let metrics: Text = rows.iter().map(|(_, name, _)| Some(*name)).collect();
-    let means: Vec<f64> = rows.iter().map(|(.., of)| of.mean).collect();
-    let halves: Vec<Option<f64>> = rows.iter().map(|(.., of)| of.ci95).collect();
-    let ends = |end: fn(&Estimate) -> Option<f64>| -> Vec<Option<f64>> {
-        rows.iter().map(|(.., of)| end(of)).collect()
-    };
-    let (lows, highs) = (ends(|of| of.low), ends(|of| of.high));
-    let bounds: Vec<bool> = rows.iter().map(|(.., of)| of.at_least).collect();
-    let counts: Vec<u64> = rows.iter().map(|(.., of)| of.n).collect();
-    let unit = "that of the metric";
     let mut columns = vec![Column::new("point", "", POINT, points)];
     columns.extend(keys(summary).into_iter().map(|key| {
         let values: Vec<Option<&Value>> = rows.iter().map(|(one, ..)| one.point.get(key)).collect();
         Column::new(key, "", KEY, typed(&values))
     }));
+    let unit = "as the metric";
+    let [mean, n] =
+        ["The mean of the runs that have the figure.", "The number of runs that have it."];
+    let half = "Half its 95 % confidence interval; null without one.";
+    let low = "The lower end of the interval, within what is possible.";
+    let high = "The upper end of the interval, within what is possible.";
+    let metric = "A number of a run, by its path in summary.json.";
     columns.extend([
-        Column::new("scheme", "", SCHEME, schemes),
-        Column::new("metric", "", "A number of a run, by its name in summary.json.", metrics),
-        Column::new("mean", unit, "The mean of the runs that have the figure.", means),
-        Column::new("ci95", unit, "Half its 95 % confidence interval; null without one.", halves),
-        Column::new("low", unit, "The lower end of the interval, within what is possible.", lows),
-        Column::new("high", unit, "The upper end of the interval, within what is possible.", highs),
-        Column::new("at_least", "", "Whether the mean is a lower bound.", bounds),
-        Column::new("n", "runs", "The number of runs that have the figure.", counts),
+        text_column(&rows, "scheme", SCHEME, |(one, ..)| &one.scheme),
+        text_column(&rows, "metric", metric, |(_, name, _)| name),
+        column(&rows, "mean", unit, mean, |(.., of)| of.mean),
+        column(&rows, "ci95", unit, half, |(.., of)| of.ci95),
+        column(&rows, "low", unit, low, |(.., of)| of.low),
+        column(&rows, "high", unit, high, |(.., of)| of.high),
+        column(&rows, "at_least", "", "Whether the mean is a lower bound.", |(.., of)| of.at_least),
+        column(&rows, "n", "runs", n, |(.., of)| of.n),
     ]);
     Table::new("aggregates", columns)
 }

@@ -8,7 +8,7 @@ use shallop_core::Seed;
 
 use super::clock::Clock;
 use super::error::StudyError;
-use shallop_lab::run::{RunError, run};
+use shallop_measure::run::{RunError, run};
 use shallop_scenario::reference_run::Case;
 
 /// The speed of one benchmark case with one transport.

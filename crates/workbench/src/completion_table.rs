@@ -2,9 +2,9 @@
 
 use shallop_results::summary::{Completion, Run, Statistic};
 use shallop_results::{Summary, table};
-use shallop_store::{Column, Table, Text};
+use shallop_store::Table;
 
-use crate::tables::{POINT, SCHEME, SEED};
+use crate::tables::{POINT, SCHEME, SEED, column, text_column};
 
 struct Row<'a> {
     point: &'a str,
@@ -23,52 +23,23 @@ pub(super) fn completion_table(summary: &Summary) -> Table {
             rows.extend(Statistic::ALL.map(|statistic| Row { point, run, size, of, statistic }));
         }
     }
-    let text =
-        |of: fn(&Row<'_>) -> String| -> Text { rows.iter().map(|row| Some(of(row))).collect() };
-    let count = |of: fn(&Row<'_>) -> u64| -> Vec<u64> { rows.iter().map(of).collect() };
-    let truth = |of: fn(&Row<'_>) -> bool| -> Vec<bool> { rows.iter().map(of).collect() };
-    let values: Vec<Option<f64>> = rows.iter().map(|row| row.of.figure(row.statistic)).collect();
+    let size = "The size class: all, small, medium or large.";
+    let unfinished = "Counted flows that are not complete at the end of the run.";
+    let statistic = "The name of the statistic in summary.json, such as p99_s.";
+    let at_least = "Whether it is a lower bound, because flows are not complete.";
+    let few = "Whether it is a percentile beyond which less than one flow is expected.";
+    let value = "Its value: seconds if its name ends in _s.";
     let columns = vec![
-        Column::new("point", "", POINT, text(|row| row.point.to_owned())),
-        Column::new("scheme", "", SCHEME, text(|row| row.run.scheme.clone())),
-        Column::new("seed", "", SEED, count(|row| row.run.seed)),
-        Column::new(
-            "size",
-            "",
-            "The size class: all, small, medium or large.",
-            text(|row| row.size.to_owned()),
-        ),
-        Column::new(
-            "count",
-            "flows",
-            "Counted flows that have started.",
-            count(|row| row.of.count),
-        ),
-        Column::new(
-            "unfinished",
-            "flows",
-            "Counted flows that are not complete at the end of the run.",
-            count(|row| row.of.unfinished),
-        ),
-        Column::new(
-            "statistic",
-            "",
-            "The name of the statistic in summary.json, such as p99_s.",
-            text(|row| row.statistic.name().to_owned()),
-        ),
-        Column::new("value", "s or ratio", "Its value: seconds if its name ends in _s.", values),
-        Column::new(
-            "at_least",
-            "",
-            "Whether it is a lower bound, because flows are not complete.",
-            truth(|row| row.of.lower_bounds.contains(&row.statistic)),
-        ),
-        Column::new(
-            "few_samples",
-            "",
-            "Whether it is a percentile beyond which less than one flow is expected.",
-            truth(|row| row.of.few_samples.contains(&row.statistic)),
-        ),
+        text_column(&rows, "point", POINT, |row| row.point),
+        text_column(&rows, "scheme", SCHEME, |row| &row.run.scheme),
+        column(&rows, "seed", "", SEED, |row| row.run.seed),
+        text_column(&rows, "size", size, |row| row.size),
+        column(&rows, "count", "flows", "Counted flows that have started.", |row| row.of.count),
+        column(&rows, "unfinished", "flows", unfinished, |row| row.of.unfinished),
+        text_column(&rows, "statistic", statistic, |row| row.statistic.name()),
+        column(&rows, "value", "s or ratio", value, |row| row.of.figure(row.statistic)),
+        column(&rows, "at_least", "", at_least, |row| row.of.lower_bounds.contains(&row.statistic)),
+        column(&rows, "few_samples", "", few, |row| row.of.few_samples.contains(&row.statistic)),
     ];
     Table::new("completion", columns)
 }

@@ -1,6 +1,6 @@
 //! The error of running a study.
 
-use shallop_lab::RunError;
+use shallop_measure::RunError;
 use shallop_store::StoreError;
 
 #[derive(Debug, thiserror::Error)]

@@ -13,9 +13,9 @@ use super::error::StudyError;
 use super::identity::Identity;
 use super::kernels;
 use super::run_archive::{FlowWriter, RunArchive};
-use shallop_lab::{Observer, RunError};
 use shallop_measure::flow_log::FlowRow;
-use shallop_measure::moment::Moment;
+use shallop_measure::live_snapshot::LiveSnapshot;
+use shallop_measure::{Observer, RunError};
 use shallop_plan::Study;
 use shallop_plan::wait::check_all;
 use shallop_results::summary::Run;
@@ -37,12 +37,12 @@ pub trait Progress: Sync {
     fn advance(&self, _by: Span) {}
     /// A job ended, or its run was found in the archive.
     fn end(&self) {}
-    /// Whether [`Progress::moment`] is to be called for this simulated time.
-    fn wants_moment(&self, _at: Span) -> bool {
+    /// Whether [`Progress::snapshot`] is to be called for this simulated time.
+    fn wants_snapshot(&self, _at: Span) -> bool {
         false
     }
     /// The state of a run, if it was asked for.
-    fn moment(&self, _moment: Moment) {}
+    fn snapshot(&self, _snapshot: LiveSnapshot) {}
     /// A message for the user.
     fn note(&self, _text: &str) {}
 }
@@ -68,7 +68,7 @@ pub struct JobOptions<'a> {
 
 /// The sum of the simulated durations of this shard's jobs, and the number of jobs.
 pub fn total_work(study: &Study, shard: Shard) -> (Span, usize) {
-    let jobs = shard.of(study.jobs());
+    let jobs = shard.select(study.jobs());
     (jobs.iter().map(|job| study.points[job.point].plan.duration).sum(), jobs.len())
 }
 
@@ -81,7 +81,7 @@ pub fn run_all(
     options: JobOptions<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<FinishedRun>, StudyError> {
-    let jobs = options.shard.of(study.jobs());
+    let jobs = options.shard.select(study.jobs());
     check_all(study, jobs.clone()).map_err(RunError::from)?;
     for job in &jobs {
         let plan = &study.points[job.point].plan;
@@ -248,11 +248,11 @@ impl Observer for RunFollower<'_, '_> {
         }
     }
 
-    fn wants_moment(&self, at: Span) -> bool {
-        self.worker.progress.wants_moment(at)
+    fn wants_snapshot(&self, at: Span) -> bool {
+        self.worker.progress.wants_snapshot(at)
     }
 
-    fn on_moment(&mut self, moment: Moment) {
-        self.worker.progress.moment(moment);
+    fn on_snapshot(&mut self, snapshot: LiveSnapshot) {
+        self.worker.progress.snapshot(snapshot);
     }
 }

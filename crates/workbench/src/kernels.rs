@@ -4,7 +4,7 @@ use std::path::Path;
 
 #[cfg(target_os = "linux")]
 pub use shallop_kernel::installed::data_folder;
-use shallop_lab::Observer;
+use shallop_measure::Observer;
 use shallop_measure::Outcome;
 use shallop_measure::observer::Unobserved;
 use shallop_plan::Study;
@@ -112,7 +112,7 @@ pub fn run(
         return rehearse(plan, (scheme, seed), observer, files);
     }
     if !plan.has_kernels(scheme) {
-        return Ok(shallop_lab::run_observed(plan, scheme, seed, observer)?);
+        return Ok(shallop_measure::run_observed(plan, scheme, seed, observer)?);
     }
     let kernel = find(plan)?;
     run_with(&kernel, plan, (scheme, seed), observer, files, None)

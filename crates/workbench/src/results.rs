@@ -35,7 +35,7 @@ pub fn summarise(study: &Study, id: Option<&str>, done: &[FinishedRun], shard: S
         version: env!("CARGO_PKG_VERSION").to_owned(),
         quick: study.quick,
         seeds: study.seeds.clone(),
-        interrupted: done.len() < shard.of(study.jobs()).len(),
+        interrupted: done.len() < shard.select(study.jobs()).len(),
         shard: (!shard.is_whole()).then(|| shard.to_string()),
         setup: setup_lines::setup(study),
         schemes: setup_lines::schemes(study),

@@ -45,7 +45,7 @@ impl StudyTask {
     /// Lines that say how many runs are missing and where the files are.
     pub fn notes(&self, summary: &Summary, shard: Shard) -> String {
         let mut text = String::new();
-        let all = shard.of(self.study.jobs()).len();
+        let all = shard.select(self.study.jobs()).len();
         if summary.interrupted {
             let _ = writeln!(text, "Interrupted: {} of {all} runs ended.", summary.runs.len());
         }
@@ -68,7 +68,7 @@ impl StudyTask {
 
 /// The sentences at the head of a report, one per line, and their caveat.
 fn headline(summary: &Summary, form: TableForm) -> String {
-    let Headline { sentences, caveat, .. } = Headline::of(summary);
+    let Headline { sentences, caveat, .. } = Headline::from_summary(summary);
     let lines: Vec<String> = sentences
         .iter()
         .chain((!caveat.is_empty()).then_some(&caveat))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use shallop_core::Span;
-use shallop_lab::{Observer, RunError};
+use shallop_measure::{Observer, RunError};
 use shallop_plan::ResolvedRun;
 use shallop_plan::files::Files;
 use shallop_plan::plan::{Attachment, Command, Connections, Driver, Group, Pattern, Plan, Starts};

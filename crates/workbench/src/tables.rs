@@ -3,8 +3,9 @@
 
 use shallop_measure::flow_log::FlowRow;
 use shallop_measure::series::{Sample, Samples};
-use shallop_results::{Summary, table};
-use shallop_store::{Column, Table, Text};
+use shallop_results::metrics::{self, Metric};
+use shallop_results::{Run, Summary, table};
+use shallop_store::{Column, Table, Text, Values};
 
 /// The definitions of the columns that identify a run.
 pub(super) const POINT: &str = "The name of the point; empty if there is only one.";
@@ -13,63 +14,70 @@ pub(super) const SCHEME: &str = "The label of the scheme.";
 /// See [`POINT`].
 pub(super) const SEED: &str = "The run seed.";
 
+/// A column of numbers or truth values, one for each row.
+pub(super) fn column<T, V>(
+    rows: &[T],
+    name: &str,
+    unit: &str,
+    description: &str,
+    of: impl Fn(&T) -> V,
+) -> Column
+where
+    Values: From<Vec<V>>,
+{
+    Column::new(name, unit, description, rows.iter().map(of).collect::<Vec<V>>())
+}
+
+/// A column of texts, one for each row.
+pub(super) fn text_column<'a, T>(
+    rows: &'a [T],
+    name: &str,
+    description: &str,
+    of: impl Fn(&'a T) -> &'a str,
+) -> Column {
+    Column::new(name, "", description, rows.iter().map(|row| Some(of(row))).collect::<Text>())
+}
+
 /// The flows of a run.
 pub(super) fn flow_table(rows: &[FlowRow]) -> Table {
-    let text =
-        |of: fn(&FlowRow) -> &str| -> Text { rows.iter().map(|row| Some(of(row))).collect() };
-    let count = |of: fn(&FlowRow) -> u64| -> Vec<u64> { rows.iter().map(of).collect() };
-    let some = |of: fn(&FlowRow) -> f64| -> Vec<f64> { rows.iter().map(of).collect() };
-    let numbers: Vec<u64> = rows.iter().map(|row| u64::from(row.flow)).collect();
-    let counted: Vec<bool> = rows.iter().map(|row| row.counted).collect();
-    let slowdowns: Vec<Option<f64>> = rows.iter().map(|row| row.slowdown).collect();
-    let sizes: Vec<Option<u64>> = rows.iter().map(|row| row.size_bytes).collect();
-    let times: Vec<Option<f64>> = rows.iter().map(|row| row.fct_s).collect();
     let rate = "IP bytes of data that arrived, with retransmissions, until the end of the flow or of the run.";
+    let number = "The number of the flow in its run, in order of start.";
+    let time = "From the start to the arrival of the last byte; null if incomplete.";
+    let slowdown = "That time over the time in an empty network; null if incomplete.";
+    let sent = "Data packets sent, with retransmissions.";
     let columns = vec![
-        Column::new("flow", "", "The number of the flow in its run, in order of start.", numbers),
-        Column::new("group", "", "The group.", text(|row| &row.group)),
-        Column::new("from", "", "The host of the sender.", text(|row| &row.from)),
-        Column::new("to", "", "The host of the receiver.", text(|row| &row.to)),
-        Column::new("start_s", "s", "The start time.", some(|row| row.start_s)),
-        Column::new("size_bytes", "B", "Payload to send; null without end.", sizes),
-        Column::new(
-            "fct_s",
-            "s",
-            "From the start to the arrival of the last byte; null if incomplete.",
-            times,
-        ),
-        Column::new(
-            "slowdown",
-            "ratio",
-            "That time over the time in an empty network; null if incomplete.",
-            slowdowns,
-        ),
-        Column::new("counted", "", "False in the warm-up and the cool-down.", counted),
-        Column::new("received_bytes", "B", "Payload received.", count(|row| row.received_bytes)),
-        Column::new("throughput_bps", "bit/s", rate, some(|row| row.throughput_bps)),
-        Column::new(
-            "sent",
-            "packets",
-            "Data packets sent, with retransmissions.",
-            count(|row| row.sent),
-        ),
-        Column::new(
-            "retransmits",
-            "packets",
-            "Data packets retransmitted.",
-            count(|row| row.retransmits),
-        ),
-        Column::new("timeouts", "timeouts", "Retransmission timeouts.", count(|row| row.timeouts)),
-        Column::new("credits", "packets", "Credits that arrived.", count(|row| row.credits.0)),
-        Column::new(
-            "credits_used",
-            "packets",
-            "Credits that released data.",
-            count(|row| row.credits.1),
-        ),
-        Column::new("credits_wasted", "packets", "Credits wasted.", count(|row| row.credits.2)),
+        column(rows, "flow", "", number, |row| u64::from(row.flow)),
+        text_column(rows, "group", "The group.", |row| &row.group),
+        text_column(rows, "from", "The host of the sender.", |row| &row.from),
+        text_column(rows, "to", "The host of the receiver.", |row| &row.to),
+        column(rows, "start_s", "s", "The start time.", |row| row.start_s),
+        column(rows, "size_bytes", "B", "Payload to send; null without end.", |row| row.size_bytes),
+        column(rows, "fct_s", "s", time, |row| row.fct_s),
+        column(rows, "slowdown", "ratio", slowdown, |row| row.slowdown),
+        column(rows, "counted", "", "False in the warm-up and the cool-down.", |row| row.counted),
+        column(rows, "received_bytes", "B", "Payload received.", |row| row.received_bytes),
+        column(rows, "throughput_bps", "bit/s", rate, |row| row.throughput_bps),
+        column(rows, "sent", "packets", sent, |row| row.sent),
+        of_metric(rows, &metrics::RETRANSMITS, |row| row.retransmits),
+        of_metric(rows, &metrics::TIMEOUTS, |row| row.timeouts),
+        column(rows, "credits", "packets", "Credits that arrived.", |row| row.credits.0),
+        column(rows, "credits_used", "packets", "Credits that released data.", |row| row.credits.1),
+        column(rows, "credits_wasted", "packets", "Credits wasted.", |row| row.credits.2),
     ];
     Table::new("flows", columns)
+}
+
+/// A column of a metric, whose name is its path with underscores, without `fct.all` where the rest is a name by itself.
+pub(super) fn of_metric<T, V>(rows: &[T], metric: &Metric, of: impl Fn(&T) -> V) -> Column
+where
+    Values: From<Vec<V>>,
+{
+    let path = metric.path.replace("fct.all.", "fct_").replace('.', "_");
+    let name = match path.strip_prefix("fct_") {
+        Some(own) if !own.ends_with("_s") => own,
+        _ => &path,
+    };
+    column(rows, name, metric.quantity.stored(), metric.sentence(), of)
 }
 
 /// The time series of a run.
@@ -98,36 +106,43 @@ pub(super) fn series_table(samples: &Samples) -> Table {
 
 /// The causes of drops of all runs, from [`Run::drops_by_cause`](shallop_results::Run::drops_by_cause).
 pub(super) fn drops_table(summary: &Summary) -> Table {
-    let runs = table::placed(summary);
-    let rows: Vec<_> = runs
-        .iter()
-        .flat_map(|&(point, run)| run.drops_by_cause.iter().map(move |drop| (point, run, drop)))
-        .collect();
-    let points: Text =
-        rows.iter().map(|(point, ..)| Some(summary.points[*point].name.as_str())).collect();
-    let schemes: Text = rows.iter().map(|(_, run, _)| Some(run.scheme.as_str())).collect();
-    let seeds: Vec<u64> = rows.iter().map(|(_, run, _)| run.seed).collect();
-    let places: Text = rows.iter().map(|(.., drop)| Some(drop.place.as_str())).collect();
-    let classes: Text = rows.iter().map(|(.., drop)| Some(drop.class.as_str())).collect();
-    let causes: Text = rows.iter().map(|(.., drop)| Some(drop.cause.as_str())).collect();
-    let packets: Vec<u64> = rows.iter().map(|(.., drop)| drop.packets).collect();
-    let columns = vec![
-        Column::new("point", "", POINT, points),
-        Column::new("scheme", "", SCHEME, schemes),
-        Column::new("seed", "", SEED, seeds),
-        Column::new("place", "", "The port, as the nodes from and to which it leads.", places),
-        Column::new("class", "", "The class of the packets.", classes),
-        Column::new("cause", "", "The cause of the drops.", causes),
-        Column::new("packets", "packets", "The number of packets.", packets),
-    ];
+    let rows = rows(summary, |run| &run.drops_by_cause);
+    let mut columns = run_columns(summary, &rows);
+    let place = "The port, as the nodes from and to which it leads.";
+    columns.extend([
+        text_column(&rows, "place", place, |row| &row.2.place),
+        text_column(&rows, "class", "The class of the packets.", |row| &row.2.class),
+        text_column(&rows, "cause", "The cause of the drops.", |row| &row.2.cause),
+        column(&rows, "packets", "packets", "The number of packets.", |row| row.2.packets),
+    ]);
     Table::new("drops_by_cause", columns)
+}
+
+/// An entry of a list of a run, with the index of its point and its run.
+pub(super) type RunRow<'a, T> = (usize, &'a Run, &'a T);
+
+/// The entries of a list of all runs.
+pub(super) fn rows<'a, T>(
+    summary: &'a Summary,
+    of: impl Fn(&'a Run) -> &'a [T],
+) -> Vec<RunRow<'a, T>> {
+    let runs = table::placed(summary).into_iter();
+    runs.flat_map(|(point, run)| of(run).iter().map(move |entry| (point, run, entry))).collect()
+}
+
+/// The columns that identify the run of each row.
+pub(super) fn run_columns<T>(summary: &Summary, rows: &[RunRow<'_, T>]) -> Vec<Column> {
+    vec![
+        text_column(rows, "point", POINT, |row| &summary.points[row.0].name),
+        text_column(rows, "scheme", SCHEME, |row| &row.1.scheme),
+        column(rows, "seed", "", SEED, |row| row.1.seed),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use shallop_results::Run;
-    use shallop_store::{Values, from_parquet, to_parquet};
+    use shallop_store::{from_parquet, to_parquet};
 
     use super::*;
 

@@ -157,18 +157,22 @@ mod tests {
 
     fn message(id: &str, kind: &str, name: &str, test: bool) -> Value {
         json!({
-            "reason": "compiler-artifact", "package_id": id, "manifest_path": "/a/crates/lab/Cargo.toml",
+            "reason": "compiler-artifact", "package_id": id, "manifest_path": "/a/crates/measure/Cargo.toml",
             "target": {"kind": [kind], "name": name}, "profile": {"test": test}, "executable": "/t/deps/it-1",
         })
     }
 
     #[test]
     fn a_test_executable_is_found_with_its_package_and_folder() {
-        let found =
-            artifact(&message("path+file:///a/crates/lab#shallop-lab@0.1.0", "test", "it", true));
+        let found = artifact(&message(
+            "path+file:///a/crates/measure#shallop-measure@0.1.0",
+            "test",
+            "it",
+            true,
+        ));
         let Some(Artifact::Test(test)) = found else { panic!("no test") };
-        assert_eq!((test.name().as_str(), test.is_alone()), ("shallop-lab it", false));
-        assert_eq!(test.folder, Path::new("/a/crates/lab"));
+        assert_eq!((test.name().as_str(), test.is_alone()), ("shallop-measure it", false));
+        assert_eq!(test.folder, Path::new("/a/crates/measure"));
         let found = artifact(&message("path+file:///a/xtask#0.1.0", "bin", "xtask", true));
         assert!(matches!(found, Some(Artifact::Test(test)) if test.name() == "xtask (unit)"));
         let id = "path+file:///a/crates/kernel#shallop-kernel@0.1.0";

@@ -8,7 +8,7 @@ use super::only;
 use crate::design::Point;
 use crate::summary::Summary;
 
-/// So many names of points are told in a message.
+/// The most names of points in a message.
 const MAX_TOLD: usize = 10;
 
 /// Two points that are compared: the name, and the index in both results.
@@ -37,11 +37,13 @@ fn names(points: &[Point]) -> Vec<&str> {
     points.iter().map(|point| point.name.as_str()).collect()
 }
 
-/// The points of A that `one` names with those of B that `other` names: each with the one that is equal in all keys
-/// that neither of them names.
+/// Pairs each point of A that `one` names with the point of B that `other` names and that is equal in all keys which
+/// neither text names.
 pub(super) fn named(
-    (a, one): (&Summary, &str),
-    (b, other): (&Summary, &str),
+    a: &Summary,
+    one: &str,
+    b: &Summary,
+    other: &str,
     unpaired: &mut Vec<String>,
 ) -> Result<Vec<PairedPoint>, String> {
     let (in_a, keys_a) = matching(&a.points, one, "the first")?;
@@ -89,8 +91,8 @@ pub(super) fn named(
     Ok(pairs)
 }
 
-/// The indices of the points with this name, or with all of these `KEY=VALUE`, and the keys that are named. The end of
-/// a key will do.
+/// The indices of the points that `wanted` names, and the named keys. `wanted` is the name of a point or a list of
+/// `KEY=VALUE`, in which the end of a key suffices.
 fn matching<'a>(
     points: &'a [Point],
     wanted: &str,

@@ -1,13 +1,14 @@
 //! The largest differences that are more than chance, in a sentence.
 
-use super::{Comparison, Metric, figure};
+use super::{Comparison, figure};
+use crate::metrics::Metric;
 use crate::paired::{Finding, PairedDifference};
 
 /// The most differences in the sentence.
 const MAX_NAMED: usize = 3;
-/// The most schemes and points that one of them names.
+/// The most schemes and points named for one difference.
 const MAX_WHO: usize = 3;
-/// Differences by a smaller part of A are not in the sentence, even if they are significant.
+/// Differences by a smaller fraction of A are left out of the sentence, even if they are significant.
 const LEAST: f64 = 0.001;
 
 /// A difference of one scheme at one point.
@@ -21,7 +22,7 @@ struct Difference<'a> {
 struct Named {
     who: Vec<String>,
     what: Vec<&'static str>,
-    /// By how much, with the word for its direction.
+    /// The amount with the word for its direction: "33 % shorter".
     amount: String,
     /// The interval of a single difference.
     interval: String,
@@ -29,7 +30,7 @@ struct Named {
     size: f64,
 }
 
-/// The largest differences that are not chance: those with the largest ratio, in either direction.
+/// The sentence on the significant differences with the largest ratio, in either direction.
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let all: Vec<&PairedDifference> =
         comparison.distinct().flat_map(|pair| pair.metrics.values()).collect();
@@ -68,10 +69,10 @@ fn differences(comparison: &Comparison) -> Vec<Difference<'_>> {
     of_pair.filter(|one| large(one.of)).collect()
 }
 
-/// The differences put together: those of one metric in one direction, then metrics that differ alike.
+/// Groups the differences: first by metric and direction, then metrics that differ by the same amount.
 fn findings(all: &[Difference<'_>]) -> Vec<Named> {
     // Whether it rises, falls, or comes up from zero.
-    let kind = |one: &Difference<'_>| (one.metric.name, one.of.a > 0.0, one.of.difference > 0.0);
+    let kind = |one: &Difference<'_>| (one.metric.path, one.of.a > 0.0, one.of.difference > 0.0);
     let mut kinds: Vec<(&str, bool, bool)> = Vec::new();
     for one in all {
         if !kinds.contains(&kind(one)) {
@@ -103,7 +104,7 @@ impl Named {
     fn of(same: &[&Difference<'_>]) -> Self {
         let metric = same[0].metric;
         let who = same.iter().map(|one| one.who.clone()).collect();
-        let what = vec![metric.what];
+        let what = vec![metric.label];
         let parts: Vec<f64> =
             same.iter().filter_map(|one| one.of.relative()).map(|(part, _)| part).collect();
         let ends = |values: &[f64]| {
@@ -114,13 +115,15 @@ impl Named {
             let values: Vec<f64> = same.iter().map(|one| one.of.b).collect();
             let (least, most) = ends(&values);
             let range = range(&figure(metric, least), &figure(metric, most));
-            let amount = format!("{range} {} instead of 0", metric.unit.0).replace("  ", " ");
+            let amount = format!("{range} {} instead of 0", metric.quantity.compared().name)
+                .replace("  ", " ");
             return Self { who, what, amount, interval: String::new(), size: 0.0 };
         }
         let sizes: Vec<f64> = parts.iter().map(|part| part.abs()).collect();
         let (least, most) = ends(&sizes);
         let range = range(&percent(least), &percent(most));
-        let amount = format!("{range} % {}", metric.words[usize::from(parts[0] > 0.0)]);
+        let amount =
+            format!("{range} % {}", metric.quantity.comparatives()[usize::from(parts[0] > 0.0)]);
         let ratio = |one: &&Difference<'_>| (one.of.b / one.of.a).max(one.of.a / one.of.b);
         let size = same.iter().map(ratio).fold(0.0, f64::max);
         let interval = match same {
@@ -145,7 +148,7 @@ impl Named {
     }
 }
 
-/// Two ends; one if both read the same.
+/// "LEAST to MOST", or one number if both are printed alike.
 fn range(least: &str, most: &str) -> String {
     if least == most { most.to_owned() } else { format!("{least} to {most}") }
 }

@@ -5,12 +5,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod agreement;
 mod command;
 mod compare;
 mod docs;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod endpoint_failure;
+mod generated_pages;
 #[cfg(unix)]
 mod hostile;
 mod messages;
@@ -19,8 +19,6 @@ mod pages;
 #[cfg(target_os = "linux")]
 mod ping;
 mod report;
-mod results;
-mod status;
 mod sweep;
 #[cfg(unix)]
 mod terminal;

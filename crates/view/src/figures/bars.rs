@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::means;
-use super::metrics::Metric;
+use super::metrics::Compared;
 use crate::figure::Figure;
 use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
@@ -12,43 +12,43 @@ use shallop_results::Summary;
 /// The number of bars from which on they are too many to read.
 const MAX_BARS: usize = 160;
 
-pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> Option<Figure> {
+pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -> Option<Figure> {
     let (comparison, unit) = (&input.comparison, metric.unit(summary));
     let several = comparison.points.len() > 1;
-    let mut rows = Metric::rows(&["point", "scheme"], unit);
+    let mut rows = Compared::rows(&["point", "scheme"], unit);
     for (point, scheme, estimate) in metric.estimates(summary, input) {
         let which =
             [comparison.labels[point].as_str().into(), comparison.schemes[scheme].as_str().into()];
-        rows.rows.push(which.into_iter().chain(Metric::cells(unit, estimate)).collect());
+        rows.rows.push(which.into_iter().chain(Compared::cells(unit, estimate)).collect());
     }
     let left_out = rows.rows.len().saturating_sub(MAX_BARS);
     rows.rows.truncate(MAX_BARS);
     if rows.is_empty() {
         return None;
     }
-    let title = unit.title(metric.what);
-    let alt = rows.summary(&["point", "scheme"], &Metric::columns(unit)[0], &title);
+    let title = unit.title(&metric.title());
+    let alt = rows.summary(&["point", "scheme"], &Compared::columns(unit)[0], &title);
     let across = spec_parts::amount(
-        &Metric::columns(unit)[0],
+        &Compared::columns(unit)[0],
         &title,
-        rows.numbers(&Metric::columns(unit)[0]),
+        rows.numbers(&Compared::columns(unit)[0]),
     );
-    let intervals = rows.numbers(&Metric::columns(unit)[1]).next().is_some();
+    let intervals = rows.numbers(&Compared::columns(unit)[1]).next().is_some();
     let left_out = match left_out {
         0 => String::new(),
         more => format!(" The first {MAX_BARS} bars are shown; {more} more are in summary.json."),
     };
     Some(Figure {
         id: metric.id.to_owned(),
-        title: metric.what.to_owned(),
+        title: metric.title(),
         alt,
         caption: format!(
             "{} {}{}{left_out}",
-            metric.about,
+            metric.about(),
             means(metric.seeds(summary)),
             metric.bounds(summary, input)
         ),
-        spec: spec(&across, &Metric::columns(unit), input, intervals),
+        spec: spec(&across, &Compared::columns(unit), input, intervals),
         rows,
         wide: several,
     })

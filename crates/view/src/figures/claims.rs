@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::colours;
 use crate::figure::{Dataset, Figure, number};
 use crate::spec_parts::{self, NominalScale};
-use crate::units;
+use shallop_results::units;
 use shallop_results::{JudgedClaim, Summary, table};
 
 pub(super) fn figure(summary: &Summary) -> Option<Figure> {

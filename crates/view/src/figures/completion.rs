@@ -6,7 +6,7 @@ use crate::figure::{Dataset, Figure};
 use crate::figure_data::{CLASSES, FigureData, Flows};
 use crate::spec_parts::{self, NominalScale};
 use crate::text::thousands;
-use crate::units::{self, Unit};
+use shallop_results::units::{self, Unit};
 
 /// The number of quantiles in a curve; fewer flows are shown one by one.
 const STEPS: usize = 200;
@@ -17,7 +17,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     let times = input.flows.values().flat_map(|flows| &flows.completed);
     let mut slow: Vec<f32> = times.map(|done| done.fct_s).collect();
     slow.sort_unstable_by(f32::total_cmp);
-    let unit = Unit::of(slow.get(slow.len() / 2).map(|fct| f64::from(*fct)), units::TIMES);
+    let unit = Unit::for_largest(slow.get(slow.len() / 2).map(|fct| f64::from(*fct)), units::TIMES);
     let value = unit.column("completion_time");
     let mut rows = Dataset::new(&["panel", "scheme", "flows", &value, "complete_percent"]);
     let (mut panels, mut open) = (Vec::new(), Vec::new());

@@ -3,24 +3,24 @@
 use serde_json::{Value, json};
 
 use super::means;
-use super::metrics::Metric;
+use super::metrics::Compared;
 use crate::axis::Axis;
 use crate::figure::Figure;
 use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
 use shallop_results::Summary;
 
-pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> Option<Figure> {
+pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -> Option<Figure> {
     let Axis::Quantity { title, values, panels } = &input.comparison.axis else { return None };
     let unit = metric.unit(summary);
-    let mut rows = Metric::rows(&["panel", "at", "scheme"], unit);
+    let mut rows = Compared::rows(&["panel", "at", "scheme"], unit);
     for (point, scheme, estimate) in metric.estimates(summary, input) {
         let which = [
             panels[point].as_str().into(),
             values[point].into(),
             input.comparison.schemes[scheme].as_str().into(),
         ];
-        rows.rows.push(which.into_iter().chain(Metric::cells(unit, estimate)).collect());
+        rows.rows.push(which.into_iter().chain(Compared::cells(unit, estimate)).collect());
     }
     if rows.is_empty() {
         return None;
@@ -30,17 +30,17 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
     names.sort();
     names.dedup();
     let across = spec_parts::spread("at", title, values.iter().copied());
-    let measure = unit.title(metric.what);
+    let measure = unit.title(&metric.title());
     let alt = format!(
         "Against {title}: {}",
-        rows.summary(&["panel", "scheme"], &Metric::columns(unit)[0], &measure)
+        rows.summary(&["panel", "scheme"], &Compared::columns(unit)[0], &measure)
     );
-    let intervals = rows.numbers(&Metric::columns(unit)[1]).next().is_some();
-    let mut inner = inner(&across, &measure, &Metric::columns(unit), &input.comparison.schemes);
+    let intervals = rows.numbers(&Compared::columns(unit)[1]).next().is_some();
+    let mut inner = inner(&across, &measure, &Compared::columns(unit), &input.comparison.schemes);
     let up = spec_parts::amount(
-        &Metric::columns(unit)[0],
+        &Compared::columns(unit)[0],
         &measure,
-        rows.numbers(&Metric::columns(unit)[0]),
+        rows.numbers(&Compared::columns(unit)[0]),
     );
     for layer in inner["layer"].as_array_mut().into_iter().flatten() {
         layer["encoding"]["y"]["scale"] = up["scale"].clone();
@@ -55,11 +55,11 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Metric) -> 
     }
     Some(Figure {
         id: metric.id.to_owned(),
-        title: format!("{} against {title}", metric.what),
+        title: format!("{} against {title}", &metric.title()),
         alt,
         caption: format!(
             "{} {}{}",
-            metric.about,
+            metric.about(),
             means(metric.seeds(summary)),
             metric.bounds(summary, input)
         ),

@@ -6,7 +6,7 @@ use crate::binned_series::BINS;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
-use crate::units::{self, Unit};
+use shallop_results::units::{self, Unit};
 
 pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     let all = || input.series.values().flat_map(|timed| &timed.groups);
@@ -18,7 +18,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     }
     let several = groups.len() > 1;
     let rates = all().flat_map(|(_, rate)| rate.iter().map(|(_, bin)| bin.mean()));
-    let unit = Unit::of(rates, units::RATES);
+    let unit = Unit::for_largest(rates, units::RATES);
     let value = unit.column("throughput");
     let mut rows = Dataset::new(&["panel", "scheme", "group", "time_s", &value]);
     let mut panels = Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
         NominalScale { field: "scheme", title: "scheme", all: &input.comparison.schemes }
     };
     let hints = [spec_parts::hint("scheme", "scheme"), spec_parts::hint("group", "group")];
-    let inner = spec_parts::lines(&names, (&value, &unit.title("throughput")), 220, &hints);
+    let inner = spec_parts::lines(&names, &value, &unit.title("throughput"), 220, &hints);
     let points = input.comparison.points_over_time();
     Some(Figure {
         id: "throughput-over-time".to_owned(),

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::figure::{Dataset, Figure, number};
 use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
-use crate::units::{self, Unit};
 use shallop_results::links::{LinkMeans, chosen, means};
+use shallop_results::units::{self, Unit};
 use shallop_results::{Run, Summary};
 
 /// The most links.
@@ -29,7 +29,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
         return None;
     }
     let queues = all.iter().flatten().filter_map(|(_, link)| link.max_queue_bytes);
-    let unit = Unit::of(queues.map(|bytes| bytes as f64), units::SIZES);
+    let unit = Unit::for_largest(queues.map(|bytes| bytes as f64), units::SIZES);
     let (used, queue) = (units::PERCENT.column("utilization"), unit.column("longest_queue"));
     let columns = ["link", "scheme", &used, &queue, "loss_percent", "rate_gbps", "offered_percent"];
     let mut rows = Dataset::new(&columns);

@@ -3,93 +3,64 @@
 use super::lower_bounds;
 use crate::figure::{Dataset, number};
 use crate::figure_data::FigureData;
-use crate::units::{self, Unit};
+use shallop_results::metrics::{self, Metric, all_flows, small_flows};
+use shallop_results::units::Unit;
 use shallop_results::{Estimate, Summary};
 
-/// A metric of runs.
+/// A metric with a figure of its own.
 #[derive(Debug)]
-pub(super) struct Metric {
+pub(super) struct Compared {
     /// The name of its figure.
     pub id: &'static str,
-    /// The name of the metric in `aggregates`.
-    pub key: &'static str,
-    /// The title.
-    pub what: &'static str,
-    /// The units to choose from.
-    pub units: &'static [Unit],
-    /// The definition, for the caption.
-    pub about: &'static str,
+    pub metric: &'static Metric,
 }
 
-pub(super) const ALL: [Metric; 7] = [
-    Metric {
-        id: "goodput",
-        key: "goodput_bps",
-        what: "Goodput",
-        units: units::RATES,
-        about: "Payload that arrived over the run, each byte counted once.",
-    },
-    Metric {
-        id: "loss",
-        key: "loss_rate",
-        what: "Data packets lost",
-        units: &[units::PERCENT],
-        about: "Data packets dropped or lost on a wire, as a part of those sent.",
-    },
-    Metric {
-        id: "longest-queue",
-        key: "max_queue_bytes",
-        what: "Longest data queue",
-        units: units::SIZES,
-        about: "The longest that any data queue of a switch ever was, exactly, in bytes on the wire.",
-    },
-    Metric {
-        id: "fairness",
-        key: "jain",
-        what: "Jain's fairness index",
-        units: &[units::NONE],
-        about: "Of the flows' throughputs in the last second; 1 if all are equal.",
-    },
-    Metric {
-        id: "fct-mean",
-        key: "fct.all.mean_s",
-        what: "Completion time, mean",
-        units: units::TIMES,
-        about: "Of the flows that count; unfinished ones have their age.",
-    },
-    Metric {
-        id: "fct-p99",
-        key: "fct.all.p99_s",
-        what: "Completion time, 99th percentile",
-        units: units::TIMES,
-        about: "Of the flows that count; unfinished ones have their age.",
-    },
-    Metric {
-        id: "fct-small-p99",
-        key: "fct.small.p99_s",
-        what: "Small flows: 99th percentile",
-        units: units::TIMES,
-        about: "Completion times of the small flows that count; unfinished ones have their age.",
-    },
+const fn compared(id: &'static str, metric: &'static Metric) -> Compared {
+    Compared { id, metric }
+}
+
+pub(super) const ALL: [Compared; 7] = [
+    compared("goodput", &metrics::GOODPUT),
+    compared("loss", &metrics::LOSS),
+    compared("longest-queue", &metrics::MAX_QUEUE),
+    compared("fairness", &metrics::JAIN),
+    compared("fct-mean", &all_flows::MEAN),
+    compared("fct-p99", &all_flows::P99),
+    compared("fct-small-p99", &small_flows::P99),
 ];
 
-impl Metric {
-    /// Whether a run has the metric, and no other figure shows the same or more.
+impl Compared {
+    /// Whether a run has the metric, and no other figure shows as much.
     pub fn is_shown(&self, summary: &Summary, curves: bool) -> bool {
-        let has = |key: &str| summary.aggregates.iter().any(|of| of.metrics.contains_key(key));
-        let shown_elsewhere = match self.key {
+        let has = |metric: &Metric| summary.aggregates.iter().any(|of| of.get(metric).is_some());
+        let shown_elsewhere = match self.id {
             // Workloads with completion times have figures of these instead.
-            "jain" => has("fct.all.mean_s"),
-            "fct.all.p99_s" => !curves || has("fct.small.p99_s"),
-            key => key.starts_with("fct") && !curves,
+            "fairness" => has(&all_flows::MEAN),
+            "fct-p99" => !curves || has(&small_flows::P99),
+            _ => self.metric.statistic().is_some() && !curves,
         };
-        has(self.key) && !shown_elsewhere
+        has(self.metric) && !shown_elsewhere
+    }
+
+    /// The title of the figure.
+    pub fn title(&self) -> String {
+        self.metric.title()
+    }
+
+    /// The definition for the caption.
+    pub fn about(&self) -> String {
+        let ages = if self.metric.statistic().is_some() {
+            " Unfinished flows count with their age."
+        } else {
+            ""
+        };
+        format!("{}{ages}", self.metric.sentence())
     }
 
     /// The unit that suits the values.
     pub fn unit(&self, summary: &Summary) -> Unit {
-        let all = summary.aggregates.iter().filter_map(|of| of.metrics.get(self.key));
-        Unit::of(all.map(|estimate| estimate.mean), self.units)
+        let all = summary.aggregates.iter().filter_map(|of| of.get(self.metric));
+        Unit::for_largest(all.map(|estimate| estimate.mean), self.metric.quantity.shown())
     }
 
     /// The means, each with its point and scheme.
@@ -101,13 +72,13 @@ impl Metric {
         summary.aggregates.iter().filter_map(|of| {
             let place = input.comparison.point(&of.point).zip(input.comparison.scheme(&of.scheme));
             let (point, scheme) = place?;
-            Some((point, scheme, *of.metrics.get(self.key)?))
+            Some((point, scheme, *of.get(self.metric)?))
         })
     }
 
     /// The largest number of runs in a mean.
     pub fn seeds(&self, summary: &Summary) -> u64 {
-        let all = summary.aggregates.iter().filter_map(|of| of.metrics.get(self.key));
+        let all = summary.aggregates.iter().filter_map(|of| of.get(self.metric));
         all.map(|estimate| estimate.n).max().unwrap_or(0)
     }
 

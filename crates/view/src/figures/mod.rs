@@ -20,7 +20,6 @@ use crate::text;
 use shallop_results::Summary;
 
 /// Every figure that has data, in the order of a page.
-#[must_use]
 pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
     let curves = matches!(input.comparison.axis, Axis::Quantity { .. });
     let mut figures = Vec::new();

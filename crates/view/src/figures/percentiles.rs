@@ -7,23 +7,25 @@ use crate::figure::{Dataset, Figure, number};
 use crate::figure_data::{CLASSES, FigureData};
 use crate::spec_parts::{self, NominalScale};
 use crate::text::thousands;
-use crate::units::{self, Unit};
+use shallop_results::metrics;
+use shallop_results::summary::Statistic;
+use shallop_results::units::{self, Unit};
 use shallop_results::{Estimate, Summary};
 
 /// The statistics of a size class, with their labels.
-const PARTS: [(&str, &str); 5] = [
-    ("mean_s", "mean"),
-    ("p50_s", "50 %"),
-    ("p95_s", "95 %"),
-    ("p99_s", "99 %"),
-    ("p999_s", "99.9 %"),
+const PARTS: [(Statistic, &str); 5] = [
+    (Statistic::MeanS, "mean"),
+    (Statistic::P50S, "50 %"),
+    (Statistic::P95S, "95 %"),
+    (Statistic::P99S, "99 %"),
+    (Statistic::P999S, "99.9 %"),
 ];
 
 pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
     let comparison = &input.comparison;
     let points = comparison.sample_points(6);
     let all = || summary.aggregates.iter().flat_map(estimates);
-    let unit = Unit::of(all().map(|(_, _, of)| of.mean), units::TIMES);
+    let unit = Unit::for_largest(all().map(|(_, _, of)| of.mean), units::TIMES);
     // The largest figure is a tail: half of it would be thousands of the next unit.
     let value = unit.column("completion_time");
     let columns =
@@ -76,11 +78,11 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
 fn estimates(
     of: &shallop_results::Aggregate,
 ) -> impl Iterator<Item = (usize, &'static str, Estimate)> + '_ {
-    let classes = CLASSES.iter().enumerate();
-    classes.flat_map(move |(class, name)| {
-        PARTS.iter().filter_map(move |(field, part)| {
-            let estimate = of.metrics.get(&format!("fct.{name}.{field}"))?;
-            Some((class, *part, *estimate))
+    let classes = metrics::CLASSES.iter().enumerate();
+    classes.flat_map(move |(class, rows)| {
+        PARTS.iter().filter_map(move |(statistic, part)| {
+            let metric = rows.iter().find(|row| row.statistic() == Some(*statistic))?;
+            Some((class, *part, *of.get(metric)?))
         })
     })
 }

@@ -4,13 +4,13 @@ use crate::binned_series::BINS;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
-use crate::units::{self, Unit};
+use shallop_results::units::{self, Unit};
 
 pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     let timed = input.series.iter().filter(|(_, timed)| timed.queue.is_some());
     let most =
         timed.clone().flat_map(|(_, timed)| timed.queue_bytes.1.iter().map(|(_, bin)| bin.max));
-    let unit = Unit::of(most, units::SIZES);
+    let unit = Unit::for_largest(most, units::SIZES);
     let measures = ["longest since the row before", "when sampled"].map(str::to_owned);
     let value = unit.column("queue");
     let mut rows = Dataset::new(&["panel", "queue", "measure", "time_s", &value]);
@@ -33,7 +33,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     let names = NominalScale { field: "measure", title: "bytes in the queue", all: &measures };
     let title = unit.title("data queue");
     let hints = [spec_parts::hint("queue", "queue"), spec_parts::hint("measure", "measure")];
-    let inner = spec_parts::lines(&names, (&value, &title), 150, &hints);
+    let inner = spec_parts::lines(&names, &value, &title, 150, &hints);
     let points = input.comparison.points_over_time();
     Some(Figure {
         id: "queue-over-time".to_owned(),

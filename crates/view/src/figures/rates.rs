@@ -9,7 +9,7 @@ use crate::colours;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::{FigureData, RunSeries};
 use crate::spec_parts::{self, NominalScale};
-use crate::units::{self, Unit};
+use shallop_results::units::{self, Unit};
 
 /// The most flows with lines of their own; more are shown by quantiles.
 const MAX_LINES: usize = 8;
@@ -24,8 +24,10 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     let panels: Vec<String> =
         timed().map(|(&(point, scheme), _)| input.comparison.panel(point, scheme)).collect();
     let rates = timed().flat_map(|(_, timed)| timed.flows.values());
-    let unit =
-        Unit::of(rates.flat_map(|rate| rate.iter().map(|(_, bin)| bin.mean())), units::RATES);
+    let unit = Unit::for_largest(
+        rates.flat_map(|rate| rate.iter().map(|(_, bin)| bin.mean())),
+        units::RATES,
+    );
     let (rows, inner, how) =
         if most <= MAX_LINES { lines(input, most, unit) } else { spread(input, unit) };
     let title = unit.title("rate of a flow");
@@ -65,8 +67,7 @@ fn lines(input: &FigureData, most: usize, unit: Unit) -> (Dataset, Value, String
         }
     }
     let names = NominalScale { field: "flow", title: "flow", all: &flows };
-    let inner =
-        spec_parts::lines(&names, (&value, &title), 170, &[spec_parts::hint("flow", "flow")]);
+    let inner = spec_parts::lines(&names, &value, &title, 170, &[spec_parts::hint("flow", "flow")]);
     (rows, inner, String::new())
 }
 

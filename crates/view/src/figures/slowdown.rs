@@ -8,7 +8,7 @@ use super::rates::nearest;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::{FigureData, Flows};
 use crate::spec_parts::{self, NominalScale};
-use crate::units;
+use shallop_results::units;
 
 /// Bins of sizes per decade.
 const PER_DECADE: f64 = 4.0;

@@ -46,10 +46,10 @@ fn void_runs(summary: &Summary) -> (Vec<String>, String) {
 }
 
 impl Headline {
-    /// What these results say.
+    /// The answer that these results give.
     #[must_use]
-    pub fn of(summary: &Summary) -> Self {
-        let comparison = Comparison::of(summary);
+    pub fn from_summary(summary: &Summary) -> Self {
+        let comparison = Comparison::from_summary(summary);
         let (void, some_void) = void_runs(summary);
         let Some(topic) = topic(summary) else {
             return Self { sentences: void, ..Self::default() };

@@ -1,24 +1,25 @@
 //! The sentences of results with one point.
 
-use super::standings::{Entry, Standings, metric, names, rank};
-use crate::units::{self, Unit};
+use super::standings::{Entry, Standings, names, rank};
+use shallop_results::metrics;
+use shallop_results::units::{self, Unit};
 
 pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
     let entries = &standings.entries;
-    if !standings.topic.less && entries.iter().all(|entry| entry.value.mean <= 0.0) {
+    if !standings.topic.is_less_better() && entries.iter().all(|entry| entry.value.mean <= 0.0) {
         return vec![format!("{} carried nothing.", names(entries, entries.len()))];
     }
     if let [only] = entries.as_slice() {
         return vec![alone(standings, only), beside(standings, only)];
     }
-    let ranking = rank(entries, standings.topic.less);
+    let ranking = rank(entries, standings.topic.is_less_better());
     let of_two = entries.len() == 2;
     let mut sentences =
         vec![sentence(standings, &ranking.best, true, of_two, ranking.worst.is_empty())];
     if !ranking.worst.is_empty() {
         sentences.push(sentence(standings, &ranking.worst, false, of_two, false));
     }
-    if !standings.topic.less {
+    if !standings.topic.is_less_better() {
         // Of schemes that carried the same, loss is what tells them apart.
         let told: Vec<&str> = match ranking.worst.as_slice() {
             [] => Vec::new(),
@@ -29,20 +30,22 @@ pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
     sentences
 }
 
-/// What a single scheme did.
+/// The result of a single scheme.
 fn alone(standings: &Standings<'_>, only: &Entry<'_>) -> String {
     let detail = standings.detail(&[*only]);
-    if standings.topic.less {
+    if standings.topic.is_less_better() {
         format!("{}: {detail}.", only.scheme)
     } else {
         format!("{} carried {detail}{}.", only.scheme, busy(only))
     }
 }
 
-/// What else there is to say of a single scheme.
+/// A second sentence on a single scheme: goodput and loss beside completion times, otherwise the longest queue.
 fn beside(standings: &Standings<'_>, only: &Entry<'_>) -> String {
-    if let (true, Some(goodput)) = (standings.topic.less, metric(only.of, "goodput_bps")) {
-        let unit = Unit::of([goodput.mean], units::RATES);
+    if let (true, Some(goodput)) =
+        (standings.topic.is_less_better(), only.of.get(&metrics::GOODPUT))
+    {
+        let unit = Unit::for_largest([goodput.mean], units::RATES);
         let loss = Standings::loss(&[*only]);
         return format!(
             "It carried {:.2} {} of new data and lost {loss}.",
@@ -50,21 +53,21 @@ fn beside(standings: &Standings<'_>, only: &Entry<'_>) -> String {
             unit.name
         );
     }
-    let queue = metric(only.of, "max_queue_bytes").map_or(0.0, |queue| queue.mean);
+    let queue = only.of.get(&metrics::MAX_QUEUE).map_or(0.0, |queue| queue.mean);
     if queue <= 0.0 {
         return "No data packet waited at a switch.".to_owned();
     }
-    let unit = Unit::of([queue], units::SIZES);
+    let unit = Unit::for_largest([queue], units::SIZES);
     format!("The longest data queue of a switch was {:.1} {}.", queue / unit.size, unit.name)
 }
 
 /// How much of the busiest link was used.
 fn busy(entry: &Entry<'_>) -> String {
-    let used = metric(entry.of, "utilization").map_or(0.0, |used| used.mean * 100.0);
+    let used = entry.of.get(&metrics::UTILIZATION).map_or(0.0, |used| used.mean * 100.0);
     if used > 0.0 { format!("; its busiest link was {used:.0} % used") } else { String::new() }
 }
 
-/// What the best or the worst schemes did. `all` if there are no others.
+/// The result of the best or the worst schemes. `all` if there are no others.
 fn sentence(
     standings: &Standings<'_>,
     some: &[Entry<'_>],
@@ -73,7 +76,7 @@ fn sentence(
     all: bool,
 ) -> String {
     let (who, detail) = (names(some, standings.entries.len()), standings.detail(some));
-    let verb = match (all, standings.topic.less) {
+    let verb = match (all, standings.topic.is_less_better()) {
         (true, true) => "did equally well",
         (true, false) => "carried the same",
         (false, _) => standings.verb(best, of_two),
@@ -81,7 +84,7 @@ fn sentence(
     match some {
         [one] => format!(
             "{who} {verb}: {detail}{}.",
-            if best && !standings.topic.less { busy(one) } else { String::new() }
+            if best && !standings.topic.is_less_better() { busy(one) } else { String::new() }
         ),
         _ => format!("{who} {verb}, {}: {detail}.", standings.tie()),
     }
@@ -92,7 +95,7 @@ fn least_loss<'a>(standings: &Standings<'a>, told: &[&str]) -> Option<String> {
     let losses: Vec<Entry<'a>> = standings
         .entries
         .iter()
-        .filter_map(|entry| Some(Entry { value: metric(entry.of, "loss_rate")?, ..*entry }))
+        .filter_map(|entry| Some(Entry { value: *entry.of.get(&metrics::LOSS)?, ..*entry }))
         .collect();
     let ranking = rank(&losses, true);
     let news = ranking.best.iter().all(|entry| !told.contains(&entry.scheme));

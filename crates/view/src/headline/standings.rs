@@ -1,27 +1,25 @@
-//! What the sentences are made of: the metric, the values of the schemes, and who leads where.
+//! The data of the sentences: the metric, the values of the schemes, and who leads where.
 
 use shallop_results::{Aggregate, Estimate, Summary};
 
 use crate::comparison::Comparison;
 use crate::text::{list, thousands};
-use crate::units::{self, Unit};
+use shallop_results::metrics::{self, Better, Metric, all_flows, small_flows};
+use shallop_results::units::Unit;
 
-/// Fewer seeds than this have no interval that tells schemes apart.
+/// The least number of seeds for an interval that tells schemes apart.
 const MIN_SEEDS: u64 = 3;
-/// Without intervals, values that differ by a smaller part than this are called equal.
+/// Without intervals, values that differ by a smaller fraction are called equal.
 const ALIKE: f64 = 0.01;
 /// The least number of flows for a 99th percentile.
 const MIN_FLOWS: f64 = 100.0;
-/// More names than this are counted, not listed.
+/// The most names in a list; more names are counted.
 const MAX_NAMES: usize = 4;
 
 /// The metric of the sentences.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Topic {
-    /// Its name in `aggregates`.
-    pub key: &'static str,
-    /// True for completion times: less is better.
-    pub less: bool,
+    pub metric: &'static Metric,
     /// The words before and after a value.
     pub words: (&'static str, &'static str),
     /// The figures that show it.
@@ -29,22 +27,19 @@ pub(super) struct Topic {
 }
 
 const GOODPUT: Topic =
-    Topic { key: "goodput_bps", less: false, words: ("", " of new data"), figures: &["goodput"] };
+    Topic { metric: &metrics::GOODPUT, words: ("", " of new data"), figures: &["goodput"] };
 const SMALL_TAIL: Topic = Topic {
-    key: "fct.small.p99_s",
-    less: true,
+    metric: &small_flows::P99,
     words: ("99 % of the small flows finished within ", ""),
     figures: &["fct-small-p99", "completion-times"],
 };
 const TAIL: Topic = Topic {
-    key: "fct.all.p99_s",
-    less: true,
+    metric: &all_flows::P99,
     words: ("99 % of the flows finished within ", ""),
     figures: &["fct-p99", "completion-times"],
 };
 const MEAN: Topic = Topic {
-    key: "fct.all.mean_s",
-    less: true,
+    metric: &all_flows::MEAN,
     words: ("a flow took ", " on average"),
     figures: &["fct-mean", "completion-times"],
 };
@@ -56,6 +51,13 @@ pub(super) struct Entry<'a> {
     pub point: usize,
     pub value: Estimate,
     pub of: &'a Aggregate,
+}
+
+impl Topic {
+    /// Whether less is better, as of completion times.
+    pub fn is_less_better(&self) -> bool {
+        self.metric.better == Better::Less
+    }
 }
 
 /// The values of all schemes at all points.
@@ -76,29 +78,24 @@ pub(super) struct Ranking<'a> {
     pub worst: Vec<Entry<'a>>,
 }
 
-/// The mean of a metric.
-pub(super) fn metric(of: &Aggregate, key: &str) -> Option<Estimate> {
-    of.metrics.get(key).copied()
-}
-
-fn mean(of: &Aggregate, key: &str) -> f64 {
-    metric(of, key).map_or(0.0, |estimate| estimate.mean)
+fn mean(of: &Aggregate, metric: &Metric) -> f64 {
+    of.get(metric).map_or(0.0, |estimate| estimate.mean)
 }
 
 /// The metric that these results are about; `None` if they have neither.
 pub(super) fn topic(summary: &Summary) -> Option<Topic> {
     let all = || summary.aggregates.iter();
-    let enough = |key: &str| {
-        let counts = all().filter_map(|of| metric(of, key)).map(|count| count.mean);
+    let enough = |metric: &Metric| {
+        let counts = all().filter_map(|of| of.get(metric)).map(|count| count.mean);
         counts.fold(f64::INFINITY, f64::min) >= MIN_FLOWS
     };
-    let has = |key: &str| all().any(|of| of.metrics.contains_key(key));
-    if !all().any(|of| mean(of, "fct.all.count") > 0.0) {
-        return has(GOODPUT.key).then_some(GOODPUT);
+    let has = |metric: &Metric| all().any(|of| of.get(metric).is_some());
+    if !all().any(|of| mean(of, &all_flows::COUNT) > 0.0) {
+        return has(GOODPUT.metric).then_some(GOODPUT);
     }
     Some(match () {
-        () if has(SMALL_TAIL.key) && enough("fct.small.count") => SMALL_TAIL,
-        () if enough("fct.all.count") => TAIL,
+        () if has(SMALL_TAIL.metric) && enough(&small_flows::COUNT) => SMALL_TAIL,
+        () if enough(&all_flows::COUNT) => TAIL,
         () => MEAN,
     })
 }
@@ -111,16 +108,16 @@ impl<'a> Standings<'a> {
             .iter()
             .filter(|of| !standings.is_open(of))
             .filter_map(|of| {
-                let (point, value) = (comparison.point(&of.point)?, metric(of, topic.key)?);
+                let (point, value) = (comparison.point(&of.point)?, *of.get(topic.metric)?);
                 Some(Entry { scheme: &of.scheme, point, value, of })
             })
             .collect();
         standings
     }
 
-    /// Whether so many flows did not finish that the completion time is a lower bound only.
+    /// Whether the completion time is a lower bound only, because flows did not finish.
     fn is_open(&self, of: &Aggregate) -> bool {
-        self.topic.less && metric(of, self.topic.key).is_some_and(|value| value.at_least)
+        self.topic.is_less_better() && of.get(self.topic.metric).is_some_and(|value| value.at_least)
     }
 
     /// The schemes at a point.
@@ -128,9 +125,9 @@ impl<'a> Standings<'a> {
         self.entries.iter().copied().filter(|entry| entry.point == point).collect()
     }
 
-    /// The schemes that carried the most, or were the fastest: "carried the most", "did better".
+    /// The verb for the best or the worst schemes: "carried the most", "did better".
     pub fn verb(&self, best: bool, of_two: bool) -> &'static str {
-        match (self.topic.less, best, of_two) {
+        match (self.topic.is_less_better(), best, of_two) {
             (false, true, false) => "carried the most",
             (false, true, true) => "carried more",
             (false, false, false) => "carried the least",
@@ -144,15 +141,15 @@ impl<'a> Standings<'a> {
 
     /// The values of these schemes with their unit: "9.05 Gb/s", "1.2 to 3.4 ms".
     pub fn value(&self, entries: &[Entry<'_>]) -> String {
-        let units = if self.topic.less { units::TIMES } else { units::RATES };
+        let units = self.topic.metric.quantity.shown();
         let values: Vec<f64> = entries.iter().map(|entry| entry.value.mean).collect();
-        let unit = Unit::of(values.iter().copied(), units);
+        let unit = Unit::for_largest(values.iter().copied(), units);
         format!("{} {}", range(&values, unit.size), unit.name)
     }
 
-    /// What these schemes lost: "nothing", "4.6 %".
+    /// The loss of these schemes in words: "nothing", "4.6 %".
     pub fn loss(entries: &[Entry<'_>]) -> String {
-        let losses: Vec<f64> = entries.iter().map(|entry| mean(entry.of, "loss_rate")).collect();
+        let losses: Vec<f64> = entries.iter().map(|entry| mean(entry.of, &metrics::LOSS)).collect();
         let most = losses.iter().copied().fold(0.0, f64::max);
         match most {
             most if most <= 0.0 => "nothing".to_owned(),
@@ -165,10 +162,14 @@ impl<'a> Standings<'a> {
     pub fn detail(&self, entries: &[Entry<'_>]) -> String {
         let (before, after) = self.topic.words;
         let value = format!("{before}{}{after}", self.value(entries));
-        if self.topic.less { value } else { format!("{value}, and lost {}", Self::loss(entries)) }
+        if self.topic.is_less_better() {
+            value
+        } else {
+            format!("{value}, and lost {}", Self::loss(entries))
+        }
     }
 
-    /// Why several schemes lead together.
+    /// The reason why several schemes lead together.
     pub fn tie(&self) -> &'static str {
         if self.seeds() < MIN_SEEDS {
             "within 1 % of each other"
@@ -181,7 +182,7 @@ impl<'a> Standings<'a> {
         self.entries.iter().map(|entry| entry.value.n).max().unwrap_or(0)
     }
 
-    /// What few seeds cannot say.
+    /// A caveat for one or two seeds; empty for more.
     pub fn few_seeds(&self) -> String {
         match self.seeds() {
             1 => "One seed: how far another one would differ is not known.".to_owned(),
@@ -190,7 +191,7 @@ impl<'a> Standings<'a> {
         }
     }
 
-    /// The means of these, without those of runs that stand for several points: each run counts once.
+    /// The means that `shown` selects. A run that stands for several points counts once.
     fn once(&self, mut shown: impl FnMut(&Aggregate) -> bool) -> Vec<&'a Aggregate> {
         let mut found: Vec<&Aggregate> = Vec::new();
         for of in self.summary.aggregates.iter().filter(|of| shown(of)) {
@@ -210,7 +211,8 @@ impl<'a> Standings<'a> {
         let mut schemes: Vec<(&str, f64, f64)> = Vec::new();
         for of in self.once(shown) {
             let runs = of.n as f64;
-            let counts = ["fct.all.unfinished", "fct.all.count"].map(|key| mean(of, key) * runs);
+            let counts =
+                [all_flows::UNFINISHED, all_flows::COUNT].map(|metric| mean(of, &metric) * runs);
             match schemes.iter_mut().find(|(name, ..)| *name == of.scheme) {
                 Some((_, open, all)) => (*open, *all) = (*open + counts[0], *all + counts[1]),
                 None => schemes.push((&of.scheme, counts[0], counts[1])),
@@ -223,9 +225,9 @@ impl<'a> Standings<'a> {
             .collect()
     }
 
-    /// What unfinished flows leave open.
+    /// A caveat on flows that did not finish; empty without any.
     pub fn unfinished(&self) -> String {
-        if !self.topic.less || self.entries.is_empty() {
+        if !self.topic.is_less_better() || self.entries.is_empty() {
             return String::new();
         }
         let left_out = self.open_flows(|of| self.is_open(of));
@@ -293,7 +295,7 @@ pub(super) fn names(entries: &[Entry<'_>], all: usize) -> String {
     list(&entries.iter().map(|entry| entry.scheme.to_owned()).collect::<Vec<_>>())
 }
 
-/// The least and the most of these values, in a unit of this size; one number if both read the same.
+/// "LEAST to MOST" of these values in a unit of this size, or one number if both are printed alike.
 fn range(values: &[f64], unit: f64) -> String {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min) / unit;
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max) / unit;

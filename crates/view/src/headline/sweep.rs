@@ -4,7 +4,7 @@ use super::standings::{Entry, Ranking, Standings, apart, rank};
 use crate::axis::Axis;
 use crate::text::list;
 
-/// More stretches of a sweep than this are counted, not listed.
+/// The most stretches of a sweep in a sentence; more are counted.
 const MAX_STRETCHES: usize = 3;
 
 /// Who leads at a point: a scheme, or `None` if it cannot be told.
@@ -16,7 +16,7 @@ pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
         .into_iter()
         .map(|point| (point, standings.at(point)))
         .filter(|(_, entries)| entries.len() > 1)
-        .map(|(point, entries)| (point, rank(&entries, standings.topic.less)))
+        .map(|(point, entries)| (point, rank(&entries, standings.topic.is_less_better())))
         .collect();
     if rankings.is_empty() {
         return vec![span(standings)];
@@ -70,7 +70,7 @@ fn who_leads(standings: &Standings<'_>, leads: &[Lead<'_>]) -> String {
     }
 }
 
-/// Why nobody leads.
+/// The reason why no scheme leads.
 fn together(standings: &Standings<'_>) -> &'static str {
     if standings.few_seeds().is_empty() {
         "the seeds cannot tell the best apart"
@@ -130,7 +130,7 @@ fn widest(standings: &Standings<'_>, rankings: &[(usize, Ranking<'_>)]) -> Optio
     let place = &standings.comparison.labels[point];
     let (values, names) =
         ([best, worst].map(|entry| standings.value(&[entry])), [best.scheme, worst.scheme]);
-    let what = if standings.topic.less {
+    let what = if standings.topic.is_less_better() {
         let (before, after) = standings.topic.words;
         format!(
             "{before}{}{after} under {}, and {} under {}",
@@ -161,7 +161,7 @@ fn span(standings: &Standings<'_>) -> String {
         format!("{} ({who}{label})", standings.value(&[*entry]))
     };
     let (before, after) =
-        if standings.topic.less { standings.topic.words } else { ("goodput was ", "") };
+        if standings.topic.is_less_better() { standings.topic.words } else { ("goodput was ", "") };
     let who =
         if least.scheme == most.scheme { format!("{}: ", least.scheme) } else { String::new() };
     if !apart(least.value, most.value) {

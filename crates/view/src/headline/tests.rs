@@ -1,4 +1,4 @@
-//! What is said of which results, word for word.
+//! The sentences of invented results, word for word.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn told(aggregates: Vec<Value>) -> Headline {
     let mut summary = serde_json::to_value(Summary::default()).unwrap();
     summary["aggregates"] = aggregates.into();
     let summary: Summary = serde_json::from_value(summary).unwrap();
-    Headline::of(&summary)
+    Headline::from_summary(&summary)
 }
 
 fn sentences(aggregates: Vec<Value>) -> String {
@@ -163,7 +163,7 @@ fn unfinished_flows_of_runs_that_stand_for_several_points_count_once() {
         finite("dctcp", &at("40KB"), (0.030, 0.001), 4.0),
     ]);
     let caveat = |summary: &Value| {
-        Headline::of(&serde_json::from_value::<Summary>(summary.clone()).unwrap()).caveat
+        Headline::from_summary(&serde_json::from_value::<Summary>(summary.clone()).unwrap()).caveat
     };
     assert!(caveat(&summary).contains("cubic 72 of 24,000"), "{}", caveat(&summary));
     summary["reused"] = json!([{ "scheme": "cubic", "run_as": "cubic", "keys": ["switch.default.mark.above"],
@@ -232,7 +232,8 @@ fn a_scheme_of_which_no_run_counts_is_named_and_nothing_is_said_of_nothing() {
     summary["points"] = json!([{ "name": "", "set": {}, "schemes": ["cubic", "bbr"] }]);
     summary["runs"] =
         vec![void("cubic", 1, &[]), void("cubic", 2, &["late"]), void("bbr", 1, &["late"])].into();
-    let told = |summary: &Value| Headline::of(&serde_json::from_value(summary.clone()).unwrap());
+    let told =
+        |summary: &Value| Headline::from_summary(&serde_json::from_value(summary.clone()).unwrap());
     let none = told(&summary);
     assert_eq!(none.sentences, ["bbr: void, no run counts (late)."]);
     summary["aggregates"] = vec![long("cubic", &json!({}), (2e9, 1e8), 0.0)].into();

@@ -40,7 +40,6 @@ pub(super) fn document(title: &str, body: &str, libraries: &[Script]) -> String 
 }
 
 /// Whether a file begins as the pages do: with a title that ends in the name of shallop.
-#[must_use]
 pub fn is_page(bytes: &[u8]) -> bool {
     let end = b"</title>";
     let head = bytes.windows(end.len()).position(|part| part == end).map(|at| &bytes[..at]);

@@ -17,12 +17,11 @@ pub struct IndexEntry {
     pub quick: bool,
     /// The counts of verdicts as text; empty without claims.
     pub claims: String,
-    /// The worst verdict, as [`super::worst`] says it.
+    /// The worst verdict as a word, from [`super::worst`].
     pub worst: &'static str,
 }
 
-/// The index page of several results. `total` says what became of all claims together; it may be empty.
-#[must_use]
+/// The index page of several results. `total` has the counts of verdicts of all claims; it may be empty.
 pub fn index(version: &str, total: &str, entries: &[IndexEntry]) -> String {
     let mut body = String::from("<header>\n<h1>Results</h1>\n");
     body.push_str(

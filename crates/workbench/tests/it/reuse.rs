@@ -1,7 +1,7 @@
 //! Runs with equal identities must have equal results, byte for byte.
 
 use shallop_core::{BufferSize, Bytes};
-use shallop_lab::run;
+use shallop_measure::run;
 use shallop_plan::plan::{Accounting, Plan, Switch};
 use shallop_scenario::{Options, read};
 use shallop_workbench::identity::Identity;

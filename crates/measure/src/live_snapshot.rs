@@ -1,0 +1,78 @@
+//! The state of a run in progress, for live displays.
+
+use std::cmp::Reverse;
+
+use shallop_core::{DropCause, QueueId, Span};
+use shallop_plan::ResolvedRun;
+use shallop_switch::Occupancy;
+
+use crate::probe::Measurements;
+
+/// The most queues in a snapshot.
+const MOST_QUEUES: usize = 12;
+/// The most flows in a snapshot.
+const MOST_FLOWS: usize = 100;
+
+/// A queue in a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueNow {
+    /// The names of its port and of the queue.
+    pub name: String,
+    /// Bytes in the queue now.
+    pub held: u64,
+    /// The maximum length so far, in bytes.
+    pub max: u64,
+}
+
+/// The state of a run in progress: counts since its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LiveSnapshot {
+    /// The time since the start.
+    pub at: Span,
+    /// Queues of switches that were not always empty, at most twelve: the longest at this time first.
+    pub queues: Vec<QueueNow>,
+    /// Packets that queues dropped.
+    pub dropped: u64,
+    /// Packets that wires lost.
+    pub lost: u64,
+    /// Packets that were marked.
+    pub marked: u64,
+    /// IP bytes of data that arrived.
+    pub ip_bytes: u64,
+    /// IP bytes of data that arrived of each of the first 100 flows, in order of start.
+    pub flows: Vec<u64>,
+}
+
+impl LiveSnapshot {
+    /// The state of a run now. Ports must have caught up.
+    #[must_use]
+    pub fn new(setup: &ResolvedRun<'_>, at: Span, measured: &Measurements) -> Self {
+        let network = &setup.network;
+        let all = measured.queues.iter().filter(|(id, _)| network.is_switch_port(id.port));
+        let mut queues: Vec<_> = all.filter(|(_, queue)| queue.max().get() > 0).collect();
+        queues.sort_by_key(|(id, queue)| Reverse((queue.held(), queue.max(), Reverse(id.port))));
+        let named = |(id, queue): &(QueueId, Occupancy)| QueueNow {
+            name: format!(
+                "{} {}",
+                network.port_name(id.port),
+                setup.layout.queues[usize::from(id.queue)]
+            ),
+            held: queue.held().get(),
+            max: queue.max().get(),
+        };
+        let (mut dropped, mut lost) = (0, 0);
+        for (_, _, cause, count) in measured.drops.all() {
+            *(if cause == DropCause::WireLoss { &mut lost } else { &mut dropped }) += count;
+        }
+        let flows = measured.flows.all().into_iter().flatten().take(MOST_FLOWS);
+        Self {
+            at,
+            queues: queues.into_iter().take(MOST_QUEUES).map(named).collect(),
+            dropped,
+            lost,
+            marked: measured.marks,
+            ip_bytes: measured.ip_bytes(),
+            flows: flows.map(|flow| flow.ip_bytes).collect(),
+        }
+    }
+}

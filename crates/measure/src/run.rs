@@ -1,0 +1,296 @@
+//! One run in the simulator, of one scheme of a plan with one seed. The outcome depends on nothing else.
+
+use std::collections::BTreeSet;
+
+use crate::capture::Capture;
+use crate::flow_log::{FlowLog, FlowRow};
+use crate::flow_records::RECENT_FLOWS;
+use crate::live_snapshot::LiveSnapshot;
+use crate::observer::Observer;
+use crate::outcome::{self, Outcome};
+use crate::probe::Measurements;
+use crate::series::Series;
+use shallop_core::{Span, Time};
+use shallop_plan::error::SetupError;
+use shallop_plan::flows::FlowGenerator;
+use shallop_plan::plan::Plan;
+use shallop_plan::resolved::ResolvedRun;
+use shallop_proto::{Endpoint, Middlebox, PassThrough};
+use shallop_sim::{RealHosts, Retired, Simulator};
+use shallop_topology::NicMode;
+
+use crate::ends::{self, EndpointFactory};
+
+/// Why a run has no outcome.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// The run cannot be set up.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// A trace has fewer flows than when it was checked.
+    #[error("{started} flows of {flows} could be read: a trace has changed since it was checked")]
+    Incomplete {
+        /// Flows when it was checked.
+        flows: usize,
+        /// Flows that could be read.
+        started: usize,
+    },
+    /// The observer stopped the run.
+    #[error("the run was stopped before its end")]
+    Stopped,
+}
+
+/// The simulated time after which the observer is called and retired flows are written to the log. It is shorter while
+/// more flows retire in that time than have records.
+const OBSERVER_INTERVAL: Span = Span::from_ms(1);
+
+/// An observer that collects all rows.
+struct Collect<'a> {
+    on_progress: &'a mut dyn FnMut(Time) -> bool,
+    rows: Vec<FlowRow>,
+}
+
+impl Observer for Collect<'_> {
+    fn on_progress(&mut self, now: Time) -> bool {
+        (self.on_progress)(now)
+    }
+
+    fn on_flows(&mut self, mut rows: Vec<FlowRow>) {
+        self.rows.append(&mut rows);
+    }
+}
+
+/// Runs a scheme of a plan. The outcome has a row for every flow, in order of start. `on_progress` is called with the
+/// time at least every simulated millisecond, and ends the run by returning false.
+///
+/// # Errors
+/// If the run cannot be set up, or was stopped.
+pub fn run(
+    plan: &Plan,
+    scheme: usize,
+    seed: u64,
+    on_progress: &mut dyn FnMut(Time) -> bool,
+) -> Result<Outcome, RunError> {
+    let mut collect = Collect { on_progress, rows: Vec::new() };
+    let mut outcome = run_observed(plan, scheme, seed, &mut collect)?;
+    collect.rows.sort_by_key(|row| row.flow);
+    outcome.flows = collect.rows;
+    Ok(outcome)
+}
+
+/// Runs a scheme of a plan. Rows of flows go to the observer; the outcome has none.
+///
+/// # Errors
+/// If the run cannot be set up, or was stopped.
+pub fn run_observed(
+    plan: &Plan,
+    scheme: usize,
+    seed: u64,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
+    let setup = ResolvedRun::new(plan, scheme, seed)?;
+    ends::with(&setup, RunWith { setup: &setup, observer })?
+}
+
+/// Runs a setup with endpoints of any type.
+struct RunWith<'a> {
+    setup: &'a ResolvedRun<'a>,
+    observer: &'a mut dyn Observer,
+}
+
+impl ends::EndpointVisitor for RunWith<'_> {
+    type Result = Result<Outcome, RunError>;
+
+    fn visit<E: EndpointFactory>(self, ends: E) -> Self::Result {
+        let Self { setup, observer } = self;
+        let (network, probe) = (network(setup), probe(setup));
+        let flows = Box::new(FlowGenerator::new(setup).map(|flow| ends.flow(&flow)));
+        let clean = setup.plan.schemes[setup.scheme].clean.as_ref();
+        if let Some(clean) = clean {
+            let mut sim = Simulator::new(network, flows, probe);
+            for (node, part) in clean.proxies(&setup.network.graph) {
+                sim.install(node, part);
+            }
+            return Ok(drive(setup, sim, observer)?.0);
+        }
+        let sim: Simulator<'_, E::End, Measurements> = Simulator::new(network, flows, probe);
+        Ok(drive(setup, sim, observer)?.0)
+    }
+}
+
+/// Runs a setup with these endpoints, and hosts that decide for themselves when they send. Returns the outcome, and the
+/// hosts as they are at the end.
+///
+/// # Errors
+/// If the run was stopped, or a trace has changed.
+pub fn run_with_hosts<E: EndpointFactory, H: RealHosts<E::End>>(
+    setup: &ResolvedRun<'_>,
+    ends: &E,
+    hosts: H,
+    observer: &mut dyn Observer,
+) -> Result<(Outcome, H), RunError> {
+    let flows = Box::new(FlowGenerator::new(setup).map(|flow| ends.flow(&flow)));
+    let network = network(setup);
+    let sim: Simulator<'_, E::End, Measurements, PassThrough<<E::End as Endpoint>::Head>, H> =
+        Simulator::with_hosts(network, flows, probe(setup), hosts);
+    drive(setup, sim, observer)
+}
+
+/// The network of a setup.
+fn network(setup: &ResolvedRun<'_>) -> shallop_sim::Network {
+    let ResolvedRun { network, layout, routes, plan, .. } = setup;
+    shallop_sim::Network {
+        graph: network.graph.clone(),
+        ports: layout.ports.clone(),
+        buffers: layout.memory.buffers.clone(),
+        pools: layout.memory.pools.clone(),
+        routes: routes.clone(),
+        nic: plan.nic,
+    }
+}
+
+/// The probe that measures the run.
+fn probe(setup: &ResolvedRun<'_>) -> Measurements {
+    let ResolvedRun { network, plan, .. } = setup;
+    let measures = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
+    let mut probe = Measurements::new(setup, measures);
+    probe.capture = capture(setup);
+    probe
+}
+
+/// Runs a simulator to its end.
+fn drive<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>>(
+    setup: &ResolvedRun<'_>,
+    mut sim: Simulator<'_, E, Measurements, M, H>,
+    observer: &mut dyn Observer,
+) -> Result<(Outcome, H), RunError> {
+    // Packets of real hosts may come after their flow is complete.
+    if !H::ANY {
+        sim.enable_retirement();
+    }
+    let log = FlowLog::new(setup);
+    Drive { setup, sim, log, observer, interval: OBSERVER_INTERVAL }.run()
+}
+
+/// The packet capture of the links that the plan names, if it names any.
+fn capture(setup: &ResolvedRun<'_>) -> Option<Capture> {
+    let (sets, limit) = &setup.plan.capture;
+    let ports = sets.iter().filter_map(|set| setup.network.links.get(set)).flatten();
+    let ports: BTreeSet<u32> = ports.copied().collect();
+    let named = ports.into_iter().map(|port| (port, setup.network.port_name(port)));
+    (!sets.is_empty()).then(|| Capture::new(named.collect(), *limit))
+}
+
+/// A run in progress.
+struct Drive<'a, 'f, E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> {
+    setup: &'a ResolvedRun<'a>,
+    sim: Simulator<'f, E, Measurements, M, H>,
+    log: FlowLog<'a>,
+    observer: &'a mut dyn Observer,
+    /// The time between two calls of the observer.
+    interval: Span,
+}
+
+impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E, M, H> {
+    fn run(mut self) -> Result<(Outcome, H), RunError> {
+        let series = self.sampled()?;
+        self.write_rest(series.end)?;
+        let ports: Vec<_> = self.sim.ports().map(shallop_switch::Port::counters).collect();
+        let pools = self.sim.pools();
+        for pool in pools.iter_mut() {
+            pool.advance_to(Time::after_start(series.end));
+        }
+        let pools = pools.to_vec();
+        let (probe, log) = (&self.sim.probe, &self.log);
+        let run = outcome::summarise(self.setup, probe, &ports, &pools, log, &series);
+        let capture = self.sim.probe.capture.take().map(Capture::finish);
+        let outcome = Outcome { run, flows: Vec::new(), series: series.samples, capture };
+        Ok((outcome, self.sim.into_hosts().0))
+    }
+
+    /// Runs the simulator to its end, and samples the series.
+    fn sampled(&mut self) -> Result<Series, RunError> {
+        let plan = self.setup.plan;
+        let mut series = Series::new(self.setup);
+        let judged = self.sim.probe.counted;
+        let mut edges = plan.windows.iter().flat_map(|&(from, to)| [from, to]).collect::<Vec<_>>();
+        // The last second is always a window.
+        edges.extend([plan.duration.saturating_sub(Span::from_secs(1)), plan.duration]);
+        edges.sort_unstable();
+        let (mut sample, mut now, mut reached) = (plan.sample, Span::ZERO, Span::ZERO);
+        while now < plan.duration {
+            let edge = edges.iter().copied().find(|&edge| edge > now).unwrap_or(plan.duration);
+            let fair = series.converge.due();
+            now = sample.min(edge).min(fair).min(plan.duration);
+            while reached < now {
+                reached = now.min(reached + self.interval);
+                self.advance(Time::after_start(reached))?;
+            }
+            // Ports must catch up before they are sampled.
+            let sim = &mut self.sim;
+            sim.run_until(Time::after_start(now));
+            if now == fair {
+                series.converge.end_window(sim.probe.flows.all());
+            }
+            let sampled = now == edge || now == sample;
+            let complete = sampled && judged.is_some_and(|judged| sim.probe.complete == judged);
+            if now == edge || complete {
+                series.checkpoint(now, &sim.probe, sim.ports().map(shallop_switch::Port::counters));
+            }
+            if now == sample {
+                if series.is_due(now) {
+                    series.sample(now, &mut sim.probe);
+                }
+                if self.observer.wants_snapshot(now) {
+                    self.observer.on_snapshot(LiveSnapshot::new(self.setup, now, &sim.probe));
+                }
+                sample += plan.sample;
+            }
+            if complete {
+                break;
+            }
+        }
+        self.sim.probe.advance_to(Time::after_start(now));
+        series.end(now);
+        Ok(series)
+    }
+
+    fn advance(&mut self, to: Time) -> Result<(), RunError> {
+        self.sim.advance(to);
+        let retired = self.sim.take_retired();
+        if retired.len() > RECENT_FLOWS {
+            self.interval = (self.interval / 2).max(Span::from_ns(1));
+        } else if retired.len() < RECENT_FLOWS / 4 {
+            self.interval = (self.interval * 2).min(OBSERVER_INTERVAL);
+        }
+        for Retired { flow, sender, receiver } in retired {
+            if let Some(record) = self.sim.probe.flows.close(flow) {
+                self.log.write(flow, &record, [sender, receiver], to);
+            }
+        }
+        self.log.flush(false, &mut |rows| self.observer.on_flows(rows));
+        if self.observer.on_progress(to) { Ok(()) } else { Err(RunError::Stopped) }
+    }
+
+    /// Writes the flows in progress to the log.
+    fn write_rest(&mut self, end: Span) -> Result<(), RunError> {
+        let now = Time::after_start(end);
+        self.advance(now)?;
+        let left: Vec<_> =
+            self.sim.addressed_ends().map(|(end, machine)| (end, machine.counters())).collect();
+        for pair in left.chunks_exact(2) {
+            let flow = pair[0].0.flow();
+            if let Some(record) = self.sim.probe.flows.get(flow) {
+                self.log.write(flow, record, [pair[0].1, pair[1].1], now);
+            }
+        }
+        self.log.flush(true, &mut |rows| self.observer.on_flows(rows));
+        if self.sim.is_exhausted() && self.sim.started() < self.setup.plan.flows() {
+            return Err(RunError::Incomplete {
+                flows: self.setup.plan.flows(),
+                started: self.sim.started(),
+            });
+        }
+        Ok(())
+    }
+}

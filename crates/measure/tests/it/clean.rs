@@ -1,0 +1,165 @@
+//! CLEAN on a campus path: what a burst does with and without, and what a scenario may say of it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
+
+use shallop_measure::outcome::Outcome;
+use shallop_scenario::{Options, Problem, read};
+
+/// One flow, and twenty more after half a second.
+const CAMPUS: &str = r#"
+title = "a burst on a campus"
+duration = "1s"
+windows = ["300ms..500ms", "500ms..1s"]
+stack = "ns3"
+
+[topology]
+kind = "campus"
+stations = 21
+core_switch = "deep"
+aggregation_switch = "deep"
+access_point_switch = "deep"
+
+[switch]
+default = { buffer = "4MB", mark = { above = "150pkt" } }
+deep = { buffer = "12MB", mark = { above = "150pkt" } }
+
+[[scheme]]
+transport = "cubic"
+receive_buffer = "32MB"
+
+[[scheme]]
+transport = "newreno"
+receive_buffer = "32MB"
+
+[[scheme]]
+name = "clean"
+transport = "cubic"
+receive_buffer = "32MB"
+clean = { decrease = "alpha" }
+
+[[group]]
+name = "long"
+from = "cloud0"
+to = "ap0h0"
+
+[[group]]
+name = "burst"
+from = "cloud0"
+to = "ap0"
+flows = 20
+start = "500ms"
+"#;
+
+fn outcome(text: &str, scheme: usize) -> Outcome {
+    let study = read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}"));
+    shallop_measure::run(&study.points[0].plan, scheme, 1, &mut |_| true).unwrap()
+}
+
+#[test]
+fn a_burst_costs_newreno_packets_and_clean_neither_packets_nor_time() {
+    let [cubic, newreno, clean] = [0, 1, 2].map(|scheme| outcome(CAMPUS, scheme).run);
+    assert!(newreno.drops.data > 1_000, "{:?}", newreno.drops);
+    assert!(cubic.max_queue_bytes > 6_000_000, "{}", cubic.max_queue_bytes);
+    assert!(clean.max_queue_bytes < cubic.max_queue_bytes / 10, "{}", clean.max_queue_bytes);
+    assert_eq!((clean.drops.data, clean.retransmits, clean.timeouts), (0, 0, 0));
+    // Senders that know nothing of marks: what was marked was marked for the proxy.
+    assert!(clean.marks > 0 && cubic.marks == 0);
+    let carried = clean.windows[1].throughput_bps;
+    assert!(carried > 810e6, "{carried}: 850 Mb/s are 829 at IP");
+    let late = |run: &shallop_results::summary::Run| run.rtt.p99_s.unwrap();
+    assert!(late(&clean) < late(&cubic) * 0.25, "{} and {}", late(&clean), late(&cubic));
+}
+
+#[test]
+fn frames_with_their_overhead_carry_what_a_plain_radio_of_850_mbps_does() {
+    let framed = CAMPUS.replace(
+        "stations = 21",
+        "stations = 21\nradio_rate = \"1201Mbps\"\nradio_overhead = \"178us\"",
+    );
+    let [plain, framed] = [CAMPUS, &framed].map(|text| outcome(text, 2).run);
+    let rate = |run: &shallop_results::summary::Run| run.windows[1].throughput_bps;
+    let ratio = rate(&framed) / rate(&plain);
+    assert!((0.95..1.05).contains(&ratio), "{ratio}");
+    assert_eq!(framed.drops.data, 0);
+}
+
+#[test]
+fn the_proxy_stands_where_it_is_told_in_other_networks() {
+    let text = r#"
+title = "a proxy by hand"
+duration = "500ms"
+topology = { kind = "dumbbell", senders = 2, receivers = 2, rate = "100Mbps", access_rate = "1Gbps", delay = "2ms" }
+switch.default = { buffer = "1MB", mark = { above = "20pkt" } }
+group = [{ name = "all", from = "left", to = "right" }]
+scheme = [
+    { transport = "newreno" },
+    { name = "clean", transport = "newreno", clean = { edges = ["s0>left", "s1>left"], last_hop = ["left>right"] } },
+]
+"#;
+    let [bare, clean] = [0, 1].map(|scheme| outcome(text, scheme).run);
+    assert_eq!((bare.marks, clean.drops.data), (0, 0));
+    assert!(clean.marks > 0);
+    assert!(clean.max_queue_bytes * 3 < bare.max_queue_bytes, "{}", clean.max_queue_bytes);
+}
+
+fn problem(text: &str) -> Problem {
+    match read(text, &Options::default()) {
+        Ok(_) => panic!("this was read:\n{text}"),
+        Err(problem) => problem,
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_proxy_is_said_at_its_place() {
+    let right = "clean = { decrease = \"alpha\" }";
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "clean = { decrese = \"half\" }",
+            &["`clean` in [[scheme]] \"clean\"", "did you mean \"decrease\""],
+        ),
+        ("clean = { decrease = \"third\" }", &["decrease", "\"alpha\"", "\"half\""]),
+        ("clean = { gain = 0.3 }", &["0.3 is no power of one half", "1/1024"]),
+        ("clean = { scale = 5 }", &["scale", "out of range"]),
+        ("clean = { initial_window = 1 }", &["less than the least, 2"]),
+        ("clean = { idle = \"0s\" }", &["idle", "out of range"]),
+        ("clean = { edges = [\"cloud0>cor\"] }", &["no port \"cloud0>cor\"", "cloud0>core"]),
+        ("clean = { edges = [\"core>cloud0\"] }", &["leads to a host", "from outside"]),
+        ("clean = { last_hop = [\"ap0h0>air0\"] }", &["leads from a host", "to receivers"]),
+        ("clean = true", &["should be a table"]),
+    ];
+    for (wrong, words) in cases {
+        let text = CAMPUS.replace(right, wrong);
+        let problem = problem(&text);
+        let span = problem.span.clone().unwrap_or_else(|| panic!("{wrong}: no place"));
+        let line = |at: usize| text[..at].matches('\n').count();
+        assert_eq!(line(span.start), line(text.find(wrong).unwrap()), "{wrong}: {problem:?}");
+        let said = format!("{} {}", problem.message(), problem.help);
+        for word in *words {
+            assert!(said.contains(word), "{wrong}: \"{word}\" is not said in: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_proxy_belongs_to_a_scheme_of_tcp_on_a_network_that_has_a_place_for_it() {
+    let dumbbell = r#"
+title = "nowhere"
+duration = "1s"
+topology = { kind = "dumbbell", senders = 2, rate = "1Gbps", delay = "2ms" }
+group = [{ name = "all" }]
+scheme = [{ transport = "cubic", clean = {} }]
+"#;
+    let said = |text: &str| {
+        let problem = problem(text);
+        format!("{} {}", problem.message(), problem.help)
+    };
+    let lacks = said(dumbbell);
+    assert!(lacks.contains("lacks the key `edges`") && lacks.contains("campus"), "{lacks}");
+    let credits = said(&dumbbell.replace("cubic", "expresspass"));
+    assert!(credits.contains("unknown key `clean`"), "{credits}");
+    let own = said(&CAMPUS.replace(
+        "name = \"long\"",
+        "name = \"long\"\ntransport = { transport = \"cubic\", clean = {} }",
+    ));
+    assert!(own.contains("the same for all groups"), "{own}");
+}

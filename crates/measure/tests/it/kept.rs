@@ -1,0 +1,137 @@
+//! Connections that carry flow after flow: who takes which, and what that changes.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
+
+use proptest::prelude::*;
+use shallop_measure::Outcome;
+use shallop_measure::run;
+use shallop_scenario::{Options, read};
+
+const DUMBBELL: &str = r#"
+title = "kept"
+duration = "10s"
+sample = "100ms"
+stack = "linux-ideal"
+topology = { kind = "dumbbell", senders = 1, receivers = 1, rate = "1Gbps", delay = "5ms" }
+scheme = [{ transport = "cubic" }, { transport = "flashpass" }]
+"#;
+
+const LEAF_SPINE: &str = r#"
+title = "kept"
+duration = "10s"
+sample = "100ms"
+topology = { kind = "leaf-spine", spines = 4, leaves = 2, hosts = 1, rate = "1Gbps", delay = "1ms" }
+scheme = [{ transport = "cubic" }]
+"#;
+
+fn outcome(network: &str, scheme: usize, connections: &str, group: &str) -> Outcome {
+    let text = format!(
+        "{network}\n[[group]]\nname = \"all\"\nsize = \"100KB\"\nconnections = \"{connections}\"\n{group}\n"
+    );
+    let study = read(&text, &Options::default()).unwrap();
+    run(&study.points[0].plan, scheme, 1, &mut |_| true).unwrap()
+}
+
+fn times(outcome: &Outcome) -> Vec<f64> {
+    outcome.flows.iter().map(|flow| flow.fct_s.unwrap()).collect()
+}
+
+const ONE_BY_ONE: &str = "flows = 20\narrivals = { every = \"100ms\", at_once = 1 }";
+
+#[test]
+fn a_flow_goes_on_where_the_one_before_it_ended() {
+    let [new, kept] = ["new", "kept"].map(|which| times(&outcome(DUMBBELL, 0, which, ONE_BY_ONE)));
+    assert_eq!(new[0].to_bits(), kept[0].to_bits(), "the first opens a connection in any case");
+    // The handshake of a new connection takes 10 ms, and its first window takes three more round trips to become 69
+    // segments; on a connection that is open and has the window for it, all of it leaves at once.
+    assert!(new[1..].iter().all(|&time| time > 0.035), "{new:?}");
+    assert!(kept[3..].iter().all(|&time| time < 0.012), "{kept:?}");
+}
+
+#[test]
+fn flows_at_once_have_a_connection_each_and_all_bytes_arrive() {
+    let group = "flows = 30\narrivals = { every = \"200ms\", at_once = 3 }";
+    let kept = outcome(DUMBBELL, 0, "kept", group);
+    assert_eq!(
+        (kept.run.fct.all.as_ref().unwrap().count, kept.run.fct.all.as_ref().unwrap().unfinished),
+        (30, 0)
+    );
+    assert!((kept.run.goodput_bps * kept.run.duration_s / 8.0 - 3e6).abs() < 1.0);
+    // The first three have a handshake.
+    assert!(times(&kept)[..3].iter().all(|&time| time > 0.035));
+    assert!(times(&kept)[9..].iter().all(|&time| time < 0.02));
+    let again = outcome(DUMBBELL, 0, "kept", group);
+    assert_eq!(times(&kept), times(&again), "what is idle is taken in one order");
+}
+
+#[test]
+fn a_connection_keeps_its_way() {
+    let ways = |connections| {
+        let group = format!("from = [\"leaf0h0\"]\nto = [\"leaf1h0\"]\n{ONE_BY_ONE}");
+        let run = outcome(LEAF_SPINE, 0, connections, &group).run;
+        run.utilization_by_place.iter().filter(|&(_, &busy)| busy > 0.0003).count()
+    };
+    let (new, kept) = (ways("new"), ways("kept"));
+    // There: a leaf's port, a spine's and that to the host.
+    assert!(
+        kept <= 4 && new > kept + 2,
+        "{kept} ports carry data where connections are kept, {new}"
+    );
+}
+
+#[test]
+fn a_transport_without_connections_does_as_before() {
+    let [new, kept] = ["new", "kept"].map(|which| times(&outcome(DUMBBELL, 1, which, ONE_BY_ONE)));
+    assert_eq!(new, kept);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever is lost, and whatever the controller: every flow of a connection ends, and its bytes arrive once.
+    #[test]
+    fn every_flow_of_a_connection_ends(
+        transport in prop::sample::select(vec![
+            "newreno", "cubic", "vegas", "dctcp", "bbr", "copa", "gemini",
+        ]),
+        stack in prop::sample::select(vec!["linux", "linux-ideal", "ns2", "ns3"]),
+        (loss, seed) in (0.0..0.02, 1u64..1000),
+        (gap, sizes) in (1u64..60, prop::sample::select(vec!["1B", "60KB", "600KB"])),
+    ) {
+        let text = format!(
+            r#"
+            title = "kept"
+            duration = "600s"
+            sample = "1s"
+            stack = "{stack}"
+            topology.kind = "graph"
+            topology.node = [
+                {{ name = "a", kind = "host" }},
+                {{ name = "b", kind = "host" }},
+                {{ name = "s", kind = "switch" }},
+            ]
+            topology.link = [
+                {{ between = ["a", "s"], rate = "100Mbps", delay = "1ms", loss = {loss}, jitter = "100us" }},
+                {{ between = ["s", "b"], rate = "50Mbps", delay = "1ms" }},
+            ]
+            switch.default.buffer = "20KB"
+            scheme = [{{ transport = "{transport}" }}]
+            [[group]]
+            name = "all"
+            from = ["a"]
+            to = ["b"]
+            size = "{sizes}"
+            flows = 30
+            connections = "kept"
+            arrivals = {{ every = "{gap}ms", at_once = 2 }}
+            "#
+        );
+        let study = read(&text, &Options::default()).unwrap();
+        let outcome = run(&study.points[0].plan, 0, seed, &mut |_| true).unwrap();
+        let all = outcome.run.fct.all.as_ref().unwrap();
+        prop_assert_eq!((all.count, all.unfinished), (30, 0));
+        let size = outcome.flows[0].size_bytes.unwrap() * 30;
+        let arrived = outcome.run.goodput_bps * outcome.run.duration_s / 8.0;
+        prop_assert!((arrived - size as f64).abs() < 1.0, "{} of {} bytes", arrived, size);
+    }
+}

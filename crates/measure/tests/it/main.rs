@@ -1,0 +1,22 @@
+//! Whole runs in the simulator: one executable, one module per subject.
+
+mod aeolus;
+mod both_ways;
+mod clean;
+mod conservation;
+mod dynamic;
+mod gemini;
+mod golden;
+mod kept;
+mod links;
+mod lockstep;
+mod marks;
+mod mixed;
+mod pools;
+mod replay;
+mod scheme_settings;
+mod series;
+mod shared;
+mod support;
+mod tails;
+mod warnings;

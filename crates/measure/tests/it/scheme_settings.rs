@@ -1,0 +1,85 @@
+//! What a scheme sets of switches: it holds under that scheme alone, and is checked like the rest.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
+
+use shallop_core::BufferSize;
+use shallop_plan::study::Study;
+use shallop_scenario::{Options, read};
+
+const TEXT: &str = r#"
+title = "settings of a scheme"
+duration = "500ms"
+stack = "ns2"
+topology.kind = "leaf-spine"
+topology.leaves = 2
+topology.spines = 1
+topology.hosts = 2
+topology.rate = "1Gbps"
+topology.delay = "1ms"
+topology.spine_switch = "other"
+switch.default = { buffer = "50pkt" }
+switch.other = { buffer = "40pkt" }
+scheme = [
+  { transport = "newreno", ecn = "classic" },
+  { transport = "newreno", ecn = "classic", name = "marked", set = { SET } },
+]
+group = [{ name = "all", flows = 2, from = "rack0", to = "rack1" }]
+"#;
+
+fn study(set: &str, options: &Options) -> Result<Study, String> {
+    let said =
+        |problem: shallop_scenario::Problem| format!("{} {}", problem.message(), problem.help);
+    read(&TEXT.replace("SET", set), options).map_err(said)
+}
+
+#[test]
+fn what_a_scheme_sets_holds_under_it_alone() {
+    let set = r#""switch.default.mark.above" = "10pkt""#;
+    let study = study(set, &Options::default()).unwrap();
+    let plan = &study.points[0].plan;
+    let marks = [0, 1].map(|scheme| plan.switches(scheme)[0].mark.map(|mark| mark.max));
+    assert_eq!(marks, [None, Some(BufferSize::Packets(10))]);
+    assert_eq!(plan.switches(1)[1], plan.switches(0)[1], "the other is as it was");
+    let marked = [0, 1]
+        .map(|scheme| shallop_measure::run(plan, scheme, 1, &mut |_| true).unwrap().run.marks);
+    assert!(marked[0] == 0 && marked[1] > 0, "{marked:?}");
+}
+
+#[test]
+fn who_sets_marks_of_its_own_is_not_warned_that_there_are_none() {
+    let study = study(r#""switch.default.mark.above" = "10pkt""#, &Options::default()).unwrap();
+    let plan = &study.points[0].plan;
+    assert!(plan.switches.iter().all(|switch| switch.mark.is_none()), "the scenario has none");
+    let [bare, marked] = [0, 1]
+        .map(|scheme| shallop_measure::run(plan, scheme, 1, &mut |_| true).unwrap().run.warnings);
+    assert_eq!(bare.len(), 1, "{bare:?}");
+    assert!(
+        bare[0].contains("newreno") && bare[0].contains("no switch on their way marks any"),
+        "{bare:?}"
+    );
+    assert!(marked.is_empty(), "{marked:?}");
+}
+
+#[test]
+fn a_point_sets_first_and_the_scheme_on_top() {
+    let set = r#""switch.default.mark.above" = "10pkt""#;
+    let change = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let set_on = vec![change("switch.default.mark.above", "20pkt")];
+    let study = study(set, &Options { set: set_on, ..Options::default() }).unwrap();
+    let plan = &study.points[0].plan;
+    let marks = [0, 1].map(|scheme| plan.switches(scheme)[0].mark.map(|mark| mark.max));
+    assert_eq!(marks, [20, 10].map(|packets| Some(BufferSize::Packets(packets))));
+}
+
+#[test]
+fn what_it_cannot_set_is_refused() {
+    for (set, words) in [
+        (r#""topology.senders" = 3"#, "same for all schemes"),
+        (r#""switch.third.buffer" = "9pkt""#, "third"),
+        (r#""switch.default.bufer" = "9pkt""#, "buffer"),
+        (r#""switch.default.buffer" = "200B""#, "holds no packet"),
+    ] {
+        let message = study(set, &Options::default()).unwrap_err();
+        assert!(message.contains(words), "{set}: {message}");
+    }
+}

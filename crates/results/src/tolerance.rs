@@ -1,0 +1,97 @@
+//! When two measurements of one network agree: goodput within a fraction, loss within a factor. The three comparisons
+//! differ in the goodput alone, for the reasons below.
+
+/// The largest differences of two measurements that agree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// The difference of goodput, as a fraction of the reference.
+    pub goodput: f64,
+    /// The ratio of the larger loss to the smaller one.
+    pub loss_factor: f64,
+    /// Losses up to this fraction of packets are not compared.
+    pub no_loss: f64,
+}
+
+const fn within(goodput: f64) -> Tolerance {
+    Tolerance { goodput, loss_factor: 1.5, no_loss: 5e-4 }
+}
+
+/// For simulated hosts beside ns-3's: both simulators have the same settings, so only the models differ. The means of
+/// ns-3's seeds may also differ by its own 95 % interval (`checks/ns3/verdict.py`).
+pub const NS3: Tolerance = within(0.05);
+/// For simulated hosts beside kernels in virtual time: nothing else runs on their processors, but a kernel has details
+/// that no model of a host has.
+pub const KERNELS: Tolerance = within(0.10);
+/// For simulated hosts beside a rehearsal: kernels in real time also wait for processors that they share with the
+/// emulator and with each other.
+pub const REHEARSALS: Tolerance = within(0.15);
+
+/// The first difference of two measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// The goodput differs by more than the tolerance.
+    Goodput,
+    /// The goodput agrees, and the loss does not.
+    Loss,
+}
+
+impl Tolerance {
+    /// Compares goodput, in any unit, and loss, as a fraction of packets: each first of the reference. `None` if they
+    /// agree.
+    pub fn difference(&self, goodput: [f64; 2], loss: [f64; 2]) -> Option<Difference> {
+        let [reference, ours] = goodput;
+        let (less, more) = (loss[0].min(loss[1]), loss[0].max(loss[1]));
+        if (ours - reference).abs() > self.goodput * reference {
+            Some(Difference::Goodput)
+        } else if more > self.no_loss && more > self.loss_factor * less {
+            Some(Difference::Loss)
+        } else {
+            None
+        }
+    }
+
+    /// The rule as a part of a sentence.
+    pub fn words(&self) -> String {
+        format!(
+            "goodput is within {:.0} % and loss within a factor of {}, or below {} %",
+            100.0 * self.goodput,
+            self.loss_factor,
+            100.0 * self.no_loss
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goodput_is_compared_first_and_then_loss() {
+        for (tolerance, goodput, loss, difference) in [
+            (REHEARSALS, [100.0, 114.0], [0.01, 0.014], None),
+            (REHEARSALS, [100.0, 116.0], [0.01, 0.01], Some(Difference::Goodput)),
+            (KERNELS, [100.0, 109.0], [0.01, 0.014], None),
+            (KERNELS, [100.0, 111.0], [0.01, 0.01], Some(Difference::Goodput)),
+            (KERNELS, [100.0, 89.0], [0.01, 0.01], Some(Difference::Goodput)),
+            (KERNELS, [100.0, 100.0], [0.01, 0.016], Some(Difference::Loss)),
+            (KERNELS, [100.0, 100.0], [0.016, 0.01], Some(Difference::Loss)),
+            (KERNELS, [100.0, 100.0], [0.0, 0.0004], None),
+            (KERNELS, [100.0, 100.0], [0.0, 0.0006], Some(Difference::Loss)),
+            (NS3, [100.0, 106.0], [0.0, 0.0], Some(Difference::Goodput)),
+        ] {
+            assert_eq!(tolerance.difference(goodput, loss), difference, "{goodput:?} {loss:?}");
+        }
+    }
+
+    #[test]
+    fn the_check_against_ns_3_has_these_values() {
+        let script = include_str!("../../../checks/ns3/verdict.py");
+        for (name, value) in [
+            ("THROUGHPUT_SHARE", NS3.goodput),
+            ("LOSS_FACTOR", NS3.loss_factor),
+            ("LOSS_FLOOR_PERCENT", 100.0 * NS3.no_loss),
+        ] {
+            assert!(script.contains(&format!("\n{name} = {value}\n")), "{name} is not {value}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Units of figures: what metrics are stored in, what tables and pages show, and rounding to significant digits.
+
+use crate::summary::{FULL_FRAME, Run};
+
+/// A unit that figures are shown in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit {
+    /// The name on axes, such as `Gb/s`; empty for a plain number.
+    pub name: &'static str,
+    /// The end of the name of a column, such as `gbps`.
+    pub suffix: &'static str,
+    /// The size in the base unit.
+    pub size: f64,
+}
+
+const fn unit(name: &'static str, suffix: &'static str, size: f64) -> Unit {
+    Unit { name, suffix, size }
+}
+
+/// A plain number.
+pub const NONE: Unit = unit("", "", 1.0);
+/// Percent.
+pub const PERCENT: Unit = unit("%", "percent", 0.01);
+/// Units of bits per second.
+pub const RATES: &[Unit] =
+    &[unit("Gb/s", "gbps", 1e9), unit("Mb/s", "mbps", 1e6), unit("kb/s", "kbps", 1e3)];
+/// Units of seconds.
+pub const TIMES: &[Unit] = &[unit("s", "s", 1.0), unit("ms", "ms", 1e-3), unit("µs", "us", 1e-6)];
+/// Full frames of 1,538 bytes: the unit of queue lengths in text tables.
+pub const FRAMES: Unit = unit("packets", "packets", FULL_FRAME);
+/// Units of bytes; a KB is 1,000 bytes.
+pub const SIZES: &[Unit] =
+    &[unit("GB", "gb", 1e9), unit("MB", "mb", 1e6), unit("KB", "kb", 1e3), unit("B", "bytes", 1.0)];
+
+impl Unit {
+    /// The unit that makes the largest of these figures at least one; the smallest unit if none does.
+    #[must_use]
+    pub fn for_largest(figures: impl IntoIterator<Item = f64>, units: &[Self]) -> Self {
+        let most = figures.into_iter().filter(|figure| figure.is_finite()).fold(0.0, f64::max);
+        units.iter().find(|unit| most >= unit.size).or(units.last()).copied().unwrap_or(NONE)
+    }
+
+    /// The value in this unit, rounded.
+    pub fn put(self, figure: f64) -> f64 {
+        round(figure / self.size)
+    }
+
+    /// The name in ASCII, for text tables: "us" for "µs".
+    pub fn ascii(self) -> String {
+        self.name.replace('µ', "u")
+    }
+
+    /// The title of an axis with the unit in brackets.
+    pub fn title(self, what: &str) -> String {
+        if self.name.is_empty() { what.to_owned() } else { format!("{what} ({})", self.name) }
+    }
+
+    /// The name of a column with the unit.
+    pub fn column(self, what: &str) -> String {
+        if self.suffix.is_empty() { what.to_owned() } else { format!("{what}_{}", self.suffix) }
+    }
+}
+
+/// The kind of quantity that a metric measures. It decides the unit in `summary.json`, the units of tables and pages,
+/// and the possible values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Bits per second.
+    Rate,
+    /// Seconds.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// Bytes in a queue, at most what the queue may hold.
+    QueueLength,
+    /// Bytes in a memory pool, at most its size.
+    PoolOccupancy,
+    /// A fraction of packets, flows, time or capacity: 0 to 1.
+    Share,
+    /// A fraction that may be more than 1.
+    Fraction,
+    /// Jain's fairness index of n flows: 1/n to 1.
+    JainIndex,
+    /// The ratio of a time to its least value.
+    Ratio,
+    /// A number of packets.
+    Packets,
+    /// A number of other things, with their name.
+    Count(&'static str),
+}
+
+impl Quantity {
+    /// The unit in `summary.json` and its schema.
+    pub const fn stored(self) -> &'static str {
+        match self {
+            Self::Rate => "bit/s",
+            Self::Time => "s",
+            Self::Bytes | Self::QueueLength | Self::PoolOccupancy => "B",
+            Self::Share | Self::Fraction => "fraction",
+            Self::JainIndex => "index, 1/n to 1",
+            Self::Ratio => "ratio",
+            Self::Packets => "packets",
+            Self::Count(what) => what,
+        }
+    }
+
+    /// The units of figures and tables, the largest first.
+    pub const fn shown(self) -> &'static [Unit] {
+        match self {
+            Self::Rate => RATES,
+            Self::Time => TIMES,
+            Self::Bytes | Self::QueueLength | Self::PoolOccupancy => SIZES,
+            Self::Share | Self::Fraction => &[PERCENT],
+            Self::JainIndex | Self::Ratio | Self::Packets | Self::Count(_) => &[NONE],
+        }
+    }
+
+    /// The one unit of comparisons, whatever the values are.
+    pub const fn compared(self) -> Unit {
+        match self {
+            Self::Rate => RATES[1],
+            Self::Time => TIMES[1],
+            Self::Bytes | Self::QueueLength | Self::PoolOccupancy => FRAMES,
+            Self::Share | Self::Fraction => PERCENT,
+            Self::Packets => unit("packets", "packets", 1.0),
+            Self::JainIndex | Self::Ratio | Self::Count(_) => NONE,
+        }
+    }
+
+    /// The words for a smaller and a larger value: "shorter", "longer".
+    pub const fn comparatives(self) -> [&'static str; 2] {
+        match self {
+            Self::Time | Self::QueueLength => ["shorter", "longer"],
+            Self::Packets | Self::Count(_) => ["fewer", "more"],
+            _ => ["lower", "higher"],
+        }
+    }
+
+    /// The least and the largest value that is possible in these runs.
+    pub fn possible(self, runs: &[&Run]) -> (f64, f64) {
+        let largest = |of: fn(&Run) -> Option<u64>| {
+            let all: Option<Vec<u64>> = runs.iter().map(|run| of(run)).collect();
+            all.and_then(|all| all.into_iter().max()).map_or(f64::INFINITY, |most| most as f64)
+        };
+        match self {
+            Self::JainIndex => {
+                let flows = runs.iter().map(|run| run.flows).max().unwrap_or(1).max(1);
+                (1.0 / flows as f64, 1.0)
+            }
+            Self::QueueLength => (0.0, largest(|run| run.queue_limit_bytes)),
+            Self::PoolOccupancy => {
+                (0.0, largest(|run| run.pools.iter().map(|pool| pool.size_bytes).max()))
+            }
+            Self::Share => (0.0, 1.0),
+            _ => (0.0, f64::INFINITY),
+        }
+    }
+
+    /// The factor from a unit of claims to the stored unit; `None` if the quantity is not measured in that unit. An
+    /// empty text is the stored unit.
+    pub fn factor(self, name: &str) -> Option<f64> {
+        let others: &[Unit] = match self {
+            Self::Bytes | Self::QueueLength | Self::PoolOccupancy => &[FRAMES],
+            Self::Packets => &[unit("packets", "packets", 1.0)],
+            Self::JainIndex | Self::Ratio | Self::Count(_) => &[PERCENT],
+            _ => &[],
+        };
+        let mut units = self.shown().iter().chain(others).chain(&[NONE]);
+        units.find(|unit| unit.ascii() == name).map(|unit| unit.size)
+    }
+}
+
+/// The value with six significant digits, which are enough for a page.
+pub fn round(figure: f64) -> f64 {
+    format!("{figure:.5e}").parse().unwrap_or(figure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_figure_chooses_the_unit() {
+        assert_eq!(Unit::for_largest([2e9, 5.0], RATES).name, "Gb/s");
+        assert_eq!(Unit::for_largest([2e-5, f64::NAN], TIMES).suffix, "us");
+        assert_eq!(Unit::for_largest([], SIZES).name, "B");
+        assert_eq!(Unit::for_largest([7e6], RATES).title("throughput"), "throughput (Mb/s)");
+        assert_eq!(Unit::for_largest([7e6], RATES).column("throughput"), "throughput_mbps");
+        assert_eq!(
+            (NONE.title("Jain's index"), NONE.column("jain")),
+            ("Jain's index".into(), "jain".into())
+        );
+    }
+
+    #[test]
+    fn figures_keep_six_digits() {
+        let comparison = [
+            (1.0 / 3.0, 0.333_333),
+            (123_456_789.0, 123_457_000.0),
+            (0.0, 0.0),
+            (-2.5e-9, -2.5e-9),
+        ];
+        for (figure, rounded) in comparison {
+            assert!((round(figure) - rounded).abs() <= rounded.abs() * 1e-15, "{figure}");
+        }
+        assert_eq!(PERCENT.put(0.012_345_678).to_string(), "1.23457");
+    }
+}

@@ -1,0 +1,258 @@
+//! docs/reproduction/status.md: the verdict on every claim of the experiments, from the figures that the last full runs
+//! left in `docs/reproduction/recorded` and the ranges of today. `docs/reproduction/verdicts.csv` has the counts of
+//! verdicts and the digest of each experiment's section, so that a verdict does not change unnoticed.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+use shallop_plan::Study;
+use shallop_results::verdict::{count, judge_recorded};
+use shallop_results::{Claim, JudgedClaim, RecordedClaim, RecordedRun, Verdict};
+
+use super::RecordedExperiment;
+
+pub(super) const VERDICTS: &str = "docs/reproduction/verdicts.csv";
+
+const HEAD: &str = "# Where every figure stands
+
+The verdict on each claim of the experiments, from the figures of the last full run of each experiment. `make
+write-docs` writes this page. [Paper beside measured](../reproduction.md) says what the verdicts mean and where the accepted
+ranges come from. The revision is that of the program that made the runs.
+";
+
+/// What the papers leave open, and a kernel answers: a claim, the experiment that asked kernels, and the claims there
+/// that report what kernels and simulated Linux hosts did.
+const ASKED: [(&str, &str, &str, &str); 12] = [
+    (
+        "fp-fig10a",
+        "cubic: IP throughput",
+        "lx-flashpass",
+        "cubic *, Figure 10a: 20 flows, 20 to 60 ms: goodput",
+    ),
+    (
+        "fp-fig10a",
+        "cubic: data packets lost",
+        "lx-flashpass",
+        "cubic *, Figure 10a: 20 flows, 20 to 60 ms: data lost",
+    ),
+    (
+        "fp-fig10b",
+        "cubic: IP throughput",
+        "lx-flashpass",
+        "cubic *, Figure 10b: 200 flows, 20 to 60 ms: goodput",
+    ),
+    (
+        "fp-fig10b",
+        "cubic: data packets lost",
+        "lx-flashpass",
+        "cubic *, Figure 10b: 200 flows, 20 to 60 ms: data lost",
+    ),
+    (
+        "fp-fig10c",
+        "cubic: IP throughput",
+        "lx-flashpass",
+        "cubic *, Figure 10c: 20 flows, 40 ms: goodput",
+    ),
+    (
+        "fp-fig10c",
+        "cubic: data packets lost",
+        "lx-flashpass",
+        "cubic *, Figure 10c: 20 flows, 40 ms: data lost",
+    ),
+    (
+        "fp-fig2",
+        "bbr, 200KB: data packets lost",
+        "lx-flashpass",
+        "bbr *, Figure 2: 200 flows, 40 ms, 200 KB: data lost",
+    ),
+    (
+        "gm-fig3.5",
+        "dctcp, inter, K = 20 against inter, K = 320: goodput",
+        "lx-thresholds",
+        "dctcp *, inter, K = 20 against inter, K = 320: goodput",
+    ),
+    (
+        "gm-fig3.9",
+        "dctcp, K = 320: goodput",
+        "lx-thresholds",
+        "dctcp *, two flows, K = 320: goodput",
+    ),
+    ("bc-fig1", "dctcp, 25 KB: IP throughput", "lx-buffers", "dctcp *, 25 KB: goodput"),
+    ("bc-fig1", "dctcp, 125 KB: IP throughput", "lx-buffers", "dctcp *, 125 KB: goodput"),
+    ("bc-fig1", "dctcp, 250 KB: IP throughput", "lx-buffers", "dctcp *, 250 KB: goodput"),
+];
+
+/// The claims of an experiment, judged by the recorded figures. A claim that is not in the record was not run.
+fn judged(study: &Study, record: &RecordedRun) -> Vec<JudgedClaim> {
+    let one = |claim: &Claim| {
+        let row = record.claims.iter().find(|row| row.is_of(claim));
+        let missing = |verdict, why| JudgedClaim::without_figure(claim, verdict, why);
+        match row.map(RecordedClaim::figures) {
+            Some(Some(figures)) => judge_recorded(claim, figures),
+            Some(None) => missing(Verdict::Fails, "the run did not measure it".to_owned()),
+            None => missing(Verdict::NotRun, "it is newer than the last full run".to_owned()),
+        }
+    };
+    study.claims.iter().map(one).collect()
+}
+
+/// Recorded figures of no claim, which are left over from claims that were changed or removed.
+pub(super) fn left_over(
+    RecordedExperiment { id, study, record }: &RecordedExperiment,
+) -> Vec<String> {
+    let unknown = |row: &&RecordedClaim| !study.claims.iter().any(|claim| row.is_of(claim));
+    let name = |row: &RecordedClaim| format!("{id}: {} {:?} {}", row.scheme, row.point, row.metric);
+    record.iter().flat_map(|record| &record.claims).filter(unknown).map(name).collect()
+}
+
+/// An experiment on the page.
+struct Section {
+    id: &'static str,
+    /// Its row of the first table.
+    row: String,
+    claims: Vec<JudgedClaim>,
+    /// Its heading and its table of claims.
+    text: String,
+}
+
+fn section(RecordedExperiment { id, study, record }: &RecordedExperiment) -> Section {
+    let Some(record) = record else {
+        let row = format!("| {id} | {} | | no full run recorded | | | | | |\n", study.title);
+        return Section { id, row, claims: Vec::new(), text: String::new() };
+    };
+    let claims = judged(study, record);
+    let anchor = id.replace('.', "");
+    let seeds: Vec<String> = record.seeds.iter().map(ToString::to_string).collect();
+    let (seeds, version) = (seeds.join(", "), format!("{} ({})", record.version, record.revision));
+    let counts = counted(&claims);
+    let row = format!("| [{id}](#{anchor}) | {} | {seeds} | {version} |{counts}\n", study.title);
+    let head = "| claim | paper | accepted | measured | verdict |\n|---|---|---|---|---|\n";
+    let rows: String = claims.iter().map(claim_row).collect();
+    let text = format!("\n## {id}\n\n{head}{rows}");
+    Section { id, row, claims, text }
+}
+
+/// The sections of all experiments, and the table of what kernels did.
+pub(super) struct Sections {
+    experiments: Vec<Section>,
+    answers: String,
+}
+
+impl Sections {
+    /// # Errors
+    /// If a row of [`ASKED`] names a claim that is not there.
+    pub fn new(experiments: &[RecordedExperiment]) -> Result<Self, String> {
+        let answers = answers(experiments)?;
+        Ok(Self { experiments: experiments.iter().map(section).collect(), answers })
+    }
+
+    /// The page with the verdict on every claim.
+    pub fn page(&self) -> String {
+        let words = Verdict::ALL.map(Verdict::word).join(" | ");
+        let rule = "---|".repeat(4 + Verdict::ALL.len());
+        let part = |of: fn(&Section) -> &str| self.experiments.iter().map(of).collect::<String>();
+        let (rows, tables) = (part(|section| &section.row), part(|section| &section.text));
+        let claims = self.experiments.iter().flat_map(|section| section.claims.iter().cloned());
+        let (all, answers) = (counted(&claims.collect::<Vec<_>>()), &self.answers);
+        format!(
+            "{HEAD}\n| experiment | about | seeds | version | {words} |\n|{rule}\n\
+             {rows}| all | | | |{all}\n\n{answers}{tables}"
+        )
+    }
+
+    /// The counts of verdicts of each experiment, with the digest of what the page says of it.
+    pub fn verdicts(&self) -> String {
+        let mut lines =
+            format!("experiment,{},sha256\n", Verdict::ALL.map(Verdict::word).join(","));
+        for Section { id, claims, row, text } in &self.experiments {
+            let counts = Verdict::ALL.map(|verdict| count(claims, verdict).to_string()).join(",");
+            let _ = writeln!(lines, "{id},{counts},{}", digest(&format!("{row}{text}")));
+        }
+        let empty = ",".repeat(Verdict::ALL.len());
+        let _ = writeln!(lines, "kernels{empty},{}", digest(&self.answers));
+        lines
+    }
+}
+
+/// The first 16 digits of the SHA-256.
+fn digest(text: &str) -> String {
+    let digits = format!("{:x}", Sha256::digest(text.as_bytes()));
+    digits[..16].to_owned()
+}
+
+/// The papers' open questions with what kernels did.
+fn answers(experiments: &[RecordedExperiment]) -> Result<String, String> {
+    let mut lines =
+        "## What real kernels do in the papers' networks\n\n| experiment | claim | paper | \
+                     measured with the paper's stack | real kernels | simulated Linux hosts |\n\
+                     |---|---|---|---|---|---|\n"
+            .to_owned();
+    for (id, label, asked, answer) in ASKED {
+        let claim = labelled(experiments, id, label)?;
+        let answer = |hosts: &str| labelled(experiments, asked, &answer.replace('*', hosts));
+        let (kernel, simulated) = (answer("kernel")?, answer("simulator")?);
+        let [paper, measured] = [claim.paper, claim.measured].map(|value| with_unit(value, &claim));
+        let [kernel, simulated] = [kernel, simulated].map(|row| with_unit(row.measured, &row));
+        let _ = writeln!(
+            lines,
+            "| [{id}](#{}) | {label} | {paper} | {measured} | {kernel} | {simulated} |",
+            id.replace('.', "")
+        );
+    }
+    lines += "\nKernels and simulated Linux hosts: payload, from the records of `lx-flashpass`, `lx-thresholds` and\n\
+              `lx-buffers`, whose networks are those of the claims, each flow with a host of its own.\n";
+    Ok(lines)
+}
+
+/// The claim with this label, judged by the last full run.
+fn labelled(all: &[RecordedExperiment], id: &str, label: &str) -> Result<JudgedClaim, String> {
+    let experiment = all.iter().find(|experiment| experiment.id == id);
+    let found = experiment.and_then(|RecordedExperiment { study, record, .. }| {
+        judged(study, record.as_ref()?).into_iter().find(|claim| claim.label() == label)
+    });
+    found.ok_or_else(|| format!("{id} has no record or no claim {label:?}"))
+}
+
+/// A figure of a claim with its unit; empty if there is none.
+fn with_unit(value: Option<f64>, claim: &JudgedClaim) -> String {
+    match value.map(figure) {
+        None => String::new(),
+        Some(figure) if claim.unit.is_empty() => figure,
+        Some(figure) => format!("{figure} {}", claim.unit),
+    }
+}
+
+/// A cell for the number of each verdict.
+fn counted(claims: &[JudgedClaim]) -> String {
+    Verdict::ALL.map(|verdict| format!(" {} |", count(claims, verdict))).concat()
+}
+
+fn claim_row(claim: &JudgedClaim) -> String {
+    let accepted = match (claim.low, claim.high) {
+        (None, None) => "none".to_owned(),
+        (Some(low), None) => format!("at least {}", figure(low)),
+        (None, Some(high)) => format!("at most {}", figure(high)),
+        (Some(low), Some(high)) => format!("{} to {}", figure(low), figure(high)),
+    };
+    let judged = !matches!(claim.verdict, Verdict::Reported | Verdict::Holds);
+    let why = if judged { format!(": {}", claim.why) } else { String::new() };
+    let verdict = format!("{}{why}", claim.verdict.word());
+    let (paper, measured) = (with_unit(claim.paper, claim), with_unit(claim.measured, claim));
+    let sign = claim.bound.map_or_else(String::new, |bound| format!("{} ", bound.sign()));
+    let measured = format!("{sign}{measured}");
+    let cells = [claim.label(), paper, accepted, measured, verdict];
+    format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+}
+
+/// A figure with four significant digits.
+fn figure(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = (3.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    text
+}
