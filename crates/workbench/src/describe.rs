@@ -133,7 +133,7 @@ mod tests {
                 let text = |key: &str| column[key].as_str().unwrap();
                 assert!(!text("description").is_empty(), "{file}: {column}");
                 let counts = !["flow", "seed"].contains(&text("name"));
-                let number = text("type").contains("floats") || text("type").contains("integers");
+                let number = ["float64", "uint64", "int64"].contains(&text("type"));
                 assert_eq!(!text("unit").is_empty(), number && counts, "{file}: {column}");
             }
         }
