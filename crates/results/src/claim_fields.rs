@@ -98,7 +98,7 @@ pub fn quantity(path: &str) -> Quantity {
             .find(is_of)
             .map_or(Quantity::Share, quantity),
         Part::Queue(_) | Part::Pool(_) if path.ends_with("_bytes") => Quantity::Bytes,
-        Part::Pool(_) if path.ends_with(".ports") => Quantity::Count("ports"),
+        Part::Pool(_) if path.rsplit('.').next() == Some("ports") => Quantity::Count("ports"),
         Part::Queue(_) | Part::Pool(_) | Part::Share(_) => Quantity::Share,
         Part::Run => metrics::find(path).map_or(Quantity::Share, |metric| metric.quantity),
     }

@@ -40,10 +40,10 @@ impl Tolerance {
     /// agree.
     pub fn difference(&self, goodput: [f64; 2], loss: [f64; 2]) -> Option<Difference> {
         let [reference, ours] = goodput;
-        let (less, more) = (loss[0].min(loss[1]), loss[0].max(loss[1]));
+        let (least, most) = (loss[0].min(loss[1]), loss[0].max(loss[1]));
         if (ours - reference).abs() > self.goodput * reference {
             Some(Difference::Goodput)
-        } else if more > self.no_loss && more > self.loss_factor * less {
+        } else if most > self.no_loss && most > self.loss_factor * least {
             Some(Difference::Loss)
         } else {
             None

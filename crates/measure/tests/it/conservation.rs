@@ -350,7 +350,7 @@ fn plans() -> impl Strategy<Value = Plan> {
     )
 }
 
-/// QueueMarking of any sort, or none.
+/// Marks of any kind, or none.
 fn marking() -> impl Strategy<Value = Option<QueueMarking>> {
     let at = prop::sample::select(vec![MarkAt::Enqueue, MarkAt::Dequeue]);
     let all = (3_100u64..12_000, 0u64..9_000, 0.01..1.0, 0u32..3, (at, any::<bool>()));

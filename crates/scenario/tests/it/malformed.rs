@@ -30,16 +30,18 @@ pub fn check(good: &str, test: &str) {
     let rows = CASES.lines().filter(|line| line.split('\t').next() == Some(test));
     assert!(rows.clone().count() > 3, "{test} has few cases");
     for row in rows {
-        let cells: Vec<String> = row.split('\t').map(|cell| cell.replace("\\n", "\n")).collect();
-        let [_, from, to, at, words] = &cells[..] else { panic!("five cells: {row}") };
+        let columns: Vec<String> = row.split('\t').map(|cell| cell.replace("\\n", "\n")).collect();
+        let [_, from, to, at, words] = &columns[..] else { panic!("five columns: {row}") };
         assert_eq!(good.matches(from.as_str()).count(), 1, "{from} must stand at one place");
-        let text = good.replacen(from, to, 1);
-        let problem = problem(&text);
+        let changed = good.replacen(from, to, 1);
+        let problem = problem(&changed);
         let span = problem.span.clone().unwrap_or_else(|| panic!("{to}: no place: {problem:?}"));
-        let expected =
-            line(&text, text.find(at.as_str()).unwrap_or_else(|| panic!("{at} is not there")));
-        assert_eq!(line(&text, span.start), expected, "{to}: {problem:?}");
-        assert!(span.end <= text.len() && span.start < span.end, "{to}: {problem:?}");
+        let expected = line(
+            &changed,
+            changed.find(at.as_str()).unwrap_or_else(|| panic!("{at} is not there")),
+        );
+        assert_eq!(line(&changed, span.start), expected, "{to}: {problem:?}");
+        assert!(span.end <= changed.len() && span.start < span.end, "{to}: {problem:?}");
         let said = format!("{} {}", problem.message(), problem.help);
         for word in words.split(" | ") {
             assert!(said.contains(word), "{to}: \"{word}\" is not said in: {said}");
