@@ -14,9 +14,6 @@ use crate::link::Link;
 use crate::reuse::Reuse;
 use crate::setup::{DerivedValue, SchemeInfo, SizeClasses};
 
-/// A full frame of the usual size, in bytes on the wire: the unit of queue lengths in packets.
-pub const FULL_FRAME: f64 = 1538.0;
-
 /// The results of a scenario: `summary.json`, and the output of `run --json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {

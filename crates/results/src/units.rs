@@ -1,7 +1,5 @@
 //! Units of figures: what metrics are stored in, what tables and pages show, and rounding to significant digits.
 
-use crate::summary::{FULL_FRAME, Run};
-
 /// A unit that figures are shown in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
@@ -16,6 +14,9 @@ pub struct Unit {
 const fn unit(name: &'static str, suffix: &'static str, size: f64) -> Unit {
     Unit { name, suffix, size }
 }
+
+/// A full frame of the usual size, in bytes on the wire: the unit of queue lengths in packets.
+pub const FULL_FRAME: f64 = 1538.0;
 
 /// A plain number.
 pub const NONE: Unit = unit("", "", 1.0);
@@ -133,26 +134,6 @@ impl Quantity {
             Self::Time | Self::QueueLength => ["shorter", "longer"],
             Self::Packets | Self::Count(_) => ["fewer", "more"],
             _ => ["lower", "higher"],
-        }
-    }
-
-    /// The least and the largest value that is possible in these runs.
-    pub fn possible(self, runs: &[&Run]) -> (f64, f64) {
-        let largest = |of: fn(&Run) -> Option<u64>| {
-            let all: Option<Vec<u64>> = runs.iter().map(|run| of(run)).collect();
-            all.and_then(|all| all.into_iter().max()).map_or(f64::INFINITY, |most| most as f64)
-        };
-        match self {
-            Self::JainIndex => {
-                let flows = runs.iter().map(|run| run.flows).max().unwrap_or(1).max(1);
-                (1.0 / flows as f64, 1.0)
-            }
-            Self::QueueLength => (0.0, largest(|run| run.queue_limit_bytes)),
-            Self::PoolOccupancy => {
-                (0.0, largest(|run| run.pools.iter().map(|pool| pool.size_bytes).max()))
-            }
-            Self::Share => (0.0, 1.0),
-            _ => (0.0, f64::INFINITY),
         }
     }
 

@@ -1,6 +1,6 @@
-//! Golden digests: ten quick runs of shipped experiments. A digest covers the path and the exact value of every field of
-//! the run's summary, so a result that moves changes its digest; a field that is moved or renamed does not, once its
-//! row is in `RENAMES`. `UPDATE_GOLDEN=1 cargo test -p shallop-measure golden` writes the new digests to
+//! Golden digests: ten quick runs of shipped experiments. A digest covers the path and the exact value of every
+//! field of the run's summary, so a result that moves changes its digest; a field that is moved or renamed does not,
+//! once its row is in `RENAMES`. `UPDATE_GOLDEN=1 cargo test -p shallop-measure golden` writes the new digests to
 //! `experiments/golden.csv`; the commit says which figure moved, from what to what, and why.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]

@@ -1,6 +1,7 @@
 //! The metrics of a run: one row for each number, with its path in `summary.json`, its unit, how it is shown and how it
-//! is read from a [`Run`]. Tables, comparisons, figures, sentences, the schema and claims select rows by constant, such
-//! as [`LOSS`], so that a misspelt metric does not compile; only claims of scenario files have paths as text ([`find`]).
+//! is read from a [`Run`]. Tables, comparisons, figures, sentences, the schema and claims select rows by constant,
+//! such as [`LOSS`], so that a misspelt metric does not compile; only claims of scenario files have paths as
+//! text ([`find`]).
 
 mod rows;
 
@@ -194,6 +195,28 @@ impl Number for u64 {
 impl<T: Number> Number for Option<T> {
     fn number(self) -> Option<f64> {
         self.and_then(T::number)
+    }
+}
+
+impl Quantity {
+    /// The least and the largest value that is possible in these runs.
+    pub fn possible(self, runs: &[&Run]) -> (f64, f64) {
+        let largest = |of: fn(&Run) -> Option<u64>| {
+            let all: Option<Vec<u64>> = runs.iter().map(|run| of(run)).collect();
+            all.and_then(|all| all.into_iter().max()).map_or(f64::INFINITY, |most| most as f64)
+        };
+        match self {
+            Self::JainIndex => {
+                let flows = runs.iter().map(|run| run.flows).max().unwrap_or(1).max(1);
+                (1.0 / flows as f64, 1.0)
+            }
+            Self::QueueLength => (0.0, largest(|run| run.queue_limit_bytes)),
+            Self::PoolOccupancy => {
+                (0.0, largest(|run| run.pools.iter().map(|pool| pool.size_bytes).max()))
+            }
+            Self::Share => (0.0, 1.0),
+            _ => (0.0, f64::INFINITY),
+        }
     }
 }
 

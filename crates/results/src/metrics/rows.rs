@@ -128,8 +128,8 @@ pub const SPEED: Metric = row(
 /// Declares a module with the rows of each size class of flows: its field in [`Fct`], what its headings begin with, and
 /// what its labels and definitions end in.
 macro_rules! completion_times {
-    ($($module:ident: $class:ident $path:literal, $heading:literal, $of:literal;)+) => {$(
-        #[doc = concat!("Completion times", $of, ", as in `", $path, "`.")]
+    ($($module:ident: $class:ident $field:literal, $heading:literal, $of:literal;)+) => {$(
+        #[doc = concat!("Completion times", $of, ", as in `", $field, "`.")]
         pub mod $module {
             use super::{Count, Fct, Less, Metric, Number, Quantity, Ratio, Run, Share, Source, Statistic, Time, row};
 
@@ -138,31 +138,31 @@ macro_rules! completion_times {
             }
 
             pub const COUNT: Metric =
-                fields!($path |run| run.fct.$class.as_ref()?; count Count("flows"))[0];
+                fields!($field |run| run.fct.$class.as_ref()?; count Count("flows"))[0];
             pub const UNFINISHED: Metric =
-                fields!($path |run| run.fct.$class.as_ref()?; unfinished Count("flows"))[0]
+                fields!($field |run| run.fct.$class.as_ref()?; unfinished Count("flows"))[0]
                 .about(concat!("Flows", $of, " not complete at the end."))
                 .shown(0, Less, "open", concat!("unfinished flows", $of));
-            pub const MEAN: Metric = of(concat!($path, "mean_s"), Time, Statistic::MeanS)
+            pub const MEAN: Metric = of(concat!($field, "mean_s"), Time, Statistic::MeanS)
                 .about(concat!("Mean flow completion time", $of, "."))
                 .shown(2, Less, concat!($heading, " {}"), concat!("mean completion time", $of));
-            pub const P99: Metric = of(concat!($path, "p99_s"), Time, Statistic::P99S)
+            pub const P99: Metric = of(concat!($field, "p99_s"), Time, Statistic::P99S)
                 .about(concat!("99th percentile of the flow completion times", $of, "."))
                 .shown(2, Less, concat!($heading, " p99"), concat!("completion time p99", $of));
             pub const MEAN_SLOWDOWN: Metric =
-                of(concat!($path, "slowdown_mean"), Ratio, Statistic::SlowdownMean)
+                of(concat!($field, "slowdown_mean"), Ratio, Statistic::SlowdownMean)
                 .about(concat!("Mean slowdown", $of, "."))
                 .shown(2, Less, "slowdown", concat!("mean slowdown", $of));
             pub const P99_SLOWDOWN: Metric =
-                of(concat!($path, "slowdown_p99"), Ratio, Statistic::SlowdownP99)
+                of(concat!($field, "slowdown_p99"), Ratio, Statistic::SlowdownP99)
                 .about(concat!("99th percentile of slowdowns", $of, "."))
                 .shown(2, Less, "slowdown p99", concat!("slowdown p99", $of));
             pub(super) const ALL: &[Metric] = &[
                 COUNT, UNFINISHED, MEAN, P99, MEAN_SLOWDOWN, P99_SLOWDOWN,
-                of(concat!($path, "p50_s"), Time, Statistic::P50S),
-                of(concat!($path, "p95_s"), Time, Statistic::P95S),
-                of(concat!($path, "p999_s"), Time, Statistic::P999S),
-                of(concat!($path, "within_rtt"), Share, Statistic::WithinRtt),
+                of(concat!($field, "p50_s"), Time, Statistic::P50S),
+                of(concat!($field, "p95_s"), Time, Statistic::P95S),
+                of(concat!($field, "p999_s"), Time, Statistic::P999S),
+                of(concat!($field, "within_rtt"), Share, Statistic::WithinRtt),
             ];
         }
     )+

@@ -24,8 +24,8 @@ fn line(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// Each case of a test replaces `from` by `to` in `good`; the problem must be at the line where `at` then stands and must
-/// say each of the words.
+/// Each case of a test replaces `from` by `to` in `good`; the problem must be at the line where `at` then stands and
+/// must say each of the words.
 pub fn check(good: &str, test: &str) {
     let rows = CASES.lines().filter(|line| line.split('\t').next() == Some(test));
     assert!(rows.clone().count() > 3, "{test} has few cases");

@@ -19,9 +19,9 @@ The same networks with real Linux kernels as hosts and with simulated hosts. Thi
 the experiments `lx-*` (`shallop reproduce lx-cubic`) by `make write-docs`.
 
 A network **agrees** if the simulator's goodput is within 10 % of the kernels', and its loss within a factor of 1.5 or
-both losses below 0.05 %. Figures are means over the seeds. Hosts have a jitter of one packet time; without jitter, flows
-fall into lockstep, and a single run is not representative. Unless a table says otherwise, every flow has a sending host
-of its own, with `fq`, 20 us between interrupts and a network card of 25 Gb/s.
+both losses below 0.05 %. Figures are means over the seeds. Hosts have a jitter of one packet time; without jitter,
+flows fall into lockstep, and a single run is not representative. Unless a table says otherwise, every flow has a
+sending host of its own, with `fq`, 20 us between interrupts and a network card of 25 Gb/s.
 
 The model ([hosts as they are](model.md#hosts-as-they-are)) describes the differences that were traced. The remaining
 differences:

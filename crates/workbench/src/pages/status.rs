@@ -16,8 +16,8 @@ pub(super) const VERDICTS: &str = "docs/reproduction/verdicts.csv";
 const HEAD: &str = "# Where every figure stands
 
 The verdict on each claim of the experiments, from the figures of the last full run of each experiment. `make
-write-docs` writes this page. [Paper beside measured](../reproduction.md) says what the verdicts mean and where the accepted
-ranges come from. The revision is that of the program that made the runs.
+write-docs` writes this page. [Paper beside measured](../reproduction.md) says what the verdicts mean and where the
+accepted ranges come from. The revision is that of the program that made the runs.
 ";
 
 /// What the papers leave open, and a kernel answers: a claim, the experiment that asked kernels, and the claims there
