@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(planted("shallop-kernel", "shallop-testing", false).len(), 1);
         assert_eq!(planted("shallop-sim", "shallop-control", false).len(), 1);
         assert_eq!(planted("shallop-proto", "shallop-switch", true).len(), 1);
-        assert_eq!(planted("xtask", "shallop-core", true).len(), 1);
+        assert_eq!(planted("xtask", "shallop-transfer", true).len(), 1);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub struct TraceError {
 const COLUMNS: [&str; 4] = ["start", "source", "destination", "bytes"];
 /// Names of the columns in network files.
 const ALIASES: [Option<&str>; 4] = [None, Some("from"), Some("to"), None];
-const HEADER: &str = "the first line names the columns: start,section,destination,bytes";
+const HEADER: &str = "the first line names the columns: start,source,destination,bytes";
 
 /// Maximum length of a line, in bytes.
 const LONGEST: usize = 4_096;
