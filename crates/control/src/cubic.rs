@@ -27,7 +27,7 @@ pub enum Variant {
     /// Linux: the target is `W_cubic(t + minimum RTT)`; `alpha_cubic` is constant; before the first loss cwnd grows by
     /// at least 5 % per round trip.
     Linux,
-    /// Linux to the segment and the millisecond ([`Bictcp`]).
+    /// Linux to the segment and the millisecond (`Bictcp`).
     Kernel,
 }
 

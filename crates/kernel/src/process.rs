@@ -1,5 +1,5 @@
 //! The process of a kernel. It dies with this process, however that ends ([`parent_death`]). Its files are in a
-//! [`Folder`](crate::folder::Folder), which is removed as soon as every kernel has opened its files.
+//! `Folder`, which is removed as soon as every kernel has opened its files.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

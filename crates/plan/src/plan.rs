@@ -95,7 +95,7 @@ impl Plan {
     }
 
     /// The name in scenarios of the TCP controller of a group's kernel hosts; `None` if they are no kernels. Programs
-    /// with `FlashPass` run in kernel hosts whose own connections use [`CONTROLLER_OF_PROGRAMS`].
+    /// with `FlashPass` run in kernel hosts whose own connections use `CONTROLLER_OF_PROGRAMS`.
     pub fn kernel(&self, scheme: usize, group: usize) -> Option<&'static str> {
         let transport = &self.transport(scheme, group).transport;
         let has_own =

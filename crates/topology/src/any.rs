@@ -31,7 +31,7 @@ macro_rules! fabrics {
             /// Reads the fabric with this name from a section; `None` if there is no such fabric.
             ///
             /// # Errors
-            /// As [`Options::read`], and if options do not go together or name a switch that is not described.
+            /// The errors of `Options::read`, and if options do not go together or name a switch that is not described.
             pub fn read(
                 kind: &str,
                 section: &Section<'_>,

@@ -127,6 +127,10 @@ fn artifact(message: &Value) -> Option<Artifact> {
     }
     let executable = PathBuf::from(message["executable"].as_str()?);
     let target = &message["target"];
+    // `--lib` also compiles libraries with `test = false`: a derive macro, whose executable needs rustc's libraries.
+    if target["test"] == false {
+        return None;
+    }
     let name = target["name"].as_str()?.to_owned();
     let kind = target["kind"][0].as_str()?;
     if message["profile"]["test"] != true {
@@ -188,6 +192,9 @@ mod tests {
             Some(Artifact::Command(_))
         ));
         assert!(artifact(&message(id, "bin", "xtask", false)).is_none());
+        let mut untested = message(id, "proc-macro", "shallop_options_derive", true);
+        untested["target"]["test"] = json!(false);
+        assert!(artifact(&untested).is_none());
         let mut library = message(id, "lib", "shallop", false);
         library["executable"].take();
         assert!(artifact(&library).is_none());

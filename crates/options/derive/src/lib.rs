@@ -1,5 +1,5 @@
 //! `#[derive(Options)]` of `shallop-options`, whose documentation has the attributes. A struct becomes the constant
-//! `KEY` with its keys and an implementation of the trait `Options`: [`attributes`] parses the fields, [`expand`]
+//! `KEY` with its keys and an implementation of the trait `Options`: `attributes` parses the fields, `expand`
 //! writes the code.
 
 mod attributes;
