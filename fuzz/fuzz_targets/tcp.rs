@@ -29,11 +29,11 @@ fn config(u: &mut Unstructured<'_>) -> Result<Config> {
         spurious: Spurious { dsack, timestamps, frto },
         ecn: *u.choose(&ecn)?,
         acks: DelayedAcks {
-            every: u.int_in_range(1..=8)?,
-            timeout: Span::from_ms(u.int_in_range(0..=500)?),
-            quick: u.int_in_range(0..=20)?,
+            ack_every: u.int_in_range(1..=8)?,
+            ack_delay: Span::from_ms(u.int_in_range(0..=500)?),
+            ack_quick: u.int_in_range(0..=20)?,
         },
-        buffer: Bytes::new(draw::place(u)?),
+        receive_buffer: Bytes::new(draw::place(u)?),
         ..stack.tcp
     })
 }
