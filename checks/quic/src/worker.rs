@@ -157,7 +157,7 @@ fn say(what: &impl Serialize) -> Result<(), Error> {
 /// Reads the next message of a process.
 ///
 /// # Errors
-/// If there is no message, or it cannot be parsed.
+/// If the stream ends before a message, or the message cannot be parsed.
 pub fn hear<T: for<'a> Deserialize<'a>>(from: &mut impl BufRead) -> Result<T, Error> {
     let mut line = String::new();
     if from.read_line(&mut line)? == 0 {

@@ -50,7 +50,7 @@ impl Program {
     }
 }
 
-/// The settings of a loaded Gemini controller, for all destinations and for those of prefixes.
+/// The settings of a loaded Gemini controller: one for each prefix of destinations, and one for all other destinations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// For destinations outside of all prefixes (class 0); `None` if the controller is not Gemini.

@@ -24,7 +24,7 @@ macro_rules! controllers {
                 all.into_iter().flatten()
             }
 
-            /// Reads the options of the controller with this name; `None` if there is no such controller.
+            /// Reads the options of a controller; `None` if no controller has this name.
             ///
             /// # Errors
             /// As [`Options::read`](::shallop_options::Options::read).
@@ -42,7 +42,7 @@ macro_rules! controllers {
                 None
             }
 
-            /// The controller with this name and the defaults of a stack; `None` if there is no such controller.
+            /// A controller with the defaults of a host stack; `None` if no controller has this name.
             pub fn for_stack(name: &str, stack: $crate::HostStack) -> Option<Self> {
                 use $crate::Parameters;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {

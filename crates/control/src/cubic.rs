@@ -62,7 +62,7 @@ pub struct Config {
     /// congestion window (`"window"`, Linux).
     #[key(default = Basis::Window)]
     pub basis: Basis,
-    /// Which rules hold in detail. `"rfc"`: the target is that of a smoothed round-trip time ahead, and Reno's
+    /// The variant of CUBIC. `"rfc"`: the target is the cubic curve one smoothed round-trip time ahead, and Reno's
     /// growth becomes a segment per round trip at the old window. `"linux"`: the minimum round-trip time, Reno's
     /// growth is constant, and before the first loss the window grows by at least 5 % per round trip. `"kernel"`:
     /// the same in whole segments and milliseconds, where flows with short round trips grow in leaps.

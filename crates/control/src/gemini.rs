@@ -32,7 +32,7 @@ pub const PACKET: Bytes = Bytes::new(1_538);
 const DEFAULT_SCALE_FACTOR: u64 = 1 << (REDUCTION_BITS - 1);
 const DEFAULT_STEP: u64 = 1 << STEP_BITS;
 
-/// Parameters of Gemini. Symbols are those of Table 3.4 of the thesis, where the defaults are from.
+/// Parameters of Gemini. Symbols and defaults: Table 3.4 of the thesis.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(stack: HostStack, defaults, check)]
 pub struct Config {

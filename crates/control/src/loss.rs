@@ -5,7 +5,7 @@ use shallop_options::{HostStack, Options};
 use crate::hystart;
 use crate::window::Basis;
 
-/// Growth and reduction as Reno has them. The defaults are those of the controller that has this part.
+/// Additive increase and multiplicative decrease, as in Reno. Each controller that uses them sets its own defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(preset, defaults)]
 pub struct Config {

@@ -60,7 +60,7 @@ pub struct Tape {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TapeError {
     /// The file does not begin with `shallop tape`.
-    #[error("is no tape of a rehearsal")]
+    #[error("is not a tape of a rehearsal")]
     Other,
     /// The format has another version.
     #[error("is a tape of version {0}, and this shallop reads version {VERSION}")]

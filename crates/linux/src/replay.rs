@@ -28,7 +28,7 @@ pub(crate) fn write(file: &str, tape: &Tape) -> Result<(), RehearsalError> {
 /// Reads a tape from a file.
 ///
 /// # Errors
-/// If the file cannot be read, or is no tape.
+/// If the file cannot be read or is not a tape.
 pub fn read(file: &Path) -> Result<Tape, RehearsalError> {
     let bytes = fs::read(file).map_err(failed(format!("the tape {}", file.display())))?;
     Tape::from_bytes(&bytes)
@@ -38,7 +38,7 @@ pub fn read(file: &Path) -> Result<Tape, RehearsalError> {
 /// Describes the packets of a tape, one in each line.
 ///
 /// # Errors
-/// If the file cannot be read, or is no tape.
+/// If the file cannot be read or is not a tape.
 pub fn lines(file: &Path) -> Result<Vec<String>, RehearsalError> {
     let tape = read(file)?;
     Ok(tape.records.iter().map(|record| line(record, &tape.names)).collect())
@@ -76,7 +76,7 @@ fn line(record: &Record, names: &[String]) -> String {
 /// Replays the file of a tape in the network of a plan, in virtual time.
 ///
 /// # Errors
-/// If the file is no tape of this plan.
+/// If the file cannot be read, is not a tape, or was recorded from another plan.
 pub fn replay(plan: &Plan, file: &Path) -> Result<Played, RehearsalError> {
     play(plan, &read(file)?).map(|(played, _)| played)
 }

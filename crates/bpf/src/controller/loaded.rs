@@ -182,7 +182,7 @@ pub fn settings(folder: &Path) -> Result<Settings, BpfError> {
 /// destinations outside of prefixes. Open connections keep their class, and its settings change at once.
 ///
 /// # Errors
-/// If there is no such controller, it has no room for another prefix, or the maps cannot be written.
+/// If no controller is pinned in `folder`, its table of prefixes is full, or its maps cannot be written.
 pub fn change(folder: &Path, set: &Integers, to: &[Prefix]) -> Result<(), BpfError> {
     write(&pinned(folder, CLASSES)?, &pinned(folder, PREFIXES)?, set, to)
 }

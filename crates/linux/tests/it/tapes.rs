@@ -70,7 +70,7 @@ fn tapes_are_listed_packet_by_packet_and_damaged_ones_refused() {
     assert!(why.contains("is damaged or was cut off behind"), "{why}");
     std::fs::write(damaged.path(), "title = \"a scenario\"\n").unwrap();
     let why = lines(damaged.path()).unwrap_err().to_string();
-    assert!(why.ends_with("is no tape of a rehearsal"), "{why}");
+    assert!(why.ends_with("is not a tape of a rehearsal"), "{why}");
 }
 
 /// A copy of a tape with random bytes, lengths and cuts of frames.
