@@ -15,15 +15,15 @@ use crate::summary::{Run, is_false};
 /// Means over all finished seeds of one scheme at one point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Aggregate {
-    /// Label of the scheme.
+    /// The label of the scheme whose runs were averaged.
     pub scheme: String,
-    /// The keys that differ between points, with their values here.
+    /// Values of the varied scenario keys at this point, by key.
     pub point: BTreeMap<String, Value>,
-    /// The number of runs.
+    /// The number of runs averaged, one for each seed.
     #[schemars(extend("unit" = "runs"))]
     pub n: u64,
-    /// Every number of a run by its name, with dots: `throughput_bps`, `fct.all.p99_s`; without lists, values by port
-    /// and the computing time.
+    /// The mean of each metric by its path in `Run`, such as `throughput_bps` or `fct.all.p99_s`; also of `loss_by_set`
+    /// and `utilization_by_place`. Lists and the computing time have no mean.
     pub metrics: BTreeMap<String, Estimate>,
 }
 
@@ -37,45 +37,48 @@ impl Aggregate {
 /// A mean with its confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// The mean of the runs that have the figure.
+    /// The mean over the runs that have the metric.
     #[schemars(extend("unit" = "as the metric"))]
     pub mean: f64,
-    /// Half the width of the 95 % confidence interval around it, not cut off; null where `low` is.
+    /// Half the width of the 95 % confidence interval around `mean`, not clipped to possible values; null where `low`
+    /// is.
     #[schemars(extend("unit" = "as the metric"))]
     pub ci95: Option<f64>,
-    /// The lower end of that interval, cut off at what is possible; null for fewer than three runs, for values that are
-    /// equal in all runs, and for lower bounds.
+    /// The lower end of the 95 % confidence interval, clipped to values that the metric can take. Null for fewer than
+    /// three runs, for a value that is equal in all runs, and if the mean is a lower bound.
     #[serde(default)]
     #[schemars(extend("unit" = "as the metric"))]
     pub low: Option<f64>,
-    /// The upper end of that interval, cut off at what is possible; null where `low` is.
+    /// The upper end of the 95 % confidence interval, clipped to values that the metric can take; null where `low` is.
     #[serde(default)]
     #[schemars(extend("unit" = "as the metric"))]
     pub high: Option<f64>,
-    /// The smallest value of any run.
+    /// The smallest value of a run.
     #[serde(default)]
     #[schemars(extend("unit" = "as the metric"))]
     pub min: f64,
-    /// The largest value of any run.
+    /// The largest value of a run.
     #[serde(default)]
     #[schemars(extend("unit" = "as the metric"))]
     pub max: f64,
-    /// The number of runs that have the figure; it is null in the others.
+    /// The number of runs that have the metric; in the others its value is null.
     #[schemars(extend("unit" = "runs"))]
     pub n: u64,
-    /// True if the value of a run, and therefore the mean, is a lower bound. Left out otherwise.
+    /// True if the value of a run is a lower bound because flows did not finish; the mean is then a lower bound, too.
+    /// Left out otherwise.
     #[serde(default, skip_serializing_if = "is_false")]
     pub at_least: bool,
-    /// True if it is a percentile beyond which less than one flow is expected in a run. Left out otherwise.
+    /// True if the metric is a percentile beyond which less than one flow of a run is expected. Left out otherwise.
     #[serde(default, skip_serializing_if = "is_false")]
     pub few_samples: bool,
 }
 
-/// The least number of values for an interval: of two, Student's t is 12.7 times their distance from the mean.
+/// Fewer values have no confidence interval. With two, the interval would reach 12.7 times (Student's t) as far from
+/// the mean as the values.
 pub const MIN_VALUES: u64 = 3;
 
 impl Estimate {
-    /// The estimate from these figures, whose possible values are in a range; `None` if there are none.
+    /// The mean of `figures`, with its interval clipped to possible values (`least` to `most`); `None` without figures.
     #[must_use]
     pub fn from_figures(figures: &[Figure], (least, most): (f64, f64)) -> Option<Self> {
         let n = figures.len() as u64;
@@ -93,7 +96,7 @@ impl Estimate {
         (n > 0).then_some(Self { mean, ci95, low, high, min, max, n, at_least, few_samples })
     }
 
-    /// Whether several runs have the same value.
+    /// Whether there are several runs and all have one value.
     pub fn is_equal(&self) -> bool {
         self.n > 1 && self.min.total_cmp(&self.max).is_eq()
     }
@@ -106,7 +109,7 @@ pub(crate) fn half_width(values: impl Iterator<Item = f64>, mean: f64, n: u64) -
     quantile(n - 1) * deviation / (n as f64).sqrt()
 }
 
-/// Aggregates of runs in the order of their jobs, for each scheme at each point.
+/// Averages runs for each scheme at each point, in the order of the jobs.
 pub fn aggregate(runs: &[(Job, &Run)]) -> Vec<Aggregate> {
     let groups = runs.chunk_by(|(a, _), (b, _)| (a.point, a.scheme) == (b.point, b.scheme));
     let one = |group: &[(Job, &Run)]| {
@@ -121,14 +124,14 @@ pub fn aggregate(runs: &[(Job, &Run)]) -> Vec<Aggregate> {
     groups.filter_map(one).collect()
 }
 
-/// t for 1 to 30 degrees of freedom, 0.975.
+/// Student's t at 97.5 % for 1 to 30 degrees of freedom.
 const TABLE: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The 97.5 % quantile of Student's t with this number of degrees of freedom; infinite for none.
+/// The 97.5 % quantile of Student's t with `freedom` degrees of freedom; infinite for zero.
 pub fn quantile(freedom: u64) -> f64 {
     const NORMAL: f64 = 1.959_963_985;
     if let Some(at) = freedom.checked_sub(1) {

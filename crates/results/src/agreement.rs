@@ -1,4 +1,4 @@
-//! Whether two kinds of hosts agree: the same networks with real hosts and with simulated ones, side by side.
+//! Compares rehearsals (kernels in real time) with simulations of the same networks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,27 +9,26 @@ use crate::summary::Summary;
 use crate::table::{Grid, significant};
 use crate::tolerance::REHEARSALS;
 
-/// A scheme at a point, rehearsed and simulated.
+/// Results of one scheme at one point, rehearsed and simulated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Agreement {
     /// The name of the point; empty if there is only one.
     pub point: String,
-    /// The label of the scheme.
     pub scheme: String,
-    /// Rehearsals that count.
+    /// The number of rehearsals averaged, without void ones.
     pub rehearsed: u64,
-    /// Goodput, rehearsed and simulated.
+    /// Goodput in bit/s: rehearsed, then simulated.
     pub goodput_bps: [Option<Estimate>; 2],
-    /// The fraction of data packets lost, rehearsed and simulated.
+    /// The fraction of data packets lost: rehearsed, then simulated.
     pub loss_rate: [Option<Estimate>; 2],
-    /// Jain's index in the last second, rehearsed and simulated.
+    /// Jain's index in the last second: rehearsed, then simulated.
     pub jain: [Option<Estimate>; 2],
-    /// Whether the two agree within [`REHEARSALS`]: goodput within 15 %, loss within a factor of 1.5 or both below
-    /// 0.05 %. Null if no rehearsal counts.
+    /// Whether both results agree within [`REHEARSALS`]: goodput within 15 %, loss within a factor of 1.5 or both below
+    /// 0.05 %. Null if there is no rehearsal that is not void.
     pub agrees: Option<bool>,
 }
 
-/// Compares a rehearsed result with a simulated one, for each scheme at each point.
+/// Compares rehearsed with simulated results, for each scheme at each point.
 pub fn agreement(rehearsed: &Summary, simulated: &Summary) -> Vec<Agreement> {
     let mut all = Vec::new();
     for point in &simulated.points {
@@ -64,7 +63,7 @@ fn of(point: &str, scheme: &str, sides: &[Option<Aggregate>; 2]) -> Agreement {
     }
 }
 
-/// The table of agreements, and the note below it.
+/// The table of all comparisons, and a note on its columns.
 pub fn table(all: &[Agreement]) -> (Grid, String) {
     let headings = [
         "point",
@@ -101,7 +100,7 @@ pub fn table(all: &[Agreement]) -> (Grid, String) {
     (grid, note)
 }
 
-/// A mean with its interval, if there are several runs.
+/// Prints a mean in multiples of `unit`; with several runs also half the width of its 95 % interval.
 fn shown(of: &Estimate, unit: f64) -> String {
     let mean = significant(of.mean / unit);
     of.ci95.map_or(mean.clone(), |ci95| format!("{mean} ±{}", significant(ci95 / unit)))

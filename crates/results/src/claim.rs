@@ -1,51 +1,53 @@
-//! Claims of papers as data: a metric of certain runs, the value of the paper, and the accepted range.
+//! Claims of papers as data: a metric of some runs, the figure in the paper, and the accepted range.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A claim about the results.
+/// A claim about a metric of one scheme, perhaps compared with another run, and the range in which it holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// The claim as text.
+    /// The claim in words, without its scheme and point.
     pub what: String,
-    /// The label of its scheme.
+    /// The label of the scheme that the claim is about.
     pub scheme: String,
-    /// Its point; `None` for all points together.
+    /// The name of the point that the claim is about; `None` for all points.
     pub point: Option<String>,
-    /// The field of a run, as in the summary: `throughput_bps`, `drops.data`, `credit.loss_rate`.
+    /// The path of the metric in `Run`: `throughput_bps`, `drops.data`, `credit.loss_rate`.
     pub metric: String,
-    /// The start and the end of the window, in seconds, if it is a field of a window.
+    /// The start and the end of a window, in seconds, if `metric` is a metric of that window.
     pub window: Option<(f64, f64)>,
-    /// The label of another scheme that the claim compares with, at the same seed. Also at the same point, unless
-    /// `relative_point` names one.
+    /// The label of another scheme whose run, at the same seed, is the base of the comparison. Its point is the same,
+    /// too, unless `relative_point` names another.
     pub relative_to: Option<String>,
-    /// The name of another point that the claim compares with, under the scheme of `relative_to` or its own.
+    /// The name of another point whose run is the base of the comparison, under the scheme of `relative_to` or
+    /// `scheme`.
     pub relative_point: Option<String>,
-    /// Another field that the claim compares with, of the same run unless `relative_to` or `relative_point` name
-    /// another.
+    /// Another metric that is the base of the comparison. Its run is the same unless `relative_to` or `relative_point`
+    /// name another.
     pub relative_metric: Option<String>,
-    /// Whether the comparison is a difference in `unit`, and not a ratio.
+    /// Whether the claim is about the difference from the base, in `unit`, and not about the ratio.
     pub difference: bool,
-    /// The divisor that converts the field to `unit`.
+    /// Divides `metric`, in the unit of `summary.json`, to convert it to `unit`.
     pub scale: f64,
-    /// The unit of the figures.
+    /// The unit of `paper`, `range` and measured figures, such as `ms`; empty for the unit of `summary.json` and for
+    /// ratios.
     pub unit: String,
-    /// How figures of several seeds and points are combined.
+    /// How the figures of several seeds and points are judged: each or their mean.
     pub seeds: Seeds,
-    /// The value of the paper, in `unit`.
+    /// The figure in the paper, in `unit`; `None` if the paper has no number.
     pub paper: Option<f64>,
-    /// The place in the paper.
+    /// Where the paper has the figure.
     pub source: String,
-    /// The accepted range, both ends included.
+    /// The range, in `unit`, in which the claim holds.
     pub range: Range,
-    /// The known difference from the paper, if there is one.
+    /// The range in which the figure lies instead, for a known reason.
     pub differs: Option<Differs>,
-    /// True if the claim is not judged in a quick run.
+    /// True if quick runs do not judge the claim.
     pub full_only: bool,
 }
 
 impl Claim {
-    /// The subject as text: `flashpass against cubic, load 0.4`.
+    /// What the claim is about, in words: `flashpass against cubic, load 0.4`.
     pub fn subject(&self) -> String {
         let sign = if self.difference { "less" } else { "against" };
         let against = |other: &Option<String>| {
@@ -58,8 +60,7 @@ impl Claim {
         }
     }
 
-    /// The metric as an expression of fields of runs: `drops.data`, or
-    /// `fct.small.p99_s / fct.small.p99_s of cubic`.
+    /// What the claim measures, as an expression: `drops.data`, or `fct.small.p99_s / fct.small.p99_s of cubic`.
     pub fn expression(&self) -> String {
         let window =
             self.window.map_or_else(String::new, |(from, to)| format!(" from {from} s to {to} s"));
@@ -79,37 +80,36 @@ impl Claim {
 /// A range of numbers from `low` to `high`, both included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range {
-    /// The smallest; `None` for no bound.
+    /// The smallest number in the range; `None` if any is small enough.
     pub low: Option<f64>,
-    /// The largest; `None` for no bound.
+    /// The largest number in the range; `None` if any is large enough.
     pub high: Option<f64>,
 }
 
 impl Range {
-    /// True if this number lies in the range.
     pub fn holds(&self, value: f64) -> bool {
         self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
     }
 }
 
-/// A known difference from a claim.
+/// A known deviation from a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Differs {
-    /// The range in which the figure is expected instead.
+    /// The range in which the figure is expected in place of the range of the claim.
     pub range: Range,
     /// The reason, in a line; docs/reproduction.md has the details.
     pub why: String,
 }
 
-/// How figures of several seeds are combined.
+/// How the figures of several seeds and points are judged.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Seeds {
-    /// Every figure must lie in the range; the one nearest to an end, or farthest outside, is shown.
+    /// Every figure must lie in the range. The one nearest to an end of the range, or farthest outside, is shown.
     #[default]
     Each,
-    /// The mean must lie in the range.
+    /// The mean of the figures must lie in the range.
     Mean,
 }

@@ -1,11 +1,11 @@
-//! The numbers of a run that claims can be about, by the path that a scenario file gives: the metrics of the run, of a
-//! window or of a group, a queue or a pool at a place, a fraction of a port or a set of links.
+//! The numbers of a run that claims can be about, by their paths in scenario files: metrics of a run, of a window or of
+//! a group; numbers of a queue or a memory pool; fractions of a port or a set of links.
 
 use crate::metrics::{self, Figure, Number, SHARES_BY_NAME, Shares};
 use crate::summary::{Group, GroupWindow, Pool, Queue, Run, Window};
 use crate::units::Quantity;
 
-/// A number of an entry, by its name.
+/// The name of a field of `T` (a queue, a pool, a window), and the function that reads it.
 type Field<T> = (&'static str, fn(&T) -> Option<f64>);
 
 macro_rules! getters {
@@ -20,7 +20,8 @@ const OF_QUEUES: &[Field<Queue>] =
     getters!(Queue: max_bytes, mean_bytes, p50_bytes, p99_bytes, p9999_bytes);
 const OF_POOLS: &[Field<Pool>] =
     getters!(Pool: ports, size_bytes, max_bytes, mean_bytes, p50_bytes, p99_bytes, p9999_bytes);
-/// The metrics that groups have as well, by the path or the first part of the path.
+/// Metrics that each group has as well as the run, by the first step of the path: "fct" stands for `fct.all.p99_s` and
+/// others.
 const OF_GROUPS: [&str; 9] = [
     "flows",
     "throughput_bps",
@@ -34,23 +35,23 @@ const OF_GROUPS: [&str; 9] = [
 ];
 const LOSS_BY_PLACE: (&str, Shares) = ("loss_by_place", |run| &run.loss_by_place);
 
-/// The part of a run that a path is about.
+/// The part of a run that a path of a claim leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// A group, with its name, a dot and a field.
+    /// A group: the rest of the path, `GROUP.METRIC`.
     Group(&'a str),
-    /// The data queue of a port, with the name of the port, a dot and a field.
+    /// The data queue of a port: the rest of the path, `PORT.FIELD`.
     Queue(&'a str),
-    /// A memory pool, with its place, a dot and a field.
+    /// A memory pool: the rest of the path, `PLACE.FIELD`.
     Pool(&'a str),
-    /// A fraction of the port or set of links with this name.
+    /// A fraction, such as the loss, of the port or set of links with this name.
     Share(&'a str),
-    /// The run.
+    /// The run itself: the path is that of a metric.
     Run,
 }
 
 impl<'a> Part<'a> {
-    /// The part that a path is about.
+    /// Takes the part from the first step of the path: `groups`, `queues`, `pools`, or a map of fractions.
     #[must_use]
     pub fn from_path(path: &'a str) -> Self {
         let Some((list, rest)) = path.split_once('.') else { return Self::Run };
@@ -69,7 +70,7 @@ fn shares(list: &str) -> Option<Shares> {
     all.find(|(name, _)| *name == list).map(|(_, shares)| *shares)
 }
 
-/// The numbers of a part, in a window or over the run, sorted by name.
+/// The fields that a part has, sorted by name; if `window`, the fields that it has in windows.
 pub fn fields(part: Part, window: bool) -> Vec<&'static str> {
     fn names<T>(fields: &[Field<T>]) -> Vec<&'static str> {
         fields.iter().map(|(name, _)| *name).collect()
@@ -89,7 +90,7 @@ pub fn fields(part: Part, window: bool) -> Vec<&'static str> {
     found
 }
 
-/// The quantity that the number at a path measures.
+/// The physical quantity, and so the unit, of the number at `path`.
 pub fn quantity(path: &str) -> Quantity {
     let is_of = |name: &&str| path.ends_with(&format!(".{name}"));
     match Part::from_path(path) {
@@ -104,7 +105,7 @@ pub fn quantity(path: &str) -> Quantity {
     }
 }
 
-/// The number at a path of a run, or of its window with this start and end in seconds.
+/// The number at `path` of a run, or of the window of the run with this start and end in seconds.
 ///
 /// # Errors
 /// If the run does not have it, and why.
@@ -163,7 +164,8 @@ fn getter<T>(fields: &[Field<T>], name: &str) -> Option<fn(&T) -> Option<f64>> {
     fields.iter().find(|(field, _)| *field == name).map(|(_, get)| *get)
 }
 
-/// The number of the entry that `rest` begins with the name of. Names may have dots, as numbers have.
+/// Finds the entry whose name `rest` begins with, and reads its number that the remainder of `rest` names. Both names
+/// may have dots, so `rest` cannot be split at a dot.
 fn entry<'a, T: 'a, R>(
     rest: &str,
     entries: impl IntoIterator<Item = &'a T>,
@@ -176,9 +178,8 @@ fn entry<'a, T: 'a, R>(
     })
 }
 
-/// Whether a port carried data, by its name, which may be followed by a dot and a field. A port that lost nothing, or
-/// never queued anything, is in no list of ports; one that carried nothing is either no port of the network or nothing
-/// that can be claimed of.
+/// Whether the port that `path` begins with carried data. If so, its loss or queue is 0 where the run lists none: only
+/// ports with a loss or a queue are listed. Other ports are not claimed about, or misspelt.
 fn sent_data(run: &Run, path: &str) -> bool {
     let is_of = |rest: &str| rest.is_empty() || rest.starts_with('.');
     run.utilization_by_place.keys().any(|port| path.strip_prefix(port.as_str()).is_some_and(is_of))

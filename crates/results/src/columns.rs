@@ -5,21 +5,21 @@ use crate::metrics::{self, Metric, all_flows, small_flows};
 use crate::summary::Run;
 use crate::units::{FRAMES, NONE, PERCENT, SIZES, Unit};
 
-/// The cells of a scheme without runs that count.
+/// Printed in the cells of a scheme whose runs at a point are all void.
 pub(crate) const VOID: &str = "VOID";
-/// The cell of a value that does not apply.
+/// Printed where a value does not apply.
 pub(crate) const NOTHING: &str = "-";
-/// The mark before a lower bound.
+/// Printed before a lower bound.
 pub(crate) const AT_LEAST: &str = "≥ ";
-/// The mark after a percentile of few samples.
+/// Printed after a percentile of few samples.
 pub(crate) const FEW: &str = "*";
-/// The mark after a value that is equal in all runs.
+/// Printed after a value that is equal for all seeds.
 pub(crate) const EQUAL: &str = " =";
 
-/// The throughput of the load phase has a column if it is more than this many times the throughput of the run.
+/// The throughput of the load phase gets a column if it is more than this many times the throughput of the whole run.
 const STRAGGLERS: f64 = 1.05;
 
-/// The marks in cells, each with its explanation below the table.
+/// Marks in cells, each with the explanation printed below the table.
 const NOTES: [(&str, &str); 5] = [
     (
         AT_LEAST,
@@ -31,35 +31,32 @@ const NOTES: [(&str, &str); 5] = [
     ("(", "(a to b) the 95 % interval, cut off at what is possible."),
 ];
 
-/// A column: a metric in a unit.
 pub(crate) struct Column {
     pub heading: String,
     pub metric: &'static Metric,
     size: f64,
 }
 
-/// The runs of one scheme at one point that count.
+/// A row of a table: the runs of one scheme at one point, without void ones.
 pub(crate) struct Row<'a> {
-    /// The index of the point.
     pub point: usize,
-    /// The label of the scheme.
     pub scheme: &'a str,
-    /// The runs that count; empty if all runs are void.
+    /// Runs with different seeds; empty if all are void.
     pub runs: Vec<&'a Run>,
 }
 
 impl<'a> Row<'a> {
-    /// The row of a scheme at a point, without the void ones of these runs.
+    /// Drops the void runs.
     pub fn new(point: usize, scheme: &'a str, runs: impl Iterator<Item = &'a Run>) -> Self {
         Self { point, scheme, runs: runs.filter(|run| !run.is_void()).collect() }
     }
 
-    /// Whether all runs of the scheme are void.
+    /// Whether every run of the row is void.
     pub fn is_void(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// The unfinished flows and all flows of the runs; `None` if no flow has an end.
+    /// The number of unfinished flows and of all flows with an end; `None` if no flow has an end.
     pub fn unfinished(&self) -> Option<(u64, u64)> {
         let all = self.runs.iter().filter_map(|run| run.fct.all.as_ref());
         let counts = all.map(|all| (all.unfinished, all.count));
@@ -68,7 +65,6 @@ impl<'a> Row<'a> {
 }
 
 impl Column {
-    /// The column of a metric in a unit.
     pub fn new(metric: &'static Metric, unit: Unit) -> Self {
         let heading = metric.heading.replace("{}", &unit.ascii());
         Self { heading, metric, size: unit.size }
@@ -83,7 +79,7 @@ impl Column {
         self.metric.estimate(&row.runs)
     }
 
-    /// The mean of a row as a cell, with its marks.
+    /// A cell with the mean over the runs of a row, with marks.
     pub fn mean(&self, row: &Row) -> String {
         if row.is_void() {
             return VOID.to_owned();
@@ -91,14 +87,14 @@ impl Column {
         self.estimate(row).map_or_else(|| NOTHING.to_owned(), |of| self.marked(&of, of.mean))
     }
 
-    /// A value of an estimate as a cell, with its marks.
+    /// A cell with a value of an estimate, with marks for lower bounds and few samples.
     fn marked(&self, of: &Estimate, value: f64) -> String {
         let (before, after) =
             (if of.at_least { AT_LEAST } else { "" }, if of.few_samples { FEW } else { "" });
         format!("{before}{}{after}", self.number(value))
     }
 
-    /// The mean with its interval; with two seeds both values, with equal seeds a mark.
+    /// A cell with the mean and its 95 % interval. With two seeds it has both values, with equal values a mark.
     pub fn mean_and_interval(&self, row: &Row) -> String {
         if row.is_void() {
             return VOID.to_owned();
@@ -118,7 +114,7 @@ impl Column {
         }
     }
 
-    /// The interval: half its width, or its ends if one is cut off. `None` without an interval.
+    /// The 95 % interval as text: half its width or, where it is clipped to possible values, both ends.
     fn interval(&self, of: &Estimate) -> Option<String> {
         let (half, low, high) = (of.ci95?, of.low?, of.high?);
         let is_cut = low > of.mean - half || high < of.mean + half;
@@ -129,7 +125,8 @@ impl Column {
         })
     }
 
-    /// A value of an estimate: `=` if all seeds are equal, `-` if it does not apply.
+    /// A cell with the value that a function takes from the estimate: `=` if it has none since all seeds are equal, `-`
+    /// if it does not apply.
     pub fn value(&self, row: &Row, value: impl Fn(&Estimate) -> Option<f64>) -> String {
         let Some(of) = self.estimate(row) else { return NOTHING.to_owned() };
         match value(&of) {
@@ -140,19 +137,19 @@ impl Column {
     }
 }
 
-/// A line for each mark that is in these cells.
+/// The explanations of the marks in these cells.
 pub(crate) fn notes(cells: &[&String]) -> Vec<&'static str> {
     let has = |mark: &str| cells.iter().any(|cell| cell.contains(mark));
     NOTES.iter().filter(|(mark, _)| has(mark)).map(|(_, note)| *note).collect()
 }
 
-/// The unit that suits a metric of these runs: the largest in which the largest value is at least one.
+/// The largest unit in which the largest value of the metric in these runs is at least one.
 pub(crate) fn unit<'a>(metric: &Metric, runs: impl Iterator<Item = &'a Run>) -> Unit {
     let values = runs.filter_map(|run| metric.figure(run)).map(|figure| figure.value);
     Unit::for_largest(values, metric.quantity.shown())
 }
 
-/// All columns of a table of runs.
+/// The columns of the table that `run` prints.
 pub(crate) fn all<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
     let [rate, time, rtt] = units(&runs);
     let kilobytes =
@@ -181,13 +178,13 @@ pub(crate) fn all<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column
     columns
 }
 
-/// The units of rates, completion times and round-trip times.
+/// The units for rates, completion times and round-trip times, from the largest values of these runs.
 fn units<'a>(runs: &(impl Iterator<Item = &'a Run> + Clone)) -> [Unit; 3] {
     [&metrics::THROUGHPUT, &all_flows::MEAN, &metrics::MEAN_RTT]
         .map(|metric| unit(metric, runs.clone()))
 }
 
-/// Adds the throughput of the load phase beside the throughput of the run if stragglers lower the latter.
+/// Adds a column for the throughput of the load phase if stragglers lower the throughput of the run.
 fn add_load<'a>(columns: &mut Vec<Column>, mut runs: impl Iterator<Item = &'a Run>, rate: Unit) {
     let stragglers = |run: &Run| {
         run.load_throughput_bps.is_some_and(|load| load > STRAGGLERS * run.throughput_bps)
@@ -197,7 +194,7 @@ fn add_load<'a>(columns: &mut Vec<Column>, mut runs: impl Iterator<Item = &'a Ru
     }
 }
 
-/// The columns of a table of a sweep: throughput, loss, queue, fairness and completion times.
+/// The columns of the table that `sweep` prints: throughput, loss, queue, fairness and completion times.
 pub(crate) fn main<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
     let [rate, time, _] = units(&runs);
     let mut columns = vec![

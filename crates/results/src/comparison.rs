@@ -1,4 +1,4 @@
-//! Two results compared: schemes of equal names, or two named ones, at equal points, pair by pair of seeds.
+//! Compares two results seed by seed, at equal points: schemes with equal names, or two named ones.
 
 mod points;
 mod sentence;
@@ -16,33 +16,32 @@ use crate::table::{Grid, significant};
 /// Two results compared: the output of `compare --json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// The most notable differences, in a sentence.
+    /// A sentence on the largest significant differences.
     pub finding: String,
-    /// The points that were compared with each other, as they were named. Left out if points with equal keys were.
+    /// The two points that the user asked to compare, as typed. Left out if points with equal keys were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub points: Option<[String; 2]>,
-    /// The compared runs, in the order of the results.
+    /// The compared runs, in the order of the first results.
     pub pairs: Vec<ComparedRuns>,
-    /// The parts of the results that were not compared, and why.
+    /// Notes on parts of the results that were not compared, and why.
     pub unpaired: Vec<String>,
 }
 
-/// The runs of a scheme at a point, compared with those of a scheme of the other results.
+/// The runs of one scheme at one point of the first results (A), compared with runs of the second results (B).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedRuns {
-    /// The name of the point; empty if there is only one. If two points are compared: the keys in which they are equal.
+    /// The name of the point; empty if there is only one. If the user named two points: the keys in which they are
+    /// equal.
     pub point: String,
-    /// The label of the scheme in the first results.
     pub a: String,
-    /// The label of the scheme in the second results.
     pub b: String,
-    /// The seeds that both have.
+    /// The seeds with a run in both results.
     pub seeds: Vec<u64>,
-    /// The index of an earlier entry that consists of the same runs, which were made once for several points. Left out
-    /// otherwise.
+    /// The index of an earlier entry of the list made of the same runs: runs that several points share are made once.
+    /// Left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<u64>,
-    /// The differences by metric, in the unit that its name ends in.
+    /// The difference of each metric, by its path; in the unit at the end of the path.
     pub metrics: BTreeMap<String, PairedDifference>,
 }
 
@@ -66,19 +65,20 @@ const METRICS: [&Metric; 16] = [
     &metrics::large_flows::P99,
 ];
 
-/// The most rows of the table. A longer table has significant differences only.
+/// The most rows of the printed table. If there are more, rows without a significant difference are left out.
 const MAX_ROWS: usize = 40;
 
-/// The parts of two results that are compared.
+/// The parts of two results to compare.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection<'a> {
-    /// A scheme of the first results and one of the second. `None` compares schemes with equal names.
+    /// A scheme of the first results and one of the second; `None` for all schemes with equal names.
     pub schemes: Option<(&'a str, &'a str)>,
-    /// Points of the first results and of the second, by name or as `KEY=VALUE`; without them points with equal keys.
+    /// A point of the first results and one of the second, each by name or as `KEY=VALUE`; `None` for points with equal
+    /// keys.
     pub points: Option<(&'a str, &'a str)>,
 }
 
-/// Compares two results.
+/// Compares two results, seed by seed.
 ///
 /// # Errors
 /// If nothing can be compared, and why.
@@ -112,7 +112,7 @@ pub fn compare(a: &Summary, b: &Summary, selection: Selection<'_>) -> Result<Com
     Ok(comparison)
 }
 
-/// Marks entries that consist of the same runs as an earlier entry, so that their means and differences are equal.
+/// Sets `same_as` of entries that consist of the same runs as an earlier entry, so that each is counted once.
 fn mark_same(compared: &mut [ComparedRuns]) {
     for index in 1..compared.len() {
         let (before, rest) = compared.split_at_mut(index);
@@ -124,7 +124,7 @@ fn mark_same(compared: &mut [ComparedRuns]) {
     }
 }
 
-/// The pairs of schemes that are compared, and a line for each scheme that only one result has.
+/// The pairs of scheme labels to compare, and a note on the schemes that only one of the results has.
 #[expect(clippy::type_complexity, reason = "two lists")]
 fn schemes<'a>(
     a: &'a Summary,
@@ -151,7 +151,7 @@ fn schemes<'a>(
     Ok((pairs, unpaired))
 }
 
-/// The labels of the schemes, in the order of the runs.
+/// The labels of the schemes, without repetition, in the order of the runs.
 fn labels(summary: &Summary) -> Vec<&str> {
     let mut labels: Vec<&str> = Vec::new();
     for run in &summary.runs {
@@ -172,7 +172,7 @@ fn known(label: &str, labels: &[&str], which: &str) -> Result<(), String> {
     ))
 }
 
-/// Adds a line to `unpaired` for names that only one of two lists has.
+/// Adds a note to `unpaired` on names that only one of the lists `a` and `b` has.
 fn only(a: &[&str], b: &[&str], what: &str, unpaired: &mut Vec<String>) {
     for (own, other, which) in [(a, b, "first"), (b, a, "second")] {
         let rest: Vec<&str> = own.iter().copied().filter(|it| !other.contains(it)).collect();
@@ -186,7 +186,7 @@ fn only(a: &[&str], b: &[&str], what: &str, unpaired: &mut Vec<String>) {
     }
 }
 
-/// The runs of a scheme at a point that count, by seed.
+/// The runs of a scheme at a point by seed, without void ones.
 fn runs<'a>(summary: &'a Summary, point: usize, label: &str) -> BTreeMap<u64, &'a Run> {
     let set = &summary.points[point].set;
     let of = |run: &&Run| run.scheme == label && run.point == *set && !run.is_void();
@@ -224,24 +224,24 @@ fn compared_runs(
 }
 
 impl ComparedRuns {
-    /// The label of the scheme, or both labels if they differ.
+    /// The label of the scheme in A, and in B if it differs.
     fn schemes(&self) -> String {
         if self.a == self.b { self.a.clone() } else { format!("{}, {}", self.a, self.b) }
     }
 
-    /// The metrics with their differences, in the order of the tables.
+    /// The compared metrics, in the order of the table.
     fn in_order(&self) -> impl Iterator<Item = (&'static Metric, &PairedDifference)> {
         METRICS.iter().filter_map(|metric| Some((*metric, self.metrics.get(metric.path)?)))
     }
 }
 
 impl Comparison {
-    /// The compared runs without entries that consist of the same runs as an earlier one.
+    /// The entries without those made of the same runs as an earlier one.
     fn distinct(&self) -> impl Iterator<Item = &ComparedRuns> {
         self.pairs.iter().filter(|pair| pair.same_as.is_none())
     }
 
-    /// The differences as a table that fits a page, and lines on what is not in it.
+    /// The table of differences, of at most [`MAX_ROWS`] rows, and the lines printed below it.
     pub fn table(&self) -> (Grid, Vec<String>) {
         let several = self.pairs.iter().any(|pair| !pair.point.is_empty());
         let header = ["scheme", "metric", "A", "B", "B - A", "%", "95 % interval", "finding"];
@@ -293,7 +293,7 @@ impl Comparison {
     }
 }
 
-/// The cells of a row of the table, after the point.
+/// The cells of a row, from the scheme to the finding.
 fn cells(pair: &ComparedRuns, metric: &Metric, of: &PairedDifference) -> [String; 8] {
     let unit = metric.quantity.compared().name;
     let figure = |value: f64| figure(metric, value);
@@ -310,12 +310,12 @@ fn cells(pair: &ComparedRuns, metric: &Metric, of: &PairedDifference) -> [String
     [pair.schemes(), what, figure(of.a), figure(of.b), difference, percent, interval, finding]
 }
 
-/// A value in the unit of tables.
+/// Prints a value in the unit that comparisons use for the metric.
 fn figure(metric: &Metric, value: f64) -> String {
     significant(value / metric.quantity.compared().size)
 }
 
-/// A fraction as percent with its sign. Zero has no sign.
+/// Prints a fraction as percent with one decimal and a sign, except for zero.
 fn signed_percent(part: f64) -> String {
     let text = format!("{:+.1}", part * 100.0);
     if text.ends_with("0.0") && text.len() == 4 { "0.0".to_owned() } else { text }

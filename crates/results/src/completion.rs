@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Completion times by size class.
+/// Flow completion times by size class.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fct {
     /// All flows with an end; null if there are none.
@@ -21,7 +21,7 @@ pub struct Fct {
 }
 
 impl Fct {
-    /// The sets of flows with their names.
+    /// The four sets of flows, with the names of their fields.
     pub fn classes(&self) -> [(&'static str, &Option<Completion>); 4] {
         let Self { all, small, medium, large } = self;
         [("all", all), ("small", small), ("medium", medium), ("large", large)]
@@ -33,61 +33,62 @@ impl Fct {
 /// that its completion could change are in `lower_bounds`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Completion {
-    /// Counted flows that have started.
+    /// Flows that have started, except those in the warm-up and cool-down.
     pub count: u64,
-    /// Counted flows that are not complete at the end of the run.
+    /// Of the counted flows, those that are not complete at the end of the run.
     pub unfinished: u64,
-    /// The mean.
+    /// The mean completion time.
     pub mean_s: Option<f64>,
-    /// The median.
+    /// The median completion time.
     pub p50_s: Option<f64>,
-    /// The 95th percentile.
+    /// The 95th percentile of the completion times.
     pub p95_s: Option<f64>,
-    /// The 99th percentile.
+    /// The 99th percentile of the completion times.
     pub p99_s: Option<f64>,
-    /// The 99.9th percentile.
+    /// The 99.9th percentile of the completion times.
     pub p999_s: Option<f64>,
-    /// The mean slowdown: the ratio to the time in an empty network (docs/model.md, "slowdown").
+    /// The mean slowdown, which is the completion time divided by the time in an empty network (docs/model.md,
+    /// "slowdown").
     pub slowdown_mean: Option<f64>,
-    /// The 99th percentile of the slowdown.
+    /// The 99th percentile of the slowdowns.
     pub slowdown_p99: Option<f64>,
     /// The fraction of counted flows that completed within one base round trip of their paths.
     pub within_rtt: Option<f64>,
-    /// The figures that are lower bounds: the completion of unfinished flows could only make them larger.
+    /// The statistics that are lower bounds: the completion of unfinished flows could only make them larger.
     #[serde(default)]
     pub lower_bounds: Vec<Statistic>,
-    /// The percentiles beyond which less than one of the counted flows is expected: of the 99th, with fewer than 100
+    /// The percentiles beyond which less than one counted flow is expected; the 99th is one if there are fewer than 100
     /// flows.
     #[serde(default)]
     pub few_samples: Vec<Statistic>,
 }
 
-/// A statistic of completion times, by its name in [`Completion`].
+/// A statistic of completion times: a field of [`Completion`].
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
-    /// The mean.
+    /// The mean completion time.
     MeanS,
-    /// The median.
+    /// The median completion time.
     P50S,
-    /// The 95th percentile.
+    /// The 95th percentile of the completion times.
     P95S,
-    /// The 99th percentile.
+    /// The 99th percentile of the completion times.
     P99S,
-    /// The 99.9th percentile.
+    /// The 99.9th percentile of the completion times.
     P999S,
     /// The mean slowdown.
     SlowdownMean,
-    /// The 99th percentile of the slowdown.
+    /// The 99th percentile of the slowdowns.
     SlowdownP99,
-    /// The fraction of flows within one base round trip.
+    /// The fraction of flows that completed within one base round trip.
     WithinRtt,
 }
 
 impl Statistic {
-    /// All statistics, in the order of the fields.
+    /// All statistics, in the order of the fields of [`Completion`].
     pub const ALL: [Self; 8] = [
         Self::MeanS,
         Self::P50S,
@@ -99,7 +100,7 @@ impl Statistic {
         Self::WithinRtt,
     ];
 
-    /// The name of the field.
+    /// The name of the field in [`Completion`] and in `summary.json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MeanS => "mean_s",
@@ -113,7 +114,7 @@ impl Statistic {
         }
     }
 
-    /// The part of the flows that a percentile is not below, in thousandths; `None` for other statistics.
+    /// The rank of a percentile in thousandths: 990 for the 99th. `None` if the statistic is no percentile.
     pub const fn permille(self) -> Option<u64> {
         match self {
             Self::P50S => Some(500),
@@ -125,19 +126,19 @@ impl Statistic {
     }
 }
 
-/// A flow in the statistics.
+/// What the statistics need of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowTime {
-    /// The completion time or, of an unfinished flow, its age at the end of the run, in seconds.
+    /// The completion time in seconds; for an unfinished flow its age at the end of the run.
     pub seconds: f64,
-    /// That time over the time in an empty network.
+    /// `seconds` divided by the completion time in an empty network.
     pub slowdown: f32,
-    /// Whether that time is within one base round trip of its path.
+    /// Whether `seconds` is at most one base round trip of the flow's path.
     pub within_rtt: bool,
 }
 
 impl Completion {
-    /// The statistics of complete and unfinished flows; `None` without flows.
+    /// Computes the statistics of a set of flows; `None` without flows.
     pub fn from_flows<'a>(
         complete: &(impl Iterator<Item = &'a FlowTime> + Clone),
         unfinished: &(impl Iterator<Item = &'a FlowTime> + Clone),
@@ -176,7 +177,7 @@ impl Completion {
         (count > 0).then_some(found)
     }
 
-    /// The figure of a statistic; `None` if it does not apply.
+    /// The value of a statistic; `None` if it does not apply.
     pub fn figure(&self, statistic: Statistic) -> Option<f64> {
         *self.clone().figure_mut(statistic)
     }
@@ -195,11 +196,11 @@ impl Completion {
     }
 }
 
-/// The values of a set of flows. The values of unfinished flows are lower bounds.
+/// One value of each flow, such as its completion time. For an unfinished flow it is a lower bound.
 struct Sample {
-    /// The values of complete flows, ascending.
+    /// Values of complete flows, ascending.
     known: Vec<f64>,
-    /// All values, ascending; empty if all flows are complete.
+    /// Values of all flows, ascending; empty if all flows are complete, since `known` then has them.
     all: Vec<f64>,
 }
 
@@ -214,7 +215,7 @@ impl Sample {
         Self { known, all }
     }
 
-    /// All values, ascending.
+    /// Values of all flows, ascending.
     fn all(&self) -> &[f64] {
         if self.all.is_empty() { &self.known } else { &self.all }
     }
@@ -228,8 +229,8 @@ impl Sample {
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
     }
 
-    /// The smallest value that at least this part of all values does not exceed: the least that it can be, with
-    /// unfinished flows at their bounds, and the most, if they last forever; `None` for no limit.
+    /// The lower and the upper limit of a quantile. Unfinished flows count with their bounds for the lower one, and as
+    /// infinite for the upper one; `None` is an infinite limit.
     fn quantile(&self, permille: u64) -> (Option<f64>, Option<f64>) {
         let rank = (permille * self.len() as u64).div_ceil(1000).max(1) as usize;
         (self.all().get(rank - 1).copied(), self.known.get(rank - 1).copied())

@@ -1,5 +1,5 @@
-//! The design of a study: points, schemes and seeds, of which each combination is a job. A shard is the part of the
-//! jobs that one of several machines runs.
+//! The design of a study: every combination of a point, a scheme and a seed is a job. A shard is the part of the jobs
+//! that one of several machines runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,27 +10,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::claim::Claim;
 
-/// A point of a study.
+/// A point of a study: one choice of values for the keys that the study varies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
-    /// The name; empty if there is only one point.
+    /// The name of the point; empty if there is only one.
     pub name: String,
-    /// The keys that differ between points, with their values here.
+    /// Values of the varied scenario keys at this point, by key.
     pub set: BTreeMap<String, serde_json::Value>,
     /// The labels of the schemes that run at this point.
     pub schemes: Vec<String>,
 }
 
-/// The design of a study: its runs, and the claims about their results.
+/// What a study runs, and the claims about its results.
 #[derive(Clone, Debug)]
 pub struct Design {
-    /// The points, at least one.
+    /// At least one point.
     pub points: Vec<Point>,
-    /// The seeds, at least one. Every scheme of every point runs with each.
+    /// At least one seed. Every scheme of every point runs with each seed.
     pub seeds: Vec<u64>,
-    /// True if the changes under `[quick]` were applied.
+    /// True if the changes under `[quick]` were made.
     pub quick: bool,
-    /// The claims.
     pub claims: Vec<Claim>,
 }
 
@@ -46,24 +45,22 @@ impl Design {
         jobs
     }
 
-    /// The label of a job's scheme.
     pub fn label(&self, job: Job) -> &str {
         &self.points[job.point].schemes[job.scheme]
     }
 }
 
-/// A job: one run, by the indices of its point and scheme, and a seed.
+/// One run to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// The point.
+    /// The index in [`Design::points`].
     pub point: usize,
-    /// The scheme.
+    /// The index in [`Point::schemes`].
     pub scheme: usize,
-    /// The run seed.
     pub seed: u64,
 }
 
-/// A part of the jobs of a study: every `of`-th job from number `number` on. Numbers start at one.
+/// The part of the jobs that one machine runs: every `of`-th job, beginning with job `number`, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: usize,
@@ -71,15 +68,15 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// All jobs.
+    /// The only shard of a study that one machine runs.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
-    /// The jobs of this shard, in order.
+    /// Takes the jobs of this shard, without changing their order.
     pub fn select(self, jobs: Vec<Job>) -> Vec<Job> {
         jobs.into_iter().skip(self.number - 1).step_by(self.of).collect()
     }
 
-    /// True if it has all jobs.
+    /// Whether the shard has all jobs of the study.
     pub fn is_whole(self) -> bool {
         self.of == 1
     }

@@ -6,11 +6,11 @@ use crate::design::Point;
 use crate::summary::Run;
 use crate::table::Grid;
 
-/// Classes that carry payload.
+/// Classes of packets that carry payload, as named in [`crate::summary::DropCount`].
 const PAYLOAD: [&str; 3] = ["data", "unscheduled", "legacy"];
 
-/// The table of drops, with a row for each point, scheme and cause of dropped data packets: the packets of all seeds,
-/// their share of all drops of the scheme at the point, and the port that dropped most of them.
+/// The table of dropped data packets, with a row for each point, scheme and cause: the packets of all seeds, their
+/// share of all drops of the scheme at the point, and the port that dropped most of them.
 pub fn drops(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     let mut header = vec!["scheme", "cause", "most at (packets there)", "packets", "share, %"];
     let several = points.len() > 1;
@@ -33,7 +33,7 @@ pub fn drops(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     grid
 }
 
-/// The cells of each cause, the most frequent first.
+/// The cells of a row for each cause, the most frequent cause first.
 fn causes<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<[String; 4]> {
     let mut by_cause: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
     for drop in runs.flat_map(|run| &run.drops_by_cause) {

@@ -7,11 +7,11 @@ use crate::summary::{Group, Run};
 use crate::table::Grid;
 use crate::units::{NONE, PERCENT};
 
-/// The most rows of the table.
+/// The most rows of the table; summary.json has all groups.
 const MAX_ROWS: usize = 60;
 
-/// The table of groups, with a row for each group under each scheme at each point: means over seeds. Without rows if
-/// the scenario has one group only, whose results the table of runs shows. The note says how many rows are left out.
+/// The table of groups, with the means over seeds of each group under each scheme at each point, and a note on rows
+/// that are left out. The table is empty if the scenario has one group only, since the table of runs shows its results.
 pub fn groups(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let several = points.len() > 1;
     let all: Vec<Run> = runs.iter().flat_map(|(_, run)| &run.groups).map(Group::as_run).collect();

@@ -1,110 +1,116 @@
-//! What results say of hosts that are real kernels.
+//! What results say about hosts that are real kernels, in virtual or in real time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Real kernels that were hosts of a run.
+/// The Linux kernel that the hosts of a run had, in virtual time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelOfRun {
-    /// The release of Linux.
+    /// The version of Linux, as `uname -r` prints it.
     pub release: String,
-    /// A digest of its configuration and of the agent in it.
+    /// A digest of the kernel's configuration and of the agent inside it.
     pub digest: String,
-    /// The queue discipline of the hosts' cards.
+    /// The queue discipline (`tc qdisc`) of the hosts' network interfaces.
     pub qdisc: String,
-    /// The most segments sent at once by segmentation offload; null for what the kernel chooses.
+    /// The most segments that segmentation offload sends at once; null for the kernel's default.
     pub gso_max_segs: Option<u64>,
-    /// Interrupts of all cards.
+    /// Interrupts of all network interfaces.
     pub interrupts: u64,
-    /// Frames that a card lost because the kernel had no buffer for them.
+    /// Frames that an interface dropped because the kernel had no receive buffer for them.
     pub receive_ring_drops: u64,
-    /// Frames that belong to no flow, such as those of closed connections.
+    /// Frames that belong to no flow of the scenario, such as those of closed connections.
     pub stray_frames: u64,
 }
 
-/// A run in real time, with the kernel of the machine that made it: how exactly the emulator kept to the clock.
+/// A rehearsal, which is a run in real time with this machine's kernel in its hosts: how exactly the emulator kept to
+/// the clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RehearsalOfRun {
-    /// The release of Linux.
+    /// The version of Linux on the machine that made the run.
     pub kernel: String,
-    /// The part of the scenario's rates and buffers that the network had.
+    /// The factor by which the scenario's rates, buffers and thresholds were multiplied for the rehearsal; 1 for none.
     pub scale: f64,
-    /// How long hosts and their sockets took to be there, in seconds.
+    /// The time it took to set up the hosts and their sockets, in seconds.
     pub setup_s: f64,
-    /// Whether no ordinary thread of the machine could interrupt the emulator.
+    /// Whether the emulator had a real-time priority, so that ordinary threads could not interrupt it.
     pub is_realtime: bool,
-    /// Packets written to hosts in a second of the run, as a mean.
+    /// The mean number of packets that the emulator wrote to hosts in a second of the run.
     pub packets_per_s: f64,
-    /// Packets that hosts sent.
+    /// Packets that hosts sent, and the emulator read.
     pub packets_read: u64,
-    /// Packets that were written to hosts.
+    /// Packets that the emulator wrote to hosts.
     pub packets_written: u64,
-    /// How long after its arrival a packet was written: the median, in seconds.
+    /// The median of the lateness, in seconds: the time from the instant at which a packet arrives in the emulated
+    /// network to its write to the host.
     pub lateness_p50_s: f64,
-    /// The 99th percentile.
+    /// The 99th percentile of the lateness, in seconds.
     pub lateness_p99_s: f64,
-    /// The 99.9th percentile.
+    /// The 99.9th percentile of the lateness, in seconds.
     pub lateness_p999_s: f64,
-    /// The longest.
+    /// The longest lateness, in seconds.
     pub lateness_max_s: f64,
-    /// The longest time without a look at the lines, beyond what the emulator meant to sleep, in seconds.
+    /// The longest pause of the emulator, in seconds: the time between two looks at the packets of hosts, less the time
+    /// it meant to sleep.
     pub longest_gap_s: f64,
-    /// The time from data written to a host to its next packet of the same flow: the 99th percentile, in seconds.
+    /// The 99th percentile of the response time of hosts, in seconds: from data written to a host to the next packet of
+    /// the same flow from that host.
     pub response_p99_s: f64,
-    /// The part of the time that the thread of the hosts' sockets waited for a processor.
+    /// The fraction of the time for which the thread with the hosts' sockets waited for a processor.
     pub hosts_waited: f64,
-    /// The longest that a flow started after its time, in seconds.
+    /// The longest delay of a flow's start, in seconds: from the scheduled to the actual start.
     pub starts_late_s: f64,
-    /// The longest that a datagram of UDP at a rate left after its time, in seconds; zero without any.
+    /// The longest delay of a datagram, in seconds, behind the schedule of a UDP flow with a rate; zero without such
+    /// flows.
     #[serde(default)]
     pub datagrams_late_s: f64,
-    /// Payload bytes whose receivers compared them with what was sent, and found them equal.
+    /// Payload bytes that receivers compared with the bytes sent, and found equal.
     pub bytes_checked: u64,
-    /// Frames that belong to no flow.
+    /// Frames from hosts that belong to no flow of the scenario.
     pub stray_frames: u64,
-    /// Frames of hosts that are malformed.
+    /// Frames from hosts that could not be parsed.
     pub malformed_frames: u64,
-    /// Frames that were lost between hosts and emulator, which no real network loses.
+    /// Frames lost between hosts and emulator. The scenario has no such losses, so that one makes the run void.
     pub lost_frames: u64,
     /// Packets that the kernel found to have a wrong checksum.
     pub checksum_errors: u64,
-    /// What the programs of a CLEAN proxy counted; null without one.
+    /// Counters of the BPF programs of a CLEAN proxy; null without a proxy.
     pub proxy: Option<ProxyOfRun>,
-    /// Why the run is void: too late to be trusted. Empty if it counts.
+    /// Reasons why the run is void, that is too inexact to be trusted. Empty if the run counts.
     pub void: Vec<String>,
 }
 
-/// A CLEAN proxy of a rehearsal: programs in the kernel (BPF), at the cards of hosts.
+/// Counters of the CLEAN proxy of a rehearsal: BPF programs at the network interfaces of hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProxyOfRun {
-    /// Packets that were made ECN-capable at the edge.
+    /// Packets that the proxy made ECN-capable at the edge.
     pub made_ect: u64,
-    /// Segments of data at the last hop.
+    /// Data segments that the proxy saw at the last hop.
     pub data_segments: u64,
-    /// Of these, with a CE mark.
+    /// Of the data segments at the last hop, those with a CE mark.
     pub marked_segments: u64,
-    /// Acknowledgements whose window was reduced.
+    /// Acknowledgements whose receive window the proxy reduced.
     pub reduced_windows: u64,
-    /// Packets of flows whose SYNs were not seen: they were left alone.
+    /// Packets of flows whose SYNs the proxy did not see; it leaves these unchanged.
     pub unknown_packets: u64,
-    /// Packets that could not be changed.
+    /// Packets that the proxy could not change.
     pub failed_packets: u64,
 }
 
-/// A program that ran in a host of a run.
+/// A program that ran in a host of the run, and how it ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramOfRun {
-    /// The group.
+    /// The name of the group with the program's `command`.
     pub group: String,
-    /// The host.
+    /// The name of the host in which the program ran.
     pub host: String,
-    /// The program and its arguments.
+    /// The program and its arguments, as run.
     pub command: Vec<String>,
-    /// When it ended, in seconds; null if it was still running at the end of the run, which ended it.
+    /// The time at which the program ended, in seconds of the run; null if it ran until the end of the run stopped it.
     pub ended_s: Option<f64>,
-    /// Its exit status, or 128 and the signal that ended it; null if it was still running.
+    /// The exit status, or 128 plus the number of the signal that ended the program; null if it ran until the end.
     #[schemars(extend("unit" = "none"))]
     pub status: Option<u64>,
-    /// The folder with its output and the files it wrote, relative to the folder of the results; empty without.
+    /// The folder with the output of the program and the files that it wrote, relative to the folder of the results;
+    /// empty without one.
     pub files: String,
 }

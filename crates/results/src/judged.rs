@@ -1,43 +1,42 @@
-//! Claims beside what was measured: the verdicts, and a claim with its verdict.
+//! Claims with their verdicts and measured figures.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::claim::{Claim, Seeds};
 
-/// Whether the measured figures agree with a claim. The verdicts are in order: each is worse than those before it.
+/// Whether the measured figures agree with a claim. Verdicts are ordered: each is worse than those above it.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Verdict {
-    /// The figure was measured, and the claim has no accepted range to judge it by.
+    /// The figure was measured, but the claim has no accepted range.
     #[serde(rename = "reported")]
     Reported,
     /// The figure lies in the accepted range.
     #[serde(rename = "holds")]
     Holds,
-    /// The figure lies outside the accepted range, but inside the band where it is known to lie, for a reason that was
-    /// traced.
+    /// The figure lies outside the accepted range, but inside another range where it is known to lie, for a reason that
+    /// was traced.
     #[serde(rename = "differs")]
     Differs,
-    /// The figure is a bound, because flows did not finish, and values on both sides of an end of the range are
-    /// possible.
+    /// Flows did not finish, so that the figure is only a bound: the exact one may lie inside or outside the range.
     #[serde(rename = "undecided")]
     Undecided,
-    /// The figure lies outside both, or a run that ended did not measure it.
+    /// The figure lies outside the accepted range and outside the one where it is known to lie, or a finished run has
+    /// no such figure.
     #[serde(rename = "fails")]
     Fails,
-    /// Not all of the runs that the claim is about were made, or it is judged in full runs only.
+    /// Not all runs that the claim is about were made, or this is a quick run and only full runs judge the claim.
     #[serde(rename = "not run")]
     NotRun,
 }
 
 impl Verdict {
-    /// All verdicts, in the order in which they are counted.
+    /// All verdicts, in the order in which summaries count them.
     pub const ALL: [Self; 6] =
         [Self::Reported, Self::Holds, Self::Differs, Self::Undecided, Self::Fails, Self::NotRun];
 
-    /// The verdict as it is printed and stored.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Reported => "reported",
@@ -50,22 +49,22 @@ impl Verdict {
     }
 }
 
-/// How a figure is limited if flows that it depends on did not finish.
+/// How the exact value may differ from a figure that depends on unfinished flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Bound {
-    /// It is a lower bound: complete flows could only make it larger.
+    /// The figure is a lower bound: it can only grow when the flows complete.
     #[serde(rename = "at least")]
     AtLeast,
-    /// It is an upper bound: the flows of what it is compared with did not finish.
+    /// The figure is an upper bound: it is a ratio to, or a difference from, a base with unfinished flows.
     #[serde(rename = "at most")]
     AtMost,
-    /// It may be larger or smaller: flows of both sides did not finish.
+    /// The exact value may be larger or smaller: the figure and the base of its comparison both have unfinished flows.
     #[serde(rename = "open")]
     Open,
 }
 
 impl Bound {
-    /// The sign before the figure in tables.
+    /// The sign before the figure in tables: ≥, ≤ or ?.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::AtLeast => "≥",
@@ -78,52 +77,53 @@ impl Bound {
 /// A claim with its verdict. All figures are in `unit`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedClaim {
-    /// The claim as text, without its subject.
+    /// The claim in words, without scheme and point.
     pub what: String,
-    /// The subject of the claim as text: its scheme and point, and those with which they are compared.
+    /// The scheme and the point that the claim is about, and those of the base of a comparison.
     pub subject: String,
-    /// The name of its scheme.
+    /// The label of the scheme that the claim is about.
     pub scheme: String,
-    /// The name of its point; null for all points together.
+    /// The name of the point that the claim is about; null for all points.
     pub point: Option<String>,
-    /// The metric: a field of a run, possibly compared with another one, such as
-    /// `fct.small.p99_s / fct.small.p99_s of cubic`.
+    /// The metric, by its path in `Run`; a comparison has the paths of both metrics, such as `fct.small.p99_s /
+    /// fct.small.p99_s of cubic`.
     pub metric: String,
-    /// How figures of several seeds and points are combined.
+    /// How the figures of several seeds and points are judged.
     pub seeds: Seeds,
-    /// The value of the paper; null if it gives none.
+    /// The figure in the paper; null if the paper gives none.
     #[schemars(extend("unit" = "as `unit` says"))]
     pub paper: Option<f64>,
-    /// The lower end of the accepted range; null for no bound.
+    /// The lower end of the accepted range; null if there is none.
     #[schemars(extend("unit" = "as `unit` says"))]
     pub low: Option<f64>,
-    /// The upper end of the accepted range; null for no bound.
+    /// The upper end of the accepted range; null if there is none.
     #[schemars(extend("unit" = "as `unit` says"))]
     pub high: Option<f64>,
-    /// The measured figure: the mean, or of several figures the one that decides.
+    /// The measured figure: the mean over seeds and points, or the one that decides if each is judged. Null if none was
+    /// measured.
     #[schemars(extend("unit" = "as `unit` says"))]
     pub measured: Option<f64>,
-    /// How `measured` is limited if flows that it depends on did not finish; null if it is exact.
+    /// How the exact value may differ from `measured`, since flows did not finish; null if `measured` is exact.
     #[serde(default)]
     pub bound: Option<Bound>,
-    /// The smallest figure of any seed and point.
+    /// The smallest of the figures of all seeds and points.
     #[schemars(extend("unit" = "as `unit` says"))]
     pub measured_min: Option<f64>,
-    /// The largest figure of any seed and point.
+    /// The largest of the figures of all seeds and points.
     #[schemars(extend("unit" = "as `unit` says"))]
     pub measured_max: Option<f64>,
-    /// The unit of these figures.
+    /// The unit of all figures of the claim; empty for ratios and plain numbers.
     pub unit: String,
-    /// The verdict.
+    /// Whether the claim holds, by the measured figure.
     pub verdict: Verdict,
-    /// Why it differs, fails or was not run; may be empty.
+    /// Why the claim has its verdict; empty if it simply holds.
     pub why: String,
-    /// The place in the paper.
+    /// Where the paper has the figure.
     pub source: String,
 }
 
 impl JudgedClaim {
-    /// A claim without a figure, and the reason.
+    /// A judged claim with no measured figure; `why` is the reason.
     #[must_use]
     pub fn without_figure(claim: &Claim, verdict: Verdict, why: String) -> Self {
         Self {
@@ -147,7 +147,7 @@ impl JudgedClaim {
         }
     }
 
-    /// The claim as text, after its subject.
+    /// The subject and the claim in words: `cubic, load 0.4: ...`.
     pub fn label(&self) -> String {
         format!("{}: {}", self.subject, self.what)
     }

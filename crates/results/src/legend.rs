@@ -1,13 +1,13 @@
-//! The legend of the tables of runs: what their columns mean, those that are there.
+//! The legend below the tables of runs: what each of their columns means.
 
 use crate::metrics;
 use crate::summary::Run;
 use crate::table::Grid;
 
-/// The widest line.
+/// The longest line of the legend, in characters.
 const WIDTH: usize = 110;
 
-/// The legend of tables of runs: a sentence for each column that one of them has, in lines.
+/// One sentence for each column that the tables have, wrapped into lines.
 pub fn legend<'a>(grids: impl IntoIterator<Item = &'a Grid>) -> String {
     let (mut headings, mut interval, mut seeds): (Vec<&str>, bool, bool) = (vec![], false, false);
     for grid in grids {
@@ -55,8 +55,8 @@ fn wrapped(parts: &[String]) -> String {
     lines.join("\n")
 }
 
-/// Names the port of the longest data queue: one port if all schemes have theirs there, otherwise the port of each
-/// scheme, from its run with the longest queue. Empty if no queue was measured.
+/// Names the port of the longest data queue if it is the same for all schemes, and otherwise the port of each scheme,
+/// from its run with the longest queue. Empty if no queue was measured.
 pub fn longest_queues(runs: &[(usize, &Run)]) -> String {
     let mut longest: Vec<&Run> = Vec::new();
     for (_, run) in runs.iter().filter(|(_, run)| run.max_queue_place.is_some()) {

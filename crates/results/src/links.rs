@@ -1,5 +1,4 @@
-//! The links of runs as means over seeds, and the tables of those that matter: those that lost or marked packets, and
-//! the busiest.
+//! Means over seeds for each link, and the tables of those links that lost or marked packets, and of the busiest.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +7,20 @@ use crate::design::Point;
 use crate::summary::Run;
 use crate::table::Grid;
 
-/// The most rows of the table of links in a page.
+/// The most rows of the table of links on a page of results.
 pub const MAX_ROWS: usize = 20;
-/// The most rows that a command prints of it.
+/// The most rows of the table of links that a command prints.
 pub const MAX_PRINTED: usize = 8;
-/// The most rows of the table of the worst port of each scheme at each point.
+/// The most rows of the table with the worst port of each scheme at each point.
 pub const MAX_WORST: usize = 24;
-/// With at most this number of schemes and points the command prints the table of links; with more, the worst port of
-/// each.
+/// The most combinations of scheme and point for which the command prints a table of links. With more, it prints the
+/// worst port of each.
 pub const MAX_KINDS: usize = 4;
 
-/// The means over the seeds of one link.
+/// The means over seeds of the results of one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkMeans {
-    /// The rate, in bits per second.
+    /// The rate at the start of the run, in bits per second.
     pub rate_bps: u64,
     /// The mean of [`crate::Link::offered`].
     pub offered: Option<f64>,
@@ -31,11 +30,11 @@ pub struct LinkMeans {
     pub loss_rate: f64,
     /// The mean of [`crate::Link::marks`].
     pub marks: f64,
-    /// The longest queue of any seed.
+    /// The longest data queue in a run with any seed, in bytes on the wire; `None` for a host's link.
     pub max_queue_bytes: Option<u64>,
 }
 
-/// The links of the runs of one scheme at one point, as means over seeds, the most utilised first.
+/// The links of the runs of one scheme at one point by name, as means over seeds, the most utilised first.
 pub fn means<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(&'a str, LinkMeans)> {
     let mut links: BTreeMap<&str, LinkMeans> = BTreeMap::new();
     let mut all = 0.0;
@@ -62,8 +61,8 @@ pub fn means<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(&'a str, LinkMeans
     links
 }
 
-/// The indices of the `most` links that matter. At most half of them, and at least one, are links that lost or marked
-/// data: the largest loss first, then the most marks. The others are the busiest, in that order.
+/// Chooses at most `most` links for a table, and returns their indices. At most half, but at least one, are links that
+/// lost or marked data: those with the largest loss first, then those with the most marks. The rest are the busiest.
 pub fn chosen(links: &[LinkMeans], most: usize) -> Vec<usize> {
     let by_use = |a: &usize, b: &usize| {
         links[*b].utilization.total_cmp(&links[*a].utilization).then(a.cmp(b))
@@ -81,8 +80,8 @@ pub fn chosen(links: &[LinkMeans], most: usize) -> Vec<usize> {
     order
 }
 
-/// The table of the links that matter ([`chosen`]) of each scheme at each point, in at most so many rows, and a note
-/// on what it leaves out. No rows if no network has more than a few links.
+/// The table of the [`chosen`] links of each scheme at each point, in at most `rows` rows, and a note on the number of
+/// links left out. Empty if no network has more than [`FEW`] links.
 pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, String) {
     let several = points.len() > 1;
     let mut header = vec!["scheme", "link", "Gb/s", "offered %", "used %", "loss %", "marks"];
@@ -121,7 +120,7 @@ pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, St
     (grid, note)
 }
 
-/// Each scheme at each point, with the index of the point.
+/// All pairs of a point and a scheme that runs there, with the index of the point.
 fn kinds(points: &[Point]) -> impl Iterator<Item = (usize, &Point, &String)> + Clone {
     points
         .iter()
@@ -129,8 +128,8 @@ fn kinds(points: &[Point]) -> impl Iterator<Item = (usize, &Point, &String)> + C
         .flat_map(|(number, point)| point.schemes.iter().map(move |scheme| (number, point, scheme)))
 }
 
-/// The tables of links that a command prints, with a title and a note: the links that matter, or of a sweep and of many
-/// schemes the worst port of each.
+/// The table of links that a command prints, with its title and a note: the [`chosen`] links or, for sweeps and many
+/// schemes, the worst port of each scheme at each point.
 pub fn printed(
     points: &[Point],
     runs: &[(usize, &Run)],
@@ -147,9 +146,9 @@ pub fn printed(
     ("The links with the largest loss, and the busiest", table(points, runs, MAX_PRINTED))
 }
 
-/// The table of the worst port of each scheme at each point: the first one of [`chosen`]. If there are more rows than
-/// [`MAX_WORST`], it has the worst ones of all, and a note counts the others. No rows if no network has more than a few
-/// links.
+/// The worst port of each scheme at each point: the first one that [`chosen`] returns. If there are more than
+/// [`MAX_WORST`] rows, the worst of them are kept and a note counts the others. Empty if no network has more than
+/// [`FEW`] links.
 fn worst(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let mut all = 0;
     let mut found: Vec<(&Point, &str, &str, LinkMeans)> = Vec::new();
@@ -182,7 +181,7 @@ fn worst(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     (grid, if more > 0 { note } else { String::new() })
 }
 
-/// So many links, counted by direction, are in no need of a table: a dumbbell with one sender has six.
+/// The most links, counted by direction, of a network that needs no table of links: a dumbbell with one sender has six.
 const FEW: usize = 6;
 
 fn cells(link: &LinkMeans) -> [String; 6] {

@@ -1,36 +1,35 @@
-//! What is said of a machine and of its rehearsals outside of `summary.json`: what it can do, and what the simulator's
-//! switches decided of a tape.
+//! What a machine can do, and how the simulator's switches treat the packets on a tape: results outside of
+//! `summary.json`.
 
 use serde::Serialize;
 
 use crate::summary::Run;
 
-/// The replay of a tape in the simulator: whether its network delivers the packets as the recorded rehearsal did.
+/// The result of replaying a tape: whether the simulated network delivers the packets as the recorded rehearsal did.
 #[derive(Clone, Debug, Serialize)]
 pub struct Played {
-    /// Frames of hosts on the tape.
+    /// Frames from hosts on the tape.
     pub read: u64,
     /// Packets to hosts on the tape.
     pub written: u64,
     /// Packets to hosts in the replay.
     pub replayed: u64,
-    /// Packets that the network delivered otherwise: not, at another time, to another host or with another mark. At
-    /// most as many as are on the tape, or in the replay if that has more.
+    /// The number of packets that were delivered otherwise: not at all, at another time, to another host or with another
+    /// ECN mark. Counted on the tape and in the replay, of which the larger number counts.
     pub differing: u64,
-    /// The first of them, in words.
+    /// The first difference in words; `None` if there is none.
     pub first: Option<String>,
-    /// The results of the network, as of any run.
+    /// The results of the replay.
     pub run: Run,
 }
 
-/// Something that a machine can or cannot do.
+/// A feature of a machine that shallop needs for real hosts, and whether it is there.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ability {
     pub what: String,
-    /// Whether this machine can.
     pub can: bool,
-    /// What the machine has, or what would have to be installed or allowed.
+    /// What was found on the machine, or what has to be installed or allowed.
     pub found: String,
-    /// The features of shallop that need it.
+    /// What shallop needs the feature for.
     pub used_for: String,
 }

@@ -1,4 +1,4 @@
-//! Measured figures of claims. A figure of flows that did not finish lies in a range.
+//! Measured figures of claims, with the range in which the exact value lies while flows are unfinished.
 
 use crate::claim::Range;
 use crate::judged::Bound;
@@ -6,14 +6,13 @@ use crate::judged::Bound;
 /// A measured figure, and the range of values that it can take while unfinished flows complete.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
-    /// The figure.
     pub value: f64,
     low: f64,
     high: f64,
 }
 
 impl Measured {
-    /// A figure with this bound.
+    /// A figure that is exact (`None`) or limited on one side.
     pub fn new(value: f64, bound: Option<Bound>) -> Self {
         let (low, high) = match bound {
             None => (value, value),
@@ -24,12 +23,12 @@ impl Measured {
         Self { value, low, high }
     }
 
-    /// The figure in a unit of this size.
+    /// Divides the figure by the size of a unit.
     pub fn in_unit(self, scale: f64) -> Self {
         Self { value: self.value / scale, low: self.low / scale, high: self.high / scale }
     }
 
-    /// Its difference from another one.
+    /// The difference from `base`; its range is that of all differences of both ranges.
     pub fn minus(self, base: Self) -> Self {
         Self {
             value: self.value - base.value,
@@ -38,7 +37,7 @@ impl Measured {
         }
     }
 
-    /// Its ratio to another one; neither is negative.
+    /// The ratio to `base`; neither figure may be negative.
     pub fn over(self, base: Self) -> Self {
         Self {
             value: self.value / base.value,
@@ -47,7 +46,7 @@ impl Measured {
         }
     }
 
-    /// The mean of these figures, at least one.
+    /// The mean of at least one figure.
     pub fn mean(figures: &[Self]) -> Self {
         let mean =
             |of: fn(&Self) -> f64| figures.iter().map(of).sum::<f64>() / figures.len() as f64;
@@ -58,7 +57,7 @@ impl Measured {
         }
     }
 
-    /// How the figure is limited; `None` if it is exact.
+    /// The side on which the exact value may lie; `None` if the figure is exact.
     pub fn bound(self) -> Option<Bound> {
         match (self.low < self.value, self.high > self.value) {
             (false, false) => None,
@@ -68,13 +67,13 @@ impl Measured {
         }
     }
 
-    /// Whether every value that the figure can take lies in this range.
+    /// Whether every possible value lies in `range`.
     pub fn is_within(self, range: Range) -> bool {
         range.low.is_none_or(|low| self.low >= low)
             && range.high.is_none_or(|high| self.high <= high)
     }
 
-    /// Whether no value that the figure can take lies in this range.
+    /// Whether no possible value lies in `range`.
     pub fn is_outside(self, range: Range) -> bool {
         range.low.is_some_and(|low| self.high < low)
             || range.high.is_some_and(|high| self.low > high)

@@ -8,54 +8,52 @@ use serde::{Deserialize, Serialize};
 use crate::aggregate::{MIN_VALUES, half_width};
 use crate::metrics::Figure;
 
-/// The difference of two means over the same seeds.
+/// The difference of a metric between two schemes (A and B) that ran with the same seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PairedDifference {
-    /// The number of seeds.
+    /// The number of seeds with a run of each scheme.
     pub n: u64,
-    /// The mean of the first.
+    /// The mean over the seeds in A.
     pub a: f64,
-    /// The mean of the second.
+    /// The mean over the seeds in B.
     pub b: f64,
-    /// The mean of the differences, the second less the first.
+    /// The mean over the seeds of B less A.
     pub difference: f64,
-    /// The lower end of the 95 % confidence interval of the difference; null for fewer than three seeds, for
-    /// differences that are equal for all seeds, and for lower bounds. Cut off where the second would have an
-    /// impossible value.
+    /// The lower end of the 95 % confidence interval of the difference, clipped where B would have an impossible value.
+    /// Null for fewer than three seeds, if the difference is equal for all seeds, and for lower bounds.
     pub low: Option<f64>,
-    /// The upper end of that interval.
+    /// The upper end of the 95 % confidence interval of the difference; null where `low` is.
     pub high: Option<f64>,
     /// Whether the difference is more than chance.
     pub finding: Finding,
 }
 
-/// Whether a paired difference is more than chance.
+/// Whether a paired difference is larger than chance explains.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Finding {
-    /// Zero lies outside the confidence interval.
+    /// Zero lies outside the 95 % confidence interval of the difference.
     #[serde(rename = "significant")]
     Significant,
-    /// The difference is equal for all of at least three seeds, and not zero.
+    /// The difference is not zero, and equal for all of at least three seeds.
     #[serde(rename = "same for all seeds")]
     Constant,
-    /// Zero lies inside the confidence interval.
+    /// Zero lies inside the 95 % confidence interval of the difference.
     #[serde(rename = "not significant")]
     NotSignificant,
-    /// Both are equal for each seed.
+    /// Both values are equal for each seed.
     #[serde(rename = "equal")]
     Equal,
-    /// There are fewer than three seeds.
+    /// Fewer than three seeds have no confidence interval.
     #[serde(rename = "too few seeds")]
     TooFewSeeds,
-    /// A value is a lower bound, because flows did not finish.
+    /// A value is only a lower bound, because flows did not finish.
     #[serde(rename = "flows unfinished")]
     Unfinished,
 }
 
 impl Finding {
-    /// The finding as it is printed and stored.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Significant => "significant",
@@ -67,15 +65,15 @@ impl Finding {
         }
     }
 
-    /// Whether there is a difference that is not chance.
+    /// Whether the difference is larger than chance explains.
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Significant | Self::Constant)
     }
 }
 
 impl PairedDifference {
-    /// The difference of these pairs, one for each seed; `None` without pairs. The second value of a pair is at least
-    /// `least` and at most `most`.
+    /// Computes the difference from pairs of A and B, one pair for each seed; `None` without pairs. The mean of B
+    /// cannot be less than `least` or more than `most`.
     #[must_use]
     pub fn from_pairs(pairs: &[(Figure, Figure)], (least, most): (f64, f64)) -> Option<Self> {
         let n = pairs.len() as u64;
@@ -107,7 +105,7 @@ impl PairedDifference {
         Some(Self { n, a, b, difference, low, high, finding })
     }
 
-    /// The difference as a fraction of the first mean, with the ends of its interval; `None` if that mean is zero.
+    /// The difference as a fraction of the mean of A, with its confidence interval; `None` if that mean is zero.
     pub fn relative(&self) -> Option<(f64, Option<(f64, f64)>)> {
         let of = |value: f64| value / self.a;
         let interval = self.low.zip(self.high).map(|(low, high)| (of(low), of(high)));

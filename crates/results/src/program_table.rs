@@ -1,15 +1,15 @@
-//! The table of the programs that ran in the hosts of runs: when and how each ended, and where its files are.
+//! The table of the programs that ran in hosts: how each ended, when, and where its files are.
 
 use crate::columns::NOTHING;
 use crate::design::Point;
 use crate::summary::{ProgramOfRun, Run};
 use crate::table::Grid;
 
-/// The most rows of the table.
+/// The most rows of the table; summary.json has all programs.
 const MAX_ROWS: usize = 60;
 
-/// The table of programs, with a row for each program of each run, and a word at the seed of a void run. A note says
-/// how many rows are left out.
+/// The table of programs, with a row for each program of each run, void runs marked, and a note on rows that are left
+/// out.
 pub fn programs(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let several = points.len() > 1;
     let point = several.then(|| "point".to_owned());

@@ -1,29 +1,29 @@
-//! Recorded figures of full runs: what each run of an experiment measured for every claim, without the verdicts. The
-//! files are in docs/reproduction/recorded; claims are judged by these figures with the ranges of today.
+//! Records of full runs of the experiments (docs/reproduction/recorded): the measured figures of every claim, without
+//! verdicts. Verdicts are computed from them with the accepted ranges of today.
 
 use serde::{Deserialize, Serialize};
 
 use crate::claim::{Claim, Seeds};
 use crate::judged::{Bound, JudgedClaim};
 
-/// The record of a full run of an experiment.
+/// The record of one full run of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedRun {
-    /// The version of shallop.
+    /// The version of shallop that made the run.
     pub version: String,
-    /// The revision of the source code.
+    /// The git revision of the source code that made the run.
     pub revision: String,
-    /// A digest of the results of the quick form at that revision. A full run is due when the quick form has another
-    /// one. Missing in records that are older than the digest.
+    /// A digest of the results of the quick form at `revision`. When the quick form of today has another digest, a new
+    /// full run is due. Missing in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_digest: Option<String>,
-    /// The seeds.
+    /// The seeds of the runs.
     pub seeds: Vec<u64>,
-    /// The figures of each claim.
     pub claims: Vec<RecordedClaim>,
 }
 
-/// The figures of a claim, with what identifies it: the text and the range of a claim may change, the metric may not.
+/// The measured figures of one claim, with the fields that identify it. Its words and its range may change later, its
+/// metric may not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedClaim {
     /// [`JudgedClaim::scheme`].
@@ -47,7 +47,7 @@ pub struct RecordedClaim {
     pub measured_max: Option<f64>,
 }
 
-/// The figures of a claim, all measured, in the unit of the claim.
+/// The measured figures of one claim, in the claim's unit, when there are any.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecordedFigures {
     /// [`JudgedClaim::measured`].
@@ -61,7 +61,7 @@ pub struct RecordedFigures {
 }
 
 impl RecordedClaim {
-    /// Whether these figures are of this claim.
+    /// Whether the record is of this claim: scheme, point, metric, seeds and unit are equal.
     pub fn is_of(&self, claim: &Claim) -> bool {
         let own = (&self.scheme, &self.point, &self.metric, self.seeds, &self.unit);
         own == (&claim.scheme, &claim.point, &claim.expression(), claim.seeds, &claim.unit)

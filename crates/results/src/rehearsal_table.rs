@@ -1,10 +1,10 @@
-//! The table of rehearsals: how exactly each kept to the clock, and whether it counts.
+//! The table of rehearsals: how exactly each kept to the clock, and whether it is void.
 
 use crate::design::Point;
 use crate::summary::{RehearsalOfRun, Run};
 use crate::table::{Grid, significant};
 
-/// The table of rehearsals, with a row for each run that is one, and what its columns mean.
+/// The table of rehearsals, with a row for each rehearsed run, and an explanation of its columns.
 pub fn rehearsals(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let several = points.len() > 1;
     let point = several.then(|| "point".to_owned());

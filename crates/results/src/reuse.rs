@@ -1,5 +1,5 @@
-//! Runs that stand for others: a run depends on some keys of a point and not on others, and is made once for all points
-//! that differ in the others alone.
+//! Runs that stand for several points: a run is made once for all points that differ only in keys which do not change
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::design::{Design, Job};
 
-/// Runs of a scheme that were not made, since an equal run was.
+/// Runs of a scheme that were not made, since equal runs were.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reuse {
-    /// The label of the scheme.
+    /// The label of the scheme whose runs were not made.
     pub scheme: String,
     /// The label of the scheme that was run instead: this scheme at another point, or one with equal settings.
     pub run_as: String,
-    /// The keys that differ between these runs and do not change them.
+    /// The keys that differ between the points of the equal runs, and change neither.
     pub keys: Vec<String>,
     /// The number of runs that were not made.
     #[schemars(extend("unit" = "runs"))]
     pub runs: u64,
 }
 
-/// The reused runs of a design, by scheme, from the identities of its runs: equal runs have equal ones.
+/// Finds the runs that need not be made, by scheme. Equal runs have equal identities `I`.
 pub fn reused<I: Ord>(design: &Design, runs: &[(Job, I)]) -> Vec<Reuse> {
     let mut made: BTreeMap<&I, Job> = BTreeMap::new();
     let mut found: Vec<Reuse> = Vec::new();
@@ -52,7 +52,7 @@ pub fn reused<I: Ord>(design: &Design, runs: &[(Job, I)]) -> Vec<Reuse> {
 }
 
 impl Reuse {
-    /// A line that says so.
+    /// A note for the user: how many runs were reused, and why.
     pub fn line(&self) -> String {
         let Self { scheme, run_as, keys, runs } = self;
         let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();

@@ -1,5 +1,5 @@
-//! Tables of results as rows of text, which `run` and `reproduce` print. The columns and their units depend on the
-//! values; the caller renders the rows.
+//! Tables of results as rows of text, for `run`, `sweep` and `reproduce`. Columns and units depend on the values;
+//! callers align and print the cells.
 
 use crate::aggregate::{Estimate, MIN_VALUES};
 use crate::claim::Range;
@@ -9,14 +9,14 @@ use crate::judged::{JudgedClaim, Verdict};
 use crate::summary::{Run, Summary};
 use crate::verdict::{count, words};
 
-/// A table of texts.
+/// A table of text cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grid {
     /// The heading of each column.
     pub header: Vec<String>,
-    /// The rows, each with a cell for each column.
+    /// Each row has one cell for each column.
     pub rows: Vec<Vec<String>>,
-    /// The number of columns, from the left, that are words; the others are numbers.
+    /// The number of columns, from the left, that have words; the others have numbers.
     pub words: usize,
 }
 
@@ -26,14 +26,14 @@ pub fn placed(summary: &Summary) -> Vec<(usize, &Run)> {
     summary.runs.iter().filter_map(|run| Some((place(run)?, run))).collect()
 }
 
-/// The runs of these that count: all but void ones.
+/// The runs that are not void.
 pub fn counted<'a>(runs: &[(usize, &'a Run)]) -> Vec<(usize, &'a Run)> {
     runs.iter().copied().filter(|(_, run)| !run.is_void()).collect()
 }
 
-/// The table of runs, given with the indices of their points. Several seeds of a scheme at a point are a row with their
-/// mean, from three seeds on two rows with the ends of its 95 % confidence interval, and two with the minimum and the
-/// maximum. Void runs are left out; a scheme at a point that has no others is a row that says so.
+/// The table of runs, given with the indices of their points. The runs of a scheme at a point with several seeds are a
+/// row with their mean; two rows with the ends of its 95 % interval, for three seeds or more; and two rows with the
+/// least and the largest value. Void runs are left out. If all runs are void, the cells say so.
 pub fn runs(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     let rows = rows(runs);
     let columns = shown(columns::all, runs, &rows);
@@ -53,7 +53,7 @@ pub fn runs(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     grid
 }
 
-/// The rows of a table: the runs of each scheme at each point, in the order of the runs.
+/// Groups the runs into rows, one for each scheme at each point, in the order of the runs.
 fn rows<'a>(runs: &[(usize, &'a Run)]) -> Vec<Row<'a>> {
     let groups = runs.chunk_by(|(a, one), (b, other)| a == b && one.scheme == other.scheme);
     let row = |same: &[(usize, &'a Run)]| {
@@ -63,7 +63,8 @@ fn rows<'a>(runs: &[(usize, &'a Run)]) -> Vec<Row<'a>> {
     groups.map(row).collect()
 }
 
-/// The columns of these that a row has a figure for; the first if no run counts, so that it can say so.
+/// The columns for which some row has a value. If all runs are void, only the first column, so that its cells can say
+/// so.
 fn shown<'a>(
     columns: fn(std::vec::IntoIter<&'a Run>) -> Vec<Column>,
     runs: &[(usize, &'a Run)],
@@ -110,16 +111,15 @@ impl Grid {
         }
     }
 
-    /// What the marks in the cells of a table of runs mean, a line each.
+    /// Explanations of the marks in the cells, a line each.
     pub fn notes(&self) -> Vec<&'static str> {
         let cells = self.rows.iter().flat_map(|row| row.iter().skip(self.words));
         columns::notes(&cells.collect::<Vec<_>>())
     }
 }
 
-/// The table of a sweep, with a row for each scheme at each point: the main metrics, with several seeds as mean and
-/// 95 % confidence interval, and the number of unfinished flows if there are any. Void
-/// runs are left out as from [`runs`].
+/// The table of a sweep, with a row for each scheme at each point: the main metrics, with several seeds as mean and 95
+/// % interval, and the number of unfinished flows if there are any. Void runs are left out as in [`runs`].
 pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     let rows = rows(runs);
     let columns = shown(columns::main, runs, &rows);
@@ -139,7 +139,7 @@ pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     grid
 }
 
-/// The table of claims with their verdicts, and the reasons below claims that do not hold.
+/// The table of claims with their verdicts. Claims that do not hold have the reason in brackets.
 pub fn claims(claims: &[JudgedClaim]) -> Grid {
     let header = ["claim", "paper", "accepted", "measured", "verdict"];
     let figure = |value: Option<f64>, unit: &str| match value {
@@ -168,7 +168,7 @@ pub fn claims(claims: &[JudgedClaim]) -> Grid {
     Grid { header: header.map(str::to_owned).to_vec(), rows, words: 1 }
 }
 
-/// A line with the counts of verdicts.
+/// A line with the number of claims for each verdict.
 pub fn tally(claims: &[JudgedClaim]) -> String {
     let some = Verdict::ALL.into_iter().map(|verdict| (count(claims, verdict), verdict));
     let some = some.filter(|(count, _)| *count > 0);
@@ -178,7 +178,7 @@ pub fn tally(claims: &[JudgedClaim]) -> String {
     format!("{} {noun}: {}", claims.len(), parts.join(", "))
 }
 
-/// A number with about four significant digits.
+/// Prints a number with about four significant digits.
 pub fn significant(value: f64) -> String {
     let size = value.abs();
     if !size.is_finite() || size == 0.0 {

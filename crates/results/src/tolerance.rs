@@ -1,14 +1,14 @@
-//! When two measurements of one network agree: goodput within a fraction, loss within a factor. The three comparisons
-//! differ in the goodput alone, for the reasons below.
+//! When two measurements of one network agree: goodput within a fraction, loss within a factor. The three tolerances
+//! differ only in the fraction.
 
-/// The largest differences of two measurements that agree.
+/// The largest difference of two measurements that agree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// The difference of goodput, as a fraction of the reference.
+    /// The largest difference of goodput, as a fraction of the reference.
     pub goodput: f64,
-    /// The ratio of the larger loss to the smaller one.
+    /// The largest ratio of the larger loss to the smaller one.
     pub loss_factor: f64,
-    /// Losses up to this fraction of packets are not compared.
+    /// Two losses up to this fraction of packets agree, whatever their ratio is.
     pub no_loss: f64,
 }
 
@@ -16,28 +16,27 @@ const fn within(goodput: f64) -> Tolerance {
     Tolerance { goodput, loss_factor: 1.5, no_loss: 5e-4 }
 }
 
-/// For simulated hosts beside ns-3's: both simulators have the same settings, so only the models differ. The means of
-/// ns-3's seeds may also differ by its own 95 % interval (`checks/ns3/verdict.py`).
+/// Tolerance between the simulator and ns-3. Both simulate the same settings, so only the models differ. The means of
+/// ns-3's seeds may also differ by their own 95 % interval (`checks/ns3/verdict.py`).
 pub const NS3: Tolerance = within(0.05);
-/// For simulated hosts beside kernels in virtual time: nothing else runs on their processors, but a kernel has details
-/// that no model of a host has.
+/// Tolerance between simulated hosts and kernels in virtual time. Nothing else runs on the processors of these kernels,
+/// but a kernel has details that no model of a host has.
 pub const KERNELS: Tolerance = within(0.10);
-/// For simulated hosts beside a rehearsal: kernels in real time also wait for processors that they share with the
-/// emulator and with each other.
+/// Tolerance between simulated hosts and a rehearsal. Kernels in real time also wait for processors that they share
+/// with the emulator and with each other.
 pub const REHEARSALS: Tolerance = within(0.15);
 
-/// The first difference of two measurements.
+/// What differs between two measurements that do not agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// The goodput differs by more than the tolerance.
     Goodput,
-    /// The goodput agrees, and the loss does not.
+    /// The goodput agrees, but the loss does not.
     Loss,
 }
 
 impl Tolerance {
-    /// Compares goodput, in any unit, and loss, as a fraction of packets: each first of the reference. `None` if they
-    /// agree.
+    /// Compares goodput, in any unit, and loss, as a fraction of packets. The first value of each pair is the
+    /// reference. `None` if both agree.
     pub fn difference(&self, goodput: [f64; 2], loss: [f64; 2]) -> Option<Difference> {
         let [reference, ours] = goodput;
         let (least, most) = (loss[0].min(loss[1]), loss[0].max(loss[1]));
@@ -50,7 +49,7 @@ impl Tolerance {
         }
     }
 
-    /// The rule as a part of a sentence.
+    /// The rule as part of a sentence: "goodput is within 5 % and ...".
     pub fn words(&self) -> String {
         format!(
             "goodput is within {:.0} % and loss within a factor of {}, or below {} %",

@@ -1,13 +1,13 @@
-//! Units of figures: what metrics are stored in, what tables and pages show, and rounding to significant digits.
+//! Units of figures in `summary.json`, tables and pages, and rounding to significant digits.
 
-/// A unit that figures are shown in.
+/// A unit in which tables and pages show figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
     /// The name on axes, such as `Gb/s`; empty for a plain number.
     pub name: &'static str,
-    /// The end of the name of a column, such as `gbps`.
+    /// The last part of names of columns, such as `gbps`.
     pub suffix: &'static str,
-    /// The size in the base unit.
+    /// How many of the base units (bit/s, s, bytes) it is; 1e9 for Gb/s.
     pub size: f64,
 }
 
@@ -15,33 +15,32 @@ const fn unit(name: &'static str, suffix: &'static str, size: f64) -> Unit {
     Unit { name, suffix, size }
 }
 
-/// A full frame of the usual size, in bytes on the wire: the unit of queue lengths in packets.
+/// A full frame of 1,500 IP bytes, in bytes on the wire: the unit of queue lengths in packets.
 pub const FULL_FRAME: f64 = 1538.0;
 
-/// A plain number.
+/// The unit of plain numbers, whose name is empty.
 pub const NONE: Unit = unit("", "", 1.0);
-/// Percent.
 pub const PERCENT: Unit = unit("%", "percent", 0.01);
-/// Units of bits per second.
+/// Units of rates, the largest first.
 pub const RATES: &[Unit] =
     &[unit("Gb/s", "gbps", 1e9), unit("Mb/s", "mbps", 1e6), unit("kb/s", "kbps", 1e3)];
-/// Units of seconds.
+/// Units of times, the largest first.
 pub const TIMES: &[Unit] = &[unit("s", "s", 1.0), unit("ms", "ms", 1e-3), unit("µs", "us", 1e-6)];
-/// Full frames of 1,538 bytes: the unit of queue lengths in text tables.
+/// Queue lengths in packets, which are full frames of 1,538 bytes.
 pub const FRAMES: Unit = unit("packets", "packets", FULL_FRAME);
-/// Units of bytes; a KB is 1,000 bytes.
+/// Units of sizes, the largest first; a KB is 1,000 bytes.
 pub const SIZES: &[Unit] =
     &[unit("GB", "gb", 1e9), unit("MB", "mb", 1e6), unit("KB", "kb", 1e3), unit("B", "bytes", 1.0)];
 
 impl Unit {
-    /// The unit that makes the largest of these figures at least one; the smallest unit if none does.
+    /// The largest unit in which the largest figure is at least one; the smallest unit if there is none.
     #[must_use]
     pub fn for_largest(figures: impl IntoIterator<Item = f64>, units: &[Self]) -> Self {
         let most = figures.into_iter().filter(|figure| figure.is_finite()).fold(0.0, f64::max);
         units.iter().find(|unit| most >= unit.size).or(units.last()).copied().unwrap_or(NONE)
     }
 
-    /// The value in this unit, rounded.
+    /// Converts a figure from the base unit to this one, and rounds it to six digits.
     pub fn put(self, figure: f64) -> f64 {
         round(figure / self.size)
     }
@@ -51,47 +50,45 @@ impl Unit {
         self.name.replace('µ', "u")
     }
 
-    /// The title of an axis with the unit in brackets.
+    /// The title of an axis: `what` with the unit in brackets.
     pub fn title(self, what: &str) -> String {
         if self.name.is_empty() { what.to_owned() } else { format!("{what} ({})", self.name) }
     }
 
-    /// The name of a column with the unit.
+    /// The name of a column: `what`, an underscore and the suffix of the unit.
     pub fn column(self, what: &str) -> String {
         if self.suffix.is_empty() { what.to_owned() } else { format!("{what}_{}", self.suffix) }
     }
 }
 
-/// The kind of quantity that a metric measures. It decides the unit in `summary.json`, the units of tables and pages,
-/// and the possible values.
+/// What a metric measures. It decides the unit in `summary.json`, the units of tables and pages, and the possible
+/// values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Bits per second.
+    /// A rate in bits per second.
     Rate,
-    /// Seconds.
+    /// A time in seconds.
     Time,
-    /// Bytes.
     Bytes,
-    /// Bytes in a queue, at most what the queue may hold.
+    /// Bytes in a queue; at most its capacity.
     QueueLength,
-    /// Bytes in a memory pool, at most its size.
+    /// Bytes in a memory pool; at most its size.
     PoolOccupancy,
-    /// A fraction of packets, flows, time or capacity: 0 to 1.
+    /// A fraction of packets, flows, time or capacity, from 0 to 1.
     Share,
-    /// A fraction that may be more than 1.
+    /// A fraction that may be larger than 1.
     Fraction,
-    /// Jain's fairness index of n flows: 1/n to 1.
+    /// Jain's fairness index of n flows, from 1/n to 1.
     JainIndex,
-    /// The ratio of a time to its least value.
+    /// The ratio of a time to the least possible time, such as the slowdown.
     Ratio,
-    /// A number of packets.
     Packets,
-    /// A number of other things, with their name.
+    /// A number of things other than packets, with their name, such as "flows".
     Count(&'static str),
 }
 
 impl Quantity {
-    /// The unit in `summary.json` and its schema.
+    /// The name of the unit in `summary.json` and its schema.
     pub const fn stored(self) -> &'static str {
         match self {
             Self::Rate => "bit/s",
@@ -105,7 +102,7 @@ impl Quantity {
         }
     }
 
-    /// The units of figures and tables, the largest first.
+    /// The units that tables and pages choose from, the largest first.
     pub const fn shown(self) -> &'static [Unit] {
         match self {
             Self::Rate => RATES,
@@ -116,7 +113,7 @@ impl Quantity {
         }
     }
 
-    /// The one unit of comparisons, whatever the values are.
+    /// The unit of comparisons, which does not depend on the values.
     pub const fn compared(self) -> Unit {
         match self {
             Self::Rate => RATES[1],
@@ -128,7 +125,7 @@ impl Quantity {
         }
     }
 
-    /// The words for a smaller and a larger value: "shorter", "longer".
+    /// The words for a smaller and for a larger value, such as "shorter" and "longer".
     pub const fn comparatives(self) -> [&'static str; 2] {
         match self {
             Self::Time | Self::QueueLength => ["shorter", "longer"],
@@ -137,8 +134,8 @@ impl Quantity {
         }
     }
 
-    /// The factor from a unit of claims to the stored unit; `None` if the quantity is not measured in that unit. An
-    /// empty text is the stored unit.
+    /// The size of a unit of claims in the stored unit; `None` if the quantity has no unit of this name. An empty name
+    /// is the stored unit.
     pub fn factor(self, name: &str) -> Option<f64> {
         let others: &[Unit] = match self {
             Self::Bytes | Self::QueueLength | Self::PoolOccupancy => &[FRAMES],
@@ -151,7 +148,7 @@ impl Quantity {
     }
 }
 
-/// The value with six significant digits, which are enough for a page.
+/// Rounds to six significant digits, which are enough for a page.
 pub fn round(figure: f64) -> f64 {
     format!("{figure:.5e}").parse().unwrap_or(figure)
 }

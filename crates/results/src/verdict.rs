@@ -1,4 +1,4 @@
-//! Verdicts: each claim of a study beside what was measured. Pure: runs in, verdicts out.
+//! Judges claims: finds the measured figures of each claim and compares them with its accepted range.
 
 use crate::claim::{Claim, Range, Seeds};
 use crate::claim_fields;
@@ -8,7 +8,7 @@ use crate::measured::Measured;
 use crate::recorded::RecordedFigures;
 use crate::summary::Run;
 
-/// Judges a claim by recorded figures, with the range that the claim has now.
+/// Judges a claim by figures of a recorded run, with the accepted range of today.
 pub fn judge_recorded(claim: &Claim, recorded: RecordedFigures) -> JudgedClaim {
     let RecordedFigures { measured, bound, min, max } = recorded;
     let each = claim.seeds == Seeds::Each && claim.range != Range::default();
@@ -18,7 +18,7 @@ pub fn judge_recorded(claim: &Claim, recorded: RecordedFigures) -> JudgedClaim {
     judged(claim, &figures, min, max)
 }
 
-/// Judges all claims of a design by finished runs, given with their jobs.
+/// Judges all claims of a design by its finished runs.
 pub fn judge(design: &Design, runs: &[(Job, &Run)]) -> Vec<JudgedClaim> {
     design.claims.iter().map(|claim| judge_one(design, claim, runs)).collect()
 }
@@ -46,8 +46,7 @@ fn judge_one(design: &Design, claim: &Claim, runs: &[(Job, &Run)]) -> JudgedClai
     judged(claim, &figures, smallest, largest)
 }
 
-/// The verdict on a claim by these figures, one for each seed and point. `min` and `max` are the smallest and the
-/// largest.
+/// Judges a claim by figures, one for each seed and point, of which `min` and `max` are the extremes.
 fn judged(claim: &Claim, figures: &[Measured], min: f64, max: f64) -> JudgedClaim {
     let (measured, verdict) = decide(claim, figures);
     let why = why(claim, verdict, measured.bound());
@@ -60,7 +59,7 @@ fn judged(claim: &Claim, figures: &[Measured], min: f64, max: f64) -> JudgedClai
     }
 }
 
-/// The figure that is shown, and what it comes to.
+/// The figure that decides (the mean, or the one nearest to or farthest beyond an end of the range), and its verdict.
 fn decide(claim: &Claim, figures: &[Measured]) -> (Measured, Verdict) {
     let mean = Measured::mean(figures);
     let unbounded = claim.range == Range::default();
@@ -90,7 +89,7 @@ fn verdict(claim: &Claim, figure: Measured) -> Verdict {
     }
 }
 
-/// The distance of a figure from the nearest end of the range; negative outside.
+/// The distance of a figure from the nearest end of the range; negative outside of the range.
 fn slack(range: Range, figure: f64) -> f64 {
     let above = range.low.map_or(f64::INFINITY, |low| figure - low);
     let below = range.high.map_or(f64::INFINITY, |high| high - figure);
@@ -127,7 +126,7 @@ fn why(claim: &Claim, verdict: Verdict, bound: Option<Bound>) -> String {
     }
 }
 
-/// A range as it is printed.
+/// The range in words: "0.9 to 1.1", "at least 2".
 pub fn words(range: Range) -> String {
     match (range.low, range.high) {
         (None, None) => "none".to_owned(),
@@ -138,7 +137,7 @@ pub fn words(range: Range) -> String {
     }
 }
 
-/// The figures of all runs a claim is about, or why there are none.
+/// The figures that a claim is judged by, one for each seed and point; if there are none, a verdict and the reason.
 fn figures(
     design: &Design,
     claim: &Claim,

@@ -1,22 +1,21 @@
-//! Void runs, the rehearsals that were too late to be trusted, by scheme: how many there are, and why.
+//! Void runs: rehearsals that were too late to be trusted. Counts them by scheme, with the reason.
 
 use crate::design::Point;
 use crate::summary::{Run, Summary};
 
-/// A scheme with void runs.
+/// A scheme with void runs, and how many there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VoidScheme<'a> {
-    /// The label of the scheme.
     pub scheme: &'a str,
-    /// How many of its runs are void, and how many there are.
+    /// The number of void runs and of all runs of the scheme.
     pub runs: (usize, usize),
-    /// The number of points at which all its runs are void, and the number at which it has runs.
+    /// The number of points at which all runs of the scheme are void, and of points at which it has runs.
     pub points: (usize, usize),
-    /// The first reason of its first void run.
+    /// The first reason why the first void run of the scheme is void.
     pub why: &'a str,
 }
 
-/// The schemes that have void runs, in the order of the runs.
+/// The schemes with void runs, in the order of the runs.
 pub fn schemes(summary: &Summary) -> Vec<VoidScheme<'_>> {
     let mut found: Vec<VoidScheme<'_>> = Vec::new();
     for run in summary.runs.iter().filter(|run| run.is_void()) {
@@ -41,13 +40,13 @@ pub fn schemes(summary: &Summary) -> Vec<VoidScheme<'_>> {
     found
 }
 
-/// The first reason why a run is void.
+/// The first of the reasons why a run is void.
 fn why(run: &Run) -> &str {
     let first = run.rehearsal.as_ref().and_then(|of| of.void.first());
     first.map_or("", String::as_str)
 }
 
-/// A line that says which runs are void and why; `None` if all count.
+/// A warning that says which runs are void and why; `None` if all runs count.
 pub fn line(summary: &Summary) -> Option<String> {
     let void: Vec<&Run> = summary.runs.iter().filter(|run| run.is_void()).collect();
     let each = void.iter().map(|run| {

@@ -1,25 +1,25 @@
-//! The warnings of runs as lines: one that several schemes and runs have is told once.
+//! The warnings of all runs, without repetition: a warning that several schemes and runs have is one line.
 
 use crate::design::Point;
 use crate::summary::Run;
 
-/// The most schemes that a warning names.
+/// The most schemes that the line of a warning names.
 const MAX_NAMED: usize = 6;
 
-/// A warning of the runs of some schemes. Warnings that differ in numbers only are one.
+/// A warning that runs of some schemes have. Warnings that differ only in numbers are one.
 struct Shared<'a> {
-    /// The warning without its numbers.
+    /// The text without its digits, by which equal warnings are found.
     kind: String,
     schemes: Vec<&'a str>,
     point: usize,
     run: &'a Run,
     text: &'a str,
-    /// The runs that have it.
+    /// The number of runs that have the warning.
     warned: usize,
 }
 
-/// The warnings of the runs: each with the names of the schemes that have it, and below it the first run that has it
-/// and the number of such runs.
+/// The lines of all warnings: each names the schemes that have it; a second line names the first run, and counts the
+/// runs.
 pub fn warnings(points: &[Point], runs: &[(usize, &Run)]) -> Vec<String> {
     let each = warnings_and_places(points, runs).into_iter();
     let lines = each.flat_map(|(line, place)| {
@@ -29,7 +29,7 @@ pub fn warnings(points: &[Point], runs: &[(usize, &Run)]) -> Vec<String> {
     lines.chain(unfinished(runs)).collect()
 }
 
-/// Rule: counted flows were not complete at the end.
+/// A warning if counted flows were not complete at the end of the runs; it names the schemes and the numbers of flows.
 fn unfinished(runs: &[(usize, &Run)]) -> Option<String> {
     let mut schemes: Vec<(&str, u64, u64)> = Vec::new();
     for (_, run) in runs.iter().filter(|(_, run)| !run.is_void()) {
@@ -53,8 +53,8 @@ fn unfinished(runs: &[(usize, &Run)]) -> Option<String> {
     })
 }
 
-/// The warnings of the runs as pairs: the warning, and the first run that has it with the number of such runs. The
-/// second text is empty if there is one run only.
+/// The warnings as pairs: the line with the schemes, and the place, which is the first run that has the warning with
+/// the number of such runs. The place is empty if there is one run only.
 pub fn warnings_and_places(points: &[Point], runs: &[(usize, &Run)]) -> Vec<(String, String)> {
     shared(runs).iter().map(|one| (one.line(), one.place(points, runs))).collect()
 }

@@ -1,4 +1,4 @@
-//! Which points of two results are compared with each other.
+//! Pairs the points of two results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use super::only;
 use crate::design::Point;
 use crate::summary::Summary;
 
-/// The most names of points in a message.
+/// The most names of points that an error message lists.
 const MAX_TOLD: usize = 10;
 
-/// Two points that are compared: the name, and the index in both results.
+/// Two points to compare: a name for the pair, and the index of each in its results.
 pub(super) type PairedPoint = (String, usize, usize);
 
-/// The points that both have. If each has one point, these are compared.
+/// Pairs points with equal keys. If each of the results has one point only, these two are a pair.
 pub(super) fn equal(
     a: &Summary,
     b: &Summary,
@@ -37,8 +37,8 @@ fn names(points: &[Point]) -> Vec<&str> {
     points.iter().map(|point| point.name.as_str()).collect()
 }
 
-/// Pairs each point of A that `one` names with the point of B that `other` names and that is equal in all keys which
-/// neither text names.
+/// Pairs each point of A that `one` names with the point of B that `other` names and that has equal values for all keys
+/// that neither text names.
 pub(super) fn named(
     a: &Summary,
     one: &str,
@@ -91,8 +91,8 @@ pub(super) fn named(
     Ok(pairs)
 }
 
-/// The indices of the points that `wanted` names, and the named keys. `wanted` is the name of a point or a list of
-/// `KEY=VALUE`, in which the end of a key suffices.
+/// The indices of the points that `wanted` names, and the keys that it sets. `wanted` is the name of a point, or a list
+/// of `KEY=VALUE` in which the end of a key suffices.
 fn matching<'a>(
     points: &'a [Point],
     wanted: &str,
@@ -128,7 +128,7 @@ fn matching<'a>(
     if found.is_empty() || keys.is_empty() { Err(none()) } else { Ok((found, keys)) }
 }
 
-/// The key of points with this name or this end.
+/// Finds the key of these points that is `key` or ends in `.key`.
 fn full_key<'a>(points: &'a [Point], key: &str) -> Result<Option<&'a String>, String> {
     let all: BTreeSet<&String> = points.iter().flat_map(|point| point.set.keys()).collect();
     if let Some(exact) = all.iter().find(|full| full.as_str() == key) {
@@ -146,7 +146,7 @@ fn full_key<'a>(points: &'a [Point], key: &str) -> Result<Option<&'a String>, St
     }
 }
 
-/// A value as it is typed.
+/// A value as a user would type it, without the quotes of a text.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! The largest differences that are more than chance, in a sentence.
+//! A sentence on the largest significant differences of a comparison.
 
 use super::{Comparison, figure};
 use crate::metrics::Metric;
@@ -6,31 +6,31 @@ use crate::paired::{Finding, PairedDifference};
 
 /// The most differences in the sentence.
 const MAX_NAMED: usize = 3;
-/// The most schemes and points named for one difference.
+/// The most schemes and points that the sentence names for one difference.
 const MAX_WHO: usize = 3;
-/// Differences by a smaller fraction of A are left out of the sentence, even if they are significant.
+/// Significant differences of less than this fraction of A are left out of the sentence.
 const LEAST: f64 = 0.001;
 
-/// A difference of one scheme at one point.
+/// The difference of a metric under one scheme at one point.
 struct Difference<'a> {
     who: String,
     metric: &'static Metric,
     of: &'a PairedDifference,
 }
 
-/// Differences of one metric, or of several that differ alike, in one direction.
+/// A part of the sentence: differences in one direction, of one metric or of several that differ by the same amount.
 struct Named {
     who: Vec<String>,
     what: Vec<&'static str>,
-    /// The amount with the word for its direction: "33 % shorter".
+    /// The amount and its direction: "33 % shorter".
     amount: String,
-    /// The interval of a single difference.
+    /// The 95 % interval in brackets; empty unless the part is about a single difference.
     interval: String,
-    /// The largest ratio, in either direction.
+    /// The largest ratio of the two values, the larger one divided by the smaller one; 0 if A is zero.
     size: f64,
 }
 
-/// The sentence on the significant differences with the largest ratio, in either direction.
+/// The sentence on the significant differences with the largest ratios.
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let all: Vec<&PairedDifference> =
         comparison.distinct().flat_map(|pair| pair.metrics.values()).collect();
@@ -55,7 +55,7 @@ pub(super) fn sentence(comparison: &Comparison) -> String {
     format!("{}.", texts.join("; "))
 }
 
-/// The differences that are worth a word.
+/// The significant differences of at least [`LEAST`].
 fn differences(comparison: &Comparison) -> Vec<Difference<'_>> {
     let of_pair = comparison.distinct().flat_map(|pair| {
         let place =
@@ -100,7 +100,7 @@ fn findings(all: &[Difference<'_>]) -> Vec<Named> {
 }
 
 impl Named {
-    /// Differences of one metric in one direction, at least one.
+    /// Joins differences of one metric in one direction; `same` is not empty.
     fn of(same: &[&Difference<'_>]) -> Self {
         let metric = same[0].metric;
         let who = same.iter().map(|one| one.who.clone()).collect();
@@ -148,12 +148,12 @@ impl Named {
     }
 }
 
-/// "LEAST to MOST", or one number if both are printed alike.
+/// "LEAST to MOST", or one number if both are equal as printed.
 fn range(least: &str, most: &str) -> String {
     if least == most { most.to_owned() } else { format!("{least} to {most}") }
 }
 
-/// A fraction as percent with two digits or more.
+/// Prints a fraction as percent: one decimal below 10 %, none above.
 fn percent(part: f64) -> String {
     let percent = part * 100.0;
     if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }

@@ -14,57 +14,54 @@ use crate::completion::{Completion, Statistic};
 use crate::summary::{Fct, Run};
 use crate::units::Quantity;
 
-/// A number of a run.
+/// A number that each run has: where it is in `summary.json`, how it is read, and how tables and pages show it.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// The path in `summary.json`, with dots: `fct.all.p99_s`.
+    /// The path in `summary.json`: `fct.all.p99_s`.
     pub path: &'static str,
-    /// What is measured, which decides the units.
+    /// The physical quantity, which decides units and possible values.
     pub quantity: Quantity,
     /// Digits after the decimal point in text tables.
     pub digits: usize,
     /// Whether a larger or a smaller value is better.
     pub better: Better,
-    /// The heading of its column in text tables, in which `{}` stands for the unit. Empty without a column.
+    /// The heading of its column in text tables, in which `{}` stands for the unit. Empty if no table has the metric.
     pub heading: &'static str,
-    /// The name in sentences and titles. Empty if nothing shows the metric by itself.
+    /// The name in sentences and titles. Empty if these do not mention the metric.
     pub label: &'static str,
     about: &'static str,
     source: Source,
 }
 
-/// Which values of a metric are better.
+/// Whether larger or smaller values of a metric are better; headlines rank schemes by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// Larger values.
     More,
-    /// Smaller values.
     Less,
-    /// Neither.
     Neither,
 }
 
-/// How a metric is read from a run.
+/// Where the value of a metric is found in a run.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Number(fn(&Run) -> Option<f64>),
-    /// A statistic of the completion times of a size class.
+    /// A statistic of completion times, in the size class that the function selects.
     Completion(fn(&Fct) -> Option<&Completion>, Statistic),
 }
 
-/// The value of a metric in one run.
+/// The value of a metric in one run, and whether unfinished or few flows limit its meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// The value, in the unit that the path ends in.
+    /// The value, in the unit of the metric in `summary.json`.
     pub value: f64,
-    /// Whether the value is a lower bound, because flows are not complete.
+    /// Whether the value is a lower bound, because flows did not finish.
     pub at_least: bool,
     /// Whether the value is a percentile beyond which less than one flow is expected.
     pub few_samples: bool,
 }
 
 impl Figure {
-    /// A figure without limits; `None` if it is not finite.
+    /// A figure without limits; `None` if the value is infinite or not a number.
     #[must_use]
     pub fn exact(value: f64) -> Option<Self> {
         value.is_finite().then_some(Self { value, ..Self::default() })
@@ -72,7 +69,7 @@ impl Figure {
 }
 
 impl Metric {
-    /// The value in a run; `None` if the run does not have the metric.
+    /// Reads the metric from a run; `None` if the run does not have it.
     pub fn figure(&self, run: &Run) -> Option<Figure> {
         match self.source {
             Source::Number(get) => Figure::exact(get(run)?),
@@ -87,13 +84,13 @@ impl Metric {
         }
     }
 
-    /// The mean over these runs with its interval; `None` if no run has the metric.
+    /// The mean over these runs and its confidence interval; `None` if no run has the metric.
     pub fn estimate(&self, runs: &[&Run]) -> Option<Estimate> {
         let figures: Vec<Figure> = runs.iter().filter_map(|run| self.figure(run)).collect();
         Estimate::from_figures(&figures, self.quantity.possible(runs))
     }
 
-    /// The statistic of completion times that the metric is, if it is one.
+    /// The statistic of completion times that the metric is; `None` for other metrics.
     pub const fn statistic(&self) -> Option<Statistic> {
         match self.source {
             Source::Number(_) => None,
@@ -101,7 +98,7 @@ impl Metric {
         }
     }
 
-    /// The definition in legends, which begins with a lower-case letter; empty without one.
+    /// The definition as part of a sentence, with a lower-case first letter, for legends. Empty if the metric has none.
     pub fn definition(&self) -> String {
         let text = self.about.trim().trim_end_matches('.');
         let mut letters = text.chars();
@@ -118,7 +115,7 @@ impl Metric {
         self.about.trim()
     }
 
-    /// The label with a capital letter, for titles.
+    /// The label with a capital first letter.
     pub fn title(&self) -> String {
         let mut letters = self.label.chars();
         letters.next().map_or_else(String::new, |first| {
@@ -126,7 +123,7 @@ impl Metric {
         })
     }
 
-    /// Whether a column of a text table with this heading shows the metric.
+    /// Whether a column with this heading, in any unit, shows the metric.
     pub fn has_heading(&self, heading: &str) -> bool {
         let units = || self.quantity.shown().iter().map(|unit| unit.ascii());
         match self.heading.split_once("{}") {
@@ -138,26 +135,25 @@ impl Metric {
     }
 }
 
-/// All metrics, in the order of the rows.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     OF_RUNS.iter().chain(UNNAMED.into_iter().chain(CLASSES.iter().copied()).flatten())
 }
 
-/// The metric with this path, which is text of a user.
+/// Finds a metric by the path that a user wrote.
 pub fn find(path: &str) -> Option<&'static Metric> {
     all().find(|metric| metric.path == path)
 }
 
-/// Fractions of a run by name: a port, or a set of links.
+/// Reads a map of fractions by port, or by set of links.
 pub type Shares = fn(&Run) -> &BTreeMap<String, f64>;
 
-/// The fractions by name that are averaged over seeds, by the first part of their paths.
+/// The maps of fractions whose entries are averaged over seeds, by their names in `summary.json`.
 pub const SHARES_BY_NAME: [(&str, Shares); 2] = [
     ("loss_by_set", |run| &run.loss_by_set),
     ("utilization_by_place", |run| &run.utilization_by_place),
 ];
 
-/// The means of all metrics of these runs, and of [`SHARES_BY_NAME`], by path.
+/// The means, by path, of all metrics and of the entries of [`SHARES_BY_NAME`].
 pub fn estimates(runs: &[&Run]) -> BTreeMap<String, Estimate> {
     let rows = all().filter_map(|metric| Some((metric.path.to_owned(), metric.estimate(runs)?)));
     let mut found: BTreeMap<String, Estimate> = rows.collect();
@@ -175,7 +171,7 @@ pub fn estimates(runs: &[&Run]) -> BTreeMap<String, Estimate> {
     found
 }
 
-/// A number of a result, or none.
+/// Converts a field of a run to a number; `None` if the field is null.
 pub(crate) trait Number {
     fn number(self) -> Option<f64>;
 }
@@ -199,7 +195,7 @@ impl<T: Number> Number for Option<T> {
 }
 
 impl Quantity {
-    /// The least and the largest value that is possible in these runs.
+    /// The least and the largest value that the quantity can have in these runs; infinite without a limit.
     pub fn possible(self, runs: &[&Run]) -> (f64, f64) {
         let largest = |of: fn(&Run) -> Option<u64>| {
             let all: Option<Vec<u64>> = runs.iter().map(|run| of(run)).collect();

@@ -1,5 +1,5 @@
-//! The rows of all metrics. A row has the definition, the constant, the path, the value in a run and the quantity; if
-//! tables or pages show the metric also digits after the decimal point, which values are better, the heading and label.
+//! All metrics, one row each: definition, constant, path, how it is read from a run, and quantity. If tables or pages
+//! show the metric, the row also has digits after the decimal point, which values are better, heading and label.
 
 use super::Better::{self, Less, More, Neither};
 use super::{Metric, Number, Source};
@@ -10,19 +10,19 @@ use crate::units::Quantity::{
     Share, Time,
 };
 
-/// A row that nothing shows by itself.
+/// A metric without heading, label and definition, which no table shows by itself.
 const fn row(path: &'static str, quantity: Quantity, source: Source) -> Metric {
     let (digits, better, heading, label, about) = (0, Neither, "", "", "");
     Metric { path, quantity, digits, better, heading, label, about, source }
 }
 
 impl Metric {
-    /// The row with its definition.
+    /// Adds the definition.
     const fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
     }
 
-    /// The row with what tables and pages show.
+    /// Adds what tables and pages need.
     const fn shown(
         self,
         digits: usize,
@@ -34,7 +34,7 @@ impl Metric {
     }
 }
 
-/// Declares a constant for each row that code names, and the list of them.
+/// Declares a constant for each metric that code refers to, and `OF_RUNS` with all of them.
 macro_rules! metrics {
     ($($(#[doc = $about:literal])* $name:ident: $path:literal |$run:ident| $value:expr; $quantity:expr
         $(, $digits:literal, $better:expr, $heading:literal, $label:literal)?;)+) => {
@@ -81,7 +81,7 @@ metrics! {
     WALL: "wall_s" |run| run.wall_s; Time, 1, Neither, "wall s", "computing time";
 }
 
-/// Rows of fields that no code names: the fields of a run, or of a part of it with the path to the part.
+/// Makes metrics of fields of a run, or of a part of a run, that no code refers to by a constant.
 macro_rules! fields {
     ($path:literal |$run:ident| $part:expr; $($field:ident $quantity:expr),+) => {
         &[$(row(
@@ -117,7 +117,8 @@ pub(super) const UNNAMED: [&[Metric]; 8] = [
         reduced_windows Packets, unknown_packets Packets, failed_packets Packets),
 ];
 
-/// Packet hops in a second of computing time. This is a column of tables only: `summary.json` has both numbers.
+/// Packet hops per second of computing time, for a column of tables. `summary.json` has no such field, only hops and
+/// time.
 pub const SPEED: Metric = row(
     "packet_hops_per_s",
     Count("packets/s"),
@@ -125,8 +126,8 @@ pub const SPEED: Metric = row(
 )
 .shown(1, Neither, "Mhop/s", "packet hops per second");
 
-/// Declares a module with the rows of each size class of flows: its field in [`Fct`], what its headings begin with, and
-/// what its labels and definitions end in.
+/// Declares a module of metrics for each size class: the module, the field of [`Fct`], its path, the start of headings,
+/// and the end of labels and definitions.
 macro_rules! completion_times {
     ($($module:ident: $class:ident $field:literal, $heading:literal, $of:literal;)+) => {$(
         #[doc = concat!("Completion times", $of, ", as in `", $field, "`.")]
@@ -166,7 +167,7 @@ macro_rules! completion_times {
             ];
         }
     )+
-        /// The rows of completion times by size class.
+        /// The metrics of completion times, one list for each size class.
         pub const CLASSES: &[&[Metric]] = &[$($module::ALL),+];
     };
 }
