@@ -241,7 +241,7 @@ impl Comparison {
         self.pairs.iter().filter(|pair| pair.same_as.is_none())
     }
 
-    /// The table of differences, of at most [`MAX_ROWS`] rows, and the lines printed below it.
+    /// The table of differences, of at most `MAX_ROWS` rows, and the lines printed below it.
     pub fn table(&self) -> (Grid, Vec<String>) {
         let several = self.pairs.iter().any(|pair| !pair.point.is_empty());
         let header = ["scheme", "metric", "A", "B", "B - A", "%", "95 % interval", "finding"];

@@ -81,7 +81,7 @@ pub fn chosen(links: &[LinkMeans], most: usize) -> Vec<usize> {
 }
 
 /// The table of the [`chosen`] links of each scheme at each point, in at most `rows` rows, and a note on the number of
-/// links left out. Empty if no network has more than [`FEW`] links.
+/// links left out. Empty if no network has more than `FEW` links.
 pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, String) {
     let several = points.len() > 1;
     let mut header = vec!["scheme", "link", "Gb/s", "offered %", "used %", "loss %", "marks"];
@@ -148,7 +148,7 @@ pub fn printed(
 
 /// The worst port of each scheme at each point: the first one that [`chosen`] returns. If there are more than
 /// [`MAX_WORST`] rows, the worst of them are kept and a note counts the others. Empty if no network has more than
-/// [`FEW`] links.
+/// `FEW` links.
 fn worst(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let mut all = 0;
     let mut found: Vec<(&Point, &str, &str, LinkMeans)> = Vec::new();
