@@ -21,7 +21,7 @@ pub fn address_v6(host: u32) -> u128 {
     V6_PREFIX | u128::from(host + 1)
 }
 
-/// The prefix of IPv6 addresses of hosts.
+/// The prefix of the IPv6 addresses of hosts, `fd00::`.
 const V6_PREFIX: u128 = 0xfd00 << 112;
 /// The first byte of the 32-bit form of a host's IPv6 address. IPv4 addresses of hosts begin with 10.
 const V6: u32 = 6;

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use shallop_core::Span;
 
-/// The longest distinguished time, in nanoseconds.
+/// The longest time that a distribution tells apart from longer ones, in nanoseconds.
 const LONGEST: u64 = 100_000_000_000;
 
 /// A distribution of times, with three significant digits.
@@ -43,9 +43,9 @@ pub struct Counters {
     /// The time from one look at the hosts' links to the next, less intended sleep.
     pub gaps: Times,
     pub responses: Times,
-    /// Packets from hosts, after segmentation.
+    /// Packets that came from hosts, after segmentation.
     pub read: u64,
-    /// Packets to hosts.
+    /// Packets that were given to hosts.
     pub written: u64,
     /// Malformed frames from hosts, which were dropped.
     pub malformed: u64,

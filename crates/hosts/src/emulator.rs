@@ -21,13 +21,13 @@ use crate::packet_io::PacketIo;
 use crate::response_time::ResponseTimer;
 use crate::{Head, HostEndpoint, HostPackets, SentPacket, frame};
 
-/// The most frames in the network: about 100 MB.
+/// The most frames in the network at a time: about 100 MB.
 const MAX_FRAMES: usize = 65_536;
 /// The longest frame of a host with its virtio-net header: 64 KB of IP.
 const LONGEST: usize = HEADER + frame::MAX_FRAME;
-/// The most frames that are read in a row before the network continues.
+/// The most frames that are read from hosts in a row, before the network continues.
 const BATCH: usize = 16;
-/// A host is not read from while its link is busy for longer than this.
+/// Frames of a host are not read while its link is busy for longer than this.
 const AHEAD: Span = Span::from_us(200);
 
 /// A packet of a host that the network has not taken yet.
@@ -37,7 +37,7 @@ struct Waiting {
     packet: SentPacket,
 }
 
-/// The real hosts of a run.
+/// All real hosts of a run, as one machine of the simulator.
 #[derive(Debug)]
 pub struct Emulator<P> {
     io: P,
@@ -51,9 +51,9 @@ pub struct Emulator<P> {
     responses: ResponseTimer,
     /// Reports of hosts about QUIC flows, each with the number of the flow.
     reports: Option<Receiver<(u32, Progress)>>,
-    /// The last report.
+    /// The last report about a QUIC flow's progress.
     progress: Progress,
-    /// The last look at the links, or the intended end of a sleep since then.
+    /// When the hosts' links were polled last, or the intended end of a sleep since then.
     looked: Option<Time>,
     pub counters: Counters,
     read: Vec<u8>,

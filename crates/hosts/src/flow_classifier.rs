@@ -25,9 +25,9 @@ pub struct ClassifiedPacket {
 /// Assigns packets to flows.
 #[derive(Debug, Default)]
 pub struct FlowClassifier {
-    /// The sending end of packets with these addresses and ports.
+    /// The sending end of packets, by the addresses and ports of the packets.
     ends: BTreeMap<SocketPair, End>,
-    /// The flow of programs, by the numbers of the sending and the receiving host.
+    /// The flow of the packets of programs, by the numbers of the sending and the receiving host.
     programs: BTreeMap<(u32, u32), u32>,
     /// The numbers of programs' connections, by the addresses and ports of one direction.
     connections: BTreeMap<SocketPair, u32>,
@@ -45,7 +45,7 @@ impl FlowClassifier {
         self.programs.entry((from, to)).or_insert(flow);
     }
 
-    /// Assigns the packets of a flow that starts. Simulated flows have none.
+    /// Registers a flow that starts, so that its packets are found. Flows between simulated ends have no such packets.
     pub fn start<E>(&mut self, flow: u32, sender: &HostEndpoint<E>) {
         let HostEndpoint::Monitored(monitor) = sender else { return };
         match monitor.packets {

@@ -14,8 +14,8 @@ use crate::host_flow::{FlowProtocol, HostFlow};
 /// The connection number of packets that are not TCP.
 pub const DATAGRAMS: u32 = u32::MAX;
 
-/// The header of a real host's packet in the simulated network: fields that monitors count, and the number of the
-/// frame.
+/// The header of a real host's packet in the simulated network: the fields that monitors count, and the number under
+/// which the frame is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameHead {
     /// The number of the frame in [`HostPackets`](crate::HostPackets).
@@ -47,15 +47,15 @@ impl FrameHead {
     }
 }
 
-/// The progress of a QUIC flow, which its hosts report: the packets are encrypted, so a switch sees classes and lengths
-/// alone.
+/// The progress of a QUIC flow, as its hosts report it. The packets are encrypted, so a monitor sees only their traffic
+/// classes and lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Payload bytes that the receiver has in order and has checked.
     pub received: u64,
     /// Packets that the sender declared lost and whose data it sends again.
     pub lost: u64,
-    /// Emulation packets sent.
+    /// Emulation packets that the sender has sent; each may return as a credit.
     pub emulated: u64,
     /// Credits that arrived at the sender.
     pub credits: Credits,

@@ -15,8 +15,8 @@ use crate::host_endpoint::HostEndpoint;
 use crate::host_flow::{FlowProtocol, HostFlow, UdpOptions};
 use crate::programs::Program;
 
-/// Whether packets of real hosts use the classes of transports without credits: flows of a group with a transport of
-/// its own may use credits in the same network.
+/// Whether packets of real hosts get the traffic classes of transports without credits, because a group with a
+/// transport of its own may use credits in the same network.
 pub fn uses_legacy_classes(plan: &Plan) -> bool {
     plan.groups.iter().any(|group| group.transport.is_some())
 }
@@ -24,13 +24,13 @@ pub fn uses_legacy_classes(plan: &Plan) -> bool {
 /// A flow in a run: one that hosts send by themselves, or the packets of programs.
 #[derive(Clone, Copy, Debug)]
 enum FlowKind {
-    /// The index in [`HostFlows::flows`].
+    /// A flow that hosts send, as an index into [`HostFlows::flows`].
     Sent(usize),
-    /// The numbers of the sending and the receiving host.
+    /// Packets between programs, by the numbers of the sending and the receiving host.
     Programs(u32, u32),
 }
 
-/// The flows between real hosts, and these hosts.
+/// The flows between real hosts of a run, and the names and numbers of these hosts.
 #[derive(Clone, Debug, Default)]
 pub struct HostFlows {
     /// The flows that hosts send, in order of their start.
@@ -112,7 +112,7 @@ impl HostFlows {
         Ok(())
     }
 
-    /// Assigns a flow to the packets of programs in host `from` to programs in host `to`.
+    /// Makes a flow the one of all packets from programs in host `from` to programs in host `to`.
     pub fn set_of_programs(&mut self, flow: &Flow, from: u32, to: u32) {
         self.kinds.insert(flow.number, FlowKind::Programs(from, to));
     }

@@ -44,14 +44,14 @@ pub enum HostEndpoint<E> {
     Monitored(Box<FlowMonitor>),
 }
 
-/// The packet of a simulated endpoint with its header as [`Head`].
+/// Wraps the header of a simulated endpoint's packet in [`Head`].
 fn simulated<H>(out: Out<H>) -> Out<Head<H>> {
     let Out { head, body, size, class, ecn } = out;
     Out { head: Head::Simulated(head), body, size, class, ecn }
 }
 
 impl<E> HostEndpoint<E> {
-    /// The monitor, unless the endpoint is simulated.
+    /// The monitor of this end; `None` if the endpoint is simulated.
     pub fn monitor(&mut self) -> Option<&mut FlowMonitor> {
         match self {
             Self::Simulated(_) => None,

@@ -48,7 +48,7 @@ impl HostPackets {
         self.frames.len() - self.free.len()
     }
 
-    /// Assigns the packets of a flow that starts.
+    /// Registers a flow that starts, so that its packets are found.
     pub fn start<E>(&mut self, flow: u32, sender: &HostEndpoint<E>) {
         self.classifier.start(flow, sender);
     }
@@ -65,7 +65,7 @@ impl HostPackets {
         SentPacket { from: *from, host: *host, head, ecn: segment.ecn, ip_bytes: segment.ip_bytes }
     }
 
-    /// The simulated packet of a sent one.
+    /// Makes the simulated packet that stands for a packet of a real host.
     pub fn outgoing<H>(&self, packet: &SentPacket) -> Out<Head<H>> {
         outgoing(packet.head, packet.ecn, packet.ip_bytes, self.uses_legacy_classes)
     }
@@ -83,7 +83,7 @@ impl HostPackets {
         Some(ArrivedPacket { host, head, frame })
     }
 
-    /// Removes the frame of a packet that the network dropped.
+    /// Forgets the frame of a packet that the network dropped.
     pub fn drop<H>(&mut self, head: &Head<H>) {
         if let Head::Frame(head) = head {
             self.remove(head.slot);

@@ -18,7 +18,7 @@ pub struct Program {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProgramEnd {
-    /// The time of the run, in seconds.
+    /// The time in the run at which the program ended, in seconds.
     pub at_s: f64,
     /// The exit status, or 128 and the number of the signal that ended the program.
     pub status: u32,
@@ -30,7 +30,7 @@ impl Program {
         format!("{}.{}", self.group_name, names[self.host as usize])
     }
 
-    /// The result of the program. `end` is `None` if it was still running at the end of the run.
+    /// The program's part of the results. `end` is `None` if the program was still running at the end of the run.
     pub fn result(&self, names: &[String], end: Option<ProgramEnd>) -> ProgramOfRun {
         ProgramOfRun {
             group: self.group_name.clone(),

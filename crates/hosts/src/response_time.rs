@@ -8,12 +8,12 @@ use shallop_core::{End, Span, Time};
 
 use crate::FrameHead;
 
-/// The acknowledgement that one end of a flow has not sent yet.
+/// One end of a flow that has received data and may owe an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 struct PendingAck {
     /// Segments since the last packet of this end.
     segments: u8,
-    /// The delivery of the second of these segments, if the acknowledgement is timed.
+    /// The delivery time of the second of these segments, if the acknowledgement is timed.
     since: Option<Time>,
     /// The next expected sequence number; `None` before the first data.
     rcv_nxt: Option<u32>,

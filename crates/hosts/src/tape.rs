@@ -43,7 +43,7 @@ pub struct Record {
     pub bytes: Vec<u8>,
 }
 
-/// A recording of a rehearsal.
+/// A recording of the frames of a rehearsal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tape {
     /// The index of the scheme in the plan, and the seed.
@@ -56,7 +56,7 @@ pub struct Tape {
     pub is_cut: bool,
 }
 
-/// Why a file cannot be read as a tape.
+/// The reason why a file cannot be read as a tape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TapeError {
     /// The file does not begin with `shallop tape`.
@@ -71,7 +71,7 @@ pub enum TapeError {
 }
 
 impl Tape {
-    /// The contents of the file.
+    /// Encodes the tape as the contents of a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut title = format!("{TITLE}{VERSION} {} {}", self.job.0, self.job.1);
         // Spaces separate names, so a name with a space cannot be written.
@@ -90,7 +90,7 @@ impl Tape {
         bytes
     }
 
-    /// Reads the contents of a file.
+    /// Decodes the contents of a file.
     ///
     /// # Errors
     /// If they are not a tape, of another version, or damaged.
@@ -155,7 +155,7 @@ pub struct Recorder<P> {
     io: P,
     /// The recording; without a tape nothing is recorded.
     pub tape: Option<Tape>,
-    /// Whether the last record lacks its time, which the next call of `now` gives.
+    /// Whether the last record has no time yet: the next call of `now` gives it.
     lacks_time: bool,
 }
 
@@ -261,8 +261,8 @@ fn header_bytes(frame: &[u8]) -> usize {
     start + length
 }
 
-/// What a replay must repeat of a delivered packet: its host, time and length, and its headers without the checksum of
-/// TCP or UDP, which depends on the payload.
+/// The part of a delivered packet that a replay must repeat: host, time, length, and the headers without the checksum
+/// of TCP or UDP, which depends on the payload.
 pub fn decision(record: &Record) -> (u32, Time, u32, Vec<u8>) {
     let mut bytes = record.bytes.clone();
     let checksum = match transport(&bytes) {

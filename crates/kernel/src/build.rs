@@ -31,7 +31,7 @@ const SOURCES: &str = "/usr/src";
 /// The Debian packages that building the newest kernel needs.
 const PACKAGES: [&str; 8] =
     ["linux-source-6.12", "make", "gcc", "libc6-dev", "flex", "bison", "bc", "xz-utils"];
-/// The programs of these packages that are looked for.
+/// Programs of [`PACKAGES`]: the packages are installed if one of these programs is missing.
 const PROGRAMS: [&str; 6] = ["make", "cc", "flex", "bison", "bc", "xz"];
 
 /// A textual change of a source file.
@@ -69,7 +69,7 @@ const CHANGES: [Change; 4] = [
     },
 ];
 
-/// The kernel source archives of this machine, the newest release last.
+/// The archives of kernel sources on this machine, in ascending order of release.
 pub fn sources() -> Vec<PathBuf> {
     let entries = fs::read_dir(SOURCES).into_iter().flatten().flatten();
     let is_source = |path: &PathBuf| {
@@ -177,13 +177,13 @@ pub fn build_module(
     Ok(place)
 }
 
-/// The release in the name of a source archive.
+/// The kernel release in the name of a source archive.
 fn release_of(path: &Path) -> String {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.trim_start_matches("linux-source-").trim_end_matches(".tar.xz").to_owned()
 }
 
-/// The source archive of the wanted release, or the newest of this machine.
+/// Finds the source archive of the wanted release, or of the newest release that this machine has.
 fn archive_of(wanted: Option<&str>) -> Result<PathBuf, BuildError> {
     let fits = |path: &PathBuf| wanted.is_none_or(|wanted| has_release(&release_of(path), wanted));
     sources().into_iter().rfind(fits).ok_or_else(|| {
@@ -248,7 +248,8 @@ impl Build<'_> {
         Ok(text.trim().trim_end_matches("-shallop").to_owned())
     }
 
-    /// Compiles the module of Gemini, and puts it and the symbols that other modules need into the kernel's new folder.
+    /// Compiles the module of Gemini, and puts it into the kernel's new folder, together with the symbols that other
+    /// modules need.
     fn modules(&self, out: &Path, whole: &Path) -> Result<(), BuildError> {
         let work = self.work.join("module");
         fs::create_dir(&work).map_err(file(&work))?;

@@ -6,22 +6,22 @@ use std::process::{Command, Stdio};
 
 use crate::error::KernelError;
 
-/// Why no kernel was built.
+/// The reason why a kernel or module was not built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A package must be installed first; the text has the command.
     #[error("{0}")]
     Missing(String),
-    /// The source is not as expected.
+    /// The kernel source is not as expected.
     #[error("the source of {0} is not as expected: {1}")]
     Source(String, String),
     #[error("{step} failed; its last lines:\n{log}")]
     Step {
         step: &'static str,
-        /// The last lines of its output.
+        /// The last lines of the step's output.
         log: String,
     },
-    /// The working folder could not be made.
+    /// The working folder of the build could not be made.
     #[error(transparent)]
     Folder(#[from] KernelError),
     /// A file could not be read or written.
@@ -34,10 +34,10 @@ pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> BuildError {
     move |why| BuildError::File(path, why)
 }
 
-/// The lines of a log that an error shows.
+/// The number of lines of a log that an error shows.
 const LAST_LINES: usize = 15;
 
-/// Runs a command, and keeps what it says for the error.
+/// Runs a command, and keeps its output for the error.
 pub(crate) fn step(name: &'static str, command: &mut Command) -> Result<(), BuildError> {
     let failed = |log: String| BuildError::Step { step: name, log };
     let of = |why: std::io::Error| failed(why.to_string());

@@ -44,7 +44,7 @@ pub struct Sent {
     pub packets: Vec<Vec<u8>>,
 }
 
-/// A request with its payload and its file descriptors.
+/// A vhost-user request with its payload and its file descriptors.
 type Received = (Header, Vec<u8>, Vec<OwnedFd>);
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub struct Card {
     rings: [Ring; 2],
     mac: [u8; 6],
     features: u64,
-    /// The header of a kick that is not answered yet.
+    /// The header of the kernel's kick that has no answer yet.
     kick: Option<Header>,
 }
 
@@ -104,7 +104,7 @@ impl Card {
         Ok(Served::Answered)
     }
 
-    /// Answers the last kick, so that the kernel continues.
+    /// Answers the kernel's last kick, so that the kernel continues.
     ///
     /// # Errors
     /// If the socket is closed.
@@ -115,7 +115,7 @@ impl Card {
         }
     }
 
-    /// The next request; `None` if the kernel has closed the socket.
+    /// Receives the next request; `None` if the kernel has closed the socket.
     fn receive(&mut self) -> Result<Option<Received>, CardError> {
         let mut bytes = [0; HEADER_BYTES];
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
@@ -210,7 +210,7 @@ impl Card {
         self.rings[RECEIVE].write(&self.memory, [&header, frame])
     }
 
-    /// The calls (interrupts) for used buffers in the pending queues (receive, transmit), without queues whose
+    /// Makes the calls (interrupts) for used buffers in the pending queues (receive, transmit), except for queues whose
     /// interrupts the kernel has disabled. The last call asks for an answer.
     ///
     /// # Errors
@@ -252,7 +252,7 @@ impl From<rustix::io::Errno> for CardError {
 }
 
 impl CardError {
-    /// The error of a run, with the number of the kernel.
+    /// Makes the error of a run, which names the kernel by its number.
     pub fn with_kernel(self, kernel: usize) -> KernelError {
         match self {
             Self::Malformed(why) => KernelError::Malformed { kernel, why },

@@ -10,12 +10,12 @@ use crate::time_travel::{ClockPage, Mode, NEVER};
 /// The guest time at which a run begins, in nanoseconds. Kernels boot in less.
 pub const BOOTED: u64 = 1_000_000_000;
 
-/// The controller's clock.
+/// The clock of the process that controls the kernels.
 #[derive(Debug)]
 pub struct Clock {
     mode: Mode,
     now: u64,
-    /// The shared page and its file, in [`Mode::Shared`].
+    /// The page of memory that kernels share, and its file, in [`Mode::Shared`].
     page: Option<(ClockPage, std::fs::File)>,
 }
 
@@ -49,19 +49,18 @@ impl Clock {
         self.page.as_ref().map(|(_, file)| file.as_fd())
     }
 
-    /// The virtual time, in nanoseconds.
     pub const fn now(&self) -> u64 {
         self.now
     }
 
-    /// Advances the time, unless it is later already.
+    /// Advances the virtual time to `to`, unless it is later already. The unit is nanoseconds.
     pub const fn advance(&mut self, to: u64) {
         if to > self.now {
             self.now = to;
         }
     }
 
-    /// Reads the time to which the running kernel has advanced.
+    /// Takes over the time to which the running kernel has advanced the shared page.
     ///
     /// # Errors
     /// If the page cannot be read.
@@ -102,7 +101,7 @@ impl Clock {
         page.set_now(self.now)
     }
 
-    /// The time at which this kernel wants to run, from the shared page; `None` if it has not asked.
+    /// Reads from the shared page at which time this kernel wants to run; `None` if it has not asked.
     ///
     /// # Errors
     /// If the page cannot be read.

@@ -15,7 +15,7 @@ const PORT: u16 = 7;
 pub const MAX_LINE: usize = 1_400;
 
 pub trait Terminal {
-    /// Shows output of the shell.
+    /// Shows the user what the shell has printed.
     fn output(&mut self, bytes: &[u8]);
 
     /// Reads the next line, at most [`MAX_LINE`] bytes; `None` ends the run. `status` is the exit status of the last
@@ -26,11 +26,11 @@ pub trait Terminal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShellMessage {
     Output(Vec<u8>),
-    /// The last line is finished, with this exit status. The shell waits for the next line.
+    /// The shell has finished the last line, with this exit status, and waits for the next one.
     Done(u8),
 }
 
-/// Reads a message of the shell; `None` for other frames, such as router solicitations.
+/// Reads a message that the shell sent in a frame; `None` for other frames, such as router solicitations.
 pub fn shell_message(frame: &[u8]) -> Option<ShellMessage> {
     let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
     let packet = ethernet.payload_slice();

@@ -3,7 +3,7 @@
 use shallop_measure::RunError;
 use shallop_plan::SetupError;
 
-/// A malformed message of a kernel. Kernels are not trusted, so that such a message is an error and never a panic.
+/// A malformed message from a kernel. Kernels are not trusted, so such a message is an error and never a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// An unknown operation of the time-travel protocol.
@@ -15,9 +15,9 @@ pub enum Malformed {
     /// An answer to another message than the last one.
     #[error("answer {got} where {expected} was awaited")]
     Sequence {
-        /// The awaited sequence number.
+        /// The sequence number that the answer should have.
         expected: u32,
-        /// The received sequence number.
+        /// The sequence number that was received.
         got: u32,
     },
     /// An unknown vhost-user request, or one that the card does not offer.
@@ -68,7 +68,7 @@ pub enum KernelError {
         /// The used processor time, in seconds.
         seconds: u64,
     },
-    /// The user left the console.
+    /// The user left the console, which ends the run.
     #[error("the console was left")]
     Left,
     /// Memory of a kernel cannot be mapped.

@@ -49,8 +49,8 @@ impl Drop for Folder {
     }
 }
 
-/// A process that removes a folder when this process ends, which closes a pipe between them. Other processes end at
-/// that moment too, and may still write into the folder, so the remover tries again for a minute.
+/// A process that removes a folder when this process ends, which the remover notices by a closed pipe. Other processes
+/// end at that moment too, and may still write into the folder, so the remover tries again for a minute.
 #[derive(Debug)]
 struct Remover {
     process: Child,
@@ -87,7 +87,7 @@ impl Remover {
         Ok(Self { process, alive })
     }
 
-    /// Ends the remover when the folder is gone.
+    /// Kills the remover, which is not needed once the folder is gone.
     fn end(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

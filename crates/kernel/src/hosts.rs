@@ -29,12 +29,12 @@ const TRANSMIT: usize = 1;
 /// The time for the reports of agents after the end of a run, in guest nanoseconds.
 const REPORT: u64 = 100_000_000;
 
-/// An action at a card at a scheduled time. The first number is the host.
+/// An action at a network card at a scheduled time. The first number is the card's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum CardAction {
-    /// Return the buffers of a frame, because the host's link has sent its last bit.
+    /// Return the buffers of a sent frame to the kernel, because the host's link has sent its last bit.
     Complete(u32, u16),
-    /// Interrupt the kernel for used buffers.
+    /// Interrupt the kernel because a card has used buffers.
     Interrupt(u32),
     /// Send the typed line to the card of the console.
     Line,
@@ -44,9 +44,9 @@ enum CardAction {
 struct HostCard {
     kernel: usize,
     card: usize,
-    /// Queues (receive, transmit) with used buffers that the kernel does not know of.
+    /// The queues (receive, transmit) that have used buffers of which the kernel does not know.
     pending: [bool; 2],
-    /// Whether an interrupt is scheduled.
+    /// Whether an interrupt of the card is scheduled.
     armed: bool,
 }
 
@@ -73,7 +73,7 @@ pub struct Kernels {
     machines: Vec<Kernel>,
     clock: Clock,
     cards: Vec<HostCard>,
-    /// The shortest time between two interrupts of a card.
+    /// The shortest time between two interrupts of a card (interrupt moderation).
     moderation: Span,
     packets: HostPackets,
     due: BinaryHeap<Reverse<(Time, u64, CardAction)>>,
@@ -81,7 +81,7 @@ pub struct Kernels {
     waiting: VecDeque<Waiting>,
     /// The packet that the simulator took last.
     taken: Option<Waiting>,
-    /// The kernel that has sent and continues next.
+    /// The index of the kernel that paused to send, and continues next.
     paused: Option<usize>,
     now: Time,
     counters: KernelCounters,
@@ -93,12 +93,12 @@ pub struct Kernels {
     _processor: Option<Processor>,
 }
 
-/// The console of a host, and the user's terminal.
+/// The console of a host, by which a user's terminal reaches the shell in it.
 struct Console {
-    /// The index of the console's card, which follows the cards of hosts.
+    /// The index of the console's card among all cards; it follows the cards of hosts.
     card: u32,
     terminal: Box<dyn Terminal>,
-    /// The last typed line.
+    /// The line that the user typed last.
     line: String,
 }
 
@@ -118,12 +118,12 @@ pub struct Finished {
     pub folder: Option<Folder>,
 }
 
-/// The guest time of a time of the run, in nanoseconds, rounded up.
+/// Converts a time of the run to guest time in nanoseconds, rounded up.
 fn guest(time: Time) -> u64 {
     BOOTED.saturating_add(time.since_start().as_ps().div_ceil(1_000))
 }
 
-/// The time of the run of a guest time in nanoseconds.
+/// Converts a guest time in nanoseconds to the time of the run.
 fn run_time(guest: u64) -> Time {
     let ns = guest.saturating_sub(BOOTED);
     Time::after_start(Span::from_ps(ns.saturating_mul(1_000)))
@@ -199,7 +199,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// Lets agents report after the end of the run, which also ends the programs that still run.
+    /// Lets agents report after the end of the run. Programs that still run are ended.
     ///
     /// # Errors
     /// The error that ended the run early, if there was one.
@@ -221,19 +221,19 @@ impl Kernels {
         self.machines.iter_mut().map(Kernel::process)
     }
 
-    /// The kernel that asks to run first, and the guest time of its request.
+    /// The guest time and the index of the kernel that asks to run first.
     fn next_kernel(&self) -> Option<(u64, usize)> {
         let wakeups = self.machines.iter().enumerate();
         wakeups.filter_map(|(number, kernel)| Some((kernel.wakeup()?, number))).min()
     }
 
-    /// The first guest time at which another kernel asks to run.
+    /// The first guest time at which a kernel other than this one asks to run.
     fn other_requests(&self, running: usize) -> u64 {
         let others = self.machines.iter().enumerate().filter(|&(number, _)| number != running);
         others.filter_map(|(_, kernel)| kernel.wakeup()).min().unwrap_or(u64::MAX)
     }
 
-    /// The guest time to which this kernel may advance by itself.
+    /// The guest time up to which this kernel may advance without asking.
     fn free_until(&self, kernel: usize, horizon: Time) -> u64 {
         let due = self.due.peek().map_or(Time::LAST, |Reverse((at, ..))| *at);
         guest(horizon.min(due)).min(self.other_requests(kernel))
@@ -329,7 +329,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// Connects a terminal to the console, with which the kernels must have been started.
+    /// Connects a terminal to the console. Kernels must have been started with a shell.
     pub fn set_terminal(&mut self, terminal: Box<dyn Terminal>) {
         let card = self.cards.len().saturating_sub(1) as u32;
         self.console = Some(Console { card, terminal, line: String::new() });

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// Its release, such as 6.12.48.
+    /// The release of Linux, such as 6.12.48.
     pub release: String,
-    /// The path of its program (User-Mode Linux).
+    /// The path of the kernel's program (User-Mode Linux).
     pub program: PathBuf,
-    /// The path of the agent, its first process.
+    /// The path of the agent, the first process of the kernel.
     pub agent: PathBuf,
-    /// The path of the library that makes its random numbers repeatable.
+    /// The path of the library that makes the kernel's random numbers repeatable.
     pub preload: PathBuf,
-    /// A digest of its configuration and of the agent's sources.
+    /// A digest of the kernel's configuration and of the agent's sources.
     pub digest: String,
 }
 
@@ -38,7 +38,7 @@ pub fn data_folder() -> PathBuf {
     data.unwrap_or_else(|| home().join(".local/share")).join("shallop")
 }
 
-/// The kernels in a folder, the newest release last.
+/// The kernels in a folder, in ascending order of release.
 pub fn list(folder: &Path) -> Vec<Installed> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries.filter_map(|entry| installed(&entry.path())).collect();
@@ -46,7 +46,7 @@ pub fn list(folder: &Path) -> Vec<Installed> {
     found
 }
 
-/// The numbers in the name of a release, by which releases are ordered.
+/// The numbers in the name of a release: 6, 12 and 48 of 6.12.48. Releases are ordered by them.
 pub(crate) fn numbers(release: &str) -> Vec<u64> {
     release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }

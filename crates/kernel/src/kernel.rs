@@ -48,13 +48,13 @@ pub struct Kernel {
     request: u64,
     /// The last limit of the guest time in [`Mode::FreeUntil`]: the kernel may advance to it by itself.
     free_until: u64,
-    /// The card whose kick is not answered yet.
+    /// The card whose kick has no answer yet, by index.
     kicked: Option<usize>,
-    /// The processor time without a message, in seconds, after which a program in the kernel counts as spinning.
+    /// The seconds of processor time without a message after which a program in the kernel counts as spinning.
     spin_seconds: u64,
 }
 
-/// The number of the time socket's events. Cards have numbers from zero.
+/// The number that stands for the time socket in events. Cards have numbers from zero.
 const TIME: u64 = u64::MAX;
 /// The time without a message after which the kernel's processor time is checked.
 const SILENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
@@ -237,7 +237,7 @@ impl Kernel {
         }
     }
 
-    /// Serves a time message. True if the kernel waits.
+    /// Serves a time message. Returns true if the kernel waits.
     fn on_message(&mut self, clock: &mut Clock, message: Message) -> Result<bool, KernelError> {
         let Message { op, sequence, time } = message;
         let mut answer = 0;
@@ -304,7 +304,7 @@ impl Kernel {
         }
     }
 
-    /// Serves a request to a card. True if the kernel sends.
+    /// Serves a request of the kernel to a card. Returns true if the kernel sends.
     fn serve_card(&mut self, index: usize) -> Result<bool, KernelError> {
         let number = self.number;
         match &mut self.slots[index] {

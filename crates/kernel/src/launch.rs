@@ -26,9 +26,9 @@ const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 pub struct Start<'a> {
     pub installed: &'a Installed,
     pub settings: &'a Settings,
-    /// For each kernel the numbers of its hosts.
+    /// The numbers of the hosts in each kernel.
     pub hosts: &'a [Vec<u32>],
-    /// The flows between the hosts, and the programs in them.
+    /// The flows between the hosts of a run, and the programs in them.
     pub flows: &'a HostFlows,
     /// The folder that programs see as `/scenario`.
     pub scenario: &'a Path,
@@ -89,7 +89,7 @@ impl Start<'_> {
         self.hosts.iter().position(|hosts| hosts.contains(&shell.host))
     }
 
-    /// The files for the agent of the kernel with these hosts.
+    /// Makes the files for the agent of the kernel with these hosts.
     fn files(&self, hosts: &[u32]) -> Vec<(String, Vec<u8>)> {
         let orders = orders::text(self.settings, hosts, self.flows, self.stop);
         let orders = programs::orders(self.flows, hosts) + &orders;
@@ -97,7 +97,7 @@ impl Start<'_> {
         [orders].into_iter().chain(programs::files(self.flows, hosts)).collect()
     }
 
-    /// The files of the modules to load.
+    /// Reads the files of the kernel modules to load.
     fn modules(&self) -> Result<Vec<(String, Vec<u8>)>, KernelError> {
         let read = |module: &Module| {
             let path = self.installed.module(&module.name).map_err(KernelError::NoModule)?;

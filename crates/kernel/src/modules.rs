@@ -19,7 +19,7 @@ pub(crate) const GEMINI: [(&str, &str); 2] =
 pub(crate) const FOLDER: &str = "modules";
 /// The name of the file of symbols that modules may use, in the folder of a kernel.
 pub(crate) const SYMBOLS: &str = "symbols";
-/// The name of that file in the tree where a kernel is built.
+/// The name of the file of symbols in the tree where a kernel is built; it is installed as [`SYMBOLS`].
 pub(crate) const MODULE_SYMBOLS: &str = "Module.symvers";
 
 /// A module that kernels load before they make their hosts.
@@ -31,7 +31,7 @@ pub struct Module {
 }
 
 impl Installed {
-    /// The file of a module of this kernel.
+    /// The path of a module of this kernel.
     ///
     /// # Errors
     /// If the kernel lacks the module, with the command that builds it.
@@ -50,7 +50,7 @@ impl Installed {
         Err(format!("Linux {release} has no module \"{name}\": {how}"))
     }
 
-    /// The digest of this kernel with a module; without a module the digest of the kernel alone.
+    /// The digest of this kernel together with a module; the digest of the kernel alone without a module.
     pub fn digest_with(&self, module: Option<&str>) -> String {
         let Some(path) = module.and_then(|name| self.module(name).ok()) else {
             return self.digest.clone();
@@ -125,7 +125,7 @@ pub(crate) fn copy(source: &Path, to: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Gemini's module with these options, for senders whose links have this rate.
+/// Gemini's module with the parameters for these options and for senders whose links have this rate.
 pub fn gemini(config: &Config, link: BitsPerSec) -> Module {
     let of = config.integers(link);
     let values = [

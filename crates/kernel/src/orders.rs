@@ -29,11 +29,11 @@ use crate::modules::Module;
 /// The settings of all kernels of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The queue discipline of cards: `fq`, `fq_codel` or `pfifo_fast`.
+    /// The queue discipline of all network cards: `fq`, `fq_codel` or `pfifo_fast`.
     pub qdisc: String,
     /// The most segments of a segmentation-offload packet; `None` for the kernel's default.
     pub gso_max_segs: Option<u32>,
-    /// The controllers to load.
+    /// The kernel modules of congestion controllers to load.
     pub modules: Vec<Module>,
     /// Sysctls of each host, as `net.ipv4.tcp_timestamps`, with their values.
     pub sysctls: Vec<(String, String)>,

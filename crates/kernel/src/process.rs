@@ -1,5 +1,5 @@
-//! The process of a kernel. It dies with this process, however that ends ([`parent_death`]). Its files are in a
-//! `Folder`, which is removed as soon as every kernel has opened its files.
+//! The process of a kernel. It ends with the process that started it, however that ends ([`parent_death`]). The
+//! kernel's files are in a `Folder`, which is removed as soon as every kernel has opened its files.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -21,15 +21,15 @@ pub fn dies_with_us(program: &str) -> Command {
 /// How to start a kernel.
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
-    /// The path of the kernel's program.
+    /// The path of the kernel as a program (User-Mode Linux).
     pub program: &'a Path,
-    /// The path of the library that makes its random numbers repeatable.
+    /// The path of the library that makes the kernel's random numbers repeatable.
     pub preload: &'a Path,
-    /// The folder of its sockets and its initial file system, to which names in `arguments` are relative.
+    /// The folder of the kernel's sockets and its initial file system. Names in `arguments` are relative to it.
     pub folder: &'a Path,
-    /// The seed of its random numbers.
+    /// The seed of the kernel's random numbers.
     pub seed: u64,
-    /// Its command line.
+    /// The command line of the kernel.
     pub arguments: &'a [String],
 }
 
@@ -70,7 +70,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Its whole log.
+    /// The whole log of the kernel.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -78,7 +78,7 @@ impl Process {
         self.log_from(0)
     }
 
-    /// The end of its log.
+    /// The last bytes of the kernel's log, for an error message.
     pub fn last_words(&mut self) -> String {
         let bytes = self.log.metadata().map_or(0, |about| about.len());
         self.log_from(bytes.saturating_sub(LAST_WORDS)).unwrap_or_default()
@@ -105,7 +105,7 @@ impl Process {
         Some(own + others.filter_map(|process| time_in_session(process, self.id())).sum::<u64>())
     }
 
-    /// Its memory in bytes (PSS: memory shared with other kernels counts in part).
+    /// The memory of the kernel in bytes (PSS: memory shared with other kernels counts in part).
     pub fn memory(&self) -> Option<u64> {
         let maps = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.id())).ok()?;
         let line = maps.lines().find(|line| line.starts_with("Pss:"))?;
@@ -113,7 +113,7 @@ impl Process {
     }
 }
 
-/// The processor time of a process in hundredths of a second, if it belongs to this session.
+/// The processor time of a process in hundredths of a second, if the process belongs to this session.
 fn time_in_session(process: u32, session: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // After the name of the program: state, parent, group, session; user and system time are words 12 and 13.

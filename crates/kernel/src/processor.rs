@@ -41,8 +41,8 @@ impl Drop for Processor {
     }
 }
 
-/// The processor of this set with the fewest runs, and the socket that claims it. Its name is abstract (without a
-/// file), so the kernel frees the name when this process ends.
+/// The processor of this set with the fewest runs, and the socket that claims it for a run. The socket's name is
+/// abstract (without a file), so the system frees the name when this process ends.
 fn claim(allowed: &CpuSet) -> Option<(usize, OwnedFd)> {
     for share in 0..SHARES {
         for number in (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)) {

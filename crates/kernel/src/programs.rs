@@ -10,9 +10,9 @@ use shallop_hosts::{HostFlows, Program, ProgramEnd, addresses};
 use crate::clock::BOOTED;
 use crate::error::KernelError;
 
-/// The name of the folder that has a folder for the files of each program, by the number of the program.
+/// The name of the folder that has, for each program's number, a folder for the program's files.
 const KEPT: &str = "kept";
-/// The name of the link to the scenario's folder, in the folder of a run's kernels.
+/// The name of the link to the scenario's folder, in the folder of the kernels of a run.
 const SCENARIO: &str = "scenario";
 
 /// The programs of a run, each with its number.
@@ -20,7 +20,7 @@ fn numbered(flows: &HostFlows) -> impl Iterator<Item = (u32, &Program)> {
     (0..).zip(&flows.programs)
 }
 
-/// The orders about programs for the kernel with these hosts.
+/// Makes the lines of orders about programs for the agent of the kernel with these hosts.
 pub fn orders(flows: &HostFlows, hosts: &[u32]) -> String {
     let mut text = String::new();
     // A string takes everything.
@@ -44,8 +44,8 @@ pub fn orders(flows: &HostFlows, hosts: &[u32]) -> String {
     text
 }
 
-/// The files for the agent of the kernel with these hosts: the arguments of each program, with a zero after each, and
-/// the names of all hosts in the form of `/etc/hosts`.
+/// Makes the files for the agent of the kernel with these hosts: the arguments of each program, with a zero byte after
+/// each, and the names of all hosts in the form of `/etc/hosts`.
 pub fn files(flows: &HostFlows, hosts: &[u32]) -> Vec<(String, Vec<u8>)> {
     let here = numbered(flows).filter(|(_, program)| hosts.contains(&program.host));
     let arguments = here.map(|(number, program)| {
@@ -95,7 +95,7 @@ fn end_of(line: &str) -> Option<(usize, ProgramEnd)> {
     Some((number, ProgramEnd { at_s: at.saturating_sub(BOOTED) as f64 / 1e9, status }))
 }
 
-/// Moves what programs wrote to the folder `to`, which appears whole or not at all.
+/// Moves the files that programs wrote to the folder `to`, which appears whole or not at all.
 pub fn keep(folder: &Path, flows: &HostFlows, to: &Path) -> std::io::Result<()> {
     let draft = to.with_extension("files-draft");
     for old in [to, &draft] {
@@ -126,7 +126,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The output of a program: `stream` is `stdout` or `stderr`.
+/// Reads the output of a program: `stream` is `stdout` or `stderr`.
 pub fn output(folder: &Path, number: u32, stream: &str) -> String {
     let path = folder.join(KEPT).join(number.to_string()).join(stream);
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()

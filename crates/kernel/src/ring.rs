@@ -31,12 +31,11 @@ impl Ring {
         Ok(Self { queue, size: 0, next: 0, addresses: [0; 3] })
     }
 
-    /// Sets the number of descriptors.
     pub fn set_size(&mut self, size: u16) {
         self.size = size;
     }
 
-    /// Sets the index of the next descriptor.
+    /// Sets the index of the next descriptor that this side reads.
     pub fn set_next(&mut self, next: u16) {
         self.next = next;
     }
@@ -150,7 +149,7 @@ impl Ring {
         self.queue.add_used(memory, head, bytes).map_err(|_| Malformed::Descriptor)
     }
 
-    /// Whether the kernel wants a call (an interrupt) for used buffers.
+    /// Whether the kernel wants an interrupt (a call) for used buffers.
     ///
     /// # Errors
     /// If the available ring does not lie in the shared memory.

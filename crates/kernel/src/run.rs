@@ -31,7 +31,7 @@ const SOCKET_BUFFER: u64 = 64 << 20;
 /// The most memory of each kernel, in MiB. A kernel takes only what it uses.
 const MEMORY_MB: u32 = 1_024;
 
-/// The connections of a run to its caller.
+/// What a run gets from its caller besides the plan.
 pub struct Outside<'a> {
     /// The observer of the run, which gets the rows of flows.
     pub observer: &'a mut dyn Observer,

@@ -11,7 +11,7 @@ use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
 use crate::error::{KernelError, Malformed};
 
 pub const MESSAGE_BYTES: usize = 16;
-/// The time that stands for "never": the kernel's `S64_MAX`.
+/// The guest time that stands for "never": the kernel's `S64_MAX`.
 pub const NEVER: u64 = i64::MAX as u64;
 /// The time of day at guest time zero, in nanoseconds since 1970: a constant, so that runs are repeatable.
 pub const TIME_OF_DAY: u64 = 1_700_000_000_000_000_000;
@@ -19,7 +19,7 @@ pub const TIME_OF_DAY: u64 = 1_700_000_000_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Op {
-    /// The answer to every other message.
+    /// Answers every other message.
     Ack = 0,
     /// A kernel connects; the field `time` is its number.
     Start = 1,
@@ -59,14 +59,14 @@ impl Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     pub op: Op,
-    /// Its number, which the answer repeats.
+    /// The sequence number of the message, which the answer repeats.
     pub sequence: u32,
-    /// Virtual time in nanoseconds, unless the operation defines it otherwise.
+    /// A virtual time in nanoseconds, unless the operation defines the field otherwise.
     pub time: u64,
 }
 
 impl Message {
-    /// The message as bytes, in the byte order of this machine.
+    /// Encodes the message in the byte order of this machine.
     pub fn encode(&self) -> [u8; MESSAGE_BYTES] {
         let mut bytes = [0; MESSAGE_BYTES];
         bytes[..4].copy_from_slice(&(self.op as u32).to_ne_bytes());
@@ -75,7 +75,7 @@ impl Message {
         bytes
     }
 
-    /// The message in these bytes.
+    /// Decodes a message.
     ///
     /// # Errors
     /// If the operation is unknown.
@@ -92,16 +92,16 @@ impl Message {
 /// How controller and kernels agree on the time. All modes give equal runs and differ in the number of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// A message for each step of time.
+    /// The controller and a kernel exchange a message for each step of time.
     Plain,
     /// Kernels step freely up to a time that the controller sends.
     FreeUntil,
-    /// Time and requests are in shared memory.
+    /// Time and requests are in a page of shared memory.
     #[default]
     Shared,
 }
 
-/// The shared page: a header, and a slot for each client. The controller is the first client.
+/// The page of shared memory with the time: a header, and a slot for each client. The controller is the first client.
 #[derive(Clone, Debug)]
 pub struct ClockPage {
     memory: GuestMemoryMmap,
@@ -126,7 +126,7 @@ const TIME_SHARE: u32 = 1;
 const REQUEST_RUN: u32 = 1;
 
 impl ClockPage {
-    /// The size of the page for this number of kernels, in bytes.
+    /// The size of the shared page for this number of kernels, in bytes.
     pub fn bytes(kernels: u16) -> u64 {
         (CLIENTS + CLIENT_BYTES * (u64::from(kernels) + 1)).next_multiple_of(4096)
     }
@@ -157,7 +157,7 @@ impl ClockPage {
         loaded.map_err(|why| KernelError::Memory(why.to_string()))
     }
 
-    /// Sets the time, in nanoseconds.
+    /// Sets the time in the shared page, in nanoseconds.
     ///
     /// # Errors
     /// If the page cannot be written.
@@ -165,7 +165,7 @@ impl ClockPage {
         self.store(CURRENT_TIME, now)
     }
 
-    /// The time, which the running kernel advances.
+    /// Reads the time in the shared page, which the running kernel advances. The unit is nanoseconds.
     ///
     /// # Errors
     /// If the page cannot be read.

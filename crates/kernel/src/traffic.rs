@@ -16,9 +16,9 @@ use crate::modules::{self, Module};
 
 /// The most hosts in one kernel; each has a card and a network namespace.
 const MAX_HOSTS_PER_KERNEL: usize = 200;
-/// Each kernel has at most this many hosts, until there are [`KERNELS`] kernels.
+/// The most hosts of a kernel, as long as there are fewer than [`KERNELS`] kernels.
 const HOSTS_PER_KERNEL: usize = 16;
-/// The number of kernels that share further hosts, up to [`MAX_HOSTS_PER_KERNEL`] each.
+/// The number of kernels from which on further hosts share the kernels, up to [`MAX_HOSTS_PER_KERNEL`] each.
 const KERNELS: usize = 16;
 const MAX_KERNELS: usize = 64;
 
@@ -91,7 +91,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// The sysctls that the controllers need.
+    /// The sysctls by which hosts negotiate ECN, if a controller needs it.
     pub(crate) fn ecn(&self) -> Vec<(String, String)> {
         let marked = |name: &String| ["dctcp", "gemini"].contains(&name.as_str());
         let needed = self.flows.controllers.iter().any(marked);
@@ -99,7 +99,7 @@ impl Traffic {
         needed.then_some(ecn).into_iter().collect()
     }
 
-    /// For each kernel the numbers of its hosts.
+    /// Distributes the hosts among kernels: the numbers of the hosts in each kernel.
     pub(crate) fn kernels(&self) -> Result<Vec<Vec<u32>>, KernelRunError> {
         let kernels = self.flows.hosts().len().div_ceil(HOSTS_PER_KERNEL).clamp(1, KERNELS);
         let kernels = kernels.max(self.flows.hosts().len().div_ceil(MAX_HOSTS_PER_KERNEL));
@@ -118,7 +118,7 @@ impl Traffic {
     }
 }
 
-/// The controllers of kernels in virtual time.
+/// The controllers that kernels in virtual time have.
 fn controllers() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     CONTROLLERS.iter().filter(|(name, _)| !NOT_IN_VIRTUAL_TIME.contains(name))
 }
@@ -128,7 +128,7 @@ fn unknown(name: &str) -> KernelRunError {
     KernelRunError::Refused(format!("the kernel has no \"{name}\"; it has {known}"))
 }
 
-/// The guest time of a time of the run, in nanoseconds.
+/// Converts a time of the run to guest time in nanoseconds.
 fn guest(time: Time) -> u64 {
     BOOTED + time.since_start().as_ps().div_ceil(1_000)
 }

@@ -58,13 +58,13 @@ impl Header {
         self.flags & NEEDS_REPLY != 0
     }
 
-    /// The answer to this message, with this payload.
+    /// Makes the answer to a message, with this payload.
     pub fn reply(&self, payload: &[u8]) -> Vec<u8> {
         message(self.request, VERSION | REPLY, payload)
     }
 }
 
-/// The call that announces used buffers in a queue.
+/// Makes the call that announces used buffers in a queue.
 pub fn vring_call(queue: u32, needs_reply: bool) -> Vec<u8> {
     let flags = VERSION | if needs_reply { NEEDS_REPLY } else { 0 };
     message(VRING_CALL, flags, &[queue.to_ne_bytes(), [0; 4]].concat())
@@ -78,10 +78,10 @@ fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
     [header.as_flattened(), payload].concat()
 }
 
-/// A region of a kernel's memory, in the file that came with the message.
+/// A region of a kernel's memory, which is backed by the file that came with the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// The address by which the rings refer to it.
+    /// The guest address of the region, by which rings refer to its bytes.
     pub address: u64,
     pub bytes: u64,
     pub offset: u64,
@@ -92,7 +92,7 @@ pub enum Request {
     /// Asks for the features of the card.
     GetFeatures,
     GetProtocolFeatures,
-    /// A setting that needs no action.
+    /// A request whose setting needs no action, so the card only accepts it.
     Accepted,
     /// Sets the memory of rings and buffers.
     SetMemory(Vec<Region>),
@@ -103,7 +103,7 @@ pub enum Request {
     /// Sets the addresses of a ring: descriptors, used ring, available ring.
     SetRingAddresses(usize, [u64; 3]),
     EnableRing(usize, bool),
-    /// Brings the file descriptor of the channel for the device.
+    /// Brings the file descriptor of the channel on which the device calls the kernel.
     SetDeviceChannel,
     /// Asks for a part of the configuration space: offset and length.
     GetConfig(u32, u32),
@@ -171,12 +171,12 @@ fn ring_size(size: u32) -> Result<u16, Malformed> {
     known.ok_or(Malformed::RingSize(size))
 }
 
-/// The payload of the answer to [`Request::GetProtocolFeatures`].
+/// The payload of the answer to [`Request::GetProtocolFeatures`]: the features that this card supports.
 pub fn protocol_features() -> [u8; 8] {
     PROTOCOL_FEATURES.to_ne_bytes()
 }
 
-/// The payload of the answer to [`Request::GetConfig`]: the request's payload with the bytes of the configuration
+/// Makes the payload of the answer to [`Request::GetConfig`]: the request's payload with the bytes of the configuration
 /// space.
 pub fn config_reply(payload: &[u8], mac: [u8; 6], offset: u32, bytes: u32) -> Vec<u8> {
     let mut space = [0; CONFIG_BYTES];
@@ -190,7 +190,7 @@ pub fn config_reply(payload: &[u8], mac: [u8; 6], offset: u32, bytes: u32) -> Ve
     reply
 }
 
-/// The four bytes at this offset; zero if the buffer is shorter, which the caller has excluded.
+/// The number in the four bytes at this offset; zero if the buffer is shorter, which the caller has excluded.
 fn word(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
     u32::from_ne_bytes(word.unwrap_or_default())

@@ -21,7 +21,7 @@ pub fn release() -> String {
     text.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// All abilities of this machine. They are tried, unless that would leave something behind.
+/// Checks all abilities of this machine by trying them, unless that would leave something behind.
 pub fn all() -> Vec<Ability> {
     let controllers = controllers();
     let host = |what, rate, good: &str, used_for| {
@@ -66,7 +66,7 @@ fn ability(what: &str, can: bool, found: String, used_for: &str) -> Ability {
     Ability { what: what.to_owned(), can, found, used_for: used_for.to_owned() }
 }
 
-/// The abilities for BPF programs. One program is loaded and removed.
+/// Checks the abilities for BPF programs. One program is loaded and removed.
 fn of_programs() -> Vec<Ability> {
     let names = Program::ALL.map(Program::name).join(", ");
     let built = if controller::IS_BUILT {

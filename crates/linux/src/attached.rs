@@ -20,7 +20,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::error::{RehearsalError, failed};
 use crate::options::{IgnoreOutgoing, Membership, PacketStatistics, VirtioHeader};
 
-/// The receive buffer of the socket, in bytes.
+/// The receive buffer of the packet socket, in bytes: it holds frames while the emulator does other work.
 const RECEIVE_BUFFER: usize = 4 << 20;
 const ARP: [u8; 2] = [0x08, 0x06];
 /// The first fields of an ARP message for Ethernet and IPv4 (RFC 826), before the operation.

@@ -19,7 +19,7 @@ use crate::error::RehearsalError;
 pub(crate) struct Controllers {
     /// The kernel's name of each controller, by its name in scenarios.
     names: BTreeMap<&'static str, String>,
-    /// The loaded controllers with their settings.
+    /// The controllers that were loaded as BPF programs, with their settings.
     loaded: Vec<(Law, Controller)>,
 }
 
@@ -82,18 +82,18 @@ impl Controllers {
         Ok(())
     }
 
-    /// Whether any controller is a BPF program.
+    /// Whether any controller of the run is a BPF program.
     pub(crate) fn are_programs(&self) -> bool {
         !self.loaded.is_empty()
     }
 
-    /// The kernel's name of the controller with this name in scenarios.
+    /// Looks up the kernel's name of a controller by its name in scenarios.
     pub(crate) fn kernels(&self, name: &str) -> Option<&str> {
         self.names.get(name).map(String::as_str)
     }
 }
 
-/// The BPF program of a group's transport, with its settings; `None` if there is none.
+/// The settings of the BPF program that implements a group's transport; `None` if no program does.
 fn law(setup: &ResolvedRun<'_>, transport: &Transport, group: usize) -> Option<Law> {
     let Transport::Tcp(tcp) = transport else { return None };
     match (&tcp.controller, tcp.kernel) {

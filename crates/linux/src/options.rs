@@ -23,7 +23,7 @@ sockopt_impl!(
 );
 
 sockopt_impl!(
-    /// Frames of a packet socket have a virtio-net header, which describes offload (`PACKET_VNET_HDR`).
+    /// Frames that pass a packet socket have a virtio-net header, which describes offload (`PACKET_VNET_HDR`).
     VirtioHeader,
     SetOnly,
     libc::SOL_PACKET,

@@ -24,8 +24,8 @@ use crate::pattern::{LONGEST, Pattern};
 use crate::realtime;
 use crate::run_clock::{FlowReport, LOOK, RunClock};
 
-/// The time that real hosts take to answer. Simulated hosts answer at once, so their waiting time is too short for
-/// credits of real hosts.
+/// The response time of real hosts, added to the waiting time of `FlashPass`, which is computed for simulated hosts
+/// that answer at once.
 const RESPONSE: Span = Span::from_ms(2);
 /// The difference between the UDP and the TCP payload of a full packet, in bytes: IP and TCP headers have 40, IP and
 /// UDP headers 28.
@@ -33,10 +33,10 @@ const DATAGRAM_OVER_PAYLOAD: u16 = 12;
 const MAX_SLACK: Duration = Duration::from_millis(1);
 /// The slack is at most this fraction of the time in which the shallowest buffer drains.
 const SLACK_FRACTION: u32 = 4;
-/// The receive buffer of a socket, in bytes.
+/// The receive buffer of a UDP socket, in bytes: it holds datagrams while the thread serves other sockets.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
-/// The settings of the endpoints of a flow.
+/// Makes the QUIC settings for both ends of a flow from the options of `FlashPass`.
 pub(crate) fn config(
     setup: &ResolvedRun<'_>,
     flow: &Flow,
@@ -66,8 +66,8 @@ pub(crate) fn config(
     })
 }
 
-/// The largest delay of a data packet after its time. `drain` is the time in which the shallowest buffer drains: late
-/// packets leave together, and that buffer must have room for them.
+/// The largest delay of a data packet after its scheduled time. `drain` is the time in which the shallowest buffer
+/// drains: late packets leave together, and that buffer must have room for them.
 pub(crate) fn slack(drain: Span) -> Duration {
     MAX_SLACK.min(Duration::from_nanos(drain.as_ps() / 1_000) / SLACK_FRACTION)
 }
@@ -80,7 +80,7 @@ struct QuicSender {
     written: u64,
     is_written: bool,
     has_failed: bool,
-    /// Whether the report says that data was sent without credits.
+    /// Whether a report said already that the flow sends without credits.
     has_fallen_back: bool,
 }
 
@@ -93,7 +93,7 @@ struct QuicReceiver {
     is_over: bool,
 }
 
-/// The flows of an endpoint: one at its sender, or all of a receiving host.
+/// The flows that an endpoint serves: one at its sender, or all of a receiving host.
 enum Role {
     Sender(QuicSender),
     Receiver(Vec<QuicReceiver>),
@@ -110,7 +110,7 @@ pub(crate) struct QuicFlows<'a> {
     /// The index of each flow, by the address of its sender.
     by_sender: BTreeMap<SocketAddr, usize>,
     verifier: Arc<ServerVerifier>,
-    /// Reports the progress of flows to the emulator, by the number of the flow.
+    /// Sends the progress of flows to the emulator, each with the number of the flow.
     reports: Sender<(u32, Progress)>,
     pattern: Pattern,
     buffer: Vec<u8>,

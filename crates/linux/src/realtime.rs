@@ -23,7 +23,8 @@ pub(crate) struct EmulatorPriority {
     pub(crate) is_realtime: bool,
 }
 
-/// All processors of this process, the number of the last, and all others; `None` if there is only one.
+/// The set of all processors of this process, the number of the last, and the set of all others; `None` if there is
+/// only one processor.
 fn processors() -> Option<(CpuSet, usize, CpuSet)> {
     let all = sched_getaffinity(None).ok().filter(|set| set.count() > 1)?;
     let last = (0..CpuSet::MAX_CPU).rev().find(|&number| all.is_set(number))?;
@@ -80,7 +81,7 @@ pub fn keep_off() {
     }
 }
 
-/// The waiting time of a host's thread.
+/// Measures for how long a host's thread waits for a processor.
 pub(crate) struct HostThread {
     before: Duration,
 }

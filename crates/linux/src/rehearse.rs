@@ -44,7 +44,7 @@ use crate::udp_flows::UdpFlows;
 use crate::validity;
 
 const LONGEST: Span = Span::from_secs(3_600);
-/// The sizes of a socket's buffers in bytes: smallest, default, largest. Kernels in virtual time have equal ones.
+/// The sizes of a socket's buffers in bytes: smallest, default, largest. Kernels in virtual time have equal sizes.
 const SOCKET_BUFFER: &str = "4096 131072 67108864";
 
 fn settings(plan: &Plan, controllers: &Controllers, traffic: &Traffic) -> HostSettings {
@@ -208,7 +208,7 @@ fn sample_interval(plan: &Plan) -> Duration {
     Duration::from_nanos(interval)
 }
 
-/// The results of the parts of a run.
+/// The results of the threads of a run: the emulator, the flows and the programs.
 struct Results {
     emulated: Result<(Outcome, Emulated), RehearsalError>,
     report: Result<FlowReport, RehearsalError>,
@@ -306,7 +306,7 @@ impl Observer for UntilOver<'_> {
     }
 }
 
-/// The file of a plan's tape, if it has one.
+/// The path to which the plan records a tape, if it does.
 fn tape_of(plan: &Plan) -> Option<&str> {
     match &plan.driver {
         Driver::Rehearsal { tape, .. } => tape.as_deref(),
@@ -360,7 +360,7 @@ struct Emulated {
     is_realtime: bool,
     /// Whether the tape ends before the run.
     is_cut: bool,
-    /// Keeps the interfaces of hosts, whose counters are read later.
+    /// The hosts' interfaces, which must stay open until their counters are read.
     _links: Vec<HostLink>,
 }
 

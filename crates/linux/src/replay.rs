@@ -121,7 +121,7 @@ pub fn play(plan: &Plan, tape: &Tape) -> Result<(Played, Tape), RehearsalError> 
     Ok((played, again))
 }
 
-/// Counts the packets of each list without an equal packet in the other, and returns the larger count.
+/// Counts the packets of each list that have no equal packet in the other, and returns the larger count.
 fn differing<T: Ord>(before: &[T], after: &[T]) -> u64 {
     let mut balance: BTreeMap<&T, i64> = BTreeMap::new();
     for packet in before {

@@ -12,14 +12,14 @@ use rustix::time::Timespec;
 
 use crate::tcp_info::TcpInfoLog;
 
-/// The longest time until a thread notices that the run is over.
+/// The longest time until a thread of the hosts notices that the run is over.
 pub(crate) const LOOK: Duration = Duration::from_millis(5);
 const EVENTS: usize = 64;
 
 /// The clock of a run, for threads of hosts.
 #[derive(Clone, Copy)]
 pub(crate) struct RunClock<'a> {
-    /// The start of the run, once it has started.
+    /// The start of the run; empty before the start.
     pub(crate) start: &'a OnceLock<Instant>,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -67,7 +67,7 @@ impl Poll {
 
 #[derive(Debug, Default)]
 pub(crate) struct FlowReport {
-    /// Failed flows, by number, with the error.
+    /// The numbers of failed flows, with the errors.
     pub(crate) failures: Vec<(u32, String)>,
     /// Payload bytes that were received and had the right contents.
     pub(crate) checked: u64,
@@ -82,7 +82,7 @@ pub(crate) struct FlowReport {
 }
 
 impl FlowReport {
-    /// Adds the report about other flows of the run.
+    /// Adds the report about the flows of another thread.
     pub(crate) fn add(&mut self, other: Self) {
         self.failures.extend(other.failures);
         self.checked += other.checked;
@@ -91,7 +91,7 @@ impl FlowReport {
         self.datagrams_late = self.datagrams_late.max(other.datagrams_late);
     }
 
-    /// Records that something which was due at `due` happened, or has not happened yet, at time `now` of the run.
+    /// Updates the longest delay with an event that was due at `due` and happened at time `now` of the run.
     pub(crate) fn record_delay(&mut self, due: Duration, now: Option<Duration>) {
         self.late = self.late.max(now.unwrap_or_default().saturating_sub(due));
     }

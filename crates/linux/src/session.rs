@@ -20,7 +20,7 @@ use crate::programs::{self, exit_status};
 use crate::realtime;
 use crate::run_clock::RunClock;
 
-/// The start of the names of sockets.
+/// The start of the names of the sockets on which rehearsals listen.
 const NAME: &str = "shallop-";
 /// The interval of checks whether a program or the session has ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -75,7 +75,7 @@ pub fn list() -> Vec<u32> {
 #[derive(Debug)]
 pub struct Session {
     process: u32,
-    /// The connection, which ends with the session.
+    /// The connection to the rehearsal, which closes when the session ends.
     stream: UnixStream,
     /// The name of each host, and the file descriptor of its namespace in the process. Hosts behind an interface of the
     /// machine have no namespace.

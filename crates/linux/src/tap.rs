@@ -16,14 +16,14 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 use crate::attached::Interface;
 use crate::run_clock::Poll;
 
-/// The name of the interface in each host.
+/// The name of the virtual interface in each host.
 pub(crate) const NAME: &str = "eth0";
 /// The emulator polls without sleeping for this time before a deadline, because timers of the kernel are less exact.
 const SPIN: Span = Span::from_us(60);
 /// The number of reads after which all links are polled, even while some have frames.
 const READS: u32 = 8;
-/// The emulator sleeps for one part in this many of its time, in short naps. A real-time thread that never sleeps is
-/// stopped for 50 ms in each second (`sched_rt_runtime_us`).
+/// The emulator sleeps for one part in this many of its time, in short naps: Linux stops a real-time thread that never
+/// sleeps for 50 ms in each second (`sched_rt_runtime_us`).
 const GIVE_BACK: u32 = 12;
 const NAP: Duration = Duration::from_micros(60);
 
@@ -72,13 +72,13 @@ impl HostLink {
 pub(crate) struct HostLinks<'a> {
     links: Vec<HostLink>,
     poll: Poll,
-    /// Links that may have frames, in the order of reading.
+    /// The hosts whose links may have frames, in the order of reading.
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
     reads: u32,
     start: &'a OnceLock<Instant>,
-    /// The time that the thread still has to sleep, and the time when it was last updated. `None` without real-time
-    /// priority.
+    /// The time that the emulator's thread still has to sleep, and the time when it was last updated. `None` without
+    /// real-time priority.
     debt: Option<(Duration, Instant)>,
 }
 
@@ -122,7 +122,7 @@ impl<'a> HostLinks<'a> {
         }
     }
 
-    /// Naps if the thread owes enough sleep.
+    /// Naps if the emulator's thread owes enough sleep.
     fn give_back(&mut self) {
         let Some((debt, since)) = &mut self.debt else { return };
         let now = Instant::now();

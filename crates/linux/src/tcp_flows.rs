@@ -24,7 +24,7 @@ const UNLIMITED: u64 = 12_500_000_000;
 const UNSENT: u32 = 1 << 18;
 /// The most connections that wait for `accept`.
 const BACKLOG: i32 = 4_096;
-/// The most writes or reads of one socket before the next one.
+/// The most writes to, or reads from, a socket in a row, before the next socket has its turn.
 const TURN: u32 = 2;
 
 /// A TCP flow, with the index of its controller.
@@ -34,9 +34,9 @@ struct TcpFlow {
     controller: u16,
 }
 
-/// A socket. `flow` is the index of its flow.
+/// A socket of a server or of one end of a flow. `flow` is the index of the flow.
 enum TcpSocket {
-    /// The server for a controller.
+    /// The listening socket of the server for a controller.
     Listener(Socket, u16),
     Sender {
         socket: Socket,
@@ -51,7 +51,7 @@ enum TcpSocket {
     Closed,
 }
 
-/// The TCP flows of a run, and their sockets.
+/// The TCP flows of a run, and the sockets of their ends.
 pub(crate) struct TcpFlows<'a> {
     flows: Vec<TcpFlow>,
     /// The kernel's names of the controllers.

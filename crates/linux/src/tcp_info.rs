@@ -9,7 +9,7 @@ use shallop_measure::series::{FlowSample, Quantity};
 
 use crate::options::TcpInfo;
 
-/// The most samples in memory. Beyond them every second time is dropped, and the interval doubles.
+/// The most samples that are kept. Beyond them every second time is dropped, and the interval doubles.
 const MOST: usize = 1 << 20;
 
 /// The largest possible window (2^30 bytes; RFC 7323, 2.3) in segments of the smallest MSS of Linux (536 bytes).
@@ -18,7 +18,7 @@ const MOST_SEGMENTS: f64 = (1_u64 << 21) as f64;
 /// The samples of all connections.
 #[derive(Debug, Default)]
 pub(crate) struct TcpInfoLog {
-    /// In order of time.
+    /// Samples of windows and round-trip times, in order of time.
     pub(crate) values: Vec<FlowSample>,
     interval: Duration,
     next: Duration,
@@ -35,7 +35,7 @@ impl TcpInfoLog {
         !self.interval.is_zero() && now >= self.next
     }
 
-    /// Ends the sample at this time, after all connections.
+    /// Ends the samples of all connections at this time, and schedules the next ones.
     pub(crate) fn finish(&mut self, now: Duration) {
         if self.values.len() > MOST {
             let times = self.values.chunk_by(|a, b| a.at == b.at);

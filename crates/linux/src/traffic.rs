@@ -33,7 +33,7 @@ pub(crate) struct Traffic {
     bottlenecks: BTreeMap<u32, BitsPerSec>,
 }
 
-/// The interfaces of this machine that replace hosts of a plan.
+/// The interfaces of this machine that replace hosts, as the plan says.
 fn attachments<'a>(setup: &ResolvedRun<'a>) -> &'a [Attachment] {
     match &setup.plan.driver {
         Driver::Rehearsal { attached, .. } => attached,
@@ -238,7 +238,7 @@ impl Traffic {
     }
 }
 
-/// The start of a flow, in nanoseconds of the run.
+/// The start time of a flow, in nanoseconds since the start of the run.
 fn start(flow: &Flow) -> u64 {
     flow.start.since_start().as_ps() / 1_000
 }

@@ -20,7 +20,7 @@ use crate::run_clock::{FlowReport, LOOK, Poll, RunClock};
 
 /// The most datagrams that are received in a row before others are sent.
 const TURN: u32 = 64;
-/// The receive buffer of a socket, in bytes.
+/// The receive buffer of a UDP socket, in bytes: it holds datagrams while the thread serves other sockets.
 const RECEIVE_BUFFER: usize = 4 << 20;
 /// Bytes of a datagram's title: the number of the flow, and the position of the datagram in the flow.
 const TITLE: usize = 12;
@@ -30,7 +30,7 @@ const ECT: u32 = 2;
 struct UdpSender {
     flow: HostFlow,
     options: UdpOptions,
-    /// The socket, once the flow has started.
+    /// The sending socket, once the flow has started.
     socket: Option<Socket>,
     pace: Pace,
     /// Payload bytes sent.

@@ -7,7 +7,7 @@ use shallop_results::summary::RehearsalOfRun;
 /// The limit of the 99th percentile of lateness, in seconds, or as a fraction of the shortest round trip.
 const LATENESS: f64 = 100e-6;
 const LATENESS_OF_RTT: f64 = 0.01;
-/// The limit of the time between two looks at the hosts' links, in seconds.
+/// The limit of the time between two polls of the hosts' links, in seconds.
 const GAP: f64 = 3e-3;
 /// The limit of the 99th percentile of response times, in seconds, or as a fraction of the shortest round trip.
 const RESPONSE: f64 = 250e-6;

@@ -116,27 +116,27 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct New {
-    /// The network
+    /// The network of the scenario
     #[arg(long, value_name = "KIND", value_parser = known(&template::topologies()))]
     pub topology: Option<String>,
     /// A transport to compare: several with commas, or the option several times
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = known(&template::transports()))]
     pub transport: Vec<String>,
-    /// The traffic: flows without end, flows of random sizes that arrive at random, bursts to one host
+    /// The traffic of the scenario: flows without end, flows of random sizes that arrive at random, bursts to one host
     #[arg(long, value_name = "KIND", value_parser = known(template::traffics()))]
     pub traffic: Option<String>,
     /// Take the network from this file: .graphml, .gml, or .csv with one link per line
     #[arg(long, value_name = "FILE")]
     pub network: Option<PathBuf>,
-    /// The file to write
+    /// The scenario file to write
     #[arg(long, value_name = "FILE", default_value = "scenario.toml")]
     pub out: PathBuf,
-    /// Overwrite the file if it exists
+    /// Overwrite the scenario file if it exists
     #[arg(long)]
     pub force: bool,
 }
 
-/// The scenario of a command, and changes of it.
+/// The scenario of a command, and changes of its keys and seed.
 #[derive(Debug, Args)]
 pub struct ScenarioOptions {
     /// The scenario, a TOML file; - is standard input
@@ -159,7 +159,7 @@ impl ScenarioOptions {
     }
 }
 
-/// The points and seeds of a sweep.
+/// The points and seeds of a sweep, which make its runs.
 #[derive(Debug, Args)]
 pub struct PointOptions {
     /// Vary a key: every combination of all keys' values is a point. Quote values that contain commas
@@ -257,14 +257,14 @@ impl PrintOptions {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Aligned columns
+    /// Tables with aligned columns
     #[default]
     Table,
     /// Comma-separated values of one table: the means of a run or sweep, the claims of experiments
     Csv,
     /// Tables of GitHub Flavored Markdown
     Markdown,
-    /// All results
+    /// JSON with all results
     Json,
 }
 
@@ -273,13 +273,13 @@ pub struct Compare {
     /// The first results: a folder that was given to --out, or a scenario to run first
     #[arg(value_name = "A")]
     pub a: PathBuf,
-    /// The second results
+    /// The second results, a folder or a scenario like A; without it, --scheme or --points selects two parts of A
     #[arg(value_name = "B", required_unless_present_any = ["scheme", "points"])]
     pub b: Option<PathBuf>,
     /// Compare this scheme of A, instead of schemes with equal names; without B, both schemes are of A
     #[arg(long, value_name = "X", requires = "with")]
     pub scheme: Option<String>,
-    /// Compare it with this scheme of B
+    /// Compare the scheme of --scheme with this scheme of B
     #[arg(long, value_name = "Y", requires = "scheme")]
     pub with: Option<String>,
     /// Compare the points P of A with the points Q of B; without B, both are of A. KEY=VALUE, or the name of a point
@@ -359,7 +359,7 @@ pub struct Bench {
     pub one: Option<Vec<usize>>,
 }
 
-/// A parser for the name of one of these items.
+/// Makes a parser for the name of one of these items.
 fn known(items: &[template::Item]) -> PossibleValuesParser {
     let values =
         items.iter().map(|item| clap::builder::PossibleValue::new(item.name).help(item.about));
@@ -388,7 +388,7 @@ pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Whether a quoted text ends with its quote and has one line.
+/// Whether a quoted text has a closing quote and is on one line.
 fn closed(text: &str, quote: char) -> bool {
     text.len() > 1 && text.ends_with(quote) && !text.contains('\n')
 }
@@ -402,7 +402,7 @@ fn varied(text: &str) -> Result<(String, Vec<String>), String> {
     }
 }
 
-/// A parser for a folder name that is not empty.
+/// Makes a parser for the name of a folder that is not empty.
 fn folder() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|text| match text.to_str() {
         Some(text) => arguments::folder(text),

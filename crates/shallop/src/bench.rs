@@ -58,7 +58,7 @@ pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures one case in this process.
+/// Measures one case in this process, and prints a line of JSON.
 fn one(case: usize, transport: usize, quick: bool) -> Result<ExitCode> {
     let case = CASES.get(case).filter(|case| transport < case.transports().len());
     let case = case.ok_or_else(|| plain(&"there is no such case"))?;

@@ -29,14 +29,14 @@ pub enum HostAction {
     },
     /// Show the settings of a controller
     Show {
-        /// The name of the controller
+        /// The name of the controller, as list shows it
         name: String,
         #[command(flatten)]
         printed: PrintOptions,
     },
     /// Change settings of a controller, at once and for open connections too
     Set {
-        /// The name of the controller
+        /// The name of the controller, as list shows it
         name: String,
         /// The settings to change: mark=60pkt, delay=2ms
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
@@ -48,14 +48,14 @@ pub enum HostAction {
     },
     /// Show the connections of a controller in this network namespace, at intervals
     Watch {
-        /// The name of the controller
+        /// The name of the controller, as list shows it
         name: String,
         #[command(flatten)]
         options: WatchOptions,
     },
     /// Unload a controller; open connections keep it until they end
     Unload {
-        /// The name of the controller
+        /// The name of the controller, as list shows it
         name: String,
     },
 }
@@ -77,13 +77,13 @@ pub struct Load {
     /// Gemini: the queueing delay that means congestion in the wide area, such as 5ms
     #[arg(long, value_name = "TIME")]
     pub delay: Option<String>,
-    /// Another option of Gemini, a key of scenarios
+    /// Set another option of Gemini, by its key in scenarios
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
     /// Take the settings from a scheme of this scenario
     #[arg(long, value_name = "SCENARIO", conflicts_with_all = ["mark", "delay", "set"])]
     pub config: Option<PathBuf>,
-    /// The scheme, if several use this controller
+    /// The scheme of the scenario, if several use this controller
     #[arg(long, value_name = "NAME", requires = "config")]
     pub scheme: Option<String>,
     /// Gemini: the settings are for destinations with this prefix, such as 10.0.0.0/8; repeat it for several. Other
@@ -97,7 +97,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// The settings of Gemini that have an option of their own, with its name.
+    /// The settings of Gemini that the command line has as options, by the options' names.
     pub fn named(&self) -> Vec<(String, String)> {
         let named = [("capacity", &self.capacity), ("mark", &self.mark), ("delay", &self.delay)];
         let given = |(key, value): (&str, &Option<String>)| {
@@ -138,14 +138,14 @@ pub enum CleanAction {
     },
     /// Show the settings of a proxy and the counters of its programs
     Show {
-        /// The device
+        /// The network device, such as eth0
         iface: String,
         #[command(flatten)]
         printed: PrintOptions,
     },
     /// Change settings of a proxy, at once and for all flows
     Set {
-        /// The device
+        /// The network device, such as eth0
         iface: String,
         /// The settings to change: decrease=half, idle=5s
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
@@ -153,14 +153,14 @@ pub enum CleanAction {
     },
     /// Show the flows of a proxy, at intervals
     Watch {
-        /// The device
+        /// The network device, such as eth0
         iface: String,
         #[command(flatten)]
         options: WatchOptions,
     },
     /// Detach the proxy of a device and remove everything that was created for it
     Detach {
-        /// The device
+        /// The network device, such as eth0
         iface: String,
     },
 }
@@ -187,18 +187,18 @@ impl RoleName {
 #[cfg(target_os = "linux")]
 #[derive(Debug, Args)]
 pub struct Attach {
-    /// The device
+    /// The network device, such as eth0
     pub iface: String,
     /// The task of the device in the proxy
     #[arg(long, value_enum, default_value = "last-hop")]
     pub role: RoleName,
-    /// An option of the proxy, a key of `clean` in scenarios: decrease=half
+    /// Set an option of the proxy, by its key in the section clean of scenarios: decrease=half
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
     /// Take the settings from a scheme of this scenario
     #[arg(long, value_name = "SCENARIO", conflicts_with = "set")]
     pub config: Option<PathBuf>,
-    /// The scheme, if several have a proxy
+    /// The scheme of the scenario, if several have a proxy
     #[arg(long, value_name = "NAME", requires = "config")]
     pub scheme: Option<String>,
     /// If this machine is the bottleneck: add a shaper (tbf) with this rate, from 1Mbps to 100Gbps, whose queue the
@@ -224,7 +224,7 @@ impl Attach {
         self.rate.map(|rate| ShaperOptions { rate, mark, buffer })
     }
 
-    /// The given options that apply to a last hop only.
+    /// The names of the given options that apply only to a device with the role last-hop.
     pub fn given(&self) -> Vec<&'static str> {
         let all = [
             ("--rate", self.rate.is_some()),

@@ -13,7 +13,7 @@ use crate::args::Format;
 use crate::host_args;
 use crate::print;
 
-/// The output of `--json`.
+/// The JSON document that `doctor --json` prints.
 #[derive(serde::Serialize)]
 struct DoctorReport<'a> {
     abilities: Vec<Ability>,

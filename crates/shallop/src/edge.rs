@@ -63,7 +63,7 @@ fn detach(of: &AttachedProxy) -> Result<()> {
     Ok(())
 }
 
-/// The settings of a proxy to attach.
+/// Reads the settings of a proxy to attach, from options or from a scenario.
 ///
 /// # Errors
 /// If an option does not apply to the role or needs `--rate`.
@@ -139,7 +139,7 @@ fn list(printed: PrintOptions) -> Result<()> {
     print::grid(&Grid { header, rows: all.iter().map(row).collect(), words: 3 }, printed)
 }
 
-/// The counters with their names in JSON and tables.
+/// The counters of a proxy with their names in JSON and tables.
 fn named(of: &Counters) -> [(&'static str, u64); 11] {
     [
         ("made_ect_packets", of.made_ect),
@@ -239,7 +239,7 @@ fn table(flows: &[Flow]) -> Grid {
     Grid { header: header.map(str::to_owned).to_vec(), rows, words: 3 }
 }
 
-/// A systemd unit that attaches the proxy as soon as the device appears.
+/// Makes a systemd unit that attaches the proxy as soon as the device appears.
 fn unit(args: &Attach) -> Result<String> {
     let iface = &args.iface;
     let role = args.role.role().name();

@@ -48,7 +48,7 @@ pub fn host(args: &Host, stop: &AtomicBool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The settings of the controller to load.
+/// Reads the settings of the controller to load, from options or from a scenario.
 fn law(args: &Load) -> Result<Law> {
     match &args.config {
         None => controllers::law(args.program, &args.options()),
@@ -75,7 +75,7 @@ fn load(args: &Load) -> Result<()> {
     print::line(&usage(args.program, name))
 }
 
-/// The instructions after a controller was loaded.
+/// Formats the instructions that are printed after a controller was loaded.
 fn usage(program: Program, name: &str) -> String {
     let receivers = match program {
         Program::Vegas => "Receivers need nothing.".to_owned(),
@@ -238,7 +238,7 @@ fn unload(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// A systemd unit that loads the controller.
+/// Makes a systemd unit that loads the controller.
 fn unit(args: &Load) -> Result<String> {
     let mut words = ["host", "load", args.program.name()].map(str::to_owned).to_vec();
     words.extend(args.name.iter().flat_map(|name| ["--name".to_owned(), name.clone()]));

@@ -14,10 +14,10 @@ use crate::args::{PrintOptions, Run, setting};
 
 #[derive(Debug, Args)]
 pub struct Rehearse {
-    /// The arguments of `run`. Rehearsals run one at a time.
+    /// The arguments of `run`, which rehearsals share. Rehearsals run one at a time.
     #[command(flatten)]
     pub run: Run,
-    /// Only these schemes, separated by commas or with the option repeated
+    /// Rehearse only these schemes, separated by commas or with the option repeated
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Rehearse every scheme with N seeds, counting up from the scenario's seed
@@ -60,7 +60,7 @@ pub enum TapeAction {
         /// The fraction of all rates and buffers, if the rehearsal was scaled
         #[arg(long, value_name = "PART", value_parser = arguments::part)]
         scale: Option<Share>,
-        /// Print JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
@@ -90,7 +90,7 @@ pub struct Kernel {
 pub enum KernelAction {
     /// Build a kernel from Debian's linux-source, in a few minutes
     Build {
-        /// The release, such as 6.12; default: the newest with a source package
+        /// The release of Linux, such as 6.12; default: the newest with a source package
         release: Option<String>,
         /// Compile on this many cores
         #[arg(long, value_name = "N")]
@@ -100,7 +100,7 @@ pub enum KernelAction {
     Module {
         /// The source file NAME.c, beside the headers that it includes
         source: PathBuf,
-        /// The release of the kernel; default: the newest that is installed
+        /// The release of the kernel to build for; default: the newest that is installed
         #[arg(long)]
         release: Option<String>,
         /// Compile on this many cores
@@ -114,7 +114,7 @@ pub enum KernelAction {
     },
     /// Test a kernel: run two flows twice and compare the results
     Test {
-        /// The release; default: the newest
+        /// The release of the kernel to test; default: the newest
         release: Option<String>,
     },
 }
@@ -136,7 +136,7 @@ pub struct Shell {
     /// Run in virtual time: it stops while you type, and advances while programs wait
     #[arg(long = "virtual")]
     pub virtual_time: bool,
-    /// The host; default: the first sender
+    /// The host in which the shell or program runs; default: the first sender
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
     /// Set a key of the scenario: duration=2s, topology.rate=40Gbps

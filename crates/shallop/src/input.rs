@@ -37,7 +37,7 @@ struct Request {
     /// The folder of the files that the scenario names; default: the working directory.
     #[serde(default)]
     folder: PathBuf,
-    /// The texts of these files by name. If present, no file is read.
+    /// The texts of the files that the scenario names, by name. If present, no file is read.
     files: Option<BTreeMap<String, String>>,
     /// Keys to set, with values in TOML; strings may lack quotes.
     #[serde(default)]
@@ -50,7 +50,7 @@ struct Request {
 #[serde(untagged)]
 enum Varied {
     Each(Vec<String>),
-    /// The values as typed, separated by commas.
+    /// Values of a key in TOML as the user typed them, separated by commas.
     Typed(String),
 }
 
@@ -101,7 +101,7 @@ impl Input {
         Ok(Self { set, vary, ..Self::of(name, text, files) })
     }
 
-    /// Reads the study, with the changes in `options` after those that came with the scenario.
+    /// Makes the study of the scenario. Changes in `options` follow those that came with the scenario.
     pub fn study(&self, options: Options) -> Result<Study> {
         let set = self.set.iter().cloned().chain(options.set).collect();
         let vary = self.vary.iter().cloned().chain(options.vary).collect();

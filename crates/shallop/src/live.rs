@@ -16,9 +16,9 @@ use shallop_workbench::{LiveSnapshot, printable::printable};
 const BETWEEN: Duration = Duration::from_millis(250);
 /// The width of a bar, in characters.
 const BAR: usize = 30;
-/// The width of a number.
+/// The width of a number, in characters.
 const NUMBER: usize = 8;
-/// The least width of a name.
+/// The least width of a name, in characters.
 const NAME: usize = 16;
 /// Control sequences of xterm: switch to the alternate screen and hide the cursor, and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -34,7 +34,7 @@ struct Shown {
     now: LiveSnapshot,
 }
 
-/// The terminal screen, drawn by its own thread.
+/// The screen of a terminal during a run. A thread of its own draws it.
 pub struct LiveScreen {
     shown: Arc<Mutex<Shown>>,
     is_over: Arc<AtomicBool>,
@@ -53,7 +53,7 @@ impl LiveScreen {
         Ok(Self { shown, is_over, thread: Some(thread) })
     }
 
-    /// Shows another run, which starts.
+    /// Shows another run, which starts now, under this title.
     pub fn begin(&self, title: &str) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         *shown = Shown { title: printable(title).into_owned(), ..Shown::default() };
@@ -65,7 +65,7 @@ impl LiveScreen {
         at >= shown.now.at + Span::from_ms(BETWEEN.as_millis() as u64)
     }
 
-    /// Shows the next snapshot.
+    /// Shows the next snapshot of the run.
     pub fn tell(&self, snapshot: LiveSnapshot) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.before = std::mem::replace(&mut shown.now, snapshot);
@@ -82,7 +82,7 @@ impl Drop for LiveScreen {
     }
 }
 
-/// Draws until the end. The terminal is not in raw mode, so that Ctrl-C still sends a signal.
+/// Draws the screen until the run is over. The terminal is not in raw mode, so that Ctrl-C still sends a signal.
 fn show(shown: &Mutex<Shown>, is_over: &AtomicBool) {
     shallop_workbench::rehearsal::keep_off();
     let screen = Term::buffered_stdout();

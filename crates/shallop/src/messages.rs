@@ -16,9 +16,9 @@ pub const BETWEEN: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MessageFormat {
-    /// For people
+    /// Text for people
     Text,
-    /// For programs: one JSON object per line
+    /// JSON for programs, one object per line
     Json,
 }
 
@@ -44,20 +44,20 @@ pub enum Message<'a> {
         /// The identifier of the experiment.
         id: Option<&'a str>,
         folder: Option<&'a std::path::Path>,
-        /// The tables as the command prints them.
+        /// The tables of results as the command prints them.
         tables: &'a str,
-        /// Missing runs and the path of the report.
+        /// Lines about missing runs and the path of the report.
         notes: &'a str,
-        /// The meaning of the columns.
+        /// The meaning of the columns of the tables.
         legend: &'a str,
     },
     Comparison {
         text: &'a str,
     },
     Transfer {
-        /// Bytes that arrived at the receiver.
+        /// Bytes of the transfer that arrived at the receiver.
         done: u64,
-        /// Bytes of all files.
+        /// Bytes of all files of the transfer.
         total: u64,
     },
     Listening {

@@ -22,21 +22,21 @@ use crate::transfer_identity::{connect_error, listen_error};
 
 /// The exit code if the path mixes the classes, or the test was inconclusive.
 const NOT_HONOURED: u8 = 1;
-/// The duration of the test at each rate.
+/// The duration of a load test at each rate.
 const LOAD: Duration = Duration::from_secs(1);
-/// The time to wait for packets in flight after a test, besides twice the waiting time.
+/// The time to wait for packets in flight after a load test, besides twice the waiting time of credits.
 const SETTLE: Duration = Duration::from_millis(200);
-/// The time to wait for an answer.
+/// The time to wait for the answer to a ping.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// Loss rates up to this count as none: they may be chance, or a host that was late.
+/// The largest loss rate that counts as none: losses may be chance, or a host that was late.
 const NEGLIGIBLE_LOSS: f64 = 0.002;
-/// The path spares data if the loss rate of data is below this fraction of that of emulation packets. A shared queue
-/// drops about as much of both.
+/// If the loss rate of data is below this fraction of the loss rate of emulation packets, the path spares data. A
+/// shared queue drops about as much of both.
 const SPARED_FRACTION: f64 = 0.25;
 /// If fewer than one in this many of the requested emulation packets could be sent, the losses say nothing about the
 /// requested rate: the host, or a bottleneck, carries far less.
 const LEAST_SENT: u64 = 8;
-/// The emulation packets that a verdict needs.
+/// The least number of emulation packets for a verdict.
 const LEAST_EMULATED: u64 = 100;
 
 pub fn ping(args: &Ping) -> Result<ExitCode> {
@@ -120,7 +120,7 @@ fn round_trips(args: &Ping, host: &str, sending: &SendSession) -> Result<Vec<f64
     Ok(all)
 }
 
-/// A test at a multiple of the given rate.
+/// A load test of the path at a multiple of the rate that the user gave.
 struct LoadTrial {
     name: &'static str,
     rate_bps: u64,
@@ -150,17 +150,17 @@ fn loads(
     Ok((found, PathVerdict::from_loads(&all)))
 }
 
-/// Whether a path drops emulation packets rather than data.
+/// The result of the load tests of a path.
 struct PathVerdict {
-    /// `None` if the test was inconclusive.
+    /// Whether the path drops emulation packets rather than data; `None` if the test was inconclusive.
     honours: Option<bool>,
-    /// A test at a higher rate would not change the verdict.
+    /// Whether a load test at a higher rate would not change the verdict.
     is_final: bool,
     sentence: String,
 }
 
 impl PathVerdict {
-    /// The verdict on tests in ascending order of rate.
+    /// Judges load tests in ascending order of rate.
     fn from_loads(loads: &[Load]) -> Self {
         let said = |honours, is_final, sentence: &str| Self {
             honours,

@@ -52,7 +52,7 @@ pub fn grid(grid: &Grid, printed: PrintOptions) -> Result<()> {
     line(&render(grid, form(printed)))
 }
 
-/// The form in which to print tables. JSON is printed by [`json`] instead.
+/// The form of tables for these options. JSON is printed by [`json`] instead.
 pub fn form(printed: PrintOptions) -> TableForm {
     match printed.format() {
         Format::Csv => TableForm::Csv,
@@ -72,7 +72,7 @@ fn columns() -> Option<usize> {
     said.filter(|&columns| columns > 0).or_else(asked).filter(|&columns| columns > 0)
 }
 
-/// A JSON object that keeps the order of the pairs.
+/// Makes a JSON object that keeps the order of the pairs.
 pub fn object(pairs: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     Value::Object(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }

@@ -29,7 +29,7 @@ pub struct Export {
     /// The table to write; without it, the tables are listed
     #[arg(long, value_name = "NAME", value_parser = table())]
     pub table: Option<TableName>,
-    /// The format of the table
+    /// Write the table in this format
     #[arg(long, value_name = "KIND", value_enum, default_value_t = TableFormat::Csv)]
     pub format: TableFormat,
     /// The file to write; standard output unless given
@@ -42,7 +42,7 @@ pub struct Export {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
-    /// Comma-separated values
+    /// CSV: comma-separated values
     Csv,
     /// Parquet, with the unit and the definition of each column in its metadata
     Parquet,
@@ -50,23 +50,23 @@ pub enum TableFormat {
 
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// The JSON Schema of summary.json and of what --json prints, with the unit of every number
+    /// Print the JSON Schema of summary.json and of what --json prints, with the unit of every number
     #[arg(long, conflicts_with = "columns")]
     pub results: bool,
-    /// The columns of flows.parquet and series.parquet, with their units, as JSON
+    /// Print the columns of flows.parquet and series.parquet, with their units, as JSON
     #[arg(long)]
     pub columns: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Completions {
-    /// The shell
+    /// The shell to write the script for
     pub shell: ShellKind,
 }
 
 #[derive(Debug, Args)]
 pub struct Man {
-    /// An existing folder
+    /// The folder to write to, which must exist
     pub folder: PathBuf,
 }
 

@@ -24,9 +24,9 @@ const BETWEEN_LINES: Duration = Duration::from_secs(30);
 /// Reports progress: by a bar, lines or messages.
 pub struct ProgressReporter {
     line: ProgressBar,
-    /// The lines, if standard error is not a terminal.
+    /// Prints progress as lines of text, if standard error is not a terminal.
     lines: Option<ProgressLines>,
-    /// The messages, if a program reads them.
+    /// Sends progress as messages, if a program reads them.
     messages: Option<Messages>,
     /// The simulated duration of all runs, in picoseconds.
     whole: u64,
@@ -39,7 +39,7 @@ pub struct ProgressReporter {
 }
 
 impl ProgressReporter {
-    /// Starts at zero. Each item of `work` is a simulated duration and a number of runs.
+    /// Makes a reporter without progress. Each item of `work` is a simulated duration and a number of runs.
     pub fn new(work: impl Iterator<Item = (Span, usize)>) -> Self {
         let is_terminal = std::io::stderr().is_terminal() && !messages::is_json();
         let target =
@@ -65,8 +65,8 @@ impl ProgressReporter {
         bar
     }
 
-    /// Sends a message to a program: at once, or only if one is due. Sends nothing if nothing has changed since the
-    /// last one.
+    /// Sends a message about progress to a program: now, or only if one is due. Sends nothing if nothing has changed
+    /// since the last message.
     pub fn tell(&self, at_once: bool) {
         let Some(messages) = &self.messages else { return };
         // If another thread holds the lock, it sends the message.
@@ -174,14 +174,14 @@ struct Latest {
     pace: MessagePace,
     /// The point and scheme of the run that started last.
     started: String,
-    /// The simulated picoseconds and ended runs in the last message.
+    /// The simulated picoseconds and the number of ended runs in the last message.
     sent: Option<(u64, usize)>,
 }
 
-/// Lines for logs: none in the first half minute, then at most one per half minute.
+/// Prints progress as lines for logs: none in the first half minute, then at most one per half minute.
 struct ProgressLines {
     started: Instant,
-    /// When the next line is due, measured from the start.
+    /// When the next line is due, as a time since the start.
     next: Mutex<Duration>,
 }
 
@@ -190,8 +190,8 @@ impl ProgressLines {
         Self { started: Instant::now(), next: Mutex::new(BETWEEN_LINES) }
     }
 
-    /// Returns the line that is due `after` this time since the start: which part of the simulated time has passed, and
-    /// how many runs ended.
+    /// Returns the line that is due at the time `after` since the start: which part of the simulated time has passed,
+    /// and how many runs ended.
     fn due(
         &self,
         after: Duration,

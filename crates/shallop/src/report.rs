@@ -35,7 +35,7 @@ fn write(folder: &Path) -> Result<()> {
     Results::publish(folder).map(drop).map_err(|why| plain(&why))
 }
 
-/// The figures of a folder, or of all results folders in it by name.
+/// The figures of a results folder, or of all results folders in it by name.
 fn figures(folder: &Path, inside: &[std::path::PathBuf]) -> Result<Value> {
     if report::has_results(folder) || inside.is_empty() {
         return Ok(Results::read(folder).map_err(|why| plain(&why))?.json());

@@ -35,7 +35,7 @@ pub fn run(args: &args::Run, input: &Input, stop: &AtomicBool) -> Result<ExitCod
     StudyTasks::new(vec![task], &args.common, stop).resume(args.resume).run()
 }
 
-/// Adds `stack = "kernel"`, so that hosts are real kernels.
+/// Adds the setting `stack = "kernel"`, by which hosts are real kernels.
 pub fn with_kernels(set: &[(String, String)]) -> Vec<(String, String)> {
     let stack = ("stack".to_owned(), "kernel".to_owned());
     std::iter::once(stack).chain(set.iter().cloned()).collect()
@@ -52,12 +52,12 @@ fn read_with(
     read_scenario(scenario, &options)
 }
 
-/// The study to be rehearsed.
+/// Reads the study for a rehearsal.
 pub fn read_real(args: &host_args::Rehearse) -> Result<Study> {
     read_with(args, with_kernels(&args.run.source.set), true)
 }
 
-/// The study to compare a rehearsal with. Programs cannot be simulated, so with programs its hosts are kernels in
+/// Reads the study to compare a rehearsal with. Programs cannot be simulated, so with programs its hosts are kernels in
 /// virtual time.
 pub fn read_virtual(args: &host_args::Rehearse, has_programs: bool) -> Result<Study> {
     let set = &args.run.source.set;
@@ -141,7 +141,7 @@ fn skip_impossible(tasks: &mut Vec<StudyTask>, named: &[String]) {
     }
 }
 
-/// The files in the folder of a scenario.
+/// Access to the files in the folder of a scenario.
 pub fn files(scenario: &Path) -> Arc<dyn Files> {
     Arc::new(workbench::FolderFiles::beside(scenario))
 }
@@ -181,12 +181,12 @@ fn list(tasks: &[StudyTask], printed: PrintOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The studies that a command runs.
+/// The studies that a command runs one after another.
 struct StudyTasks<'a> {
     all: Vec<StudyTask>,
     common: &'a args::CommonOptions,
     stop: &'a AtomicBool,
-    /// Whether finished runs in the archive are reused.
+    /// Whether finished runs in the archive are reused instead of running them again.
     resume: bool,
     shard: Shard,
     /// Whether tables have a row per point, with means over seeds.
@@ -268,7 +268,7 @@ impl<'a> StudyTasks<'a> {
         }
     }
 
-    /// The only table in CSV: the means of a run or sweep, or the claims of experiments.
+    /// The only table that is printed as CSV: the means of a run or sweep, or the claims of experiments.
     fn csv(summaries: &[Summary]) -> table::Grid {
         let mut all = table::Grid::default();
         for summary in summaries {

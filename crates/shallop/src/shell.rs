@@ -14,7 +14,7 @@ use shallop_workbench::shell::{self, LiveSession, ShellSession, Terminal};
 
 use crate::{host_args, print, run};
 
-/// Opens a shell. The exit code is the exit status of the last command.
+/// Runs the command `shell`. The exit code is the exit status of the last command in the shell.
 pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
     let shell = || vec![std::env::var("SHELL").unwrap_or_else(|_| "sh".to_owned())];
     let words = if args.command.is_empty() { shell() } else { args.command.clone() };
@@ -115,7 +115,7 @@ impl Terminal for StdioTerminal {
     }
 }
 
-/// The end of the prompt: `$`, with the last exit status if it is not zero.
+/// The last characters of the prompt: `$`, with the last exit status if it is not zero.
 fn sign(status: u8) -> String {
     if status == 0 { "$".to_owned() } else { format!(" ({status})$") }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use shallop_workbench::diagnostic::{Result, plain};
 
-/// The arguments that set keys, or take them from a scenario.
+/// The arguments for a unit that set keys (`--set`) or take the settings from a scenario (`--config`, `--scheme`).
 pub fn settings(
     set: &[(String, String)],
     config: Option<&Path>,
@@ -23,7 +23,8 @@ pub fn settings(
     Ok(words)
 }
 
-/// A unit that runs this program with the arguments `start`, and `stop` at its end. `order`: lines that say when.
+/// Makes a unit that runs this program with the arguments `start`, and with `stop` when the unit ends. `order` has the
+/// lines that say when the unit starts.
 pub fn unit(description: &str, order: &str, start: &[String], stop: &str) -> Result<String> {
     let path = std::env::current_exe().map_err(|why| plain(&format!("this program: {why}")))?;
     let shallop = quoted(&path.display().to_string());

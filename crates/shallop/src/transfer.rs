@@ -33,7 +33,7 @@ const INCOMPLETE: u8 = 1;
 const ANYBODY: &str = "warning: anybody who reaches this port may send files into this folder. --client-ca FILE \
                        accepts only senders whose certificate was signed by an authority in FILE.\n";
 
-/// The QUIC configuration for these network options.
+/// Makes the QUIC configuration from these network options.
 pub fn config_of(network: NetworkOptions) -> Result<Config> {
     Config::in_network(network.rate_limit, network.wait)
         .map_err(|why| wrong_option("--wait", &why))?
@@ -113,7 +113,7 @@ pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
     first.unwrap_or_else(|| served.map(|()| ExitCode::SUCCESS).map_err(|why| plain(&why)))
 }
 
-/// Receives from one sender. Returns the exit code if it sent files.
+/// Receives from one sender. Returns the exit code of the command if the sender sent files.
 fn receive_from(
     receiving: &ReceiveServer,
     connection: &Connection,
@@ -174,7 +174,7 @@ fn announce(receiving: &ReceiveServer, args: &Receive) -> Result<()> {
     ))
 }
 
-/// An address to print: words instead of `[::]` and `0.0.0.0`, which look like destinations.
+/// Formats an address. Words replace `[::]` and `0.0.0.0`, which look like destinations.
 pub fn printed_address(address: SocketAddr) -> String {
     let port = address.port();
     match address.ip() {
@@ -184,7 +184,7 @@ pub fn printed_address(address: SocketAddr) -> String {
     }
 }
 
-/// Prints the result of a session. `from` names the sender; `done` is the verb if files were moved.
+/// Prints the result of a session. `from` names the sender; `done` is the verb for the files that were moved, if any.
 fn print_report(
     report: &TransferReport,
     from: &str,
@@ -211,7 +211,7 @@ fn print_report(
     Ok(ExitCode::from(code))
 }
 
-/// A sentence that says how data leaves: on credits, or with which controller and why.
+/// Says how data leaves: on credits, or with which controller and why.
 fn leaving_sentence(path: SendMode, fallback: Fallback) -> String {
     if path.is_fallback() || path == SendMode::WithoutCredits {
         format!("Data leaves by {fallback}, {path}.")
@@ -220,7 +220,7 @@ fn leaving_sentence(path: SendMode, fallback: Fallback) -> String {
     }
 }
 
-/// Sentences that say what was moved and how data left.
+/// Says what was moved and how data left.
 fn sentences(report: &TransferReport, done: Option<&str>, fallback: Fallback) -> String {
     let TransferReport { transfer, on_credits, leaves: path, credits, path: _ } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);

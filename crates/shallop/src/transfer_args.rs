@@ -23,7 +23,7 @@ fn streams(text: &str) -> Result<u8, String> {
     count.ok_or_else(|| format!("a number from 1 to {MAX_STREAMS}"))
 }
 
-/// The network between the hosts.
+/// The network between the hosts of a transfer, as the user describes it.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct NetworkOptions {
     /// The rate of this host's link, or the part of it to use: emulation packets use at most their share of it
@@ -42,7 +42,7 @@ pub struct NetworkOptions {
 /// Congestion controllers for sending without credits.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum FallbackName {
-    /// CUBIC
+    /// CUBIC (RFC 9438)
     Cubic,
     /// BBR, version 1
     Bbr,
@@ -57,7 +57,7 @@ impl From<FallbackName> for Fallback {
     }
 }
 
-/// How data is sent: options of `send` and `receive`.
+/// How data is sent: options that `send` and `receive` share.
 #[derive(Debug, Args)]
 pub struct SendingOptions {
     #[command(flatten)]
@@ -78,7 +78,7 @@ pub struct SendingOptions {
 
 #[derive(Clone, Copy, Debug, Args)]
 pub struct TransferPrintOptions {
-    /// Print all counts as JSON
+    /// Print all counts of the transfer as JSON
     #[arg(long)]
     pub json: bool,
     /// Print a table of counters on standard error: credits, emulation packets, queueing, lateness
@@ -115,7 +115,7 @@ pub struct TrustOptions {
     /// Fingerprints are then ignored
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fingerprint", "trust_new", "known_hosts"])]
     pub ca: Option<PathBuf>,
-    /// The certificate for receivers with `--client-ca`.
+    /// The certificate of this host, for receivers with `--client-ca`.
     #[command(flatten)]
     pub own: CertificateOptions,
 }
@@ -123,7 +123,7 @@ pub struct TrustOptions {
 #[derive(Debug, Args)]
 #[command(allow_missing_positional = true)]
 pub struct Send {
-    /// Files and folders
+    /// The files and folders to send
     #[arg(required_unless_present = "time", conflicts_with = "time", value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// The receiver: a name or an address, with the port if it is not 4747
@@ -165,7 +165,7 @@ pub struct Receive {
     /// The folder with this host's identity, created if it is missing; default: `shallop` in your data folder
     #[arg(long, value_name = "DIR", conflicts_with = "cert")]
     pub identity: Option<PathBuf>,
-    /// A certificate instead of a fingerprint.
+    /// A certificate of this host instead of its fingerprint.
     #[command(flatten)]
     pub own: CertificateOptions,
     /// Accept only senders whose certificate is signed by an authority in this PEM file. Without it, anybody who
@@ -190,16 +190,16 @@ pub struct Ping {
     /// --rate-limit and, if nothing is lost, at twice that. Uses the bandwidth for three seconds
     #[arg(long, conflicts_with = "listen")]
     pub flashpass: bool,
-    /// Answer pings, and refuse files
+    /// Answer pings of other hosts, and refuse files
     #[arg(long)]
     pub listen: bool,
     /// The address and port to listen at, such as 192.0.2.1:4747; default: port 4747 of all addresses, IPv4 and IPv6
     #[arg(long, value_name = "ADDRESS:PORT", requires = "listen", value_parser = address)]
     pub bind: Option<SocketAddr>,
-    /// The number of round trips
+    /// The number of round trips to measure
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     pub count: u16,
-    /// The time between two round trips
+    /// The time between two pings
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub interval: Span,
     /// The fingerprint that the host must have; default: any host is pinged
@@ -207,7 +207,7 @@ pub struct Ping {
     pub fingerprint: Option<Fingerprint>,
     #[command(flatten)]
     pub network: NetworkOptions,
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -48,7 +48,7 @@ fn confirm_fingerprint(host: &HostAddress, seen: Fingerprint) -> bool {
     is_read && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
 }
 
-/// The option for a name with underscores.
+/// The name of an option on the command line, from its name with underscores: `--known-hosts` from `known_hosts`.
 fn option(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
@@ -58,7 +58,7 @@ fn advised(why: &impl ToString, help: Option<String>) -> Report {
     help.map_or_else(|| plain(&why), |help| with_help(&why, &help))
 }
 
-/// The diagnostic of a failed connection.
+/// Makes the diagnostic of a failed connection.
 pub fn connect_error(why: &ConnectError) -> Report {
     let is_file = |host: &HostAddress| Path::new(host.name()).exists();
     match why {
@@ -71,12 +71,12 @@ pub fn connect_error(why: &ConnectError) -> Report {
     }
 }
 
-/// The diagnostic of a failed transfer.
+/// Makes the diagnostic of a failed transfer.
 pub fn transfer_error(why: &TransferError) -> Report {
     advised(why, help_of_transfer(why, &option))
 }
 
-/// The diagnostic of a listener that cannot start.
+/// Makes the diagnostic of a listener that cannot start.
 pub fn listen_error(why: &ListenError) -> Report {
     advised(why, why.help(&option))
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use shallop_quic::{Connection, SendMode};
 use shallop_transfer::session::ReceiveServer;
 
-/// The interval of the checks.
+/// The interval at which the second thread checks the connection.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Calls `act` and meanwhile passes each change of how data leaves to `tell`. After a fallback, credits are tried again
@@ -53,7 +53,7 @@ pub fn close_on_stop<T>(
     meanwhile(look, act)
 }
 
-/// Calls `act`, and `look` at intervals in another thread.
+/// Calls `act`, and meanwhile calls `look` at intervals in another thread.
 fn meanwhile<T>(mut look: impl FnMut() + Send, act: impl FnOnce() -> T) -> T {
     let (done, is_done) = channel::<()>();
     std::thread::scope(|scope| {

@@ -6,7 +6,7 @@ use shallop_results::table::Grid;
 use shallop_transfer::session::TransferReport;
 use shallop_workbench::{TableForm, render};
 
-/// The table, with a line end after its last line.
+/// Formats the counters of a transfer as a table, with a line end after its last line.
 pub fn table(report: &TransferReport) -> String {
     let mut rows = vec![row("data leaves at the end", &report.leaves)];
     rows.extend(credits(&report.credits));
@@ -59,7 +59,7 @@ fn path(of: &PathStats) -> Vec<[String; 2]> {
     ]
 }
 
-/// The dropped packets by reason, without reasons that did not occur.
+/// The numbers of dropped packets by reason, without reasons that did not occur.
 fn dropped(of: &CreditStats) -> Vec<[String; 2]> {
     let mut rows = vec![row("dropped packets and stamps", &of.dropped.total())];
     if let Ok(Value::Object(reasons)) = serde_json::to_value(of.dropped) {

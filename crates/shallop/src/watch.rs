@@ -18,7 +18,7 @@ pub struct WatchOptions {
     /// Print a line of JSON for each row
     #[arg(long)]
     pub json: bool,
-    /// Print the table once
+    /// Print the table once, without repeating it
     #[arg(long)]
     once: bool,
     /// The time between two updates, in seconds

@@ -11,7 +11,7 @@ use shallop_store::{Column, Table, Text, Values};
 
 use super::tables::{POINT, SCHEME, column, text_column};
 
-/// The metrics of the comma-separated table.
+/// Metrics with a column in the CSV table of means over seeds, in order.
 const METRICS: [&Metric; 14] = [
     &metrics::THROUGHPUT,
     &metrics::GOODPUT,
@@ -29,15 +29,15 @@ const METRICS: [&Metric; 14] = [
     &metrics::all_flows::UNFINISHED,
 ];
 
-/// The definition of a column with the value of a key.
+/// Definition, in the metadata of a table, of a column that holds a scenario key's value at each point.
 const KEY: &str = "The value of this key of the scenario at the point.";
 
-/// The keys that differ between points, in the order of their names.
+/// The scenario keys whose values differ between the points of a sweep, sorted by name.
 fn keys(summary: &Summary) -> BTreeSet<&str> {
     summary.points.iter().flat_map(|point| point.set.keys().map(String::as_str)).collect()
 }
 
-/// A value as a cell: texts without quotes.
+/// Formats a key's value as a table cell: texts without quotes, empty for no value.
 fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
@@ -118,8 +118,8 @@ pub fn aggregate_table(summary: &Summary) -> Table {
     Table::new("aggregates", columns)
 }
 
-/// The table with a column for each key that differs between points, behind its column `point`; without that, or with
-/// one point only, as it is.
+/// Inserts a column for each scenario key that differs between points, behind the table's column `point`. Returns the
+/// table unchanged if it has no such column or the sweep has one point.
 #[must_use]
 pub fn with_point_columns(summary: &Summary, table: Table) -> Table {
     let Some(place) = table.columns.iter().position(|column| column.name == "point") else {
@@ -147,7 +147,8 @@ fn typed(values: &[Option<&Value>]) -> Values {
     typed_as(values, values)
 }
 
-/// The values as a column of the narrowest type that holds all of `of`: truth values, whole numbers, numbers, or texts.
+/// Converts `values` to a column of the narrowest type that holds all values in `of`: truth values, whole numbers,
+/// numbers, or texts.
 fn typed_as(of: &[Option<&Value>], values: &[Option<&Value>]) -> Values {
     let all = |is: fn(&Value) -> bool| of.iter().flatten().all(|value| is(value));
     if all(Value::is_boolean) {

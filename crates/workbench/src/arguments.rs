@@ -27,7 +27,7 @@ pub fn jobs(text: &str) -> Result<NonZeroUsize, String> {
     whole(text, 1, MOST_JOBS)
 }
 
-/// Parses the name of a results folder.
+/// Parses the name of a results folder, which must not be empty.
 pub fn folder(text: &str) -> Result<PathBuf, String> {
     if text.trim().is_empty() {
         return Err("the name of the folder is empty; \".\" is the folder you are in".to_owned());

@@ -13,27 +13,27 @@ use super::diagnostic::{Result, plain, study_error, with_help};
 use super::error::StudyError;
 use super::rehearsal::RateTrial;
 
-/// A buffer that holds fewer frames gets a note: the bursts of hosts then decide what is lost.
+/// If a scaled buffer holds fewer frames than this, a note warns that the bursts of hosts decide what is lost.
 const FEW_FRAMES: u64 = 10;
 
 /// The factor for a scenario's rates and buffers in a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// The largest factor that this machine carries.
+    /// The largest factor at which this machine can rehearse the scenario in time.
     Auto,
     By(Share),
 }
 
-/// The rate of the fastest link that this machine rehearsed without being late, in bits per second; 0 if there was
-/// none.
+/// The fastest links that this machine rehearsed without being late, in bits per second (0: none), and the conditions
+/// of the benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineCapacity {
     /// The kernel release during the benchmark.
     kernel: String,
     processors: usize,
-    /// The rate with hosts that send bursts (segmentation offload).
+    /// The highest link rate with hosts that send bursts (segmentation offload), in bits per second.
     bursts_bps: f64,
-    /// The rate with hosts that send single packets.
+    /// The highest link rate with hosts that send single packets, in bits per second.
     packets_bps: f64,
 }
 
@@ -63,7 +63,8 @@ impl MachineCapacity {
         Self { kernel, processors: processors(), bursts_bps, packets_bps }
     }
 
-    /// The rate for a plan's way of sending; `None` if every rehearsal of the benchmark was late.
+    /// The highest link rate (bit/s) for hosts that send as in this plan, in bursts or single packets; `None` if every
+    /// rehearsal of the benchmark was late.
     fn rate(&self, plan: &Plan) -> Option<f64> {
         let packets = plan.kernel.gso_max_segs == Some(1);
         let rate = if packets { self.packets_bps } else { self.bursts_bps };
@@ -71,7 +72,7 @@ impl MachineCapacity {
     }
 }
 
-/// Stores the result of a benchmark, which replaces an earlier one. Returns the file.
+/// Stores the rates that `doctor --bench` measured, in place of earlier ones. Returns the path of the file.
 pub fn store(carried: &[RateTrial]) -> Result<Option<PathBuf>> {
     let Some((file, kernel)) = machine() else { return Ok(None) };
     let limits = MachineCapacity::from_trials(carried, kernel);
@@ -95,8 +96,8 @@ fn load_stored() -> Option<(MachineCapacity, Option<Duration>)> {
     is_this.then_some((limits, age))
 }
 
-/// The denominator of the largest simple fraction of `demand` that is at most `carried`. Denominators above 10 are
-/// multiples of 5, and those above 100 multiples of 50.
+/// The smallest denominator n for which `demand / n` is at most `carried`, rounded up to a multiple of 5 above 10, and
+/// of 50 above 100.
 fn denominator(demand: f64, carried: f64) -> u64 {
     let least = (demand / carried * (1.0 - 1e-9)).ceil().clamp(1.0, 1e15) as u64;
     match least {
@@ -131,13 +132,13 @@ fn demand(plan: &Plan) -> Result<f64> {
 /// The point of a study that needs the largest share of the machine's capacity. Rates are in bits per second.
 #[derive(Clone, Copy, Debug)]
 struct HeaviestPoint {
-    /// The rate at which its hosts may send.
+    /// The rate at which the real hosts of the point may send together.
     demand: f64,
-    /// The rate that the machine carries for its way of sending.
+    /// The rate that the machine carries if hosts send as they do at the point.
     carried: f64,
-    /// The rate that the machine carries with single packets; `None` if the point sends single packets already.
+    /// The rate that the machine carries if hosts send single packets; `None` if the point's hosts do so already.
     packets: Option<f64>,
-    /// The time since the benchmark.
+    /// The time since the benchmark was made.
     age: Option<Duration>,
 }
 

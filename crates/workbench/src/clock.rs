@@ -14,7 +14,7 @@ impl Clock {
         Self(std::time::Instant::now())
     }
 
-    /// Seconds since the start.
+    /// Seconds since the stopwatch was started.
     pub fn seconds(&self) -> f64 {
         self.0.elapsed().as_secs_f64()
     }

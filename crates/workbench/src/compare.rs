@@ -15,7 +15,7 @@ use super::{FolderFiles, StudyTask, TableForm, render};
 #[derive(Clone, Debug)]
 pub enum Side {
     Results(Box<Summary>),
-    /// A scenario that has to be run first.
+    /// A scenario, which is run before the comparison.
     Scenario(Box<StudyTask>),
 }
 

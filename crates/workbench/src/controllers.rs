@@ -20,7 +20,7 @@ use shallop_scenario::{Options, read_options};
 
 use super::diagnostic::{Report, Result, missing, plain, with_help};
 
-/// Names that the command has for keys of scenarios: (option, key).
+/// Options of the command whose names differ from the scenario's keys: (option, key).
 const ALIASES: [(&str, &str); 2] = [("mark", "k"), ("delay", "delay_threshold")];
 const NO_PROGRAM: &str = "there are programs of gemini, dctcp, ecn-star and vegas alone";
 
@@ -31,7 +31,7 @@ pub(crate) fn bpf_error(why: &BpfError) -> Report {
     }
 }
 
-/// The diagnostic of a wrong option. `typed` gives the name by which the user set a key.
+/// Makes the diagnostic of a wrong controller option. `typed` maps a key to the name that the user typed.
 pub(crate) fn of_option(problem: &Problem, typed: impl Fn(&str) -> String) -> Report {
     let reason = &problem.reason;
     let what = match &problem.key {
@@ -86,7 +86,7 @@ fn key_of(typed: &str) -> &str {
     ALIASES.iter().find(|(of, _)| *of == typed).map_or(typed, |(_, key)| key)
 }
 
-/// An option with its scenario key in brackets, if that differs.
+/// Formats an option's name, with its scenario key in brackets if the two differ.
 fn typed_name(key: &str) -> String {
     let alias = ALIASES.iter().find(|(_, of)| *of == key);
     alias.map_or_else(|| key.to_owned(), |(of, _)| format!("{of} ({key})"))
@@ -137,7 +137,7 @@ fn gemini_law(config: &gemini::Config, capacity: Option<BitsPerSec>) -> Result<L
     }
 }
 
-/// The program for a transport, if there is one.
+/// The BPF controller that implements a scenario's transport, if one does.
 fn program_of(transport: &Transport) -> Option<Program> {
     let Transport::Tcp(tcp) = transport else { return None };
     match &tcp.controller {
@@ -242,7 +242,6 @@ fn fixed(value: u64, bits: u32) -> String {
     (1..20).map(text).find(is_same).unwrap_or_else(|| text(20))
 }
 
-/// The settings with some keys changed.
 pub fn changed(set: &Integers, changes: &[(String, String)]) -> Result<Integers> {
     let mut all = written(set);
     for (key, value) in changes {

@@ -9,7 +9,7 @@ use super::results::headings;
 use shallop_results::metrics;
 use shallop_results::summary::Summary;
 
-/// Units by the end of a name; the first match counts.
+/// Units of numbers by the ending of a field's name; the first match counts.
 const ENDINGS: [(&str, &str); 5] = [
     ("_bytes", "B"),
     ("_bps", "bit/s"),
@@ -34,7 +34,7 @@ pub fn summary() -> Value {
     schema
 }
 
-/// Sets the unit of the number at a path from a type.
+/// Sets the unit of a number in a schema: `path` leads to the number from a field of the type `kind`.
 fn set_unit(schema: &mut Value, kind: &str, path: &[&str], unit: &str) {
     let [name, rest @ ..] = path else { return };
     let field = &mut schema["$defs"][kind]["properties"][name];
@@ -62,7 +62,7 @@ fn add_units(schema: &mut Value) {
     }
 }
 
-/// Whether this is a number, or a list or map of numbers.
+/// Whether a schema is of a number, or of a list or map of numbers.
 fn is_number(schema: &Value) -> bool {
     let kind = &schema["type"];
     let is =

@@ -80,8 +80,7 @@ fn showable(text: &str, span: std::ops::Range<usize>) -> Option<std::ops::Range<
     short.then(|| start..span.end.clamp(start, end_of_line))
 }
 
-/// From now on, diagnostics printed with `{:?}` break lines at spaces only, so that options, fingerprints and paths can
-/// be copied.
+/// Sets up how diagnostics break lines: at spaces only, so that options, fingerprints and paths can be copied.
 pub fn keep_words_whole() {
     let whole = MietteHandlerOpts::new()
         .word_separator(WordSeparator::AsciiSpace)

@@ -22,7 +22,7 @@ const RATES: [u64; 2] = [1_000_000, 100_000_000_000];
 const MARKS: [u64; 2] = [FRAME, 1 << 30];
 const BUFFERS: [u64; 2] = [10 * FRAME, u32::MAX as u64];
 
-/// The options of a shaper.
+/// The options of the traffic shaper (`tbf`) that a proxy can add to a device, before their bounds are checked.
 #[derive(Clone, Copy, Debug)]
 pub struct ShaperOptions {
     pub rate: BitsPerSec,
@@ -40,7 +40,7 @@ impl ShaperOptions {
         }
     }
 
-    /// The settings for the BPF programs, and the buffer in bytes.
+    /// Checks the options. Returns the settings for the BPF programs, and the buffer in bytes.
     ///
     /// # Errors
     /// If an option is out of bounds, or the buffer is too small for a mark.
@@ -137,7 +137,7 @@ pub fn written(config: &Config) -> Vec<(String, String)> {
     values.map(|(key, value)| (key.to_owned(), value)).to_vec()
 }
 
-/// The settings with some keys changed.
+/// Changes some keys of a proxy's settings.
 ///
 /// # Errors
 /// If a value is wrong, or `flows` is changed: the size of the flow table is fixed.

@@ -54,7 +54,8 @@ enum Rows {
     Memory(Table),
 }
 
-/// A table to export. After the column `point` it has a column for each key that differs between points.
+/// A table of results to export. After the column `point` it has a column for each scenario key that differs between
+/// points.
 pub struct Export {
     /// Name, notes and columns, without rows.
     heading: Table,
@@ -86,7 +87,8 @@ impl Export {
         Ok(Self { heading, count, rows: Rows::File(Box::new(reader), Box::new(summary)) })
     }
 
-    /// The number of rows, and the name, type, unit (empty if none) and definition of each column.
+    /// Describes the table as JSON: the number of rows, and the name, type, unit (empty if none) and definition of each
+    /// column.
     pub fn described(&self) -> Value {
         let column = |column: &Column| {
             json!({

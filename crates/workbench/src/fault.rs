@@ -43,11 +43,11 @@ pub struct Fault {
     pub value: Option<String>,
     /// The allowed values, if the option takes a word of a list.
     pub allowed: Vec<String>,
-    /// The place in the scenario.
+    /// The place of the error in the scenario; `None` for other errors.
     pub position: Option<TextPosition>,
-    /// A few words to show at the place.
+    /// A few words to show at the place of the error, such as the reason.
     pub label: Option<String>,
-    /// The allowed values, or what to do.
+    /// What the user can do, such as a list of allowed values.
     pub help: Option<String>,
     /// The whole message as it is printed for people, without colours.
     pub text: String,

@@ -41,9 +41,9 @@ pub trait Progress: Sync {
     fn wants_snapshot(&self, _at: Span) -> bool {
         false
     }
-    /// The state of a run, if it was asked for.
+    /// Receives the state of a run at a time for which [`Progress::wants_snapshot`] returned true.
     fn snapshot(&self, _snapshot: LiveSnapshot) {}
-    /// A message for the user.
+    /// Receives a message for the user.
     fn note(&self, _text: &str) {}
 }
 
@@ -148,7 +148,7 @@ fn in_order(
     finished.collect()
 }
 
-/// The state that all threads share.
+/// The state that all threads of [`run_all`] share.
 struct Worker<'a> {
     study: &'a Study,
     options: JobOptions<'a>,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shallop_plan::files::Files;
 
-/// Access to files that records the names of opened files.
+/// Access to files that also records the names of the files that were opened.
 #[derive(Debug)]
 pub struct RecordingFiles {
     files: Arc<dyn Files>,

@@ -97,7 +97,7 @@ pub fn replay(study: &Study, tape: &Path) -> Result<Played> {
     Err(plain(&format!("{}: tapes are played on Linux ({})", tape.display(), point.name)))
 }
 
-/// The packets of a tape as text, one per line.
+/// Formats the packets of a tape as text, one per line.
 pub fn lines_of(tape: &Path) -> Result<Vec<String>> {
     #[cfg(target_os = "linux")]
     return shallop_linux::replay::lines(tape)
@@ -106,7 +106,7 @@ pub fn lines_of(tape: &Path) -> Result<Vec<String>> {
     Err(plain(&format!("{}: tapes are read on Linux", tape.display())))
 }
 
-/// Keeps only these schemes of a study; all if `schemes` is empty.
+/// Removes all schemes of a study except these; keeps all if `schemes` is empty.
 pub fn choose(study: &mut Study, schemes: &[String]) -> Result<()> {
     if schemes.is_empty() {
         return Ok(());
@@ -131,7 +131,7 @@ pub fn keep_off() {
     shallop_linux::keep_off();
 }
 
-/// What this machine can and cannot do.
+/// Checks what this machine can and cannot do, from kernels to BPF programs.
 pub fn abilities() -> Vec<Ability> {
     #[cfg(target_os = "linux")]
     let mut all = shallop_linux::abilities::all();
@@ -157,14 +157,14 @@ pub fn abilities() -> Vec<Ability> {
 pub struct RateTrial {
     /// The link rate, headers included.
     pub rate_bps: f64,
-    /// How hosts send: `bursts` (segmentation offload) or single `packets`.
+    /// How hosts send: in `bursts` (segmentation offload) or in single `packets`.
     pub sends: String,
     /// The payload rate of four CUBIC flows together.
     pub goodput_bps: f64,
     pub rehearsal: RehearsalOfRun,
 }
 
-/// The scenario of the benchmark.
+/// The scenario that the benchmark rehearses: four flows over one link.
 const BENCH: &str = r#"
 title = "what this machine carries"
 duration = "1s"
@@ -176,7 +176,7 @@ group = [{ name = "all" }]
 [kernel]
 "#;
 
-/// The link rates of the benchmark in Mb/s.
+/// The link rates that the benchmark tries, in Mb/s.
 const RATES: [u32; 7] = [100, 200, 500, 1_000, 1_500, 2_000, 3_000];
 
 /// Rehearses four flows over one link at rising rates, one second each, until two rates in a row are void. A void

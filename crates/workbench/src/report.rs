@@ -158,7 +158,8 @@ pub fn check_page(folder: &Path) -> Result<(), ReportError> {
     if page::is_page(&bytes) { Ok(()) } else { Err(ReportError::Foreign { path }) }
 }
 
-/// The tables that the command prints, without computing times: these differ between repetitions of a run.
+/// The tables of the page: those that the command prints, without computing times, which differ between repetitions of
+/// a run.
 fn tables(summary: &Summary) -> Vec<page::PageTable> {
     let runs = summary.runs.iter().map(|run| Run { wall_s: None, ..run.clone() }).collect();
     let summary = Summary { runs, ..summary.clone() };
@@ -218,7 +219,7 @@ fn lacks(folder: &Path, name: &str, column: &str) -> ReportError {
     ReportError::Store(StoreError::Unreadable { at, why })
 }
 
-/// A text column; `Err` has its name if it is missing.
+/// Returns a text column of a table, or its name as the error if it is missing.
 fn texts<'a>(table: &'a Table, name: &'static str) -> Result<&'a Text, &'static str> {
     match table.column(name).map(|column| &column.values) {
         Some(Values::Text(text)) => Ok(text),
@@ -226,7 +227,7 @@ fn texts<'a>(table: &'a Table, name: &'static str) -> Result<&'a Text, &'static 
     }
 }
 
-/// A column of floats; `Err` has its name if it is missing.
+/// Returns a column of floats, or its name as the error if it is missing.
 fn floats<'a>(table: &'a Table, name: &'static str) -> Result<&'a [Option<f64>], &'static str> {
     match table.column(name).map(|column| &column.values) {
         Some(Values::F64(values)) => Ok(values),
@@ -234,7 +235,7 @@ fn floats<'a>(table: &'a Table, name: &'static str) -> Result<&'a [Option<f64>],
     }
 }
 
-/// A column of integers; `Err` has its name if it is missing.
+/// Returns a column of integers, or its name as the error if it is missing.
 fn counts<'a>(table: &'a Table, name: &'static str) -> Result<&'a [Option<u64>], &'static str> {
     match table.column(name).map(|column| &column.values) {
         Some(Values::U64(values)) => Ok(values),

@@ -98,7 +98,7 @@ pub fn write(
     publish([flows, series, Draft::of_bytes(folder.join(SUMMARY), &text)?])
 }
 
-/// The columns that identify the run of a row.
+/// The columns `point`, `scheme` and `seed`, which identify the run of each row.
 #[derive(Default)]
 struct Keys {
     point: Text,
@@ -129,7 +129,7 @@ fn keyed(keys: Keys, part: Table) -> Table {
     Table { columns, ..part }
 }
 
-/// The two tables without rows, with their file names.
+/// The tables of flows and of series, without rows, each with its file name.
 pub(super) fn headings() -> [(&'static str, Table); 2] {
     let flows = keyed(Keys::default(), flow_table(&[]));
     [(FLOWS, flows), (SERIES, keyed(Keys::default(), series_table(&Samples::default())))]

@@ -86,7 +86,7 @@ impl RunArchive {
         self.folder.join(format!("{id}.series.parquet"))
     }
 
-    /// The file with captured packets.
+    /// The file with the packets that a run captured.
     fn capture(&self, id: &Identity) -> PathBuf {
         self.folder.join(format!("{id}.pcapng"))
     }
@@ -101,7 +101,7 @@ impl RunArchive {
         format!("runs/{id}.files")
     }
 
-    /// The path of the captured packets relative to the results folder.
+    /// The path of a run's captured packets relative to the results folder.
     pub fn capture_name(id: &Identity) -> String {
         format!("runs/{id}.pcapng")
     }

@@ -21,7 +21,7 @@ use shallop_results::warning_lines;
 use shallop_scenario::experiments::{self, Shipped};
 use shallop_scenario::{self as scenario, Options};
 
-/// Reads a scenario from its file.
+/// Reads and checks the scenario in a file; an error shows the line.
 pub fn read_scenario(path: &Path, options: &Options) -> Result<Study> {
     parse_scenario(&name(path), &scenario_text(path)?, options)
 }

@@ -1,4 +1,4 @@
-//! The network, the schemes and the size classes, as the summary describes them.
+//! What `summary.json` says about a study besides results: its network and traffic, schemes and size classes.
 
 use shallop_plan::plan::{Scheme, Topology};
 use shallop_plan::resolved::ResolvedRun;

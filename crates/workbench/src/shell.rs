@@ -35,7 +35,7 @@ const MOST_OPEN: usize = 40;
 /// The longest session in real time: an hour.
 const LONGEST_LIVE: Span = Span::from_secs(3_600);
 
-/// A session that is ready to start.
+/// A session of a user in a host of a scenario, prepared and not started.
 #[derive(Debug)]
 pub struct ShellSession {
     plan: Plan,
@@ -173,7 +173,7 @@ pub fn is_up(interface: &str) -> Result<bool> {
     Err(plain(&format!("{interface}: interfaces are attached on Linux only")))
 }
 
-/// A session in real time that is ready to start.
+/// A session of a user in real time, prepared and not started.
 #[derive(Debug)]
 pub struct LiveSession {
     plan: Plan,
@@ -193,7 +193,7 @@ impl LiveSession {
     }
 }
 
-/// Ends the run when the function returns true.
+/// An observer that ends the run when the function returns true.
 struct StopWhen<'a>(&'a dyn Fn() -> bool);
 
 impl Observer for StopWhen<'_> {

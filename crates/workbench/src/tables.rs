@@ -7,11 +7,9 @@ use shallop_results::metrics::{self, Metric};
 use shallop_results::{Run, Summary, table};
 use shallop_store::{Column, Table, Text, Values};
 
-/// The definitions of the columns that identify a run.
+/// The definition of the column `point`, in the metadata of tables.
 pub(super) const POINT: &str = "The name of the point; empty if there is only one.";
-/// See [`POINT`].
 pub(super) const SCHEME: &str = "The label of the scheme.";
-/// See [`POINT`].
 pub(super) const SEED: &str = "The run seed.";
 
 /// A column of numbers or truth values, one for each row.
@@ -38,7 +36,6 @@ pub(super) fn text_column<'a, T>(
     Column::new(name, "", description, rows.iter().map(|row| Some(of(row))).collect::<Text>())
 }
 
-/// The flows of a run.
 pub(super) fn flow_table(rows: &[FlowRow]) -> Table {
     let rate = "IP bytes of data that arrived, with retransmissions, until the end of the flow or of the run.";
     let number = "The number of the flow in its run, in order of start.";
@@ -67,7 +64,8 @@ pub(super) fn flow_table(rows: &[FlowRow]) -> Table {
     Table::new("flows", columns)
 }
 
-/// A column of a metric, whose name is its path with underscores, without `fct.all` where the rest is a name by itself.
+/// Makes a column for a metric. Its name is the metric's path with `fct_` for `fct.all.` and `_` for each dot; names
+/// that do not end in `_s` have no `fct_` at their start.
 pub(super) fn of_metric<T, V>(rows: &[T], metric: &Metric, of: impl Fn(&T) -> V) -> Column
 where
     Values: From<Vec<V>>,
@@ -80,7 +78,6 @@ where
     column(rows, name, metric.quantity.stored(), metric.sentence(), of)
 }
 
-/// The time series of a run.
 pub(super) fn series_table(samples: &Samples) -> Table {
     let Samples { samples, places } = samples;
     let quantity: Text = samples.iter().map(|sample| Some(sample.quantity.name())).collect();
@@ -121,7 +118,7 @@ pub(super) fn drops_table(summary: &Summary) -> Table {
 /// An entry of a list of a run, with the index of its point and its run.
 pub(super) type RunRow<'a, T> = (usize, &'a Run, &'a T);
 
-/// The entries of a list of all runs.
+/// Collects the entries of a list that every run has, such as its links.
 pub(super) fn rows<'a, T>(
     summary: &'a Summary,
     of: impl Fn(&'a Run) -> &'a [T],
@@ -130,7 +127,7 @@ pub(super) fn rows<'a, T>(
     runs.flat_map(|(point, run)| of(run).iter().map(move |entry| (point, run, entry))).collect()
 }
 
-/// The columns that identify the run of each row.
+/// Makes the columns `point`, `scheme` and `seed`, which identify the run of each row.
 pub(super) fn run_columns<T>(summary: &Summary, rows: &[RunRow<'_, T>]) -> Vec<Column> {
     vec![
         text_column(rows, "point", POINT, |row| &summary.points[row.0].name),

@@ -8,7 +8,7 @@ use crate::printable::printable;
 
 /// The width of tables, in columns, if the output is not a terminal.
 const WIDTH: usize = 120;
-/// A column of words becomes no narrower than this before columns of figures are left out.
+/// The least width of a text column, in characters, before columns of figures are left out.
 const NARROW: usize = 24;
 
 /// The headings of columns that a narrow terminal does not show, in the order in which they are left out. After them go
@@ -51,7 +51,7 @@ pub fn render(grid: &Grid, form: TableForm) -> String {
     }
 }
 
-/// The table without the columns that do not fit `width`, and a note that names them.
+/// Formats the table without the columns that do not fit `width`, and a note that names them.
 fn fitted(grid: &Grid, width: usize) -> String {
     let left_out = left_out(grid, width);
     let kept = |row: &Vec<String>| -> Vec<String> {
@@ -118,7 +118,8 @@ fn wanted(grid: &Grid, column: usize) -> usize {
     least(grid, column).max(natural.min(narrow))
 }
 
-/// The table with a line under the header and figures aligned to the right. It exceeds `width` only if a word does.
+/// Formats the table with a line under the header and figures aligned to the right. It exceeds `width` only if a word
+/// does.
 fn aligned(grid: &Grid, width: usize) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);

@@ -9,7 +9,7 @@ use shallop_control::gemini::law;
 use super::bpf_error;
 use crate::diagnostic::Result;
 
-/// An open list of connections, to be read again and again.
+/// A handle to the connections of a loaded controller, which can be read repeatedly.
 #[derive(Debug)]
 pub struct ConnectionWatch(Watch);
 
@@ -26,27 +26,24 @@ impl ConnectionWatch {
     }
 }
 
-/// Statistics of a TCP connection.
+/// A TCP connection that uses a loaded controller, with its state at the time of reading.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ConnectionStats {
     pub local: SocketAddr,
     pub remote: SocketAddr,
-    /// The congestion window.
     pub cwnd_segments: u32,
-    /// The smoothed round-trip time.
     pub srtt_s: f64,
-    /// The lowest round-trip time, an estimate of the path without queues; 0 if unknown.
+    /// The lowest round-trip time seen, an estimate of the path's delay without queues; 0 if unknown.
     pub rtt_base_s: f64,
-    /// The moving average of the fraction of marked segments, 0 to 1 (DCTCP and Gemini).
+    /// DCTCP and Gemini: the moving average of the fraction of marked segments, 0 to 1.
     pub alpha: f64,
-    /// The factor F of Gemini for reductions; 0 for other controllers.
+    /// Gemini: the factor F by which it scales window reductions; 0 for other controllers.
     pub scale_factor: f64,
-    /// The increase h of Gemini per round trip; 0 for other controllers.
+    /// Gemini: the window increase h per round trip; 0 for other controllers.
     pub increase_segments: f64,
     pub delivered_segments: u32,
     /// Delivered segments whose ACK echoed a congestion mark.
     pub marked_segments: u32,
-    /// Retransmitted segments.
     pub resent_segments: u32,
     /// Window reductions because of ECN marks.
     pub cuts_for_marks: u16,

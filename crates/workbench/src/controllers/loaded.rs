@@ -13,7 +13,7 @@ use super::connection_stats::ConnectionWatch;
 use super::{bpf_error, changed};
 use crate::diagnostic::{Result, missing, plain, with_help};
 
-/// The folder of all controllers, and the topmost folder that this program creates.
+/// The folder in the BPF file system with a folder of pins for each loaded controller.
 const FOLDER: &str = "/sys/fs/bpf/shallop/host";
 const ROOT: &str = "/sys/fs/bpf/shallop";
 

@@ -19,12 +19,12 @@ use super::{ShaperOptions, changed, check_device};
 use crate::controllers::{bpf_error, check_file_system, check_machine};
 use crate::diagnostic::{Report, Result, plain, with_help};
 
-/// The folder of all proxies, and the topmost folder that this program creates.
+/// The folder in the BPF file system with a folder of pinned maps for each proxy.
 const FOLDER: &str = "/sys/fs/bpf/shallop/edge";
 const ROOT: &str = "/sys/fs/bpf/shallop";
 /// The file whose inode identifies the network namespace of this thread.
 const NAMESPACE: &str = "/proc/thread-self/ns/net";
-/// A folder beside the maps: this program added the device's `clsact` and has to remove it.
+/// The name of a marker folder beside the maps: this program added the device's `clsact` and has to remove it.
 const OWN_CLSACT: &str = "clsact";
 
 /// The task of a device in a proxy.
@@ -61,7 +61,7 @@ pub enum ProxyState {
     Part,
 }
 
-/// A proxy at a device of this network namespace.
+/// A CLEAN proxy that is attached to a device of this network namespace.
 #[derive(Clone, Debug)]
 pub struct AttachedProxy {
     /// The current name of the device, or its last name if it was removed.
@@ -80,7 +80,7 @@ fn of_device(name: &str) -> impl Fn(io::Error) -> Report {
     move |why| plain(&format!("device \"{name}\": {why}"))
 }
 
-/// The folder for proxies of this network namespace, in which device names are unique.
+/// The folder of the proxies in this network namespace: device names are unique only within a namespace.
 fn own_folder() -> Result<PathBuf> {
     let about = fs::metadata(NAMESPACE).map_err(|why| plain(&format!("{NAMESPACE}: {why}")))?;
     Ok(Path::new(FOLDER).join(about.ino().to_string()))
@@ -121,7 +121,7 @@ impl AttachedProxy {
         Ok(all)
     }
 
-    /// The proxy of a folder; `None` if the folder name is not of this program.
+    /// Reads a proxy from the name of its folder; `None` if this program does not make such names.
     fn at(name: &str, role: ProxyRole, folder: PathBuf) -> Option<Self> {
         let (index, attached_as) = name.split_once(':')?;
         let index = index.parse().ok()?;
@@ -254,7 +254,7 @@ impl AttachedProxy {
         maps.set(&Settings { config, ..before }).map_err(|why| bpf_error(&why))
     }
 
-    /// The counters of the programs, and the flows in the flow table.
+    /// Reads the counters of the proxy's programs, and the flows in its flow table.
     pub fn counted(&self) -> Result<(Counters, Vec<Flow>)> {
         let maps = self.maps()?;
         let counters = maps.counters().map_err(|why| bpf_error(&why))?;
@@ -287,8 +287,7 @@ impl AttachedProxy {
         Ok(others)
     }
 
-    /// If a proxy of the other role is at this device, makes it responsible for removing `clsact`; returns whether it
-    /// is.
+    /// Makes a proxy of the other role at this device responsible for removing `clsact`; false if there is none.
     fn pass_on_clsact(&self) -> Result<bool> {
         let is_other = |of: &Self| of.index == self.index && of.role != self.role;
         let Some(other) = Self::all()?.into_iter().find(is_other) else { return Ok(false) };

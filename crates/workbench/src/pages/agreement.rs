@@ -9,7 +9,7 @@ use shallop_results::tolerance::{Difference, KERNELS};
 use super::RecordedExperiment;
 
 pub(super) const PAGE: &str = "docs/agreement.md";
-/// How the labels of the two schemes end that are compared, as in `cubic kernel`.
+/// The ending of the label of a scheme whose hosts are kernels, as in `cubic kernel`.
 const KERNEL: &str = "kernel";
 const SIMULATOR: &str = "simulator";
 
@@ -42,12 +42,13 @@ The networks of the papers are among them, to ask their open questions of the ke
 (`lx-buffers`).
 ";
 
-/// A network with both kinds of hosts, kernels first: goodput in Mb/s, loss in percent, Jain's index.
+/// A row of the page: a network's results with kernels (first) and with simulated hosts. Goodput is in Mb/s, loss in
+/// percent.
 struct Row {
     network: String,
     goodput: [f64; 2],
     loss: [f64; 2],
-    /// NaN if no claim is about the index.
+    /// Jain's fairness index; NaN if no claim is about it.
     jain: [f64; 2],
 }
 

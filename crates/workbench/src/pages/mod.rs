@@ -19,7 +19,6 @@ pub const STATUS: &str = "docs/reproduction/status.md";
 
 /// A shipped experiment with the record of its last full run.
 pub struct RecordedExperiment {
-    /// The name.
     pub id: &'static str,
     /// The experiment in its full form.
     pub study: Study,

@@ -8,21 +8,21 @@ use serde_json::Value;
 use crate::describe;
 
 pub(super) const PAGE: &str = "docs/results.md";
-/// What is above is written by hand, what is below is generated.
+/// The line of the page that separates the part written by hand, above, from the generated part, below.
 const MARK: &str = "<!-- Generated from the types by make write-docs -->\n";
 
 fn name(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.strip_prefix("#/$defs/")
 }
 
-/// The type that a value or the values in it are of, if it is one with words of its own.
+/// The name of the type that a schema refers to, directly or as the type of its elements; `None` if it refers to none.
 fn inner(schema: &Value) -> Option<&str> {
     let of = |key: &str| schema.get(key).and_then(inner);
     let any = || schema["anyOf"].as_array()?.iter().find_map(inner);
     name(schema).or_else(|| of("items")).or_else(|| of("additionalProperties")).or_else(any)
 }
 
-/// What kind of value it is, in words.
+/// The type of a schema in words, such as `list of number`, with a link if the page describes it.
 fn kind(schema: &Value) -> String {
     if let Some(name) = name(schema) {
         return format!("[{name}](#{})", name.to_lowercase());
@@ -56,7 +56,7 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// A definition for a cell of a table: one line, words of other types by their names.
+/// Makes a doc comment a cell of a table: one line, with the names of types instead of links to them.
 fn cell(text: &str) -> String {
     let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
     while let Some(start) = text.find("[`") {
@@ -67,7 +67,7 @@ fn cell(text: &str) -> String {
     text
 }
 
-/// A text in lines of at most 120 columns.
+/// Breaks a text into lines of at most 120 columns.
 fn wrapped(text: &str) -> String {
     let mut lines = String::new();
     let mut width = 0;
@@ -97,7 +97,7 @@ fn fields(page: &mut String, schema: &Value) {
     }
 }
 
-/// The page with its part that follows from the types; the part before [`MARK`] stays.
+/// Generates the part of the page that follows from the types; the part above [`MARK`] stays.
 ///
 /// # Errors
 /// If the page has no [`MARK`].

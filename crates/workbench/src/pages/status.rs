@@ -20,8 +20,8 @@ write-docs` writes this page. [Paper beside measured](../reproduction.md) says w
 accepted ranges come from. The revision is that of the program that made the runs.
 ";
 
-/// What the papers leave open, and a kernel answers: a claim, the experiment that asked kernels, and the claims there
-/// that report what kernels and simulated Linux hosts did.
+/// Questions that papers leave open and kernels answer: the experiment and the label of the claim, the experiment that
+/// asked kernels, and the label there of the claims that report what kernels and simulated Linux hosts did.
 const ASKED: [(&str, &str, &str, &str); 12] = [
     (
         "fp-fig10a",
@@ -82,7 +82,7 @@ const ASKED: [(&str, &str, &str, &str); 12] = [
     ("bc-fig1", "dctcp, 250 KB: IP throughput", "lx-buffers", "dctcp *, 250 KB: goodput"),
 ];
 
-/// The claims of an experiment, judged by the recorded figures. A claim that is not in the record was not run.
+/// Judges the claims of an experiment by the recorded figures. A claim that is not in the record was not run.
 fn judged(study: &Study, record: &RecordedRun) -> Vec<JudgedClaim> {
     let one = |claim: &Claim| {
         let row = record.claims.iter().find(|row| row.is_of(claim));
@@ -96,7 +96,7 @@ fn judged(study: &Study, record: &RecordedRun) -> Vec<JudgedClaim> {
     study.claims.iter().map(one).collect()
 }
 
-/// Recorded figures of no claim, which are left over from claims that were changed or removed.
+/// Recorded figures that belong to no claim, because the claim was changed or removed since.
 pub(super) fn left_over(
     RecordedExperiment { id, study, record }: &RecordedExperiment,
 ) -> Vec<String> {
@@ -105,13 +105,13 @@ pub(super) fn left_over(
     record.iter().flat_map(|record| &record.claims).filter(unknown).map(name).collect()
 }
 
-/// An experiment on the page.
+/// The part of the status page about one experiment.
 struct Section {
     id: &'static str,
-    /// Its row of the first table.
+    /// The experiment's row in the table of all experiments.
     row: String,
     claims: Vec<JudgedClaim>,
-    /// Its heading and its table of claims.
+    /// The experiment's heading and its table of claims.
     text: String,
 }
 
@@ -132,7 +132,7 @@ fn section(RecordedExperiment { id, study, record }: &RecordedExperiment) -> Sec
     Section { id, row, claims, text }
 }
 
-/// The sections of all experiments, and the table of what kernels did.
+/// The parts of the status page about each experiment, and the table of what kernels did.
 pub(super) struct Sections {
     experiments: Vec<Section>,
     answers: String,
@@ -174,13 +174,13 @@ impl Sections {
     }
 }
 
-/// The first 16 digits of the SHA-256.
+/// The first 16 hexadecimal digits of the SHA-256 of a text.
 fn digest(text: &str) -> String {
     let digits = format!("{:x}", Sha256::digest(text.as_bytes()));
     digits[..16].to_owned()
 }
 
-/// The papers' open questions with what kernels did.
+/// Makes the table of the papers' open questions with what kernels did.
 fn answers(experiments: &[RecordedExperiment]) -> Result<String, String> {
     let mut lines =
         "## What real kernels do in the papers' networks\n\n| experiment | claim | paper | \
@@ -204,7 +204,7 @@ fn answers(experiments: &[RecordedExperiment]) -> Result<String, String> {
     Ok(lines)
 }
 
-/// The claim with this label, judged by the last full run.
+/// Judges the claim with this label by the last full run of the experiment.
 fn labelled(all: &[RecordedExperiment], id: &str, label: &str) -> Result<JudgedClaim, String> {
     let experiment = all.iter().find(|experiment| experiment.id == id);
     let found = experiment.and_then(|RecordedExperiment { study, record, .. }| {
@@ -213,7 +213,7 @@ fn labelled(all: &[RecordedExperiment], id: &str, label: &str) -> Result<JudgedC
     found.ok_or_else(|| format!("{id} has no record or no claim {label:?}"))
 }
 
-/// A figure of a claim with its unit; empty if there is none.
+/// Formats a figure of a claim with its unit; empty if there is no figure.
 fn with_unit(value: Option<f64>, claim: &JudgedClaim) -> String {
     match value.map(figure) {
         None => String::new(),
@@ -222,7 +222,7 @@ fn with_unit(value: Option<f64>, claim: &JudgedClaim) -> String {
     }
 }
 
-/// A cell for the number of each verdict.
+/// Formats the number of claims with each verdict as cells of a table.
 fn counted(claims: &[JudgedClaim]) -> String {
     Verdict::ALL.map(|verdict| format!(" {} |", count(claims, verdict))).concat()
 }
@@ -244,7 +244,7 @@ fn claim_row(claim: &JudgedClaim) -> String {
     format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
 }
 
-/// A figure with four significant digits.
+/// Formats a figure with four significant digits.
 fn figure(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
