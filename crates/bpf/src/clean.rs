@@ -15,12 +15,14 @@ use shallop_control::clean::{self as law, Decrease, SEGMENT};
 use shallop_core::{BitsPerSec, Bytes, Span};
 pub use shallop_proto::clean::Config;
 
-/// Sizes in bytes of `struct settings`, `struct flow_key` and `struct flow` of `c/clean_settings.h`.
+/// The size of `struct settings` of `c/clean_settings.h`, bytes.
 const SETTINGS: usize = 56;
+/// The size of `struct flow_key` of `c/clean_settings.h`, bytes.
 const KEY: usize = 36;
+/// The size of `struct flow` of `c/clean_settings.h`, bytes.
 const FLOW: usize = 152;
 
-/// Offsets of the fields that are read from these structs, in bytes.
+/// Byte offsets of the fields that this module reads or writes in the structs of `c/clean_settings.h`.
 mod at {
     pub mod settings {
         pub const SCALE: usize = 0;
@@ -73,9 +75,9 @@ pub enum TcHook {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// Makes packets ECN-capable.
+    /// Sets the ECN field of data packets to ECT, so that switches mark them.
     Edge,
-    /// Counts the CE marks of data packets and clears them.
+    /// Counts the CE marks of data packets and clears the ECN field.
     Data,
     /// Reduces the receive window in acknowledgements.
     Acks,
@@ -84,7 +86,7 @@ pub enum Program {
 impl Program {
     pub const ALL: [Self; 3] = [Self::Edge, Self::Data, Self::Acks];
 
-    /// The name of its function in `c/clean.bpf.c`.
+    /// The name of the program's function in `c/clean.bpf.c`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Edge => "clean_edge",
@@ -95,7 +97,7 @@ impl Program {
 }
 
 impl TcHook {
-    /// The programs for this position, each with `true` for egress or `false` for ingress.
+    /// The programs that are attached at this position, each with `true` for egress or `false` for ingress.
     pub const fn programs(self) -> &'static [(Program, bool)] {
         match self {
             Self::LastHop => &[(Program::Data, true), (Program::Acks, false)],
@@ -120,7 +122,7 @@ pub struct Shaper {
 pub struct Settings {
     /// The window law and the flow cache.
     pub config: Config,
-    /// The machine's own shaper, if it has one.
+    /// The machine's traffic shaper behind the last hop, if there is one.
     pub shaper: Option<Shaper>,
 }
 
@@ -195,10 +197,10 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// The number of counters.
+    /// The number of counters in `enum counter`.
     pub const COUNT: u32 = 11;
 
-    /// The counters with these values, in the order of `enum counter`.
+    /// Assigns these values to the counters, in the order of `enum counter`.
     pub fn from_values(values: &[u64]) -> Self {
         let at = |number: usize| values.get(number).copied().unwrap_or(0);
         Self {
@@ -220,29 +222,29 @@ impl Counters {
 /// A flow in the cache of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
-    /// The end that sends data.
+    /// The address and port of the end that sends data.
     pub sender: SocketAddr,
-    /// The end that acknowledges.
+    /// The address and port of the end that acknowledges.
     pub receiver: SocketAddr,
-    /// Whether both SYNs were seen. Other flows pass unchanged.
+    /// Whether the proxy saw both SYNs and controls the flow. Other flows pass unchanged.
     pub is_controlled: bool,
-    /// The window that the proxy allows, in segments.
+    /// The congestion window that the proxy allows the flow, in segments.
     pub window_segments: f64,
-    /// The moving average of the fraction of marked segments, 0 to 1.
+    /// The moving average of the fraction of the flow's marked segments, 0 to 1.
     pub alpha: f64,
     /// Whether the flow is in slow start: no mark has arrived yet.
     pub is_slow_start: bool,
     /// The round-trip time between the proxy and the sender, if it is known.
     pub rtt: Option<Span>,
-    /// The payload of its largest segment, in bytes.
+    /// The payload of the flow's largest segment so far, bytes.
     pub segment_bytes: u32,
-    /// Payload that has passed the proxy, in bytes.
+    /// Payload of the flow that has passed the proxy, bytes.
     pub bytes: u64,
-    /// Data segments that have passed the proxy.
+    /// Data segments of the flow that have passed the proxy.
     pub data: u32,
-    /// Marked data segments.
+    /// Data segments of the flow that arrived with a CE mark.
     pub marked: u32,
-    /// Acknowledgements whose window was reduced.
+    /// Acknowledgements of the flow whose receive window the proxy reduced.
     pub reduced: u32,
 }
 
@@ -275,7 +277,7 @@ impl Flow {
     }
 }
 
-/// Reads fields of a C struct, by their offsets.
+/// Reads fields of a C struct at their byte offsets.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -291,7 +293,7 @@ impl Fields<'_> {
         self.at(at).map(u64::from_ne_bytes)
     }
 
-    /// A port in network byte order.
+    /// Reads a port in network byte order.
     fn port(&self, at: usize) -> Option<u16> {
         self.at(at).map(u16::from_be_bytes)
     }

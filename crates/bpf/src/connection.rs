@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 /// The size of `struct connection` of `c/settings.h`.
 pub const BYTES: usize = 84;
 
-/// Offsets of its fields, in bytes.
+/// Byte offsets of the fields of `struct connection`.
 mod at {
     pub const LOCAL: usize = 0;
     pub const REMOTE: usize = 16;
@@ -41,20 +41,20 @@ pub struct Connection {
     pub marked: u32,
     /// The moving average of the fraction of marked segments, in 2^-10.
     pub alpha: u32,
-    /// F of Gemini, in 2^-20.
+    /// The factor F by which Gemini weighs a reduction for marks, in units of 2^-20.
     pub factor: u32,
-    /// h of Gemini, in 2^-16 segments a round trip.
+    /// Gemini's increase h of the congestion window in a round trip, in units of 2^-16 segments.
     pub step: u32,
     /// The round-trip time without queueing, in microseconds; zero if it is not known.
     pub rtt_base_us: u32,
-    /// The settings class of its destination.
+    /// The class of settings that applies to the connection's destination.
     pub class: u16,
     /// Window reductions for marks, for delay and for losses, modulo 2^16.
     pub cuts: [u16; 3],
 }
 
 impl Connection {
-    /// Decodes the output of the iterator program.
+    /// Decodes the output of the iterator program, an array of `struct connection`.
     pub fn all(bytes: &[u8]) -> Vec<Self> {
         bytes.chunks_exact(BYTES).filter_map(Self::from_bytes).collect()
     }

@@ -41,7 +41,7 @@ impl Program {
         }
     }
 
-    /// Its name in C, and its name in the kernel unless the user chooses another one.
+    /// The name of the controller in C; also in the kernel, unless the user chooses another one.
     pub const fn default_name(self) -> &'static str {
         match self {
             Self::EcnStar => "ecn_star",
@@ -53,9 +53,9 @@ impl Program {
 /// The settings of a loaded Gemini controller: one for each prefix of destinations, and one for all other destinations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// For destinations outside of all prefixes (class 0); `None` if the controller is not Gemini.
+    /// Settings for destinations outside of all prefixes (class 0); `None` if the controller is not Gemini.
     pub base: Option<Integers>,
-    /// For the destinations of each prefix.
+    /// Settings for the destinations of each prefix.
     pub to: Vec<(Prefix, Integers)>,
 }
 

@@ -23,22 +23,22 @@ pub enum BpfError {
     #[error("{what}: {why}")]
     Refused {
         what: String,
-        /// The error and the last messages of libbpf.
+        /// The error, followed by the last messages of libbpf.
         why: String,
     },
     /// A file of a pinned program could not be used.
     #[error("{what}: {why}")]
     File {
-        /// The operation and the file.
+        /// The operation that failed, and the file.
         what: String,
         why: io::Error,
     },
-    /// A name is invalid or in use already.
+    /// The name of a controller is invalid or in use already.
     #[error("{0}")]
     Name(String),
 }
 
-/// Makes an error about this file.
+/// Makes an error about a file: `what` is the operation.
 pub(crate) fn file(what: &str, path: &Path) -> impl Fn(io::Error) -> BpfError {
     let what = format!("{what} {}", path.display());
     move |why| BpfError::File { what: what.clone(), why }

@@ -4,20 +4,20 @@
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LoadedProgram {
     pub id: u32,
-    /// Its name, cut to 15 characters by the kernel.
+    /// The name of the program, cut to 15 characters by the kernel.
     pub name: String,
     /// Instructions that the verifier examined, over all paths through the program.
     pub verified_instructions: u32,
     pub instructions: usize,
-    /// The size of its machine code, in bytes.
+    /// The size of the program's machine code, bytes.
     pub machine_bytes: usize,
-    /// Calls so far; zero unless `kernel.bpf_stats_enabled` is set.
+    /// Calls of the program so far; zero unless `kernel.bpf_stats_enabled` is set.
     pub calls: u64,
-    /// The time that the calls took; zero unless `kernel.bpf_stats_enabled` is set.
+    /// The time that all calls of the program took; zero unless `kernel.bpf_stats_enabled` is set.
     pub nanoseconds: u64,
 }
 
-/// All programs; empty if this process may not query them.
+/// Lists the BPF programs in the kernel; empty if this process may not query them.
 #[cfg(feature = "load")]
 pub fn programs() -> Vec<LoadedProgram> {
     use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
@@ -35,7 +35,7 @@ pub fn programs() -> Vec<LoadedProgram> {
     told.collect()
 }
 
-/// Empty: this build cannot query the kernel.
+/// Returns nothing, because a build without the feature `load` cannot query the kernel.
 #[cfg(not(feature = "load"))]
 pub fn programs() -> Vec<LoadedProgram> {
     Vec::new()

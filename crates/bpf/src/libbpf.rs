@@ -6,11 +6,11 @@ use libbpf_rs::{ErrorKind, MapCore, MapHandle, Object, PrintLevel, set_print};
 
 use crate::BpfError;
 
-/// The number of libbpf's last messages that an error contains.
-const TOLD: usize = 3;
+/// The number of libbpf's last messages that an error quotes.
+const MESSAGES_IN_ERROR: usize = 3;
 
-/// Messages of libbpf since [`warnings`] was called.
-static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// Messages of libbpf since the last call of [`warnings`].
+static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Collects messages of libbpf instead of printing them.
 pub fn listen() {
@@ -19,16 +19,16 @@ pub fn listen() {
 
 #[expect(clippy::needless_pass_by_value, reason = "libbpf calls it so")]
 fn keep(_: PrintLevel, text: String) {
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut said = MESSAGES.lock().unwrap_or_else(PoisonError::into_inner);
     said.push(text.trim().to_owned());
 }
 
 /// Takes the messages of libbpf since the last call.
 pub fn warnings() -> Vec<String> {
-    std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner))
+    std::mem::take(&mut *MESSAGES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Makes an error of an operation that libbpf or the kernel refused.
+/// Makes an error for an operation that libbpf or the kernel refused.
 pub fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> BpfError {
     let what = what.into();
     move |why| {
@@ -40,7 +40,7 @@ pub fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> BpfE
                 BpfError::Name(format!("{what}: there is one of this name already"))
             }
             _ => {
-                let told = said.iter().rev().take(TOLD).map(String::as_str);
+                let told = said.iter().rev().take(MESSAGES_IN_ERROR).map(String::as_str);
                 let why =
                     std::iter::once(&*why.to_string()).chain(told).collect::<Vec<_>>().join("; ");
                 BpfError::Refused { what, why }
@@ -54,7 +54,7 @@ pub fn missing(name: &str) -> BpfError {
     BpfError::Refused { what: name.to_owned(), why: "the program has none".to_owned() }
 }
 
-/// The map with this name of a loaded object.
+/// Opens the map with this name of a loaded object.
 pub fn map_of(object: &Object, name: &str) -> Result<MapHandle, BpfError> {
     let map = object.maps().find(|map| map.name() == name).ok_or_else(|| missing(name))?;
     MapHandle::try_from(&map).map_err(refused(name))

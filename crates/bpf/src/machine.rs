@@ -5,19 +5,20 @@ use std::path::Path;
 
 use crate::{BpfError, controller};
 
-/// The type information of the running kernel.
+/// The file with the type information (BTF) of the running kernel.
 const BTF: &str = "/sys/kernel/btf/vmlinux";
-/// A member of `bpf_prog_aux` in kernels that skip programs, as its name stands in BTF, between zero bytes.
+/// A member of `bpf_prog_aux` in kernels that skip BPF programs, as its name stands in BTF, between zero bytes.
 const OWNED_BY_FIRST: &[u8] = b"\0init_owned\0";
 /// The folder in which programs are pinned, so that they outlive the process that loaded them.
 pub const BPF_FILE_SYSTEM: &str = "/sys/fs/bpf";
 const MOUNTS: &str = "/proc/self/mountinfo";
 /// The folder in which `ip netns` keeps network namespaces, by name.
 const NAMESPACES: &str = "/run/netns";
-/// The file with the capabilities of this process.
+/// The file that shows the capabilities of this process.
 const STATUS: &str = "/proc/self/status";
-/// The users of the machine that exist in this process's user namespace, and its content in the initial namespace.
+/// The file with the users of the machine that exist in this process's user namespace.
 const USERS: &str = "/proc/self/uid_map";
+/// The content of [`USERS`] in the initial user namespace.
 const ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
 
 /// The capabilities that loading a controller takes, with their numbers (linux/capability.h). `CAP_SYS_ADMIN` includes

@@ -15,7 +15,8 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// Encodes `struct prefix` of `c/settings.h`: the prefix length, and an IPv6 address in network byte order.
+    /// Encodes the prefix as `struct prefix` of `c/settings.h`: the prefix length, and an IPv6 address in network byte
+    /// order.
     pub fn to_bytes(self) -> [u8; 20] {
         let (address, bits) = match self.address {
             IpAddr::V4(address) => (address.to_ipv6_mapped(), u32::from(self.bits) + BEFORE_V4),

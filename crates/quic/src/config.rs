@@ -1,4 +1,5 @@
-//! The configuration of an endpoint: the rate of its link, the waiting time, the DSCP of each kind of packet.
+//! Configuration of a QUIC endpoint: the rate of its link, the waiting time between an emulation packet and its data
+//! packet, and the DSCP of each kind of packet.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,32 +13,33 @@ use crate::credit::packet::{EMULATION_BYTES, PacketKind};
 use crate::credit::send_mode::Fallback;
 use crate::credit::unscheduled::Unscheduled;
 
-/// The default waiting time, longer than round trips across a continent.
+/// Default of [`Config::wait`], longer than round trips across a continent.
 const WAIT: Duration = Duration::from_millis(100);
-/// The default slack.
+/// Default of [`Config::slack`].
 const SLACK: Duration = Duration::from_millis(1);
-/// The default epochs in a round trip, jitter (fraction of a gap) and expected loss (fraction), equal to the defaults
-/// of the scheme `flashpass` in scenarios.
+/// Default of [`Config::epochs`], equal to the scheme `flashpass` in scenarios.
 const EPOCHS: u32 = 4;
+/// Default of [`Config::jitter`], equal to the scheme `flashpass` in scenarios.
 const JITTER: f64 = 0.49;
+/// Default of [`Config::expected_loss`], equal to the scheme `flashpass` in scenarios.
 const EXPECTED_LOSS: f64 = 0.1;
 
-/// The shortest and the longest waiting time that peers accept.
+/// The shortest and the longest waiting time ([`Config::wait`]) that peers accept.
 const WAITS: (Span, Span) = (Span::from_us(1), Span::from_secs(600));
-/// The length of the IPv4 and UDP headers, and the difference between the IPv6 and the IPv4 header (RFC 791, 768 and
-/// 8200), bytes.
+/// The length of the IPv4 and UDP headers (RFC 791 and 768), bytes.
 const IPV4_AND_UDP: u64 = 28;
+/// The difference between the length of the IPv6 and the IPv4 header (RFC 8200), bytes.
 const IPV6_OVER_IPV4: u64 = 20;
 
-/// The waiting time is out of bounds.
+/// The waiting time ([`Config::wait`]) is not from 1 us to 600 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the waiting time is from 1us to 600s")]
 pub struct WaitError;
 
-/// The most data before the first credit, also in scenarios.
+/// Upper bound of [`Unscheduled::burst`], the data sent before the first credit; scenarios have the same bound.
 const MAX_UNSCHEDULED: Bytes = Bytes::new(1_000_000_000_000);
 
-/// The limit of data before the first credit is out of bounds.
+/// [`Unscheduled::burst`], the data sent before the first credit, exceeds 1 TB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at most 1 TB leave before the first credit")]
 pub struct UnscheduledError;
@@ -54,7 +56,7 @@ pub struct Classes {
     pub control: u8,
     /// Emulation packets, which switches meter.
     pub emulation: u8,
-    /// Credits.
+    /// Credits, the receiver's answers to emulation packets.
     pub credit: u8,
     /// QUIC packets with stream data before the first credit. Switches with selective drop drop them first.
     pub unscheduled: u8,
@@ -65,7 +67,7 @@ pub struct Classes {
 pub(crate) const ECT: u8 = 2;
 
 impl Classes {
-    /// The DSCP and ECN of an emulation packet or a credit.
+    /// The TOS byte (DSCP and ECN) of an emulation packet or a credit.
     pub(crate) fn tos_of(self, kind: PacketKind) -> u8 {
         match kind {
             PacketKind::Emulation => self.emulation << 2 | ECT,
@@ -76,8 +78,8 @@ impl Classes {
 }
 
 impl Default for Classes {
-    /// AF11 for data, which separates it from best-effort traffic, and the class selectors CS1 to CS5 (RFC 2474), which
-    /// the switches of rehearsals expect.
+    /// The DSCP are AF11 for data, which separates it from best-effort traffic, and the class selectors CS1 to CS5 (RFC
+    /// 2474) for the rest, as the switches of rehearsals expect.
     fn default() -> Self {
         Self {
             data: Class::DSCP_ON_CREDITS,
@@ -90,7 +92,7 @@ impl Default for Classes {
     }
 }
 
-/// The configuration of an endpoint.
+/// What an endpoint has to know about its link and network, and how it sends. [`Config::new`] has the defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// The rate of this host's link, or the part of it that the endpoint may use.
@@ -98,9 +100,9 @@ pub struct Config {
     /// The waiting time, `T_wait`, between an emulation packet and its data packet. It must exceed the longest round
     /// trip time of the network. The longer value of both sides is used.
     pub wait: Duration,
-    /// The longest delay of a data packet after its planned time. A later sender skips the credit.
+    /// The longest delay of a data packet after its planned time. If the host is later than that, it skips the credit.
     pub slack: Duration,
-    /// The most emulation packets that one credit packet answers, 1 to 6.
+    /// The most emulation packets that the receiver answers with one credit packet, 1 to 6.
     pub batch: u8,
     /// The most data packets in one system call with segmentation offload, 1 or 2. With 2, a packet waits for the next
     /// one if that is planned within half the slack.
@@ -109,28 +111,29 @@ pub struct Config {
     pub datagram: u16,
     /// The DSCP of each kind of packet.
     pub classes: Classes,
-    /// The feedback law of senders in its initial state.
+    /// The feedback law, in its initial state, with which senders adapt the rate of emulation packets to their loss.
     pub law: Law,
-    /// The epochs in a round trip. The loss of emulation packets is measured in each.
+    /// The epochs in a round trip. Senders measure the loss of emulation packets once per epoch.
     pub epochs: u32,
     /// The jitter of emulation packets as a fraction of their gap, less than 0.5.
     pub jitter: f64,
     /// The least loss of emulation packets, 0 to 1, that a sender expects when it decides whether it has sent enough.
     pub expected_loss: f64,
-    /// Whether a sender that has sent enough emulation packets continues with tagged ones.
+    /// Whether a sender that has sent enough emulation packets continues with tagged ones, which switches drop first.
     pub over_provision: bool,
-    /// The highest rate of emulation packets on the wire. By default data packets fill the rest of the link.
+    /// The highest rate of emulation packets on the wire; `None` stands for the rate at which emulation packets and
+    /// their data packets fill the link.
     pub emulation: Option<BitsPerSec>,
-    /// Data before the first credit (Aeolus); by default none.
+    /// How much data is sent before the first credit (Aeolus); by default none.
     pub unscheduled: Option<Unscheduled>,
     /// Whether credits are used. Without credits the endpoint is QUIC with the fallback controller.
     pub credits: bool,
     /// The congestion controller for connections without credits.
     pub fallback: Fallback,
-    /// Whether data stays on credits although the path was found unfit for them, as long as some credits arrive. For
-    /// measurements.
+    /// Whether data stays on credits although the path was found unfit for them, as long as some credits arrive. Meant
+    /// for measurements.
     pub keeps_credits: bool,
-    /// The seed of random numbers, which the jitter of emulation packets uses.
+    /// The seed of the random numbers that the jitter of emulation packets uses.
     pub seed: u64,
 }
 
@@ -190,7 +193,8 @@ impl Config {
         self.emulation.unwrap_or_else(|| self.emulation_of_link(wire::MIN_FRAME))
     }
 
-    /// The rate at which emulation packets of this length, with their data packets, fill the link.
+    /// The rate at which emulation packets of `frame` bytes on the wire, together with their data packets, fill the
+    /// link.
     fn emulation_of_link(&self, frame: u16) -> BitsPerSec {
         let data = wire::frame(u64::from(self.datagram) + IPV4_AND_UDP);
         let share = Share::of(Bytes::new(u64::from(frame)), Bytes::new(u64::from(data)));
@@ -214,7 +218,8 @@ impl Config {
         }
     }
 
-    /// The configuration of the credit engine for this waiting time.
+    /// Translates this configuration for the simulator's credit engine. `wait` is the longer waiting time of both
+    /// sides.
     pub(crate) fn engine(&self, wait: Span) -> CreditEngineConfig {
         CreditEngineConfig {
             rate: self.emulation_rate(),
@@ -226,12 +231,13 @@ impl Config {
         }
     }
 
-    /// The DSCP and ECN of packets that may leave in pairs with segmentation offload.
+    /// The TOS byte of data packets, which may leave in pairs with segmentation offload; `None` if they may not.
     pub(crate) fn paired_tos(&self) -> Option<u8> {
         (self.segments > 1).then_some(self.classes.data << 2 | ECT)
     }
 
-    /// The longest time for which a credit waits for further stamps.
+    /// How long a receiver holds back a credit so that it can answer further emulation packets; 0 if one credit answers
+    /// one.
     pub(crate) fn credit_delay(&self) -> Span {
         if self.batch > 1 { self.wait_span() / 100 } else { Span::ZERO }
     }
@@ -254,7 +260,8 @@ mod tests {
         assert_eq!((emulation, tagged, credit), (24 << 2 | 2, 24 << 2, 32 << 2 | 2));
     }
 
-    /// The fractions of the link that emulation packets of this length, and their data packets, take at a rate.
+    /// The fractions of the link that emulation packets of `frame` bytes, and their data packets, take at the rate
+    /// `engine`.
     fn fractions(config: &Config, engine: BitsPerSec, frame: f64) -> (f64, f64) {
         let packets = engine.get() as f64 / f64::from(8 * wire::MIN_FRAME);
         let link = config.link.get() as f64;

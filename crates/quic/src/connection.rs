@@ -1,4 +1,4 @@
-//! A connection. QUIC decides what is sent, and [`CreditExchange`] when.
+//! One QUIC connection. QUIC decides what is sent, and [`CreditExchange`] when.
 //!
 //! The application's bytes wait in [`SendQueues`], and QUIC takes one packet's worth of them when a credit allows a
 //! packet to leave ([`transmit`]). Retransmissions wait for credits in QUIC, behind a closed [`CreditGate`].
@@ -62,7 +62,7 @@ pub(crate) struct Connection {
     pub(crate) close_reason: Option<CloseReason>,
     pub(crate) wakers: Wakers,
     pub(crate) tag: u16,
-    /// The application has dropped its handle.
+    /// Whether the application has dropped its handle of the connection.
     pub(crate) is_abandoned: bool,
     /// The instant at which this connection's [`Time`] is zero: the end of the handshake (docs/quic-wire.md).
     start: Instant,
@@ -73,13 +73,14 @@ pub(crate) struct Connection {
     credits: Option<CreditExchange>,
     unscheduled_start: UnscheduledStart,
     liveness_probe: CreditLivenessProbe,
-    /// The fallback that follows from the peer's notice.
+    /// The fallback that the peer's notice about arriving DSCP demands.
     objection: Option<SendMode>,
     /// Watches the DSCP of packets from the peer.
     dscp_monitor: DscpMonitor,
-    /// QUIC holds ack-eliciting frames back because the gate is closed.
+    /// Whether QUIC holds ack-eliciting frames back because the gate is closed.
     has_held_frames: bool,
-    /// QUIC has asked for the congestion window during the last poll, so it has ack-eliciting frames to send.
+    /// Whether QUIC has asked for the congestion window during the last poll, which means that it has ack-eliciting
+    /// frames to send.
     asked_for_window: bool,
     /// An estimate of the lost bytes that were not sent again yet.
     lost_bytes: u64,
@@ -89,22 +90,26 @@ pub(crate) struct Connection {
     silence: PeerSilence,
     amplification_limit: AmplificationLimit,
     credit_destination: CreditDestination,
-    /// Counts of frames at the last look: STREAM and ACK frames sent, STREAM frames received, ack-eliciting frames
-    /// sent.
+    /// The STREAM frames that QUIC had sent at the last look at its counts.
     stream_frames: u64,
+    /// The ACK frames that QUIC had sent at the last look at its counts.
     ack_frames: u64,
+    /// The STREAM frames that QUIC had received at the last look at its counts.
     stream_frames_received: u64,
+    /// The ack-eliciting frames that QUIC had sent at the last look at its counts.
     eliciting_frames: u64,
-    /// Counts for [`CreditStats`].
+    /// The count for [`CreditStats::data_packets`].
     data_packets: u64,
+    /// The count for [`CreditStats::without_credit`].
     without_credit: u64,
+    /// The count for [`CreditStats::unscheduled`].
     unscheduled: u64,
     /// The longest smoothed round trip time so far.
     longest_rtt: Duration,
     settings_stream: SettingsStream,
-    /// A buffer that the last poll of QUIC has not used.
+    /// The packet buffer for the next poll of QUIC, left over from a poll that returned no packet.
     spare: Vec<u8>,
-    /// Whether QUIC may have something to send after the last action of the application.
+    /// Whether QUIC may have something to send since the application's last call.
     pub(crate) needs_transmit: bool,
 }
 
@@ -163,13 +168,13 @@ impl Connection {
         self.gate.mode()
     }
 
-    /// Makes the connection older by `span`, for the credit machinery.
+    /// Moves the end of the handshake back by `span`, so that tests reach the limits of [`Time`].
     #[cfg(test)]
     pub(crate) fn age(&mut self, span: Duration) {
         self.start = self.start.checked_sub(span).unwrap();
     }
 
-    /// The time since the end of the handshake; after 213 days the last [`Time`].
+    /// The time since the end of the handshake, at most the 213 days that a [`Time`] can hold.
     fn time(&self, now: Instant) -> Time {
         Time::after_start(Span::from(now.saturating_duration_since(self.start)))
     }
@@ -197,7 +202,8 @@ impl Connection {
         self.wakers.wake_all();
     }
 
-    /// Processes the events of QUIC.
+    /// Handles the events that QUIC reports: the end of the handshake, data and room in streams, and the end of the
+    /// connection.
     pub(crate) fn process_events(&mut self, now: Instant) {
         let (mut has_changed, mut may_have_notice) = (false, false);
         while let Some(event) = self.quic.poll() {
@@ -284,7 +290,7 @@ impl Connection {
         self.send_credits(time, out);
     }
 
-    /// Whether streams can be opened: the handshake is over, and it is known how data leaves.
+    /// Whether streams can be opened: the handshake is over, and the send mode is known.
     pub(crate) fn is_ready(&self) -> bool {
         self.send_mode != SendMode::Unknown
     }
@@ -336,7 +342,7 @@ impl Connection {
         self.check_for_fallback(now, time, out);
     }
 
-    /// Sends the credits that are due.
+    /// Appends the credit packets that are due to `out`.
     fn send_credits(&mut self, time: Time, out: &mut Vec<OutgoingDatagram>) {
         while let Some(packet) = self.credits.as_mut().and_then(|of| of.grant(time)) {
             let to = self.credit_destination.get().unwrap_or(self.quic.remote_address());
@@ -344,8 +350,8 @@ impl Connection {
         }
     }
 
-    /// Tells the credit engine how many packets wait for credits. While the peer is silent or its new address may not
-    /// get more bytes, the demand is zero, except for a probe from time to time.
+    /// Tells the credit engine how many packets wait for credits. While the peer is silent, or the anti-amplification
+    /// limit allows no more bytes to its new address, the demand is zero, except for a probe from time to time.
     fn update_demand(&mut self, now: Instant, time: Time) {
         let may_ask =
             self.silence.may_probe(now) && self.amplification_limit.allows(EMULATION_BYTES);

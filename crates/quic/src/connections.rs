@@ -10,7 +10,7 @@ struct Entry {
     due: Option<Instant>,
 }
 
-/// Connections by the number of their `quinn_proto::ConnectionHandle`.
+/// Connections by the index of their `quinn_proto::ConnectionHandle`. "Touched" connections may have something to send.
 #[derive(Default)]
 pub(crate) struct Connections {
     all: BTreeMap<usize, Entry>,
@@ -38,19 +38,19 @@ impl Connections {
         self.all.get(&number).map(|entry| &entry.connection)
     }
 
-    /// Gives access to a connection and marks it as touched.
+    /// Returns a connection and marks it as touched, because the caller may give it something to send.
     pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut Connection> {
         let entry = self.all.get_mut(&number)?;
         self.touched.insert(number);
         Some(&mut entry.connection)
     }
 
-    /// Marks a connection as touched.
+    /// Marks a connection as touched: it may have something to send.
     pub(crate) fn touch(&mut self, number: usize) {
         self.touched.insert(number);
     }
 
-    /// Gives access to a connection without marking it as touched, for changes after which nothing new is to be sent.
+    /// Returns a connection without marking it as touched, for changes after which nothing new is to be sent.
     pub(crate) fn get_untouched(&mut self, number: usize) -> Option<&mut Connection> {
         self.all.get_mut(&number).map(|entry| &mut entry.connection)
     }
@@ -73,14 +73,14 @@ impl Connections {
         self.all.values_mut().map(|entry| &mut entry.connection)
     }
 
-    /// Takes the connections that were touched, with those whose deadline has passed.
+    /// Removes and returns the connections that were touched or whose deadline has passed.
     pub(crate) fn take_active(&mut self, now: Instant) -> BTreeSet<usize> {
         let mut active = std::mem::take(&mut self.touched);
         active.extend(self.due.iter().take_while(|(at, _)| *at <= now).map(|(_, number)| number));
         active
     }
 
-    /// Sets the deadline of a connection.
+    /// Sets the time at which a connection next has something to do; `None` for no such time.
     pub(crate) fn set_due(&mut self, number: usize, due: Option<Instant>) {
         let Some(entry) = self.all.get_mut(&number) else { return };
         let before = std::mem::replace(&mut entry.due, due);
@@ -95,7 +95,7 @@ impl Connections {
         self.touched.iter().copied().collect()
     }
 
-    /// The earliest deadline.
+    /// The earliest deadline of all connections.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         self.due.first().map(|&(at, _)| at)
     }

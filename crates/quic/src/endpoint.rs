@@ -99,7 +99,7 @@ impl Endpoint {
         Ok(Self { shared, address, tls, guard })
     }
 
-    /// The local address.
+    /// The address that the socket is bound to, with the port that the system chose.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -296,7 +296,8 @@ impl ConnectionRef {
     }
 }
 
-/// A connection. It is closed when its last handle and its last stream are dropped.
+/// A QUIC connection, on credits if both sides use them. It is closed when its last handle and its last stream are
+/// dropped.
 #[derive(Clone)]
 pub struct Connection {
     handle: Arc<ConnectionRef>,
@@ -375,7 +376,7 @@ impl Connection {
         self.handle.wait_for(other).await
     }
 
-    /// Counts of emulation packets, credits and data packets.
+    /// Counts of this connection's emulation packets, credits and data packets.
     pub fn stats(&self) -> CreditStats {
         self.handle.with(|connection| connection.stats()).unwrap_or_default()
     }

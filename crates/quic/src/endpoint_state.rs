@@ -33,9 +33,11 @@ const RETRY_THRESHOLD: usize = 64;
 /// Ack-eliciting packets that the peer is asked to acknowledge together, if it supports
 /// draft-ietf-quic-ack-frequency. Reordered packets are acknowledged at once, others within 25 ms.
 const ACK_ELICITING_THRESHOLD: u32 = 10;
-/// The bounds of the flow-control window of a stream, and the least window of a connection, bytes.
+/// The least flow-control window of a stream, bytes.
 const MIN_STREAM_WINDOW: u64 = 16 << 20;
+/// The largest flow-control window of a stream, bytes.
 const MAX_STREAM_WINDOW: u64 = 256 << 20;
+/// The least flow-control window of a connection, bytes.
 const MIN_WINDOW: u64 = 64 << 20;
 /// The idle timeout (RFC 9000, 10.1), milliseconds.
 const IDLE_TIMEOUT: u32 = 60_000;
@@ -44,7 +46,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 pub(crate) struct EndpointState {
     config: Config,
     endpoint: Endpoint,
-    /// The settings of servers without the transport configuration, which each connection has of its own.
+    /// The server's configuration without transport parameters, which differ between connections; `None` for a client.
     server: Option<ServerConfig>,
     pub(crate) connections: Connections,
     /// The number of the connection with each tag ([`crate::packet`]).
@@ -130,7 +132,7 @@ impl EndpointState {
         handle.0
     }
 
-    /// Processes a received datagram.
+    /// Passes a received datagram to QUIC, or to the credit machinery of its connection.
     pub(crate) fn on_datagram(&mut self, now: Instant, datagram: &IncomingDatagram<'_>) {
         if datagram.bytes.first().is_some_and(|&first| is_ours(first)) {
             return self.on_credit_packet(now, datagram);
@@ -152,7 +154,7 @@ impl EndpointState {
         }
     }
 
-    /// Processes an emulation packet or a credit.
+    /// Passes an emulation packet or a credit to the connection with its tag.
     fn on_credit_packet(&mut self, now: Instant, datagram: &IncomingDatagram<'_>) {
         let parsed = match Parsed::parse(datagram.bytes) {
             Ok(parsed) => parsed,
@@ -266,7 +268,7 @@ impl EndpointState {
         self.connections.next_due()
     }
 
-    /// Closes all connections.
+    /// Closes all connections and tells their peers.
     pub(crate) fn close(&mut self, now: Instant) {
         if self.failure.is_some() {
             return;

@@ -36,7 +36,7 @@ const MESSAGES: usize = 4;
 /// The delay before sending to a full socket is tried again.
 const RETRY_DELAY: Duration = Duration::from_micros(100);
 
-/// A connection of one of the endpoints.
+/// Names a connection of one of the endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnectionId {
     /// The number of the endpoint, in the order of [`MultiEndpoint::add`] from 0.
@@ -44,11 +44,11 @@ pub struct ConnectionId {
     number: usize,
 }
 
-/// The ID of a unidirectional stream.
+/// Names a unidirectional stream by its ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StreamNumber(StreamId);
 
-/// One endpoint with its socket.
+/// One of the endpoints, with its socket.
 struct Member {
     socket: Socket,
     state: EndpointState,
@@ -70,7 +70,7 @@ impl Member {
         Ok((any, is_more))
     }
 
-    /// Sends what is due.
+    /// Sends the datagrams that are due, until the socket is full.
     fn transmit(&mut self) {
         self.unsent.extend(self.state.transmit(Instant::now()));
         let mut sent = 0;
@@ -87,7 +87,7 @@ impl Member {
     }
 }
 
-/// The endpoints.
+/// Endpoints that one thread of the caller runs ([`MultiEndpoint::turn`]).
 pub struct MultiEndpoint {
     members: Vec<Member>,
     epoll: OwnedFd,

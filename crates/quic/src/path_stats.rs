@@ -15,9 +15,9 @@ pub struct PathStats {
     pub smoothed_rtt_s: f64,
     /// The longest smoothed round trip time so far, seconds.
     pub max_smoothed_rtt_s: f64,
-    /// QUIC packets sent.
+    /// QUIC packets sent on this connection.
     pub packets_sent: u64,
-    /// QUIC packets declared lost.
+    /// QUIC packets of this connection that this side declared lost (RFC 9002, 6).
     pub packets_lost: u64,
     /// `PATH_CHALLENGE` frames sent to validate a new address of the peer (RFC 9000, 8.2).
     pub path_challenges: u64,

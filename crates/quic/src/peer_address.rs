@@ -15,17 +15,17 @@ const AMPLIFICATION_FACTOR: u64 = 3;
 /// for a waiting time.
 #[derive(Debug, Default)]
 pub(crate) struct CreditDestination {
-    /// The address, and the time of its last emulation packet that was the newest one.
+    /// The destination of credits, and the time at which the newest emulation packet came from it.
     known: Option<(SocketAddr, Time)>,
 }
 
 impl CreditDestination {
-    /// The address, once an emulation packet has arrived.
+    /// The destination of credits, once an emulation packet has arrived.
     pub(crate) fn get(&self) -> Option<SocketAddr> {
         self.known.map(|(address, _)| address)
     }
 
-    /// Notes the newest emulation packet, received from `from`. `current` is the client's address according to QUIC.
+    /// Notes the newest emulation packet, which came from `from`. `current` is the client's address according to QUIC.
     pub(crate) fn on_newest(
         &mut self,
         now: Time,
@@ -46,7 +46,7 @@ impl CreditDestination {
 pub(crate) struct AmplificationLimit {
     address: SocketAddr,
     has_changed: bool,
-    /// Bytes from and to the new address.
+    /// Bytes received from the new address.
     received: u64,
     sent: u64,
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 /// The upper bound of the time between probes, unless the limit is longer.
 const MAX_GAP: Duration = Duration::from_secs(1);
 
-/// A peer is silent if nothing has arrived for longer than a limit since something was sent. Into the silence a probe
-/// is sent from time to time, at intervals that double up to a second.
+/// Detects that nothing has arrived from a peer for longer than a limit since something was sent. During the silence,
+/// probes are allowed at intervals that double up to a second.
 #[derive(Debug)]
 pub(crate) struct PeerSilence {
     limit: Duration,
@@ -15,7 +15,7 @@ pub(crate) struct PeerSilence {
     /// The time of the next probe, and the interval after it.
     next: Option<Instant>,
     gap: Duration,
-    /// A probe was refused because it was too early.
+    /// Whether a probe was refused because it was too early.
     is_awaited: bool,
 }
 

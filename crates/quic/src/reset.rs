@@ -7,8 +7,9 @@ use quinn_proto::crypto::{CryptoError, HmacKey};
 use quinn_proto::{EndpointConfig, HashedConnectionIdGenerator};
 use rustls::pki_types::PrivateKeyDer;
 
-/// The contexts of key derivation.
+/// The context in which the key of reset tokens is derived from the TLS key.
 const TOKENS: &str = "shallop 2025 stateless reset tokens";
+/// The context in which the key of connection IDs is derived from the TLS key.
 const NAMES: &str = "shallop 2025 connection IDs";
 
 /// The secrets of a server, derived from its TLS key and its port, so that they are equal after a restart. They differ
@@ -28,7 +29,7 @@ impl ResetSecret {
         Self { tokens: blake3::derive_key(TOKENS, &material), names }
     }
 
-    /// An endpoint configuration with these secrets.
+    /// Creates an endpoint configuration whose reset tokens and connection IDs come from these secrets.
     pub(crate) fn endpoint_config(self) -> EndpointConfig {
         let mut config = EndpointConfig::new(Arc::new(Tokens(self.tokens)));
         config.cid_generator(move || Box::new(HashedConnectionIdGenerator::from_key(self.names)));

@@ -9,15 +9,15 @@ const STREAM_ROOM: usize = 1 << 20;
 /// The upper bound of the bytes that all streams may queue beyond [`STREAM_ROOM`].
 const MAX_ROOM: u64 = 256 << 20;
 
-/// The queue of one stream.
+/// The bytes of one stream that QUIC has not taken yet.
 #[derive(Debug, Default)]
 struct SendQueue {
     data: VecDeque<u8>,
-    /// The application has finished the stream: it ends after `data`.
+    /// Whether the application has finished the stream, so that it ends after `data`.
     ends: bool,
-    /// QUIC takes no more bytes at the moment, because of flow control.
+    /// Whether QUIC takes no more bytes at the moment, because of flow control.
     is_blocked: bool,
-    /// The application has dropped its handle.
+    /// Whether the application has dropped its handle of the stream.
     is_released: bool,
 }
 
@@ -25,7 +25,7 @@ struct SendQueue {
 #[derive(Debug, Default)]
 pub(crate) struct SendQueues {
     queues: BTreeMap<StreamId, SendQueue>,
-    /// The stream that QUIC took from last.
+    /// The stream from which QUIC took bytes last.
     last: Option<StreamId>,
     /// The bytes that all streams together may queue.
     room: usize,
@@ -40,8 +40,8 @@ impl SendQueues {
         count
     }
 
-    /// Sets the product of the link rate and the waiting time. A sender asks for credits for queued bytes, so shorter
-    /// queues would leave the link idle.
+    /// Sets the product of the link rate and the waiting time, which the queues have to hold: a sender asks for credits
+    /// for queued bytes, so shorter queues would leave the link idle.
     pub(crate) fn set_bandwidth_delay_product(&mut self, bytes: u64) {
         self.room = bytes.min(MAX_ROOM) as usize + STREAM_ROOM;
     }

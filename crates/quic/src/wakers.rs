@@ -10,9 +10,9 @@ use quinn_proto::StreamId;
 pub(crate) enum WaitFor {
     /// Any change of the connection's state.
     Connection,
-    /// Data in this stream, or a change of the connection.
+    /// Data in this stream, or a change of the connection's state.
     Data(StreamId),
-    /// Room in this stream's send queue, or a change of the connection.
+    /// Room in this stream's send queue, or a change of the connection's state.
     Room(StreamId),
 }
 

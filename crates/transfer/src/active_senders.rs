@@ -1,5 +1,5 @@
-//! Registry of the senders whose files are being received. A sender that was killed and started again should not wait
-//! until its first connection times out after a minute: until then the files of that connection stay locked.
+//! Registry of the senders whose files are being received. When a sender that was killed comes back, its old connection
+//! would lock the files until it times out after a minute, so the receiver closes that connection first.
 
 use std::net::IpAddr;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use shallop_quic::Connection;
 
-/// How long an earlier sender may take to answer, in addition to three round trips.
+/// How long an earlier sender may take to answer before it counts as gone, in addition to three round trips.
 const LIVENESS_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long to wait for a transfer to end after its connection was closed.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ pub(crate) struct ActiveSenders {
     removed: Condvar,
 }
 
-/// Removes a sender from the registry when it is dropped.
+/// A sender in the registry. Dropping this value removes the sender.
 pub(crate) struct Registered<'a> {
     all: &'a ActiveSenders,
     id: u64,

@@ -14,19 +14,19 @@ use crate::session::{PORT, SendSession};
 
 /// How a receiver is authenticated.
 pub enum Trust<'a> {
-    /// By the fingerprint of its certificate.
+    /// The receiver's certificate must have this fingerprint.
     Fingerprint(Fingerprint),
-    /// By the file of known hosts.
+    /// The receiver must have the fingerprint that the file of known hosts gives for it.
     KnownHosts {
         file: PathBuf,
-        /// Asked about the fingerprint of a host that is not in the file; if true, the host is added.
+        /// Called with the fingerprint of a host that is not in the file. If it returns true, the host is added.
         accept_new: &'a dyn Fn(Fingerprint) -> bool,
     },
-    /// By a certificate for the host's name that an authority in this PEM file has signed.
+    /// An authority in this PEM file must have signed the receiver's certificate for the host's name.
     Authority(PathBuf),
 }
 
-/// The PEM files of a certificate and its key.
+/// The PEM files of a certificate and of its private key.
 #[derive(Clone, Debug)]
 pub struct CertificateFiles {
     /// The certificate, then the intermediate certificates up to the authority.
@@ -35,7 +35,7 @@ pub struct CertificateFiles {
 }
 
 impl CertificateFiles {
-    /// Reads both files.
+    /// Reads the certificate and the key.
     ///
     /// # Errors
     /// As [`Identity::load`].
@@ -54,7 +54,7 @@ pub enum ConnectError {
     Identity(#[from] IdentityError),
     #[error(transparent)]
     KnownHosts(#[from] KnownHostsError),
-    /// The host is not in the file of known hosts, and its fingerprint was not accepted.
+    /// The host is not in the file of known hosts, and the user did not accept its fingerprint.
     #[error("{host} is not known, and shows {seen}")]
     UnknownHost { host: HostAddress, seen: Fingerprint },
     #[error("{host} shows the fingerprint {seen}, and not {expected}")]
@@ -73,7 +73,7 @@ pub enum ConnectError {
     Unreachable { host: HostAddress, source: QuicError },
 }
 
-/// Spells an option for the user's interface: the argument is its name with underscores, such as `trust_new`.
+/// How the user's interface spells an option. The argument is the name with underscores, such as `trust_new`.
 pub type OptionName<'a> = &'a dyn Fn(&str) -> String;
 
 impl ConnectError {
@@ -188,7 +188,7 @@ pub fn connect(
     Ok(session)
 }
 
-/// Connects for a measurement: to a server with this fingerprint, or with any.
+/// Connects for a measurement to a server with this fingerprint; without one, to any server.
 ///
 /// # Errors
 /// As [`connect`].

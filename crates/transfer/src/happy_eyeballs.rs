@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The close reason of a connection that is not used because another address answered first.
 pub(crate) const OTHER_ADDRESS_CHOSEN: &[u8] = b"another address has answered first";
 
-/// The number of an attempt, and its outcome.
+/// The number of a connection attempt, and its outcome.
 type Outcome = (usize, Result<Connection, QuicError>);
 
 /// Connects to the first of these addresses that answers.
@@ -72,7 +72,7 @@ pub(crate) fn connect(
     chosen.ok_or_else(|| answered.or(unroutable).unwrap_or(timeout))
 }
 
-/// Starts to connect in a thread of its own, which sends its outcome to `report`.
+/// Starts a connection attempt in a thread of its own, which sends the outcome to `report`.
 fn start_attempt(
     to: SocketAddr,
     name: &str,
@@ -110,7 +110,7 @@ mod tests {
         Config { wait, ..Config::new(BitsPerSec::at_least_one(100_000_000)) }
     }
 
-    /// A server, and the TLS settings of a client that trusts it.
+    /// Binds a server, and makes the TLS settings of a client that trusts it.
     fn server() -> (Endpoint, Tls) {
         let identity = Identity::make().unwrap();
         let any = (Ipv4Addr::LOCALHOST, 0).into();

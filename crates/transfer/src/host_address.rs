@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use crate::session::PORT;
 
-/// A name, an IPv4 address or an IPv6 address, and a UDP port, [`PORT`] by default. An IPv6 address before a port is in
-/// brackets.
+/// A host name, an IPv4 address or an IPv6 address, and a UDP port, [`PORT`] by default. An IPv6 address before a port
+/// is in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostAddress {
     name: String,
@@ -89,7 +89,7 @@ impl FromStr for HostAddress {
     }
 }
 
-/// The form in the file of known hosts: with the port, an IPv6 address in brackets.
+/// Writes the host as the file of known hosts has it: with the port, and an IPv6 address in brackets.
 impl fmt::Display for HostAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (open, close) = if self.name.contains(':') { ("[", "]") } else { ("", "") };

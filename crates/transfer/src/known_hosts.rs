@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The longest file that is read, bytes.
+/// The longest file of known hosts that is read, bytes.
 const MAX_FILE: u64 = 16 << 20;
 
 #[derive(Debug, Error)]
@@ -21,7 +21,7 @@ pub enum KnownHostsError {
     #[error("{}:{line}: {reason}", path.display())]
     Malformed {
         path: PathBuf,
-        /// The number of the line, from 1.
+        /// The number of the line in the file, from 1.
         line: usize,
         reason: String,
     },
@@ -31,7 +31,7 @@ pub enum KnownHostsError {
     Changed { host: String, known: Fingerprint },
 }
 
-/// The hosts of a file with their fingerprints.
+/// The hosts of a file of known hosts, with their fingerprints.
 #[derive(Clone, Debug)]
 pub struct KnownHosts {
     path: PathBuf,
@@ -39,7 +39,7 @@ pub struct KnownHosts {
 }
 
 impl KnownHosts {
-    /// Reads a file. A file that does not exist has no hosts.
+    /// Reads a file of known hosts. A file that does not exist has no hosts.
     ///
     /// # Errors
     /// The file cannot be read, a line is malformed, or two lines give one host different fingerprints.
@@ -54,13 +54,13 @@ impl KnownHosts {
         Ok(KnownHosts { path: path.to_owned(), hosts: parse(path, &text)? })
     }
 
-    /// The fingerprint of a host, `HOST:PORT`.
+    /// Looks up the fingerprint of a host, given as `HOST:PORT`.
     pub fn fingerprint(&self, host: &str) -> Option<Fingerprint> {
         self.hosts.get(&host.to_lowercase()).copied()
     }
 
-    /// Adds a host, `HOST:PORT`, to the file, and creates the file if needed. The file is locked and read again before
-    /// the line is written, so that two processes never add one host with different fingerprints.
+    /// Adds a host, given as `HOST:PORT`, to the file, and creates the file if needed. The file is locked and read
+    /// again before the line is written, so that two processes never add one host with different fingerprints.
     ///
     /// # Errors
     /// The host has another fingerprint in the file, `host` is not `HOST:PORT`, or the file cannot be written.

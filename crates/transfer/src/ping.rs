@@ -22,9 +22,9 @@ const LOAD: u8 = b'L';
 /// The first byte of a stream whose bytes are counted. The answer is the number of bytes and the time from the first to
 /// the last in nanoseconds, each as a big-endian `u64`.
 const COUNT: u8 = b'C';
-/// The longest echo, bytes.
+/// The most bytes that the server returns on an echo stream.
 const MAX_ECHO: usize = 64;
-/// The longest load, bytes: more than a minute at 10 Gb/s.
+/// The most bytes that the server discards on a load stream: more than a minute at 10 Gb/s.
 const MAX_LOAD: u64 = 100 << 30;
 /// The length of a full packet on the wire, preamble and gap included, bytes.
 const FRAME: u64 = 1_538;
@@ -60,21 +60,21 @@ fn echo(connection: &Connection) -> Result<Duration, QuicError> {
     })
 }
 
-/// The result of [`load`].
+/// The packets that [`load`] sent, and the losses among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Load {
     /// The time during which data was offered, seconds.
     pub seconds: f64,
     /// Full packets that fit into the requested rate and time: the number of emulation packets that the rate needs.
     pub asked: u64,
-    /// Emulation packets sent.
+    /// Emulation packets that this host sent.
     pub emulated: u64,
-    /// Credits received.
+    /// Credits that this host received.
     pub granted: u64,
     /// Credits that this host skipped because it was late.
     pub skipped: u64,
     pub data_packets: u64,
-    /// QUIC packets declared lost.
+    /// QUIC packets that this host declared lost (RFC 9002, 6).
     pub data_lost: u64,
     /// Whether data was sent on credits at the end.
     pub on_credits: bool,
@@ -137,7 +137,7 @@ pub fn load(
     Ok(Load { seconds: offered.as_secs_f64(), asked, on_credits, ..load })
 }
 
-/// The bytes that arrived, as reported by the peer.
+/// The bytes that arrived at the peer, as the peer reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
     pub bytes: u64,
@@ -175,7 +175,7 @@ pub fn send_for(
     numbers(answer?).ok_or_else(does_not)
 }
 
-/// Serves one stream of a measurement.
+/// Serves a stream that the client of a measurement has opened.
 ///
 /// # Errors
 /// The connection is lost, or the first byte of the stream is unknown.

@@ -11,13 +11,13 @@ use shallop_quic::{Config, QuicError};
 use crate::client::{CertificateFiles, OptionName};
 use crate::session::{PORT, ReceiveServer};
 
-/// The identity of a server.
+/// Where the certificate of a server comes from.
 #[derive(Clone, Debug)]
 pub enum ServerIdentity {
-    /// The identity that is kept in this folder, and created there the first time.
+    /// The self-signed identity in this folder, which is created at the first start.
     Folder(PathBuf),
     Files(CertificateFiles),
-    /// A new identity that is not kept.
+    /// A new self-signed identity, which is not stored.
     Ephemeral,
 }
 
@@ -31,7 +31,7 @@ pub enum ListenError {
     NoFolder(PathBuf),
     #[error("cannot listen at {place}: {source}")]
     Bind {
-        /// The address and port, or the port of all addresses.
+        /// The address and port to listen at, or the port of all addresses.
         place: String,
         source: QuicError,
     },
@@ -64,7 +64,7 @@ impl ListenError {
     }
 }
 
-/// Listens at `address`, or without one at [`PORT`] of all addresses. With `client_ca`, a PEM file of authorities, only
+/// Listens at `address`; without one, at [`PORT`] of all addresses. With `client_ca`, a PEM file of authorities, only
 /// clients with a certificate of these authorities may connect.
 ///
 /// # Errors
@@ -87,7 +87,7 @@ pub fn listen(
     })
 }
 
-/// Like [`listen`], for files that are put into `folder`.
+/// Listens like [`listen`], after checking that `folder` for the received files exists.
 ///
 /// # Errors
 /// As [`listen`], or `folder` does not exist.

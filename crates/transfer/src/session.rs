@@ -26,16 +26,16 @@ use crate::protocol::{
 /// The default UDP port of receivers.
 pub const PORT: u16 = 4_747;
 
-/// The close reason of a transfer that has succeeded.
+/// The close reason with which a sender ends a successful transfer.
 const DONE: &str = "done";
 
-/// The result of a transfer with its measurements.
+/// The result of a transfer, and what was measured during the transfer.
 #[derive(Clone, Debug, Serialize)]
 pub struct TransferReport {
     pub transfer: Summary,
-    /// Whether this side sent data on credits when the transfer ended.
+    /// Whether this side was sending data on credits when the transfer ended.
     pub on_credits: bool,
-    /// How this side sent data when the transfer ended.
+    /// How this side was sending data when the transfer ended.
     pub leaves: SendMode,
     pub credits: CreditStats,
     pub path: PathStats,
@@ -96,8 +96,8 @@ impl SendSession {
         Ok(TransferReport::new(&self.connection, transfer))
     }
 
-    /// Sends zeros for the given time and waits until the receiver has counted them. The report has the bytes that
-    /// arrived, and the seconds between the first and the last of them.
+    /// Sends zeros for the given time and waits until the receiver has counted them. The report has the number of bytes
+    /// that arrived, and the seconds between the arrival of the first and the last byte.
     ///
     /// # Errors
     /// The connection is lost, or the receiver does not report its count.
@@ -132,8 +132,8 @@ pub struct ReceiveServer {
 }
 
 impl ReceiveServer {
-    /// Listens at `address`, or without one at [`PORT`] of all addresses of this host. With `clients`, only senders
-    /// whose certificate it accepts may connect.
+    /// Listens at `address`; without one, at [`PORT`] of all addresses of this host. With `clients`, only senders whose
+    /// certificate it accepts may connect.
     ///
     /// # Errors
     /// The address is taken, or it is no address of this host.

@@ -19,15 +19,17 @@ const CLEAN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clean.o"));
 
 /// The priority of the proxy's filters at a device; other filters may come before and after.
 const PRIORITY: u32 = 0x5c1e;
-/// The maps that [`Proxy::pin`] pins.
+/// The maps that [`Proxy::pin`] pins in a BPF file system.
 const MAPS: [&str; 3] = ["settings", "flows", "counters"];
-/// The size of `struct __sk_buff` up to `gso_size`, and the offsets of `gso_segs` and `gso_size`, in bytes.
+/// The bytes of `struct __sk_buff` that a test run needs: those up to `gso_size`.
 const CONTEXT: usize = 192;
+/// The byte offset of `gso_segs` in `struct __sk_buff`.
 const GSO_SEGS: usize = 164;
+/// The byte offset of `gso_size` in `struct __sk_buff`.
 const GSO_SIZE: usize = 176;
 
-/// The programs of a proxy and their maps. They stay in the kernel until this value is dropped and the programs are
-/// detached from all devices.
+/// The programs of a CLEAN proxy and their maps. They stay in the kernel until this value is dropped and the programs
+/// are detached from all devices.
 #[derive(Debug)]
 pub struct Proxy {
     object: Object,
@@ -179,7 +181,7 @@ pub fn detach(device: u32, hook: TcHook) -> Result<(), BpfError> {
     Ok(())
 }
 
-/// The number of a proxy's programs that are attached to a device of this thread's network namespace.
+/// Counts the programs of a proxy that are attached to a device of this thread's network namespace.
 pub fn attached(device: u32, hook: TcHook) -> usize {
     listen();
     let is_there = |&&(program, is_egress): &&(Program, bool)| {
@@ -204,7 +206,7 @@ pub struct ProxyMaps {
 }
 
 impl ProxyMaps {
-    /// Opens the maps that are pinned in a folder.
+    /// Opens the maps that a proxy has pinned in a folder of a BPF file system.
     ///
     /// # Errors
     /// If there are none.
@@ -215,7 +217,7 @@ impl ProxyMaps {
         Ok(Self { settings: settings?, flows: flows?, counters: counters? })
     }
 
-    /// Reads the settings.
+    /// Reads the settings of the proxy.
     ///
     /// # Errors
     /// If the map cannot be read.

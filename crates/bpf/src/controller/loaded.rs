@@ -21,9 +21,9 @@ const DCTCP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.o"));
 const ECN_STAR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ecn_star.o"));
 const VEGAS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vegas.o"));
 
-/// The offset of the name in `struct tcp_congestion_ops` of `c/kernel.h`, in bytes.
+/// The offset of the member `name` in `struct tcp_congestion_ops` of `c/kernel.h`, bytes.
 const NAME_AT: usize = 68;
-/// The size of a name, in bytes.
+/// The size of the member `name` in `struct tcp_congestion_ops`, bytes.
 const NAME: usize = 16;
 const CLASSES: &str = MAPS[0];
 const PREFIXES: &str = MAPS[1];
@@ -57,7 +57,8 @@ fn open(program: Program, name: &str) -> Result<OpenObject, BpfError> {
     Ok(object)
 }
 
-/// A controller in the kernel. The kernel unregisters it when this value is dropped, unless it is pinned.
+/// A congestion controller in the kernel. The kernel unregisters the controller when this value is dropped, unless it
+/// is pinned.
 #[derive(Debug)]
 pub struct Controller {
     program: Program,
@@ -142,7 +143,7 @@ fn write_class(classes: &impl MapCore, class: u32, set: &Integers) -> Result<(),
     written.map_err(refused(format!("class {class}")))
 }
 
-/// All prefixes with their classes, in order.
+/// Reads all prefixes with their classes from the map, in order.
 fn classes_of(prefixes: &impl MapCore) -> Result<Vec<(Prefix, u32)>, BpfError> {
     let mut all = Vec::new();
     for key in prefixes.keys() {
@@ -216,7 +217,7 @@ fn write(
     Ok(())
 }
 
-/// Reports the connections of a controller in the network namespace of this thread.
+/// The iterator program that reports the connections of a controller in the network namespace of this thread.
 #[derive(Debug)]
 pub struct Watch {
     link: Link,
@@ -242,7 +243,7 @@ impl Watch {
         Ok(Self { link: link.map_err(refused(what))?, _object: object })
     }
 
-    /// The connections at this moment.
+    /// Reports the state of each connection at this moment.
     ///
     /// # Errors
     /// If the kernel refuses the iteration.

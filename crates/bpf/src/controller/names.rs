@@ -2,7 +2,7 @@
 
 use crate::error::BpfError;
 
-/// The longest name, in bytes (`TCP_CA_NAME_MAX` without the terminating zero).
+/// The longest name of a controller, bytes (`TCP_CA_NAME_MAX` without the terminating zero).
 const LONGEST: usize = 15;
 
 /// Checks a name for a controller.

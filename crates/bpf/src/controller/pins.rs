@@ -8,7 +8,7 @@ use super::Program;
 use crate::BpfError;
 use crate::error::file;
 
-/// The maps of Gemini: the settings of each class of destinations, and the class of each prefix.
+/// The maps of Gemini that are pinned: the settings of each class of destinations, and the class of each prefix.
 pub(super) const MAPS: [&str; 2] = ["classes", "prefixes"];
 
 /// The state of a controller in a folder of a BPF file system.

@@ -13,7 +13,7 @@ use crate::credit::send_mode::SendMode;
 use crate::credit::settings::{ALPN, CreditSettings};
 use crate::credit::settings_stream;
 
-/// The age of a connection from which it uses no credits. [`Time`] ends after 213 days.
+/// The age at which a connection stops using credits, before [`Time`] ends after 213 days.
 const MAX_AGE: Time = Time::after_start(Span::from_secs(200 * 24 * 3_600));
 
 impl Connection {
@@ -34,7 +34,7 @@ impl Connection {
         }
     }
 
-    /// Reads the peer's settings. Returns true if they have arrived, after which it is known how data leaves.
+    /// Reads the peer's settings. Returns true if they have arrived, after which the send mode is known.
     pub(super) fn read_settings(&mut self, now: Instant) -> bool {
         // This side's own settings are sent first, without a credit.
         if self.stream_frames == 0 {

@@ -21,13 +21,13 @@ const MAX_ACK_LENGTH: usize = 100;
 /// The purpose of a packet, which decides its DSCP and its counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PacketPurpose {
-    /// Whatever QUIC has to send.
+    /// Whatever QUIC has to send: data, acknowledgements or control frames.
     Any,
-    /// Data before the first credit.
+    /// Data before the first credit (Aeolus).
     Unscheduled,
-    /// The probe after unscheduled data.
+    /// The probe that follows unscheduled data and makes the peer acknowledge it.
     Probe,
-    /// A notice, whose STREAM frame does not count as data.
+    /// A notice about the DSCP of the peer's packets. Its STREAM frame does not count as data.
     Notice,
 }
 
@@ -83,7 +83,7 @@ impl Connection {
         }
     }
 
-    /// Uses a credit and returns whether a packet was sent.
+    /// Sends a packet on a credit if QUIC has one, and returns whether it had.
     fn use_credit(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) -> bool {
         let payload = self.payload();
         let mut taken = 0;
@@ -149,8 +149,8 @@ impl Connection {
         }
     }
 
-    /// Sends what the fallback controller allows. QUIC takes data for one packet at a time, so that it holds none when
-    /// credits are used again.
+    /// Sends what the congestion window of the fallback controller allows. QUIC takes data for one packet at a time, so
+    /// that it holds none when credits are used again.
     pub(super) fn transmit_by_window(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
         let payload = self.payload();
         loop {

@@ -9,19 +9,19 @@ use quinn_proto::FrameStats;
 
 /// The default of `max_ack_delay` (RFC 9000, 18.2).
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-/// The silence after which a packet passes, in waiting times.
+/// The silence after which a packet passes a closed gate, in waiting times.
 const SILENCE: u32 = 4;
-/// The most doublings of the silence.
+/// The most doublings of the silence while the peer does not answer.
 const MAX_BACKOFF: u32 = 8;
 
-/// The frames that wait behind a closed gate.
+/// Decides when a packet passes a closed gate without a credit.
 #[derive(Debug)]
 pub(crate) struct Bypass {
     /// Ack-eliciting frames received.
     received: u64,
     /// The value of `received` when the last acknowledgement was sent.
     acknowledged: u64,
-    /// All frames received.
+    /// All frames received, ack-eliciting or not.
     frames: u64,
     /// The time since which an acknowledgement or another frame without data waits.
     held_since: Option<Instant>,
@@ -57,7 +57,7 @@ impl Bypass {
         is_new
     }
 
-    /// Notes that a QUIC packet is sent, with an acknowledgement or without.
+    /// Notes that a QUIC packet is sent, and whether it carries an acknowledgement.
     pub(crate) fn on_departure(&mut self, now: Instant, acknowledges: bool) {
         self.sent_at = now;
         self.unanswered = self.unanswered.saturating_add(1);
@@ -67,7 +67,7 @@ impl Bypass {
         }
     }
 
-    /// Notes that the gate is open.
+    /// Notes that the gate is open, so that no frame waits.
     pub(crate) fn on_open(&mut self) {
         self.held_since = None;
     }
@@ -88,14 +88,14 @@ impl Bypass {
         self.held_since = None;
     }
 
-    /// The time at which a packet may pass the closed gate.
+    /// The next time at which a packet may pass the closed gate.
     pub(crate) fn due(&self) -> Instant {
         let silent = self.sent_at + self.silence * (1 << self.unanswered.min(MAX_BACKOFF));
         self.held_since.map_or(silent, |since| silent.min(since + MAX_ACK_DELAY))
     }
 }
 
-/// The number of ack-eliciting frames (RFC 9002, 2).
+/// The number of ack-eliciting frames (RFC 9002, 2) in these counts.
 pub(crate) fn ack_eliciting(all: &FrameStats) -> u64 {
     let flow = [all.max_data, all.max_stream_data, all.max_streams_bidi, all.max_streams_uni];
     let blocked = [

@@ -20,13 +20,13 @@ pub struct DropCounters {
     pub emulation_repeated: u64,
     /// Emulation packets outside the replay window.
     pub emulation_behind: u64,
-    /// Emulation packets much older than the newest one.
+    /// Emulation packets older than the newest one by more than twice the waiting time.
     pub emulation_old: u64,
-    /// Stamps of emulation packets that were not sent.
+    /// Stamps in credits that belong to no emulation packet of this side.
     pub stamp_unknown: u64,
-    /// Stamps that were accepted before.
+    /// Stamps in credits for emulation packets that had a credit before.
     pub stamp_repeated: u64,
-    /// Stamps older than the waiting time.
+    /// Stamps in credits whose emulation packet is older than the waiting time.
     pub stamp_late: u64,
 }
 

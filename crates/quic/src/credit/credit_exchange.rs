@@ -21,7 +21,7 @@ use crate::credit::stats::CreditStats;
 const BURST: u32 = 4;
 /// A sender that is later than this, and later than four packets, skips the missed slots.
 const MAX_LATENESS: Span = Span::from_ms(1);
-/// The resolution of send times, 8.192 ns.
+/// The resolution of send times on the wire, 8.192 ns.
 const STEP: Span = shallop_proto::flashpass::head::TIMESTAMP_STEP;
 /// The time that QUIC may need to detect losses, in addition to two waiting times: delays of acknowledgements.
 const LOSS_DETECTION: Span = Span::from_ms(100);
@@ -30,12 +30,12 @@ const UNANSWERED: u64 = 64;
 /// The number of authentic stamps of packets that were never sent, after which the peer counts as forging credits.
 const MAX_FORGED: u64 = 16;
 
-/// The departure that a credit allows.
+/// What happens at the planned time of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
-    /// A data packet.
+    /// A data packet is sent.
     Data,
-    /// None, because it would be later than the slack.
+    /// Nothing is sent, because the host is later than the slack.
     Skipped,
 }
 
@@ -54,15 +54,16 @@ pub(crate) enum PacketNovelty {
 pub(crate) struct CreditExchange {
     config: Config,
     engine: CreditEngine<Law>,
-    /// The number of earlier engines.
+    /// The number of credit engines of this connection before the current one.
     engines: u64,
     loss_detector: DataLossDetector,
     outstanding: Outstanding,
     wait: Span,
     slack: Span,
-    /// The longest time between two departures that leave together, with segmentation offload.
+    /// The longest time between the planned times of two data packets that leave together; `None` without segmentation
+    /// offload.
     pairs_within: Option<Span>,
-    /// The planned time of the departure that leaves together with the previous one.
+    /// The planned time of the data packet that leaves together with the previous one.
     partner: Option<Time>,
     /// The send time of the newest emulation packet; each packet has a later one than the packet before.
     sent_at: Time,
@@ -78,19 +79,19 @@ pub(crate) struct CreditExchange {
     seen: ReplayWindow,
     /// The arrival time of the peer's newest emulation packet.
     newest_at: Time,
-    /// The credit that is not sent yet.
+    /// The credit packet that is held back for further emulation packets.
     pending_credit: Option<Credit>,
     credit_due: Option<Time>,
-    /// The longest time for which a credit waits for further stamps.
+    /// The longest time for which a credit packet is held back.
     credit_delay: Span,
-    /// Counts without the counts of the current engine.
+    /// Counts of this connection; the current engine adds its own.
     stats: CreditStats,
     /// Credits that were not used because there was nothing to send.
     unused: u64,
 }
 
-/// Creates a credit engine. `earlier` is the number of earlier engines of the connection, so that each has random
-/// numbers of its own.
+/// Creates a credit engine. `earlier` is the number of earlier engines of the connection, so that each draws other
+/// random numbers.
 fn engine(config: &Config, wait: Span, tag: u16, earlier: u64) -> CreditEngine<Law> {
     let stream = u64::from(tag) | earlier << 16;
     let random = Seed::new(config.seed).stream("emulation", stream);
@@ -98,7 +99,8 @@ fn engine(config: &Config, wait: Span, tag: u16, earlier: u64) -> CreditEngine<L
 }
 
 impl CreditExchange {
-    /// `own_key` authenticates the packets of this side, and `peer_key` the packets of the peer.
+    /// Creates the exchange of a connection. `own_key` authenticates the packets of this side, and `peer_key` the
+    /// packets of the peer.
     pub(crate) fn new(
         config: &Config,
         own_key: MacKey,
@@ -167,7 +169,7 @@ impl CreditExchange {
         self.engine.next_emulation().map(|at| at.max(self.not_before))
     }
 
-    /// Takes the departure that is due, if any.
+    /// Takes the departure of a data packet that is due, if any.
     pub(crate) fn depart(&mut self, now: Time) -> Option<Departure> {
         self.departure_due().filter(|&at| at <= now)?;
         let planned = self.engine.next_departure()?;
@@ -183,7 +185,7 @@ impl CreditExchange {
         Some(Departure::Data)
     }
 
-    /// Notes that nothing was sent at a departure.
+    /// Notes that no data packet was sent although a credit allowed it.
     pub(crate) fn on_unused(&mut self) {
         self.unused += 1;
     }
@@ -198,7 +200,7 @@ impl CreditExchange {
         self.loss_detector.on_lost(sent, packets);
     }
 
-    /// Discards all credits and restarts the engine without demand. Credits that still arrive count as late. Sequence
+    /// Discards all credits and starts a new engine without demand. Credits that still arrive count as late. Sequence
     /// numbers and times continue, so the peer need not know.
     pub(crate) fn restart(&mut self) {
         let credits = self.engine.credits();
@@ -223,7 +225,8 @@ impl CreditExchange {
         self.engine.emulated()
     }
 
-    /// The time of the next departure. With segmentation offload it waits for a second departure that is close enough.
+    /// The time of the next departure of a data packet. With segmentation offload, the first of two departures waits
+    /// for the second if that is close enough.
     fn departure_due(&self) -> Option<Time> {
         let mut departures = self.engine.departures();
         let (first, second) = (departures.next()?, departures.next());
@@ -242,7 +245,7 @@ impl CreditExchange {
         Some((PacketKind::Credit, credit.encode(&self.own_key)))
     }
 
-    /// Processes a packet with this connection's tag.
+    /// Processes an emulation packet or a credit with this connection's tag.
     pub(crate) fn on_packet(&mut self, now: Time, parsed: &Parsed) -> PacketNovelty {
         // The wrapped time of an emulation packet is resolved by the peer's clock, and the time in a credit by this
         // side's.

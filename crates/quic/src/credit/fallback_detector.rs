@@ -24,18 +24,20 @@ pub(crate) struct CreditLivenessProbe {
     limit: Duration,
     /// The least time between two probes.
     gap: Duration,
-    /// Credits received, and the emulation packets sent when the last credit arrived.
+    /// Credits received by the time of the last one.
     granted: u64,
+    /// Emulation packets sent by the time of the last credit.
     emulated: u64,
     /// The time of the first emulation packet after the last credit.
     since: Option<Instant>,
     /// The time of the unanswered probe, and the emulation packets sent by then.
     pending: Option<(Instant, u64)>,
     last_probe: Option<Instant>,
-    /// Acknowledged probes.
+    /// Probes acknowledged since the last credit.
     answered: u64,
-    /// The emulation packets sent before the first acknowledged probe, and from there to the last one.
+    /// Emulation packets sent before the first acknowledged probe.
     before_first: Option<u64>,
+    /// Emulation packets sent between the first and the last acknowledged probe.
     between: u64,
 }
 
@@ -101,18 +103,18 @@ impl CreditLivenessProbe {
 
 /// The number of slots in a waiting time.
 const SLOTS: u64 = 4;
-/// The number of lost data packets for a comparison. A slot contributes at most [`MAX_OF_SLOT`], because a short
-/// failure affects only a few slots.
+/// The least number of lost data packets for a verdict. A slot contributes at most [`MAX_OF_SLOT`] of them, because a
+/// short failure affects only a few slots.
 const MIN_LOST: u64 = 32;
 const MAX_OF_SLOT: u64 = 8;
-/// The number of slots after which counting starts anew.
+/// The number of slots after which the counts restart at zero.
 const MAX_COUNTED: u32 = 256;
 /// Data counts as lost if its loss is more than this multiple of the loss of emulation packets.
 const LOSS_RATIO: u64 = 4;
-/// The most open slots.
+/// The most slots at a time whose losses are not known yet.
 const MAX_OPEN: u64 = 64;
 
-/// Counts of the packets that were sent in a slot of time.
+/// Counts of the packets that were sent in one slot of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Slot {
     emulated: u64,
@@ -130,14 +132,14 @@ struct Slot {
 #[derive(Debug)]
 pub(crate) struct DataLossDetector {
     slot: Span,
-    /// The time after which a slot is closed, because its losses are known.
+    /// The time after which the losses of a slot are known and the slot is closed.
     settle: Span,
-    /// The number of the first open slot.
+    /// The number of the first slot that is not closed.
     first: u64,
     open: VecDeque<Slot>,
-    /// The sum of the closed slots that were counted.
+    /// The sum of the closed slots in which both kinds of packets were sent.
     sum: Slot,
-    /// Lost data packets, at most [`MAX_OF_SLOT`] of each slot.
+    /// Lost data packets for the verdict, at most [`MAX_OF_SLOT`] of each slot.
     evidence: u64,
     counted: u32,
     is_data_lost: bool,
@@ -163,7 +165,7 @@ impl DataLossDetector {
         at.since_start().as_ps() / self.slot.as_ps()
     }
 
-    /// The slot of a time, unless it is closed.
+    /// The slot in which `at` lies, unless it is closed.
     fn at(&mut self, at: Time) -> Option<&mut Slot> {
         let number = self.number(at);
         if self.open.is_empty() {
@@ -176,7 +178,7 @@ impl DataLossDetector {
         self.open.get_mut(index)
     }
 
-    /// Notes an emulation packet.
+    /// Counts an emulation packet that is sent now.
     pub(crate) fn on_emulation(&mut self, now: Time) {
         self.close(now);
         if let Some(slot) = self.at(now) {
@@ -184,14 +186,14 @@ impl DataLossDetector {
         }
     }
 
-    /// Notes the credit for an emulation packet that was sent at `sent`.
+    /// Counts the credit for an emulation packet that was sent at `sent`.
     pub(crate) fn on_credit(&mut self, sent: Time) {
         if let Some(slot) = self.at(sent) {
             slot.credited += 1;
         }
     }
 
-    /// Notes a data packet.
+    /// Counts a data packet that is sent now.
     pub(crate) fn on_data(&mut self, now: Time) {
         self.close(now);
         if let Some(slot) = self.at(now) {
@@ -199,7 +201,7 @@ impl DataLossDetector {
         }
     }
 
-    /// Notes lost data packets, the newest of which was sent at `sent`.
+    /// Counts lost data packets, the newest of which was sent at `sent`.
     pub(crate) fn on_lost(&mut self, sent: Time, packets: u64) {
         if let Some(slot) = self.at(sent) {
             slot.lost += packets;
@@ -255,7 +257,7 @@ mod tests {
         Time::after_start(Span::from_us(micros))
     }
 
-    /// Sends an emulation packet and a data packet every 125 us in this range of ms, and loses these fractions of both.
+    /// Sends an emulation packet and a data packet every 125 us during `ms`, and loses these fractions of both.
     fn run(
         detector: &mut DataLossDetector,
         millis: (u64, u64),

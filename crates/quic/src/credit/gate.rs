@@ -12,7 +12,7 @@ use quinn_proto::congestion::{Controller, ControllerFactory};
 
 use crate::credit::send_mode::Fallback;
 
-/// Which packets may leave.
+/// Which packets the gate lets QUIC send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GateMode {
     /// No ack-eliciting packets.
@@ -93,14 +93,14 @@ impl CreditGate {
         self.reports().newest_acked
     }
 
-    /// Notes that an unscheduled packet is sent.
+    /// Notes that a packet is sent before the first credit (Aeolus).
     pub(crate) fn on_unscheduled(&self, now: Instant) {
         let mut reports = self.reports();
         let first = reports.unscheduled.map_or(now, |(first, _)| first);
         reports.unscheduled = Some((first, now));
     }
 
-    /// The acknowledged packets that were sent from the first to the last unscheduled packet.
+    /// How many packets from the first to the last unscheduled one were acknowledged.
     pub(crate) fn unscheduled_acked(&self) -> u64 {
         self.reports().unscheduled_acked
     }
@@ -126,7 +126,7 @@ struct GatedController {
     fallback: Fallback,
     controller: Box<dyn Controller>,
     mtu: u16,
-    /// The fallback controller was in use at the last call.
+    /// Whether the fallback controller was in use at the last call.
     was_active: bool,
 }
 

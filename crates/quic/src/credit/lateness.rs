@@ -1,4 +1,4 @@
-//! A histogram of the delays of departures, of fixed size.
+//! A histogram of fixed size: how long after their planned times packets left.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -6,9 +6,9 @@ use shallop_core::Span;
 
 /// The upper bound of the first bucket, as a power of two: 2^10 ns.
 const FIRST: u32 = 10;
-/// The buckets of each doubling, as a power of two.
+/// The buckets of each doubling of the delay, as a power of two: 2^2.
 const PARTS: u32 = 2;
-/// The doublings above the first bucket: up to 2^33 ns, 8.6 s.
+/// The doublings of the delay above the first bucket, up to 2^33 ns, 8.6 s.
 const DOUBLINGS: u32 = 23;
 const BUCKETS: usize = ((DOUBLINGS << PARTS) + 1) as usize;
 

@@ -8,17 +8,17 @@ use crate::config::Classes;
 
 /// The length of a notice, bytes.
 pub const NOTICE_BYTES: usize = 3;
-/// The first byte of a notice.
+/// The first byte of a notice about DSCP, its type.
 pub const CLASSES: u8 = 1;
 
 /// The value in place of a DSCP, which has 6 bits, if it is unknown.
 const UNKNOWN: u8 = 0xFF;
-/// The number of emulation packets after which their DSCP are evaluated.
+/// The number of emulation packets after which the DSCP seen meanwhile are evaluated.
 const WINDOW: u32 = 64;
 /// The least number of data packets in a window for a notice about data.
 const MIN_DATA: u32 = 32;
 
-/// The DSCP with which packets arrive.
+/// The DSCP with which packets of the peer arrive, as reported to the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DscpNotice {
     /// The DSCP of the newest emulation packet.
@@ -42,24 +42,24 @@ impl DscpNotice {
         is_valid.then_some(Self { emulation, data })
     }
 
-    /// Whether packets arrive with another DSCP than `own`, the sender's.
+    /// Whether the DSCP at the receiver differ from `own`, the DSCP that the sender sets.
     pub(crate) fn differs_from(self, own: Classes) -> bool {
         self.emulation != own.emulation || self.data.is_some_and(|data| !own.is_of_data(data))
     }
 }
 
 impl Classes {
-    /// Whether data packets may have this DSCP.
+    /// Whether data packets of a sender with these classes may have this DSCP.
     fn is_of_data(self, dscp: u8) -> bool {
         [self.data, self.unscheduled].contains(&dscp)
     }
 }
 
-/// Counts of the DSCP of one kind of packet in a window.
+/// Counts of the DSCP that packets of one kind had since the last evaluation.
 #[derive(Clone, Copy, Debug, Default)]
 struct DscpCounts {
     count: u32,
-    /// Packets with an unexpected DSCP.
+    /// Packets whose DSCP is not the expected one.
     unexpected: u32,
     newest: u8,
 }
@@ -83,7 +83,7 @@ pub(crate) struct DscpMonitor {
     own: Classes,
     emulation: DscpCounts,
     data: DscpCounts,
-    /// The least time between two notices, and the pause of a sender after which counting starts anew.
+    /// The least time between two notices. A sender's pause of this length restarts the counts.
     gap: Duration,
     notice_at: Option<Instant>,
     newest_emulation_at: Option<Instant>,

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::credit::counters::DropCounters;
 use crate::credit::packet::{Stamp, step_of, time_of};
 
-/// The most packets that are remembered: one for each sequence number.
+/// The most emulation packets that are remembered: one for each sequence number.
 pub const MAX_OUTSTANDING: usize = 65_536;
 
 /// Why a stamp of a credit is refused.
@@ -22,7 +22,7 @@ pub enum StampError {
     /// The emulation packet has had a credit before.
     #[error("the emulation packet has had its credit")]
     Repeated,
-    /// The stamp is not newer than a packet that was forgotten, whose data packet is due already.
+    /// The stamp is not newer than an emulation packet that was forgotten, whose data packet is due already.
     #[error("the credit is late")]
     Late,
 }
@@ -38,7 +38,7 @@ struct Sent {
 /// The emulation packet that a credit answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentEmulation {
-    /// The send time.
+    /// When the emulation packet left, by this side's clock.
     pub time: Time,
     /// The delay of the send time after the planned time.
     pub late: Span,
@@ -48,20 +48,20 @@ pub struct SentEmulation {
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
     sent: VecDeque<Sent>,
-    /// The sequence number of the next packet.
+    /// The sequence number of the next emulation packet.
     next: u16,
-    /// The step of the last packet sent.
+    /// The send time of the newest emulation packet, in steps of 8.192 ns.
     last: Option<u64>,
-    /// The step of the last packet that was forgotten.
+    /// The send time of the newest forgotten emulation packet, in steps of 8.192 ns.
     forgotten: Option<u64>,
     /// Counts of the stamps that were refused.
     pub dropped: DropCounters,
 }
 
 impl Outstanding {
-    /// Notes a packet sent at `time`, `late` after its planned time, and returns the stamp that it carries: the next
-    /// sequence number, and `time` rounded up to a step that is later than the previous packet's. If 65,536 packets are
-    /// remembered, the oldest is forgotten.
+    /// Remembers an emulation packet sent at `time`, `late` after its planned time, and returns the stamp that it
+    /// carries: the next sequence number, and `time` rounded up to a step that is later than the previous packet's. If
+    /// 65,536 packets are remembered, the oldest is forgotten.
     pub fn note(&mut self, time: Time, late: Span) -> Stamp {
         let step = step_of(round_up_to_step(time.min(time_of(u64::MAX))));
         let step = self.last.map_or(step, |last| step.max(last + 1));
@@ -103,7 +103,7 @@ impl Outstanding {
         lost
     }
 
-    /// Forgets all packets.
+    /// Forgets all emulation packets, so that credits for them count as late.
     pub fn forget_all(&mut self) {
         while !self.sent.is_empty() {
             self.forget();

@@ -13,29 +13,29 @@ use thiserror::Error;
 
 use crate::credit::counters::DropCounters;
 
-/// The most stamps in a credit, also in the simulator.
+/// The most stamps in a credit packet, on the wire and in the simulator.
 pub const MAX_STAMPS: usize = MAX_TIMESTAMPS;
 /// The length of an emulation packet, bytes of UDP payload. Over IPv4 it makes an Ethernet frame of 64 bytes, the
 /// smallest one.
 pub const EMULATION_BYTES: usize = credit_bytes(1);
-/// The length of the longest packet, bytes.
+/// The length of the longest packet, a credit with [`MAX_STAMPS`] stamps, bytes of UDP payload.
 pub const MAX_BYTES: usize = credit_bytes(MAX_STAMPS);
 
-/// The length of the type and the tag, bytes.
+/// The length of a packet's type and tag, bytes.
 const HEAD_BYTES: usize = 3;
-/// The length of a sequence number and a time, bytes.
+/// The length of a stamp (sequence number and time), bytes.
 const STAMP_BYTES: usize = 7;
 const MAC_BYTES: usize = 8;
 /// The length of a time on the wire, bits.
 const TIME_BITS: u32 = 40;
-/// The steps after which the time on the wire wraps: 9,007 s.
+/// The number of steps after which the time on the wire wraps: 9,007 s.
 const WRAP: u64 = 1 << TIME_BITS;
-/// The last step of a [`Time`].
+/// The step in which the last [`Time`] lies.
 const LAST_STEP: u64 = u64::MAX / TIMESTAMP_STEP.as_ps();
-/// The longest input of the MAC, bytes. Times have 8 bytes there.
+/// The longest input of the MAC, bytes. A time takes 8 bytes of it, because its upper bits are authenticated as well.
 const MAX_INPUT: usize = HEAD_BYTES + MAX_STAMPS * 10;
 
-/// The length of a credit with this number of stamps, bytes.
+/// The length of a credit packet with this number of stamps, bytes of UDP payload.
 pub const fn credit_bytes(stamps: usize) -> usize {
     HEAD_BYTES + STAMP_BYTES * stamps + MAC_BYTES
 }
@@ -70,7 +70,7 @@ pub const fn unwrap_time(wrapped: u64, reference: Time) -> Time {
     time_of(reference + ahead)
 }
 
-/// The type of a packet.
+/// The types of packets that share the UDP port with QUIC, with their first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// An emulation packet, 0x08.
@@ -102,7 +102,7 @@ impl PacketKind {
     }
 }
 
-/// The key of SipHash-2-4 with which one side authenticates its packets.
+/// A key of SipHash-2-4, with which one side authenticates its emulation packets and credits.
 #[derive(Clone)]
 pub struct MacKey([u8; 16]);
 
@@ -134,7 +134,7 @@ impl fmt::Debug for MacKey {
 pub struct Stamp {
     /// The sequence number, which wraps.
     pub sequence: u16,
-    /// The send time.
+    /// When the emulation packet left, by the sender's clock.
     pub time: Time,
 }
 
@@ -142,7 +142,7 @@ impl Stamp {
     const NONE: Self = Self { sequence: 0, time: Time::ZERO };
 }
 
-/// An emulation packet.
+/// An emulation packet, the request of a sender for a credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emulation {
     /// The tag of the connection, which the receiver of the packet has chosen.
@@ -171,14 +171,14 @@ pub struct Credit {
 }
 
 impl Credit {
-    /// A credit with one stamp.
+    /// Creates a credit for one emulation packet.
     pub const fn new(tag: u16, first: Stamp) -> Self {
         let mut stamps = [Stamp::NONE; MAX_STAMPS];
         stamps[0] = first;
         Self { tag, stamps, count: 1 }
     }
 
-    /// Adds a stamp. Returns false if the credit is full.
+    /// Adds the stamp of a further emulation packet. Returns false if the credit is full.
     pub fn push(&mut self, stamp: Stamp) -> bool {
         let Some(slot) = self.stamps.get_mut(usize::from(self.count)) else { return false };
         *slot = stamp;
@@ -197,12 +197,12 @@ impl Credit {
     }
 }
 
-/// An authentic packet.
+/// An emulation packet or a credit whose MAC was verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
-    /// An emulation packet.
+    /// The peer asks for a credit.
     Emulation(Emulation),
-    /// A credit.
+    /// The peer answers emulation packets of this side.
     Credit(Credit),
 }
 
@@ -226,7 +226,7 @@ fn encode(key: &MacKey, kind: PacketKind, tag: u16, stamps: &[Stamp]) -> Encoded
     Encoded(packet)
 }
 
-/// Why bytes are not a packet.
+/// Why the bytes of a datagram are neither an emulation packet nor a credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Malformed {
     /// The first byte, if there is one, is no type.
@@ -246,14 +246,14 @@ impl From<Malformed> for DropCounters {
     }
 }
 
-/// A packet that is not authenticated yet.
+/// An emulation packet or a credit before its MAC is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed {
-    /// The claimed type.
+    /// The type, as the first byte claims.
     pub kind: PacketKind,
-    /// The tag of the connection.
+    /// The tag, which identifies the connection.
     pub tag: u16,
-    /// Sequence numbers, and the lower 40 bits of times in steps.
+    /// The stamps as received: a sequence number, and the lower 40 bits of a time in units of [`TIMESTAMP_STEP`].
     wrapped: [(u16, u64); MAX_STAMPS],
     count: u8,
     mac: u64,
@@ -283,7 +283,7 @@ impl Parsed {
         Ok(Self { kind, tag, wrapped, count: count as u8, mac })
     }
 
-    /// The sequence numbers, and the lower 40 bits of the times in steps.
+    /// The stamps as received: sequence numbers, and the lower 40 bits of times in units of [`TIMESTAMP_STEP`].
     pub fn wrapped_stamps(&self) -> &[(u16, u64)] {
         &self.wrapped[..usize::from(self.count)]
     }
@@ -318,7 +318,7 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// The bytes of an encoded packet.
+/// The UDP payload of an emulation packet or a credit.
 #[derive(Clone, Copy, Debug)]
 pub struct Encoded(Writer<MAX_BYTES>);
 

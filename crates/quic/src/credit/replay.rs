@@ -6,10 +6,10 @@ use thiserror::Error;
 use crate::credit::counters::DropCounters;
 use crate::credit::packet::{Stamp, step_of, time_of};
 
-/// The number of sequence numbers, up to the newest, in which packets are accepted.
+/// The number of sequence numbers up to the newest in which emulation packets are accepted.
 pub const REPLAY_WINDOW: u16 = 1_024;
 
-/// Why an emulation packet is refused.
+/// Why a receiver refuses an authentic emulation packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ReplayError {
     /// The packet was accepted before.
@@ -31,11 +31,12 @@ pub enum ReplayError {
 #[derive(Clone, Debug)]
 pub struct ReplayWindow {
     max_age: Span,
-    /// The sequence number and the step of the newest packet.
+    /// The sequence number of the newest packet, and its send time in steps of 8.192 ns.
     newest: Option<(u16, u64)>,
-    /// The step of the accepted packet in each slot, plus one; 0 for none.
+    /// The send time (in steps of 8.192 ns, plus one) of the accepted packet at each sequence number modulo the window;
+    /// 0 for none.
     accepted: Vec<u64>,
-    /// The latest step of the packets that have left the window, plus one; 0 for none.
+    /// The latest send time of the packets that have left the window, in steps of 8.192 ns, plus one; 0 for none.
     left: u64,
     /// Counts of the packets that were refused.
     pub dropped: DropCounters,
@@ -63,7 +64,8 @@ impl ReplayWindow {
         done
     }
 
-    /// The newest accepted time, or [`Time::ZERO`]. Wrapped times on the wire are resolved to the nearest time.
+    /// The newest accepted send time, or [`Time::ZERO`]. Wrapped times on the wire are resolved to the time nearest to
+    /// it.
     pub fn newest(&self) -> Time {
         self.newest.map_or(Time::ZERO, |(_, step)| time_of(step))
     }
@@ -94,7 +96,7 @@ impl ReplayWindow {
         Ok(())
     }
 
-    /// Moves the window forward by `by` sequence numbers.
+    /// Moves the window forward by `by` sequence numbers; `newest` is its newest one before.
     fn shift(&mut self, newest: u16, by: u16) {
         // An equal sequence number with a later time is at least one whole cycle later.
         let by = if by == 0 { REPLAY_WINDOW } else { by.min(REPLAY_WINDOW) };

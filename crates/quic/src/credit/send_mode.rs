@@ -12,9 +12,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SendMode {
-    /// Not known yet, during the handshake.
+    /// The handshake is not over, so the mode is not known.
     Unknown,
-    /// On credits of the peer.
+    /// Data leaves on credits of the peer.
     Credits,
     /// With the fallback controller, because one of both sides does not use credits, or the connection is older than
     /// 200 days.
@@ -82,7 +82,7 @@ impl Fallback {
 impl FromStr for Fallback {
     type Err = &'static str;
 
-    /// Parses a value of the option `--fallback`.
+    /// Parses a value of the command's option `--fallback`.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         match name {
             "cubic" => Ok(Self::Cubic),

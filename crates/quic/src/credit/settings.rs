@@ -1,4 +1,5 @@
-//! The settings that each side sends first, as a message on its first unidirectional stream (docs/quic-wire.md).
+//! The settings that each side of a connection sends first, as a message on its first unidirectional stream
+//! (docs/quic-wire.md).
 
 use shallop_core::Span;
 use thiserror::Error;
@@ -11,23 +12,23 @@ pub const ALPN: &[u8] = b"shallop-flashpass/1";
 pub(crate) const ALPN_WITHOUT_CREDITS: &[u8] = b"shallop-quic/1";
 /// The label of the TLS exporter (RFC 8446, 7.5) for the keys of emulation packets and credits, 16 bytes each.
 pub const EXPORTER_LABEL: &[u8] = b"EXPORTER-shallop-flashpass/1";
-/// The exporter context of the client's key.
+/// The context of the TLS exporter for the client's key.
 pub const CLIENT_CONTEXT: &[u8] = b"client";
-/// The exporter context of the server's key.
+/// The context of the TLS exporter for the server's key.
 pub const SERVER_CONTEXT: &[u8] = b"server";
 
-/// The version, which is the first byte of the message.
+/// The version of the settings message, its first byte.
 pub const VERSION: u8 = 1;
-/// The length of the message, bytes.
+/// The length of a settings message, bytes.
 pub const SETTINGS_BYTES: usize = 20;
-/// The shortest waiting time.
+/// The shortest waiting time that a peer accepts.
 pub const MIN_WAIT: Span = Span::from_us(1);
-/// The longest waiting time, and the longest delay of a credit.
+/// The longest waiting time that a peer accepts, and the longest delay of a credit.
 pub const MAX_WAIT: Span = Span::from_secs(600);
 
 const PS_PER_NS: u64 = 1_000;
 
-/// The settings of one side.
+/// What one side of a connection tells the peer about its credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditSettings {
     /// The tag that identifies the connection in packets to this side.
@@ -40,13 +41,13 @@ pub struct CreditSettings {
     pub credit_delay: Span,
 }
 
-/// Why settings are invalid.
+/// Why a settings message is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// An unknown version.
+    /// The version is unknown.
     #[error("the settings are of version {0}, and this side knows version {VERSION} alone")]
     Version(u8),
-    /// A wrong length, bytes.
+    /// The length of the message is wrong, bytes.
     #[error("the settings have {0} bytes, not {SETTINGS_BYTES}")]
     Length(usize),
     /// The number of stamps in a credit is out of bounds.

@@ -9,7 +9,7 @@ use crate::credit::settings::{
     CLIENT_CONTEXT, CreditSettings, EXPORTER_LABEL, SERVER_CONTEXT, SETTINGS_BYTES, SettingsError,
 };
 
-/// The most bytes that are buffered; further bytes stay in QUIC.
+/// The most bytes of the peer's stream that are buffered; further bytes stay in QUIC.
 const MAX_BUFFERED: usize = 1_024;
 
 /// The settings streams of both sides of a connection.
@@ -63,7 +63,7 @@ impl SettingsStream {
         newest
     }
 
-    /// Takes `count` bytes, if as many have arrived.
+    /// Takes `count` bytes from the buffer, if as many have arrived.
     fn take(&mut self, count: usize) -> Option<Vec<u8>> {
         (self.received.len() >= count).then(|| self.received.drain(..count).collect())
     }

@@ -5,7 +5,7 @@ use shallop_core::Span;
 use crate::credit::counters::DropCounters;
 use crate::credit::lateness::Lateness;
 
-/// Counts of emulation packets, credits and data packets.
+/// The emulation packets, credits and data packets of one connection, counted since its start.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct CreditStats {
     /// Emulation packets sent.

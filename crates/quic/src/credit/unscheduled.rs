@@ -9,13 +9,13 @@ use shallop_proto::aeolus::{self, UnscheduledBurst, UnscheduledPacket};
 /// 40.
 const OVER_TCP_PAYLOAD: u16 = 12;
 
-/// The configuration of data before the first credit.
+/// How much data a connection sends before the first credit, and until when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unscheduled {
     /// The most data that is sent without a credit, bytes on the wire.
     pub burst: Bytes,
-    /// Whether it is sent until the first credit can be used, a waiting time after the start. Otherwise it ends with
-    /// the first credit or acknowledgement.
+    /// Whether unscheduled data is sent until the first credit can be used, a waiting time after the start. Otherwise
+    /// it ends with the first credit or acknowledgement.
     pub until_first_data: bool,
 }
 
@@ -25,13 +25,13 @@ pub(crate) struct UnscheduledStart {
     rule: UnscheduledBurst,
     until_first_data: bool,
     has_begun: bool,
-    /// The payload of a full packet for the rules, bytes.
+    /// The payload of a full packet as the simulator's rules count it, with TCP headers, bytes.
     payload: u64,
     acked: u64,
     lost: u64,
 }
 
-/// A packet that is sent without a credit.
+/// What to send without a credit at the start of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnscheduledSend {
     /// A full packet of data.
@@ -41,7 +41,7 @@ pub(crate) enum UnscheduledSend {
 }
 
 impl UnscheduledStart {
-    /// `datagram` is the longest UDP payload, bytes.
+    /// Sends nothing if `burst` is `None`. `datagram` is the longest UDP payload, bytes.
     pub(crate) fn new(burst: Option<Unscheduled>, link: BitsPerSec, datagram: u16) -> Self {
         let payload = u64::from(datagram.saturating_sub(OVER_TCP_PAYLOAD).max(1));
         let rules = |of: Unscheduled| aeolus::Config { link, max_burst: of.burst };

@@ -14,9 +14,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A stream that the peer has opened.
 pub enum AnyStream {
-    /// A unidirectional stream.
+    /// A unidirectional stream, which only the peer writes.
     Uni(RecvStream),
-    /// A bidirectional stream.
+    /// A bidirectional stream, which both sides write.
     Bi(SendStream, RecvStream),
 }
 

@@ -9,14 +9,14 @@ use crate::error::QuicError;
 use crate::streams;
 use crate::wakers::WaitFor;
 
-/// The sending half of a stream. Dropped before [`SendStream::finish`], it is reset with code 0.
+/// The sending half of a stream. If it is dropped before [`SendStream::finish`], the stream is reset with code 0.
 ///
 /// The bytes of a stream arrive in order and once. [`SendStream::write`] waits while 1 MiB is queued in this process or
 /// 16 MiB that the peer has not read at the peer; both limits are higher on fast links with a long waiting time.
 pub struct SendStream {
     handle: Arc<ConnectionRef>,
     id: StreamId,
-    /// The stream was finished or reset.
+    /// Whether the stream was finished or reset.
     ended: bool,
 }
 
@@ -111,7 +111,8 @@ impl Drop for SendStream {
     }
 }
 
-/// The receiving half of a stream. Dropped before its end, it is stopped with code 0.
+/// The receiving half of a stream. If it is dropped before the end of the stream, the peer is asked to stop with code
+/// 0.
 pub struct RecvStream {
     handle: Arc<ConnectionRef>,
     id: StreamId,

@@ -16,20 +16,21 @@ use crate::sockets::socket::{ReceiveBuffers, Socket};
 
 /// The time before a deadline in which the thread polls the clock.
 pub(crate) const SPIN: Duration = Duration::from_micros(60);
-/// The sleeps at the start that measure how exact timers are: their number and length, and the delay up to which they
-/// count as exact.
+/// The number of sleeps at the start that measure how exact timers are.
 const TRIALS: usize = 8;
+/// The length of a sleep that measures how exact timers are.
 const TRIAL: Duration = Duration::from_micros(20);
+/// The delay up to which timers count as exact.
 const EXACT: Duration = Duration::from_micros(2);
 /// `poll` may end late by 1/1,000 of its timeout (`select_estimate_accuracy` in Linux).
 const POLL_SLACK: u32 = 1_000;
-/// The timeout up to which this slack is at most a microsecond.
+/// The longest timeout of `poll` that ends at most a microsecond late ([`POLL_SLACK`]).
 const SHORT: Duration = Duration::from_millis(1);
-/// The most receive calls before deadlines are checked.
+/// The most receive calls before the thread checks deadlines.
 const BATCH: usize = 2;
 /// The time limit for sending to a full socket, after which a datagram is dropped.
 const SEND_TIMEOUT: Duration = Duration::from_millis(2);
-/// The timeout without a deadline.
+/// The timeout of `poll` if there is no deadline.
 const NO_DEADLINE: Duration = Duration::from_secs(1);
 
 /// The state of an endpoint, shared by its thread and its handles.

@@ -43,7 +43,7 @@ pub(crate) fn tos_in(message: &ControlMessageOwned) -> Option<u8> {
     }
 }
 
-/// The DSCP and ECN in the types of both families' control messages.
+/// A TOS byte (DSCP and ECN) in the types that control messages of IPv4 and IPv6 take.
 pub(crate) struct Tos(u8, i32);
 
 impl Tos {

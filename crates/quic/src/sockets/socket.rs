@@ -22,7 +22,7 @@ const MAX_MESSAGE: usize = 1 << 16;
 /// The requested size of the receive buffer, bytes: the data of 10 Gb/s in 3 ms, for which a thread may have to wait
 /// for a processor.
 const RECEIVE_BUFFER: usize = 4 << 20;
-/// The most messages of one system call.
+/// The most messages that one system call sends or receives.
 const MESSAGES: usize = 16;
 
 /// The buffers of a receive call, which all sockets of a thread may share.
@@ -49,7 +49,7 @@ impl ReceiveBuffers {
 pub(crate) struct Socket {
     udp: UdpSocket,
     is_ipv6: bool,
-    /// The DSCP and ECN of datagrams that may leave in pairs with segmentation offload.
+    /// The TOS byte of datagrams that may leave in pairs with segmentation offload.
     paired: Option<u8>,
     /// Datagrams dropped since the last [`Socket::take_drops`].
     drops: DatagramDrops,
@@ -205,7 +205,7 @@ impl AsFd for Socket {
 struct Batch<'a> {
     messages: Vec<Vec<IoSlice<'a>>>,
     addresses: Vec<Option<SockaddrStorage>>,
-    /// The length of a segment, if a message has two datagrams.
+    /// The length of the datagrams, if a message has two of them.
     segment: Option<u16>,
 }
 

@@ -34,8 +34,8 @@ impl Authority {
         Ok(Self { roots: Arc::new(roots), path: path.to_owned() })
     }
 
-    /// A verifier that accepts servers with a certificate of these authorities for the name that the client connects
-    /// to.
+    /// Creates a verifier that accepts servers with a certificate of these authorities for the name that the client
+    /// connects to.
     ///
     /// # Errors
     /// The authorities are unusable.
@@ -45,7 +45,7 @@ impl Authority {
         Ok(verifier.map_err(|why| malformed(&self.path, &why))?)
     }
 
-    /// A verifier that accepts only clients with a certificate of these authorities, for any name.
+    /// Creates a verifier that accepts only clients with a certificate of these authorities, for any name.
     ///
     /// # Errors
     /// The authorities are unusable.

@@ -51,7 +51,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Creates a self-signed identity that is not kept.
+    /// Creates a self-signed identity in memory, which no file keeps.
     ///
     /// # Errors
     /// The system has no random numbers.
@@ -98,22 +98,22 @@ impl Identity {
         Ok(Identity { chain, key: found.map_err(none)? })
     }
 
-    /// The host's certificate.
+    /// The host's own certificate in DER.
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.chain[0]
     }
 
-    /// The certificate, followed by its intermediate certificates.
+    /// The host's certificate, followed by its intermediate certificates.
     pub fn chain(&self) -> &[CertificateDer<'static>] {
         &self.chain
     }
 
-    /// The private key of the certificate.
+    /// The private key of the host's certificate, in DER.
     pub fn key(&self) -> PrivateKeyDer<'static> {
         self.key.clone_key()
     }
 
-    /// The fingerprint of the certificate.
+    /// The fingerprint of the host's certificate, by which clients know the host.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of_certificate(self.certificate())
     }
@@ -150,7 +150,7 @@ fn load(path: &Path) -> Result<Option<Identity>, IdentityError> {
     Ok(Some(Identity { chain: vec![certificate], key }))
 }
 
-/// Reads a file of certificates or keys.
+/// Reads a file of certificates or keys, of at most 64 KiB.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, IdentityError> {
     let at_file = |why| IdentityError::File(path.to_owned(), why);
     contents(File::open(path).map_err(at_file)?, path)
@@ -181,7 +181,7 @@ fn malformed(path: &Path, reason: String) -> IdentityError {
     IdentityError::Malformed(path.to_owned(), reason)
 }
 
-/// Creates a file atomically, unless it exists.
+/// Creates a file with this text atomically, unless it exists.
 fn keep(folder: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let draft = folder.join(format!(".{FILE}.{}", std::process::id()));
@@ -212,7 +212,7 @@ fn keep(folder: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of a certificate.
+    /// Computes the SHA-256 of a certificate.
     pub fn of_certificate(certificate: &CertificateDer<'_>) -> Fingerprint {
         Fingerprint(Sha256::digest(certificate.as_ref()).into())
     }

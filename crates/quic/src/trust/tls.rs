@@ -15,16 +15,16 @@ use crate::trust::identity::Identity;
 /// A certificate with its intermediate certificates, and its key.
 type CertifiedKey = (Vec<CertificateDer<'static>>, Arc<PrivateKeyDer<'static>>);
 
-/// The identity of an endpoint, and the peers that it trusts.
+/// What the TLS handshakes of an endpoint use: its identity, and the peers that it trusts.
 #[derive(Clone)]
 pub struct Tls {
-    /// The identity as a server.
+    /// The identity that a server shows to clients.
     server: Option<CertifiedKey>,
-    /// The identity as a client, for servers that ask.
+    /// The identity that a client shows to servers that ask for one.
     client: Option<CertifiedKey>,
-    /// Verifies servers.
+    /// Decides which servers a client trusts.
     server_verifier: Option<Arc<dyn ServerCertVerifier>>,
-    /// Verifies clients; without it no client is asked.
+    /// Decides which clients a server trusts; without it no client is asked for a certificate.
     client_verifier: Option<Arc<dyn ClientCertVerifier>>,
     /// The application protocols (ALPN).
     protocols: Vec<Vec<u8>>,
@@ -41,12 +41,12 @@ impl Tls {
         }
     }
 
-    /// Connects to the servers that `verifier` accepts.
+    /// Lets an endpoint connect to the servers that `verifier` accepts.
     pub fn client(verifier: Arc<dyn ServerCertVerifier>) -> Self {
         Self { server_verifier: Some(verifier), ..Self::empty() }
     }
 
-    /// Accepts connections with this identity.
+    /// Lets an endpoint accept connections, with this identity.
     pub fn server(identity: &Identity) -> Self {
         Self { server: Some(certified_key(identity)), ..Self::empty() }
     }

@@ -24,7 +24,7 @@ impl ControlWriter {
         ControlWriter { stream, buffer: Vec::new() }
     }
 
-    /// Buffers a message, or writes all buffered messages.
+    /// Buffers a message, and writes all buffered messages once they exceed [`BUFFER`].
     pub(crate) fn write(&mut self, message: &Message) -> io::Result<()> {
         serde_json::to_writer(&mut self.buffer, message)?;
         self.buffer.push(b'\n');
@@ -47,7 +47,7 @@ impl ControlWriter {
         self.stream.flush()
     }
 
-    /// Flushes and ends the stream.
+    /// Writes all buffered messages and ends the stream.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.flush()?;
         self.stream.finish()

@@ -1,4 +1,4 @@
-//! The state of each entry at the receiver, shared by its threads.
+//! The state of each file and folder of a transfer at the receiver, shared by its threads.
 
 use crate::protocol::message::Digest;
 use std::fs::File;
@@ -18,41 +18,41 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A partial file, open and locked.
 pub(crate) struct OpenPart {
-    /// The file, positioned at its end.
+    /// The partial file, positioned at its end.
     pub file: File,
-    /// The length, bytes.
+    /// The length of the partial file, bytes.
     pub len: u64,
-    /// The hash state after these bytes.
+    /// The BLAKE3 state after the bytes of the partial file.
     pub hasher: blake3::Hasher,
 }
 
-/// The files that the receiver has for an entry.
+/// The files that the receiver had for an entry before the transfer.
 #[derive(Default)]
 pub(crate) struct ExistingFile {
     /// A complete file of the entry's size exists.
     pub whole: bool,
     /// A complete file exists and may not be replaced, so no stream is accepted.
     pub closed: bool,
-    /// The partial file.
+    /// The partial file of an earlier transfer, if there is one.
     pub kept: Option<Box<OpenPart>>,
 }
 
-/// The sender's last message about a file.
+/// The sender's last message about one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SenderVerdict {
-    /// All bytes were sent; the BLAKE3 of the file.
+    /// All bytes of the file were sent; the value is the file's BLAKE3.
     Sent(Digest),
-    /// The file cannot be sent; the reason.
+    /// The file cannot be sent; the text is the reason.
     Abandoned(String),
 }
 
 enum State {
     New,
-    /// `have` was sent.
+    /// The receiver has sent `have` about the file.
     Requested(ExistingFile),
-    /// The stream of the file is being read.
+    /// A thread reads the stream of the file.
     Streaming,
-    /// `done` or `failed` was sent.
+    /// The receiver has sent `done` or `failed` about the entry.
     Answered,
 }
 
@@ -79,7 +79,7 @@ pub(crate) enum StreamStart {
     Violation,
 }
 
-/// The effect of a message of the sender.
+/// What the receiver has to do after a message of the sender.
 pub(crate) enum MessageEffect {
     /// The message is stored for the thread that reads the stream of the file.
     Stored,
@@ -101,12 +101,12 @@ impl EntryStates {
         EntryStates { inner: Mutex::new(inner), changed: Condvar::new() }
     }
 
-    /// Whether a further partial file may be kept open.
+    /// Whether one more partial file may be kept open.
     pub(crate) fn may_keep(&self) -> bool {
         lock(&self.inner).kept < MAX_KEPT
     }
 
-    /// Records the existing files of an entry, before `have` is sent.
+    /// Records the existing files of an entry, before the message `have` is sent.
     pub(crate) fn request(&self, id: u32, found: ExistingFile) {
         let mut inner = lock(&self.inner);
         inner.kept += usize::from(found.kept.is_some());
@@ -115,7 +115,7 @@ impl EntryStates {
         }
     }
 
-    /// Processes the header of a file's stream.
+    /// Processes the header of a file's stream, which begins at `offset` of the file.
     pub(crate) fn start(&self, id: u32, offset: u64) -> StreamStart {
         let mut inner = lock(&self.inner);
         let Some(slot) = inner.slots.get_mut(id as usize) else { return StreamStart::Violation };
@@ -159,7 +159,7 @@ impl EntryStates {
         MessageEffect::Stored
     }
 
-    /// Processes `same` or `different`.
+    /// Processes the sender's message `same` or `different` about a file.
     pub(crate) fn compared(&self, id: u32) -> MessageEffect {
         let inner = lock(&self.inner);
         match inner.slots.get(id as usize).map(|slot| &slot.state) {
@@ -183,7 +183,7 @@ impl EntryStates {
         }
     }
 
-    /// Marks an entry as answered and closes its partial file. Returns false if the entry was answered before.
+    /// Marks an entry as answered and closes its partial file. Returns false if the entry had an answer before.
     pub(crate) fn answer(&self, id: u32) -> bool {
         let mut inner = lock(&self.inner);
         let Some(slot) = inner.slots.get_mut(id as usize) else { return false };
@@ -204,7 +204,7 @@ impl EntryStates {
         lock(&self.inner).left
     }
 
-    /// Ends the transfer, because the link is lost.
+    /// Ends the transfer because the link is lost, and wakes the threads that wait.
     pub(crate) fn abort(&self) {
         lock(&self.inner).aborted = true;
         self.changed.notify_all();
@@ -223,7 +223,7 @@ impl EntryStates {
         inner.active += 1;
     }
 
-    /// Notes that a stream was read.
+    /// Notes that a stream was read to its end, so that another one may be read.
     pub(crate) fn leave(&self) {
         lock(&self.inner).active -= 1;
         self.changed.notify_all();

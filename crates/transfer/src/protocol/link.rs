@@ -1,4 +1,4 @@
-//! The connection that a transfer needs.
+//! The connection that a transfer needs: reliable streams, over QUIC or in a test's memory.
 
 use std::io;
 

@@ -5,7 +5,7 @@ use crate::protocol::folder::PART_SUFFIX;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// The longest path, bytes.
+/// The longest path of an entry, bytes.
 pub const MAX_PATH: usize = 4096;
 
 pub const MAX_ENTRIES: usize = 1_000_000;
@@ -16,7 +16,7 @@ pub const MAX_PATHS: usize = 256 << 20;
 /// The most bytes of all files of a transfer: 4 EiB, half of the largest file on Linux (`off_t`).
 pub const MAX_BYTES: u64 = 1 << 62;
 
-/// The longest name in a path, bytes.
+/// The longest name between two `/` of a path, bytes.
 const MAX_NAME: usize = 255;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +118,7 @@ impl Manifest {
         self.entries.get(id as usize)
     }
 
-    /// The length of all files, bytes.
+    /// The sum of the lengths of all files, bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The name of the protocol and its version.
 pub(crate) const PROTOCOL: &str = "shallop-files-1";
 
-/// The longest reason, bytes.
+/// The longest reason of a failure in a message, bytes.
 const MAX_REASON: usize = 1000;
 
 /// A BLAKE3 hash, in messages as hexadecimal digits.
@@ -32,13 +32,13 @@ impl From<Digest> for String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Part {
-    /// The length, bytes.
+    /// The length of the partial file, bytes.
     pub len: u64,
-    /// The BLAKE3 of these bytes.
+    /// The BLAKE3 of the partial file's bytes.
     pub sum: Digest,
 }
 
-/// A message of a control stream. `id` is the ID of an entry.
+/// A message of a control stream. `id` is the number of an entry, in the order of `Entry` messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Message {

@@ -22,10 +22,10 @@ pub trait Progress: Send + Sync {
     fn file_done(&self, _id: u32, _file: &Entry, _outcome: &FileOutcome) {}
 }
 
-/// Ignores progress.
+/// Progress that nobody observes.
 impl Progress for () {}
 
-/// The number of bytes at the receiver and of all files, for a progress bar.
+/// How far a transfer is, for a progress bar: the bytes at the receiver, and the bytes of all files.
 #[derive(Debug, Default)]
 pub struct Position {
     done: AtomicU64,
@@ -33,12 +33,12 @@ pub struct Position {
 }
 
 impl Position {
-    /// The bytes at the receiver.
+    /// The bytes of files that are at the receiver.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// The bytes of all files; 0 until they are known.
+    /// The sum of the lengths of all files, bytes; 0 until it is known.
     pub fn total(&self) -> u64 {
         self.total.load(Ordering::Relaxed)
     }
@@ -74,7 +74,7 @@ pub enum FileOutcome {
     Moved,
     /// The receiver had the file already.
     Skipped,
-    /// The file is not in place. The text is the reason.
+    /// The file is not in place at the receiver. The text is the reason.
     Failed(String),
 }
 
@@ -87,16 +87,16 @@ pub struct Summary {
     pub folders: u64,
     /// Bytes of files that were sent, including files that failed.
     pub bytes: u64,
-    /// Files that the receiver had already.
+    /// Files that the receiver had before the transfer.
     pub skipped: u64,
-    /// Bytes of partial files at the receiver that were not sent again.
+    /// Bytes of partial files that the receiver had before the transfer, so that they were not sent again.
     pub resumed_bytes: u64,
-    /// The duration, seconds.
+    /// The duration of the transfer, seconds.
     pub seconds: f64,
     pub failed: Vec<Failure>,
 }
 
-/// An entry that is not in place at the receiver.
+/// A file or folder that is not in place at the receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
     pub path: String,

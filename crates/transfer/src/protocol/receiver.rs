@@ -90,7 +90,7 @@ fn receive_entries(
     receiver.run(heard)
 }
 
-/// Reads and checks the list of entries.
+/// Reads the sender's list of files and folders, and checks their paths and sizes.
 fn read_manifest(control: &mut ControlReader) -> Result<Manifest, TransferError> {
     let wrong = |what: &str| Err(TransferError::Manifest(what.to_owned()));
     let Message::Hello { protocol, entries, bytes } = control.read()? else {
@@ -156,7 +156,7 @@ impl Receiver<'_> {
         }
     }
 
-    /// Ends the transfer. The first reason is reported.
+    /// Ends the transfer with an error. Only the first error is reported.
     fn fail(&self, why: TransferError) {
         lock(&self.failure).get_or_insert(why);
         self.states.abort();
@@ -234,7 +234,7 @@ impl Receiver<'_> {
         Ok((read == len).then(|| Box::new(OpenPart { file, len, hasher })))
     }
 
-    /// Hashes up to `count` bytes of a file. Returns the number of bytes read and the hash state.
+    /// Hashes up to `count` bytes of a file. Returns the number of bytes read and the BLAKE3 state after them.
     fn hash(&self, file: &mut File, count: u64) -> io::Result<(u64, blake3::Hasher)> {
         if count > CHUNK as u64 {
             // Hashing takes time, in which buffered messages need not wait.
@@ -303,7 +303,8 @@ impl Receiver<'_> {
         }
     }
 
-    /// Reads a stream. A stream without a complete header is ignored, because the control stream tells the reason.
+    /// Reads one stream of the sender. A stream without a complete header is ignored, because the control stream tells
+    /// the reason.
     fn read_stream(&self, mut stream: Box<dyn Read + Send>) -> Result<(), TransferError> {
         let mut header = [0; 13];
         if stream.read_exact(&mut header).is_err() {
@@ -325,7 +326,7 @@ impl Receiver<'_> {
         }
     }
 
-    /// Reads a file, verifies it and puts it in target.
+    /// Reads a file from its stream, verifies its BLAKE3, and renames the partial file to its final name.
     fn receive_file(
         &self,
         id: u32,

@@ -47,7 +47,7 @@ pub fn send(
     sent.map(|summary| Summary { seconds: started.elapsed().as_secs_f64(), ..summary })
 }
 
-/// Sends the list of entries.
+/// Opens the control stream and sends the list of files and folders.
 fn write_manifest(link: &dyn Link, sources: &SourcePaths) -> Result<ControlWriter, TransferError> {
     let manifest = &sources.manifest;
     let mut control = ControlWriter::new(link.open_uni()?);
@@ -64,7 +64,7 @@ fn write_manifest(link: &dyn Link, sources: &SourcePaths) -> Result<ControlWrite
     Ok(control)
 }
 
-/// A file that the receiver asks for, from its `have` message.
+/// A file that the receiver asks for in a `have` message.
 struct FileRequest {
     id: u32,
     whole: Option<Digest>,
@@ -74,24 +74,24 @@ struct FileRequest {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The entry was offered.
+    /// The sender has offered the entry.
     Announced,
     /// The receiver has sent `have`.
     Requested,
     /// The receiver has an identical file.
     Same,
-    /// All bytes were sent.
+    /// The sender has sent all bytes of the file.
     Sent,
-    /// The file will not be sent.
+    /// The sender will not send the file.
     GivenUp,
-    /// The receiver has sent `done` or `failed`.
+    /// The receiver has sent `done` or `failed` about the entry.
     Answered,
 }
 
-/// The state of all entries.
+/// The states of all entries, shared by the sender's threads.
 struct Entries {
     states: Vec<State>,
-    /// Entries without an answer.
+    /// The number of entries without an answer.
     left: usize,
     summary: Summary,
 }
@@ -155,7 +155,7 @@ impl<'a> Sender<'a> {
         Ok(entries.summary)
     }
 
-    /// Processes the messages of the receiver until all entries are answered.
+    /// Processes the receiver's messages until all entries are answered.
     fn listen(
         &self,
         control: &mut ControlReader,
@@ -184,7 +184,7 @@ impl<'a> Sender<'a> {
         Ok(())
     }
 
-    /// Processes `done`, or `failed` with its reason.
+    /// Processes the receiver's answer to an entry: `done`, or `failed` with its reason.
     fn answered(&self, id: u32, failure: Option<String>) -> Result<(), TransferError> {
         let what = if failure.is_some() { "has failed" } else { "is done" };
         let unexpected = || TransferError::Protocol(format!("it says that entry {id} {what}"));
@@ -219,7 +219,7 @@ impl<'a> Sender<'a> {
         Ok(())
     }
 
-    /// Changes the state of an entry, if it is `from`.
+    /// Changes the state of an entry from `from` to `to`. Returns false if the state is not `from`.
     fn mark(&self, id: u32, from: State, to: State) -> bool {
         let mut entries = lock(&self.entries);
         match entries.states.get_mut(id as usize) {
@@ -237,7 +237,7 @@ impl<'a> Sender<'a> {
         self.link.close("the transfer has failed");
     }
 
-    /// Sends one requested file after the other.
+    /// Sends requested files one after the other, as one of several threads.
     fn run_worker(&self, requests: &Mutex<mpsc::Receiver<FileRequest>>) {
         loop {
             // One worker waits for the channel, and the others wait for the lock.
@@ -297,7 +297,7 @@ impl<'a> Sender<'a> {
         Ok(Message::Sent { id, sum: Digest(hasher.finalize()) })
     }
 
-    /// Sends and hashes a file from an offset on.
+    /// Sends a file from `offset` on over a new stream, and adds the bytes to the hash.
     fn send_stream(
         &self,
         id: u32,

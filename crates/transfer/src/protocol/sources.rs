@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The files and folders to send, with their local paths.
+/// The files and folders to send, with their local paths and the paths at the receiver.
 #[derive(Clone, Debug, Default)]
 pub struct SourcePaths {
     pub(crate) manifest: Manifest,
@@ -16,7 +16,7 @@ pub struct SourcePaths {
 }
 
 impl SourcePaths {
-    /// Collects files and folders with all their contents. Each arrives under its own name.
+    /// Collects files, and folders with all their contents. Each path arrives under its last name.
     ///
     /// # Errors
     /// An entry cannot be read, is neither file nor folder (such as a symbolic link), has a name that cannot be sent,
@@ -66,7 +66,7 @@ impl SourcePaths {
     }
 }
 
-/// The name under which a path arrives.
+/// The name under which a path arrives at the receiver: the last one of the path.
 fn own_name(path: &Path) -> Result<String, TransferError> {
     let named = match path.file_name() {
         Some(_) => path.to_owned(),
