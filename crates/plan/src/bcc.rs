@@ -31,7 +31,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// Applies the rules to a pool that `ports` ports share, the fastest of which has the rate `rate`.
+    /// Computes the thresholds of a pool that `ports` ports share; `rate` is the rate of the fastest of these ports.
     pub fn new(bcc: &Bcc, shared: &Shared, rate: BitsPerSec, ports: u32) -> Self {
         let given = |size: Option<shallop_core::Bytes>| size.map(|size| size.get() as f64);
         let (size, private) = (shared.size.get() as f64, shared.private.get() as f64);
@@ -70,7 +70,7 @@ impl Thresholds {
         Ok(())
     }
 
-    /// Says how to raise `Kmin` above zero.
+    /// Tells the user how to raise `Kmin` above zero.
     fn advice(&self) -> String {
         let Self { bcc, shared, rate, ports, max, .. } = *self;
         if max <= 0.0 {
@@ -85,7 +85,7 @@ impl Thresholds {
         format!("an `h` below {largest:.3} us, fewer `ports` a pool{larger}, or `min` by hand")
     }
 
-    /// Returns name, value, and formula or origin of each threshold, for tables.
+    /// Rows of a table, one for each threshold: name, value, and formula or origin.
     pub fn lines(&self) -> Vec<(&'static str, String, String)> {
         let Self { bcc, shared, rate, ports, required, max, min } = *self;
         let of = |given: bool, how: String| if given { "as given".to_owned() } else { how };

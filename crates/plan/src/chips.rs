@@ -8,19 +8,19 @@ use shallop_core::{BitsPerSec, Bytes};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chip {
-    /// Its name in scenarios.
+    /// The chip's name in scenarios, such as `trident2`.
     pub id: &'static str,
     pub name: &'static str,
     pub vendor: &'static str,
-    /// The rate of all ports together.
+    /// The sum of the rates of all ports.
     pub capacity: BitsPerSec,
     pub ports: u32,
     pub port_rate: BitsPerSec,
     /// The packet buffer of all ports together; `None` if no public source states it.
     pub buffer: Option<Bytes>,
-    /// Source of the figures, and what is assumed beyond it.
+    /// Source of the chip's figures, and assumptions that the source does not state.
     pub note: &'static str,
-    /// How queues share the memory; `None` if no public source states it.
+    /// How the queues of the chip share its packet memory; `None` if no public source states it.
     pub memory: Option<Mmu>,
 }
 
@@ -28,13 +28,13 @@ pub struct Chip {
 /// bytes, and all queues share the rest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mmu {
-    /// The number of parts.
+    /// The number of MMUs in the chip: parts of equal size into which its packet memory is divided.
     pub count: u32,
-    /// The private bytes of each queue. A port has one queue for data.
+    /// Bytes that each queue has for itself. A port has one queue for data.
     pub private: Bytes,
-    /// The size of a memory cell: a packet takes whole cells.
+    /// Size of a memory cell; a packet occupies whole cells. `None` if no source states it.
     pub cell: Option<Bytes>,
-    /// Source of the figures, and what is assumed beyond it.
+    /// Source of the memory's figures, and assumptions that the source does not state.
     pub note: &'static str,
 }
 
@@ -49,14 +49,14 @@ impl Chip {
         self.memory.as_ref().map(|memory| self.ports / memory.count)
     }
 
-    /// The memory that the queues of one part share: the part less the private bytes.
+    /// Bytes that all queues of one MMU share: its memory less the private bytes of its queues.
     pub fn pool(&self) -> Option<Bytes> {
         let (memory, buffer) = (self.memory.as_ref()?, self.buffer?);
         let private = memory.private * u64::from(self.ports / memory.count);
         Some(Bytes::new(buffer.get() / u64::from(memory.count)).saturating_sub(private))
     }
 
-    /// The buffer divided evenly among the ports, rounded down to bytes.
+    /// The chip's buffer divided by its number of ports, rounded down to bytes.
     pub fn buffer_per_port(&self) -> Option<Bytes> {
         self.buffer.map(|buffer| Bytes::new(buffer.get() / u64::from(self.ports)))
     }
@@ -109,7 +109,7 @@ const MMUS: &str = "BCC, II.C, III.C and V.B: four parts of 4 MB, about 1 MB of 
 /// The cell size of the Trident and Tomahawk families, which no paper states.
 const CELL: Option<Bytes> = Some(Bytes::new(208));
 
-/// A chip with `ports` ports of `gbps` Gb/s and `buffer` bytes of packet memory.
+/// Makes a chip with `ports` ports of `gbps` Gb/s and `buffer` bytes of packet memory.
 const fn chip(
     names: (&'static str, &'static str, &'static str),
     ports: u32,
@@ -123,7 +123,7 @@ const fn chip(
     Chip { id, name, vendor, capacity, ports, port_rate, buffer, note, memory: None }
 }
 
-/// A chip whose packet memory no public source states.
+/// Makes a chip whose packet memory no public source states.
 const fn unknown(
     names: (&'static str, &'static str, &'static str),
     ports: u32,
@@ -135,7 +135,7 @@ const fn unknown(
     chip
 }
 
-/// Gives a chip memory in one part, a quarter of it private.
+/// Gives a chip its packet memory as one MMU, a quarter of it private to queues.
 const fn one(mut chip: Chip, cell: Option<Bytes>) -> Chip {
     let buffer = match chip.buffer {
         Some(buffer) => buffer.get(),
@@ -146,7 +146,7 @@ const fn one(mut chip: Chip, cell: Option<Bytes>) -> Chip {
     chip
 }
 
-/// Gives a chip memory in `count` parts, with `private` bytes for each queue.
+/// Gives a chip its packet memory as `count` MMUs, with `private` bytes for each queue.
 const fn parts(mut chip: Chip, count: u32, private: u64, note: &'static str) -> Chip {
     chip.memory = Some(Mmu { count, private: Bytes::new(private), cell: CELL, note });
     chip

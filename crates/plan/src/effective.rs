@@ -23,7 +23,7 @@ use shallop_switch::MarkAt;
 use crate::kernel::KernelOptions;
 use crate::plan::{Accounting, Plan, QueueMarking, Scheme, Switch, Transport};
 
-/// Returns the plan of one scheme without everything that its runs do not depend on.
+/// Removes from a plan everything on which the runs of this scheme do not depend.
 pub fn effective(plan: &Plan, scheme: usize) -> Plan {
     let transports =
         || (0..plan.groups.len()).map(|group| &plan.transport(scheme, group).transport);

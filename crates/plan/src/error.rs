@@ -1,4 +1,4 @@
-//! The reasons why a run cannot be set up.
+//! The reasons why a run cannot be started.
 
 use shallop_core::Span;
 

@@ -14,7 +14,7 @@ pub trait Files: Debug + Send + Sync {
     /// The reason why it cannot be read, as a text that follows the name.
     fn open(&self, name: &str) -> Result<Box<dyn BufRead + Send>, String>;
 
-    /// The folder of the files, if they are on this machine.
+    /// The folder in which the files are, if they are on this machine.
     fn folder(&self) -> Option<OsString> {
         None
     }
@@ -43,7 +43,7 @@ pub trait Files: Debug + Send + Sync {
     }
 }
 
-/// Refuses every file.
+/// A source of files for scenarios that must not read any: each file is an error.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
@@ -53,7 +53,7 @@ impl Files for NoFiles {
     }
 }
 
-/// Files in memory: text by file name.
+/// Files in memory: the map leads from the name of a file to its text.
 #[derive(Clone, Debug, Default)]
 pub struct FilesInMemory(pub BTreeMap<String, String>);
 

@@ -14,24 +14,24 @@ use crate::resolved::ResolvedRun;
 use crate::sources::{ArrivalIter, arrivals};
 use crate::transport::FlowContext;
 
-/// A flow. Flows are numbered in order of start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
+    /// Number of the flow in its run, from 0, in order of start.
     pub number: u32,
-    /// Index of its group in [`crate::plan::Plan::groups`].
+    /// Index of the flow's group in [`crate::plan::Plan::groups`].
     pub group: usize,
     pub from: Node,
     pub to: Node,
     pub start: Time,
-    /// Payload in bytes; `None` for a flow without end.
+    /// Payload of the flow in bytes; `None` for a flow without end.
     pub size: Option<u64>,
-    /// False if results leave it out because it starts in the warm-up or cool-down of its group.
+    /// Whether results include the flow; false if it starts in the warm-up or cool-down of its group.
     pub counted: bool,
     pub path: PathFacts,
 }
 
 impl Flow {
-    /// Its completion time in an empty network; zero for a flow without end.
+    /// The completion time of the flow alone in an empty network; zero for a flow without end.
     pub fn ideal(&self, run: &ResolvedRun<'_>) -> Span {
         let Some(size) = self.size else { return Span::ZERO };
         let graph = &run.network.graph;
@@ -40,13 +40,14 @@ impl Flow {
         ideal_fct(links, u64::from(self.path.payload), size)
     }
 
-    /// The time from the flow's first request for credits until its data is available.
+    /// The time by which the flow's first request for credits precedes its data; zero for most transports.
     pub fn request_lead(&self, run: &ResolvedRun<'_>) -> Span {
         let transport = &run.plan.transport(run.scheme, self.group).transport;
         transport.request_lead(self.path.base_rtt)
     }
 
-    /// What its endpoints are configured from; `wait` is the waiting time of its group.
+    /// Collects what the flow's endpoints are configured from. `wait` is the waiting time of `FlashPass` in the flow's
+    /// group.
     pub fn context(&self, run: &ResolvedRun<'_>, wait: Span) -> FlowContext {
         let (sender, receiver) = self.path.nics;
         let share = |nic: u32| run.layout.shares[nic as usize].metered;
@@ -65,18 +66,17 @@ impl Flow {
     }
 }
 
-/// Properties of a flow's path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathFacts {
     /// Payload bytes of a full data packet: the smallest MTU on the path less headers.
     pub payload: u16,
-    /// The ports by which sender and receiver are attached.
+    /// The ports of sender and receiver: each is the host's end of its link.
     pub nics: (u32, u32),
     pub receiver_link: BitsPerSec,
-    /// Round-trip time of a smallest frame in an empty network. If links have jitter or change, the longest possible
-    /// one.
+    /// Round-trip time of a smallest frame in an empty network; the longest possible one if links have jitter or
+    /// change.
     pub base_rtt: Span,
-    /// The ports from sender to receiver, in order.
+    /// The ports that data crosses from sender to receiver, in order.
     pub there: Vec<u32>,
 }
 
@@ -123,7 +123,7 @@ impl Iterator for FlowGenerator<'_> {
     }
 }
 
-/// Computes a path's properties from the ports of both directions; `None` if there is no path.
+/// Collects the properties of a path from the ports of both directions; `None` if there is no path.
 fn facts(network: &Network, there: Vec<u32>, back: &[u32]) -> Option<PathFacts> {
     let graph = &network.graph;
     let (&sender_nic, &receiver_nic) = (there.first()?, back.first()?);
@@ -139,11 +139,11 @@ fn facts(network: &Network, there: Vec<u32>, back: &[u32]) -> Option<PathFacts> 
     })
 }
 
-/// How many flows are checked for symmetric routes.
+/// The number of flows, from the start of a run, that are checked for symmetric routes.
 pub const COMPARED_FLOWS: usize = 10_000;
 
-/// Of the first [`COMPARED_FLOWS`] flows, counts those that `counts` selects, and how many of these return over the
-/// links that they came by.
+/// Returns two counts over the first [`COMPARED_FLOWS`] flows: the flows that `counts` selects, and those of them whose
+/// packets return over the links that they came by.
 pub fn symmetric_flows(run: &ResolvedRun<'_>, counts: impl Fn(&Flow) -> bool) -> (usize, usize) {
     let graph = &run.network.graph;
     let same = |flow: &Flow| {

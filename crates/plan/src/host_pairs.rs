@@ -1,8 +1,8 @@
 //! The pairs of hosts that may communicate, grouped by attachment. Hosts on one switch with links of equal transit
 //! times are alike, so that memory grows with the attachments and not with the pairs of hosts.
 //!
-//! State: for each attachment of receivers, the attachments of their senders. Each has one pair of hosts: the one with
-//! the lowest receiver and then the lowest sender.
+//! State: for each attachment of receivers, one pair of hosts for each attachment of their senders: the pair with the
+//! lowest receiver and, among these, the lowest sender.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,15 @@ use crate::network::Network;
 use crate::pairs::pairs;
 use crate::plan::{Group, Pattern, Plan, Starts};
 
-/// How a host is attached to the network. Hosts with equal attachments have equal paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostAttachment {
-    /// The switch of a host with one link (a leaf); otherwise the host itself.
+    /// The switch to which a host with one link is attached (a leaf); a host with several links itself.
     pub at: Node,
     /// The longest time that a smallest frame takes from the host to `at`.
     pub up: Span,
     /// The longest time that a smallest frame takes from `at` to the host.
     pub down: Span,
-    /// The number of links between the host and `at`: 0 or 1.
+    /// The number of links between the host and the node `at`: 0 or 1.
     pub hops: u32,
 }
 
@@ -41,22 +40,23 @@ impl HostAttachment {
     }
 }
 
-/// The pairs of hosts that may communicate, reduced to one pair for each two attachments.
+/// The pairs of hosts that may communicate. Of all pairs with equal attachments of sender and receiver only one is
+/// stored.
 #[derive(Clone, Debug)]
 pub struct HostPairs {
-    /// Index into `attachments` by node.
+    /// By node: index of the host's attachment.
     attachment_of: Vec<u32>,
     attachments: Vec<HostAttachment>,
-    /// For each attachment of receivers: one (sender, receiver) for each attachment of their senders.
+    /// By attachment of the receiver: one (sender, receiver) for each attachment of its senders.
     pairs: Vec<Vec<(Node, Node)>>,
-    /// By node: whether it sends.
+    /// By node: whether any flow may start there.
     pub sends: Vec<bool>,
-    /// By node: whether it receives.
+    /// By node: whether any flow may end there.
     pub receives: Vec<bool>,
 }
 
 impl HostPairs {
-    /// Collects the pairs of the groups that `counts` selects by index.
+    /// Collects the pairs of hosts of those groups for which `counts` is true; its argument is the group's index.
     pub fn from_plan(
         plan: &Plan,
         network: &Network,
@@ -68,7 +68,7 @@ impl HostPairs {
         Self::from_groups(groups, network, paths, seed)
     }
 
-    /// Collects the pairs of groups, each given with its index in the plan.
+    /// Collects the pairs of hosts of groups, each given with its index in the plan.
     pub fn from_groups<'a>(
         groups: impl IntoIterator<Item = (usize, &'a Group)>,
         network: &Network,
@@ -135,7 +135,8 @@ impl HostPairs {
         }
     }
 
-    /// Keeps one pair for each attachment of senders to this attachment of receivers.
+    /// Removes duplicates: of the pairs with equal attachments of the sender, one remains for this attachment of
+    /// receivers.
     fn leave_one_each(&mut self, receiver: usize) {
         let class = |host: Node| self.attachment_of[host.0 as usize];
         let pairs = &mut self.pairs[receiver];
@@ -147,7 +148,8 @@ impl HostPairs {
         &self.attachments[self.attachment_of[host.0 as usize] as usize]
     }
 
-    /// Iterates over the attachments of receivers, each with one pair for each attachment of their senders.
+    /// Iterates over the attachments of receivers. Each comes with pairs (sender, receiver), one for each attachment of
+    /// senders.
     pub fn by_receiver(&self) -> impl Iterator<Item = (&HostAttachment, &[(Node, Node)])> {
         let pairs = self.attachments.iter().zip(&self.pairs);
         pairs.map(|(at, pairs)| (at, &pairs[..])).filter(|(_, pairs)| !pairs.is_empty())

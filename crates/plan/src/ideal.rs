@@ -1,20 +1,16 @@
-//! The ideal completion time of a flow, in an empty network: the denominator of the slowdown.
-//!
-//! The sender's link sends frame after frame from the start on, every node forwards a frame once it has received all of
-//! it, and the flow is complete when the last frame arrives. Handshakes, acknowledgements and the part of the
-//! link reserved for credits are left out. Units: payload bytes, spans. See docs/model.md, "slowdown".
+//! The ideal completion time of a flow, alone in an empty network: the denominator of the slowdown.
 
 use shallop_core::{BitsPerSec, Span};
 use shallop_proto::wire;
 
 const PS_PER_BYTE_AT_ONE_BPS: u128 = 8_000_000_000_000;
 
-/// Computes the time from the start of a flow to the arrival of its last byte over idle links, which are given as
-/// (rate, delay) in the order of the path. A full frame carries `payload` bytes; the last one carries the rest of
-/// `bytes`. Frames have headers, preamble and gap. Zero for no bytes.
+/// Computes the time from the start of a flow to the arrival of its last byte over idle links, given as (rate, delay)
+/// in the order of the path. A full frame carries `payload` bytes; the last one carries the rest of `bytes`. Frames
+/// include headers, preamble and gap. The time is zero for no bytes.
 ///
 /// The time is rounded down to the picosecond at each link, so that no run is faster than the ideal. It is
-/// [`Span::MAX`] if it does not fit.
+/// [`Span::MAX`] if it exceeds that.
 pub fn ideal_fct(
     links: impl Iterator<Item = (BitsPerSec, Span)>,
     payload: u64,

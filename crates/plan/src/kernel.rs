@@ -1,4 +1,4 @@
-//! The options of hosts that are real kernels.
+//! The options of hosts that are real Linux kernels (`stack = "kernel"`).
 
 use shallop_core::Span;
 use shallop_options::Options;
@@ -15,10 +15,10 @@ pub const CONTROLLERS: [(&str, &str); 7] = [
     ("ecn-star", "ecn_star"),
 ];
 
-/// Controllers that kernels in virtual time lack: they are BPF programs, which these kernels are built without.
+/// Controllers that hosts in virtual time lack: they are BPF programs, and the kernels of these hosts have no BPF.
 pub const NOT_IN_VIRTUAL_TIME: [&str; 1] = ["ecn-star"];
 
-/// The controllers' names in scenarios, as a list for messages.
+/// The names of all controllers in one text, for error messages.
 pub fn controllers() -> String {
     CONTROLLERS.map(|(name, _)| name).join(", ")
 }
@@ -37,12 +37,12 @@ pub enum Qdisc {
 
 shallop_options::string_enum! { Qdisc { Fq = "fq", FqCodel = "fq_codel", PfifoFast = "pfifo_fast" } }
 
-/// The least time between two interrupts of a card, unless a scenario says otherwise.
+/// Default of the least time between two interrupts of a network interface.
 const INTERRUPT_GAP: Span = Span::from_us(20);
-/// The processor time of a program without a pause, unless a scenario says otherwise.
+/// Default of the processor time that a program may use without a pause.
 const COMPUTE_LIMIT: Span = Span::from_secs(30);
 
-/// The hosts with `stack = "kernel"`.
+/// Options of the hosts with `stack = "kernel"`: the section `[kernel]` of a scenario.
 #[derive(Clone, Debug, PartialEq, Options)]
 pub struct KernelOptions {
     /// The release of the kernel, or its first numbers: `"6.12"`.
@@ -77,7 +77,7 @@ pub struct KernelOptions {
     pub sysctls: Vec<String>,
 }
 
-/// A scenario without a `[kernel]` section has the defaults of an empty one.
+/// A scenario without a `[kernel]` section has the defaults of an empty section.
 impl Default for KernelOptions {
     fn default() -> Self {
         Self {
@@ -101,7 +101,7 @@ impl KernelOptions {
         pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
     }
 
-    /// The name of the module's controller, which all flows between kernels use; `None` without a module.
+    /// Name of the controller in the kernel module, which all flows between kernels use; `None` without a module.
     pub fn controller(&self) -> Option<&str> {
         self.module.as_ref().map(|module| self.controller.as_ref().unwrap_or(module).as_str())
     }

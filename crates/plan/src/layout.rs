@@ -30,17 +30,17 @@ use crate::plan::{Accounting, Plan, Switch};
 use crate::requirements::Requirements;
 use crate::traffic_paths::PortTraffic;
 
-/// Queue names of a port if no transport has credits.
+/// The only queue of a port if no transport has credits.
 const DATA: &[&str] = &["data"];
 
-/// The ports of a network under one scheme: queues, memory, and shares of links.
+/// The ports of a network under one scheme: their queues, their memory, and the shares of links for metered packets.
 #[derive(Clone, Debug)]
 pub struct PortLayout {
     pub ports: Vec<PortConfig>,
     pub memory: Memory,
     /// Names of a port's queues, in the order of their indices.
     pub queues: &'static [&'static str],
-    /// For each port, the shares of its link for metered packets.
+    /// By port: the shares of its link for metered packets and for TCP.
     pub shares: Vec<LinkShares>,
     /// Index of the data queue in `queues`.
     pub data: usize,
@@ -51,7 +51,7 @@ pub struct PortLayout {
 }
 
 impl PortLayout {
-    /// Configures every port for the scheme with this index.
+    /// Configures every port of the network for one scheme.
     pub fn new(
         plan: &Plan,
         scheme: usize,
@@ -98,7 +98,7 @@ impl PortLayout {
     }
 }
 
-/// The shares of one port's link for metered packets.
+/// The shares of one port's link, as fractions of its rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkShares {
     /// The share for credits of `ExpressPass` or emulation packets of `FlashPass`. It leaves room for the frames that
@@ -108,15 +108,15 @@ pub struct LinkShares {
     /// metered because round-trip times differ, so that evenly spaced emulation packets do not give evenly spaced
     /// credits.
     pub returned: Option<Share>,
-    /// Size of a full `FlashPass` credit on the wire, in bytes.
+    /// Size on the wire of a full `FlashPass` credit, in bytes.
     pub credit: u64,
-    /// Weights of the queues of data and of TCP, if TCP has a queue of its own and crosses this port.
+    /// Weights of the data queue and of TCP's queue, if TCP has a separate queue and crosses this port.
     pub weights: Option<(u32, u32)>,
 }
 
 impl LinkShares {
-    /// Computes the shares of a port. `switch` and `far` are the switches at the near and the far end of the link,
-    /// `traffic` and `reverse` what crosses it in both directions.
+    /// Computes the shares of one port's link. `switch` and `far` are the switches at its near and far end; `traffic`
+    /// and `reverse` are what crosses it in the two directions.
     pub fn for_port(
         network: &Network,
         port: u32,
@@ -156,7 +156,7 @@ impl LinkShares {
     }
 }
 
-/// Gives data queues the switch's queue discipline, or its ECN marking.
+/// Gives each of these data queues the queue discipline of the switch or, without one, its ECN marking.
 fn manage(
     queues: &mut [QueueConfig],
     switch: &Switch,

@@ -1,5 +1,5 @@
-//! Plans: what is to be run, as types. A plan has the network, the queues and memory of its ports, the flows and the
-//! schemes. The crate has no text and no clock: `scenario` reads scenarios, and drivers run plans.
+//! Plans: what is to be run, as types. A plan describes the network, the queues and memory of its ports, the flows and
+//! the schemes. The crate reads no text and no clock: `scenario` makes plans from text, and drivers run them.
 
 pub mod bcc;
 pub mod bounds;

@@ -1,4 +1,4 @@
-//! The arrival rates that produce the configured load, and what flows offer to each port.
+//! The arrival rates of flows that produce the configured load, and the load that flows offer to each port.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::pairs::{intensity, pairs};
 use crate::plan::{Group, Intensity, Plan, Starts};
 use crate::traffic_paths::{Crossings, TrafficPaths};
 
-/// Flows per second, on average, of each group with random arrivals; `None` for other groups.
+/// The mean number of flows per second in each group with random arrivals; `None` for other groups.
 pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<Option<f64>> {
     let groups = plan.groups.iter().enumerate();
     let rate = |(index, group): (usize, &Group)| match intensity(group)? {
@@ -25,14 +25,14 @@ pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<O
     groups.map(rate).collect()
 }
 
-/// Whether any group has random arrivals or a trace. Other groups offer no amount over time.
+/// Whether any group has an offered load in bit/s: random arrivals or a trace. Groups with given start times have none.
 pub fn is_offered(plan: &Plan) -> bool {
     let is_trace = |group: &Group| matches!(group.start, Starts::Trace(_));
     plan.groups.iter().any(|group| intensity(group).is_some() || is_trace(group))
 }
 
-/// Whether the offered load can be summed pair by pair: each group with random arrivals has at most four million pairs
-/// of hosts.
+/// Whether the offered load can be computed pair by pair: no group with random arrivals has more than four million
+/// pairs of hosts.
 pub fn is_summed(plan: &Plan, network: &Network, seed: Seed) -> bool {
     let mut groups = plan.groups.iter().enumerate().filter(|(_, group)| intensity(group).is_some());
     groups.all(|(index, group)| {
@@ -86,8 +86,8 @@ pub fn by_port(
     offered
 }
 
-/// Spreads `amounts`, in bit/s by node, over the equal-cost paths to `to`, adds what crosses each port to `crossing`,
-/// and leaves `amounts` zero.
+/// Spreads the traffic `amounts`, in bit/s by node of origin, over the equal-cost paths to `to`. Adds the traffic on
+/// each port to `crossing`, and sets `amounts` to zero.
 fn spread(network: &Network, paths: &Paths, to: Node, amounts: &mut [f64], crossing: &mut [f64]) {
     amounts[to.0 as usize] = 0.0;
     let Some(column) = paths.column(to) else { return };
@@ -114,19 +114,20 @@ fn spread(network: &Network, paths: &Paths, to: Node, amounts: &mut [f64], cross
 /// Terms of the load on a set of links: load = flows per second × mean size × 8 × crossings / capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadTerms {
-    /// Sum of the rates of the ports that flows may cross, in bit/s. The idle direction of a link adds nothing.
+    /// The sum of the rates of the ports that flows may cross, in bit/s. A direction of a link that no flow crosses
+    /// adds nothing.
     pub capacity: f64,
-    /// The number of ports that flows may cross, and of all ports in the set.
+    /// Two numbers of ports in the set of links: those that flows may cross, and all.
     pub ports: (usize, usize),
     /// Mean payload of a flow, in bytes.
     pub mean_size: f64,
-    /// The mean number of the set's ports that a flow crosses.
+    /// The mean number of ports in the set of links that a flow crosses.
     pub crossings: f64,
 }
 
 impl LoadTerms {
-    /// Computes the terms for a group and a named set of links; `None` if its flows have no sizes or cross none of the
-    /// links.
+    /// Computes the terms of a group's load on a named set of links. `None` if the flows have no sizes or cross none of
+    /// the links.
     pub fn for_group(
         group: &Group,
         index: usize,
@@ -153,11 +154,11 @@ impl LoadTerms {
     }
 }
 
-/// Up to this many pairs of hosts are summed one by one. Above, pairs with equal attachments are summed together, which
-/// may change the last digit.
+/// The most pairs of hosts that are summed one by one. In larger groups, pairs with equal attachments are summed
+/// together, which may change the last digit.
 const MAX_SUMMED_PAIRS: usize = 4_000_000;
 
-/// The mean number of the set's ports that a flow crosses.
+/// Computes the mean number of ports that a flow crosses, counting only those for which `counts` is true.
 fn crossings(pairs: &Pairs, network: &Network, paths: &Paths, counts: &[bool]) -> f64 {
     let mut crossings = Crossings::new(network, paths, counts);
     if pairs.count() > MAX_SUMMED_PAIRS {
@@ -178,7 +179,7 @@ fn crossings(pairs: &Pairs, network: &Network, paths: &Paths, counts: &[bool]) -
     by_receiver.into_iter().map(of_receiver).sum()
 }
 
-/// Numbers the hosts so that hosts which hang on one switch by equally counted links share a number.
+/// Numbers the hosts: two hosts have one number if they have links to one switch, and the same of these links count.
 fn classes(network: &Network, paths: &Paths, counts: &[bool]) -> Vec<u32> {
     let (mut known, mut class_of) = (BTreeMap::new(), vec![0; network.graph.nodes.len()]);
     for host in network.graph.hosts() {

@@ -16,22 +16,22 @@ use crate::requirements::Requirements;
 
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    /// By port: its buffer.
+    /// By port: the buffer for its queues.
     pub buffers: Vec<PortBuffer>,
-    /// The pools that several ports share.
+    /// The memory pools that several ports of a switch share.
     pub pools: Vec<Pool>,
-    /// By port: the pool that it uses; `None` with a buffer of its own.
+    /// By port: the pool in which its queues are; `None` if the port has a buffer.
     members: Vec<Option<PoolMember>>,
 }
 
 impl Memory {
-    /// Builds the pools. [`Self::add_port`] adds the buffers.
+    /// Builds the pools of all switches, with no ports yet. [`Self::add_port`] then adds the ports in order.
     pub(crate) fn new(switches: &[Switch], network: &Network, seed: Seed) -> Self {
         let (pools, members) = pools::build(switches, network, seed);
         Self { buffers: Vec::new(), pools, members }
     }
 
-    /// Adds the buffer of the port with the lowest number that has none yet.
+    /// Adds the next port in order of numbers: its buffer or its place in a pool.
     pub(crate) fn add_port(
         &mut self,
         plan: &Plan,
@@ -77,11 +77,10 @@ impl Memory {
     }
 }
 
-/// The limit of a metered queue of returned credits, in packets. It is large enough that uneven spacing of credits
-/// causes little loss.
+/// Limit of the queue of returned credits, in packets: large enough that uneven spacing of credits causes little loss.
 pub const RETURNED_QUEUE: u32 = 32;
 
-/// The limit of a port's queue of credits or emulation packets.
+/// The limit of a port's queue for credits or emulation packets.
 pub(crate) fn credit_queue(
     plan: &Plan,
     scheme: usize,
@@ -97,7 +96,7 @@ pub(crate) fn credit_queue(
     }
 }
 
-/// Divides a limit in proportion to the weights `data` and `legacy`.
+/// Divides the limit of a buffer between data and TCP, by the weights `data` and `legacy` of their queues.
 pub fn divide(limit: Limit, data: u32, legacy: u32) -> (Limit, Limit) {
     if limit == Limit::NONE {
         return (limit, limit);

@@ -1,4 +1,4 @@
-//! The network of a plan: a graph with names. Nodes and links do not depend on the seed; only random delays do.
+//! The network of a plan: a graph with names. Of all of it, only random delays depend on the seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use shallop_topology::{Graph, LinkProperties, NodeKind, Paths, SwitchNames, Twin
 use crate::plan::{GraphLink, GraphNode, Plan, Switch, Topology};
 use crate::scale;
 
-/// No path leads from a sender to its receiver.
+/// An error: no path leads from a sender to its receiver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no path leads from host \"{from}\" to host \"{to}\"")]
 pub struct NoPath {
@@ -19,33 +19,34 @@ pub struct NoPath {
     pub to: String,
 }
 
-/// Switch ports that are alike: index of the switch's configuration, rate, and MTU of the link.
+/// Properties by which switch ports are grouped in messages: index of the switch's configuration, rate, and MTU of the
+/// link.
 pub type PortKind = (usize, BitsPerSec, Bytes);
 
-/// The graph of a plan with names, and the impairments of its links.
+/// The graph of a plan with the names of nodes and links, and the impairments of links.
 #[derive(Clone, Debug)]
 pub struct Network {
     pub graph: Graph,
-    /// Name of each node.
+    /// By node: its name.
     pub names: Vec<String>,
     /// Sets of hosts by name: each host alone under its own name, all hosts as `hosts`, and the sets of the topology.
     pub sets: BTreeMap<String, Vec<Node>>,
-    /// Hosts by site. A site is a rack, a side of a dumbbell or a data centre. A host is at one site at most.
+    /// Hosts by site: a rack, a side of a dumbbell or a data centre. A host is at one site at most.
     pub sites: Vec<Vec<Node>>,
-    /// Sets of links by name, each as the ports of both directions. `all` has every link.
+    /// Sets of links by name. A set lists the ports of both directions of its links; `all` has every link.
     pub links: BTreeMap<String, Vec<u32>>,
-    /// By node: index of its configuration in [`Plan::switches`].
+    /// By node: index of the switch's configuration in [`Plan::switches`].
     pub switch_of: Vec<usize>,
-    /// Name of the set of links with frame aggregation, and its parameters.
+    /// Name of the set of links on which frames are aggregated, and the parameters of aggregation.
     aggregation: Option<(&'static str, FrameAggregation)>,
-    /// Links with their impairments and changes; empty if no link has any.
+    /// Links with impairments or changes; empty if there are none.
     impaired: Vec<GraphLink>,
-    /// Packets of a host are delayed at random by up to this much.
+    /// The largest random delay of packets that a host sends.
     nic_jitter: Span,
 }
 
 impl Network {
-    /// Builds the network of a plan. The seed determines random delays.
+    /// Builds the network of a plan. The seed determines the random delays of links.
     pub fn build(plan: &Plan, seed: Seed) -> Self {
         let names = plan.switches.iter().map(|switch| switch.name.as_str()).collect();
         let builder = builder(&plan.topology, seed, &SwitchNames(names));
@@ -73,13 +74,13 @@ impl Network {
         Paths::with_twins(&self.graph, self.twins())
     }
 
-    /// The number of entries that the table of routes will have.
+    /// The number of entries in the routing table that will be computed for this network.
     pub fn route_entries(&self) -> u64 {
         self.twins().table_entries(&self.graph)
     }
 
-    /// Finds the nodes that share a column of the routing table. There are none if links have impairments, as the graph
-    /// does not show in what such links differ.
+    /// Finds the nodes that share a column of the routing table. If any link is impaired there are none, because the
+    /// graph does not show how impaired links differ.
     fn twins(&self) -> Twins {
         Twins::new(&self.graph, self.impaired.is_empty())
     }
@@ -94,7 +95,6 @@ impl Network {
         site_of
     }
 
-    /// Hosts by name.
     pub fn hosts(&self) -> BTreeMap<&str, Node> {
         self.graph.hosts().map(|host| (self.names[host.0 as usize].as_str(), host)).collect()
     }
@@ -109,7 +109,7 @@ impl Network {
         (0..self.graph.ports() as u32).filter(|&port| self.is_switch_port(port))
     }
 
-    /// The kinds of these ports.
+    /// The kinds of switch ports among these ports.
     pub fn port_kinds(&self, ports: impl Iterator<Item = u32>) -> BTreeSet<PortKind> {
         let kind = |port| {
             let link = self.graph.link_of(port);
@@ -118,12 +118,13 @@ impl Network {
         ports.map(kind).collect()
     }
 
-    /// The configuration of the node to which a port belongs, of `switches` as in [`Plan::switches`].
+    /// The configuration of the switch to which a port belongs, out of `switches`, which are ordered as
+    /// [`Plan::switches`].
     pub fn switch<'a>(&self, switches: &'a [Switch], port: u32) -> &'a Switch {
         &switches[self.switch_of[self.graph.near(port).0 as usize]]
     }
 
-    /// The size on the wire of a full frame on a port's link.
+    /// Size on the wire of a full frame on the port's link.
     pub fn full_frame(&self, port: u32) -> Bytes {
         Bytes::new(u64::from(wire::frame(self.graph.link_of(port).mtu.get())))
     }
@@ -154,7 +155,7 @@ impl Network {
         self.impaired.get(port as usize / 2)
     }
 
-    /// The jitter of a port: the link's and, at a host, the host's as well.
+    /// The largest random delay at a port: jitter of the link and, at a host, jitter of the host.
     fn jitter(&self, port: u32) -> Span {
         let own = self.impaired(port).map_or(Span::ZERO, |link| link.jitter);
         if self.is_switch_port(port) { own } else { own + self.nic_jitter }
@@ -165,7 +166,7 @@ impl Network {
         self.links.get(set)?.contains(&port).then_some(aggregation)
     }
 
-    /// The lowest rate and the longest delay of the port's link during the run, jitter and reordering included.
+    /// The lowest rate and the longest delay of the port's link in the run, with jitter and reordering.
     pub fn worst(&self, port: u32) -> (BitsPerSec, Span) {
         let link = self.graph.link_of(port);
         let jitter = self.jitter(port);
@@ -187,7 +188,6 @@ impl Network {
         ports.iter().map(each).sum()
     }
 
-    /// Changes of the port's link during the run.
     pub fn changes(&self, port: u32) -> Vec<LinkChange> {
         let Some(link) = self.impaired(port) else { return Vec::new() };
         let change = |&(at, rate, delay): &(Span, _, _)| {
@@ -198,7 +198,7 @@ impl Network {
     }
 }
 
-/// Builds nodes and links, at unscaled rates.
+/// Builds the nodes and links of a topology. Rates are those before scaling.
 fn builder(topology: &Topology, seed: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder {
     match topology {
         Topology::Fabric(fabric) => fabric.build(seed, switches),

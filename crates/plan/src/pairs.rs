@@ -1,4 +1,4 @@
-//! The host pairs of a group, and how often its flows start.
+//! The host pairs of a group, and how often its flows start at random.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use shallop_workload::pairs::PairsError;
 use crate::network::Network;
 use crate::plan::{Group, Intensity, Pattern, Starts};
 
-/// The pairs of sender and receiver of a group.
+/// Lists the pairs of sender and receiver of a group, by its pattern.
 ///
 /// # Errors
 /// If the group's hosts cannot be paired in its pattern.
@@ -46,7 +46,7 @@ pub fn pairs(
     }
 }
 
-/// The intensity of a group's random arrivals; `None` for groups without.
+/// How often flows of a group start at random; `None` for groups without random arrivals.
 pub fn intensity(group: &Group) -> Option<&Intensity> {
     match &group.start {
         Starts::Poisson(intensity, _) | Starts::OnOff(intensity, ..) => Some(intensity),

@@ -19,24 +19,24 @@ pub use crate::transport::{
 };
 use shallop_workload::Sizes;
 
-/// The default limit of captured packets.
+/// Default of the most packets that a run captures.
 pub const CAPTURE_LIMIT: u64 = 1_000_000;
 
-/// The choice among several shortest paths (equal-cost multi-path routing).
+/// How a flow's path is chosen among several shortest paths (equal-cost multi-path routing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecmp {
     /// Both directions of a flow take the same links.
     Symmetric,
-    /// Each direction is hashed by itself.
+    /// Each direction of a flow is hashed by itself, so that acknowledgements may return on another path.
     Asymmetric,
 }
 
 string_enum! { Ecmp { Symmetric = "symmetric", Asymmetric = "asymmetric" } }
 
-/// The connections of a group of flows.
+/// Which TCP connections the flows of a group use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
-    /// A new connection for each flow.
+    /// Each flow opens a connection.
     New,
     /// An idle connection of an earlier flow between the two hosts, if there is one.
     Kept,
@@ -44,7 +44,7 @@ pub enum Connections {
 
 string_enum! { Connections { New = "new", Kept = "kept" } }
 
-/// A scenario ready to run, under each of its schemes.
+/// A checked scenario, ready to run under each of its schemes.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub title: String,
@@ -53,49 +53,49 @@ pub struct Plan {
     pub duration: Span,
     /// The sampling interval of time series.
     pub sample: Span,
-    /// Windows of the run with results of their own: (start, end).
+    /// Intervals of the run (start, end) for which results are computed separately.
     pub windows: Vec<(Span, Span)>,
     /// The length of the windows in which convergence to fairness is measured.
     pub fairness_window: Span,
     pub topology: Topology,
     pub ecmp: Ecmp,
-    /// Configurations of switches. A port has the configuration of its switch.
+    /// Configurations of switches, by the names that the scenario gives them. A port has the configuration of its
+    /// switch.
     pub switches: Vec<Switch>,
-    /// How a host's link serves its endpoints: in turn, or from one FIFO queue.
+    /// How a host's link serves its endpoints: round robin, or from one FIFO queue.
     pub nic: NicMode,
-    /// The buffer of a host's link, with `nic = "fifo"`.
+    /// The buffer at a host's link, used only with `nic = "fifo"`.
     pub nic_buffer: BufferSize,
-    /// Limit of the queue of credits or emulation packets at hosts; `None` for the transport's default.
+    /// Limit of a host's queue of credits or emulation packets; `None` for the transport's default.
     pub nic_credit_queue: Option<BufferSize>,
-    /// Packets of a host are delayed at random by up to this much. `None` for the time of a full frame on the slowest
-    /// link, which is enough to keep equal flows out of lockstep at a full queue (Floyd and Jacobson, 1991).
+    /// The largest random delay of packets that a host sends. `None` for the time of a full frame on the slowest link,
+    /// which is enough to keep equal flows out of lockstep at a full queue (Floyd and Jacobson, 1991).
     pub nic_jitter: Option<Span>,
-    /// Options of hosts that are real kernels.
     pub kernel: KernelOptions,
     pub driver: Driver,
-    /// For each of these levels, results have the time that queues and pools were above it.
+    /// Queue lengths; for each one, results state how long queues and pools were above it.
     pub levels: Vec<Bytes>,
-    /// The sets of links whose packets are captured, and the most packets to capture.
+    /// Names of the sets of links whose packets are captured, and the most packets to capture.
     pub capture: (Vec<String>, u64),
     pub groups: Vec<Group>,
-    /// Bounds of small and large flows, for results by size.
+    /// The sizes that separate small, medium and large flows in results; `None` for no such classes.
     pub classes: Option<Classes>,
     pub schemes: Vec<Scheme>,
 }
 
 impl Plan {
-    /// The transport of a group under a scheme; both are indices.
+    /// The transport of a group under a scheme. `scheme` and `group` are indices.
     pub fn transport(&self, scheme: usize, group: usize) -> &Scheme {
         self.groups[group].transport.as_ref().unwrap_or(&self.schemes[scheme])
     }
 
-    /// Whether any flow of this scheme is between real kernels.
+    /// Whether any flow of the scheme runs between hosts that are real kernels.
     pub fn has_kernels(&self, scheme: usize) -> bool {
         (0..self.groups.len()).any(|group| self.kernel(scheme, group).is_some())
     }
 
-    /// The name in scenarios of the TCP controller of a group's kernel hosts; `None` if they are no kernels. Programs
-    /// with `FlashPass` run in kernel hosts whose own connections use `CONTROLLER_OF_PROGRAMS`.
+    /// Name of the TCP controller of a group's kernel hosts; `None` if its hosts are not kernels. If programs send by
+    /// `FlashPass`, the TCP connections of their hosts use `CONTROLLER_OF_PROGRAMS`.
     pub fn kernel(&self, scheme: usize, group: usize) -> Option<&'static str> {
         let transport = &self.transport(scheme, group).transport;
         let has_own =
@@ -103,12 +103,12 @@ impl Plan {
         transport.kernel().or(has_own.then_some(CONTROLLER_OF_PROGRAMS))
     }
 
-    /// Whether any group runs programs in its hosts.
+    /// Whether any group runs programs instead of generated flows.
     pub fn has_programs(&self) -> bool {
         self.groups.iter().any(|group| group.command.is_some())
     }
 
-    /// The configurations of switches under this scheme.
+    /// The configurations of switches in force under a scheme.
     pub fn switches(&self, scheme: usize) -> &[Switch] {
         self.schemes[scheme].switches.as_ref().unwrap_or(&self.switches)
     }
@@ -117,8 +117,8 @@ impl Plan {
         self.groups.iter().map(|group| group.flows).sum()
     }
 
-    /// The number of counted flows, if `starting` flows of each group start before the run ends; the run may end when
-    /// these are complete. `None` if a flow has no end, or if no flow that starts is counted.
+    /// The number of counted flows, of which `starting` gives for each group the flows that start before the run ends.
+    /// The run may end when these are complete. `None` if a flow has no end, or if no flow that starts is counted.
     pub fn counted_flows(&self, starting: &[usize]) -> Option<usize> {
         let finite = self.groups.iter().all(Group::is_finite);
         let counted = |(group, starting): (&Group, &usize)| {
@@ -130,7 +130,7 @@ impl Plan {
     }
 }
 
-/// What runs a plan. Both drivers have the same simulated switches and the same results.
+/// The driver of a run. Switches are simulated in both drivers, and results have one form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Driver {
     /// The simulator, in virtual time.
@@ -138,21 +138,21 @@ pub enum Driver {
     Simulator,
     /// A rehearsal in real time: kernel hosts are network namespaces of this machine.
     Rehearsal {
-        /// The file to which the packets of hosts are recorded, if any.
+        /// The file into which a tape of the hosts' packets is written; `None` for no tape.
         tape: Option<String>,
-        /// Network interfaces of this machine that stand for hosts.
+        /// Network interfaces of this machine that take the place of hosts.
         attached: Vec<Attachment>,
     },
 }
 
-/// A network interface of this machine that stands for a host.
+/// A network interface of this machine that takes the place of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
     pub interface: String,
     pub host: String,
 }
 
-/// Bounds of small and large flows.
+/// The sizes that separate small, medium and large flows in results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
     /// Flows with at most this much payload are small.
@@ -161,16 +161,16 @@ pub struct Classes {
     pub large: Bytes,
 }
 
-/// Nodes and links of a network.
+/// The nodes and links of a network, as the scenario describes them.
 #[derive(Clone, Debug)]
 pub enum Topology {
-    /// A fabric that is built from a few options.
+    /// A fabric that is generated from a few options, such as a fat tree.
     Fabric(AnyFabric),
     /// Nodes and links that the scenario lists.
     Graph { nodes: Vec<GraphNode>, links: Vec<GraphLink> },
-    /// Switches and links from a file, with generated hosts.
+    /// A network whose switches and links are read from a file, with generated hosts.
     File(Imported),
-    /// A topology whose link rates are multiplied by a share.
+    /// A topology with all link rates multiplied by a factor below 1, for rehearsals.
     Scaled { by: Share, of: Box<Self> },
 }
 
@@ -180,33 +180,33 @@ impl<T: Into<AnyFabric>> From<T> for Topology {
     }
 }
 
-/// A node that a scenario lists.
+/// A node that the scenario lists in its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphNode {
     pub name: String,
     pub kind: NodeKind,
-    /// Index of a switch's configuration in [`Plan::switches`].
+    /// Index of the node's switch configuration in [`Plan::switches`].
     pub switch: usize,
 }
 
-/// A link that a scenario lists.
+/// A link that the scenario lists in its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphLink {
-    /// Indices of the two nodes.
+    /// Indices of the nodes at the two ends of the link.
     pub between: (usize, usize),
     pub rate: BitsPerSec,
     pub delay: Span,
     pub mtu: Bytes,
     /// Probability that a packet is lost, 0 to 1.
     pub loss: f64,
-    /// Packets are delayed at random by up to this much.
+    /// The largest random delay of a packet on the link, which does not change the order of packets.
     pub jitter: Span,
-    /// Probability that a packet is delayed so that others overtake it, and the longest such delay.
+    /// Probability that a packet is delayed so that later packets overtake it, and the longest such delay.
     pub reordering: (f64, Span),
     pub duplicates: f64,
-    /// Outages: periods in which no packet passes.
+    /// Outages of the link: periods in which no packet passes.
     pub down: Vec<Outage>,
-    /// Changes of the link: (time, new rate, new delay).
+    /// Changes of the link in the run: (time, new rate, new delay); `None` for no change of the rate or delay.
     pub changes: Vec<(Span, Option<BitsPerSec>, Option<Span>)>,
 }
 
@@ -230,76 +230,77 @@ pub struct Group {
     /// Distribution of flow sizes in payload bytes; `None` for flows without end.
     pub sizes: Option<Sizes>,
     pub start: Starts,
-    /// The group's transport and its label; `None` for the transport of the scheme.
+    /// The transport of this group and its label; `None` if the group uses the transport of the scheme.
     pub transport: Option<Scheme>,
-    /// How many of the first and of the last flows are not counted: warm-up and cool-down.
+    /// The numbers of flows at the start (warm-up) and at the end (cool-down) of the group that results leave out.
     pub uncounted: (usize, usize),
     pub connections: Connections,
-    /// The program that runs in each host of `from` and talks to hosts of `to`, instead of generated flows.
+    /// The program that runs in each host of `from` and communicates with hosts of `to`, in place of generated flows.
     pub command: Option<Command>,
 }
 
 impl Group {
-    /// Whether every flow of the group has an end.
+    /// Whether every flow of the group has a size, so that it ends.
     pub fn is_finite(&self) -> bool {
         self.sizes.is_some() || matches!(self.start, Starts::Trace(_))
     }
 
-    /// Whether the flow with this number, counted from 0 in order of start, is counted in results.
+    /// Whether results include the flow with this number in its group, counted from 0 in order of start.
     pub fn counts(&self, number: usize) -> bool {
         number >= self.uncounted.0 && number + self.uncounted.1 < self.flows
     }
 }
 
-/// Senders, receivers, and the total weight of all pairs between them.
+/// An entry of a traffic matrix: senders, receivers, and the total weight of all pairs between them.
 pub type MatrixEntry = (Vec<u32>, Vec<u32>, f64);
 
-/// Which hosts of a group send to which.
+/// The traffic pattern of a group: which hosts send to which.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Pattern {
-    /// Flow i goes from sender i to receiver i, each modulo its number of hosts.
+    /// Flow i goes from sender i to receiver i, each index modulo the number of hosts.
     #[default]
     RoundRobin,
-    /// Sender and receiver are drawn uniformly.
+    /// Sender and receiver are drawn uniformly from all hosts of the group.
     Uniform,
-    /// Sender and receiver are drawn uniformly from different sites.
+    /// Sender and receiver are drawn uniformly, from different sites.
     OtherSite,
-    /// This many senders, drawn at random, send to one receiver at a time.
+    /// Incast: this many senders, drawn at random, send to one receiver at the same time.
     Incast(usize),
-    /// Every host sends to one other host, which is drawn once.
+    /// Every host sends to one other host, drawn once for the run.
     Permutation,
     AllToAll,
-    /// A traffic matrix: weights of sets of senders and receivers.
+    /// A traffic matrix gives the weights of sets of senders and receivers.
     Matrix(Vec<MatrixEntry>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Starts {
-    /// All flows start at this time.
+    /// All flows of the group start at this time.
     At(Span),
-    /// Flows start one after the other: first start, and gap.
+    /// Flows start at equal intervals: the first start, and the interval.
     Every(Span, Span),
-    /// Each start is drawn uniformly between two bounds.
+    /// The start of each flow is drawn uniformly between these two times.
     Drawn(Span, Span),
-    /// A Poisson process that begins at this time.
+    /// Flows start as a Poisson process with this intensity, from this time on.
     Poisson(Intensity, Span),
-    /// A Poisson process that is interrupted: beginning, and mean lengths of its on and off periods.
+    /// Flows start as a Poisson process that is on and off in turn: intensity, first time, and the mean lengths of on
+    /// and off periods.
     OnOff(Intensity, Span, (Span, Span)),
-    /// Bursts of this many flows: size, first burst, and gap.
+    /// Flows start in bursts: flows in a burst, time of the first burst, and interval.
     Bursts(u32, Span, Span),
-    /// The flows that a file lists, with their hosts and sizes.
+    /// A file lists the flows: start, hosts and size.
     Trace(Trace),
 }
 
-/// A file that lists flows. It was read once to make the plan, and is read again row by row during the run.
+/// A file that lists flows. It is checked when the plan is made, and read again row by row in the run.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// Its name in the scenario.
+    /// The name of the file, as the scenario writes it.
     pub name: String,
     pub files: Arc<dyn Files>,
-    /// Payload bytes by (sender, receiver) of all flows that start before the run ends.
+    /// By (sender, receiver): payload bytes of all flows that start before the run ends.
     pub pairs: BTreeMap<(u32, u32), u64>,
-    /// The number of its flows that start after the run has ended.
+    /// The number of flows in the file that start after the run has ended.
     pub late: usize,
     pub digest: u64,
 }
@@ -310,28 +311,29 @@ impl PartialEq for Trace {
     }
 }
 
-/// The TCP controller of kernel hosts whose programs send by another transport.
+/// The TCP controller of kernel hosts whose programs send by `FlashPass`.
 const CONTROLLER_OF_PROGRAMS: &str = "cubic";
-/// The name of this program, as commands of scenarios write it.
+/// The name of the `shallop` executable, as the commands of scenarios write it.
 const OWN: &str = "shallop";
 
 /// A program of this machine that runs in kernel hosts.
 #[derive(Clone)]
 pub struct Command {
-    /// Its name or path, and its arguments. Empty if programs are started only from terminals that join the session.
+    /// Name or path of the program, and its arguments. Empty if users start programs from terminals that join the
+    /// session.
     pub words: Vec<String>,
-    /// The scenario's files, which the program may read.
+    /// The files of the scenario, which the program may read.
     pub files: Arc<dyn Files>,
-    /// Whether it is an interactive shell.
+    /// Whether the program is an interactive shell.
     pub is_shell: bool,
 }
 
 impl Command {
-    /// Placeholder in arguments for the name of the host that the program talks to.
+    /// In arguments of programs, this stands for the name of the host that the program communicates with.
     pub const OTHER_HOST: &str = "{to}";
 
-    /// The command for a program that talks to the host `other`. A command `shallop` becomes `own`, the path of the
-    /// running executable.
+    /// The words of the command, for a program that communicates with the host `other`. The command `shallop` becomes
+    /// `own`, the path of the running executable.
     pub fn words_for(&self, other: &str, own: Option<&str>) -> Vec<String> {
         let mut words: Vec<String> =
             self.words.iter().map(|word| word.replace(Self::OTHER_HOST, other)).collect();
@@ -357,24 +359,24 @@ impl fmt::Debug for Command {
     }
 }
 
-/// How often flows with random arrivals start.
+/// How often flows of a group start at random.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Intensity {
-    /// Flows per second.
+    /// The mean number of flows per second.
     PerSecond(f64),
     /// Offered load: payload as a fraction of the capacity of the named set of links (docs/workloads.md, "load").
     Load(f64, String),
 }
 
-/// A transport with settings of switches, which a scenario compares with others.
+/// A transport with configurations of switches, which a scenario compares with other schemes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheme {
     pub name: String,
-    /// The transport of all groups that have none of their own.
+    /// The transport of all groups for which the scenario names none.
     pub transport: Transport,
-    /// Configurations of switches that replace [`Plan::switches`], in the same order; `None` if the scheme changes
-    /// none.
+    /// Configurations of switches that replace [`Plan::switches`], in the same order; `None` if the scheme changes no
+    /// switch.
     pub switches: Option<Vec<Switch>>,
-    /// The CLEAN proxy, if the scheme has one.
+    /// The CLEAN proxy that the scheme places in the network, if any.
     pub clean: Option<Clean>,
 }

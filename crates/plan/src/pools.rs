@@ -1,4 +1,5 @@
-//! The memory pools of switches, and the ports that share each. Pools are numbered in the order of their first ports.
+//! The memory pools of switches, and the ports that share each pool. Pools are numbered in the order of their first
+//! ports.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use crate::bcc::Thresholds;
 use crate::network::Network;
 use crate::plan::{QueueMarking, Switch};
 
-/// A memory pool of a switch.
+/// A memory pool of a switch, with the ports that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolPorts {
     /// Index of the switch's configuration in [`Plan::switches`](crate::plan::Plan::switches).
@@ -48,20 +49,20 @@ pub fn pools(switches: &[Switch], network: &Network) -> Vec<PoolPorts> {
     pools
 }
 
-/// Whether a port leads to the node `name`, or belongs to the set of links `name`.
+/// Whether `name` is the node to which the port leads, or a set of links to which the port belongs.
 pub fn port_matches(network: &Network, port: u32, name: &str) -> bool {
     network.names[network.graph.far(port).0 as usize] == name
         || network.links.get(name).is_some_and(|ports| ports.contains(&port))
 }
 
 impl PoolPorts {
-    /// The rate of the pool's fastest port.
+    /// The rate of the fastest port of the pool.
     pub fn rate(&self, network: &Network) -> BitsPerSec {
         let rates = self.ports.iter().map(|&port| network.graph.link_of(port).rate);
         rates.max().unwrap_or(BitsPerSec::gbps(1))
     }
 
-    /// The thresholds of BCC, if the switch uses it. Idle ports of the pool count as well.
+    /// The BCC thresholds of the pool, if its switch uses BCC. Ports without traffic count as well.
     pub fn thresholds(&self, switches: &[Switch], network: &Network) -> Option<Thresholds> {
         let switch = &switches[self.switch];
         let (bcc, shared) = (switch.bcc?, switch.shared?);
@@ -85,7 +86,7 @@ impl PoolPorts {
         })
     }
 
-    /// Builds the pool. Its number selects its random stream.
+    /// Builds the pool for the simulator. `number` selects the random stream of its marks.
     fn build(&self, number: usize, switches: &[Switch], network: &Network, seed: Seed) -> Pool {
         let shared = switches[self.switch].shared;
         let red = self.marking(switches, network).map(|marking| -> RedConfig {
@@ -98,7 +99,7 @@ impl PoolPorts {
     }
 }
 
-/// Builds all pools, and assigns ports to them.
+/// Builds the pools of all switches, and returns the pool to which each port belongs.
 pub(crate) fn build(
     switches: &[Switch],
     network: &Network,

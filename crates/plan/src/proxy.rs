@@ -1,4 +1,4 @@
-//! The CLEAN proxy of a scheme: its options, and the proxy at each node.
+//! The CLEAN proxy of a scheme: its options, and the machines at the nodes of a network.
 
 use std::collections::BTreeMap;
 
@@ -26,14 +26,14 @@ pub struct CleanOptions {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clean {
     pub config: clean::Config,
-    /// Ports by which packets enter the proxy's network. Their packets become ECN-capable.
+    /// Ports by which packets enter the network of the proxy. The proxy makes these packets ECN-capable.
     pub edges: Vec<u32>,
-    /// Ports of the last hop. Behind their queues, marks are counted and cleared.
+    /// Ports of the last hop. Behind their queues, the proxy counts and clears marks.
     pub last_hop: Vec<u32>,
 }
 
 impl Clean {
-    /// Builds a proxy for each node that one of the ports leads to or belongs to.
+    /// Builds a proxy for each node to which an edge port leads or a last-hop port belongs.
     pub fn proxies<H>(&self, graph: &Graph) -> BTreeMap<Node, clean::Proxy<H>> {
         let mut ports: BTreeMap<Node, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
         for &port in &self.edges {

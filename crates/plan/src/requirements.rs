@@ -10,30 +10,30 @@ use crate::plan::{Driver, Plan};
 use crate::traffic_paths::{PortTraffic, TrafficPaths};
 use crate::transport::{CreditRequirements, Transport};
 
-/// Bytes on the wire of QUIC acknowledgements for each data packet: 166 at most for ten data packets
+/// Bytes on the wire of QUIC acknowledgements for each data packet: at most 166 for ten data packets
 /// (`ACKNOWLEDGED_TOGETHER` of the crate `quic`).
 const ACKNOWLEDGEMENTS: u64 = 17;
 
-/// What the transports of a scheme require of ports.
+/// What the transports of a scheme require of the network's ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirements {
-    /// Queues and meters for the transport with credits, if there is one.
+    /// Requirements of the transport with credits (queues, meters), if the scheme has one.
     pub credits: Option<&'static CreditRequirements>,
-    /// Timestamps in a full `FlashPass` credit packet; the least of all groups.
+    /// Timestamps in a full `FlashPass` credit packet: the minimum over all groups.
     pub batch: u8,
-    /// Bytes on the wire of acknowledgements for each data packet that share the queue of returned credits. They exist
-    /// in rehearsals only, which use QUIC; simulated credits carry the acknowledgements.
+    /// Bytes on the wire of acknowledgements, for each data packet, in the queue of returned credits. They exist in
+    /// rehearsals only, which use QUIC; simulated credits carry acknowledgements.
     pub acknowledgements: u64,
-    /// Whether flows without credits run beside flows with credits.
+    /// Whether the scheme has both flows with credits and flows without.
     pub mixed: bool,
-    /// Whether any switch has a queue of its own for transports without credits.
+    /// Whether any switch has a separate queue for transports without credits.
     pub legacy_queue: bool,
-    /// Whether any transport sends unscheduled data (Aeolus), which the data queue drops selectively.
+    /// Whether any transport sends unscheduled data (Aeolus), which data queues drop selectively.
     pub unscheduled: bool,
 }
 
 impl Requirements {
-    /// Collects the requirements of all groups under a scheme.
+    /// Collects what the transports of all groups require under a scheme.
     ///
     /// # Errors
     /// If two transports with credits are in use.
@@ -61,7 +61,7 @@ impl Requirements {
     }
 }
 
-/// Finds the traffic that may cross each port, with transports without credits apart.
+/// Finds the traffic that may cross each port. Transports without credits are counted separately.
 ///
 /// # Errors
 /// The first pair of hosts without a path.

@@ -1,5 +1,5 @@
-//! A run as it will be driven: everything that follows from a plan, one of its schemes and a seed before the run
-//! starts.
+//! A run that is ready for a driver: everything that follows, before the run starts, from a plan, one of its schemes
+//! and a seed.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::requirements::{self, Requirements};
 use crate::switches::in_bytes;
 use crate::traffic_paths::TrafficPaths;
 
-/// The network of a plan under one seed and the paths of its traffic, which all schemes share.
+/// The network of a plan under one seed, and the paths of its traffic. All schemes share it.
 #[derive(Clone, Debug)]
 pub struct ResolvedNetwork<'a> {
     plan: &'a Plan,
@@ -74,30 +74,29 @@ impl<'a> ResolvedNetwork<'a> {
     }
 }
 
-/// A run with everything resolved that drivers need: network, ports, routes.
+/// Everything that a driver needs of a run: network, ports, routes.
 #[derive(Clone, Debug)]
 pub struct ResolvedRun<'a> {
     pub plan: &'a Plan,
-    /// Index of the scheme in [`Plan::schemes`].
+    /// Index of the run's scheme in [`Plan::schemes`].
     pub scheme: usize,
     pub seed: u64,
     /// The network, with the random delays of this seed.
     pub network: Arc<Network>,
-    /// Shortest paths of the network.
+    /// Shortest paths between all nodes of the network.
     pub paths: Arc<Paths>,
-    /// Which ports the traffic crosses, and its round-trip times.
+    /// The ports that the traffic may cross, and its round-trip times.
     pub traffic_paths: TrafficPaths,
-    /// Flows per second of each group with random arrivals; `None` for other groups.
+    /// The mean number of flows per second in each group with random arrivals; `None` for other groups.
     pub rates: Vec<Option<f64>>,
     pub layout: PortLayout,
-    /// What the scheme's transports require of ports.
     pub requirements: Requirements,
-    /// Next hops of all nodes.
+    /// Routing table: the next hops at each node.
     pub routes: Routes,
 }
 
 impl<'a> ResolvedRun<'a> {
-    /// Resolves one run. For several schemes with one seed, use [`ResolvedNetwork`].
+    /// Prepares one run. For several schemes with one seed, use [`ResolvedNetwork`].
     ///
     /// # Errors
     /// If the scheme cannot run in the network.
@@ -105,7 +104,8 @@ impl<'a> ResolvedRun<'a> {
         ResolvedNetwork::new(plan, seed)?.scheme(scheme)
     }
 
-    /// The time in which the full buffer of a switch's port drains; `None` for hosts and ports that share a pool.
+    /// The time in which the full buffer of a switch port drains; `None` for ports of hosts and ports that share a
+    /// pool.
     pub fn drain(&self, port: u32) -> Option<Span> {
         let network = &self.network;
         let switch = network.is_switch_port(port).then(|| self.switch(port))?;
@@ -114,7 +114,8 @@ impl<'a> ResolvedRun<'a> {
         switch.shared.is_none().then(|| Pace::new(rate).quote(own()))
     }
 
-    /// The smallest buffer of all switch ports, in full frames: (buffer, full frame, port). `None` without switches.
+    /// The smallest buffer of all switch ports, with the full frame on that port's link and the port: (buffer, full
+    /// frame, port). `None` without switches.
     pub fn shallowest_buffer(&self) -> Option<(Bytes, Bytes, u32)> {
         let network = &self.network;
         let buffer = |port: u32| {
@@ -125,7 +126,7 @@ impl<'a> ResolvedRun<'a> {
         network.switch_ports().map(buffer).min_by_key(|(bytes, frame, _)| bytes.get() / frame.get())
     }
 
-    /// The configuration of the node to which a port belongs.
+    /// The configuration of the switch to which a port belongs.
     pub fn switch(&self, port: u32) -> &Switch {
         self.network.switch(self.plan.switches(self.scheme), port)
     }
@@ -138,7 +139,7 @@ impl<'a> ResolvedRun<'a> {
         summed.then(|| load::by_port(plan, network, paths, rates, self.root()))
     }
 
-    /// The root of the run's random streams.
+    /// The root of the run's random streams, which are derived from its seed.
     pub fn root(&self) -> Seed {
         Seed::new(self.seed)
     }

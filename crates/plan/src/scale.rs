@@ -1,7 +1,7 @@
-//! A plan whose network is slower by a factor, for rehearsals on machines that do not carry its rates. Rates, buffers
-//! and thresholds shrink together and delays stay, so that a buffer holds the same part of a bandwidth-delay product
-//! and the same time. Packets, flows and windows keep their sizes, so that fewer packets are in flight. Queues of
-//! credits, bursts and send buffers of transports stay as they are; Gemini's K and C shrink, as they describe the
+//! Scales a plan to lower rates, for rehearsals on machines that cannot carry its rates. Rates, buffers and thresholds
+//! are multiplied by one factor and delays stay, so that a buffer holds the same part of a bandwidth-delay product and
+//! takes the same time to drain. Packets, flows and windows keep their sizes, so that fewer packets are in flight.
+//! Queues of credits, bursts and send buffers of transports are not scaled; Gemini's K and C are, as they describe the
 //! network.
 
 use shallop_control::any::Config;
@@ -13,7 +13,7 @@ use crate::plan::{
     Transport,
 };
 
-/// Why a plan cannot be scaled.
+/// An error: a plan that cannot be scaled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScaleError {
     #[error("the network is scaled already")]
@@ -26,7 +26,7 @@ pub enum ScaleError {
 }
 
 impl Topology {
-    /// The factor of its rates, if they are scaled.
+    /// The factor by which the topology's rates are multiplied; `None` if they are not scaled.
     pub const fn scale(&self) -> Option<Share> {
         match self {
             Self::Scaled { by, .. } => Some(*by),
@@ -34,7 +34,7 @@ impl Topology {
         }
     }
 
-    /// The topology at its original rates.
+    /// The topology at the rates before scaling.
     pub fn unscaled(&self) -> &Self {
         match self {
             Self::Scaled { of, .. } => of,
@@ -44,8 +44,8 @@ impl Topology {
 }
 
 impl Plan {
-    /// Scales rates, buffers and thresholds by `by`. Flows that start at random or at intervals start more rarely by
-    /// the same factor, so that the load stays.
+    /// Multiplies rates, buffers and thresholds by `by`. Flows that start at random or at intervals start more rarely
+    /// by that factor, so that the load stays.
     ///
     /// # Errors
     /// If the plan is scaled already, or has a trace.
@@ -75,7 +75,7 @@ impl Plan {
     }
 }
 
-/// Scales the rate of a link and its later rates.
+/// Multiplies the rate of a link, and its rates after later changes, by `by`.
 pub(crate) fn link(link: &GraphLink, by: Share) -> GraphLink {
     let slower = |rate: BitsPerSec| rate.share(by);
     let changes = link.changes.iter().map(|&(at, rate, delay)| (at, rate.map(slower), delay));
@@ -89,7 +89,7 @@ fn bytes(bytes: Bytes, by: Share) -> Bytes {
     if bytes == Bytes::MAX { bytes } else { Bytes::new((scaled as u64).max(bytes.get().min(1))) }
 }
 
-/// Scales a size. A size per Gb/s stays, as it shrinks with the rate of its link.
+/// Multiplies a buffer size by `by`. A size per Gb/s stays, as it shrinks with the rate of its link.
 fn size(size: BufferSize, by: Share) -> BufferSize {
     let (part, whole) = by.parts();
     match size {
@@ -128,7 +128,8 @@ fn switch(switch: Switch, by: Share) -> Switch {
     }
 }
 
-/// Scales the rate of UDP flows. Other transports adapt to the network, but for constants of their controller.
+/// Multiplies the rate of UDP flows by `by`. Other transports adapt to the network, except for constants of their
+/// controllers.
 fn transport(transport: Transport, by: Share) -> Transport {
     match transport {
         Transport::Udp(mut udp) => {
@@ -143,7 +144,7 @@ fn transport(transport: Transport, by: Share) -> Transport {
     }
 }
 
-/// Scales Gemini's capacity and marking threshold, which describe the network.
+/// Scales Gemini's capacity and marking threshold, the only constants of controllers that describe the network.
 fn controller(controller: Config, by: Share) -> Config {
     match controller {
         Config::Gemini(config) => Config::Gemini(gemini::Config {
@@ -168,7 +169,7 @@ fn intensity(intensity: Intensity, by: Share) -> Intensity {
     }
 }
 
-/// Scales start times; `None` for a trace.
+/// Stretches the intervals between start times by 1 / `by`; `None` for a trace.
 fn starts(starts: Starts, by: Share) -> Option<Starts> {
     Some(match starts {
         Starts::Every(first, gap) => Starts::Every(first, longer(gap, by)),

@@ -1,5 +1,5 @@
-//! The arrivals of a group's flows: listed in advance, or generated one by one. Each group has random streams of its
-//! own, so that adding a group does not change the flows of others.
+//! The arrivals of a group's flows: listed in advance, or generated one by one. Each group has separate random streams,
+//! so that adding a group does not change the flows of others.
 
 use shallop_core::{Node, Seed, Span, Time};
 
@@ -9,22 +9,22 @@ use crate::resolved::ResolvedRun;
 use shallop_workload::arrivals::{Bursts, OnOff, Poisson};
 use shallop_workload::{Sizes, TraceReader};
 
-/// A flow's arrival: when it starts, and between which hosts.
+/// The arrival of a flow: the time of its start, and its hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     pub start: Time,
     pub from: Node,
     pub to: Node,
-    /// Payload in bytes; `None` for a flow without end.
+    /// Payload of the flow in bytes; `None` for a flow without end.
     pub size: Option<u64>,
-    /// False if results leave it out because it starts in the warm-up or the cool-down.
+    /// Whether results include the flow; false if it starts in the warm-up or cool-down.
     pub counted: bool,
 }
 
-/// Arrivals in order of start.
+/// Arrivals of flows, in order of start.
 pub type ArrivalIter<'a> = Box<dyn Iterator<Item = Arrival> + Send + 'a>;
 
-/// The arrivals of the group with this index.
+/// The arrivals of all flows of a group. `index` is the group's index in the plan.
 pub fn arrivals<'a>(run: &'a ResolvedRun<'_>, index: usize) -> ArrivalIter<'a> {
     let group = &run.plan.groups[index];
     let flows = match (&group.start, starts(run, index)) {
@@ -45,7 +45,7 @@ pub fn mean_last_start(group: &Group, rate: f64) -> Option<f64> {
     Some(begin.as_secs_f64() + group.flows as f64 / rate)
 }
 
-/// The number of the group's flows that start before `end`.
+/// The number of flows of a group that start before `end`.
 fn starting(run: &ResolvedRun<'_>, index: usize, end: Span) -> usize {
     let group = &run.plan.groups[index];
     match (&group.start, starts(run, index)) {
@@ -66,7 +66,7 @@ pub fn starting_by_group(run: &ResolvedRun<'_>) -> Vec<usize> {
     (0..run.plan.groups.len()).map(|index| starting(run, index, end)).collect()
 }
 
-/// Draws sender, receiver and size for each start time it is given.
+/// Returns a function that draws sender, receiver and size of the flow that starts at a given time.
 fn generator(
     run: &ResolvedRun<'_>,
     index: usize,
@@ -84,7 +84,7 @@ fn generator(
     }
 }
 
-/// Arrivals at these start times.
+/// Arrivals of flows at the given start times.
 fn generated(
     run: &ResolvedRun<'_>,
     index: usize,
@@ -94,8 +94,8 @@ fn generated(
     Box::new(starts.map_while(generator))
 }
 
-/// The flows of a trace, which was checked when the plan was made. If the file has changed since, they end at the first
-/// bad row.
+/// The flows of a trace, read from its file. The file was checked when the plan was made; if it has changed since, the
+/// flows end at the first bad row.
 fn traced<'a>(run: &'a ResolvedRun<'_>, trace: &'a Trace) -> ArrivalIter<'a> {
     let Ok(text) = trace.files.open(&trace.name) else { return Box::new(std::iter::empty()) };
     let rows = TraceReader::new(&trace.name, text, run.network.hosts());
@@ -108,7 +108,7 @@ fn traced<'a>(run: &'a ResolvedRun<'_>, trace: &'a Trace) -> ArrivalIter<'a> {
     }))
 }
 
-/// Flows whose starts are known in advance: drawn in order of their numbers, then sorted by start.
+/// Flows whose starts are known before the run: drawn in order of their numbers, then sorted by start.
 fn listed(run: &ResolvedRun<'_>, index: usize) -> ArrivalIter<'static> {
     let group = &run.plan.groups[index];
     let starts = (0..group.flows).map(|number| start(group, index, number, run.root()));
@@ -132,7 +132,7 @@ fn start(group: &Group, index: usize, number: usize, seed: Seed) -> Span {
     }
 }
 
-/// The start times of a group's flows if they follow an arrival process.
+/// The start times of a group's flows if they follow an arrival process; `None` for other groups.
 fn starts(run: &ResolvedRun<'_>, index: usize) -> Option<Box<dyn Iterator<Item = Time> + Send>> {
     let stream = run.root().stream("arrivals", index as u64);
     let rate = run.rates[index].unwrap_or_default();

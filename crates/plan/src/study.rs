@@ -12,15 +12,17 @@ pub struct Study {
     pub title: String,
     /// One line on what the scenario shows; may be empty.
     pub about: String,
-    /// Approximate time of all jobs on one core, in full and quick, as the scenario states it; may be empty.
+    /// Approximate time of all jobs on one core, of the full and the quick form, as the scenario states it; may be
+    /// empty.
     pub takes: (String, String),
-    /// True if the changes under `[quick]` were applied, or points for full runs were left out.
+    /// Whether this is the quick form of the scenario: changes under `[quick]` were applied, or points for full runs
+    /// were left out.
     pub quick: bool,
     /// Sentences about options that have no effect.
     pub notes: Vec<String>,
-    /// At least one point. A scenario without points has one without name and keys.
+    /// The points of the study, at least one. A scenario without points has one point without name and keys.
     pub points: Vec<Variant>,
-    /// At least one seed. Every scheme of every point runs with each.
+    /// The run seeds, at least one. Every scheme of every point runs with each seed.
     pub seeds: Vec<u64>,
     pub claims: Vec<Claim>,
 }
@@ -28,7 +30,7 @@ pub struct Study {
 /// The plan of one point of a study.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// Name of the point; empty if the scenario has no points.
+    /// The point's name; empty if the scenario has no points.
     pub name: String,
     /// The keys that the point sets, with their values as written.
     pub set: BTreeMap<String, serde_json::Value>,
@@ -36,7 +38,7 @@ pub struct Variant {
 }
 
 impl Study {
-    /// The study's points, labels of schemes, seeds and claims, without plans.
+    /// The study without its plans: points, labels of schemes, seeds and claims.
     pub fn design(&self) -> Design {
         let point = |variant: &Variant| Point {
             name: variant.name.clone(),
@@ -51,7 +53,7 @@ impl Study {
         }
     }
 
-    /// Removes all schemes but those with these labels, and the claims about removed schemes.
+    /// Removes all schemes whose labels are not in `labels`, and the claims about them.
     ///
     /// # Errors
     /// The labels of all schemes, if one of `labels` is unknown.

@@ -3,44 +3,45 @@
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Span, Stream};
 use shallop_switch::{Aqm, Average, Limit, MarkAt, MarkThreshold, RedConfig};
 
-/// The configuration of a switch, which scenarios name.
+/// A configuration of switches, under a name of the scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Switch {
     pub name: String,
-    /// The chip that the scenario names, for tables.
+    /// The chip whose values the configuration has, for tables; `None` if the scenario names no chip.
     pub chip: Option<&'static str>,
-    /// Buffer of each port for data.
+    /// Size of each port's buffer for data.
     pub buffer: BufferSize,
-    /// Shared memory that replaces the buffers of ports.
+    /// Memory that several ports share; it replaces the buffers of single ports.
     pub shared: Option<Shared>,
-    /// Ports of the first pools, by the nodes that they lead to or by sets of links. All other ports follow in further
-    /// pools.
+    /// The ports of the first pools, given by nodes to which they lead or by sets of links. All other ports are in
+    /// further pools.
     pub pools: Vec<Vec<String>>,
-    /// BCC, which marks by the occupancy of pools with computed thresholds.
+    /// Parameters of BCC, which marks by the occupancy of a pool.
     pub bcc: Option<Bcc>,
-    /// ECN marking of the data queue, if that is a FIFO.
+    /// ECN marking of the data queue, if it is a FIFO queue.
     pub mark: Option<QueueMarking>,
     /// Queue discipline of the data queue; `None` for a FIFO.
     pub aqm: Option<Aqm>,
-    /// Limit of the queue of emulation packets or credits.
+    /// Limit of the queue for emulation packets or credits.
     pub credit_queue: BufferSize,
-    /// Burst of the credit meter, in packets of the smallest size.
+    /// Burst of the credit meter, in packets of minimum size.
     pub credit_burst: u32,
-    /// Above this threshold, the emulation queue drops packets that are not ECN-capable.
+    /// Threshold of the emulation queue above which it drops packets that are not ECN-capable.
     pub select: Option<BufferSize>,
-    /// Above this threshold, the data queue drops unscheduled data.
+    /// Threshold of the data queue above which it drops unscheduled data.
     pub unscheduled_above: BufferSize,
-    /// Which returning credits the emulation share of a link leaves room for.
+    /// The returning credits for which the emulation share of a link leaves room.
     pub accounting: Accounting,
-    /// Whether it has a metered queue for emulation packets or credits. Otherwise they join the data queue.
+    /// Whether the switch has a metered queue for emulation packets or credits. Otherwise these packets join the data
+    /// queue.
     pub emulation: bool,
-    /// Weights of the data queue and of a queue for transports without credits; `None` if they share the data queue.
+    /// Weights of the data queue and of a separate queue for transports without credits; `None` if both share the data
+    /// queue.
     pub weights: Option<(u32, u32)>,
 }
 
 impl Switch {
-    /// The ECN marking of the data queue of a link: as configured or, with BCC, above the queue that keeps the link
-    /// busy.
+    /// The ECN marking of a link's data queue: as configured or, with BCC, above the queue that keeps the link busy.
     pub fn marking(&self, rate: BitsPerSec) -> Option<QueueMarking> {
         let standard = |bcc: Bcc| {
             let above = BufferSize::Bytes(Bytes::new(bcc.standard(rate) as u64));
@@ -49,7 +50,7 @@ impl Switch {
         self.mark.or_else(|| self.bcc.map(standard))
     }
 
-    /// Whether any of its queues or pools marks packets.
+    /// Whether any queue or pool of the switch marks packets.
     pub fn marks(&self) -> bool {
         let shared = self.shared.is_some_and(|shared| shared.mark.is_some());
         let aqm = self.aqm.is_some_and(|aqm| aqm.marks());
@@ -68,13 +69,13 @@ pub fn in_bytes(size: BufferSize, rate: BitsPerSec, frame: Bytes) -> Bytes {
 /// ECN marking by the length of a queue or the occupancy of a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueMarking {
-    /// Up to this length nothing is marked.
+    /// Length up to which no packet is marked.
     pub min: BufferSize,
-    /// Above this length everything is marked.
+    /// Length above which every packet is marked.
     pub max: BufferSize,
     /// Marking probability at `max`, 0 to 1.
     pub max_probability: f64,
-    /// The length is averaged with the weight 2^-`weight`; 0 for the current length.
+    /// The length is averaged with the weight 2^-`weight`; 0 uses the current length.
     pub weight: u32,
     /// Whether packets are marked at enqueue or at dequeue.
     pub at: MarkAt,
@@ -83,19 +84,19 @@ pub struct QueueMarking {
 }
 
 impl QueueMarking {
-    /// Marks every packet above a threshold, and none below.
+    /// Makes a marking that marks every packet above a threshold, and none below.
     pub const fn step(above: BufferSize, at: MarkAt) -> Self {
         Self { min: above, max: above, max_probability: 1.0, weight: 0, at, drops: false }
     }
 
-    /// The threshold, if this marking is only a step.
+    /// The threshold in bytes, if the marking is a single step without probabilities.
     pub fn as_step(&self, rate: BitsPerSec) -> Option<MarkThreshold> {
         let simple = self.min == self.max && self.weight == 0 && !self.drops;
         simple.then(|| MarkThreshold { above: Limit::for_buffer(self.max, rate), at: self.at })
     }
 
-    /// This marking for a queue of a link with this rate and full frames of this size. A packet counts as one full
-    /// frame.
+    /// The parameters of RED for a queue on a link with this rate, where `frame` is a full frame. A threshold in
+    /// packets counts full frames.
     pub fn red(&self, rate: BitsPerSec, frame: Bytes, stream: Stream) -> RedConfig {
         let bytes = |size: BufferSize| in_bytes(size, rate, frame);
         let weight = 1.0 / f64::from(1u32 << self.weight.min(31));
@@ -113,34 +114,34 @@ impl QueueMarking {
     }
 }
 
-/// Memory that ports of a switch share by Dynamic Thresholds (`switch/src/pool.rs`).
+/// Memory that ports of a switch share with Dynamic Thresholds (`switch/src/pool.rs`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shared {
     /// Size of one pool.
     pub size: Bytes,
-    /// Ports of each pool; `None` if all ports share one.
+    /// Ports that share each pool; `None` if all ports share one pool.
     pub ports: Option<u32>,
     /// Alpha of Dynamic Thresholds: a queue may hold at most alpha times the free memory.
     pub alpha: f64,
-    /// Alpha of the queue for transports without credits, where that is a queue of its own.
+    /// Alpha of a separate queue for transports without credits.
     pub legacy_alpha: f64,
-    /// Private memory of each queue.
+    /// Bytes that each queue has for itself.
     pub private: Bytes,
-    /// Size of a memory cell: packets take whole cells. 1 B for none.
+    /// Size of a memory cell; a packet occupies whole cells. 1 B for memory without cells.
     pub cell: Bytes,
     /// ECN marking by the occupancy of the pool.
     pub mark: Option<QueueMarking>,
 }
 
 impl Shared {
-    /// One pool of this size for all ports, with alpha 1 and no private memory.
+    /// Makes one pool of this size for all ports, with alpha 1 and no private memory.
     pub const fn new(size: Bytes) -> Self {
         let (alpha, legacy_alpha, private, cell) = (1.0, 1.0, Bytes::ZERO, Bytes::new(1));
         Self { size, ports: None, alpha, legacy_alpha, private, cell, mark: None }
     }
 
-    /// The memory of each of `queues` queues that are all at their limit: private bytes, and alpha size / (1 + alpha
-    /// n).
+    /// The memory of each of `queues` queues that are all at their limit: private bytes plus alpha size / (1 + alpha
+    /// `queues`).
     pub fn share_of_queue(&self, queues: u32) -> Bytes {
         let share = self.alpha / (1.0 + self.alpha * f64::from(queues));
         self.private + Bytes::new((self.size.get() as f64 * share) as u64)
@@ -152,33 +153,33 @@ impl Shared {
 pub struct Bcc {
     /// Base round-trip time of the network.
     pub rtt: Span,
-    /// The part of a bandwidth-delay product that senders need queued to keep a link busy.
+    /// Queue that senders need to keep a link busy, as a fraction of the bandwidth-delay product.
     pub lambda: f64,
-    /// The time in which the pool's ports, each at its rate, fill it from `Kmin` to `Kmax`.
+    /// The time in which the ports of a pool, each receiving at its rate, fill it from `Kmin` to `Kmax`.
     pub h: Span,
     /// Marking probability at `Kmax`, 0 to 1.
     pub max_probability: f64,
     /// Whether the pool marks packets at enqueue or at dequeue.
     pub at: MarkAt,
-    /// The memory of the pool that one queue needs; `None` for the rule's value.
+    /// `B_R`, the memory of the pool that one queue needs; `None` to compute it by the rule of BCC.
     pub required: Option<Bytes>,
-    /// `Kmin`; `None` for the rule's value.
+    /// `Kmin`, the occupancy up to which nothing is marked; `None` to compute it by the rule of BCC.
     pub min: Option<Bytes>,
-    /// `Kmax`; `None` for the rule's value.
+    /// `Kmax`, the occupancy above which everything is marked; `None` to compute it by the rule of BCC.
     pub max: Option<Bytes>,
 }
 
 impl Bcc {
-    /// The queue that keeps a link of this rate busy: C RTT lambda, in bytes.
+    /// The queue that keeps a link of this rate busy, in bytes: rate × round-trip time × lambda.
     pub fn standard(&self, rate: BitsPerSec) -> f64 {
         rate.get() as f64 / 8.0 * self.rtt.as_secs_f64() * self.lambda
     }
 }
 
-/// Which returning credits the emulation share of a link leaves room for (docs/flashpass.md, "accounting").
+/// The returning credits for which the emulation share of a link leaves room (docs/flashpass.md, "accounting").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Accounting {
-    /// The credits that come over this link, where credits of any flow cross it together with data of another.
+    /// The credits that cross this link, if credits of any flow cross it together with data of another flow.
     #[default]
     PerLink,
     /// No credits, which gives the paper's share of 84/1622.

@@ -2,8 +2,9 @@
 //! trip, and the mean number of links of a set that a flow crosses. All equal-cost paths count, since a flow may take
 //! any of them.
 //!
-//! Paths are the shortest ones ([`Paths`]). Both directions of a link are alike, so a reverse path is as long as its
-//! path. Nodes that share a column of [`Paths`] have equal paths, so each column is computed once.
+//! Paths are the shortest ones ([`Paths`]). The two directions of a link have equal rates and delays, so a reverse path
+//! is as long as its forward path. Nodes that share a column of [`Paths`] have equal paths, so each column is computed
+//! once.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,44 +16,47 @@ use shallop_topology::Paths;
 use crate::host_pairs::HostPairs;
 use crate::network::{Network, NoPath};
 
-/// Which kinds of traffic may cross a port.
+/// The kinds of traffic that may cross a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortTraffic {
-    /// Data of some flow crosses it.
+    /// Whether data of some flow may cross the port.
     pub data: bool,
-    /// Packets that receivers send cross it.
+    /// Whether packets that receivers send may cross the port.
     pub returns: bool,
-    /// Packets of a transport without credits cross it, in a network where others have credits.
+    /// Whether packets of a transport without credits may cross the port, in a network where other transports have
+    /// credits.
     pub legacy: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairRtt {
-    /// Round-trip time of a smallest frame in an empty network. If links have jitter or change, the longest possible
-    /// one.
+    /// Round-trip time of a smallest frame in an empty network; the longest possible one if links have jitter or
+    /// change.
     pub base_rtt: Span,
     pub from: Node,
     pub to: Node,
 }
 
-/// Paths of the traffic between a set of host pairs.
+/// Properties of all paths between a set of host pairs.
 #[derive(Clone, Debug, Default)]
 pub struct TrafficPaths {
-    /// By port: the traffic that may cross it.
+    /// By port: the kinds of traffic that may cross it.
     pub ports: Vec<PortTraffic>,
-    /// The longest base round trip. Of equal ones, the pair with the lowest receiver and then the lowest sender.
+    /// The pair with the longest base round trip; of equal ones, the pair with the lowest receiver and then the lowest
+    /// sender.
     pub longest: Option<PairRtt>,
-    /// The shortest base round trip, chosen likewise.
+    /// The pair with the shortest base round trip; of equal ones, the pair with the lowest receiver and then the lowest
+    /// sender.
     pub shortest: Option<PairRtt>,
     /// The most links on a path. The reverse path has as many.
     pub hops: u32,
 }
 
-/// By node: the nodes that send to it.
+/// By receiver: the nodes that send to it.
 type Senders = Vec<Vec<Node>>;
 
 impl TrafficPaths {
-    /// Finds the paths between these pairs.
+    /// Finds the paths between pairs of hosts, and their properties.
     ///
     /// # Errors
     /// Of the pairs without a path, the one with the lowest receiver and then the lowest sender.
@@ -133,8 +137,8 @@ impl TrafficPaths {
     }
 }
 
-/// By node: the longest time that a smallest frame takes to another node of this column, and the links on that path.
-/// `None` for hosts with one link, and without a path.
+/// By node: the longest time that a smallest frame takes to any other node of the routing column, and the links on that
+/// path. `None` for hosts with one link, and for nodes without a path.
 fn longest_transits(network: &Network, paths: &Paths, column: usize) -> Vec<Option<(Span, u32)>> {
     let graph = &network.graph;
     let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
@@ -161,7 +165,7 @@ fn longest_transits(network: &Network, paths: &Paths, column: usize) -> Vec<Opti
     longest
 }
 
-/// Calls `each` with every port that packets to these nodes from these senders may cross, some ports repeatedly.
+/// Calls `each` with every port that packets may cross to each receiver from its `senders`, some ports repeatedly.
 fn each_crossed(network: &Network, paths: &Paths, senders: Senders, mut each: impl FnMut(u32)) {
     // Receivers of one column with equal senders are done together. Exception: a receiver that is the column's only
     // sender. Its packets to other members come by ports by which none come to itself.
@@ -205,20 +209,23 @@ fn each_crossed(network: &Network, paths: &Paths, senders: Senders, mut each: im
     }
 }
 
-/// Computes the mean number of a set's ports that flows cross.
+/// Computes how many ports of a set flows cross on average.
 pub struct Crossings<'a> {
     network: &'a Network,
     paths: &'a Paths,
-    /// By port: whether it is in the set.
+    /// By port: whether it belongs to the set.
     counts: &'a [bool],
-    /// The destination of the latest `means`, and whether the port from there to the host is in the set.
+    /// The destination for which `means` was computed last, and whether the port that leads from it to the receiving
+    /// host is in the set.
     last: Option<(Node, bool)>,
-    /// Key of that destination, and by node the mean number of the set's ports on the way to it.
+    /// Key of the destination that was computed last and, by node, the mean number of ports in the set on the way to
+    /// it.
     means: Option<(Destination, Vec<f64>)>,
 }
 
-/// Destinations with equal keys have equal means: the column, whether the port to the host is in the set, and delay and
-/// membership of each port that leads to the destination.
+/// Key of a destination: the routing column; whether the port to the receiving host is in the set; and for each port
+/// that leads to the destination, its delay and whether it is in the set. Destinations with equal keys have equal
+/// means.
 type Destination = (usize, bool, Vec<(Span, bool)>);
 
 impl<'a> Crossings<'a> {
@@ -226,8 +233,8 @@ impl<'a> Crossings<'a> {
         Self { network, paths, counts, last: None, means: None }
     }
 
-    /// The mean number of the set's ports between two hosts, if equal-cost paths are equally likely. Call it for pairs
-    /// with one receiver in succession: paths are followed once for each receiver.
+    /// The mean number of ports in the set that a flow crosses, if equal-cost paths are equally likely. Calls for one
+    /// receiver should follow each other: paths are followed once for each receiver.
     pub fn mean(&mut self, from: Node, to: Node) -> f64 {
         let (leaf, receiver) = (self.paths.leaf(from), self.paths.leaf(to));
         let (at, end) = (self.paths.inner(from), self.paths.inner(to));
@@ -242,7 +249,8 @@ impl<'a> Crossings<'a> {
         first.map_or(rest, |first| first + rest)
     }
 
-    /// Computes `means` to a node, or through it to a host that has its only link there.
+    /// Computes `means` for the destination `end`. `entry` says whether the port from there to the receiving host is in
+    /// the set.
     fn follow(&mut self, end: Node, entry: bool) {
         self.last = Some((end, entry));
         let Some(column) = self.paths.column(end) else { return };

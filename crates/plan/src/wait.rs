@@ -12,7 +12,7 @@ use crate::plan::{FlashPass, Plan, Transport};
 use crate::resolved::{ResolvedNetwork, ResolvedRun};
 use crate::study::Study;
 
-/// Returns the configured waiting time or, without one, the largest base round trip of all flows with a margin.
+/// The waiting time of a run: as configured or, by default, the longest base round trip of all flows plus a margin.
 ///
 /// # Errors
 /// If the configured time is below the largest base round trip and `force_wait` is not set.
@@ -37,7 +37,7 @@ pub fn wait(run: &ResolvedRun<'_>, config: &FlashPass) -> Result<Span, SetupErro
     Ok(wait)
 }
 
-/// By group: its waiting time; zero for transports without one.
+/// By group: the waiting time of its flows; zero for transports other than `FlashPass`.
 ///
 /// # Errors
 /// As [`wait`].
@@ -49,7 +49,7 @@ pub fn waits(run: &ResolvedRun<'_>) -> Result<Vec<Span>, SetupError> {
     (0..run.plan.groups.len()).map(of_group).collect()
 }
 
-/// Checks whether a run can be set up.
+/// Checks that a run can be started.
 ///
 /// # Errors
 /// If it cannot.
@@ -57,7 +57,7 @@ pub fn check(plan: &Plan, scheme: usize, seed: u64) -> Result<(), SetupError> {
     waits(&ResolvedRun::new(plan, scheme, seed)?).map(drop)
 }
 
-/// Checks whether these runs of a study can be set up. Runs of one point and seed share a [`ResolvedNetwork`].
+/// Checks that the given runs of a study can be started. Runs of one point and seed share a [`ResolvedNetwork`].
 ///
 /// # Errors
 /// The first failure by point, then seed, then scheme.
@@ -78,20 +78,19 @@ pub fn check_all(study: &Study, mut jobs: Vec<Job>) -> Result<(), SetupError> {
 /// are metered, of a full queue of credits. Times hold for the slowest link with a meter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WaitMargin {
-    /// Emulation packets in the full queue of one hop.
+    /// Emulation packets in one full queue of the path.
     pub queued: u64,
-    /// Gap between two metered packets at the full rate.
+    /// Gap between two metered packets at their full rate.
     pub gap: Span,
-    /// Transmission time of a data frame.
+    /// Transmission time of a full data frame.
     pub frame: Span,
-    /// Returned credits in the full queue of one hop, counted as the emulation packets that they answer.
+    /// Returned credits in one full queue of the path, counted as emulation packets that they answer.
     pub returned: u64,
-    /// The most hops on a path. The reverse path has as many.
+    /// The most links on a path. The reverse path has as many.
     pub hops: u32,
 }
 
 impl WaitMargin {
-    /// Computes the margin for a run.
     pub fn for_run(run: &ResolvedRun<'_>, config: &FlashPass) -> Self {
         let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
         let ports = 0..run.network.graph.ports() as u32;
@@ -114,13 +113,14 @@ impl WaitMargin {
         margin
     }
 
-    /// Adds up the margin. A packet is served after a full queue.
+    /// The sum of all terms: the time that a packet may wait and travel beyond the base round trip. It is served after
+    /// a full queue.
     pub fn total(&self) -> Span {
         (self.gap * (self.queued + 1 + self.returned) + self.frame * 2) * u64::from(self.hops)
     }
 }
 
-/// Longer emulation queues count as this many packets; they are not expected to fill.
+/// The most emulation packets that are assumed to wait in one queue. Longer queues are not expected to fill.
 const MAX_QUEUED: u64 = 1000;
 
 /// The number of emulation packets that fit the queue of a port.

@@ -1,5 +1,4 @@
-//! Warnings that a plan gives before it is run: what is written and cannot have the effect that it is written for. Each
-//! warning has a function with its rule.
+//! Warnings before a run: settings that cannot have the intended effect. The comment of each function states its rule.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +11,11 @@ use crate::resolved::ResolvedRun;
 use crate::sources;
 use crate::switches::in_bytes;
 
-/// At most this many groups, links or switches are named one by one.
+/// The most groups, links or switches that a warning names one by one.
 const MAX_NAMED: usize = 5;
 
-/// All warnings but those for flows that start too late ([`late`]). `offered` is the payload offered to each port in
-/// bit/s ([`ResolvedRun::offered_load`]), if known.
+/// All warnings except those about flows that start too late ([`late`]). `offered` is the payload offered to each port
+/// in bit/s ([`ResolvedRun::offered_load`]), if known.
 pub fn warnings(run: &ResolvedRun<'_>, offered: Option<&[f64]>) -> Vec<String> {
     let kinds = data_ports(run);
     let mut warnings: Vec<String> = unmarked(run, &kinds).into_iter().collect();
@@ -32,7 +31,8 @@ pub fn before(run: &ResolvedRun<'_>) -> Vec<String> {
     [warnings(run, offered.as_deref()), late(run, &sources::starting_by_group(run))].concat()
 }
 
-/// Rule: some flows of a group do not start before the run ends. `started` is by group the number of flows that do.
+/// Rule: warn if some flows of a group do not start before the run ends. `started` gives for each group the flows that
+/// do.
 pub fn late(run: &ResolvedRun<'_>, started: &[usize]) -> Vec<String> {
     let duration = run.plan.duration;
     let groups = run.plan.groups.iter().zip(started);
@@ -50,7 +50,7 @@ pub fn late(run: &ResolvedRun<'_>, started: &[usize]) -> Vec<String> {
     bounded(late.map(text).collect(), "groups")
 }
 
-/// Keeps the first lines and counts the others in one more line.
+/// Shortens a list of lines: all but the first [`MAX_NAMED`] become one line that counts them.
 fn bounded(mut lines: Vec<String>, what: &str) -> Vec<String> {
     let more = lines.split_off(lines.len().min(MAX_NAMED)).len();
     if more > 0 {
@@ -59,20 +59,20 @@ fn bounded(mut lines: Vec<String>, what: &str) -> Vec<String> {
     lines
 }
 
-/// All kinds of switch ports that data crosses.
+/// The kinds of all switch ports that data may cross.
 fn data_ports(run: &ResolvedRun<'_>) -> BTreeSet<PortKind> {
     let crossed = |port: &u32| run.traffic_paths.ports[*port as usize].data;
     run.network.port_kinds(run.network.switch_ports().filter(crossed))
 }
 
-/// The first transport for which `holds` is true, of the scheme or of a group.
+/// The first transport, of the scheme or of a group, for which `holds` is true.
 fn first<'a>(run: &'a ResolvedRun<'_>, holds: impl Fn(&Transport) -> bool) -> Option<&'a Scheme> {
     let plan = run.plan;
     let transports = (0..plan.groups.len()).map(|group| plan.transport(run.scheme, group));
     transports.into_iter().find(|scheme| holds(&scheme.transport))
 }
 
-/// Names of the switches among these kinds of port for which `holds` is true.
+/// The names of switches that satisfy `holds`, among those with ports of these kinds.
 fn named<'a>(
     run: &'a ResolvedRun<'_>,
     kinds: &BTreeSet<PortKind>,
@@ -84,7 +84,7 @@ fn named<'a>(
     chosen.filter(|switch| holds(switch)).map(|switch| switch.name.as_str()).collect()
 }
 
-/// The first names, in quotes and separated by commas.
+/// The first [`MAX_NAMED`] names, in quotes and separated by commas.
 fn list(names: &[&str]) -> String {
     let mut quoted: Vec<String> =
         names.iter().take(MAX_NAMED).map(|name| format!("\"{name}\"")).collect();
@@ -95,8 +95,8 @@ fn list(names: &[&str]) -> String {
     quoted.join(", ")
 }
 
-/// Rule: a transport sends ECN-capable packets and no switch on its paths marks; or it relies on marks and some switch
-/// on its paths does not mark.
+/// Rule: warn if a transport sends ECN-capable packets but no switch on its paths marks, or if it needs marks and some
+/// switch on its paths does not mark.
 fn unmarked(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
     let own = &run.plan.schemes[run.scheme];
     let proxied = own.clean.as_ref().map(|_| own);
@@ -119,8 +119,8 @@ fn unmarked(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<String>
     ))
 }
 
-/// Rule: a transport that needs marks in proportion to the queue meets a queue discipline that marks a packet now and
-/// then.
+/// Rule: warn if a transport that needs marks in proportion to the queue meets a queue discipline that marks only
+/// single packets.
 fn rarely_marked(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
     let reliant = first(run, Transport::relies_on_marks)?;
     let rare =
@@ -136,7 +136,7 @@ fn rarely_marked(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<St
     })
 }
 
-/// Rule: the threshold of a queue is not below its buffer, or that of a pool not below its size, so that nothing is
+/// Rule: warn if a marking threshold is not below the buffer of its queue or the size of its pool, so that nothing is
 /// ever marked. Transports that do not respond to marks are not warned, unless the threshold also drops.
 fn never_reached(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
     let switches = run.plan.switches(run.scheme);
@@ -170,7 +170,7 @@ fn never_reached(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<Strin
     bounded(lines, "kinds of port")
 }
 
-/// Rule: random arrivals or traces offer a link more payload than it carries.
+/// Rule: warn if random arrivals or traces offer a link more payload than it can carry.
 fn overloaded(run: &ResolvedRun<'_>, offered: &[f64]) -> Option<String> {
     let rate = |port: usize| run.network.graph.link_of(port as u32).rate;
     let load = |(port, bits): (usize, &f64)| (port, bits / rate(port).get() as f64);

@@ -1,4 +1,4 @@
-//! Aeolus: unscheduled data, sent before the first credit.
+//! Options of Aeolus: the unscheduled data that a flow sends before its first credit.
 
 use shallop_core::{Bytes, Span};
 use shallop_options::{Key, Options, Problem, Section, string_enum};
@@ -6,7 +6,7 @@ use shallop_proto::aeolus;
 
 use super::FlowContext;
 
-/// The unscheduled burst of a flow.
+/// Limits of the unscheduled burst of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aeolus {
     /// The largest burst in bytes on the wire; `None` for what the sender's link carries while the burst may last.
@@ -14,7 +14,7 @@ pub struct Aeolus {
     pub until: BurstUntil,
 }
 
-/// The switch for Aeolus, for transports whose name does not imply it.
+/// The option that turns Aeolus on, for transports whose name does not imply it.
 #[derive(Clone, Copy, Debug, Options)]
 pub struct AeolusSwitch {
     /// Whether a flow sends data before its first credit, as unscheduled packets (Aeolus).
@@ -22,7 +22,6 @@ pub struct AeolusSwitch {
     pub aeolus: bool,
 }
 
-/// The size of the burst.
 #[derive(Clone, Copy, Debug, Options)]
 pub struct BurstSize {
     /// The most that a flow sends without a credit.
@@ -33,7 +32,7 @@ pub struct BurstSize {
     pub burst: Option<Bytes>,
 }
 
-/// The end of the burst, for transports whose credits may not be used at once.
+/// The option that ends the burst, for transports whose first credit cannot be used at once.
 #[derive(Clone, Copy, Debug, Options)]
 pub struct BurstEnd {
     /// When data is no longer sent without credits: at the first answer (`"first-credit"`), or when the first
@@ -42,20 +41,20 @@ pub struct BurstEnd {
     pub burst_until: BurstUntil,
 }
 
-/// What ends a burst that has not reached its largest size.
+/// The event that ends a burst which has not reached its largest size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum BurstUntil {
-    /// The first packet from the receiver.
+    /// The first packet from the receiver arrives.
     #[default]
     FirstResponse,
-    /// The moment when the first credit may be used: in `FlashPass`, one waiting time after the start.
+    /// The first credit may be used: in `FlashPass`, one waiting time after the start.
     FirstData,
 }
 
 string_enum! { BurstUntil { FirstResponse = "first-credit", FirstData = "wait" } }
 
 impl Aeolus {
-    /// Returns the burst if Aeolus is on; `keys` are the keys of the burst.
+    /// Returns the burst if Aeolus is on. `keys` are the keys that describe the burst.
     ///
     /// # Errors
     /// If Aeolus is off and one of its keys is written.
@@ -74,7 +73,7 @@ impl Aeolus {
         }
     }
 
-    /// The burst of a flow, which may last for `duration`.
+    /// The configuration of a flow's burst, which may last for `duration`.
     pub(super) fn burst_config(self, flow: &FlowContext, duration: Span) -> aeolus::Config {
         let link = flow.sender_link;
         aeolus::Config { link, max_burst: self.burst.unwrap_or_else(|| link.bytes_in(duration)) }

@@ -1,9 +1,9 @@
-//! How much of the data that is still to be sent a sender knows, and so requests credits for.
+//! The demand of a sender: the remaining data that it knows of, and for which it requests credits.
 
 use shallop_core::Bytes;
 use shallop_options::{Options, Problem, Section, string_enum};
 
-/// What a sender knows of its demand.
+/// How much of the remaining data a sender knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownDemand {
     All,
@@ -12,7 +12,7 @@ pub enum KnownDemand {
 
 string_enum! { KnownDemand { All = "known", Buffer = "buffer" } }
 
-/// The demand that a sender knows.
+/// Options for the demand that a sender knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(defaults, check)]
 pub struct Demand {

@@ -14,7 +14,7 @@ use super::{
     TIMEOUT,
 };
 
-/// A scheme's `ExpressPass`.
+/// `ExpressPass` with the options of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpressPass {
     pub options: ExpressPassOptions,
@@ -22,7 +22,7 @@ pub struct ExpressPass {
     pub aeolus: Option<Aeolus>,
     /// Whether credits are requested a base round trip before the data is available (docs/aeolus.md, "The ideal").
     pub ahead: bool,
-    /// Size of the send buffer, if the sender knows only the demand in it.
+    /// Size of the send buffer that limits the demand a sender knows; `None` if it knows all remaining data.
     pub send_buffer: Option<Bytes>,
 }
 
@@ -45,7 +45,7 @@ pub struct ExpressPassOptions {
     pub timeout: Span,
 }
 
-/// The options of each name in scenarios.
+/// The options of all names under which scenarios write `ExpressPass`.
 type Code = (ExpressPassOptions, expresspass::CodeConfig, AeolusSwitch, BurstSize, Demand);
 type Paper = (ExpressPassOptions, expresspass::PaperConfig, AeolusSwitch, BurstSize, Demand);
 type WithAeolus = (ExpressPassOptions, expresspass::CodeConfig, BurstSize, Demand);
@@ -101,7 +101,7 @@ impl Configured for ExpressPass {
     }
 }
 
-/// What `ExpressPass` requires of switches.
+/// The queues and meters that `ExpressPass` requires of switches.
 const CREDITS: CreditRequirements = CreditRequirements {
     name: ExpressPass::NAME,
     packets: "credits",

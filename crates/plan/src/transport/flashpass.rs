@@ -18,17 +18,17 @@ use super::{
     TIMEOUT,
 };
 
-/// A scheme's `FlashPass`.
+/// `FlashPass` with the options of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlashPass {
     pub options: FlashPassOptions,
     pub law: FlashPassLaw,
     pub aeolus: Option<Aeolus>,
-    /// Size of the send buffer, if the sender knows only the demand in it.
+    /// Size of the send buffer that limits the demand a sender knows; `None` if it knows all remaining data.
     pub send_buffer: Option<Bytes>,
 }
 
-/// Epochs in a round trip, by feedback law.
+/// Default number of epochs in a round trip, with the feedback law `"aimd"`.
 const AIMD_EPOCHS: u32 = 4;
 const MIMD_EPOCHS: u32 = 1;
 const MAX_WAIT: Span = Span::from_secs(600);
@@ -77,7 +77,7 @@ impl FlashPass {
         })
     }
 
-    /// Parameters of the credit engine of a flow's sender.
+    /// The configuration of the credit engine of a flow's sender.
     pub fn engine(&self, flow: &FlowContext) -> CreditEngineConfig {
         let FlashPassOptions { jitter, over_provision, expected_loss, .. } = self.options;
         let link = flow.sender_link;
@@ -91,13 +91,14 @@ impl FlashPass {
         }
     }
 
-    /// Parameters of the flow's unscheduled burst, if it has one.
+    /// The configuration of the flow's unscheduled burst; `None` without Aeolus.
     pub fn unscheduled(&self, flow: &FlowContext) -> Option<aeolus::Config> {
         let duration = if self.bursts_until_first_data() { flow.wait } else { flow.base_rtt };
         self.aeolus.map(|aeolus| aeolus.burst_config(flow, duration))
     }
 
-    /// Whether the burst lasts until the first credit may be used, instead of ending with the first answer.
+    /// Whether the unscheduled burst lasts until the first credit may be used, instead of ending with the first packet
+    /// from the receiver.
     pub fn bursts_until_first_data(&self) -> bool {
         self.aeolus.is_some_and(|aeolus| aeolus.until == BurstUntil::FirstData)
     }
@@ -111,7 +112,7 @@ enum Law {
 
 string_enum! { Law { Aimd = "aimd", Mimd = "mimd" } }
 
-/// The feedback law, for transports whose name does not imply it.
+/// The option that chooses the feedback law, for transports whose name does not imply it.
 #[derive(Clone, Copy, Debug, Options)]
 struct Feedback {
     /// The feedback law: the one made for this simulator (`"aimd"`), or Algorithm 1 of the paper (`"mimd"`).
@@ -119,9 +120,9 @@ struct Feedback {
     pub feedback: Law,
 }
 
-/// Options of a transport that lets scenarios choose the law.
+/// The options of transports that let scenarios choose the feedback law: the choice, and the parameters of both laws.
 type Laws = (Feedback, flashpass::AimdConfig, flashpass::MimdConfig);
-/// The options of each name in scenarios.
+/// All options that a scenario may write for `FlashPass`.
 type Choice = (FlashPassOptions, Laws, AeolusSwitch, BurstSize, BurstEnd, Demand);
 type Paper = (FlashPassOptions, flashpass::MimdConfig, AeolusSwitch, BurstSize, BurstEnd, Demand);
 type ChoiceWithAeolus = (FlashPassOptions, Laws, BurstSize, BurstEnd, Demand);
@@ -176,7 +177,7 @@ impl Configured for FlashPass {
     }
 }
 
-/// Returns the chosen law.
+/// Returns the feedback law that the scenario chose, with its parameters.
 ///
 /// # Errors
 /// If a parameter of the other law is written.
@@ -200,7 +201,7 @@ fn chosen(laws: Laws, section: &Section<'_>) -> Result<FlashPassLaw, Problem> {
     Err(section.reject(key, message).with_help(help))
 }
 
-/// A feedback law of `FlashPass`.
+/// A feedback law of `FlashPass`, which controls the rate of emulation packets, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlashPassLaw {
     Mimd(flashpass::MimdConfig),
@@ -208,7 +209,7 @@ pub enum FlashPassLaw {
 }
 
 impl FlashPassLaw {
-    /// Creates the law's state for a new flow.
+    /// Makes the feedback law's state for a new flow.
     pub fn begin(self) -> flashpass::Law {
         match self {
             Self::Mimd(config) => flashpass::Law::Mimd(Mimd::new(config)),
@@ -217,12 +218,12 @@ impl FlashPassLaw {
     }
 }
 
-/// Default limit of a host's emulation queue. A packet that waits there is delayed against its data, which needs buffer
-/// later: a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
+/// Default limit of a host's emulation queue. While an emulation packet waits there its data packet does not, so that
+/// data needs buffer later: a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
 const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
 
-/// What `FlashPass` requires of switches. The probe packet of Aeolus joins the data queue, so that it stays behind its
-/// data.
+/// The queues and meters that `FlashPass` requires of switches. The probe packet of Aeolus joins the data queue, so
+/// that it stays behind the unscheduled data.
 const CREDITS: CreditRequirements = CreditRequirements {
     name: FlashPass::NAME,
     packets: "emulation packets",

@@ -1,5 +1,5 @@
-//! The transports. Each has a file with its options, its requirements of switches, and the configuration of its
-//! endpoints.
+//! The transports of plans. Each has a file with its options, its requirements of switches, and the configuration of
+//! its endpoints.
 
 mod aeolus;
 mod demand;
@@ -20,7 +20,7 @@ pub use flashpass::{FlashPass, FlashPassLaw, FlashPassOptions};
 pub use tcp::{Tcp, TcpOptions};
 pub use udp::Udp;
 
-/// A scheme's transport with its options.
+/// A transport with its options, as a scheme of a scenario sets them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
     Tcp(Tcp),
@@ -29,7 +29,7 @@ pub enum Transport {
     Udp(Udp),
 }
 
-/// Evaluates an expression for the options of a [`Transport`] of any variant.
+/// Evaluates an expression with `$options` bound to the options of a [`Transport`], whichever transport it is.
 #[macro_export]
 macro_rules! with_transport {
     ($transport:expr, $options:ident => $what:expr) => {
@@ -42,30 +42,30 @@ macro_rules! with_transport {
     };
 }
 
-/// The scenarios' key that names the transport.
+/// The key of scenarios that names the transport of a scheme.
 pub const TAG: &str = "transport";
-/// The largest value of options that are times.
+/// Upper bound of all options of transports that are times.
 pub(crate) const LONGEST: Span = shallop_control::options::LONGEST;
-/// Default timeout of transports with credits (flashpass-icnp21, IV.A).
+/// Default of the retransmission timeout of transports with credits (flashpass-icnp21, IV.A).
 const TIMEOUT: Span = Span::from_ms(200);
 
-/// A transport as scenarios write it.
+/// A transport that scenarios configure: its names, keys and values.
 pub trait Configured: Sized {
-    /// The transport's names in scenarios, with the keys of each.
+    /// The names of the transport in scenarios, with the keys that belong to each name.
     fn kinds() -> Vec<SectionKind>;
 
-    /// Reads the transport that is named `kind`. `stack` is the host stack of the scenario.
+    /// Reads the options of the transport under its name `kind`. `stack` is the host stack of the scenario.
     ///
     /// # Errors
     /// As [`Options::read`](shallop_options::Options::read).
     fn read(kind: &str, section: &Section<'_>, stack: HostStack) -> Result<Self, Problem>;
 
-    /// All keys with their values, as a scenario would write them or in words.
+    /// All keys with their values, as a scenario would write them, or in words.
     fn values(&self) -> Vec<(&'static Key, Option<String>)>;
 }
 
 impl Transport {
-    /// The name in scenarios of the TCP controller, if the hosts are real kernels.
+    /// Name of the TCP controller in scenarios, if the hosts are real kernels.
     pub fn kernel(&self) -> Option<&'static str> {
         match self {
             Self::Tcp(tcp) => tcp.kernel,
@@ -100,20 +100,20 @@ impl Configured for Transport {
     }
 }
 
-/// A transport as the network and drivers see it.
+/// A transport's properties that networks and drivers use.
 pub trait Protocol: Sync {
     type End: Endpoint<Head: AsTcp> + Into<AnyEnd> + Send + 'static;
-    /// Name in messages.
+    /// The transport's name in messages.
     const NAME: &'static str;
-    /// What it requires of switches; `None` if its data is sent without credits.
+    /// The queues and meters that the transport requires of switches; `None` if it sends data without credits.
     const CREDITS: Option<&'static CreditRequirements> = None;
 
-    /// Its name with the variant, such as the window controller.
+    /// The transport's name with its variant, such as the congestion controller.
     fn describe(&self) -> String {
         Self::NAME.to_owned()
     }
 
-    /// Its unscheduled burst, if it sends one.
+    /// The limits of its unscheduled burst, if the transport sends one.
     fn aeolus(&self) -> Option<Aeolus> {
         None
     }
@@ -123,17 +123,18 @@ pub trait Protocol: Sync {
         false
     }
 
-    /// Whether any of its packets is ECN-capable, so that switches may mark it.
+    /// Whether any packet of the transport is ECN-capable, so that switches may mark it.
     fn is_ecn_capable(&self) -> bool {
         true
     }
 
-    /// Whether it needs marks in proportion to the queue length, as DCTCP does, and otherwise responds to losses only.
+    /// Whether the transport needs marks in proportion to the queue length, as DCTCP does; without them it responds
+    /// only to losses.
     fn relies_on_marks(&self) -> bool {
         false
     }
 
-    /// Timestamps in a full credit packet.
+    /// The number of timestamps in a full credit packet of `FlashPass`.
     fn batch(&self) -> u8 {
         1
     }
@@ -143,69 +144,68 @@ pub trait Protocol: Sync {
         Bytes::new(u64::from(wire::MIN_FRAME))
     }
 
-    /// How long before its data is available a flow with this base round-trip time requests credits.
+    /// How long before the data of a flow is available the sender requests credits.
     fn request_lead(&self, _base_rtt: Span) -> Span {
         Span::ZERO
     }
 
-    /// Creates sender and receiver of a flow.
     fn endpoints(&self, flow: &FlowContext) -> [Self::End; 2];
 }
 
-/// What a transport with credits requires of switches. Constant for each transport.
+/// What a transport with credits requires of switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditRequirements {
     pub name: &'static str,
-    /// Name of the metered packets in messages.
+    /// The name of metered packets in messages, such as "credits".
     pub packets: &'static str,
-    /// Class of the metered packets.
+    /// The class of packets that switches meter.
     pub metered: Class,
-    /// Whether data crosses a link in the direction opposite to the metered packets that release it.
+    /// Whether a metered packet on a link releases a data packet in the opposite direction.
     pub releases_reverse: bool,
-    /// Whether receivers return a credit for each metered packet, for which ports have a queue.
+    /// Whether receivers return a credit for each metered packet. If so, ports have a queue for returned credits.
     pub returns: bool,
-    /// Whether metered packets that are not ECN-capable are dropped above a threshold (selective drop).
+    /// Whether switches drop metered packets that are not ECN-capable above a threshold (selective drop).
     pub selective: bool,
-    /// Names of a port's queues: the metered queue first, data last.
+    /// The names of a port's queues: the metered queue first, the data queue last.
     pub queues: &'static [&'static str],
-    /// Names of a port's queues if transports without credits have one as well.
+    /// The names of a port's queues if transports without credits have a separate queue.
     pub queues_with_legacy: &'static [&'static str],
-    /// By class: index of its queue.
+    /// By class of packets: index of the queue that it joins.
     pub queue_of: [u8; Class::COUNT],
-    /// Limit of the metered queue at hosts; `None` for the limit of switches.
+    /// Limit of the metered queue at hosts; `None` to use the limit of switches.
     pub host_queue: Option<BufferSize>,
 }
 
-/// What the endpoints of a flow are configured from.
+/// Properties of a flow, its path and its run from which endpoints are configured.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowContext {
     pub number: u32,
-    /// Payload in bytes; `None` for a flow without end.
+    /// Payload of the flow in bytes; `None` for a flow without end.
     pub size: Option<u64>,
-    /// Payload bytes of a full packet.
+    /// Payload bytes of a full data packet.
     pub payload: u16,
     /// Round-trip time of a smallest frame in an empty network.
     pub base_rtt: Span,
-    /// Time from an emulation packet to its data packet; zero for transports without emulation.
+    /// `FlashPass`: time from an emulation packet to its data packet. Zero for other transports.
     pub wait: Span,
     pub sender_link: BitsPerSec,
     pub receiver_link: BitsPerSec,
-    /// Share of the sender's link for metered packets.
+    /// Share of the sender's link for metered packets; `None` if they are not metered.
     pub sender_share: Option<Share>,
-    /// Share of the receiver's link for metered packets.
+    /// Share of the receiver's link for metered packets; `None` if they are not metered.
     pub receiver_share: Option<Share>,
     /// Root of the run's random streams.
     pub seed: Seed,
 }
 
 impl FlowContext {
-    /// The flow's random stream with this name.
+    /// A random stream of this flow, by the name of its use.
     pub fn stream(&self, name: &str) -> Stream {
         self.seed.stream(name, u64::from(self.number))
     }
 }
 
-/// Forwards methods of [`Protocol`] to the options of the transport.
+/// Implements methods of [`Protocol`] for [`Transport`] by calling them on its options.
 macro_rules! forward {
     ($($method:ident($($argument:ident: $type:ty)?) -> $output:ty;)*) => {$(
         pub fn $method(&self $(, $argument: $type)?) -> $output {

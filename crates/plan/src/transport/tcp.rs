@@ -1,4 +1,4 @@
-//! TCP with a window controller. All of its packets are in the data queue.
+//! TCP with a congestion controller. All packets of TCP are in the data queue.
 
 use shallop_control::{Marking, any as window, gemini};
 use shallop_options::{HostStack, Key, KeyDoc, Options, Problem, Section, SectionKind, Subsection};
@@ -8,14 +8,13 @@ use shallop_proto::{Peer, TcpEnd};
 use super::{Configured, FlowContext, Protocol};
 use crate::proxy::CleanOptions;
 
-/// A scheme's TCP.
+/// TCP with the options of a scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
-    /// The hosts' TCP, but for the segment size, which follows from the path.
+    /// Configuration of the hosts' TCP, except the segment size, which follows from the path.
     pub config: tcp::Config,
     pub controller: window::Config,
-    /// The controller's name in scenarios, if the hosts are real kernels. They have their own TCP, and `config` has no
-    /// effect.
+    /// Name of the congestion controller in scenarios, if the hosts are real kernels. Then `config` has no effect.
     pub kernel: Option<&'static str>,
 }
 
@@ -29,7 +28,7 @@ const fn preset(stack: HostStack) -> Stack {
     }
 }
 
-/// Defaults of TCP: the stack's, with the ECN that the controller requires.
+/// Defaults of TCP on a stack, with the ECN mode that the congestion controller requires.
 fn defaults(controller: &str, stack: HostStack) -> tcp::Config {
     let kind = window::Config::kinds().find(|kind| kind.name == controller);
     let marking = kind.map_or(Marking::Off, |kind| kind.marking);
@@ -37,7 +36,7 @@ fn defaults(controller: &str, stack: HostStack) -> tcp::Config {
     tcp::Config { ecn: EcnConfig::for_marking(marking, preset.ecn), ..preset }
 }
 
-/// The options of TCP with any window controller.
+/// The options of TCP with any congestion controller.
 #[derive(Clone, Copy, Debug, Options)]
 #[options(defaults: tcp::Config)]
 pub struct TcpOptions {
@@ -52,7 +51,7 @@ pub struct TcpOptions {
     pub clean: Subsection<CleanOptions>,
 }
 
-/// Options of Gemini that its kernel module takes as parameters.
+/// The options of Gemini that its kernel module accepts as parameters.
 const GEMINI: [&str; 9] = [
     gemini::Config::KEY.capacity.name,
     gemini::Config::KEY.k.name,
@@ -65,7 +64,7 @@ const GEMINI: [&str; 9] = [
     gemini::Config::KEY.recount.name,
 ];
 
-/// Refuses options of the simulated TCP for hosts that are real kernels.
+/// Refuses options that only the simulated TCP has, for hosts that are real kernels.
 fn only_the_kernels(controller: &str, section: &Section<'_>) -> Result<(), Problem> {
     let keys = [TcpOptions::keys(), window::Config::keys(controller)].concat();
     let given = |key: &Key| controller == "gemini" && GEMINI.contains(&key.name);

@@ -7,7 +7,7 @@ use shallop_topology::bounds::RATE;
 
 use super::{Configured, FlowContext, Protocol};
 
-/// Unresponsive traffic with its options.
+/// UDP with the options of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(defaults)]
 pub struct Udp {
