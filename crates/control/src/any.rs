@@ -1,23 +1,23 @@
-//! The list of window controllers, from which the choice at run time is generated. A new controller adds a line at the
-//! end of this file (docs/add-a-controller.md).
+//! The list of window controllers, from which the choice at run time is generated. A new controller needs one line at
+//! the end of this file (docs/add-a-controller.md).
 
-/// Generates from the list of controllers: `Config`, a controller with its parameters, and `AnyWindow`, the controller
-/// of a connection.
+/// Generates two types from the list of controllers: `Config`, a controller with its parameters, and `AnyWindow`, the
+/// controller of one connection.
 ///
-/// A line has the module of a controller, and its type in `AnyWindow`. The module has `Config`, whose
-/// [`Parameters`](crate::Parameters) have the names in scenarios. `new` makes the controller from a `Config` and a
-/// [`Start`](crate::Start).
+/// Each line of the list has the module of a controller, and its type in `AnyWindow`. The module has a type `Config`,
+/// whose [`Parameters`](crate::Parameters) state the names in scenarios. `new` makes the controller from a `Config` and
+/// a [`Start`](crate::Start).
 #[macro_export]
 macro_rules! controllers {
     ($($(#[$about:meta])+ $name:ident($($module:ident)::+, $window:ty),)+) => {
-        /// A controller with its parameters.
+        /// The choice of a controller and its parameters, as a scenario makes it.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Config {
             $($(#[$about])+ $name($($module)::+::Config),)+
         }
 
         impl Config {
-            /// All names of controllers in scenarios.
+            /// Names of all controllers in scenarios, with the properties of each.
             pub fn kinds() -> impl Iterator<Item = &'static $crate::ControllerName> + Clone {
                 use $crate::Parameters;
                 let all = [$($($module)::+::Config::KINDS),+];
@@ -42,7 +42,8 @@ macro_rules! controllers {
                 None
             }
 
-            /// A controller with the defaults of a host stack; `None` if no controller has this name.
+            /// Parameters of the controller `name` with the defaults of a host stack; `None` if no controller has this
+            /// name.
             pub fn for_stack(name: &str, stack: $crate::HostStack) -> Option<Self> {
                 use $crate::Parameters;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
@@ -51,7 +52,7 @@ macro_rules! controllers {
                 None
             }
 
-            /// Keys of the controller with this name.
+            /// Keys that the controller `name` has in scenarios.
             pub fn keys(name: &str) -> Vec<&'static ::shallop_options::Key> {
                 use $crate::Parameters;
                 use ::shallop_options::Options;
@@ -61,7 +62,7 @@ macro_rules! controllers {
                 Vec::new()
             }
 
-            /// Keys of the controller with this name, with their defaults on a stack.
+            /// Keys of the controller `name`, with their defaults on a host stack.
             pub fn describe(
                 name: &str,
                 stack: $crate::HostStack,
@@ -74,22 +75,23 @@ macro_rules! controllers {
                 Vec::new()
             }
 
-            /// Keys of the controller, with their values.
+            /// Keys of the controller, with their values in this configuration.
             pub fn values(&self) -> Vec<(&'static ::shallop_options::Key, Option<String>)> {
                 match self { $(Self::$name(config) => ::shallop_options::Options::values(config),)+ }
             }
 
-            /// Whether the controller needs every congestion mark to keep queues short.
+            /// Whether queues stay short only if the network marks in proportion to congestion and every mark is
+            /// echoed, as DCTCP requires.
             pub fn needs_each_mark(&self) -> bool {
                 match self { $(Self::$name(config) => $crate::Parameters::needs_each_mark(config),)+ }
             }
 
-            /// Initial slow-start threshold, if the parameters set one.
+            /// Initial slow-start threshold in bytes; `None` if the first slow start ends at congestion.
             pub fn initial_threshold(&self) -> Option<::shallop_core::Bytes> {
                 match self { $(Self::$name(config) => $crate::Parameters::initial_threshold(config),)+ }
             }
 
-            /// Name of the controller's type.
+            /// Name of the controller's Rust type, such as `Cubic`.
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$name(_) => stringify!($name),)+ }
             }
@@ -104,7 +106,7 @@ macro_rules! controllers {
             }
         }
 
-        /// One of the controllers, chosen at run time.
+        /// The controller of one connection, chosen at run time.
         #[derive(Clone, Debug)]
         pub enum AnyWindow {
             $($(#[$about])+ $name($window),)+
@@ -158,18 +160,18 @@ macro_rules! controllers {
 }
 
 controllers! {
-    /// `NewReno`.
+    /// `NewReno` (RFC 5681, RFC 6582).
     Reno(crate::reno, crate::Reno),
-    /// CUBIC.
+    /// CUBIC (RFC 9438; Linux `tcp_cubic.c`).
     Cubic(crate::cubic, crate::Cubic),
-    /// Vegas.
+    /// Vegas, which responds to delay (Linux `tcp_vegas.c`).
     Vegas(crate::vegas, crate::Vegas),
-    /// DCTCP.
+    /// DCTCP, which responds to the fraction of marked bytes (RFC 8257).
     Dctcp(crate::dctcp, crate::Dctcp),
-    /// BBR, version 1.
+    /// BBR, version 1, which models the path (Linux `tcp_bbr.c`).
     Bbr(crate::bbr, Box<crate::Bbr>),
-    /// Copa.
+    /// Copa, which keeps a small standing queue (NSDI 2018).
     Copa(crate::copa, crate::Copa),
-    /// Gemini.
+    /// Gemini, which responds to marks in data centres and to delay between them (ICNP 2019).
     Gemini(crate::gemini, crate::Gemini),
 }

@@ -22,7 +22,7 @@ use ack_aggregation::AckAggregation;
 pub use config::Config;
 use lt_bw::LtBw;
 
-/// A gain of one.
+/// A gain of 1 in fixed point: gains are in units of 1/256.
 const BBR_UNIT: u64 = 256;
 /// 2 / ln 2, the smallest pacing gain that doubles the delivery rate every round trip; and its inverse, which drains
 /// the queue of STARTUP within a round trip.
@@ -33,7 +33,7 @@ const PACING_GAINS: [u64; 8] =
     [320, 192, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT];
 /// Number of phases with which `PROBE_BW` may begin: all but the draining one (kernel: `bbr_cycle_rand`).
 const CYCLE_RAND: u64 = 7;
-/// Window of the maximum bandwidth, in rounds (kernel: `bbr_bw_rtts`).
+/// Length of the window of the maximum-bandwidth filter, in rounds (kernel: `bbr_bw_rtts`).
 const BW_ROUNDS: u64 = 10;
 /// The pipe is full if the bandwidth grew by less than 25 % in each of three rounds (kernel: `bbr_full_bw_thresh`,
 /// `bbr_full_bw_cnt`).
@@ -44,7 +44,7 @@ const MIN_CWND: u64 = 4;
 /// Pacing rate in per cent of the gain times `bw`: the margin of 1 % keeps the queue short (kernel:
 /// `bbr_pacing_margin_percent`).
 const PACING_PERCENT: u64 = 99;
-/// RTT for the initial pacing rate before the first sample.
+/// RTT from which the initial pacing rate is computed if there is no RTT sample yet.
 const NOMINAL_RTT: Span = Span::from_ms(1);
 const PS_PER_SEC: u128 = 1_000_000_000_000;
 
@@ -61,22 +61,22 @@ pub enum Mode {
     ProbeRtt,
 }
 
-/// State of the sender (kernel: `enum tcp_ca_state`).
+/// State of the sender's loss recovery (kernel: `enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CaState {
     Open,
-    /// Fast recovery.
+    /// Fast recovery after a loss.
     Recovery,
-    /// Recovery after an RTO.
+    /// Recovery after a retransmission timeout (RTO).
     Loss,
 }
 
-/// The part of `PROBE_RTT` in which cwnd is at its minimum.
+/// Progress of `PROBE_RTT` once bytes in flight have fallen to the minimum cwnd.
 #[derive(Clone, Copy, Debug)]
 struct ProbeRtt {
-    /// Earliest end of the mode (kernel: `probe_rtt_done_stamp`).
+    /// Earliest time at which the mode may end (kernel: `probe_rtt_done_stamp`).
     done_stamp: Time,
-    /// Whether the mode has lasted a round trip (kernel: `probe_rtt_round_done`).
+    /// Whether a round trip has passed in the mode (kernel: `probe_rtt_round_done`).
     round_done: bool,
 }
 
@@ -87,13 +87,13 @@ pub struct Bbr {
     mss: Bytes,
     initial_window: Bytes,
     cwnd: Bytes,
-    /// cwnd before recovery or `PROBE_RTT`.
+    /// cwnd before recovery or `PROBE_RTT` reduced it.
     prior_cwnd: Bytes,
     ssthresh: Bytes,
     pacing_rate: BitsPerSec,
     /// Maximum delivery rate over the last rounds, in bits per second.
     bw: WindowedMax,
-    /// Number of rounds (kernel: `rtt_cnt`).
+    /// Number of round trips so far (kernel: `rtt_cnt`).
     rtt_cnt: u64,
     /// The round ends when a packet is delivered that was sent at this value of `delivered` or later (kernel:
     /// `next_rtt_delivered`).
@@ -102,9 +102,9 @@ pub struct Bbr {
     /// Minimum RTT, and the time of its sample (kernel: `min_rtt_us`, `min_rtt_stamp`).
     min_rtt: Option<(Span, Time)>,
     mode: Mode,
-    /// Start of the phase of the gain cycle (kernel: `cycle_mstamp`).
+    /// Time at which the current phase of the gain cycle began (kernel: `cycle_mstamp`).
     cycle_stamp: Time,
-    /// State of the flow's random numbers.
+    /// State of the flow's pseudo-random number generator.
     random: u64,
     /// Bandwidth when it last grew by 25 %, and rounds since (kernel: `full_bw`, `full_bw_cnt`).
     full_bw: u64,
@@ -113,14 +113,14 @@ pub struct Bbr {
     /// Packets sent while the count of delivered bytes was in this range were held back by `PROBE_RTT`. Their rate
     /// samples count as app-limited.
     probe_rtt_delivered: Option<(Bytes, Bytes)>,
-    /// Whether transmission restarted after an idle period and no ACK has arrived since.
+    /// Whether transmission restarted after an idle period, and no ACK has arrived since.
     idle_restart: bool,
     ca_state: CaState,
-    /// `ca_state` at the previous ACK.
+    /// Recovery state of the sender at the previous ACK.
     prev_ca_state: CaState,
-    /// First round of fast recovery: the sender sends as many bytes as are delivered.
+    /// Whether the first round of fast recovery is in progress: the sender then sends as many bytes as are delivered.
     packet_conservation: bool,
-    /// All bytes delivered, and all bytes lost.
+    /// Bytes delivered and bytes lost since the start of the connection.
     delivered: Bytes,
     lost: Bytes,
     ack_aggregation: AckAggregation,
@@ -128,7 +128,7 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// BBR congestion control of a new connection.
+    /// BBR for a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         let mut new = Self {
             config: *config,
@@ -163,23 +163,23 @@ impl Bbr {
         new
     }
 
-    /// Current mode.
+    /// Current mode of the state machine.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The bottleneck bandwidth: `lt_bw` if a policer is detected, else the maximum delivery rate; `None` before the
+    /// Bottleneck bandwidth: `lt_bw` if a policer is detected, otherwise the maximum delivery rate; `None` before the
     /// first sample.
     pub fn bw(&self) -> Option<BitsPerSec> {
         BitsPerSec::new(self.lt_bw.bw().unwrap_or(self.bw.get()))
     }
 
-    /// The round-trip propagation delay; `None` before the first sample.
+    /// Round-trip propagation delay, the minimum RTT; `None` before the first sample.
     pub fn min_rtt(&self) -> Option<Span> {
         self.min_rtt.map(|(rtt, _)| rtt)
     }
 
-    /// Whether the pipe was found full in STARTUP.
+    /// Whether STARTUP has found the pipe full.
     fn full_bw_reached(&self) -> bool {
         self.full_bw_cnt >= FULL_BW_CNT
     }
@@ -358,13 +358,13 @@ impl Bbr {
     }
 }
 
-/// The rate of `bytes` per `interval`, in bits per second.
+/// The rate in bit/s of `bytes` per `interval`.
 fn bits_per_sec(bytes: Bytes, interval: Span) -> u64 {
     let bits = u128::from(bytes.get()) * 8 * PS_PER_SEC / u128::from(interval.as_ps().max(1));
     u64::try_from(bits).unwrap_or(u64::MAX)
 }
 
-/// A bandwidth times a gain, less the pacing margin.
+/// Pacing rate for a bandwidth in bit/s and a gain, less the pacing margin.
 fn pacing_rate(bw: u64, gain: u64) -> BitsPerSec {
     let bits = u128::from(bw) * u128::from(gain * PACING_PERCENT) / u128::from(BBR_UNIT * 100);
     BitsPerSec::at_least_one(u64::try_from(bits).unwrap_or(u64::MAX))
@@ -416,8 +416,8 @@ impl Window for Bbr {
         self.ca_state = CaState::Open;
     }
 
-    /// Discards the evidence of a full pipe and of a policer (kernel: `bbr_undo_cwnd`). The end of recovery restores
-    /// cwnd.
+    /// Forgets that the pipe was full or policed, since the loss was spurious (kernel: `bbr_undo_cwnd`). The end of
+    /// recovery restores cwnd.
     fn on_undo(&mut self, _undo: &Undo) {
         if !self.full_bw_reached() {
             (self.full_bw, self.full_bw_cnt) = (0, 0);

@@ -11,10 +11,10 @@ const KEEP_MS: u64 = 31;
 /// `BICTCP_HZ`: the curve's unit of time is 2^-10 s.
 const UNITS_PER_SECOND: f64 = 1024.0;
 
-/// Parameters of the growth.
+/// Parameters of the cubic growth.
 #[derive(Clone, Copy, Debug)]
 pub struct Law {
-    /// C, in segments per cubic second.
+    /// The constant C, in segments per cubic second.
     pub scale: f64,
     /// Fraction of cwnd that a reduction leaves.
     pub beta: f64,
@@ -23,46 +23,47 @@ pub struct Law {
 }
 
 impl Law {
-    /// `beta_scale`: Reno's cwnd grows by a segment for each `cwnd * beta_scale / 8` acknowledged segments.
+    /// Inverse growth rate of the cwnd that Reno would have (kernel: `beta_scale`): it grows by a segment for each
+    /// `cwnd * beta_scale / 8` acknowledged segments.
     fn beta_scale(&self) -> u64 {
         let whole = (8.0 * (1.0 + self.beta) / 3.0 / (1.0 - self.beta)) as u64;
         whole.max(1)
     }
 }
 
-/// An acknowledgement.
+/// Facts about an acknowledgement, in the units of the kernel's `bictcp_update`.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Arrival time.
+    /// Arrival time of the acknowledgement.
     pub now: Time,
     /// Minimum RTT of the connection.
     pub min_rtt: Span,
-    /// cwnd before the acknowledgement.
+    /// cwnd before the acknowledgement, in segments.
     pub cwnd: u64,
-    /// cwnd at the last reduction; zero before the first.
+    /// cwnd at the last reduction, in segments; zero before the first.
     pub last_max: u64,
-    /// Number of acknowledged segments.
+    /// Number of newly acknowledged segments.
     pub acked: u64,
 }
 
-/// The state between two reductions (`struct bictcp`).
+/// State of CUBIC between two reductions (kernel: `struct bictcp`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bictcp {
-    /// Number of acknowledged segments for which cwnd grows by one.
+    /// Number of acknowledged segments for each of which cwnd grows by one segment.
     cnt: u64,
     last_cwnd: u64,
     last_time: u64,
-    /// Start of the epoch in milliseconds; `None` after a reduction.
+    /// Start of the epoch in milliseconds; `None` after a reduction, until the next ACK.
     epoch_start: Option<u64>,
     origin_point: u64,
-    /// `bic_K`, in 2^-10 s.
+    /// Time from the start of the epoch until the curve reaches `last_max`, in 2^-10 s (kernel: `bic_K`).
     k: f64,
     tcp_cwnd: u64,
     ack_cnt: u64,
     snd_cwnd_cnt: u64,
 }
 
-/// Whole milliseconds of a time (`tcp_jiffies32`).
+/// Whole milliseconds of a time (kernel: `tcp_jiffies32` at 1000 Hz).
 fn jiffies(now: Time) -> u64 {
     now.since_start().as_ps() / Span::from_ms(1).as_ps()
 }
@@ -73,13 +74,13 @@ impl Bictcp {
         (self.epoch_start, self.snd_cwnd_cnt) = (None, 0);
     }
 
-    /// Idle time does not count.
+    /// Shifts the start of the epoch by an idle period, which does not count as time on the curve.
     pub fn on_idle(&mut self, idle: Span) {
         let idle = idle.as_ps() / Span::from_ms(1).as_ps();
         self.epoch_start = self.epoch_start.map(|start| start + idle);
     }
 
-    /// cwnd after an acknowledgement.
+    /// Returns cwnd after an acknowledgement, in segments.
     pub fn grow(&mut self, law: Law, step: &Step) -> u64 {
         self.update(law, step);
         self.additive_increase(step.cwnd, step.acked)
@@ -158,15 +159,16 @@ mod tests {
     const LINUX: Law = Law { scale: 410.0 / 1024.0, beta: 717.0 / 1024.0, reno_friendly: true };
     const RTT: Span = Span::from_us(300);
 
-    /// An acknowledgement of a whole cwnd.
+    /// Facts for an acknowledgement of a full cwnd at `ms` milliseconds.
     fn step(ms: f64, min_rtt: Span, cwnd: u64, last_max: u64) -> Step {
         let now = Time::after_start(Span::from_us((ms * 1e3) as u64));
         Step { now, min_rtt, cwnd, last_max, acked: cwnd }
     }
 
-    /// By hand: the curve allows 58 segments, and no more for seconds. Reno's cwnd grows by one for each 58 x 15 / 8 =
-    /// 108 acknowledged segments. In the 32 ms without an update, 106 round trips acknowledge 6,100 segments, so Reno's
-    /// cwnd is then 56 larger than cwnd. cwnd grows by one for two acknowledged segments until it reaches Reno's.
+    /// Computed by hand: the curve allows 58 segments, and no more for seconds. Reno's cwnd grows by one for each 58 x
+    /// 15 / 8 = 108 acknowledged segments. In the 32 ms without an update, 106 round trips acknowledge 6,100 segments,
+    /// so Reno's cwnd is then 56 larger than cwnd. cwnd grows by one for two acknowledged segments until it reaches
+    /// Reno's.
     #[test]
     fn cwnd_is_constant_for_32_ms_and_then_grows_by_half_each_round_trip() {
         let (mut state, mut cwnd, mut ms) = (Bictcp::default(), 57, 10.0);

@@ -1,4 +1,4 @@
-//! Parameters of integer arithmetic: binary fractions that scenarios write as decimal numbers.
+//! Binary fractions, parameters of integer arithmetic that scenarios write as decimal numbers.
 
 use shallop_options::{Item, RustType, Value, ValueType, WrongValue};
 
@@ -7,15 +7,15 @@ use shallop_options::{Item, RustType, Value, ValueType, WrongValue};
 pub struct Gain(u32);
 
 impl Gain {
-    /// Largest shift.
+    /// Largest shift, which stands for a gain of 1/1024.
     pub const MAX_SHIFT: u32 = 10;
 
-    /// The gain 2^-`shift`, at least 1/1024.
+    /// The gain 2^-`shift`; shifts above [`Gain::MAX_SHIFT`] are reduced to it.
     pub const fn new(shift: u32) -> Self {
         Self(if shift > Self::MAX_SHIFT { Self::MAX_SHIFT } else { shift })
     }
 
-    /// The shift: the gain is 2^-shift.
+    /// Binary logarithm of the inverse gain: the gain is 2^-shift.
     pub const fn shift(self) -> u32 {
         self.0
     }
@@ -54,20 +54,20 @@ impl Value for Gain {
     }
 }
 
-/// A fraction in units of 2^-10. Decimal numbers are rounded to the nearest unit.
+/// A fraction in units of 2^-10. Decimal numbers in scenarios are rounded to the nearest unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fraction(u32);
 
 impl Fraction {
-    /// One.
+    /// The fraction 1.
     pub const ONE: Self = Self(1 << 10);
 
-    /// A fraction of `units` times 2^-10.
+    /// The fraction `units` / 1024.
     pub const fn new(units: u32) -> Self {
         Self(units)
     }
 
-    /// The fraction in units of 2^-10.
+    /// This fraction in units of 2^-10.
     pub const fn units(self) -> u32 {
         self.0
     }

@@ -21,34 +21,34 @@ use shallop_options::{Options, Problem, Section, string_enum};
 use crate::binary::{Fraction, Gain};
 use crate::ewma::{Alpha, update_alpha};
 
-/// Windows are in 2^-10 segments.
+/// Fractional bits of windows, which are in units of 2^-10 segments.
 pub const WINDOW_BITS: u32 = 10;
-/// One segment.
+/// One segment, in units of 2^-10 segments.
 pub const SEGMENT: u64 = 1 << WINDOW_BITS;
-/// Maximum window.
+/// Maximum window: 2^20 segments, in units of 2^-10 segments.
 pub const MAX_WINDOW: u64 = 1 << (20 + WINDOW_BITS);
-/// Maximum C.
+/// Maximum of the constant C: 4 segments per cubic second, in units of 2^-10.
 pub const MAX_C: u32 = 1 << 12;
-/// Half of the sequence number space, less one: the longest distance by which one number is after another.
+/// Half of the sequence number space, less one: the longest distance by which one sequence number is after another.
 const MAX_SEQ_DISTANCE: u64 = (1 << 31) - 1;
-/// Maximum time, 2,048 seconds.
+/// Maximum time on the cubic function: 2,048 seconds, in units of 2^-10 s.
 const MAX_TICKS: u64 = 1 << 21;
 /// Shift that converts C times the cube of ticks to 2^-10 segments: 30 bits for the cube and 10 for C, less 10 for the
 /// result.
 const CUBE_BITS: u32 = 30;
 
-/// Part of the window that remains after a mark.
+/// How a mark reduces the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decrease {
-    /// Half (Algorithm 1, line 6).
+    /// To half of the window (Algorithm 1, line 6).
     Half,
-    /// 1 - alpha / 2, where alpha is the marked fraction (2).
+    /// To 1 - alpha / 2 of the window, where alpha is the average fraction of marked packets (equation 2).
     Marked,
 }
 
 string_enum! { Decrease { Half = "half", Marked = "alpha" } }
 
-/// Parameters of the law of a flow.
+/// Parameters of CLEAN's window for one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(defaults, check)]
 pub struct Config {
@@ -90,14 +90,14 @@ impl Config {
     }
 }
 
-/// A data packet that passes the proxy.
+/// Facts about a data packet that passes the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataPacket {
-    /// Time of arrival.
+    /// Time at which the packet arrives at the proxy.
     pub now: Time,
-    /// Sequence number of its first byte.
+    /// Sequence number of the first payload byte.
     pub seq: u32,
-    /// Whether the packet carries CE (Congestion Experienced).
+    /// Whether the ECN field of the packet is CE (Congestion Experienced).
     pub ce: bool,
     /// Right edge of the largest window offered to the sender: the first sequence number that it may not send yet.
     pub window_edge: u32,
@@ -107,25 +107,25 @@ pub struct DataPacket {
     pub growth_limit: u64,
 }
 
-/// The congestion control of one flow.
+/// Congestion control of one flow at the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clean {
-    /// `epochStartTime`: time of the last CE mark, in nanoseconds since the run began.
+    /// Time of the last CE mark (`epochStartTime`), in nanoseconds since the run began.
     epoch_start_time: u64,
-    /// `windowSize`, the enforced window, in 2^-10 segments.
+    /// The enforced window (`windowSize`), in 2^-10 segments.
     window_size: u64,
-    /// `W_max`, and K for `W_max` and `W_min`.
+    /// Window before the last reduction (`W_max`), and the time K until the cubic function reaches it again.
     w_max: u64,
     k: u64,
-    /// `ecnCWRSeq`: marks on data up to this sequence number are answered.
+    /// Sequence number up to which marks are answered (`ecnCWRSeq`): packets before it cause no further reduction.
     ecn_cwr_seq: u32,
-    /// End of the observation window of alpha: the sequence number at which the next one begins.
+    /// Sequence number at which the observation window of alpha ends and the next begins.
     observation_end: u32,
-    /// Packets in the observation window, and packets with CE among them.
+    /// Packets in the observation window, and how many of them carry CE.
     packets: u32,
     packets_ce: u32,
     alpha: u32,
-    /// `isSlowStart`: true until the first mark.
+    /// Whether no mark has arrived yet (`isSlowStart`).
     is_slow_start: bool,
 }
 
@@ -147,32 +147,32 @@ impl Clean {
         }
     }
 
-    /// `windowSize`, in 2^-10 segments.
+    /// The enforced window (`windowSize`), in 2^-10 segments.
     pub const fn window_size(&self) -> u64 {
         self.window_size
     }
 
-    /// `windowSize` in bytes, rounded up, for segments of this size.
+    /// The enforced window in bytes, rounded up, for segments of `mss` bytes.
     pub fn window_bytes(&self, mss: u16) -> Bytes {
         Bytes::new((self.window_size * u64::from(mss)).div_ceil(SEGMENT))
     }
 
-    /// alpha, the average fraction of marked packets, in 2^-10.
+    /// The average fraction of marked packets (alpha), in 2^-10.
     pub const fn alpha(&self) -> u32 {
         self.alpha
     }
 
-    /// `ecnCWRSeq`: marks on data up to this sequence number are answered.
+    /// Sequence number up to which marks are answered (`ecnCWRSeq`).
     pub const fn ecn_cwr_seq(&self) -> u32 {
         self.ecn_cwr_seq
     }
 
-    /// `isSlowStart`: true until the first mark.
+    /// Whether no mark has arrived yet (`isSlowStart`).
     pub const fn is_slow_start(&self) -> bool {
         self.is_slow_start
     }
 
-    /// A data packet passes (Algorithm 1).
+    /// Updates the window for a data packet that passes the proxy (Algorithm 1).
     pub fn on_data(&mut self, config: &Config, packet: &DataPacket) {
         self.update_alpha(config, packet);
         let now = packet.now.since_start().as_ps() / 1_000;
@@ -189,12 +189,12 @@ impl Clean {
         }
     }
 
-    /// The flow was idle. Idle time does not count as time since the epoch began.
+    /// Shifts the start of the epoch by an idle period, which does not count as time on the cubic function.
     pub fn on_idle(&mut self, idle: Span) {
         self.epoch_start_time = self.epoch_start_time.saturating_add(idle.as_ps() / 1_000);
     }
 
-    /// Counts a packet. The first packet after an observation window updates alpha.
+    /// Counts a packet for alpha. The first packet after an observation window updates alpha.
     fn update_alpha(&mut self, config: &Config, packet: &DataPacket) {
         if !is_after(self.observation_end, packet.seq) {
             if self.packets > 0 {
@@ -231,12 +231,12 @@ impl Clean {
     }
 }
 
-/// True if `seq` is after `other`, modulo 2^32.
+/// Whether sequence number `seq` is after `other`, modulo 2^32.
 const fn is_after(seq: u32, other: u32) -> bool {
     other.wrapping_sub(seq) > MAX_SEQ_DISTANCE as u32
 }
 
-/// The sequence number one window, rounded down to whole segments, after `seq`.
+/// The sequence number that is one window, rounded down to whole segments, after `seq`.
 fn advance(seq: u32, window: u64, mss: u16) -> u32 {
     let bytes = (window >> WINDOW_BITS) * u64::from(mss);
     seq.wrapping_add(bytes.min(MAX_SEQ_DISTANCE) as u32)
@@ -248,7 +248,7 @@ pub fn ticks(ns: u64) -> u64 {
     (ns.min(1 << 41) << 10) / 1_000_000_000
 }
 
-/// The window after the multiplicative decrease.
+/// The window after a multiplicative decrease, in 2^-10 segments.
 pub fn reduced_window(window: u64, decrease: Decrease, alpha: u32) -> u64 {
     match decrease {
         Decrease::Half => window >> 1,
@@ -264,7 +264,7 @@ pub fn k(c: u32, reduction: u64) -> u64 {
     cube_root((reduction.min(MAX_WINDOW) << CUBE_BITS) / u64::from(c.clamp(1, MAX_C)))
 }
 
-/// The window at time `t`, `C (t - K)^3 + W_max`; zero if that is negative.
+/// The cubic function (`W_cubic`) at time `t`: `C (t - K)^3 + W_max`, or zero if that is negative.
 pub fn w_cubic(c: u32, w_max: u64, k: u64, t: u64) -> u64 {
     let distance = t.abs_diff(k).min(MAX_TICKS);
     // The cube is at most 2^63; its product with C may saturate.
@@ -274,7 +274,7 @@ pub fn w_cubic(c: u32, w_max: u64, k: u64, t: u64) -> u64 {
     window.min(MAX_WINDOW)
 }
 
-/// The integer cube root, rounded down.
+/// Integer cube root, rounded down.
 pub fn cube_root(value: u64) -> u64 {
     let mut root = 0u64;
     for bit in (0..22).rev() {

@@ -23,9 +23,9 @@ use crate::options::{ControllerName, Marking, Parameters};
 use crate::win_minmax::{WindowedMaxRtt, WindowedMinRtt};
 use crate::window::{Ack, Loss, Start, Undo, Window};
 
-/// Window of the minimum RTT.
+/// Length of the window of the minimum-RTT filter.
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
-/// Window of the maximum RTT, in multiples of SRTT (paper, 2.2: four RTTs).
+/// Length of the window of the maximum-RTT filter, in multiples of SRTT (paper, 2.2: four RTTs).
 const MAX_RTT_WINDOW: u64 = 4;
 /// Round trips without a nearly empty queue after which competitive mode begins (paper, 2.2).
 const MODE_SWITCH_ROUNDS: u32 = 5;
@@ -35,15 +35,15 @@ const NEARLY_EMPTY: f64 = 0.1;
 const VELOCITY_ROUNDS: u32 = 3;
 /// Pacing rate in multiples of cwnd / standing RTT (paper, 2.1).
 const PACING_RATIO: f64 = 2.0;
-/// Minimum cwnd in segments.
+/// Minimum cwnd, in segments.
 const MIN_CWND: f64 = 2.0;
 
-/// Behaviour towards flows that fill queues.
+/// How Copa behaves when other flows fill the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// delta is constant.
+    /// Keeps delta constant.
     Default,
-    /// Always in competitive mode.
+    /// Stays in competitive mode, where delta adapts as in AIMD.
     Competitive,
     /// Enters competitive mode while the queue does not empty.
     Auto,
@@ -51,7 +51,7 @@ pub enum Mode {
 
 string_enum! { Mode { Default = "default", Competitive = "competitive", Auto = "auto" } }
 
-/// Parameters of Copa.
+/// Parameters of Copa, as a scenario sets them.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(defaults)]
 pub struct Config {
@@ -73,7 +73,7 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// Parameters of the paper.
+    /// Parameters of the paper: delta is 0.5.
     pub const PAPER: Self = Self::defaults(());
 }
 
@@ -91,28 +91,28 @@ pub struct Copa {
     mss: f64,
     initial_window: f64,
     cwnd: f64,
-    /// `1 / delta`.
+    /// The inverse of delta: number of packets that the flow keeps queued.
     inverse_delta: f64,
     in_slow_start: bool,
     velocity: f64,
-    /// cwnd when the current round trip began.
+    /// cwnd at the start of the current round trip, in segments.
     cwnd_at_round_start: f64,
-    /// Direction over the last round trip.
+    /// Direction in which cwnd moved over the last round trip.
     direction: Option<Direction>,
-    /// Further round trips in this direction.
+    /// Number of further round trips in which cwnd moved in the same direction.
     rounds_in_direction: u32,
     min_rtt: WindowedMinRtt,
-    /// Minimum over half an SRTT.
+    /// Filter for the standing RTT: the minimum RTT over half an SRTT.
     standing_rtt: WindowedMinRtt,
     max_rtt: WindowedMaxRtt,
     /// Round trips since the queue was last nearly empty.
     rounds_since_empty: u32,
-    /// A loss was detected in this round trip.
+    /// Whether a loss was detected in the current round trip.
     loss_in_round: bool,
 }
 
 impl Copa {
-    /// Copa congestion control of a new connection.
+    /// Copa for a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         let cwnd = start.initial_window.ratio(start.mss).max(MIN_CWND);
         Self {
@@ -144,17 +144,17 @@ impl Copa {
         1.0 / self.inverse_delta
     }
 
-    /// The velocity: cwnd moves by `velocity / delta` segments per round trip.
+    /// Speed at which cwnd moves: by `velocity / delta` segments per round trip.
     pub fn velocity(&self) -> f64 {
         self.velocity
     }
 
-    /// True until the current rate first exceeds the target rate.
+    /// Whether slow start continues: true until the current rate first exceeds the target rate.
     pub fn in_slow_start(&self) -> bool {
         self.in_slow_start
     }
 
-    /// True in competitive mode.
+    /// Whether Copa is in competitive mode, because other flows fill the queue.
     pub fn is_competitive(&self) -> bool {
         match self.config.mode {
             Mode::Default => false,
@@ -163,12 +163,12 @@ impl Copa {
         }
     }
 
-    /// `dq`, the standing queueing delay.
+    /// The standing queueing delay, `dq`.
     fn queueing_delay(&self) -> Span {
         self.standing_rtt.get().saturating_sub(self.min_rtt.get())
     }
 
-    /// The current rate is at most the target rate: `cwnd / standing RTT <= 1 / (delta dq)`.
+    /// Whether the current rate is at most the target rate: `cwnd / standing RTT <= 1 / (delta dq)`.
     fn is_below_target(&self) -> bool {
         let standing_rtt = self.standing_rtt.get().as_secs_f64();
         self.cwnd * self.queueing_delay().as_secs_f64() <= self.inverse_delta * standing_rtt
@@ -189,7 +189,7 @@ impl Copa {
         }
     }
 
-    /// A round trip ends: updates direction, velocity, mode and, in competitive mode, delta.
+    /// Ends a round trip: updates direction, velocity, mode and, in competitive mode, delta.
     fn end_round(&mut self) {
         let up = self.cwnd > self.cwnd_at_round_start;
         let direction = if up { Direction::Up } else { Direction::Down };
@@ -240,7 +240,7 @@ impl Copa {
         (self.cwnd_at_round_start, self.rounds_since_empty) = (self.cwnd, 0);
     }
 
-    /// Starts slow start with a cwnd of at most `segments`.
+    /// Enters slow start with a cwnd of at most `segments`.
     fn restart_slow_start(&mut self, segments: f64) {
         (self.cwnd, self.in_slow_start) = (self.cwnd.min(segments), true);
         self.rounds_since_empty = 0;

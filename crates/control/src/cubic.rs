@@ -13,13 +13,13 @@ use crate::options::{ControllerName, Marking, Parameters};
 use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 
-/// cwnd grows by at most half of itself per round trip (RFC 9438, 4.2: the upper bound of `target`).
+/// Upper bound of the target in units of cwnd: cwnd grows by at most half of itself per round trip (RFC 9438, 4.2).
 const MAX_TARGET: f64 = 1.5;
-/// Linux before the first loss: cwnd grows by at least 5 % per round trip (`bictcp_update`: `cnt` is at most 20 while
-/// `last_max_cwnd` is zero).
+/// Lower bound of the target in units of cwnd, for Linux before the first loss: cwnd grows by at least 5 % per round
+/// trip (`bictcp_update`: `cnt` is at most 20 while `last_max_cwnd` is zero).
 const LINUX_MIN_TARGET: f64 = 1.05;
 
-/// Specification that the details follow.
+/// Which specification the details of the growth follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// RFC 9438: the target is `W_cubic(t + SRTT)`; `alpha_cubic` becomes 1 once `W_est` reaches `cwnd_prior`.
@@ -27,7 +27,7 @@ pub enum Variant {
     /// Linux: the target is `W_cubic(t + minimum RTT)`; `alpha_cubic` is constant; before the first loss cwnd grows by
     /// at least 5 % per round trip.
     Linux,
-    /// Linux to the segment and the millisecond (`Bictcp`).
+    /// The arithmetic of Linux in whole segments and milliseconds (`Bictcp`).
     Kernel,
 }
 
@@ -96,7 +96,7 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// CUBIC of Linux, on a host without offload.
+    /// CUBIC of Linux on a host without segmentation offload.
     pub const LINUX_IDEAL: Self = Self::defaults(HostStack::LinuxIdeal);
     /// CUBIC of RFC 9438, with `HyStart++`.
     pub const RFC: Self = Self {
@@ -112,17 +112,18 @@ impl Config {
 /// A congestion avoidance epoch: the time from the end of one congestion event to the next.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// `t`: time since the epoch began (`t_epoch`), without the time in which cwnd did not limit the sender.
+    /// Time since the epoch began (`t_epoch`), without the time in which cwnd did not limit the sender.
     t: Span,
     /// Time of the last update of `t`; `None` after an idle period, which is not counted.
     last_update: Option<Time>,
-    /// `W_max`: cwnd just before the last reduction; `cwnd_epoch` if that is higher or there was no reduction.
+    /// Plateau of the cubic function (`W_max`), in segments: cwnd just before the last reduction; `cwnd_epoch` if that
+    /// is higher or there was no reduction.
     w_max: f64,
-    /// `K`: seconds until `W_cubic(t)` reaches `W_max`.
+    /// Seconds until `W_cubic(t)` reaches `W_max` (`K`).
     k: f64,
-    /// `cwnd_prior`: `alpha_cubic` becomes 1 once `W_est` reaches it.
+    /// Value of `W_est`, in segments, at which `alpha_cubic` becomes 1 (`cwnd_prior`).
     cwnd_prior: f64,
-    /// `W_est`: the cwnd that Reno would have in this epoch.
+    /// The cwnd that Reno would have in this epoch (`W_est`), in segments.
     w_est: f64,
 }
 
@@ -139,27 +140,27 @@ struct Prior {
 /// CUBIC congestion control of one connection.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    /// `beta_cubic`, the multiplicative decrease factor: the fraction of cwnd that a congestion event leaves.
+    /// Multiplicative decrease factor (`beta_cubic`): the fraction of cwnd that a congestion event leaves.
     beta: f64,
-    /// `C`, in segments per cubic second.
+    /// The constant C, in segments per cubic second.
     c: f64,
     fast_convergence: bool,
     reno_friendly: bool,
     basis: Basis,
     variant: Variant,
-    /// SMSS in bytes, and its inverse.
+    /// Sender maximum segment size in bytes, and its inverse.
     mss: f64,
     inverse_mss: f64,
     initial_window: f64,
     cwnd: f64,
     ssthresh: f64,
-    /// `W_max` of the next epoch: cwnd just before the last reduction, less if fast convergence applied; zero before
-    /// the first.
+    /// Plateau `W_max` of the next epoch, in segments: cwnd just before the last reduction, less if fast convergence
+    /// applied; zero before the first reduction.
     w_max: f64,
-    /// `cwnd_prior`: cwnd just before the last reduction.
+    /// cwnd just before the last reduction (`cwnd_prior`), in segments.
     cwnd_prior: f64,
     epoch: Option<Epoch>,
-    /// The growth of [`Variant::Kernel`], in place of an epoch.
+    /// State of the growth for [`Variant::Kernel`], which uses no `Epoch`.
     bictcp: Bictcp,
     prior: Option<Prior>,
     slow_start: SlowStart,
@@ -167,7 +168,7 @@ pub struct Cubic {
 }
 
 impl Cubic {
-    /// CUBIC congestion control of a new connection.
+    /// CUBIC for a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         let segments = |bytes: Bytes| bytes.ratio(start.mss);
         Self {
@@ -201,13 +202,13 @@ impl Cubic {
         self.cwnd
     }
 
-    /// `W_max` in segments; zero before the first reduction.
+    /// Plateau of the cubic function (`W_max`), in segments; zero before the first reduction.
     pub fn w_max(&self) -> f64 {
         self.w_max
     }
 
-    /// `alpha_cubic`: segments per round trip by which an AIMD flow that decreases by `beta_cubic` must grow to have
-    /// the average cwnd of Reno (RFC 9438, 4.3).
+    /// Additive increase of `W_est` in segments per round trip (`alpha_cubic`), by which an AIMD flow that decreases by
+    /// `beta_cubic` must grow to have the average cwnd of Reno (RFC 9438, 4.3).
     fn alpha_cubic(&self) -> f64 {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
     }
@@ -216,7 +217,7 @@ impl Cubic {
         Bytes::new((segments * self.mss) as u64)
     }
 
-    /// Begins an epoch; the current cwnd is its `cwnd_epoch`.
+    /// Begins an epoch in which the current cwnd is `cwnd_epoch`.
     fn new_epoch(&self, now: Time) -> Epoch {
         let cwnd_epoch = self.cwnd;
         let (w_max, cwnd_prior) = if self.w_max > cwnd_epoch {
@@ -282,7 +283,7 @@ impl Cubic {
         epoch.w_est += alpha_cubic * windows_acked;
     }
 
-    /// `W_cubic(t + ahead)`, in segments.
+    /// The cubic function at `ahead` after the present: `W_cubic(t + ahead)`, in segments.
     fn w_cubic(&self, epoch: &Epoch, ahead: Span) -> f64 {
         let from_k = (epoch.t + ahead).as_secs_f64() - epoch.k;
         w_cubic(self.c, from_k, epoch.w_max)
@@ -308,7 +309,7 @@ impl Cubic {
         self.prior = Some(Prior { cwnd, w_max, cwnd_prior, epoch });
     }
 
-    /// The basis of the reduction times `beta_cubic`, in segments.
+    /// cwnd after the multiplicative decrease, in segments: the basis of the reduction times `beta_cubic`.
     fn reduced(&self, loss: &Loss) -> f64 {
         let basis = match self.basis {
             Basis::Window => self.cwnd,
@@ -319,12 +320,12 @@ impl Cubic {
     }
 }
 
-/// `K`: seconds from `cwnd_epoch` to `w_max` (RFC 9438, 4.2).
+/// Time in seconds in which the cubic function grows from `cwnd_epoch` to `w_max` (`K`; RFC 9438, 4.2).
 fn k(c: f64, w_max: f64, cwnd_epoch: f64) -> f64 {
     libm::cbrt((w_max - cwnd_epoch).max(0.0) / c)
 }
 
-/// `C (t - K)^3 + W_max` (RFC 9438, 4.2), where `from_k` is `t - K` in seconds.
+/// The cubic function `C (t - K)^3 + W_max` (RFC 9438, 4.2), where `from_k` is `t - K` in seconds.
 fn w_cubic(c: f64, from_k: f64, w_max: f64) -> f64 {
     c * from_k * from_k * from_k + w_max
 }
@@ -385,8 +386,8 @@ impl Window for Cubic {
         }
     }
 
-    /// RFC 9438, 4.9, restores cwnd and the curve, unless cwnd has already grown back. Linux restores only cwnd and
-    /// ssthresh (`tcp_reno_undo_cwnd`): its next curve begins at `w_max`.
+    /// Restores cwnd after a spurious reduction. RFC 9438, 4.9, also restores the curve, unless cwnd has already grown
+    /// back; Linux restores only cwnd and ssthresh (`tcp_reno_undo_cwnd`), and its next curve begins at `w_max`.
     fn on_undo(&mut self, undo: &Undo) {
         if undo.prior_ssthresh == Bytes::MAX {
             self.ssthresh = f64::INFINITY;

@@ -62,7 +62,7 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// DCTCP of Linux, on a host without offload.
+    /// DCTCP of Linux on a host without segmentation offload.
     pub const LINUX_IDEAL: Self = Self::defaults(HostStack::LinuxIdeal);
     /// DCTCP of RFC 8257: g is 1/16, and the first mark halves cwnd.
     pub const RFC: Self = Self { loss: loss::Config::RFC, ..Self::LINUX_IDEAL };
@@ -79,23 +79,23 @@ pub fn reduced_cwnd(cwnd: u64, alpha: u32) -> u64 {
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     reno: Reno,
-    /// Multiplicative decrease factor for losses: the fraction of the basis that a loss leaves.
+    /// Multiplicative decrease factor for losses: the fraction of cwnd or flight that a loss leaves.
     beta: f64,
     basis: Basis,
     mss: Bytes,
     alpha: Alpha,
     /// `DCTCP.WindowEnd`: the observation window ends when SND.UNA reaches it.
     window_end: u64,
-    /// cwnd to which a reduction for marks applies: cwnd without the growth of the last ACK, if it carried ECN-Echo.
+    /// cwnd from which a mark reduces: cwnd without the growth of the last ACK, if that ACK carried ECN-Echo.
     cwnd_before_mark: Bytes,
-    /// Basis of a reduction for loss, at the time of the last reduction for marks. A loss in that window of data
-    /// reduces from this basis, so that both reductions together leave as much as the loss alone.
+    /// cwnd or flight, whichever losses reduce, at the time of the last reduction for marks. A loss in the same window
+    /// of data reduces from this value, so that both reductions together leave as much as the loss alone.
     prior_basis: Bytes,
     loss_after_mark: Basis,
 }
 
 impl Dctcp {
-    /// DCTCP congestion control of a new connection.
+    /// DCTCP for a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         let reno = Reno::new(&reno::Config { loss: config.loss, pacing: config.pacing }, start);
         let cwnd = reno.window();
@@ -112,7 +112,7 @@ impl Dctcp {
         }
     }
 
-    /// alpha, in units of 2^-10.
+    /// The average fraction of marked bytes (alpha), in units of 2^-10.
     pub fn alpha(&self) -> u32 {
         self.alpha.value()
     }
@@ -121,7 +121,7 @@ impl Dctcp {
         bytes.get() / self.mss.get()
     }
 
-    /// cwnd after a loss.
+    /// cwnd after a loss, in bytes.
     fn reduced_for_loss(&self, loss: &Loss) -> Bytes {
         let cwnd = self.reno.window();
         let basis = match self.loss_after_mark {
@@ -170,7 +170,7 @@ impl Window for Dctcp {
         self.cwnd_before_mark = self.reno.window();
     }
 
-    /// Source: kernel, `dctcp_cwnd_undo`; alpha does not change.
+    /// Restores cwnd after a spurious reduction for loss; alpha does not change (kernel: `dctcp_cwnd_undo`).
     fn on_undo(&mut self, undo: &Undo) {
         self.reno.on_undo(undo);
         self.cwnd_before_mark = self.reno.window();

@@ -4,7 +4,7 @@
 
 use shallop_core::Bytes;
 
-/// The estimate alpha of one flow.
+/// The average fraction of marked bytes (alpha) of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alpha {
     value: u32,
@@ -14,13 +14,13 @@ pub struct Alpha {
 }
 
 impl Alpha {
-    /// An alpha of 1: all bytes are marked (kernel: `DCTCP_MAX_ALPHA`).
+    /// The value 1: all bytes are marked (kernel: `DCTCP_MAX_ALPHA`).
     pub const MAX: u32 = 1 << Self::BITS;
-    /// [`Alpha::value`] is in units of 2^-10.
+    /// Fractional bits of [`Alpha::value`], which is in units of 2^-10.
     pub const BITS: u32 = 10;
 
-    /// Starts at `alpha`, in 2^-10. The estimation gain g is 2^-`shift_g`, with `shift_g` at most [`Alpha::BITS`]
-    /// (kernel: `dctcp_shift_g`).
+    /// An average that starts at `alpha`, in 2^-10. The estimation gain g is 2^-`shift_g`, with `shift_g` at most
+    /// [`Alpha::BITS`] (kernel: `dctcp_shift_g`).
     pub fn new(alpha: u32, shift_g: u32) -> Self {
         let (value, shift_g) = (alpha.min(Self::MAX), shift_g.min(Self::BITS));
         Self { value, shift_g, bytes_acked: Bytes::ZERO, bytes_marked: Bytes::ZERO }
@@ -32,22 +32,22 @@ impl Alpha {
         self.bytes_marked += marked;
     }
 
-    /// The observation window ends: updates alpha.
+    /// Ends the observation window: updates alpha and starts counting anew.
     pub fn end_window(&mut self) {
         let (acked, marked) = (self.bytes_acked.get(), self.bytes_marked.get());
         self.value = update_alpha(self.value, self.shift_g, acked, marked);
         (self.bytes_acked, self.bytes_marked) = (Bytes::ZERO, Bytes::ZERO);
     }
 
-    /// alpha, in 2^-10.
+    /// The average fraction of marked bytes, in 2^-10.
     pub const fn value(&self) -> u32 {
         self.value
     }
 }
 
-/// alpha, in 2^-10, after an observation window in which `marked` of `delivered` bytes (or packets) were marked:
-/// `(1 - g) alpha + g marked / delivered` with `g = 2^-shift_g`, each term rounded down. An alpha so small that
-/// `alpha >> shift_g` is zero becomes zero.
+/// Returns the new alpha, in 2^-10, after an observation window in which `marked` of `delivered` bytes (or packets)
+/// were marked: `(1 - g) alpha + g marked / delivered` with `g = 2^-shift_g`, each term rounded down. An alpha so small
+/// that `alpha >> shift_g` is zero becomes zero.
 pub fn update_alpha(alpha: u32, shift_g: u32, delivered: u64, marked: u64) -> u32 {
     let decay = match alpha >> shift_g {
         0 => alpha,
@@ -64,7 +64,7 @@ mod tests {
 
     const SEGMENT: Bytes = Bytes::new(1_460);
 
-    /// alpha after a window of `segments` segments, of which `marked` were marked.
+    /// Applies a window of `segments` segments, of which `marked` were marked, and returns the new alpha.
     fn window(alpha: &mut Alpha, segments: u64, marked: u64) -> u32 {
         alpha.count(SEGMENT * segments, SEGMENT * marked);
         alpha.end_window();

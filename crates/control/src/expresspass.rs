@@ -1,15 +1,15 @@
 //! Feedback control of `ExpressPass`: the credit rate follows the credit loss rate, the fraction of the credits that
-//! did not return as data. Two rules: the 2017 paper's, and the rule of the authors' ns-2 code, which has another
-//! target loss, increase and decrease. State: the credit rate `cur_rate`, the aggressiveness factor `w`, and whether
-//! the last update was an increase. Units: fractions of the maximum credit rate. Sources: Cho, Jang and Han,
-//! Credit-Scheduled Delay-Bounded Congestion Control for Datacenters (SIGCOMM 2017), Algorithm 1; kaist-ina/ns2-xpass
-//! f4e38bc, `xpass/xpass.cc`.
+//! did not return as data. Two rules: the rule of the paper of 2017, and the rule of the authors' ns-2 code, which has
+//! a different target loss, increase and decrease. State: the credit rate `cur_rate`, the aggressiveness factor `w`,
+//! and whether the last update was an increase. Units: fractions of the maximum credit rate. Sources: Cho, Jang and
+//! Han, Credit-Scheduled Delay-Bounded Congestion Control for Datacenters (SIGCOMM 2017), Algorithm 1;
+//! kaist-ina/ns2-xpass f4e38bc, `xpass/xpass.cc`.
 
 use shallop_options::{Key, Options, Problem, Section};
 
 use crate::rate::{Epoch, Rate};
 
-/// Parameters of the public code's rule. Rates are fractions of the maximum credit rate.
+/// Parameters of the rule in the authors' ns-2 code. Rates are fractions of the maximum credit rate.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(defaults, check)]
 pub struct CodeConfig {
@@ -106,7 +106,7 @@ impl PaperConfig {
     }
 }
 
-/// A rule with its parameters.
+/// Choice of a feedback rule of `ExpressPass`, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RuleConfig {
     /// The ns-2 code's rule: if the loss exceeds the target loss, the rate becomes the measured rate of returned
@@ -123,12 +123,12 @@ pub struct Rule {
     config: RuleConfig,
     cur_rate: f64,
     w: f64,
-    /// The last update was an increase, so a further one increases `w`.
+    /// Whether the last update was an increase: if so, the next increase also increases `w`.
     increasing: bool,
 }
 
 impl Rule {
-    /// A rule before its first transfer.
+    /// A rule before the first transfer of its connection.
     pub fn new(config: RuleConfig) -> Self {
         let (cur_rate, w) = match config {
             RuleConfig::Code(config) => (config.alpha, config.w_init),
@@ -137,17 +137,17 @@ impl Rule {
         Self { config, cur_rate, w, increasing: false }
     }
 
-    /// The ns-2 code's rule before its first transfer.
+    /// The rule of the authors' ns-2 code, before the first transfer of its connection.
     pub fn code(config: CodeConfig) -> Self {
         Self::new(RuleConfig::Code(config))
     }
 
-    /// The paper's rule before its first transfer.
+    /// The rule of the paper, before the first transfer of its connection.
     pub fn paper(config: PaperConfig) -> Self {
         Self::new(RuleConfig::Paper(config))
     }
 
-    /// The aggressiveness factor `w`: the weight of the maximum rate in an increase.
+    /// Aggressiveness factor: the weight of the maximum rate in an increase, from `w_min` to `w_max`.
     pub fn w(&self) -> f64 {
         self.w
     }
@@ -159,7 +159,8 @@ impl Rule {
         self.increasing = false;
     }
 
-    /// Moves the rate towards `max_rate` by `w`. `larger_w` is the new `w` if the last update was an increase, too.
+    /// Moves the rate towards `max_rate` by the fraction `w`. `larger_w` becomes the new `w` if the last update was an
+    /// increase as well.
     fn increase(&mut self, max_rate: f64, larger_w: f64) {
         if self.increasing {
             self.w = larger_w;
@@ -242,7 +243,7 @@ mod tests {
         Rule::paper(PaperConfig { alpha, w_init, ..PaperConfig::default() })
     }
 
-    /// The rows of a vector file, without comments and header.
+    /// Rows of a table of known answers, without comments and header.
     fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
         text.lines()
             .filter(|line| !line.starts_with('#'))
@@ -250,7 +251,7 @@ mod tests {
             .map(|line| line.split(',').collect())
     }
 
-    /// True if `value` rounds to `expected`, with as many decimals as `expected` has, or if `expected` is empty.
+    /// Whether `value` rounds to `expected`, with as many decimals as `expected` has, or `expected` is empty.
     fn agree(expected: &str, value: f64) -> bool {
         let digits = expected.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         let tolerance = 0.5 / (0..digits).fold(1.0, |scale, _| scale * 10.0) + 1e-9;
@@ -281,8 +282,8 @@ mod tests {
         check(include_str!("../vectors/expresspass_paper.csv"), paper);
     }
 
-    /// Flows of one rate share a link and update simultaneously. Returns the sum of their rates and `w` after
-    /// each update.
+    /// Runs flows of equal rate that share a link and update simultaneously. Returns the sum of their rates and `w`
+    /// after each update.
     fn synchronised(rule: &mut Rule, flows: f64, updates: usize) -> Vec<(f64, f64)> {
         let history = (0..updates).map(|_| {
             let sum = rule.rate() * flows;

@@ -1,23 +1,23 @@
-//! Emulation feedback control of `FlashPass`: sets the rate of emulation packets from the loss rate of each epoch.
-//! Both rules scale the rate at which *that epoch* was sent, so that one congestion is answered once (docs/flashpass.md
+//! Emulation feedback control of `FlashPass`: sets the rate of emulation packets from the loss rate of each epoch. Both
+//! rules scale the rate at which *that epoch* was sent, so that one congestion is answered once (docs/flashpass.md
 //! explains why this matters). Units: fractions of the maximum emulation rate.
 //!
-//! [`Mimd`] is Algorithm 1 of Zeng et al., `FlashPass` (ICNP 2021). [`Aimd`] is an alternative of this project: the
-//! rate that was delivered, plus an additive step. The step depends only on the smoothed loss rate, which all flows of
-//! a bottleneck share, so the step is equal for all of them:
+//! [`Mimd`] is Algorithm 1 of Zeng et al., `FlashPass` (ICNP 2021). [`Aimd`] is this project's alternative: the rate
+//! that was delivered, plus an additive step. The step depends only on the smoothed loss rate, which all flows of a
+//! bottleneck share, so all flows add the same step:
 //!
 //! `rate = epoch rate * (1 - loss) + step * exp(-smoothed loss / decay)`
 //!
-//! At the fixed point every flow has the rate `step * exp(-loss / decay) / loss`, whatever its RTT or its rate before.
-//! Since the step shrinks as the loss rate grows, the loss rate stays below 10 % up to about 25 flows and below 20 %
-//! up to about 300. Beyond that the step is constant and the loss rate grows, to 60 % with 2,000 flows, which keeps
-//! the convergence to fair rates within seconds.
+//! At the fixed point every flow has the rate `step * exp(-loss / decay) / loss`, whatever its RTT or its initial rate.
+//! Since the step shrinks as the loss rate grows, the loss rate stays below 10 % up to about 25 flows and below 20 % up
+//! to about 300. Beyond that the step is constant and the loss rate grows, to 60 % with 2,000 flows, which keeps the
+//! convergence to fair rates within seconds.
 
 use shallop_options::{Options, Problem, Section};
 
 use crate::rate::{Epoch, Rate};
 
-/// Parameters of Algorithm 1.
+/// Parameters of Algorithm 1 of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(defaults, check)]
 pub struct MimdConfig {
@@ -49,7 +49,8 @@ impl MimdConfig {
     }
 }
 
-/// Algorithm 1, multiplicative increase and decrease, applied to the rate of the epoch that lost.
+/// The paper's rule (Algorithm 1): multiplicative increase and decrease of the rate at which the observed epoch was
+/// sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mimd {
     config: MimdConfig,
@@ -57,7 +58,7 @@ pub struct Mimd {
 }
 
 impl Mimd {
-    /// A rule that starts at the maximum rate.
+    /// The rule of a new flow, at the maximum rate.
     pub fn new(config: MimdConfig) -> Self {
         Self { config, cur_rate: 1.0 }
     }
@@ -82,7 +83,7 @@ impl Rate for Mimd {
     }
 }
 
-/// Parameters of our law. The defaults were chosen for 2 to 2,000 flows (docs/flashpass.md).
+/// Parameters of this project's rule. The defaults were chosen for 2 to 2,000 flows (docs/flashpass.md).
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(defaults)]
 pub struct AimdConfig {
@@ -109,7 +110,8 @@ impl Default for AimdConfig {
     }
 }
 
-/// Additive increase by a step that depends on the smoothed loss rate only, and multiplicative decrease.
+/// This project's rule: additive increase by a step that depends only on the smoothed loss rate, and multiplicative
+/// decrease.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aimd {
     config: AimdConfig,
@@ -118,7 +120,7 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// A rule that starts at the maximum rate.
+    /// The rule of a new flow, at the maximum rate.
     pub fn new(config: AimdConfig) -> Self {
         Self { config, cur_rate: 1.0, smoothed_loss: None }
     }
@@ -147,7 +149,7 @@ impl Rate for Aimd {
 pub enum Law {
     /// Multiplicative increase and decrease: Algorithm 1 of the paper.
     Mimd(Mimd),
-    /// Additive increase and multiplicative decrease, the alternative of this project.
+    /// Additive increase and multiplicative decrease: this project's alternative.
     Aimd(Aimd),
 }
 
@@ -167,7 +169,7 @@ impl Rate for Law {
     }
 }
 
-/// Bounds a rate to at most the maximum rate and at least one packet per round trip.
+/// Limits a rate to the range from `min_rate`, one packet per round trip, to the maximum rate.
 fn bounded(rate: f64, min_rate: f64) -> f64 {
     rate.max(min_rate).min(1.0)
 }

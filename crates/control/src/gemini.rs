@@ -28,11 +28,12 @@ use law::{Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
 /// Size of a packet if the marking threshold K is in packets: an Ethernet frame with 1,500 bytes of payload, preamble
 /// and inter-frame gap.
 pub const PACKET: Bytes = Bytes::new(1_538);
-/// F and h before the first RTT sample: 1/2 as in DCTCP, and one segment as in Reno.
+/// Scale factor F before the first RTT sample: 1/2 as in DCTCP, in 2^-20. The increase step h is then one segment as in
+/// Reno.
 const DEFAULT_SCALE_FACTOR: u64 = 1 << (REDUCTION_BITS - 1);
 const DEFAULT_STEP: u64 = 1 << STEP_BITS;
 
-/// Parameters of Gemini. Symbols and defaults: Table 3.4 of the thesis.
+/// Parameters of Gemini, as a scenario sets them. Symbols and defaults: Table 3.4 of the thesis.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(stack: HostStack, defaults, check)]
 pub struct Config {
@@ -95,7 +96,7 @@ pub struct Integers {
     pub decrease: u64,
     /// H, the increase parameter, in 2^-40.
     pub increase: u64,
-    /// The gain of alpha is 2^-`alpha_shift`.
+    /// Shift for the gain of alpha, which is 2^-`alpha_shift`.
     pub alpha_shift: u32,
     /// Whether marks reduce cwnd.
     pub dcn: bool,
@@ -125,7 +126,7 @@ impl Integers {
 }
 
 impl Config {
-    /// Converts to integers, for senders whose link has this rate.
+    /// Converts to integers, for senders whose link has the rate `link`.
     pub fn integers(&self, link: BitsPerSec) -> Integers {
         let capacity = self.capacity.unwrap_or(link);
         Integers {
@@ -160,10 +161,10 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// Parameters of Table 3.4, on Linux.
+    /// Parameters of Table 3.4 of the thesis, with the TCP of Linux.
     pub const THESIS: Self = Self::defaults(HostStack::LinuxIdeal);
 
-    /// K in bytes, in a network of this capacity; `None` if the buffer size has no bound.
+    /// Marking threshold K in bytes, in a network of this capacity; `None` if the buffer size has no bound.
     pub fn mark_above(&self, capacity: BitsPerSec) -> Option<Bytes> {
         match self.k {
             BufferSize::Packets(packets) => Some(PACKET * u64::from(packets)),
@@ -181,37 +182,37 @@ impl Config {
     }
 }
 
-/// The delay signal.
+/// State of the delay signal, which indicates congestion in the wide area network.
 #[derive(Clone, Debug)]
 struct DelaySignal {
-    /// `RTT_base`: minimum RTT of the connection; [`Span::MAX`] before the first sample.
+    /// Minimum RTT of the connection (`RTT_base`); [`Span::MAX`] before the first sample.
     rtt_base: Span,
-    /// `RTT_min`: minimum RTT of the current window of data; [`Span::MAX`] before its first sample.
+    /// Minimum RTT of the current window of data (`RTT_min`); [`Span::MAX`] before its first sample.
     rtt_min: Span,
     /// Whether `RTT_min` of the last window was above `RTT_base + T`, and cwnd has not been reduced since.
     congested_wan: bool,
-    /// SND.NXT at the last reduction for delay, loss or RTO.
+    /// SND.NXT at the last reduction of cwnd for delay, loss or RTO.
     snd_nxt_at_reduction: u64,
-    /// Random numbers and maximum of the measurement error; `None` if there is no error.
+    /// Random stream and maximum of the measurement error; `None` if there is no error.
     noise: Option<(Stream, Span)>,
 }
 
 /// Gemini congestion control of one connection.
 #[derive(Clone, Debug)]
 pub struct Gemini {
-    /// C, the bandwidth of the network.
+    /// Bandwidth C of the network.
     capacity: BitsPerSec,
-    /// K, the marking threshold.
+    /// Queue length K at which switches mark.
     k: Bytes,
-    /// T, the delay threshold: queueing delay above which the WAN counts as congested.
+    /// Delay threshold T: queueing delay above which the WAN counts as congested.
     delay_threshold: Span,
-    /// beta, the reduction of cwnd for delay, in 2^-20.
+    /// Reduction beta of cwnd for delay, in 2^-20.
     beta: u64,
-    /// H, the parameter of the additive increase, in 2^-40.
+    /// Parameter H of the additive increase, in 2^-40.
     h_parameter: u64,
-    /// F, the scale factor of the reduction for marks, in 2^-20.
+    /// Scale factor F of the reduction for marks, in 2^-20.
     scale_factor: u64,
-    /// h, in 2^-16 segments per round trip.
+    /// Increase step h, in 2^-16 segments per round trip.
     step: u64,
     dcn: bool,
     wan: bool,
@@ -220,22 +221,22 @@ pub struct Gemini {
     mss: Bytes,
     initial_window: u64,
     cwnd: Cwnd,
-    /// ssthresh in segments; `u64::MAX` before the first reduction.
+    /// Slow-start threshold in segments; `u64::MAX` before the first reduction.
     ssthresh: u64,
-    /// Acknowledged bytes that do not fill a segment yet.
+    /// Acknowledged bytes that do not yet fill a segment.
     partial_segment: Bytes,
     alpha: Alpha,
     delay: DelaySignal,
-    /// SND.UNA and SND.NXT when the current window of data began.
+    /// SND.UNA and SND.NXT at the start of the current window of data.
     data_window: (u64, u64),
-    /// SND.NXT at the last reduction.
+    /// SND.NXT at the last reduction of cwnd for any cause.
     snd_nxt_at_reduction: u64,
     slow_start: SlowStart,
     pacing: Pacing,
 }
 
 impl Gemini {
-    /// Gemini congestion control of a new connection.
+    /// Gemini for a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         let capacity = config.capacity.unwrap_or(start.link_rate);
         let k = config.mark_above(capacity).unwrap_or(Bytes::ZERO);
@@ -275,27 +276,27 @@ impl Gemini {
         }
     }
 
-    /// `RTT_base`; `None` before the first sample.
+    /// Minimum RTT of the connection (`RTT_base`); `None` before the first sample.
     pub fn rtt_base(&self) -> Option<Span> {
         (self.delay.rtt_base < Span::MAX).then_some(self.delay.rtt_base)
     }
 
-    /// alpha, the average fraction of marked bytes, in 2^-10.
+    /// The average fraction of marked bytes (alpha), in 2^-10.
     pub const fn alpha(&self) -> u32 {
         self.alpha.value()
     }
 
-    /// F, the scale factor, in 2^-20.
+    /// Scale factor F of the reduction for marks, in 2^-20.
     pub const fn scale_factor(&self) -> u64 {
         self.scale_factor
     }
 
-    /// h, the increase step, in 2^-16 segments per round trip.
+    /// Increase step h, in 2^-16 segments per round trip.
     pub const fn increase_step(&self) -> u64 {
         self.step
     }
 
-    /// Updates `RTT_base`, and with it F and h.
+    /// Lowers `RTT_base` to a smaller sample, and updates F and h, which depend on it.
     fn update_rtt_base(&mut self, rtt: Span) {
         if rtt < self.delay.rtt_base {
             self.delay.rtt_base = rtt;
@@ -368,7 +369,7 @@ impl Gemini {
         self.cwnd = law::grow(self.cwnd, acked, self.step);
     }
 
-    /// Whole segments in `bytes` and the partial segment before; keeps the rest as partial segment.
+    /// Number of whole segments in `bytes` plus the partial segment before; the rest is the new partial segment.
     fn whole_segments(&mut self, bytes: Bytes) -> u64 {
         let total = bytes.saturating_add(self.partial_segment).get();
         let mss = self.mss.get().max(1);
@@ -393,7 +394,7 @@ impl Gemini {
 }
 
 impl DelaySignal {
-    /// An RTT sample with its measurement error.
+    /// Adds a random measurement error to an RTT sample, if the scenario asks for it.
     fn with_noise(&mut self, rtt: Span) -> Span {
         let error = match &mut self.noise {
             Some((stream, max)) => stream.below(max.as_ps().saturating_add(1)),
@@ -403,13 +404,14 @@ impl DelaySignal {
     }
 }
 
-/// A real number in units of 2^-`bits`.
+/// A real number as fixed point with `bits` fractional bits.
 fn fixed(value: f64, bits: u32) -> u64 {
     (value * (1u64 << bits) as f64).round() as u64
 }
 
 impl Window for Gemini {
-    /// The RTT of the handshake counts for `RTT_base` (kernel: `tcp_min_rtt`): no data of the flow is queued then.
+    /// Counts the RTT of the handshake for `RTT_base` (kernel: `tcp_min_rtt`), since no data of the flow is queued at
+    /// that time.
     fn on_handshake(&mut self, _now: Time, rtt: Span) {
         let rtt = self.delay.with_noise(rtt);
         self.update_rtt_base(rtt);
@@ -438,7 +440,7 @@ impl Window for Gemini {
         self.set_cwnd_for_loss(1, loss);
     }
 
-    /// Answers ECN-Echo on an ACK that delivered no data. `on_ack` has answered any other.
+    /// Reduces cwnd for ECN-Echo on an ACK that delivered no data. `on_ack` handles all other ACKs with ECN-Echo.
     fn on_mark(&mut self, mark: &Loss) {
         if self.dcn {
             self.reduce_cwnd(true, mark.snd_una, mark.snd_nxt);
@@ -450,7 +452,8 @@ impl Window for Gemini {
         self.cwnd.cwnd_cnt = 0;
     }
 
-    /// Like DCTCP, from which the kernel module is derived. Marks and delay are still answered once per round trip.
+    /// Restores cwnd as DCTCP does, from which the kernel module is derived. Marks and delay still reduce cwnd at most
+    /// once per round trip.
     fn on_undo(&mut self, undo: &Undo) {
         let segments = |bytes: Bytes| bytes.get() / self.mss.get().max(1);
         let (cwnd, ssthresh) = (segments(undo.prior_cwnd), segments(undo.prior_ssthresh));

@@ -9,21 +9,21 @@ use shallop_options::{Key, KeyDoc, Options, Problem, Section, string_enum};
 use crate::options::LONGEST;
 use crate::window::Ack;
 
-/// Bounds of the increase of the RTT that ends slow start, an eighth of the RTT (RFC 9406, 4.3; kernel:
-/// `HYSTART_DELAY_MIN`, `HYSTART_DELAY_MAX`).
+/// Lower bound of the RTT increase that ends slow start, which is an eighth of the RTT (RFC 9406, 4.3; kernel:
+/// `HYSTART_DELAY_MIN`).
 const MIN_RTT_THRESH: Span = Span::from_ms(4);
 const MAX_RTT_THRESH: Span = Span::from_ms(16);
 const MIN_RTT_DIVISOR: u64 = 8;
-/// RTT samples of a round before its minimum is used (RFC 9406; kernel: `HYSTART_MIN_SAMPLES`).
+/// Number of RTT samples in a round before their minimum is used (RFC 9406; kernel: `HYSTART_MIN_SAMPLES`).
 const N_RTT_SAMPLE: u32 = 8;
-/// Divisor of the growth of cwnd in Conservative Slow Start (CSS).
+/// Divisor of the growth of cwnd in Conservative Slow Start (CSS) of `HyStart++` (RFC 9406, 4.3).
 const CSS_GROWTH_DIVISOR: u64 = 4;
-/// Rounds of CSS after which congestion avoidance begins.
+/// Number of rounds of CSS after which congestion avoidance begins (RFC 9406, 4.3).
 const CSS_ROUNDS: u32 = 5;
-/// Classic: largest gap between two ACKs of one ACK train (kernel: `hystart_ack_delta_us`).
+/// Classic `HyStart`: largest gap between two ACKs of one ACK train (kernel: `hystart_ack_delta_us`).
 const ACK_DELTA: Span = Span::from_ms(2);
-/// Classic: the delay that segmentation offload adds to an ACK train is the time to send this many bursts at the pacing
-/// rate, at most `ACK_DELAY_MAX` (kernel: `hystart_ack_delay`).
+/// Classic `HyStart`: the delay that segmentation offload adds to an ACK train is the time to send this many bursts at
+/// the pacing rate, at most `ACK_DELAY_MAX` (kernel: `hystart_ack_delay`).
 const ACK_DELAY_BURSTS: u64 = 4;
 const ACK_DELAY_MAX: Span = Span::from_ms(1);
 
@@ -43,9 +43,9 @@ pub struct Config {
 pub enum Exit {
     /// No algorithm: slow start ends with a loss or mark.
     Loss,
-    /// Classic `HyStart`: the length of an ACK train, or an RTT increase.
+    /// Classic `HyStart`: a long ACK train or an RTT increase ends slow start.
     Classic(Classic),
-    /// `HyStart++`: an RTT increase that lasts.
+    /// `HyStart++`: an RTT increase that persists for several rounds ends slow start.
     PlusPlus,
 }
 
@@ -61,7 +61,7 @@ pub struct Classic {
 }
 
 impl Classic {
-    /// Linux, with bursts of the largest GSO packet.
+    /// Values of Linux, with bursts of the largest GSO packet.
     pub const LINUX: Self =
         Self { low_window: 16, delay_max: MAX_RTT_THRESH, burst: Bytes::new(65_536) };
 }
@@ -81,12 +81,13 @@ impl Config {
     /// `HyStart++` without pacing (RFC 9406).
     pub const PLUS_PLUS: Self = Self { limit: 8, exit: Exit::PlusPlus, ..Self::STANDARD };
 
-    /// Returns the controller's default, as `options!` needs it.
+    /// Returns `default` unchanged: the derive macro requires a function of this name, and controllers supply the
+    /// value.
     pub const fn defaults(default: Self) -> Self {
         default
     }
 
-    /// Parameters of classic `HyStart`. Defaults to Linux's if `exit` is another algorithm.
+    /// Parameters of classic `HyStart`; those of Linux if `exit` is another algorithm.
     const fn classic(&self) -> Classic {
         match self.exit {
             Exit::Classic(classic) => classic,
@@ -95,7 +96,7 @@ impl Config {
     }
 }
 
-/// [`Exit`] without its parameters.
+/// The words for [`Exit`] in scenarios, without parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExitBy {
     Loss,
@@ -105,7 +106,7 @@ enum ExitBy {
 
 string_enum! { ExitBy { Loss = "off", Classic = "classic", PlusPlus = "plus-plus" } }
 
-/// [`Config`] as keys of scenarios.
+/// The keys in scenarios that make a [`Config`].
 #[derive(Clone, Copy, Options)]
 #[options(preset, check)]
 struct Keys {
@@ -189,12 +190,12 @@ impl Options for Config {
     }
 }
 
-/// Effect of an ACK on cwnd in slow start.
+/// What slow start does at an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartStep {
-    /// cwnd grows by this number of bytes.
+    /// Grow cwnd by this number of bytes.
     Grow(Bytes),
-    /// Slow start ends: ssthresh becomes cwnd.
+    /// End slow start: ssthresh becomes cwnd.
     Exit,
 }
 
@@ -234,7 +235,7 @@ impl SlowStart {
         self
     }
 
-    /// Processes an ACK; `cwnd` is below ssthresh.
+    /// Processes an ACK that arrives while `cwnd` is below ssthresh.
     pub fn on_ack(&mut self, ack: &Ack, cwnd: Bytes) -> SlowStartStep {
         let growth = ack.acked_sacked.min(self.limit);
         match &mut self.algorithm {
@@ -258,7 +259,7 @@ impl SlowStart {
         }
     }
 
-    /// A congestion event ends slow start. `HyStart++` runs in the first slow start only, classic `HyStart` in each.
+    /// Ends slow start at a congestion event. `HyStart++` runs in the first slow start only, classic `HyStart` in each.
     pub fn on_congestion(&mut self) {
         match &mut self.algorithm {
             Algorithm::Off => {}
@@ -268,14 +269,14 @@ impl SlowStart {
     }
 }
 
-/// The minimum RTT of one round trip.
+/// Minimum RTT and number of RTT samples of one round trip.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// `windowEnd`: SND.NXT when the round began. The round ends when this byte is acknowledged.
+    /// SND.NXT when the round began (`windowEnd`). The round ends when this byte is acknowledged.
     window_end: u64,
     /// Minimum RTT of the round so far (`currentRoundMinRTT`).
     min_rtt: Span,
-    /// RTT samples in the round (`rttSampleCount`).
+    /// Number of RTT samples in the round (`rttSampleCount`).
     rtt_sample_count: u32,
 }
 
@@ -292,7 +293,7 @@ impl Round {
     }
 }
 
-/// `RttThresh`: the increase above `min_rtt` that indicates a queue, at most `max` (RFC 9406, 4.3; kernel:
+/// Increase of the RTT above `min_rtt` that indicates a queue (`RttThresh`), at most `max` (RFC 9406, 4.3; kernel:
 /// `HYSTART_DELAY_THRESH`).
 fn rtt_thresh(min_rtt: Span, max: Span) -> Span {
     (min_rtt / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, max.max(MIN_RTT_THRESH))
@@ -308,7 +309,7 @@ struct ClassicHyStart {
     burst: Bytes,
     paced: bool,
     round: Round,
-    /// Time at which the round began, and of the last ACK of its ACK train.
+    /// Times at which the round began and at which the last ACK of its ACK train arrived.
     round_start: Time,
     last_ack: Time,
 }
@@ -357,15 +358,15 @@ struct HyStartPlusPlus {
     round: Round,
     /// Minimum RTT of the previous round (`lastRoundMinRTT`).
     last_round_min_rtt: Span,
-    /// `None` outside CSS.
+    /// State of Conservative Slow Start (CSS); `None` in normal slow start.
     css: Option<ConservativeSlowStart>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct ConservativeSlowStart {
-    /// `cssBaselineMinRtt`: the minimum RTT of the round in which CSS began.
+    /// Minimum RTT of the round in which CSS began (`cssBaselineMinRtt`).
     baseline_min_rtt: Span,
-    /// Rounds until congestion avoidance begins.
+    /// Number of rounds until congestion avoidance begins.
     rounds_left: u32,
 }
 

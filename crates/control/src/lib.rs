@@ -1,5 +1,5 @@
-//! Congestion control: a controller is arithmetic on the facts of an ACK or a congestion event. It sees no packet, owns
-//! no timer and reads no clock.
+//! Congestion controllers. A controller is arithmetic on the facts of an ACK or a congestion event: it sees no packet,
+//! owns no timer and reads no clock.
 
 #![warn(missing_docs)]
 

@@ -23,28 +23,28 @@ pub struct Config {
     pub restart: Restart,
 }
 
-/// cwnd after an idle period.
+/// How cwnd changes after an idle period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// The initial window, or the current cwnd if that is less (RFC 5681, 4.1; kernel: `tcp_cwnd_restart`).
+    /// cwnd becomes the initial window, or stays if it is less (RFC 5681, 4.1; kernel: `tcp_cwnd_restart`).
     Lesser,
-    /// The initial window (ns-2: `CLOSE_CWND_INIT`).
+    /// cwnd becomes the initial window (ns-2: `CLOSE_CWND_INIT`).
     First,
 }
 
 impl Config {
-    /// RFC 5681.
+    /// Values of RFC 5681.
     pub const RFC: Self = Self {
         decrease: 0.5,
         basis: Basis::Flight,
         slow_start: hystart::Config::STANDARD,
         restart: Restart::Lesser,
     };
-    /// Linux: slow start grows by all acknowledged bytes, and reductions apply to cwnd.
+    /// Values of Linux: slow start grows by all acknowledged bytes, and reductions apply to cwnd.
     pub const LINUX: Self =
         Self { basis: Basis::Window, slow_start: hystart::Config::UNLIMITED, ..Self::RFC };
 
-    /// Reno of a host stack.
+    /// Values that Reno has on a host stack.
     pub const fn reno(stack: HostStack) -> Self {
         match stack {
             HostStack::Ns2 => Self { basis: Basis::Window, restart: Restart::First, ..Self::RFC },

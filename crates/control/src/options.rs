@@ -4,7 +4,7 @@
 use shallop_core::{Bytes, Span};
 use shallop_options::{HostStack, Options, string_enum};
 
-/// Upper bound of options that are times.
+/// Upper bound of options of controllers that are times.
 pub const LONGEST: Span = Span::from_secs(3_600);
 
 /// The congestion marks (ECN) that a controller asks TCP for, unless the scenario says otherwise.
@@ -12,37 +12,37 @@ pub const LONGEST: Span = Span::from_secs(3_600);
 pub enum Marking {
     /// ECN is off.
     Off,
-    /// RFC 3168: one reduction per window of data.
+    /// The sender reduces its window once per window of data (RFC 3168).
     Classic,
-    /// Every mark is echoed, as DCTCP needs it (RFC 8257).
+    /// The receiver echoes every mark, as DCTCP needs it (RFC 8257).
     Exact,
 }
 
 string_enum! { Marking { Off = "off", Classic = "classic", Exact = "exact" } }
 
-/// A name of a controller in scenarios.
+/// A name of a controller in scenarios, with properties of the controller under that name.
 #[derive(Clone, Copy, Debug)]
 pub struct ControllerName {
-    /// Name, as scenarios write it.
+    /// The word that scenarios write, such as `cubic`.
     pub name: &'static str,
     /// The signal that the controller responds to, in a few words, for lists of transports.
     pub about: &'static str,
-    /// ECN marks that the controller asks for.
+    /// Use of ECN that the controller asks TCP for.
     pub marking: Marking,
 }
 
-/// Parameters of a controller.
+/// Parameters of a controller, and properties that follow from them.
 pub trait Parameters: Options<Context: From<HostStack>> {
     /// Names of the controller in scenarios.
     const KINDS: &'static [ControllerName];
 
-    /// Whether the controller needs every congestion mark to keep queues short, because it responds only to the number
-    /// of marks and to losses.
+    /// Whether queues stay short only if the network marks in proportion to congestion and every mark is echoed,
+    /// because the controller responds only to the number of marks and to losses.
     fn needs_each_mark(&self) -> bool {
         Self::KINDS.iter().all(|kind| kind.marking == Marking::Exact)
     }
 
-    /// Initial slow-start threshold. `None` if the first slow start ends at congestion.
+    /// Initial slow-start threshold in bytes. `None` if the first slow start ends at congestion.
     fn initial_threshold(&self) -> Option<Bytes> {
         None
     }

@@ -13,22 +13,22 @@ const PACING_SS_RATIO: u64 = 200;
 const PACING_CA_RATIO: u64 = 120;
 const PS_PER_SEC: u128 = 1_000_000_000_000;
 
-/// The pacing rate of one connection.
+/// Computes the pacing rate of one connection from cwnd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacing {
     enabled: bool,
     srtt: Span,
-    /// `FlightSize` of RFC 5681: bytes sent but not cumulatively acknowledged.
+    /// Bytes sent but not cumulatively acknowledged (`FlightSize` of RFC 5681).
     flight_size: Bytes,
 }
 
 impl Pacing {
-    /// Pacing of a new connection; [`Pacing::rate`] is always `None` unless it is `enabled`.
+    /// Pacing of a new connection; [`Pacing::rate`] is always `None` unless `enabled`.
     pub const fn new(enabled: bool) -> Self {
         Self { enabled, srtt: Span::ZERO, flight_size: Bytes::ZERO }
     }
 
-    /// Updates SRTT and `FlightSize`.
+    /// Records the SRTT and `FlightSize` of an ACK.
     pub fn on_ack(&mut self, ack: &Ack) {
         self.srtt = ack.srtt;
         self.flight_size = Bytes::new(ack.snd_nxt.saturating_sub(ack.snd_una));

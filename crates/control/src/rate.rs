@@ -30,12 +30,14 @@ impl Epoch {
     }
 }
 
-/// The feedback control of a sending rate.
+/// Feedback control of a sending rate: of credits or of emulation packets.
 pub trait Rate {
-    /// A transfer starts, or resumes after its credits had been stopped. `_demand`: data packets requested, if known.
+    /// Called when a transfer starts, or resumes after its credits had been stopped. `_demand` is the number of data
+    /// packets requested, if known.
     fn on_start(&mut self, _demand: Option<u64>) {}
-    /// The outcome of an epoch is known.
+    /// Called when the outcome of all packets of an epoch is known. Updates the rate.
     fn on_epoch(&mut self, epoch: &Epoch);
-    /// The current rate, as a fraction of the maximum.
+    /// The rate at which to send, as a fraction of the maximum, in (0, 1]; `ExpressPass` may exceed 1 by its target
+    /// loss.
     fn rate(&self) -> f64;
 }

@@ -27,7 +27,7 @@ pub struct Config {
 }
 
 impl Parameters for Config {
-    /// ECN* is Reno with marks.
+    /// Names of this controller in scenarios: ECN* is Reno with marks.
     const KINDS: &[ControllerName] = &[
         ControllerName {
             name: "newreno",
@@ -49,7 +49,7 @@ impl Parameters for Config {
 impl Config {
     /// Reno of RFC 5681, without pacing.
     pub const RFC: Self = Self { loss: loss::Config::RFC, pacing: false };
-    /// Reno of Linux, on a host without offload.
+    /// Reno of Linux on a host without segmentation offload.
     pub const LINUX_IDEAL: Self = Self::defaults(HostStack::LinuxIdeal);
 }
 
@@ -71,7 +71,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// `NewReno` congestion control of a new connection.
+    /// `NewReno` for a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         Self {
             beta: 1.0 - config.loss.decrease,
@@ -87,7 +87,8 @@ impl Reno {
         }
     }
 
-    /// Updates SRTT and `FlightSize` for the pacing rate, for controllers that do not grow at each ACK.
+    /// Updates SRTT and `FlightSize` for the pacing rate. Called by controllers that contain a `Reno` and do not call
+    /// `grow` at each ACK.
     pub(crate) fn update_pacing(&mut self, ack: &Ack) {
         self.pacing.on_ack(ack);
     }
@@ -120,8 +121,8 @@ impl Reno {
         }
     }
 
-    /// Reduces cwnd and ssthresh to `to`. Minimum cwnd: `min_segments` segments; minimum ssthresh: two. Ends slow
-    /// start.
+    /// Reduces cwnd and ssthresh to `to`, and ends slow start. cwnd is at least `min_segments` segments, ssthresh at
+    /// least two.
     pub fn reduce(&mut self, to: Bytes, min_segments: u64) {
         self.cwnd = to.max(self.mss * min_segments);
         self.ssthresh = to.max(self.mss * 2);
@@ -142,7 +143,7 @@ impl Reno {
         self.ssthresh = ssthresh;
     }
 
-    /// cwnd after the multiplicative decrease.
+    /// cwnd after the multiplicative decrease, in bytes.
     fn reduced(&self, loss: &Loss) -> Bytes {
         let basis = self.basis.bytes(self.cwnd, loss);
         Bytes::new((basis.get() as f64 * self.beta) as u64)
@@ -180,7 +181,7 @@ impl Window for Reno {
         };
     }
 
-    /// Source: kernel, `tcp_reno_undo_cwnd` and `tcp_undo_cwnd_reduction`.
+    /// Restores cwnd and ssthresh after a spurious reduction (kernel: `tcp_reno_undo_cwnd`, `tcp_undo_cwnd_reduction`).
     fn on_undo(&mut self, undo: &Undo) {
         self.cwnd = self.cwnd.max(undo.prior_cwnd);
         self.ssthresh = self.ssthresh.max(undo.prior_ssthresh);

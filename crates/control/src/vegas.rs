@@ -13,18 +13,18 @@ use crate::options::{ControllerName, Marking, Parameters};
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Loss, Start, Undo, Window};
 
-/// With this many RTT samples or fewer in a round trip, all may include the delay of a delayed ACK, so Reno's growth
+/// Number of RTT samples in a round trip up to which all may include the delay of a delayed ACK, so that Reno's growth
 /// applies (`tcp_vegas_cong_avoid`: `cntRTT <= 2`).
 const MAX_DELAYED_SAMPLES: u32 = 2;
 /// Minimum cwnd that Vegas sets, in packets.
 const MIN_CWND: u64 = 2;
 
-/// Resolution of RTT samples.
+/// Resolution of RTT samples, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// Exact: one tick is a picosecond.
+    /// Exact RTTs: one tick is a picosecond.
     Exact,
-    /// Whole microseconds, rounded down, plus one (kernel: `tcp_vegas_pkts_acked`).
+    /// RTTs in whole microseconds, rounded down, plus one (kernel: `tcp_vegas_pkts_acked`).
     Microseconds,
 }
 
@@ -91,7 +91,7 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// Vegas of Linux, on a host without offload.
+    /// Vegas of Linux on a host without segmentation offload.
     pub const LINUX_IDEAL: Self = Self::defaults(HostStack::LinuxIdeal);
     /// Vegas of ns-3: exact times, and Reno of RFC 5681.
     pub const EXACT: Self = Self::defaults(HostStack::Ns3);
@@ -108,8 +108,8 @@ impl Config {
     }
 }
 
-/// `diff`: packets of a cwnd that are queued, rounded down. `rtt` is the RTT, and `base_rtt` the RTT without queueing,
-/// in ticks.
+/// Number of packets of a cwnd that are queued (`diff`), rounded down. `rtt` is the RTT, and `base_rtt` the RTT without
+/// queueing, in ticks.
 pub fn diff(cwnd: u64, base_rtt: u64, rtt: u64) -> u64 {
     let diff =
         u128::from(cwnd) * u128::from(rtt.saturating_sub(base_rtt)) / u128::from(base_rtt.max(1));
@@ -133,14 +133,14 @@ pub struct Vegas {
     cnt_rtt: u32,
     /// SND.NXT when the current round trip began, which ends when SND.UNA passes it (kernel: `beg_snd_nxt`).
     beg_snd_nxt: u64,
-    /// The next ACK discards the samples and begins a round trip (kernel: `tcp_vegas_enable`).
+    /// Whether the next ACK discards the RTT samples and begins a round trip (kernel: `tcp_vegas_enable`).
     restart_sampling: bool,
     /// SND.NXT at the last RTO: Vegas is inactive until SND.UNA reaches it.
     rto_recovery_point: u64,
 }
 
 impl Vegas {
-    /// Vegas congestion control of a new connection.
+    /// Vegas for a new connection.
     pub fn new(config: &Config, start: &Start) -> Self {
         Self {
             reno: Reno::new(&reno::Config { loss: config.loss, pacing: config.pacing }, start),
@@ -176,7 +176,7 @@ impl Vegas {
         self.restart_sampling = false;
     }
 
-    /// Discards all RTT samples. After an idle period or an RTO the path may have changed.
+    /// Discards all RTT samples, since the path may have changed in an idle period or before an RTO.
     fn discard_samples(&mut self) {
         (self.base_rtt, self.restart_sampling) = (u64::MAX, true);
     }
@@ -206,7 +206,7 @@ impl Vegas {
         self.set_cwnd(new.max(MIN_CWND));
     }
 
-    /// Sets cwnd, in packets. ssthresh becomes at most cwnd and at least three quarters of cwnd (kernel:
+    /// Sets cwnd to `packets`. ssthresh becomes at most cwnd and at least three quarters of cwnd (kernel:
     /// `tcp_vegas_ssthresh`, `tcp_current_ssthresh`).
     fn set_cwnd(&mut self, packets: u64) {
         let cwnd = self.mss * packets;
@@ -275,7 +275,8 @@ impl Window for Vegas {
         self.restart_sampling = true;
     }
 
-    /// Vegas is active again from the next round on (kernel: `tcp_vegas_state`, back in `TCP_CA_Open`).
+    /// Restores cwnd after a spurious reduction. Vegas is active again from the next round on (kernel:
+    /// `tcp_vegas_state`, back in `TCP_CA_Open`).
     fn on_undo(&mut self, undo: &Undo) {
         self.reno.on_undo(undo);
         (self.rto_recovery_point, self.restart_sampling) = (0, true);

@@ -1,8 +1,8 @@
 //! Windowed minimum and maximum filters (kernel: `lib/win_minmax.c`, Kathleen Nichols' algorithm). State: the best, the
-//! second best and the third best sample, each from a later part of the window than the one before it, so that time and
+//! second best and the third best sample, each from a later part of the window than the better one, so that time and
 //! memory per sample do not depend on the length of the window. The estimate is never older than the window and never
-//! worse than the newest sample. When the best sample expires, the second best replaces it, although a better sample
-//! of the window may have been forgotten. Units of values and of time are the caller's; time may be a count of rounds.
+//! worse than the newest sample. When the best sample expires, the second best replaces it, although a better sample of
+//! the window may have been forgotten. Units of values and of time are the caller's; time may be a count of rounds.
 
 use shallop_core::{Span, Time};
 
@@ -12,17 +12,17 @@ struct Sample {
     v: u64,
 }
 
-/// Maximum over a window.
+/// Maximum of the samples in a sliding window. The three samples are the best, second and third best.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowedMax([Sample; 3]);
 
 impl WindowedMax {
-    /// The maximum; zero before the first sample.
+    /// Maximum over the window; zero before the first sample.
     pub fn get(&self) -> u64 {
         self.0[0].v
     }
 
-    /// Adds sample `v`, taken at `t`, to a filter whose window has this length.
+    /// Adds sample `v`, taken at time `t`. `window` is the length of the sliding window.
     pub fn update(&mut self, t: u64, v: u64, window: u64) {
         let sample = Sample { t, v };
         let [first, second, third] = &mut self.0;
@@ -61,12 +61,12 @@ impl WindowedMax {
 pub(crate) struct WindowedMaxRtt(WindowedMax);
 
 impl WindowedMaxRtt {
-    /// The maximum RTT; zero before the first sample.
+    /// Maximum RTT over the window; zero before the first sample.
     pub fn get(&self) -> Span {
         Span::from_ps(self.0.get())
     }
 
-    /// Adds an RTT sample to a filter whose window has this length.
+    /// Adds an RTT sample. `window` is the length of the sliding window.
     pub fn update(&mut self, now: Time, rtt: Span, window: Span) {
         self.0.update(now.since_start().as_ps(), rtt.as_ps(), window.as_ps());
     }
@@ -77,12 +77,12 @@ impl WindowedMaxRtt {
 pub(crate) struct WindowedMinRtt(WindowedMax);
 
 impl WindowedMinRtt {
-    /// The minimum RTT; [`Span::MAX`] before the first sample.
+    /// Minimum RTT over the window; [`Span::MAX`] before the first sample.
     pub fn get(&self) -> Span {
         Span::from_ps(u64::MAX - self.0.get())
     }
 
-    /// Adds an RTT sample to a filter whose window has this length.
+    /// Adds an RTT sample. `window` is the length of the sliding window.
     pub fn update(&mut self, now: Time, rtt: Span, window: Span) {
         self.0.update(now.since_start().as_ps(), u64::MAX - rtt.as_ps(), window.as_ps());
     }

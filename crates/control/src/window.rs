@@ -14,25 +14,26 @@ pub struct Start {
     pub initial_window: Bytes,
     /// Initial slow start threshold; [`Bytes::MAX`] if slow start is to run until congestion.
     pub initial_ssthresh: Bytes,
-    /// Rate of the sender's own link.
+    /// Rate of the sender's link, in bit/s.
     pub link_rate: BitsPerSec,
     /// Seed of this flow's random numbers, for controllers that make random choices.
     pub seed: u64,
 }
 
-/// Quantity to which the multiplicative decrease applies.
+/// What the multiplicative decrease multiplies: bytes in flight or cwnd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// Bytes in flight, at most cwnd (`FlightSize` of RFC 5681, 3.1), since cwnd may not have been used in full.
     Flight,
-    /// cwnd (kernel: `tcp_reno_ssthresh`). Safe only if cwnd does not grow while the sender does not use it in full.
+    /// The congestion window (kernel: `tcp_reno_ssthresh`). Safe only if cwnd does not grow while the sender does not
+    /// use it in full.
     Window,
 }
 
 shallop_options::string_enum! { Basis { Flight = "flight", Window = "window" } }
 
 impl Basis {
-    /// Bytes to which the multiplicative decrease applies.
+    /// Number of bytes that the multiplicative decrease multiplies.
     pub fn bytes(self, cwnd: Bytes, loss: &Loss) -> Bytes {
         match self {
             Self::Flight => cwnd.min(loss.prior_in_flight),
@@ -44,11 +45,11 @@ impl Basis {
 /// A delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation; kernel: `struct rate_sample`, `tcp_rate.c`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
-    /// Bytes delivered over the interval.
+    /// Bytes delivered over `interval`.
     pub delivered: Bytes,
     /// Time to send the delivered bytes or time to have them acknowledged, whichever is longer.
     pub interval: Span,
-    /// The connection's count of delivered bytes when the sampled packet was sent.
+    /// Total of bytes delivered on the connection when the sampled packet was sent.
     pub prior_delivered: Bytes,
     /// Whether the application left the sender without data during the interval, so that the sample may be below the
     /// rate of the path.
@@ -60,13 +61,13 @@ pub struct RateSample {
 pub struct Ack {
     /// Arrival time of the ACK.
     pub now: Time,
-    /// Bytes newly acknowledged, cumulatively or selectively.
+    /// Bytes that this ACK newly acknowledges, cumulatively or selectively.
     pub acked_sacked: Bytes,
-    /// Bytes newly marked lost since the previous ACK that delivered data.
+    /// Bytes marked lost since the previous ACK that delivered data.
     pub losses: Bytes,
-    /// The part of `acked_sacked` that was acknowledged with ECN-Echo (RFC 8257: `BytesMarked`).
+    /// Part of `acked_sacked` that was acknowledged with ECN-Echo (RFC 8257: `BytesMarked`), in bytes.
     pub marked: Bytes,
-    /// All bytes delivered on this connection, including `acked_sacked`.
+    /// Total of bytes delivered on this connection, including `acked_sacked`.
     pub delivered: Bytes,
     /// Round-trip time (RTT) of the most recently sent packet that this ACK covers; `None` if it covers a retransmitted
     /// packet, since the sample would be ambiguous (RFC 6298, 3: Karn's algorithm).
@@ -90,10 +91,10 @@ pub struct Ack {
     /// Whether a new round trip begins, because a packet sent after the previous round began was acknowledged (kernel,
     /// `tcp_bbr.c`: `round_start`).
     pub round_start: bool,
-    /// Whether the sender reduces its flight towards [`Window::window`] (kernel: `tcp_in_cwnd_reduction`, states CWR
-    /// and Recovery). The state begins with the detection of a loss, or of ECN-Echo if the sender reduces gradually,
-    /// and ends when all data in flight at that time is acknowledged. False in loss recovery after a retransmission
-    /// timeout (RTO), when cwnd grows again.
+    /// Whether the sender reduces its bytes in flight towards [`Window::window`] (kernel: `tcp_in_cwnd_reduction`,
+    /// states CWR and Recovery). The state begins with the detection of a loss, or of ECN-Echo if the sender reduces
+    /// gradually, and ends when all data in flight at that time is acknowledged. False in loss recovery after a
+    /// retransmission timeout (RTO), when cwnd grows again.
     pub in_cwnd_reduction: bool,
     /// SND.UNA: the first byte not cumulatively acknowledged.
     pub snd_una: u64,
@@ -104,7 +105,7 @@ pub struct Ack {
 /// State of the sender at a congestion event: a loss, an RTO or the first ECN-Echo of a window of data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// Time of detection.
+    /// Time at which the sender detected the congestion.
     pub now: Time,
     /// Bytes in flight before the ACK or timer that revealed the congestion.
     pub prior_in_flight: Bytes,
@@ -129,36 +130,38 @@ pub struct Undo {
 
 /// The congestion control of one connection.
 pub trait Window {
-    /// The SYN-ACK arrived `_rtt` after the SYN: the first RTT sample, of small frames. Not called if the SYN was
-    /// retransmitted, or if the connection has no handshake.
+    /// Called when the SYN-ACK arrives `_rtt` after the SYN: the first RTT sample, of small frames. Not called if the
+    /// SYN was retransmitted, or if the connection has no handshake.
     fn on_handshake(&mut self, _now: Time, _rtt: Span) {}
-    /// Transmission starts with nothing in flight (kernel: `CA_EVENT_TX_START`). `_app_limited`: the application had no
-    /// data until now. Called after [`Window::on_idle`] if both apply.
+    /// Called when transmission starts with nothing in flight (kernel: `CA_EVENT_TX_START`). `_app_limited` says
+    /// whether the application had no data until now. Called after [`Window::on_idle`] if both apply.
     fn on_restart(&mut self, _now: Time, _app_limited: bool) {}
-    /// An ACK delivered data. Called in every state, and after [`Window::on_loss`] if the same ACK revealed a loss.
+    /// Called for each ACK that delivers data, in every state, and after [`Window::on_loss`] if the same ACK revealed a
+    /// loss.
     fn on_ack(&mut self, ack: &Ack);
-    /// Fast recovery begins. Called once for all losses below [`Loss::snd_nxt`].
+    /// Called when fast recovery begins: once for all losses below [`Loss::snd_nxt`].
     fn on_loss(&mut self, loss: &Loss);
-    /// The retransmission timer expired; `first` unless it already expired for the same SND.UNA.
+    /// Called when the retransmission timer expires; `first` is false if it already expired for the same SND.UNA.
     fn on_rto(&mut self, loss: &Loss, first: bool);
-    /// ECN-Echo arrived. Called once per window of data (RFC 3168, 6.1.2), after [`Window::on_ack`] of the ACK that
-    /// carried it.
+    /// Called when ECN-Echo arrives: once per window of data (RFC 3168, 6.1.2), after [`Window::on_ack`] of the ACK
+    /// that carried it.
     fn on_mark(&mut self, _mark: &Loss) {}
-    /// The sender was idle for `_idle`, longer than an RTO, and is about to send (RFC 5681, 4.1; kernel:
+    /// Called when the sender was idle for `_idle`, longer than an RTO, and is about to send (RFC 5681, 4.1; kernel:
     /// `tcp_slow_start_after_idle_check`).
     fn on_idle(&mut self, _idle: Span) {}
-    /// Recovery ends: all data in flight at the loss or RTO is acknowledged.
+    /// Called when recovery ends: all data in flight at the loss or RTO is acknowledged.
     fn on_recovery_exit(&mut self, _now: Time) {}
     /// Undoes the reduction for the last loss or timeout, which was spurious: no packet was lost. Growth beyond the
     /// prior values is kept (kernel: `tcp_reno_undo_cwnd`). [`Window::on_recovery_exit`] follows if the sender is in
     /// recovery. The default does nothing, for controllers that do not respond to losses.
     fn on_undo(&mut self, _undo: &Undo) {}
 
-    /// cwnd. During recovery it is the target of proportional rate reduction (PRR, RFC 9937).
+    /// The congestion window (cwnd), in bytes. During recovery, the target of proportional rate reduction (PRR, RFC
+    /// 9937).
     fn window(&self) -> Bytes;
-    /// ssthresh; [`Bytes::MAX`] before the first reduction.
+    /// The slow start threshold (ssthresh), in bytes; [`Bytes::MAX`] before the first reduction.
     fn slow_start_threshold(&self) -> Bytes;
-    /// The pacing rate; `None` if packets are not paced.
+    /// Pacing rate of payload, in bit/s; `None` if packets are not paced.
     fn pacing(&self) -> Option<BitsPerSec> {
         None
     }

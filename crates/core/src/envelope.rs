@@ -1,30 +1,28 @@
-//! The part of a packet that a switch may read. The rest, its head, is for the receiver and never visible to switches.
+//! The envelope of a packet: the part that switches may read. The packet's cargo is for the receiver only.
 
 use crate::units::Bytes;
 
-/// The usual largest IP packet, in bytes.
+/// The usual MTU of Ethernet: the largest IP packet in bytes, without the Ethernet header.
 pub const MTU: u64 = 1_500;
 
 /// A host or a switch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Node(pub u32);
 
-/// One end of a flow, as an address. The sender of flow `f` is `2f`, its receiver `2f + 1`.
+/// Address of one end of a flow. The sender of flow `f` is `2f`, its receiver `2f + 1`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct End(pub u32);
 
 impl End {
-    /// The sender of this flow.
     pub const fn sender(flow: u32) -> Self {
         Self(flow * 2)
     }
 
-    /// The receiver of this flow.
     pub const fn receiver(flow: u32) -> Self {
         Self(flow * 2 + 1)
     }
 
-    /// The other end of the flow.
+    /// The receiver for the sender of a flow, and the sender for its receiver.
     #[must_use]
     pub const fn peer(self) -> Self {
         Self(self.0 ^ 1)
@@ -43,7 +41,7 @@ impl End {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Class {
-    /// Payload, within a window or on a credit where the transport has them.
+    /// Payload that the transport's window or credits allow.
     Data,
     /// An acknowledgement without payload.
     Ack,
@@ -63,7 +61,6 @@ pub enum Class {
 
 impl Class {
     pub const COUNT: usize = 8;
-    /// Every class, in the order of their indices.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Data,
         Self::Ack,
@@ -75,7 +72,7 @@ impl Class {
         Self::LegacyAck,
     ];
 
-    /// The name in files and tables.
+    /// Name of the class in results, tables and figures.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -89,12 +86,14 @@ impl Class {
         }
     }
 
-    /// Whether packets of the class carry payload.
+    /// True for data, unscheduled and legacy packets. Acknowledgements, control packets, credits and emulation packets
+    /// carry no payload.
     pub const fn is_payload(self) -> bool {
         matches!(self, Self::Data | Self::Unscheduled | Self::Legacy)
     }
 
-    /// The class that a transport without credits uses instead of this one where other transports have credits.
+    /// The class for a packet of a transport without credits, in a network where other transports use credits: `Legacy`
+    /// for payload, otherwise `LegacyAck`.
     #[must_use]
     pub const fn legacy(self) -> Self {
         match self {
@@ -103,17 +102,17 @@ impl Class {
         }
     }
 
-    /// The DSCP of data that real hosts send on credits: AF11 (RFC 2597). Best effort would not tell this data from
-    /// other traffic of the machine.
+    /// DSCP of data that real hosts send on credits: AF11 (RFC 2597). With DSCP 0 a switch could not tell this data
+    /// from the machine's other traffic.
     pub const DSCP_ON_CREDITS: u8 = 10;
 
-    /// The DSCP of packets of this class in captures: the class selector (RFC 2474) with the index of the class, which
-    /// is best effort for data.
+    /// DSCP that stands for the class in packet captures: the class selector (RFC 2474) with the index of the class;
+    /// data has DSCP 0, best effort.
     pub const fn dscp(self) -> u8 {
         (self as u8) << 3
     }
 
-    /// The class of a packet from a real host with this DSCP: the inverse of [`Self::dscp`] for acknowledgements,
+    /// Class of a packet that a real host sent with this DSCP: the inverse of [`Self::dscp`] for acknowledgements,
     /// control, emulation, credits and unscheduled data; [`Self::DSCP_ON_CREDITS`] is data. `None` for every other
     /// DSCP.
     pub fn of_dscp(dscp: u8) -> Option<Self> {
@@ -123,7 +122,7 @@ impl Class {
         on_credits.or_else(|| told.into_iter().find(|of| of.dscp() == dscp))
     }
 
-    /// Position in [`Class::ALL`].
+    /// Position in [`Class::ALL`], by which counters per class are indexed.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -133,11 +132,11 @@ impl Class {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not-ECT: the transport does not understand marks. A queue that would mark may drop it instead.
+    /// Not-ECT: the transport does not react to marks. A queue that would mark the packet may drop it instead.
     NotEct,
-    /// ECT(0): the transport understands marks.
+    /// ECT(0): the transport reacts to marks.
     Ect,
-    /// ECT(1): the transport understands marks and asks for the low-latency queue of L4S.
+    /// ECT(1): the transport reacts to marks and asks for the low-latency queue of L4S.
     Ect1,
     /// CE: a queue signalled congestion.
     Ce,
@@ -160,12 +159,11 @@ impl Ecn {
     }
 }
 
-/// The part of a packet that a switch may read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Envelope {
-    /// The destination. ECMP hashes its flow.
+    /// Endpoint to which the packet goes. ECMP hashes the flow of this endpoint.
     pub end: End,
-    /// Size on the wire in bytes, preamble and inter-frame gap included.
+    /// Size on the wire in bytes, including preamble and inter-frame gap.
     pub size: u16,
     pub class: Class,
     pub ecn: Ecn,
@@ -177,8 +175,8 @@ impl Envelope {
     }
 }
 
-/// A packet as the network carries it: an envelope and a cargo. Switches are generic over the type of the cargo, so
-/// they cannot read it. The cargo is the head of the packet.
+/// A packet as the network carries it: an envelope, and a cargo that switches cannot read because they are generic over
+/// its type `C`. In the simulator the cargo is the transport's header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet<C> {
     pub envelope: Envelope,

@@ -1,46 +1,46 @@
-//! The driver's list of deadlines, one for each event target. Setting, clearing and popping a deadline cost the same
-//! however many event targets there are.
+//! The simulator's queue of deadlines, one for each event target. Setting, clearing and popping a deadline cost the
+//! same for any number of event targets.
 //!
-//! Tie rule, which is part of the model: deadlines at the same instant pop in ascending order of their event targets'
-//! numbers, whatever the order they were set in.
+//! Tie rule, which is part of the model: deadlines at the same instant pop in ascending order of the numbers of their
+//! event targets, in whatever order they were set.
 //!
 //! Implementation: a hierarchical timing wheel (Varghese and Lauck, 1987) with 256 slots a level; a slot of the lowest
-//! level covers 2^19 ticks (524 ns). Entries that the cursor has reached are kept sorted in `due`. Entries are never
-//! searched for or removed: an event target whose deadline moves later keeps its old entry, and one whose deadline
-//! moves earlier or is cleared leaves the old entry behind. When an entry comes up, it counts only if it matches the
-//! event target's deadline of that moment. Units: ticks.
+//! level covers 2^19 ticks (524 ns). Entries that the cursor has reached are sorted in `due`. No entry is searched for
+//! or removed: an event target whose deadline moves later keeps its old entry, and one whose deadline moves earlier or
+//! is cleared leaves the old entry behind. When an entry comes up, it is ignored unless it matches the present deadline
+//! of its event target. Units: ticks.
 
 use crate::units::{Span, Time};
 
-/// The number of a flow start, a port, a host or an endpoint that has a deadline. The driver assigns the numbers.
+/// Number of an object with a deadline: a flow start, a port, a host or an endpoint. The driver assigns the numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EventTarget(pub u32);
 
 /// Binary logarithm of the ticks that a slot of the lowest level covers.
 const SLOT_TICKS_LOG2: u32 = 19;
-/// Binary logarithm of the slots of a level.
+/// Binary logarithm of the number of slots in a level of the wheel.
 const LEVEL_BITS: u32 = 8;
 const SLOTS: usize = 1 << LEVEL_BITS;
 const LEVELS: usize = (64 - SLOT_TICKS_LOG2).div_ceil(LEVEL_BITS) as usize;
 const NEVER: u64 = u64::MAX;
-/// Up to this many entries, insertion sort is faster than the library's sort.
+/// Largest number of entries for which insertion sort is faster than the library's sort.
 const INSERTION_SORT_MAX: usize = 12;
 
-/// The deadline of an event target, and the entries of the wheel that belong to it.
+/// The deadline of one event target, and the times of the target's entries in the wheel.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
-    /// The deadline; [`NEVER`] if there is none.
+    /// Deadline in ticks; [`NEVER`] if the target has none.
     deadline: u64,
-    /// The event target's earliest wheel entry, never after `deadline`.
+    /// Time of the target's earliest entry in the wheel, never after `deadline`.
     first_entry: u64,
-    /// A later wheel entry, reused after `first_entry` fires.
+    /// Time of a later entry in the wheel, which is reused after the earliest one fires.
     later_entry: u64,
 }
 
 const CLEARED: Timer = Timer { deadline: NEVER, first_entry: NEVER, later_entry: NEVER };
 
-/// A wheel entry: the ticks in the high bits, the event target's number in the low ones, so that entries compare as one
-/// number.
+/// Entry of the timing wheel: the ticks in the high bits, the event target's number in the low ones, so that entries
+/// are ordered by time, then target.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Entry(u128);
 
@@ -61,18 +61,17 @@ impl Entry {
     }
 }
 
-/// The deadlines of the event targets of a driver.
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    /// The timer of each event target, by its number.
+    /// Timer of each event target; the index is the target's number.
     timers: Vec<Timer>,
-    /// Entries by slot: level * 256 + index.
+    /// Entries of each slot of the wheel; the index is level * 256 + position in the level.
     slots: Vec<Vec<Entry>>,
-    /// Bitmask of slots that have entries.
+    /// Bitmask of slots that have entries; bit `i` stands for `slots[i]`.
     used: [u64; LEVELS * SLOTS / 64],
-    /// The slot of the lowest level that has been reached, counted from the start of the run.
+    /// Number of the lowest-level slot that has been reached, counted from the start of the run.
     cursor: u64,
-    /// Entries at or before the cursor's slot, the earliest last.
+    /// Entries at or before the slot of the cursor, sorted with the earliest last.
     due: Vec<Entry>,
 }
 
@@ -89,13 +88,12 @@ impl Default for EventQueue {
 }
 
 impl EventQueue {
-    /// The deadline of this event target, if it has one.
     pub fn deadline(&self, target: EventTarget) -> Option<Time> {
         let deadline = self.timers.get(target.0 as usize)?.deadline;
         (deadline != NEVER).then(|| from_ticks(deadline))
     }
 
-    /// Sets the deadline of this event target, or clears it with `None`. [`Time::LAST`] is never due, so it clears it
+    /// Sets the deadline of an event target; `None` clears it. [`Time::LAST`] is never due, so it clears the deadline
     /// as well.
     #[inline]
     pub fn set(&mut self, target: EventTarget, at: Option<Time>) {
@@ -111,19 +109,17 @@ impl EventQueue {
         }
     }
 
-    /// True when no event target has a deadline.
     pub fn is_empty(&self) -> bool {
         self.timers.iter().all(|timer| timer.deadline == NEVER)
     }
 
-    /// The earliest deadline, if there is one.
     pub fn first_deadline(&mut self) -> Option<Time> {
         let (at, target) = self.pop_until(Time::LAST)?;
         self.set(target, Some(at));
         Some(at)
     }
 
-    /// Removes the earliest deadline that is not after `end`: its time and its event target.
+    /// Removes the earliest deadline if it is at or before `end`, and returns its time and event target.
     pub fn pop_until(&mut self, end: Time) -> Option<(Time, EventTarget)> {
         loop {
             if self.due.is_empty() && !self.advance_cursor() {
@@ -153,7 +149,7 @@ impl EventQueue {
         }
     }
 
-    /// Sets the deadline of an event target that never had one.
+    /// Sets the first deadline of an event target, which has no entries in the wheel yet.
     #[cold]
     fn set_first(&mut self, target: EventTarget, at: u64) {
         if at != NEVER {
@@ -174,7 +170,7 @@ impl EventQueue {
         self.slots[index].push(entry);
     }
 
-    /// Moves the cursor to the next slot that has entries; false if there is none.
+    /// Moves the cursor to the next slot that has entries; returns false if there is none.
     fn advance_cursor(&mut self) -> bool {
         while self.due.is_empty() {
             let next = (0..LEVELS).find_map(|level| {
@@ -202,7 +198,7 @@ impl EventQueue {
         true
     }
 
-    /// The first used slot of this level after this index.
+    /// Index of the first slot with entries after `index` in one level of the wheel.
     fn next_used(&self, level: usize, index: usize) -> Option<usize> {
         let words = &self.used[level * (SLOTS / 64)..][..SLOTS / 64];
         let start = index + 1;
@@ -216,7 +212,7 @@ impl EventQueue {
     }
 }
 
-/// Sorts entries, the latest first. Most slots hold only a few.
+/// Sorts entries, the latest first. Insertion sort for few entries, since most slots hold few.
 fn sort(due: &mut [Entry]) {
     if due.len() > INSERTION_SORT_MAX {
         return due.sort_unstable_by(|a, b| b.cmp(a));
@@ -230,7 +226,8 @@ fn sort(due: &mut [Entry]) {
     }
 }
 
-/// Index in `slots` of a slot after the cursor. Its level is the highest byte in which the two differ.
+/// Index in `slots` of a lowest-level slot after the cursor. The level is the highest byte in which `cursor` and `slot`
+/// differ.
 const fn slot_index(cursor: u64, slot: u64) -> usize {
     let level = (slot ^ cursor).ilog2() / LEVEL_BITS;
     let index = (slot >> (level * LEVEL_BITS)) % SLOTS as u64;
@@ -272,7 +269,7 @@ mod tests {
         assert_eq!(events.deadline(EventTarget(0)), None);
     }
 
-    /// An operation of the test on the event queue and on a sorted map.
+    /// An operation that the property test applies to the event queue and to a sorted map.
     #[derive(Clone, Debug)]
     enum Step {
         Set(u32, u32, u64),

@@ -1,4 +1,5 @@
-//! Types that every other crate uses. This crate knows no packet contents, no protocol, no switch and no clock.
+//! Types that all other crates use: time, bytes, rates, envelopes of packets, the event queue, random streams,
+//! measurement hooks. No protocol and no clock.
 
 pub mod envelope;
 pub mod event_queue;

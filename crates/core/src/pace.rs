@@ -1,26 +1,24 @@
-//! Exact serialisation times. The time of a packet at a rate is rarely a whole number of ticks; the remainder is
-//! carried to the next packet, so that a million packets take exactly as long as their bytes in one piece. Units: bytes
-//! in, picoseconds out.
+//! Exact serialisation times. The time of a packet at a rate is rarely a whole number of picoseconds; the remainder is
+//! carried to the next packet, so that a million packets take exactly as long as one packet of all their bytes. Units:
+//! bytes in, picoseconds out.
 
 use crate::units::{BitsPerSec, Bytes, Span};
 
 const PS_PER_BYTE_AT_ONE_BPS: u64 = 8_000_000_000_000;
 
-/// A rate, and the fraction of a tick that earlier packets left over.
+/// A link rate, and the fraction of a picosecond that earlier packets left over.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Bits per second.
     rate: u64,
-    /// Whole picoseconds of the time of a byte.
+    /// Whole picoseconds that one byte takes.
     whole: u64,
-    /// The fraction of a picosecond in the time of a byte. Unit: 1/rate picoseconds.
+    /// Fraction of a picosecond that one byte takes beyond `whole`. Unit: 1/rate picoseconds.
     fraction: u64,
-    /// The fraction that earlier packets left over. Unit: 1/rate picoseconds.
+    /// Fraction of a picosecond that earlier packets left over. Unit: 1/rate picoseconds.
     carried: u64,
 }
 
 impl Pace {
-    /// A pace that carries no fraction yet.
     pub const fn new(rate: BitsPerSec) -> Self {
         let rate = rate.get();
         Self {
@@ -35,8 +33,8 @@ impl Pace {
         BitsPerSec::at_least_one(self.rate)
     }
 
-    /// The time that these bytes take to serialise. Carries the fraction of a tick from the previous call and to the
-    /// next.
+    /// Time that `bytes` take to serialise. Adds the fraction of a tick that the previous call left over, and keeps the
+    /// new fraction for the next call.
     pub fn charge(&mut self, bytes: Bytes) -> Span {
         let whole = bytes.get() * self.whole;
         if self.fraction == 0 {
@@ -52,7 +50,7 @@ impl Pace {
         Span::from_ps(whole + (parts / u128::from(self.rate)) as u64)
     }
 
-    /// The time that these bytes alone take to serialise, rounded down. Carries nothing.
+    /// Time that `bytes` alone take to serialise, rounded down. Neither uses nor changes the carried fraction.
     pub fn quote(&self, bytes: Bytes) -> Span {
         let mut fresh = Self { carried: 0, ..*self };
         fresh.charge(bytes)

@@ -1,42 +1,43 @@
-//! Measurement hooks. A probe is a type parameter whose methods do nothing by default, so that a run that measures
-//! nothing pays nothing.
+//! Measurement hooks. A probe is a type parameter of the simulator whose methods do nothing by default, so that hooks
+//! without an implementation cost nothing.
 
 use crate::envelope::{End, Envelope, Node};
 use crate::units::{Bytes, Span, Time};
 
-/// A queue of a port. Probes report by it where packets were queued, marked or dropped.
+/// Identifies one queue of one port, in reports of queued, marked and dropped packets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct QueueId {
     pub port: u32,
     pub queue: u8,
 }
 
-/// The cause for which a packet did not reach its destination: the first rule that refused the packet.
+/// Reason why a packet did not reach its destination: the first rule that refused the packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum DropCause {
     /// Tail drop: the buffer of the port, or the shared memory that the port uses, had no room for the packet.
     BufferFull,
-    /// Tail drop at a limit of the queue itself: its part of a divided buffer, or the packet limit of its discipline.
+    /// Tail drop at a limit of the queue itself: its own part of the buffer, or the packet limit of its discipline.
     QueueFull,
-    /// Tail drop of a metered queue: credits or emulation packets came faster than their meter lets through.
+    /// Tail drop of a metered queue: credits or emulation packets arrived faster than the queue's token bucket lets
+    /// them leave.
     MeteredQueueFull,
-    /// Dynamic Threshold: shared memory had room, but the queue held alpha times the free bytes (Choudhury and Hahne,
-    /// 1998).
+    /// Dynamic Threshold: the shared memory had room, but the queue already held alpha times the free bytes (Choudhury
+    /// and Hahne, 1998).
     DynamicThreshold,
     /// Selective drop: the packet was not ECN-capable, in a queue above the selective-drop threshold (Aeolus).
     Selective,
-    /// Random early detection: the packet was not ECN-capable, and would have been marked otherwise.
+    /// Random early detection: the packet was not ECN-capable; an ECN-capable one would have been marked.
     Red,
-    /// Active queue management: the discipline of the queue dropped it, as `CoDel` does from the head.
+    /// Active queue management: the discipline of the queue dropped the packet, as `CoDel` does at the head of the
+    /// queue.
     Aqm,
-    /// The wire lost it after the port had sent it.
+    /// Random loss or an outage of the wire, after the port had sent the packet.
     WireLoss,
 }
 
 impl DropCause {
     pub const COUNT: usize = 8;
-    /// Every cause, in the order of their indices.
     pub const ALL: [Self; Self::COUNT] = [
         Self::BufferFull,
         Self::QueueFull,
@@ -48,12 +49,12 @@ impl DropCause {
         Self::WireLoss,
     ];
 
-    /// Position in [`DropCause::ALL`].
+    /// Position in [`DropCause::ALL`], by which counters per cause are indexed.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The name in files and tables.
+    /// Name of the cause in results and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BufferFull => "buffer_full",
@@ -68,28 +69,28 @@ impl DropCause {
     }
 }
 
-/// The properties of a flow that the driver knows when the flow starts.
+/// Properties of a flow that are known when it starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
     pub from: Node,
     pub to: Node,
-    /// The number of the flow's group.
+    /// Index of the flow's group, a `[[group]]` of the scenario.
     pub group: u32,
-    /// Payload bytes; `None` for a flow without end.
+    /// Payload bytes; `None` for a flow that never ends.
     pub size: Option<u64>,
-    /// Completion time of the flow alone in an empty network; zero if not computed.
+    /// Completion time if the flow were alone in the network; zero if not computed.
     pub ideal: Span,
-    /// Round-trip time of its path without queues; zero if not computed.
+    /// Round-trip time of the flow's path with empty queues; zero if not computed.
     pub base_rtt: Span,
-    /// Time from the start of the flow until its data is available, which a transport may use for set-up. The
-    /// completion time is counted from the end of this time.
+    /// Time from the start of the flow until the application's data is available; a transport may set up its connection
+    /// meanwhile. The completion time is counted from the end of this span.
     pub ahead: Span,
     /// False for background flows, which start too early or too late to be part of the statistics.
     pub counted: bool,
 }
 
 impl Facts {
-    /// A flow without end between two hosts, in group 0.
+    /// Facts of a flow that never ends, in group 0, with all other values zero.
     pub const fn between(from: Node, to: Node) -> Self {
         Self {
             from,
@@ -104,28 +105,29 @@ impl Facts {
     }
 }
 
-/// An observer of a run. The times that it is given never decrease for one queue, but may between queues, since ports
-/// serve lazily.
+/// Observer of a run. The times given to its methods never decrease for one queue, but may between queues, since ports
+/// serve packets lazily.
 pub trait Probe {
-    /// A flow starts. Flows are numbered in the order of their starts.
+    /// A flow starts. Flow numbers count up from 0 in order of the starts.
     fn on_start(&mut self, _now: Time, _flow: u32, _facts: &Facts) {}
-    /// A queue holds `held` from `now` on. Not called for a packet that finds the link idle: it is never queued.
+    /// The length of a queue changed: it holds `held` from `now` on. Not called for a packet that finds the link idle,
+    /// since that packet is never queued.
     fn on_queue(&mut self, _now: Time, _at: QueueId, _held: Bytes) {}
-    /// A packet was dropped, or lost on the wire behind this queue, for this cause.
+    /// A packet was dropped at this queue, or lost on the wire behind it.
     fn on_drop(&mut self, _now: Time, _at: QueueId, _packet: &Envelope, _cause: DropCause) {}
-    /// A packet was marked congestion-experienced.
+    /// The ECN field of a packet was set to CE.
     fn on_mark(&mut self, _now: Time, _at: QueueId, _packet: &Envelope) {}
-    /// A port started to send a packet (a packet-hop).
+    /// A port started to send a packet, which counts as one packet-hop.
     fn on_send(&mut self, _now: Time, _port: u32, _packet: &Envelope) {}
-    /// A packet was delivered to its destination.
+    /// A packet reached its destination host.
     fn on_deliver(&mut self, _now: Time, _packet: &Envelope) {}
-    /// An end measured a round-trip time.
+    /// An endpoint measured a round-trip time.
     fn on_rtt(&mut self, _now: Time, _end: End, _rtt: Span) {}
-    /// An end is complete: a sender has every byte acknowledged, a receiver has received every byte.
+    /// An endpoint has finished: a sender when all bytes are acknowledged, a receiver when all bytes have arrived.
     fn on_complete(&mut self, _now: Time, _end: End) {}
 }
 
-/// A probe that observes nothing.
+/// A probe that does nothing, for runs whose measurements nobody reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProbe;
 

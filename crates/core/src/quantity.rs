@@ -1,12 +1,13 @@
-//! Quantities as text: "10Gbps", "40ms", "84B", "20KB/Gbps". A number, then a unit; exact in both directions.
-//! Kilo is 1000 for bits and bytes alike; KiB, MiB and GiB are the binary ones.
+//! Quantities as text, a number and a unit: "10Gbps", "40ms", "84B", "20KB/Gbps". Reading and printing are exact. K is
+//! 1000 for bits and bytes alike; KiB, MiB and GiB are powers of 1024.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::units::{BitsPerSec, Bytes, Span, Time};
 
-/// Names of units with their size in ticks of the quantity, smallest first. The first name of each size is printed.
+/// Unit names with the size of the unit in ticks of its quantity, smallest unit first. Units of equal size are
+/// synonyms; the first one is printed.
 type Scale = &'static [(&'static str, u64)];
 
 const SPAN: Scale = &[
@@ -36,13 +37,13 @@ const RATE: Scale = &[
     ("Tbps", 1_000_000_000_000),
 ];
 
-/// The unit of packets; the first name is printed.
+/// Names of the unit of packets; the first one is printed.
 const PACKETS: [&str; 3] = ["pkt", "pkts", "packets"];
 
-/// Units that are accepted but never printed.
+/// Units that are accepted in scenarios but never printed.
 const READ_ONLY: [&str; 5] = ["min", "µs", "KiB", "MiB", "GiB"];
 
-/// The reason why a text is not a quantity of the expected kind.
+/// Reason why a text is not a quantity of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// The text does not start with a number.
@@ -57,7 +58,7 @@ pub enum QuantityError {
     /// The number has an exponent.
     #[error("\"{found}\" has an exponent; write the number out, like {example}")]
     Exponent { found: String, example: &'static str },
-    /// The quantity has no such unit.
+    /// The unit is not one of this kind of quantity.
     #[error(
         "\"{found}\" has an unknown unit, \"{unit}\": the units are {allowed}; write it like {example}"
     )]
@@ -65,24 +66,24 @@ pub enum QuantityError {
     /// The unit is missing.
     #[error("\"{found}\" needs a unit, one of {allowed}; write it like {example}")]
     Unit { found: String, allowed: String, example: &'static str },
-    /// The unit differs from a known one in upper and lower case only.
+    /// The unit differs from a known one only in upper and lower case.
     #[error("\"{found}\": upper and lower case count in units; write \"{right}\"")]
     Case {
         found: String,
-        /// The text with the right unit.
+        /// The quantity with the correct unit.
         right: String,
     },
     /// The number has a comma.
     #[error("\"{found}\" has a comma: write {right}")]
     Comma {
         found: String,
-        /// The numbers that the text may mean, in quotes.
+        /// Numbers that the text may mean, in quotes.
         right: String,
     },
     /// The quantity does not fit in 64 bits.
     #[error("\"{found}\" is too large")]
     TooLarge { found: String },
-    /// The number has more decimals than the tick of this quantity.
+    /// The number has more decimals than the smallest step of the quantity (1 ps, 1 byte or 1 bit/s).
     #[error("\"{found}\" is finer than one {tick}")]
     TooFine { found: String, tick: &'static str },
     /// The quantity is zero, which this kind must not be.
@@ -90,17 +91,17 @@ pub enum QuantityError {
     Zero { found: String },
 }
 
-/// The size of a buffer or threshold: in bytes, in packets, or in proportion to the rate of its link.
+/// Size of a buffer or threshold: in bytes, in packets, or in proportion to the rate of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferSize {
     Bytes(Bytes),
     Packets(u32),
-    /// Bytes for each gigabit per second of the link.
+    /// Bytes for each Gb/s of the link's rate.
     PerGbps(Bytes),
 }
 
 impl BufferSize {
-    /// The size in bytes on a link of this rate; `None` for a size in packets.
+    /// Size in bytes on a link of this rate; `None` for a size in packets.
     pub fn bytes_at(self, rate: BitsPerSec) -> Option<Bytes> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
@@ -113,7 +114,7 @@ impl BufferSize {
     }
 }
 
-/// A number with its decimals, and the unit behind it.
+/// A parsed decimal number and the text of the unit after it.
 struct Number<'a> {
     digits: u128,
     decimals: u32,
@@ -153,7 +154,7 @@ fn number<'a>(text: &'a str, example: &'static str) -> Result<Number<'a>, Quanti
     Ok(Number { digits, decimals, unit: unit.trim() })
 }
 
-/// The error for a missing or unknown unit.
+/// Error for a missing or unknown unit.
 fn no_unit(text: &str, unit: &str, allowed: String, example: &'static str) -> QuantityError {
     let (found, unit) = (text.to_owned(), unit.trim().to_owned());
     let exponent = unit.strip_prefix(['e', 'E']).is_some_and(|rest| {
@@ -168,7 +169,7 @@ fn no_unit(text: &str, unit: &str, allowed: String, example: &'static str) -> Qu
     }
 }
 
-/// The error for a number with a comma before a digit.
+/// Error for a number with a comma before a digit, with both readings: decimal comma and thousands separator.
 fn comma(body: &str, number: &str, unit: &str) -> Option<QuantityError> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let behind = digits(unit.strip_prefix(',')?);
@@ -186,7 +187,7 @@ fn comma(body: &str, number: &str, unit: &str) -> Option<QuantityError> {
     Some(QuantityError::Comma { found: body.to_owned(), right })
 }
 
-/// The error for a unit that differs from a known one in upper and lower case only.
+/// Error for a unit that differs from a known one only in upper and lower case.
 fn in_case(
     text: &str,
     unit: &str,
@@ -197,7 +198,7 @@ fn in_case(
     Some(QuantityError::Case { found: text.to_owned(), right })
 }
 
-/// Reads one quantity in ticks of `scale`.
+/// Parses one quantity, in ticks of `scale`.
 fn ticks(text: &str, scale: Scale, example: &'static str) -> Result<u64, QuantityError> {
     let number = number(text, example)?;
     let Some(&(_, unit)) = scale.iter().find(|(name, _)| *name == number.unit) else {
@@ -328,7 +329,7 @@ impl fmt::Display for BufferSize {
     }
 }
 
-/// `Debug` reads like `Display`: a failed assertion then names units.
+/// Makes `Debug` print what `Display` does, so that failed assertions show units.
 macro_rules! debug_as_display {
     ($($unit:ident),*) => {$(
         impl fmt::Debug for $unit {

@@ -1,24 +1,23 @@
-//! The seed of a run, split into named random streams. Each user of randomness draws from a stream of its own, so that
-//! an additional draw somewhere does not change the draws elsewhere.
+//! The seed of a run, split into named random streams. Each user of randomness draws from its own stream, so that an
+//! additional draw in one place does not change the draws in another.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// The seed of a run.
+/// Number that determines all random draws of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(u64);
 
-/// A random stream. Equal seeds, names and ids give equal draws.
+/// Random stream of one user. Equal seeds, names and ids give equal draws.
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Mcg);
 
 impl Seed {
-    /// The seed of a run.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The stream of the user with this name and number.
+    /// The random stream of the user with this name and number, for example the delays of link 3.
     pub fn stream(self, name: &str, id: u64) -> Stream {
         let mut state = mix(self.0);
         for byte in name.bytes() {
@@ -29,7 +28,7 @@ impl Seed {
     }
 }
 
-/// The finaliser of `SplitMix64` (Steele, Lea, Flood 2014): neighbouring seeds give unrelated states.
+/// Finaliser of `SplitMix64` (Steele, Lea, Flood 2014): similar seeds give unrelated states.
 pub(crate) const fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -37,33 +36,33 @@ pub(crate) const fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A hash of a number, for choices that must be equal in every run, such as the path of a flow.
+/// Hash of a number, for choices that must be equal in every run, such as the path of a flow.
 pub const fn hash(value: u64) -> u64 {
     mix(value)
 }
 
 impl Stream {
-    /// The next draw, uniform over all 64-bit values.
+    /// Draws a number uniform over all 64-bit values.
     pub fn draw(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A draw uniform in [0, 1), with 53 random bits.
+    /// Draws a number uniform in [0, 1), with 53 random bits.
     pub fn unit(&mut self) -> f64 {
         (self.draw() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A draw uniform in [`low`, `high`).
+    /// Draws a number uniform in [`low`, `high`).
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    /// A draw uniform in 0..`bound`; 0 for a `bound` of 0. The bias is below 2^-32 for bounds below 2^32.
+    /// Draws a number uniform in 0..`bound`; 0 for a `bound` of 0. The bias is below 2^-32 for bounds below 2^32.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True with this probability.
+    /// Draws true with this probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }

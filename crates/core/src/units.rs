@@ -1,6 +1,6 @@
 //! Time, bytes and rates as types. Only operators that make physical sense are defined.
 //!
-//! The tick of time is a picosecond, which only this file knows: a 64 B frame takes 1.7 ns at 400 Gb/s, and 64 bits
+//! The unit of time is a picosecond, which only this file knows: a 64 B frame takes 1.28 ns at 400 Gb/s, and 64 bits
 //! last for 213 days.
 
 use std::iter::Sum;
@@ -10,23 +10,23 @@ use std::time::Duration;
 
 const PS_PER_SEC: u64 = 1_000_000_000_000;
 
-/// A point in time since the start of the run.
+/// Point in time since the start of the run, in picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
-/// A length of time.
+/// Length of a time, in picoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
-/// A number of bytes; bytes on the wire, preamble and inter-frame gap included, unless stated otherwise.
+/// Number of bytes; on the wire, including preamble and inter-frame gap, unless stated otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
-/// A rate, never zero. Serialisation times are computed by [`crate::Pace`], which carries the remainder.
+/// Rate in bit/s, never zero. [`crate::Pace`] computes serialisation times without rounding errors.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitsPerSec(NonZeroU64);
 
-/// An exact share of a link's rate, such as the 84/1622 that credits may use. Above zero, at most one.
+/// Exact fraction of a link's rate, such as the 84/1622 that credits may use. Range: (0, 1].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Share {
     part: u64,
@@ -34,101 +34,92 @@ pub struct Share {
 }
 
 impl Time {
-    /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// The last point in time, used for "never": nothing is due at it.
+    /// Largest representable time; it stands for "never".
     pub const LAST: Self = Self(u64::MAX);
 
-    /// The point that lies `span` after the start.
+    /// Point in time `span` after the start of the run.
     pub const fn after_start(span: Span) -> Self {
         Self(span.0)
     }
 
-    /// The time since the start of the run.
     pub const fn since_start(self) -> Span {
         Span(self.0)
     }
 
-    /// The span from `earlier` to here, or zero if `earlier` is later.
+    /// Span from `earlier` to `self`; zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 
-    /// The point `span` later, or [`Time::LAST`] if that overflows.
+    /// Point in time `span` later; [`Time::LAST`] if the sum overflows.
     #[must_use]
     pub const fn saturating_add(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 
-    /// Ticks since the start, for ordered structures that need an integer key.
+    /// Picoseconds since the start of the run, for ordered structures that need an integer key.
     pub(crate) const fn ticks(self) -> u64 {
         self.0
     }
 }
 
 impl Span {
-    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span.
+    /// Longest span, 213 days.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A span of picoseconds.
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
 
-    /// A span of nanoseconds.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns * 1_000)
     }
 
-    /// A span of microseconds.
     pub const fn from_us(us: u64) -> Self {
         Self(us * 1_000_000)
     }
 
-    /// A span of milliseconds.
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms * 1_000_000_000)
     }
 
-    /// A span of seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * PS_PER_SEC)
     }
 
-    /// The span nearest to `secs` seconds; negative and NaN give zero, too much gives [`Span::MAX`].
+    /// Span of `secs` seconds, rounded to the nearest picosecond. Negative values and NaN give zero, too large ones
+    /// [`Span::MAX`].
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * PS_PER_SEC as f64).round() as u64)
     }
 
-    /// The whole number of picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
 
-    /// Seconds, rounded to the nearest double.
+    /// Seconds, rounded to the nearest `f64`.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_SEC as f64
     }
 
-    /// True for zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// The difference, or zero if `other` is longer.
+    /// Difference of two spans; zero if `other` is longer.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// This span divided by `other`; infinite for a zero `other`.
+    /// Quotient of two spans; infinite for a zero `other`.
     pub fn ratio(self, other: Self) -> f64 {
         self.0 as f64 / other.0 as f64
     }
 
-    /// This span times a fraction, rounded to the tick. Negative factors give zero.
+    /// This span times `factor`, rounded to the picosecond. Negative factors give zero.
     #[must_use]
     pub fn scale(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)
@@ -143,46 +134,42 @@ impl From<Duration> for Span {
 }
 
 impl Bytes {
-    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The largest number, used for "no limit".
+    /// Largest number of bytes; it stands for "no limit".
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A number of bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// The number.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The difference, or zero if `other` is larger.
+    /// Difference; zero if `other` is larger.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The sum, or [`Bytes::MAX`] if it overflows.
+    /// Sum; [`Bytes::MAX`] if it overflows.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// This number divided by `other`.
     pub fn ratio(self, other: Self) -> f64 {
         self.0 as f64 / other.0 as f64
     }
 
-    /// The mean rate of these bytes over `span`, in bits per second; zero for a zero span.
+    /// Mean rate of this number of bytes over `span`, in bit/s; zero for a zero span.
     pub fn per(self, span: Span) -> f64 {
         if span.is_zero() { 0.0 } else { self.0 as f64 * 8.0 / span.as_secs_f64() }
     }
 }
 
 impl BitsPerSec {
-    /// A rate; `None` for zero.
+    /// `None` for zero bit/s.
     pub const fn new(bits: u64) -> Option<Self> {
         match NonZeroU64::new(bits) {
             Some(bits) => Some(Self(bits)),
@@ -190,7 +177,7 @@ impl BitsPerSec {
         }
     }
 
-    /// A rate, at least one bit per second, for results of arithmetic that may be zero.
+    /// A rate in bit/s, raised to 1 if `bits` is zero, as the result of arithmetic may be.
     pub const fn at_least_one(bits: u64) -> Self {
         match NonZeroU64::new(bits) {
             Some(bits) => Self(bits),
@@ -198,17 +185,17 @@ impl BitsPerSec {
         }
     }
 
-    /// A rate of whole gigabits per second, at least one.
+    /// A rate of whole Gb/s; 0 gives 1 bit/s.
     pub const fn gbps(gbps: u64) -> Self {
         Self::at_least_one(gbps * 1_000_000_000)
     }
 
-    /// Bits per second.
+    /// The rate in bit/s.
     pub const fn get(self) -> u64 {
         self.0.get()
     }
 
-    /// This share of the rate, rounded to the nearest bit per second.
+    /// `share` times this rate, rounded to the nearest bit/s.
     #[must_use]
     pub fn share(self, share: Share) -> Self {
         let (part, whole) = (u128::from(share.part), u128::from(share.whole));
@@ -216,13 +203,13 @@ impl BitsPerSec {
         Self::at_least_one(bits as u64)
     }
 
-    /// This rate times a factor, at least one bit per second.
+    /// This rate times `factor`, at least 1 bit/s.
     #[must_use]
     pub fn scale(self, factor: f64) -> Self {
         Self::at_least_one((self.get() as f64 * factor).round() as u64)
     }
 
-    /// Whole bytes sent in `span`.
+    /// Whole bytes that fit in `span` at this rate.
     pub fn bytes_in(self, span: Span) -> Bytes {
         let bits = u128::from(self.get()) * u128::from(span.0) / u128::from(PS_PER_SEC);
         Bytes((bits / 8) as u64)
@@ -230,28 +217,28 @@ impl BitsPerSec {
 }
 
 impl Share {
-    /// `part` of `whole`; `None` unless 0 < `part` <= `whole`.
+    /// The fraction `part` / `whole`; `None` unless 0 < `part` <= `whole`.
     pub const fn new(part: u64, whole: u64) -> Option<Self> {
         if part == 0 || part > whole { None } else { Some(Self { part, whole }) }
     }
 
-    /// The share of `part` bytes in `part` plus `rest` bytes, as where each credit of 84 B releases a frame of 1538 B.
+    /// The fraction `part` / (`part` + `rest`): for example the share of credits of 84 B, each of which releases a
+    /// frame of 1538 B.
     pub const fn of(part: Bytes, rest: Bytes) -> Option<Self> {
         Self::new(part.0, part.0 + rest.0)
     }
 
-    /// The fraction, rounded.
     pub fn as_f64(self) -> f64 {
         self.part as f64 / self.whole as f64
     }
 
-    /// Numerator and denominator, as given.
+    /// Numerator and denominator, not reduced.
     pub const fn parts(self) -> (u64, u64) {
         (self.part, self.whole)
     }
 }
 
-/// Sums and differences of a quantity, and its products and quotients with numbers.
+/// Implements sums and differences of a quantity, and its products and quotients with integers.
 macro_rules! linear {
     ($($unit:ident),*) => {$(
         impl Add for $unit {

@@ -1,10 +1,10 @@
-//! Packets of chosen links as a capture file (pcapng) for Wireshark and similar tools.
+//! Records packets of chosen links as a capture file (pcapng) for Wireshark and similar tools.
 //!
 //! A probe sees only the envelope of a packet, so the headers are synthetic: Ethernet, IPv4 with the DSCP of the class
-//! and the ECN codepoint, and UDP for every transport; there are no sequence numbers. The file stores headers only; the
-//! original length is that of the frame without preamble, gap and checksum. An interface is a port, the address of a
-//! host is 10.0.0.0 plus its node number plus one, and the two UDP ports together give the number of the flow.
-//! State: the file so far, of at most `limit` packets. Units: nanoseconds, rounded down.
+//! and the ECN codepoint, and UDP for every transport; there are no sequence numbers. The file has headers only; the
+//! original length is the length of the frame without preamble, gap and checksum. An interface of the file is a port,
+//! the address of a host is 10.0.0.0 plus its node number plus one, and the two UDP ports together give the number of
+//! the flow. State: the file so far, of at most `limit` packets. Units: nanoseconds, rounded down.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use shallop_proto::wire;
 
 use crate::pcapng::{Packet, PcapNg};
 
-/// Preamble, gap and frame checksum, which are on the wire and not in captures.
+/// Bytes of preamble, inter-frame gap and frame checksum, which are on the wire but not in captures.
 const NOT_CAPTURED: u32 = 24;
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
 const UDP: usize = 8;
 const FIRST_PORT: u32 = 1_024;
-/// The number of UDP ports from the first one on.
+/// Number of UDP ports that encode flow numbers, counted from the first one used.
 const PORTS: u32 = 64_512;
 
-/// A capture that is being recorded.
+/// A packet capture in progress, and its file in memory.
 pub struct Capture {
     file: PcapNg,
     interfaces: BTreeMap<u32, u32>,
@@ -34,8 +34,8 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// A capture of these ports, given by number and name, of at most `limit` packets in total. A port that is given
-    /// twice has the interface of its last name.
+    /// A capture of `ports`, given by number and name, of at most `limit` packets in total. A port that is given twice
+    /// has the interface of its last name.
     #[must_use]
     pub fn new(ports: Vec<(u32, String)>, limit: u64) -> Self {
         let mut file = PcapNg::new();
@@ -47,8 +47,8 @@ impl Capture {
         Self { file, interfaces, limit, recorded: 0, skipped: 0, full: None }
     }
 
-    /// A port starts to send a packet. It is recorded if the port is captured and the limit is not reached. `addresses`
-    /// returns the source and the destination host of a packet to this endpoint.
+    /// Records a packet that a port starts to send, if the port is captured and the limit is not reached. `addresses`
+    /// returns the source and destination hosts of packets to an endpoint.
     pub fn send(
         &mut self,
         now: Time,
@@ -77,12 +77,13 @@ impl Capture {
         });
     }
 
-    /// Packets recorded.
+    /// Number of packets recorded so far.
     pub fn recorded(&self) -> u64 {
         self.recorded
     }
 
-    /// The time of the first packet beyond the limit, and the number of such packets; `None` if there was none.
+    /// Time of the first packet beyond the limit, and the number of packets beyond it; `None` if the limit was not
+    /// exceeded.
     pub fn left_out(&self) -> Option<(Time, u64)> {
         self.full.map(|since| (since, self.skipped))
     }
@@ -136,7 +137,7 @@ fn address(node: Node) -> [u8; 4] {
     [10, x, y, z]
 }
 
-/// A locally administered address.
+/// MAC address of a node, with the bit for locally administered addresses.
 fn mac(node: Node) -> [u8; 6] {
     let [w, x, y, z] = node.0.wrapping_add(1).to_be_bytes();
     [2, 0, w, x, y, z]
@@ -154,12 +155,12 @@ mod tests {
         Envelope { end, size, class, ecn }
     }
 
-    /// The endpoints of every flow are at nodes 1 and 299.
+    /// Addresses for tests: the two endpoints of every flow are at nodes 1 and 299.
     fn at_two_hosts(end: End) -> (Node, Node) {
         if end.is_sender() { (Node(299), Node(1)) } else { (Node(1), Node(299)) }
     }
 
-    /// A packet as a reader finds it.
+    /// A packet as the test's reader of pcapng finds it.
     struct Read {
         interface: u32,
         nanoseconds: u64,
@@ -172,7 +173,7 @@ mod tests {
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
     }
 
-    /// The options up to the one that ends them.
+    /// Parses the options of a block up to `opt_endofopt`: code and value of each.
     fn options(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
         let mut all = Vec::new();
         while !bytes.is_empty() && word(bytes, 0) != 0 {
@@ -183,7 +184,7 @@ mod tests {
         all
     }
 
-    /// The names of the interfaces, and the packets.
+    /// Parses a capture file: names of the interfaces, and packets.
     fn packets(mut file: &[u8]) -> (Vec<String>, Vec<Read>) {
         let (mut names, mut all) = (Vec::new(), Vec::new());
         while !file.is_empty() {

@@ -1,4 +1,4 @@
-//! Flow completion times by size class. State: the time and the slowdown of each counted flow, in sixteen bytes.
+//! Flow completion times by size class. State: completion time and slowdown of each counted flow, sixteen bytes a flow.
 
 use shallop_core::Time;
 use shallop_plan::plan::Classes;
@@ -6,7 +6,7 @@ use shallop_plan::plan::Classes;
 use crate::flow_records::FlowRecord;
 use shallop_results::summary::{Completion, Fct, FlowTime};
 
-/// The index of the class of a size.
+/// Index of the size class (small, medium, large) of a flow with `size` payload bytes.
 fn class_of(classes: Classes, size: u64) -> usize {
     match size {
         size if size <= classes.small.get() => SMALL,
@@ -19,19 +19,19 @@ const SMALL: usize = 0;
 const MEDIUM: usize = 1;
 const LARGE: usize = 2;
 
-/// The number of flows in a block of memory.
+/// Number of flows in a block of memory.
 const BLOCK: usize = 1 << 12;
 
-/// Flows of a size class.
+/// Completion times of the flows of one size class.
 #[derive(Clone, Debug, Default)]
 struct ClassTimes {
-    /// The completion times, in blocks, so that growth copies nothing.
+    /// Times and slowdowns of completed flows, in blocks, so that growth copies nothing.
     complete: Vec<Vec<FlowTime>>,
-    /// The ages of unfinished flows at the end of the run.
+    /// Ages at the end of the run of flows that did not complete.
     unfinished: Vec<FlowTime>,
 }
 
-/// The completion times of a run.
+/// Completion times of the flows of a run, by size class.
 #[derive(Clone, Debug, Default)]
 pub struct CompletionTimes {
     classes: Option<Classes>,
@@ -39,14 +39,14 @@ pub struct CompletionTimes {
 }
 
 impl CompletionTimes {
-    /// No completion times yet.
+    /// Without `classes`, all flows are in one class.
     #[must_use]
     pub fn new(classes: Option<Classes>) -> Self {
         Self { classes, ..Self::default() }
     }
 
-    /// Adds a flow that retires, or is in progress when the run ends at `now`. Flows without end and uncounted flows
-    /// are ignored.
+    /// Adds a flow that retires, or that is in progress when the run ends at `now`. Flows that never end and uncounted
+    /// flows are ignored.
     pub fn add(&mut self, flow: &FlowRecord, now: Time) {
         let Some(size) = flow.facts.size.filter(|_| flow.facts.counted) else { return };
         let class = self.classes.map_or(MEDIUM, |classes| class_of(classes, size));
@@ -68,12 +68,12 @@ impl CompletionTimes {
         }
     }
 
-    /// Statistics of the completion times, of all flows and by class.
+    /// Statistics of completion times, over all flows and by size class.
     pub fn fct(&self) -> Fct {
         Self::fct_of_all(std::slice::from_ref(self))
     }
 
-    /// Completion times of several sets of flows together.
+    /// Statistics of the completion times of several groups together.
     pub fn fct_of_all(parts: &[Self]) -> Fct {
         let of = |from: usize, to: usize| {
             let classes = || parts.iter().flat_map(move |part| &part.times[from..to]);

@@ -1,7 +1,7 @@
-//! Convergence to fairness: the run is divided into windows of equal length, and converges at the first window from
-//! which on Jain's index of the active flows stays at 0.95 or above. State: the bytes of each flow at the last edge of
-//! a window and the start of the current streak, or nothing once there are too many flows to compare. Units: simulated
-//! time, IP bytes. Source: the index is that of Jain, Chiu and Hawe, 1984; the rule is our own.
+//! Convergence to fairness: the run is divided into windows of equal length, and has converged from the first window on
+//! after which Jain's index of the active flows stays at 0.95 or above. State: the bytes of each flow at the last edge
+//! of a window and the start of the current streak, or nothing once there are too many flows to compare. Units:
+//! simulated time, IP bytes. Sources: the index is from Jain, Chiu and Hawe, 1984; the rule is this project's.
 
 use std::collections::VecDeque;
 
@@ -10,38 +10,38 @@ use shallop_core::Span;
 use crate::flow_records::FlowRecord;
 use shallop_results::summary::jain;
 
-/// The least index that counts as fair.
+/// Least value of Jain's index that counts as fair.
 pub const FAIR: f64 = 0.95;
-/// The least number of windows in a row that counts: a single window can be fair by chance.
+/// Least number of consecutive fair windows that counts as convergence: a single window can be fair by chance.
 pub const MIN_STREAK: u32 = 5;
 
-/// Measures the convergence of a run.
+/// Measures how long after the last flow start a run takes to become fair.
 #[derive(Clone, Debug)]
 pub struct Convergence {
     window: Span,
-    /// The end of the current window, since the start of the run.
+    /// End of the current window, since the start of the run.
     due: Span,
-    /// The start of the last flow that has started: convergence is measured from then on.
+    /// Latest start of a flow: convergence is measured from then on.
     last_start: Span,
     /// IP bytes of each flow that had arrived when the current window began.
     before: Vec<u64>,
-    /// The end of the first window of the current streak, and the number of its windows.
+    /// End of the first window of the current fair streak, and the number of its windows.
     streak: Option<(Span, u32)>,
 }
 
 impl Convergence {
-    /// A measurement with windows of this length, which must not be zero.
+    /// A measurement with windows of length `window`, which must not be zero.
     #[must_use]
     pub fn new(window: Span) -> Self {
         Self { window, due: window, last_start: Span::ZERO, before: Vec::new(), streak: None }
     }
 
-    /// The time at which [`Convergence::end_window`] is to be called next.
+    /// Time at which [`Convergence::end_window`] must be called next.
     pub fn due(&self) -> Span {
         self.due
     }
 
-    /// Ends the current window. `flows` are all flows that have started, if all have records.
+    /// Ends the current window. `flows` are the records of all flows that have started; `None` if some have no record.
     pub fn end_window(&mut self, flows: Option<&VecDeque<FlowRecord>>) {
         let (from, now) = (self.due.saturating_sub(self.window), self.due);
         self.due = now + self.window;
@@ -76,8 +76,8 @@ impl Convergence {
         };
     }
 
-    /// The time from the start of the last flow to the end of the first window of the final streak, which lasts to the
-    /// end of the run; `None` if that streak is too short or there is none.
+    /// Time from the last flow start to the end of the first window of the final fair streak, which lasts to the end of
+    /// the run; `None` if that streak is too short or there is none.
     pub fn reached(&self) -> Option<Span> {
         let (since, windows) = self.streak?;
         (windows >= MIN_STREAK).then(|| since.saturating_sub(self.last_start))
@@ -92,7 +92,7 @@ mod tests {
 
     const WINDOW: Span = Span::from_ms(100);
 
-    /// A flow with this start and these bytes.
+    /// Record of a flow that started at `start` and has received `ip_bytes`.
     fn flow(start: Span, ip_bytes: u64, complete: Option<Time>) -> FlowRecord {
         let facts = Facts {
             from: Node(0),
@@ -107,13 +107,13 @@ mod tests {
         FlowRecord { facts, start: Time::after_start(start), ip_bytes, complete, closed: false }
     }
 
-    /// Flows that start at time zero, each with its bytes and whether it is complete.
+    /// Records of flows that start at time zero, each with its received bytes and whether it is complete.
     fn flows<const N: usize>(flows: [(u64, bool); N]) -> VecDeque<FlowRecord> {
         let all = flows.into_iter();
         all.map(|(bytes, over)| flow(Span::ZERO, bytes, over.then_some(Time::ZERO))).collect()
     }
 
-    /// Measures two flows that start at 0 and at `second` and carry these bytes in each window.
+    /// Measures two flows that start at 0 and at `second` and receive these bytes in each window.
     fn follow(second: Span, windows: &[(u64, u64)]) -> Convergence {
         let mut convergence = Convergence::new(WINDOW);
         let mut sum = (0, 0);

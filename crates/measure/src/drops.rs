@@ -1,24 +1,24 @@
-//! Dropped packets, counted by port, class and cause. A port without drops takes eight bytes.
+//! Counts of dropped packets by port, class and cause. A port without drops takes eight bytes.
 
 use shallop_core::{Class, DropCause};
 
-/// Packets by class and cause.
+/// Numbers of packets, by class and by cause.
 type Counts = [[u64; DropCause::COUNT]; Class::COUNT];
 
-/// The packets that each port dropped or lost on its wire.
+/// Packets that each port dropped or lost on its wire.
 #[derive(Clone, Debug, Default)]
 pub struct DropCounts {
     ports: Vec<Option<Box<Counts>>>,
 }
 
 impl DropCounts {
-    /// Zero counts for a network with this many ports.
+    /// Zero counts for a network with `ports` ports.
     #[must_use]
     pub fn new(ports: usize) -> Self {
         Self { ports: vec![None; ports] }
     }
 
-    /// Counts a packet of this class that was dropped at this port for this cause.
+    /// Counts one packet of this class that was dropped at this port for this cause.
     pub fn add(&mut self, port: u32, class: Class, cause: DropCause) {
         if let Some(counts) = self.ports.get_mut(port as usize) {
             let counts =
@@ -27,7 +27,7 @@ impl DropCounts {
         }
     }
 
-    /// All counts above zero, in order of port, class and cause.
+    /// Port, class, cause and number of packets, for all numbers above zero, in order of port, class and cause.
     pub fn all(&self) -> impl Iterator<Item = (u32, Class, DropCause, u64)> + '_ {
         let ports = (0u32..).zip(&self.ports);
         ports.filter_map(|(port, counts)| Some((port, counts.as_deref()?))).flat_map(

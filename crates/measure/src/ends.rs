@@ -1,6 +1,6 @@
-//! The two endpoints of each flow, for the transports of a scheme. Simulators are generic over the transport, so that
-//! packets are as small as the transport allows. If groups have transports of their own, endpoints and headers are
-//! those of any transport.
+//! Makes the two endpoints of each flow, for the transports of a scheme. Simulators are generic over the transport, so
+//! that packets are as small as the transport allows. If groups choose different transports, endpoints and headers are
+//! enums over all transports.
 
 use shallop_core::{Facts, Span};
 use shallop_plan::flows;
@@ -13,22 +13,22 @@ use shallop_sim::Flow;
 
 /// A factory of the endpoints of flows.
 pub trait EndpointFactory: Sync {
-    /// The type of both endpoints.
+    /// Type of both endpoints of a flow.
     type End: Endpoint<Head: AsTcp> + Send + 'static;
 
-    /// The flow with its endpoints, for the simulator.
+    /// The flow with its endpoints, ready for the simulator.
     fn flow(&self, flow: &flows::Flow) -> Flow<Self::End>;
 }
 
-/// A computation that is generic over the type of endpoints.
+/// A computation that is generic over the type of endpoints; [`with`] calls it with the type that a scheme needs.
 pub trait EndpointVisitor {
     type Result;
 
-    /// Runs the computation with endpoints of this type.
+    /// Runs the computation with endpoints from this factory.
     fn visit<E: EndpointFactory>(self, ends: E) -> Self::Result;
 }
 
-/// Runs a computation with the endpoints of this setup's scheme.
+/// Runs a computation with the factory of endpoints for the scheme of this run.
 ///
 /// # Errors
 /// If the network and the transport's options do not fit.
@@ -44,7 +44,7 @@ pub fn with<V: EndpointVisitor>(
     Ok(with_transport!(transport, options => visitor.visit(Uniform { setup, options, waits })))
 }
 
-/// The factory of endpoints of any transport.
+/// Factory of endpoints that are enums over all transports.
 ///
 /// # Errors
 /// If the network and the transports' options do not fit.
@@ -54,7 +54,7 @@ pub fn mixed<'a>(
     Ok(Mixed { setup, waits: wait::waits(setup)? })
 }
 
-/// A flow of the simulator with these endpoints.
+/// A flow for the simulator, with these endpoints.
 pub fn flow<E>(setup: &ResolvedRun<'_>, flow: &flows::Flow, [sender, receiver]: [E; 2]) -> Flow<E> {
     let facts = Facts {
         from: flow.from,
@@ -78,11 +78,11 @@ pub fn flow<E>(setup: &ResolvedRun<'_>, flow: &flows::Flow, [sender, receiver]: 
     }
 }
 
-/// Endpoints of one transport.
+/// Factory of endpoints for runs in which all flows use one transport.
 struct Uniform<'a, P> {
     setup: &'a ResolvedRun<'a>,
     options: &'a P,
-    /// The waiting time of each group.
+    /// Waiting time before data of each group; the index is the group's.
     waits: Vec<Span>,
 }
 
@@ -95,10 +95,10 @@ impl<P: Protocol> EndpointFactory for Uniform<'_, P> {
     }
 }
 
-/// Endpoints of flows whose groups have transports of their own.
+/// Factory of endpoints for runs in which groups choose different transports.
 struct Mixed<'a> {
     setup: &'a ResolvedRun<'a>,
-    /// The waiting time of each group, zero where its transport has none.
+    /// Waiting time before data of each group, zero where its transport has none; the index is the group's.
     waits: Vec<Span>,
 }
 

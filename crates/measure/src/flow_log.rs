@@ -11,44 +11,45 @@ use crate::fractions::rate;
 use shallop_plan::ResolvedRun;
 use shallop_results::summary::Fct;
 
-/// The results of a flow, complete or not.
+/// Results of one flow, complete or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRow {
-    /// The number of the flow, in order of start.
+    /// Number of the flow, in order of start.
     pub flow: u32,
     pub group: String,
-    /// The host of the sender.
+    /// Name of the sender's host.
     pub from: String,
-    /// The host of the receiver.
+    /// Name of the receiver's host.
     pub to: String,
-    /// The start time, in seconds.
+    /// Start time since the start of the run, in seconds.
     pub start_s: f64,
-    /// Payload bytes to send; `None` without end.
+    /// Payload bytes of the flow; `None` if it never ends.
     pub size_bytes: Option<u64>,
-    /// The time from the start to the arrival of the last byte, in seconds, if the flow completed.
+    /// Flow completion time from the start to the arrival of the last byte, in seconds; `None` if the flow did not
+    /// complete.
     pub fct_s: Option<f64>,
-    /// The slowdown, if the flow completed: `fct_s` divided by the time in an empty network (docs/model.md,
-    /// "slowdown").
+    /// `fct_s` divided by the completion time in an empty network (docs/model.md, "slowdown"); `None` if the flow did
+    /// not complete.
     pub slowdown: Option<f64>,
     /// False if the flow started in the warm-up or cool-down of its group.
     pub counted: bool,
     /// Payload bytes that arrived, each counted once.
     pub received_bytes: u64,
-    /// IP bytes of data that arrived, in bits per second, from the start to the end of the flow or of the run.
+    /// IP bytes of data that arrived, in bit/s, from the start of the flow to its end or the end of the run.
     pub throughput_bps: f64,
-    /// Data packets sent, retransmissions included.
+    /// Data packets sent, including retransmissions.
     pub sent: u64,
     /// Data packets retransmitted.
     pub retransmits: u64,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts.
     pub timeouts: u64,
-    /// Credits that arrived at the sender, that released data, and that were wasted.
+    /// Numbers of credits that arrived at the sender, that released data, and that were wasted.
     pub credits: (u64, u64, u64),
 }
 
 pub struct FlowLog<'a> {
     setup: &'a ResolvedRun<'a>,
-    /// For each group, the sums over both endpoints of its flows in the log.
+    /// For each group, the sums of the counters of both endpoints over its flows in the log.
     pub groups: Vec<EndpointCounters>,
     /// For each group, the completion times of its flows in the log.
     pub completion: Vec<CompletionTimes>,
@@ -64,17 +65,17 @@ impl<'a> FlowLog<'a> {
         Self { setup, groups, completion, rows: Vec::new() }
     }
 
-    /// The sums over all groups.
+    /// Sums of endpoint counters over all groups.
     pub fn total(&self) -> EndpointCounters {
         self.groups.iter().fold(EndpointCounters::default(), |sum, group| sum.plus(group))
     }
 
-    /// The completion times of all groups.
+    /// Statistics of the completion times of all groups.
     pub fn fct(&self) -> Fct {
         CompletionTimes::fct_of_all(&self.completion)
     }
 
-    /// Writes a flow to the log, with the counters of its sender and its receiver at `now`.
+    /// Writes a flow to the log, with the counters of its sender and receiver at `now`.
     pub fn write(
         &mut self,
         flow: u32,
@@ -92,7 +93,7 @@ impl<'a> FlowLog<'a> {
         self.rows.push(self.row(flow, record, &ends, now.since_start()));
     }
 
-    /// Passes the rows on to `receive` if there are many, or in any case if `all`.
+    /// Passes rows on to `receive` if there are enough for a chunk, or if `all`.
     pub fn flush(&mut self, all: bool, receive: &mut dyn FnMut(Vec<FlowRow>)) {
         if self.rows.len() >= RECENT_FLOWS || all && !self.rows.is_empty() {
             self.rows.sort_by_key(|row| row.flow);

@@ -1,4 +1,4 @@
-//! Flow records: the counts of each flow in progress, and of the flows that started last.
+//! Counts of each flow in progress, and of the flows that started most recently.
 //!
 //! State: a record for each of the recent flows, in order of start, and for each earlier flow in progress. Memory
 //! therefore does not grow with the number of flows, however long one of them lasts.
@@ -7,43 +7,44 @@ use std::collections::{BTreeMap, VecDeque};
 
 use shallop_core::{Facts, Span, Time};
 
-/// The number of recent flows that have records in any case. Fairness is computed for up to this many flows.
+/// Number of most recently started flows that keep their records after they end. Fairness is computed for up to this
+/// many flows.
 pub const RECENT_FLOWS: usize = 10_000;
 
-/// The record of a flow.
+/// Counts of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowRecord {
-    /// Facts about the flow that are known at its start.
+    /// Properties of the flow that are known at its start.
     pub facts: Facts,
-    /// The time at which its data was available: its start, unless it requested credits ahead of its data.
+    /// Time at which the flow's data was available: its start, unless it requested credits ahead of its data.
     pub start: Time,
-    /// Bytes of data packets that arrived at its receiver, at IP.
+    /// IP bytes of data packets that arrived at the receiver.
     pub ip_bytes: u64,
-    /// The time at which the receiver had all data.
+    /// Time at which the receiver had all data.
     pub complete: Option<Time>,
-    /// Whether the flow has retired.
+    /// Whether the flow has retired: the simulator has freed its endpoints.
     pub closed: bool,
 }
 
 impl FlowRecord {
-    /// The time from its start to the arrival of its last byte, if it is complete.
+    /// Time from the availability of data to the arrival of the last byte; `None` if the flow is not complete.
     pub fn completion_time(&self) -> Option<Span> {
         self.complete.map(|at| at.saturating_since(self.start))
     }
 }
 
-/// The records of all flows that have one.
+/// Records of recent flows and of all flows in progress.
 #[derive(Clone, Debug, Default)]
 pub struct FlowRecords {
-    /// The number of flows before the recent ones.
+    /// Number of flows that started before the recent ones.
     earlier: u32,
     recent: VecDeque<FlowRecord>,
-    /// The earlier flows that are in progress.
+    /// Records of flows before the recent ones that are in progress, by flow number.
     in_progress: BTreeMap<u32, FlowRecord>,
 }
 
 impl FlowRecords {
-    /// The next flow starts.
+    /// Adds a record for the next flow.
     pub fn start(&mut self, start: Time, facts: &Facts) {
         let start = start.saturating_add(facts.ahead);
         let (ip_bytes, complete, closed) = (0, None, false);
@@ -58,7 +59,7 @@ impl FlowRecords {
         }
     }
 
-    /// The record of a flow in progress.
+    /// Record of a flow that is in progress.
     #[inline]
     pub fn get_mut(&mut self, flow: u32) -> Option<&mut FlowRecord> {
         match flow.checked_sub(self.earlier) {
@@ -67,7 +68,7 @@ impl FlowRecords {
         }
     }
 
-    /// The record of a flow, if it has one.
+    /// Record of a flow; `None` if the flow has ended and is not one of the recent ones.
     pub fn get(&self, flow: u32) -> Option<&FlowRecord> {
         match flow.checked_sub(self.earlier) {
             Some(index) => self.recent.get(index as usize),
@@ -75,7 +76,7 @@ impl FlowRecords {
         }
     }
 
-    /// Closes the record of a flow that retires, and returns it.
+    /// Marks a flow as retired and returns its record.
     pub fn close(&mut self, flow: u32) -> Option<FlowRecord> {
         if flow < self.earlier {
             return self.in_progress.remove(&flow);
@@ -85,12 +86,12 @@ impl FlowRecords {
         Some(*record)
     }
 
-    /// The number of flows that have started.
+    /// Number of flows that have started.
     pub fn started(&self) -> u32 {
         self.earlier + self.recent.len() as u32
     }
 
-    /// The records of all flows in order of start, if every flow has one.
+    /// Records of all flows in order of start; `None` if a flow has no record.
     pub fn all(&self) -> Option<&VecDeque<FlowRecord>> {
         (self.earlier == 0).then_some(&self.recent)
     }

@@ -1,5 +1,5 @@
-//! The results of each group of flows: throughput, loss, round-trip times and fairness over the run, and throughput in
-//! its windows.
+//! Results of each group of flows: throughput, loss, round-trip times and fairness over the run, and throughput in its
+//! windows.
 
 use shallop_core::Span;
 use shallop_proto::EndpointCounters;
@@ -13,7 +13,7 @@ use crate::shares::fairness;
 use shallop_plan::ResolvedRun;
 use shallop_results::summary::{Group, GroupWindow};
 
-/// The results of each group.
+/// Results of each group, in the order of the scenario.
 pub(crate) fn groups(
     setup: &ResolvedRun<'_>,
     measure: &Measurements,
@@ -42,7 +42,7 @@ pub(crate) fn groups(
     counted.map(row).collect()
 }
 
-/// The throughput of each group between two checkpoints.
+/// Throughput of each group between two checkpoints.
 pub(crate) fn windows(
     setup: &ResolvedRun<'_>,
     from: &Checkpoint,

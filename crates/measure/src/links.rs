@@ -1,4 +1,4 @@
-//! The results of each link, and lists of places that stay short in networks of any size.
+//! Results of each link, and lists of ports that stay short in networks of any size.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,12 @@ use crate::probe::Measurements;
 use shallop_plan::ResolvedRun;
 use shallop_results::Link;
 
-/// The most entries of a list or map of places. The largest are kept, and the others counted.
+/// Largest number of entries in a list or map of ports, links or queues. The largest entries are kept, the others
+/// counted.
 pub(crate) const MAX_PLACES: usize = 1_000;
 
-/// The links that carried, or were offered, anything, each direction by itself, the most utilised first. `offered` is
-/// the payload offered to each port, in bits per second, if it is known.
+/// Results of all links that carried or were offered traffic, each direction separately, the most utilised first.
+/// `offered` is the payload offered to each port, in bit/s, if known.
 pub(crate) fn links(
     setup: &ResolvedRun<'_>,
     measure: &Measurements,
@@ -45,19 +46,20 @@ pub(crate) fn links(
     links
 }
 
-/// The rank of a link if not all are kept: links that lost data, by their loss, before the busiest.
+/// Rank of a link if not all are kept: links that lost data, by their loss, before links without loss, by utilisation.
 pub(crate) fn weight(link: &Link) -> f64 {
     if link.loss_rate > 0.0 { 1.0 + link.loss_rate } else { link.utilization.min(1.0) }
 }
 
-/// The maximum length of the data queue of each port that is measured.
+/// Maximum length in bytes of the data queue of each measured port, by port number.
 fn longest_queues(setup: &ResolvedRun<'_>, measure: &Measurements) -> BTreeMap<u32, u64> {
     let data = setup.layout.data;
     let queues = measure.queues.iter().filter(|(at, _)| usize::from(at.queue) == data);
     queues.map(|(at, queue)| (at.port, queue.max().get())).collect()
 }
 
-/// A list that keeps its [`MAX_PLACES`] largest entries, in their order, and counts the others under its name.
+/// Keeps the [`MAX_PLACES`] largest entries of a list, in their order, and counts the others under the name of the
+/// list.
 pub(crate) fn bounded<T>(
     list: Vec<T>,
     size: impl Fn(&T) -> f64,
@@ -77,7 +79,7 @@ pub(crate) fn bounded<T>(
     entries.filter_map(|(entry, kept)| kept.then_some(entry)).collect()
 }
 
-/// A map that keeps its [`MAX_PLACES`] largest values, and counts the others under its name.
+/// Keeps the [`MAX_PLACES`] largest values of a map, and counts the others under the name of the map.
 pub(crate) fn bounded_map(
     map: BTreeMap<String, f64>,
     name: &str,

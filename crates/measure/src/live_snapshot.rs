@@ -1,4 +1,4 @@
-//! The state of a run in progress, for live displays.
+//! State of a run in progress, for live displays.
 
 use std::cmp::Reverse;
 
@@ -8,43 +8,43 @@ use shallop_switch::Occupancy;
 
 use crate::probe::Measurements;
 
-/// The most queues in a snapshot.
+/// Largest number of queues in a snapshot.
 const MOST_QUEUES: usize = 12;
-/// The most flows in a snapshot.
+/// Largest number of flows in a snapshot.
 const MOST_FLOWS: usize = 100;
 
-/// A queue in a snapshot.
+/// Length of one queue in a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueNow {
-    /// The names of its port and of the queue.
+    /// Name of the port, then of the queue.
     pub name: String,
-    /// Bytes in the queue now.
+    /// Present length, in bytes.
     pub held: u64,
-    /// The maximum length so far, in bytes.
+    /// Maximum length since the start of the run, in bytes.
     pub max: u64,
 }
 
-/// The state of a run in progress: counts since its start.
+/// State of a run in progress, with counts since the start of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LiveSnapshot {
-    /// The time since the start.
+    /// Simulated time since the start of the run.
     pub at: Span,
-    /// Queues of switches that were not always empty, at most twelve: the longest at this time first.
+    /// Queues of switches that were not always empty, at most twelve: those that are longest now first.
     pub queues: Vec<QueueNow>,
-    /// Packets that queues dropped.
+    /// Number of packets that queues dropped.
     pub dropped: u64,
-    /// Packets that wires lost.
+    /// Number of packets lost on wires.
     pub lost: u64,
-    /// Packets that were marked.
+    /// Number of packets that were marked (CE).
     pub marked: u64,
-    /// IP bytes of data that arrived.
+    /// IP bytes of data that arrived, over all flows.
     pub ip_bytes: u64,
-    /// IP bytes of data that arrived of each of the first 100 flows, in order of start.
+    /// IP bytes of data that arrived for each of the first 100 flows, in order of start.
     pub flows: Vec<u64>,
 }
 
 impl LiveSnapshot {
-    /// The state of a run now. Ports must have caught up.
+    /// State of a run at the time `at`. All ports must have caught up to it.
     #[must_use]
     pub fn new(setup: &ResolvedRun<'_>, at: Span, measured: &Measurements) -> Self {
         let network = &setup.network;

@@ -1,11 +1,11 @@
-//! The offered traffic of a run, by its distributions.
+//! Offered traffic of a run, computed from the distributions of flow sizes and arrivals.
 
 use shallop_plan::plan::Classes;
 use shallop_plan::resolved::ResolvedRun;
 use shallop_results::summary;
 use shallop_workload::Sizes;
 
-/// The offered traffic of all groups.
+/// Offered traffic of all groups together.
 pub fn offered(setup: &ResolvedRun<'_>) -> summary::Offered {
     let groups = &setup.plan.groups;
     let sized =

@@ -20,18 +20,18 @@ use shallop_plan::ResolvedRun;
 use shallop_results::Link;
 use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window};
 
-/// The outcome of a run.
+/// Everything that a run yields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     pub run: Run,
-    /// A row for each flow, in order of start.
+    /// Results of each flow, in order of start.
     pub flows: Vec<FlowRow>,
     pub series: Samples,
-    /// The captured packets as a pcapng file, if links were to be captured.
+    /// Captured packets as a pcapng file; `None` if the scenario captures no links.
     pub capture: Option<Vec<u8>>,
 }
 
-/// The summary of a run that has ended.
+/// Computes the summary of a run that has ended.
 pub fn summarise(
     setup: &ResolvedRun<'_>,
     measure: &Measurements,
@@ -102,7 +102,7 @@ pub fn summarise(
     }
 }
 
-/// Dropped and lost packets by class. With `unscheduled` data, data that needs no credit is also counted by itself.
+/// Dropped and lost packets by class. If `unscheduled`, data that needs no credit is also counted separately.
 fn drops(gone: &impl Fn(Class) -> u64, unscheduled: bool) -> Drops {
     let without_credit = unscheduled.then(|| gone(Class::Unscheduled));
     Drops {
@@ -116,7 +116,7 @@ fn drops(gone: &impl Fn(Class) -> u64, unscheduled: bool) -> Drops {
     }
 }
 
-/// Results of ports and links: of a large network, the largest [`links::MAX_PLACES`] of each list.
+/// Results of ports, links and queues. In a large network each list keeps only its largest [`links::MAX_PLACES`].
 struct Places {
     drops_by_cause: Vec<DropCount>,
     loss_by_place: BTreeMap<String, f64>,
@@ -155,7 +155,7 @@ impl Places {
     }
 }
 
-/// Sums over all ports and endpoints.
+/// Sums over all ports and endpoints of the run.
 struct Totals {
     dropped: [u64; Class::COUNT],
     lost: [u64; Class::COUNT],
@@ -257,7 +257,7 @@ fn queues(setup: &ResolvedRun<'_>, measure: &Measurements) -> Vec<Queue> {
     .collect()
 }
 
-/// The ports of switches with their numbers.
+/// Ports of switches, each with its number.
 fn switch_ports<'a>(
     setup: &'a ResolvedRun<'_>,
     ports: &'a [PortCounters],
@@ -265,7 +265,7 @@ fn switch_ports<'a>(
     (0u32..).zip(ports).filter(|&(port, _)| setup.network.is_switch_port(port))
 }
 
-/// The data queues of switches, each with its port.
+/// Data queues of switches, each with its port.
 fn data_queues<'a>(
     setup: &'a ResolvedRun<'_>,
     measure: &'a Measurements,
@@ -277,14 +277,15 @@ fn data_queues<'a>(
     switches.map(|(place, queue)| (place.port, queue))
 }
 
-/// The maximum length of any data queue of a switch, and its port, the first one of several; `None` if all were empty.
+/// Largest maximum length of the data queues of switches, in bytes, and the queue's port, the first of several; `None`
+/// if all were always empty.
 fn longest_data_queue(setup: &ResolvedRun<'_>, measure: &Measurements) -> Option<(u64, u32)> {
     let lengths = data_queues(setup, measure).map(|(port, queue)| (queue.max().get(), port));
     let longest = lengths.max_by_key(|&(bytes, port)| (bytes, std::cmp::Reverse(port)));
     longest.filter(|(bytes, _)| *bytes > 0)
 }
 
-/// The most that any data queue of a switch may hold, in bytes on the wire; `None` if one is unlimited.
+/// Largest limit of the data queues of switches, in bytes on the wire; `None` if one is unlimited.
 fn queue_limit(setup: &ResolvedRun<'_>, pools: &[Pool]) -> Option<u64> {
     let limit = |port: u32| {
         let buffer = &setup.layout.memory.buffers[port as usize];

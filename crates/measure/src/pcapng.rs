@@ -1,35 +1,35 @@
-//! Files of captured packets (draft-ietf-opsawg-pcapng): the section header and the blocks of interfaces and packets,
-//! little-endian.
+//! Writer of capture files in the pcapng format (draft-ietf-opsawg-pcapng): section header, interface and packet
+//! blocks, little-endian.
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const ETHERNET: u16 = 1;
-/// Codes of options.
+/// Option codes of pcapng: the first two occur in all blocks, the others in interface description blocks.
 const END: u16 = 0;
 const COMMENT: u16 = 1;
 const INTERFACE_NAME: u16 = 2;
 const TIME_RESOLUTION: u16 = 9;
 
-/// A file in memory.
+/// A pcapng file in memory.
 pub(crate) struct PcapNg(Vec<u8>);
 
-/// A captured packet.
+/// A captured packet, as an Enhanced Packet Block stores it.
 pub(crate) struct Packet<'a> {
-    /// The interface, by its place in the file.
+    /// Index of the interface among those of the file.
     pub(crate) interface: u32,
-    /// Nanoseconds.
+    /// Time since the start of the run, in nanoseconds.
     pub(crate) time: u64,
-    /// The length of the frame on the wire, in bytes.
+    /// Length of the frame on the wire, in bytes.
     pub(crate) original_len: u32,
-    /// The captured bytes.
+    /// Captured bytes, the first ones of the frame.
     pub(crate) data: &'a [u8],
     pub(crate) comment: Option<&'a str>,
 }
 
 impl PcapNg {
-    /// A file without interfaces.
+    /// A file with a section header and no interfaces.
     pub(crate) fn new() -> Self {
         let mut file = Self(Vec::new());
         let version = [1_u16, 0].map(u16::to_le_bytes).concat();
@@ -39,7 +39,7 @@ impl PcapNg {
         file
     }
 
-    /// Adds an Ethernet interface with times in nanoseconds, of whose packets `snap_len` bytes are captured.
+    /// Adds an Ethernet interface with times in nanoseconds. At most `snap_len` bytes of its packets are captured.
     pub(crate) fn add_interface(&mut self, name: &str, snap_len: u32) {
         let mut body = [ETHERNET, 0].map(u16::to_le_bytes).concat();
         body.extend(snap_len.to_le_bytes());
@@ -50,7 +50,7 @@ impl PcapNg {
         self.block(INTERFACE, &body);
     }
 
-    /// Adds a packet.
+    /// Adds an Enhanced Packet Block.
     pub(crate) fn add_packet(&mut self, packet: &Packet<'_>) {
         let (high, low) = ((packet.time >> 32) as u32, packet.time as u32);
         let captured = packet.data.len() as u32;
@@ -69,7 +69,7 @@ impl PcapNg {
         self.0
     }
 
-    /// Adds a block. Its length stands before and after its body, whose length is a multiple of four.
+    /// Adds a block. The block's length precedes and follows its body, whose length is a multiple of four.
     fn block(&mut self, kind: u32, body: &[u8]) {
         let length = (12 + body.len() as u32).to_le_bytes();
         for part in [&kind.to_le_bytes()[..], &length, body, &length] {
@@ -78,7 +78,7 @@ impl PcapNg {
     }
 }
 
-/// Adds an option to the body of a block. Values longer than the 65,535 bytes of an option are cut.
+/// Adds an option to the body of a block. Values longer than 65,535 bytes, the most that an option can hold, are cut.
 fn add_option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
     let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
     body.extend([code, length].map(u16::to_le_bytes).concat());
@@ -96,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// The bytes that pcap-file 2.0.0 writes for this capture.
+    /// Bytes that the crate pcap-file 2.0.0 writes for this capture, in hexadecimal.
     const FILE: &str = "\
         0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c00000001000000\
         30000000010000002a00000002000a006c6566743e7269676874000009000100\

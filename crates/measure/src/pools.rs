@@ -1,4 +1,4 @@
-//! The occupancy of the shared memory pools of switches.
+//! Results of the shared memory pools of switches.
 
 use shallop_plan::pools::{PoolPorts, pools};
 use shallop_plan::resolved::ResolvedRun;
@@ -7,7 +7,7 @@ use shallop_switch::Pool;
 
 use crate::fractions::above;
 
-/// The occupancy of the pools of a run.
+/// Occupancy of each memory pool over the run, for the summary.
 pub(crate) fn occupancies(setup: &ResolvedRun<'_>, made: &[Pool]) -> Vec<summary::Pool> {
     let (switches, network) = (setup.plan.switches(setup.scheme), &setup.network);
     let all = pools(switches, network);

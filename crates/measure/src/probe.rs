@@ -1,4 +1,4 @@
-//! The probe that measures a run while it goes on. It counts packets and bytes; `outcome.rs` computes the results.
+//! The probe that counts packets and bytes during a run; `outcome.rs` computes the results from its counts.
 
 use shallop_core::{
     Bytes, Class, DropCause, Ecn, End, Envelope, Facts, Probe, QueueId, Span, Time,
@@ -13,58 +13,59 @@ use crate::load_phase::LoadPhase;
 use crate::rtts::Rtts;
 use shallop_plan::{ResolvedRun, sources};
 
-/// The counts of a group of flows.
+/// Counts of one group of flows.
 #[derive(Clone, Debug, Default)]
 pub struct GroupCounts {
-    /// Flows that have started.
+    /// Number of flows that have started.
     pub started: u64,
-    /// Bytes of data packets that arrived, at IP.
+    /// IP bytes of data packets that arrived.
     pub ip_bytes: u64,
-    /// Data packets dropped, or lost on a wire.
+    /// Number of data packets dropped, or lost on a wire.
     pub lost: u64,
-    /// Round-trip times that its senders measured.
+    /// Round-trip times that the senders of the group measured.
     pub rtts: Rtts,
 }
 
-/// The measurements of a run.
+/// All counts of a run, taken by its probe.
 pub struct Measurements {
-    /// The flow records.
+    /// Records of recent flows and of flows in progress.
     pub flows: FlowRecords,
-    /// The counts of each group.
+    /// Counts of each group, in the order of the scenario.
     pub groups: Vec<GroupCounts>,
-    /// Bytes of data packets that arrived, on the wire.
+    /// Bytes on the wire of data packets that arrived.
     pub wire_bytes: u64,
-    /// The occupancy of each measured queue.
+    /// Occupancy of each measured queue over time.
     pub queues: Vec<(QueueId, Occupancy)>,
-    /// For each port the index of its first queue in `queues`; `NONE` for ports that are not measured.
+    /// Index in `queues` of the first queue of each port; `NONE` for ports that are not measured.
     first: Vec<u32>,
-    /// Packets dropped or lost, by cause.
+    /// Numbers of packets dropped or lost, by port, class and cause.
     pub drops: DropCounts,
-    /// Packets marked.
+    /// Number of packets that were marked (CE).
     pub marks: u64,
-    /// Packets marked by each port.
+    /// Number of packets that each port marked (CE); the index is the port's number.
     pub marks_at: Vec<u64>,
-    /// Counted flows whose receiver has all data.
+    /// Number of counted flows whose receiver has all data.
     pub complete: usize,
-    /// The flows of each group that start before the end of the run.
+    /// Number of flows of each group that start before the end of the run.
     pub starting: Vec<usize>,
-    /// The counted ones of these, if all flows have an end: the run ends when they are complete.
+    /// Number of counted flows that start before the end of the run, which ends early once these are complete; `None`
+    /// if some flows never end.
     pub counted: Option<usize>,
-    /// The load phase.
+    /// Times of first and last flow starts, and the bytes that arrived between them.
     pub load_phase: LoadPhase,
-    /// Data packets that arrived.
+    /// Number of data packets that arrived.
     pub data: u64,
-    /// Packets of the metered class that arrived.
+    /// Number of packets of the metered class (credits or emulation packets) that arrived.
     pub metered: u64,
     metered_class: Option<Class>,
-    /// The packet capture, if there is one.
+    /// Packet capture, if the scenario captures links.
     pub capture: Option<Capture>,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Measurements {
-    /// A probe for this run that measures the queues of each port for which `measures` is true.
+    /// A probe for this run. It records the queue lengths of each port for which `measures` returns true.
     #[must_use]
     pub fn new(setup: &ResolvedRun<'_>, measures: impl Fn(u32) -> bool) -> Self {
         let ResolvedRun { layout, plan, .. } = setup;
@@ -98,14 +99,14 @@ impl Measurements {
         measurements
     }
 
-    /// Advances the occupancy of all queues to `now`.
+    /// Extends the record of every queue's occupancy to `now`.
     pub fn advance_to(&mut self, now: Time) {
         for (_, queue) in &mut self.queues {
             queue.advance_to(now);
         }
     }
 
-    /// The round-trip times of all groups.
+    /// Round-trip times measured by the senders of all groups.
     pub fn rtts(&self) -> Rtts {
         let mut all = Rtts::default();
         for group in &self.groups {
@@ -114,7 +115,7 @@ impl Measurements {
         all
     }
 
-    /// Bytes of data packets that arrived, at IP.
+    /// IP bytes of data packets that arrived, over all groups.
     pub fn ip_bytes(&self) -> u64 {
         self.groups.iter().map(|group| group.ip_bytes).sum()
     }

@@ -1,15 +1,15 @@
-//! Round-trip times measured by senders: a histogram, and their exact mean. Units: nanoseconds with three significant
-//! digits in the histogram; picoseconds for the sum.
+//! Round-trip times that senders measured: a histogram and the exact mean. Units: nanoseconds with three significant
+//! digits in the histogram; picoseconds in the sum.
 
 use hdrhistogram::Histogram;
 use shallop_core::Span;
 
 use shallop_results::summary::Rtt;
 
-/// The round-trip times of a set of flows.
+/// Round-trip times measured by the senders of a set of flows.
 #[derive(Clone, Debug)]
 pub struct Rtts {
-    /// Never `None`: its settings are constant and valid.
+    /// Histogram in nanoseconds; never `None`, since its settings are constant and valid.
     histogram: Option<Histogram<u64>>,
     sum: u128,
 }
@@ -21,7 +21,7 @@ impl Default for Rtts {
 }
 
 impl Rtts {
-    /// Adds a round-trip sample.
+    /// Adds one round-trip sample.
     #[inline]
     pub fn record(&mut self, rtt: Span) {
         self.sum += u128::from(rtt.as_ps());
@@ -32,7 +32,7 @@ impl Rtts {
         }
     }
 
-    /// Adds the samples of other flows.
+    /// Adds all samples of `other`.
     pub fn add(&mut self, other: &Self) {
         self.sum += other.sum;
         if let (Some(histogram), Some(other)) = (&mut self.histogram, &other.histogram) {
@@ -41,7 +41,7 @@ impl Rtts {
         }
     }
 
-    /// Mean and percentiles; `None` without samples.
+    /// Mean, median and 99th percentile in seconds; all `None` without samples.
     pub fn summary(&self) -> Rtt {
         let Some(histogram) = self.histogram.as_ref().filter(|h| !h.is_empty()) else {
             return Rtt::default();

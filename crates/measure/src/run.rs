@@ -24,15 +24,15 @@ use crate::ends::{self, EndpointFactory};
 /// Why a run has no outcome.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
-    /// The run cannot be set up.
+    /// The network and the scheme do not fit.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// A trace has fewer flows than when it was checked.
+    /// A trace had fewer flows when the run read it than when the scenario was checked.
     #[error("{started} flows of {flows} could be read: a trace has changed since it was checked")]
     Incomplete {
-        /// Flows when it was checked.
+        /// Number of flows when the scenario was checked.
         flows: usize,
-        /// Flows that could be read.
+        /// Number of flows that the run could read.
         started: usize,
     },
     /// The observer stopped the run.
@@ -40,11 +40,11 @@ pub enum RunError {
     Stopped,
 }
 
-/// The simulated time after which the observer is called and retired flows are written to the log. It is shorter while
-/// more flows retire in that time than have records.
+/// Simulated time between calls of the observer, which also write retired flows to the log. Shortened while more flows
+/// retire in that time than have records.
 const OBSERVER_INTERVAL: Span = Span::from_ms(1);
 
-/// An observer that collects all rows.
+/// An observer that collects the rows of all flows.
 struct Collect<'a> {
     on_progress: &'a mut dyn FnMut(Time) -> bool,
     rows: Vec<FlowRow>,
@@ -61,7 +61,7 @@ impl Observer for Collect<'_> {
 }
 
 /// Runs a scheme of a plan. The outcome has a row for every flow, in order of start. `on_progress` is called with the
-/// time at least every simulated millisecond, and ends the run by returning false.
+/// simulated time at least every millisecond of it, and stops the run by returning false.
 ///
 /// # Errors
 /// If the run cannot be set up, or was stopped.
@@ -92,7 +92,7 @@ pub fn run_observed(
     ends::with(&setup, RunWith { setup: &setup, observer })?
 }
 
-/// Runs a setup with endpoints of any type.
+/// Arguments of a run, until the type of its endpoints is known.
 struct RunWith<'a> {
     setup: &'a ResolvedRun<'a>,
     observer: &'a mut dyn Observer,
@@ -118,8 +118,8 @@ impl ends::EndpointVisitor for RunWith<'_> {
     }
 }
 
-/// Runs a setup with these endpoints, and hosts that decide for themselves when they send. Returns the outcome, and the
-/// hosts as they are at the end.
+/// Runs a setup with real hosts, whose packets the simulator carries. Returns the outcome, and the hosts as they are at
+/// the end.
 ///
 /// # Errors
 /// If the run was stopped, or a trace has changed.
@@ -136,7 +136,7 @@ pub fn run_with_hosts<E: EndpointFactory, H: RealHosts<E::End>>(
     drive(setup, sim, observer)
 }
 
-/// The network of a setup.
+/// Builds the simulator's network: graph, routes, ports, buffers and pools.
 fn network(setup: &ResolvedRun<'_>) -> shallop_sim::Network {
     let ResolvedRun { network, layout, routes, plan, .. } = setup;
     shallop_sim::Network {
@@ -149,7 +149,8 @@ fn network(setup: &ResolvedRun<'_>) -> shallop_sim::Network {
     }
 }
 
-/// The probe that measures the run.
+/// The probe that counts for this run. It measures queues of switches, and of hosts if their links have a queue
+/// ([`NicMode::Fifo`]).
 fn probe(setup: &ResolvedRun<'_>) -> Measurements {
     let ResolvedRun { network, plan, .. } = setup;
     let measures = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
@@ -158,7 +159,7 @@ fn probe(setup: &ResolvedRun<'_>) -> Measurements {
     probe
 }
 
-/// Runs a simulator to its end.
+/// Runs a simulator to its end and computes the outcome.
 fn drive<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>>(
     setup: &ResolvedRun<'_>,
     mut sim: Simulator<'_, E, Measurements, M, H>,
@@ -172,7 +173,7 @@ fn drive<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>>(
     Drive { setup, sim, log, observer, interval: OBSERVER_INTERVAL }.run()
 }
 
-/// The packet capture of the links that the plan names, if it names any.
+/// Packet capture of the links that the plan names; `None` if it names none.
 fn capture(setup: &ResolvedRun<'_>) -> Option<Capture> {
     let (sets, limit) = &setup.plan.capture;
     let ports = sets.iter().filter_map(|set| setup.network.links.get(set)).flatten();
@@ -181,13 +182,13 @@ fn capture(setup: &ResolvedRun<'_>) -> Option<Capture> {
     (!sets.is_empty()).then(|| Capture::new(named.collect(), *limit))
 }
 
-/// A run in progress.
+/// A run in progress: the simulator, its observer, the flow log and the series.
 struct Drive<'a, 'f, E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> {
     setup: &'a ResolvedRun<'a>,
     sim: Simulator<'f, E, Measurements, M, H>,
     log: FlowLog<'a>,
     observer: &'a mut dyn Observer,
-    /// The time between two calls of the observer.
+    /// Simulated time between two calls of the observer.
     interval: Span,
 }
 
@@ -208,7 +209,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
         Ok((outcome, self.sim.into_hosts().0))
     }
 
-    /// Runs the simulator to its end, and samples the series.
+    /// Runs the simulator to its end, sampling the time series on the way.
     fn sampled(&mut self) -> Result<Series, RunError> {
         let plan = self.setup.plan;
         let mut series = Series::new(self.setup);
@@ -272,7 +273,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
         if self.observer.on_progress(to) { Ok(()) } else { Err(RunError::Stopped) }
     }
 
-    /// Writes the flows in progress to the log.
+    /// Writes the flows that are in progress at the end of the run to the log.
     fn write_rest(&mut self, end: Span) -> Result<(), RunError> {
         let now = Time::after_start(end);
         self.advance(now)?;

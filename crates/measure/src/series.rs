@@ -1,8 +1,8 @@
 //! Time series of a run, sampled at equal intervals, and checkpoints: the counts at the edges of windows.
 //!
-//! Memory does not grow with the duration of a run: when there are [`MAX_STORED`] samples, every two that follow each
-//! other become one, and the interval doubles. A rate becomes the mean of both, a peak the larger one, and the length
-//! of a queue the later one, as if they had been sampled at the longer interval from the start.
+//! Memory does not grow with the duration of a run: when [`MAX_STORED`] samples are stored, each two successive samples
+//! are merged into one, and the interval doubles. A merged rate is the mean of the two, a merged peak the larger, and a
+//! merged queue length the later, as if all had been sampled at the longer interval from the start.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,30 @@ use crate::fractions::rate;
 use crate::probe::Measurements;
 use shallop_plan::{Plan, ResolvedRun};
 
-/// The most flows in a run for which each flow has a series; with more, only groups have.
+/// Largest number of flows in a run for which each flow has a series; with more flows only groups have one.
 const MAX_FLOWS: usize = 100;
 
-/// The most samples that are stored, all places and quantities together, but for those of one more time.
+/// Largest number of stored samples over all queues, groups, flows and quantities. May be exceeded by the samples of
+/// one point in time.
 pub const MAX_STORED: usize = 2_000_000;
 
-/// The quantity of a sample.
+/// What a sample measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
-    /// Bytes in a queue at this time.
+    /// Bytes in a queue at the time of the sample.
     Queue,
-    /// The most bytes in the queue since the previous sample.
+    /// Maximum number of bytes in a queue since the previous sample.
     QueuePeak,
-    /// IP bytes that arrived since the previous sample, in bits per second.
+    /// IP bytes that arrived since the previous sample, as a rate in bit/s.
     Rate,
-    /// The congestion window of a flow, in segments, as its kernel says.
+    /// Congestion window of a flow in segments, as reported by the sender's kernel.
     Window,
-    /// The smoothed round-trip time of a flow, in seconds, as its kernel says.
+    /// Smoothed round-trip time of a flow in seconds, as reported by the sender's kernel.
     SmoothedRtt,
 }
 
 impl Quantity {
-    /// The name in files.
+    /// Name of the quantity in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue_bytes",
@@ -48,43 +49,43 @@ impl Quantity {
     }
 }
 
-/// One value of a time series.
+/// One value of one time series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// The time since the start.
+    /// Time since the start of the run.
     pub time: Span,
-    /// The value, in the unit of its quantity.
+    /// The value, in the unit of `quantity`.
     pub value: f64,
-    /// The queue, group or flow, as an index of [`Samples::places`].
+    /// Index of the queue, group or flow in [`Samples::places`].
     pub place: u32,
-    /// The quantity.
+    /// What the value measures.
     pub quantity: Quantity,
 }
 
-/// Whether each flow of a plan has a series.
+/// Whether each flow of a plan has its own series, or only each group.
 pub fn has_flows(plan: &Plan) -> bool {
     plan.flows() <= MAX_FLOWS
 }
 
-/// A value that a kernel reports of one of its flows.
+/// A value that a real kernel reports about one of its flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowSample {
-    /// The time since the start.
+    /// Time since the start of the run.
     pub at: Span,
-    /// The number of the flow.
+    /// Number of the flow, in order of start.
     pub flow: u32,
-    /// The quantity.
+    /// Congestion window or smoothed round-trip time.
     pub quantity: Quantity,
-    /// The value, in the unit of its quantity.
+    /// The value, in the unit of `quantity`.
     pub value: f64,
 }
 
-/// The samples of a run.
+/// All samples of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// The samples, in order of time.
+    /// Samples in order of time.
     pub samples: Vec<Sample>,
-    /// The names of the queues, groups and flows.
+    /// Names of the queues, groups and flows to which samples refer.
     pub places: Vec<String>,
 }
 
@@ -93,8 +94,8 @@ impl Samples {
         self.samples.push(Sample { time, value, place: place as u32, quantity });
     }
 
-    /// Adds what kernels say of flows, in order of time: at the time of each sample the last value since the one
-    /// before. Flows without a series are left out.
+    /// Adds values that kernels reported about flows, given in order of time: at each sampling time the last value
+    /// since the previous sampling time. Flows without a series are left out.
     pub fn add_flow_samples(&mut self, told: &[FlowSample]) {
         let places = self.places.iter().zip(0..);
         let number = |(name, place): (&String, u32)| {
@@ -117,8 +118,8 @@ impl Samples {
         self.samples = all;
     }
 
-    /// Merges the samples of every two times that follow each other. A place without an earlier sample was not there
-    /// before: it held nothing.
+    /// Merges the samples of each two successive times. A queue, group or flow without an earlier sample counts as zero
+    /// before.
     fn merge_pairs(&mut self) {
         let mut merged = Vec::with_capacity(self.samples.len());
         let mut earlier = BTreeMap::new();
@@ -141,53 +142,53 @@ impl Samples {
     }
 }
 
-/// The counts up to some time.
+/// Cumulative counts at one point in time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// The time.
+    /// Time since the start of the run.
     pub at: Span,
     /// IP bytes that had arrived, by group.
     pub groups: Vec<u64>,
-    /// IP bytes that had arrived, by flow, if every flow has a record.
+    /// IP bytes that had arrived, by flow; `None` if some flow has no record.
     pub flows: Option<Vec<u64>>,
-    /// Metered packets that had arrived, and that had been dropped.
+    /// Numbers of metered packets (credits or emulation packets) that had arrived, and that had been dropped.
     pub metered: (u64, u64),
 }
 
 impl Checkpoint {
-    /// IP bytes that had arrived.
+    /// IP bytes that had arrived, over all groups.
     pub fn bytes(&self) -> u64 {
         self.groups.iter().sum()
     }
 }
 
-/// The series of a run.
+/// Time series, checkpoints and convergence of a run.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// The samples.
+    /// Samples of queues, groups and flows.
     pub samples: Samples,
-    /// The counts at the edges of windows, in order of time.
+    /// Counts at the edges of windows, in order of time.
     pub checkpoints: Vec<Checkpoint>,
-    /// When the run ended.
+    /// Time at which the run ended.
     pub end: Span,
-    /// The convergence to fairness.
+    /// Convergence to fairness, measured over windows of the run.
     pub converge: Convergence,
     metered: Option<Class>,
-    /// The index of the first group in the names, behind the queues.
+    /// Index in `Samples::places` of the first group; queues precede groups.
     first_group: usize,
-    /// Whether each flow has a series.
+    /// Whether each flow has its own series.
     per_flow: bool,
-    /// The interval of the scenario, and the present one, a multiple of it.
+    /// Sampling interval of the scenario, and the present one, a multiple of it.
     intervals: (Span, Span),
-    /// The number of times that are stored.
+    /// Number of sampling times that are stored.
     rows: usize,
     most: usize,
-    /// The time of the previous sample, and the bytes by group and by flow then.
+    /// Time of the previous sample, and the IP bytes that had arrived then, by group and by flow.
     last: (Span, Vec<u64>, Vec<u64>),
 }
 
 impl Series {
-    /// A series without samples.
+    /// Empty series for a run, with the names of its queues, groups and flows.
     #[must_use]
     pub fn new(setup: &ResolvedRun<'_>) -> Self {
         let network = &setup.network;
@@ -219,18 +220,18 @@ impl Series {
         }
     }
 
-    /// As `new`, with another bound than [`MAX_STORED`].
+    /// Replaces the bound [`MAX_STORED`] on the number of stored samples.
     #[must_use]
     pub fn with_bound(self, most: usize) -> Self {
         Self { most, ..self }
     }
 
-    /// Whether samples are due: at each multiple of the present interval.
+    /// Whether `now` is a multiple of the present sampling interval, when samples must be taken.
     pub fn is_due(&self, now: Span) -> bool {
         now.as_ps().is_multiple_of(self.intervals.1.as_ps())
     }
 
-    /// A warning if samples were taken less often than the scenario says.
+    /// Warning for runs in which samples were taken less often than the scenario says.
     pub fn note(&self) -> Option<String> {
         let (asked, interval) = self.intervals;
         (interval > asked).then(|| {
@@ -241,7 +242,7 @@ impl Series {
         })
     }
 
-    /// Adds the samples of this time.
+    /// Takes all samples that are due at `now`.
     pub fn sample(&mut self, now: Span, measure: &mut Measurements) {
         for (place, (_, queue)) in measure.queues.iter_mut().take(self.first_group).enumerate() {
             let peak = queue.take_peak();
@@ -275,7 +276,7 @@ impl Series {
         }
     }
 
-    /// Adds a checkpoint.
+    /// Records the counts at the edge of a window.
     pub fn checkpoint(
         &mut self,
         at: Span,
@@ -289,19 +290,20 @@ impl Series {
         self.checkpoints.push(Checkpoint { at, groups, flows, metered });
     }
 
-    /// The run ends here.
+    /// Records the time at which the run ended.
     pub fn end(&mut self, at: Span) {
         self.end = at;
     }
 
-    /// The checkpoint at this time, if there is one; the last checkpoint for any later time.
+    /// Checkpoint at the time `at`; the last checkpoint if `at` is later than it, `None` if there is no such
+    /// checkpoint.
     pub fn at(&self, at: Span) -> Option<&Checkpoint> {
         let at = at.min(self.end);
         self.checkpoints.iter().rev().find(|checkpoint| checkpoint.at == at)
     }
 }
 
-/// Packets of a class dropped so far.
+/// Number of packets of a class that all ports dropped so far.
 fn dropped(ports: impl Iterator<Item = PortCounters>, class: Option<Class>) -> u64 {
     let Some(class) = class else { return 0 };
     ports.map(|port| port.dropped[class.index()]).sum()

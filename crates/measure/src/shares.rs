@@ -1,4 +1,4 @@
-//! How flows share what arrived between two checkpoints.
+//! Fairness: how flows share the bytes that arrived between two checkpoints.
 
 use shallop_results::summary::jain;
 
@@ -6,7 +6,7 @@ use crate::flow_records::FlowRecord;
 use crate::probe::Measurements;
 use crate::series::Checkpoint;
 
-/// Jain's index of [`shares`]. `None` if not all flows have records.
+/// Jain's index of the bytes in [`shares`]. `None` if not all flows have records.
 pub(crate) fn fairness(
     measure: &Measurements,
     from: &Checkpoint,
@@ -16,8 +16,8 @@ pub(crate) fn fairness(
     jain(&shares(measure, from, to, counts)?)
 }
 
-/// The bytes that arrived in a window, of each flow for which `counts` holds and that was active in it: started by its
-/// end, and not complete before its start. `None` if not all flows have records.
+/// Bytes that arrived in a window, for each flow for which `counts` returns true and that was active in the window:
+/// started by its end, and not complete before its start. `None` if not all flows have records.
 pub(crate) fn shares(
     measure: &Measurements,
     from: &Checkpoint,

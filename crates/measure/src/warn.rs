@@ -1,5 +1,6 @@
-//! Warnings of a run: those of its plan (`shallop_plan::warn`), what was left out of it, and assumptions of a transport
-//! that did not hold, with the part of the network where they did not. Each warning has a function with its rule.
+//! Warnings about a run: the warnings of its plan (`shallop_plan::warn`), what the run left out, and assumptions of a
+//! transport that did not hold, with the links where they did not. Each warning has a function, whose comment states
+//! its rule.
 
 use shallop_core::{Class, Span};
 use shallop_switch::PortCounters;
@@ -14,13 +15,13 @@ use shallop_plan::plan::{Ecmp, Group};
 use shallop_plan::transport::CreditRequirements;
 use shallop_results::summary::jain;
 
-/// The most ports that are named one by one.
+/// Largest number of ports that a warning names one by one.
 const MAX_NAMED_PORTS: usize = 5;
 
-/// Jain's index below which flows that should share equally do not: less than a fifth of them have all there is.
+/// Jain's index below which flows that should share equally do not: fewer than a fifth of them get almost everything.
 const UNFAIR: f64 = 0.2;
 
-/// The warnings of a run that has ended. `offered` is the payload offered to each port, if it is known.
+/// All warnings about a run that has ended. `offered` is the payload offered to each port in bit/s, if known.
 pub(crate) fn warnings(
     setup: &ResolvedRun<'_>,
     measure: &Measurements,
@@ -39,8 +40,8 @@ pub(crate) fn warnings(
     warnings
 }
 
-/// Rule: flows of a group start after the duration. A run that ends earlier, because all counted flows are complete,
-/// leaves out nothing that was asked for if the late flows are not counted.
+/// Warns about groups with flows that start after the end of the run. A run that ends early, because all counted flows
+/// are complete, gives no warning if the late flows are not counted.
 fn late(setup: &ResolvedRun<'_>, measure: &Measurements, end: Span) -> Vec<String> {
     let groups = setup.plan.groups.iter().zip(&measure.starting);
     let started = |(group, &starting): (&Group, &usize)| {
@@ -50,7 +51,7 @@ fn late(setup: &ResolvedRun<'_>, measure: &Measurements, end: Span) -> Vec<Strin
     shallop_plan::warn::late(setup, &groups.map(started).collect::<Vec<_>>())
 }
 
-/// Rule: the capture reached its limit.
+/// Warns if the packet capture reached its limit.
 fn uncaptured(setup: &ResolvedRun<'_>, measure: &Measurements) -> Option<String> {
     let capture = measure.capture.as_ref()?;
     let (since, packets) = capture.left_out()?;
@@ -62,8 +63,8 @@ fn uncaptured(setup: &ResolvedRun<'_>, measure: &Measurements) -> Option<String>
     ))
 }
 
-/// Rule: Jain's index in the last second is below [`UNFAIR`] among the flows without end of a group, all of which were
-/// there for the whole second.
+/// Warns if, for the last second, Jain's index is below [`UNFAIR`] among those flows of a group that never end and were
+/// active for the whole second.
 fn unfair(setup: &ResolvedRun<'_>, measure: &Measurements, series: &Series) -> Vec<String> {
     let end = series.end;
     let from = end.saturating_sub(Span::from_secs(1));
@@ -89,7 +90,7 @@ fn unfair(setup: &ResolvedRun<'_>, measure: &Measurements, series: &Series) -> V
     setup.plan.groups.iter().enumerate().filter_map(line).take(MAX_NAMED_PORTS).collect()
 }
 
-/// Rule: a switch port does not meter the credits or emulation packets that release data there.
+/// Warns about switch ports that do not meter the credits or emulation packets that release data there.
 fn without_emulation(setup: &ResolvedRun<'_>, credits: &CreditRequirements) -> Vec<String> {
     let network = &setup.network;
     let crossed = |port: &u32| {
@@ -108,7 +109,7 @@ fn without_emulation(setup: &ResolvedRun<'_>, credits: &CreditRequirements) -> V
     lines(setup, ports, text)
 }
 
-/// A line for each of these ports, up to the number of ports that are named.
+/// One warning for each of the ports, up to [`MAX_NAMED_PORTS`]; the last one counts the other ports.
 fn lines(setup: &ResolvedRun<'_>, ports: Vec<u32>, text: impl Fn(String) -> String) -> Vec<String> {
     let more = ports.len().saturating_sub(MAX_NAMED_PORTS);
     let named = ports.into_iter().take(MAX_NAMED_PORTS);
@@ -119,7 +120,7 @@ fn lines(setup: &ResolvedRun<'_>, ports: Vec<u32>, text: impl Fn(String) -> Stri
     lines
 }
 
-/// Rule: credits of `ExpressPass` take other links than their data.
+/// Warns if credits of `ExpressPass` take other links than the data that they release.
 fn asymmetric(setup: &ResolvedRun<'_>, credits: &CreditRequirements) -> Option<String> {
     if !credits.releases_reverse || setup.plan.ecmp == Ecmp::Symmetric {
         return None;
@@ -140,7 +141,7 @@ fn asymmetric(setup: &ResolvedRun<'_>, credits: &CreditRequirements) -> Option<S
     })
 }
 
-/// Rule: data packets sent on credits were dropped.
+/// Warns if data packets that were sent on credits were dropped.
 fn lost(
     setup: &ResolvedRun<'_>,
     credits: &CreditRequirements,
@@ -169,7 +170,7 @@ fn lost(
     lines
 }
 
-/// The explanation of data loss at this port, if there is one.
+/// Probable cause of data loss at a port, as the end of a sentence; empty if unknown.
 fn why(setup: &ResolvedRun<'_>, port: u32) -> &'static str {
     let switch = setup.switch(port);
     if !setup.network.is_switch_port(port) {

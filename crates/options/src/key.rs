@@ -1,33 +1,32 @@
-//! Keys of sections: their names, the values they take and what they mean. Reading, the JSON Schema, `--set` and the
-//! tables of the docs use these descriptions.
+//! Keys of sections: their names, types of values and meanings. Parsing, the JSON Schema, `--set` and the tables of
+//! keys in the docs use these descriptions.
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 
 use crate::{HostStack, Options};
 
-/// A key of a section.
 #[derive(Debug)]
 pub struct Key {
     pub name: &'static str,
     pub value_type: ValueType,
-    /// What the key means, with units and source, without the default.
+    /// Meaning of the key, with units and source, without the default.
     pub about: &'static str,
-    /// Whether a section without the key is an error.
+    /// Whether a section without the key is refused.
     pub required: bool,
-    /// Names of the key in earlier versions. A scenario with one of them is told the present name.
+    /// Names of the key in earlier versions. If a scenario uses one, the error names the present key.
     pub formerly: &'static [&'static str],
 }
 
 impl Eq for Key {}
 
-/// Two keys with one name and one meaning are equal: constants have no address to compare.
+/// Compares name and meaning, since constants have no address to compare.
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
         (self.name, self.about) == (other.name, other.about)
     }
 }
 
-/// A key with its default as a scenario would write it, or in words. `None`: the key is required, or has no value
+/// A key with its default, as a scenario would write it or in words. `None`: the key is required, or has no value
 /// unless one is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyDoc {
@@ -35,12 +34,11 @@ pub struct KeyDoc {
     pub default: Option<String>,
 }
 
-/// The key with this name.
 pub fn find(keys: &[&'static Key], name: &str) -> Option<&'static Key> {
     keys.iter().copied().find(|key| key.name == name)
 }
 
-/// The values that a key takes. Bounds are inclusive unless the comment says otherwise.
+/// Type and range of the values that a key takes. Bounds are inclusive unless a variant says otherwise.
 #[derive(Clone, Copy, Debug)]
 pub enum ValueType {
     /// A text in quotes.
@@ -51,13 +49,13 @@ pub enum ValueType {
     Integer(u64, u64),
     /// A number between two bounds.
     Number(f64, f64),
-    /// A number from the first bound to below the second.
+    /// A number in the half-open interval [first, second).
     Below(f64, f64),
-    /// A number above the first bound and up to the second.
+    /// A number in the half-open interval (first, second].
     Above(f64, f64),
     /// A time between two bounds.
     Time(Span, Span),
-    /// Two times, `"0ms..20ms"`, each between two bounds.
+    /// A range of times, `"0ms..20ms"`, both between the two bounds.
     TimeRange(Span, Span),
     /// A rate between two bounds.
     Rate(BitsPerSec, BitsPerSec),
@@ -65,27 +63,27 @@ pub enum ValueType {
     Size(Bytes, Bytes),
     /// The size of a buffer or threshold: bytes, packets, or bytes per Gb/s.
     Buffer,
-    /// One of these words, in quotes.
+    /// One of the listed words, in quotes.
     OneOf(&'static [&'static str]),
-    /// A list of at least one value of this type.
+    /// A list of at least one value of the given type.
     List(&'static Self),
-    /// A value of any of these types.
+    /// A value of any of the listed types.
     AnyOf(&'static [Self]),
-    /// A section.
+    /// A table with the given keys.
     Section(SectionKeys),
-    /// A list of sections, each known by its name.
+    /// An array of tables, each identified by its key `name`.
     Sections(SectionKeys),
-    /// Sections whose names the scenario chooses.
+    /// A table whose keys are names that the scenario chooses, and whose values are sections.
     NamedSections(SectionKeys),
-    /// A section whose keys depend on the value of its tag.
+    /// A section with a key (the tag) whose value decides which other keys it takes.
     Tagged(&'static TaggedSections),
-    /// A list of sections whose keys depend on their tags.
+    /// An array of sections, in each of which the value of one key (the tag) decides which other keys it takes.
     TaggedList(&'static TaggedSections),
-    /// Keys of the scenario, with dots between sections and keys, and their values.
+    /// A table of keys of the scenario, as dotted paths such as `"group.all.size"`, and their new values.
     Overrides,
 }
 
-/// The class of Rust types that read a [`ValueType`]. A field whose type belongs to another class does not compile.
+/// Class of Rust types that can read a [`ValueType`]. A field whose type belongs to another class does not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RustType {
     Boolean,
@@ -99,20 +97,19 @@ pub enum RustType {
     Word,
     Text,
     List,
-    /// The type looks at the written value before it decides how to read it.
+    /// A Rust type that inspects the written value before it decides how to read it.
     Any,
 }
 
-/// The keys of a section, as functions of the struct that describes it.
+/// Access to the keys of a section, through functions of the struct that describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct SectionKeys {
-    /// All keys, in the order of the fields.
     pub all: fn() -> Vec<&'static Key>,
-    /// The keys with their defaults for hosts with this stack.
+    /// Returns the keys with their defaults for hosts with the given stack.
     pub describe: fn(HostStack) -> Vec<KeyDoc>,
 }
 
-/// The keys of a section that `T` describes.
+/// The keys of a section that the struct `T` describes.
 pub const fn section_keys<T: Options<Context: From<HostStack>>>() -> SectionKeys {
     fn describe<T: Options<Context: From<HostStack>>>(stack: HostStack) -> Vec<KeyDoc> {
         T::describe(stack.into())
@@ -120,27 +117,27 @@ pub const fn section_keys<T: Options<Context: From<HostStack>>>() -> SectionKeys
     SectionKeys { all: T::keys, describe: describe::<T> }
 }
 
-/// A section of several kinds, one of which the value of its tag names.
+/// A section of several kinds. The value of one key, the tag, chooses the kind, such as `kind` in `[topology]`.
 #[derive(Debug)]
 pub struct TaggedSections {
-    /// The name of the key that says the kind.
+    /// Name of the key whose value chooses the kind.
     pub tag: &'static str,
     pub kinds: fn() -> Vec<SectionKind>,
 }
 
-/// One kind of section. The functions are given the name of the kind.
+/// One kind of a section, such as `dumbbell` of `[topology]`. The functions take the name of the kind.
 #[derive(Clone, Copy, Debug)]
 pub struct SectionKind {
-    /// The value of the tag.
+    /// Value of the tag that chooses the kind.
     pub name: &'static str,
-    /// The kind in a few words, for whoever chooses one.
+    /// Description of the kind in a few words, for menus.
     pub about: &'static str,
     pub keys: fn(&str) -> Vec<&'static Key>,
-    /// The keys with their defaults for hosts with this stack.
+    /// Returns the keys with their defaults for hosts with the given stack.
     pub describe: fn(&str, HostStack) -> Vec<KeyDoc>,
 }
 
-/// The kind of section that `T` describes.
+/// The kind of section that the struct `T` describes.
 pub const fn section_kind<T: Options<Context: From<HostStack>>>(
     name: &'static str,
     about: &'static str,
@@ -155,26 +152,23 @@ pub const fn section_kind<T: Options<Context: From<HostStack>>>(
 }
 
 impl SectionKind {
-    /// The keys of sections of this kind.
     pub fn keys(&self) -> Vec<&'static Key> {
         (self.keys)(self.name)
     }
 }
 
 impl TaggedSections {
-    /// The kind with this name.
     pub fn named(&self, kind: &str) -> Option<SectionKind> {
         (self.kinds)().into_iter().find(|known| known.name == kind)
     }
 
-    /// The names of the kinds.
     pub fn names(&self) -> Vec<&'static str> {
         (self.kinds)().into_iter().map(|kind| kind.name).collect()
     }
 }
 
 impl ValueType {
-    /// The allowed values in words.
+    /// Text that says which values are allowed, for errors and docs.
     pub fn expected(&self) -> String {
         match self {
             Self::Text => "a text in quotes".into(),
@@ -216,7 +210,7 @@ impl ValueType {
         }
     }
 
-    /// The first result of `pick` among the alternatives of the type.
+    /// First result of `pick` among the alternatives of an `AnyOf`, or the result for the type itself.
     pub fn alternative<T>(&self, pick: impl Fn(&Self) -> Option<T> + Copy) -> Option<T> {
         match self {
             Self::AnyOf(types) => types.iter().find_map(|inner| inner.alternative(pick)),
@@ -224,7 +218,7 @@ impl ValueType {
         }
     }
 
-    /// Whether a field of this class of Rust types can read the values.
+    /// Whether a Rust type of this class can read values of this type.
     #[must_use]
     pub(crate) const fn is_read_as(&self, rust: RustType) -> bool {
         matches!(

@@ -60,26 +60,26 @@ pub use shallop_options_derive::Options;
 pub use tree::{Entry, Item, RawValue, Table};
 pub use value::{StringEnum, Unread, Value, WrongValue, value_type};
 
-/// A struct whose fields are keys of a section. The derive macro of this name implements it.
+/// A struct whose fields are keys of a section. The derive macro `Options` implements this trait.
 pub trait Options: Sized {
-    /// The value that defaults depend on: nothing, the stack of the hosts, or a preset.
+    /// Type of the value on which defaults depend: `()`, the stack of the hosts, or a preset.
     type Context: Copy;
 
-    /// The keys, in the order of the fields.
+    /// Keys of the section, in the order of the fields.
     fn keys() -> Vec<&'static Key>;
 
-    /// Reads every field, or takes its default.
+    /// Reads the value of each field from the section, or takes the field's default.
     ///
     /// # Errors
     /// The first value of a wrong type or out of bounds; a required key that is missing; values that do not go
     /// together.
     fn read(section: &Section<'_>, context: Self::Context) -> Result<Self, Problem>;
 
-    /// The keys with their defaults.
+    /// Keys of the section with their defaults.
     fn describe(context: Self::Context) -> Vec<KeyDoc>;
 
-    /// The keys with their values in this struct, as a scenario would write them or in the words of the default; `None`
-    /// for a key without a value.
+    /// Keys with their values in this struct, as a scenario would write them, or the words of the docs for a default;
+    /// `None` for a key without a value.
     fn values(&self) -> Vec<(&'static Key, Option<String>)>;
 }
 

@@ -1,46 +1,47 @@
-//! An error of a scenario: the key, the reason, and the place in the text.
+//! Errors of scenarios: the key, the reason, and the place in the text.
 
 use std::fmt;
 use std::ops::Range;
 
-/// A place in the text of a scenario.
+/// Location of a value: in the text of a scenario, or an origin outside it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct At {
-    /// The bytes of the text.
+    /// Range of bytes of the scenario's text.
     pub span: Option<Range<usize>>,
-    /// The origin of a value that is not in the text, such as `--set seed=2`.
+    /// Origin of a value that is not in the text, such as `--set seed=2`.
     pub via: Option<String>,
 }
 
 impl At {
-    /// A place outside the text.
+    /// Location of a value that is not in the text of the scenario.
     pub fn via(origin: impl Into<String>) -> Self {
         Self { span: None, via: Some(origin.into()) }
     }
 
-    /// A problem at this place.
+    /// An error at this location.
     pub fn problem(&self, reason: impl Into<String>) -> Problem {
         Problem::new(self, reason)
     }
 }
 
-/// The reason why a scenario is refused.
+/// An error of a scenario, for which it is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problem {
-    /// Circumstances under which the problem arises, each followed by a colon and a blank, such as `in a quick run: `.
+    /// Circumstances under which the error occurs, each followed by a colon and a blank, such as `in a quick run: `.
     pub context: String,
-    /// The origin of a value that is not in the text, such as `--set group.all.size=0`.
+    /// Origin of the wrong value if it is not in the text, such as `--set group.all.size=0`.
     pub via: Option<String>,
-    /// The name of the key with the wrong value, and the section it is in, such as `[[scheme]] "dctcp"`. `None` if the
-    /// reason names all that is wrong.
+    /// Name of the key with the wrong value, and its section, such as `[[scheme]] "dctcp"`. `None` if the error
+    /// concerns no single key.
     pub key: Option<(&'static str, String)>,
-    /// What is wrong, with the value that was found.
+    /// What is wrong, quoting the value that was found.
     pub reason: String,
-    /// A few words for display beside the place.
+    /// A few words that are displayed under the marked bytes of the text.
     pub label: String,
-    /// The allowed values, or what to do; empty if the reason says it all.
+    /// Advice: the allowed values, or what to do. Empty if the reason says it all.
     pub help: String,
-    /// The bytes of the text that are wrong. `None` for values from elsewhere, such as `--set`, and for the whole text.
+    /// Range of bytes of the text that is wrong. `None` for values from elsewhere, such as `--set`, and for errors of
+    /// the whole scenario.
     pub span: Option<Range<usize>>,
 }
 
@@ -61,31 +62,31 @@ impl fmt::Display for Problem {
 impl std::error::Error for Problem {}
 
 impl Problem {
-    /// A problem at this place.
+    /// An error at `at`.
     pub fn new(at: &At, reason: impl Into<String>) -> Self {
         let (via, span) = (at.via.clone(), at.span.clone());
         Self { via, reason: reason.into(), label: "here".into(), span, ..Self::default() }
     }
 
-    /// Adds advice.
+    /// Sets the advice.
     #[must_use]
     pub fn with_help(self, help: impl Into<String>) -> Self {
         Self { help: help.into(), ..self }
     }
 
-    /// Replaces the words beside the place.
+    /// Sets the words that are displayed under the marked bytes.
     #[must_use]
     pub fn with_label(self, label: impl Into<String>) -> Self {
         Self { label: label.into(), ..self }
     }
 
-    /// Adds a circumstance in front of those that are known.
+    /// Puts a circumstance in front of the present ones.
     #[must_use]
     pub fn within(self, circumstance: &str) -> Self {
         Self { context: format!("{circumstance}: {}", self.context), ..self }
     }
 
-    /// The whole message: circumstances, origin, key and reason.
+    /// The complete message on one line: circumstances, origin, key and reason.
     pub fn message(&self) -> String {
         self.to_string()
     }

@@ -1,5 +1,5 @@
-//! A section of a scenario. Unknown keys are found when it is opened; each value is checked against the type of its key
-//! when it is read.
+//! Sections of a scenario, opened for reading. Unknown keys are errors when a section is opened; each value is checked
+//! against its key's type when it is read.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,14 +10,15 @@ use crate::tree::{Item, Table};
 use crate::value::{Value, WrongValue};
 use crate::{HostStack, Key, Options, Problem, SectionKeys, TaggedSections, find, section_keys};
 
-/// A key whose section, or list of sections, `T` describes. It is read by itself, with [`Section::nested`].
+/// A key whose value is a section, or a list of sections, that `T` describes. The section is opened with
+/// [`Section::nested`].
 pub struct Subsection<T> {
     pub key: &'static Key,
     described_by: PhantomData<fn() -> T>,
 }
 
 impl<T> Subsection<T> {
-    /// The key of a field of this type.
+    /// Declares that the sections under `key` are described by `T`.
     #[must_use]
     pub const fn new(key: &'static Key) -> Self {
         Self { key, described_by: PhantomData }
@@ -25,7 +26,7 @@ impl<T> Subsection<T> {
 }
 
 impl<T: Options<Context: From<HostStack>>> Subsection<T> {
-    /// The keys of the section.
+    /// Keys of the sections that `T` describes.
     pub const KEYS: SectionKeys = section_keys::<T>();
 }
 
@@ -49,16 +50,16 @@ impl<T> From<Subsection<T>> for &'static Key {
     }
 }
 
-/// A section whose keys are all known.
+/// An open section of a scenario, without unknown keys.
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
-    /// The name in messages: `[topology]`, `[[group]] "all"`.
+    /// Name of the section in messages: `[topology]`, `[[group]] "all"`.
     pub name: String,
     keys: Vec<&'static Key>,
     table: &'a Table,
-    /// The kind, for a section of one of several kinds; otherwise empty.
+    /// Kind of the section if it is one of several kinds; otherwise empty.
     pub kind: &'static str,
-    /// The place where it begins.
+    /// Location of the start of the section.
     pub at: &'a At,
 }
 
@@ -71,7 +72,7 @@ impl<'a> Section<'a> {
         Self::with_keys(name.into(), T::keys(), item)
     }
 
-    /// A section without keys.
+    /// An open section in which no key is written, so that all values are defaults.
     #[must_use]
     pub fn empty<T: Options>(name: &str) -> Self {
         static NOTHING: (Table, At) = (Table::new(), At { span: None, via: None });
@@ -79,7 +80,7 @@ impl<'a> Section<'a> {
         Self { name: name.to_owned(), keys: T::keys(), table, kind: "", at }
     }
 
-    /// Opens a section with these keys.
+    /// Opens a section that may have the given keys.
     ///
     /// # Errors
     /// If the value is not a table, or has an unknown key.
@@ -158,7 +159,7 @@ impl<'a> Section<'a> {
         T::read(self, context)
     }
 
-    /// The value of a key, if the key is written.
+    /// Value of a key; `None` if the key is not written.
     ///
     /// # Errors
     /// If the value has another type or is out of bounds.
@@ -171,7 +172,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// The value of a key without a default.
+    /// Value of a key without a default.
     ///
     /// # Errors
     /// As [`Section::value`], and if the key is missing.
@@ -179,7 +180,7 @@ impl<'a> Section<'a> {
         self.value(key)?.ok_or_else(|| self.lacks(key))
     }
 
-    /// Opens the section under a key, if the key is written.
+    /// Opens the section under a key; `None` if the key is not written.
     ///
     /// # Errors
     /// As [`Section::open`].
@@ -188,7 +189,7 @@ impl<'a> Section<'a> {
         Section::open::<T>(format!("`{}` in {}", key.key.name, self.name), item).map(Some)
     }
 
-    /// Reads the section under a key; its defaults, if the key is missing.
+    /// Reads the section under a key; takes all defaults if the key is missing.
     ///
     /// # Errors
     /// As [`Options::read`].
@@ -202,24 +203,23 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Whether a key is written.
     pub fn is_written(&self, key: impl Into<&'static Key>) -> bool {
         self.item(key).is_some()
     }
 
-    /// The value of a key as it is written.
+    /// Unparsed value of a key; `None` if the key is not written.
     pub fn item(&self, key: impl Into<&'static Key>) -> Option<&'a Item> {
         let key = key.into();
         debug_assert!(find(&self.keys, key.name).is_some(), "{} of {}", key.name, self.name);
         Some(&self.table.get(key.name)?.item)
     }
 
-    /// The place of a key's value, or of the section if the key is missing.
+    /// Location of the value of a key, or of the section if the key is missing.
     pub fn place(&self, key: impl Into<&'static Key>) -> &'a At {
         self.item(key).map_or(self.at, |item| &item.at)
     }
 
-    /// The problem of a missing key that is required.
+    /// Error for a required key that is missing.
     pub fn lacks(&self, key: impl Into<&'static Key>) -> Problem {
         let Key { name, value_type, .. } = key.into();
         let problem = self.at.problem(format!("{} lacks the key `{name}`", self.name));
@@ -227,7 +227,7 @@ impl<'a> Section<'a> {
         problem.with_label("in this section").with_help(help)
     }
 
-    /// The problem of a value within its bounds that is wrong beside others.
+    /// Error for a value that is within its bounds but does not go together with other values.
     pub fn reject(&self, key: impl Into<&'static Key>, reason: impl fmt::Display) -> Problem {
         let key = key.into();
         self.about(key, self.place(key), reason.to_string())

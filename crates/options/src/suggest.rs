@@ -1,6 +1,6 @@
-//! Help texts for misspelt names: the most similar known name and the list of allowed ones.
+//! Help texts for misspelt names: the most similar known name, and the list of allowed names.
 
-/// The names as text with commas between them; after forty of them an ellipsis stands for the rest.
+/// Joins names with commas; names after the fortieth are replaced by an ellipsis.
 pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MOST: usize = 40;
     let names: Vec<&str> = names.into_iter().collect();
@@ -11,7 +11,7 @@ pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     text
 }
 
-/// Up to three known names that resemble `name`, the most similar first. Similarity is the normalised
+/// Known names that resemble `name`, at most three, the most similar first. Similarity is the normalised
 /// Damerau-Levenshtein distance in lower case, at least 0.5.
 pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let name = name.to_lowercase();
@@ -23,7 +23,7 @@ pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a
     all.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// The help text for an unknown name: the most similar known name, if any, and all allowed names.
+/// Help text for an unknown name: the most similar known name, if there is one, and all allowed names.
 pub fn advice<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let allowed = format!("allowed here: {}", list(known.clone()));
     match near(name, known).first() {

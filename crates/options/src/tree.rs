@@ -1,34 +1,34 @@
-//! Values as they are written in a scenario, each with its place in the text.
+//! The tree of a parsed scenario: tables, lists and values, each with its location in the text.
 
 use std::collections::BTreeMap;
 
 use crate::key::Key;
 use crate::problem::{At, Problem};
 
-/// A value and its place.
+/// A value of a scenario with its location in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     pub value: RawValue,
     pub at: At,
 }
 
-/// A value of TOML.
+/// A parsed value of TOML.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RawValue {
     Text(String),
     Integer(i64),
     Float(f64),
     Boolean(bool),
-    /// A date, a time, or a number out of range: no key takes it, and messages quote it.
+    /// A date, a time, or a number out of range: no key takes such a value, and errors quote its text.
     Other(String),
     List(Vec<Item>),
     Table(Table),
 }
 
-/// The keys of a table with their values.
+/// Keys of a TOML table with their values, in alphabetical order.
 pub type Table = BTreeMap<String, Entry>;
 
-/// The value of a key, and the place of the key itself.
+/// Value of a key, and the location of the key itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub key: At,
@@ -36,39 +36,39 @@ pub struct Entry {
 }
 
 impl Item {
-    /// A problem with this value.
+    /// An error at the location of this value.
     pub fn problem(&self, reason: impl Into<String>) -> Problem {
         self.at.problem(reason)
     }
 
-    /// The keys, if the value is a table.
+    /// The table, if the value is one.
     pub const fn table(&self) -> Option<&Table> {
         if let RawValue::Table(table) = &self.value { Some(table) } else { None }
     }
 
-    /// The text, if the value is one.
+    /// The text, if the value is a string.
     pub fn text(&self) -> Option<&str> {
         if let RawValue::Text(text) = &self.value { Some(text) } else { None }
     }
 
-    /// The value of a key, if this is a table that has it.
+    /// Value of the named key; `None` if this is not a table or does not have the key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         Some(&self.table()?.get(key)?.item)
     }
 
-    /// The value of a key, if this is a table that has it.
+    /// Value of `key`; `None` if this is not a table or does not have the key.
     pub fn at_key(&self, key: impl Into<&'static Key>) -> Option<&Self> {
         self.get(key.into().name)
     }
 
-    /// The items of a list; none of any other value.
+    /// Items of a list; empty if the value is not a list.
     #[must_use]
     pub fn items(&self) -> &[Self] {
         if let RawValue::List(items) = &self.value { items } else { &[] }
     }
 
-    /// The value in a few words, for messages.
+    /// Description of the value in a few words, for "found ..." in errors.
     pub fn found(&self) -> String {
         match &self.value {
             RawValue::Text(text) => format!("\"{text}\""),

@@ -1,4 +1,4 @@
-//! Rust types as values of keys: how they are read from a scenario, and how a scenario writes them.
+//! Rust types as values of keys: how a value is read from a scenario, and how a scenario would write it.
 
 use std::str::FromStr;
 
@@ -8,24 +8,24 @@ use crate::problem::At;
 use crate::tree::{Item, RawValue};
 use crate::{RustType, ValueType};
 
-/// A type of fields of options.
+/// A type that a field of options may have.
 pub trait Value: Sized {
-    /// The values that the type can be read from.
+    /// Class of the type, which decides by which [`ValueType`]s it can be read.
     const RUST_TYPE: RustType;
-    /// The values that a key of this type takes if it declares no others.
+    /// Type of values of a key whose field has this type, unless the key declares another one.
     const VALUE_TYPE: Option<ValueType> = None;
 
-    /// Reads a value of a key that takes `allowed`.
+    /// Reads a value of a key that takes the values `allowed`.
     ///
     /// # Errors
     /// If the value has another type or is out of bounds.
     fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue>;
 
-    /// The value as a scenario would write it; `None` for one that stands for the absence of a value.
+    /// The value as a scenario would write it; `None` for a value that means that the key is not written.
     fn show(&self) -> Option<String>;
 }
 
-/// The type of values of a key whose field is a `T`: the declared one, or the one that belongs to `T`.
+/// Type of values of a key whose field is a `T`: the declared one, or the default one of `T`.
 ///
 /// # Panics
 /// When the program is compiled: if there is neither, or if a `T` cannot be read from values of the declared type.
@@ -40,29 +40,28 @@ pub const fn value_type<T: Value>(declared: Option<ValueType>) -> ValueType {
     }
 }
 
-/// The reason why a value is refused.
+/// Reason why a value is refused, before its key and location are added.
 #[derive(Debug)]
 pub struct WrongValue {
     pub reason: String,
-    /// The allowed values; empty if the reason names them.
+    /// Advice with the allowed values; empty if the reason names them.
     pub help: String,
-    /// The place of the wrong item of a list.
+    /// Location of the wrong item, if the value is a list.
     pub at: Option<At>,
 }
 
 impl WrongValue {
-    /// A reason with advice.
     #[must_use]
     pub fn new(reason: impl Into<String>, help: impl Into<String>) -> Self {
         Self { reason: reason.into(), help: help.into(), at: None }
     }
 
-    /// A value of another type.
+    /// Error for a value of another type.
     fn other_type(item: &Item, allowed: &ValueType) -> Self {
         Self::new(format!("expected {}, found {}", allowed.expected(), item.found()), "")
     }
 
-    /// A value of the right type that is out of bounds.
+    /// Error for a value of the right type that is out of bounds.
     #[must_use]
     pub fn out_of_range(item: &Item, allowed: &ValueType) -> Self {
         let help = format!("allowed: {}", allowed.expected());
@@ -70,7 +69,7 @@ impl WrongValue {
     }
 }
 
-/// A field that is read by hand: the derive macro only checks the name of its key.
+/// A field whose value other code reads from the section: the derive macro only adds its key to the known ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unread;
 
@@ -86,25 +85,26 @@ impl Value for Unread {
     }
 }
 
-/// An enum with a word for each variant. [`string_enum!`](crate::string_enum) implements it.
+/// An enum each variant of which a scenario writes as a word. [`string_enum!`](crate::string_enum) implements the
+/// trait.
 pub trait StringEnum: Copy + PartialEq + 'static {
-    /// The variants with their words.
     const ALL: &'static [(Self, &'static str)];
 
-    /// The variant with this word.
+    /// The variant that a scenario writes as `word`.
     #[must_use]
     fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == word).map(|(value, _)| *value)
     }
 
-    /// The word of this variant.
+    /// The word by which a scenario writes this variant.
     #[must_use]
     fn word(self) -> &'static str {
         Self::ALL.iter().find(|(value, _)| *value == self).map_or("", |(_, word)| word)
     }
 }
 
-/// Words of an enum: `string_enum! { Mode { On = "on", Off = "off" } }`. A key of this type takes one of them.
+/// Implements [`StringEnum`]: `string_enum! { Mode { On = "on", Off = "off" } }`. A key whose field is a `Mode` takes
+/// `"on"` or `"off"`.
 #[macro_export]
 macro_rules! string_enum {
     ($type:ty { $($variant:ident = $word:literal),+ $(,)? }) => {
@@ -132,7 +132,8 @@ macro_rules! string_enum {
     };
 }
 
-/// Implements [`Value`]: the type, the values it is read from, the function that reads it, and how it is shown.
+/// Implements [`Value`] for each listed type: the value types it reads, the function that reads it, and how it is
+/// shown.
 macro_rules! values {
     ($($type:ty: $rust:ident $(= $own:expr)?, $read:expr, $show:expr;)*) => {$(
         impl Value for $type {
@@ -172,7 +173,7 @@ values! {
     &'static str: Word, word, |word| format!("\"{word}\"");
 }
 
-/// `None` stands for a key that is not written.
+/// Lets a key be absent: `None` stands for a key that is not written.
 impl<T: Value> Value for Option<T> {
     const RUST_TYPE: RustType = T::RUST_TYPE;
     const VALUE_TYPE: Option<ValueType> = T::VALUE_TYPE;
@@ -261,7 +262,7 @@ fn number(item: &Item, allowed: &ValueType) -> Result<f64, WrongValue> {
     if fits { Ok(number) } else { Err(WrongValue::out_of_range(item, allowed)) }
 }
 
-/// Reads a text as a quantity.
+/// Parses a text as a quantity, such as a time or a rate.
 fn quantity<T: FromStr<Err = QuantityError>>(
     item: &Item,
     allowed: &ValueType,
@@ -272,7 +273,7 @@ fn quantity<T: FromStr<Err = QuantityError>>(
     })
 }
 
-/// Reads a quantity and checks the bounds of the alternative that has this variant.
+/// Reads a quantity and checks the bounds of the alternative (`Time`, `Rate`, ...) with the given variant.
 macro_rules! bounded {
     ($item:expr, $allowed:expr, $variant:ident) => {{
         let value = quantity($item, $allowed)?;

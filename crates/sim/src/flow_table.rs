@@ -14,20 +14,20 @@ use std::collections::BTreeMap;
 use shallop_core::{End, Node, Probe, Time};
 use shallop_proto::{Endpoint, EndpointCounters, Priority};
 
-/// An endpoint with what the driver knows about it.
+/// An endpoint, with what the simulator knows about it.
 #[derive(Clone, Debug)]
 pub(crate) struct EndState<E> {
     pub machine: E,
-    /// Host port that sends the endpoint's packets.
+    /// Number of the host's port that sends the endpoint's packets.
     pub port: u32,
-    /// Priority with which the endpoint waits for its host's link; `None` while it does not wait.
+    /// Priority with which the endpoint waits for the host's link; `None` while it does not wait.
     pub waiting: Option<Priority>,
-    /// Whether its completion has been reported.
+    /// Whether completion of the endpoint has been reported to the probe.
     pub complete: bool,
 }
 
 impl<E: Endpoint> EndState<E> {
-    /// Reports a new RTT sample and the endpoint's completion to the probe.
+    /// Reports a new RTT sample of the endpoint, and its completion, to the probe.
     #[inline]
     pub fn report(&mut self, now: Time, end: End, probe: &mut impl Probe) {
         if let Some(rtt) = self.machine.rtt_sample() {
@@ -48,27 +48,27 @@ pub struct Retired {
     pub receiver: EndpointCounters,
 }
 
-/// The two endpoints of a flow.
+/// State of one flow in progress: its two endpoints and its packets.
 #[derive(Clone, Debug)]
 struct Slot<E> {
     ends: [EndState<E>; 2],
-    /// Packets of the flow that are queued or in flight.
+    /// Number of the flow's packets that are queued or in flight.
     in_network: u32,
-    /// [`VACANT`] once the flow has retired.
+    /// Number of the flow; [`VACANT`] once it has retired.
     flow: u32,
-    /// First flow of the connection; its number selects the path of all flows of the connection.
+    /// Number of the first flow of the connection, which selects the path of all flows of the connection.
     path_flow: u32,
-    /// Key of the connection, if later flows may take it over.
+    /// Key by which a later flow finds the connection to take it over; `None` if the connection is not reused.
     connection: Option<ConnectionKey>,
 }
 
-/// Group of connections that a flow may take over ([`crate::Flow`]), and their hosts.
+/// Group of connections that a flow may take over ([`crate::Flow`]), and the two hosts.
 type ConnectionKey = (u32, [Node; 2]);
 
-/// A flow that has started.
+/// Entry of a flow that has started.
 #[derive(Clone, Copy, Debug)]
 struct FlowEntry {
-    /// [`VACANT`] once the flow has retired.
+    /// Slot of the flow; [`VACANT`] once the flow has retired.
     slot: u32,
     hosts: [Node; 2],
     path_flow: u32,
@@ -76,15 +76,15 @@ struct FlowEntry {
 
 const VACANT: u32 = u32::MAX;
 
-/// All flows of a run.
+/// All started flows of a run, with the endpoints of those in progress.
 #[derive(Debug)]
 pub(crate) struct FlowTable<E> {
     slots: Vec<Slot<E>>,
-    /// Free slots; the last one is used next.
+    /// Free slots; the last one in the list is used next.
     free: Vec<u32>,
     /// Slots of idle connections, in the order in which they became idle.
     idle_connections: BTreeMap<ConnectionKey, Vec<u32>>,
-    /// By flow number, from flow `first` on. Earlier flows have retired.
+    /// Entries of flows from number `first` on; all flows before have retired.
     flows: Vec<FlowEntry>,
     first: u32,
     retires: bool,
@@ -100,12 +100,11 @@ impl<E> Default for FlowTable<E> {
 }
 
 impl<E: Endpoint> FlowTable<E> {
-    /// Sender of the next flow.
+    /// Address of the sender of the flow that will start next.
     pub fn next_flow(&self) -> End {
         End::sender(self.started() as u32)
     }
 
-    /// Number of flows that have started.
     pub fn started(&self) -> usize {
         self.first as usize + self.flows.len()
     }
@@ -115,8 +114,8 @@ impl<E: Endpoint> FlowTable<E> {
         &self.flows[(end.flow() - self.first) as usize]
     }
 
-    /// Flow whose number selects the path of the next flow: the next flow itself, or the first flow of the connection
-    /// that it will take over.
+    /// Number of the flow whose hash selects the path of the next flow: the next flow itself, or the first flow of the
+    /// connection that it will take over.
     pub fn path_flow(&self, connections: Option<u32>, hosts: [Node; 2]) -> u32 {
         let idle = connections.and_then(|key| self.idle_connections.get(&(key, hosts))?.last());
         idle.map_or(self.started() as u32, |&slot| self.slots[slot as usize].path_flow)
@@ -149,7 +148,7 @@ impl<E: Endpoint> FlowTable<E> {
         self.flows.push(FlowEntry { slot, hosts, path_flow });
     }
 
-    /// Host of an endpoint, and the endpoint whose number selects the path of its packets.
+    /// Host of an endpoint, and the endpoint whose hash selects the path of packets to it.
     #[inline]
     pub fn destination(&self, end: End) -> (Node, End) {
         let FlowEntry { hosts, path_flow, .. } = *self.entry(end);
@@ -157,32 +156,32 @@ impl<E: Endpoint> FlowTable<E> {
         (hosts[side as usize], End(path_flow << 1 | side))
     }
 
-    /// Number of an endpoint in the event queue.
+    /// Number of an endpoint in the event queue: twice its slot, plus one for a receiver.
     #[inline]
     pub fn number(&self, end: End) -> u32 {
         self.entry(end).slot << 1 | end.0 & 1
     }
 
-    /// Endpoint with this number in the event queue.
+    /// Endpoint with the number `number` in the event queue.
     #[inline]
     pub fn end(&self, number: u32) -> End {
         End(self.slots[(number >> 1) as usize].flow << 1 | number & 1)
     }
 
-    /// Whether a flow has started and has not retired.
+    /// Whether a flow has started and not yet retired.
     pub fn is_open(&self, flow: u32) -> bool {
         let entry = flow.checked_sub(self.first).and_then(|at| self.flows.get(at as usize));
         entry.is_some_and(|entry| entry.slot != VACANT)
     }
 
-    /// State of an endpoint whose flow has not retired.
+    /// State of an endpoint. Its flow must not have retired.
     #[inline]
     pub fn get(&mut self, end: End) -> &mut EndState<E> {
         self.get_counted(end).0
     }
 
-    /// State of an endpoint whose flow has not retired, and the number of the flow's packets that are queued or in
-    /// flight.
+    /// State of an endpoint, and the number of its flow's packets that are queued or in flight. The flow must not have
+    /// retired.
     #[inline]
     pub fn get_counted(&mut self, end: End) -> (&mut EndState<E>, &mut u32) {
         let slot = self.entry(end).slot;
@@ -191,7 +190,7 @@ impl<E: Endpoint> FlowTable<E> {
         (&mut slot.ends[(end.0 & 1) as usize], &mut slot.in_network)
     }
 
-    /// A packet to an endpoint was delivered, dropped or lost.
+    /// Counts down the packets in the network when a packet to `end` was delivered, dropped or lost.
     #[inline]
     pub fn on_packet_gone(&mut self, end: End) {
         let (_, in_network) = self.get_counted(end);
@@ -199,12 +198,13 @@ impl<E: Endpoint> FlowTable<E> {
         *in_network -= 1;
     }
 
-    /// The network has made a copy of a packet to an endpoint.
+    /// Counts up the packets in the network when a packet to `end` was duplicated.
     pub fn on_packet_duplicated(&mut self, end: End) {
         *self.get_counted(end).1 += 1;
     }
 
-    /// Whether the flow of an endpoint can have no further event but a deadline. False after it has retired.
+    /// Whether the flow of an endpoint has finished: no more packets, and no event but a deadline. False after the flow
+    /// has retired.
     #[inline]
     pub fn is_quiescent(&self, end: End) -> bool {
         let Some(slot) = self.slots.get(self.entry(end).slot as usize) else { return false };
@@ -213,7 +213,7 @@ impl<E: Endpoint> FlowTable<E> {
         slot.in_network == 0 && self.retires && idle(sender) && idle(receiver)
     }
 
-    /// Retires the flow of an endpoint.
+    /// Retires the flow of an endpoint, which frees its slot.
     pub fn retire_flow(&mut self, end: End) {
         let index = self.entry(end).slot;
         let slot = &mut self.slots[index as usize];
@@ -231,7 +231,7 @@ impl<E: Endpoint> FlowTable<E> {
         self.retires = true;
     }
 
-    /// Flows that have retired since the last call, in order of retirement.
+    /// Removes and returns the flows that have retired since the last call, in order of retirement.
     pub fn take_retired(&mut self) -> Vec<Retired> {
         self.drop_retired_entries();
         std::mem::take(&mut self.retired)

@@ -1,5 +1,5 @@
-//! The simulator: a driver with a virtual clock. It consists of arrays of machines and one event queue. The machines
-//! make every decision of protocols and switches.
+//! The simulator: arrays of state machines (ports, endpoints, middleboxes), an event queue and a virtual clock. The
+//! machines make all decisions of protocols and switches; the simulator only passes packets and times between them.
 
 mod flow_table;
 mod link;

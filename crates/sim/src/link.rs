@@ -1,18 +1,19 @@
-//! A network interface: a port, its packet buffer and the endpoints that wait for its link. Also a host's link as an
-//! endpoint uses it (`Nic`).
+//! A network interface: a port, its packet buffer and the endpoints that wait for its link. Also `HostLink`, by which
+//! an endpoint sends on the link of its host.
 
 use shallop_core::{End, Envelope, Node, Packet, Probe, Time};
 use shallop_proto::{Nic, Out, Priority, RoundRobin};
 use shallop_switch::{Pool, PooledBuffer, Port, PortBuffer};
 use shallop_topology::NicMode;
 
-/// A port with its buffer and peer. Aligned to a cache line, since every packet uses it.
+/// A port with its buffer, and the node at the other end of its link. Aligned to a cache line, since every packet uses
+/// it.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Interface<H> {
     pub port: Port<H>,
     pub buffer: PortBuffer,
-    /// Endpoints that wait for the link; always empty at a switch.
+    /// Endpoints of the host that wait for the link; always empty at a switch.
     pub waiting: RoundRobin,
     /// Node at the other end of the link.
     pub peer: Node,
@@ -53,7 +54,7 @@ impl<H: Copy> Interface<H> {
 pub(crate) struct HostLink<'a, H, P> {
     pub end: End,
     pub waiting: &'a mut Option<Priority>,
-    /// Packets of the endpoint's flow that are queued or in flight.
+    /// Number of the flow's packets that are queued or in flight.
     pub in_network: &'a mut u32,
     pub interface: &'a mut Interface<H>,
     pub probe: &'a mut P,
@@ -61,7 +62,7 @@ pub(crate) struct HostLink<'a, H, P> {
 }
 
 impl<H: Copy, P: Probe> HostLink<'_, H, P> {
-    /// Enqueues a packet at the link. Returns false if the port dropped it.
+    /// Enqueues a packet at the port of the host. Returns false if the port dropped it.
     pub fn enqueue(&mut self, now: Time, out: &Out<H>) -> bool {
         let envelope =
             Envelope { end: self.end.peer(), size: out.size, class: out.class, ecn: out.ecn };

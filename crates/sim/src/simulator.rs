@@ -1,5 +1,4 @@
-//! The simulator: arrays of ports, endpoints and middleboxes, and the event loop that gives each its inputs in order of
-//! time.
+//! The simulator: arrays of ports, endpoints and middleboxes, and the event loop that calls each in order of time.
 //!
 //! Events at one instant run in this order: flow starts (event target 0), ports by number, real hosts, endpoints by
 //! their number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have
@@ -19,7 +18,7 @@ use crate::link::{HostLink, Interface};
 use crate::real_hosts::{NoRealHosts, RealHosts};
 use shallop_topology::{Graph, NicMode, NodeKind};
 
-/// A flow that has not started.
+/// A flow that has not started, with its endpoints.
 #[derive(Clone, Debug)]
 pub struct Flow<E> {
     pub start: Time,
@@ -29,32 +28,32 @@ pub struct Flow<E> {
     pub to: Node,
     pub sender: E,
     pub receiver: E,
-    /// Facts for the probe, reported when the flow starts.
+    /// Facts about the flow that the probe gets when the flow starts.
     pub facts: Facts,
     /// Group of reusable connections. The flow takes over an idle connection of this group between its hosts, if there
-    /// is one; a connection is idle when its flow has retired. `None`: the flow has a connection of its own.
+    /// is one; a connection is idle when its flow has retired. `None`: the connection is not shared with other flows.
     pub connections: Option<u32>,
 }
 
-/// The network of a run.
+/// The network of a run: graph, routes, and the configuration of ports and their memory.
 #[derive(Clone, Debug)]
 pub struct Network {
     pub graph: Graph,
-    /// Configuration of each port.
+    /// Configuration of each port; the index is the port's number.
     pub ports: Vec<PortConfig>,
-    /// Packet buffer of each port.
+    /// Packet buffer of each port; the index is the port's number.
     pub buffers: Vec<PortBuffer>,
     /// Memory pools that ports share.
     pub pools: Vec<Pool>,
     pub routes: Routes,
-    /// Order in which hosts' links take packets from their endpoints.
+    /// Order in which links of hosts take packets from their endpoints.
     pub nic: NicMode,
 }
 
-/// Flows that have not started, in order of their start.
+/// Flows that have not started, in order of their starts.
 type Starts<'f, E> = Peekable<Box<dyn Iterator<Item = Flow<E>> + Send + 'f>>;
 
-/// A network with its flows, at one point in time.
+/// A network and its flows, simulated up to one point in time.
 pub struct Simulator<
     'f,
     E: Endpoint,
@@ -64,10 +63,10 @@ pub struct Simulator<
 > {
     now: Time,
     events: EventQueue,
-    /// By port number.
+    /// Interface of each port; the index is the port's number.
     interfaces: Vec<Interface<E::Head>>,
     pools: Vec<Pool>,
-    /// Port numbers of each memory pool, by the ports' indices in the pool.
+    /// Port numbers of the members of each memory pool, in the order of the ports' indices in the pool.
     members: Vec<Vec<u32>>,
     nodes: Vec<NodeKind>,
     /// Middleboxes of each node, up to the last node that has any.
@@ -86,7 +85,7 @@ pub struct Simulator<
 const STARTS: EventTarget = EventTarget(0);
 
 impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> Simulator<'f, E, P, M> {
-    /// A simulator at time zero. `flows` must be in order of their start.
+    /// A simulator at time zero. `flows` must be in order of their starts.
     pub fn new(
         network: Network,
         flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>,
@@ -99,7 +98,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> Simulator<'f, E, P
 impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     Simulator<'f, E, P, M, H>
 {
-    /// A simulator at time zero that has real hosts. `flows` must be in order of their start.
+    /// A simulator at time zero with real hosts. `flows` must be in order of their starts.
     pub fn with_hosts(
         network: Network,
         flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>,
@@ -140,14 +139,14 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     }
 
     /// Installs a middlebox at a node. It processes every packet that enters the node and, if it handles egress, every
-    /// packet that has left it.
+    /// packet that has left the node.
     pub fn install(&mut self, node: Node, middlebox: M) {
         let node = node.0 as usize;
         self.middleboxes.resize_with(self.middleboxes.len().max(node + 1), Vec::new);
         self.middleboxes[node].push(middlebox);
     }
 
-    /// Runs until `end`; every port catches up to `end`.
+    /// Simulates until `end`, when every port has caught up.
     pub fn run_until(&mut self, end: Time) {
         self.advance(end);
         for number in 0..self.interfaces.len() {
@@ -155,7 +154,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         }
     }
 
-    /// Runs until `end`. Ports without a deadline by `end` do not catch up.
+    /// Simulates until `end`. Ports without a deadline by `end` do not catch up.
     pub fn advance(&mut self, end: Time) {
         if H::PACED {
             return self.keep_pace(end);
@@ -180,7 +179,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         self.now = end;
     }
 
-    /// Number of the event target of the first endpoint.
+    /// Number of the event target of the first endpoint, after flow starts, ports and real hosts.
     #[inline]
     const fn first_end(ports: u32) -> u32 {
         1 + ports + H::ANY as u32
@@ -246,7 +245,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         self.arm(number);
     }
 
-    /// A packet has crossed the wire of this port, which leads to `peer`.
+    /// Handles a packet that has crossed the wire of this port, which leads to `peer`.
     #[inline]
     fn on_crossed(&mut self, now: Time, port: u32, peer: Node, packet: &mut Packet<E::Head>) {
         if M::HAS_EGRESS {
@@ -255,7 +254,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         self.on_ingress(now, port, peer, packet);
     }
 
-    /// A copy of a packet crosses the wire before the packet itself.
+    /// Handles the copy of a packet that a wire duplicated, before the packet itself.
     #[cold]
     fn on_duplicate(&mut self, now: Time, port: u32, peer: Node, mut packet: Packet<E::Head>) {
         if !H::ANY || self.hosts.on_duplicated(&mut packet.cargo) {
@@ -264,7 +263,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         }
     }
 
-    /// A packet has left the node to which this port belongs: its middleboxes process it.
+    /// Calls the middleboxes of the node to which the port belongs, for a packet that has left the node.
     fn on_egress(&mut self, now: Time, port: u32, packet: &mut Packet<E::Head>) {
         let node = self.interfaces[(port ^ 1) as usize].peer;
         for middlebox in self.middleboxes.get_mut(node.0 as usize).into_iter().flatten() {
@@ -272,8 +271,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         }
     }
 
-    /// A packet enters the node to which this port leads: its middleboxes process it, then it is delivered or
-    /// forwarded.
+    /// Calls the middleboxes of the node that the packet enters, then delivers or forwards the packet.
     fn on_ingress(&mut self, now: Time, port: u32, node: Node, packet: &mut Packet<E::Head>) {
         for middlebox in self.middleboxes.get_mut(node.0 as usize).into_iter().flatten() {
             middlebox.on_ingress(now, port, packet);
@@ -306,8 +304,8 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         self.collect_dropped(number);
     }
 
-    /// Enqueues a packet at a port that uses a memory pool. The pool must know all departures by now, of all its ports,
-    /// before it admits the packet.
+    /// Enqueues a packet at a port that uses a memory pool. Before the pool decides about the packet, all its ports
+    /// catch up, so that it knows all departures.
     fn enqueue_pooled(
         &mut self,
         now: Time,
@@ -376,7 +374,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         self.collect_dropped(number as u32);
     }
 
-    /// Tells the real hosts that a packet is gone.
+    /// Reports a dropped packet to the real hosts.
     #[inline]
     fn on_dropped(&mut self, head: &E::Head) {
         if H::ANY {
@@ -399,13 +397,13 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         self.retire_if_quiescent(end);
     }
 
-    /// Number of the event target of an endpoint.
+    /// Number of an endpoint as a target of the event queue.
     #[inline]
     fn target(&self, end: End) -> EventTarget {
         EventTarget(Self::first_end(self.interfaces.len() as u32) + self.flows.number(end))
     }
 
-    /// Retires the flow of this endpoint if it has no further events.
+    /// Retires the flow of an endpoint if it has no further events.
     #[inline]
     fn retire_if_quiescent(&mut self, end: End) {
         if self.flows.is_quiescent(end) {
@@ -476,7 +474,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     }
 }
 
-/// Port numbers of each memory pool, by the ports' indices in the pool.
+/// Port numbers of the members of each memory pool, in the order of the ports' indices in the pool.
 fn members(buffers: &[PortBuffer], pools: usize) -> Vec<Vec<u32>> {
     let mut members = vec![vec![]; pools];
     for (port, buffer) in (0..).zip(buffers) {

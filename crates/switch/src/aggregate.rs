@@ -6,8 +6,8 @@ use shallop_core::{Bytes, Span};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameAggregation {
-    /// Time that each frame takes in addition to its bytes.
+    /// Air time that each frame takes in addition to its bytes: channel access, preamble and acknowledgement.
     pub overhead: Span,
-    /// Maximum size of a frame, in bytes on the wire. A packet larger than this has a frame to itself.
+    /// Maximum size of a frame, in bytes on the wire. A packet larger than this is sent in its own frame.
     pub max_bytes: Bytes,
 }

@@ -1,5 +1,5 @@
-//! The memory in which a port stores packets. Some queues have a limit of their own, such as the few packets of a
-//! credit queue. The others share the port's buffer, or a pool that several ports share ([`crate::pool`]).
+//! The memory in which a port stores packets. Some queues have their own limit, such as the few packets of a credit
+//! queue. The others share the port's buffer, or a pool that several ports share ([`crate::pool`]).
 
 use shallop_core::{Bytes, DropCause, Time};
 
@@ -7,9 +7,9 @@ use crate::limit::{Limit, QueueLength, fits};
 use crate::mark::{AqmInput, Decision};
 use crate::pool::{Pool, PoolMember, PoolQuota, PoolUsage};
 
-/// Memory that admits packets to the queues of a port. `queue` is the queue's index in the port.
+/// Memory that admits packets to the queues of a port. The argument `queue` is the queue's index in the port.
 pub trait Buffer {
-    /// Stores a packet. `length` is the queue's length without it.
+    /// Stores a packet in the memory. `length` is the length of its queue without the packet.
     ///
     /// # Errors
     /// Cause of the drop, if there is no room for the packet.
@@ -21,47 +21,48 @@ pub trait Buffer {
         size: Bytes,
     ) -> Result<(), DropCause>;
 
-    /// Releases the memory of a packet that left the queue at `at`. `length` is the queue's length with it.
+    /// Releases the memory of a packet that left its queue at `at`. `length` is the length of the queue including the
+    /// packet.
     fn release(&mut self, at: Time, queue: usize, length: QueueLength, size: Bytes);
 
-    /// Decides about a packet by the occupancy of memory that ports share.
+    /// Whether memory that ports share marks or drops a packet because of the bytes in use.
     #[inline]
     fn decide(&mut self, _queue: usize, _input: &AqmInput) -> Decision {
         Decision::Pass
     }
 }
 
-/// The buffer of a port.
+/// The buffer of one port: a part of it for each queue with its own limit, the rest shared.
 #[derive(Clone, Debug)]
 pub struct PortBuffer {
-    /// For each queue, its own limit, if it has one.
+    /// Limit of each queue that does not share the buffer; `None` for queues that do. The index is the queue's.
     own: Vec<Option<Limit>>,
     shared: SharedMemory,
 }
 
-/// Memory that the queues without a limit of their own share.
+/// Memory shared by the queues that have no limit of their own.
 #[derive(Clone, Debug)]
 enum SharedMemory {
-    /// The port's buffer: its limit, and the total that the queues use.
+    /// The buffer of the port: its limit, and the total length of the queues in it.
     Buffer(Limit, QueueLength),
-    /// A pool, and the memory that each queue uses. Packets are stored through a [`PooledBuffer`].
+    /// A pool, and the bytes of the pool that each queue uses. Packets are stored through a [`PooledBuffer`].
     Pool(PoolMember, Vec<PoolUsage>),
 }
 
 impl PortBuffer {
-    /// A buffer with this limit. `own` has, for each queue, its own limit if it does not share the buffer.
+    /// A buffer with the limit `limit`. `own` has one entry for each queue: its own limit, or `None` if it shares the
+    /// buffer.
     pub fn new(limit: Limit, own: Vec<Option<Limit>>) -> Self {
         Self { own, shared: SharedMemory::Buffer(limit, QueueLength::default()) }
     }
 
-    /// A buffer that uses a pool. `quotas` has, for each queue, its quota of the pool; `own` has the queue's own limit
-    /// if it does not use the pool.
+    /// A buffer that uses a pool. `quotas` and `own` have one entry for each queue: its quota of the pool, and its own
+    /// limit or `None` if it uses the pool.
     pub fn pooled(member: PoolMember, own: Vec<Option<Limit>>, quotas: &[PoolQuota]) -> Self {
         let usages = quotas.iter().map(|&quota| PoolUsage::new(quota)).collect();
         Self { own, shared: SharedMemory::Pool(member, usages) }
     }
 
-    /// The port's membership in a pool, if it uses one.
     #[inline]
     pub fn member(&self) -> Option<PoolMember> {
         match self.shared {
@@ -70,7 +71,7 @@ impl PortBuffer {
         }
     }
 
-    /// Limit of a queue: its own, or that of the port's buffer. `None` for a queue that uses a pool.
+    /// Limit of a queue: its own, or the limit of the port's buffer. `None` for a queue that uses a pool.
     pub fn limit(&self, queue: usize) -> Option<Limit> {
         match (self.own.get(queue)?, &self.shared) {
             (Some(own), _) => Some(*own),
@@ -79,7 +80,7 @@ impl PortBuffer {
         }
     }
 
-    /// Memory of the pool that a queue uses; `None` for a queue with its own limit, or without a pool.
+    /// Bytes of the pool that a queue uses; `None` for a queue with its own limit, or without a pool.
     pub(crate) fn usage(&mut self, queue: usize) -> Option<&mut PoolUsage> {
         match (&self.own[queue], &mut self.shared) {
             (None, SharedMemory::Pool(_, usages)) => usages.get_mut(queue),
@@ -89,7 +90,7 @@ impl PortBuffer {
 }
 
 impl Buffer for PortBuffer {
-    /// Refuses packets of a queue that uses a pool: [`PooledBuffer`] stores them.
+    /// Refuses packets of a queue that uses a pool, since only [`PooledBuffer`] can store them.
     fn store(
         &mut self,
         _now: Time,
@@ -116,7 +117,7 @@ impl Buffer for PortBuffer {
     }
 }
 
-/// A port's buffer with the pool that it uses.
+/// The buffer of a port together with the pool that the port uses.
 #[derive(Debug)]
 pub struct PooledBuffer<'a> {
     pub buffer: &'a mut PortBuffer,

@@ -2,18 +2,17 @@
 
 use shallop_core::{Span, Stream, Time};
 
-/// A time during which the wire carries nothing, once or periodically.
+/// A time in which the wire loses every packet; once or periodically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// Start of the first outage.
     pub from: Time,
     pub lasts: Span,
-    /// Period from one start to the next, longer than `lasts`; `None` for a single outage.
+    /// Period from one start of an outage to the next, longer than `lasts`; `None` for a single outage.
     pub every: Option<Span>,
 }
 
 impl Outage {
-    /// Whether a packet that is on the wire from `sent` to `now` is lost.
+    /// Whether a packet that is on the wire from `sent` to `now` meets an outage.
     fn hits(&self, sent: Time, now: Time) -> bool {
         if now < self.from {
             return false;
@@ -26,44 +25,44 @@ impl Outage {
     }
 }
 
-/// Impairments of a wire. Probabilities are in [0, 1] and drawn for each packet.
+/// Impairments of a wire. Probabilities are in [0, 1] and apply to each packet independently.
 #[derive(Clone, Debug)]
 pub struct Impairment {
     /// Probability that a packet is lost.
     pub loss: f64,
-    /// Largest extra delay of a packet, drawn uniformly from zero. Packets keep their order.
+    /// Upper bound of the random extra delay of a packet, uniform from zero. Packets keep their order.
     pub jitter: Span,
-    /// Probability that a packet is delayed, so that later packets overtake it.
+    /// Probability that a packet is delayed so that later packets overtake it.
     pub reordering: f64,
-    /// Largest delay of a reordered packet, drawn uniformly from zero.
+    /// Upper bound of the random extra delay of a reordered packet, uniform from zero.
     pub reordering_delay: Span,
-    /// Probability that a packet is duplicated; the copy follows directly behind it.
+    /// Probability that a packet is duplicated; the copy arrives directly after the packet.
     pub duplicates: f64,
-    /// Packets that are on the wire during an outage are lost.
+    /// Outages, in which all packets on the wire are lost.
     pub outages: Vec<Outage>,
     pub stream: Stream,
 }
 
 impl Impairment {
-    /// A wire without impairments. `stream` is the source of random draws for those that are set later.
+    /// A wire without impairments. `stream` provides random draws for impairments that are set later.
     pub fn none(stream: Stream) -> Self {
         let (jitter, reordering_delay) = (Span::ZERO, Span::ZERO);
         let (loss, reordering, duplicates, outages) = (0.0, 0.0, 0.0, Vec::new());
         Self { loss, jitter, reordering, reordering_delay, duplicates, outages, stream }
     }
 
-    /// A random event of this probability. Probability zero draws nothing from the stream.
+    /// True with this probability. Probability zero draws nothing from the stream.
     fn draw(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.stream.chance(probability)
     }
 
-    /// Draws whether a packet is reordered, and its delay.
+    /// Draws whether a packet is reordered, and if so its extra delay.
     pub(crate) fn draw_reordering(&mut self) -> Option<Span> {
         let is_late = self.draw(self.reordering);
         is_late.then(|| self.reordering_delay.scale(self.stream.unit()))
     }
 
-    /// Draws the fate of a packet that was sent at `sent` and would arrive at `now`.
+    /// Draws whether a packet that was sent at `sent` and would arrive at `now` is delivered, lost or duplicated.
     pub(crate) fn draw_fate(&mut self, sent: Time, now: Time) -> Fate {
         if self.outages.iter().any(|outage| outage.hits(sent, now)) || self.draw(self.loss) {
             return Fate::Lost;
@@ -72,7 +71,7 @@ impl Impairment {
     }
 }
 
-/// Fate of a packet on a wire.
+/// What happens to a packet at the end of a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Arrives,

@@ -1,5 +1,5 @@
-//! Switch ports as state machines. A port takes packets and time, returns packets that have crossed its wire, and has
-//! one deadline. It reads a packet's envelope only; this crate does not know what is inside a packet.
+//! Switch ports as state machines. A port takes packets and the time, returns packets that have crossed its wire, and
+//! has one deadline. It reads only the envelope of a packet.
 
 pub mod aggregate;
 pub mod buffer;

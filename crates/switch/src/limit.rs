@@ -1,4 +1,4 @@
-//! The length of a queue, and limits on it, both in bytes and in packets.
+//! Lengths of queues and limits on them, in bytes and in packets.
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, DropCause};
 
@@ -10,20 +10,20 @@ pub struct QueueLength {
 }
 
 impl QueueLength {
-    /// The length with one packet of this size more.
+    /// This length plus one packet of `size` bytes.
     #[must_use]
     pub fn with(self, size: Bytes) -> Self {
         Self { bytes: self.bytes + size, packets: self.packets + 1 }
     }
 
-    /// The length with one packet of this size less.
+    /// This length minus one packet of `size` bytes.
     #[must_use]
     pub fn without(self, size: Bytes) -> Self {
         Self { bytes: self.bytes - size, packets: self.packets - 1 }
     }
 }
 
-/// A limit on the length of a queue. It is inclusive: a queue may hold exactly this much.
+/// Limit on the length of a queue, inclusive: a queue may hold exactly this much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     pub bytes: Bytes,
@@ -33,7 +33,7 @@ pub struct Limit {
 impl Limit {
     pub const NONE: Self = Self { bytes: Bytes::MAX, packets: u32::MAX };
 
-    /// The limit for a buffer size on a link of this rate.
+    /// Limit for a buffer of size `size` at a link of this rate.
     pub fn for_buffer(size: BufferSize, rate: BitsPerSec) -> Self {
         match size {
             BufferSize::Packets(packets) => Self { packets, ..Self::NONE },
@@ -48,7 +48,7 @@ impl Limit {
     }
 }
 
-/// `Ok` if a packet fits, otherwise the cause of its drop.
+/// `Ok` if `fits`, otherwise `cause` as the cause of a drop.
 #[inline]
 pub(crate) fn fits(fits: bool, cause: DropCause) -> Result<(), DropCause> {
     if fits { Ok(()) } else { Err(cause) }

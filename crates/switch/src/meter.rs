@@ -1,6 +1,6 @@
-//! A token bucket for a class that may use only a share of its link, such as credits or emulation packets. The bucket
-//! starts full. Its state is the time at which it will be full again instead of a count of tokens, so that it needs no
-//! update while the class is idle. Units: bytes of depth; remainders of the rate are carried exactly.
+//! A token bucket for a class of packets that may use only a share of its link, such as credits or emulation packets.
+//! The bucket starts full. It stores the time at which it will be full again instead of a count of tokens, so that it
+//! needs no update while the class is idle. Units: bytes of depth; remainders of the rate are carried exactly.
 
 use shallop_core::{BitsPerSec, Bytes, Pace, Span, Time};
 
@@ -10,7 +10,7 @@ pub struct Meter {
     depth: Bytes,
     /// Time at which the bucket will be full if no more tokens are consumed.
     full_at: Time,
-    /// Cache: a packet size, and the span before `full_at` at which the bucket has enough tokens for it. Most classes
+    /// Cache: a packet size, and how long before `full_at` the bucket has enough tokens for such a packet. Most classes
     /// have packets of one size.
     lead: (Bytes, Span),
 }
@@ -31,7 +31,7 @@ impl Meter {
         Time::after_start(self.full_at.since_start().saturating_sub(self.lead.1))
     }
 
-    /// Consumes the tokens of a packet that leaves at `start`, not before [`Meter::ready`].
+    /// Consumes the tokens of a packet that leaves at `start`, which is not before [`Meter::ready`].
     pub fn consume(&mut self, start: Time, size: Bytes) {
         self.full_at = self.full_at.max(start) + self.pace.charge(size);
     }
@@ -40,7 +40,7 @@ impl Meter {
         self.pace.rate()
     }
 
-    /// Changes the rate from `now` on. Does not change the number of tokens.
+    /// Changes the refill rate from `now` on; the number of tokens stays.
     pub fn set_rate(&mut self, now: Time, rate: BitsPerSec) {
         let missing = self.pace.rate().bytes_in(self.full_at.saturating_since(now));
         let depth = self.depth;

@@ -1,30 +1,30 @@
-//! Occupancy of a queue or a pool over time: exact maximum and time-weighted mean, quantiles to one percent. Units:
+//! Bytes in a queue or pool over time: exact maximum and time-weighted mean, and quantiles to one percent. Units:
 //! bytes, picoseconds.
 
 use hdrhistogram::Histogram;
 use shallop_core::{Bytes, Span, Time};
 
-/// Two significant digits: quantiles are exact to one percent.
+/// Significant decimal digits of the histogram, which make quantiles exact to one percent.
 const DIGITS: u8 = 2;
 
 #[derive(Clone, Debug, Default)]
 pub struct Occupancy {
-    /// End of the record.
+    /// Time up to which the occupancy is recorded.
     recorded_to: Time,
     held: Bytes,
     max: Bytes,
-    /// Maximum since the last call of [`Occupancy::take_peak`].
+    /// Maximum since the last call of [`Occupancy::take_peak`], in bytes.
     peak: Bytes,
-    /// Integral of the occupancy, in bytes times picoseconds.
+    /// Integral of the occupancy over time, in bytes times picoseconds.
     area: u128,
-    /// Length of the record.
+    /// Length of time that is recorded.
     covered: Span,
-    /// Picoseconds at each occupancy above zero; allocated when the queue is first used.
+    /// Picoseconds spent at each occupancy above zero; allocated when the queue is first used.
     time_at: Option<Histogram<u64>>,
 }
 
 impl Occupancy {
-    /// Records that the queue holds `held` from `now` on.
+    /// Records that the queue or pool holds `held` bytes from `now` on.
     pub fn set(&mut self, now: Time, held: Bytes) {
         self.advance_to(now);
         self.held = held;
@@ -32,7 +32,7 @@ impl Occupancy {
         self.peak = self.peak.max(held);
     }
 
-    /// Extends the record to `now`.
+    /// Extends the record to `now` with the present occupancy.
     pub fn advance_to(&mut self, now: Time) {
         let span = now.saturating_since(self.recorded_to);
         if span.is_zero() {
@@ -57,12 +57,12 @@ impl Occupancy {
         self.max
     }
 
-    /// Current occupancy.
+    /// Present occupancy in bytes.
     pub fn held(&self) -> Bytes {
         self.held
     }
 
-    /// Time-weighted mean, in bytes.
+    /// Time-weighted mean of the occupancy, in bytes.
     pub fn mean(&self) -> f64 {
         if self.covered.is_zero() {
             return 0.0;
@@ -70,7 +70,8 @@ impl Occupancy {
         self.area as f64 / self.covered.as_ps() as f64
     }
 
-    /// Occupancy that is not exceeded for this fraction of the time, exact to one percent and never above the maximum.
+    /// Occupancy in bytes that is not exceeded for `fraction` of the time, exact to one percent and never above the
+    /// maximum.
     pub fn quantile(&self, fraction: f64) -> Bytes {
         let Some(time_at) = &self.time_at else { return Bytes::ZERO };
         let (covered, filled) = (self.covered.as_ps(), time_at.len());
@@ -82,8 +83,8 @@ impl Occupancy {
         Bytes::new(time_at.value_at_quantile(rank / filled as f64)).min(self.max)
     }
 
-    /// Fraction of the time during which the occupancy is above `threshold`. Buckets of the histogram are one percent
-    /// wide; the bucket that contains `threshold` does not count.
+    /// Fraction of the time in which the occupancy is above `threshold`. Buckets of the histogram are one percent wide;
+    /// the bucket that contains `threshold` does not count.
     pub fn fraction_above(&self, threshold: Bytes) -> f64 {
         let Some(time_at) = &self.time_at else { return 0.0 };
         let beyond = time_at.highest_equivalent(threshold.get()).saturating_add(1);
@@ -93,7 +94,8 @@ impl Occupancy {
         time_at.count_between(beyond, time_at.max()) as f64 / self.covered.as_ps() as f64
     }
 
-    /// Returns the maximum since the last call, so that a series does not miss a peak between two samples.
+    /// Returns the maximum occupancy since the last call, so that a time series does not miss a peak between two
+    /// samples.
     pub fn take_peak(&mut self) -> Bytes {
         std::mem::replace(&mut self.peak, self.held)
     }

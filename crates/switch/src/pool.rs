@@ -3,9 +3,9 @@
 //! their record over time ([`crate::pool_occupancy`]), and when each port serves next, so that the pool knows all
 //! departures up to an arrival before it decides about the arrival. Units: bytes.
 //!
-//! The threshold applies to arrivals only: a queue above it loses nothing. The first bytes of each queue are private:
-//! they count neither as used nor against the threshold. A packet occupies whole cells, if the memory has cells. A pool
-//! may mark or drop by its own occupancy ([`crate::red`]).
+//! The threshold applies to arrivals only: a queue above it keeps its packets. The first bytes of each queue are
+//! private: they count neither as used nor against the threshold. A packet occupies whole cells, if the memory has
+//! cells. A pool may mark or drop by the bytes in use ([`crate::red`]).
 
 use shallop_core::{Bytes, DropCause, Time};
 
@@ -19,26 +19,26 @@ use crate::tournament::TournamentTree;
 /// A port's membership in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolMember {
-    /// Number of the pool.
+    /// Index of the pool among the pools of the network.
     pub pool: u32,
-    /// The port's index among the ports of the pool, from 0 on.
+    /// Index of the port among the ports of the pool.
     pub index: u32,
 }
 
-/// Memory that a queue may use.
+/// Memory that one queue may use in a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoolQuota {
-    /// Ratio of the Dynamic Threshold to the free bytes of the pool.
+    /// Ratio alpha of the Dynamic Threshold to the free bytes of the pool.
     pub alpha: f64,
-    /// Bytes reserved for the queue, outside the pool.
+    /// Bytes reserved for the queue, outside the shared part of the pool.
     pub private: Bytes,
 }
 
-/// Memory that a queue may use and uses.
+/// Memory that one queue may use and does use in a pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolUsage {
     quota: PoolQuota,
-    /// Private and shared bytes in use, in whole cells.
+    /// Private and shared bytes in use by the queue, in whole cells.
     used: Bytes,
 }
 
@@ -47,7 +47,7 @@ impl PoolUsage {
         Self { quota, used: Bytes::ZERO }
     }
 
-    /// Part of `used` bytes that is in the pool, not private.
+    /// Of `used` bytes, the part above the private bytes, which lies in the pool.
     fn shared(&self, used: Bytes) -> Bytes {
         used.saturating_sub(self.quota.private)
     }
@@ -56,9 +56,9 @@ impl PoolUsage {
 #[derive(Clone, Debug)]
 pub struct PoolConfig {
     pub size: Bytes,
-    /// Size of a cell; 1 B for memory without cells.
+    /// Size of a memory cell in bytes; 1 for memory without cells.
     pub cell: Bytes,
-    /// Marks and drops by the occupancy of the pool.
+    /// Marks and drops of packets by the bytes in use in the whole pool.
     pub red: Option<RedConfig>,
 }
 
@@ -70,12 +70,12 @@ pub struct Pool {
     held: Bytes,
     occupancy: PoolOccupancy,
     red: Option<Box<Red>>,
-    /// Time of the next service of each port, by the port's index in the pool.
+    /// Time of the next service of each port; the leaf is the port's index in the pool.
     pub next_service: TournamentTree,
 }
 
 impl Pool {
-    /// An empty pool for this number of ports.
+    /// An empty pool that `ports` ports share.
     pub fn new(config: &PoolConfig, ports: usize) -> Self {
         Self {
             size: config.size,
@@ -91,12 +91,12 @@ impl Pool {
         self.size
     }
 
-    /// Bytes in use.
+    /// Bytes in use in the shared part of the pool.
     pub fn held(&self) -> Bytes {
         self.held
     }
 
-    /// Record of the bytes in use, up to the last admission or [`Pool::advance_to`].
+    /// Record of the bytes in use over time, up to the last admission or [`Pool::advance_to`].
     pub fn occupancy(&self) -> &Occupancy {
         self.occupancy.occupancy()
     }
@@ -106,7 +106,8 @@ impl Pool {
         self.occupancy.advance_to(now);
     }
 
-    /// Whether the pool marks. If it does, departures must be reported even before a packet that needs no memory.
+    /// Whether the pool marks packets. If it does, departures must be reported even before a packet that needs no
+    /// memory.
     #[inline]
     pub fn marks(&self) -> bool {
         self.red.is_some()
@@ -118,7 +119,8 @@ impl Pool {
         self.red.as_ref().is_some_and(|red| red.at() == MarkAt::Dequeue)
     }
 
-    /// Index of the port to serve next, if any serves a packet by `now`, and the time up to which it is to be served.
+    /// Index of the port that must be served next, if any serves a packet by `now`, and the time up to which it must be
+    /// served.
     pub fn next_to_serve(&self, now: Time) -> Option<(usize, Time)> {
         let until =
             if self.marks_departures() { self.next_service.earliest().min(now) } else { now };
@@ -129,7 +131,7 @@ impl Pool {
         if self.cell == 1 { size } else { Bytes::new(size.get().div_ceil(self.cell) * self.cell) }
     }
 
-    /// Bytes in use once a queue has stored a packet of this size.
+    /// Bytes in use in the pool after a queue has stored a packet of this size.
     fn held_with(&self, usage: &PoolUsage, size: Bytes) -> Bytes {
         let used = usage.used + self.cells(size);
         self.held + (usage.shared(used) - usage.shared(usage.used))

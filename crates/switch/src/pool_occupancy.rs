@@ -1,6 +1,6 @@
-//! Occupancy of a shared pool over time. Ports are served lazily, one after the other, so the departures between two
-//! admissions are reported out of order. They are kept until the next admission, when all earlier departures are known,
-//! and then applied in order of time. Units: bytes.
+//! Bytes in use in a shared pool over time. Ports are served lazily, one after the other, so the departures between two
+//! admissions are reported out of order. They are stored until the next admission, when all earlier departures are
+//! known, and then applied in order of time. Units: bytes.
 
 use shallop_core::{Bytes, Time};
 
@@ -9,12 +9,12 @@ use crate::occupancy::Occupancy;
 #[derive(Clone, Debug, Default)]
 pub struct PoolOccupancy {
     occupancy: Occupancy,
-    /// Departures since the last admission.
+    /// Time and bytes of each departure since the last admission.
     departures: Vec<(Time, Bytes)>,
 }
 
 impl PoolOccupancy {
-    /// Bytes were admitted at `now`. All departures up to `now` must have been reported.
+    /// Records that `bytes` were admitted at `now`. All departures up to `now` must have been reported.
     pub fn admit(&mut self, now: Time, bytes: Bytes) {
         if bytes > Bytes::ZERO {
             self.apply_departures();
@@ -28,7 +28,7 @@ impl PoolOccupancy {
         }
     }
 
-    /// Extends the record to `now`.
+    /// Extends the record to `now`. All departures up to `now` must have been reported.
     pub fn advance_to(&mut self, now: Time) {
         self.apply_departures();
         self.occupancy.advance_to(now);

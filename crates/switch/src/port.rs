@@ -27,15 +27,15 @@ use crate::schedule::Schedule;
 use crate::transmitter::Transmitter;
 use crate::wire::LinkChange;
 
-/// A port. State that every packet uses is in this struct, the rest behind a pointer.
+/// A port. Fields that every packet uses are in this struct, all others behind the pointer to `Cold`.
 #[derive(Clone, Debug)]
 pub struct Port<C> {
     link: Transmitter<C>,
-    /// No enqueued packet is served before this time.
+    /// Lower bound of the time at which the next enqueued packet is served.
     next_service: Time,
     /// Time of the link's next change of rate or delay.
     next_change: Time,
-    /// Bitmask of queues that have packets.
+    /// Bitmask of queues that have packets; bit `i` stands for queue `i`.
     backlogged: u32,
     /// Bitmask of queues eligible for the idle fast path: a packet that finds the link idle is sent without calling the
     /// queue, since the queue has no meter, frame aggregation, weight, averaged length or discipline that counts it.
@@ -44,24 +44,25 @@ pub struct Port<C> {
     cold: Box<Cold<C>>,
 }
 
-/// State of a port that is used only for packets that wait, are dropped or are lost.
+/// Fields of a port that are used only for packets that wait, are dropped or are lost.
 #[derive(Clone, Debug)]
 struct Cold<C> {
     queues: Vec<Queue<C>>,
     schedule: Schedule,
     /// Packets of the frame that is being aggregated.
     frame: Vec<Packet<C>>,
-    /// Future changes of the link, the next one last.
+    /// Future changes of the link's rate and delay, the next one last.
     changes: Vec<LinkChange>,
     dropped: [u64; Class::COUNT],
     lost: [u64; Class::COUNT],
     duplicated: [u64; Class::COUNT],
-    /// Destinations of packets that disciplines dropped after they were enqueued.
+    /// Destinations of packets that disciplines dropped after they were enqueued, not yet taken by
+    /// [`Port::take_dropped`].
     dropped_ends: Vec<End>,
 }
 
 impl<C: Copy> Cold<C> {
-    /// Counts and reports the packets that the discipline of queue `at` has dropped.
+    /// Counts and reports the packets that the discipline of the queue `at` has dropped.
     fn report_dropped(&mut self, now: Time, at: QueueId, probe: &mut impl Probe) {
         for Dropped { packet, cause } in self.queues[usize::from(at.queue)].take_dropped() {
             self.dropped[packet.class.index()] += 1;
@@ -72,7 +73,7 @@ impl<C: Copy> Cold<C> {
 }
 
 impl<C: Copy> Port<C> {
-    /// An idle port. `number` identifies it in reports to the probe.
+    /// An idle port. `number` identifies the port in reports to the probe.
     pub fn new(number: u32, config: &PortConfig) -> Self {
         let schedule = Schedule::new(&config.queues);
         let fast_path = config.queues.iter().enumerate().fold(0, |mask, (index, queue)| {
@@ -101,14 +102,14 @@ impl<C: Copy> Port<C> {
         }
     }
 
-    /// Whether the wire carries a packet, apart from reordered ones. If so, the deadline does not depend on packets
-    /// that are enqueued.
+    /// Whether the wire carries a packet, apart from reordered ones. If it does, the port's deadline does not depend on
+    /// packets that are enqueued.
     #[inline]
     pub fn has_packet_on_wire(&self) -> bool {
         !self.link.wire.is_empty()
     }
 
-    /// Whether a packet of this class would be sent at once, without memory.
+    /// Whether a packet of this class would be sent at once, without use of the buffer.
     #[inline]
     pub fn sends_at_once(&self, now: Time, class: Class) -> bool {
         self.takes_fast_path(now, self.queue_of[class.index()])
@@ -129,7 +130,7 @@ impl<C: Copy> Port<C> {
         QueueId { port: self.link.number, queue: queue as u8 }
     }
 
-    /// Sends a packet that arrives at `now`, or enqueues it in memory of `buffer`.
+    /// Sends a packet that arrives at `now`, or enqueues it in the memory `buffer`.
     ///
     /// # Errors
     /// Cause of the drop, if the packet is dropped.
@@ -149,7 +150,7 @@ impl<C: Copy> Port<C> {
         self.enqueue_slow(now, packet, buffer, probe)
     }
 
-    /// Sends a packet that finds the link idle, unless it is dropped.
+    /// Sends a packet that finds the link idle, unless a rule of its queue drops it.
     #[inline]
     fn send_at_once(
         &mut self,
@@ -169,7 +170,7 @@ impl<C: Copy> Port<C> {
         Ok(())
     }
 
-    /// Applies a decision: returns the packet, perhaps marked, or counts and reports its drop.
+    /// Returns the packet, with CE if the decision is to mark it; if the decision is a drop, counts and reports it.
     #[cold]
     fn apply_decision(
         &mut self,
@@ -193,7 +194,7 @@ impl<C: Copy> Port<C> {
         Ok(packet)
     }
 
-    /// Sends a packet that finds the link idle in a frame of its own, unless it is dropped.
+    /// Sends a packet that finds the link idle in its own frame, unless a rule of its queue drops it.
     #[cold]
     fn send_frame_at_once(
         &mut self,
@@ -209,7 +210,7 @@ impl<C: Copy> Port<C> {
         Ok(())
     }
 
-    /// [`Port::enqueue`] off the fast path.
+    /// Does the work of [`Port::enqueue`] for packets that cannot take the fast path.
     #[inline(never)]
     fn enqueue_slow(
         &mut self,
@@ -256,7 +257,7 @@ impl<C: Copy> Port<C> {
         Ok(())
     }
 
-    /// [`Port::enqueue`] for a managed queue, whose discipline may drop other packets to make room.
+    /// Does the work of [`Port::enqueue`] for a managed queue, whose discipline may drop other packets to make room.
     #[cold]
     fn enqueue_managed(
         &mut self,
@@ -291,7 +292,7 @@ impl<C: Copy> Port<C> {
         result.map(|_| ())
     }
 
-    /// A packet was enqueued in queue `index`.
+    /// Updates the scheduler and the next service time after a packet was enqueued in queue `index`.
     #[inline]
     fn on_enqueued(&mut self, index: usize) {
         if self.backlogged & (1 << index) == 0 {
@@ -338,7 +339,7 @@ impl<C: Copy> Port<C> {
         self.next_service = if self.backlogged == 0 { Time::LAST } else { self.link.free_at };
     }
 
-    /// Serves a packet of a managed queue, or a frame of all packets that were enqueued by `start` and fit. Sends
+    /// Serves one packet of a managed queue, or a frame of all packets that were enqueued by `start` and fit. Sends
     /// nothing if the discipline drops all packets.
     #[cold]
     fn serve_special(
@@ -379,7 +380,8 @@ impl<C: Copy> Port<C> {
         self.cold.report_dropped(start, at, probe);
     }
 
-    /// Time of the next event that is visible outside the port, if no packet arrives before.
+    /// Time at which the port next needs a call, if no packet arrives before: a packet has crossed the wire, or is due
+    /// for service while the wire is empty.
     #[inline]
     pub fn deadline(&mut self) -> Option<Time> {
         let arrival = Some(self.link.wire.next()).filter(|&arrival| arrival < Time::LAST);
@@ -391,13 +393,14 @@ impl<C: Copy> Port<C> {
         next.map(|(_, start)| start).into_iter().chain(arrival).min()
     }
 
-    /// Removes the next packet that has crossed the wire by `now`. Call [`Port::catch_up`] first.
+    /// Removes the next packet that has crossed the wire by `now`. The caller must call [`Port::catch_up`] first.
     #[inline]
     pub fn pop_arrived(&mut self, now: Time) -> Option<&mut Packet<C>> {
         self.link.wire.pop_arrived(now)
     }
 
-    /// Draws the fate of a packet that has just crossed the wire. Counts losses and copies, and reports losses.
+    /// Draws whether a packet that has crossed the wire is delivered, lost or duplicated. Counts losses and copies, and
+    /// reports losses.
     #[inline]
     pub fn draw_fate(&mut self, now: Time, packet: &Envelope, probe: &mut impl Probe) -> Fate {
         let fate = self.link.wire.draw_fate(now);
@@ -414,13 +417,13 @@ impl<C: Copy> Port<C> {
         fate
     }
 
-    /// Destinations of packets that disciplines have dropped since the last call, after [`Port::enqueue`] returned `Ok`
-    /// for them. Oldest first.
+    /// Removes the destinations of packets that a discipline dropped after [`Port::enqueue`] had returned `Ok` for
+    /// them. Oldest drop first.
     pub fn take_dropped(&mut self) -> impl Iterator<Item = End> {
         self.cold.dropped_ends.drain(..)
     }
 
-    /// Applies changes of the link that are due by `start`.
+    /// Applies changes of the link's rate and delay that are due by `start`.
     #[inline]
     fn apply_changes(&mut self, start: Time) {
         if self.next_change <= start {

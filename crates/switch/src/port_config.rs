@@ -1,4 +1,4 @@
-//! The configuration of a port.
+//! The configuration from which a port is made: link, queues, impairment of the wire, and changes during the run.
 
 use shallop_core::{BitsPerSec, Class, Span};
 
@@ -12,12 +12,12 @@ pub struct PortConfig {
     pub rate: BitsPerSec,
     /// Propagation delay of the link.
     pub delay: Span,
-    /// At most 32 queues.
+    /// Queues of the port, at most 32.
     pub queues: Vec<QueueConfig>,
-    /// For each class, by index, the queue that its packets join.
+    /// Index of the queue that packets of each class join; the index is the class's.
     pub queue_of: [u8; Class::COUNT],
     pub impairment: Option<Impairment>,
-    /// Changes of rate and delay, earliest first. Meters keep their share of the link.
+    /// Changes of the link's rate and delay, earliest first. Meters keep their share of the rate.
     pub changes: Vec<LinkChange>,
 }
 
@@ -28,7 +28,7 @@ impl PortConfig {
         Self { rate, delay, queues, queue_of, impairment: None, changes: vec![] }
     }
 
-    /// Whether the discipline of a queue may drop packets that were enqueued before: see [`crate::Port::take_dropped`].
+    /// Whether the discipline of a queue may drop packets that it has enqueued; see [`crate::Port::take_dropped`].
     pub fn drops_enqueued(&self) -> bool {
         self.queues.iter().any(|queue| !matches!(queue.discipline, Discipline::Fifo(_)))
     }

@@ -1,9 +1,9 @@
-//! One queue of a port. **This is where a packet is admitted or dropped**: [`Queue::enqueue`]. The rules apply in this
-//! order: selective drop, RED (of the queue and of its shared memory), memory. A packet is marked if any of these says
-//! so: the step threshold of the queue, the queue's RED, the RED of the shared memory.
+//! One queue of a port. **[`Queue::enqueue`] decides whether a packet is admitted or dropped.** The rules apply in this
+//! order: selective drop, RED (of the queue and of its shared memory), memory. A packet is marked if the step threshold
+//! of the queue, the RED of the queue or the RED of the shared memory marks it.
 //!
-//! The FIFO is in this file. A queue under another discipline (`discipline`) is called managed: its discipline may also
-//! drop packets that were enqueued before; `Queue::take_dropped` returns them.
+//! The FIFO is in this file. A queue with another discipline (`discipline`) is called managed: its discipline may also
+//! drop packets that were enqueued before; `Queue::take_dropped` returns these.
 
 use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Time};
 
@@ -20,14 +20,14 @@ use crate::selective::SelectiveDrop;
 
 #[derive(Clone, Debug)]
 pub struct QueueConfig {
-    /// Strict priority: lower numbers are served first.
+    /// Strict priority; queues with lower numbers are served first.
     pub priority: u8,
-    /// Share of the link among backlogged queues of equal priority.
+    /// Share of the link among backlogged queues of equal priority, in proportion to their weights.
     pub weight: u32,
     pub discipline: Discipline,
     pub select: Option<SelectiveDrop>,
-    /// Rate limit. A managed queue waits for the tokens of the largest packet, since its discipline chooses the packet
-    /// only at dequeue.
+    /// Rate limit of the queue. A managed queue waits for the tokens of the largest packet, since its discipline
+    /// chooses the packet only at dequeue.
     pub meter: Option<Meter>,
     pub aggregate: Option<FrameAggregation>,
 }
@@ -59,15 +59,15 @@ pub struct Queue<C> {
     special: bool,
 }
 
-/// State of a queue under a discipline other than the FIFO.
+/// State of a queue with a discipline other than the FIFO.
 #[derive(Clone, Debug)]
 struct Managed<C> {
     aqm: AnyQueue<C>,
     /// Size of the largest packet of the link, in bytes on the wire.
     mtu: Bytes,
-    /// Packets that the discipline has dropped since `Queue::take_dropped`.
+    /// Packets that the discipline has dropped and `Queue::take_dropped` has not yet returned.
     dropped: Vec<Dropped>,
-    /// Packet that was dequeued last.
+    /// The packet that was dequeued last, held here so that a reference to it can be returned.
     dequeued: Option<Packet<C>>,
 }
 
@@ -101,7 +101,7 @@ impl<C: Copy> Queue<C> {
         self.length
     }
 
-    /// Enqueues a packet in a FIFO, which is queue `index` of its port, and returns whether the packet was marked.
+    /// Enqueues a packet in the FIFO with index `index` in its port, and returns whether the packet was marked.
     ///
     /// # Errors
     /// Cause of the drop, if the packet is dropped.
@@ -160,7 +160,7 @@ impl<C: Copy> Queue<C> {
         Ok(mark)
     }
 
-    /// Applies selective drop and RED to an arriving packet. Returns `Pass` or `Mark`.
+    /// Applies selective drop and RED to an arriving packet. Returns `Pass` or `Mark`; a drop is the error.
     #[inline]
     fn decide_arrival(
         &mut self,
@@ -192,14 +192,15 @@ impl<C: Copy> Queue<C> {
         red.decide(now, Some(MarkAt::Enqueue), ecn, length.bytes)
     }
 
-    /// Cause of a drop for lack of memory. A metered queue that reaches its own limit is full because of its meter.
+    /// Cause to report for a drop for lack of memory: a metered queue that reaches its own limit is full because of its
+    /// meter.
     #[cold]
     fn refusal(&self, cause: DropCause) -> DropCause {
         let metered = self.meter.is_some() && cause == DropCause::QueueFull;
         if metered { DropCause::MeteredQueueFull } else { cause }
     }
 
-    /// Earliest time at which the meter, if any, lets the next packet leave.
+    /// Earliest time at which the meter lets the next packet leave; the start of the run if there is no meter.
     pub fn ready(&mut self) -> Time {
         if self.meter.is_none() {
             return Time::ZERO;
@@ -239,7 +240,8 @@ impl<C: Copy> Queue<C> {
         Some((packet, marked))
     }
 
-    /// Dequeues under any discipline. `None` if the queue is empty, or its discipline has dropped all packets.
+    /// Dequeues a packet from a FIFO or a managed queue. `None` if the queue is empty, or its discipline has dropped
+    /// all packets.
     #[cold]
     pub(crate) fn dequeue_any(
         &mut self,
@@ -254,7 +256,7 @@ impl<C: Copy> Queue<C> {
         }
     }
 
-    /// Dequeues in a managed queue, whose discipline chooses the packet and may drop others first.
+    /// Dequeues a packet from a managed queue, whose discipline chooses the packet and may drop others first.
     fn dequeue_managed(
         &mut self,
         start: Time,
@@ -283,24 +285,25 @@ impl<C: Copy> Queue<C> {
         Some((packet, marked))
     }
 
-    /// Whether the port must serve the queue by [`Queue::dequeue_any`]: the queue is managed or aggregates frames.
+    /// Whether the port must serve the queue with [`Queue::dequeue_any`]: the queue is managed or aggregates frames.
     #[inline]
     pub(crate) fn is_special(&self) -> bool {
         self.special
     }
 
-    /// Whether a discipline other than the FIFO runs the queue.
+    /// Whether the queue has a discipline other than the FIFO.
     #[inline]
     pub(crate) fn is_managed(&self) -> bool {
         self.managed.is_some()
     }
 
-    /// Packets that the discipline has dropped since the last call, oldest first.
+    /// Removes the packets that the discipline has dropped since the last call, oldest first.
     pub(crate) fn take_dropped(&mut self) -> impl Iterator<Item = Dropped> {
         self.managed.iter_mut().flat_map(|managed| managed.dropped.drain(..))
     }
 
-    /// Whether the meter lets a packet that finds the link idle leave at `now`. If so, its tokens are consumed.
+    /// Whether the meter lets a packet that finds the link idle leave at `now`. If it does, the packet's tokens are
+    /// consumed.
     pub fn admits_idle_arrival(&mut self, now: Time, size: Bytes) -> bool {
         let Some(meter) = &mut self.meter else { return true };
         let admitted = meter.ready(size) <= now;
@@ -310,7 +313,8 @@ impl<C: Copy> Queue<C> {
         admitted
     }
 
-    /// Decides about a packet that finds the queue empty and the link idle, and so leaves without being enqueued.
+    /// Decides whether a packet that finds the queue empty and the link idle is marked or dropped. It leaves without
+    /// being enqueued.
     pub fn decide_idle_arrival(&mut self, now: Time, packet: Envelope) -> Decision {
         if let Some(managed) = &mut self.managed {
             return managed.aqm.on_idle_arrival(now, packet);
@@ -327,8 +331,8 @@ impl<C: Copy> Queue<C> {
         self.aggregate
     }
 
-    /// Size of the packet at the head. For a managed queue, whose discipline chooses the packet only at dequeue, the
-    /// largest size.
+    /// Size of the packet at the head of a FIFO. For a managed queue, whose discipline chooses the packet only at
+    /// dequeue, the size of the link's largest packet.
     pub fn head_size(&self) -> Option<Bytes> {
         match &self.managed {
             None => self.packets.front().map(|packet| packet.envelope.bytes()),
@@ -336,14 +340,14 @@ impl<C: Copy> Queue<C> {
         }
     }
 
-    /// The meter, for a link that changes its rate.
+    /// The meter of the queue, so that the port can change its rate when the link's rate changes.
     pub fn meter_mut(&mut self) -> Option<&mut Meter> {
         self.meter.as_mut()
     }
 }
 
-/// Releases the memory of packets that were dropped from queue `index`. `length` is the queue's length with them;
-/// returns the length without them.
+/// Releases the memory of packets that were dropped from queue `index`. `length` is the length of the queue including
+/// these packets; returns the length without them.
 fn release(
     dropped: &[Dropped],
     at: Time,
@@ -358,7 +362,7 @@ fn release(
     })
 }
 
-/// Applies RED to a packet at dequeue. `before` is the queue's length with the packet.
+/// Applies RED to a packet at dequeue. `before` is the length of the queue including the packet.
 #[cold]
 #[inline(never)]
 fn decide_departure(red: &mut Red, start: Time, ecn: Ecn, before: QueueLength) -> Decision {

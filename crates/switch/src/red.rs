@@ -11,39 +11,39 @@ use shallop_core::{Bytes, DropCause, Ecn, Span, Stream, Time};
 
 use crate::mark::{Decision, MarkAt};
 
-/// Moving average of the queue length.
+/// Parameters of the moving average of the queue length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Average {
     /// Weight of the newest sample (`w_q` of the paper).
     pub weight: f64,
-    /// Transmission time of a packet: an empty queue counts as one sample of zero in each such time.
+    /// Transmission time of one packet: while the queue is empty, the average takes one sample of zero per packet time.
     pub packet_time: Span,
 }
 
 #[derive(Clone, Debug)]
 pub struct RedConfig {
-    /// Up to this length no packet is marked (`min_th` of the paper).
+    /// Queue length in bytes up to which no packet is marked (`min_th` of the paper).
     pub min_threshold: Bytes,
-    /// Above this length every packet is marked (`max_th` of the paper).
+    /// Queue length in bytes above which every packet is marked (`max_th` of the paper).
     pub max_threshold: Bytes,
-    /// Probability of a mark at `max_threshold` (`max_p` of the paper).
+    /// Probability of a mark at a queue length of `max_threshold` (`max_p` of the paper).
     pub max_probability: f64,
     /// Whether RED decides about a packet at enqueue or at dequeue.
     pub at: MarkAt,
-    /// Whether arriving packets that are not ECN-capable are dropped where others would be marked. RED never drops at
-    /// dequeue.
+    /// Whether arriving packets that are not ECN-capable are dropped where ECN-capable ones would be marked. RED never
+    /// drops packets at dequeue.
     pub drops: bool,
-    /// `None` for the instantaneous length.
+    /// Moving average of the queue length; `None` to compare the instantaneous length with the thresholds.
     pub average: Option<Average>,
     pub stream: Stream,
 }
 
-/// RED of one queue or pool.
+/// RED of one queue or one memory pool.
 #[derive(Clone, Debug)]
 pub struct Red {
     config: RedConfig,
     average: f64,
-    /// Time at which the queue became empty; cleared by the next packet.
+    /// Time at which the queue became empty; `None` once a packet has arrived since.
     empty_since: Option<Time>,
 }
 
@@ -57,12 +57,12 @@ impl Red {
         self.config.at
     }
 
-    /// Whether the length is averaged. If so, RED must see packets that find the link idle, too.
+    /// Whether the queue length is averaged. If it is, RED must also see packets that find the link idle.
     pub fn averages(&self) -> bool {
         self.config.average.is_some()
     }
 
-    /// Probability of a mark at this length.
+    /// Probability of a mark at a queue length of `length` bytes.
     pub fn probability(&self, length: f64) -> f64 {
         let RedConfig { min_threshold, max_threshold, max_probability, .. } = self.config;
         let (min, max) = (min_threshold.get() as f64, max_threshold.get() as f64);
@@ -75,8 +75,8 @@ impl Red {
         }
     }
 
-    /// Decides about a packet; `length` is the queue's length with it. `at` is `None` for a packet that an idle port
-    /// sends at once.
+    /// Decides about a packet; `length` is the length of the queue including the packet. `at` is `None` for a packet
+    /// that an idle port sends at once.
     pub fn decide(&mut self, now: Time, at: Option<MarkAt>, ecn: Ecn, length: Bytes) -> Decision {
         if at.is_some_and(|at| at != self.config.at) {
             return Decision::Pass;
@@ -96,12 +96,12 @@ impl Red {
         if signals { signal } else { Decision::Pass }
     }
 
-    /// The queue has become empty.
+    /// Records that the queue is empty from `now` on, so that the average can decay.
     pub fn on_empty(&mut self, now: Time) {
         self.empty_since = Some(now);
     }
 
-    /// Adds a sample to the average, if there is one. Returns the length to compare with the thresholds.
+    /// Adds a sample to the average, if lengths are averaged. Returns the length to compare with the thresholds.
     fn update_average(&mut self, now: Time, length: Bytes) -> f64 {
         let length = length.get() as f64;
         let Some(Average { weight, packet_time }) = self.config.average else { return length };

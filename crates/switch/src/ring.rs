@@ -3,7 +3,7 @@
 
 use prefetch_index::prefetch_index;
 
-/// The ring shrinks when less than one slot in `SPARSE` is in use.
+/// The ring shrinks when fewer than one slot in this many is in use.
 const SPARSE: usize = 8;
 /// Smallest capacity of a ring that has held an element.
 const MIN_CAPACITY: usize = 8;
@@ -30,13 +30,12 @@ impl<T: Copy> Ring<T> {
         self.len == 0
     }
 
-    /// The oldest element.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         if self.len == 0 { None } else { self.slots.get(self.first) }
     }
 
-    /// The `nth` element after the oldest.
+    /// The `nth` element from the head; 0 is the oldest.
     pub fn get(&self, nth: usize) -> Option<&T> {
         if nth >= self.len {
             return None;
@@ -74,7 +73,7 @@ impl<T: Copy> Ring<T> {
         self.slots.get_mut(slot)
     }
 
-    /// Moves the elements to a ring of this capacity, a power of two, and fills its other slots with `filler`.
+    /// Moves the elements to a ring of this capacity, a power of two, and fills the ring's other slots with `filler`.
     #[cold]
     fn resize(&mut self, capacity: usize, filler: T) {
         let mut slots = Vec::with_capacity(capacity);

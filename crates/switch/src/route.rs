@@ -16,46 +16,46 @@ use std::sync::Arc;
 use shallop_core::seed::hash;
 use shallop_core::{End, Node};
 
-/// Flag of a table entry that is the index of a group of equal-cost ports instead of a port.
+/// Flag of a table entry: the other bits are the index of a group of equal-cost ports, not a port.
 const GROUP: u32 = 1 << 31;
-/// Flag of a table entry that is the index of a list with one entry for each member of the column. Used without
-/// [`GROUP`].
+/// Flag of a table entry: the other bits are the index of a list with one entry for each member of the column. Never
+/// combined with [`GROUP`].
 const MEMBERS: u32 = 1 << 30;
-/// Table entry without a path, or absent port.
+/// Value of a table entry without a path, and of an absent port.
 const NONE: u32 = u32::MAX;
 
 /// A leaf: a host with one link, which leads to a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// Port of the host.
+    /// Port of the host, which sends to the switch.
     pub exit: u32,
-    /// Port of the switch that leads to the host.
+    /// Port of the switch, which sends to the host.
     pub entry: u32,
     pub switch: Node,
 }
 
-/// Position of a node in the routing table.
+/// How the routing table represents a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TablePosition {
-    /// A leaf shares the row and column of its switch.
+    /// The node is a leaf and shares the row and column of its switch.
     Leaf(Leaf),
-    /// Column of any other node, and its number among the members of the column. `None` if neither the node nor a leaf
-    /// of it is a destination.
+    /// Column of the node as a destination, and its number among the members of the column. `None` if neither the node
+    /// nor a leaf of it is a destination.
     Inner(Option<(u32, u32)>),
 }
 
-/// Row, column and number in the column of a node. A leaf has the values of its switch.
+/// Row and column of a node, and its number among the members of the column. A leaf has the values of its switch.
 #[derive(Clone, Copy, Debug)]
 struct NodeIndex {
     row: u32,
     column: u32,
     member: u32,
-    /// Ports of a leaf ([`Leaf`]); [`NONE`] for other nodes.
+    /// Port of a leaf that sends to its switch ([`Leaf`]); [`NONE`] for other nodes.
     exit: u32,
     entry: u32,
 }
 
-/// Next hops of every node towards every destination.
+/// Forwarding tables: the next hops of every node towards every destination.
 #[derive(Clone, Debug)]
 pub struct Routes {
     nodes: Arc<[NodeIndex]>,
@@ -63,8 +63,8 @@ pub struct Routes {
     /// Entry of each row and column, at row * `columns` + column: a port, [`GROUP`] plus the index of a group in
     /// `groups`, or [`MEMBERS`] plus the index in `groups` of a list of entries, one for each member of the column.
     table: Arc<[u32]>,
-    /// Groups of equal-cost ports, each preceded by its length and by the number of hops to the destination; lists of
-    /// entries by member.
+    /// Groups of equal-cost ports, each preceded by its length and by the number of hops to the destination; and lists
+    /// of entries, one for each member of a column.
     groups: Arc<[u32]>,
     symmetric: bool,
     salt: u64,
@@ -77,12 +77,12 @@ pub struct RouteTable {
     columns: usize,
     table: Vec<u32>,
     groups: Vec<u32>,
-    /// Entry of each group by its hops and ports: equal groups are stored once.
+    /// Table entry of each group, by the group's hops and ports: equal groups are stored once.
     known: BTreeMap<Vec<u32>, u32>,
 }
 
 impl RouteTable {
-    /// A table that routes only between leaves and their switches. `positions` has the position of each node.
+    /// A table that routes only between leaves and their switches. `positions` has one element for each node.
     pub fn new(positions: &[TablePosition], columns: usize) -> Self {
         let none = NodeIndex { row: NONE, column: NONE, member: 0, exit: NONE, entry: NONE };
         let (mut nodes, mut rows) = (vec![none; positions.len()], 0);
@@ -102,14 +102,14 @@ impl RouteTable {
         Self { nodes, columns, table, groups: Vec::new(), known: BTreeMap::new() }
     }
 
-    /// Sets the ports of a switch on shortest paths to the destinations of a column, `hops` away. An empty slice means
-    /// no path.
+    /// Sets the ports of a switch on shortest paths to the destinations of a column, which are `hops` away. An empty
+    /// slice means that there is no path.
     pub fn set(&mut self, node: Node, column: usize, hops: u32, ports: &[u32]) {
         let entry = self.entry(hops, ports);
         *self.at(node, column) = entry;
     }
 
-    /// Sets the ports of a node that lead to each member of a column, one hop away.
+    /// Sets the ports of a node that lead to each member of a column, all one hop away.
     pub fn set_members(&mut self, node: Node, column: usize, ports: &[Vec<u32>]) {
         let entries: Vec<u32> = ports.iter().map(|ports| self.entry(1, ports)).collect();
         let entry = MEMBERS | self.groups.len() as u32;
@@ -147,13 +147,14 @@ impl RouteTable {
 }
 
 impl Routes {
-    /// These next hops with another ECMP hash ([`RouteTable::finish`]).
+    /// A copy of the routes with another ECMP hash; see [`RouteTable::finish`] for the arguments. The tables are
+    /// shared.
     #[must_use]
     pub fn hashed(&self, symmetric: bool, salt: u64) -> Self {
         Self { symmetric, salt, ..self.clone() }
     }
 
-    /// Port by which a packet for the endpoint `end` leaves `node` towards host `to`; `None` if there is no path.
+    /// Port by which a packet for the endpoint `end` leaves `node` towards the host `to`; `None` if there is no path.
     pub fn next(&self, node: Node, to: Node, end: End) -> Option<u32> {
         let (here, there) = (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]);
         if here.exit != NONE {
@@ -175,8 +176,8 @@ impl Routes {
         Some(group[choice as usize])
     }
 
-    /// Equal-cost ports by which packets leave `node` towards `to`, neither of which is a leaf. Empty if there is no
-    /// path, or neither `to` nor a leaf of it is a destination.
+    /// Equal-cost ports by which packets leave `node` towards `to`; neither node is a leaf. Empty if there is no path,
+    /// or if neither `to` nor a leaf of it is a destination.
     pub fn ports(&self, node: Node, to: Node) -> &[u32] {
         let (here, there) = (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]);
         match self.entry(here, there) {
@@ -186,7 +187,7 @@ impl Routes {
         }
     }
 
-    /// Table entry of one node towards another: a port or a group.
+    /// Table entry for packets at `here` to `there`: a port or a group.
     #[inline]
     fn entry(&self, here: &NodeIndex, there: &NodeIndex) -> Option<&u32> {
         if there.column == NONE {
@@ -214,7 +215,7 @@ mod tests {
         TablePosition::Inner(Some((column, 0)))
     }
 
-    /// Routes of two switches that are joined by these ports.
+    /// Routes of a network of two switches whose first switch has `ports` towards the second, `hops` away.
     fn routes(symmetric: bool, hops: u32, ports: &[u32]) -> Routes {
         let mut table = RouteTable::new(&[inner(0), inner(1)], 2);
         table.set(Node(0), 1, hops, ports);

@@ -5,25 +5,25 @@ use shallop_core::{Bytes, Time};
 
 use crate::queue::{Queue, QueueConfig};
 
-/// Virtual time of a byte at weight one.
+/// Increase of the virtual time for each byte that a queue of weight 1 sends.
 const BYTE: u64 = 1 << 16;
 
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// By index of the queue.
+    /// Share of each queue; the index is the queue's.
     queues: Vec<QueueShare>,
-    /// Whether any priority has more than one queue: otherwise virtual time is not needed.
+    /// Whether any priority has more than one queue. If none has, virtual times are not needed.
     weighted: bool,
 }
 
-/// A queue's share of the link.
+/// Share of one queue in its link: priority, weight and virtual times.
 #[derive(Clone, Copy, Debug)]
 struct QueueShare {
     priority: u8,
     weight: u64,
-    /// Virtual start time of the packet at the head.
+    /// Virtual start time of the packet at the head of the queue.
     start_tag: u64,
-    /// Virtual time of the queue's priority: the start tag of the packet that was served last.
+    /// Virtual time of the queue's priority: start tag of the packet of this priority that was served last.
     virtual_time: u64,
 }
 
@@ -63,12 +63,13 @@ impl Schedule {
         best.map(|(start, _, _, index)| (index, start))
     }
 
-    /// Whether any queues of one priority share by weight. If not, `on_backlogged` and `on_served` have no effect.
+    /// Whether several queues of one priority share the link by weight. If not, `on_backlogged` and `on_served` have no
+    /// effect.
     pub fn is_weighted(&self) -> bool {
         self.weighted
     }
 
-    /// An empty queue has received a packet.
+    /// Sets the start tag of a queue that was empty and has received a packet.
     pub fn on_backlogged(&mut self, index: usize) {
         if self.weighted {
             let share = &mut self.queues[index];
@@ -76,7 +77,7 @@ impl Schedule {
         }
     }
 
-    /// A queue has sent `size` bytes.
+    /// Advances the virtual times after a queue has sent `size` bytes.
     pub fn on_served(&mut self, index: usize, size: Bytes) {
         if !self.weighted {
             return;

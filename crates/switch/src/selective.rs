@@ -6,15 +6,15 @@ use shallop_core::Ecn;
 
 use crate::limit::{Limit, QueueLength};
 
-/// A threshold above which a queue drops packets that are not ECN-capable.
+/// Queue length above which packets that are not ECN-capable are dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectiveDrop {
-    /// Longest queue that packets which are not ECN-capable may make.
+    /// Longest queue, including the arriving packet, at which no packet is dropped.
     pub above: Limit,
 }
 
 impl SelectiveDrop {
-    /// Whether an arriving packet is dropped. `length` is the queue's length with the packet.
+    /// Whether to drop an arriving packet. `length` is the length of the queue including the packet.
     pub fn drops(&self, ecn: Ecn, length: QueueLength) -> bool {
         ecn == Ecn::NotEct && self.above.exceeded_by(length)
     }

@@ -3,11 +3,11 @@
 
 use shallop_core::Time;
 
-/// A time for each leaf; leaves are numbered from 0 on.
+/// One time for each leaf, and the earliest of them. Leaves are numbered from 0.
 #[derive(Clone, Debug)]
 pub struct TournamentTree {
-    /// The root is at index 1. Node `n` holds the earlier time of its children, nodes `2 n` and `2 n + 1`. The second
-    /// half of the array holds the leaves.
+    /// Nodes of the tree. The root is at index 1; node `n` holds the earlier time of its children `2 n` and `2 n + 1`;
+    /// the second half of the array holds the leaves.
     times: Vec<Time>,
 }
 
@@ -34,13 +34,12 @@ impl TournamentTree {
         }
     }
 
-    /// The earliest time; [`Time::LAST`] if no leaf has one.
+    /// Earliest time of all leaves; [`Time::LAST`] if no leaf has a time.
     pub fn earliest(&self) -> Time {
         self.times[1]
     }
 
-    /// Leaf with the earliest time, if that time is not after `now`; the lowest number if several leaves have that
-    /// time.
+    /// Leaf with the earliest time, if that time is at or before `now`; of several such leaves, the lowest number.
     pub fn earliest_due(&self, now: Time) -> Option<usize> {
         let earliest = self.times[1];
         if earliest > now || earliest == Time::LAST {

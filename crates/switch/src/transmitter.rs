@@ -1,4 +1,4 @@
-//! The sending side of a link: the rate at which it sends, and the wire.
+//! The sending side of a link: sends packets at the rate of the link, counts them, and puts them on the wire.
 
 use shallop_core::{BitsPerSec, Class, Pace, Packet, Probe, Span, Time};
 
@@ -7,15 +7,15 @@ use crate::wire::Wire;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter<C> {
-    /// Time at which the last bit of all served packets is sent.
+    /// Time at which the link has sent the last bit of all dequeued packets.
     pub free_at: Time,
-    /// Number of the port.
+    /// Number of the port in reports to the probe.
     pub number: u32,
     pub wire: Wire<C>,
     pub pace: Pace,
     /// Packets sent, by class.
     pub sent: [u64; Class::COUNT],
-    /// Bytes sent.
+    /// Bytes sent, including preamble and inter-frame gap.
     pub bytes: u64,
 }
 
@@ -41,8 +41,8 @@ impl<C: Copy> Transmitter<C> {
         self.wire.push(self.free_at, packet);
     }
 
-    /// Sends packets as one frame that begins at `start` and arrives as a whole. The frame takes the time `overhead` in
-    /// addition to its bytes.
+    /// Sends packets as one frame that begins at `start` and arrives as a whole. The frame takes `overhead` in addition
+    /// to the serialisation time of its bytes.
     pub fn transmit_frame(
         &mut self,
         start: Time,

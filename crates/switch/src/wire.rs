@@ -1,5 +1,5 @@
-//! The wire behind a port: the packets in flight. Only the first to arrive has a deadline. A wire may lose, duplicate
-//! and reorder packets, vary its delay, and change it at given times.
+//! The wire behind a port: the packets in flight. Only the first packet to arrive has a deadline. A wire may lose,
+//! duplicate and reorder packets and vary its delay; its delay may change at given times.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::ring::Ring;
 #[derive(Clone, Copy, Debug)]
 pub struct LinkChange {
     pub at: Time,
-    /// New rate, if it changes.
+    /// New rate; `None` if the rate stays.
     pub rate: Option<BitsPerSec>,
-    /// New propagation delay, if it changes.
+    /// New propagation delay; `None` if the delay stays.
     pub delay: Option<Span>,
 }
 
-/// A packet in flight. A long wire holds tens of thousands; each is next read when it arrives and therefore starts a
-/// cache line of its own.
+/// A packet in flight. Aligned to a cache line, since a long wire holds tens of thousands of packets, each of which is
+/// next read when it arrives.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct InFlight<C> {
@@ -27,15 +27,15 @@ struct InFlight<C> {
     packet: Packet<C>,
 }
 
-/// The impairment of a wire, with the reordered packets in flight.
+/// Impairment of a wire, with the reordered packets in flight.
 #[derive(Clone, Debug)]
 struct Impaired<C> {
     impairment: Impairment,
-    /// Reordered packets by time of arrival, then in the order in which they were sent.
+    /// Reordered packets in flight, by time of arrival, then by order of sending.
     late: BTreeMap<(Time, u64), Packet<C>>,
-    /// Number of packets that were reordered.
+    /// Number of packets reordered so far.
     count: u64,
-    /// Reordered packet that arrived last.
+    /// Reordered packet that arrived last, held here so that a reference to it can be returned.
     removed: Option<Packet<C>>,
 }
 
@@ -48,14 +48,14 @@ impl<C> Impaired<C> {
 
 #[derive(Clone, Debug)]
 pub struct Wire<C> {
-    /// Time at which the first packet arrives; [`Time::LAST`] if there is none.
+    /// Time at which the first packet in flight arrives; [`Time::LAST`] if there is none.
     next: Time,
     delay: Span,
-    /// Whether packets may have different delays.
+    /// Whether packets may have different delays, because of jitter, reordering or a change of the delay.
     varies: bool,
     /// Whether reordered packets are in flight.
     has_late: bool,
-    /// Latest arrival of the packets in order: no later packet arrives before it.
+    /// Latest arrival time of a packet that is not reordered. Later packets do not arrive before this time.
     latest: Time,
     ring: Ring<InFlight<C>>,
     impairment: Option<Box<Impaired<C>>>,
@@ -89,8 +89,8 @@ impl<C: Copy> Wire<C> {
         in_flight.packet = *packet;
     }
 
-    /// Adds jitter to an arrival; a packet does not arrive before the packet ahead of it. Returns `None` if the packet
-    /// is reordered and was put among the reordered packets.
+    /// Adds jitter to the time of an arrival, which never precedes the arrival of the packet ahead. Returns `None` if
+    /// the packet is reordered; it is then in flight among the reordered packets.
     #[cold]
     fn vary(&mut self, arrival: Time, packet: &Packet<C>) -> Option<Time> {
         let Some(impaired) = &mut self.impairment else {
@@ -110,13 +110,13 @@ impl<C: Copy> Wire<C> {
         None
     }
 
-    /// Time at which the first packet arrives; [`Time::LAST`] if there is none.
+    /// Time at which the first packet in flight arrives; [`Time::LAST`] if there is none.
     #[inline]
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// Removes the first packet if it has arrived by `now`. Its slot keeps the packet until the next push.
+    /// Removes the first packet if it has arrived by `now`. The slot of the packet is overwritten by the next push.
     #[inline]
     pub fn pop_arrived(&mut self, now: Time) -> Option<&mut Packet<C>> {
         if self.next > now {
@@ -129,7 +129,7 @@ impl<C: Copy> Wire<C> {
         self.ring.pop().map(|first| &mut first.packet)
     }
 
-    /// Removes the packet that arrives first, be it in order or reordered.
+    /// Removes the packet that arrives first, whether reordered or not.
     #[cold]
     fn pop_first(&mut self) -> Option<&mut Packet<C>> {
         let impaired = self.impairment.as_mut()?;
@@ -144,7 +144,7 @@ impl<C: Copy> Wire<C> {
         impaired.removed.as_mut()
     }
 
-    /// Draws the fate of a packet that has crossed the wire at `now`.
+    /// Draws whether a packet that has crossed the wire at `now` is delivered, lost or duplicated.
     #[inline]
     pub fn draw_fate(&mut self, now: Time) -> Fate {
         let Some(impaired) = &mut self.impairment else { return Fate::Arrives };
@@ -152,7 +152,7 @@ impl<C: Copy> Wire<C> {
         impaired.impairment.draw_fate(now - delay, now)
     }
 
-    /// Packets in flight.
+    /// Number of packets in flight.
     pub fn len(&self) -> usize {
         self.ring.len() + self.impairment.as_ref().map_or(0, |impaired| impaired.late.len())
     }

@@ -1,4 +1,4 @@
-//! The list of fabrics, from which the choice at run time is generated. A new fabric adds a line at the end of this
+//! The list of fabrics, from which the choice at run time is generated. A new fabric needs one line at the end of this
 //! file.
 
 use shallop_core::Seed;
@@ -7,10 +7,10 @@ use shallop_options::{Problem, Section, SectionKind, section_kind};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, SwitchNames};
 
-/// Generates `AnyFabric`, the choice among these fabrics.
+/// Generates `AnyFabric`, an enum with one variant for each listed fabric.
 macro_rules! fabrics {
     ($($(#[$about:meta])+ $name:ident($fabric:ty),)+) => {
-        /// One of the fabrics.
+        /// A fabric of any kind, as `[topology]` of a scenario chooses it.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyFabric {
             $($(#[$about])+ $name($fabric),)+
@@ -23,12 +23,12 @@ macro_rules! fabrics {
         })+
 
         impl AnyFabric {
-            /// Names of fabrics in scenarios, with the keys of each.
+            /// Kinds of fabrics in scenarios, with the keys of each.
             pub fn kinds() -> Vec<SectionKind> {
                 vec![$(section_kind::<$fabric>(<$fabric>::KIND, <$fabric>::ABOUT)),+]
             }
 
-            /// Reads the fabric with this name from a section; `None` if there is no such fabric.
+            /// Reads the fabric `kind` from a section; `None` if there is no such fabric.
             ///
             /// # Errors
             /// The errors of `Options::read`, and if options do not go together or name a switch that is not described.
@@ -43,7 +43,7 @@ macro_rules! fabrics {
                 None
             }
 
-            /// Name in results.
+            /// Name of the fabric in results, for readers.
             pub const fn label(&self) -> &'static str {
                 match self { $(Self::$name(_) => <$fabric>::LABEL,)+ }
             }
@@ -78,12 +78,12 @@ fabrics! {
     ParkingLot(crate::parking_lot::ParkingLot),
     /// Three data centres, joined pairwise.
     ThreeDc(crate::three_dc::ThreeDc),
-    /// Two tiers of switches.
+    /// Two tiers of switches: every leaf is joined to every spine.
     LeafSpine(crate::leaf_spine::LeafSpine),
-    /// Three tiers of switches.
+    /// Three tiers of switches: top-of-rack and aggregation switches in pods, and core switches.
     FatTree(crate::fat_tree::FatTree),
     /// Two data centres and one link between them.
     CrossDc(crate::cross_dc::CrossDc),
-    /// From the cloud to the stations of access points.
+    /// A path from hosts in the cloud over a campus network to stations at Wi-Fi access points.
     Campus(crate::campus::Campus),
 }

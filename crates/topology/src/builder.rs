@@ -1,4 +1,4 @@
-//! A builder of networks: nodes with names, the sets of hosts and of links that a scenario may name, and sites.
+//! Builds networks: nodes with names, the sets of hosts and of links that a scenario may name, and sites.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,26 @@ use crate::graph::{Graph, GraphLink, NodeKind};
 use shallop_core::Node;
 use shallop_switch::FrameAggregation;
 
-/// Name of the set of all hosts.
+/// Name of the set of all hosts, for the keys of a scenario that select hosts.
 pub const HOSTS: &str = "hosts";
-/// Name of the set of all links.
+/// Name of the set of all links, for the keys of a scenario that select links.
 pub const ALL: &str = "all";
 
-/// A network under construction.
+/// A network under construction: a graph, and the names by which a scenario refers to its parts.
 #[derive(Clone, Debug, Default)]
 pub struct NetworkBuilder {
     pub graph: Graph,
-    /// Names by node.
+    /// Name of each node; the index is the node's number.
     pub names: Vec<String>,
-    /// Configuration of each node: a switch's index into `Plan::switches`, 0 for hosts.
+    /// Index of each switch's configuration in `Plan::switches`; 0 for hosts. The index is the node's number.
     pub switch_of: Vec<usize>,
     /// Sets of hosts by name. [`HOSTS`] is the set of all hosts; each host's name is a set with that host.
     pub sets: BTreeMap<String, Vec<Node>>,
-    /// Hosts of each site.
+    /// Hosts of each site, such as a rack or a data centre. Traffic may be drawn between hosts of different sites.
     pub sites: Vec<Vec<Node>>,
     /// Sets of links by name, as the ports of both directions. [`ALL`] is the set of all links.
     pub links: BTreeMap<String, Vec<u32>>,
-    /// Frame aggregation, and the name of the set of links to which it applies.
+    /// Name of a set of links, and the frame aggregation that applies to these links.
     pub aggregation: Option<(&'static str, FrameAggregation)>,
 }
 
@@ -57,13 +57,14 @@ impl NetworkBuilder {
         self.sets.entry(set.into()).or_default().extend(hosts);
     }
 
-    /// Adds a site, and a set with its hosts.
+    /// Adds a site with these hosts, and a set `set` of the same hosts.
     pub fn site(&mut self, set: impl Into<String>, hosts: Vec<Node>) {
         self.add_to_set(set, &hosts);
         self.sites.push(hosts);
     }
 
-    /// Adds the sets that every network has. A host's name takes precedence over a set of equal name.
+    /// Adds the sets that every network has: all hosts, each host, all links. The name of a host takes precedence over
+    /// an equal name of a set.
     #[must_use]
     pub fn finish(mut self) -> Self {
         let hosts: Vec<Node> = self.graph.hosts().collect();

@@ -9,15 +9,15 @@ use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
-/// Name of the set of links to the cloud's hosts, the edge of a CLEAN proxy.
+/// Name of the set of links to the hosts in the cloud, where a CLEAN proxy has its edge.
 pub const CLOUD: &str = "cloud";
-/// Name of the set of radio links, the last hop of a CLEAN proxy.
+/// Name of the set of radio links, at whose access points a CLEAN proxy has its last hop.
 pub const RADIO: &str = "radio";
 
-/// Default of the largest radio frame: the largest A-MPDU of ns-3.
+/// Default of the largest radio frame in bytes: the largest A-MPDU of ns-3.
 const RADIO_FRAME: Bytes = Bytes::new(65_535);
 
-/// A path from the cloud over a campus to the stations of access points.
+/// A path from hosts in the cloud over a campus network to stations at Wi-Fi access points.
 #[derive(Clone, Debug, PartialEq, Options)]
 pub struct Campus {
     /// The number of hosts in the cloud: `cloud0` and so on.
@@ -74,7 +74,6 @@ pub struct Campus {
     /// The `[switch.NAME]` that describes the access points.
     #[key(shown = "\"default\"", was = "point_switch")]
     pub access_point_switch: Option<String>,
-    /// The largest packet.
     #[part]
     pub largest: Largest,
 }
@@ -113,7 +112,8 @@ impl Fabric for Campus {
         (nodes, nodes - 1)
     }
 
-    /// The radio channel of an access point is a node, so that its stations share one queue in each direction.
+    /// Builds the network. The radio channel of an access point is a node of its own, so that all stations of the
+    /// access point share one queue in each direction.
     fn build(&self, _: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder {
         let (delay, mtu) = (self.delay, self.largest.mtu);
         let line = |rate, delay| LinkProperties { rate, delay, mtu };

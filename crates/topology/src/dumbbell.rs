@@ -9,9 +9,9 @@ use crate::bounds::{COUNT, DELAY, MAX_DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
 
-/// Hosts `s0`, `s1` and so on at a switch `left`, and the bottleneck. A single receiver `r0` is at the end of the
-/// bottleneck itself, as in Figure 9 of flashpass-icnp21; several are at a second switch `right`, by links without
-/// delay.
+/// Hosts `s0`, `s1` and so on at a switch `left`, and one bottleneck link. A single receiver `r0` is at the end of the
+/// bottleneck itself, as in Figure 9 of flashpass-icnp21; several receivers are at a second switch `right`, by links
+/// without delay.
 #[derive(Clone, Debug, PartialEq, Options)]
 #[options(check)]
 pub struct Dumbbell {
@@ -24,7 +24,6 @@ pub struct Dumbbell {
     /// The delay of the bottleneck.
     #[key(DELAY)]
     pub delay: Span,
-    /// The largest packet.
     #[part]
     pub largest: Largest,
     /// The number of hosts on the left: `s0`, `s1` and so on.
@@ -46,14 +45,14 @@ pub struct Dumbbell {
     pub sender_delay: SenderDelay,
 }
 
-/// Delays of the senders' links as a scenario gives them.
+/// Delays of the links of senders, as a scenario gives them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SenderDelay {
-    /// One delay for all links.
+    /// Every link has this delay.
     One(Span),
-    /// Bounds between which each delay is drawn uniformly.
+    /// The delay of each link is drawn uniformly between these bounds.
     Drawn(Span, Span),
-    /// One delay for each link.
+    /// Delay of each link, in the order of the senders.
     Each(Vec<Span>),
 }
 
@@ -80,7 +79,7 @@ impl Value for SenderDelay {
 }
 
 impl SenderDelay {
-    /// Delays of `count` links.
+    /// Delays of the links of `count` senders.
     fn draw(&self, count: usize, seed: Seed) -> Vec<Span> {
         match self {
             Self::One(delay) => vec![*delay; count],
@@ -93,7 +92,7 @@ impl SenderDelay {
 }
 
 impl Dumbbell {
-    /// Port of the bottleneck that sends from left to right.
+    /// Number of the port that sends into the bottleneck, from left to right.
     pub const BOTTLENECK: u32 = 0;
 }
 

@@ -1,5 +1,5 @@
-//! The trait of fabrics: topologies that are built from a few options. A fabric is a file with its options in
-//! scenarios, and a line of the list in [`crate::any`].
+//! The trait of fabrics: topologies that are built from a few options. A new fabric needs a file with its options in
+//! scenarios, and a line in the list of [`crate::any`].
 
 use shallop_core::{BitsPerSec, Bytes, MTU, Node, Seed, Span};
 use shallop_options::suggest::advice;
@@ -8,27 +8,27 @@ use shallop_options::{Key, Options, Problem, Section};
 use crate::builder::NetworkBuilder;
 use crate::graph::GraphLink;
 
-/// A topology that is built from a few options: the type is the options.
+/// A topology that is built from a few options, which are the fields of the implementing type.
 pub trait Fabric: Options<Context = ()> {
-    /// Name in scenarios: the `kind` of `[topology]`.
+    /// Name of the fabric in scenarios: the value of `kind` in `[topology]`.
     const KIND: &'static str;
-    /// Description in a few words, for lists of fabrics.
+    /// Description of the fabric in a few words, for lists of fabrics.
     const ABOUT: &'static str;
-    /// Name in results.
+    /// Name of the fabric in results, for readers.
     const LABEL: &'static str;
 
-    /// Options that name a `[switch.NAME]`, with their values. `None` stands for "default".
+    /// Options that name a `[switch.NAME]`, with their values. `None` stands for the switch "default".
     fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
         Vec::new()
     }
 
-    /// Numbers of nodes and links.
+    /// Numbers of nodes and links, computed without building the network.
     fn size(&self) -> (u64, u64);
 
-    /// Builds the network. The seed draws random delays; names of nodes and links do not depend on it.
+    /// Builds the network. The seed determines random delays, but not names of nodes and links.
     fn build(&self, seed: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder;
 
-    /// Whether the network depends on the seed.
+    /// Whether the network depends on the seed, because delays are random.
     fn is_random(&self) -> bool {
         false
     }
@@ -39,14 +39,14 @@ pub trait Fabric: Options<Context = ()> {
 pub struct SwitchNames<'a>(pub Vec<&'a str>);
 
 impl SwitchNames<'_> {
-    /// Index of a switch, or of "default" if there is no name. An unknown name, which [`SwitchNames::check`] refuses,
-    /// has index 0.
+    /// Index of the named switch configuration, or of "default" if there is no name. An unknown name, which
+    /// [`SwitchNames::check`] refuses, has index 0.
     pub(crate) fn index(&self, name: Option<&str>) -> usize {
         let name = name.unwrap_or("default");
         self.0.iter().position(|known| *known == name).unwrap_or(0)
     }
 
-    /// Checks that there is a `[switch.NAME]` for the value of a key.
+    /// Checks that a `[switch.NAME]` exists for the value of a key.
     pub(crate) fn check(
         &self,
         section: &Section<'_>,
@@ -62,7 +62,7 @@ impl SwitchNames<'_> {
     }
 }
 
-/// The largest packet of all links.
+/// Options for the largest packet, common to all links of a fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 pub struct Largest {
     /// The largest IP packet.
@@ -72,22 +72,21 @@ pub struct Largest {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkProperties {
-    /// Rate of each direction.
+    /// Rate of each direction of the link.
     pub rate: BitsPerSec,
     /// Propagation delay of each direction, including the time that a host at its end takes to process a packet.
     pub delay: Span,
-    /// Largest IP packet.
+    /// Largest IP packet, in bytes.
     pub mtu: Bytes,
 }
 
 impl LinkProperties {
-    /// A link between two nodes.
     pub fn link(self, a: Node, b: Node) -> GraphLink {
         let Self { rate, delay, mtu } = self;
         GraphLink { a, b, rate, delay, mtu }
     }
 
-    /// Adds hosts `NAMEh0` and so on, each with a link of these properties to a switch.
+    /// Adds hosts `NAMEh0`, `NAMEh1` and so on, each with a link of these properties to a switch.
     pub(crate) fn attach(
         self,
         builder: &mut NetworkBuilder,

@@ -49,7 +49,6 @@ pub struct FatTree {
     /// The `[switch.NAME]` that describes the core switches.
     #[key(shown = "\"default\"")]
     pub core_switch: Option<String>,
-    /// The largest packet.
     #[part]
     pub largest: Largest,
 }

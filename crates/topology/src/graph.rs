@@ -3,10 +3,10 @@
 
 use shallop_core::{BitsPerSec, Bytes, Node, Span};
 
-/// Order in which a host's link takes packets from the host's endpoints.
+/// Order in which the link of a host takes packets from the endpoints of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NicMode {
-    /// The link polls its endpoints in turn whenever it is free, so that only metered packets are queued.
+    /// The link takes a packet from its endpoints in turn whenever it is free, so that only metered packets are queued.
     Fair,
     /// Endpoints send into one finite queue, which may drop packets.
     Fifo,
@@ -16,7 +16,7 @@ shallop_options::string_enum! { NicMode { Fair = "fair", Fifo = "fifo" } }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// Sends and receives flows; does not forward packets.
+    /// A node that sends and receives flows, but does not forward packets.
     Host,
     Switch,
 }
@@ -26,19 +26,19 @@ pub enum NodeKind {
 pub struct GraphLink {
     pub a: Node,
     pub b: Node,
-    /// Rate of each direction.
+    /// Rate of each direction of the link.
     pub rate: BitsPerSec,
-    /// Propagation delay of each direction.
+    /// Propagation delay of each direction of the link.
     pub delay: Span,
-    /// Largest IP packet.
+    /// Largest IP packet, in bytes.
     pub mtu: Bytes,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// By node number.
+    /// Kind of each node; the index is the node's number.
     pub nodes: Vec<NodeKind>,
-    /// By link number.
+    /// Links of the network; the index is the link's number.
     pub links: Vec<GraphLink>,
 }
 
@@ -52,7 +52,7 @@ impl Graph {
         self.links.push(link);
     }
 
-    /// Number of ports.
+    /// Number of ports: two for each link.
     pub fn ports(&self) -> usize {
         self.links.len() * 2
     }
@@ -61,13 +61,13 @@ impl Graph {
         &self.links[(port / 2) as usize]
     }
 
-    /// Node to which a port belongs.
+    /// Node to which a port belongs, and from which it sends.
     pub fn near(&self, port: u32) -> Node {
         let link = self.link_of(port);
         if port.is_multiple_of(2) { link.a } else { link.b }
     }
 
-    /// Node at the other end of a port's link.
+    /// Node at the other end of the link of a port.
     pub fn far(&self, port: u32) -> Node {
         self.near(port ^ 1)
     }
@@ -76,7 +76,7 @@ impl Graph {
         self.nodes[node.0 as usize]
     }
 
-    /// Hosts, in ascending order.
+    /// Hosts, in ascending order of their numbers.
     pub fn hosts(&self) -> impl Iterator<Item = Node> + '_ {
         let all = (0..self.nodes.len() as u32).map(Node);
         all.filter(|&node| self.kind(node) == NodeKind::Host)

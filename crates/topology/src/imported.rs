@@ -1,5 +1,5 @@
-//! A network that was read from a file: its switches and links, the hosts at each switch, and the origin of rates and
-//! delays.
+//! Networks that are read from files: switches and links, the number of hosts at each switch, and where the rates and
+//! delays come from.
 
 use std::fmt;
 
@@ -11,36 +11,36 @@ use crate::fabric::LinkProperties;
 /// Switches and links from a file, with hosts at the switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// Name and number of hosts of each switch.
+    /// Name of each switch, and its number of hosts.
     pub nodes: Vec<(String, usize)>,
-    /// Links between switches: the numbers of both switches, and the properties.
+    /// Links between switches: the indices of both switches in `nodes`, and the properties of the link.
     pub links: Vec<(usize, usize, LinkProperties)>,
-    /// Links of hosts.
+    /// Properties of the links to hosts.
     pub access: LinkProperties,
-    /// Configuration of each switch: an index into `Plan::switches`.
+    /// Index into `Plan::switches` of each switch's configuration.
     pub switches: Vec<usize>,
-    /// Origin of rates and delays.
+    /// Where the rates and delays of links come from.
     pub origin: Origin,
-    /// The file, and the names of its columns or attributes that are not used.
+    /// Name of the file, and the names of its columns or attributes that are not used.
     pub unread: (String, Vec<String>),
 }
 
-/// Numbers of links by the origin of their rate and delay.
+/// Numbers of links by the source of their rate and delay, for `check` to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Rates from the file.
+    /// Links whose rate is in the file.
     pub rates: usize,
-    /// Default rates.
+    /// Links with the default rate.
     pub default_rates: usize,
-    /// Delays from the file.
+    /// Links whose delay is in the file.
     pub delays: usize,
-    /// Delays from cable lengths in the file.
+    /// Links whose delay is computed from a cable length in the file.
     pub lengths: usize,
-    /// Delays from the coordinates of both ends.
+    /// Links whose delay is computed from the coordinates of both ends.
     pub distances: usize,
-    /// Default delays.
+    /// Links with the default delay.
     pub default_delays: usize,
-    /// Nodes that were renamed because an earlier node has their label.
+    /// Nodes that were renamed because an earlier node in the file has their label.
     pub renamed: usize,
 }
 
@@ -63,14 +63,14 @@ impl fmt::Display for Origin {
 }
 
 impl Imported {
-    /// Numbers of nodes and links.
+    /// Numbers of nodes and links, computed without building the network.
     pub fn size(&self) -> (u64, u64) {
         let hosts = self.nodes.iter().map(|node| node.1 as u64).fold(0, u64::saturating_add);
         let size = |inner: usize| hosts.saturating_add(inner as u64);
         (size(self.nodes.len()), size(self.links.len()))
     }
 
-    /// Builds the network. Switch `NODE` has hosts `NODE.h0`, `NODE.h1` and so on.
+    /// Builds the network. A switch `NODE` has hosts `NODE.h0`, `NODE.h1` and so on.
     pub fn build(&self) -> NetworkBuilder {
         let mut builder = NetworkBuilder::default();
         for ((name, _), &switch) in self.nodes.iter().zip(&self.switches) {

@@ -38,7 +38,6 @@ pub struct LeafSpine {
     /// The `[switch.NAME]` that describes the spines.
     #[key(shown = "\"default\"")]
     pub spine_switch: Option<String>,
-    /// The largest packet.
     #[part]
     pub largest: Largest,
 }

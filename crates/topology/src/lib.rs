@@ -1,5 +1,5 @@
-//! Networks as graphs: nodes and links, shortest and equal-cost paths, and the fabrics that scenarios name, one file
-//! each.
+//! Networks as graphs: nodes and links, shortest and equal-cost paths, and the fabrics that scenarios name, each in its
+//! own file.
 
 pub mod any;
 pub mod bounds;

@@ -19,7 +19,6 @@ pub struct ParkingLot {
     /// The delay of each link between switches.
     #[key(DELAY)]
     pub delay: Span,
-    /// The largest packet.
     #[part]
     pub largest: Largest,
     /// The number of links between switches.

@@ -1,8 +1,8 @@
-//! Shortest paths: least propagation delay, then fewest hops. Hosts do not forward. Paths that are equal in delay and
-//! hops are equal-cost paths.
+//! Shortest paths: least propagation delay, then fewest hops. Hosts do not forward. Paths of equal delay and hops are
+//! equal-cost paths.
 //!
-//! State: the routing table. Each set of twins (`twins.rs`) that are hosts or have hosts takes one search, among sets
-//! of twins instead of nodes: a fat-tree of 74 pods with 101,306 hosts takes 74 searches among 2,849 sets.
+//! State: the routing table. Each class of twins (`twins.rs`) that are hosts or have hosts takes one search, among
+//! classes of twins instead of nodes: a fat-tree of 74 pods with 101,306 hosts takes 74 searches among 2,849 classes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use shallop_switch::{Leaf, RouteTable, Routes, TablePosition};
 use crate::graph::{Graph, NodeKind};
 use crate::twins::Twins;
 
-/// Cost of a path: its propagation delay, then its hops.
+/// Cost of a path: propagation delay first, then number of hops.
 type Cost = (Span, u32);
 const UNREACHABLE: Cost = (Span::MAX, u32::MAX);
 
@@ -21,17 +21,17 @@ const UNREACHABLE: Cost = (Span::MAX, u32::MAX);
 #[derive(Clone, Debug)]
 pub struct Paths {
     twins: Twins,
-    /// Column of each node in the routing table.
+    /// Column in the routing table of each node as a destination; `None` for nodes that are never destinations.
     column_of: Vec<Option<u32>>,
     columns: Vec<Column>,
     routes: Routes,
 }
 
-/// A column of the routing table: a class of twins that packets are for.
+/// A column of the routing table: a class of twins that are destinations of packets.
 #[derive(Clone, Debug)]
 struct Column {
     class: usize,
-    /// Other classes that have a path to the class, the nearest first.
+    /// Other classes that have a path to this class, the nearest first.
     order: Vec<u32>,
 }
 
@@ -40,7 +40,7 @@ impl Paths {
         Self::with_twins(graph, Twins::new(graph, true))
     }
 
-    /// Shortest paths of a network whose twins are known.
+    /// Computes the shortest paths of a network whose twins are known.
     pub fn with_twins(graph: &Graph, twins: Twins) -> Self {
         let destinations = twins.destinations(graph);
         let mut column_of_class = vec![None; twins.members.len()];
@@ -70,33 +70,33 @@ impl Paths {
         Self { twins, column_of, columns, routes: table.finish(true, 0) }
     }
 
-    /// The next hops. `salt` salts the ECMP hash; a `symmetric` hash ignores the direction of a flow.
+    /// The forwarding tables. `salt` salts the ECMP hash; a `symmetric` hash ignores the direction of a flow.
     pub fn routes(&self, symmetric: bool, salt: u64) -> Routes {
         self.routes.hashed(symmetric, salt)
     }
 
-    /// Number of searches that the paths took: one for each column.
+    /// Number of shortest-path searches, one for each column of the routing table.
     pub fn searches(&self) -> usize {
         self.columns.len()
     }
 
-    /// Ports of a leaf; `None` for other nodes.
+    /// Ports between a leaf and its switch; `None` for other nodes.
     pub fn leaf(&self, node: Node) -> Option<Leaf> {
         self.twins.leaves[node.0 as usize]
     }
 
-    /// Switch of a leaf; other nodes unchanged.
+    /// The switch of a leaf; any other node is returned unchanged.
     pub fn inner(&self, node: Node) -> Node {
         self.leaf(node).map_or(node, |leaf| leaf.switch)
     }
 
-    /// Column of a node that is not a leaf, in the routing table. `None` if neither the node nor a leaf of it is a
+    /// Column in the routing table of a node that is not a leaf. `None` if neither the node nor a leaf of it is a
     /// destination.
     pub fn column(&self, node: Node) -> Option<usize> {
         self.column_of[node.0 as usize].map(|column| column as usize)
     }
 
-    /// Nodes of a column.
+    /// Nodes whose paths a column of the routing table describes.
     pub fn members(&self, column: usize) -> &[Node] {
         &self.twins.members[self.columns[column].class]
     }
@@ -107,19 +107,18 @@ impl Paths {
         order.flat_map(|&class| self.twins.members[class as usize].iter().copied())
     }
 
-    /// Ports from a node to nodes that are not leaves, in ascending order of these nodes. Empty for leaves.
+    /// Ports from a node to nodes that are not leaves, in ascending order of these nodes. Empty if `node` is a leaf.
     pub fn ports_of(&self, node: Node) -> &[u32] {
         &self.twins.ports[node.0 as usize]
     }
 
-    /// Equal-cost ports from one node towards another, neither of which is a leaf.
+    /// Equal-cost ports of node `from` towards node `to`, neither of which is a leaf.
     pub fn ports(&self, from: Node, to: Node) -> &[u32] {
         self.routes.ports(from, to)
     }
 
-    /// Equal-cost ports from a node towards the first member of a column other than the node itself. A node that is not
-    /// a member has equal ports to all members, unless the members are its neighbours. Empty if there is no other
-    /// member.
+    /// Equal-cost ports of a node towards the first member of a column other than the node itself. A node that is not a
+    /// member has equal ports to all members, unless the members are its neighbours. Empty if there is no other member.
     pub fn ports_to_column(&self, from: Node, column: usize) -> &[u32] {
         let other = self.members(column).iter().find(|&&member| member != from);
         other.map_or(&[], |&to| self.ports(from, to))
@@ -141,13 +140,13 @@ fn extend(cost: Cost, delay: Span) -> Cost {
     if cost == UNREACHABLE { UNREACHABLE } else { (cost.0 + delay, cost.1 + 1) }
 }
 
-/// Shortest-path search among sets of twins.
+/// Shortest-path search on the graph of classes of twins.
 struct Search<'a> {
     graph: &'a Graph,
     twins: &'a Twins,
-    /// Neighbours of each set, with the least delay of the links to them.
+    /// Neighbours of each class, with the least delay of the links to them.
     edges: Vec<Vec<(usize, Span)>>,
-    /// Whether the nodes of each set forward packets.
+    /// Whether the nodes of each class forward packets.
     forwards: Vec<bool>,
 }
 
@@ -166,8 +165,8 @@ impl<'a> Search<'a> {
         Self { graph, twins, edges: twins.members.iter().map(edges).collect(), forwards }
     }
 
-    /// Dijkstra's algorithm backwards from one node of the destination, through switches only. Returns the cost of each
-    /// set's paths; zero for the destination.
+    /// Dijkstra's algorithm backwards from one node of the class `destination`, through switches only. Returns the cost
+    /// of each class's paths; zero for the destination.
     fn costs_to(&self, destination: usize) -> Vec<Cost> {
         let mut costs = vec![UNREACHABLE; self.edges.len()];
         let mut open = BinaryHeap::new();
@@ -188,7 +187,7 @@ impl<'a> Search<'a> {
         costs
     }
 
-    /// Sets the routes of all nodes to a destination.
+    /// Sets the routes of all nodes to the class `destination`.
     fn fill(&self, table: &mut RouteTable, column: usize, destination: usize, costs: &[Cost]) {
         for (class, members) in self.twins.members.iter().enumerate() {
             let best =
@@ -203,13 +202,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Cost of the paths between two nodes of the destination, which are not neighbours.
+    /// Cost of the paths between two nodes of the class `destination`, which are not neighbours.
     fn between_twins(&self, destination: usize, costs: &[Cost]) -> Cost {
         let edges = self.edges[destination].iter().filter(|edge| self.forwards[edge.0]);
         edges.map(|&(next, delay)| extend(costs[next], delay)).min().unwrap_or(UNREACHABLE)
     }
 
-    /// Sets the routes of a node whose paths to the destination cost `best`.
+    /// Sets the routes of one node whose paths to the destination cost `best`.
     fn fill_node(
         &self,
         table: &mut RouteTable,

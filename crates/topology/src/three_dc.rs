@@ -30,7 +30,6 @@ pub struct ThreeDc {
     /// The `[switch.NAME]` that describes the border routers.
     #[key(shown = "\"default\"")]
     pub border_switch: Option<String>,
-    /// The largest packet.
     #[part]
     pub largest: Largest,
 }

@@ -13,18 +13,18 @@ use shallop_switch::Leaf;
 
 use crate::graph::{Graph, NodeKind};
 
-/// A neighbour, and the delay, rate and MTU of the link to it.
+/// A neighbour of a node, and the delay, rate and MTU of the link to it.
 type Neighbour = (Node, Span, BitsPerSec, Bytes);
 
-/// Leaves, and the classes of all other nodes: a class is a set of twins.
+/// The leaves of a network, and the classes of all other nodes: a class is a set of twins.
 #[derive(Clone, Debug)]
 pub struct Twins {
-    /// By node; `None` for nodes that are not leaves.
+    /// Ports of each leaf; `None` for nodes that are not leaves. The index is the node's number.
     pub leaves: Vec<Option<Leaf>>,
-    /// Ports between nodes that are not leaves, by node, in ascending order of the node to which a port leads. Empty
-    /// for leaves.
+    /// Ports of each node that lead to nodes that are not leaves, in ascending order of the node to which a port leads.
+    /// Empty for leaves. The index is the node's number.
     pub ports: Vec<Vec<u32>>,
-    /// Class of each node, and the node's number in the class; `None` for leaves.
+    /// Class of each node, and the number of the node in the class; `None` for leaves. The index is the node's number.
     pub class_of: Vec<Option<(u32, u32)>>,
     /// Nodes of each class, in ascending order.
     pub members: Vec<Vec<Node>>,
@@ -76,7 +76,7 @@ impl Twins {
         self.class_of[node.0 as usize].map_or(0, |(class, _)| class as usize)
     }
 
-    /// Classes that packets are for: hosts, and switches with leaves. In ascending order.
+    /// Classes that are destinations of packets: hosts, and switches with leaves. In ascending order.
     pub fn destinations(&self, graph: &Graph) -> Vec<usize> {
         let mut is_destination = vec![false; self.members.len()];
         for host in graph.hosts() {

@@ -1,4 +1,4 @@
-//! Arrival processes: iterators of ascending start times, which end only where [`Time`] does.
+//! Arrival processes: iterators over ascending start times of flows, which end only when [`Time`] overflows.
 //!
 //! Random gaps are exponential. The part of a gap below a picosecond is carried to the next gap, so that the mean rate
 //! is exact even for high rates. State: the current time and the carried part. Units: starts per second.
@@ -16,17 +16,17 @@ pub enum ArrivalsError {
     #[error(
         "on periods of {on} with {rate} starts per second: at least one in a thousand must hold a start"
     )]
-    /// `on` is the mean on period, `rate` the rate in on periods.
+    /// An on/off process would almost never start a flow. `on` is the mean on period, `rate` the rate in on periods.
     Quiet { on: Span, rate: f64 },
     #[error("a burst of no flows: give at least one sender")]
     NoSenders,
 }
 
-/// A clock that advances by exponential gaps.
+/// A point in time that advances by exponential gaps.
 #[derive(Clone, Debug)]
 struct Clock {
     at: Option<Time>,
-    /// Part of the last gap below a picosecond, in picoseconds.
+    /// Part of the previous gap below a picosecond, in picoseconds.
     carried: f64,
     stream: Stream,
 }
@@ -36,7 +36,7 @@ impl Clock {
         Self { at: Some(Time::ZERO), carried: 0.0, stream }
     }
 
-    /// Advances by an exponential gap of this mean. Returns `None` beyond [`Time::LAST`].
+    /// Advances by an exponential gap of mean `mean_ps`, in picoseconds. Returns `None` beyond [`Time::LAST`].
     fn advance(&mut self, mean_ps: f64) -> Option<Time> {
         // A unit draw is in [0, 1), so the logarithm is finite.
         let gap = -libm::log(1.0 - self.stream.unit()) * mean_ps + self.carried;
@@ -59,7 +59,7 @@ fn gap_of(rate: f64) -> Result<f64, ArrivalsError> {
     }
 }
 
-/// A Poisson process: gaps are exponential and independent.
+/// A Poisson process: gaps between starts are exponential and independent.
 #[derive(Clone, Debug)]
 pub struct Poisson {
     gap: f64,
@@ -67,7 +67,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// A process with this mean rate. The first start is one gap after time zero.
+    /// A Poisson process with this mean rate. The first start is one gap after time zero.
     ///
     /// # Errors
     /// [`ArrivalsError::Rate`].
@@ -75,13 +75,13 @@ impl Poisson {
         Ok(Self { gap: gap_of(rate_per_second)?, clock: Clock::new(stream) })
     }
 
-    /// Moves the beginning of the process from time zero to `begin`.
+    /// Makes the process begin at `begin` instead of time zero.
     #[must_use]
     pub fn from(self, begin: Time) -> Self {
         Self { clock: Clock { at: Some(begin), ..self.clock }, ..self }
     }
 
-    /// Starts per second.
+    /// Mean rate, in starts per second.
     pub fn rate(&self) -> f64 {
         PS_PER_SEC / self.gap
     }
@@ -102,7 +102,7 @@ pub struct Periodic {
 }
 
 impl Periodic {
-    /// Starts at `first` and each `period` after it.
+    /// Starts at `first` and then after each `period`.
     ///
     /// # Errors
     /// [`ArrivalsError::Period`].
@@ -113,7 +113,7 @@ impl Periodic {
         Ok(Self { next: Some(first), period })
     }
 
-    /// Starts per second.
+    /// Rate, in starts per second.
     pub fn rate(&self) -> f64 {
         1.0 / self.period.as_secs_f64()
     }
@@ -133,13 +133,14 @@ impl Iterator for Periodic {
 #[derive(Clone, Debug)]
 pub struct OnOff {
     gap: f64,
-    /// Mean lengths of on and off periods, in picoseconds.
+    /// Mean lengths of on periods and of off periods, in picoseconds.
     means: (f64, f64),
     clock: Clock,
 }
 
 impl OnOff {
-    /// `rate_per_second` is the rate in on periods; `on` and `off` are the mean lengths of periods.
+    /// An on/off process. `rate_per_second` is the rate in on periods; `on` and `off` are the mean lengths of the
+    /// periods.
     ///
     /// # Errors
     /// [`ArrivalsError::Rate`]; [`ArrivalsError::Quiet`] if fewer than one start falls in a thousand on periods.
@@ -157,7 +158,7 @@ impl OnOff {
         Ok(Self { gap, means, clock: Clock::new(stream) })
     }
 
-    /// Moves the beginning of the process from time zero to `begin`.
+    /// Makes the process begin at `begin` instead of time zero.
     #[must_use]
     pub fn from(self, begin: Time) -> Self {
         Self { clock: Clock { at: Some(begin), ..self.clock }, ..self }
@@ -173,8 +174,8 @@ impl OnOff {
 impl Iterator for OnOff {
     type Item = Time;
 
-    /// In an on period, the time to the next event, a start or the end of the period, is exponential; a random draw
-    /// decides which of the two the event is.
+    /// The next start. In an on period, the time to the next event, a start or the end of the period, is exponential; a
+    /// random draw decides which of the two the event is.
     fn next(&mut self) -> Option<Time> {
         let (on, off) = self.means;
         let either = self.gap * on / (self.gap + on);
@@ -188,18 +189,19 @@ impl Iterator for OnOff {
     }
 }
 
-/// Bursts of simultaneous starts at equal intervals. With [`super::Pairs::incast`] each burst is an incast.
+/// Bursts of simultaneous starts at equal intervals. With [`super::Pairs::incast`] as the pattern, each burst is an
+/// incast.
 #[derive(Clone, Debug)]
 pub struct Bursts {
     each: Periodic,
     senders: u32,
     now: Time,
-    /// Remaining starts of the current burst.
+    /// Number of starts that remain in the current burst.
     left: u32,
 }
 
 impl Bursts {
-    /// `senders` starts at `first` and each `period` after it.
+    /// Bursts of `senders` starts at `first` and then after each `period`.
     ///
     /// # Errors
     /// [`ArrivalsError::Period`], [`ArrivalsError::NoSenders`].
@@ -210,7 +212,7 @@ impl Bursts {
         Ok(Self { each: Periodic::new(first, period)?, senders, now: first, left: 0 })
     }
 
-    /// Starts per second.
+    /// Mean rate, in starts per second.
     pub fn rate(&self) -> f64 {
         self.each.rate() * f64::from(self.senders)
     }
@@ -228,7 +230,7 @@ impl Iterator for Bursts {
     }
 }
 
-/// One of the arrival processes.
+/// An arrival process of any kind, as the `arrivals` of a group choose it.
 #[derive(Clone, Debug)]
 pub enum Arrivals {
     Poisson(Poisson),
@@ -274,7 +276,7 @@ mod tests {
         Time::after_start(span)
     }
 
-    /// Mean and variance of the number of starts in each of `count` windows of this length.
+    /// Mean and variance of the number of starts in each of `count` windows of length `window`.
     fn counts(starts: impl Iterator<Item = Time>, window: Span, count: usize) -> (f64, f64) {
         let mut all = vec![0.0; count];
         for start in starts {

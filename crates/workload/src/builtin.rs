@@ -1,8 +1,8 @@
-//! Built-in flow-size distributions. Each is a file in `data` that begins with its source.
+//! Built-in flow-size distributions. Each is a file in `data` whose first lines name its source.
 
 use super::{Sizes, SizesError};
 
-/// Name and text of each distribution, in the order of lists.
+/// Name and text of each built-in distribution, in the order in which lists show them.
 const TABLES: [(&str, &str); 11] = [
     ("web-search", include_str!("../data/web-search.csv")),
     ("data-mining", include_str!("../data/data-mining.csv")),
@@ -17,18 +17,18 @@ const TABLES: [(&str, &str); 11] = [
     ("hadoop-homa", include_str!("../data/hadoop-homa.csv")),
 ];
 
-/// Names of all built-in distributions.
+/// Names of all built-in distributions, in the order in which lists show them.
 pub fn names() -> impl ExactSizeIterator<Item = &'static str> + Clone {
     TABLES.iter().map(|&(name, _)| name)
 }
 
-/// The built-in distribution with this name.
+/// The built-in distribution `name`; `None` if there is no such distribution.
 pub fn named(name: &str) -> Option<Sizes> {
     // A test parses every table.
     read(name)?.ok()
 }
 
-/// Text of a built-in distribution: its source, then `size,cdf` lines.
+/// Text of a built-in distribution: comments with its source, then `size,cdf` lines.
 pub fn text(name: &str) -> Option<&'static str> {
     TABLES.iter().find(|table| table.0 == name).map(|table| table.1)
 }
@@ -120,9 +120,9 @@ mod tests {
         assert!(text("wan").unwrap().starts_with("# SYNTHETIC"));
     }
 
-    /// Table 2 of Aeolus (`APNet` 2018) gives the percentage of flows up to 100 KB, up to 1 MB, and above. Three of our
-    /// tables agree to a percentage point. Web search does not; the paper's percentages for it add up to 90. Columns:
-    /// our tables, the paper.
+    /// Table 2 of Aeolus (`APNet` 2018) gives the percentage of flows up to 100 KB, up to 1 MB, and above. Three of the
+    /// built-in tables agree with it to a percentage point. Web search does not; the paper's percentages for it add up
+    /// to 90. Columns: built-in tables, paper.
     #[test]
     fn shares_agree_with_table_2_of_aeolus_except_for_web_search() {
         for (name, ours, paper) in [

@@ -1,5 +1,5 @@
-//! Workloads: flow sizes, arrival processes, patterns of senders and receivers, and traces. All are pure: random draws
-//! come from a stream that the caller supplies. docs/workloads.md explains the choices.
+//! Workloads: flow sizes, arrival processes, patterns of senders and receivers, and traces. Random draws come from a
+//! stream that the caller supplies. docs/workloads.md explains the choices.
 
 pub mod arrivals;
 pub mod builtin;

@@ -1,7 +1,9 @@
-//! Traffic patterns: the sender and the receiver of each flow, drawn or in turn, and the long-run share of each pair.
+//! Traffic patterns: choose the sender and the receiver of each flow, at random or in turn, and compute the long-run
+//! share of each pair.
 //!
 //! No pattern pairs a host with itself. [`Pairs::weights`] gives the frequencies of [`Pairs::draw`] in the long run.
-//! Offered load is computed from them, so a test compares both. State: the sets, and the position in a turn or burst.
+//! Offered load is computed from these weights, so a test compares both. State: the sets of hosts, and the position in
+//! a turn or burst.
 
 mod classes;
 
@@ -9,7 +11,7 @@ use std::collections::BTreeSet;
 
 use shallop_core::{Node, Stream};
 
-/// Sender and receiver.
+/// Sender and receiver of a flow.
 pub type Pair = (Node, Node);
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -25,11 +27,11 @@ pub enum PairsError {
     )]
     Senders { asked: usize, there: usize },
     #[error("a weight of {found}: weights are finite and not negative, and one of them is above 0")]
-    /// `found` is the invalid weight, or the sum of all weights.
+    /// A weight is invalid, or the sum of all weights is. `found` is the invalid value.
     Weight { found: f64 },
 }
 
-/// A pattern of sources and destinations.
+/// A traffic pattern: a source of senders and receivers for successive flows.
 #[derive(Clone, Debug)]
 pub struct Pairs(Pattern);
 
@@ -41,7 +43,7 @@ enum Pattern {
         sites: Vec<(usize, usize)>,
     },
     Incast(Incast),
-    /// Pairs in turn.
+    /// A list of pairs that are used in turn.
     Listed {
         pairs: Vec<Pair>,
         next: usize,
@@ -60,7 +62,7 @@ enum Pattern {
     },
 }
 
-/// Senders and receivers, each in ascending order and without duplicates.
+/// Sets of senders and of receivers, each in ascending order and without duplicates.
 #[derive(Clone, Debug)]
 struct HostSets {
     from: Vec<Node>,
@@ -69,13 +71,13 @@ struct HostSets {
 
 #[derive(Clone, Debug)]
 struct Incast {
-    /// Receivers as `from`, senders as `to`.
+    /// Receivers of incasts as `from`, senders as `to`.
     sets: HostSets,
     at_once: usize,
     receiver: Node,
-    /// Senders that the current burst has not drawn yet.
+    /// Senders that the current burst has not used yet.
     senders: Vec<Node>,
-    /// Draws that the current burst still has.
+    /// Number of flows that remain in the current burst.
     left: usize,
 }
 
@@ -92,7 +94,7 @@ impl HostSets {
         if alone { Err(PairsError::NoOtherHost) } else { Ok(sets) }
     }
 
-    /// Number of hosts that a host may send to.
+    /// Number of receivers to which `host` may send.
     fn others(&self, host: Node) -> usize {
         self.to.len() - usize::from(self.to.binary_search(&host).is_ok())
     }
@@ -115,7 +117,7 @@ impl HostSets {
 }
 
 impl Pairs {
-    /// A uniformly drawn host of `from` sends to a uniformly drawn other host of `to`.
+    /// Pattern in which a uniformly drawn host of `from` sends to a uniformly drawn other host of `to`.
     ///
     /// # Errors
     /// [`PairsError::NoOtherHost`].
@@ -123,7 +125,7 @@ impl Pairs {
         HostSets::new(from, to).map(|sets| Self(Pattern::Uniform(sets)))
     }
 
-    /// A uniformly drawn host sends to a uniformly drawn host of another site.
+    /// Pattern in which a uniformly drawn host sends to a uniformly drawn host of another site.
     ///
     /// # Errors
     /// [`PairsError::NoOtherHost`] with fewer than two sites that have hosts, [`PairsError::Duplicate`].
@@ -141,8 +143,8 @@ impl Pairs {
         Ok(Self(Pattern::OtherSite { hosts, sites: bounds }))
     }
 
-    /// Bursts of `at_once` pairs: a uniformly drawn receiver of `to`, and `at_once` different senders drawn from
-    /// `from`.
+    /// Pattern of bursts of `at_once` flows: a uniformly drawn receiver of `to`, and `at_once` different senders drawn
+    /// from `from`.
     ///
     /// # Errors
     /// [`PairsError::NoOtherHost`], [`PairsError::Senders`].
@@ -156,8 +158,8 @@ impl Pairs {
         Ok(Self(Pattern::Incast(Incast { sets, at_once, receiver, senders: Vec::new(), left: 0 })))
     }
 
-    /// Each host sends to one other host and receives from one: a uniformly drawn cycle through all hosts. The hosts
-    /// send in turn.
+    /// Pattern in which each host sends to one other host and receives from one: a uniformly drawn cycle through all
+    /// hosts. The hosts send in turn.
     ///
     /// # Errors
     /// [`PairsError::NoOtherHost`] with fewer than two hosts, [`PairsError::Duplicate`].
@@ -175,7 +177,7 @@ impl Pairs {
         Ok(Self(Pattern::Listed { pairs, next: 0 }))
     }
 
-    /// Every ordered pair in turn: all receivers for the first sender, then all for the second, and so on.
+    /// Pattern of all ordered pairs in turn: all receivers for the first sender, then all for the second, and so on.
     ///
     /// # Errors
     /// [`PairsError::NoOtherHost`].
@@ -184,8 +186,8 @@ impl Pairs {
         Ok(Self(Pattern::AllToAll { sets, next: (0, 0) }))
     }
 
-    /// Host i of `from` sends to host i of `to`; each set starts over when it is used up. Pairs of a host with itself
-    /// are skipped.
+    /// Pattern in which host i of `from` sends to host i of `to`, in turn; each set starts over when it is used up.
+    /// Pairs of a host with itself are skipped.
     ///
     /// # Errors
     /// [`PairsError::NoOtherHost`] if no pair is left.
@@ -197,7 +199,8 @@ impl Pairs {
         Ok(Self(Pattern::RoundRobin { from, to, next: 0 }))
     }
 
-    /// Draws a pair of sets by weight, then a pair of hosts as [`Pairs::uniform`] does. Weights may have any sum.
+    /// Pattern that draws a pair of host sets by weight, then a sender and a receiver from these sets as
+    /// [`Pairs::uniform`] does. Weights may have any positive sum.
     ///
     /// # Errors
     /// [`PairsError::NoOtherHost`] if a pair of sets has no pair of hosts, [`PairsError::Weight`].
@@ -214,7 +217,7 @@ impl Pairs {
         Ok(Self(Pattern::Matrix { entries: used.map(between).collect::<Result<_, _>>()? }))
     }
 
-    /// Sender and receiver of the next flow.
+    /// Chooses the sender and the receiver of the next flow.
     pub fn draw(&mut self, stream: &mut Stream) -> Pair {
         match &mut self.0 {
             Pattern::Uniform(sets) => sets.draw(stream),
@@ -262,8 +265,8 @@ impl Pairs {
         }
     }
 
-    /// Every pair with its share of flows in the long run. Shares add up to one; a pair that appears several times has
-    /// the sum of its shares. There may be as many pairs as senders times receivers.
+    /// Each pair with its long-run share of flows. Shares add up to one; a pair that appears several times has the sum
+    /// of its shares. There may be as many pairs as senders times receivers.
     pub fn weights(&self) -> Box<dyn Iterator<Item = (Pair, f64)> + '_> {
         match &self.0 {
             Pattern::Uniform(sets) => Box::new(sets.weights()),
@@ -312,8 +315,8 @@ impl Incast {
     }
 }
 
-/// Pairs of the round-robin pattern, all of which are equally frequent: indices meet if they have equal remainders
-/// modulo the greatest common divisor of the lengths.
+/// Pairs of the round-robin pattern, all of which are equally frequent: host i of `from` meets host j of `to` if i and
+/// j have equal remainders modulo the greatest common divisor of the lengths.
 fn meetings<'a>(from: &'a [Node], to: &'a [Node]) -> impl Iterator<Item = Pair> + 'a {
     let common = common_divisor(from.len(), to.len());
     (0..from.len()).flat_map(move |place| {
@@ -357,7 +360,7 @@ mod tests {
         (0..count).map(|_| pairs.draw(&mut stream)).map(|(from, to)| (from.0, to.0)).collect()
     }
 
-    /// Every kind of pattern that these hosts allow. Sites have `2 * split` hosts, incasts `split` senders.
+    /// All kinds of patterns that these hosts allow. Sites have `2 * split` hosts, incasts `split` senders.
     pub(super) fn patterns(from: &[Node], to: &[Node], split: usize, seed: u64) -> Vec<Pairs> {
         let heavy = [(from.to_vec(), to.to_vec(), 3.0), (to.to_vec(), from.to_vec(), 1.0)];
         let hosts: Vec<Node> = (0..12).map(Node).collect();

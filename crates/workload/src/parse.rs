@@ -5,9 +5,9 @@
 //! - shares that end in 100 are percentages, shares that end in 1 are fractions;
 //! - a first line without a number is a header; `#` begins a comment.
 
-/// Largest flow size, in bytes.
+/// Largest flow size that is accepted, in bytes (1 PB).
 pub const LARGEST: u64 = 1_000_000_000_000_000;
-/// Allowed relative error of the last share, for tables that were rounded.
+/// Relative error up to which the last share of a table may differ from 1 or 100, since tables are rounded.
 const TOLERANCE: f64 = 1e-6;
 
 /// A point of a cumulative distribution.
@@ -15,11 +15,11 @@ const TOLERANCE: f64 = 1e-6;
 pub struct CdfPoint {
     /// Flow size in bytes.
     pub size: u64,
-    /// Share of flows up to that size, from 0 to 1.
+    /// Fraction of flows of at most `size` bytes, in [0, 1].
     pub share: f64,
 }
 
-/// Error in a distribution of flow sizes. Lines and columns count from 1.
+/// Error in a table of flow sizes. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SizesError {
     #[error(
@@ -56,7 +56,7 @@ pub enum SizesError {
     Range { low: u64, high: u64 },
 }
 
-/// Parses the points of a table. Shares are in [0, 1], and the last is 1.
+/// Parses the points of a distribution. Shares are in [0, 1], and the last is 1.
 pub(super) fn points(text: &str) -> Result<Vec<CdfPoint>, SizesError> {
     let mut points: Vec<CdfPoint> = Vec::new();
     let (mut columns, mut last) = (0, 0);
@@ -94,7 +94,7 @@ pub(super) fn points(text: &str) -> Result<Vec<CdfPoint>, SizesError> {
     Ok(points)
 }
 
-/// Lines that are not empty or comments, split into fields, with their numbers from 1.
+/// Splits lines into fields, with the number of each line from 1. Skips empty lines and comments.
 fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
     (1..).zip(text.trim_start_matches('\u{feff}').lines()).filter_map(|(number, line)| {
         let line = line.split('#').next().unwrap_or_default().trim();

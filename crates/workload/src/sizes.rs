@@ -12,7 +12,7 @@ use shallop_core::Stream;
 pub use super::parse::CdfPoint;
 use super::parse::{self, SizesError};
 
-/// A distribution of flow sizes. Copies share their table.
+/// A distribution of flow sizes. Clones share one table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes(Arc<Table>);
 
@@ -24,7 +24,7 @@ struct Table {
 }
 
 impl Sizes {
-    /// A distribution in which every flow has this size, at least one byte.
+    /// A distribution in which every flow has `bytes` bytes, at least one.
     pub fn fixed(bytes: u64) -> Self {
         Self::from_points(format!("{bytes} B"), vec![CdfPoint { size: bytes, share: 1.0 }])
     }
@@ -43,7 +43,7 @@ impl Sizes {
         Ok(Self::from_points(format!("{low} B to {high} B"), points))
     }
 
-    /// Parses a distribution: see docs/workloads.md, "Formats".
+    /// Parses a distribution; docs/workloads.md, "Formats", describes the text.
     ///
     /// # Errors
     /// The first error, with its line.
@@ -51,7 +51,7 @@ impl Sizes {
         Ok(Self::from_points(name.into(), parse::points(text)?))
     }
 
-    /// `points` must ascend and end at a share of one.
+    /// Makes a distribution from points, which must ascend and end at a share of one.
     fn from_points(name: String, points: Vec<CdfPoint>) -> Self {
         let mean = segments(&points).map(|segment| segment.bytes_up_to(u64::MAX)).sum();
         Self(Arc::new(Table { name, points, mean }))
@@ -65,7 +65,7 @@ impl Sizes {
         &self.0.points
     }
 
-    /// Draws the size of the next flow, at least one byte.
+    /// Draws the size of the next flow in bytes, at least one.
     pub fn draw(&self, stream: &mut Stream) -> u64 {
         let unit = stream.unit();
         let points = &self.0.points;
@@ -73,23 +73,23 @@ impl Sizes {
         self.between(above, unit, f64::ceil)
     }
 
-    /// Mean of [`Sizes::draw`] in bytes, including its rounding; exact up to the precision of doubles.
+    /// Mean size of [`Sizes::draw`] in bytes, including its rounding; exact up to the precision of doubles.
     pub fn mean(&self) -> f64 {
         self.0.mean
     }
 
-    /// Share of flows up to this size, from 0 to 1.
+    /// Fraction of flows of at most `bytes` bytes, in [0, 1].
     pub fn fraction_up_to(&self, bytes: u64) -> f64 {
         segments(&self.0.points).map(|segment| segment.flows_up_to(bytes)).sum()
     }
 
-    /// Share of all bytes that belong to flows up to this size, from 0 to 1.
+    /// Fraction of all bytes that belong to flows of at most `bytes` bytes, in [0, 1].
     pub fn bytes_fraction_up_to(&self, bytes: u64) -> f64 {
         let up_to: f64 = segments(&self.0.points).map(|segment| segment.bytes_up_to(bytes)).sum();
         up_to / self.0.mean
     }
 
-    /// Smallest size in bytes that a share `p` of flows does not exceed. `p` is clamped to [0, 1].
+    /// Smallest size in bytes that a fraction `p` of flows does not exceed. `p` is clamped to [0, 1].
     pub fn quantile(&self, p: f64) -> u64 {
         let p = p.clamp(0.0, 1.0);
         let above = self.0.points.partition_point(|point| point.share < p || point.share <= 0.0);
@@ -117,14 +117,14 @@ impl Sizes {
     }
 }
 
-/// Flows between two points: sizes are uniform above `low` and up to `high`. Equal sizes are a mass.
+/// Part of the distribution between two points: sizes are uniform above `low` and up to `high`. Equal sizes are a mass.
 struct Segment {
     low: u64,
     high: u64,
     share: f64,
 }
 
-/// The mass at the first point, then a segment between each two points.
+/// The mass at the first point, then one segment between each two successive points.
 fn segments(points: &[CdfPoint]) -> impl Iterator<Item = Segment> + '_ {
     let first =
         points.first().map(|&CdfPoint { size, share }| Segment { low: size, high: size, share });
@@ -137,7 +137,7 @@ fn segments(points: &[CdfPoint]) -> impl Iterator<Item = Segment> + '_ {
 }
 
 impl Segment {
-    /// Share of all flows that are in this segment and up to this size.
+    /// Fraction of all flows that are in this segment and have at most `bytes` bytes.
     fn flows_up_to(&self, bytes: u64) -> f64 {
         if bytes >= self.high.max(1) {
             return self.share;
@@ -146,7 +146,7 @@ impl Segment {
         if self.low == self.high { 0.0 } else { self.share * part / (self.high - self.low) as f64 }
     }
 
-    /// Contribution to the mean, in bytes, of flows in this segment up to this size.
+    /// Contribution to the mean flow size, in bytes, of flows in this segment with at most `bytes` bytes.
     fn bytes_up_to(&self, bytes: u64) -> f64 {
         let top = bytes.min(self.high);
         // Mean of the whole numbers above `low` and up to `top`.
@@ -229,7 +229,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// Tables whose points ascend by random steps, some of zero.
+        /// Random tables whose sizes and shares ascend by steps, some of zero.
         fn tables()(steps in prop::collection::vec((0u64..5_000, 0u32..100), 1..12)) -> Sizes {
             let total = f64::from(steps.iter().map(|step| step.1).sum::<u32>()).max(1.0);
             let (mut size, mut share) = (0, 0);

@@ -1,4 +1,4 @@
-//! Traces of flows: CSV with a line for each flow, read line by line in constant memory.
+//! Traces of flows: CSV with one line for each flow, read line by line in constant memory.
 //!
 //! The first line names the columns: `start`, `source`, `destination` and `bytes` in any order; others are ignored.
 //! `source` and `destination` may be called `from` and `to`, as in network files. A start is in seconds unless it has a
@@ -14,58 +14,58 @@ use shallop_options::suggest::advice;
 
 use super::parse::LARGEST;
 
-/// A flow of a trace.
+/// One flow of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRow {
-    /// Time since the start of the run.
+    /// Start time of the flow, since the start of the run.
     pub start: Span,
     pub from: Node,
     pub to: Node,
-    /// Payload bytes, at least one.
+    /// Payload bytes of the flow, at least one.
     pub bytes: u64,
 }
 
-/// Error in a trace.
+/// Error in a trace, with its line and column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}{}: {message}", column.map(|name| format!(", column {name}")).unwrap_or_default())]
 pub struct TraceError {
     pub file: String,
-    /// Counted from 1.
+    /// Number of the line, counted from 1.
     pub line: u64,
     pub column: Option<&'static str>,
-    /// The text or value that was found.
+    /// What is wrong, quoting the text or value that was found.
     pub message: String,
-    /// The values that are allowed.
+    /// Which values are allowed.
     pub help: String,
 }
 
 const COLUMNS: [&str; 4] = ["start", "source", "destination", "bytes"];
-/// Names of the columns in network files.
+/// Names that network files use for the columns; `None` for columns that network files do not have.
 const ALIASES: [Option<&str>; 4] = [None, Some("from"), Some("to"), None];
 const HEADER: &str = "the first line names the columns: start,source,destination,bytes";
 
-/// Maximum length of a line, in bytes.
+/// Largest length of a line, in bytes.
 const LONGEST: usize = 4_096;
 
-/// Reads a trace row by row. After an error there are no more rows.
+/// Reads a trace flow by flow. After an error there are no more rows.
 pub struct TraceReader<'a, R> {
     file: String,
     text: R,
     hosts: BTreeMap<&'a str, Node>,
-    /// Current line, and its number.
+    /// Text of the current line, and its number.
     line: Vec<u8>,
     number: u64,
-    /// Position of each column; `None` before the header has been read.
+    /// Position of each column in a line; `None` before the header has been read.
     places: Option<[usize; 4]>,
     last: Span,
     done: bool,
 }
 
-/// An error without its position: the column, what was found, what is allowed.
+/// An error before its line is known: the column, what was found, what is allowed.
 type Problem = (Option<usize>, String, String);
 
 impl<'a, R: BufRead> TraceReader<'a, R> {
-    /// `file` is the trace's name in errors; `hosts` are the hosts by name.
+    /// Reads the trace `text`. `file` is its name in errors; `hosts` maps the names of hosts to nodes.
     pub fn new(file: impl Into<String>, text: R, hosts: BTreeMap<&'a str, Node>) -> Self {
         let (line, places) = (Vec::new(), None);
         let file = file.into();
@@ -77,7 +77,7 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         self.number
     }
 
-    /// Reads the next row; `None` after the last.
+    /// Reads the next flow; `None` at the end of the trace.
     fn read(&mut self) -> Result<Option<TraceRow>, Problem> {
         while self.read_line()? {
             let line = self.line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&self.line);
@@ -98,7 +98,7 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         self.places.map(|_| None).ok_or_else(empty)
     }
 
-    /// Reads the next line. Returns false at the end.
+    /// Reads the next line into the buffer. Returns false at the end of the text.
     fn read_line(&mut self) -> Result<bool, Problem> {
         self.line.clear();
         let read = self.text.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', &mut self.line);
@@ -182,7 +182,7 @@ impl<R: BufRead> Iterator for TraceReader<'_, R> {
     }
 }
 
-/// Finds the position of each column in the header.
+/// Finds the position of each column in the header line.
 fn header(line: &[u8]) -> Result<[usize; 4], Problem> {
     let line = String::from_utf8_lossy(line);
     let names: Vec<&str> = line.split(',').map(str::trim).collect();
@@ -203,7 +203,7 @@ fn header(line: &[u8]) -> Result<[usize; 4], Problem> {
     Ok(places)
 }
 
-/// The first eight names of a header, for errors.
+/// The first eight column names of a header, joined with commas for errors.
 fn list(names: &[&str]) -> String {
     let first = names.iter().take(8).map(|name| name.chars().take(24).collect::<String>());
     let more = if names.len() > 8 { ", ..." } else { "" };
@@ -227,7 +227,8 @@ fn start(text: &str) -> Result<Span, Problem> {
     text.parse().map_err(|why| (Some(0), format!("{why}"), help()))
 }
 
-/// Parses digits with at most twelve decimals exactly. Almost all starts have this form.
+/// Parses seconds of digits with at most twelve decimals exactly; `None` for any other form. Almost all starts have
+/// this form.
 fn plain_seconds(text: &[u8]) -> Option<Span> {
     let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
     let decimals = text.get(point + 1..).unwrap_or_default();

@@ -7,19 +7,20 @@ use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 use crate::window::Ack;
 
-/// Rounds of each of the two windows of the maximum (kernel: `bbr_extra_acked_win_rtts`).
+/// Rounds in each of the two windows of the maximum filter (kernel: `bbr_extra_acked_win_rtts`).
 const WINDOW_ROUNDS: u32 = 5;
-/// cwnd increases by at most the bytes of this time at the bottleneck bandwidth (kernel: `bbr_extra_acked_max_us`).
+/// Upper bound of the increase of cwnd: the bytes delivered in this time at the bottleneck bandwidth (kernel:
+/// `bbr_extra_acked_max_us`).
 const MAX_TIME: Span = Span::from_ms(100);
 
-/// Estimate of ACK aggregation.
+/// Estimates how many bytes ACKs deliver at once beyond the bottleneck bandwidth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckAggregation {
-    /// Start of the epoch (kernel: `ack_epoch_mstamp`).
+    /// Time at which the current epoch began (kernel: `ack_epoch_mstamp`).
     epoch_start: Option<Time>,
-    /// Bytes acknowledged in the epoch (kernel: `ack_epoch_acked`).
+    /// Bytes acknowledged in the current epoch (kernel: `ack_epoch_acked`).
     epoch_acked: Bytes,
-    /// Rounds in the current window.
+    /// Number of rounds so far in the current window of the filter.
     rounds: u32,
     /// Maximum excess of the current and of the previous window (kernel: `extra_acked`).
     extra_acked: [Bytes; 2],
@@ -46,7 +47,7 @@ impl AckAggregation {
         self.extra_acked[0] = self.extra_acked[0].max(extra);
     }
 
-    /// Transmission restarts after idle: begins an epoch.
+    /// Begins an epoch, because transmission restarts after an idle period.
     pub fn restart(&mut self, now: Time) {
         (self.epoch_start, self.epoch_acked) = (Some(now), Bytes::ZERO);
     }
@@ -64,7 +65,7 @@ mod tests {
     use crate::window::Ack;
 
     const SEGMENT: Bytes = Bytes::new(1_000);
-    /// One segment per millisecond.
+    /// Test bandwidth of one segment per millisecond.
     const BW: BitsPerSec = BitsPerSec::at_least_one(8_000_000);
 
     fn ack(now: Time, acked_sacked: Bytes) -> Ack {
@@ -90,8 +91,8 @@ mod tests {
         }
     }
 
-    /// The increase of cwnd, in segments, after rounds of 40 segments. Each ACK is of `aggregated` segments, at a
-    /// little less than the bottleneck bandwidth; cwnd is 80 segments.
+    /// Increase of cwnd, in segments, after rounds of 40 segments. Each ACK covers `aggregated` segments, at slightly
+    /// less than the bottleneck bandwidth; cwnd is 80 segments.
     fn after(
         aggregation: &mut AckAggregation,
         now: &mut Time,

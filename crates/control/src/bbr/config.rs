@@ -44,6 +44,6 @@ impl Parameters for Config {
 }
 
 impl Config {
-    /// BBR of Linux, on a host that passes its link one segment at a time.
+    /// BBR of Linux, on a host that passes one segment at a time to its link.
     pub const LINUX_IDEAL: Self = Self::defaults(HostStack::LinuxIdeal);
 }

@@ -6,7 +6,8 @@ use shallop_core::{BitsPerSec, Bytes};
 use super::{BBR_UNIT, Bbr, CaState, MIN_CWND, Mode, PS_PER_SEC};
 use crate::window::{Ack, Window};
 
-/// Below this pacing rate a TSO burst is one segment, otherwise at least two (kernel: `bbr_min_tso_rate`).
+/// Pacing rate in bit/s below which a TSO burst is one segment; at or above it, at least two (kernel:
+/// `bbr_min_tso_rate`).
 pub(super) const MIN_TSO_RATE: u64 = 1_200_000;
 
 impl Bbr {
@@ -31,7 +32,7 @@ impl Bbr {
         self.mss * (even + if probing { 2 } else { 0 })
     }
 
-    /// Bytes in flight at a gain times the bandwidth-delay product.
+    /// Target of bytes in flight: a gain times the bandwidth-delay product, plus allowances for bursts.
     pub(super) fn inflight(&self, gain: u64) -> Bytes {
         self.quantization_budget(self.bdp(self.bw.get(), gain))
     }

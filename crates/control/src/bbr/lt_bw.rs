@@ -5,25 +5,26 @@
 
 use shallop_core::{Bytes, Span, Time};
 
-/// Minimum rounds of an interval (kernel: `bbr_lt_intvl_min_rtts`); the maximum is four times as many.
+/// Minimum length of a sampling interval in rounds (kernel: `bbr_lt_intvl_min_rtts`); the maximum is four times as
+/// long.
 const MIN_ROUNDS: u32 = 4;
 const MAX_ROUNDS: u32 = 4 * MIN_ROUNDS;
-/// Minimum ratio of lost to delivered bytes, in 256ths (kernel: `bbr_lt_loss_thresh`).
+/// Minimum ratio of lost to delivered bytes in a policed interval, in 256ths (kernel: `bbr_lt_loss_thresh`).
 const LOSS_THRESH: u64 = 50;
 /// Two intervals have nearly equal throughput if it differs by at most an eighth (kernel: `bbr_lt_bw_ratio`) or by at
 /// most 4 kb/s (kernel: `bbr_lt_bw_diff`).
 const BW_RATIO: u64 = 8;
 const BW_DIFF: u64 = 4_000;
-/// Rounds for which `lt_bw` is used (kernel: `bbr_lt_bw_max_rtts`).
+/// Number of rounds for which `lt_bw` is used (kernel: `bbr_lt_bw_max_rtts`).
 const MAX_USE_ROUNDS: u32 = 48;
-/// Minimum length of an interval.
+/// Minimum length of a sampling interval in time.
 const MIN_INTERVAL: Span = Span::from_ms(1);
 
-/// State of the sender at an ACK or RTO.
+/// State of the connection at an ACK or RTO.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub now: Time,
-    /// All bytes delivered, and all bytes lost, on this connection.
+    /// Bytes delivered and bytes lost since the start of the connection.
     pub delivered: Bytes,
     pub lost: Bytes,
     /// Whether the ACK or RTO revealed a loss.
@@ -32,29 +33,29 @@ pub(super) struct Sample {
     pub round_start: bool,
 }
 
-/// Detector of token-bucket policers.
+/// Detects token-bucket policers and measures their rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LtBw {
     is_sampling: bool,
     use_bw: bool,
     /// Throughput of the previous interval, in bits per second; zero if there was none.
     bw: u64,
-    /// Rounds in the interval, or since `lt_bw` is used.
+    /// Rounds so far in the sampling interval, or since `lt_bw` came into use.
     rtt_cnt: u32,
-    /// Start of the interval, and bytes delivered and lost until then.
+    /// Start of the sampling interval, and bytes delivered and lost until then.
     last_stamp: Time,
     last_delivered: Bytes,
     last_lost: Bytes,
 }
 
 impl LtBw {
-    /// `lt_bw`, in bits per second; `None` if no policer is detected.
+    /// Rate of the policer in bit/s; `None` if no policer is detected.
     pub fn bw(&self) -> Option<u64> {
         self.use_bw.then_some(self.bw)
     }
 
-    /// Processes an ACK or RTO. `probe_bw`: the mode is `PROBE_BW`. Returns true if `lt_bw` expires, so that the sender
-    /// probes for bandwidth again.
+    /// Processes an ACK or RTO. `probe_bw` says whether BBR is in mode `PROBE_BW`. Returns true if `lt_bw` expires, so
+    /// that BBR must probe for bandwidth again.
     pub fn on_sample(&mut self, sample: &Sample, probe_bw: bool) -> bool {
         if self.use_bw {
             self.rtt_cnt += u32::from(probe_bw && sample.round_start);
@@ -92,8 +93,8 @@ impl LtBw {
         self.rtt_cnt = 0;
     }
 
-    /// A loss ends the interval, because the token bucket is empty again. Keeps the interval open if too few bytes were
-    /// lost or it is too short.
+    /// Ends the sampling interval at a loss, which shows that the token bucket is empty again. The interval continues
+    /// if too few bytes were lost or it is too short.
     fn end_interval(&mut self, sample: &Sample) {
         let delivered = sample.delivered.saturating_sub(self.last_delivered);
         let lost = sample.lost.saturating_sub(self.last_lost).get();
@@ -120,8 +121,8 @@ mod tests {
 
     const ROUND: Span = Span::from_ms(10);
 
-    /// `count` rounds at this throughput, in bits per second. The last one ends with a loss of `lost` 256ths of the
-    /// bytes that they delivered. True if `lt_bw` expired.
+    /// Runs `count` rounds at a throughput of `bw` bit/s. The last one ends with a loss of `lost` 256ths of the bytes
+    /// that they delivered. Returns true if `lt_bw` expired.
     fn rounds(lt_bw: &mut LtBw, sample: &mut Sample, count: u32, bw: u64, lost: u64) -> bool {
         let mut expired = false;
         let delivered = Bytes::new(bw / 8 / 100);
@@ -138,7 +139,7 @@ mod tests {
         expired
     }
 
-    /// The detector after the first loss, which starts the first interval.
+    /// A detector after a first loss, which starts the first sampling interval.
     fn after_first_loss() -> (LtBw, Sample) {
         let mut sample = Sample {
             now: Time::ZERO,

@@ -17,14 +17,14 @@
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 
-/// `F` and the extents of reductions are in 2^-20.
+/// Fractional bits of `F` and of the extents of reductions.
 pub const REDUCTION_BITS: u32 = 20;
 /// The largest reduction: half of cwnd, as for a loss. `alpha F` can exceed 1, since `F` approaches 4 where `K` is much
 /// larger than the BDP, and the thesis gives no bound.
 pub const MAX_REDUCTION: u64 = 1 << (REDUCTION_BITS - 1);
-/// `H` is in 2^-40.
+/// Fractional bits of `H`.
 pub const H_BITS: u32 = 40;
-/// `h` is in 2^-16.
+/// Fractional bits of `h`.
 pub const STEP_BITS: u32 = 16;
 /// Minimum and maximum of `h`: 0.1 and 5 segments per round trip (thesis, 3.3.3).
 pub const STEP_BOUNDS: (u64, u64) = (6_554, 5 << STEP_BITS);
@@ -38,7 +38,7 @@ const MAX_KBPS: u64 = 1_000_000_000;
 const MAX_NS: u64 = 10_000_000_000;
 const MAX_K: u64 = 1 << 41;
 
-/// cwnd and the progress to its next segment (kernel: `snd_cwnd`, `snd_cwnd_cnt`).
+/// Congestion window and the progress to its next segment (kernel: `snd_cwnd`, `snd_cwnd_cnt`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cwnd {
     /// Whole segments, at least one.
@@ -47,31 +47,31 @@ pub struct Cwnd {
     pub cwnd_cnt: u64,
 }
 
-/// `C RTT_base`, the bandwidth-delay product, in bits. Capacities count in Kb/s, times in nanoseconds.
+/// Bandwidth-delay product `C RTT_base`, in bits. Capacities count in Kb/s, times in nanoseconds.
 pub fn bdp(capacity: BitsPerSec, rtt_base: Span) -> u64 {
     let kbps = (capacity.get() / 1_000).clamp(1, MAX_KBPS);
     let ns = (rtt_base.as_ps() / 1_000).min(MAX_NS);
     kbps * ns / 1_000_000
 }
 
-/// `F = 4 K / (C RTT_base + K)`, the scale factor, in 2^-20, from the marking threshold `k` and the BDP in bits.
+/// Scale factor `F = 4 K / (C RTT_base + K)`, in 2^-20, from the marking threshold `k` and the BDP in bits.
 pub fn scale_factor(k: Bytes, bdp: u64) -> u64 {
     let k = k.get().saturating_mul(8).min(MAX_K);
     (k << (REDUCTION_BITS + 2)) / (bdp + k).max(1)
 }
 
-/// `h = H C RTT_base`, the increase step, in 2^-16 segments per round trip, from `H` in 2^-40 and the BDP in bits.
+/// Increase step `h = H C RTT_base`, in 2^-16 segments per round trip, from `H` in 2^-40 and the BDP in bits.
 pub fn increase_step(h_parameter: u64, bdp: u64) -> u64 {
     let step = bdp.saturating_mul(h_parameter) >> (H_BITS - STEP_BITS);
     step.clamp(STEP_BOUNDS.0, STEP_BOUNDS.1)
 }
 
-/// `f_dcn = alpha F`, the extent of the reduction for marks, in 2^-20.
+/// Extent of the reduction for marks, `f_dcn = alpha F`, in 2^-20.
 pub fn f_dcn(alpha: u32, scale_factor: u64) -> u64 {
     ((u64::from(alpha) * scale_factor) >> ALPHA_BITS).min(MAX_REDUCTION)
 }
 
-/// cwnd after a reduction by `extent`, in 2^-20; at least two segments. A fraction of a segment that remains becomes
+/// cwnd after a reduction by `extent`, in 2^-20; at least two segments. A remaining fraction of a segment becomes
 /// `cwnd_cnt`.
 pub fn reduce(cwnd: Cwnd, extent: u64) -> Cwnd {
     let segments = cwnd.segments.clamp(1, MAX_CWND);
@@ -84,8 +84,8 @@ pub fn reduce(cwnd: Cwnd, extent: u64) -> Cwnd {
     Cwnd { segments, cwnd_cnt: fraction * segments }
 }
 
-/// cwnd after `acked` segments were acknowledged. Each adds h / cwnd, for at most cwnd segments, so that cwnd grows by
-/// h per round trip.
+/// cwnd after `acked` segments were acknowledged. Each segment adds h / cwnd, for at most cwnd segments, so that cwnd
+/// grows by h per round trip.
 pub fn grow(cwnd: Cwnd, acked: u64, step: u64) -> Cwnd {
     let Cwnd { mut segments, mut cwnd_cnt } = cwnd;
     cwnd_cnt += acked.min(segments) * step;

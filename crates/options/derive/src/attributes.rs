@@ -9,7 +9,7 @@ use syn::{
     Type, Visibility,
 };
 
-/// A struct of options.
+/// A parsed struct with `#[derive(Options)]`.
 pub struct Struct {
     pub name: Ident,
     pub vis: Visibility,
@@ -17,32 +17,32 @@ pub struct Struct {
     pub fields: Vec<OptionField>,
 }
 
-/// `#[options(stack: HostStack, defaults, check)]`.
+/// Parsed arguments of `#[options(stack: HostStack, defaults, check)]` at a struct.
 pub struct Head {
-    /// The name and the type of what the defaults depend on.
+    /// Name and type of the value on which defaults depend, such as `stack: HostStack`.
     pub context: Ident,
     pub context_type: TokenStream,
-    /// The context is another value of the struct, whose fields are the defaults.
+    /// Whether the context is another value of the struct itself, whose fields are the defaults.
     pub preset: bool,
-    /// The struct has a `const fn defaults`.
+    /// Whether to generate `const fn defaults`.
     pub defaults: bool,
-    /// The struct has a method `check`, which is called when all fields are read.
+    /// Whether to call the struct's method `check` after all fields are read.
     pub check: bool,
 }
 
-/// A field with its attribute.
+/// A parsed field of a struct of options.
 pub struct OptionField {
     pub name: Ident,
     pub ty: Type,
-    /// The doc comment, an expression of type `&'static str`.
+    /// Doc comment of the field, as an expression of type `&'static str`.
     pub about: TokenStream,
     pub role: Role,
 }
 
-/// What a field stands for.
+/// What a field of a struct of options contributes to its section: a key, further keys, or none.
 #[expect(clippy::large_enum_variant, reason = "one for each field, while the macro runs")]
 pub enum Role {
-    /// `#[key(TYPE, default = VALUE, shown = TEXT, or = TEXT, was = "old name", required)]`.
+    /// A key with a value: `#[key(TYPE, default = VALUE, shown = TEXT, or = TEXT, was = "old name", required)]`.
     Key {
         value_type: Option<Expr>,
         default: Option<Expr>,
@@ -50,21 +50,21 @@ pub enum Role {
         required: bool,
         was: Vec<LitStr>,
     },
-    /// `#[part(CONTEXT)]`: a struct of options whose keys are in the same section.
+    /// `#[part(CONTEXT)]`: another struct of options, whose keys are in the same section.
     Part(TokenStream),
-    /// `#[fixed(VALUE)]`: no key.
+    /// `#[fixed(VALUE)]`: a field that no key sets.
     Fixed(TokenStream),
-    /// `#[section]` and `#[sections]`: a key whose section another struct describes.
+    /// `#[section]` and `#[sections]`: a key with a section, or a list of sections, that another struct describes.
     Subsection { variant: Ident, required: bool, was: Vec<LitStr> },
 }
 
-/// The text that stands for a default in the docs.
+/// Text that the docs show in place of a default.
 pub enum Shown {
     Always(Expr),
     WithoutValue(Expr),
 }
 
-/// The arguments of `key`, `section` and `sections`.
+/// Parsed arguments of the attributes `key`, `section` and `sections`.
 #[derive(Default)]
 struct Arguments {
     value_type: Option<Expr>,
@@ -225,7 +225,7 @@ fn is_option(ty: &Type) -> bool {
     path.path.segments.last().is_some_and(|last| last.ident == "Option")
 }
 
-/// The lines of a doc comment.
+/// The doc comment, as an expression of type `&'static str`.
 fn about(attributes: &[Attribute]) -> TokenStream {
     let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(line) if line.path.is_ident("doc") => Some(&line.value),

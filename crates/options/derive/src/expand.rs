@@ -1,12 +1,12 @@
-//! The code that a struct of options becomes. Each method has one statement for each field, in the order of the fields,
-//! so that a default may use the fields above it.
+//! Generates the code for `#[derive(Options)]`. Each generated method has one statement for each field, in the order of
+//! the fields, so that the default of a field may use the fields above it.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::attributes::{Head, OptionField, Role, Shown, Struct};
 
-/// `KEY`, `defaults` and the implementation of `Options`.
+/// Generates the constant `KEY`, the function `defaults` and the implementation of `Options`.
 pub fn options(options: &Struct) -> TokenStream {
     let Struct { name, vis, head, fields } = options;
     let Head { context, context_type, .. } = head;
@@ -22,7 +22,7 @@ pub fn options(options: &Struct) -> TokenStream {
     let check = head.check.then(|| quote!(this.check(section)?;));
     quote! {
         const _: () = {
-            /// The keys under the names of the fields.
+            /// The keys of the section, under the names of the struct's fields.
             #[allow(missing_docs, reason = "the fields of the struct have the comments")]
             #[derive(Clone, Copy, Debug)]
             pub struct FieldKeys { #(pub #key_names: #key_types,)* }
@@ -30,7 +30,7 @@ pub fn options(options: &Struct) -> TokenStream {
             #[automatically_derived]
             #[allow(dead_code, reason = "keys are used where code refers to them")]
             impl #name {
-                /// The keys.
+                /// The keys of the section.
                 #vis const KEY: FieldKeys = FieldKeys { #(#key_values)* };
                 #defaults
             }
@@ -74,7 +74,7 @@ pub fn options(options: &Struct) -> TokenStream {
     }
 }
 
-/// The name, the type and the value of a field of `KEY`; the value with the name in front and a comma behind.
+/// Generates the declaration and the initialiser of a field in the type of `KEY`: name, type, and `name: value,`.
 fn handle(field: &OptionField) -> Option<[TokenStream; 3]> {
     let OptionField { name, ty, about, role } = field;
     let key = |value_type: TokenStream, required: bool, was: &[syn::LitStr]| {
@@ -157,7 +157,7 @@ fn defaults(options: &Struct) -> TokenStream {
         Role::Subsection { .. } => quote!(let #name = Self::KEY.#name;),
     });
     quote! {
-        /// The options without any key written.
+        /// The options of a section in which no key is written.
         #[must_use]
         #[allow(unused_variables, clippy::vec_init_then_push, reason = "generated")]
         #vis const fn defaults(#context: #context_type) -> Self {

@@ -1,6 +1,6 @@
-//! `#[derive(Options)]` of `shallop-options`, whose documentation has the attributes. A struct becomes the constant
-//! `KEY` with its keys and an implementation of the trait `Options`: `attributes` parses the fields, `expand`
-//! writes the code.
+//! The macro `#[derive(Options)]`; its attributes are documented in `shallop-options`. For a struct it generates the
+//! constant `KEY` with the struct's keys, and an implementation of the trait `Options`. `attributes` parses the struct,
+//! `expand` generates the code.
 
 mod attributes;
 mod expand;

@@ -1,4 +1,4 @@
-//! Calls of the simulator to real hosts.
+//! Calls from the simulator to real hosts.
 
 use shallop_core::{End, EventTarget, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox};
@@ -9,7 +9,7 @@ use crate::real_hosts::{Outgoing, RealHosts};
 impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     Simulator<'_, E, P, M, H>
 {
-    /// Advances to `end`, and never ahead of the hosts' clock.
+    /// Simulates until `end`, but never ahead of the clock that the hosts follow.
     pub(super) fn keep_pace(&mut self, end: Time) {
         loop {
             let next = self.events.first_deadline().map_or(end, |next| next.min(end));

@@ -17,12 +17,13 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         (self.hosts, self.probe)
     }
 
-    /// The ports, by number.
+    /// Ports of the network, in the order of their numbers.
     pub fn ports(&self) -> impl ExactSizeIterator<Item = &Port<E::Head>> {
         self.interfaces.iter().map(|interface| &interface.port)
     }
 
-    /// The memory pools, by number. Their occupancy is recorded up to the last [`Simulator::run_until`].
+    /// Memory pools, in the order of their numbers. Their occupancy is recorded up to the last
+    /// [`Simulator::run_until`].
     pub fn pools(&mut self) -> &mut [Pool] {
         &mut self.pools
     }
@@ -31,17 +32,18 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         self.now
     }
 
-    /// From now on, reuses the memory of flows that have no further events ([`Simulator::take_retired`]).
+    /// Frees the memory of flows without further events from now on; [`Simulator::take_retired`] returns their
+    /// counters.
     pub fn enable_retirement(&mut self) {
         self.flows.enable_retirement();
     }
 
-    /// Flows that have retired since the last call, in order of retirement.
+    /// Removes and returns the flows that have retired since the last call, in order of retirement.
     pub fn take_retired(&mut self) -> Vec<Retired> {
         self.flows.take_retired()
     }
 
-    /// Endpoints of flows that have started and not retired, in a fixed order: sender and receiver alternate.
+    /// Endpoints of flows in progress, in a fixed order: sender and receiver alternate.
     pub fn ends(&self) -> impl Iterator<Item = &E> {
         self.flows.ends().map(|(_, machine)| machine)
     }
@@ -51,34 +53,33 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         self.flows.ends()
     }
 
-    /// The middleboxes, in the order of their nodes.
+    /// Middleboxes, in the order of their nodes.
     pub fn middleboxes(&self) -> impl Iterator<Item = &M> {
         self.middleboxes.iter().flatten()
     }
 
-    /// Packets that are queued or on a wire.
+    /// Number of packets that are queued or on a wire.
     pub fn in_network(&self) -> usize {
         let packets =
             |interface: &Interface<_>| interface.port.on_wire() + interface.port.queued() as usize;
         self.interfaces.iter().map(packets).sum()
     }
 
-    /// Number of flows that have started.
     pub fn started(&self) -> usize {
         self.flows.started()
     }
 
-    /// True when every flow has started.
+    /// Whether every flow of the run has started.
     pub fn is_exhausted(&mut self) -> bool {
         self.starts.peek().is_none()
     }
 
-    /// Packets that were discarded because there was no path to their destination.
+    /// Number of packets that were discarded because there was no path to their destination.
     pub fn unroutable(&self) -> u64 {
         self.unroutable
     }
 
-    /// True when there are no further events.
+    /// Whether no further event is due.
     pub fn is_idle(&self) -> bool {
         self.events.is_empty()
     }

@@ -12,11 +12,11 @@ pub(crate) struct Dropped {
     pub cause: DropCause,
 }
 
-/// Reaction of a discipline to an arriving packet that does not fit.
+/// What a discipline did about an arriving packet that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overflow {
     DropArriving,
-    /// The discipline dropped at least one packet from the queue; the arriving packet may fit now.
+    /// The discipline dropped at least one packet from its queue; the arriving packet may fit now.
     MadeRoom,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Stamped<C> {
 }
 
 impl<C> Stamped<C> {
-    /// Time that the packet has waited.
+    /// Time since the packet was enqueued.
     pub fn sojourn(&self, now: Time) -> Span {
         now.saturating_since(self.enqueued)
     }
@@ -58,7 +58,7 @@ impl<C: Copy> Backlog<C> {
         self.bytes
     }
 
-    /// Time that the packet at the head has waited; zero if the queue is empty.
+    /// Sojourn time of the packet at the head; zero if the queue is empty.
     pub fn delay(&self, now: Time) -> Span {
         self.packets.front().map_or(Span::ZERO, |head| head.sojourn(now))
     }

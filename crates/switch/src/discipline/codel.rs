@@ -14,10 +14,10 @@ use shallop_options::{Options, Problem, Section};
 use super::backlog::{Backlog, Dropped, Stamped};
 use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
 
-/// A drop state that begins within this number of intervals of the last one resumes its drop rate.
+/// Number of intervals: a drop state that begins within this time after the last one resumes its drop rate.
 const RESUME_WITHIN: u64 = 16;
 
-/// Options of CoDel.
+/// Options of the discipline `codel` in scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(defaults, check)]
 pub struct CoDelConfig {
@@ -50,7 +50,7 @@ impl CoDelConfig {
         Err(section.reject(key, message).with_help("a target of 5 to 10 % of the interval"))
     }
 
-    /// Time of the next drop after drop number `count` of this drop state, at `time`.
+    /// Time of the next drop: `interval / sqrt(count)` after `time`.
     fn control_law(&self, time: Time, count: u32) -> Time {
         time.saturating_add(self.interval.scale(1.0 / libm::sqrt(f64::from(count))))
     }
@@ -68,32 +68,31 @@ impl AqmConfig for CoDelConfig {
     }
 }
 
-/// The state of `CoDel` for one queue.
+/// State of the `CoDel` algorithm for one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct CoDel {
     /// Size of the largest packet of the link, in bytes on the wire. A backlog up to this size is not a standing queue.
     maxpacket: Bytes,
     /// End of the first interval in which the sojourn time has stayed at or above `target`; `None` while it is below.
     first_above_time: Option<Time>,
-    /// Time of the next drop, in the drop state.
+    /// In the drop state: time at which the next packet is dropped or marked.
     drop_next: Time,
-    /// Packets dropped or marked in this drop state, plus the count with which it resumed.
+    /// Packets dropped or marked in this drop state, plus the start value if it resumed an earlier drop rate.
     count: u32,
     /// Value of `count` at the start of this drop state.
     lastcount: u32,
-    /// Whether `CoDel` is in the drop state.
+    /// Whether the algorithm is in the drop state.
     dropping: bool,
 }
 
 impl CoDel {
-    /// State of an empty queue. `maxpacket` is the size of the link's largest packet.
     pub const fn new(maxpacket: Bytes) -> Self {
         let (first_above_time, drop_next) = (None, Time::ZERO);
         Self { maxpacket, first_above_time, drop_next, count: 0, lastcount: 0, dropping: false }
     }
 
-    /// Dequeues the next packet that is not dropped. Returns it and whether to mark it; calls `dropped` for each
-    /// dropped packet.
+    /// Dequeues the next packet that is not dropped. Returns the packet and whether to mark it; calls `dropped` for
+    /// each dropped packet.
     pub fn dequeue<C: Copy>(
         &mut self,
         config: &CoDelConfig,
@@ -142,7 +141,8 @@ impl CoDel {
         self.drop_next = config.control_law(now, self.count);
     }
 
-    /// Dequeues the packet at the head. Also returns whether the sojourn time has been above `target` for an interval.
+    /// Dequeues the packet at the head. Also returns `ok_to_drop`: whether the sojourn time has been above `target` for
+    /// an interval.
     fn dodequeue<C: Copy>(
         &mut self,
         config: &CoDelConfig,
@@ -160,7 +160,7 @@ impl CoDel {
     }
 }
 
-/// Whether a packet is marked where another would be dropped. A packet that already carries CE counts as marked.
+/// Whether to mark a packet instead of dropping it. A packet that already carries CE counts as marked.
 fn takes_mark<C>(config: &CoDelConfig, head: &Stamped<C>) -> bool {
     config.ecn && head.packet.envelope.ecn != Ecn::NotEct
 }
@@ -171,7 +171,7 @@ fn drop_head<C>(head: Option<Stamped<C>>, dropped: &mut impl FnMut(Envelope)) {
     }
 }
 
-/// A FIFO under `CoDel`.
+/// A FIFO whose packets `CoDel` drops or marks.
 #[derive(Clone, Debug)]
 pub(crate) struct CoDelQueue<C> {
     config: CoDelConfig,
@@ -215,7 +215,7 @@ mod tests {
         backlog
     }
 
-    /// A queue that is served once each millisecond.
+    /// Test bench: a queue that is served once each millisecond.
     struct Run {
         codel: CoDel,
         config: CoDelConfig,
@@ -223,7 +223,7 @@ mod tests {
     }
 
     impl Run {
-        /// A queue that is filled at time zero and does not run empty.
+        /// A queue that holds enough packets never to run empty in the test.
         fn standing(ecn: Ecn) -> Self {
             let config = CoDelConfig::defaults(());
             Self { codel: CoDel::new(MTU), config, backlog: backlog(Time::ZERO, 10_000, ecn) }
@@ -236,14 +236,15 @@ mod tests {
             (drops, left.is_some_and(|(_, mark)| mark))
         }
 
-        /// Serves the queue each millisecond. Returns the time of each drop.
+        /// Serves the queue each millisecond of `ms`. Returns the times of drops in milliseconds.
         fn drops(&mut self, ms: std::ops::Range<u64>) -> Vec<u64> {
             ms.flat_map(|ms| vec![ms; self.serve(ms).0]).collect()
         }
     }
 
-    /// The sojourn time exceeds 5 ms from 10 ms on: drop state at 110 ms. Further drops are due 100 ms / sqrt(1, 2, 3
-    /// ...) later each: at 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79, 547.14 ms.
+    /// Times of drops in milliseconds. The sojourn time exceeds 5 ms from 10 ms on: drop state at 110 ms. Further drops
+    /// follow 100 ms / sqrt(1, 2, 3, ...) after each other: at 210, 280.71, 338.45, 388.45, 433.17, 473.99, 511.79,
+    /// 547.14 ms.
     const DROPS: [u64; 9] = [110, 210, 281, 339, 389, 434, 474, 512, 548];
 
     #[test]

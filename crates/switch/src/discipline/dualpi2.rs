@@ -17,7 +17,7 @@ use super::backlog::{Backlog, Dropped};
 use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
 use crate::mark::Decision;
 
-/// Options of DualPI2.
+/// Options of the discipline `dualpi2` in scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(defaults, check)]
 pub struct DualPi2Config {
@@ -92,14 +92,14 @@ const fn seconds(span: Span) -> f64 {
     span.as_ps() as f64 / 1e12
 }
 
-/// `Tupdate` (Figure 2, line 12): a third of `max_rtt`, at most `target`.
+/// Default of `Tupdate` (Figure 2, line 12): a third of `max_rtt`, at most `target`.
 const fn update_interval(target: Span, max_rtt: Span) -> Span {
     let (third, target, shortest) = (max_rtt.as_ps() / 3, target.as_ps(), SHORTEST_UPDATE.as_ps());
     let least = if third < target { third } else { target };
     Span::from_ps(if least < shortest { shortest } else { least })
 }
 
-/// Shortest `Tupdate`. A shorter one would cost more computing time than the packets do.
+/// Lower bound of `Tupdate`: shorter ones would cost more computing time than the packets do.
 const SHORTEST_UPDATE: Span = Span::from_us(1);
 
 impl AqmConfig for DualPi2Config {}
@@ -112,7 +112,8 @@ impl DualPi2Config {
         Err(section.reject(key, "a time-shifted FIFO has no weights").with_help("leave it out"))
     }
 
-    /// Marking probability of the L4S queue's ramp (`laqm`, Figure 5) at this delay.
+    /// Marking probability of the L4S queue for its own delay (`laqm`, Figure 5), without coupling to the Classic
+    /// queue.
     fn native(&self, delay: Span) -> f64 {
         if delay >= self.step_thresh + self.ramp {
             1.0
@@ -123,36 +124,36 @@ impl DualPi2Config {
         }
     }
 
-    /// Classic probability at and above which the queue is overloaded (`p_Cmax`).
+    /// Probability of Classic packets from which on the queue is overloaded (`p_Cmax`).
     fn overload(&self) -> f64 {
         (1.0 / (self.coupling_factor * self.coupling_factor)).min(1.0)
     }
 }
 
-/// One of the two queues.
+/// One of the two queues: L4S or Classic.
 #[derive(Clone, Debug)]
 struct Side<C> {
     backlog: Backlog<C>,
-    /// Sum of likelihoods since the last signal (`count` of `recur`).
+    /// Sum of likelihoods since the last mark or drop (`count` of `recur`).
     count: f64,
 }
 
-/// The two queues of `DualPI2`.
 #[derive(Clone, Debug)]
 pub(crate) struct DualPi2<C> {
     config: DualPi2Config,
     /// Size of the largest packet of the link, in bytes on the wire.
     mtu: Bytes,
-    /// Source of random decisions; `None` for the even spacing of `recur`.
+    /// Stream for random marks and drops; `None` for the even spacing of `recur`.
     draws: Option<Stream>,
     l4s: Side<C>,
     classic: Side<C>,
-    /// Base probability p'.
+    /// Base probability p' of the PI controller.
     base: f64,
-    /// Delay at the last update of p', in seconds.
+    /// Delay of the Classic queue at the last update of p', in seconds.
     previous_delay: f64,
     next_update: Time,
-    /// Credit of weighted round robin, in bytes times weight: the Classic queue is served while it is positive.
+    /// Deficit counter of weighted round robin, in bytes times weight: the Classic queue is served while it is
+    /// positive.
     credit: i64,
 }
 
@@ -206,8 +207,8 @@ impl<C: Copy> ManagedQueue<C> for DualPi2<C> {
         }
     }
 
-    /// Decides about a packet that finds both queues empty and the link idle. The coupled probabilities apply to it,
-    /// too.
+    /// Decides about a packet that finds both queues empty and the link idle. It may be marked or dropped with the
+    /// coupled probabilities.
     fn on_idle_arrival(&mut self, now: Time, packet: Envelope) -> Decision {
         self.update(now);
         self.reset_credit();
@@ -221,7 +222,7 @@ impl<C: Copy> ManagedQueue<C> for DualPi2<C> {
 }
 
 impl<C: Copy> DualPi2<C> {
-    /// Sets the credit of weighted round robin after an idle time as if each queue had sent one packet. This favours
+    /// Sets the credit of weighted round robin after an idle time as if each queue had sent one packet, which favours
     /// L4S.
     fn reset_credit(&mut self) {
         let DualPi2Config { classic_weight, l4s_weight, .. } = self.config;
@@ -241,7 +242,7 @@ impl<C: Copy> DualPi2<C> {
         }
     }
 
-    /// Charges a queue for bytes that it sends while the other queue has packets.
+    /// Charges a queue for `size` bytes that it sends while the other queue has packets.
     fn spend(&mut self, l4s: bool, size: Bytes) {
         let DualPi2Config { classic_weight, l4s_weight, .. } = self.config;
         let size = size.get().cast_signed();
@@ -275,7 +276,7 @@ impl<C: Copy> DualPi2<C> {
         if drops { Decision::Drop(DropCause::Aqm) } else { Decision::Mark }
     }
 
-    /// Decides whether to signal congestion with this likelihood (Figure 4, lines 23 to 30).
+    /// Decides whether to mark or drop a packet of this likelihood (Figure 4, lines 23 to 30).
     fn recur(&mut self, l4s: bool, likelihood: f64) -> bool {
         if likelihood >= 1.0 {
             return true;
@@ -292,8 +293,8 @@ impl<C: Copy> DualPi2<C> {
         signals
     }
 
-    /// Makes the updates of p' that are due by `now` (Figure 8). Runs before every arrival and departure, so the queues
-    /// have not changed since the first of these updates was due.
+    /// Performs the updates of p' that are due by `now` (Figure 8). Called before every arrival and departure, so the
+    /// queues have not changed since the first of these updates was due.
     fn update(&mut self, now: Time) {
         while self.next_update <= now {
             let at = self.next_update;
@@ -334,7 +335,7 @@ mod tests {
         DualPi2::new(&config, &AqmPort { mtu: MTU, stream: Seed::new(1).stream("aqm", 0) })
     }
 
-    /// Queues with a constant p'.
+    /// A `DualPI2` whose base probability p' stays at `base`.
     fn with_base(base: f64) -> DualPi2<u32> {
         DualPi2 { base, next_update: Time::LAST, ..queues(DEFAULT) }
     }
@@ -441,7 +442,8 @@ mod tests {
         }
     }
 
-    /// Enqueues L4S and Classic packets (time in ms, number), then dequeues all at `now`. Returns whether each is L4S.
+    /// Enqueues L4S and Classic packets, each given as (time in ms, number of packets), then dequeues all at `now`.
+    /// Returns for each packet whether it is L4S.
     fn serve(config: DualPi2Config, l4s: (u64, u32), classic: (u64, u32), now: u64) -> Vec<bool> {
         let mut dual = queues(config);
         dual.next_update = Time::LAST;

@@ -23,7 +23,7 @@ use super::{AqmConfig, AqmPort, ManagedQueue};
 use crate::limit::QueueLength;
 use crate::mark::Decision;
 
-/// Options of FQ-CoDel.
+/// Options of the discipline `fq-codel` in scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(defaults)]
 pub struct FqCoDelConfig {
@@ -58,35 +58,35 @@ impl AqmConfig for FqCoDelConfig {
     }
 }
 
-/// A bucket without a queue. A queue is allocated when its bucket is first used.
+/// Value in `buckets` for a bucket without a queue. A queue is allocated when a packet first hashes to its bucket.
 const UNUSED: u32 = u32::MAX;
 
-/// Queue of the flows that hash to one bucket.
+/// Queue of all flows that hash to one bucket.
 #[derive(Clone, Debug)]
 struct FlowQueue<C> {
     bucket: u32,
     backlog: Backlog<C>,
     codel: CoDel,
-    /// Bytes that the queue may still send in this round; negative if its last packet exceeded them.
+    /// Bytes that the queue may still send in this round of deficit round robin; negative if its last packet was larger
+    /// than the rest.
     credits: i64,
-    /// Whether the queue is in the list of new or of old queues.
+    /// Whether the queue is in one of the lists `new` and `old`.
     active: bool,
 }
 
-/// The flow queues of `FQ-CoDel`.
 #[derive(Clone, Debug)]
 pub(crate) struct FqCoDel<C> {
     config: FqCoDelConfig,
     /// Size of the largest packet of the link, in bytes on the wire.
     mtu: Bytes,
-    /// Salt of the hash.
+    /// Random salt of the hash from endpoints to buckets.
     salt: u64,
-    /// Index of each bucket's queue, or [`UNUSED`].
+    /// Index of each bucket's queue in the list of queues, or [`UNUSED`].
     buckets: Vec<u32>,
     queues: Vec<FlowQueue<C>>,
-    /// New queues, by index: active queues that have not used up their first quantum.
+    /// Indices of new queues: active queues that have not used up their first quantum.
     new: VecDeque<u32>,
-    /// Old queues, by index: all other active queues.
+    /// Indices of old queues: all active queues that are not new.
     old: VecDeque<u32>,
 }
 
@@ -95,7 +95,7 @@ impl<C: Copy> FqCoDel<C> {
         (hash(self.salt ^ u64::from(end.0)) % self.buckets.len() as u64) as u32
     }
 
-    /// Index of the queue for packets to an endpoint.
+    /// Index of the queue for packets to the endpoint `end`; allocates a queue if the bucket has none.
     fn queue_of(&mut self, end: End) -> u32 {
         let bucket = self.bucket(end);
         let index = &mut self.buckets[bucket as usize];
@@ -118,7 +118,7 @@ impl<C: Copy> FqCoDel<C> {
         }
     }
 
-    /// Bytes that a queue may send in a round.
+    /// Bytes on the wire that a queue may send in a round.
     fn quantum(&self) -> i64 {
         self.config.quantum.unwrap_or(self.mtu).get().max(1).cast_signed()
     }
@@ -200,8 +200,8 @@ impl<C: Copy> ManagedQueue<C> for FqCoDel<C> {
         }
     }
 
-    /// Deactivates all queues, since they are empty and the link is idle. The packet's queue becomes a new queue that
-    /// has sent the packet.
+    /// Deactivates all queues, since they are empty when the link is idle. The packet's queue then becomes a new queue
+    /// that has sent the packet.
     fn on_idle_arrival(&mut self, _now: Time, packet: Envelope) -> Decision {
         for index in self.new.drain(..).chain(self.old.drain(..)) {
             self.queues[index as usize].active = false;
@@ -230,7 +230,7 @@ mod tests {
         FqCoDel::new(&FqCoDelConfig::defaults(()), &port)
     }
 
-    /// Endpoint `n` of a list of endpoints that hash to different queues.
+    /// The `n`th of some endpoints that hash to different queues.
     fn end(n: usize) -> End {
         let (fq, mut ends): (_, Vec<End>) = (queues(), vec![]);
         for end in (0..100).map(End) {
@@ -246,7 +246,7 @@ mod tests {
         Packet { envelope, cargo: number }
     }
 
-    /// Enqueues `count` packets of a flow, numbered from 100 times the flow's number on.
+    /// Enqueues `count` packets of a flow. The packets have numbers from 100 times the flow's number on.
     fn fill(fq: &mut FqCoDel<u32>, flow: usize, size: u16, count: u32) {
         for number in 0..count {
             fq.enqueue(Time::ZERO, packet(flow, size, flow as u32 * 100 + number), Ecn::NotEct);

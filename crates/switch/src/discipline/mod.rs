@@ -1,9 +1,9 @@
-//! Queue disciplines. The FIFO is part of [`crate::queue`]; each other discipline, active queue management (AQM), has a
-//! file in this folder. An AQM stores its packets itself, with the time at which each was enqueued, and decides at
-//! enqueue and at dequeue which packet is marked, dropped or sent next.
+//! Queue disciplines. The FIFO is part of [`crate::queue`]; each other discipline, an active queue management (AQM),
+//! has its own file in this folder. An AQM stores its packets itself, with the time at which each was enqueued, and
+//! decides at enqueue and at dequeue which packet is marked, dropped or sent next.
 //!
-//! To add one: a file with its options ([`Options`]) and its queue (`ManagedQueue`); here its `mod` and a line of
-//! `disciplines!`. The keys of scenarios follow from these.
+//! To add an AQM: write a file with its options ([`Options`]) and its queue (`ManagedQueue`); add its `mod` and a line
+//! in `disciplines!` here. The keys of scenarios are generated from these.
 
 pub(crate) mod backlog;
 pub mod codel;
@@ -18,13 +18,13 @@ use crate::mark::{Decision, MarkThreshold};
 use crate::red::RedConfig;
 use backlog::{Dropped, Overflow};
 
-/// Upper bound of options that are times.
+/// Upper bound of options of disciplines that are times.
 const LONGEST: Span = Span::from_secs(10);
 
-/// The discipline of a queue: the packets that it marks or drops, and the order in which they leave.
+/// Discipline of a queue: which packets it marks or drops, and in which order they leave.
 #[derive(Clone, Debug)]
 pub enum Discipline {
-    /// First in, first out; drop tail.
+    /// First in, first out. Arrivals at a full queue are dropped.
     Fifo(FifoConfig),
     Aqm(Aqm, AqmPort),
 }
@@ -36,12 +36,12 @@ pub struct FifoConfig {
     pub red: Option<RedConfig>,
 }
 
-/// Properties of the port whose queue a discipline manages.
+/// Properties of a port that a discipline needs to manage one of its queues.
 #[derive(Clone, Debug)]
 pub struct AqmPort {
     /// Size of the largest packet of the link, in bytes on the wire.
     pub mtu: Bytes,
-    /// Source of the discipline's random draws.
+    /// Random stream of the discipline.
     pub stream: Stream,
 }
 
@@ -52,7 +52,7 @@ impl Default for Discipline {
 }
 
 impl Discipline {
-    /// Whether the discipline need not see packets that find the link idle, because they do not change its state.
+    /// Whether the discipline may skip packets that find the link idle, because they do not change its state.
     pub(crate) fn ignores_idle_arrivals(&self) -> bool {
         match self {
             Self::Fifo(fifo) => fifo.red.as_ref().is_none_or(|red| red.average.is_none()),
@@ -61,40 +61,42 @@ impl Discipline {
     }
 }
 
-/// The options of a discipline.
+/// Options of a discipline, with the properties of the discipline that follow from them.
 pub(crate) trait AqmConfig: Options<Context = ()> {
-    /// Whether the discipline need not see packets that find the link idle, because they do not change its state.
+    /// Whether the discipline may skip packets that find the link idle, because they do not change its state.
     const IGNORES_IDLE_ARRIVALS: bool = false;
 
-    /// Whether the discipline marks packets.
+    /// Whether the discipline marks ECN-capable packets.
     fn marks(&self) -> bool {
         true
     }
 
-    /// Whether the discipline marks as DCTCP needs it: in proportion to the queue, or every packet above a threshold.
+    /// Whether the discipline marks as DCTCP requires: in proportion to the queue, or every packet above a threshold.
     fn marks_in_proportion(&self) -> bool {
         self.marks()
     }
 }
 
-/// A queue under an AQM, with its packets.
+/// A queue under an AQM, which stores its packets itself.
 pub(crate) trait ManagedQueue<C: Copy> {
     type Config;
 
     fn new(config: &Self::Config, port: &AqmPort) -> Self;
 
-    /// Enqueues a packet that fits. `arrived` is its ECN field at arrival, before marks.
+    /// Enqueues a packet for which there is room. `arrived` is its ECN field at arrival; the packet may have been
+    /// marked since.
     fn enqueue(&mut self, now: Time, packet: Packet<C>, arrived: Ecn);
 
-    /// Dequeues the next packet. Returns it and whether to mark it; `None` if no packet is left.
+    /// Dequeues the next packet and returns it with whether to mark it; `None` if no packet is left. Appends packets
+    /// that it drops to `dropped`.
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<Dropped>) -> Option<(Packet<C>, bool)>;
 
-    /// Whether this length exceeds the discipline's own limit.
+    /// Whether a queue of this length exceeds the discipline's own packet limit.
     fn is_over_limit(&self, _length: QueueLength) -> bool {
         false
     }
 
-    /// Makes room for an arriving packet that does not fit by dropping others, or refuses the packet.
+    /// Makes room for an arriving packet that does not fit, by dropping stored packets, or refuses the arriving packet.
     fn overflow(
         &mut self,
         _arriving: Envelope,
@@ -104,16 +106,18 @@ pub(crate) trait ManagedQueue<C: Copy> {
         Overflow::DropArriving
     }
 
-    /// Decides about a packet that finds the queue empty and the link idle, and so leaves without being enqueued.
+    /// Decides whether a packet that finds the queue empty and the link idle is marked or dropped. It leaves without
+    /// being enqueued.
     fn on_idle_arrival(&mut self, _now: Time, _packet: Envelope) -> Decision {
         Decision::Pass
     }
 }
 
-/// Generates from the list of disciplines: [`Aqm`], a discipline with its options; [`AqmOptions`], the keys of
-/// scenarios; `AnyQueue`, the queue of a discipline.
+/// Generates three types from the list of disciplines: [`Aqm`], a discipline with its options; [`AqmOptions`], its keys
+/// in scenarios; `AnyQueue`, its queue.
 ///
-/// A line has the discipline's name, the key of its section, the word that chooses it, its options and its queue.
+/// A line of the list has the discipline's name, the key of its section, the word that chooses it, its options and its
+/// queue.
 macro_rules! disciplines {
     ($($(#[doc = $about:literal])+ $name:ident($key:ident, $word:literal, $config:ty, $queue:ty);)+) => {
         /// A discipline other than the FIFO, with its options.
@@ -122,7 +126,7 @@ macro_rules! disciplines {
             $($(#[doc = $about])+ $name($config),)+
         }
 
-        /// The name of a discipline in scenarios.
+        /// Words for disciplines in scenarios.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum AqmName {
             /// First in, first out.
@@ -132,7 +136,7 @@ macro_rules! disciplines {
 
         string_enum! { AqmName { Fifo = "fifo", $($name = $word),+ } }
 
-        /// The discipline of the data queues of a switch.
+        /// Keys of `[switch.NAME]` that choose a discipline for the data queues and set its options.
         #[derive(Clone, Copy, Debug, Options)]
         pub struct AqmOptions {
             /// The discipline of the data queues: first in, first out (drop tail, with the marks of `mark` or
@@ -147,10 +151,10 @@ macro_rules! disciplines {
         }
 
         impl Aqm {
-            /// The discipline that a section asks for; `None` for the FIFO.
+            /// The discipline that a section of a switch chooses; `None` for the FIFO.
             ///
             /// # Errors
-            /// If an option is wrong, or belongs to a discipline that the section does not ask for.
+            /// If an option is wrong, or belongs to a discipline that the section does not choose.
             pub fn read(section: &Section<'_>) -> Result<Option<Self>, Problem> {
                 let chosen = AqmOptions::read(section, ())?.aqm;
                 $(
@@ -169,17 +173,17 @@ macro_rules! disciplines {
                 match self { $(Self::$name(_) => AqmName::$name,)+ }
             }
 
-            /// Keys of the discipline's section, with their values.
+            /// Keys of the discipline's section, with their values in this struct.
             pub fn values(&self) -> Vec<(&'static Key, Option<String>)> {
                 match self { $(Self::$name(config) => config.values(),)+ }
             }
 
-            /// Whether the discipline marks packets.
+            /// Whether the discipline marks ECN-capable packets.
             pub fn marks(&self) -> bool {
                 match self { $(Self::$name(config) => config.marks(),)+ }
             }
 
-            /// Whether the discipline marks as DCTCP needs it: in proportion to the queue, or every packet above a
+            /// Whether the discipline marks as DCTCP requires: in proportion to the queue, or every packet above a
             /// threshold.
             pub fn marks_in_proportion(&self) -> bool {
                 match self { $(Self::$name(config) => config.marks_in_proportion(),)+ }
@@ -215,8 +219,8 @@ macro_rules! disciplines {
                 match self { $(Self::$name(queue) => queue.overflow(arriving, cause, dropped),)+ }
             }
 
-            /// Enqueues a packet that fits, and marks it if `mark` is set. The discipline classifies the packet by its
-            /// ECN field before the mark.
+            /// Enqueues a packet for which there is room, and marks it if `mark` is set. The discipline classifies the
+            /// packet by its ECN field before the mark.
             pub fn enqueue(&mut self, now: Time, packet: &Packet<C>, mark: bool) {
                 let arrived = packet.envelope.ecn;
                 let mut packet = *packet;
@@ -242,15 +246,15 @@ macro_rules! disciplines {
 }
 
 disciplines! {
-    /// Controlled Delay on a FIFO (RFC 8289).
+    /// `CoDel` (RFC 8289) on one FIFO.
     CoDel(codel, "codel", codel::CoDelConfig, codel::CoDelQueue<C>);
-    /// A queue for each flow, each under Controlled Delay (RFC 8290).
+    /// `FQ-CoDel` (RFC 8290): a queue for each flow, each under `CoDel`.
     FqCoDel(fq_codel, "fq-codel", fq_codel::FqCoDelConfig, fq_codel::FqCoDel<C>);
-    /// A Classic and an L4S queue, coupled (RFC 9332, Appendix A). Packets with ECT(1) or CE are L4S.
+    /// `DualPI2` (RFC 9332): a Classic queue, and an L4S queue for packets with ECT(1) or CE.
     DualPi2(dualpi2, "dualpi2", dualpi2::DualPi2Config, dualpi2::DualPi2<C>);
 }
 
-/// Error for a section of a discipline that is not the chosen one.
+/// Error for a section with the options of a discipline that is not the chosen one.
 fn belongs_to(section: &Section<'_>, key: &'static Key, name: AqmName, chosen: AqmName) -> Problem {
     let (name, chosen) = (name.word(), chosen.word());
     let problem = section.reject(key, format!("`aqm` is \"{chosen}\", which has no such options"));

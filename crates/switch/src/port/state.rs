@@ -5,18 +5,17 @@ use shallop_core::{BitsPerSec, Bytes, Class, Time};
 use super::{Cold, Port};
 use crate::transmitter::Transmitter;
 
-/// Packet counters of a port, by class, and its byte counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Packets sent onto the wire.
+    /// Packets sent onto the wire, by class.
     pub sent: [u64; Class::COUNT],
-    /// Packets dropped for any cause.
+    /// Packets dropped for any cause, by class.
     pub dropped: [u64; Class::COUNT],
-    /// Packets lost on the wire.
+    /// Packets lost on the wire, by class.
     pub lost: [u64; Class::COUNT],
-    /// Packets that the wire duplicated.
+    /// Packets that the wire duplicated, by class.
     pub duplicated: [u64; Class::COUNT],
-    /// Bytes sent.
+    /// Bytes sent onto the wire, including preamble and inter-frame gap.
     pub bytes: u64,
 }
 
@@ -27,7 +26,7 @@ impl<C: Copy> Port<C> {
         PortCounters { sent, dropped, lost, duplicated, bytes }
     }
 
-    /// Time at which the link has sent all served packets.
+    /// Time at which the link has sent all packets that were dequeued.
     pub fn free_at(&self) -> Time {
         self.link.free_at
     }
@@ -39,12 +38,12 @@ impl<C: Copy> Port<C> {
         self.link.free_at.saturating_add(self.link.pace.quote(Bytes::new(queued)))
     }
 
-    /// Packets in all queues.
+    /// Number of packets in all queues.
     pub fn queued(&self) -> u32 {
         self.cold.queues.iter().map(|queue| queue.length().packets).sum()
     }
 
-    /// Packets on the wire.
+    /// Number of packets on the wire.
     pub fn on_wire(&self) -> usize {
         self.link.wire.len()
     }

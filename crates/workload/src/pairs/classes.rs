@@ -1,5 +1,5 @@
 //! Pairs of a pattern by classes of hosts, for networks with too many pairs to enumerate. The caller treats all hosts
-//! of a class alike, and gets one pair of hosts for two classes with the share of all their pairs.
+//! of a class alike: it gets one pair of hosts for each two classes, with the share of all pairs of these classes.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,19 @@ use shallop_core::Node;
 
 use super::{HostSets, Pair, Pairs, Pattern};
 
-/// Hosts of a set that are of one class and have one further property in common.
+/// Hosts of one class that are equal in one further property: for patterns with two sets, whether a host is in both;
+/// for patterns with sites, the site.
 #[derive(Clone, Copy, Debug)]
 struct HostClass {
     class: u32,
     property: usize,
     count: usize,
-    /// Host with the lowest number; `second` has the next lowest.
+    /// Host of the class with the lowest number; `second` is the next lowest.
     first: Node,
     second: Option<Node>,
 }
 
-/// Groups hosts by class and property. `hosts` has each host with its property.
+/// Divides hosts by class and property. `hosts` has each host with its property.
 fn parts(
     hosts: impl Iterator<Item = (Node, usize)>,
     class: &dyn Fn(Node) -> u32,
@@ -44,11 +45,11 @@ fn parts(
     parts.into_values().collect()
 }
 
-/// Two classes of hosts, the number of pairs of their hosts, and the share of each pair.
+/// A class of senders, a class of receivers, the number of pairs of their hosts, and the share of each pair.
 type ClassPair<'a> = (&'a HostClass, &'a HostClass, usize, f64);
 
 impl HostSets {
-    /// Classes of both sets. The property is whether a host is in both sets.
+    /// Classes of the senders and of the receivers, divided by whether a host is in both sets.
     fn parts(&self, class: &dyn Fn(Node) -> u32) -> (Vec<HostClass>, Vec<HostClass>) {
         let of = |hosts: &[Node], others: &[Node]| {
             let both = |&host: &Node| (host, usize::from(others.binary_search(&host).is_ok()));
@@ -57,7 +58,7 @@ impl HostSets {
         (of(&self.from, &self.to), of(&self.to, &self.from))
     }
 
-    /// Calls `each` for every two classes with pairs, grouped by receivers if `by_receiver`, else by senders.
+    /// Calls `each` for every two classes with pairs, in the order of receivers if `by_receiver`, otherwise of senders.
     fn by_class(
         &self,
         class: &dyn Fn(Node) -> u32,
@@ -89,12 +90,12 @@ impl HostSets {
     }
 }
 
-/// Whether two classes of the two sets are the same hosts. If not, they are disjoint.
+/// Whether a class of senders and a class of receivers have the same hosts. If not, they have no host in common.
 fn same_hosts(from: &HostClass, to: &HostClass) -> bool {
     from.class == to.class && from.property == 1 && to.property == 1
 }
 
-/// Pair with the lowest receiver and, of these, the lowest sender.
+/// The pair with the lowest receiver and, among its senders, the lowest sender other than the receiver.
 fn least(senders: &HostClass, receivers: &HostClass) -> Pair {
     let to = receivers.first;
     let from = if senders.first == to { senders.second } else { Some(senders.first) };
@@ -102,7 +103,8 @@ fn least(senders: &HostClass, receivers: &HostClass) -> Pair {
 }
 
 impl Pairs {
-    /// Upper bound of the number of pairs of [`Pairs::weights`], exact but for pairs of a host with itself.
+    /// Upper bound of the number of pairs in [`Pairs::weights`]; larger than that number only by pairs of a host with
+    /// itself.
     pub fn count(&self) -> usize {
         let between = |sets: &HostSets| sets.from.len().saturating_mul(sets.to.len());
         match &self.0 {
@@ -120,7 +122,7 @@ impl Pairs {
         }
     }
 
-    /// Senders and receivers; hosts may appear repeatedly.
+    /// All senders and all receivers of the pattern; hosts may appear repeatedly.
     pub fn ends(&self) -> (Vec<Node>, Vec<Node>) {
         let of = |sets: &HostSets| {
             let alone = |to: &Node| sets.from[..] == [*to];
@@ -144,9 +146,9 @@ impl Pairs {
         }
     }
 
-    /// Calls `each` for every two classes that communicate, with a pair of hosts and the share of flows between the
-    /// classes. The pair has the lowest receiver and, of these, the lowest sender. Shares add up to one. Calls are
-    /// grouped by the class of receivers; two classes that appear several times have the sum of their shares.
+    /// Calls `each` for every two classes that communicate, with one pair of their hosts and the share of flows between
+    /// the classes. The pair has the lowest receiver and, among its senders, the lowest sender. Shares add up to one.
+    /// Calls are grouped by the class of receivers; two classes that appear several times have the sum of their shares.
     pub fn by_class(&self, class: &dyn Fn(Node) -> u32, each: &mut dyn FnMut(Pair, f64)) {
         match &self.0 {
             Pattern::Uniform(sets) => {
@@ -204,7 +206,7 @@ mod tests {
 
     type Shares = BTreeMap<(u32, u32), (f64, (Node, Node))>;
 
-    /// Share and lowest pair, by receiver and then sender, of every two classes.
+    /// Share and lowest pair (by receiver, then sender) of every two classes, computed from all pairs.
     fn shares(pairs: impl Iterator<Item = (Pair, f64)>, class: &dyn Fn(Node) -> u32) -> Shares {
         let mut shares = Shares::new();
         for ((from, to), share) in pairs {
