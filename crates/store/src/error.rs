@@ -1,94 +1,80 @@
-//! Errors of files and tables. Each message says where, what was found, and what to do.
+//! Errors of files and tables. Each message says which file, what was found, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file or table could not be written or read.
+/// An error of reading or writing a file or a table.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system returned an error for a file.
+    /// The operating system returned an error for a file.
     #[error("{}: could not {doing}: {why}; {}", path.display(), advice(why.kind()))]
-    File {
-        path: PathBuf,
-        doing: &'static str,
-        /// The error of the system.
-        why: io::Error,
-    },
-    /// A file is not UTF-8 text.
+    File { path: PathBuf, doing: &'static str, why: io::Error },
+    /// The content of a file that should be text is not UTF-8.
     #[error("{}: not UTF-8 text, from byte {byte} on; a text file is needed, saved as UTF-8", path.display())]
     NotText {
         path: PathBuf,
-        /// The first byte that is not UTF-8.
+        /// Offset in the file of the first byte that is not UTF-8.
         byte: usize,
     },
-    /// Another process writes to a folder.
+    /// The folder is locked by another process that writes to it.
     #[error(
         "{}: another shallop is writing to this folder; wait until it ends, or choose another folder",
         folder.display()
     )]
     Locked { folder: PathBuf },
-    /// The columns of a table differ in length.
+    /// The columns of a table have different numbers of rows.
     #[error("table {table}: column {column} has {found} rows where the first has {expected}")]
     Ragged {
         table: String,
-        /// The first column that differs.
+        /// Name of the first column whose number of rows differs.
         column: String,
-        /// The rows of that column.
         found: usize,
-        /// The rows of the first column.
+        /// The number of rows in the first column of the table.
         expected: usize,
     },
-    /// Two columns or two notes of a table have the same name.
+    /// Two columns or two notes of a table have one name.
     #[error("table {table}: more than one {what} is called {name}; give each a name of its own")]
     Twice {
         table: String,
-        /// A column or a note.
+        /// What the name is of: "column" or "note".
         what: &'static str,
         name: String,
     },
-    /// The columns of a batch differ from the columns of the file.
+    /// A batch of rows has other columns than the file to which it is added.
     #[error("table {table}: a batch has {found} where the file was started with {expected}")]
     OtherColumns {
         table: String,
-        /// The first column that differs, in the batch.
+        /// The first column of the batch that differs, in words.
         found: String,
-        /// That column in the file.
+        /// The file's column at that place, in words.
         expected: String,
     },
-    /// The table could not be encoded or written.
+    /// A table could not be encoded as Parquet or written.
     #[error("table {table}: could not be written: {why}")]
-    Unwritable {
-        table: String,
-        /// The error of the encoder or the file.
-        why: String,
-    },
-    /// The input is damaged, or not a Parquet table.
+    Unwritable { table: String, why: String },
+    /// The input is damaged, or is not a Parquet table.
     #[error("{at}: not a Parquet table: {why}; write it again")]
-    Unreadable {
-        at: String,
-        /// The error of the decoder.
-        why: String,
-    },
-    /// The file has a compression that shallop does not write; versions before 0.1.0 wrote zstd.
+    Unreadable { at: String, why: String },
+    /// A Parquet file has a compression that shallop does not write; versions before 0.1.0 wrote zstd.
     #[error("{at}: compressed with {codec}; allowed are snappy and none: make the results again")]
     OtherCompression {
         at: String,
-        /// Its compression.
+        /// The compression that the file has.
         codec: String,
     },
-    /// A column has a type that shallop does not write.
+    /// A column of a Parquet file has a type that shallop does not write.
     #[error("{at}: column {column} holds {kind}; allowed are {allowed}", allowed = crate::table::KINDS)]
     UnknownKind { at: String, column: String, kind: String },
 }
 
 impl StoreError {
-    /// The system's error `why` for the operation `doing` on `path`.
+    /// Makes the error for the operation `doing` on `path`, for which the system returned `why`.
     pub(crate) fn file(path: &Path, doing: &'static str, why: io::Error) -> Self {
         Self::File { path: path.to_owned(), doing, why }
     }
 }
 
-/// Advice for the user.
+/// What a user can do about an error of this kind.
 fn advice(kind: io::ErrorKind) -> &'static str {
     use io::ErrorKind as Kind;
     match kind {

@@ -11,7 +11,8 @@ use crate::error::StoreError;
 use crate::table::Table;
 use crate::write::TableWriter;
 
-/// A file that is being written. [`publish`] renames it to its target; a dropped draft is removed.
+/// A file that is being written under a temporary name. [`publish`] renames it to its target; a dropped draft is
+/// removed.
 #[derive(Debug)]
 pub struct Draft {
     target: PathBuf,
@@ -19,7 +20,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// An empty draft of `target`. The folder of `target` is created if it is missing.
+    /// Makes an empty draft of `target`, and the folder of `target` if it is missing.
     ///
     /// # Errors
     /// [`StoreError::File`] if the folder or the draft cannot be created, or a folder has the target's name.
@@ -39,7 +40,7 @@ impl Draft {
         Ok(Self { target, file: BufWriter::new(file) })
     }
 
-    /// A draft of `target` with this content.
+    /// Makes a draft of `target` with this content.
     ///
     /// # Errors
     /// As [`Draft::create`], and if the bytes cannot be written.
@@ -50,7 +51,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// A draft of `target` with this table as Parquet.
+    /// Makes a draft of `target` with this table, encoded as Parquet.
     ///
     /// # Errors
     /// As [`Draft::create`] and [`crate::to_parquet`].
@@ -64,7 +65,7 @@ impl Draft {
         &self.target
     }
 
-    /// Syncs the draft to the disk, so that the target is not an empty file after a power failure.
+    /// Writes the draft to the disk (`fsync`), so that the target is not an empty file after a power failure.
     fn complete(&mut self) -> Result<(), StoreError> {
         if self.target.is_dir() {
             return Err(is_a_folder(&self.target));
@@ -84,7 +85,7 @@ impl Draft {
     }
 }
 
-/// Errors name the target and say what to do, as [`StoreError`] does.
+/// A draft takes bytes like a file. Errors name the target and say what to do, as [`StoreError`] does.
 impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes);
@@ -97,8 +98,7 @@ impl Write for Draft {
     }
 }
 
-/// Renames drafts to their targets, in this order, once all of them are complete: when the last target exists, the
-/// others do as well.
+/// Renames complete drafts to their targets, in the given order. When the last target exists, all others do.
 ///
 /// # Errors
 /// [`StoreError::File`] if a draft cannot be completed, and then none is renamed; or if one cannot be renamed, and then
@@ -109,7 +109,7 @@ pub fn publish(drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError
     drafts.into_iter().try_for_each(Draft::rename)
 }
 
-/// Writes a file, and replaces an existing one.
+/// Writes a file as a whole, and replaces an existing one.
 ///
 /// # Errors
 /// [`StoreError::File`]; an existing file is unchanged then.
@@ -117,8 +117,8 @@ pub fn write_file(target: impl Into<PathBuf>, bytes: &[u8]) -> Result<(), StoreE
     publish([Draft::of_bytes(target, bytes)?])
 }
 
-/// Removes drafts that a killed process left in `folder`, of the targets for whose names `of` is true. No other process
-/// may be writing them.
+/// Removes drafts that killed processes left in `folder`. `of` selects them by the names of their targets. No running
+/// process may be writing these files.
 pub fn clear_drafts(folder: &Path, of: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -131,7 +131,7 @@ pub fn clear_drafts(folder: &Path, of: impl Fn(&str) -> bool) {
     }
 }
 
-/// The content of a file.
+/// Reads a file; an error names it.
 ///
 /// # Errors
 /// [`StoreError::File`] if it cannot be read.
@@ -140,7 +140,7 @@ pub fn read_bytes(path: impl AsRef<Path>) -> Result<Vec<u8>, StoreError> {
     fs::read(path).map_err(|why| StoreError::file(path, "read the file", why))
 }
 
-/// The text of a file.
+/// Reads a file of UTF-8 text.
 ///
 /// # Errors
 /// [`StoreError::File`] if it cannot be read, [`StoreError::NotText`] if it is not UTF-8.
@@ -152,7 +152,7 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, StoreError> {
     })
 }
 
-/// Opens a file for reading.
+/// Opens a file for reading; an error names it.
 ///
 /// # Errors
 /// [`StoreError::File`] if it cannot be opened.
@@ -165,8 +165,8 @@ fn is_a_folder(target: &Path) -> StoreError {
     StoreError::file(target, "write the file", io::ErrorKind::IsADirectory.into())
 }
 
-/// A new hidden file in `folder`, with the permissions of ordinary new files: the default of temporary files would make
-/// results readable by their owner only.
+/// Makes a hidden temporary file in `folder`, with the permissions of ordinary new files. The default of the library
+/// would make results readable by their owner only.
 fn temporary_file(folder: &Path, name: &str) -> io::Result<NamedTempFile> {
     let prefix = format!(".{name}.");
     let mut builder = tempfile::Builder::new();

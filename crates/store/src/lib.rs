@@ -1,5 +1,5 @@
-//! Atomic writing of files, and tables in Parquet. No other crate uses the library parquet, and the public interface is
-//! free of its types.
+//! Files that appear whole or not at all, and tables in Parquet. No other crate uses the library parquet, and the
+//! public interface is free of its types.
 
 pub mod error;
 pub mod files;

@@ -1,5 +1,5 @@
-//! Locks on folders of results. A lock is advisory (`flock`, `LockFileEx`). The system releases it when the process
-//! that holds it ends, also when the process is killed.
+//! Locks on folders with results. A lock is advisory (`flock`, `LockFileEx`). The operating system releases it when the
+//! process that holds it ends or is killed.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
 
-/// The file that is locked. The last holder removes it.
+/// Name of the file that is locked in a folder. The last process that holds a lock removes it.
 const NAME: &str = ".shallop.lock";
 
-/// A lock on a folder, until it is dropped.
+/// A lock on a folder with results, which is released when it is dropped.
 #[derive(Debug)]
 #[must_use = "the folder is locked until this is dropped"]
 pub struct FolderLock {
     path: PathBuf,
     file: File,
-    /// Whether the file system has no locks, as some network file systems.
+    /// Whether the file system has no locks, as some network file systems; then nothing is locked.
     unknown: bool,
 }
 
 impl FolderLock {
-    /// Locks a folder exclusively. A missing folder is created.
+    /// Locks a folder exclusively, so that no other process writes to it. A missing folder is created.
     ///
     /// # Errors
     /// [`StoreError::Locked`] if the folder is locked already, [`StoreError::File`] if it cannot be written to.
@@ -29,7 +29,7 @@ impl FolderLock {
         Self::of(folder, File::try_lock)
     }
 
-    /// Locks a folder shared: other shared locks are possible, an exclusive one is not.
+    /// Locks a folder shared: other processes may hold shared locks, but no exclusive one.
     ///
     /// # Errors
     /// As [`FolderLock::exclusive`].
@@ -71,7 +71,7 @@ impl Drop for FolderLock {
     }
 }
 
-/// Whether the open file is the one at this path.
+/// Whether the open file is still the file at this path; another process may have removed or replaced it.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -82,7 +82,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     same().unwrap_or(false)
 }
 
-/// On other systems an open file cannot be replaced.
+/// Whether a file exists at this path. On these systems it is the open one, which cannot be replaced.
 #[cfg(not(unix))]
 fn is_at(_: &File, path: &Path) -> bool {
     path.exists()

@@ -1,4 +1,4 @@
-//! Tables from Parquet files that [`crate::write`] wrote.
+//! Reads tables from Parquet files that [`crate::write`] wrote.
 
 use std::path::Path;
 
@@ -17,25 +17,25 @@ use crate::files;
 use crate::table::{Column, Table, Text, Values};
 use crate::write::{COLUMNS_NOTE, DESCRIPTION, NAME_NOTE, RESERVED_NOTES, UNIT};
 
-/// A Parquet file that is read batch by batch. Each batch is a table, and memory is bounded by a batch.
+/// A Parquet file that is read batch by batch. Each batch is a table, so that memory is bounded by one batch.
 pub struct TableReader {
     at: String,
     heading: Table,
     rows: u64,
     file: Box<dyn FileReader>,
-    /// The row group after the one that is being read.
+    /// Index of the row group that is read next.
     next_group: usize,
-    /// The columns of the row group that is being read.
+    /// Readers of the columns in the current row group.
     columns: Vec<ColumnReader>,
-    /// The rows of that row group that have not been read.
+    /// Rows of the current row group that have not been read.
     left: usize,
 }
 
-/// Rows in a batch.
+/// The most rows in a batch that is read.
 const BATCH: usize = 1 << 14;
 
 impl TableReader {
-    /// Opens a file.
+    /// Opens a Parquet file and reads its heading.
     ///
     /// # Errors
     /// [`StoreError::File`] if it cannot be opened; else as [`from_parquet`].
@@ -44,7 +44,7 @@ impl TableReader {
         Self::over(&path.display().to_string(), files::open(path)?)
     }
 
-    /// Name, notes and columns of the table, without rows.
+    /// A table with the name, notes and columns of the file, but no rows.
     pub fn heading(&self) -> &Table {
         &self.heading
     }
@@ -80,7 +80,7 @@ impl TableReader {
         Ok(Self { at, heading, rows, file, next_group: 0, columns: Vec::new(), left: 0 })
     }
 
-    /// Adds rows to `table`, at most a batch, and returns their number; 0 after the last row.
+    /// Adds the rows of the next batch to `table`. Returns their number, which is 0 after the last row.
     fn read(&mut self, table: &mut Table) -> Result<usize, ParquetError> {
         while self.left == 0 {
             if self.next_group == self.file.num_row_groups() {
@@ -118,7 +118,7 @@ impl Iterator for TableReader {
     }
 }
 
-/// The table in a Parquet file.
+/// Reads all rows of a Parquet file.
 ///
 /// # Errors
 /// [`StoreError::File`] if the file cannot be opened; else as [`from_parquet`].
@@ -126,7 +126,7 @@ pub fn read_table(path: impl AsRef<Path>) -> Result<Table, StoreError> {
     whole(TableReader::open(path)?)
 }
 
-/// The table in these bytes; `at` is their origin, for errors.
+/// Decodes a table from the bytes of a Parquet file. `at` names their origin in errors.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`] if they are no Parquet, [`StoreError::UnknownKind`] if a column has a type that
@@ -158,7 +158,8 @@ fn check_compression(at: &str, file: &ParquetMetaData) -> Result<(), StoreError>
     }
 }
 
-/// A column of the file without rows. A file without the note has columns without units.
+/// Makes a column as the file describes it, without rows. If the file lacks [`COLUMNS_NOTE`], its columns have no
+/// units.
 fn empty_column(
     at: &str,
     column: &ColumnDescriptor,
@@ -187,7 +188,7 @@ fn empty_column(
     Ok(Column::new(&name, meaning(UNIT), meaning(DESCRIPTION), values))
 }
 
-/// Adds the next `rows` rows of a column.
+/// Reads the next `rows` rows of a column and adds them to `all`.
 fn extend(all: &mut Values, reader: &mut ColumnReader, rows: usize) -> Result<(), ParquetError> {
     match (all, reader) {
         (Values::F64(all), ColumnReader::DoubleColumnReader(reader)) => {
@@ -212,7 +213,7 @@ fn extend(all: &mut Values, reader: &mut ColumnReader, rows: usize) -> Result<()
     Ok(())
 }
 
-/// The next `rows` rows of a column.
+/// Reads the next `rows` rows of a column.
 fn read<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,

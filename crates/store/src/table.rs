@@ -1,5 +1,5 @@
-//! Tables as columns in memory, each with its unit and definition. A table is independent of file formats; a table of
-//! millions of rows is written in batches, which are tables themselves.
+//! Tables as columns in memory, each with a unit and a definition. A table is independent of file formats; a table of
+//! millions of rows is written in batches, which are tables as well.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,50 +7,48 @@ use std::sync::Arc;
 
 use crate::error::StoreError;
 
-/// The note with the version of shallop that made the table.
+/// Name of the note that states the version of shallop which made the table.
 pub const VERSION_NOTE: &str = "shallop_version";
 
-/// The types of columns, in words.
+/// The types that columns of tables may have, in words for errors.
 pub(crate) const KINDS: &str =
     "64-bit floats, 64-bit integers with and without sign, true/false, text";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// The plural of a row, such as "flows".
+    /// What the rows are, in plural: "flows".
     pub name: String,
-    /// Notes about the whole table: name and text. [`Table::new`] adds the version.
+    /// Notes about the whole table: (name, text). [`Table::new`] adds the version.
     pub notes: Vec<(String, String)>,
-    /// The columns, all of the same length.
     pub columns: Vec<Column>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The name, with the unit last: `fct_ns`.
+    /// Name of the column, with the unit last: `fct_ns`.
     pub name: String,
-    /// The unit of the values; empty if they have none.
+    /// Unit of the values; empty if they have none.
     pub unit: String,
-    /// The definition, in a sentence.
+    /// Definition of the column, in a sentence.
     pub description: String,
     pub values: Values,
 }
 
-/// The values of a column; `None` where a value does not apply.
+/// The values of a column, row by row; `None` in rows to which the column does not apply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Fractions and ratios.
+    /// Numbers with fractions, such as times in seconds and ratios.
     F64(Vec<Option<f64>>),
-    /// Counts and sizes.
+    /// Numbers of at least zero, such as counts and sizes in bytes.
     U64(Vec<Option<u64>>),
-    /// Differences.
+    /// Whole numbers that may be negative, such as differences.
     I64(Vec<Option<i64>>),
-    /// Truth values.
     Bool(Vec<Option<bool>>),
-    /// Texts, each different one stored once.
+    /// Texts that repeat, such as names; each different text is stored once.
     Text(Text),
 }
 
-/// A column of repeated texts: each different text is stored once, and a row is its index.
+/// A column of texts that repeat: each different text is stored once, and a row is the index of its text.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
     words: Vec<Arc<str>>,
@@ -59,14 +57,14 @@ pub struct Text {
 }
 
 impl Table {
-    /// A table made by this version.
+    /// Makes a table with a note about the version of shallop.
     #[must_use]
     pub fn new(name: &str, columns: Vec<Column>) -> Self {
         let version = (VERSION_NOTE.to_owned(), env!("CARGO_PKG_VERSION").to_owned());
         Self { name: name.to_owned(), notes: vec![version], columns }
     }
 
-    /// The table with one more note.
+    /// Adds a note to the table.
     #[must_use]
     pub fn with_note(mut self, name: &str, text: &str) -> Self {
         self.notes.push((name.to_owned(), text.to_owned()));
@@ -77,7 +75,6 @@ impl Table {
         self.notes.iter().find(|note| note.0 == name).map(|note| note.1.as_str())
     }
 
-    /// The column of this name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
@@ -86,14 +83,14 @@ impl Table {
         self.columns.first().map_or(0, |column| column.values.len())
     }
 
-    /// This table without its rows.
+    /// A table with equal name, notes and columns, but no rows.
     #[must_use]
     pub fn heading(&self) -> Self {
         let columns = self.columns.iter().map(Column::heading).collect();
         Self { name: self.name.clone(), notes: self.notes.clone(), columns }
     }
 
-    /// Checks that all columns have the same length, and that no name is repeated.
+    /// Checks that all columns have equally many rows, and that no two columns or notes have one name.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let table = || self.name.clone();
         let expected = self.rows();
@@ -128,13 +125,13 @@ impl Column {
         }
     }
 
-    /// This column without its rows.
+    /// A column with equal name, unit, definition and type, but no rows.
     #[must_use]
     pub fn heading(&self) -> Self {
         Self::new(&self.name, &self.unit, &self.description, self.values.none())
     }
 
-    /// Whether name, unit, definition and type are those of `other`, so that one file may hold the rows of both.
+    /// Whether `other` has an equal name, unit, definition and type, so that one file may hold the rows of both.
     pub(crate) fn continues(&self, other: &Self) -> bool {
         let same_kind =
             std::mem::discriminant(&self.values) == std::mem::discriminant(&other.values);
@@ -159,7 +156,7 @@ impl Values {
         self.len() == 0
     }
 
-    /// An empty column of this type.
+    /// A column of equal type without rows.
     #[must_use]
     pub fn none(&self) -> Self {
         match self {
@@ -171,7 +168,7 @@ impl Values {
         }
     }
 
-    /// Adds these rows of `values`, which must have the type of the column.
+    /// Adds the rows with these indices in `values`, which must have the type of this column.
     pub(crate) fn extend(&mut self, values: &Self, rows: Range<usize>) {
         match (self, values) {
             (Self::F64(all), Self::F64(values)) => all.extend_from_slice(&values[rows]),
@@ -183,7 +180,7 @@ impl Values {
         }
     }
 
-    /// The Arrow type of the values.
+    /// Name of the type in Arrow, such as `uint64`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::F64(_) => "float64",
@@ -201,13 +198,13 @@ impl Text {
         self.rows.push(number);
     }
 
-    /// The text of a row; `None` also for rows after the last.
+    /// The text in a row; `None` if the row has none, or is after the last one.
     pub fn row(&self, row: usize) -> Option<&str> {
         let number = self.rows.get(row).copied().flatten()?;
         Some(&self.words[number as usize])
     }
 
-    /// The texts, row by row.
+    /// Iterates over the rows: the text of each, or `None`.
     pub fn iter(&self) -> impl Iterator<Item = Option<&str>> {
         (0..self.len()).map(|row| self.row(row))
     }
@@ -220,12 +217,12 @@ impl Text {
         self.rows.is_empty()
     }
 
-    /// The different texts.
+    /// Iterates over the different texts, in the order of their indices.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         self.words.iter().map(|word| &**word)
     }
 
-    /// For each row, the index of its text in [`Self::words`].
+    /// Iterates over the rows: for each, the index of its text in [`Self::words`], or `None`.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = Option<usize>> {
         self.rows.iter().map(|row| row.map(|number| number as usize))
     }
@@ -241,7 +238,7 @@ impl Text {
     }
 }
 
-/// Texts are equal if their rows are, whatever the order of their storage.
+/// Texts are equal if their rows are equal, in whatever order the different texts are stored.
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
@@ -270,7 +267,7 @@ impl From<Text> for Values {
     }
 }
 
-/// Vectors, with and without missing values, are values.
+/// Implements conversions to [`Values`] from vectors with and without missing values.
 macro_rules! values_from {
     ($($kind:ident: $number:ty),*) => {$(
         impl From<Vec<Option<$number>>> for Values {

@@ -1,5 +1,5 @@
-//! Tables to Parquet files, in batches. Rows are gathered into row groups of one size, so that the bytes of a file
-//! depend on its rows alone and not on the batches. Memory holds one row group.
+//! Writes tables to Parquet files, in batches. Rows are gathered into row groups of one size, so that the bytes of a
+//! file depend only on its rows and not on the batches. Memory holds one row group.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -16,31 +16,33 @@ use serde_json::{Value, json};
 use crate::error::StoreError;
 use crate::table::{Table, Values};
 
-/// The note with the name of the table.
+/// Name of the note in Parquet files that states the name of the table.
 pub(crate) const NAME_NOTE: &str = "shallop_table";
-/// The note with the units and definitions of columns: a JSON object with a member for each column, in their order:
-/// `{"fct_s":{"unit":"s","description":"Completion time."}}`. docs/results.md promises this form to other programs.
+/// Name of the note in Parquet files with the units and definitions of columns: a JSON object with a member for each
+/// column, in their order: `{"fct_s":{"unit":"s","description":"Completion time."}}`. docs/results.md promises this
+/// form to other programs.
 pub(crate) const COLUMNS_NOTE: &str = "shallop_columns";
-/// Names of notes that callers cannot use. Files that other libraries rewrote have Arrow's note.
+/// Names of notes that callers cannot use: those of this crate, and Arrow's, which files have that other libraries
+/// rewrote.
 pub(crate) const RESERVED_NOTES: [&str; 3] = [NAME_NOTE, COLUMNS_NOTE, "ARROW:schema"];
-/// Keys of a column's unit and definition.
+/// Key of a column's unit in [`COLUMNS_NOTE`]; its definition is under the next key.
 pub(crate) const UNIT: &str = "unit";
 pub(crate) const DESCRIPTION: &str = "description";
 
-/// Snappy, because every Parquet library reads it and its encoder is pure Rust.
+/// Compression of Parquet files: Snappy, because every Parquet library reads it and its encoder is pure Rust.
 const COMPRESSION: Compression = Compression::SNAPPY;
-/// Rows in a row group.
+/// The number of rows in each row group of a Parquet file but the last.
 const ROW_GROUP: usize = 1 << 16;
 
-/// Writes one table, batch by batch.
+/// Writes a Parquet file, batch by batch.
 pub struct TableWriter<W: Write + Send> {
-    /// The rows of the next row group.
+    /// Rows that were added and not written yet, less than a row group.
     gathered: Table,
     writer: SerializedFileWriter<W>,
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// Starts a file with the name, notes and columns of `heading`; its rows, if it has any, are not written.
+    /// Starts a file with the name, notes and columns of `heading`. Rows of `heading` are not written.
     ///
     /// # Errors
     /// [`StoreError::Twice`] if a name is repeated, [`StoreError::Unwritable`] if `sink` fails.
@@ -55,7 +57,7 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(Self { gathered, writer })
     }
 
-    /// Adds the rows of `batch`, which must have the columns of the file.
+    /// Adds the rows of `batch`, whose columns must be those of the file.
     ///
     /// # Errors
     /// [`StoreError::OtherColumns`], [`StoreError::Ragged`], and [`StoreError::Unwritable`] if the sink fails.
@@ -76,7 +78,7 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
-    /// Ends the file and returns the sink.
+    /// Writes the last row group, ends the file and returns the sink.
     ///
     /// # Errors
     /// [`StoreError::Unwritable`] if the sink fails.
@@ -116,7 +118,7 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-/// The bytes of a table as Parquet. The same table gives the same bytes.
+/// Encodes a table as a Parquet file. Equal tables give equal bytes.
 ///
 /// # Errors
 /// [`StoreError::Ragged`] or [`StoreError::Twice`] if the table is malformed.
@@ -126,7 +128,7 @@ pub fn to_parquet(table: &Table) -> Result<Vec<u8>, StoreError> {
     writer.finish()
 }
 
-/// Writes the rows of `table` as a row group.
+/// Writes the rows of a table as one row group.
 fn encode<W: Write + Send>(
     writer: &mut SerializedFileWriter<W>,
     table: &Table,
@@ -153,7 +155,7 @@ fn encode<W: Write + Send>(
     group.close().map(drop)
 }
 
-/// Writes the rows of a column.
+/// Writes all rows of a column in the current row group.
 fn write<T: DataType>(
     writer: &mut SerializedColumnWriter<'_>,
     rows: impl Iterator<Item = Option<T::T>>,

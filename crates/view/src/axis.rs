@@ -1,5 +1,5 @@
-//! The axis along which the points of a scenario differ: a quantity, if the values of a key are quantities; otherwise
-//! names.
+//! The axis along which the points of a scenario differ: a quantity, if some key has a quantity at every point;
+//! otherwise the names of points.
 
 use serde_json::Value;
 use shallop_core::units::{BitsPerSec, Bytes, Span};
@@ -8,26 +8,27 @@ use crate::comparison::{same_at_all, short_key};
 use shallop_results::Point;
 use shallop_results::units::{self, Unit};
 
-/// The layout of points.
+/// How figures place the points of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Axis {
-    /// There is one point.
+    /// There is only one point, so that figures have no axis for points.
     One,
-    /// Points along a quantity; points that also differ in other keys are in panels.
+    /// The points differ in a quantity, which is the axis. Points that also differ in other keys are in separate
+    /// panels.
     Quantity {
-        /// The key, with its unit in brackets.
+        /// Title of the axis: the key, with its unit in brackets.
         title: String,
-        /// The value of each point.
+        /// By point: the value on the axis.
         values: Vec<f64>,
-        /// The panel of each point; empty if there is only one.
+        /// By point: the name of its panel; empty if there is only one panel.
         panels: Vec<String>,
     },
-    /// Points by name.
+    /// The points are listed by name, because no key has a quantity at every point.
     Names,
 }
 
 impl Axis {
-    /// The axis of these points.
+    /// Chooses the axis for these points.
     #[must_use]
     pub fn for_points(points: &[Point]) -> Self {
         if points.len() < 2 {
@@ -52,7 +53,7 @@ impl Axis {
         if axis.is_clear() { axis } else { Self::Names }
     }
 
-    /// Whether no two points coincide, and curves have at least two points.
+    /// Whether the axis suits the points: no two points coincide, and curves have at least two points.
     fn is_clear(&self) -> bool {
         let Self::Quantity { values, panels, .. } = self else { return true };
         let mut places: Vec<(&String, u64)> =
@@ -67,14 +68,14 @@ impl Axis {
     }
 }
 
-/// The title of a key on an axis: its last two parts, or more if another key that varies ends like that.
+/// The title of a key on an axis: the last two parts of the key, or more if another key that varies ends like that.
 fn title(keys: &[&String], key: &str, unit: &str) -> String {
     let name = short_key(keys, key, 2).replace(['.', '_'], " ");
     if unit.is_empty() { name } else { format!("{name} ({unit})") }
 }
 
-/// The values of a key at all points with the name of their unit, if all are quantities of one kind: rates, times and
-/// sizes in whatever units, or numbers with the same word after them.
+/// The values of a key at all points, and the name of their unit, if all are quantities of one kind. Rates, times and
+/// sizes may be in several units; other numbers must be followed by the same word.
 fn quantities(points: &[Point], key: &str) -> Option<(Vec<f64>, String)> {
     let values: Vec<&Value> =
         points.iter().map(|point| point.set.get(key)).collect::<Option<_>>()?;
@@ -92,7 +93,7 @@ fn quantities(points: &[Point], key: &str) -> Option<(Vec<f64>, String)> {
         })
 }
 
-/// Texts of one kind in the unit that suits the largest of them; `None` if one is of another kind.
+/// Converts values of one kind to the unit that suits the largest; `None` if `read` fails for any of them.
 fn in_one_unit(
     values: &[&Value],
     read: impl Fn(&str) -> Option<f64>,
@@ -104,7 +105,7 @@ fn in_one_unit(
     Some((values.into_iter().map(|value| unit.put(value)).collect(), unit.name.to_owned()))
 }
 
-/// The number at the start of a value, and the text after it.
+/// Splits a value into the number with which it starts and the text after it.
 fn number(value: &Value) -> Option<(f64, String)> {
     if let Some(number) = value.as_f64() {
         return Some((number, String::new()));
@@ -119,7 +120,7 @@ fn number(value: &Value) -> Option<(f64, String)> {
     plain.then(|| (number, unit.to_owned()))
 }
 
-/// The values of a point for all keys but the key of the axis.
+/// The name of a point's panel: its values of all keys but the one on the axis.
 fn panel(point: &Point, keys: &[&String], axis: &str) -> String {
     let others = keys.iter().filter(|key| **key != axis);
     let parts = others.filter_map(|key| {

@@ -1,43 +1,41 @@
-//! Time series in equal bins, so that a page has no more points than are visible. State: for each bin the sum, the
-//! number and the maximum of its samples, and the time of its last one.
+//! Time series in bins of equal length, so that a page has no more points than are visible. State: for each bin the
+//! sum, the number and the maximum of its samples, and the time of the last sample.
 
-/// The number of bins. Fewer samples are not merged.
+/// The number of bins in a series. A series with fewer samples is stored as it is.
 pub const BINS: usize = 240;
 
-/// A bin.
+/// The samples in one bin of a time series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
     sum: f64,
     count: u32,
-    /// The largest value.
     pub max: f64,
-    /// The time of the last sample, in seconds.
+    /// Time of the last sample in the bin, in seconds from the start of the run.
     pub time: f64,
 }
 
 impl Bin {
-    /// The mean of the samples.
     pub fn mean(&self) -> f64 {
         self.sum / f64::from(self.count.max(1))
     }
 }
 
-/// A series in bins.
+/// A time series whose samples are merged into bins of equal length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BinnedSeries {
-    /// Length of the run, in seconds.
+    /// Length of the run that the bins divide, in seconds.
     length: f64,
     bins: Vec<Bin>,
 }
 
 impl BinnedSeries {
-    /// No samples yet, for a run of this length in seconds.
+    /// Makes a series without samples for a run of this length, in seconds.
     #[must_use]
     pub fn new(length: f64) -> Self {
         Self { length, bins: Vec::new() }
     }
 
-    /// Adds a sample. Its value covers the time since the previous sample.
+    /// Adds a sample: `value` holds for the interval since the previous sample, which ends at `time`, in seconds.
     pub fn add(&mut self, time: f64, value: f64) {
         let index = (time / self.length * BINS as f64 - 1e-6).max(0.0) as usize;
         let index = index.min(BINS - 1);
@@ -51,7 +49,7 @@ impl BinnedSeries {
         bin.time = bin.time.max(time);
     }
 
-    /// The bins with samples, with their indices.
+    /// Iterates over the bins that have samples, each with its index.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &Bin)> {
         self.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0)
     }

@@ -5,16 +5,16 @@
 //! as Machado, Oliveira and Fernandes 2009 describe, distances in Oklab); tests hold all of this. Dashes, shapes and
 //! names beside marks tell schemes apart without colour.
 
-/// The colours: the first eight are for what is most often compared.
+/// The colours of schemes. The first eight are for the transports that are most often compared.
 pub const PALETTE: [&str; 16] = [
     "#3496EF", "#F9601F", "#794DB6", "#445BFE", "#AE6AA8", "#4A6B64", "#9C9277", "#B13E06",
     "#C2206A", "#83963A", "#7071DD", "#955290", "#105FD9", "#AB6E64", "#21763C", "#CE70C7",
 ];
-/// The grounds behind figures: of light and printed pages, and of dark ones.
+/// The background colours of figures: of light and printed pages, and of dark pages.
 pub const GROUNDS: [&str; 2] = ["#FFFFFF", "#12161B"];
 
-/// Schemes with a fixed place in [`PALETTE`]: the transports, by the names that scenarios and experiments give them,
-/// and two variants whose letters would give them the colour of a scheme beside them.
+/// Names of schemes with a fixed place in [`PALETTE`]: transports under their usual names, and two variants whose hash
+/// would give them the colour of a scheme beside them.
 const KNOWN: [(&str, usize); 20] = [
     ("cubic", 0),
     ("flashpass", 1),
@@ -38,14 +38,14 @@ const KNOWN: [(&str, usize); 20] = [
     ("flashpass-batch6", 13),
 ];
 
-/// The colour of a scheme, as `#RRGGBB`. A name that is no transport has a colour by a hash of its letters, so it is
-/// the same on every page too.
+/// The colour of a scheme, as `#RRGGBB`. If the name is not a transport, a hash of its letters selects the colour, so
+/// that it is equal on all pages.
 pub fn colour(name: &str) -> &'static str {
     known(name).unwrap_or_else(|| PALETTE[(hash(name) % PALETTE.len() as u64) as usize])
 }
 
-/// The colours of names that need not be schemes, such as groups and flows, in their order: a transport has its own
-/// colour, each other name the first that is free.
+/// Colours for a list of names that need not be schemes, such as groups and flows. A transport has its fixed colour;
+/// each other name has the first colour that is free.
 pub fn in_order(names: &[String]) -> Vec<&'static str> {
     let taken: Vec<&str> = names.iter().filter_map(|name| known(name)).collect();
     let mut free = PALETTE.into_iter().filter(|colour| !taken.contains(colour)).cycle();
@@ -57,7 +57,7 @@ fn known(name: &str) -> Option<&'static str> {
     found.map(|(_, place)| PALETTE[*place])
 }
 
-/// FNV-1a with 64 bits (Fowler, Noll, Vo; RFC 9923), its halves folded.
+/// FNV-1a with 64 bits (Fowler, Noll, Vo; RFC 9923). The upper half is folded into the lower.
 fn hash(text: &str) -> u64 {
     let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

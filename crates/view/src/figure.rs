@@ -3,31 +3,30 @@
 use serde_json::{Map, Value};
 use shallop_results::table::significant;
 
-/// The most ranges in the text of a figure.
+/// The most lines or bars whose ranges a figure's text for screen readers lists.
 const MAX_RANGES: usize = 24;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// The name in files and links: lower case, with dashes.
+    /// Name of the figure in files and links: lower case, with dashes.
     pub id: String,
     pub title: String,
     /// The data in words, for readers who do not see the figure: the range of each line or bar.
     pub alt: String,
-    /// The caption: the processing of the data, the meaning of bars and bands, missing data.
+    /// Caption of the figure: the processing of the data, the meaning of bars and bands, missing data.
     pub caption: String,
     pub rows: Dataset,
-    /// The spec, without the dataset.
+    /// The Vega-Lite spec of the figure, without its dataset.
     pub spec: Value,
-    /// Whether the figure has the width of the page.
+    /// Whether the figure is as wide as the page; otherwise it takes half of the width.
     pub wide: bool,
 }
 
-/// A dataset. The names of columns end in their unit.
+/// The table of values that a figure shows. The names of columns end in their unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dataset {
-    /// The names of the columns.
     pub columns: Vec<String>,
-    /// The rows, with a value or null for each column.
+    /// The rows of the dataset, each with a value or null for each column.
     pub rows: Vec<Vec<Value>>,
 }
 
@@ -46,14 +45,13 @@ impl Dataset {
         self.rows.is_empty()
     }
 
-    /// The numbers in a column.
     pub fn numbers<'a>(&'a self, column: &str) -> impl Iterator<Item = f64> + 'a {
         let index = self.columns.iter().position(|name| name == column);
         self.rows.iter().filter_map(move |row| row.get(index?)?.as_f64())
     }
 
-    /// The range of a column for each combination of words in others, in the order of the rows:
-    /// "Goodput (Gb/s): cubic 2.3; flashpass 8.9 to 9.1."
+    /// Describes the dataset in words: the range of the column `value` for each combination of texts in the columns
+    /// `words`, in the order of the rows. Example: "Goodput (Gb/s): cubic 2.3; flashpass 8.9 to 9.1."
     pub fn summary(&self, words: &[&str], value: &str, title: &str) -> String {
         let place = |name: &str| self.columns.iter().position(|column| column == name);
         let words: Vec<usize> = words.iter().filter_map(|name| place(name)).collect();
@@ -81,7 +79,7 @@ impl Dataset {
         format!("{title}: {}.", texts.join("; "))
     }
 
-    /// The rows as Vega-Lite expects them: an object for each row.
+    /// The rows of the dataset as Vega-Lite expects them: an object for each row.
     pub fn objects(&self) -> Value {
         let object = |row: &Vec<Value>| -> Value {
             let pairs = self.columns.iter().cloned().zip(row.iter().cloned());
@@ -92,7 +90,7 @@ impl Dataset {
 }
 
 impl Figure {
-    /// The spec with the dataset, for Vega-Lite, Altair or an editor.
+    /// The complete Vega-Lite spec, with the dataset in it, for Altair or an editor.
     pub fn whole(&self) -> Value {
         let mut spec = self.spec.clone();
         if let Value::Object(fields) = &mut spec {
@@ -104,7 +102,7 @@ impl Figure {
         spec
     }
 
-    /// The figure as a JSON object.
+    /// The figure as a JSON object: title, caption, and spec with dataset.
     pub fn json(&self) -> Value {
         serde_json::json!({
             "id": self.id,
@@ -115,7 +113,7 @@ impl Figure {
     }
 }
 
-/// A number, or null.
+/// Converts a number to JSON; null for `None`.
 pub fn number(value: Option<f64>) -> Value {
     value.map_or(Value::Null, Value::from)
 }

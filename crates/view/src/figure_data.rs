@@ -1,5 +1,5 @@
-//! The data of figures, collected row by row from flows and time series. State: sixteen bytes per completed flow, and
-//! bins of the time series that are shown, so that a million flows and an hour of series fit into memory.
+//! The data of figures, collected row by row from flows and time series. State: sixteen bytes for each completed flow,
+//! and bins of the time series that are shown, so that a million flows and an hour of series fit into memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,109 +8,99 @@ use crate::comparison::Comparison;
 use shallop_results::summary::Queue;
 use shallop_results::{Run, SizeClasses, Summary};
 
-/// The columns of `flows.parquet` that figures need, for one flow.
+/// A row of `flows.parquet`: the columns of one flow that figures need.
 #[derive(Clone, Copy, Debug)]
 pub struct PlotFlow<'a> {
-    /// Name of the point.
     pub point: &'a str,
-    /// Label of the scheme.
     pub scheme: &'a str,
-    /// The run seed.
     pub seed: u64,
-    /// The number of the flow in its run.
+    /// Number of the flow in its run, from 0.
     pub flow: u64,
-    /// The start time, in seconds.
+    /// Start of the flow, in seconds from the start of the run.
     pub start_s: f64,
-    /// Payload to send, in bytes; `None` without end.
+    /// Payload of the flow in bytes; `None` for a flow without end.
     pub size_bytes: Option<u64>,
-    /// The completion time, in seconds; `None` if the flow is not complete.
+    /// Completion time of the flow in seconds; `None` if the flow was not complete when the run ended.
     pub fct_s: Option<f64>,
-    /// The slowdown.
+    /// Completion time divided by the ideal one; `None` if the flow has none.
     pub slowdown: Option<f64>,
-    /// False in the warm-up and the cool-down.
+    /// Whether results include the flow; false in the warm-up and the cool-down.
     pub counted: bool,
 }
 
 /// A row of `series.parquet`: one sample of a time series.
 #[derive(Clone, Copy, Debug)]
 pub struct PlotSample<'a> {
-    /// Name of the point.
     pub point: &'a str,
-    /// Label of the scheme.
     pub scheme: &'a str,
-    /// The run seed.
     pub seed: u64,
-    /// The time since the start, in seconds.
+    /// Time of the sample, in seconds from the start of the run.
     pub time_s: f64,
-    /// `queue_bytes`, `queue_peak_bytes`, `rate_bps`, or another that is not drawn.
+    /// Quantity of the sample: `queue_bytes`, `queue_peak_bytes`, `rate_bps`, or another that is not drawn.
     pub what: &'a str,
-    /// The queue, the group or the flow.
+    /// Name of the queue, the group or the flow to which the sample belongs.
     pub place: &'a str,
-    /// The value.
     pub value: f64,
 }
 
-/// The size classes; the first stands for all flows.
+/// The classes of flows by size. The first one contains all flows.
 pub const CLASSES: [&str; 4] = ["all", "small", "medium", "large"];
-/// Flows with a smaller number have time series of their own.
+/// The number of flows, from the first one on, that have time series of their rates.
 const FLOWS_WITH_SERIES: usize = 100;
 
-/// A counted flow that is complete.
+/// A flow that figures of completion times and slowdowns show: complete, and included in results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompletedFlow {
-    /// Completion time, in seconds.
     pub fct_s: f32,
-    /// The slowdown; NaN if it is unknown.
+    /// Completion time divided by the ideal one; NaN if it is unknown.
     pub slowdown: f32,
-    /// Payload in bytes.
+    /// Payload of the flow in bytes.
     pub size_bytes: u64,
 }
 
-/// The flows of a scheme at a point, for all seeds.
+/// The flows of a scheme at a point, over all seeds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flows {
-    /// The complete flows.
     pub completed: Vec<CompletedFlow>,
-    /// The number of incomplete flows in each of [`CLASSES`].
+    /// By class of [`CLASSES`]: the number of flows that were not complete when the run ended.
     pub incomplete: [u64; 4],
 }
 
-/// The time series of one run, which are shown for a scheme at a point.
+/// The time series of the one run that figures show for a scheme at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSeries {
-    /// The run seed.
     pub seed: u64,
-    /// The duration, in seconds.
+    /// Duration of the run, in seconds.
     pub length: f64,
-    /// The longest data queue, as `place class`; `None` if no queue ever had a packet.
+    /// The longest data queue of the run, as `place class`; `None` if no queue ever had a packet.
     pub queue: Option<String>,
-    /// The length of that queue: at each sample, and the most since the previous one.
+    /// Length of the longest data queue in bytes: at each sample, and the maximum since the previous sample.
     pub queue_bytes: (BinnedSeries, BinnedSeries),
-    /// Rates by group, in the order of the summary.
+    /// By group, in the order of the summary: its name and its rate over time.
     pub groups: Vec<(String, BinnedSeries)>,
-    /// Rates by flow.
+    /// By number of the flow: its rate over time.
     pub flows: BTreeMap<u64, BinnedSeries>,
-    /// The start and the end of flows, in seconds.
+    /// By number of the flow: its start and end, in seconds from the start of the run.
     pub lifetimes: BTreeMap<u64, (f64, f64)>,
 }
 
-/// The data of all figures.
+/// The data from which all figures of a page are made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureData {
-    /// The schemes and points.
+    /// The schemes and points that figures compare.
     pub comparison: Comparison,
-    /// The size classes, if there are any.
+    /// The sizes that separate small, medium and large flows; `None` if the scenario sets none.
     pub classes: Option<SizeClasses>,
-    /// By point and scheme.
+    /// By (point, scheme): the flows of all seeds.
     pub flows: BTreeMap<(usize, usize), Flows>,
-    /// By point and scheme, for the points that are shown over time.
+    /// By (point, scheme): time series of one run, for the points that are shown over time.
     pub series: BTreeMap<(usize, usize), RunSeries>,
-    /// The seeds of void runs, which are not shown, by point and scheme.
+    /// Void runs, which figures leave out, as (point, scheme, seed).
     void: BTreeSet<(usize, usize, u64)>,
 }
 
 impl FigureData {
-    /// No data yet, for these results.
+    /// Makes the data for figures of these results, with no flows and samples yet.
     #[must_use]
     pub fn new(summary: &Summary) -> Self {
         let comparison = Comparison::from_summary(summary);
@@ -129,7 +119,7 @@ impl FigureData {
         Self { comparison, classes: summary.classes, flows: BTreeMap::new(), series, void }
     }
 
-    /// Adds a flow. All flows must be added before the first sample.
+    /// Adds a flow. All flows of the results must be added before the first sample.
     pub fn add_flow(&mut self, row: &PlotFlow<'_>) {
         let Some(place) = self.place(row.point, row.scheme) else { return };
         if self.void.contains(&(place.0, place.1, row.seed)) {
@@ -152,7 +142,6 @@ impl FigureData {
         }
     }
 
-    /// Adds a sample of a time series.
     pub fn add_sample(&mut self, row: &PlotSample<'_>) {
         let Some(place) = self.place(row.point, row.scheme) else { return };
         if let Some(series) = self.series.get_mut(&place).filter(|series| series.seed == row.seed) {
@@ -160,7 +149,7 @@ impl FigureData {
         }
     }
 
-    /// The class of a size, as an index of [`CLASSES`]; zero without size classes.
+    /// Class of a flow with `size` bytes of payload, as an index of [`CLASSES`]; zero if the scenario sets no classes.
     pub fn class(&self, size: u64) -> usize {
         match self.classes {
             None => 0,

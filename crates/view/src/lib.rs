@@ -1,6 +1,6 @@
-//! Figures and pages of results. The input is a summary with the rows of flows and time series; the output is Vega-Lite
-//! specs with their data, and the text of one HTML page. There are no files and no clock: the same results give the
-//! same bytes, whichever driver made them.
+//! Figures and pages of results. The input is a summary, and rows of flows and time series. The output is Vega-Lite
+//! specs with their data, and the text of one HTML page. The crate uses no files and no clock: equal results give equal
+//! bytes, whichever driver made them.
 
 pub mod axis;
 pub mod binned_series;

@@ -18,36 +18,34 @@ use document::document;
 use parts::{data, element, plot, section};
 use shallop_results::{JudgedClaim, Summary, Verdict, table};
 
-/// A table of texts.
+/// A table on a page, as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageTable {
     pub title: String,
-    /// The heading of each column.
     pub header: Vec<String>,
-    /// The rows, each with a cell for each column.
+    /// The rows of the table, each with a text for each column.
     pub rows: Vec<Vec<String>>,
-    /// The number of columns, from the left, that are words; the others are numbers.
+    /// The number of columns, from the left, that contain words. The other columns contain numbers.
     pub words: usize,
-    /// The explanation of the headings.
+    /// Text below the table that explains its headings.
     pub legend: String,
-    /// Warnings to readers of the numbers; may be empty.
+    /// Warnings below the table about its numbers; may be empty.
     pub warnings: Vec<String>,
 }
 
-/// A page of results.
+/// A page with the results of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// The results.
     pub summary: &'a Summary,
-    /// The tables, as the command prints them.
+    /// The tables of the page, with the text that the command prints.
     pub tables: &'a [PageTable],
-    /// The figures with data.
+    /// The figures of the page, all with data.
     pub figures: &'a [Figure],
 }
 
 impl Page<'_> {
-    /// The page as HTML: the answer and the figure that shows it, the set-up (folded), tables, figures. The same
-    /// results give the same bytes.
+    /// The HTML of the page: the answer and the figure that shows it, the set-up (folded), tables, figures. Equal
+    /// results give equal bytes.
     pub fn html(&self) -> String {
         let mut body = String::new();
         let headline = Headline::from_summary(self.summary);
@@ -71,7 +69,7 @@ impl Page<'_> {
         document(title, &body, libraries)
     }
 
-    /// The figure that shows what the sentences say.
+    /// The figure that shows what the sentences of the headline state, to be placed beside them.
     fn lead(&self, headline: &Headline) -> Option<&Figure> {
         let named = |id: &&str| self.figures.iter().find(|figure| figure.id == **id);
         headline.figures.iter().find_map(named)
@@ -101,7 +99,8 @@ impl Page<'_> {
         }
     }
 
-    /// The headline, the counts of verdicts, and the figure that shows the headline.
+    /// Writes the top of the page: the headline, the counts of verdicts, and the figure `lead`, which shows the
+    /// headline.
     fn answer(&self, out: &mut String, headline: &Headline, lead: Option<&Figure>) {
         out.push_str("<section class=\"answer\">\n<h2>Result</h2>\n");
         // A line does not end between a number and its percent sign.
@@ -174,7 +173,7 @@ impl Page<'_> {
         out.push_str("</dl>\n</details>\n");
     }
 
-    /// The figures but for the first one.
+    /// Writes all figures except `lead`, which the top of the page has.
     fn others(&self, out: &mut String, lead: Option<&Figure>) {
         let others =
             self.figures.iter().filter(|figure| lead.is_none_or(|lead| lead.id != figure.id));
@@ -212,14 +211,14 @@ impl Page<'_> {
     }
 }
 
-/// The worst verdict that these claims were given, as a word; "reported" if none was judged.
+/// The worst verdict on these claims, as a word; "reported" if no claim was judged.
 pub fn worst(claims: &[JudgedClaim]) -> &'static str {
     let judged =
         claims.iter().map(|claim| claim.verdict).filter(|verdict| *verdict != Verdict::NotRun);
     judged.max().unwrap_or(Verdict::Reported).word()
 }
 
-/// A number with its noun: "1 seed", "3 seeds".
+/// A number with its noun, in singular or plural: "1 seed", "3 seeds".
 fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", thousands(number as u64), if number == 1 { "" } else { "s" })
 }

@@ -1,5 +1,5 @@
-//! The embedded scripts Vega, Vega-Lite and vega-embed, compressed, as they are in the npm registry. `vendor/make.py`
-//! fetches them; `vendor/SHA256SUMS` has their digests and versions.
+//! The scripts Vega, Vega-Lite and vega-embed, as the npm registry has them, compressed and embedded. `vendor/make.py`
+//! fetches them; `vendor/SHA256SUMS` records their digests and versions.
 
 use std::io::Read;
 
@@ -7,24 +7,24 @@ use flate2::Compression;
 use flate2::read::{GzDecoder, GzEncoder};
 use sha2::{Digest, Sha256};
 
-/// A script.
+/// A JavaScript library that is embedded in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// The name, without `.min.js`.
+    /// Name of the library, which is its file name without `.min.js`.
     pub name: &'static str,
     packed: &'static [u8],
 }
 
-/// The drawing library.
+/// Vega, the library that draws figures.
 pub const VEGA: Script = script("vega", include_bytes!("../vendor/vega.min.js.gz"));
-/// The language of specs. Needs [`VEGA`].
+/// Vega-Lite, the library that translates specs to specs of Vega. It needs [`VEGA`].
 pub const VEGA_LITE: Script = script("vega-lite", include_bytes!("../vendor/vega-lite.min.js.gz"));
-/// The library that embeds figures into pages. Needs both others.
+/// vega-embed, the library that places figures in pages. It needs [`VEGA`] and [`VEGA_LITE`].
 pub const VEGA_EMBED: Script =
     script("vega-embed", include_bytes!("../vendor/vega-embed.min.js.gz"));
-/// The licences of everything in the scripts.
+/// The licences of all code in the embedded libraries.
 pub const NOTICES: &str = include_str!("../vendor/NOTICES.txt");
-/// A line for each script: its SHA-256, its name, its version.
+/// One line for each library: its SHA-256, its name, its version.
 pub const SUMS: &str = include_str!("../vendor/SHA256SUMS");
 
 const fn script(name: &'static str, packed: &'static [u8]) -> Script {
@@ -32,7 +32,7 @@ const fn script(name: &'static str, packed: &'static [u8]) -> Script {
 }
 
 impl Script {
-    /// The text; empty if the embedded data is damaged, which a test excludes.
+    /// The source of the library; empty if the embedded data is damaged, which a test excludes.
     pub fn text(self) -> String {
         let mut text = String::new();
         let read = GzDecoder::new(self.packed).read_to_string(&mut text);
@@ -40,24 +40,24 @@ impl Script {
         text
     }
 
-    /// The text without the reference to a source map, which is not embedded.
+    /// The source of the library without the reference to its source map, which pages do not have.
     pub fn inline(self) -> String {
         let text = self.text();
         let kept = text.rsplit_once("//# sourceMappingURL=").map_or(text.as_str(), |parts| parts.0);
         kept.trim_end().to_owned()
     }
 
-    /// The text as it is embedded, in gzip and base 64; page.js unpacks it as [`Script::inline`] does.
+    /// The library as pages contain it, in gzip and base64. The script of the page unpacks it to [`Script::inline`].
     pub fn packed(self) -> String {
         base64(self.packed)
     }
 
-    /// Its version.
+    /// The library's version, as `vendor/SHA256SUMS` records it.
     pub fn version(self) -> &'static str {
         self.recorded().map_or("", |recorded| recorded.1)
     }
 
-    /// The recorded digest and version.
+    /// The SHA-256 and the version that `vendor/SHA256SUMS` records for the library.
     fn recorded(self) -> Option<(&'static str, &'static str)> {
         SUMS.lines().find_map(|line| {
             let mut words = line.split_whitespace();
@@ -67,7 +67,7 @@ impl Script {
     }
 }
 
-/// A text as gzip in base 64. The same text gives the same bytes.
+/// Compresses a text with gzip and encodes it in base64. Equal texts give equal bytes.
 pub(crate) fn pack(text: &str) -> String {
     let mut packed = Vec::new();
     let read = GzEncoder::new(text.as_bytes(), Compression::best()).read_to_end(&mut packed);
@@ -75,12 +75,12 @@ pub(crate) fn pack(text: &str) -> String {
     base64(&packed)
 }
 
-/// The digest of a script for a content security policy: SHA-256 in base 64.
+/// The digest by which a content security policy admits a script: SHA-256 in base64.
 pub fn digest(text: &str) -> String {
     format!("sha256-{}", base64(&Sha256::digest(text)))
 }
 
-/// Bytes in base 64 (RFC 4648, section 4).
+/// Encodes bytes in base64 (RFC 4648, section 4).
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);

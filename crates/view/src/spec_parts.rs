@@ -1,48 +1,48 @@
-//! Parts of specs that several figures use: scales for names, axes, and interactive selections. Dashes and shapes
-//! distinguish names without colour.
+//! Parts of Vega-Lite specs that several figures use: scales for names, axes, and interactive selections. Dashes and
+//! shapes distinguish names without colour.
 
 use serde_json::{Value, json};
 
 use crate::colours;
 
-/// The version of Vega-Lite of all specs.
+/// The JSON schema of all specs, which states their version of Vega-Lite.
 pub const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
 
 const DASHES: [&[u32]; 5] = [&[], &[6, 3], &[2, 2], &[8, 2, 2, 2], &[12, 4]];
-/// The parts of full opacity that bars of one colour have in a figure: of the first name, the second one, and others.
+/// Opacities that distinguish bars of one colour: of the first bar, of the second, and of all later ones.
 const FILLS: [f64; 3] = [1.0, 0.5, 0.2];
-/// The column that has names of schemes.
+/// Name of the dataset column with the labels of schemes.
 const SCHEME: &str = "scheme";
 const SHAPES: [&str; 7] =
     ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left"];
 
-/// The width of a figure with the width of the page, without axes.
+/// Width in pixels of a figure that is as wide as the page, without axes.
 pub const WIDE: u32 = 720;
-/// The width of a figure with half the width of the page, without axes.
+/// Width in pixels of a figure that is half as wide as the page, without axes.
 pub const HALF: u32 = 330;
-/// The number of panels in a row.
+/// The number of panels beside each other in a figure.
 pub const COLUMNS: usize = 3;
-/// The width of a panel, without axes.
+/// Width in pixels of a panel, without axes.
 pub const PANEL: u32 = 220;
 
-/// A scale for a column of names: each name has a colour, a dash and a shape.
+/// The appearance of the names in a column: each name has a colour, a dash and a shape.
 #[derive(Clone, Copy, Debug)]
 pub struct NominalScale<'a> {
     pub field: &'a str,
-    /// The title in legends and tooltips.
+    /// Title of the names in legends and tooltips.
     pub title: &'a str,
-    /// The names.
+    /// All names, in the order of the legend.
     pub all: &'a [String],
 }
 
 impl NominalScale<'_> {
-    /// The channel of colours.
+    /// The Vega-Lite encoding by colour.
     pub fn colour(&self) -> Value {
         let colours = self.colours();
         self.channel(|place| json!(colours[place]))
     }
 
-    /// The colours in the order of the names.
+    /// The colours of the names, in the order of the names.
     fn colours(&self) -> Vec<&'static str> {
         if self.field == SCHEME {
             self.all.iter().map(|name| colours::colour(name)).collect()
@@ -51,7 +51,8 @@ impl NominalScale<'_> {
         }
     }
 
-    /// The channel that tells bars of one colour apart: each later bar is paler. `None` if all colours differ.
+    /// The Vega-Lite encoding by opacity that tells bars of one colour apart: each later bar is paler. `None` if all
+    /// colours differ.
     pub fn fill(&self) -> Option<Value> {
         let colours = self.colours();
         let before = |place: usize| {
@@ -61,12 +62,12 @@ impl NominalScale<'_> {
         repeats.then(|| self.channel(|place| json!(FILLS[before(place).min(FILLS.len() - 1)])))
     }
 
-    /// The channel of dashes.
+    /// The Vega-Lite encoding by dashes of lines.
     pub fn dash(&self) -> Value {
         self.channel(|place| json!(DASHES[place % DASHES.len()]))
     }
 
-    /// The channel of shapes.
+    /// The Vega-Lite encoding by shapes of points.
     pub fn shape(&self) -> Value {
         self.channel(|place| json!(SHAPES[place % SHAPES.len()]))
     }
@@ -82,13 +83,14 @@ impl NominalScale<'_> {
         })
     }
 
-    /// A selection by clicks on the legend.
+    /// A Vega-Lite selection: clicks on the legend select names.
     pub fn toggle(&self) -> Value {
         let select = json!({ "type": "point", "fields": [self.field], "toggle": "true" });
         json!({ "name": self.shown(), "select": select, "bind": "legend" })
     }
 
-    /// The channel of opacity: names that are not selected in the legend are faint.
+    /// The Vega-Lite encoding by opacity for the selection in the legend: selected names have the opacity `shown`, the
+    /// others are faint.
     pub fn opacity(&self, shown: f64) -> Value {
         json!({ "condition": { "param": self.shown(), "value": shown }, "value": 0.06 * shown })
     }
@@ -98,7 +100,7 @@ impl NominalScale<'_> {
     }
 }
 
-/// A selection to pan and zoom: dragging pans, the wheel with the Ctrl key zooms, a double click resets.
+/// A Vega-Lite selection to pan and zoom: dragging pans, the wheel with the Ctrl key zooms, a double click resets.
 pub fn zoom() -> Value {
     json!({
         "name": "zoom",
@@ -107,8 +109,8 @@ pub fn zoom() -> Value {
     })
 }
 
-/// Moves the selections of the layers of a spec to its top, where each names the layer that it belongs to. Altair does
-/// that with every chart it reads but leaves the names away, and a selection without a name belongs to every layer,
+/// Moves the selections in the layers of a spec to the top of the spec, each with the name of its layer. Altair does
+/// this with every chart that it reads, but leaves the names out. A selection without a name belongs to every layer,
 /// which Vega refuses: "Duplicate signal name".
 pub fn lift_selections(spec: &mut Value) {
     let mut lifted = Vec::new();
@@ -130,12 +132,12 @@ pub fn lift_selections(spec: &mut Value) {
     }
 }
 
-/// An axis of a quantity, from zero.
+/// The encoding of a column by position on an axis that starts at zero.
 pub fn quantity(field: &str, title: &str) -> Value {
     json!({ "field": field, "type": "quantitative", "title": title })
 }
 
-/// An axis of a quantity that may be zero for all rows.
+/// The encoding of a column on an axis that starts at zero and keeps its length if all values (`figures`) are zero.
 pub fn amount(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> Value {
     let mut axis = quantity(field, title);
     axis["scale"] = json!({ "zero": true });
@@ -145,8 +147,8 @@ pub fn amount(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> V
     axis
 }
 
-/// An axis of a quantity that starts near the smallest value; logarithmic if the values differ by more than a factor of
-/// 30.
+/// The encoding of a column on an axis that starts near the smallest value of `figures`; logarithmic if they differ by
+/// more than a factor of 30.
 pub fn spread(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> Value {
     let mut axis = quantity(field, title);
     let (least, most) = figures.fold((f64::INFINITY, 0.0_f64), |(least, most), figure| {
@@ -159,22 +161,22 @@ pub fn spread(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> V
     axis
 }
 
-/// A logarithmic scale.
+/// A logarithmic scale for an axis.
 pub fn logarithmic() -> Value {
     json!({ "type": "log", "nice": false })
 }
 
-/// A field of a tooltip: a column and its title.
+/// A line of a tooltip: the value of a column, with a title.
 pub fn hint(field: &str, title: &str) -> Value {
     json!({ "field": field, "title": title })
 }
 
-/// A field of a tooltip: a number with four digits.
+/// A line of a tooltip: a number with four digits, with a title.
 pub fn figure(field: &str, title: &str) -> Value {
     json!({ "field": field, "title": title, "type": "quantitative", "format": ".4~r" })
 }
 
-/// Lines over `time_s`, one for each name, with selection and zoom.
+/// A layer of lines over the column `time_s`, one line for each name, with selection and zoom.
 pub fn lines(
     names: &NominalScale<'_>,
     value: &str,
@@ -199,7 +201,7 @@ pub fn lines(
     })
 }
 
-/// Panels in rows, each with its name above it. A single panel has the width `alone`.
+/// Arranges panels in rows, each with its name above it. A single panel has the width `alone`, in pixels.
 pub fn panels(names: &[String], inner: &Value, alone: u32) -> Value {
     let mut inner = inner.clone();
     inner["width"] = json!(if names.len() == 1 { alone } else { PANEL });

@@ -1,6 +1,6 @@
 //! Text for HTML. Titles, labels and warnings are input of users and must be escaped.
 
-/// The text with all characters escaped that have a meaning in HTML.
+/// Escapes all characters that have a meaning in HTML.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for letter in text.chars() {
@@ -20,7 +20,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A whole number with commas between thousands.
+/// Writes a number with commas between thousands.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -33,7 +33,7 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
-/// A list of words with commas, and "and" before the last.
+/// Joins words with commas, and the last one with "and".
 pub fn list(words: &[String]) -> String {
     match words {
         [] => String::new(),

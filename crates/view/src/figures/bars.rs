@@ -1,15 +1,15 @@
-//! A metric of each scheme as bars with confidence intervals; bars of several points are side by side.
+//! Figures with bars: a metric of each scheme with its confidence interval. The bars of several points are side by
+//! side.
 
 use serde_json::{Value, json};
 
-use super::means;
 use super::metrics::Compared;
 use crate::figure::Figure;
 use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
 use shallop_results::Summary;
 
-/// The number of bars from which on they are too many to read.
+/// The most bars in a figure; more would not be readable.
 const MAX_BARS: usize = 160;
 
 pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -> Option<Figure> {
@@ -28,11 +28,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
     }
     let title = unit.title(&metric.title());
     let alt = rows.summary(&["point", "scheme"], &Compared::columns(unit)[0], &title);
-    let across = spec_parts::amount(
-        &Compared::columns(unit)[0],
-        &title,
-        rows.numbers(&Compared::columns(unit)[0]),
-    );
+    let across = Compared::axis(unit, &title, &rows);
     let intervals = rows.numbers(&Compared::columns(unit)[1]).next().is_some();
     let left_out = match left_out {
         0 => String::new(),
@@ -42,12 +38,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
         id: metric.id.to_owned(),
         title: metric.title(),
         alt,
-        caption: format!(
-            "{} {}{}{left_out}",
-            metric.about(),
-            means(metric.seeds(summary)),
-            metric.bounds(summary, input)
-        ),
+        caption: metric.caption(summary, input) + &left_out,
         spec: spec(&across, &Compared::columns(unit), input, intervals),
         rows,
         wide: several,

@@ -1,4 +1,4 @@
-//! Measured values of claims relative to the values of the paper, one line for each claim.
+//! Figure of claims: the measured value of each claim relative to the value in the paper, one line for each claim.
 
 use serde_json::{Value, json};
 

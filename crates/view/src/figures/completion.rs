@@ -1,4 +1,4 @@
-//! The distribution of completion times: the fraction of flows that are complete after a time.
+//! Figure of completion times: the fraction of flows that are complete after a time.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::spec_parts::{self, NominalScale};
 use crate::text::thousands;
 use shallop_results::units::{self, Unit};
 
-/// The number of quantiles in a curve; fewer flows are shown one by one.
+/// The most quantiles in a curve. With fewer flows, each flow is a point of the curve.
 const STEPS: usize = 200;
 
 pub(super) fn figure(input: &FigureData) -> Option<Figure> {
@@ -67,8 +67,8 @@ fn panel(point: &str, class: usize, told: bool) -> String {
     }
 }
 
-/// Completion times, each with the fraction of all flows of the class that are complete by then, and the number of all
-/// flows.
+/// Computes the curve of a class of flows: completion times, each with the fraction of flows that are complete by then.
+/// Also returns the number of all flows of the class, complete or not.
 fn curve(input: &FigureData, flows: &Flows, class: usize) -> (Vec<(f64, f64)>, u64) {
     let of_class =
         flows.completed.iter().filter(|done| class == 0 || input.class(done.size_bytes) == class);

@@ -1,8 +1,7 @@
-//! A metric along the quantity that a sweep varies: a curve with its confidence band for each scheme.
+//! Figures of a sweep: a metric along the quantity that varies, as a curve with its confidence band for each scheme.
 
 use serde_json::{Value, json};
 
-use super::means;
 use super::metrics::Compared;
 use crate::axis::Axis;
 use crate::figure::Figure;
@@ -37,11 +36,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
     );
     let intervals = rows.numbers(&Compared::columns(unit)[1]).next().is_some();
     let mut inner = inner(&across, &measure, &Compared::columns(unit), &input.comparison.schemes);
-    let up = spec_parts::amount(
-        &Compared::columns(unit)[0],
-        &measure,
-        rows.numbers(&Compared::columns(unit)[0]),
-    );
+    let up = Compared::axis(unit, &measure, &rows);
     for layer in inner["layer"].as_array_mut().into_iter().flatten() {
         layer["encoding"]["y"]["scale"] = up["scale"].clone();
         for channel in ["color", "strokeDash", "shape"] {
@@ -57,12 +52,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
         id: metric.id.to_owned(),
         title: format!("{} against {title}", &metric.title()),
         alt,
-        caption: format!(
-            "{} {}{}",
-            metric.about(),
-            means(metric.seeds(summary)),
-            metric.bounds(summary, input)
-        ),
+        caption: metric.caption(summary, input),
         spec: spec_parts::panels(&names, &inner, spec_parts::HALF),
         rows,
         wide: names.len() > 1,

@@ -1,4 +1,4 @@
-//! Throughput over time, of all flows or by group.
+//! Figure of throughput over time, of all flows or of each group.
 
 use serde_json::Value;
 

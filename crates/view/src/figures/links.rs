@@ -1,4 +1,4 @@
-//! The links with the largest loss and the busiest: how busy each is, and its longest queue.
+//! Figure of links: utilisation and longest queue of the links with the largest loss and of the busiest links.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use shallop_results::links::{LinkMeans, chosen, means};
 use shallop_results::units::{self, Unit};
 use shallop_results::{Run, Summary};
 
-/// The most links.
+/// The most links in the figure.
 const MAX_LINKS: usize = 12;
-/// A network with fewer links, counted by direction, has no such figure: others show its one queue.
+/// A network with at most this many links, counted by direction, has no such figure: other figures show its one queue.
 const FEW: usize = 6;
 
 pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
@@ -66,7 +66,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
     })
 }
 
-/// The links of all schemes, each with its largest values under any of them.
+/// Merges the links of all schemes: each link has the largest values that it has under any scheme.
 fn worst_of_any<'a>(all: &[Vec<(&'a str, LinkMeans)>]) -> (Vec<&'a str>, Vec<LinkMeans>) {
     let mut links: BTreeMap<&str, LinkMeans> = BTreeMap::new();
     for (place, link) in all.iter().flatten() {

@@ -1,16 +1,17 @@
-//! The metrics that bars and curves compare.
+//! The metrics that have figures with bars and, for sweeps, with curves.
 
-use super::lower_bounds;
+use super::{lower_bounds, means};
 use crate::figure::{Dataset, number};
 use crate::figure_data::FigureData;
+use crate::spec_parts;
 use shallop_results::metrics::{self, Metric, all_flows, small_flows};
 use shallop_results::units::Unit;
 use shallop_results::{Estimate, Summary};
 
-/// A metric with a figure of its own.
+/// A metric that has a separate figure.
 #[derive(Debug)]
 pub(super) struct Compared {
-    /// The name of its figure.
+    /// Name of the metric's figure in files and links.
     pub id: &'static str,
     pub metric: &'static Metric,
 }
@@ -30,7 +31,8 @@ pub(super) const ALL: [Compared; 7] = [
 ];
 
 impl Compared {
-    /// Whether a run has the metric, and no other figure shows as much.
+    /// Whether results have this figure: some run has the metric, and no other figure shows it. `curves` is true for
+    /// sweeps.
     pub fn is_shown(&self, summary: &Summary, curves: bool) -> bool {
         let has = |metric: &Metric| summary.aggregates.iter().any(|of| of.get(metric).is_some());
         let shown_elsewhere = match self.id {
@@ -42,13 +44,12 @@ impl Compared {
         has(self.metric) && !shown_elsewhere
     }
 
-    /// The title of the figure.
     pub fn title(&self) -> String {
         self.metric.title()
     }
 
-    /// The definition for the caption.
-    pub fn about(&self) -> String {
+    /// The definition of the metric, as a sentence for captions.
+    fn about(&self) -> String {
         let ages = if self.metric.statistic().is_some() {
             " Unfinished flows count with their age."
         } else {
@@ -57,13 +58,25 @@ impl Compared {
         format!("{}{ages}", self.metric.sentence())
     }
 
-    /// The unit that suits the values.
+    /// The caption: the definition, the number of runs, and the schemes whose means are only lower bounds.
+    pub fn caption(&self, summary: &Summary, input: &FigureData) -> String {
+        let bounds = self.bounds(summary, input);
+        format!("{} {}{bounds}", self.about(), means(self.seeds(summary)))
+    }
+
+    /// The encoding of the metric in this dataset, on an axis from zero.
+    pub fn axis(unit: Unit, title: &str, rows: &Dataset) -> serde_json::Value {
+        let [mean, ..] = Self::columns(unit);
+        spec_parts::amount(&mean, title, rows.numbers(&mean))
+    }
+
+    /// The unit that suits the largest value of the metric.
     pub fn unit(&self, summary: &Summary) -> Unit {
         let all = summary.aggregates.iter().filter_map(|of| of.get(self.metric));
         Unit::for_largest(all.map(|estimate| estimate.mean), self.metric.quantity.shown())
     }
 
-    /// The means, each with its point and scheme.
+    /// The means of the metric over seeds, each with its point and scheme.
     pub fn estimates<'a>(
         &'a self,
         summary: &'a Summary,
@@ -76,25 +89,25 @@ impl Compared {
         })
     }
 
-    /// The largest number of runs in a mean.
-    pub fn seeds(&self, summary: &Summary) -> u64 {
+    /// The largest number of runs over which any mean is taken.
+    fn seeds(&self, summary: &Summary) -> u64 {
         let all = summary.aggregates.iter().filter_map(|of| of.get(self.metric));
         all.map(|estimate| estimate.n).max().unwrap_or(0)
     }
 
-    /// The last columns of the dataset: the mean, the ends of its interval, the number of runs.
+    /// Names of the last columns of the dataset: the mean, the ends of its confidence interval, and the number of runs.
     pub fn columns(unit: Unit) -> [String; 4] {
         [unit.column("value"), unit.column("low"), unit.column("high"), "seeds".to_owned()]
     }
 
-    /// The values of these columns.
+    /// The values for the columns that [`Self::columns`] names.
     pub fn cells(unit: Unit, estimate: Estimate) -> [serde_json::Value; 4] {
         let end = |end: Option<f64>| number(end.map(|end| unit.put(end)));
         [unit.put(estimate.mean).into(), end(estimate.low), end(estimate.high), estimate.n.into()]
     }
 
-    /// A sentence that names the schemes of which a mean is a lower bound, if there are any.
-    pub fn bounds(&self, summary: &Summary, input: &FigureData) -> String {
+    /// A sentence that names the schemes whose means are only lower bounds; empty if there are none.
+    fn bounds(&self, summary: &Summary, input: &FigureData) -> String {
         let bounds = self.estimates(summary, input).filter(|(.., estimate)| estimate.at_least);
         let mut named: Vec<String> =
             bounds.map(|(point, scheme, _)| input.comparison.panel(point, scheme)).collect();
@@ -102,7 +115,7 @@ impl Compared {
         lower_bounds(&named)
     }
 
-    /// An empty dataset with these columns first.
+    /// Makes an empty dataset: the columns `first`, then those that [`Self::columns`] names.
     pub fn rows(first: &[&str], unit: Unit) -> Dataset {
         let mut rows = Dataset::new(first);
         rows.columns.extend(Self::columns(unit));

@@ -1,4 +1,4 @@
-//! The figures, one per file. Each function returns the figure, or `None` if it has no data.
+//! The figures of a page, one file for each kind. A figure without data is `None`.
 
 mod bars;
 mod claims;
@@ -19,7 +19,7 @@ use crate::spec_parts;
 use crate::text;
 use shallop_results::Summary;
 
-/// Every figure that has data, in the order of a page.
+/// Makes every figure that has data, in the order in which a page shows them.
 pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
     let curves = matches!(input.comparison.axis, Axis::Quantity { .. });
     let mut figures = Vec::new();
@@ -47,10 +47,10 @@ pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
     figures
 }
 
-/// The most lower bounds that a caption names.
+/// The most schemes that a caption lists as having lower bounds.
 const MAX_NAMED: usize = 4;
 
-/// A sentence that names what is a lower bound, if anything is.
+/// A sentence that lists the names whose values are only lower bounds; empty if there are none.
 fn lower_bounds(named: &[String]) -> String {
     let more = named.len().saturating_sub(MAX_NAMED);
     let list = text::list(&named[..named.len() - more]);
@@ -63,7 +63,8 @@ fn lower_bounds(named: &[String]) -> String {
     }
 }
 
-/// A sentence on the number of runs in a mean and on its interval.
+/// A sentence for captions: over how many seeds the means are taken, and what the intervals are. `most` is the number
+/// of seeds.
 fn means(most: u64) -> String {
     match most {
         0 | 1 => "One seed: there is no interval.".to_owned(),

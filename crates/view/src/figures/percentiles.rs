@@ -1,4 +1,4 @@
-//! Percentiles of completion times by size class.
+//! Figure of completion times by size of flow: mean and percentiles.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use shallop_results::summary::Statistic;
 use shallop_results::units::{self, Unit};
 use shallop_results::{Estimate, Summary};
 
-/// The statistics of a size class, with their labels.
+/// The statistics of completion times that the figure shows, with their labels.
 const PARTS: [(Statistic, &str); 5] = [
     (Statistic::MeanS, "mean"),
     (Statistic::P50S, "50 %"),
@@ -74,7 +74,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
     })
 }
 
-/// The means over seeds of each statistic of each class.
+/// The mean over seeds of each statistic of each size class.
 fn estimates(
     of: &shallop_results::Aggregate,
 ) -> impl Iterator<Item = (usize, &'static str, Estimate)> + '_ {
@@ -87,7 +87,7 @@ fn estimates(
     })
 }
 
-/// A sentence that defines small and large flows.
+/// A sentence for the caption that states the sizes of small and large flows.
 fn sizes(input: &FigureData) -> String {
     input.classes.map_or_else(String::new, |classes| {
         let [small, large] = [classes.small_bytes, classes.large_bytes].map(thousands);

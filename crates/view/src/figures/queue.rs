@@ -1,4 +1,4 @@
-//! The length of the longest data queue over time, for each scheme.
+//! Figure of the longest data queue over time, one line for each scheme.
 
 use crate::binned_series::BINS;
 use crate::figure::{Dataset, Figure};

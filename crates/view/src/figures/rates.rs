@@ -1,4 +1,4 @@
-//! Rates of flows over time: each of a few flows, or quantiles over many.
+//! Figure of flow rates over time: a line for each of a few flows, or quantiles over many flows.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::figure_data::{FigureData, RunSeries};
 use crate::spec_parts::{self, NominalScale};
 use shallop_results::units::{self, Unit};
 
-/// The most flows with lines of their own; more are shown by quantiles.
+/// The most flows that the figure shows by a line each; of more flows it shows quantiles.
 const MAX_LINES: usize = 8;
 
 pub(super) fn figure(input: &FigureData) -> Option<Figure> {
@@ -51,7 +51,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     })
 }
 
-/// A line for each flow.
+/// Makes the dataset, spec and text of a figure with a line for each flow.
 fn lines(input: &FigureData, most: usize, unit: Unit) -> (Dataset, Value, String) {
     let flows: Vec<String> = (0..most).map(|number| format!("flow {number}")).collect();
     let (value, title) = (unit.column("rate"), unit.title("rate of a flow"));
@@ -71,7 +71,7 @@ fn lines(input: &FigureData, most: usize, unit: Unit) -> (Dataset, Value, String
     (rows, inner, String::new())
 }
 
-/// Quantiles over the active flows.
+/// The quantiles over active flows that the figure shows, with their labels.
 const PARTS: [(&str, f64); 5] =
     [("least", 0.0), ("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("most", 1.0)];
 
@@ -92,7 +92,7 @@ fn spread(input: &FigureData, unit: Unit) -> (Dataset, Value, String) {
     (rows, bands(&columns, &unit.title("rate of a flow")), how.to_owned())
 }
 
-/// The rates of the flows in each bin, with its time.
+/// The rates of all flows in each bin, with the bin's time in seconds.
 fn by_time(timed: &RunSeries) -> Vec<(f64, Vec<f64>)> {
     let mut bins: BTreeMap<usize, (f64, Vec<f64>)> = BTreeMap::new();
     for (place, bin) in timed.flows.values().flat_map(BinnedSeries::iter) {
@@ -103,7 +103,7 @@ fn by_time(timed: &RunSeries) -> Vec<(f64, Vec<f64>)> {
     bins.into_values().collect()
 }
 
-/// The nearest-rank quantile.
+/// The quantile `part` (0 to 1) of sorted values, by the nearest-rank method.
 pub(super) fn nearest(sorted: &[f64], part: f64) -> f64 {
     let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
     sorted.get(rank - 1).copied().unwrap_or(f64::NAN)

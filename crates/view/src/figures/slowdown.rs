@@ -1,4 +1,4 @@
-//! Slowdown of flows against their size.
+//! Figure of slowdown against flow size.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use crate::figure_data::{FigureData, Flows};
 use crate::spec_parts::{self, NominalScale};
 use shallop_results::units;
 
-/// Bins of sizes per decade.
+/// The number of bins for each factor of ten in flow size.
 const PER_DECADE: f64 = 4.0;
-/// The least number of flows in a bin for a 99th percentile.
+/// The least number of flows in a bin for which the 99th percentile is shown.
 const MIN_FLOWS: usize = 100;
 
 pub(super) fn figure(input: &FigureData) -> Option<Figure> {
@@ -60,7 +60,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     })
 }
 
-/// Slowdowns by size: the geometric mean of the sizes of each bin.
+/// Groups the slowdowns of flows in bins by size. Each bin is named by the geometric mean of its flows' sizes.
 fn by_size(flows: &Flows) -> Vec<(f64, Vec<f64>)> {
     let mut bins: BTreeMap<i64, (f64, Vec<f64>)> = BTreeMap::new();
     for done in flows.completed.iter().filter(|done| !done.slowdown.is_nan() && done.size_bytes > 0)

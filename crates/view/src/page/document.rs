@@ -1,4 +1,4 @@
-//! The frame of a page: its policy, its style and its scripts.
+//! The frame of every page: its content security policy, its style and its scripts.
 
 use std::fmt::Write;
 
@@ -7,11 +7,11 @@ use crate::text::escape;
 
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
-/// The end of the title of every page.
+/// The end of every page's title, by which [`is_page`] recognises pages.
 const TITLE_END: &str = " · shallop";
 
-/// A page with this body. Libraries are embedded packed; the script of the page unpacks and starts them, which the
-/// policy admits by their digests.
+/// A complete HTML page with this body. `libraries` are embedded compressed; the script of the page unpacks and starts
+/// them, and the policy admits them by their digests.
 pub(super) fn document(title: &str, body: &str, libraries: &[Script]) -> String {
     let mut policy = String::from(
         "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src",
@@ -39,7 +39,7 @@ pub(super) fn document(title: &str, body: &str, libraries: &[Script]) -> String 
     out
 }
 
-/// Whether a file begins as the pages do: with a title that ends in the name of shallop.
+/// Whether a file is a page of shallop: it begins with a title that ends in " · shallop".
 pub fn is_page(bytes: &[u8]) -> bool {
     let end = b"</title>";
     let head = bytes.windows(end.len()).position(|part| part == end).map(|at| &bytes[..at]);

@@ -1,4 +1,4 @@
-//! The index of several results.
+//! The index page of several results.
 
 use std::fmt::Write;
 
@@ -6,22 +6,21 @@ use super::document::document;
 use super::parts::element;
 use crate::text::escape;
 
-/// An entry of an index page.
+/// A line of an index page: the results of one scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IndexEntry {
-    /// The folder of its results, relative to the page.
+    /// The folder with the page of the results, relative to the index page.
     pub folder: String,
-    /// The title of the scenario.
     pub title: String,
-    /// Whether the smaller form of the scenario was run.
+    /// Whether the quick form of the scenario was run.
     pub quick: bool,
-    /// The counts of verdicts as text; empty without claims.
+    /// The counts of verdicts as text; empty for results without claims.
     pub claims: String,
-    /// The worst verdict as a word, from [`super::worst`].
+    /// The worst verdict on the claims, as a word from [`super::worst`].
     pub worst: &'static str,
 }
 
-/// The index page of several results. `total` has the counts of verdicts of all claims; it may be empty.
+/// The HTML of an index page. `total` states the counts of verdicts of all claims; it may be empty.
 pub fn index(version: &str, total: &str, entries: &[IndexEntry]) -> String {
     let mut body = String::from("<header>\n<h1>Results</h1>\n");
     body.push_str(
@@ -56,7 +55,7 @@ pub fn index(version: &str, total: &str, entries: &[IndexEntry]) -> String {
     document("Results", &body, &[])
 }
 
-/// A name as a part of a URL, percent-encoded.
+/// Percent-encodes a file name, as part of a URL.
 fn address(name: &str) -> String {
     let mut out = String::new();
     for byte in name.bytes() {

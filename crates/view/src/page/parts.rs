@@ -1,4 +1,4 @@
-//! The parts of a page: elements, tables, figures.
+//! HTML for the parts of a page: tables and figures.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ pub(super) fn element(out: &mut String, name: &str, class: &str, text: &str) {
     let _ = writeln!(out, "<{name}{class}>{}</{name}>", escape(text));
 }
 
-/// A table with its title. It scrolls in a box of its own, which the keyboard reaches.
+/// Writes a table with its title. The table scrolls in a box that the keyboard can reach.
 pub(super) fn section(out: &mut String, table: &PageTable) {
     let (title, id) = (escape(&table.title), anchor(&table.title));
     let _ = writeln!(
@@ -49,7 +49,7 @@ pub(super) fn section(out: &mut String, table: &PageTable) {
     }
 }
 
-/// The name of a title in links: lower case, with dashes.
+/// The id of a title for links within the page: lower case, with dashes.
 fn anchor(title: &str) -> String {
     let letter = |letter: char| {
         if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' }
@@ -57,7 +57,7 @@ fn anchor(title: &str) -> String {
     title.chars().map(letter).collect()
 }
 
-/// A figure with the data in words, which the script replaces by a drawing that says the same.
+/// Writes a figure as its data in words. The script of the page replaces the words by a drawing.
 pub(super) fn plot(out: &mut String, figure: &Figure) {
     let class = if figure.wide { " class=\"wide\"" } else { "" };
     let id = escape(&figure.id);
@@ -79,7 +79,7 @@ pub(super) fn plot(out: &mut String, figure: &Figure) {
     out.push_str("</span></figcaption>\n</figure>\n");
 }
 
-/// The figures as JSON for the script of the page.
+/// The specs and data of all figures as JSON, for the script of the page.
 pub(super) fn data(figures: &[Figure]) -> String {
     let one = |figure: &Figure| {
         json!({
