@@ -1,11 +1,12 @@
-//! Aeolus at the sender: the unscheduled data of the first round trip, sent before any credit, and its recovery. State:
-//! how much of the burst was sent, and which of its frames are acknowledged or were retransmitted. Units: bytes of the
-//! stream, in whole frames but for the last. Source: aeolus-apnet18, 3.3; choices in docs/aeolus.md.
+//! Aeolus at the sender: the unscheduled data of the first round trip, which is sent before any credit, and the
+//! recovery of its losses. State: how much of the burst was sent, and which of its frames are acknowledged or were
+//! retransmitted. Units: bytes of the stream, in whole frames except the last. Source: aeolus-apnet18, 3.3; choices in
+//! docs/aeolus.md.
 //!
-//! The transport that owns it sends what [`UnscheduledBurst::poll`] returns, ends the burst with
+//! The sender of the transport sends what [`UnscheduledBurst::poll`] returns, ends the burst with
 //! [`UnscheduledBurst::stop`] at the first packet from the receiver, reports acknowledgements, and fetches the frames
-//! to retransmit. Each frame is retransmitted at most once; the retransmission is sent on a credit, and the transport
-//! recovers its loss.
+//! to retransmit. Each frame is retransmitted here at most once, on a credit; if that fails as well, the transport
+//! recovers the loss.
 
 use std::ops::Range;
 
@@ -18,53 +19,53 @@ use crate::wire;
 pub struct Config {
     /// Rate of the sender's link, at which the burst is sent.
     pub link: BitsPerSec,
-    /// The most bytes on the wire that are sent without a credit.
+    /// The most bytes on the wire that a flow sends before its first credit.
     pub max_burst: Bytes,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnscheduledPacket {
-    /// Bytes of the stream.
+    /// A data packet with these bytes of the stream.
     Payload(Range<u64>),
-    /// The probe packet, of minimum size, behind the last payload. Its number is the end of the unscheduled data.
-    /// Queues must not drop it selectively.
+    /// The probe packet, of minimum size, which follows the last unscheduled data. Its number is the end of that data.
+    /// Switches must not drop it selectively.
     Probe(u64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Frames leave at the rate of the link.
+    /// The burst is being sent, frame by frame at the rate of the link.
     Burst,
-    /// The probe packet is due.
+    /// The data of the burst was sent, and the probe packet is to be sent.
     Probe,
-    /// The burst has not started or is over.
+    /// The burst has not started, or it is over.
     Idle,
 }
 
-/// The unscheduled data of a stream, from its first byte to [`UnscheduledBurst::end`].
+/// The unscheduled data of a flow: the bytes of the stream up to [`UnscheduledBurst::end`].
 #[derive(Clone, Debug)]
 pub struct UnscheduledBurst {
     pace: Pace,
     payload: u64,
     phase: Phase,
-    /// When the next frame is due; `None` if it is due now, or if no frame follows.
+    /// When the next frame of the burst is due; `None` if it is due now, or if no frame follows.
     due: Option<Time>,
-    /// The burst ends before this byte.
+    /// Offset in the stream at which the burst ends at the latest.
     limit: u64,
-    /// End of the unscheduled data sent so far.
+    /// Offset in the stream up to which unscheduled data was sent.
     end: u64,
     acked: Arrived,
-    /// Frames that are acknowledged or were retransmitted. All others are outstanding.
+    /// Frames that are acknowledged or were retransmitted. All other frames of the burst are outstanding.
     handled: Arrived,
-    /// Outstanding frames below this byte are lost: a packet that was sent later has arrived.
+    /// Offset in the stream: outstanding frames before it are lost, because a packet sent later has arrived.
     highest_arrived: u64,
-    /// Frames from this byte on are not outstanding.
+    /// Offset in the stream: no frame at or after it is outstanding.
     highest_outstanding: u64,
 }
 
 impl UnscheduledBurst {
-    /// Creates a burst that has not started, for a stream of `size` bytes or without end. Without a configuration it
-    /// never sends.
+    /// Makes a burst that has not started, for a stream of `size` bytes; `None` is a stream without end. If `config` is
+    /// `None`, no unscheduled data is ever sent.
     pub fn new(config: Option<Config>, payload: u64, size: Option<u64>) -> Self {
         let frame = u64::from(wire::data_frame(payload));
         let frames = config.map_or(0, |config| config.max_burst.get().div_ceil(frame));
@@ -89,7 +90,7 @@ impl UnscheduledBurst {
         }
     }
 
-    /// Ends the burst. The probe follows if any frame was sent.
+    /// Ends the burst. The probe packet follows if any frame was sent.
     pub fn stop(&mut self) {
         if self.phase == Phase::Burst {
             self.phase = if self.end > 0 { Phase::Probe } else { Phase::Idle };
@@ -97,7 +98,7 @@ impl UnscheduledBurst {
         }
     }
 
-    /// Whether more frames of the burst will be sent.
+    /// Whether more unscheduled frames will be sent.
     pub fn is_bursting(&self) -> bool {
         self.phase == Phase::Burst
     }
@@ -110,7 +111,7 @@ impl UnscheduledBurst {
         self.due = self.due.filter(|&due| due > now);
     }
 
-    /// Whether [`UnscheduledBurst::poll`] would return a packet.
+    /// Whether [`UnscheduledBurst::poll`] has a packet to send now.
     pub fn ready(&self) -> bool {
         self.phase != Phase::Idle && self.due.is_none()
     }
@@ -134,12 +135,12 @@ impl UnscheduledBurst {
         Some(UnscheduledPacket::Payload(body))
     }
 
-    /// End of the unscheduled data sent so far.
+    /// Offset in the stream up to which unscheduled data was sent.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Acknowledges bytes. Frames that they cover only in part stay outstanding.
+    /// Records that bytes are acknowledged. Frames that they cover only in part stay outstanding.
     pub fn on_acked(&mut self, body: Range<u64>) {
         let stop =
             if body.end >= self.end { self.end } else { body.end / self.payload * self.payload };
@@ -150,18 +151,18 @@ impl UnscheduledBurst {
         }
     }
 
-    /// A packet that was sent after all bytes before `upto` has arrived: bytes before `upto` that are not acknowledged
-    /// are lost.
+    /// Records that a packet has arrived that was sent after all bytes before `upto`. Those of them that are not
+    /// acknowledged are lost.
     pub fn on_later_arrival(&mut self, upto: u64) {
         self.highest_arrived = self.highest_arrived.max(upto.min(self.end));
     }
 
-    /// The number of outstanding frames: neither acknowledged nor retransmitted.
+    /// The number of outstanding frames: sent, and neither acknowledged nor retransmitted.
     pub fn outstanding(&self) -> u64 {
         (self.end - self.handled.next() - self.handled.out_of_order()).div_ceil(self.payload)
     }
 
-    /// Takes the first lost frame, to retransmit it.
+    /// Removes the first lost frame and returns it, to be retransmitted.
     pub fn take_lost(&mut self) -> Option<Range<u64>> {
         let start = self.handled.next();
         if start >= self.highest_arrived {
@@ -170,8 +171,8 @@ impl UnscheduledBurst {
         Some(self.take(start..self.end.min(start + self.payload)))
     }
 
-    /// Takes the last outstanding frame, lost or not, for a credit that would otherwise be wasted. The last frame,
-    /// because its acknowledgement arrives last.
+    /// Removes the last outstanding frame, lost or not, and returns it, to use a credit that would otherwise be wasted.
+    /// It is the last frame because its acknowledgement arrives last.
     pub fn take_outstanding(&mut self) -> Option<Range<u64>> {
         while self.highest_outstanding > self.handled.next() {
             let end = self.highest_outstanding;
@@ -184,8 +185,8 @@ impl UnscheduledBurst {
         None
     }
 
-    /// Goes back N: all bytes before `from` have arrived, and all later bytes that are not acknowledged are lost, even
-    /// if they were retransmitted.
+    /// Goes back N: all bytes before `from` have arrived, and all later bytes that are not acknowledged count as lost,
+    /// even if they were retransmitted.
     pub fn go_back_to(&mut self, from: u64) {
         self.on_acked(0..from);
         self.handled = self.acked.clone();

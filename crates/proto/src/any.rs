@@ -1,8 +1,7 @@
-//! An endpoint of any transport, for runs with several transports. A run of one transport uses its own, smaller types:
-//! a
-//! header of any transport takes 56 bytes, TCP's 48 and `ExpressPass`'s 32.
+//! An endpoint of any transport, for runs with several transports. A run of one transport uses that transport's smaller
+//! types: a header of any transport takes 56 bytes, TCP's 48 and `ExpressPass`'s 32.
 //!
-//! Packets of TCP and UDP are in the legacy classes here, which switches keep apart from data sent on credits.
+//! In such runs, packets of TCP and UDP have the legacy classes, which switches distinguish from data sent on credits.
 
 use shallop_control::AnyWindow;
 use shallop_control::expresspass::Rule;
@@ -22,7 +21,6 @@ pub type ExpressPassEnd = expresspass::Peer<Rule>;
 pub type FlashPassEnd = flashpass::Peer<Law>;
 pub type UdpEnd = Peer<udp::Sender, udp::Receiver>;
 
-/// The header of a packet of any transport.
 #[derive(Clone, Copy, Debug)]
 pub enum AnyHead {
     Tcp(tcp::Head),
@@ -68,7 +66,8 @@ macro_rules! dispatch {
     };
 }
 
-/// Polls the endpoint by `$poll` and converts the packet's header. Packets of TCP and UDP get a legacy class.
+/// Polls the endpoint with the method `$poll` and converts the header of the packet. Packets of TCP and UDP get a
+/// legacy class.
 macro_rules! poll_any {
     ($any:expr, $poll:ident, $now:expr) => {
         match $any {

@@ -1,5 +1,5 @@
 //! The bytes of a stream that have arrived (at the receiver) or are acknowledged (at the sender): all bytes before the
-//! first missing byte, and ranges above it. Without loss and reordering there are no such ranges, and each operation
+//! first missing byte, and ranges after it. Without loss and reordering there are no such ranges, and each operation
 //! costs one comparison.
 
 use std::ops::Range;
@@ -13,27 +13,28 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// The first missing byte.
+    /// Offset of the first byte that has not arrived (RCV.NXT).
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Whether bytes above the first missing byte have arrived.
+    /// Whether any byte after the first missing byte has arrived.
     pub fn has_gap(&self) -> bool {
         !self.above.is_empty()
     }
 
-    /// The number of bytes that have arrived above the first missing byte.
+    /// The number of bytes that have arrived after the first missing byte.
     pub fn out_of_order(&self) -> u64 {
         self.above.count()
     }
 
-    /// The first byte above all bytes that have arrived.
+    /// Offset of the end of the last byte that has arrived.
     pub fn end(&self) -> u64 {
         self.above.last().map_or(self.next, |range| range.end)
     }
 
-    /// Adds bytes. Returns how many of them are new, and the contiguous range that contains them now.
+    /// Adds bytes that arrived. Returns how many of them are new, and the contiguous range of arrived bytes that
+    /// contains them now.
     pub fn add(&mut self, body: Range<u64>) -> (u64, Range<u64>) {
         if body.end <= self.next || body.is_empty() {
             return (0, 0..self.next);
@@ -51,7 +52,7 @@ impl Arrived {
         (new, 0..next)
     }
 
-    /// Whether all of these bytes have arrived.
+    /// Whether all bytes of `body` have arrived.
     pub fn covers(&self, body: &Range<u64>) -> bool {
         if body.is_empty() || body.end <= self.next {
             return true;
@@ -62,7 +63,7 @@ impl Arrived {
         self.above.containing(body.start).is_some_and(|range| body.end <= range.end)
     }
 
-    /// Frees memory, if no ranges are left.
+    /// Frees the memory for ranges if there are none.
     pub fn shrink(&mut self) {
         if self.above.is_empty() {
             self.above = Ranges::default();

@@ -1,34 +1,34 @@
-//! What an endpoint counts of its packets, credits and losses.
+//! Counters of an endpoint: packets, credits and losses.
 
-/// Credits as the sender of the data counts them. A credit is worth one full data frame.
+/// Credits that the sender of a flow received. A credit allows one full data frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credits {
     pub granted: u64,
     /// Credits that released a data packet.
     pub used: u64,
-    /// Credits that arrived too late, or when no data was left to send.
+    /// Credits that released nothing: they arrived too late, or when no data was left to send.
     pub wasted: u64,
 }
 
-/// Counters of one endpoint of any transport. A receiver has zero in counters of sending, a sender in counters of
+/// Counters of one endpoint, for any transport. In a receiver the counters of sending are zero, in a sender those of
 /// receiving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndpointCounters {
     /// Data packets sent, retransmissions included.
     pub sent: u64,
-    /// Unscheduled data packets sent, which need no credit.
+    /// Data packets sent without a credit, before the first credit (Aeolus).
     pub unscheduled: u64,
     pub retransmits: u64,
-    /// Retransmissions that were unnecessary, as the receiver reported by DSACK; zero if it does not report duplicates.
+    /// Retransmissions of data that had arrived, as the receiver reported by DSACK; zero without such reports.
     pub spurious_retransmits: u64,
     pub timeouts: u64,
-    /// Reductions of the congestion window that were undone, because recovery or timeout was spurious.
+    /// Reductions of the congestion window that were undone because the recovery or timeout was spurious.
     pub undos: u64,
-    /// Payload bytes received, each counted once.
+    /// Payload bytes received; bytes that arrived several times count once.
     pub received: u64,
     /// Data packets received that carried no new payload.
     pub duplicates: u64,
-    /// Credits or emulation packets sent.
+    /// Packets of the metered class sent: credits (`ExpressPass`) or emulation packets (`FlashPass`).
     pub metered: u64,
     pub credits: Credits,
 }

@@ -1,6 +1,6 @@
 //! An endpoint is one end of a flow, as a state machine. Its inputs are the methods `on_*`. After each input the driver
-//! calls [`settle`], which sends what the endpoint has to send and returns its next deadline. [`settle`] defines the
-//! order of calls.
+//! calls [`settle`], which sends the endpoint's packets and returns its next deadline. [`settle`] defines the order of
+//! calls.
 
 use std::ops::Range;
 
@@ -19,41 +19,42 @@ pub struct Out<H> {
     pub ecn: Ecn,
 }
 
-/// One end of a flow. The defaults suit an end that only receives: it never sends and has no deadline.
+/// One end of a flow. The default methods suit a receiver that sends nothing and has no deadline.
 pub trait Endpoint {
     /// The transport's packet header.
     type Head: Copy;
 
     fn on_packet(&mut self, now: Time, head: &Self::Head, ecn: Ecn);
 
-    /// The deadline named by [`Endpoint::wakeup`] has come. At the sender, the first call starts the flow.
+    /// The deadline that [`Endpoint::wakeup`] named has come. At the sender, the first call starts the flow.
     fn on_timer(&mut self, _now: Time) {}
 
-    /// Returns the next packet of a class that switches meter (credits, emulation packets), if one is due. The endpoint
-    /// paces such packets: they are sent when they are due, even if the host's link is busy, and the meter of the link
-    /// may drop them.
+    /// Returns the next packet of the class that switches meter (credits or emulation packets), if it is due. The
+    /// endpoint paces such packets: they are sent when they are due, even if the host's link is busy, and the meter of
+    /// the link may drop them.
     fn poll_metered(&mut self, _now: Time) -> Option<Out<Self::Head>> {
         None
     }
 
-    /// Whether [`Endpoint::poll`] would return a packet.
+    /// Whether [`Endpoint::poll`] has a packet to send now.
     fn ready(&self, _now: Time) -> bool {
         false
     }
 
-    /// Whether the packet that [`Endpoint::poll`] would return has low priority: the host sends it when no other
-    /// endpoint has a packet. Unscheduled data has low priority, since it must not delay packets sent on credits.
+    /// Whether the next packet of [`Endpoint::poll`] has low priority: the host sends it only when no other endpoint
+    /// has a packet. Unscheduled data has low priority, since it must not delay packets sent on credits.
     fn is_low_priority(&self) -> bool {
         false
     }
 
-    /// Returns the next packet of all other classes. Called when the host's link is free.
+    /// Returns the next packet that is not of the metered class. Called when the host's link is free.
     fn poll(&mut self, _now: Time) -> Option<Out<Self::Head>> {
         None
     }
 
-    /// When [`Endpoint::on_timer`] is to be called if nothing else happens before. Never in the past, and never a
-    /// deadline for which it was called already: a packet that is due and waits for the host's link needs no timer.
+    /// The time at which [`Endpoint::on_timer`] is to be called unless another input comes first. It is never in the
+    /// past, and never a deadline for which `on_timer` was already called: a packet that is due and waits for the
+    /// host's link needs no timer.
     fn wakeup(&self) -> Option<Time> {
         None
     }
@@ -61,20 +62,20 @@ pub trait Endpoint {
     /// Whether all bytes are acknowledged (at the sender) or have arrived (at the receiver).
     fn is_complete(&self) -> bool;
 
-    /// The round-trip sample of the last input, if it gave one.
+    /// The round-trip time that the last input measured, if it measured one.
     fn rtt_sample(&self) -> Option<Span> {
         None
     }
 
     fn counters(&self) -> EndpointCounters;
 
-    /// Takes over the connection state of the same end of an earlier flow between the same hosts. Called before
-    /// anything else, after all data of the earlier flow has arrived. Transports without connections ignore it.
+    /// Takes over the state of the TCP connection from the endpoint of an earlier flow between the same hosts. Called
+    /// before any input, after all data of the earlier flow has arrived. Transports without connections ignore it.
     fn continue_connection(&mut self, _before: &Self) {}
 }
 
-/// Implements the methods of [`Endpoint`] that an enum of endpoints only forwards. `$dispatch!(self, end => call)`
-/// evaluates the call with the endpoint that the enum holds.
+/// Implements methods of [`Endpoint`] by calling them on another endpoint. `$dispatch!(self, end => call)` must
+/// evaluate the call with that endpoint as `end`.
 macro_rules! forward_endpoint {
     ($dispatch:ident) => {
         fn on_timer(&mut self, now: Time) {
@@ -102,19 +103,20 @@ macro_rules! forward_endpoint {
 }
 pub(crate) use forward_endpoint;
 
-/// The host's link, as an endpoint sees it.
+/// The network interface of a host, to which an endpoint gives its packets.
 pub trait Nic<H> {
-    /// Sends a packet of a metered class, or drops it if the meter does.
+    /// Sends a packet of the metered class, or drops it if the meter of the link does.
     fn meter(&mut self, now: Time, out: Out<H>);
-    /// Whether the link is idle and would start to send a packet at once.
+    /// Whether the link would start to send a packet at once.
     fn is_free(&mut self, now: Time) -> bool;
     fn send(&mut self, now: Time, out: Out<H>);
-    /// The endpoint has a packet to send while the link is busy. It will be polled in turn; with low priority, after
-    /// all other endpoints.
+    /// Registers that the endpoint has a packet to send while the link is busy. The host polls it in turn or, with low
+    /// priority, after all other endpoints.
     fn wait(&mut self, now: Time, low_priority: bool);
 }
 
-/// Sends everything that an endpoint has to send at `now`, after an input. Returns the endpoint's next deadline.
+/// Sends all packets that an endpoint has to send at `now`. Called after each input. Returns the endpoint's next
+/// deadline.
 pub fn settle<E: Endpoint>(end: &mut E, now: Time, nic: &mut impl Nic<E::Head>) -> Option<Time> {
     while let Some(out) = end.poll_metered(now) {
         nic.meter(now, out);

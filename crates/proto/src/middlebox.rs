@@ -5,18 +5,17 @@ use std::marker::PhantomData;
 
 use shallop_core::{Packet, Time};
 
-/// The middlebox at one node.
+/// A state machine at one node that reads and rewrites packets, such as the CLEAN proxy.
 pub trait Middlebox {
-    /// The transport's packet header.
     type Head;
 
-    /// Whether [`Middlebox::on_egress`] is called.
+    /// Whether drivers must call [`Middlebox::on_egress`]; calling it costs time for each packet.
     const HAS_EGRESS: bool = false;
 
-    /// A packet arrives at the node over the wire of `port`, which belongs to the previous node.
+    /// A packet arrives at the node over the wire of `port`, which is a port of the previous node.
     fn on_ingress(&mut self, now: Time, port: u32, packet: &mut Packet<Self::Head>);
 
-    /// A packet has left the node by its port `port`, and passed the port's queue and wire. Called only if
+    /// A packet that left the node by `port` has passed the queue and the wire of this port. Called only if
     /// [`Middlebox::HAS_EGRESS`].
     fn on_egress(&mut self, _now: Time, _port: u32, _packet: &mut Packet<Self::Head>) {}
 }

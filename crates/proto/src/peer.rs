@@ -1,11 +1,11 @@
-//! Either end of a flow, so that drivers keep senders and receivers in one array.
+//! An endpoint that is either sender or receiver, so that drivers store both in one array.
 
 use shallop_core::{Ecn, Span, Time};
 
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out, forward_endpoint};
 
-/// Either end of a flow. Boxes keep the array compact: the smaller end takes no more memory than it needs.
+/// Sender or receiver of a flow. The values are boxed, so that the smaller of them takes no more memory than it needs.
 #[derive(Clone, Debug)]
 pub enum Peer<S, R> {
     Sender(Box<S>),

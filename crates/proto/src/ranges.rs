@@ -1,6 +1,6 @@
-//! A set of numbers stored as sorted, disjoint ranges that do not touch: bytes that were received out of order or
-//! selectively acknowledged. Operations at either end take constant time, and almost all are there; others take O(log
-//! n).
+//! A set of numbers, stored as sorted, disjoint ranges that do not touch: bytes that were received out of order or
+//! selectively acknowledged. Operations at either end of the set, where almost all are, take constant time; others take
+//! O(log n).
 //!
 //! Implementation: a sequence of non-empty chunks of at most 32 ranges.
 
@@ -24,7 +24,7 @@ struct Position {
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
     chunks: VecDeque<Vec<Interval>>,
-    /// The memory of an emptied chunk, kept for the next one: at a low loss rate the set is often empty.
+    /// The memory of an emptied chunk, to be used for the next one: at a low loss rate the set is often empty.
     spare: Vec<Interval>,
     count: u64,
 }
@@ -51,7 +51,7 @@ impl Ranges {
         (interval.start <= number).then_some(interval.start..interval.end)
     }
 
-    /// Returns the first part of `range` that is not in the set.
+    /// Returns the first part of `range` that is not in the set; `None` if there is none.
     pub fn gap(&self, range: Range<u64>) -> Option<Range<u64>> {
         if range.is_empty() {
             return None;
@@ -95,7 +95,7 @@ impl Ranges {
         (new, start..end)
     }
 
-    /// Removes the lowest range if it starts at or below `start`, and returns its end.
+    /// Removes the lowest range of the set if it starts at or before `start`, and returns the end of that range.
     pub fn take_first(&mut self, start: u64) -> Option<u64> {
         let interval = self
             .interval(Position { chunk: 0, index: 0 })
@@ -118,7 +118,7 @@ impl Ranges {
         }
     }
 
-    /// Finds the first interval that ends at or above `number`; past the end if there is none.
+    /// Position of the first stored range that ends at or after `number`, or the position after the last range.
     fn find(&self, number: u64) -> Position {
         let ends_above =
             |chunk: &Vec<Interval>| chunk.last().is_some_and(|interval| interval.end >= number);

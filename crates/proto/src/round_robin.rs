@@ -1,4 +1,4 @@
-//! Round robin of the endpoints that wait for their host's link, with a second, lower priority for unscheduled data.
+//! Round robin over the endpoints that wait for their host's link, with a second, lower priority for unscheduled data.
 
 use std::collections::VecDeque;
 
@@ -7,25 +7,24 @@ use shallop_core::{End, Time};
 /// The priority with which an endpoint waits for its host's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// Served in turn.
+    /// The endpoint is served in turn with others of this priority.
     Normal,
-    /// Served when no endpoint of normal priority waits.
+    /// The endpoint is served when none of normal priority waits.
     Low,
 }
 
-/// The endpoints that wait for one host's link.
+/// The endpoints that wait for one host's link, in the order in which they are served.
 #[derive(Clone, Debug, Default)]
 pub struct RoundRobin {
     normal: VecDeque<End>,
     low: VecDeque<End>,
-    /// When an endpoint began to wait after a time without waiting endpoints.
+    /// When the first of the present endpoints began to wait; before that, none waited.
     since: Time,
 }
 
 impl RoundRobin {
-    /// Makes an endpoint wait from `now` on. `current` is the priority with which it waits already, if it does: an
-    /// endpoint waits once, and may move from low to normal priority, but not back. Returns the priority with which it
-    /// waits now.
+    /// Makes an endpoint wait from `now` on. `current` is its priority if it waits already: it then keeps one place,
+    /// and may move from low to normal priority, but not back. Returns its priority from now on.
     pub fn enqueue(
         &mut self,
         now: Time,
@@ -59,8 +58,8 @@ impl RoundRobin {
         self.normal.is_empty() && self.low.is_empty()
     }
 
-    /// The earliest time at which the next endpoint may be served, if the link is busy until `free`; `None` if no
-    /// endpoint waits.
+    /// The earliest time at which a waiting endpoint may be served, if the link is busy until `free`; `None` if none
+    /// waits.
     pub fn due(&self, free: Time) -> Option<Time> {
         (!self.is_empty()).then(|| self.since.max(free))
     }

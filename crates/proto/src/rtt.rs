@@ -5,18 +5,18 @@ use shallop_control::options::LONGEST;
 use shallop_core::Span;
 use shallop_options::{Options, Problem, Section};
 
-/// What the minimum RTO bounds from below.
+/// The quantity that the minimum RTO bounds from below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoFloor {
-    /// The whole RTO (RFC 6298, 2.4).
+    /// The minimum bounds the RTO itself (RFC 6298, 2.4).
     Timeout,
-    /// The term 4 * RTTVAR, so that the RTO is at least SRTT plus the minimum (Linux).
+    /// The minimum bounds the term 4 * RTTVAR, so that the RTO is at least SRTT plus the minimum (Linux).
     Deviation,
 }
 
 shallop_options::string_enum! { RtoFloor { Timeout = "timeout", Deviation = "deviation" } }
 
-/// How the retransmission timeout is computed. The defaults are taken from a host stack.
+/// Options for the computation of the retransmission timeout. The host stack determines their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(preset, check)]
 pub struct Config {
@@ -54,9 +54,9 @@ pub struct Rtt {
     srtt: Span,
     rttvar: Span,
     minimum: Span,
-    /// The RTO without backoff.
+    /// The retransmission timeout without backoff.
     rto: Span,
-    /// How many times the RTO was doubled.
+    /// How many times backoff has doubled the retransmission timeout.
     backoff: u32,
 }
 
@@ -74,7 +74,7 @@ impl Rtt {
         }
     }
 
-    /// Adds a round-trip sample (RFC 6298, 2.2 and 2.3).
+    /// Updates SRTT, RTTVAR and the minimum by a round-trip sample (RFC 6298, 2.2 and 2.3).
     pub fn sample(&mut self, rtt: Span) {
         if self.minimum.is_zero() {
             (self.srtt, self.rttvar, self.minimum) = (rtt, rtt / 2, rtt);
@@ -93,8 +93,9 @@ impl Rtt {
         self.rto = rto.min(self.max).max(Span::from_ps(1));
     }
 
-    /// Adds a sample for the minimum only. Of the segments that one acknowledgement covers, the last gives this sample,
-    /// as the receiver did not delay its acknowledgement; the first gives the [`Rtt::sample`].
+    /// Updates only the minimum round-trip time. If an acknowledgement covers several segments, the last one gives this
+    /// sample, because the receiver did not delay its acknowledgement; the first one gives the sample for
+    /// [`Rtt::sample`].
     pub fn note_min(&mut self, rtt: Span) {
         self.minimum = self.minimum.min(rtt);
     }
@@ -120,17 +121,17 @@ impl Rtt {
         self.rto
     }
 
-    /// SRTT + 4 * RTTVAR, without minimum and maximum; the initial RTO before the first sample.
+    /// SRTT + 4 * RTTVAR, without the configured minimum and maximum; the initial RTO before the first sample.
     pub fn unbounded_rto(&self) -> Span {
         if self.minimum.is_zero() { self.rto } else { self.srtt + self.rttvar * 4 }
     }
 
-    /// The timer has expired: doubles the RTO (RFC 6298, 5.5).
+    /// Doubles the RTO, because the retransmission timer has expired (RFC 6298, 5.5).
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(30);
     }
 
-    /// New data was acknowledged: ends the backoff.
+    /// Ends the backoff of the RTO, because new data was acknowledged.
     pub fn reset_backoff(&mut self) {
         self.backoff = 0;
     }

@@ -19,7 +19,7 @@ pub struct Head {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Rate on the wire.
+    /// Rate of the flow on the wire, preambles and gaps included.
     pub rate: BitsPerSec,
     /// Whether packets are ECN-capable. The sender does not react to marks.
     pub ect: bool,
@@ -33,7 +33,7 @@ pub struct Sender {
     size: Option<u64>,
     next: u64,
     due: Option<Time>,
-    /// Time of the latest call of `on_timer`.
+    /// The time of the last call of `on_timer`. A packet that was due by then needs no timer.
     last_timer: Time,
     sent: u64,
 }

@@ -1,19 +1,19 @@
-//! Sizes on the wire. An IP packet of 1500 B takes 1538 B of the link: Ethernet header and checksum take 18, preamble
-//! and inter-frame gap 20. The smallest frame takes 84 B.
+//! Sizes of packets on the wire. An IP packet of 1500 B takes 1538 B of the link: Ethernet header and checksum take 18,
+//! preamble and inter-frame gap 20. The smallest frame takes 84 B.
 
-/// Ethernet header, checksum, preamble and inter-frame gap.
+/// Bytes on the wire besides the IP packet: Ethernet header, checksum, preamble and inter-frame gap.
 pub const OVERHEAD: u64 = 38;
-/// The smallest frame on the wire, with preamble and gap.
+/// Size of the smallest frame on the wire in bytes, with preamble and gap.
 pub const MIN_FRAME: u16 = 84;
-/// IP header and transport header (20 bytes each), for data packets of every transport.
+/// Bytes of the headers in an IP packet (IP and transport, 20 each), assumed for every transport.
 pub const HEADERS: u64 = 40;
-/// The usual MTU: the largest IP packet.
+/// Default MTU: the most bytes of an IP packet.
 pub const MTU: u64 = shallop_core::MTU;
 
-/// The most payload of a data packet, so that its size on the wire fits 16 bits.
+/// The most payload of a data packet in bytes, so that its size on the wire fits 16 bits.
 pub const MAX_PAYLOAD: u64 = u16::MAX as u64 - OVERHEAD - HEADERS;
 
-/// Size on the wire of an IP packet of `ip` bytes, at most 65,497.
+/// Size on the wire of an IP packet of `ip` bytes, which may be up to 65,497.
 pub const fn frame(ip: u64) -> u16 {
     let size = ip + OVERHEAD;
     if size < MIN_FRAME as u64 { MIN_FRAME } else { size as u16 }

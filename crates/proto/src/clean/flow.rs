@@ -3,8 +3,8 @@
 //!
 //! The right edge never moves back: a smaller window takes effect as acknowledgements catch up (RFC 9293, 3.8.6; RFC
 //! 7323, 2.4). A header states the window in units of 2^scale, so the advertised edge is up to one unit below the edge
-//! of the law, like the window of a receiver. Rounding up instead would advance the edge with every acknowledgement
-//! of less than a unit, and no window could shrink.
+//! that the law computes, as with a receiver. If it were rounded up, every acknowledgement of less than a unit would
+//! advance the edge, and no window could shrink.
 
 use shallop_control::clean::{Clean, DataPacket, MAX_WINDOW, SEGMENT};
 use shallop_core::{Span, Time};
@@ -13,36 +13,37 @@ use super::Config;
 use crate::tcp::head::MAX_SCALE;
 use crate::tcp::{Flags, Head};
 
-/// A flow is idle after this many round trips without data.
+/// The number of round trips without data after which a flow is idle.
 const IDLE_ROUND_TRIPS: u64 = 2;
 
-/// The round-trip time between proxy and sender, measured by the handshake.
+/// The round-trip time between proxy and sender, measured in the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SenderRtt {
     Unknown,
-    /// A SYN-ACK passed at this time, and no data has followed.
+    /// A SYN-ACK passed at this time; the sender's first data has not passed.
     SynAckSeen(Time),
-    /// The time from SYN-ACK to first data.
+    /// The time from the SYN-ACK to the sender's first data.
     Measured(Span),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     law: Clean,
-    /// The first byte that the sender may not send, by the windows that it was offered and the data that it sent.
+    /// Offset of the first byte that the sender may not send, by the windows that it was offered and the data that it
+    /// sent.
     right_edge: u64,
-    /// The largest payload of a packet so far; zero before the first data.
+    /// The largest payload of a packet of the flow, in bytes; zero before the first data.
     mss: u16,
     sender_rtt: SenderRtt,
     last_data: Time,
-    /// Data packets of this round trip and of the previous one.
+    /// The number of data packets in this round trip, and in the previous one.
     packets: (u32, u32),
     round_start: Time,
     pub(super) last_packet: Time,
 }
 
 impl Flow {
-    /// Creates a flow whose next sequence number modulo 2^32 is `next`.
+    /// Makes a flow that passes the proxy for the first time. `next` is its next sequence number modulo 2^32.
     pub fn new(config: &Config, now: Time, next: u32) -> Self {
         Self {
             law: Clean::new(&config.law, next),
@@ -56,7 +57,7 @@ impl Flow {
         }
     }
 
-    /// Restarts the flow after an idle time. The sender keeps the right edge that it was offered.
+    /// Restarts the flow after an idle time. The right edge that the sender was offered stays.
     pub fn restart(&mut self, config: &Config, now: Time, next: u32) {
         let (right_edge, mss) = (self.right_edge, self.mss);
         *self = Self { right_edge, mss, ..Self::new(config, now, next) };
@@ -74,7 +75,7 @@ impl Flow {
         if self.mss == 0 { config.segment } else { self.mss }
     }
 
-    /// A data packet passes to the receiver.
+    /// Records a data packet that passes to the receiver.
     pub fn on_data(&mut self, config: &Config, now: Time, head: &Head, marked: bool) {
         self.last_packet = now;
         self.mss = self.mss.max(head.len);
@@ -93,8 +94,8 @@ impl Flow {
         self.law.on_data(&config.law, &packet);
     }
 
-    /// The bound of the window's growth, in bytes: the initial window, and twice the packets of this round trip and of
-    /// the previous one, which are between two and four windows of a sender that uses its window.
+    /// The largest window that the law may grow to, in bytes: the initial window plus twice the packets of this round
+    /// trip and the previous one. That is two to four times the window of a sender that uses its window.
     fn growth_limit(&mut self, config: &Config, now: Time) -> u64 {
         let SenderRtt::Measured(rtt) = self.sender_rtt else { return MAX_WINDOW };
         let idle = now.saturating_since(self.last_data);
@@ -112,8 +113,8 @@ impl Flow {
         (2 * packets + u64::from(config.law.initial_window)) * SEGMENT
     }
 
-    /// An acknowledgement passes to the sender: reduces its window to what the law allows. Returns whether it was
-    /// larger.
+    /// Processes an acknowledgement that passes to the sender: reduces its window to what the law allows. Returns
+    /// whether the window was larger.
     pub fn on_ack(&mut self, config: &Config, now: Time, head: &mut Head) -> bool {
         self.last_packet = now;
         if head.flags.has(Flags::SYN) {

@@ -1,6 +1,6 @@
-//! The flow cache of a proxy, of bounded size. A flow expires when none of its packets has passed for some time, since
-//! the simulated TCP has no FIN. Each insertion checks two other entries in turn and removes those that have expired,
-//! so that a packet costs one look-up.
+//! The flow cache of a proxy, with a bounded number of flows. A flow expires when none of its packets has passed for
+//! some time, since the simulated TCP has no FIN. Each insertion checks two other entries in turn and removes those
+//! that have expired, so that a packet costs one look-up.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -10,7 +10,7 @@ use shallop_core::{Span, Time};
 use super::Config;
 use super::flow::Flow;
 
-/// Entries that each insertion checks for expiry.
+/// The number of entries that each insertion checks for expiry.
 const CHECKED_PER_INSERT: usize = 2;
 
 #[derive(Clone, Debug)]
@@ -18,12 +18,12 @@ pub struct FlowCache {
     capacity: usize,
     idle_timeout: Span,
     flows: BTreeMap<u32, Flow>,
-    /// The entry that was checked last for expiry.
+    /// Index of the entry that was last checked for expiry.
     cursor: u32,
 }
 
 impl FlowCache {
-    /// Creates an empty cache of `capacity` flows, which expire after `idle_timeout`.
+    /// Makes an empty cache for `capacity` flows, which expire after `idle_timeout` without packets.
     pub const fn new(capacity: u32, idle_timeout: Span) -> Self {
         Self { capacity: capacity as usize, idle_timeout, flows: BTreeMap::new(), cursor: 0 }
     }
@@ -40,7 +40,7 @@ impl FlowCache {
         self.flows.get(&flow)
     }
 
-    /// Finds a flow, inserts it if it is new, and restarts it if it has expired; then `next` is its next sequence
+    /// Finds a flow. Inserts it if it is new, and restarts it if it has expired; then `next` is its next sequence
     /// number. `None` if the cache is full.
     pub fn find(&mut self, config: &Config, now: Time, flow: u32, next: u32) -> Option<&mut Flow> {
         let idle_timeout = self.idle_timeout;
@@ -57,7 +57,7 @@ impl FlowCache {
         Some(entry)
     }
 
-    /// Checks the next entries and removes those that have expired.
+    /// Checks the next few entries and removes those that have expired.
     fn remove_expired(&mut self, now: Time) {
         for _ in 0..CHECKED_PER_INSERT {
             let after = (Bound::Excluded(self.cursor), Bound::Unbounded);

@@ -1,7 +1,7 @@
-//! CLEAN: an ECN proxy for senders without ECN. At the edge of its network it makes packets ECN-capable. At the last
-//! hop, behind the queue, it counts CE marks, clears them, and reduces the receive window in acknowledgements to the
-//! window of its control law ([`shallop_control::clean`]). The endpoints' TCP is unchanged. State: a bounded flow cache
-//! ([`flow_cache`]). Source: clean-campus; docs/clean.md for what the paper leaves open.
+//! CLEAN: a proxy that responds to ECN marks for senders without ECN. Where packets enter its network, it makes them
+//! ECN-capable. At the last hop, behind the queue, it counts CE marks, clears them, and reduces the receive window in
+//! acknowledgements to the window of its control law ([`shallop_control::clean`]). The endpoints' TCP is unchanged.
+//! State: a bounded flow cache ([`flow_cache`]). Source: clean-campus; docs/clean.md for what the paper leaves open.
 
 pub mod flow;
 pub mod flow_cache;
@@ -19,7 +19,7 @@ use crate::tcp::{Flags, Head};
 use crate::{expresspass, flashpass, udp, wire};
 use flow_cache::FlowCache;
 
-/// A packet header that may be a TCP header.
+/// A packet header that may be a TCP header, so that the proxy can read it.
 pub trait AsTcp {
     fn as_tcp_mut(&mut self) -> Option<&mut Head>;
 }
@@ -47,7 +47,7 @@ macro_rules! not_tcp {
 }
 not_tcp!(expresspass::Head, flashpass::Head, udp::Head);
 
-/// Parameters of a proxy.
+/// Options of a CLEAN proxy, which scenarios write under `clean`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(defaults)]
 pub struct Config {
@@ -88,13 +88,13 @@ pub struct ProxyCounters {
     pub cache_full: u64,
 }
 
-/// The CLEAN proxy at one node. The node is an edge of the proxy's network, a last hop, or both.
+/// The CLEAN proxy at one node: an entrance to the proxy's network, a last hop, or both.
 #[derive(Clone, Debug)]
 pub struct Proxy<H> {
     config: Config,
-    /// Ports of other nodes by which packets enter the network at this node.
+    /// Ports of neighbours that lead to this node and by which packets enter the proxy's network.
     edge_ports: Vec<u32>,
-    /// Ports of this node that lead to receivers.
+    /// Ports of this node that lead to receivers; the proxy works behind their queues.
     last_hop_ports: Vec<u32>,
     flows: FlowCache,
     counters: ProxyCounters,
@@ -102,8 +102,8 @@ pub struct Proxy<H> {
 }
 
 impl<H> Proxy<H> {
-    /// Creates the proxy of a node. `edge_ports` belong to other nodes: packets enter the network by them.
-    /// `last_hop_ports` belong to the node itself.
+    /// Makes the proxy of a node. `edge_ports` are ports of neighbours by which packets enter the proxy's network at
+    /// this node; `last_hop_ports` are ports of this node that lead to receivers.
     pub fn new(config: &Config, edge_ports: Vec<u32>, last_hop_ports: Vec<u32>) -> Self {
         let flows = FlowCache::new(config.flows, config.idle);
         let (config, counters) = (*config, ProxyCounters::default());

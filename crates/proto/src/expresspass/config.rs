@@ -1,10 +1,10 @@
-//! The parameters of an `ExpressPass` flow, the same for both ends.
+//! The parameters of an `ExpressPass` flow, which both ends use.
 
 use shallop_core::{BitsPerSec, Bytes, Share, Span};
 
 use crate::{aeolus, wire};
 
-/// The share of a link for credits: 84 B for each data frame of 1538 B.
+/// The share of a link for credits: a credit of 84 B for each data frame of 1538 B.
 const CREDIT_SHARE: Share = match Share::of(Bytes::new(84), Bytes::new(1538)) {
     Some(share) => share,
     None => panic!("84 of 1622 is a share"),
@@ -12,15 +12,15 @@ const CREDIT_SHARE: Share = match Share::of(Bytes::new(84), Bytes::new(1538)) {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum StopPolicy {
-    /// When the receiver has all data, or the sender has sent all data and says so. About one round trip of credits is
-    /// wasted.
+    /// The receiver stops sending credits when it has all data, or the sender has sent all data and says so. About one
+    /// round trip of credits is wasted.
     #[default]
     LastData,
-    /// As `LastData`, but the sender also stops the receiver as soon as the last round trip brought as many credits as
-    /// frames remain (the public code since 2018). If fewer credits follow, it requests more.
+    /// In addition to `LastData`, the sender stops the receiver when the last round trip brought as many credits as
+    /// frames remain (the public code since 2018). If fewer credits follow, the sender requests more.
     Early,
-    /// When the receiver has sent as many credits as the sender requested. If some were dropped, the sender requests
-    /// the rest.
+    /// The receiver stops when it has sent as many credits as the sender requested. If some were dropped, the sender
+    /// requests more.
     Demand,
 }
 
@@ -28,33 +28,32 @@ shallop_options::string_enum! {
     StopPolicy { LastData = "last-data", Early = "early", Demand = "demand" }
 }
 
-/// The parameters of a flow. [`Config::new`] has the defaults of the public code.
+/// The parameters of an `ExpressPass` flow. [`Config::new`] has the defaults of the public code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     pub link: BitsPerSec,
-    /// The share of the receiver's link for credits, which sets the maximum credit rate.
+    /// The share of the receiver's link for credits, which determines the maximum credit rate.
     pub share: Share,
     /// Size of the smallest credit on the wire, in bytes.
     pub min_credit: u16,
-    /// Size of the largest credit on the wire, in bytes. Sizes are uniform between smallest and largest.
+    /// Size of the largest credit on the wire, in bytes. Sizes are drawn uniformly from `min_credit` to this.
     pub max_credit: u16,
-    /// The smallest deviation of the gap between two credits, as a fraction of the gap; above -1. Deviations are
-    /// uniform between smallest and largest.
+    /// The smallest random deviation of the gap between two credits, as a fraction of the gap; above -1.
     pub min_jitter: f64,
-    /// The largest deviation of the gap between two credits, as a fraction of the gap.
+    /// The largest random deviation of the gap between two credits, as a fraction of the gap.
     pub max_jitter: f64,
     /// Payload of a full data frame, 1 to 65,457 bytes.
     pub payload: Bytes,
     pub stop: StopPolicy,
-    /// The time after which a request or a NACK is sent again. It should exceed every round trip.
+    /// The time after which a request for credits or a NACK is sent again. It should exceed every round trip.
     pub retransmit_timeout: Span,
-    /// The time after which a stop is sent again while no round trip was measured. Otherwise it is two round trips.
+    /// The time after which a stop is sent again, until a round trip was measured; from then on it is two round trips.
     pub stop_timeout: Span,
-    /// How many later data packets may arrive before a missing packet counts as lost; 0 in the public code.
+    /// The number of later data packets that may arrive before a missing packet counts as lost; 0 in the public code.
     pub reordering: u32,
-    /// Parameters of the unscheduled burst (Aeolus), if there is one.
+    /// Limits of the unscheduled burst; `None` without Aeolus.
     pub unscheduled: Option<aeolus::Config>,
-    /// Size of the send buffer, which bounds the demand that the sender knows; `None` if it knows all of it.
+    /// Size of the send buffer, which limits the demand that the sender knows; `None` if it knows all remaining data.
     pub send_buffer: Option<Bytes>,
 }
 

@@ -1,15 +1,15 @@
-//! Measures the loss of credits by the credit numbers that data packets echo: a skipped number is a lost credit. Data
-//! may arrive out of order, so a credit that counted as lost counts as returned when its data arrives later. State:
-//! counts since the last evaluation, and a bitmap of the latest credits that have returned.
+//! Measures the loss of credits from the credit numbers that data packets echo: a skipped number is a lost credit. Data
+//! may arrive out of order; a credit that counted as lost then counts as returned. State: counts since the last
+//! evaluation, and a bitmap of the latest credits that have returned.
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CreditLoss {
-    /// The number after the highest credit that has returned.
+    /// The number that follows the highest credit that has returned.
     expected: u64,
-    /// Bitmap of the numbers below `expected` that have returned, with the highest number in bit 0.
+    /// Bitmap of returned credits with numbers below `expected`. Bit 0 is the highest number.
     recent: u128,
     returned: u64,
-    /// Numbers skipped since the last evaluation.
+    /// Credit numbers skipped since the last evaluation.
     skipped: u64,
     late: u64,
 }
@@ -24,7 +24,7 @@ impl CreditLoss {
         self.returned == 0
     }
 
-    /// Data arrived that echoes credit `number`.
+    /// Records that data arrived which echoes credit `number`.
     pub(super) fn on_return(&mut self, number: u64) {
         if number >= self.expected {
             let skipped = number - self.expected;
@@ -43,7 +43,7 @@ impl CreditLoss {
         }
     }
 
-    /// Returns how many credits have a known outcome and how many of them returned, since the last call.
+    /// Returns two counts since the last call: credits whose outcome is known, and those of them that returned.
     pub(super) fn take_counts(&mut self) -> (u64, u64) {
         let returned = std::mem::take(&mut self.returned);
         let skipped = std::mem::take(&mut self.skipped);

@@ -11,39 +11,39 @@ use super::credit_loss::CreditLoss;
 use super::head::{Head, UNLIMITED};
 use crate::endpoint::Out;
 
-/// The minimum rate, so that no feedback rule stops the credits: at 10 Gb/s, one credit in about 20 minutes.
+/// The minimum credit rate, so that no feedback rule stops the credits: at 10 Gb/s, one credit in about 20 minutes.
 const MIN_RATE: f64 = 1e-9;
 
 #[derive(Clone, Debug)]
 pub(super) struct CreditPacer<R> {
     pub(super) rule: R,
     random: Stream,
-    /// Size of the smallest credit on the wire, in bytes.
+    /// Size on the wire of the smallest credit, in bytes.
     min_size: u16,
-    /// The number of different sizes of credits.
+    /// The number of sizes from which the size of a credit is drawn; each is one byte larger than the previous.
     sizes: u64,
     min_jitter: f64,
     max_jitter: f64,
-    /// Whether credits end when they cover the requested demand.
+    /// Whether the pacer stops when it has sent as many credits as the sender requested.
     bounded: bool,
-    /// Gap between credits at the maximum rate.
+    /// Mean gap between credits at the maximum rate.
     full_gap: Span,
-    /// Gap between credits at the current rate.
+    /// Mean gap between credits at the current rate.
     gap: Span,
-    /// When the next credit is due; `None` while credits are stopped.
+    /// When the next credit is due; `None` while no credits are sent.
     pub(super) due: Option<Time>,
     /// Number of the next credit.
     next: u64,
     /// Number of the first credit for the current request.
     first: u64,
-    /// Credits end before this number.
+    /// Number of the first credit that the current request does not cover.
     limit: u64,
-    /// Send time of the current request.
+    /// When the sender sent the current request, by its clock; credits echo it.
     request_sent: Time,
     loss: CreditLoss,
     pub(super) rtt: Option<Span>,
     updated_at: Time,
-    /// The rate before the last update, at which the credits were sent whose outcome the next update knows.
+    /// The rate before the last update. The credits whose outcome the next update learns were sent at this rate.
     previous_rate: f64,
 }
 
@@ -78,8 +78,8 @@ impl<R: Rate> CreditPacer<R> {
         self.next
     }
 
-    /// The sender requests credits for `demand` frames. While credits are being sent this only raises their limit, and
-    /// only once for repeated requests of one demand.
+    /// Processes a request for credits for `demand` frames. If credits are being sent, it only raises their limit, and
+    /// only once if the request is repeated.
     pub(super) fn on_request(&mut self, now: Time, demand: u32, request_sent: Time) {
         if self.due.is_none() {
             self.rule.on_start((demand != UNLIMITED).then_some(u64::from(demand)));
@@ -98,8 +98,8 @@ impl<R: Rate> CreditPacer<R> {
         self.due = None;
     }
 
-    /// Data arrived that echoes credit `number`, which was sent at `sent`. Returns the round-trip time, or `None` if no
-    /// such credit was sent.
+    /// Processes data that echoes credit `number`, which was sent at `sent`. Returns the round-trip time, or `None` if
+    /// no such credit was sent.
     pub(super) fn on_return(&mut self, now: Time, number: u64, sent: Time) -> Option<Span> {
         if number >= self.next || sent > now {
             return None;
@@ -113,7 +113,6 @@ impl<R: Rate> CreditPacer<R> {
         Some(sample)
     }
 
-    /// Returns the next credit, if it is due.
     pub(super) fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         if self.due? > now {
             return None;
@@ -133,7 +132,7 @@ impl<R: Rate> CreditPacer<R> {
         Some(Out { head, body: 0..0, size, class: Class::Credit, ecn: Ecn::Ect })
     }
 
-    /// Once a round trip, reports the credit loss to the feedback rule and updates the rate.
+    /// Updates the credit rate once in a round trip: reports the loss of credits to the feedback rule.
     fn update(&mut self, now: Time) {
         let Some(rtt) = self.rtt else { return };
         let elapsed = now.saturating_since(self.updated_at);
@@ -160,7 +159,7 @@ impl<R: Rate> CreditPacer<R> {
         self.gap = self.full_gap.scale(1.0 / self.rule.rate().max(MIN_RATE));
     }
 
-    /// Draws the gap to the next credit: at least a picosecond, so that time advances with any jitter.
+    /// Draws the gap to the next credit. It is at least a picosecond, so that time advances whatever the jitter.
     fn jittered_gap(&mut self) -> Span {
         let gap = if self.min_jitter < self.max_jitter {
             self.gap.scale(1.0 + self.random.between(self.min_jitter, self.max_jitter))

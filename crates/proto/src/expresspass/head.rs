@@ -1,80 +1,80 @@
-//! Headers of `ExpressPass` packets. A time in a header is of the clock of the end that wrote it; the other end only
-//! echoes it.
+//! Headers of `ExpressPass` packets. A time in a header is by the clock of the end that wrote it first; the other end
+//! only echoes it.
 
 use shallop_core::{Class, Ecn, Time};
 
 use crate::endpoint::Out;
 use crate::wire;
 
-/// A demand without end: the receiver sends credits until the sender stops it.
+/// A demand without end, with which the receiver sends credits until the sender stops it.
 pub const UNLIMITED: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// Sender: requests credits.
+    /// From the sender: a request for credits.
     Request {
-        /// The number of data frames to send, or [`UNLIMITED`].
+        /// The number of data frames for which credits are requested, or [`UNLIMITED`].
         demand: u32,
-        /// End of the stream; `None` without end.
+        /// End of the stream in bytes; `None` for a stream without end.
         end: Option<u64>,
         sent: Time,
     },
-    /// Receiver: allows one data frame.
+    /// From the receiver: a credit, which allows one data frame.
     Credit {
-        /// Number of the credit, counted over the whole flow.
+        /// Number of the credit, counted from the start of the flow.
         sequence: u64,
         sent: Time,
-        /// Send time of the request that the credit answers.
+        /// When the request was sent that this credit answers.
         request_sent: Time,
-        /// The number of credits that follow for this request, or [`UNLIMITED`].
+        /// The number of credits that follow for the current request, or [`UNLIMITED`].
         remaining: u32,
     },
-    /// Sender: payload, and an echo of the credit that released it.
+    /// From the sender: payload, with an echo of the credit that released it.
     Data {
         offset: u64,
         length: u16,
-        /// How many times the sender has gone back N.
+        /// How many times the sender has gone back N before it sent this packet.
         generation: u32,
-        /// Number of the echoed credit.
+        /// Number of the credit that this packet echoes.
         credit: u64,
-        /// Send time of the echoed credit.
+        /// Send time of the credit that this packet echoes.
         credit_sent: Time,
     },
-    /// Sender: stops the credits.
+    /// From the sender: no more credits are needed.
     Stop {
         end: u64,
-        /// How many times the sender has gone back N.
+        /// How many times the sender has gone back N before it sent this packet.
         generation: u32,
-        /// Whether the receiver is to answer with what is missing, because an earlier stop got no answer.
+        /// Whether the receiver must answer with what is missing, because an earlier stop got no answer.
         reply_requested: bool,
     },
-    /// Receiver: data was lost, and the sender must go back N.
+    /// From the receiver: data was lost, and the sender must go back N.
     Nack {
-        /// The first missing byte.
+        /// Offset of the first missing byte, to which the sender goes back.
         expected: u64,
-        /// The generation in which the byte was lost. A sender that has gone back since then ignores the NACK.
+        /// The sender's generation in which the byte was lost. A sender that has gone back since then ignores the NACK.
         generation: u32,
     },
-    /// Receiver: every byte has arrived.
+    /// From the receiver: every byte before `end` has arrived, and the flow is complete.
     Complete { end: u64 },
-    /// Sender: payload before the first credit (Aeolus).
+    /// From the sender: payload that is sent before the first credit (Aeolus).
     Unscheduled {
         offset: u64,
         length: u16,
         /// Whether the stream ends with this packet.
         last: bool,
     },
-    /// Sender: the probe packet behind the last unscheduled packet (Aeolus).
+    /// From the sender: the probe packet behind the last unscheduled packet (Aeolus).
     Probe {
-        /// End of the unscheduled data.
+        /// Offset of the end of the unscheduled data.
         upto: u64,
-        /// End of the stream; `None` without end.
+        /// End of the stream in bytes; `None` for a stream without end.
         end: Option<u64>,
     },
-    /// Receiver: this unscheduled packet has arrived (Aeolus).
+    /// From the receiver: an unscheduled packet has arrived (Aeolus).
     UnscheduledAck {
         offset: u64,
-        /// Payload in bytes; zero if the probe arrived.
+        /// Payload of the acknowledged packet in bytes; zero if it was the probe.
         length: u16,
     },
 }
@@ -82,8 +82,8 @@ pub enum Head {
 const _: () =
     assert!(size_of::<Head>() <= 32, "heads travel inside packets: keep them at four words");
 
-/// A control packet of minimum size. Like all packets but unscheduled data it is ECN-capable, so that queues do not
-/// drop it selectively.
+/// Makes a control packet of minimum size. It is ECN-capable, like all packets except unscheduled data, so that queues
+/// do not drop it selectively.
 pub(super) fn control(head: Head) -> Out<Head> {
     small(head, Class::Control)
 }

@@ -1,6 +1,6 @@
-//! `ExpressPass`. The receiver paces credits of 84 B, every link on their path meters them, and each credit that
-//! reaches the sender releases one data frame, so that data never exceeds the capacity of the reverse path. The loss of
-//! credits at the meters controls the credit rate. Routes must be symmetric.
+//! `ExpressPass`. The receiver paces credits of 84 B; every link on the path of the credits meters them; and each
+//! credit that reaches the sender releases one data frame. So data never exceeds the capacity of the reverse path. The
+//! loss of credits at the meters controls the credit rate. Routes must be symmetric.
 //!
 //! With Aeolus (`crate::aeolus`) the sender sends unscheduled data between its request and the first answer. Lost
 //! unscheduled data is retransmitted selectively, other data by go-back-N, all on credits.

@@ -35,19 +35,19 @@ pub struct Receiver<R> {
     retransmit_timeout: Span,
     reordering: u32,
     arrived: Arrived,
-    /// End of the stream, once known.
+    /// End of the stream in bytes; `None` until a packet states it.
     end: Option<u64>,
     generation: u32,
-    /// Packets of this generation that arrived above the first missing byte.
+    /// Data packets of the current generation that arrived after the first missing byte.
     out_of_order: u32,
-    /// Whether a NACK was sent in this generation.
+    /// Whether a NACK was sent in the current generation.
     nacked: bool,
-    /// When the NACK is sent again.
+    /// When the NACK of the current generation is sent again; `None` if none is outstanding.
     nack_timeout: Option<Time>,
     last_data: Time,
-    /// End of the unscheduled data that has arrived.
+    /// Offset of the end of the unscheduled data that has arrived.
     unscheduled_end: u64,
-    /// Unscheduled packets to acknowledge: first byte and length, which is zero for a probe.
+    /// Unscheduled packets to acknowledge: offset and length of each; the length of a probe is zero.
     unscheduled_acks: VecDeque<(u64, u16)>,
     pending: Option<Pending>,
     rtt_sample: Option<Span>,
@@ -55,7 +55,7 @@ pub struct Receiver<R> {
 }
 
 impl<R: Rate> Receiver<R> {
-    /// Creates a receiver. `rule` controls the credit rate; `random` gives jitter and sizes of credits.
+    /// Makes a receiver. `rule` controls the credit rate; `random` supplies the jitter and the sizes of credits.
     pub fn new(config: &Config, rule: R, random: Stream) -> Self {
         Self {
             pacer: CreditPacer::new(config, rule, random),
@@ -76,13 +76,13 @@ impl<R: Rate> Receiver<R> {
         }
     }
 
-    /// The feedback rule of the credit rate, for measurements.
+    /// The feedback rule that controls the credit rate, for measurements.
     pub fn rule(&self) -> &R {
         &self.pacer.rule
     }
 
-    /// Learns the end of the stream, which requests, stops, probes and the last unscheduled packet carry. An end below
-    /// data that has arrived is malformed.
+    /// Sets the end of the stream, which requests, stops, probes and the last unscheduled packet state. An end before
+    /// data that has arrived is malformed and ignored.
     fn set_end(&mut self, end: Option<u64>) {
         if self.end.is_none() {
             self.end = end.filter(|&end| end >= self.arrived.end());
@@ -125,7 +125,7 @@ impl<R: Rate> Receiver<R> {
         }
     }
 
-    /// Payload arrived. Returns whether it contained the first missing byte.
+    /// Stores the payload from `offset` to `stop`. Returns whether it contained the first missing byte.
     fn on_payload(&mut self, now: Time, offset: u64, stop: u64) -> bool {
         let expected = self.arrived.next();
         let (new, _) = self.arrived.add(offset..stop);
@@ -144,7 +144,7 @@ impl<R: Rate> Receiver<R> {
         advanced
     }
 
-    /// Data that was sent on a credit arrived: the bytes from `offset` to `stop`.
+    /// Processes data that was sent on a credit: the bytes from `offset` to `stop`.
     fn on_data(&mut self, now: Time, offset: u64, stop: u64, generation: u32) {
         let expected = self.arrived.next();
         self.update_generation(generation);
@@ -160,7 +160,7 @@ impl<R: Rate> Receiver<R> {
         }
     }
 
-    /// Unscheduled data arrived, or the probe behind it, whose length is zero.
+    /// Processes unscheduled data, or the probe behind it, whose length is zero.
     fn on_unscheduled(&mut self, now: Time, offset: u64, length: u16) {
         let Some(stop) = offset.checked_add(u64::from(length)) else { return };
         if self.end.is_some_and(|end| stop > end) {

@@ -2,9 +2,9 @@
 //! and one timer. Units: bytes of payload. Source: the paper and the public code, both named in `mod.rs`.
 //!
 //! The sender is done when the receiver has confirmed every byte. Until then one timer runs, so that the loss of any
-//! packet is recovered. The public code waits before it closes; here that needs no timer. Credits that arrive within
-//! two round trips of the end were in flight already, and a later credit makes the sender send its stop again (the
-//! public code intends to, but never does).
+//! packet is recovered. The public code waits before it closes; here no timer is needed for that. Credits that arrive
+//! within two round trips of the end were already in flight, and a later credit makes the sender send its stop again
+//! (the public code intends to, but never does).
 //!
 //! With Aeolus, the sender sends unscheduled data from its request to the first answer. On credits it then sends lost
 //! unscheduled data first, then new data, then unscheduled data that is not acknowledged (`crate::aeolus`). When no
@@ -22,18 +22,18 @@ use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 use crate::wire;
 
-/// The most unused credits that are kept while the host's link is busy.
+/// The most credits that are stored while the host's link is busy; further credits are wasted.
 const MAX_UNUSED_CREDITS: usize = 1 << 16;
-/// The shortest timeout, even if a shorter round trip was measured.
+/// The minimum of the timeout that is computed from the measured round trip.
 const MIN_TIMEOUT: Span = Span::from_us(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
-    /// A request was sent, and no credit has arrived since.
+    /// The sender has requested credits, and none has arrived since.
     Requested,
     Receiving,
-    /// The receiver was told to stop: everything was sent, or the credits in flight are enough.
+    /// The sender has told the receiver to stop: all data was sent, or the credits in flight are enough for the rest.
     Stopping,
     Done,
 }
@@ -51,36 +51,36 @@ pub struct Sender {
     payload: u64,
     retransmit_timeout: Span,
     stop_timeout: Span,
-    /// End of the stream; `None` without end.
+    /// End of the stream in bytes; `None` for a stream without end.
     end: Option<u64>,
-    /// Size of the send buffer in frames, which bounds the demand that the sender knows.
+    /// Size of the send buffer in frames, which limits the demand that the sender knows.
     send_buffer: u64,
     unscheduled: UnscheduledBurst,
     snd_nxt: u64,
     snd_max: u64,
-    /// How many times the sender went back N, plus one when no unscheduled data is outstanding any more.
+    /// The number of times that the sender went back N, plus one when no unscheduled data is outstanding any more.
     generation: u32,
-    /// Credits that have released no data yet: number and send time.
+    /// Credits that arrived and have released no data yet: number and send time.
     unused_credits: VecDeque<(u64, Time)>,
     pending: Option<Pending>,
     timer: Option<Time>,
-    /// Send time of the first request that no credit has answered.
+    /// Send time of the first request since the last credit that answered one.
     request_sent: Option<Time>,
     rtt: Option<Span>,
     last_credit: Time,
-    /// For the early stop: when the current round trip began.
+    /// Stop policy `Early`: when the current round trip began.
     round_start: Time,
     round_credits: u64,
-    /// Retransmissions of the stop.
+    /// The number of times that the stop was sent again.
     stop_retransmits: u32,
-    /// Until then, credits may arrive that were in flight when the transfer ended.
+    /// Credits that arrive before this time were in flight when the transfer ended.
     drained_at: Time,
     rtt_sample: Option<Span>,
     counters: EndpointCounters,
 }
 
 impl Sender {
-    /// Creates a sender of `size` bytes of payload, or without end.
+    /// Makes a sender of `size` bytes of payload; `None` is a stream without end.
     pub fn new(config: &Config, size: Option<u64>) -> Self {
         let payload = config.payload.get().clamp(1, wire::MAX_PAYLOAD);
         let frames = |buffer: Bytes| buffer.get().div_ceil(payload).max(1);
@@ -115,29 +115,29 @@ impl Sender {
         self.end.unwrap_or(u64::MAX).saturating_sub(self.snd_nxt)
     }
 
-    /// Frames to send on credits: outstanding unscheduled frames, and frames from `snd_nxt` on.
+    /// The number of frames to send on credits: outstanding unscheduled frames, and frames from `snd_nxt` on.
     fn frames(&self) -> u64 {
         self.remaining().div_ceil(self.payload).saturating_add(self.unscheduled.outstanding())
     }
 
-    /// Frames that need another credit, as far as the sender knows its demand.
+    /// The number of frames for which the sender needs another credit, as far as it knows its demand.
     fn demand(&self) -> u64 {
         self.frames().min(self.send_buffer).saturating_sub(self.unused_credits.len() as u64)
     }
 
-    /// Whether any frame needs another credit; cheaper than [`Sender::demand`].
+    /// Whether the sender needs another credit; cheaper than [`Sender::demand`].
     fn needs_credits(&self) -> bool {
         let unused = self.unused_credits.len() as u64;
         let outstanding = self.unscheduled.outstanding();
         unused < outstanding || (unused - outstanding) * self.payload < self.remaining()
     }
 
-    /// Whether no frame is left to send on a credit.
+    /// Whether no frame remains to be sent on a credit.
     fn all_sent(&self) -> bool {
         self.remaining() == 0 && self.unscheduled.outstanding() == 0
     }
 
-    /// Discards credits that exceed the remaining frames, and stops if nothing is left to send.
+    /// Discards credits that exceed the remaining frames, and sends a stop if nothing remains to be sent.
     fn discard_surplus_credits(&mut self) {
         let frames = self.frames();
         let unused = self.unused_credits.len() as u64;
@@ -150,13 +150,13 @@ impl Sender {
         }
     }
 
-    /// Two round trips: after this time, packets in flight have arrived.
+    /// Two measured round trips: after this time, all packets in flight have arrived.
     fn two_round_trips(&self) -> Span {
         self.rtt.map_or(self.stop_timeout, |rtt| rtt * 2).max(MIN_TIMEOUT)
     }
 
-    /// How long to wait for a credit before the next request. A receiver stops by itself only if it counts the
-    /// requested credits (`Demand`).
+    /// How long the sender waits for a credit before it requests again. Only with the stop policy `Demand` does a
+    /// receiver stop by itself.
     fn credit_timeout(&self) -> Span {
         match self.policy {
             StopPolicy::Demand => self.two_round_trips(),
@@ -210,7 +210,8 @@ impl Sender {
         self.timer = Some(now.saturating_add(self.credit_timeout()));
     }
 
-    /// Once a round trip, stops if the credits in flight are enough, which are as many as arrived in this round trip.
+    /// Stop policy `Early`: once in a round trip, sends a stop if the credits in flight suffice. They are estimated by
+    /// the number of credits in the last round trip.
     fn stop_early(&mut self, now: Time) {
         self.round_credits += 1;
         if now.saturating_since(self.round_start) < self.rtt.unwrap_or(self.stop_timeout) {
@@ -223,7 +224,7 @@ impl Sender {
         (self.round_start, self.round_credits) = (now, 0);
     }
 
-    /// A credit arrived for which there is no data.
+    /// Processes a credit for which there is no data to send.
     fn on_useless_credit(&mut self, now: Time) {
         self.counters.credits.wasted += 1;
         if self.state == State::Done && now > self.drained_at {
@@ -232,7 +233,7 @@ impl Sender {
         }
     }
 
-    /// The receiver acknowledges unscheduled data, or the probe behind it.
+    /// Processes an acknowledgement of unscheduled data, or of the probe behind it (length zero).
     fn on_unscheduled_ack(&mut self, offset: u64, length: u16) {
         let active = !matches!(self.state, State::Idle | State::Done);
         let end = offset.saturating_add(u64::from(length));
@@ -243,7 +244,7 @@ impl Sender {
         }
     }
 
-    /// Data was lost: goes back to the first missing byte, once for each generation, as NACKs are repeated. If that
+    /// Processes a NACK: goes back to the first missing byte, once for each generation, as NACKs are repeated. If that
     /// byte is unscheduled, only unscheduled data is retransmitted.
     fn on_nack(&mut self, expected: u64, generation: u32) {
         let active = !matches!(self.state, State::Idle | State::Done);
@@ -315,7 +316,7 @@ impl Sender {
         Head::Request { demand, end: self.end, sent: now }
     }
 
-    /// A stop is retransmitted after two round trips, then with exponential backoff.
+    /// Makes a stop. It is sent again after two round trips, and then with exponential backoff.
     fn stop_head(&mut self, now: Time, reply_requested: bool) -> Head {
         if self.state == State::Stopping {
             let first = self.two_round_trips();
@@ -330,7 +331,8 @@ impl Sender {
         }
     }
 
-    /// Chooses what to send on a credit: lost unscheduled data, then new data, then outstanding unscheduled data.
+    /// Chooses the bytes to send on a credit: lost unscheduled data first, then new data, then outstanding unscheduled
+    /// data.
     fn next_frame(&mut self) -> Option<Range<u64>> {
         if self.generation == 0 && self.unscheduled.end() > 0 && self.unscheduled.outstanding() == 0
         {
@@ -348,7 +350,7 @@ impl Sender {
         Some(offset..self.snd_nxt)
     }
 
-    /// Sends a data frame on the oldest unused credit.
+    /// Sends a data frame on the oldest unused credit, if there is one and data to send.
     fn poll_data(&mut self, now: Time) -> Option<Out<Head>> {
         let (credit, credit_sent) = self.unused_credits.pop_front()?;
         let body = self.next_frame();

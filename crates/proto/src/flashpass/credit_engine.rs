@@ -1,11 +1,11 @@
-//! The credit engine of a `FlashPass` sender: when to send emulation packets, what each credit means, and when to send
-//! data. It knows neither bytes nor reliability: its owner says how many packets need a credit, and sends one data
-//! packet at each departure time, so that other protocols can use it as well.
+//! The credit engine of a `FlashPass` sender: when to send emulation packets, what each credit allows, and when to send
+//! data. It knows neither bytes nor retransmissions: the sender states how many packets need a credit, and sends one
+//! data packet at each departure time. So other protocols can use the engine as well.
 //!
-//! State: the epochs of emulation packets in flight, and the departure times of data packets. Emulation packets are
-//! identified by their send time. Credits return in the order of emulation, so a credit shows that earlier emulation
-//! packets without a credit are lost. The feedback law is told the loss of whole epochs ([`super::epochs`]). Source:
-//! flashpass-icnp21, III.
+//! State: the epochs of emulation packets in flight, and the departure times of data packets. An emulation packet is
+//! identified by its send time. Credits return in the order of emulation packets, so a credit shows that earlier
+//! emulation packets without a credit are lost. The feedback law receives the loss of whole epochs ([`super::epochs`]).
+//! Source: flashpass-icnp21, III.
 
 use std::collections::VecDeque;
 
@@ -19,28 +19,28 @@ use crate::wire::MIN_FRAME;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CreditEngineConfig {
-    /// The full emulation rate: the share of the host's link for the emulation queue.
+    /// The maximum rate of emulation packets: the share of the host's link for the emulation queue.
     pub rate: BitsPerSec,
-    /// `T_wait`, the time from an emulation packet to its data packet. Longer than the longest round trip of the
-    /// network.
+    /// `T_wait`, the time from an emulation packet to its data packet. It must exceed every round trip of the network.
     pub wait: Span,
-    /// Epochs in a round trip; at least 1.
+    /// The number of epochs in a round trip; at least 1.
     pub epochs: u32,
-    /// Emulation packets leave early or late by at most this fraction of their gap; below 0.5.
+    /// The most by which an emulation packet leaves early or late, as a fraction of the gap; below 0.5.
     pub jitter: f64,
-    /// The lowest loss of emulation packets, 0 to 1, that the decision to tag assumes (the maximal target loss of Eq.
-    /// 2).
+    /// The least loss of emulation packets, 0 to 1, that the sender assumes when it decides whether to tag them (the
+    /// maximal target loss of Eq. 2).
     pub expected_loss: f64,
-    /// Whether emulation continues, with packets that queues may drop first, while the expected credits cover the
-    /// demand.
+    /// Whether emulation continues while the expected credits cover the demand. The additional packets are tagged, and
+    /// queues may drop them first.
     pub over_provision: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emulation {
-    /// Send time, which its credit returns.
+    /// Send time of the emulation packet, which identifies it; the credit returns it.
     pub time: Time,
-    /// Whether it is tagged: the expected credits cover the demand without it, so queues may drop it first.
+    /// Whether the emulation packet is tagged, so that queues may drop it first: the expected credits cover the demand
+    /// without it.
     pub tagged: bool,
 }
 
@@ -49,20 +49,20 @@ pub struct CreditEngine<R> {
     config: CreditEngineConfig,
     law: R,
     random: Stream,
-    /// Gap between emulation packets at the full rate.
+    /// Gap between emulation packets at the maximum rate.
     full_gap: Span,
     next_emulation: Time,
-    /// In this epoch, packets leave at most this much early or late.
+    /// The most by which packets of the current epoch leave early or late.
     jitter: Span,
-    /// Whether emulation is paused: the expected credits cover the demand, and no tagged packets are sent.
+    /// Whether emulation is paused, because the expected credits cover the demand and no tagged packets are sent.
     paused: bool,
-    /// Packets to send, with or without a departure time; `None` without end.
+    /// The number of data packets to send, with or without a departure time; `None` for a stream without end.
     demand: Option<u64>,
     epochs: Epochs,
-    /// Departure times of data packets, earliest first. Each credit gives one.
+    /// Departure times of data packets, earliest first. Each credit adds one.
     departures: VecDeque<Time>,
     rtt: Option<Span>,
-    /// The loss, 0 to 1, of the latest closed epoch.
+    /// The loss of emulation packets, 0 to 1, in the last epoch that was closed.
     loss: f64,
     emulated: u64,
     credits: Credits,
@@ -88,8 +88,8 @@ impl<R: Rate> CreditEngine<R> {
         }
     }
 
-    /// Sets the number of packets to send, including packets that have a departure time; `None` without end. Emulation
-    /// continues from `now` if departure times do not cover them.
+    /// Sets the number of data packets to send, including those that have a departure time; `None` for a stream without
+    /// end. Emulation continues from `now` if there are more packets than departure times.
     pub fn set_demand(&mut self, now: Time, packets: Option<u64>) {
         let idle = !self.needs_credits();
         self.demand = packets;
@@ -99,7 +99,7 @@ impl<R: Rate> CreditEngine<R> {
         self.resume_if_uncovered(now);
     }
 
-    /// The shortest time so far from an emulation packet to its credit.
+    /// The shortest time, so far, from an emulation packet to its credit.
     pub fn rtt(&self) -> Option<Span> {
         self.rtt
     }
@@ -108,7 +108,7 @@ impl<R: Rate> CreditEngine<R> {
         self.credits
     }
 
-    /// Emulation packets sent so far.
+    /// The number of emulation packets sent so far.
     pub fn emulated(&self) -> u64 {
         self.emulated
     }
@@ -117,7 +117,7 @@ impl<R: Rate> CreditEngine<R> {
         &self.law
     }
 
-    /// Returns the emulation packet that is due by `now`, if any.
+    /// Returns the emulation packet that is due by `now`, if there is one.
     pub fn emulate(&mut self, now: Time) -> Option<Emulation> {
         if !self.needs_credits() || self.next_emulation > now {
             return None;
@@ -140,12 +140,12 @@ impl<R: Rate> CreditEngine<R> {
         Some(Emulation { time: now, tagged })
     }
 
-    /// A credit arrived for the emulation packet that was sent at `time`.
+    /// Processes a credit for the emulation packet that was sent at `time`.
     pub fn on_credit(&mut self, now: Time, time: Time) {
         self.on_credit_of_late(now, time, Span::ZERO);
     }
 
-    /// A credit arrived for the emulation packet that was due at `time` and left `late` after that, as on real hosts.
+    /// Processes a credit for an emulation packet that was due at `time` and left `late` after that, as on real hosts.
     /// Its data packet leaves one waiting time after the emulation packet left.
     pub fn on_credit_of_late(&mut self, now: Time, time: Time, late: Span) {
         self.credits.granted += 1;
@@ -170,7 +170,7 @@ impl<R: Rate> CreditEngine<R> {
         self.resume_if_uncovered(now);
     }
 
-    /// When the next data packet is to be sent.
+    /// When the next data packet is due; `None` without credits.
     pub fn next_departure(&self) -> Option<Time> {
         self.departures.front().copied()
     }
@@ -180,7 +180,8 @@ impl<R: Rate> CreditEngine<R> {
         self.departures.iter().copied()
     }
 
-    /// Takes a departure time that is due by `now`. If there is one, returns true, and a data packet is to be sent.
+    /// Removes a departure time that is due by `now`. Returns true if there was one; then the sender must send a data
+    /// packet.
     pub fn take_departure(&mut self, now: Time) -> bool {
         let due = self.departures.front().is_some_and(|&due| due <= now);
         if due {
@@ -197,7 +198,7 @@ impl<R: Rate> CreditEngine<R> {
         self.needs_credits().then_some(self.next_emulation)
     }
 
-    /// The mean gap between emulation packets at the rate of the law.
+    /// The mean gap between emulation packets at the current rate of the feedback law.
     pub fn gap(&self) -> Span {
         self.full_gap.scale(1.0 / self.law.rate())
     }
@@ -209,13 +210,13 @@ impl<R: Rate> CreditEngine<R> {
         }
     }
 
-    /// Whether any packet to send has no departure time.
+    /// Whether some data packet has no departure time.
     fn needs_credits(&self) -> bool {
         self.demand.is_none_or(|demand| demand > self.departures.len() as u64)
     }
 
-    /// Equation 2: whether the expected credits cover the demand. Credits are expected for untagged emulation packets
-    /// in flight, less the measured or the configured loss, whichever is higher.
+    /// Whether the expected credits cover the demand (Eq. 2 of the paper). Credits are expected for untagged emulation
+    /// packets in flight, less the measured or the configured loss, whichever is higher.
     fn is_covered(&self) -> bool {
         let Some(demand) = self.demand else { return false };
         let missing = demand.saturating_sub(self.departures.len() as u64);
@@ -223,7 +224,7 @@ impl<R: Rate> CreditEngine<R> {
         self.epochs.untagged_in_flight() as f64 * passing >= missing as f64
     }
 
-    /// Ends a pause if the expected credits no longer cover the demand.
+    /// Ends a pause of emulation if the expected credits no longer cover the demand.
     fn resume_if_uncovered(&mut self, now: Time) {
         if self.paused && !self.is_covered() {
             self.paused = false;
@@ -231,8 +232,8 @@ impl<R: Rate> CreditEngine<R> {
         }
     }
 
-    /// Starts a new epoch if there is none, if emulation was interrupted, or if the current epoch has lasted its part
-    /// of a round trip (of the waiting time, while no round trip is known).
+    /// Begins a new epoch if there is none, if emulation was interrupted, or if the current epoch has lasted its part
+    /// of a round trip. Until a round trip is measured, the waiting time takes its place.
     fn begin_epoch_if_due(&mut self, now: Time) {
         let epochs = u64::from(self.config.epochs.max(1));
         let length = self.rtt.map_or(self.config.wait, |rtt| rtt / epochs);
@@ -247,7 +248,7 @@ impl<R: Rate> CreditEngine<R> {
         self.epochs.begin(now, rate, gap);
     }
 
-    /// Reports an epoch to the law, if untagged packets were sent in it.
+    /// Reports the loss in a closed epoch to the feedback law, if untagged packets were sent in it.
     fn report_epoch(&mut self, now: Time, closed: &EmulationEpoch) {
         if closed.untagged_sent == 0 {
             return;

@@ -1,27 +1,27 @@
 //! The epochs of a credit engine: emulation packets in flight, grouped by the rate at which they were sent. An epoch
-//! sends its packets in slots of equal length, each within half a gap of its slot. So the send time gives a packet's
-//! index in its epoch, and no state is kept for each packet.
+//! sends its packets in slots of equal length, each within half a gap of its slot. So the send time determines the
+//! index of a packet in its epoch, and no state is stored for each packet.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use shallop_core::{Span, Time};
 
-/// Emulation packets that were sent at one rate.
+/// Emulation packets that were sent at one rate, one after the other.
 #[derive(Clone, Debug)]
 pub struct EmulationEpoch {
     pub start: Time,
-    /// The rate as a fraction of the full rate.
+    /// The rate of the epoch as a fraction of the maximum emulation rate.
     pub rate: f64,
     pub untagged_sent: u64,
     pub untagged_returned: u64,
     gap: Span,
-    /// Packets per picosecond, to multiply instead of dividing for each credit.
+    /// Packets per picosecond: a multiplication for each credit in place of a division.
     per_ps: f64,
     sent: u64,
-    /// Packets with a lower index have returned or are lost.
+    /// Index of the first packet of the epoch that has neither returned nor is known to be lost.
     resolved: u64,
-    /// Bitmap of the tagged packets, as long as the last one needs.
+    /// Bitmap of the tagged packets, as long as the last tagged packet requires.
     tagged: Vec<u64>,
 }
 
@@ -50,7 +50,7 @@ impl EmulationEpoch {
         (time.saturating_since(self.start).as_ps() as f64 * self.per_ps + 0.5) as u64
     }
 
-    /// The index of the packet that was sent at `time`, if this epoch sent one in that slot.
+    /// Index of the packet that was sent at `time`, if this epoch sent a packet in that slot.
     fn index(&self, time: Time) -> Option<u64> {
         let index = self.slot(time);
         (time >= self.start && index < self.sent).then_some(index)
@@ -61,7 +61,7 @@ impl EmulationEpoch {
     }
 }
 
-/// All epochs with packets in flight, the current epoch last.
+/// All epochs with packets in flight; the current epoch is the last.
 #[derive(Clone, Debug, Default)]
 pub struct Epochs {
     epochs: VecDeque<EmulationEpoch>,
@@ -73,14 +73,14 @@ impl Epochs {
         self.untagged_in_flight
     }
 
-    /// Whether a packet sent at `now` must begin a new epoch: there is no epoch, the current epoch has lasted for
-    /// `length`, or the packet would miss its slot because emulation was interrupted.
+    /// Whether a packet sent at `now` must begin a new epoch: there is none, the current one has lasted for `length`,
+    /// or the packet would miss its slot because emulation was interrupted.
     pub fn is_over(&self, now: Time, length: Span) -> bool {
         let Some(current) = self.epochs.back() else { return true };
         now.saturating_since(current.start) >= length || current.slot(now) > current.sent
     }
 
-    /// Begins an epoch with this rate and gap.
+    /// Begins an epoch with this rate and gap, and makes it the current one.
     pub fn begin(&mut self, start: Time, rate: f64, gap: Span) {
         self.epochs.push_back(EmulationEpoch {
             start,
@@ -107,19 +107,19 @@ impl Epochs {
         }
     }
 
-    /// The slot of the next packet in the current epoch.
+    /// The time of the next packet's slot in the current epoch.
     pub fn next_slot(&self) -> Time {
         self.epochs.back().map_or(Time::ZERO, EmulationEpoch::end)
     }
 
-    /// When [`Epochs::close_expired`] will close the latest epoch in which packets were sent.
+    /// When [`Epochs::close_expired`] will close the last epoch in which packets were sent.
     pub fn expiry(&self, age: Span) -> Time {
         let last = self.epochs.iter().rev().find(|epoch| epoch.sent > 0);
         last.map_or(Time::ZERO, |last| last.end().saturating_add(age) + Span::from_ps(1))
     }
 
-    /// A credit arrived for the packet that was sent at `time`: earlier packets of the first epoch without a credit are
-    /// lost. False if the first epoch sent no packet then.
+    /// Processes a credit for the packet that was sent at `time`. Earlier packets of the first epoch without a credit
+    /// are lost. Returns false if the first epoch sent no packet at that time.
     pub fn on_credit(&mut self, time: Time) -> bool {
         let Some(epoch) = self.epochs.front_mut() else { return false };
         let Some(index) = epoch.index(time) else { return false };
@@ -135,14 +135,14 @@ impl Epochs {
         true
     }
 
-    /// Removes the first epoch if the packet that was sent at `time` belongs to a later epoch. Packets of the first
-    /// epoch without a credit are lost.
+    /// Removes and returns the first epoch if the packet that was sent at `time` belongs to a later one. Packets of the
+    /// removed epoch without a credit are lost.
     pub fn close_before(&mut self, time: Time) -> Option<EmulationEpoch> {
         self.epochs.get(1).filter(|second| second.start <= time)?;
         self.close()
     }
 
-    /// Removes the first epoch if more than `age` has passed since its last packet.
+    /// Removes and returns the first epoch if its last packet was sent more than `age` ago.
     pub fn close_expired(&mut self, now: Time, age: Span) -> Option<EmulationEpoch> {
         let first = self.epochs.front()?;
         if first.end().saturating_add(age) >= now {

@@ -2,8 +2,8 @@
 //!
 //! Assumed wire format, in bytes of the IP packet: IP header 20; ports 4, packet type and timestamp count 2, checksum
 //! 2, timestamp 8; cumulative acknowledgement 4 and newest data number 2; each further timestamp 2 (a number of steps);
-//! a block 8. Emulation packets, acknowledgements and credits of up to three timestamps therefore fit the smallest
-//! frame, whose IP packet has 46 bytes. A probe (position 8) fits as well.
+//! a block 8. So emulation packets, acknowledgements and credits of up to three timestamps fit the smallest frame,
+//! whose IP packet has 46 bytes. A probe (position 8) fits as well.
 
 use std::ops::Range;
 
@@ -14,55 +14,56 @@ use crate::wire::frame;
 /// The most timestamps in one credit packet.
 pub const MAX_TIMESTAMPS: usize = 6;
 
-/// [`Ack::newest`] before any data packet has arrived.
+/// The value of [`Ack::newest`] before any data packet has arrived.
 pub const NO_PACKET: u32 = u32::MAX;
 
-/// Bytes of a credit's headers up to its acknowledgement.
+/// Bytes of a credit's headers, without timestamps after the first and without a block.
 const CREDIT_HEADERS: u64 = 20 + 16 + 6;
 const TIMESTAMP_BYTES: u64 = 2;
 const BLOCK_BYTES: u64 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// Sender: an emulation packet, which asks for a credit for one data packet.
+    /// From the sender: an emulation packet, which asks for a credit for one data packet.
     Emulation {
         time: Time,
-        /// How long the receiver may delay the credit, to send several together.
+        /// How long the receiver may delay the credit, to send several credits in one packet.
         max_credit_delay: Span,
     },
-    /// Receiver: for each timestamp, allows one data packet one waiting time after it.
+    /// From the receiver: a credit packet. Each timestamp allows one data packet, which leaves one waiting time after
+    /// it.
     Credit {
-        /// Send times of emulation packets that arrived.
+        /// Send times of the emulation packets that this credit packet answers.
         timestamps: Timestamps,
         ack: Ack,
     },
     Data {
-        /// Position of the first byte in the stream.
+        /// Offset in the stream of the first payload byte.
         offset: u64,
         length: u16,
         /// Whether the stream ends with this packet.
         last: bool,
-        /// The number of data packets that were sent before, retransmissions included.
+        /// Number of the packet: how many data packets were sent before it, retransmissions included.
         number: u32,
     },
-    /// Receiver: the data that has arrived, if no credit is sent that could carry it.
+    /// From the receiver: the data that has arrived. It is sent only if no credit can carry it.
     Ack(Ack),
-    /// Sender: payload before the first credit (Aeolus).
+    /// From the sender: payload that is sent before the first credit (Aeolus).
     Unscheduled {
-        /// Position of the first byte in the stream.
+        /// Offset in the stream of the first payload byte.
         offset: u64,
         length: u16,
         /// Whether the stream ends with this packet.
         last: bool,
     },
-    /// Sender: the probe packet behind the last unscheduled packet (Aeolus).
+    /// From the sender: the probe packet behind the last unscheduled packet (Aeolus).
     Probe {
-        /// End of the unscheduled data.
+        /// Offset of the end of the unscheduled data.
         upto: u64,
-        /// Whether the stream ends there.
+        /// Whether the stream ends at `upto`.
         last: bool,
     },
-    /// Receiver: the unscheduled data that has arrived (Aeolus).
+    /// From the receiver: the unscheduled data that has arrived (Aeolus).
     UnscheduledAck(AckBitmap),
 }
 
@@ -82,7 +83,7 @@ impl Head {
     }
 }
 
-/// A `u64` with the alignment of a `u32`, so that headers stay small.
+/// A `u64` with the alignment of a `u32`, so that headers are smaller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct PackedU64(u32, u32);
 
@@ -96,12 +97,13 @@ impl PackedU64 {
     }
 }
 
-/// Frames of a bitmap.
+/// The number of frames in an [`AckBitmap`].
 pub const BITMAP_FRAMES: u32 = 64;
-/// Size of the IP packet: IP header, ports and the like, position of the first frame, and one bit for each frame.
+/// Size of the IP packet with a bitmap: IP header, transport header, offset of the first frame, and one bit for each
+/// frame.
 const BITMAP_BYTES: u64 = 20 + 16 + 8 + 8;
 
-/// Which of up to 64 consecutive unscheduled frames have arrived.
+/// An acknowledgement that tells which of 64 consecutive unscheduled frames have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckBitmap {
     start: PackedU64,
@@ -109,17 +111,18 @@ pub struct AckBitmap {
 }
 
 impl AckBitmap {
-    /// Acknowledges the frame that begins at `start`.
+    /// Makes a bitmap that acknowledges the frame at offset `start`.
     pub fn of_frame(start: u64) -> Self {
         Self { start: PackedU64::new(start), frames: PackedU64::new(1) }
     }
 
-    /// Acknowledges no frame but the probe, which was sent behind all unscheduled data before `upto`.
+    /// Makes a bitmap that acknowledges no frame but the probe, which was sent behind all unscheduled data before
+    /// `upto`.
     pub fn of_probe(upto: u64) -> Self {
         Self { start: PackedU64::new(upto), frames: PackedU64::new(0) }
     }
 
-    /// Acknowledges the frame with this index, counted from the first frame.
+    /// Acknowledges one more frame. `index` counts from the first frame of the bitmap.
     pub fn set(&mut self, index: u32) {
         debug_assert!(index < BITMAP_FRAMES, "a bitmap has no more frames");
         self.frames = PackedU64::new(self.frames.get() | 1 << index);
@@ -129,7 +132,7 @@ impl AckBitmap {
         self.start.get()
     }
 
-    /// The frames that have arrived. A frame has `payload` bytes, or fewer if it ends at `end`.
+    /// The acknowledged frames as ranges of the stream. A frame has `payload` bytes, or fewer if it ends at `end`.
     pub fn frames(&self, payload: u64, end: u64) -> impl Iterator<Item = Range<u64>> + use<> {
         let (start, frames) = (self.start(), self.frames.get());
         let set = (0..u64::from(BITMAP_FRAMES)).filter(move |index| frames >> index & 1 == 1);
@@ -139,14 +142,14 @@ impl AckBitmap {
         })
     }
 
-    /// End of the last frame that has arrived. Unscheduled data before it has arrived or is lost.
+    /// Offset of the end of the last acknowledged frame. Unscheduled data before it has arrived or is lost.
     pub fn upto(&self, payload: u64, end: u64) -> u64 {
         let last = u64::from(BITMAP_FRAMES - self.frames.get().leading_zeros());
         self.start().saturating_add(last * payload).min(end)
     }
 }
 
-/// Acknowledges data: cumulatively, and one block above.
+/// An acknowledgement of data: all bytes up to an offset, and one block after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     cumulative: PackedU64,
@@ -164,7 +167,7 @@ impl Ack {
         Self { cumulative: PackedU64::new(cumulative), newest, block }
     }
 
-    /// Every byte before this one has arrived.
+    /// Offset before which every byte has arrived.
     pub fn cumulative(&self) -> u64 {
         self.cumulative.get()
     }
@@ -173,7 +176,7 @@ impl Ack {
         self.newest
     }
 
-    /// The contiguous bytes around the newest data packet if they lie above the cumulative acknowledgement; otherwise
+    /// The contiguous bytes around the newest data packet, if they lie after the cumulative acknowledgement; otherwise
     /// empty.
     pub fn block(&self) -> Range<u64> {
         let (start, end) = self.block;
@@ -186,16 +189,17 @@ impl Ack {
     }
 }
 
-/// Granularity of send times, which are whole steps since the start of the run.
+/// Granularity of send times: they are whole steps after the start of the run.
 pub const TIMESTAMP_STEP: Span = Span::from_ps(1 << 13);
 
-/// The first send time at or after `at`.
+/// The first time at or after `at` that is a whole step.
 pub fn round_up_to_step(at: Time) -> Time {
     let steps = at.since_start().as_ps().div_ceil(TIMESTAMP_STEP.as_ps());
     Time::after_start(TIMESTAMP_STEP * steps)
 }
 
-/// Send times of emulation packets in ascending order: the first, and the distances of the others from it in steps.
+/// Send times of emulation packets in ascending order. The first is stored in full, the others as distances from it in
+/// steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
     first: PackedU64,
@@ -209,8 +213,8 @@ impl Timestamps {
         Self { first, later: [0; MAX_TIMESTAMPS - 1], count: 1 }
     }
 
-    /// Adds a timestamp. False if there is no room, or if its distance from the first is not a whole number of steps
-    /// that fits 16 bits.
+    /// Adds a timestamp. Returns false if there is no room, or if its distance from the first is not a whole number of
+    /// steps below 2^16.
     pub fn add(&mut self, time: Time) -> bool {
         let distance = time.saturating_since(self.first()).as_ps();
         let whole = distance.is_multiple_of(TIMESTAMP_STEP.as_ps()) && time >= self.first();
@@ -237,13 +241,13 @@ impl Timestamps {
         Time::after_start(Span::from_ps(self.first.get()))
     }
 
-    /// Bytes that the timestamps after the first add to the packet.
+    /// Bytes on the wire of all timestamps except the first.
     fn size(&self) -> u64 {
         TIMESTAMP_BYTES * (u64::from(self.count) - 1)
     }
 }
 
-/// Size on the wire of a credit with this many timestamps and no block.
+/// Size on the wire of a credit packet with this many timestamps and no block.
 pub const fn credit_size(timestamps: u64) -> u16 {
     frame(CREDIT_HEADERS + TIMESTAMP_BYTES * (timestamps - 1))
 }

@@ -1,7 +1,7 @@
-//! The receiver: returns a credit for every emulation packet, alone or with others in one packet, and acknowledges data
-//! in credits. It sends separate acknowledgements only while no credits can carry them. State: the data that has
-//! arrived, and the credits and acknowledgements to send. Units: bytes of the stream. Source: flashpass-icnp21, III and
-//! IV.
+//! The receiver of `FlashPass`: returns a credit for every emulation packet, alone or with others in one packet, and
+//! acknowledges data in credits. It sends separate acknowledgements only while no credits can carry them. State: the
+//! data that has arrived, and the credits and acknowledgements to send. Units: bytes of the stream. Source:
+//! flashpass-icnp21, III and IV.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,11 +16,12 @@ use crate::endpoint::{Endpoint, Out};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
-    /// Timestamps in one credit packet, 1 to [`MAX_TIMESTAMPS`]. With 1, every credit is returned at once.
+    /// The number of timestamps in one credit packet, 1 to [`MAX_TIMESTAMPS`]. With 1, every credit is returned at
+    /// once.
     pub batch: u8,
-    /// A separate acknowledgement is sent after this many data packets without a credit.
+    /// The number of data packets, without a credit in between, after which a separate acknowledgement is sent.
     pub ack_every: u32,
-    /// A separate acknowledgement is sent when a data packet has been unacknowledged for this long.
+    /// How long a data packet may be unacknowledged until a separate acknowledgement is sent.
     pub ack_delay: Span,
 }
 
@@ -34,25 +35,25 @@ impl Default for ReceiverConfig {
 pub struct Receiver {
     config: ReceiverConfig,
     arrived: Arrived,
-    /// Length of the stream, once its last packet has arrived.
+    /// Length of the stream in bytes; `None` until its last packet has arrived.
     size: Option<u64>,
     received: u64,
     duplicates: u64,
-    /// Number of the data packet that arrived last.
+    /// Number of the data packet that arrived last, or [`NO_PACKET`](super::head::NO_PACKET).
     newest: u32,
-    /// The contiguous bytes around the newest data packet.
+    /// The contiguous bytes around the data packet that arrived last.
     block: Range<u64>,
-    /// The credit packet that is being filled, and its deadline.
+    /// The credit packet that is being filled, and the time at which it is sent at the latest.
     open_credit: Option<(Timestamps, Time)>,
-    /// Full credit packets, which wait for the host's link.
+    /// Credit packets that are full and wait for the host's link.
     credits: VecDeque<Timestamps>,
-    /// Data packets since the last acknowledgement.
+    /// Data packets that arrived since the last acknowledgement.
     unacked: u32,
-    /// When data must be acknowledged at the latest.
+    /// When data that has arrived must be acknowledged at the latest; `None` if all is acknowledged.
     ack_deadline: Option<Time>,
-    /// Whether an acknowledgement must be sent now.
+    /// Whether an acknowledgement must be sent as soon as the link is free.
     ack_now: bool,
-    /// Acknowledgements to send before the current one.
+    /// Acknowledgements that must be sent before one of the current state.
     earlier_acks: VecDeque<Ack>,
     unscheduled: UnscheduledAcks,
 }
@@ -93,7 +94,8 @@ impl Receiver {
         self.complete_credit(now, batch);
     }
 
-    /// Queues the credit packet that is being filled, if it has `batch` timestamps or its deadline has come.
+    /// Moves the credit packet that is being filled to the queue, if it has `batch` timestamps or its deadline has
+    /// come.
     fn complete_credit(&mut self, now: Time, batch: usize) {
         let complete = |(timestamps, deadline): &(Timestamps, Time)| {
             timestamps.count() >= batch || *deadline <= now
@@ -149,7 +151,7 @@ impl Receiver {
         self.ack_if_complete();
     }
 
-    /// Once all data has arrived, one cumulative acknowledgement replaces the acknowledgements of unscheduled data.
+    /// If all data has arrived, replaces all acknowledgements of unscheduled data by one cumulative acknowledgement.
     fn ack_if_complete(&mut self) {
         if self.is_complete() {
             self.ack_now = true;
@@ -157,7 +159,7 @@ impl Receiver {
         }
     }
 
-    /// Returns the next acknowledgement to send. After the last one, all data is acknowledged.
+    /// Returns the next acknowledgement to send, and records that its data is acknowledged.
     fn take_ack(&mut self) -> Ack {
         if let Some(earlier) = self.earlier_acks.pop_front() {
             return earlier;

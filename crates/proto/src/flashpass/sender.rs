@@ -1,10 +1,10 @@
-//! The sender. The credit engine decides when to send, this module decides what. Data packets travel in order on one
-//! path, so data packets that were sent before the newest acknowledged packet and are not acknowledged themselves are
-//! lost; they are sent again on new credits. State: the position in the stream, data packets in flight, and data to
-//! retransmit. Units: bytes of the stream. Source: flashpass-icnp21, III and IV.
+//! The sender of `FlashPass`. The credit engine decides when to send, and this module decides what. Data packets travel
+//! in order on one path, so a data packet is lost if a later one was acknowledged and it was not; it is sent again on a
+//! new credit. State: the position in the stream, data packets in flight, and data to retransmit. Units: bytes of the
+//! stream. Source: flashpass-icnp21, III and IV.
 //!
-//! With Aeolus, the sender first sends unscheduled data, until the first answer or until the first credit may be used,
-//! and retransmits its losses on credits (`crate::aeolus`).
+//! With Aeolus, the sender first sends unscheduled data, until the first packet from the receiver or until the first
+//! credit may be used, and retransmits losses on credits (`crate::aeolus`).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -26,13 +26,14 @@ pub struct SenderConfig {
     /// Payload bytes of a full data packet.
     pub payload: u16,
     pub size: Option<u64>,
-    /// All data in flight counts as lost after this long without an acknowledgement of new data.
+    /// The time without an acknowledgement of new data after which all data in flight counts as lost.
     pub timeout: Span,
-    /// Parameters of the unscheduled burst (Aeolus), if there is one.
+    /// Limits of the unscheduled burst; `None` without Aeolus.
     pub unscheduled: Option<aeolus::Config>,
-    /// Whether the unscheduled burst lasts until the first credit may be used, instead of ending with the first answer.
+    /// Whether the unscheduled burst lasts until the first credit may be used, instead of ending with the first packet
+    /// from the receiver.
     pub burst_until_first_data: bool,
-    /// Size of the send buffer, which bounds the demand that the sender knows; `None` if it knows all of it.
+    /// Size of the send buffer, which limits the demand that the sender knows; `None` if it knows all remaining data.
     pub send_buffer: Option<Bytes>,
 }
 
@@ -49,19 +50,19 @@ pub struct Sender<R> {
     engine: CreditEngine<R>,
     started: bool,
     unscheduled: UnscheduledBurst,
-    /// Credits whose departure time has come. Each releases a packet as soon as the host's link is free.
+    /// Credits whose departure time has come. Each releases a data packet as soon as the host's link is free.
     due_credits: u64,
     snd_nxt: u64,
     acked: Arrived,
-    /// Data packets in flight, the earliest first.
+    /// Data packets in flight, in the order in which they were sent.
     in_flight: VecDeque<InFlight>,
-    /// Number of the first packet of `in_flight`.
+    /// Number of the first packet in `in_flight`.
     first_number: u32,
-    /// Lost payload to retransmit: offset and length.
+    /// Payload to retransmit: offset and length of each lost packet.
     retransmissions: VecDeque<(u64, u16)>,
     timeout_at: Option<Time>,
     rtt_sample: Option<Span>,
-    /// Credits whose departure time came when nothing was left to send.
+    /// Credits whose departure time came when no data was left to send.
     wasted_credits: u64,
     counters: EndpointCounters,
 }
@@ -91,7 +92,7 @@ impl<R: Rate> Sender<R> {
         &self.engine
     }
 
-    /// Tells the credit engine how many packets are to be sent.
+    /// Tells the credit engine how many data packets are to be sent.
     fn update_demand(&mut self, now: Time) {
         let payload = u64::from(self.config.payload);
         let unsent = self.config.size.map(|size| {
@@ -107,7 +108,7 @@ impl<R: Rate> Sender<R> {
         self.engine.set_demand(now, demand);
     }
 
-    /// Takes credits whose departure time has come.
+    /// Collects the credits whose departure time has come.
     fn take_due_credits(&mut self, now: Time) {
         let before = self.due_credits;
         while self.engine.take_departure(now) {
@@ -128,7 +129,7 @@ impl<R: Rate> Sender<R> {
     }
 
     /// Chooses what to send on a credit: lost data, then new data, then unscheduled data that is not acknowledged.
-    /// Returns offset, length, and whether it was sent before.
+    /// Returns its offset, its length, and whether it was sent before.
     fn next_frame(&mut self) -> Option<(u64, u16, bool)> {
         if let Some((offset, length)) = self.retransmissions.pop_front() {
             return Some((offset, length, true));
@@ -166,7 +167,7 @@ impl<R: Rate> Sender<R> {
         Some(Out { head, body, size: head.size(), class, ecn })
     }
 
-    /// The receiver acknowledges unscheduled data, or the probe behind it.
+    /// Processes an acknowledgement of unscheduled data, or of the probe behind it.
     fn on_unscheduled_ack(&mut self, now: Time, bitmap: &AckBitmap) {
         let (payload, end) = (u64::from(self.config.payload), self.unscheduled.end());
         let upto = bitmap.upto(payload, u64::MAX);
@@ -183,7 +184,7 @@ impl<R: Rate> Sender<R> {
         self.update_demand(now);
     }
 
-    /// Drops retransmissions of data that has been acknowledged since.
+    /// Removes from the data to retransmit what was acknowledged in the meantime.
     fn cancel_retransmissions(&mut self) {
         let acked = &self.acked;
         self.retransmissions
@@ -213,8 +214,8 @@ impl<R: Rate> Sender<R> {
         }
     }
 
-    /// Removes packets up to number `newest` from those in flight, and queues those that are not acknowledged for
-    /// retransmission. Returns whether there are any.
+    /// Removes from `in_flight` all packets up to the number `newest`; those that are not acknowledged are lost and
+    /// will be retransmitted. Returns whether there are any.
     fn detect_losses(&mut self, newest: u32) -> bool {
         let count = newest.wrapping_sub(self.first_number).wrapping_add(1) as usize;
         if count > self.in_flight.len() {
@@ -232,7 +233,7 @@ impl<R: Rate> Sender<R> {
         any
     }
 
-    /// Marks all data in flight lost.
+    /// The timeout has passed without an acknowledgement of new data: counts all data in flight as lost.
     fn on_timeout(&mut self, now: Time) {
         self.counters.timeouts += 1;
         for packet in &mut self.in_flight {

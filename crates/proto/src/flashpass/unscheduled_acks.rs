@@ -1,6 +1,6 @@
-//! Acknowledgements of unscheduled data, as bitmaps of up to 64 frames. An acknowledgement for each frame would take as
-//! much of the return path as a credit for each frame, and push credits out of their queue. State: the bitmap that is
-//! being filled, and complete bitmaps. Units: bytes of the stream.
+//! Acknowledgements of unscheduled data, as bitmaps of up to 64 frames. If each frame were acknowledged by a packet,
+//! these would take as much of the return path as a credit for each frame, and push credits out of their queue. State:
+//! the bitmap that is being filled, and complete bitmaps. Units: bytes of the stream.
 
 use std::collections::VecDeque;
 
@@ -10,15 +10,15 @@ use super::head::{AckBitmap, BITMAP_FRAMES};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnscheduledAcks {
-    /// Payload of a full frame: the largest payload so far, because only the last frame is smaller.
+    /// Payload of a full frame in bytes: the largest payload so far, because only the last frame is smaller.
     frame: u64,
-    /// The bitmap that is being filled, and its deadline.
+    /// The bitmap that is being filled, and the time at which it is sent at the latest.
     open: Option<(AckBitmap, Time)>,
     complete: VecDeque<AckBitmap>,
 }
 
 impl UnscheduledAcks {
-    /// A frame arrived. Its bitmap is sent at `deadline` at the latest.
+    /// Records that a frame arrived. Its bitmap is sent at `deadline` at the latest.
     pub fn on_frame(&mut self, offset: u64, length: u16, deadline: Time) {
         self.frame = self.frame.max(u64::from(length));
         let index_in = |bitmap: &AckBitmap| {
@@ -36,7 +36,7 @@ impl UnscheduledAcks {
         self.open = Some((AckBitmap::of_frame(offset), deadline));
     }
 
-    /// The probe arrived, which the sender sent behind the last unscheduled frame.
+    /// Records that the probe arrived, which the sender sent behind the last unscheduled frame.
     pub fn on_probe(&mut self, upto: u64) {
         self.complete_open();
         self.complete.push_back(AckBitmap::of_probe(upto));
@@ -48,7 +48,7 @@ impl UnscheduledAcks {
         }
     }
 
-    /// When the bitmap that is being filled must be sent.
+    /// When the bitmap that is being filled must be sent; `None` if there is none.
     pub fn wakeup(&self) -> Option<Time> {
         self.open.map(|(_, deadline)| deadline)
     }
@@ -61,7 +61,7 @@ impl UnscheduledAcks {
         self.complete.pop_front()
     }
 
-    /// Drops all bitmaps, since one cumulative acknowledgement says that everything has arrived.
+    /// Drops all bitmaps, because one cumulative acknowledgement tells that all data has arrived.
     pub fn clear(&mut self) {
         *self = Self::default();
     }

@@ -12,28 +12,29 @@ use super::recovery::Phase;
 use super::sender::Sender;
 use super::undo::Evidence;
 
-/// The sender's state before an acknowledgement. Unit: bytes.
+/// The sender's state before an acknowledgement was processed, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     snd_una: u64,
     pipe: u64,
-    /// Bytes ever marked lost.
+    /// Bytes marked lost since the start of the flow.
     total_lost: u64,
 }
 
-/// The circumstances in which losses were detected.
+/// What was known when losses were detected.
 #[derive(Clone, Copy, Debug)]
 struct LossEvent {
-    /// Bytes in flight before the acknowledgement.
+    /// Bytes in flight before the acknowledgement that showed the losses.
     pipe: u64,
-    /// Bytes that the acknowledgement delivered which showed the losses.
+    /// Bytes delivered by the acknowledgement that showed the losses.
     delivered: u64,
-    /// Whether that acknowledgement echoed a congestion mark.
+    /// Whether the acknowledgement that showed the losses echoed a congestion mark.
     marked: bool,
 }
 
 impl<W: Window> Sender<W> {
-    /// The SYN was acknowledged, which gives a round-trip sample unless the SYN was retransmitted (Karn's rule).
+    /// Processes the acknowledgement of the SYN, which gives a round-trip sample unless the SYN was retransmitted
+    /// (Karn's rule).
     pub(super) fn on_syn_ack(&mut self, now: Time, head: &Head) {
         self.limits.right_edge = head.right_edge();
         if self.counts.timeouts == 0 {
@@ -105,8 +106,9 @@ impl<W: Window> Sender<W> {
         Before { snd_una, pipe, total_lost: self.scoreboard.total_lost }
     }
 
-    /// Takes round-trip samples. The segment that was sent first gives the sample for the RTO, which includes the delay
-    /// of the acknowledgement. The segment that was sent last gives the sample for the minimum and the controller.
+    /// Takes round-trip samples from an acknowledgement. Of the segments that it covers, the first that was sent gives
+    /// the sample for the RTO, which includes the delay of the acknowledgement; the last gives the sample for the
+    /// minimum and the controller.
     fn update_rtt(&mut self, now: Time, summary: &AckSummary) {
         if let Some((earliest, latest)) = summary.send_times {
             self.rtt.sample(now.saturating_since(earliest));
@@ -116,7 +118,7 @@ impl<W: Window> Sender<W> {
     }
 
     /// Processes SACK blocks in ascending order, so that a segment counts as reordered only if an earlier
-    /// acknowledgement reported one above it. Without SACK, counts duplicate acknowledgements.
+    /// acknowledgement reported one after it. Without SACK, counts duplicate acknowledgements.
     fn process_sack(&mut self, head: &Head, advanced: bool, summary: &mut AckSummary) {
         if matches!(self.recovery.detector, Detector::DuplicateAcks(_)) {
             if !advanced && self.scoreboard.snd_una < self.scoreboard.snd_nxt {
@@ -135,8 +137,8 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// If a tail loss probe repaired a loss that nothing else shows, reduces the window once and leaves nothing to
-    /// recover (RFC 8985, 7.4.2).
+    /// Reduces the window once, without recovery, if a tail loss probe repaired a loss that nothing else shows (RFC
+    /// 8985, 7.4.2).
     fn process_probe(&mut self, now: Time, head: &Head, delivered_nothing: bool) {
         if matches!(self.recovery.detector, Detector::Rack(_))
             && self.recovery.tlp.on_ack(head, delivered_nothing)
@@ -158,7 +160,7 @@ impl<W: Window> Sender<W> {
         self.scoreboard.prune();
     }
 
-    /// RACK's reordering timer has expired.
+    /// Marks segments lost, because RACK's reordering timer has expired.
     pub(super) fn on_reordering_timeout(&mut self, now: Time) {
         let pipe = self.scoreboard.pipe();
         self.detect_losses(now, &AckSummary::new(now, self.rtt.min_rtt()));
@@ -168,7 +170,7 @@ impl<W: Window> Sender<W> {
         self.update_limits();
     }
 
-    /// Enters fast recovery if segments are marked lost and no recovery is under way. Returns whether it did.
+    /// Enters fast recovery if segments are marked lost and no recovery is in progress. Returns whether it did.
     fn enter_recovery(&mut self, now: Time, event: &LossEvent) -> bool {
         let again = std::mem::take(&mut self.recovery.again);
         let enters = self.recovery.is_open() && (again || self.scoreboard.lost > 0);
@@ -188,16 +190,16 @@ impl<W: Window> Sender<W> {
         self.recovery.prr = self.new_prr(event.delivered);
     }
 
-    /// Begins proportional rate reduction with an acknowledgement of `delivered` bytes. `None` for controllers that
-    /// manage their window in recovery themselves.
+    /// Begins proportional rate reduction with an acknowledgement of `delivered` bytes. `None` if the controller sets
+    /// its window in recovery itself.
     fn new_prr(&self, delivered: u64) -> Option<Prr> {
         let recover_fs = self.scoreboard.pipe() + self.scoreboard.lost + delivered;
         let mss = self.scoreboard.mss;
         (!self.controller.owns_recovery()).then(|| Prr::new(recover_fs, mss))
     }
 
-    /// An acknowledgement echoed a congestion mark. The window is reduced once for each window of data, and not if it
-    /// was reduced for a loss in that window (RFC 3168, 6.1.2).
+    /// Processes an echoed congestion mark. The window is reduced once for each window of data, and not if it was
+    /// reduced for a loss in that window (RFC 3168, 6.1.2).
     fn on_mark(&mut self, now: Time, before: &Before, delivered: u64) {
         let reduced_until = self.ecn.reduced_until.max(self.recovery.point);
         if !self.recovery.is_open() || before.snd_una < reduced_until {
@@ -211,7 +213,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// Updates proportional rate reduction; `safe` is `SafeACK` of RFC 9937.
+    /// Continues proportional rate reduction, if it is in progress. `safe` is `SafeACK` of RFC 9937.
     fn update_prr(&mut self, delivered: u64, safe: bool) {
         if let Some(prr) = &mut self.recovery.prr {
             let pipe = self.scoreboard.pipe();
@@ -219,7 +221,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// What the controller is told of an acknowledgement, but for marks, rate sample and start of a round trip.
+    /// The controller's facts about an acknowledgement, except marks, rate sample and start of a round trip.
     fn controller_ack(&mut self, now: Time, before: &Before, delivered: u64) -> Ack {
         let (snd_una, snd_nxt) = (self.scoreboard.snd_una, self.scoreboard.snd_nxt);
         let prior = self.connection.prior_bytes;

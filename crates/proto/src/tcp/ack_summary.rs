@@ -7,53 +7,52 @@ use super::segment::{Segment, Snapshot, Transmission};
 use super::timestamp::Timestamp;
 use crate::rtt::Rtt;
 
-/// The transmission that was sent last of those that an acknowledgement delivers (`RACK.segment` of RFC 8985).
+/// Of the transmissions that an acknowledgement delivers, the one that was sent last (`RACK.segment` of RFC 8985).
 #[derive(Clone, Copy, Debug)]
 pub struct LastSent {
     pub transmission: Transmission,
-    /// Delivery counters when it was sent.
+    /// The delivery counters when the transmission was sent.
     pub snapshot: Snapshot,
-    /// Whether the sender was application-limited when it was sent.
+    /// Whether the sender was application-limited when the transmission was sent.
     pub app_limited: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSummary {
-    /// A retransmission that was sent after this time is younger than the minimum round trip, so the acknowledgement
-    /// must be for an earlier transmission of the segment (RFC 8985, 6.2, step 2).
+    /// A retransmission sent after this time is younger than the minimum round-trip time, so the acknowledgement must
+    /// be for an earlier transmission of the segment (RFC 8985, 6.2, step 2).
     newest_plausible: Time,
-    /// Bytes newly delivered, acknowledged cumulatively or selectively.
+    /// Bytes newly delivered by the acknowledgement, cumulatively or selectively.
     pub delivered: u64,
-    /// The delivered transmission that was sent last.
+    /// Of the transmissions delivered by the acknowledgement, the one that was sent last.
     pub last_sent: Option<LastSent>,
-    /// The earliest and the latest sending time of delivered segments; `None` if any of them was retransmitted, so that
-    /// a round-trip sample would be ambiguous (Karn's rule).
+    /// The earliest and the latest sending time of the delivered segments. `None` if any of them was retransmitted,
+    /// because a round-trip sample would be ambiguous (Karn's rule).
     pub send_times: Option<(Time, Time)>,
     retransmitted: bool,
-    /// Whether a segment that was never retransmitted was delivered after one that was sent later.
+    /// Whether a segment that was never retransmitted was delivered after a segment that was sent later.
     pub reordered: bool,
-    /// Whether any segment was newly acknowledged selectively.
+    /// Whether the SACK blocks of the acknowledgement delivered any segment.
     pub sacked: bool,
-    /// The lowest index of a delivered segment that was never retransmitted.
+    /// The lowest index of the delivered segments that were never retransmitted.
     pub first_original: Option<u64>,
-    /// `TSecr` of the acknowledgement. Set only while the cumulative acknowledgement is processed: the timestamp
-    /// belongs to the segment that advanced it, and not to segments in SACK blocks.
+    /// `TSecr` of the acknowledgement, set only while the cumulative acknowledgement is processed: the timestamp
+    /// belongs to the segment that advanced SND.UNA, and not to segments in SACK blocks.
     pub tsecr: Option<Timestamp>,
 }
 
-/// What an acknowledgement tells loss detection.
+/// What loss detection needs to know of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub struct DetectionInput<'a> {
     pub now: Time,
-    /// What the acknowledgement delivered.
     pub summary: &'a AckSummary,
-    /// Whether fast recovery, or recovery after a timeout, is under way.
+    /// Whether fast recovery, or recovery after a timeout, is in progress.
     pub in_recovery: bool,
     pub rtt: &'a Rtt,
 }
 
 impl AckSummary {
-    /// An empty summary for an acknowledgement at `now`.
+    /// Makes a summary of an acknowledgement that arrived at `now`, with nothing delivered yet.
     pub fn new(now: Time, min_rtt: Span) -> Self {
         Self {
             newest_plausible: Time::after_start(now.since_start().saturating_sub(min_rtt)),
@@ -61,7 +60,7 @@ impl AckSummary {
         }
     }
 
-    /// Adds a newly delivered segment of `len` bytes.
+    /// Adds a segment of `len` bytes that the acknowledgement delivers.
     pub fn add(&mut self, index: u64, len: u64, segment: &Segment) {
         let sent_at = segment.sent_at;
         self.delivered += len;
@@ -85,7 +84,7 @@ impl AckSummary {
     }
 
     /// Whether the echoed timestamp is older than a retransmission sent at `sent_at`, so that the acknowledgement is
-    /// for an earlier transmission (RFC 8985, 6.2, step 2).
+    /// for an earlier transmission of the segment (RFC 8985, 6.2, step 2).
     fn is_for_earlier_transmission(&self, sent_at: Time) -> bool {
         self.tsecr.is_some_and(|tsecr| tsecr.is_before(Timestamp::at(sent_at)))
     }

@@ -1,5 +1,5 @@
-//! When a burst of segmentation offload may leave, and how long it is. State: `Offload`. Source: kernel 6.12,
-//! `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
+//! Bursts of segmentation offload: when the next one may leave, and how long it is. State: `Offload`. Source: kernel
+//! 6.12, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
 
 use shallop_control::Window;
 use shallop_control::pacing::pacing_rate;
@@ -9,18 +9,19 @@ use super::offload::autosize;
 use super::recovery::Phase;
 use super::sender::Sender;
 
-/// A burst is not deferred if the window allows this fraction of the window, 1/3 (kernel: `tcp_tso_win_divisor`).
+/// A burst is not deferred if a third of the window may be sent (kernel: `tcp_tso_win_divisor`).
 const TSO_WIN_DIVISOR: u64 = 3;
-/// A burst is deferred only if the last one left within this time, and if an acknowledgement is due within it.
+/// A burst is deferred only if the last one left less than this ago, and an acknowledgement is expected within this
+/// time.
 const DEFER: Span = Span::from_ms(1);
-/// Bytes of the first piece of a stream: half of the window that a receiver offers first (kernel:
+/// Bytes of the first burst of a stream: half of the window that a receiver offers first (kernel:
 /// `tcp_bound_to_half_wnd`).
 const FIRST_PIECE: u64 = 32_580;
-/// The first segments of a connection are not paced: this many.
+/// The number of segments at the start of a connection that are not paced.
 const UNPACED: u64 = 10;
 
 impl<W: Window> Sender<W> {
-    /// Sets the length of bursts by the pacing rate.
+    /// Sets the length of bursts according to the pacing rate.
     pub(super) fn update_offload(&mut self) {
         if !self.offload.is_on() {
             return;
@@ -32,7 +33,7 @@ impl<W: Window> Sender<W> {
         self.offload.retransmissions_left = 0;
     }
 
-    /// The pacing rate, which is also computed for controllers that do not pace; `None` before the first round trip.
+    /// The pacing rate, also computed for controllers that do not pace; `None` before the first round-trip sample.
     fn rate(&self) -> Option<BitsPerSec> {
         self.controller.pacing().or_else(|| {
             let flight = self.scoreboard.snd_nxt - self.scoreboard.snd_una;
@@ -41,13 +42,14 @@ impl<W: Window> Sender<W> {
         })
     }
 
-    /// Records how many sent bytes wait in the host.
+    /// Records how many bytes that TCP sent are still in the host's queue.
     pub(super) fn note_held(&mut self, now: Time, bytes: u64) {
         self.offload.held = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.plan_burst(now);
     }
 
-    /// Whether the bytes that wait in the host have reached the limit for a new burst. Recovery doubles the limit.
+    /// Whether so many bytes are in the host's queue that no new burst may begin. In recovery the limit is twice as
+    /// high.
     pub(super) fn is_small_queue_full(&self) -> bool {
         let held = u64::from(self.offload.held);
         held > 0
@@ -58,8 +60,8 @@ impl<W: Window> Sender<W> {
             })
     }
 
-    /// Whether everything that was sent still waits in the host. Then the rest of the application's first write waits
-    /// as well, if it is longer than the first piece (kernel: `tcp_push_one`, `tcp_should_autocork`).
+    /// Whether everything that TCP sent is still in the host's queue. Then the rest of the application's first write
+    /// waits as well, if it is longer than the first burst (kernel: `tcp_push_one`, `tcp_should_autocork`).
     fn is_corked(&self, held: u64) -> bool {
         let all = held == self.scoreboard.snd_nxt && self.offload.is_on();
         all && self.scoreboard.end > FIRST_PIECE
@@ -71,8 +73,8 @@ impl<W: Window> Sender<W> {
         self.limits.cwnd.saturating_sub(pipe + planned) / mss
     }
 
-    /// Length of a burst of new data that begins now, in segments and bytes: as much as the rate, the windows and half
-    /// of the congestion window allow, so that two bursts are in flight.
+    /// Length of a burst of new data that begins now, in segments and bytes. The rate, the windows and half of the
+    /// congestion window bound it, so that two bursts are in flight.
     fn burst(&self) -> (u16, u64) {
         let (mss, next) = (self.scoreboard.mss, self.scoreboard.snd_nxt);
         let half = self.limits.cwnd / mss / 2;
@@ -82,8 +84,8 @@ impl<W: Window> Sender<W> {
         ((end - next).div_ceil(mss) as u16, end - next)
     }
 
-    /// Fixes the next burst as soon as the window allows it, if the pacer holds it back: its length stays (kernel:
-    /// `tcp_write_xmit` passes it to `fq` with its departure time).
+    /// Plans the next burst as soon as the windows allow it, if the pacer delays it: its length is fixed from then on
+    /// (kernel: `tcp_write_xmit` passes it to `fq` with its departure time).
     #[inline]
     pub(super) fn plan_burst(&mut self, now: Time) {
         if self.offload.plans() {
@@ -110,7 +112,8 @@ impl<W: Window> Sender<W> {
         self.offload.overflows(segments, mss, rate)
     }
 
-    /// The congestion window limits the sender if it has no room for this many bytes.
+    /// Bytes of the next segment or burst. If the congestion window has no room for them, it counts as the sender's
+    /// limit.
     pub(super) fn wanted_room(&self) -> u64 {
         let mss = self.scoreboard.mss;
         if !self.offload.is_on() {
@@ -120,7 +123,7 @@ impl<W: Window> Sender<W> {
         burst.min(self.limits.cwnd / TSO_WIN_DIVISOR).max(mss)
     }
 
-    /// Begins a burst of new data. The next burst is due when this one has left at the pacing rate.
+    /// Begins a burst of new data. The pacer delays the next burst until this one has left at the pacing rate.
     pub(super) fn begin_burst(&mut self, now: Time) {
         if self.offload.release() {
             return;
@@ -133,7 +136,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// Counts a retransmission, which begins or continues a burst.
+    /// Records a retransmission, which begins or continues a burst of retransmissions.
     pub(super) fn note_retransmission(&mut self, index: u64) {
         if !self.offload.continues(index) {
             let room = self.window_room().clamp(1, self.offload.tso_segs.into());
@@ -143,7 +146,7 @@ impl<W: Window> Sender<W> {
         self.offload.next_retransmission = index + 1;
     }
 
-    /// Whether new data waits for acknowledgements to allow a whole burst, although the windows allow a segment.
+    /// Whether new data waits until acknowledgements allow a whole burst, although the windows allow a segment.
     pub(super) fn defers(&self, now: Time) -> bool {
         let last = self.pacer.due.max(self.timers.last_sent);
         if !self.offload.is_on()
@@ -168,7 +171,7 @@ impl<W: Window> Sender<W> {
         expected <= now.saturating_add((srtt / 2).min(DEFER))
     }
 
-    /// Bytes left of the application's current write, which is as long as the longest burst.
+    /// Bytes that remain of the application's current write. Each write is as long as the longest burst.
     fn rest_of_write(&self) -> u64 {
         let (next, end) = (self.scoreboard.snd_nxt, self.scoreboard.end);
         let piece = self.scoreboard.mss * u64::from(self.offload.gso_max_segs);

@@ -33,28 +33,30 @@ use crate::wire::{HEADERS, MTU};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detection {
-    /// By three duplicate acknowledgements, without SACK. One lost segment is repaired in each round trip (RFC 6582).
+    /// Three duplicate acknowledgements show a loss, without SACK. One lost segment is repaired in each round trip (RFC
+    /// 6582).
     DuplicateAcks,
-    /// By three segments above that are selectively acknowledged (RFC 6675).
+    /// A segment is lost if three segments after it are selectively acknowledged (RFC 6675).
     Sack,
-    /// By time, with tail loss probes (RFC 8985).
+    /// A segment is lost if one sent later was delivered and enough time has passed; tail loss probes (RACK-TLP, RFC
+    /// 8985).
     Rack,
 }
 
 string_enum! { Detection { DuplicateAcks = "duplicate-acks", Sack = "sack", Rack = "rack" } }
 
-/// The idle time after which a sender restarts with its initial window.
+/// Whether, and after which idle time, a sender restarts with its initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRestart {
     Never,
-    /// More than a retransmission timeout (RFC 5681, 4.1; RFC 2861; Linux).
+    /// The sender restarts after more than a retransmission timeout (RFC 5681, 4.1; RFC 2861; Linux).
     Timeout,
-    /// More than the smoothed round-trip time and four deviations, without the minimum timeout (ns-2:
-    /// `FullTcpAgent::idle_restart`).
+    /// The sender restarts after more than the smoothed round-trip time and four deviations, without the minimum
+    /// timeout (ns-2: `FullTcpAgent::idle_restart`).
     Estimate,
 }
 
-/// True or false, as Linux's sysctl, or "estimate".
+/// Scenarios write true or false, like Linux's sysctl, or "estimate".
 impl Value for IdleRestart {
     const RUST_TYPE: RustType = RustType::Any;
     const VALUE_TYPE: Option<ValueType> =
@@ -79,13 +81,13 @@ impl Value for IdleRestart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SackPolicy {
     Off,
-    /// Blocks for data that arrived above a gap (RFC 2018).
+    /// SACK blocks report data that arrived above a gap (RFC 2018).
     Sack,
-    /// Blocks for data above a gap, and for duplicates (RFC 2883).
+    /// SACK blocks report data above a gap, and duplicates (DSACK, RFC 2883).
     SackAndDsack,
 }
 
-/// Explicit congestion notification. The defaults are taken from a host stack and a controller.
+/// Explicit congestion notification. The host stack and the controller determine the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(preset, check)]
 pub struct EcnConfig {
@@ -100,14 +102,14 @@ pub struct EcnConfig {
 
 impl EcnConfig {
     pub const OFF: Self = Self { ecn: Marking::Off, ecn_gradual: false, l4s: false };
-    /// As in RFC 3168: new data is ECN-capable (6.1).
+    /// ECN as in RFC 3168, 6.1: only new data is ECN-capable.
     pub const CLASSIC: Self = Self { ecn: Marking::Classic, ..Self::OFF };
-    /// As DCTCP requires it (RFC 8257; kernel: `TCP_CONG_NEEDS_ECN`): all packets are ECN-capable, for networks that
-    /// drop packets which are not.
+    /// ECN as DCTCP requires it (RFC 8257; kernel: `TCP_CONG_NEEDS_ECN`): all packets are ECN-capable, for networks
+    /// that drop other packets.
     pub const EXACT: Self = Self { ecn: Marking::Exact, ..Self::OFF };
 
-    /// The ECN that a controller with this `marking` requires. If it requires none, `ecn_gradual` is as in `stack`, as
-    /// the scenario may turn ECN on.
+    /// The ECN that a controller with this `marking` requires. If it requires none, `ecn_gradual` is that of `stack`,
+    /// as the scenario may turn ECN on.
     #[must_use]
     pub const fn for_marking(marking: Marking, stack: Self) -> Self {
         match marking {
@@ -136,7 +138,7 @@ impl EcnConfig {
         Ok(())
     }
 
-    /// The ECN field of a packet.
+    /// The ECN codepoint of a packet: ECT if `capable`, otherwise Not-ECT.
     pub(super) const fn codepoint(self, capable: bool) -> Ecn {
         match (capable, self.l4s) {
             (false, _) => Ecn::NotEct,
@@ -145,7 +147,7 @@ impl EcnConfig {
         }
     }
 
-    /// How a receiver echoes marks.
+    /// How a receiver echoes marks in ECE.
     pub(super) const fn echo(self) -> echo::Policy {
         match self.ecn {
             Marking::Off => echo::Policy::Off,
@@ -155,7 +157,7 @@ impl EcnConfig {
     }
 }
 
-/// When a receiver sends acknowledgements. The defaults are taken from a host stack.
+/// When a receiver sends acknowledgements. The host stack determines the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(preset)]
 pub struct DelayedAcks {
@@ -197,7 +199,7 @@ impl Spurious {
     }
 }
 
-/// The TCP of a host. The defaults are taken from a host stack.
+/// The TCP of a host. The host stack determines the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(preset)]
 pub struct Config {
@@ -264,14 +266,15 @@ pub struct Config {
     pub receive_autotuning: bool,
 }
 
-/// The largest window that can be advertised with window scaling.
+/// The largest receive window that window scaling can advertise.
 pub const LARGEST_BUFFER: Bytes = Bytes::new((u16::MAX as u64) << MAX_SCALE);
 
-/// Bytes that a receiver with autotuning offers first: half of `tcp_rmem[1]` (131,072 bytes), in whole segments.
+/// Bytes of the first window of a receiver with autotuning: half of `tcp_rmem[1]` (131,072 bytes), before it is rounded
+/// to whole segments.
 const FIRST_WINDOW: u64 = 65_535;
 
 impl Config {
-    /// What the controller of a new flow starts from, on a host with this link; `draw` is a random number.
+    /// The initial values for the controller of a new flow, on a host with this link. `draw` is a random number.
     pub const fn start(&self, link: BitsPerSec, draw: u64) -> Start {
         let window = self.segment as u64 * self.initial_window as u64;
         Start {
@@ -284,7 +287,7 @@ impl Config {
     }
 
     /// The receive buffer in use: at least two segments, at most what window scaling can advertise, and a whole number
-    /// of the units in which it is advertised.
+    /// of the units in which windows are advertised.
     pub(super) fn usable_receive_buffer(&self) -> u64 {
         let largest = LARGEST_BUFFER.get();
         let least = u64::from(self.segment) * 2;
@@ -293,7 +296,7 @@ impl Config {
         wanted.next_multiple_of(unit).min(largest)
     }
 
-    /// The window that a receiver offers first, in whole segments.
+    /// The first window of a receiver in bytes, rounded to whole segments.
     pub(super) fn first_window(&self) -> u64 {
         let buffer = self.usable_receive_buffer();
         if self.receive_autotuning {
@@ -304,7 +307,7 @@ impl Config {
         }
     }
 
-    /// The methods of [`Config::spurious`] that are in force.
+    /// The methods of [`Config::spurious`] that take effect; without SACK there are none.
     pub(super) fn spurious_detection(&self) -> Spurious {
         if self.detection == Detection::DuplicateAcks { Spurious::OFF } else { self.spurious }
     }
@@ -323,7 +326,7 @@ impl Config {
     }
 }
 
-/// A host's TCP, and which defaults its congestion controllers have.
+/// A host's TCP, and the stack from which congestion controllers take their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
     pub tcp: Config,
@@ -331,7 +334,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// ns-2: its one-way agents, with the kernel's CUBIC of 2007.
+    /// ns-2: the TCP of its one-way agents, with the kernel's CUBIC of 2007.
     pub const NS2: Self = Self {
         tcp: Config {
             segment: (MTU - HEADERS) as u16,
@@ -375,7 +378,7 @@ impl Stack {
         host: HostStack::Ns3,
     };
 
-    /// Linux without segmentation offload.
+    /// Linux without segmentation offload, for comparisons.
     pub const LINUX_IDEAL: Self = Self {
         tcp: Config {
             timeout: rtt::Config {
@@ -392,7 +395,7 @@ impl Stack {
         host: HostStack::LinuxIdeal,
     };
 
-    /// Linux with segmentation offload and a host that paces.
+    /// Linux with segmentation offload, where the host paces all flows (`fq`).
     pub const LINUX: Self = Self {
         tcp: Config {
             gso_max_segs: u16::MAX,
@@ -406,7 +409,7 @@ impl Stack {
         host: HostStack::Linux,
     };
 
-    /// Linux with segmentation offload, without pacing by the host.
+    /// Linux with segmentation offload, where the host does not pace (`pfifo_fast`).
     pub const LINUX_PFIFO: Self = Self {
         tcp: Config { fq_flow_limit: u16::MAX, ..Self::LINUX.tcp },
         host: HostStack::LinuxPfifo,

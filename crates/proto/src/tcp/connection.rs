@@ -1,4 +1,5 @@
-//! The connection state of a sender, and what it must send before data. Source: RFC 9293, 3.5 and 3.8.6.
+//! The connection state of a sender, and control packets that it must send before data. Source: RFC 9293, 3.5 and
+//! 3.8.6.
 
 use super::config::{Config, IdleRestart};
 use super::head::scale_for;
@@ -8,7 +9,7 @@ use super::timestamp::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Closed,
-    /// A SYN was sent or is to be sent.
+    /// The SYN was sent or will be sent, and is not acknowledged.
     SynSent,
     Established,
 }
@@ -19,8 +20,8 @@ pub(super) enum Pending {
     Syn,
     /// A zero-window probe (RFC 9293, 3.8.6.1), without payload as in Linux.
     WindowProbe,
-    /// A segment larger than the receiver's window, which was smaller than a segment until the persist timer expired:
-    /// the override timeout of silly-window avoidance (RFC 9293, 3.8.6.2.1).
+    /// A segment that exceeds the receiver's window, sent because the window was smaller than a segment until the
+    /// persist timer expired: the override timeout of silly-window avoidance (RFC 9293, 3.8.6.2.1).
     Override,
 }
 
@@ -31,11 +32,12 @@ pub(super) struct Connection {
     pub(super) window_scale: u8,
     /// Bytes of TCP options in each segment.
     pub(super) option_bytes: u8,
-    /// After which idle time the controller restarts.
+    /// The idle time after which the controller restarts.
     pub(super) idle_restart: IdleRestart,
-    /// `TSval` of the last acknowledgement, which data echoes.
+    /// `TSval` of the last acknowledgement, which the next data echoes as `TSecr`.
     pub(super) tsecr: Timestamp,
-    /// Bytes that earlier flows sent on the connection. The controller counts sequence numbers from its first byte.
+    /// Bytes that earlier flows sent on the connection. The controller's sequence numbers count from the connection's
+    /// first byte.
     pub(super) prior_bytes: u64,
 }
 
@@ -52,7 +54,7 @@ impl Connection {
         }
     }
 
-    /// Opens the connection, without a handshake if there is nothing to send (`empty`).
+    /// Opens the connection: with a handshake, unless there is nothing to send (`empty`).
     pub(super) fn open(&mut self, empty: bool) {
         let handshake = self.pending == Pending::Syn && !empty;
         self.state = if handshake { State::SynSent } else { State::Established };

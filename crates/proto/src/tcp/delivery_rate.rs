@@ -10,19 +10,20 @@ use super::segment::Snapshot;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeliveryRate {
-    /// All bytes delivered so far.
+    /// `C.delivered`: bytes delivered since the start of the flow.
     pub(super) delivered: u64,
     delivered_at: Time,
     first_sent_at: Time,
-    /// `C.app_limited`: samples are application-limited until this many bytes are delivered; zero if they are not.
+    /// `C.app_limited`: samples are application-limited until this many bytes have been delivered; zero if they are
+    /// not.
     app_limited_until: u64,
     /// A round trip ends when a segment is delivered that was sent after this many bytes had been delivered.
     next_round_delivered: u64,
 }
 
 impl DeliveryRate {
-    /// Returns the counters for a segment that is sent at `now`. If nothing is in flight (`idle`), a new sampling
-    /// interval starts.
+    /// Returns the counters to be stored with a segment that is sent at `now`. If nothing is in flight (`idle`), a new
+    /// sampling interval begins.
     pub fn on_send(&mut self, now: Time, idle: bool) -> Snapshot {
         if idle {
             (self.delivered_at, self.first_sent_at) = (now, now);
@@ -31,18 +32,19 @@ impl DeliveryRate {
         Snapshot { delivered, delivered_at, first_sent_at }
     }
 
-    /// The application has nothing to send although the congestion window has room, with `in_flight` bytes in flight.
+    /// Records that the application has nothing to send although the congestion window has room. `in_flight` is in
+    /// bytes.
     pub fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// Whether samples are application-limited.
+    /// Whether rate samples are application-limited now.
     pub fn is_app_limited(&self) -> bool {
         self.app_limited_until > 0
     }
 
-    /// Counts what an acknowledgement delivers. Returns the rate sample, if there is one, and whether a round trip
-    /// begins.
+    /// Counts the bytes that an acknowledgement delivers. Returns the rate sample, if there is one, and whether a round
+    /// trip begins.
     pub fn on_ack(
         &mut self,
         now: Time,

@@ -1,6 +1,6 @@
 //! Loss detection: by counting duplicate acknowledgements (RFC 5681 and 6582), by the scoreboard (`IsLost` of RFC
-//! 6675), or by time (RACK, RFC 8985). Each method marks segments of the scoreboard lost and returns when it must look
-//! again.
+//! 6675), or by time (RACK, RFC 8985). Each method marks segments of the scoreboard lost, and returns when more
+//! segments will be lost.
 
 use shallop_core::Time;
 
@@ -12,11 +12,11 @@ use super::scoreboard::Scoreboard;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Detector {
-    /// The number of duplicate acknowledgements.
+    /// Losses are detected by duplicate acknowledgements, of which this many have arrived.
     DuplicateAcks(u32),
-    /// A segment is lost if `DupThresh` segments above it are selectively acknowledged.
+    /// A segment is lost if `DupThresh` segments after it are selectively acknowledged.
     Sack,
-    /// Sending times are compared.
+    /// Losses are detected by comparing the times at which segments were sent.
     Rack(Rack),
 }
 
@@ -29,7 +29,7 @@ impl Detector {
         }
     }
 
-    /// Marks segments lost. Returns when more segments will be lost, if no acknowledgement arrives before.
+    /// Marks segments lost. Returns when more segments will be lost if no acknowledgement arrives before.
     pub fn detect(
         &mut self,
         input: &DetectionInput<'_>,
@@ -57,8 +57,8 @@ impl Detector {
         }
     }
 
-    /// In fast recovery, the cumulative acknowledgement advanced without ending recovery. Such a partial
-    /// acknowledgement shows the next loss (RFC 6582, 3.2).
+    /// Marks the segment at SND.UNA lost after a partial acknowledgement: in fast recovery, SND.UNA advanced without
+    /// ending recovery (RFC 6582, 3.2).
     pub fn on_partial_ack(&mut self, scoreboard: &mut Scoreboard) {
         let first = scoreboard.first_index;
         if matches!(self, Self::DuplicateAcks(_))
@@ -68,7 +68,7 @@ impl Detector {
         }
     }
 
-    /// The cumulative acknowledgement advanced outside of recovery, or ended it.
+    /// Forgets duplicate acknowledgements, because SND.UNA advanced outside of recovery or ended it.
     pub fn on_new_ack(&mut self, scoreboard: &mut Scoreboard) {
         if let Self::DuplicateAcks(count) = self {
             *count = 0;

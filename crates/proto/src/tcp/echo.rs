@@ -5,7 +5,7 @@ use shallop_core::Ecn;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     Off,
-    /// ECE is set from a mark on until the sender sets CWR (RFC 3168).
+    /// ECE is set after a mark until the sender sets CWR (RFC 3168).
     Rfc3168,
     /// ECE is set if and only if the acknowledged data was marked (DCTCP).
     Dctcp,
@@ -26,8 +26,8 @@ impl Echo {
         self.ece
     }
 
-    /// A data packet arrived. Returns true if ECE changes with it. Then data that is not acknowledged yet must be
-    /// acknowledged with the old value, and [`Echo::toggle`] called.
+    /// Processes a data packet. Returns true if ECE must change: then data that is not acknowledged yet must be
+    /// acknowledged with the old value, before [`Echo::toggle`] is called.
     pub fn on_data(&mut self, ecn: Ecn, cwr: bool) -> bool {
         let marked = ecn == Ecn::Ce;
         match self.policy {

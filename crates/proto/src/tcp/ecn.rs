@@ -1,5 +1,5 @@
-//! ECN at the sender: codepoints, CWR, and which data a reduction covers. Units: bytes of the stream. Source: RFC 3168,
-//! 6.1.
+//! ECN at the sender: codepoints, CWR, and the data that a reduction covers. Units: bytes of the stream. Source: RFC
+//! 3168, 6.1.
 
 use shallop_control::Marking;
 use shallop_core::Ecn;
@@ -8,7 +8,7 @@ use super::config::EcnConfig;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PacketKind {
-    /// SYN, zero-window probe or pure acknowledgement.
+    /// A packet without data: SYN, zero-window probe or pure acknowledgement.
     Control,
     NewData,
     Retransmission,
@@ -17,9 +17,9 @@ pub(super) enum PacketKind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnState {
     pub(super) config: EcnConfig,
-    /// SND.NXT when a mark last reduced the window. Marks of data below it cause no other reduction.
+    /// SND.NXT when a mark last reduced the window. Marks of data before it cause no further reduction.
     pub(super) reduced_until: u64,
-    /// Whether the next new segment has CWR set.
+    /// Whether the next new segment must have CWR set.
     pub(super) send_cwr: bool,
 }
 

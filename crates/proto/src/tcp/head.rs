@@ -5,9 +5,9 @@ use std::ops::{BitOr, BitOrAssign, Range};
 
 use super::timestamp::Timestamp;
 
-/// SACK blocks that fit beside the timestamp option.
+/// The number of SACK blocks that fit in a header with the timestamp option.
 pub const SACK_BLOCKS: usize = 3;
-/// The largest shift a window may be scaled by (RFC 7323, 2.3).
+/// The largest window scale, in bits (RFC 7323, 2.3).
 pub const MAX_SCALE: u8 = 14;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,11 +15,11 @@ pub struct Flags(u8);
 
 impl Flags {
     pub const SYN: Self = Self(1);
-    /// `ack`, `blocks` and `window` are valid.
+    /// The fields `ack`, `blocks` and `window` are valid.
     pub const ACK: Self = Self(2);
-    /// ECN-Echo: a congestion mark arrived.
+    /// ECN-Echo: the receiver got a congestion mark.
     pub const ECE: Self = Self(4);
-    /// Congestion window reduced: the answer to ECE.
+    /// Congestion window reduced: the sender's answer to ECE.
     pub const CWR: Self = Self(8);
     /// Push: the last segment of a burst, so that the receiver does not wait for more.
     pub const PSH: Self = Self(16);
@@ -28,13 +28,12 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// Returns the flags if `condition` holds, otherwise no flags.
+    /// These flags if `condition` holds, otherwise no flags.
     #[must_use]
     pub const fn when(self, condition: bool) -> Self {
         if condition { self } else { Self(0) }
     }
 
-    /// Returns the flags without `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -54,19 +53,19 @@ impl BitOrAssign for Flags {
     }
 }
 
-/// A block of the SACK option: a received range relative to the cumulative acknowledgement. Empty if there is none. It
-/// lies above that acknowledgement, unless it is a DSACK.
+/// A block of the SACK option: a range of received bytes, relative to the cumulative acknowledgement `ack` of its
+/// header. An empty range means no block. The range is above `ack`, except in a DSACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
-    /// Distance of the first byte from `ack`; negative if the byte is below.
+    /// Distance from `ack` to the first byte of the range; negative if the byte is before `ack`.
     pub from: i32,
-    /// Distance of the first byte behind the range from `ack`.
+    /// Distance from `ack` to the end of the range.
     pub to: i32,
 }
 
 impl SackBlock {
-    /// The block for a received range, in a header that acknowledges everything below `ack`. Empty if the range is more
-    /// than 2 GB away, which no window allows.
+    /// Makes a block for a received range, in a header that acknowledges everything before `ack`. It is empty if the
+    /// range is more than 2 GB away, which no window allows.
     pub fn for_range(range: &Range<u64>, ack: u64) -> Self {
         let offset = |at: u64| i32::try_from(at.wrapping_sub(ack).cast_signed()).ok();
         match (offset(range.start), offset(range.end)) {
@@ -75,7 +74,7 @@ impl SackBlock {
         }
     }
 
-    /// The range as bytes of the stream, given its header's cumulative acknowledgement.
+    /// The received range as bytes of the stream; `ack` is the cumulative acknowledgement of the block's header.
     pub const fn range(self, ack: u64) -> Range<u64> {
         ack.saturating_add_signed(self.from as i64)..ack.saturating_add_signed(self.to as i64)
     }
@@ -91,20 +90,21 @@ impl SackBlock {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// SEG.SEQ: the first byte of the payload. An acknowledgement has no payload, and its `TSval` here.
+    /// SEG.SEQ: the first byte of the payload. In an acknowledgement, which has no payload, this field holds `TSval`.
     pub seq: u64,
-    /// SEG.ACK: the first byte that was not received in order.
+    /// SEG.ACK: the first byte that has not arrived.
     pub ack: u64,
-    /// SACK blocks, the most recent first. A DSACK precedes them ([`Head::dsack`]).
+    /// SACK blocks, the most recent first; a DSACK precedes all ([`Head::dsack`]).
     pub blocks: [SackBlock; SACK_BLOCKS],
-    /// SEG.WND: how many bytes from `ack` on the receiver accepts, shifted right by `scale`. Data advertises no window,
-    /// and has its `TSecr` here.
+    /// SEG.WND: the number of bytes from `ack` on that the receiver accepts, shifted right by `scale`. In data, which
+    /// advertises no window, this field holds `TSecr`.
     pub window: u16,
     pub len: u16,
-    /// `TSval` of data, `TSecr` of an acknowledgement; zero without timestamps.
+    /// In data `TSval`, in acknowledgements `TSecr`; zero without timestamps.
     pub timestamp: Timestamp,
     pub flags: Flags,
-    /// Window scale. TCP sends it in the SYN only; here every header has it, so that middleboxes need not store it.
+    /// Window scale in bits. TCP sends it in the SYN only; here every header has it, so that middleboxes need not store
+    /// it.
     pub scale: u8,
 }
 
@@ -112,14 +112,14 @@ const _: () =
     assert!(size_of::<Head>() == 48, "a header is copied for every packet: keep it small");
 
 impl Head {
-    /// The right edge of the window: the first byte that the receiver does not accept.
+    /// The right edge of the receive window: the first byte that the receiver does not accept.
     pub fn right_edge(&self) -> u64 {
         let scale = self.scale.min(MAX_SCALE);
         self.ack.saturating_add(u64::from(self.window) << scale)
     }
 
-    /// The DSACK: the range that arrived for a second time with the segment that caused this acknowledgement. It is the
-    /// first block if that lies below the cumulative acknowledgement or within the second block (RFC 2883, 5).
+    /// The DSACK: bytes that arrived for a second time with the segment that caused this acknowledgement. It is the
+    /// first block, if that is before the cumulative acknowledgement or within the second block (RFC 2883, 5).
     pub fn dsack(&self) -> Option<Range<u64>> {
         let [first, second, _] = self.blocks;
         if first.is_empty() {
@@ -137,14 +137,14 @@ impl Head {
         Timestamp(self.seq as u16)
     }
 
-    /// Sets the window to `bytes`, rounded down to the unit of the scale.
+    /// Sets the receive window to `bytes`, rounded down to the unit of `scale`.
     pub fn advertise(&mut self, bytes: u64) {
         let units = bytes >> self.scale.min(MAX_SCALE);
         self.window = u16::try_from(units).unwrap_or(u16::MAX);
     }
 }
 
-/// The smallest window scale that can advertise a whole buffer of `buffer` bytes.
+/// The smallest window scale with which a window of `buffer` bytes can be advertised.
 pub const fn scale_for(buffer: u64) -> u8 {
     let mut scale = 0;
     while scale < MAX_SCALE && buffer >> scale > u16::MAX as u64 {

@@ -1,8 +1,8 @@
-//! The queue in a host between TCP and its link. TCP passes bursts to the queue as its window and pacer allow, and they
-//! leave when the link is free. Queued bytes count as in flight, and their round trip has begun. TCP passes no more
-//! data while about a millisecond of its rate has not left the network interface (NIC), which reports departures by an
-//! interrupt. State: queued packets, and bytes whose departure was not reported. Each flow has a queue of its own, and
-//! they are served in turn, as in `fq`. Source: kernel 6.12, `tcp_small_queue_check`, `tcp_wfree`.
+//! The queue in a host between TCP and its link. TCP passes bursts to the queue as its window and pacer allow, and
+//! packets leave when the link is free. Queued bytes count as in flight, and their round trip has begun. TCP passes no
+//! more data while about a millisecond of its rate has not left the network interface (NIC), which reports departures
+//! by an interrupt. State: queued packets, and bytes whose departure was not reported. Each flow has a separate queue;
+//! the queues are served in turn, as in `fq`. Source: kernel 6.12, `tcp_small_queue_check`, `tcp_wfree`.
 
 use std::collections::VecDeque;
 
@@ -17,19 +17,19 @@ use crate::endpoint::{Endpoint, Out};
 #[derive(Clone, Debug)]
 pub struct HostQueue<W> {
     end: Sender<W>,
-    /// How long after a packet the NIC reports its departure; zero for a host without a queue.
+    /// The time from a packet's departure until the NIC reports it; zero for a host without a queue.
     gap: Span,
     waiting: VecDeque<Out<Head>>,
     /// Payload bytes that TCP passed to the queue and whose departure the NIC has not reported.
     held: u64,
-    /// Of `held`, the bytes that have left.
+    /// Bytes in `held` that have left, but whose departure was not reported.
     left: u64,
-    /// When the NIC reports the departure of `left`; [`Time::LAST`] if nothing has left.
+    /// When the NIC reports the departure of the bytes in `left`; [`Time::LAST`] if there are none.
     interrupt: Time,
 }
 
 impl<W: Window + Clone> HostQueue<W> {
-    /// Adds a queue to a sender. The NIC reports a departure `gap` after it; there is no queue if `gap` is zero.
+    /// Adds a queue to a sender. The NIC reports a departure after `gap`; there is no queue if `gap` is zero.
     pub const fn new(end: Sender<W>, gap: Span) -> Self {
         Self { end, gap, waiting: VecDeque::new(), held: 0, left: 0, interrupt: Time::LAST }
     }
@@ -38,7 +38,7 @@ impl<W: Window + Clone> HostQueue<W> {
         &self.end
     }
 
-    /// Moves packets from TCP to the queue.
+    /// Moves packets from TCP to the queue, as long as TCP sends any.
     fn fill(&mut self, now: Time) {
         self.end.note_held(now, self.held);
         while let Some(out) = self.end.poll(now) {

@@ -1,7 +1,7 @@
-//! What a network interface (NIC) and its driver do to arriving packets. The NIC interrupts the host some time after
-//! the first packet, and the driver then delivers all packets that arrived meanwhile, with successive segments of a
+//! Interrupt coalescing of a network interface (NIC), and its driver. The NIC interrupts the host some time after the
+//! first packet, and the driver then delivers all packets that arrived in the meantime, with successive segments of a
 //! flow merged into one (generic receive offload). So a receiver acknowledges several segments at once, and
-//! acknowledgements arrive in groups. State: packets that were not delivered. Each flow has interrupts of its own.
+//! acknowledgements arrive in groups. State: packets that were not delivered. Each flow has separate interrupts.
 //! Sources: kernel: `napi_complete_done`, `tcp_gro_receive`; `ethtool -C rx-usecs`.
 
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use super::head::{Flags, Head};
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 
-/// The most payload bytes of a merged segment (kernel: `GRO_LEGACY_MAX_SIZE`, less headers).
+/// The most payload of a merged segment in bytes (kernel: `GRO_LEGACY_MAX_SIZE`, less headers).
 const LARGEST: u16 = 65_000;
 
 /// An endpoint behind a NIC with interrupt coalescing.
@@ -21,11 +21,11 @@ pub struct InterruptCoalescing<E> {
     end: E,
     gap: Span,
     waiting: VecDeque<(Head, Ecn)>,
-    /// When waiting packets are delivered; [`Time::LAST`] if none wait.
+    /// When the packets that wait are delivered; [`Time::LAST`] if none wait.
     interrupt: Time,
-    /// The latest interrupt that any packet, arrived or sent, has requested.
+    /// The time of the last interrupt that a packet requested, whether it arrived or was sent.
     called: Time,
-    /// Whether the latest input has not reached the endpoint.
+    /// Whether the last packet that arrived still waits for an interrupt.
     held: bool,
 }
 
@@ -42,14 +42,14 @@ impl<E> InterruptCoalescing<E> {
         }
     }
 
-    /// A packet arrived or was sent. It requests an interrupt, unless one is due already.
+    /// Requests an interrupt for a packet that arrived or was sent, unless one is due already.
     fn call(&mut self, now: Time) {
         if self.called <= now {
             self.called = now.saturating_add(self.gap);
         }
     }
 
-    /// The segment that the driver delivers next, with others merged into it.
+    /// Removes the next segment to deliver, merged with the segments that follow it.
     fn next(&mut self) -> Option<(Head, Ecn)> {
         let (mut head, ecn) = self.waiting.pop_front()?;
         while let Some((next, next_ecn)) = self.waiting.front() {
@@ -64,7 +64,7 @@ impl<E> InterruptCoalescing<E> {
     }
 }
 
-/// Whether the segment `next` is merged into `head`. A segment with PSH ends a merged segment.
+/// Whether the segment `next` can be merged into `head`. A segment with PSH is the last of a merged segment.
 fn follows(head: &Head, next: &Head) -> bool {
     let is_data = head.len > 0 && next.len > 0;
     let options = (head.timestamp, head.window) == (next.timestamp, next.window);
@@ -88,7 +88,7 @@ impl<E: Endpoint<Head = Head>> Endpoint for InterruptCoalescing<E> {
         self.held = true;
     }
 
-    /// Delivers one segment at a time, so that the endpoint sends what each allows before the next.
+    /// Delivers the packets that wait. Between two segments the endpoint sends what the first of them allows.
     fn on_timer(&mut self, now: Time) {
         self.held = false;
         if self.gap.is_zero() || self.interrupt > now {

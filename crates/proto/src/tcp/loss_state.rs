@@ -1,5 +1,6 @@
 //! The part of the scoreboard that exists only while data is missing: which bytes were selectively acknowledged, and
-//! which segments are marked lost or were retransmitted. Allocated on demand, since most flows never lose a packet.
+//! which segments are marked lost or were retransmitted. It is allocated on demand, since most flows never lose a
+//! packet.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,28 +9,29 @@ use super::head::SACK_BLOCKS;
 use super::segment::Transmission;
 use crate::ranges::Ranges;
 
-/// `DupThresh` of RFC 6675: a segment is lost if this many segments above it were selectively acknowledged.
+/// `DupThresh` of RFC 6675: a segment is lost if this many segments after it were selectively acknowledged.
 pub const DUP_THRESH: usize = 3;
 
-/// What is known about data above the cumulative acknowledgement.
+/// What is known about data after the cumulative acknowledgement, while some of it is missing.
 #[derive(Clone, Debug, Default)]
 pub struct LossState {
     pub sacked: Ranges,
-    /// Segments marked lost: first those that were never retransmitted, then those whose retransmission was lost. Each
-    /// queue by itself is nearly in order of position.
+    /// Indices of segments marked lost. The first queue has those that were never retransmitted, the second those whose
+    /// retransmission was lost. Each queue is nearly in order of position.
     pub lost: [VecDeque<u64>; 2],
-    /// Retransmissions in order of time. Entries at the front may be stale.
+    /// Retransmissions in order of time. Entries at the front may be out of date.
     pub retransmissions: VecDeque<Transmission>,
-    /// Segments in flight whose last transmission is a retransmission (kernel: `retrans_out`).
+    /// The number of segments in flight whose last transmission is a retransmission (kernel: `retrans_out`).
     pub retransmitted: u32,
-    /// The highest segments that were selectively acknowledged, in descending order; zero where there are fewer.
+    /// Indices of the highest segments that were selectively acknowledged, in descending order; zero where there are
+    /// fewer.
     highest_sacked: [u64; DUP_THRESH],
-    /// The SACK blocks processed last, which successive acknowledgements repeat.
+    /// The SACK blocks that were processed last. Successive acknowledgements repeat them.
     recent_blocks: [Range<u64>; SACK_BLOCKS],
 }
 
 impl LossState {
-    /// Records a SACK block. False if one of the last acknowledgements had the identical block.
+    /// Records a SACK block. Returns false if one of the last acknowledgements had an identical block.
     pub fn is_new_block(&mut self, block: &Range<u64>) -> bool {
         if self.recent_blocks.contains(block) {
             return false;
@@ -39,18 +41,18 @@ impl LossState {
         true
     }
 
-    /// The highest segment that was selectively acknowledged; zero if there is none.
+    /// Index of the highest segment that was selectively acknowledged; zero if there is none.
     pub fn highest_sacked(&self) -> u64 {
         self.highest_sacked[0]
     }
 
-    /// The `DupThresh`-th highest segment that was selectively acknowledged; zero if there are fewer. Everything
-    /// missing below it is lost.
+    /// Index of the third-highest segment (`DupThresh`) that was selectively acknowledged; zero if there are fewer.
+    /// Everything missing before it is lost.
     pub fn dup_thresh_segment(&self) -> u64 {
         self.highest_sacked[DUP_THRESH - 1]
     }
 
-    /// Inserts a selectively acknowledged segment among the highest ones, if it is one of them.
+    /// Adds a selectively acknowledged segment to the highest ones, if it is one of them.
     pub fn note_sacked(&mut self, index: u64) {
         let mut candidate = index;
         for highest in &mut self.highest_sacked {
@@ -60,7 +62,7 @@ impl LossState {
         }
     }
 
-    /// The lowest segment marked lost, by the fronts of both queues.
+    /// Index of the lowest segment marked lost, according to the fronts of both queues.
     pub fn first_lost(&self) -> Option<u64> {
         match (self.lost[0].front(), self.lost[1].front()) {
             (Some(&original), Some(&repeated)) => Some(original.min(repeated)),
@@ -68,7 +70,7 @@ impl LossState {
         }
     }
 
-    /// Forgets lost segments and retransmissions, before everything in flight is marked lost.
+    /// Forgets lost segments and retransmissions; everything in flight is then marked lost.
     pub fn clear_lost(&mut self) {
         self.lost.iter_mut().for_each(VecDeque::clear);
         self.retransmissions.clear();

@@ -1,6 +1,6 @@
-//! Which segments of the scoreboard are marked lost, and which of them `NextSeg` of RFC 6675 sends first. A cursor
-//! examines original transmissions and only moves on, unless an undo sets it back. A queue in order of time holds
-//! retransmissions. So the work does not grow with the window.
+//! Loss marks of the scoreboard, and which lost segment `NextSeg` of RFC 6675 sends first. A cursor examines first
+//! transmissions and moves forward only, unless an undo sets it back. A queue in order of time holds retransmissions.
+//! So the work does not grow with the window.
 
 use super::scoreboard::Scoreboard;
 use super::segment::SegmentState;
@@ -23,7 +23,7 @@ impl Scoreboard {
         }
     }
 
-    /// Marks everything lost that was not selectively acknowledged, after a retransmission timeout.
+    /// Marks everything lost that was not selectively acknowledged, because the retransmission timer expired.
     pub fn mark_all_lost(&mut self) {
         let mut state = self.loss_state.take().unwrap_or_default();
         state.clear_lost();
@@ -43,8 +43,8 @@ impl Scoreboard {
         self.loss_state = Some(state);
     }
 
-    /// Removes all loss marks after a spurious recovery: segments that were marked lost and not retransmitted are in
-    /// flight (kernel: `tcp_undo_cwnd_reduction` with `unmark_loss`).
+    /// Removes all loss marks after a spurious recovery: segments that were marked lost and not retransmitted count as
+    /// in flight (kernel: `tcp_undo_cwnd_reduction` with `unmark_loss`).
     pub fn unmark_lost(&mut self) {
         if self.lost == 0 {
             return;
@@ -75,8 +75,8 @@ impl Scoreboard {
         self.loss_state = Some(state);
     }
 
-    /// Marks original transmissions lost in the order in which they were sent, until `is_lost` is false for one, which
-    /// is returned. `None` if no original transmission is left in flight.
+    /// Marks first transmissions lost in the order in which they were sent, until `is_lost` is false for one, which is
+    /// returned. `None` if all first transmissions in flight are marked.
     pub fn mark_originals_lost(
         &mut self,
         is_lost: impl Fn(Transmission) -> bool,
@@ -93,7 +93,7 @@ impl Scoreboard {
     }
 
     /// Marks retransmissions lost in the order in which they were sent, until `is_lost` is false for one, which is
-    /// returned. `None` if no retransmission is left in flight.
+    /// returned. `None` if all retransmissions in flight are marked.
     pub fn mark_retransmissions_lost(
         &mut self,
         is_lost: impl Fn(Transmission) -> bool,
@@ -112,7 +112,7 @@ impl Scoreboard {
         }
     }
 
-    /// Moves the cursor to the first segment that is in flight as its first transmission.
+    /// Moves the cursor to the first segment in flight that was sent only once.
     fn advance_first_original(&mut self) {
         self.first_original = self.first_original.max(self.first_index);
         while self
@@ -124,7 +124,7 @@ impl Scoreboard {
         }
     }
 
-    /// Whether this transmission is the segment's last one and in flight.
+    /// Whether this transmission is in flight, and the last one of its segment.
     fn is_in_flight(&self, transmission: Transmission) -> bool {
         self.segment(transmission.index).is_some_and(|segment| {
             segment.state == SegmentState::InFlight && segment.sent_at == transmission.at
@@ -135,8 +135,8 @@ impl Scoreboard {
         self.segment(index).is_some_and(|segment| segment.state == SegmentState::Lost)
     }
 
-    /// Drops stale entries from the fronts of the queues and moves the cursor. Called after each acknowledgement, so
-    /// that [`Scoreboard::first_lost`] is right.
+    /// Drops entries that are out of date from the fronts of the queues, and moves the cursor. Called after each
+    /// acknowledgement, so that [`Scoreboard::first_lost`] is correct.
     pub fn prune(&mut self) {
         let Some(mut state) = self.loss_state.take() else { return };
         for queue in &mut state.lost {
@@ -153,7 +153,7 @@ impl Scoreboard {
         self.advance_first_original();
     }
 
-    /// The lowest segment marked lost, which is retransmitted first (RFC 6675, `NextSeg`, rule 1).
+    /// Index of the lowest segment marked lost, which is retransmitted first (RFC 6675, `NextSeg`, rule 1).
     pub fn first_lost(&self) -> Option<u64> {
         self.loss_state.as_ref()?.first_lost()
     }
@@ -162,14 +162,14 @@ impl Scoreboard {
         self.loss_state.as_ref().map_or(0, |state| state.highest_sacked())
     }
 
-    /// The third highest segment that was selectively acknowledged, or zero. Everything missing below it is lost
-    /// (`IsLost` of RFC 6675, with a `DupThresh` of three).
+    /// Index of the third-highest segment that was selectively acknowledged; zero if there are fewer. Everything
+    /// missing before it is lost (`IsLost` of RFC 6675, with a `DupThresh` of three).
     pub fn dup_thresh_segment(&self) -> u64 {
         self.loss_state.as_ref().map_or(0, |state| state.dup_thresh_segment())
     }
 
-    /// If nothing is marked lost: the first segment that is in flight as its first transmission, below one that was
-    /// selectively acknowledged (RFC 6675, `NextSeg`, rule 3).
+    /// Index of the first segment in flight that was sent only once and lies before one that was selectively
+    /// acknowledged, to be sent if nothing is marked lost (RFC 6675, `NextSeg`, rule 3).
     pub fn possibly_lost(&self) -> Option<u64> {
         let highest_sacked = self.loss_state.as_ref()?.highest_sacked();
         let known = self.first_original >= self.first_index;
@@ -177,7 +177,7 @@ impl Scoreboard {
         below.then_some(self.first_original)
     }
 
-    /// The highest segment that was sent and not selectively acknowledged (RFC 6675, `NextSeg`, rule 4).
+    /// Index of the highest segment that was sent and not selectively acknowledged (RFC 6675, `NextSeg`, rule 4).
     pub fn highest_unsacked(&self) -> Option<u64> {
         let last = self.end_index().checked_sub(1)?;
         if self.segment(last)?.state != SegmentState::Sacked {

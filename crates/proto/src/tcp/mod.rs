@@ -1,6 +1,6 @@
 //! TCP: a byte stream in segments, with cumulative and selective acknowledgements. A sender is generic over its
 //! congestion controller ([`shallop_control::Window`]); a receiver has none. Data flows in one direction. Sources: RFC
-//! 9293, and those named in each file.
+//! 9293, and the RFCs and kernel functions named in each file.
 
 mod ack;
 pub mod ack_summary;

@@ -7,18 +7,18 @@ use shallop_core::{BitsPerSec, Span, Time};
 
 use super::config::Config;
 
-/// The most bytes of a burst: 64 KB less the room for headers (kernel: `GSO_LEGACY_MAX_SIZE`, `MAX_TCP_HEADER`).
+/// The most bytes in a burst: 64 KB less the room for headers (kernel: `GSO_LEGACY_MAX_SIZE`, `MAX_TCP_HEADER`).
 const GSO_MAX_SIZE: u64 = 65_536 - 320 - 1;
-/// A burst lasts `2^-10` seconds at the pacing rate (kernel: `sk_pacing_shift`).
+/// A burst takes `2^-10` seconds, about a millisecond, at the pacing rate (kernel: `sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
-/// Memory of a burst besides its payload, in bytes: its `sk_buff`, and headers with `skb_shared_info` (kernel:
+/// Memory of a burst besides its payload, in bytes: the `sk_buff`, and headers with `skb_shared_info` (kernel:
 /// `SKB_TRUESIZE` of `MAX_TCP_HEADER`).
 const SKB_OVERHEAD: u64 = 256 + 640;
-/// Bursts are longer where the minimum round-trip time is short: they double for each `2^9` us less (kernel:
-/// `tcp_tso_rtt_log`).
+/// Bursts are longer on short paths: the addition to their length halves for each `2^9` us of the minimum round-trip
+/// time (kernel: `tcp_tso_rtt_log`).
 const TSO_RTT_LOG: u32 = 9;
 
-/// The length of a burst in segments, at this pacing rate if it is known (kernel: `tcp_tso_autosize`).
+/// Computes the length of a burst in segments from the pacing rate, if it is known (kernel: `tcp_tso_autosize`).
 pub fn autosize(rate: Option<BitsPerSec>, min_rtt: Span, mss: u64, min_segs: u32) -> u32 {
     let paced = rate.map_or(GSO_MAX_SIZE, |rate| (rate.get() / 8) >> PACING_SHIFT);
     let halvings = (min_rtt.as_ps() / Span::from_us(1).as_ps()) >> TSO_RTT_LOG;
@@ -29,23 +29,23 @@ pub fn autosize(rate: Option<BitsPerSec>, min_rtt: Span, mss: u64, min_segs: u32
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offload {
-    /// The most segments of a burst; 1 without offload.
+    /// The most segments in a burst; 1 without offload.
     pub(super) gso_max_segs: u16,
-    /// The most segments of a burst at the current rate.
+    /// The most segments in a burst at the current pacing rate.
     pub(super) tso_segs: u16,
     /// Segments of the current burst of new data that are still to be sent.
     pub(super) burst_left: u16,
-    /// Segments of the current burst of retransmissions that may still be sent.
+    /// Segments that may still be sent in the current burst of retransmissions.
     pub(super) retransmissions_left: u16,
-    /// The segment that would continue the burst of retransmissions.
+    /// Index of the segment with which the current burst of retransmissions would continue.
     pub(super) next_retransmission: u64,
-    /// [`Config::fq_flow_limit`].
+    /// The most bursts in the host's queue ([`Config::fq_flow_limit`]).
     flow_limit: u16,
-    /// Segments of the burst that waits in the host to be paced; zero for none.
+    /// Segments of the planned burst, which waits in the host to be paced; zero if none is planned.
     pub(super) planned: u16,
-    /// When the planned burst leaves.
+    /// When the planned burst leaves the host.
     planned_due: Time,
-    /// Sent bytes that wait in the host.
+    /// Bytes that TCP has sent and that are still in the host's queue.
     pub(super) held: u32,
 }
 
@@ -70,8 +70,8 @@ impl Offload {
         Self { burst_left: 0, retransmissions_left: 0, planned: 0, held: 0, ..self }
     }
 
-    /// Payload bytes that TCP may pass on before the NIC reports departures: what is paced in a millisecond, where a
-    /// burst takes more memory than its payload, but at least two bursts (kernel: `tcp_small_queue_check`).
+    /// Payload bytes that TCP may have in the host's queue: what is paced in a millisecond, where a burst takes more
+    /// memory than its payload, but at least two bursts (kernel: `tcp_small_queue_check`).
     pub(super) fn small_queue(&self, rate: Option<BitsPerSec>, mss: u64) -> u64 {
         let burst = u64::from(self.tso_segs.max(1)) * mss;
         let memory = rate.map_or(0, |rate| (rate.get() / 8) >> PACING_SHIFT);
@@ -79,8 +79,8 @@ impl Offload {
         (payload as u64).max(2 * burst)
     }
 
-    /// Whether the host would drop one of these segments, because more bursts would wait to be paced than it keeps. TCP
-    /// passes on no more than what is paced in a millisecond (kernel: `tcp_small_queue_check`), and a burst takes more
+    /// Whether the host would drop one of these segments, because more bursts than its limit would wait to be paced.
+    /// TCP passes on no more than is paced in a millisecond (kernel: `tcp_small_queue_check`), and a burst takes more
     /// memory than its payload.
     pub(super) fn overflows(&self, segments: u64, mss: u64, rate: BitsPerSec) -> bool {
         let burst = u64::from(self.tso_segs.max(1));
@@ -88,28 +88,28 @@ impl Offload {
         (segments / burst).min(small_queue) > u64::from(self.flow_limit)
     }
 
-    /// Whether a burst is planned when the window opens, and then waits in the host until it leaves, like a packet in
-    /// the qdisc `fq`.
+    /// Whether bursts are planned: the length of a burst is fixed when the windows allow it, and it then waits in the
+    /// host, like a packet in the qdisc `fq`.
     pub(super) const fn plans(&self) -> bool {
         self.is_paced_by_host() && self.planned == 0 && self.burst_left == 0
     }
 
-    /// Whether bursts wait in `fq` until they leave.
+    /// Whether bursts wait in the host's `fq` until the pacer lets them leave.
     pub(super) const fn is_paced_by_host(&self) -> bool {
         self.is_on() && self.has_flow_limit()
     }
 
-    /// When the planned burst leaves, if there is one.
+    /// When the planned burst leaves the host; `None` if none is planned.
     pub(super) fn planned_due(&self) -> Option<Time> {
         (self.planned > 0).then_some(self.planned_due)
     }
 
-    /// Plans a burst that leaves at `due`.
+    /// Plans a burst of this many segments, which leaves the host at `due`.
     pub(super) const fn plan(&mut self, segments: u16, due: Time) {
         (self.planned, self.planned_due) = (segments, due);
     }
 
-    /// The planned burst leaves. False if there is none.
+    /// Lets the planned burst leave the host. Returns false if none is planned.
     pub(super) const fn release(&mut self) -> bool {
         let waits = self.planned > 0;
         if waits {
@@ -122,22 +122,22 @@ impl Offload {
         self.gso_max_segs > 1
     }
 
-    /// Whether there is neither offload nor anything that waits in the host.
+    /// Whether the host has neither segmentation offload nor a queue.
     pub(super) const fn is_absent(&self) -> bool {
         self.gso_max_segs <= 1 && self.held == 0
     }
 
-    /// Whether the host drops bursts if too many wait.
+    /// Whether the host drops bursts when too many of a flow wait.
     pub(super) const fn has_flow_limit(&self) -> bool {
         self.flow_limit < u16::MAX
     }
 
-    /// Whether new data belongs to a burst that has begun. It is sent even if the window has shrunk.
+    /// Whether the next new data belongs to a burst that has begun. Then it is sent even if the window has shrunk.
     pub(super) const fn is_in_burst(&self) -> bool {
         self.burst_left > 0
     }
 
-    /// Whether the retransmission of this segment continues a burst.
+    /// Whether a retransmission of this segment continues the current burst of retransmissions.
     pub(super) const fn continues(&self, index: u64) -> bool {
         self.retransmissions_left > 0 && self.next_retransmission == index
     }

@@ -1,14 +1,14 @@
-//! Spaces segments at the controller's pacing rate. State: when the next segment may leave. Units: bytes of payload.
-//! Source: kernel, `tcp_update_skb_after_send`.
+//! The pacer, which spaces segments at the controller's pacing rate. State: when the next segment may leave. Units:
+//! bytes of payload. Source: kernel, `tcp_update_skb_after_send`.
 
 use shallop_core::{BitsPerSec, Bytes, Pace, Time};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacer {
-    /// `None` for controllers that do not pace.
+    /// The pacing rate and its remainder; `None` for controllers that do not pace.
     pace: Option<Pace>,
     pub(super) due: Time,
-    /// Whether at most half of a segment's lateness is made up for
+    /// Whether the pacer makes up for at most half of a segment's lateness
     /// ([`Config::kernel_habits`](super::config::Config::kernel_habits)).
     half_credit: bool,
 }
@@ -18,7 +18,7 @@ impl Pacer {
         Self { pace: rate.map(Pace::new), due: Time::ZERO, half_credit }
     }
 
-    /// Sets the pacing rate. The time of the next segment stays as the old rate has set it.
+    /// Sets the pacing rate. The time at which the next segment may leave does not change.
     pub(super) fn set_rate(&mut self, rate: Option<BitsPerSec>) {
         if rate != self.pace.map(|pace| pace.rate()) {
             self.pace = rate.map(Pace::new);
@@ -33,9 +33,9 @@ impl Pacer {
         self.pace.is_some()
     }
 
-    /// A segment of `len` bytes is sent at `now`. The next one is due after the time that `len` bytes take at the
-    /// pacing rate, counted from when this segment was due, so that short delays by the host's link do not lower the
-    /// rate. With half credit, lateness shortens that time by at most half.
+    /// Records that a segment of `len` bytes is sent at `now`. The next segment may leave after the time that `len`
+    /// bytes take at the pacing rate, counted from when this segment was due, so that short delays by the host's link
+    /// do not lower the rate. With half credit, lateness shortens that time by at most half.
     pub(super) fn charge(&mut self, now: Time, len: u64) {
         if let Some(pace) = &mut self.pace {
             let gap = pace.charge(Bytes::new(len));

@@ -1,31 +1,32 @@
-//! Proportional rate reduction. During recovery the sender sends as many bytes as bring the data in flight to the
-//! controller's target by the time when everything is acknowledged that was in flight when the loss was found. State:
-//! bytes delivered and sent since recovery began. Units: bytes, released in whole segments. Sources: RFC 9937; kernel:
-//! `tcp_cwnd_reduction`.
+//! Proportional rate reduction. In recovery the sender sends as many bytes as bring the data in flight to the
+//! controller's target, by the time when everything is acknowledged that was in flight when the loss was detected.
+//! State: bytes delivered and sent since recovery began. Units: bytes, released in whole segments. Sources: RFC 9937;
+//! kernel: `tcp_cwnd_reduction`.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivered {
     pub delivered: u64,
-    /// Bytes in flight, without those marked lost.
+    /// `pipe` of RFC 6675: bytes in flight, without those marked lost.
     pub pipe: u64,
-    /// `SafeACK`: whether the acknowledgement advanced SND.UNA and showed no new loss.
+    /// `SafeACK` of RFC 9937: whether the acknowledgement advanced SND.UNA and showed no new loss.
     pub safe: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Prr {
     mss: u64,
-    /// `RecoverFS`: bytes that could still be delivered when recovery began.
+    /// `RecoverFS` of RFC 9937: bytes in flight when recovery began, which could still be delivered.
     recover_fs: u64,
-    /// `prr_delivered`.
+    /// `prr_delivered` of RFC 9937: bytes delivered since recovery began.
     delivered: u64,
-    /// `prr_out`.
+    /// `prr_out` of RFC 9937: bytes sent since recovery began.
     out: u64,
     cwnd: u64,
 }
 
 impl Prr {
-    /// Begins a reduction. `recover_fs`: bytes not known to be delivered before the present acknowledgement.
+    /// Begins a reduction. `recover_fs` is the number of bytes not known to be delivered before the present
+    /// acknowledgement.
     pub fn new(recover_fs: u64, mss: u64) -> Self {
         Self { mss, recover_fs: recover_fs.max(1), delivered: 0, out: 0, cwnd: 0 }
     }
@@ -34,7 +35,7 @@ impl Prr {
         self.cwnd
     }
 
-    /// Processes an acknowledgement. `ssthresh` is the target for the data in flight.
+    /// Updates the window by an acknowledgement. `ssthresh` is the target for the data in flight, in bytes.
     pub fn on_ack(&mut self, ack: &Delivered, ssthresh: u64) {
         self.delivered = self.delivered.saturating_add(ack.delivered);
         let mut budget = if ack.pipe > ssthresh {
@@ -57,7 +58,8 @@ impl Prr {
         self.out += bytes;
     }
 
-    /// Bytes that should have been sent by now, rounded up to whole segments. Windows of 4 GB do not overflow.
+    /// Bytes that should have been sent since recovery began, rounded up to whole segments. Windows of 4 GB do not
+    /// overflow.
     fn proportional(&self, ssthresh: u64) -> u64 {
         let bytes = self.delivered.saturating_mul(ssthresh).div_ceil(self.recover_fs);
         bytes.div_ceil(self.mss).saturating_mul(self.mss)

@@ -1,6 +1,6 @@
-//! RACK: a segment is lost if a segment sent later was delivered and a round trip plus the reordering window has passed
-//! since it was sent. State: the delivered segment that was sent last, and the reordering window. RFC
-//! 8985, 5.3, defines names like `RACK.rtt`. Source: RFC 8985, 6.2.
+//! RACK: a segment is lost if a segment sent later was delivered, and a round trip plus the reordering window has
+//! passed since it was sent. State: the delivered segment that was sent last, and the reordering window. Names like
+//! `RACK.rtt` are from RFC 8985, 5.3. Source: RFC 8985, 6.2.
 
 use shallop_core::{Span, Time};
 
@@ -8,25 +8,25 @@ use super::ack_summary::DetectionInput;
 use super::scoreboard::Scoreboard;
 use super::segment::Transmission;
 
-/// After this many recoveries without a DSACK, the reordering window is reset.
+/// The number of recoveries without a DSACK after which the reordering window is reset.
 const REO_WND_PERSIST: u32 = 16;
-/// The largest multiple for the reordering window (kernel: `tcp_rack_update_reo_wnd`). The smoothed round trip bounds
-/// the window before.
+/// The largest multiple for the reordering window (kernel: `tcp_rack_update_reo_wnd`). In practice the smoothed
+/// round-trip time limits the window first.
 const MAX_REO_WND_MULT: u32 = 255;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Rack {
-    /// `RACK.segment`: the delivered transmission that was sent last.
+    /// `RACK.segment`: of the delivered transmissions, the one that was sent last.
     latest: Transmission,
-    /// `RACK.rtt`: the round-trip time of the segment that was delivered last.
+    /// `RACK.rtt`: the round-trip time of the last delivered segment.
     rtt: Span,
-    /// `RACK.reordering_seen`.
+    /// `RACK.reordering_seen`: whether any segment was delivered out of order.
     reordering_seen: bool,
     /// `RACK.reo_wnd_mult`: the reordering window in quarters of the minimum round-trip time.
     reo_wnd_mult: u32,
-    /// `RACK.reo_wnd_persist`: recoveries without a DSACK until the multiple is reset to one.
+    /// `RACK.reo_wnd_persist`: recoveries without a DSACK until `reo_wnd_mult` is reset to one.
     reo_wnd_persist: u32,
-    /// `RACK.dsack_round`: the multiple is not increased again before this byte is acknowledged.
+    /// `RACK.dsack_round`: `reo_wnd_mult` is not increased again before this byte is acknowledged.
     dsack_round: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ impl Rack {
         (input.rtt.min_rtt() * quarters / 4).min(input.rtt.srtt())
     }
 
-    /// A DSACK reported an unnecessary retransmission: widens the reordering window, once a round trip.
+    /// Widens the reordering window, once in a round trip, because a DSACK reported an unnecessary retransmission.
     pub fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
         if self.dsack_round.is_some_and(|round| snd_una < round) {
             return;
@@ -85,19 +85,19 @@ impl Rack {
         self.reo_wnd_persist = REO_WND_PERSIST;
     }
 
-    /// A fast recovery was spurious, so the path reorders (kernel: `tcp_check_sack_reordering` in
+    /// Records that the path reorders, because a fast recovery was spurious (kernel: `tcp_check_sack_reordering` in
     /// `tcp_try_undo_partial`).
     pub fn on_spurious_recovery(&mut self) {
         self.reordering_seen = true;
     }
 
-    /// A recovery was undone by DSACKs: the reordering window stays wide for one more recovery (kernel:
+    /// Leaves the reordering window wide for one more recovery, because DSACKs undid a recovery (kernel:
     /// `tcp_try_undo_dsack`).
     pub fn on_dsack_undo(&mut self) {
         self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(REO_WND_PERSIST);
     }
 
-    /// A recovery ended that was not spurious.
+    /// Counts a recovery that was not spurious, after several of which the reordering window is reset.
     pub fn on_recovery_exit(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {

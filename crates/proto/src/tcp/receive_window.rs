@@ -1,8 +1,8 @@
 //! The window that a receiver advertises: its buffer, less data that arrived out of order. With autotuning, as in
 //! Linux, the buffer begins at 64 KB and follows the data of a round trip: twice that data, and more while it grows, up
-//! to the configured buffer. That window never shrinks. The round trip is measured by timestamps with a clock of 1 ms,
-//! or otherwise as the time in which a whole window arrives. State: both sizes, the round trip, and the data since the
-//! last one. Units: bytes of the stream. Source: kernel 6.12, `tcp_rcv_space_adjust`, `tcp_grow_window`,
+//! to the configured buffer. The window does not shrink again. The round trip is measured by timestamps with a clock of
+//! 1 ms, or otherwise as the time in which a whole window arrives. State: both sizes, the round trip, and the data
+//! since the last one. Units: bytes of the stream. Source: kernel 6.12, `tcp_rcv_space_adjust`, `tcp_grow_window`,
 //! `tcp_rcv_rtt_update`, `__tcp_select_window`.
 
 use shallop_core::{Span, Time};
@@ -11,42 +11,42 @@ use super::config::Config;
 use super::head::{Head, scale_for};
 use super::timestamp::Timestamp;
 
-/// The window, in bytes, for an initial memory of 128 KB in which a full segment takes 2,304 bytes. NICs differ in
-/// that; it matters in the first round trips only.
+/// The first window that the receiver's memory allows, in bytes: 128 KB of memory, of which a full segment takes 2,304
+/// bytes. NICs differ in that number, which matters only in the first round trips.
 const FIRST_CLAMP: u64 = 131_072 * 1_448 / 2_304;
-/// Segments that are allowed beyond twice the data of a round trip.
+/// The number of segments that the window has room for beyond twice the data of a round trip.
 const CUSHION: u64 = 16;
-/// Segments that the receiver assumes for the first round trip.
+/// The number of segments that the receiver assumes for the first round trip.
 const FIRST_SPACE: u64 = 10;
 
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveWindow {
-    /// The largest window, which is accepted even if less was advertised.
+    /// The configured buffer. Data within it is accepted even if less was advertised.
     pub(super) buffer: u64,
-    /// The first byte that is not accepted. It never moves back (RFC 7323, 2.4).
+    /// The first byte that was not offered to the sender. It never moves back (RFC 7323, 2.4).
     pub(super) right_edge: u64,
-    /// Autotuning; `None` if the window is the buffer.
+    /// State of autotuning; `None` if the whole buffer is offered.
     tuning: Option<Box<Tuning>>,
 }
 
 #[derive(Clone, Debug)]
 struct Tuning {
     segment: u64,
-    /// Unit in which the window is advertised, in bytes.
+    /// Unit in which windows are advertised, in bytes.
     unit: u64,
-    /// The window that the memory allows, which grows once in a round trip (kernel: `window_clamp`).
+    /// The window that the receiver's memory allows, which grows once in a round trip (kernel: `window_clamp`).
     clamp: u64,
-    /// The part of `clamp` that is offered, which grows with each arrival (kernel: `rcv_ssthresh`).
+    /// The part of `clamp` that is offered to the sender, which grows with each arrival (kernel: `rcv_ssthresh`).
     offered: u64,
-    /// Eight times the round-trip time; zero before the first sample.
+    /// Eight times the smoothed round-trip time; zero before the first sample.
     rtt: Span,
-    /// The echoed timestamp that was measured last.
+    /// The echoed timestamp for which the last round-trip sample was taken.
     last_tsecr: Timestamp,
-    /// For a round trip without timestamps: the end of a window, and when that window began.
+    /// For samples without timestamps: the end of the window that is arriving, and when it began.
     window_end: Option<(u64, Time)>,
     /// Bytes that arrived in the last round trip.
     space: u64,
-    /// First byte and beginning of the current round trip.
+    /// Offset of the first byte that arrived in the current round trip.
     space_from: u64,
     space_since: Time,
 }
@@ -74,8 +74,8 @@ impl ReceiveWindow {
         Self { buffer, right_edge: first, tuning: Some(Box::new(tuning)) }
     }
 
-    /// Data arrived. RCV.NXT is `rcv_nxt` now, and `kept` bytes above it are stored. Returns whether the window grew,
-    /// so that the sender should know at once.
+    /// Records that data arrived. RCV.NXT is now `rcv_nxt`, and `kept` bytes after it are stored. Returns whether the
+    /// window grew, so that the sender should be told at once.
     pub(super) fn on_data(&mut self, now: Time, head: &Head, rcv_nxt: u64, kept: u64) -> bool {
         let right_edge = self.right_edge;
         let (grows, free) = match &mut self.tuning {
@@ -90,17 +90,17 @@ impl ReceiveWindow {
         grows
     }
 
-    /// The round-trip time; zero if it is not known.
+    /// The smoothed round-trip time that the receiver measured; zero before the first sample.
     pub(super) fn round_trip(&self) -> Span {
         self.tuning.as_ref().map_or(Span::ZERO, |tuning| tuning.rtt / 8)
     }
 
-    /// Whether data out of order takes more than half of the memory.
+    /// Whether data out of order takes more than half of the receiver's memory.
     pub(super) fn is_half_full(&self, kept: u64) -> bool {
         self.tuning.as_ref().is_some_and(|tuning| kept > tuning.clamp / 2)
     }
 
-    /// The application has read everything below RCV.NXT.
+    /// Records that the application has read everything before RCV.NXT.
     pub(super) fn on_read(&mut self, now: Time, rcv_nxt: u64) {
         let buffer = self.buffer;
         if let Some(tuning) = &mut self.tuning {
@@ -108,7 +108,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// The window of the next flow on the connection, which counts its bytes from zero.
+    /// The window for the next flow on the connection, whose bytes are counted from zero.
     pub(super) fn continued(&self, end: u64) -> Self {
         let mut next = self.clone();
         next.right_edge = self.right_edge.saturating_sub(end);
@@ -145,7 +145,7 @@ impl Tuning {
         self.window_end = Some((right_edge, now));
     }
 
-    /// Offers twice as much as arrived, as far as there is room.
+    /// Increases the offered window by twice the bytes that arrived, as far as memory allows.
     fn grow(&mut self, len: u64, kept: u64) -> bool {
         let room = self.clamp.saturating_sub(kept).saturating_sub(self.offered);
         self.offered += room.min(2 * len.max(self.segment));
@@ -161,7 +161,7 @@ impl Tuning {
         free.min(self.offered).next_multiple_of(self.unit)
     }
 
-    /// Once in a round trip, sets the memory by the data that arrived in it.
+    /// Once in a round trip, sets the memory according to the data that arrived in it.
     fn adjust(&mut self, now: Time, rcv_nxt: u64, buffer: u64) {
         if self.rtt.is_zero() || now.saturating_since(self.space_since) < self.rtt / 8 {
             return;

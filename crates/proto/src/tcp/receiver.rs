@@ -1,6 +1,6 @@
-//! The receiver: reassembly, and when to acknowledge. The application reads data as soon as it is in order, so only
-//! data out of order takes room in the receive buffer. State: RCV.NXT, the ranges above it, and acknowledgements to
-//! send. Units: bytes. Sources: RFC 9293, 3.8.6; RFC 5681, 4.2 (delayed acknowledgements); RFC 2018 and 2883 (SACK);
+//! The receiver of TCP: reassembly, and when to acknowledge. The application reads data as soon as it is in order, so
+//! only data out of order takes room in the receive buffer. State: RCV.NXT, the ranges after it, and acknowledgements
+//! to send. Units: bytes. Sources: RFC 9293, 3.8.6; RFC 5681, 4.2 (delayed acknowledgements); RFC 2018 and 2883 (SACK);
 //! RFC 7323, 4.3 (timestamps); RFC 8257, 3.2.
 
 use std::collections::VecDeque;
@@ -40,36 +40,36 @@ pub struct Receiver {
     pub(super) window: ReceiveWindow,
     compression: SackCompression,
     window_scale: u8,
-    /// Payload of a full segment. Larger (merged) segments count as two, enough to be acknowledged at once (kernel:
-    /// `__tcp_ack_snd_check`).
+    /// Payload of a full segment in bytes. Larger (merged) segments count as two, so that they are acknowledged at once
+    /// (kernel: `__tcp_ack_snd_check`).
     segment: u16,
     /// Bytes of TCP options in each acknowledgement.
     option_bytes: u8,
-    /// The first byte after the message; `u64::MAX` without end.
+    /// Offset of the end of the message; `u64::MAX` for a message without end.
     end: u64,
     arrived: Arrived,
-    /// The ranges above RCV.NXT that grew last, the latest first. RCV.NXT may have passed some of them.
+    /// The ranges after RCV.NXT that grew last, the latest first. RCV.NXT may have passed some of them.
     latest: [Range<u64>; SACK_BLOCKS],
     pub(super) echo: Echo,
     pending_acks: VecDeque<PendingAck>,
     syn_ack_pending: bool,
-    /// Segments in order that are not acknowledged yet.
+    /// The number of segments in order that are not acknowledged yet.
     unacknowledged: u32,
-    /// How many more segments are acknowledged at once, at the start of the flow.
+    /// The number of segments, at the start of the flow, that will still be acknowledged at once.
     pub(super) quick_acks: u32,
-    /// TS.Recent; `None` without timestamps.
+    /// TS.Recent, the timestamp to echo; `None` without timestamps.
     ts_recent: Option<TsRecent>,
     last_ack_sent: u64,
     /// When the delayed acknowledgement must be sent; [`Time::LAST`] if there is none.
     ack_deadline: Time,
-    /// The deadline that the driver knows: `ack_deadline` or earlier, so that it does not change with every segment.
+    /// The deadline that the driver has: `ack_deadline` or earlier, so that it does not change with every segment.
     armed: Time,
     received: u64,
     duplicates: u64,
 }
 
 impl Receiver {
-    /// Creates the receiver of a message of `size` bytes, or without end.
+    /// Makes the receiver of a message of `size` bytes; `None` is a message without end.
     pub fn new(config: &Config, size: Option<u64>) -> Self {
         let capable = config.ecn.ecn == Marking::Exact;
         Self {
@@ -145,8 +145,8 @@ impl Receiver {
         }
     }
 
-    /// Whether the acknowledgement of data above a gap waits for others. If a header has no room for all blocks
-    /// (`crowded`), the waiting acknowledgement is sent first.
+    /// Whether SACK compression delays the acknowledgement of data after a gap. If a header has no room for all blocks
+    /// (`crowded`), the acknowledgement that waits is sent first.
     fn compresses(&mut self, now: Time, crowded: bool) -> bool {
         let rcv_nxt = self.rcv_nxt();
         if !self.arrived.has_gap() || rcv_nxt > self.last_ack_sent + u64::from(self.segment) {
@@ -162,9 +162,9 @@ impl Receiver {
         true
     }
 
-    /// Stores payload. Returns how many bytes are new; which are duplicates: all, or those below RCV.NXT; and whether
-    /// the payload is apart from the two ranges that grew last ([`Self::is_crowded`]). A segment above RCV.NXT of which
-    /// only a part is new does not occur, as senders keep segment boundaries.
+    /// Stores payload. Returns how many bytes are new; which bytes are duplicates (all, or those before RCV.NXT); and
+    /// whether two other ranges grew last ([`Self::is_crowded`]). Segments after RCV.NXT that are new only in part do
+    /// not occur, as senders keep segment boundaries.
     fn take(&mut self, body: Range<u64>) -> (u64, Range<u64>, bool) {
         let (rcv_nxt, whole) = (self.rcv_nxt(), body.clone());
         let (new, around) = self.arrived.add(body);
@@ -180,7 +180,7 @@ impl Receiver {
         (new, duplicate, crowded)
     }
 
-    /// Whether two ranges grew later than this one (kernel: `TCP_SACK_BLOCKS_EXPECTED`).
+    /// Whether the range around a segment is not one of the two that grew last (kernel: `TCP_SACK_BLOCKS_EXPECTED`).
     fn is_crowded(&self, around: &Range<u64>) -> bool {
         let later = |old: &&Range<u64>| {
             let is_part = around.start <= old.start && old.end <= around.end;
@@ -189,8 +189,8 @@ impl Receiver {
         around.start > 0 && self.latest[..2].iter().filter(later).count() == 2
     }
 
-    /// The next acknowledgement reports this range first (RFC 2018, 4). Ranges that are part of it are not reported any
-    /// more.
+    /// Records a range that grew, which the next acknowledgement reports first (RFC 2018, 4). It replaces ranges that
+    /// it contains.
     fn note_latest(&mut self, range: Range<u64>) {
         for old in &mut self.latest {
             if range.start <= old.start && old.end <= range.end {
@@ -202,7 +202,7 @@ impl Receiver {
         self.latest[0] = range;
     }
 
-    /// Acknowledges all data at once. `duplicate` are the bytes that arrived for a second time.
+    /// Queues an acknowledgement of all data. `duplicate` are the bytes that arrived for a second time.
     fn ack_now(&mut self, duplicate: Range<u64>) {
         let (ack, ece) = (self.rcv_nxt(), self.echo.ece());
         let tsecr = self.ts_recent.map_or(Timestamp(0), |ts_recent| ts_recent.tsecr());
@@ -226,13 +226,13 @@ impl Receiver {
         }
     }
 
-    /// Delays the acknowledgement by `wait` at most.
+    /// Sets the deadline of the delayed acknowledgement to `wait` from now, unless it is earlier.
     fn delay_ack(&mut self, now: Time, wait: Span) {
         self.ack_deadline = self.ack_deadline.min(now.saturating_add(wait));
         self.armed = self.armed.min(self.ack_deadline);
     }
 
-    /// The header of an acknowledgement. `last` says that no other waits behind it.
+    /// Makes the header of an acknowledgement. `last` tells that no further acknowledgement waits.
     fn ack_head(&self, now: Time, pending: &PendingAck, last: bool) -> Head {
         let tsval = if self.ts_recent.is_some() { Timestamp::at(now) } else { Timestamp(0) };
         let mut head = Head {

@@ -1,4 +1,4 @@
-//! Loss recovery of a sender: its phase, and what finds losses. Names are from RFC 6675; phases are Linux's
+//! Loss recovery of a sender: its phase, and how losses are detected. Names are from RFC 6675; phases are Linux's
 //! `TCP_CA_Open`, `TCP_CA_Recovery` and `TCP_CA_Loss`. Units: bytes of the stream.
 
 use super::config::Config;
@@ -8,11 +8,11 @@ use super::tlp::TailLossProbe;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// No recovery is under way.
+    /// No recovery is in progress.
     Open,
-    /// Fast recovery: acknowledgements showed losses.
+    /// Fast recovery, because acknowledgements showed losses.
     Recovery,
-    /// Recovery after a retransmission timeout.
+    /// Recovery because the retransmission timer expired.
     Loss,
 }
 
@@ -20,19 +20,21 @@ pub(super) enum Phase {
 pub(super) struct Recovery {
     pub(super) detector: Detector,
     pub(super) tlp: TailLossProbe,
-    /// Proportional rate reduction, while one is in progress.
+    /// State of proportional rate reduction; `None` if it is not in progress.
     pub(super) prr: Option<Prr>,
     pub(super) phase: Phase,
-    /// `RecoveryPoint`: SND.NXT when recovery began. Recovery ends when it is acknowledged.
+    /// `RecoveryPoint` of RFC 6675: SND.NXT when recovery began. Recovery ends when everything before it is
+    /// acknowledged.
     pub(super) point: u64,
-    /// `RescueRxt`: whether this recovery has used its one rescue retransmission (RFC 6675, `NextSeg`, rule 4).
+    /// `RescueRxt` of RFC 6675: whether the current recovery has used its one rescue retransmission (`NextSeg`, rule
+    /// 4).
     pub(super) rescue_used: bool,
-    /// Whether retransmissions in flight at the end of a recovery begin another recovery
+    /// Whether retransmissions that are in flight at the end of a recovery cause another one
     /// ([`Config::kernel_habits`](super::config::Config::kernel_habits)).
     pub(super) repeats: bool,
-    /// Whether a recovery ended with retransmissions in flight, and the next one has not begun.
+    /// Whether another recovery must begin, because the last one ended with retransmissions in flight.
     pub(super) again: bool,
-    /// Bytes marked lost that the controller was told of.
+    /// Bytes marked lost that were reported to the controller.
     reported_lost: u64,
     /// SND.UNA at the last retransmission timeout; `u64::MAX` if there was none.
     pub(super) timeout_una: u64,
@@ -73,13 +75,14 @@ impl Recovery {
         (self.phase, self.prr) = (Phase::Open, None);
     }
 
-    /// Ends a spurious recovery, for which the window need not have been reduced.
+    /// Ends a spurious recovery, whose reduction of the window was unnecessary.
     pub(super) fn exit_spurious(&mut self, snd_una: u64) {
         self.exit();
         (self.point, self.timeout_una) = (snd_una, u64::MAX);
     }
 
-    /// Returns the bytes marked lost, of `total` so far, that the controller was not told of yet.
+    /// Returns the bytes marked lost that were not reported to the controller yet. `total` are all bytes marked lost so
+    /// far.
     pub(super) const fn take_unreported_lost(&mut self, total: u64) -> u64 {
         let new = total - self.reported_lost;
         self.reported_lost = total;

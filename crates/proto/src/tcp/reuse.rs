@@ -1,6 +1,7 @@
-//! Persistent connections: what an end takes over from the previous flow on its connection. The round-trip time and the
-//! controller's state are known, and there is no handshake. If the connection was idle in between, the controller
-//! restarts as configured. Each flow counts its bytes from zero; the controller counts all bytes of the connection.
+//! Persistent connections: what an endpoint takes over from the previous flow on its connection. The round-trip time
+//! and the controller's state are known, and there is no handshake. If the connection was idle in between, the
+//! controller restarts as configured. Each flow counts its bytes from zero; the controller counts all bytes of the
+//! connection.
 
 use shallop_control::Window;
 

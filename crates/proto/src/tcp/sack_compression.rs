@@ -1,29 +1,29 @@
-//! SACK compression: fewer acknowledgements while a gap is open. After three acknowledgements of one byte, further
-//! acknowledgements of data above the gap wait for each other: for a twentieth of the round trip, a millisecond at
-//! most, and 44 at most. State: the byte, and how many wait.
+//! SACK compression: fewer acknowledgements while data is missing. After three acknowledgements of one byte, further
+//! acknowledgements of data after the gap are combined: one is sent after a twentieth of the round trip, a millisecond
+//! at most, or when 44 wait. State: the acknowledged byte, and how many acknowledgements wait.
 //!
 //! Source: kernel 6.12, `__tcp_ack_snd_check`, `tcp_sack_new_ofo_skb`; the sysctls `tcp_comp_sack_*`.
 
 use shallop_core::{Span, Time};
 
-/// Acknowledgements of a byte that do not wait (kernel: `TCP_FASTRETRANS_THRESH`).
+/// The number of acknowledgements of one byte that are not delayed (kernel: `TCP_FASTRETRANS_THRESH`).
 const DUPLICATES: u8 = 3;
-/// The most acknowledgements that wait (`tcp_comp_sack_nr`).
+/// The most acknowledgements that are combined into one (`tcp_comp_sack_nr`).
 const MOST: u8 = 44;
-/// The longest wait (`tcp_comp_sack_delay_ns`).
+/// The longest time for which an acknowledgement waits (`tcp_comp_sack_delay_ns`).
 const LONGEST: Span = Span::from_ms(1);
-/// The timer is late by this much (`tcp_comp_sack_slack_ns`), unless something else wakes the host.
+/// The delay of the timer beyond its deadline (`tcp_comp_sack_slack_ns`), unless something else wakes the host.
 const SLACK: Span = Span::from_us(100);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SackCompression {
     pub(super) on: bool,
-    /// When the SYN was answered, until data arrives; then `handshake` is the time in between.
+    /// When the SYN was answered, until data arrives. Then `handshake` is set to the time in between.
     pub(super) answered_at: Option<Time>,
     handshake: Option<Span>,
     rcv_nxt: u64,
     duplicates: u8,
-    /// Acknowledgements that wait; sending one sets this to zero.
+    /// The number of acknowledgements that wait. Sending one sets it to zero.
     pub(super) waiting: u8,
 }
 
@@ -38,8 +38,8 @@ impl SackCompression {
         }
     }
 
-    /// Data arrived above a gap that begins at RCV.NXT. Returns how long its acknowledgement may wait; `None` if it
-    /// does not wait.
+    /// Records data after a gap that begins at RCV.NXT. Returns how long its acknowledgement may wait; `None` if it
+    /// must be sent at once.
     pub(super) fn wait(&mut self, rcv_nxt: u64, rtt: Span) -> Option<Span> {
         if !self.on || self.waiting >= MOST {
             return None;

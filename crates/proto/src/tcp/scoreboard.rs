@@ -1,7 +1,7 @@
 //! The scoreboard: the state of every segment in flight (RFC 6675, 3), as a ring of records and counters. The work for
-//! an acknowledgement grows with what it newly acknowledges, not with the window: a set of ranges skips SACK blocks
-//! that are known already. `marking.rs` marks segments lost. Units: bytes of the stream; segments by index, which is
-//! their offset divided by the full segment size.
+//! an acknowledgement grows with what it newly acknowledges, not with the window, because a set of ranges skips SACK
+//! blocks that are already known. `marking.rs` marks segments lost. Units: bytes of the stream; segments by index,
+//! which is their offset divided by the full segment size.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,31 +15,31 @@ use super::segment::{Segment, SegmentState, Snapshot, Transmission};
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     pub mss: u64,
-    /// The first byte after the message; `u64::MAX` without end.
+    /// Offset of the end of the message; `u64::MAX` for a message without end.
     pub end: u64,
     pub snd_una: u64,
     pub snd_nxt: u64,
-    /// Index of the segment at SND.UNA, the first record of the ring.
+    /// Index of the segment at SND.UNA, which is the first record of the ring.
     pub first_index: u64,
     pub(super) ring: VecDeque<Segment>,
-    /// Bytes in state [`SegmentState::InFlight`].
+    /// Bytes of segments in the state [`SegmentState::InFlight`].
     pub(super) in_flight: u64,
-    /// Of `in_flight`, bytes that duplicate acknowledgements without SACK report as delivered, without saying which
+    /// Bytes in `in_flight` that duplicate acknowledgements without SACK report as delivered, without telling which
     /// (kernel: `sacked_out` of a connection without SACK).
     pub(super) dupack_delivered: u64,
-    /// Bytes in state [`SegmentState::Lost`].
+    /// Bytes of segments in the state [`SegmentState::Lost`].
     pub lost: u64,
     pub total_lost: u64,
-    /// What is known about data above `snd_una`; `None` for most flows.
+    /// What is known about data after SND.UNA, if some is missing; `None` for most flows.
     pub(super) loss_state: Option<Box<LossState>>,
-    /// Segments below this index are not in flight as their first transmission.
+    /// Cursor: no segment with a lower index is in flight as its first transmission.
     pub(super) first_original: u64,
-    /// Records visited so far, for tests that bound the work.
+    /// The number of records visited so far, for tests that bound the work.
     pub records_visited: u64,
 }
 
 impl Scoreboard {
-    /// The scoreboard of a message of `size` bytes, or without end, before anything is sent.
+    /// Makes the scoreboard of a message of `size` bytes, with nothing sent; `None` is a message without end.
     pub fn new(mss: u64, size: Option<u64>) -> Self {
         Self {
             mss: mss.max(1),
@@ -58,12 +58,12 @@ impl Scoreboard {
         }
     }
 
-    /// `pipe` of RFC 6675: the estimate of the bytes in flight. Lost bytes count again once they are retransmitted.
+    /// `pipe` of RFC 6675: an estimate of the bytes in flight. Lost bytes count again once they are retransmitted.
     pub fn pipe(&self) -> u64 {
         self.in_flight - self.dupack_delivered
     }
 
-    /// Segments in flight whose last transmission is a retransmission (kernel: `retrans_out`).
+    /// The number of segments in flight whose last transmission is a retransmission (kernel: `retrans_out`).
     pub fn retransmitted(&self) -> u32 {
         self.loss_state.as_ref().map_or(0, |state| state.retransmitted)
     }
@@ -77,12 +77,12 @@ impl Scoreboard {
         start..(start + self.mss).min(self.end)
     }
 
-    /// The bytes of the next new segment; empty if there is none.
+    /// The bytes of the next new segment; empty if the message has no more.
     pub fn unsent(&self) -> Range<u64> {
         self.snd_nxt..self.snd_nxt.saturating_add(self.mss).min(self.end)
     }
 
-    /// The record of a segment between SND.UNA and SND.NXT.
+    /// The record of a segment; `None` if it is not between SND.UNA and SND.NXT.
     pub fn segment(&self, index: u64) -> Option<&Segment> {
         self.ring.get(index.checked_sub(self.first_index)? as usize)
     }
@@ -100,7 +100,7 @@ impl Scoreboard {
         body.end - body.start
     }
 
-    /// Records that the next new segment is sent. Returns its bytes.
+    /// Records that the next new segment is sent, and returns its bytes.
     pub fn send(&mut self, now: Time, snapshot: Snapshot, app_limited: bool) -> Range<u64> {
         let body = self.unsent();
         let (state, retransmitted) = (SegmentState::InFlight, false);
@@ -137,7 +137,7 @@ impl Scoreboard {
         body
     }
 
-    /// A cumulative acknowledgement: everything below `ack` was received.
+    /// Processes a cumulative acknowledgement: everything before `ack` was received.
     pub fn ack_cumulative(&mut self, ack: u64, summary: &mut AckSummary) {
         let (before, highest_sacked) = (self.snd_una, self.highest_sacked());
         while self.snd_una < ack {
@@ -183,7 +183,7 @@ impl Scoreboard {
         }
     }
 
-    /// A duplicate acknowledgement without SACK: one segment was received, but not known which (kernel:
+    /// Processes a duplicate acknowledgement without SACK: one segment was received, but it is not known which (kernel:
     /// `tcp_add_reno_sack`).
     pub fn add_dupack(&mut self, summary: &mut AckSummary) {
         if self.pipe() > self.mss {
@@ -192,13 +192,14 @@ impl Scoreboard {
         }
     }
 
-    /// The cumulative acknowledgement covers what duplicate acknowledgements reported (kernel: `tcp_reset_reno_sack`).
+    /// Forgets duplicate acknowledgements without SACK, because the cumulative acknowledgement covers what they
+    /// reported (kernel: `tcp_reset_reno_sack`).
     pub fn clear_dupacks(&mut self) {
         self.dupack_delivered = 0;
     }
 
-    /// A SACK block above the cumulative acknowledgement. Only whole segments count; the last segment of a message may
-    /// be short.
+    /// Processes a SACK block after the cumulative acknowledgement. Only whole segments count; the last segment of a
+    /// message may be short.
     pub fn ack_selective(&mut self, block: &Range<u64>, summary: &mut AckSummary) {
         if block.start <= self.snd_una || block.end > self.snd_nxt || block.is_empty() {
             return;
@@ -216,7 +217,7 @@ impl Scoreboard {
         self.loss_state = Some(state);
     }
 
-    /// Everything in `whole`, which begins with segment `index`, was received.
+    /// Marks the segments of `whole` as received. The first of them has the index `index`.
     fn sack_range(
         &mut self,
         whole: Range<u64>,

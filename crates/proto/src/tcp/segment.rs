@@ -9,23 +9,24 @@ pub struct Transmission {
     pub index: u64,
 }
 
-/// Counters of the delivery-rate estimator when a segment was sent.
+/// The counters of the delivery-rate estimator at the time when a segment was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot {
-    /// `P.delivered`: bytes delivered by then.
+    /// `P.delivered`: bytes delivered when the segment was sent.
     pub(super) delivered: u64,
-    /// `P.delivered_time`: when the last of these bytes was delivered.
+    /// `P.delivered_time`: when the last byte was delivered, before the segment was sent.
     pub(super) delivered_at: Time,
-    /// `P.first_sent_time`: when the segment was sent that was delivered last, where the send interval starts.
+    /// `P.first_sent_time`: the start of the send interval, which is the send time of the segment that was delivered
+    /// last.
     pub(super) first_sent_at: Time,
 }
 
 /// What the sender knows about a segment's last transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentState {
-    /// Neither acknowledged nor marked lost.
+    /// The segment is neither acknowledged nor marked lost.
     InFlight,
-    /// Marked lost and not retransmitted yet.
+    /// The segment is marked lost and was not retransmitted since.
     Lost,
     Sacked,
 }
@@ -35,9 +36,9 @@ pub struct Segment {
     pub sent_at: Time,
     pub snapshot: Snapshot,
     pub state: SegmentState,
-    /// Whether it was sent more than once, so that its acknowledgement is ambiguous.
+    /// Whether the segment was sent more than once, so that an acknowledgement of it is ambiguous.
     pub retransmitted: bool,
-    /// Whether the sender was application-limited when it was sent last.
+    /// Whether the sender was application-limited when the segment was last sent.
     pub app_limited: bool,
 }
 

@@ -1,6 +1,5 @@
-//! The sender: which segment is sent next, and when. `ack.rs` processes acknowledgements, `timers.rs` timers. Units:
-//! bytes. Sources: RFC 9293, 3.8; RFC 6675, 4 (`NextSeg`); RFC 8985, 7.3.
-
+//! The sender of TCP: which segment is sent next, and when. `ack.rs` processes acknowledgements, `timers.rs` timers.
+//! Units: bytes. Sources: RFC 9293, 3.8; RFC 6675, 4 (`NextSeg`); RFC 8985, 7.3.
 use shallop_control::{Loss, Window};
 use shallop_core::{Bytes, Class, Ecn, Span, Time};
 
@@ -32,7 +31,7 @@ enum NextSegment {
     New,
 }
 
-/// Segments sent, with retransmissions; retransmissions; retransmission timeouts.
+/// Counts of segments sent (with retransmissions), of retransmissions, and of retransmission timeouts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) sent: u64,
@@ -48,7 +47,7 @@ pub struct Sender<W> {
     pub(super) scoreboard: Scoreboard,
     pub(super) delivery_rate: DeliveryRate,
     pub(super) rtt: Rtt,
-    /// The round-trip sample of the last packet that arrived, if it gave one.
+    /// The round-trip time that the last packet measured; `None` if it measured none.
     pub(super) rtt_sample: Option<Span>,
     pub(super) connection: Connection,
     pub(super) recovery: Recovery,
@@ -62,7 +61,7 @@ pub struct Sender<W> {
 }
 
 impl<W: Window> Sender<W> {
-    /// Creates the sender of a message of `size` bytes, or without end.
+    /// Makes the sender of a message of `size` bytes; `None` is a message without end.
     pub fn new(config: &Config, controller: W, size: Option<u64>) -> Self {
         let buffer = config.usable_receive_buffer();
         Self {
@@ -95,12 +94,12 @@ impl<W: Window> Sender<W> {
         &self.rtt
     }
 
-    /// The congestion window in force: the controller's or, in recovery, the window of proportional rate reduction.
+    /// The congestion window in effect: the controller's or, in recovery, the window of proportional rate reduction.
     pub fn cwnd(&self) -> Bytes {
         Bytes::new(self.limits.cwnd)
     }
 
-    /// What the controller is told of a loss or a mark. `in_flight` are the bytes in flight before.
+    /// The controller's facts about a loss or a mark. `in_flight` is the number of bytes in flight before it.
     pub(super) fn congestion(&self, now: Time, in_flight: u64) -> Loss {
         let in_cwr = self.scoreboard.snd_una < self.ecn.reduced_until;
         let prior = self.connection.prior_bytes;
@@ -109,7 +108,7 @@ impl<W: Window> Sender<W> {
         Loss { now, prior_in_flight: Bytes::new(in_flight), in_cwr, snd_una, snd_nxt }
     }
 
-    /// Takes over the window of the controller or of proportional rate reduction, and the pacing rate.
+    /// Updates the window, from the controller or from proportional rate reduction, and the pacing rate.
     pub(super) fn update_limits(&mut self) {
         self.limits.cwnd = match &self.recovery.prr {
             Some(prr) => prr.cwnd(),
@@ -130,13 +129,14 @@ impl<W: Window> Sender<W> {
         self.limits.has_room(self.scoreboard.pipe(), len)
     }
 
-    /// Whether there is new data that the receiver's window allows.
+    /// Whether there is new data to send that the receiver's window allows.
     pub(super) fn has_new_data(&self) -> bool {
         let new = self.scoreboard.unsent();
         !new.is_empty() && new.end <= self.limits.right_edge
     }
 
-    /// What is sent next, as soon as the pacer allows it: SYN and probes before data, then `NextSeg` of RFC 6675.
+    /// The segment that is sent next, as soon as the pacer allows it: SYN and probes before data, then `NextSeg` of RFC
+    /// 6675.
     fn next_segment(&self) -> Option<NextSegment> {
         match (self.connection.state, self.connection.pending) {
             (State::Closed, _) => return None,
@@ -169,7 +169,7 @@ impl<W: Window> Sender<W> {
         None
     }
 
-    /// Rules 3 and 4 of `NextSeg`, when nothing is marked lost and nothing new is to be sent.
+    /// The segment that rule 3 or 4 of `NextSeg` selects, if nothing is marked lost and there is no new data to send.
     fn next_possibly_lost(&self) -> Option<NextSegment> {
         if !self.has_room(self.scoreboard.mss) {
             return None;
@@ -184,7 +184,8 @@ impl<W: Window> Sender<W> {
         scoreboard.possibly_lost().or_else(rescue).map(NextSegment::Retransmission)
     }
 
-    /// Whether the pacer applies: to data, but not to probes, control packets and the rest of a burst.
+    /// Whether the pacer delays this segment: it delays data, but no probes, control packets, or segments within a
+    /// burst.
     fn is_paced(&self, next: NextSegment) -> bool {
         let begins = match next {
             NextSegment::Retransmission(index) => !self.offload.continues(index),
@@ -194,7 +195,7 @@ impl<W: Window> Sender<W> {
         begins && self.pacer.is_active()
     }
 
-    /// Whether data that would begin a burst must wait, since too many bytes wait in the host.
+    /// Whether data that would begin a burst must wait, because too many bytes are in the host's queue.
     fn waits_for_host(&self, next: NextSegment) -> bool {
         let begins = match next {
             NextSegment::Retransmission(index) => !self.offload.continues(index),
@@ -204,7 +205,7 @@ impl<W: Window> Sender<W> {
         begins && self.is_small_queue_full()
     }
 
-    /// When the pacer lets the segment leave; [`Time::ZERO`] if the pacer does not apply.
+    /// When the pacer lets the segment leave; [`Time::ZERO`] if the pacer does not delay it.
     fn paced_until(&self, next: NextSegment) -> Time {
         if !self.is_paced(next) {
             return Time::ZERO;
@@ -212,7 +213,7 @@ impl<W: Window> Sender<W> {
         self.offload.planned_due().unwrap_or(self.pacer.due)
     }
 
-    /// Whether new data would be sent next if the pacer allowed it.
+    /// Whether new data would be sent next if the pacer allowed it, so that a burst may be planned.
     pub(super) fn may_plan(&self, now: Time) -> bool {
         self.next_segment() == Some(NextSegment::New)
             && self.connection.pending != Pending::Override
@@ -220,7 +221,7 @@ impl<W: Window> Sender<W> {
             && !self.defers(now)
     }
 
-    /// Whether pacer and segmentation offload let the segment leave now.
+    /// Whether pacer and segmentation offload let the segment leave at `now`.
     #[inline]
     fn may_leave(&self, now: Time, next: NextSegment) -> bool {
         if self.offload.is_absent() {
@@ -229,7 +230,7 @@ impl<W: Window> Sender<W> {
         self.may_leave_host(now, next)
     }
 
-    /// Whether a host with segmentation offload or a queue lets the segment leave now.
+    /// Whether a host with segmentation offload or a queue lets the segment leave at `now`.
     fn may_leave_host(&self, now: Time, next: NextSegment) -> bool {
         if self.paced_until(next) > now || self.waits_for_host(next) {
             return false;
@@ -260,7 +261,7 @@ impl<W: Window> Sender<W> {
         Some(out)
     }
 
-    /// Retransmits the segment with the index `retransmit`, or sends the segment at SND.NXT.
+    /// Sends a segment: a retransmission if `retransmit` has its index, otherwise new data at SND.NXT.
     fn transmit(&mut self, now: Time, retransmit: Option<u64>) -> Out<Head> {
         let idle = self.scoreboard.snd_una == self.scoreboard.snd_nxt;
         if idle {
@@ -318,8 +319,8 @@ impl<W: Window> Sender<W> {
         Out { head, body, size, class: Class::Data, ecn }
     }
 
-    /// Data is sent with nothing in flight: starts the retransmission timer, and restarts the controller after a long
-    /// idle time.
+    /// Prepares to send data with nothing in flight: starts the retransmission timer, and restarts the controller after
+    /// a long idle time.
     fn start_after_idle(&mut self, now: Time) {
         let idle = now.saturating_since(self.timers.last_sent);
         self.timers.rto_start = now;

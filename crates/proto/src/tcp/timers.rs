@@ -12,7 +12,7 @@ use super::tlp::TailLossProbe;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
     Retransmission,
-    /// The timer of tail loss probes (PTO).
+    /// The timer of tail loss probes (PTO of RFC 8985).
     TailLossProbe,
     /// RACK's reordering timer: when it expires, segments that might have been reordered are marked lost.
     Reordering,
@@ -23,14 +23,14 @@ pub(super) enum Timer {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timers {
     pub(super) rto_start: Time,
-    /// When a segment was last sent.
+    /// When the last segment was sent.
     pub(super) last_sent: Time,
-    /// When the reordering timer expires; [`Time::LAST`] if it does not run.
+    /// When RACK's reordering timer expires; [`Time::LAST`] if it is not running.
     pub(super) reordering: Time,
     /// The longest time for which the receiver delays an acknowledgement.
     max_ack_delay: Span,
-    /// The deadline that the driver knows: the next timer's or earlier, so that not every packet changes it;
-    /// [`Time::LAST`] if there is none.
+    /// The deadline that the driver has: that of the next timer or earlier, so that it does not change with every
+    /// packet; [`Time::LAST`] if there is none.
     pub(super) armed: Time,
     pub(super) last_call: Time,
 }
@@ -47,12 +47,12 @@ impl Timers {
         }
     }
 
-    /// Sets the driver's deadline, unless it knows an earlier one.
+    /// Sets the driver's deadline, unless the driver has an earlier one.
     pub(super) fn arm(&mut self, now: Time, due: Time) {
         self.armed = self.armed.min(due.max(now));
     }
 
-    /// The earlier of the driver's deadline and `paced`, the time when the pacer allows the next segment.
+    /// The deadline for the driver. `paced` is the time when the pacer allows the next segment.
     pub(super) fn wakeup(&self, paced: Option<Time>) -> Option<Time> {
         let due = paced.map_or(self.armed, |paced| self.armed.min(paced));
         (due < Time::LAST).then_some(due)
@@ -60,8 +60,8 @@ impl Timers {
 }
 
 impl<W: Window> Sender<W> {
-    /// Whether the receiver's window is too small for the next segment, and no acknowledgement is expected that could
-    /// open it.
+    /// Whether the persist timer must run: the receiver's window is too small for the next segment, and no
+    /// acknowledgement is expected that could open it.
     pub(super) fn is_persisting(&self) -> bool {
         let new = self.scoreboard.unsent();
         self.scoreboard.snd_una == self.scoreboard.snd_nxt
@@ -69,7 +69,7 @@ impl<W: Window> Sender<W> {
             && new.end > self.limits.right_edge
     }
 
-    /// The running timer, and when it expires.
+    /// The timer that is running, and when it expires.
     pub(super) fn next_timer(&self) -> Option<(Time, Timer)> {
         let rto = self.timers.rto_start.saturating_add(self.rtt.rto());
         if self.connection.state != State::Established {
@@ -92,7 +92,7 @@ impl<W: Window> Sender<W> {
         Some((rto, Timer::Retransmission))
     }
 
-    /// Whether the timer of tail loss probes runs instead of the retransmission timer (RFC 8985, 7.2).
+    /// Whether the timer of tail loss probes runs in place of the retransmission timer (RFC 8985, 7.2).
     fn may_probe_tail(&self) -> bool {
         matches!(self.recovery.detector, Detector::Rack(_))
             && self.recovery.is_open()
@@ -100,7 +100,7 @@ impl<W: Window> Sender<W> {
             && self.scoreboard.sacked() == 0
     }
 
-    /// Sets the driver's deadline by the running timer.
+    /// Sets the driver's deadline to that of the running timer, unless it is earlier.
     pub(super) fn arm(&mut self, now: Time) {
         if let Some((due, _)) = self.next_timer() {
             self.timers.arm(now, due);
@@ -129,7 +129,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// The retransmission timer has expired: marks everything in flight lost.
+    /// Marks everything in flight lost, because the retransmission timer has expired.
     fn on_retransmission_timeout(&mut self, now: Time) {
         let loss = self.congestion(now, self.scoreboard.pipe() + self.scoreboard.lost);
         let first = self.recovery.timeout_una != self.scoreboard.snd_una;

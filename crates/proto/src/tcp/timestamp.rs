@@ -7,11 +7,12 @@
 
 use shallop_core::{Span, Time};
 
-/// A value of the timestamp clock, in ms modulo 2^16: `TSval` in a data segment, `TSecr` in an acknowledgement.
+/// A value of the timestamp clock, in milliseconds modulo 2^16: `TSval` in a data segment, `TSecr` in an
+/// acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamp(pub u16);
 
-/// Timestamps are compared only if they are at most this far apart: a quarter of the clock's period.
+/// The longest time between two timestamps that are compared: a quarter of the clock's period of 65.5 s.
 pub const HORIZON: Span = Span::from_ms(1 << 14);
 
 impl Timestamp {
@@ -19,7 +20,7 @@ impl Timestamp {
         Self((now.since_start().as_ps() / Span::from_ms(1).as_ps()) as u16)
     }
 
-    /// Whether this timestamp is from an earlier millisecond than `other`, by half a period at most.
+    /// Whether the timestamp is from an earlier millisecond than `other`, by at most half a period of the clock.
     pub const fn is_before(self, other: Self) -> bool {
         self.0.wrapping_sub(other.0).cast_signed() < 0
     }
@@ -37,8 +38,8 @@ impl TsRecent {
         self.tsval
     }
 
-    /// A segment arrived. Its timestamp is echoed from now on if SEG.SEQ <= Last.ACK.sent and the timestamp is not
-    /// older than TS.Recent (RFC 7323, 4.3), or TS.Recent is too old to be compared (RFC 7323, 5.5).
+    /// Processes the timestamp of a segment. It is echoed from now on if SEG.SEQ <= Last.ACK.sent and the timestamp is
+    /// not older than TS.Recent (RFC 7323, 4.3), or if TS.Recent is too old to be compared (RFC 7323, 5.5).
     pub(super) fn on_segment(&mut self, now: Time, tsval: Timestamp, seq: u64, last_ack_sent: u64) {
         let outdated = |at: Time| now.saturating_since(at) > HORIZON;
         let newer = !tsval.is_before(self.tsval) || self.received_at.is_none_or(outdated);

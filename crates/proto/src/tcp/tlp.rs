@@ -1,37 +1,37 @@
-//! Tail loss probes: if no acknowledgement arrives for two round trips, one segment is sent to provoke one, before the
-//! retransmission timer expires. State: the probe in flight. Source: RFC 8985, 7.
+//! Tail loss probes: if no acknowledgement arrives for two round trips, the sender sends one segment to provoke one,
+//! before the retransmission timer expires. State: the probe in flight. Source: RFC 8985, 7.
 
 use shallop_core::{Span, Time};
 
 use super::head::Head;
 use crate::rtt::Rtt;
 
-/// The probe timeout before the first round-trip sample.
+/// The timeout of tail loss probes (PTO) before the first round-trip sample.
 const INITIAL_PTO: Span = Span::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// `TLP.end_seq`: SND.NXT after the probe was sent.
+    /// `TLP.end_seq` of RFC 8985: SND.NXT after the probe was sent.
     end_seq: u64,
-    /// `TLP.is_retrans`: whether the probe was a retransmission.
+    /// `TLP.is_retrans` of RFC 8985: whether the probe was a retransmission.
     is_retransmission: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TailLossProbe {
-    /// Whether the timer has expired and the probe has not been sent yet.
+    /// Whether the timer of the probe has expired and the probe has not been sent yet.
     pub pending: bool,
     in_flight: Option<Probe>,
 }
 
 impl TailLossProbe {
-    /// Whether no probe is pending or in flight. Only one may be at a time.
+    /// Whether no probe is pending or in flight; only then may another one be sent.
     pub const fn is_idle(&self) -> bool {
         !self.pending && self.in_flight.is_none()
     }
 
-    /// When the timer expires that was started at `start`, the time when something was last sent or acknowledged. With
-    /// a single segment in flight the receiver may delay its acknowledgement by `max_ack_delay`.
+    /// When the timer of the probe expires, if it was started at `start`, the time when something was last sent or
+    /// acknowledged. If a single segment is in flight, the receiver may delay its acknowledgement by `max_ack_delay`.
     pub fn timeout(start: Time, rtt: &Rtt, single: bool, max_ack_delay: Span) -> Time {
         if rtt.srtt().is_zero() {
             return start.saturating_add(INITIAL_PTO);
@@ -40,18 +40,18 @@ impl TailLossProbe {
         start.saturating_add(rtt.srtt() * 2 + ack_delay)
     }
 
-    /// Whether a retransmission is in flight as a probe.
+    /// Whether the probe in flight is a retransmission.
     pub fn is_retransmission_in_flight(&self) -> bool {
         self.in_flight.is_some_and(|probe| probe.is_retransmission)
     }
 
-    /// A probe was sent. SND.NXT is `end_seq` now.
+    /// Records that a probe was sent, after which SND.NXT is `end_seq`.
     pub fn on_probe(&mut self, end_seq: u64, is_retransmission: bool) {
         (self.pending, self.in_flight) = (false, Some(Probe { end_seq, is_retransmission }));
     }
 
-    /// An acknowledgement arrived; `delivered_nothing` tells a duplicate. Returns true if the probe repaired a loss
-    /// that nothing else shows, for which the window is to be reduced (RFC 8985, 7.4.2).
+    /// Processes an acknowledgement. `delivered_nothing` identifies a duplicate. Returns true if the probe repaired a
+    /// loss that nothing else shows, for which the window must be reduced (RFC 8985, 7.4.2).
     pub fn on_ack(&mut self, head: &Head, delivered_nothing: bool) -> bool {
         self.pending = false;
         let Some(probe) = self.in_flight.filter(|probe| head.ack >= probe.end_seq) else {
@@ -65,7 +65,7 @@ impl TailLossProbe {
         repaired
     }
 
-    /// Cancels probes, which would disturb the recovery that begins.
+    /// Cancels the probe, because it would disturb the recovery that begins.
     pub fn cancel(&mut self) {
         *self = Self::default();
     }

@@ -1,11 +1,11 @@
-//! Undo of spurious recoveries: a sender that repaired losses which did not happen gets back its previous congestion
-//! window and slow-start threshold. Units: bytes of the stream; segments.
+//! Undo of spurious recoveries: a sender that repaired losses which did not happen gets back the congestion window and
+//! slow-start threshold that it had before. Units: bytes of the stream; segments.
 //!
-//! Three observations show that a recovery was spurious. An acknowledgement that advances SND.UNA echoes a timestamp
-//! older than the first retransmission, so an original arrived (Eifel detection). All retransmissions were reported as
-//! duplicates (DSACK). After a timeout, a segment is acknowledged that was in flight at the timeout and was not
-//! retransmitted since (F-RTO). A reduction for a congestion mark is never undone, nor one for a loss that coincided
-//! with a mark.
+//! Three observations show that a recovery was spurious. Eifel detection: an acknowledgement that advances SND.UNA
+//! echoes a timestamp older than the first retransmission, so the original arrived. DSACK: all retransmissions were
+//! reported as duplicates. F-RTO: after a timeout, a segment is acknowledged that was in flight at the timeout and was
+//! not retransmitted since. A reduction for a congestion mark is never undone, nor one for a loss that coincided with a
+//! mark.
 //!
 //! The rules are Linux's: `tcp_init_undo`, `tcp_packet_delayed`, `tcp_check_dsack`, `tcp_try_undo_recovery`,
 //! `tcp_try_undo_partial`, `tcp_try_undo_dsack`, `tcp_try_undo_loss`, `tcp_process_loss`. Sources: RFC 2883; RFC 3522
@@ -24,37 +24,37 @@ use super::scoreboard::Scoreboard;
 use super::sender::Sender;
 use super::timestamp::{HORIZON, Timestamp};
 
-/// What an acknowledgement says about the current recovery.
+/// What an acknowledgement shows about the current recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence<'a> {
     pub(super) now: Time,
     pub(super) tsecr: Timestamp,
-    /// Whether it advanced SND.UNA.
+    /// Whether the acknowledgement advanced SND.UNA.
     pub(super) advanced: bool,
     pub(super) summary: &'a AckSummary,
 }
 
-/// State of the current or last recovery.
+/// State of the current or the last recovery, for undo.
 #[derive(Clone, Copy, Debug, Default)]
 struct Episode {
     /// SND.UNA when the recovery began (kernel: `undo_marker`); `None` if there is nothing to undo.
     marker: Option<u64>,
-    /// Retransmissions for which no DSACK has arrived yet (kernel: `undo_retrans`); `None` before the first.
+    /// Retransmissions that no DSACK has reported yet (kernel: `undo_retrans`); `None` before the first retransmission.
     without_dsack: Option<u32>,
     /// When the first retransmission was sent (kernel: `retrans_stamp`).
     first_retransmission: Option<Time>,
-    /// Window and threshold before the reduction; `None` if the reduction must not be undone.
+    /// Window and slow-start threshold before the reduction; `None` if the reduction must not be undone.
     prior: Option<Prior>,
-    /// Segments reported by DSACKs in all recoveries (kernel: `dsack_dups`).
+    /// Segments that DSACKs reported, in all recoveries of the flow (kernel: `dsack_dups`).
     dsacks: u32,
-    /// Recoveries undone so far.
+    /// The number of recoveries that were undone, in the whole flow.
     undos: u32,
-    /// Whether F-RTO is under way (kernel: `frto`).
+    /// Whether F-RTO is in progress (kernel: `frto`).
     frto: bool,
 }
 
 impl Episode {
-    /// Begins a recovery at `snd_una`, with `retransmitted` segments in flight for which a DSACK may still arrive.
+    /// Begins a recovery at `snd_una`. `retransmitted` segments are in flight for which a DSACK may still arrive.
     fn begin(&mut self, snd_una: u64, retransmitted: u32, prior: Option<Prior>) {
         self.marker = Some(snd_una);
         self.without_dsack = (retransmitted > 0).then_some(retransmitted);
@@ -66,14 +66,14 @@ impl Episode {
     }
 }
 
-/// The undo state of one sender.
+/// Everything that a sender stores to undo spurious recoveries.
 #[derive(Clone, Debug)]
 pub(super) struct Undo {
     config: Spurious,
-    /// Whether retransmissions wait for the next acknowledgement, which may show that they are not needed. New segments
-    /// do not wait.
+    /// Whether retransmissions wait for the next acknowledgement, which may show that they are unnecessary. New
+    /// segments do not wait.
     pub(super) hold_retransmissions: bool,
-    /// The current or last recovery. Most flows never have one.
+    /// The current or the last recovery; `None` for most flows, which never have one.
     episode: Option<Box<Episode>>,
 }
 
@@ -87,7 +87,7 @@ impl Undo {
         if self.config.timestamps { Timestamp::at(now) } else { Timestamp(0) }
     }
 
-    /// `TSecr` of an acknowledgement, with timestamps.
+    /// `TSecr` of an acknowledgement; `None` without timestamps.
     pub(super) fn tsecr(&self, head: &Head) -> Option<Timestamp> {
         self.config.timestamps.then_some(head.timestamp)
     }
@@ -96,13 +96,15 @@ impl Undo {
         self.episode.as_ref().map_or(0, |episode| episode.undos)
     }
 
-    /// How many of `retransmits` retransmissions were spurious, by DSACK.
+    /// The number of spurious retransmissions, as DSACKs reported them. `retransmits` is the number of all
+    /// retransmissions.
     pub(super) fn spurious_retransmits(&self, retransmits: u64) -> u64 {
         let dsacks = self.episode.as_ref().map_or(0, |episode| episode.dsacks);
         u64::from(dsacks).min(retransmits)
     }
 
-    /// The window is reduced for a reason that stays: the last recovery cannot be undone any more.
+    /// Forgets the last recovery, so that it is not undone: the window is reduced for another reason, which stays
+    /// valid.
     pub(super) fn forget(&mut self) {
         if let Some(episode) = &mut self.episode {
             episode.marker = None;
@@ -117,8 +119,8 @@ impl Undo {
         }
     }
 
-    /// A DSACK reports segments; the sender has retransmitted `retransmits`. Returns false if more were reported than
-    /// retransmitted: then the network duplicates packets, and DSACKs prove nothing.
+    /// Processes a DSACK of this many segments; `retransmits` were retransmitted in the flow. Returns false if more
+    /// were reported than retransmitted: then the network duplicates packets, and DSACKs prove nothing.
     fn on_dsack(&mut self, segments: u32, retransmits: u64) -> bool {
         if !self.config.is_on() {
             return true;
@@ -132,7 +134,7 @@ impl Undo {
         self.config.dsack && self.episode.as_ref().is_some_and(|episode| episode.is_all_duplicate())
     }
 
-    /// Whether an original segment advanced SND.UNA: nothing was retransmitted yet, or the echoed timestamp is older
+    /// Whether a first transmission advanced SND.UNA: nothing was retransmitted yet, or the echoed timestamp is older
     /// than the first retransmission (kernel: `tcp_packet_delayed`).
     fn is_original_acked(&self, evidence: &Evidence<'_>) -> bool {
         let Some(episode) = &self.episode else { return false };
@@ -144,7 +146,7 @@ impl Undo {
         episode.marker.is_some() && evidence.advanced && original
     }
 
-    /// Whether the recovery is known to be spurious (kernel: `tcp_may_undo`).
+    /// Whether timestamps or DSACKs show that the recovery is spurious (kernel: `tcp_may_undo`).
     fn is_spurious(&self, evidence: &Evidence<'_>) -> bool {
         self.is_all_duplicate() || self.is_original_acked(evidence)
     }
@@ -161,7 +163,7 @@ impl Undo {
 }
 
 impl<W: Window> Sender<W> {
-    /// Window and threshold before a reduction.
+    /// Window and slow-start threshold to which an undo would return.
     fn prior(&self) -> Prior {
         let prior_cwnd = self.controller.window();
         let ssthresh = self.controller.slow_start_threshold();
@@ -171,8 +173,9 @@ impl<W: Window> Sender<W> {
         Prior { prior_cwnd, prior_ssthresh: ssthresh.max(grown) }
     }
 
-    /// Fast recovery is about to begin. Its reduction must not be undone if a CE mark requires a reduction
-    /// as well: one within the same round trip, or on the acknowledgement that showed the loss (`marked`).
+    /// Stores what is needed to undo the fast recovery that is about to begin. It must not be undone if a congestion
+    /// mark requires a reduction as well: one in the same round trip, or on the acknowledgement that showed the loss
+    /// (`marked`).
     #[cold]
     #[inline(never)]
     pub(super) fn prepare_undo(&mut self, marked: bool) {
@@ -186,9 +189,9 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// The retransmission timer has expired; `first` unless it had for this SND.UNA before. F-RTO begins, unless the
-    /// timeout interrupts fast recovery (RFC 5682, 3.1, step 1); then undoing the timeout also undoes the fast
-    /// recovery.
+    /// Stores what is needed to undo the recovery after a timeout; `first` is false if the timer had expired for this
+    /// SND.UNA before. F-RTO begins, unless the timeout interrupts fast recovery (RFC 5682, 3.1, step 1); then an undo
+    /// of the timeout also undoes the fast recovery.
     #[cold]
     #[inline(never)]
     pub(super) fn prepare_timeout_undo(&mut self, first: bool) {
@@ -206,7 +209,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// Processes the DSACK of an acknowledgement, if it has one. SND.UNA was `prior_una` before.
+    /// Processes the DSACK of an acknowledgement, if there is one. `prior_una` is SND.UNA before the acknowledgement.
     pub(super) fn process_dsack(&mut self, head: &Head, prior_una: u64) {
         if let Some(dsack) = head.dsack() {
             self.on_dsack(&dsack, prior_una);
@@ -233,7 +236,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// Ends recovery when everything is acknowledged that was in flight at its start, and undoes it if it was spurious.
+    /// Ends recovery if everything is acknowledged that was in flight at its start, and undoes it if it was spurious.
     /// Returns false if losses must not be detected before the next acknowledgement.
     pub(super) fn update_recovery(&mut self, evidence: &Evidence<'_>) -> bool {
         self.undo.hold_retransmissions = false;
@@ -253,8 +256,8 @@ impl<W: Window> Sender<W> {
         true
     }
 
-    /// Outside of recovery: a gradual reduction for a mark may end, and DSACKs may show that the last recovery was
-    /// spurious.
+    /// Processes an acknowledgement outside of recovery: a gradual reduction for a mark may end, and DSACKs may show
+    /// that the last recovery was spurious.
     fn update_open(&mut self, advanced: bool) {
         if advanced {
             let (snd_una, recovery) = (self.scoreboard.snd_una, &mut self.recovery);
@@ -271,9 +274,9 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// In fast recovery that continues: if an original was acknowledged, the path reorders by more than RACK allowed
-    /// for. The undo waits until no retransmission is in flight, and until then only new segments are sent (kernel:
-    /// `tcp_try_undo_partial`). Returns as [`Self::update_recovery`].
+    /// Processes an acknowledgement in fast recovery that does not end it. If it acknowledges a first transmission, the
+    /// path reorders by more than RACK allowed for. The undo waits until no retransmission is in flight, and until then
+    /// only new segments are sent (kernel: `tcp_try_undo_partial`). Returns as [`Self::update_recovery`].
     #[cold]
     #[inline(never)]
     fn update_fast_recovery(&mut self, evidence: &Evidence<'_>) -> bool {
@@ -297,7 +300,8 @@ impl<W: Window> Sender<W> {
         true
     }
 
-    /// After a timeout: F-RTO tells whether it was spurious. Steps are from RFC 5682, 3.1.
+    /// Processes an acknowledgement in recovery after a timeout: F-RTO decides whether the timeout was spurious. Steps
+    /// are those of RFC 5682, 3.1.
     #[cold]
     #[inline(never)]
     fn update_loss_recovery(&mut self, evidence: &Evidence<'_>, ended: bool) {
@@ -326,7 +330,7 @@ impl<W: Window> Sender<W> {
         }
     }
 
-    /// Ends a recovery because everything is acknowledged that was in flight at its start.
+    /// Ends a recovery, because everything is acknowledged that was in flight at its start.
     #[cold]
     #[inline(never)]
     fn end_recovery(&mut self, now: Time, spurious: bool) {
@@ -343,7 +347,7 @@ impl<W: Window> Sender<W> {
         self.controller.on_recovery_exit(now);
     }
 
-    /// Ends a recovery because it was spurious.
+    /// Ends a recovery, because it was spurious.
     #[cold]
     #[inline(never)]
     fn undo_recovery(&mut self, now: Time) {
@@ -352,7 +356,7 @@ impl<W: Window> Sender<W> {
         self.controller.on_recovery_exit(now);
     }
 
-    /// Restores the controller (kernel: `tcp_undo_cwnd_reduction`). CWR is not sent any more.
+    /// Gives the controller its previous window and threshold (kernel: `tcp_undo_cwnd_reduction`), and cancels CWR.
     #[cold]
     #[inline(never)]
     fn undo_reduction(&mut self) {
@@ -374,8 +378,8 @@ impl<W: Window> Sender<W> {
     }
 }
 
-/// Whether the segment with the first of these bytes may have been retransmitted: true unless the scoreboard shows that
-/// it was sent once.
+/// Whether the segment at the start of `bytes` may have been retransmitted: true unless the scoreboard shows that it
+/// was sent only once.
 fn was_retransmitted(scoreboard: &Scoreboard, bytes: &Range<u64>) -> bool {
     let segment = scoreboard.segment(bytes.start / scoreboard.mss);
     segment.is_none_or(|segment| segment.retransmitted)
