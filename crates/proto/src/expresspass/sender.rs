@@ -64,7 +64,7 @@ pub struct Sender {
     unused_credits: VecDeque<(u64, Time)>,
     pending: Option<Pending>,
     timer: Option<Time>,
-    /// Send time of the first request since the last credit that answered one.
+    /// When the first request was sent that no credit has answered; `None` if there is no such request.
     request_sent: Option<Time>,
     rtt: Option<Span>,
     last_credit: Time,
@@ -150,7 +150,7 @@ impl Sender {
         }
     }
 
-    /// Two measured round trips: after this time, all packets in flight have arrived.
+    /// Two round trips, after which all packets in flight have arrived; the stop timeout if none was measured.
     fn two_round_trips(&self) -> Span {
         self.rtt.map_or(self.stop_timeout, |rtt| rtt * 2).max(MIN_TIMEOUT)
     }

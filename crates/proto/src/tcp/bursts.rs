@@ -112,7 +112,7 @@ impl<W: Window> Sender<W> {
         self.offload.overflows(segments, mss, rate)
     }
 
-    /// Bytes of the next segment or burst. If the congestion window has no room for them, it counts as the sender's
+    /// Bytes for which the congestion window must have room, a segment or a burst; otherwise it counts as the sender's
     /// limit.
     pub(super) fn wanted_room(&self) -> u64 {
         let mss = self.scoreboard.mss;

@@ -11,6 +11,7 @@ use shallop_core::{Ecn, Span, Time};
 
 use super::head::Head;
 use super::sender::Sender;
+use super::timers::earlier;
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 
@@ -91,11 +92,7 @@ impl<W: Window + Clone> Endpoint for HostQueue<W> {
 
     #[inline]
     fn wakeup(&self) -> Option<Time> {
-        if self.gap.is_zero() {
-            return self.end.wakeup();
-        }
-        let interrupt = (self.interrupt < Time::LAST).then_some(self.interrupt);
-        [self.end.wakeup(), interrupt].into_iter().flatten().min()
+        earlier(self.end.wakeup(), self.interrupt)
     }
 
     fn is_complete(&self) -> bool {

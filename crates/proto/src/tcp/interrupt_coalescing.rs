@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use shallop_core::{Ecn, Span, Time};
 
 use super::head::{Flags, Head};
+use super::timers::earlier;
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 
@@ -131,11 +132,7 @@ impl<E: Endpoint<Head = Head>> Endpoint for InterruptCoalescing<E> {
 
     #[inline]
     fn wakeup(&self) -> Option<Time> {
-        if self.gap.is_zero() {
-            return self.end.wakeup();
-        }
-        let interrupt = (self.interrupt < Time::LAST).then_some(self.interrupt);
-        [self.end.wakeup(), interrupt].into_iter().flatten().min()
+        earlier(self.end.wakeup(), self.interrupt)
     }
 
     fn is_complete(&self) -> bool {

@@ -54,9 +54,15 @@ impl Timers {
 
     /// The deadline for the driver. `paced` is the time when the pacer allows the next segment.
     pub(super) fn wakeup(&self, paced: Option<Time>) -> Option<Time> {
-        let due = paced.map_or(self.armed, |paced| self.armed.min(paced));
-        (due < Time::LAST).then_some(due)
+        earlier(paced, self.armed)
     }
+}
+
+/// The earlier of two deadlines; `timer` is [`Time::LAST`] if it is not running.
+#[inline]
+pub(super) fn earlier(due: Option<Time>, timer: Time) -> Option<Time> {
+    let first = due.map_or(timer, |due| due.min(timer));
+    (first < Time::LAST).then_some(first)
 }
 
 impl<W: Window> Sender<W> {

@@ -1,6 +1,6 @@
 //! Successive flows on one connection: the state that later flows take over.
 
-use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, spied};
+use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair_with, plain};
 use crate::support::{Pair, Path};
 use shallop_core::{Bytes, Span};
 use shallop_proto::Endpoint;
@@ -106,7 +106,7 @@ fn a_reused_connection_knows_the_receivers_window() {
 #[test]
 fn an_open_connection_has_no_handshake() {
     let config = Config { handshake: true, ..Stack::LINUX_IDEAL.tcp };
-    let mut first = spied(&config, Spy::new(10), 5 * SEGMENT, Path::clean());
+    let mut first = pair_with(&config, Spy::new(10), 5 * SEGMENT, Path::clean());
     assert!(first.run(ms(100)));
     let (mut sender, mut receiver) = (
         Tcp::sender(Sender::new(&config, Spy::new(1), Some(5 * SEGMENT))),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::Path;
-use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, sender, spied, us};
+use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair_with, plain, sender, us};
+use crate::support::{Pair, Path};
 use shallop_control::Marking;
 use shallop_core::{Class, Ecn, Span};
 use shallop_proto::Endpoint;
-use shallop_proto::tcp::{Config, DelayedAcks, EcnConfig, Flags, Head, Receiver};
+use shallop_proto::tcp::{Config, DelayedAcks, EcnConfig, Flags, Head, Receiver, Tcp};
 
 fn classic() -> Config {
     Config { ecn: EcnConfig::CLASSIC, ..plain() }
@@ -39,44 +39,48 @@ fn a_change_of_marks_is_acknowledged_at_once_with_the_old_ece() {
     assert!(each.iter().map(|&(_, echo)| echo).eq(marks));
 }
 
+/// The configuration of DCTCP with an acknowledgement for every `ack_every` segments, and a path that marks them.
+fn exact(ack_every: u32) -> (Config, Path) {
+    let acks = DelayedAcks { ack_every, ack_delay: Span::from_ms(5), ack_quick: 0 };
+    let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
+    (config, Path { mark: 0.3, ..Path::clean() })
+}
+
+/// Segments that the sender's controller was told are marked.
+fn told_marks(pair: &Pair<Tcp<Spy>>) -> u64 {
+    sender(pair).controller().acks.iter().map(|ack| ack.marked.get() / SEGMENT).sum()
+}
+
 #[test]
 fn marked_bytes_are_exact_with_delayed_acknowledgements() {
     for every in [1, 2, 4] {
-        let acks = DelayedAcks { ack_every: every, ack_delay: Span::from_ms(5), ack_quick: 0 };
-        let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
-        let path = Path { mark: 0.3, ..Path::clean() };
-        let mut pair = spied(&config, Spy::new(20), 1_000 * SEGMENT, path);
+        let (config, path) = exact(every);
+        let mut pair = pair_with(&config, Spy::new(20), 1_000 * SEGMENT, path);
         assert!(pair.run(ms(60_000)));
-        let told: u64 =
-            sender(&pair).controller().acks.iter().map(|ack| ack.marked.get() / SEGMENT).sum();
         let marked = pair.capture.iter().filter(|s| s.from == 0 && s.ecn == Ecn::Ce).count();
         assert!(marked > 250);
-        assert_eq!(told, marked as u64);
+        assert_eq!(told_marks(&pair), marked as u64);
     }
 }
 
 #[test]
 fn marked_bytes_stay_exact_when_data_is_lost_and_sent_again() {
     for every in [1, 2, 4] {
-        let acks = DelayedAcks { ack_every: every, ack_delay: Span::from_ms(5), ack_quick: 0 };
-        let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
-        let path = Path { mark: 0.3, ..Path::clean() };
+        let (config, path) = exact(every);
         let mut data = 0;
         let mut pair =
-            spied(&config, Spy::new(20), 1_000 * SEGMENT, path).with_drops(move |packet| {
+            pair_with(&config, Spy::new(20), 1_000 * SEGMENT, path).with_drops(move |packet| {
                 data += u64::from(packet.from == 0);
                 packet.from == 0 && data % 37 == 0
             });
         assert!(pair.run(ms(60_000)));
-        let told: u64 =
-            sender(&pair).controller().acks.iter().map(|ack| ack.marked.get() / SEGMENT).sum();
         // A duplicate counts with the mark of its first arrival.
         let mut new = BTreeSet::new();
         let arrived = pair.capture.iter().filter(|packet| packet.from == 0 && !packet.lost);
         let came =
             arrived.filter(|packet| new.insert(packet.body.start) && packet.ecn == Ecn::Ce).count();
         assert!(came > 250 && pair.ends[0].counters().retransmits > 20);
-        assert_eq!(told, came as u64, "every {every}");
+        assert_eq!(told_marks(&pair), came as u64, "every {every}");
     }
 }
 
@@ -185,7 +189,7 @@ fn retransmissions_and_acknowledgements_are_ecn_capable_only_with_exact_marking(
 #[test]
 fn ece_ends_when_cwr_arrives() {
     let path = Path { mark: 0.002, ..Path::clean() };
-    let mut pair = spied(&classic(), Spy::new(50), 5_000 * SEGMENT, path);
+    let mut pair = pair_with(&classic(), Spy::new(50), 5_000 * SEGMENT, path);
     assert!(pair.run(ms(60_000)));
     let echoed =
         pair.capture.iter().filter(|s| s.from == 1 && s.head.flags.has(Flags::ECE)).count();

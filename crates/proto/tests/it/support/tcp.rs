@@ -175,15 +175,17 @@ impl SenderHarness {
 
 /// Sender and receiver of a message with this controller.
 pub fn pair(config: &Config, control: &any::Config, size: u64, path: Path) -> Pair<Tcp<AnyWindow>> {
-    let window = control.build(&config.start(path.rate, 1));
-    let sender = Sender::new(config, window, Some(size));
-    let receiver = Receiver::new(config, Some(size));
-    Pair::new(Tcp::sender(sender), Tcp::receiver(receiver), path, 7)
+    pair_with(config, control.build(&config.start(path.rate, 1)), size, path)
 }
 
-/// A pair with a [`Spy`] as its controller.
-pub fn spied(config: &Config, spy: Spy, size: u64, path: Path) -> Pair<Tcp<Spy>> {
-    let sender = Sender::new(config, spy, Some(size));
+/// A pair with any controller, such as a [`Spy`].
+pub fn pair_with<W: Window + Clone>(
+    config: &Config,
+    controller: W,
+    size: u64,
+    path: Path,
+) -> Pair<Tcp<W>> {
+    let sender = Sender::new(config, controller, Some(size));
     let receiver = Receiver::new(config, Some(size));
     Pair::new(Tcp::sender(sender), Tcp::receiver(receiver), path, 7)
 }
