@@ -62,11 +62,11 @@ pub struct KernelOptions {
     /// still while a program computes, so that the run would never end.
     #[key(Time(Span::from_secs(1), Span::from_secs(86_400)), default = COMPUTE_LIMIT)]
     pub compute_limit: Span,
-    /// A module with a controller, which was built by `shallop kernel module NAME.c`. All flows between kernels use
-    /// its controller in place of their transports'.
+    /// A module with a congestion controller, which was built by `shallop kernel module NAME.c`. All flows between
+    /// kernels use this controller, whatever their transports are.
     #[key(shown = "no module")]
     pub module: Option<String>,
-    /// What the module calls its controller.
+    /// The name of the controller in the module.
     #[key(shown = "the name of the module")]
     pub controller: Option<String>,
     /// Parameters of the module, as `"window=20"`.

@@ -128,7 +128,7 @@ mod tests {
         sender
     }
 
-    /// The time of a full frame at 1 Gb/s.
+    /// Transmission time of a full frame at 1 Gb/s.
     const GAP: Span = Span::from_ns(12_304);
 
     #[test]

@@ -239,7 +239,7 @@ mod tests {
 
     use super::*;
 
-    /// A file without rows with these columns, in Parquet's notation.
+    /// Makes a Parquet file without rows; `columns` are given in Parquet's notation.
     fn file(columns: &str) -> Vec<u8> {
         let schema = parse_message_type(&format!("message schema {{ {columns} }}")).unwrap();
         let writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::default());

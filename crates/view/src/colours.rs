@@ -71,7 +71,7 @@ mod tests {
 
     type Colour = [f64; 3];
 
-    /// Linear red, green and blue.
+    /// Converts a colour of sRGB to linear red, green and blue.
     fn linear(hex: &str) -> Colour {
         let channel = |at: usize| {
             let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
@@ -84,7 +84,7 @@ mod tests {
         std::array::from_fn(|row| (0..3).map(|at| matrix[row][at] * colour[at]).sum())
     }
 
-    /// WCAG's contrast ratio.
+    /// The contrast ratio of two colours as WCAG defines it, 1 to 21.
     fn contrast(one: &str, other: &str) -> f64 {
         let luminance = |hex: &str| {
             let [red, green, blue] = linear(hex);
@@ -94,7 +94,7 @@ mod tests {
         one.max(other) / one.min(other)
     }
 
-    /// A colour in Oklab (Ottosson 2020).
+    /// Converts a colour from linear red, green and blue to Oklab (Ottosson 2020).
     fn oklab(colour: Colour) -> Colour {
         let cones = [
             [0.412_221_470_8, 0.536_332_536_3, 0.051_445_992_9],
@@ -125,7 +125,7 @@ mod tests {
         ],
     ];
 
-    /// The least distance of any two of these colours for any reader, in hundredths of Oklab.
+    /// The least distance between two of these colours, for any of [`SIGHTS`], in hundredths of Oklab.
     fn least_distance(colours: &[&str]) -> f64 {
         let mut least = f64::INFINITY;
         for sight in &SIGHTS {

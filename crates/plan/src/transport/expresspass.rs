@@ -45,7 +45,7 @@ pub struct ExpressPassOptions {
     pub timeout: Span,
 }
 
-/// The options of all names under which scenarios write `ExpressPass`.
+/// The keys of `transport = "expresspass"`.
 type Code = (ExpressPassOptions, expresspass::CodeConfig, AeolusSwitch, BurstSize, Demand);
 type Paper = (ExpressPassOptions, expresspass::PaperConfig, AeolusSwitch, BurstSize, Demand);
 type WithAeolus = (ExpressPassOptions, expresspass::CodeConfig, BurstSize, Demand);

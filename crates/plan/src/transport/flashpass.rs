@@ -45,20 +45,20 @@ pub struct FlashPassOptions {
     /// Whether a `wait` below the largest base round-trip time is accepted.
     #[key(default = false)]
     pub force_wait: bool,
-    /// The number of epochs, for which the loss of emulation packets is measured, in a round-trip time.
+    /// The number of epochs in a round-trip time. The loss of emulation packets is measured for each epoch.
     #[key(
         Integer(1, 64),
         shown = format!("{AIMD_EPOCHS} with the law \"aimd\", {MIMD_EPOCHS} with \"mimd\"")
     )]
     pub epochs: Option<u32>,
-    /// The fraction of their gap by which emulation packets leave early or late at most.
+    /// The most by which an emulation packet leaves early or late, as a fraction of the gap between two.
     #[key(Below(0.0, 0.5), default = 0.49)]
     pub jitter: f64,
     /// The number of emulation packets that one credit packet answers, a timestamp for each.
     #[key(Integer(1, 6), default = 1)]
     pub batch: u8,
-    /// Whether a sender goes on emulating, with tagged packets, when it expects enough credits for its data (paper,
-    /// III.C).
+    /// Whether a sender continues to send emulation packets, which are then tagged, when it expects enough credits for
+    /// its data (paper, III.C).
     #[key(default = false)]
     pub over_provision: bool,
     /// The least loss of emulation packets that a sender expects when it decides whether to tag (paper, Eq. 2).
@@ -122,7 +122,7 @@ struct Feedback {
 
 /// The options of transports that let scenarios choose the feedback law: the choice, and the parameters of both laws.
 type Laws = (Feedback, flashpass::AimdConfig, flashpass::MimdConfig);
-/// All options that a scenario may write for `FlashPass`.
+/// The keys of `transport = "flashpass"`.
 type Choice = (FlashPassOptions, Laws, AeolusSwitch, BurstSize, BurstEnd, Demand);
 type Paper = (FlashPassOptions, flashpass::MimdConfig, AeolusSwitch, BurstSize, BurstEnd, Demand);
 type ChoiceWithAeolus = (FlashPassOptions, Laws, BurstSize, BurstEnd, Demand);
@@ -218,8 +218,8 @@ impl FlashPassLaw {
     }
 }
 
-/// Default limit of a host's emulation queue. While an emulation packet waits there its data packet does not, so that
-/// data needs buffer later: a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
+/// Default limit of a host's emulation queue. An emulation packet that waits there is late, and its data packet is not, so
+/// that data needs buffer later: a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
 const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
 
 /// The queues and meters that `FlashPass` requires of switches. The probe packet of Aeolus joins the data queue, so

@@ -78,11 +78,11 @@ impl Default for Config {
 pub struct ProxyCounters {
     /// Packets that the proxy made ECN-capable.
     pub made_ect: u64,
-    /// Data packets that passed the last hop.
+    /// The number of data packets that passed the last hop.
     pub data: u64,
-    /// Data packets with a CE mark that passed the last hop.
+    /// The number of data packets with a CE mark that passed the last hop.
     pub marked: u64,
-    /// Acknowledgements whose window was reduced.
+    /// The number of acknowledgements in which the proxy reduced the window.
     pub reduced_windows: u64,
     /// Packets whose flow did not fit the flow cache.
     pub cache_full: u64,

@@ -91,7 +91,8 @@ pub(super) enum SackPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(preset, check)]
 pub struct EcnConfig {
-    /// Congestion marks: not used, as in RFC 3168 (`"classic"`), or each mark echoed (`"exact"`, RFC 8257).
+    /// Congestion marks: not used (`"off"`), echoed until CWR arrives (`"classic"`, RFC 3168), or each echoed
+    /// (`"exact"`, RFC 8257).
     pub ecn: Marking,
     /// Whether the window is reduced for a mark over a round trip, as after a loss (Linux), instead of at once.
     pub ecn_gradual: bool,
@@ -219,28 +220,25 @@ pub struct Config {
     /// deviations, without `rto_min`, as in ns-2's FullTcp. With `connections = "kept"` this holds for the next
     /// flow of a connection as well.
     pub slow_start_after_idle: IdleRestart,
-    /// The retransmission timeout.
     #[part]
     pub timeout: rtt::Config,
     /// Loss detection: three duplicate acknowledgements (RFC 6582), selective acknowledgements (RFC 6675), or
     /// RACK-TLP (RFC 8985).
     pub detection: Detection,
-    /// How spurious retransmissions are detected, which are then undone.
+    /// How the sender detects spurious recoveries, which it then undoes.
     #[fixed]
     pub spurious: Spurious,
-    /// Explicit congestion notification.
     #[part]
     pub ecn: EcnConfig,
-    /// When data is acknowledged.
     #[part]
     pub acks: DelayedAcks,
     /// The most segments that a sender hands to its card at once (Linux: `gso_max_segs` of the card). They leave
     /// back to back, about a millisecond of the pacing rate and at most 64 KB. 1: packet by packet.
     #[key(Integer(1, 65_535))]
     pub gso_max_segs: u16,
-    /// The most bursts of a flow that wait in the host to be paced (Linux: `flow_limit` of `fq`). One more is
-    /// dropped, which reduces the window as a mark does. With `gso_max_segs = 1` that is the limit of a flow above
-    /// 2 Gb/s. 65,535: no limit.
+    /// The most bursts of a flow that wait in the host to be paced (Linux: `flow_limit` of `fq`). A further burst is
+    /// dropped, which reduces the window as a mark does. With `gso_max_segs = 1` this limits flows above 2 Gb/s.
+    /// 65,535: no limit.
     #[key(Integer(1, 65_535))]
     pub fq_flow_limit: u16,
     /// Bytes of options in each segment and acknowledgement, which leave less for data (Linux: 12, of timestamps).
@@ -251,11 +249,11 @@ pub struct Config {
     /// recovery with a reduction of its own (`tcp_time_to_recover`: `lost_out` counts them).
     #[fixed]
     pub kernel_habits: bool,
-    /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). What came
-    /// meanwhile is handed over together, and segments that follow each other as one, which is acknowledged once.
+    /// How long after a packet the card interrupts the host (interrupt moderation; `ethtool -C rx-usecs`). Packets that
+    /// arrived in the meantime are delivered together, and successive segments as one, which is acknowledged once.
     #[key(Time(Span::ZERO, Span::from_ms(10)))]
     pub interrupt_gap: Span,
-    /// The receive buffer.
+    /// The size of a connection's receive buffer.
     #[key(
         Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
         shown = "as much as a scaled window can advertise, 1.07 GB"

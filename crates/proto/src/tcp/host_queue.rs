@@ -153,7 +153,7 @@ mod tests {
         all
     }
 
-    /// A kernel sends this, as captured at its NIC: 2, 4 and 4 segments over 20 ms, 5 and 5 over 2 ms.
+    /// Expected as captured at the NIC of a kernel: 2, 4 and 4 segments with a round trip of 20 ms, 5 and 5 with 2 ms.
     #[test]
     fn the_first_window_is_sent_as_the_nic_reports_departures() {
         assert_eq!(leaving(&mut open(1 << 30, 20_000), 20_000, 20_100), [(0, 2), (20, 4), (40, 4)]);

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::wire;
 
-    /// Records the segments that it receives: time, sequence number and length.
+    /// An endpoint that records the segments it receives: time, sequence number and length.
     #[derive(Clone, Debug, Default)]
     struct Notes(Vec<(Time, u64, u16)>);
 
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!((ends(plain, push), ends(push, plain), ends(plain, later)), (1, 2, 2));
     }
 
-    /// A sent packet requests an interrupt as well, so that packets which arrive then wait less.
+    /// A packet that is sent requests an interrupt as well, so that packets which arrive before it wait less.
     #[test]
     fn sent_packets_request_an_interrupt_too() {
         let mut end = InterruptCoalescing::new(Notes::default(), Span::from_us(20));

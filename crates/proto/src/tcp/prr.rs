@@ -72,7 +72,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// One of 20 segments is lost, and the 19 others are acknowledged one by one. Returns how many segments were sent
+    /// Loses one of 20 segments and acknowledges the 19 others one by one. Returns how many segments were sent
     /// for each acknowledgement, and how many are in flight in the end.
     fn one_of_twenty(target: u64) -> (Vec<u64>, u64) {
         let mut prr = Prr::new(20 * MSS, MSS);

@@ -188,13 +188,13 @@ mod tests {
 
     const ROUND: u64 = 20;
 
-    /// Linux's window with segments of 1,000 bytes and this buffer.
+    /// Makes a receive window as Linux has it, with segments of 1,000 bytes and this buffer.
     fn window(buffer: u64) -> ReceiveWindow {
         let tcp = Config { segment: 1_000, receive_buffer: Bytes::new(buffer), ..Stack::LINUX.tcp };
         ReceiveWindow::new(&tcp)
     }
 
-    /// Segments arrive evenly in a round, each in answer to an acknowledgement of the previous round.
+    /// Delivers segments that arrive evenly in a round trip, each in answer to an acknowledgement of the previous one.
     fn round(window: &mut ReceiveWindow, number: u64, rcv_nxt: &mut u64, segments: u64) {
         for n in 0..segments {
             let now = Time::after_start(
@@ -224,8 +224,9 @@ mod tests {
         }
     }
 
-    /// The first round brings 50 segments where 10 were expected. The window is twice that and a cushion, 116 KB, and
-    /// eight times as much again, because there were four times more than expected. 100 segments later ask for less.
+    /// The first round trip delivers 50 segments where 10 were expected. The window becomes twice that with a cushion,
+    /// 116 KB, plus eight times as much, because the excess is four times what was expected. The 100 segments of a
+    /// later round trip require less, and the window stays.
     #[test]
     fn memory_follows_the_data_of_a_round_trip_and_never_shrinks() {
         let (mut window, mut rcv_nxt) = (window(u64::MAX), 0);

@@ -76,8 +76,8 @@ mod tests {
     use super::*;
     use crate::tcp::head::{Flags, SackBlock};
 
-    /// After these acknowledgements (number, with a DSACK for the probe?): whether a probe of the bytes 9000 to 9999
-    /// repaired a loss, and whether it is over.
+    /// Sends a probe of the bytes 9000 to 9999 and processes acknowledgements, each a number and whether it has a DSACK
+    /// for the probe. Returns whether the probe repaired a loss, and whether no probe is in flight any more.
     fn outcome(is_retransmission: bool, acks: &[(u64, bool)]) -> (bool, bool) {
         let mut tlp = TailLossProbe::default();
         tlp.on_probe(10_000, is_retransmission);
