@@ -1,4 +1,4 @@
-//! Tells cargo to build this crate again when a file is added to the experiments, which are built in.
+//! Makes cargo rebuild this crate when a file is added to the experiments, which are compiled in.
 
 fn main() {
     println!("cargo:rerun-if-changed=experiments");

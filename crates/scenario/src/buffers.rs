@@ -1,4 +1,4 @@
-//! Buffers and marks of switches: memory that ports share, thresholds, BCC.
+//! The keys of a switch's shared memory and of its ECN marking (a step, RED, or BCC), and how they are read.
 
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::{
@@ -19,28 +19,28 @@ const CELL: [ValueType; 2] =
     [ValueType::OneOf(&["chip"]), ValueType::Size(Bytes::new(1), Bytes::new(65_536))];
 const POOL: ValueType = ValueType::List(&ValueType::Text);
 
-/// Memory that the ports of a switch share.
+/// The keys of `shared`: a memory pool that several ports of a switch share.
 #[derive(Clone, Debug, Options)]
 pub(super) struct SharedOptions {
     /// The memory of a pool.
     #[key(Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)), shown = "that of the `chip`")]
     pub size: Option<Bytes>,
-    /// The number of ports that share a pool; the next ports share another.
+    /// The number of ports that share a pool; the next ports share another pool.
     #[key(Integer(1, 100_000), shown = "that of the `chip`, or all")]
     pub ports: Option<u32>,
-    /// Pools for chosen ports: each a list of the nodes that they lead to, or of sets of links.
+    /// Pools for chosen ports. Each pool is a list of the nodes that its ports lead to, or of sets of links.
     #[key(List(&POOL), default = Vec::new())]
     pub pools: Vec<Vec<String>>,
-    /// A queue is admitted more while it is shorter than this times the free memory (Dynamic Thresholds).
+    /// A packet is admitted to a queue while the queue is shorter than this times the free memory (Dynamic Thresholds).
     #[key(ALPHA, default = 1.0)]
     pub alpha: f64,
-    /// The alpha of the queue that has the `legacy_weight`.
+    /// The `alpha` of the queue with the `legacy_weight`.
     #[key(ALPHA, default = alpha, shown = "`alpha`")]
     pub legacy_alpha: f64,
-    /// The private memory of each queue, in addition.
+    /// The private memory of each queue, in addition to the pool.
     #[key(Size(Bytes::ZERO, Bytes::new(1_000_000_000)), shown = "that of the `chip`, or \"0B\"")]
     pub private: Option<Bytes>,
-    /// The size of a memory cell, of which each packet takes whole ones, or `"chip"` for that of the chip.
+    /// The size of a memory cell, or `"chip"` for the cell size of the chip. Each packet takes whole cells.
     #[key(AnyOf(&CELL), default = Cell::Of(Bytes::new(1)))]
     pub cell: Cell,
     /// ECN marking by the occupancy of a pool.
@@ -48,10 +48,10 @@ pub(super) struct SharedOptions {
     pub mark: Subsection<PoolMarkOptions>,
 }
 
-/// The size of a memory cell.
+/// The value of the key `cell`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cell {
-    /// The cell size of the chip.
+    /// The cell size that the `chip` of the switch has.
     Chip,
     Of(Bytes),
 }
@@ -74,7 +74,7 @@ impl Value for Cell {
     }
 }
 
-/// The treatment of packets that are not ECN-capable.
+/// What happens where others are marked to packets that are not ECN-capable: the values of the key `not_ect`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotEct {
     Keep,
@@ -83,41 +83,40 @@ pub(super) enum NotEct {
 
 string_enum! { NotEct { Keep = "keep", Drop = "drop" } }
 
-/// Keys of the marks of queues and of pools.
+/// The keys that the marking of a queue and of a pool have in common.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct MarkRules {
-    /// The probability of a mark at `max`; it rises from zero at `min`.
+    /// The probability of a mark at `max`; it rises linearly from zero at `min`.
     #[key(PROBABILITY, default = 1.0)]
     pub probability: f64,
-    /// When the length is compared: as a packet joins the queue, or as it leaves.
+    /// When the length of the queue or pool is compared: as a packet joins the queue, or as it leaves.
     #[key(default = MarkAt::Enqueue)]
     pub at: MarkAt,
-    /// Whether packets that are not ECN-capable are queued or dropped where others are marked.
+    /// Whether packets that are not ECN-capable are queued or dropped where ECN-capable ones are marked.
     #[key(default = NotEct::Keep)]
     pub not_ect: NotEct,
 }
 
-/// ECN marking of a queue: a step, or RED.
+/// The keys of `mark` of a switch: ECN marking by the length of the data queue, with a step or with RED.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct MarkOptions {
-    /// The queue length above which all packets are marked. `min` and `max` stand in its place for RED.
+    /// The queue length above which all packets are marked. For RED write `min` and `max` instead.
     pub above: Option<BufferSize>,
     /// RED: the queue length up to which no packet is marked.
     pub min: Option<BufferSize>,
     /// RED: the queue length above which all packets are marked.
     pub max: Option<BufferSize>,
-    /// The queue length is a moving average with the gain 2^-`weight`; 0 for the present length.
+    /// The queue length is an exponentially weighted moving average with the gain 2^-`weight`. 0: the present length.
     #[key(Integer(0, 15), default = 0)]
     pub weight: u32,
-    /// Keys of the marks of queues and of pools.
     #[part]
     pub rules: MarkRules,
 }
 
-/// ECN marking of a pool.
+/// The keys of `mark` of `shared`: ECN marking by the occupancy of a memory pool.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct PoolMarkOptions {
-    /// The occupancy above which all packets are marked. `min` and `max` stand in its place for RED.
+    /// The occupancy above which all packets are marked. For RED write `min` and `max` instead.
     #[key(SOME)]
     pub above: Option<Bytes>,
     /// RED: the occupancy up to which no packet is marked.
@@ -126,45 +125,44 @@ pub(super) struct PoolMarkOptions {
     /// RED: the occupancy above which all packets are marked.
     #[key(SOME)]
     pub max: Option<Bytes>,
-    /// Keys of the marks of queues and of pools.
     #[part]
     pub rules: MarkRules,
 }
 
-/// BCC: the thresholds of a pool follow from properties of the network.
+/// The keys of `bcc`: ECN thresholds of a memory pool, computed by the rules of BCC.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct BccOptions {
-    /// The base round-trip time.
+    /// The base round-trip time of the network.
     #[key(Time(Span::from_ns(1), MAX_DELAY))]
     pub rtt: Span,
-    /// The part of C RTT, C being the rate of a port, that senders need queued to keep a link busy (in the paper 1
-    /// for ECN*, 0.72 for DCTCP).
+    /// The fraction of C RTT (the rate of a port times the base round-trip time) that senders need queued to keep a
+    /// link busy. The paper has 1 for ECN*, 0.72 for DCTCP.
     #[key(Above(0.0, 100.0))]
     pub lambda: f64,
     /// The time in which the ports of a pool, all receiving at their rate, fill it from Kmin to Kmax.
     #[key(Time(Span::ZERO, MAX_DELAY), default = Span::from_us(8))]
     pub h: Span,
-    /// The probability of a mark at Kmax.
+    /// The probability of a mark at Kmax; it rises linearly from zero at Kmin.
     #[key(PROBABILITY, default = 0.1)]
     pub probability: f64,
-    /// When the occupancy is compared: as a packet joins the queue, or as it leaves.
+    /// When the occupancy of the pool is compared: as a packet joins its queue, or as it leaves.
     #[key(default = MarkAt::Enqueue)]
     pub at: MarkAt,
-    /// `B_R`, the memory of the pool that a queue needs.
+    /// `B_R`, the part of the pool's memory that a queue needs.
     #[key(
         Size(Bytes::ZERO, Bytes::new(1_000_000_000_000)),
         shown = "C RTT (1 + `lambda`) less `private`"
     )]
     pub required: Option<Bytes>,
-    /// Kmax, the occupancy above which all packets are marked.
+    /// Kmax, the occupancy of the pool above which all packets are marked.
     #[key(SOME, shown = "B - `B_R` / `alpha`")]
     pub max: Option<Bytes>,
-    /// Kmin, the occupancy up to which no packet is marked.
+    /// Kmin, the occupancy of the pool up to which no packet is marked.
     #[key(SOME, shown = "Kmax - C N `h`, N being the ports of a pool")]
     pub min: Option<Bytes>,
 }
 
-/// The memory that ports share, and the names of the ports of each pool.
+/// Reads `shared` of a switch: the settings of its pools, and for each of `pools` the names of its ports.
 #[expect(clippy::type_complexity, reason = "pools are lists of names")]
 pub(super) fn shared(
     section: &Section<'_>,
@@ -207,7 +205,7 @@ pub(super) fn shared(
     Ok(Some((read, options.pools)))
 }
 
-/// The cell size in bytes.
+/// The cell size in bytes, which for `"chip"` comes from the memory of the chip.
 fn cell(shared: &Section<'_>, cell: Cell, memory: Option<&Mmu>) -> Result<Bytes, Problem> {
     if let Cell::Of(size) = cell {
         return Ok(size);
@@ -218,7 +216,7 @@ fn cell(shared: &Section<'_>, cell: Cell, memory: Option<&Mmu>) -> Result<Bytes,
     })
 }
 
-/// The marking rule of the pools of shared memory.
+/// Reads `mark` of `shared`, the marking rule of memory pools.
 fn pool_mark(shared: &Section<'_>) -> Result<Option<QueueMarking>, Problem> {
     let keys = PoolMarkOptions::KEY;
     let Some(mut mark) = shared.nested(SharedOptions::KEY.mark)? else { return Ok(None) };
@@ -228,7 +226,7 @@ fn pool_mark(shared: &Section<'_>) -> Result<Option<QueueMarking>, Problem> {
     marking(&mark, ([keys.above, keys.min, keys.max], sizes), (0, &options.rules)).map(Some)
 }
 
-/// The marking rule of the data queue.
+/// Reads `mark` of a switch, the marking rule of its data queues.
 pub(super) fn mark(section: &Section<'_>) -> Result<Option<QueueMarking>, Problem> {
     let keys = MarkOptions::KEY;
     let Some(mark) = section.nested(SwitchOptions::KEY.mark)? else { return Ok(None) };
@@ -238,7 +236,8 @@ pub(super) fn mark(section: &Section<'_>) -> Result<Option<QueueMarking>, Proble
     marking(&mark, ([keys.above, keys.min, keys.max], sizes), rules).map(Some)
 }
 
-/// A marking rule: a step (`above`), or two thresholds (`min`, `max`). `keys` are these three.
+/// Makes a marking rule of `above` (a step), or of `min` and `max` (RED). `keys` are `above`, `min` and `max`, for
+/// errors.
 fn marking(
     mark: &Section<'_>,
     (keys, [above, min, max]): ([&'static Key; 3], [Option<BufferSize>; 3]),
@@ -273,7 +272,7 @@ fn marking(
     Ok(QueueMarking { min, max, max_probability: rules.probability, weight, at, drops })
 }
 
-/// Checks that two thresholds have one unit and are in order.
+/// Checks that two thresholds have the same unit, and that `min` is not above `max`.
 fn ordered(
     mark: &Section<'_>,
     [_, of_min, of_max]: [&'static Key; 3],
@@ -295,7 +294,7 @@ fn ordered(
     Err(problem.with_help("`min` must not be above `max`"))
 }
 
-/// The settings of BCC, if the switch has `bcc`.
+/// Reads `bcc` of a switch. Its ports must share memory, whose pools have no other marking rule.
 pub(super) fn bcc(section: &Section<'_>, shared: Option<&Shared>) -> Result<Option<Bcc>, Problem> {
     let key = SwitchOptions::KEY.bcc;
     if section.item(key).is_none() {

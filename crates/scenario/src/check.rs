@@ -1,4 +1,4 @@
-//! Checks of a whole scenario: buffers that hold no frame, waiting times that are too short, overload.
+//! Checks of a whole scenario before it runs: buffers that hold no frame, waiting times that are too short, overload.
 
 use std::collections::BTreeSet;
 
@@ -24,11 +24,11 @@ use shallop_plan::requirements::Requirements;
 use shallop_plan::wait;
 use shallop_plan::{ResolvedRun, SetupError};
 
-/// If flows times nodes exceed this number, only the first seed is set up before the run. The run checks the others
-/// again.
+/// The largest number of flows times nodes for which every seed is set up before the run. Above it only the first seed
+/// is; the run checks the others.
 const LARGE: usize = 1_000_000;
 
-/// Checks that no run has two transports that use one class of packets for different things.
+/// Checks that transports which run together use each class of packets for one purpose.
 pub(super) fn mixes(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
     for scheme in 0..plan.schemes.len() {
         if let Err(error) = Requirements::for_scheme(plan, scheme) {
@@ -62,7 +62,7 @@ pub(super) fn routes(top: &Section<'_>, network: &Network) -> Result<(), Problem
     Err(top.place(Scenario::KEY.topology).problem(message).with_help(help))
 }
 
-/// Checks that every buffer holds a full frame, and every credit queue a credit.
+/// Checks that every buffer holds a full frame, and every credit queue a credit packet.
 pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     let credit = plan.schemes.iter().map(|scheme| scheme.transport.largest_metered());
     let credit = credit.max().unwrap_or_default();
@@ -113,8 +113,8 @@ pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> R
     Ok(())
 }
 
-/// Checks the written loads against [`MAX_LOAD`], for networks with too many pairs of hosts to add up what flows offer
-/// to each link.
+/// Checks the key `load` of each group against [`MAX_LOAD`]. It replaces the sum over all pairs of hosts in networks
+/// with too many pairs.
 fn loads_as_written(top: &Section<'_>) -> Result<(), Problem> {
     let items = top.item(Scenario::KEY.group).map(Item::items).unwrap_or_default();
     let keys = ArrivalsOptions::KEY;
@@ -130,7 +130,8 @@ fn loads_as_written(top: &Section<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks that each `[switch.NAME]` but the default describes a node, or a switch that others inherit from (`models`).
+/// Checks that each `[switch.NAME]` except the default is used: by a node, or as the model of a switch with its own
+/// chip (`models`).
 pub(super) fn switches(
     top: &Section<'_>,
     plan: &Plan,
@@ -150,11 +151,11 @@ pub(super) fn switches(
     Ok(())
 }
 
-/// The largest payload that flows may offer to a link unless the scenario has `force`. Unit: the rate of the link.
+/// The largest payload that flows may offer to a link, as a multiple of its rate, unless the group has `force`.
 const MAX_LOAD: f64 = 2.0;
 
-/// Checks that random arrivals offer no link more than [`MAX_LOAD`] times its rate, unless each of their groups has
-/// `force`. Traces are exempt: they end, so a short overload is possible.
+/// Checks that random arrivals offer each link at most [`MAX_LOAD`] times its rate, unless their groups have `force`.
+/// Traces are exempt, since their overload may be short.
 pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     if plan.groups.iter().all(|group| intensity(group).is_none()) {
         return Ok(());
@@ -199,7 +200,7 @@ pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
     Err(at.problem(message).with_help(help))
 }
 
-/// Checks that the pools have the ports that the scenario names, and that BCC gives them thresholds.
+/// Checks that the ports named in `pools` exist, and that the thresholds that BCC computes are possible.
 pub(super) fn pools(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     for (number, switch) in plan.switches.iter().enumerate() {
         let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
@@ -240,7 +241,7 @@ pub(super) fn pools(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
     Ok(())
 }
 
-/// Checks that both parts of a buffer that is divided by weight hold a frame.
+/// Checks that each part of a buffer that the data queue and the legacy queue share by weight holds a full frame.
 fn parts(plan: &Plan, network: &Network, port: u32, at: &At) -> Result<(), Problem> {
     let switch = network.switch(&plan.switches, port);
     let Some(weights) = switch.weights else { return Ok(()) };
@@ -259,13 +260,13 @@ fn parts(plan: &Plan, network: &Network, port: u32, at: &At) -> Result<(), Probl
         .with_help(format!("a larger buffer, or weights closer together; a frame has {frame}")))
 }
 
-/// The place of the first of these keys that is written; else of the section; else `otherwise`.
+/// The place in the text of the first of these keys that is written, or else of the section, or else `otherwise`.
 fn place<'a>(section: Option<&'a Item>, keys: &[&'static Key], otherwise: &'a At) -> &'a At {
     let Some(section) = section else { return otherwise };
     keys.iter().find_map(|&key| section.at_key(key)).map_or(&section.at, |item| &item.at)
 }
 
-/// Checks that no waiting time is below the largest base round-trip time.
+/// Checks that the `wait` of each FlashPass scheme is not below the largest base round-trip time.
 pub(super) fn waits(
     plan: &Plan,
     schemes: &[schemes::SchemeEntry],
@@ -297,7 +298,7 @@ pub(super) fn waits(
     Ok(())
 }
 
-/// The network of a plan, whose names do not depend on the seed.
+/// Builds the network with the first seed. Names of nodes and links do not depend on the seed, unlike random delays.
 pub(super) fn network(plan: &Plan) -> Network {
     Network::build(plan, Seed::new(plan.seed))
 }

@@ -1,4 +1,4 @@
-//! The claims of a scenario about its results.
+//! The keys of `[[claim]]` and `[defaults.claim]`, and how claims are read.
 
 use shallop_options::suggest::advice;
 use shallop_options::{
@@ -16,31 +16,31 @@ use shallop_results::{Claim, Differs, Range, Seeds};
 
 const NUMBER: ValueType = ValueType::Number(f64::MIN, f64::MAX);
 
-/// A claim about a scheme, or about several schemes and points.
+/// The keys of a `[[claim]]`, which may be about several schemes and points.
 #[derive(Clone, Debug, Options)]
 pub(super) struct ClaimOptions {
     /// The claim in words, without its scheme and its point.
     pub what: String,
     /// The name of the scheme that the claim is about.
     pub scheme: Option<String>,
-    /// The names of several schemes, in place of `scheme`: one claim about each.
+    /// The names of several schemes, in place of `scheme`. Each has a claim of its own.
     pub schemes: Option<Vec<String>>,
     /// The name of the point that the claim is about.
     #[key(shown = "all points together")]
     pub point: Option<String>,
-    /// The names of several points, in place of `point`: one claim about each.
+    /// The names of several points, in place of `point`. Each has a claim of its own.
     pub points: Option<Vec<String>>,
-    /// The keys that `[defaults.claim]` may have as well.
     #[part]
     pub common: ClaimDefaults,
-    /// One of `windows`, if `metric` is a field of a window.
+    /// One of `windows`, if `metric` is measured in a window.
     pub window: Option<String>,
-    /// A scheme. The claim is about the ratio to its figure. With a list of schemes there is one claim about each.
+    /// The name of a scheme. The claim is about the ratio to the figure of that scheme. A list of names makes a claim
+    /// for each.
     #[key(AnyOf(&[Text, List(&Text)]))]
     pub relative_to: Option<Unread>,
-    /// A point. The claim is about the ratio to the figure there.
+    /// The name of a point. The claim is about the ratio to the figure at that point.
     pub relative_point: Option<String>,
-    /// A field. The claim is about the ratio to it, in the same run.
+    /// A field of a run. The claim is about the ratio to this field in the same run.
     pub relative_metric: Option<String>,
     /// Whether the claim is about the difference instead of the ratio.
     #[key(default = false)]
@@ -48,36 +48,36 @@ pub(super) struct ClaimOptions {
     /// The figure in the paper.
     #[key(NUMBER)]
     pub paper: Option<f64>,
-    /// The least figure that is accepted.
+    /// The least accepted figure, in `unit`.
     #[key(NUMBER, shown = "no bound")]
     pub low: Option<f64>,
-    /// The largest figure that is accepted.
+    /// The largest accepted figure, in `unit`.
     #[key(NUMBER, shown = "no bound")]
     pub high: Option<f64>,
-    /// The range in which the figure is known to be instead, and why.
+    /// The range in which the figure lies instead, and the known reason.
     #[section]
     pub differs: Subsection<DiffersOptions>,
 }
 
-/// Keys that most claims of a scenario share. A claim without one of them takes it from `[defaults.claim]`.
+/// Keys of a claim that may also be written in `[defaults.claim]`, for all claims that lack them.
 #[derive(Clone, Debug, Options)]
 pub(super) struct ClaimDefaults {
-    /// The field of a run in the summary, such as `"drops.data"`. Required in the claim or in `[defaults.claim]`.
+    /// The field of a run in `summary.json`, such as `"drops.data"`. Required in the claim or in `[defaults.claim]`.
     pub metric: Option<String>,
     /// The unit of `paper`, `low` and `high`.
     #[key(default = Unit(""))]
     pub unit: Unit,
-    /// Whether the figure of each seed has to be in the range, or their mean.
+    /// Whether the figure of each seed has to be in the range, or the mean of the seeds.
     #[key(default = OfSeeds::Each)]
     pub seeds: OfSeeds,
     /// Where the paper has the figure. Required in the claim or in `[defaults.claim]`.
     pub source: Option<String>,
-    /// Whether a quick run does not judge the claim.
+    /// Whether only full runs judge the claim.
     #[key(default = false, shown = "false; true if a quick run leaves the point out")]
     pub full_only: bool,
 }
 
-/// A known difference.
+/// The keys of `differs` of a claim: the range in which the figure is known to lie, and why.
 #[derive(Clone, Debug, Options)]
 pub(super) struct DiffersOptions {
     /// The least figure that is expected.
@@ -86,11 +86,11 @@ pub(super) struct DiffersOptions {
     /// The largest figure that is expected.
     #[key(NUMBER, shown = "no bound")]
     pub high: Option<f64>,
-    /// The reason, in a line.
+    /// The reason for the difference, in a line.
     pub why: String,
 }
 
-/// The meaning of the figures of several seeds.
+/// Whether each seed or the mean of the seeds is judged: the values of the key `seeds` of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OfSeeds {
     Each,
@@ -108,7 +108,7 @@ impl From<OfSeeds> for Seeds {
     }
 }
 
-/// The unit of a figure.
+/// The value of the key `unit`: the name of a unit of figures, such as `"Gb/s"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unit(pub &'static str);
 
@@ -127,25 +127,24 @@ impl Value for Unit {
     }
 }
 
-/// Keys that several sections of one kind share.
+/// The keys of `[defaults]`.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct DefaultsOptions {
-    /// Keys of all claims that do not say otherwise.
+    /// Keys of claims, for claims that do not have them.
     #[section]
     pub claim: Subsection<ClaimDefaults>,
 }
 
-/// The points of the scenario, which claims may name.
+/// What claims may refer to: the points of the scenario.
 pub(super) struct Subjects<'a> {
-    /// The name of each point, and whether a quick run leaves the point out.
+    /// The name of each point of the full scenario, and whether a quick run leaves the point out.
     pub names: Vec<(&'a str, bool)>,
-    /// The points of this run.
+    /// The points that this run has.
     pub points: &'a [Variant],
-    /// Whether this is a quick run.
     pub quick: bool,
 }
 
-/// Reads every `[[claim]]`, given the keys of claims and of `[defaults]` in the scenario.
+/// Reads every `[[claim]]`, given the keys of the list of claims and of `[defaults]` in the scenario.
 pub(super) fn read(
     top: &Section<'_>,
     (claim_key, defaults_key): (impl Into<&'static Key>, impl Into<&'static Key>),
@@ -169,7 +168,7 @@ pub(super) fn read(
     Ok(claims)
 }
 
-/// The keys in `[defaults.claim]`.
+/// The table `[defaults.claim]`, if the scenario has one.
 fn defaults<'a>(
     top: &Section<'a>,
     key: impl Into<&'static Key>,
@@ -181,7 +180,7 @@ fn defaults<'a>(
     Ok(item.table())
 }
 
-/// Reads a claim about one scheme and at most one point.
+/// Reads a claim about one scheme and at most one point, after lists and tables by name are expanded.
 fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Problem> {
     let keys = ClaimOptions::KEY;
     let common = ClaimDefaults::KEY;
@@ -243,7 +242,7 @@ fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Proble
     })
 }
 
-/// The points of this run that a claim is about. The names in the claim must exist.
+/// The points of this run that a claim is about: the named point, or all points.
 fn about<'a>(
     section: &Section<'_>,
     options: &ClaimOptions,
@@ -260,7 +259,7 @@ fn about<'a>(
     Ok(subjects.points.iter().filter(about).collect())
 }
 
-/// Checks that a name is known.
+/// Checks that `name`, the value of `key`, is one of `names`.
 fn known<'a>(
     section: &Section<'_>,
     key: &'static Key,
@@ -275,7 +274,8 @@ fn known<'a>(
     Err(problem.with_help(advice(name, names)))
 }
 
-/// The window of a claim. A quick run may lack a window of the full run.
+/// Reads `window` of a claim, in seconds. If `lenient`, the points need not report it, as a quick run may have fewer
+/// windows.
 fn window(
     section: &Section<'_>,
     text: &str,
@@ -304,7 +304,7 @@ fn window(
     Ok((from.as_secs_f64(), to.as_secs_f64()))
 }
 
-/// The factor from the unit in the summary to `unit`; without a metric, for a ratio.
+/// The size of `unit` in the unit of `metric` in `summary.json`. `None` as the metric stands for a ratio.
 fn scale(section: &Section<'_>, unit: &str, metric: Option<&String>) -> Result<f64, Problem> {
     // A ratio has no unit: it is a bare number or in percent.
     let quantity = metric.map_or(Quantity::Ratio, |metric| claim_fields::quantity(metric));
@@ -317,7 +317,7 @@ fn scale(section: &Section<'_>, unit: &str, metric: Option<&String>) -> Result<f
     })
 }
 
-/// The range of a known difference. A range that contains every figure is refused, since it can never fail.
+/// Reads `differs` of a claim. Both it and the claim need a bound: a range without bounds accepts every figure.
 fn differs(section: &Section<'_>, accepted: Range) -> Result<Option<Differs>, Problem> {
     let key = ClaimOptions::KEY.differs;
     let Some(inner) = section.nested(key)? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Groups whose traffic comes from programs.
+//! Groups with `command`, whose traffic comes from programs in the hosts.
 
 use shallop_options::suggest::list;
 use shallop_options::{Key, Options, Problem, Section, StringEnum};
@@ -7,7 +7,7 @@ use shallop_plan::plan::{Command, Connections, Group, Pattern, Starts};
 use super::groups::{GroupOptions, PatternKind};
 use super::traffic::{Reader, hosts, start};
 
-/// The keys that a group with `command` may have.
+/// The keys that may be written beside `command`.
 const OF_COMMANDS: [&Key; 6] = [
     GroupOptions::KEY.name,
     GroupOptions::KEY.transport,
@@ -18,7 +18,7 @@ const OF_COMMANDS: [&Key; 6] = [
 ];
 const MAX_WORDS: usize = 1_000;
 
-/// Refuses keys of a group other than `of` and `with`; `why` is the reason.
+/// Refuses every key of a group other than `of` and `with`; `why` is the reason in the error.
 pub(super) fn beside(
     section: &Section<'_>,
     of: &'static Key,
@@ -33,8 +33,8 @@ pub(super) fn beside(
 }
 
 impl Reader<'_, '_> {
-    /// A group that runs a program in each host of `from`. It has a flow for each pair of hosts or, with `pattern =
-    /// "turn"`, one for each host of `from`.
+    /// Makes a group that runs a program in each host of `from`. Packets between a pair of hosts count as a flow; with
+    /// `pattern = "turn"` each host of `from` has one host of `to`.
     pub(super) fn commanded(&self, options: GroupOptions) -> Result<Group, Problem> {
         let (section, keys) = (self.section, GroupOptions::KEY);
         let why = "the program of `command` decides what is sent";
@@ -71,7 +71,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// The hosts that programs send to: all of `to`, or one each.
+    /// Whether programs send to all hosts of `to`, or each to one of them.
     fn pattern_of_programs(&self, options: &GroupOptions) -> Result<Pattern, Problem> {
         let (section, keys) = (self.section, GroupOptions::KEY);
         let (all, turn) = (PatternKind::AllToAll, PatternKind::Turn);
@@ -91,7 +91,7 @@ impl Reader<'_, '_> {
         Err(problem.with_help(format!("\"{}\" or \"{}\"", turn.word(), all.word())))
     }
 
-    /// Checks that the command can be run, and that the name of the group can be the name of a folder.
+    /// Checks the words of the command, and that the name of the group can be the name of a folder.
     fn check_words(&self, options: &GroupOptions) -> Result<(), Problem> {
         let (section, keys, words) = (self.section, GroupOptions::KEY, &options.command);
         let wrong = if words.first().is_none_or(String::is_empty) {

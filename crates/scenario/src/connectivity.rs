@@ -1,4 +1,4 @@
-//! The connectivity of hosts.
+//! Which hosts can reach each other.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use shallop_core::Node;
 use shallop_plan::network::Network;
 use shallop_topology::NodeKind;
 
-/// The connectivity of hosts. Hosts pass no packets on, so hosts of two parts of the network that no switch joins
-/// cannot reach each other.
+/// The pairs of hosts that are connected, by a link or through switches. Hosts forward no packets, so a host does not
+/// connect the switches that it is linked to.
 pub(super) struct Reach {
-    /// The parts of the network that each node belongs to. A host may belong to several.
+    /// For each node, the connected sets of switches that it has a link to. A host may have links to several.
     parts: Vec<Vec<usize>>,
-    /// Pairs of hosts with a link between them.
+    /// Pairs of hosts with a direct link between them.
     pairs: BTreeSet<(Node, Node)>,
 }
 

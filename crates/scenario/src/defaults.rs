@@ -1,15 +1,15 @@
-//! Keys with their defaults on every stack, in words: for the schema and for the tables of the docs.
+//! The keys of scenarios with their defaults on each TCP stack, for the schema and for the tables of docs.
 
 use serde_json::Value;
 use shallop_options::{At, HostStack, Key, KeyDoc, SectionKeys, SectionKind, StringEnum};
 
 use super::tree;
 
-/// A key with its default on each host stack.
+/// A key with its default on each simulated TCP stack.
 #[derive(Clone, Debug)]
 pub(super) struct Explained {
     pub key: &'static Key,
-    /// The default on each stack, as a scenario would write it or in words.
+    /// The default on each stack, in the order of [`HostStack::SIMULATED`]: a TOML value, or words.
     pub defaults: [Option<String>; HostStack::SIMULATED.len()],
 }
 
@@ -31,14 +31,14 @@ fn explained(describe: impl Fn(HostStack) -> Vec<KeyDoc>) -> Vec<Explained> {
 }
 
 impl Explained {
-    /// The default, if it is equal on all stacks.
+    /// The default, if all stacks have the same.
     pub fn common(&self) -> Option<&str> {
         let [first, rest @ ..] = &self.defaults;
         let same = rest.iter().all(|other| other == first);
         first.as_deref().filter(|_| same)
     }
 
-    /// The meaning of the key, with its default.
+    /// The description of the key, followed by the default of each stack.
     pub fn about(&self) -> String {
         let about = self.key.about.trim();
         if let Some(default) = self.common() {
@@ -59,7 +59,7 @@ impl Explained {
         format!("{about} Default: {}.", parts.collect::<Vec<_>>().join("; "))
     }
 
-    /// The default as JSON, if it is a value and equal on all stacks.
+    /// The default as JSON, if it is a TOML value that all stacks share.
     pub fn value(&self) -> Option<Value> {
         let text = self.common()?;
         tree::is_value(text).then(|| tree::json(&tree::parse_value(text, &At::default())))

@@ -1,12 +1,12 @@
-//! Claims about several schemes or points. `schemes`, `points` and a list under `relative_to` make one claim for each
-//! combination. A key with different values is a table by their names: `high = { cubic = 1, dctcp = 2 }`.
+//! Claims about several schemes or points: `schemes`, `points` and a list under `relative_to` make one claim for each
+//! combination. A key with different values is a table by name: `high = { cubic = 1, dctcp = 2 }`.
 
 use shallop_options::suggest::advice;
 use shallop_options::{Entry, Item, Options, Problem, RawValue, Table, find};
 
 use super::claims::{ClaimOptions, DiffersOptions};
 
-/// Keys with one value for all combinations. Every other key may be a table by names.
+/// Keys of a claim that cannot be tables by the names of schemes or points.
 pub(super) const COMMON: [&str; 6] = [
     ClaimOptions::KEY.what.name,
     ClaimOptions::KEY.scheme.name,
@@ -16,28 +16,28 @@ pub(super) const COMMON: [&str; 6] = [
     ClaimOptions::KEY.relative_to.name,
 ];
 
-/// The axes of combinations: the key for one name and the key for several names.
+/// For each axis of combinations, the key for one name and the key for several names.
 const AXES: [(&str, &str); 3] = [
     (ClaimOptions::KEY.scheme.name, ClaimOptions::KEY.schemes.name),
     (ClaimOptions::KEY.relative_to.name, ClaimOptions::KEY.relative_to.name),
     (ClaimOptions::KEY.point.name, ClaimOptions::KEY.points.name),
 ];
 
-/// Names, each with its item in the text.
+/// Names of schemes or points, each with the item in the text that has the name.
 type Names<'a> = Vec<(&'a str, &'a Item)>;
 
-/// At most one name on each axis.
+/// The name on each axis of [`AXES`]; `None` where the claim names nothing.
 type Combination<'a> = [Option<(&'a str, &'a Item)>; 3];
 
-/// The names on each axis of a `[[claim]]`: schemes, schemes of `relative_to`, points.
+/// The names in a `[[claim]]` on each axis of [`AXES`]: schemes, schemes of `relative_to`, points.
 struct About<'a> {
-    /// The name of the section in messages.
+    /// The name of the claim's section, for errors.
     section: &'a str,
     names: [Names<'a>; 3],
 }
 
-/// The claims that a `[[claim]]` stands for, each about one scheme and at most one point: all points of the first
-/// scheme, then all points of the next. Missing keys come from `defaults`.
+/// Expands a `[[claim]]` to claims about one scheme and at most one point: first those of the first scheme, with all
+/// points. Missing keys come from `defaults`.
 ///
 /// # Errors
 /// If something is named twice that is none of `schemes` and `points`, or a table is by other names.
@@ -77,7 +77,7 @@ pub(super) fn expand(
     Ok(claims)
 }
 
-/// The names under the key for one name, or under the key for several.
+/// The names on one axis: the value of the key `one`, or of the key `several`.
 fn names<'a>(
     section: &str,
     table: &'a Table,
@@ -113,7 +113,7 @@ fn names<'a>(
 }
 
 impl About<'_> {
-    /// The claim about one combination.
+    /// The keys of the claim about one combination.
     fn one(&self, table: &Table, combination: Combination<'_>) -> Result<Table, Problem> {
         let mut claim = Table::new();
         for (key, entry) in table {
@@ -132,7 +132,7 @@ impl About<'_> {
         Ok(claim)
     }
 
-    /// The value of a key for a combination: the value itself, or the entry of a table by names.
+    /// The value of a key for a combination: the item itself or, of a table by names, the entry for the combination.
     fn pick(
         &self,
         key: &str,
@@ -150,7 +150,7 @@ impl About<'_> {
         }
     }
 
-    /// The index in [`AXES`] that the names in a table belong to.
+    /// The index in [`AXES`] of the axis on which the names in a table are.
     fn axis(&self, key: &str, table: &Table) -> Result<Option<usize>, Problem> {
         let mut axis = None;
         for (name, entry) in table {
@@ -177,8 +177,8 @@ impl About<'_> {
         Ok(axis)
     }
 
-    /// The range of a known difference. Its bounds may be tables by names; without a bound for this combination there
-    /// is no range.
+    /// The value of `differs` for a combination. Its bounds may be tables by names; `None` if neither bound has an
+    /// entry for the combination.
     fn band(&self, item: &Item, combination: Combination<'_>) -> Result<Option<Item>, Problem> {
         let Some(item) = self.pick("differs", item, combination)? else { return Ok(None) };
         let Some(table) = item.table() else { return Ok(Some(item)) };
@@ -193,7 +193,7 @@ impl About<'_> {
     }
 }
 
-/// Whether a table is a range, and not a table of ranges by names.
+/// Whether a table under `differs` is a range (with the keys `low`, `high`, `why`), and not a table of ranges by names.
 fn is_band(table: &Table) -> bool {
     let keys = DiffersOptions::keys();
     table.keys().any(|key| find(&keys, key).is_some())

@@ -1,5 +1,5 @@
-//! The shipped experiments: the files of `experiments/`, built in. The folder here is a link to the one at the root,
-//! so that the package of this crate has them.
+//! The shipped experiments, compiled in. The folder `experiments` of this crate is a link to the one at the root of the
+//! repository, so that the published package has the files.
 
 use include_dir::{Dir, include_dir};
 
@@ -7,9 +7,9 @@ static FILES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shipped {
-    /// The name of the file without its ending.
+    /// The name of the file without `.toml`, by which `shallop reproduce` knows the experiment.
     pub id: &'static str,
-    /// The text of the scenario.
+    /// The scenario as TOML.
     pub text: &'static str,
 }
 
@@ -24,7 +24,6 @@ pub fn all() -> Vec<Shipped> {
     all
 }
 
-/// The experiment with this name.
 pub fn find(id: &str) -> Option<Shipped> {
     all().into_iter().find(|shipped| shipped.id == id)
 }

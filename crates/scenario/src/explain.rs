@@ -1,4 +1,4 @@
-//! The derived values of a scenario before anything runs, each with its formula.
+//! What `check --explain` prints: values derived from a scenario before anything runs, each with its formula.
 
 mod links;
 mod traffic;
@@ -23,13 +23,13 @@ use shallop_plan::transport::Configured;
 use shallop_plan::wait::{self, WaitMargin};
 use shallop_plan::{ResolvedNetwork, ResolvedRun, SetupError};
 
-/// A group of derived values.
+/// A list of derived values under a title.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// The subject: a network, or a scheme on it.
+    /// What the values are about: a network, or a scheme on it.
     pub title: String,
     pub lines: Vec<DerivedValue>,
-    /// The directions of the links of a network, the most loaded first.
+    /// The two directions of each link of a network, the most loaded first.
     pub links: Vec<LinkRow>,
 }
 
@@ -39,7 +39,7 @@ impl Section {
     }
 }
 
-/// The amount of work of a study, in a line.
+/// The amount of work of a study: "2 points × 3 schemes × 5 seeds = 30 runs of 10s each".
 pub fn work(study: &Study) -> String {
     let schemes: BTreeSet<usize> = study.points.iter().map(|p| p.plan.schemes.len()).collect();
     let range = |least: String, most: String| {
@@ -64,7 +64,7 @@ pub fn work(study: &Study) -> String {
     )
 }
 
-/// Every derived value of every point and scheme, with the delays that the first seed draws.
+/// The derived values of every point and scheme. Random delays are those of the first seed.
 ///
 /// # Errors
 /// If some run cannot be made.
@@ -100,7 +100,7 @@ pub fn explain(study: &Study) -> Result<Vec<Section>, SetupError> {
     Ok(sections)
 }
 
-/// The parameters of every scheme, written or by default, with what they mean.
+/// The parameters of every scheme, written or by default, each with its description.
 fn parameters(plan: &Plan) -> Vec<Section> {
     let of = |scheme: &Scheme| {
         let title = format!("parameters of scheme {}", scheme.name);
@@ -114,7 +114,7 @@ fn parameters(plan: &Plan) -> Vec<Section> {
     plan.schemes.iter().map(of).collect()
 }
 
-/// The network and the traffic of a run that is set up: nodes, links, round trips, arrivals.
+/// The network and the traffic of a run: nodes, links, round trips, arrivals.
 pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
     let (plan, graph) = (setup.plan, &setup.network.graph);
     let mut section = Section { title, ..Section::default() };
@@ -152,7 +152,7 @@ pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
     section
 }
 
-/// The settings of the ports of these switches, on links of each rate. `most` is the largest base round-trip time.
+/// Adds the settings of the ports of `switches`, for each rate of links. `most` is the largest base round-trip time.
 fn switches(setup: &ResolvedRun<'_>, switches: &[Switch], most: Span, section: &mut Section) {
     for (switch, rate, mtu) in switch_ports(setup) {
         let switch = &switches[switch];
@@ -191,7 +191,7 @@ fn switches(setup: &ResolvedRun<'_>, switches: &[Switch], most: Span, section: &
     pools(setup, switches, section);
 }
 
-/// The discipline of data queues that are not FIFOs, and how long a packet waits behind a full buffer.
+/// Adds the queue discipline of the data queues, if not FIFO, and the time to drain a full buffer.
 fn discipline(switch: &Switch, drain: Span, at: &str, section: &mut Section) {
     let Some(aqm) = switch.aqm else { return };
     let written = |(key, value): (&Key, Option<String>)| Some(format!("{} = {}", key.name, value?));
@@ -202,7 +202,7 @@ fn discipline(switch: &Switch, drain: Span, at: &str, section: &mut Section) {
     section.say(format!("time to drain a full buffer {at}"), time(drain), how);
 }
 
-/// The pools of shared memory, each kind once.
+/// Adds the memory pools, pools with equal settings once.
 fn pools(setup: &ResolvedRun<'_>, switches: &[Switch], section: &mut Section) {
     let network = &setup.network;
     let mut seen = BTreeSet::new();
@@ -230,7 +230,7 @@ fn pools(setup: &ResolvedRun<'_>, switches: &[Switch], section: &mut Section) {
     }
 }
 
-/// The distinct kinds of switch port: switch, rate and largest packet.
+/// The distinct kinds of switch ports: index of the switch's settings, rate, and largest packet.
 fn switch_ports(setup: &ResolvedRun<'_>) -> BTreeSet<(usize, BitsPerSec, Bytes)> {
     setup.network.port_kinds(setup.network.switch_ports())
 }
@@ -271,7 +271,7 @@ fn transport(setup: &ResolvedRun<'_>, title: String) -> Result<Section, SetupErr
     Ok(section)
 }
 
-/// The place of a CLEAN proxy, and the values that its law rounds.
+/// Adds the ports of a CLEAN proxy, and the constants of its window law as rounded.
 fn proxy(setup: &ResolvedRun<'_>, clean: &Clean, section: &mut Section) {
     let names = |ports: &[u32]| {
         let names: Vec<String> = ports.iter().map(|&port| setup.network.port_name(port)).collect();
@@ -324,7 +324,7 @@ fn waiting(
     Ok(())
 }
 
-/// The capacity of the data queue of a port, and its formula.
+/// The capacity in bytes of the data queue of a port, and its formula.
 fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
     let Some(shared) = switch.shared else {
         let buffer = in_bytes(switch.buffer, rate, frame);
@@ -345,10 +345,10 @@ fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
     (buffer, how)
 }
 
-/// A kind of link: rate, largest packet, metered share, and the weights that reduced the share.
+/// A kind of link: rate, largest packet, metered share, and the weights that reduce the share.
 type LinkKind = (BitsPerSec, Bytes, Option<Share>, Option<(u32, u32)>);
 
-/// The distinct kinds of link by what their ports meter.
+/// The distinct kinds of links, by what their ports meter.
 fn links(setup: &ResolvedRun<'_>) -> Vec<LinkKind> {
     let ports = 0..setup.network.graph.ports() as u32;
     let mut kinds = Vec::new();
@@ -363,12 +363,13 @@ fn links(setup: &ResolvedRun<'_>) -> Vec<LinkKind> {
     kinds
 }
 
-/// The parts of a metered share: a number of metered packets, as many frames, and perhaps a credit packet for each.
+/// The terms of a metered share: a number of metered packets, the size of a data frame for each, and the bytes of
+/// returning credits.
 struct Formula {
     packets: u64,
     frame: u64,
     credit: u64,
-    /// The weights of the data queue and of the whole link, where transports without credits have a queue.
+    /// The weight of the data queue, and the sum of the weights, where transports without credits have a queue.
     weights: Option<(u64, u64)>,
 }
 

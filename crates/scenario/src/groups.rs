@@ -1,4 +1,4 @@
-//! The keys of a `[[group]]` and of the sections in it.
+//! The keys of a `[[group]]` and of its subsections.
 
 use shallop_core::{Bytes, Span};
 use shallop_options::{
@@ -20,30 +20,30 @@ const STARTS: [ValueType; 3] = [
     ValueType::Section(section_keys::<EveryOptions>()),
 ];
 
-/// A group of flows.
+/// The keys of a `[[group]]`, a group of flows.
 #[derive(Clone, Debug, Options)]
 pub(super) struct GroupOptions {
     /// The name of the group.
     pub name: String,
-    /// The transport of the group with the keys of a `[[scheme]]`, if it is not that of the scheme.
+    /// The transport of the group, with the keys of a `[[scheme]]`, if it differs from the transport of the scheme.
     #[key(Tagged(&SCHEMES))]
     pub transport: Option<Unread>,
     /// The hosts that send: a host, a set of hosts, or a list of either.
     #[key(shown = "the set `\"left\"`, in a dumbbell")]
     pub from: Option<Hosts>,
-    /// The hosts that receive.
+    /// The hosts that receive: a host, a set of hosts, or a list of either.
     #[key(shown = "the set `\"right\"`, in a dumbbell")]
     pub to: Option<Hosts>,
-    /// The number of flows.
+    /// The number of flows of the group.
     #[key(Integer(1, MAX_FLOWS), shown = "one for each host of `from`")]
     pub flows: Option<usize>,
     /// Which host sends to which (docs/workloads.md, "Pairs").
     #[key(default = PatternKind::Turn)]
     pub pattern: PatternKind,
-    /// The number of senders in one incast, with `pattern = "incast"`.
+    /// The number of senders in one incast. Requires `pattern = "incast"`.
     #[key(Integer(1, MAX_NODES), shown = "all hosts of `from`")]
     pub at_once: Option<usize>,
-    /// Pairs of sets of hosts with their weights, with `pattern = "matrix"`.
+    /// Pairs of sets of hosts with their weights. Requires `pattern = "matrix"`.
     #[key(List(&PAIR))]
     pub matrix: Option<Unread>,
     /// The payload of each flow.
@@ -55,45 +55,45 @@ pub(super) struct GroupOptions {
     /// after the other (`{ first = "0s", every = "10ms" }`).
     #[key(AnyOf(&STARTS), shown = "\"0s\"")]
     pub start: Option<Unread>,
-    /// Starts at random or in bursts, in place of `start`.
+    /// Random starts, or starts in bursts, in place of `start`.
     #[section]
     pub arrivals: Subsection<ArrivalsOptions>,
-    /// A file of flows with the columns start, source, destination and bytes, in place of all keys about hosts,
-    /// sizes and starts.
+    /// A file with a row for each flow (start, source, destination and bytes), in place of all keys about hosts, sizes
+    /// and starts.
     pub trace: Option<String>,
-    /// A program of this machine with its arguments, in place of all keys about flows: it runs in each host of
-    /// `from`, which are kernels (docs/kernels.md, "Programs"), and what it sends to the hosts of `to` is counted.
-    /// With `pattern = "turn"` each has one host of `to`, whose name `{to}` in its arguments stands for.
+    /// A program of this machine with its arguments, in place of all keys about flows. It runs in each host of `from`;
+    /// these hosts are kernels (docs/kernels.md, "Programs"). What the program sends to the hosts of `to` is counted.
+    /// With `pattern = "turn"` each program has one host of `to`, whose name replaces `{to}` in the arguments.
     #[key(default = Vec::new())]
     pub command: Vec<String>,
-    /// TCP: whether each flow opens a connection (`"new"`), or takes an idle one that an earlier flow of the group
-    /// between the same hosts has left, with its state (`"kept"`).
+    /// TCP: whether each flow opens a connection (`"new"`), or reuses an idle connection, with its state, that an
+    /// earlier flow of the group between the same hosts has left (`"kept"`).
     #[key(default = Connections::New)]
     pub connections: Connections,
-    /// The number of flows at the start of the group that results leave out.
+    /// The number of first flows of the group that results do not count.
     #[key(Integer(0, MAX_FLOWS), default = 0)]
     pub warm_up: usize,
-    /// The number of flows at the end of the group that results leave out.
+    /// The number of last flows of the group that results do not count.
     #[key(Integer(0, MAX_FLOWS), default = 0)]
     pub cool_down: usize,
 }
 
-/// A pair of sets of hosts.
+/// The keys of an entry of `matrix`: two sets of hosts, and how often flows are between them.
 #[derive(Clone, Debug, Options)]
 pub(super) struct PairOptions {
     /// The hosts that send.
     pub from: Hosts,
     /// The hosts that receive.
     pub to: Hosts,
-    /// How often a flow is between these two sets, in proportion to the other weights.
+    /// How often a flow is between these two sets, relative to the weights of the other pairs.
     #[key(Number(0.0, 1e9))]
     pub weight: f64,
 }
 
-/// Flows that start one after the other.
+/// The keys of a `start` at equal intervals.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct EveryOptions {
-    /// The start of the first flow.
+    /// The time at which the first flow starts.
     #[key(Time(Span::ZERO, DAY), default = Span::ZERO)]
     pub first: Span,
     /// The time from one start to the next.
@@ -101,40 +101,40 @@ pub(super) struct EveryOptions {
     pub every: Span,
 }
 
-/// Flows that start at random, or in bursts. One of `load`, `per_second` and `every` is written.
+/// The keys of `arrivals`: random starts (`load` or `per_second`), or bursts (`every`).
 #[derive(Clone, Debug, Options)]
 pub(super) struct ArrivalsOptions {
-    /// Poisson process: the offered payload as a fraction of the capacity of the links `of` that the flows may
-    /// take, each direction by itself (docs/workloads.md, "Load").
+    /// Poisson process: the offered payload, as a fraction of the capacity of those links of the set `of` that the
+    /// flows may take. Both directions of a link count (docs/workloads.md, "Load").
     #[key(Above(0.0, 100.0))]
     pub load: Option<f64>,
-    /// The set of links that `load` refers to.
+    /// The set of links to which `load` refers.
     #[key(default = "all".to_owned())]
     pub of: String,
     /// Poisson process: the mean number of flows that start per second, in place of `load`.
     #[key(Above(0.0, 1e12))]
     pub per_second: Option<f64>,
-    /// The mean length of on periods. With `off`: flows start in on periods only (on-off process).
+    /// On-off process: the mean length of on periods. Flows start in on periods only. Requires `off`.
     #[key(Time(TICK, DAY))]
     pub on: Option<Span>,
-    /// The mean length of off periods.
+    /// On-off process: the mean length of off periods.
     #[key(Time(TICK, DAY))]
     pub off: Option<Span>,
     /// Bursts: the time from one burst to the next.
     #[key(Time(TICK, DAY))]
     pub every: Option<Span>,
-    /// Bursts: the number of flows in one.
+    /// Bursts: the number of flows in one burst.
     #[key(Integer(1, MAX_NODES))]
     pub at_once: Option<u32>,
     /// The time before which no flow starts.
     #[key(Time(Span::ZERO, DAY), default = Span::ZERO)]
     pub begin: Span,
-    /// Whether a load of more than twice the rate of a link is run, which is an error otherwise.
+    /// Whether to run a load of more than twice the rate of a link, which is an error otherwise.
     #[key(default = false)]
     pub force: bool,
 }
 
-/// Hosts, or sets of them, by name.
+/// Names of hosts, or of sets of hosts: one text or a list.
 #[derive(Clone, Debug)]
 pub(super) struct Hosts {
     pub names: Vec<String>,
@@ -158,7 +158,7 @@ impl Value for Hosts {
     }
 }
 
-/// The rule by which hosts of a group send to each other.
+/// The rule by which hosts of a group send to each other: the values of the key `pattern`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PatternKind {
     Turn,
@@ -182,11 +182,11 @@ string_enum! {
     }
 }
 
-/// A time, or a range from which times are drawn.
+/// The value of `start`: one time for all flows, or a range from which each start is drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Times {
     One(Span),
-    /// Drawn uniformly between two times.
+    /// The ends of a range from which times are drawn uniformly.
     Drawn(Span, Span),
 }
 

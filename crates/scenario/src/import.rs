@@ -1,4 +1,4 @@
-//! Networks from files.
+//! Reads `[topology]` with `kind = "file"`: a network from a file beside the scenario.
 
 use shallop_options::suggest::advice;
 use shallop_options::{Problem, Section};
@@ -12,8 +12,8 @@ use shallop_plan::plan::{Shared, Switch, Topology};
 use shallop_topology::bounds::{MAX_DELAY, MAX_NODES, MAX_RATE, MIN_RATE};
 use shallop_topology::{Imported, LinkProperties};
 
-/// Reads a network. A switch with a chip of its own is added to `chips`. The numbers of these switches follow the
-/// numbers of the known ones.
+/// Reads the network. Switches whose `chip` the file names are added to `chips`; their indices follow those of the
+/// `[switch.NAME]` sections.
 pub(super) fn read(
     section: &Section<'_>,
     known: &Known<'_>,
@@ -68,7 +68,8 @@ pub(super) fn read(
     }))
 }
 
-/// The number of the `[switch.NAME]` of a node; `otherwise` if the file names none.
+/// The index of the switch settings of a node; `otherwise` if the file names none. A `chip` in the file adds an entry
+/// to `chips`.
 fn switch(
     part: &Part,
     otherwise: usize,
@@ -103,17 +104,18 @@ fn switch(
     Ok(known.switches.len() + at)
 }
 
-/// A switch whose settings are those of a `[switch.NAME]` with another chip.
+/// The settings of a `[switch.NAME]` with the memory of another chip, which a network file names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct OwnChip {
-    /// The number of the `[switch.NAME]`.
+    /// The index of the `[switch.NAME]`.
     pub like: usize,
     pub chip: &'static Chip,
 }
 
 impl OwnChip {
-    /// The switch, made from its `[switch.NAME]`: each port has an even share of the chip's memory or, if ports share
-    /// memory, the chip's shared memory. `None` if it is unknown how the chip shares its memory.
+    /// Replaces the memory in `like`: each port gets an equal share of the chip's memory or, if the ports of `like`
+    /// share memory, the switch gets the chip's shared memory. `None` if it is not known how the chip shares its
+    /// memory.
     pub fn switch(&self, like: &Switch) -> Option<Switch> {
         let (buffer, chip) = (self.chip.buffer_per_gbps()?, self.chip);
         let shared = match &like.shared {
@@ -135,7 +137,7 @@ impl OwnChip {
     }
 }
 
-/// The nodes with hosts, and the number of hosts at each.
+/// The number of hosts at each node. `nodes` are the names of all nodes; `hosts_at` chooses those with hosts.
 fn hosts(
     section: &Section<'_>,
     options: &FileOptions,

@@ -1,5 +1,5 @@
-//! Keys without effect: keys that another key replaces, and keys that no run reads. A sweep over such a key is refused;
-//! otherwise a note names the key, if it has no effect at any point.
+//! Finds keys without effect: keys that another key replaces, and keys that no part of the run reads. A sweep over such
+//! a key is refused. A key that has no effect at any point is named in a note.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use super::schemes::SchemeOptions;
 use super::set;
 use super::switches::SwitchOptions;
 
-/// A key without effect, as a path, and the reason.
+/// The path of a key without effect, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ineffective {
     path: String,
@@ -37,7 +37,7 @@ const FAIR: &str =
 const NO_KERNELS: &str = "no host here has stack = \"kernel\"";
 const NO_CAPTURE: &str = "`capture` names no links";
 
-/// Keys of switches that only the ports of switches read.
+/// Keys of a `[switch.NAME]` that have no effect unless a node of the network is such a switch.
 const OF_PORTS: [&Key; 11] = [
     SwitchOptions::KEY.chip,
     SwitchOptions::KEY.buffer,
@@ -51,7 +51,7 @@ const OF_PORTS: [&Key; 11] = [
     SwitchOptions::KEY.accounting,
     SwitchOptions::KEY.emulation,
 ];
-/// Keys of switches that matter for credits and emulation packets alone.
+/// Keys of a `[switch.NAME]` that have no effect without credits or emulation packets.
 const OF_CREDITS: [&Key; 8] = [
     SwitchOptions::KEY.credit_queue,
     SwitchOptions::KEY.credit_burst,
@@ -63,7 +63,8 @@ const OF_CREDITS: [&Key; 8] = [
     SwitchOptions::KEY.data_weight,
 ];
 
-/// The keys without effect in a scenario with its plan. `models` are the switches that others inherit from.
+/// Finds the keys without effect in a scenario with its plan. `models` are the indices of switch settings that switches
+/// with their own chips copy.
 pub(super) fn find(
     root: &Item,
     plan: &Plan,
@@ -92,7 +93,7 @@ pub(super) fn find(
     found
 }
 
-/// Adds a key, if it is written and not added yet.
+/// Adds a key to `found`, if the section has it and `found` does not.
 fn add(found: &mut Vec<Ineffective>, (section, path): (&Item, &str), key: &Key, why: &'static str) {
     let path = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
     if section.get(key.name).is_some() && !found.iter().any(|other| other.path == path) {
@@ -100,7 +101,7 @@ fn add(found: &mut Vec<Ineffective>, (section, path): (&Item, &str), key: &Key, 
     }
 }
 
-/// Rules for keys at the top of a scenario.
+/// Finds keys at the top of a scenario, and in `[kernel]`, that have no effect.
 fn of_scenario(root: &Item, plan: &Plan, found: &mut Vec<Ineffective>) {
     let keys = Scenario::KEY;
     if plan.nic == NicMode::Fair {
@@ -123,8 +124,8 @@ fn has_kernels(plan: &Plan) -> bool {
     (0..plan.schemes.len()).any(|scheme| plan.has_kernels(scheme))
 }
 
-/// Rules for the keys of a switch: those of `shallop_plan::effective`, and that a `buffer` replaces the memory of a
-/// `chip`.
+/// Finds keys of one `[switch.NAME]` without effect: those for credits or ECN that no transport has, and a `chip` whose
+/// memory a `buffer` replaces.
 fn of_switch((item, switch): (&Item, &Switch), plan: &Plan, found: &mut Vec<Ineffective>) {
     let keys = SwitchOptions::KEY;
     let path = format!("{}.{}", Scenario::KEY.switch.name, switch.name);
@@ -159,7 +160,7 @@ fn of_switch((item, switch): (&Item, &Switch), plan: &Plan, found: &mut Vec<Inef
     }
 }
 
-/// The memory keys of switches whose nodes all have a chip of their own.
+/// Finds memory keys of switches without effect: all nodes of such a switch have their own chips.
 fn of_models(
     root: &Item,
     plan: &Plan,
@@ -183,7 +184,8 @@ fn of_models(
     }
 }
 
-/// The keys of a default switch that describes no node, in its section and in the `set` of schemes.
+/// Finds keys of `[switch.default]` without effect, in its section and in the `set` of schemes, if no node has the
+/// default settings.
 fn of_default(root: &Item, found: &mut Vec<Ineffective>) {
     let path = format!("{}.default", Scenario::KEY.switch.name);
     let disciplines = ["aqm", "codel", "fq_codel", "dualpi2"];
@@ -208,7 +210,7 @@ fn of_default(root: &Item, found: &mut Vec<Ineffective>) {
     }
 }
 
-/// The transports of all runs of a plan.
+/// The transport of each group under each scheme.
 fn transports(plan: &Plan) -> impl Iterator<Item = &Scheme> {
     let groups = 0..plan.groups.len();
     groups.flat_map(move |group| {
@@ -225,7 +227,7 @@ fn is_ecn_capable(plan: &Plan) -> bool {
         || transports(plan).any(|scheme| Transport::is_ecn_capable(&scheme.transport))
 }
 
-/// Notes of the keys that have no effect at any point.
+/// Notes on the keys that have no effect at any point.
 ///
 /// # Errors
 /// If one of the keys that are varied is among them.

@@ -1,11 +1,12 @@
-//! Schemes that inherit the keys of another scheme: `like = "NAME"`.
+//! Schemes that copy the keys of another scheme: `like = "NAME"`.
 
 use shallop_options::suggest::advice;
 use shallop_options::{Item, Problem, RawValue, Table};
 
 use super::schemes::name;
 
-/// Copies keys into each scheme with `like` from the scheme it names, except the name and the keys that are written.
+/// Replaces `like` in each scheme by the keys of the scheme it names, except for the name and for keys that are
+/// written.
 ///
 /// # Errors
 /// If no scheme above it has that name.

@@ -1,4 +1,4 @@
-//! The section `[kernel]`, and checks of groups and schemes with `stack = "kernel"`.
+//! Reads the section `[kernel]`, and checks that real kernels can run the groups and schemes that need them.
 
 use shallop_options::{Item, Problem, Section};
 
@@ -11,7 +11,7 @@ use super::root_options::Scenario;
 
 const MTU: u64 = 1_500;
 
-/// Reads the section, or takes its defaults.
+/// Reads `[kernel]`; its defaults if the scenario has none.
 pub(super) fn read(top: &Section<'_>) -> Result<KernelOptions, Problem> {
     let Some(item) = top.item(Scenario::KEY.kernel) else { return Ok(KernelOptions::default()) };
     let section = Section::open::<KernelOptions>("[kernel]", item)?;
@@ -34,7 +34,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<KernelOptions, Problem> {
     Ok(options)
 }
 
-/// Checks the name of the module, and that `controller` and `parameters` have a module.
+/// Checks the names of the kernel module and of its controller and parameters; the latter two require a module.
 fn check_module(section: &Section<'_>, options: &KernelOptions) -> Result<(), Problem> {
     let keys = &KernelOptions::KEY;
     let is_word = |text: &str| {
@@ -76,7 +76,7 @@ fn check_module(section: &Section<'_>, options: &KernelOptions) -> Result<(), Pr
     }
 }
 
-/// Refuses a CLEAN proxy in front of kernels in virtual time, whose packets it cannot read.
+/// Refuses CLEAN proxies for kernels in virtual time: the simulated proxy cannot parse the packets of kernels.
 fn check_proxies(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
     let is_kernel = |scheme: usize| {
         let mut groups = 0..plan.groups.len();
@@ -92,8 +92,8 @@ fn check_proxies(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
     Err(top.reject(Scenario::KEY.scheme, message).with_help(help))
 }
 
-/// Checks that only what real kernels offer is asked of them. A rehearsal checks by itself which hosts run programs,
-/// and which controllers this machine has.
+/// Checks that every group with real kernels asks for what kernels have: controllers, the usual MTU, programs. A
+/// rehearsal itself checks which hosts run programs, and which controllers this machine has.
 pub(super) fn check(
     top: &Section<'_>,
     (plan, network): (&Plan, &Network),

@@ -1,6 +1,6 @@
-//! Scenarios as text: a TOML file becomes a [`Study`], or a [`Problem`] with its place in the text. The keys are
-//! declared in [`shallop_options`] structs (`root_options` has the top); sections are read by them, the schema is
-//! written from them, and changes of single keys (`set`) are checked against them.
+//! Scenarios as text: a TOML file becomes a [`Study`], or a [`Problem`] with its place in the text. The keys are fields
+//! of structs with `#[derive(Options)]`, which read sections, describe the JSON Schema, and check the names in changes
+//! of single keys.
 
 mod bounds;
 mod buffers;
@@ -52,28 +52,26 @@ use shallop_plan::files::{Files, NoFiles};
 use shallop_plan::study::{Study, Variant};
 use tree::on_a_line;
 
-/// The changes of a scenario that a command line asks for.
+/// What a command line changes in a scenario, and how it reads files.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Keys with their values, as in `--set topology.senders=200`: TOML, or a text without its quotes.
+    /// Keys with their new values, as in `--set topology.senders=200`. A value is TOML, or a text without its quotes.
     pub set: Vec<(String, String)>,
-    /// Whether the changes under `[quick]` are made.
+    /// Whether to make the changes under `[quick]`.
     pub quick: bool,
-    /// The seed of the only run.
+    /// Replaces the seeds of the scenario by this one.
     pub seed: Option<u64>,
-    /// Keys to vary, each with its values, written as in `set`: every combination is a point.
+    /// Keys to vary, each with its values, written as in `set`: every combination becomes a point.
     pub vary: Vec<(String, Vec<String>)>,
-    /// The number of seeds, counted from the first seed of the scenario.
+    /// Runs with this number of seeds, which are consecutive from the first seed of the scenario on.
     pub seeds: Option<u32>,
-    /// The files that the scenario may name.
+    /// Opens files that the scenario names: traces, networks, tables of sizes.
     pub files: Arc<dyn Files>,
-    /// Whether the scenario runs in real time, with the kernel of this machine in its hosts. The rehearsal then checks
-    /// what these hosts can do.
+    /// Whether the scenario is a rehearsal. Checks of what the hosts can do are then left to the rehearsal.
     pub in_real_time: bool,
 }
 
 impl Default for Options {
-    /// No changes, and no files.
     fn default() -> Self {
         Self {
             set: Vec::new(),
@@ -87,8 +85,8 @@ impl Default for Options {
     }
 }
 
-/// Reads a scenario. The scenario must be valid without the changes as well. The order of changes is: `[quick]`, the
-/// point, `vary`, `set`, `seed` and `seeds`. A scenario that is varied claims nothing.
+/// Reads a scenario, which must also be valid without the changes. Changes are made in the order `[quick]`, the point,
+/// `vary`, `set`, `seed`, `seeds`. A scenario with `vary` has no claims.
 ///
 /// # Errors
 /// The first thing that is wrong, with its place.
@@ -107,7 +105,7 @@ pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
     Ok(study)
 }
 
-/// Reads options without a scenario, from keys with their values as `--set` has them. The last value of a key counts.
+/// Reads a struct of options from keys with values written as for `--set`. The last value of a key counts.
 ///
 /// # Errors
 /// If there is no such key, or its value is wrong.
@@ -124,9 +122,9 @@ pub fn read_options<T: shallop_options::Options>(
     Section::open::<T>("the options", &item)?.read(context)
 }
 
-/// The largest number of points.
+/// The most points of a study.
 const MAX_POINTS: usize = 10_000;
-/// Keys that points cannot change.
+/// Keys that all points share, so that `set` of a point cannot change them.
 const ONE_FOR_ALL: [&str; 3] =
     [Scenario::KEY.seed.name, Scenario::KEY.seeds.name, Scenario::KEY.title.name];
 
@@ -192,7 +190,7 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     })
 }
 
-/// Notes for the user about the options.
+/// A note for the user if `--quick` changes nothing.
 fn notes(no_quick: bool) -> Vec<String> {
     let text =
         "the scenario has no [quick] section, so --quick changes nothing: this is the full run";
@@ -202,7 +200,8 @@ fn notes(no_quick: bool) -> Vec<String> {
 /// The seeds of a point, and its keys without effect.
 type SeedsAndKeys = (Vec<u64>, Vec<Ineffective>);
 
-/// A point with its plan, the seeds it is to be run with, and its keys without effect.
+/// Reads a point: the plan with the changes of `variation` and then of the command line (`asked`), its seeds, and its
+/// keys without effect.
 fn point(
     base: &Item,
     variation: &Variation,
@@ -227,7 +226,7 @@ fn point(
     Ok((Variant { name: name.clone(), set, plan }, (seeds, ineffective)))
 }
 
-/// The changes that the command line asks for, at all points.
+/// The changes that the command line makes at all points: `--set`, `--seed` and `--seeds`.
 fn asked(base: &Item, options: &Options) -> Result<Vec<Change>, Problem> {
     let asked = options.set.iter().map(|(key, value)| asked_one(key, value));
     let mut asked = asked.collect::<Result<Vec<_>, _>>()?;
@@ -250,7 +249,7 @@ fn asked_one(key: &str, value: &str) -> Result<Change, Problem> {
     Ok(Change { path, key: place, item: tree::parse_value(value, &At::via(via)) })
 }
 
-/// A point, perhaps with varied keys.
+/// A point before it is read: its name, and its changes to the scenario.
 #[derive(Clone, Default)]
 struct Variation {
     name: String,
@@ -258,7 +257,7 @@ struct Variation {
     full_only: bool,
 }
 
-/// The points with their changes; one point without changes if the scenario has none.
+/// Reads every `[[point]]`. A scenario without points has one without changes.
 fn variations(top: &Section<'_>) -> Result<Vec<Variation>, Problem> {
     let mut points: Vec<Variation> = Vec::new();
     for (name, item) in rows(top, Scenario::KEY.point)? {

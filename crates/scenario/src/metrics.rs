@@ -4,8 +4,8 @@ use shallop_plan::plan::Plan;
 use shallop_plan::study::Variant;
 use shallop_results::claim_fields::{self, Part};
 
-/// The metrics that a claim on a metric like this one may be about: of runs or windows, or of the groups, queues and
-/// pools of all these points.
+/// The metrics that could stand in place of `metric` in a claim, and `metric` itself if it exists: of runs, of windows,
+/// or of the groups, queues and pools that all points `about` have.
 pub(super) fn known(metric: &str, window: bool, about: &[&Variant]) -> Vec<String> {
     // A claim for full runs only may name a point that a quick run does not have.
     if about.is_empty() {
@@ -32,8 +32,8 @@ pub(super) fn known(metric: &str, window: bool, about: &[&Variant]) -> Vec<Strin
     }
 }
 
-/// For a metric of a queue or a pool, such as `queues.left>right.p99_bytes`, the metric itself if all these points have
-/// it, and otherwise what could be asked of that place.
+/// For a metric of a queue or a pool, such as `queues.left>right.p99_bytes`: the metric itself if its last steps are a
+/// field, and otherwise a path with each field, for the help of an error.
 fn of_places(
     metric: &str,
     list: &str,

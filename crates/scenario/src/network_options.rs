@@ -1,5 +1,5 @@
-//! The keys that every `[topology]` has, and those of the kinds that are no fabrics: a network drawn by hand, and one
-//! from a file.
+//! The keys of `[topology]`: those of all kinds, and those of a network drawn by hand (`graph`) or read from a file
+//! (`file`).
 
 use shallop_core::{BitsPerSec, Span};
 use shallop_options::{Options, Subsection, Unread, ValueType, section_keys, string_enum};
@@ -12,10 +12,10 @@ use shallop_topology::fabric::Largest;
 const DOWN: ValueType = ValueType::Section(section_keys::<DownOptions>());
 const CHANGE: ValueType = ValueType::Section(section_keys::<ChangeOptions>());
 
-/// What every topology has.
+/// The keys that every kind of topology has.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct AnyTopology {
-    /// The kind of topology.
+    /// The kind of topology, which decides the other keys.
     #[key(Text, required)]
     pub kind: Option<Unread>,
     /// Whether both directions of a flow take the same links where there are several shortest paths.
@@ -23,18 +23,18 @@ pub(super) struct AnyTopology {
     pub ecmp: Ecmp,
 }
 
-/// A network drawn by hand.
+/// The keys of a network drawn by hand.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct GraphOptions {
-    /// Hosts and switches.
+    /// The hosts and switches of the network.
     #[sections(required)]
     pub node: Subsection<NodeOptions>,
-    /// Links between two nodes.
+    /// The links of the network, each between two nodes.
     #[sections(required)]
     pub link: Subsection<LinkOptions>,
 }
 
-/// What a node is.
+/// What a node is: the values of its key `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     Host,
@@ -52,48 +52,49 @@ impl From<Node> for NodeKind {
     }
 }
 
-/// A node of a graph.
+/// The keys of a node drawn by hand.
 #[derive(Clone, Debug, Options)]
 pub(super) struct NodeOptions {
     /// The name of the node.
     pub name: String,
     /// Whether the node is a host or a switch.
     pub kind: Node,
-    /// For a switch, the `[switch.NAME]` that describes it.
+    /// For a switch, the NAME of the `[switch.NAME]` that describes it.
     #[key(shown = "\"default\"")]
     pub switch: Option<String>,
 }
 
-/// A link of a graph.
+/// The keys of a link drawn by hand.
 #[derive(Clone, Debug, Options)]
 pub(super) struct LinkOptions {
-    /// The two nodes that the link joins.
+    /// The names of the two nodes that the link joins.
     pub between: Vec<String>,
     /// The rate of each direction.
     #[key(RATE)]
     pub rate: BitsPerSec,
-    /// The propagation delay.
+    /// The propagation delay of each direction.
     #[key(DELAY)]
     pub delay: Span,
-    /// The largest packet.
     #[part]
     pub largest: Largest,
     /// The probability that the link loses a packet.
     #[key(Number(0.0, 1.0), default = 0.0)]
     pub loss: f64,
-    /// Each packet arrives later by a time drawn uniformly from zero to this.
+    /// The largest random delay. Each packet arrives later by a time drawn uniformly from zero to this.
     #[key(DELAY, default = Span::ZERO)]
     pub jitter: Span,
-    /// The probability that others overtake a packet.
+    /// The probability that later packets overtake a packet.
     #[key(Number(0.0, 1.0), default = 0.0)]
     pub reordering: f64,
-    /// Such a packet arrives later by a time drawn uniformly from zero to this.
+    /// The largest delay of a packet that others overtake. The packet arrives later by a time drawn uniformly from zero
+    /// to this.
     #[key(DELAY, default = Span::from_ms(1), shown = "\"1ms\"")]
     pub reordering_delay: Span,
     /// The probability that a packet arrives twice.
     #[key(Number(0.0, 1.0), default = 0.0)]
     pub duplicates: f64,
-    /// When nothing passes and what is on the wire is lost: `[{ at = "2s", lasts = "500ms", every = "10s" }]`.
+    /// Times at which the link is down. No packet passes, and packets on the wire are lost: `[{ at = "2s", lasts =
+    /// "500ms", every = "10s" }]`.
     #[key(List(&DOWN))]
     pub down: Option<Unread>,
     /// Changes of rate and delay at given times, such as `[{ at = "1s", rate = "2Gbps" }]`.
@@ -101,43 +102,43 @@ pub(super) struct LinkOptions {
     pub changes: Option<Unread>,
 }
 
-/// A change of a link.
+/// The keys of an entry of `changes`: a new rate or delay of a link at a time.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct ChangeOptions {
     /// The time of the change.
     #[key(Time(Span::ZERO, DAY))]
     pub at: Span,
-    /// The rate from then on.
+    /// The rate of the link from that time on.
     #[key(RATE, shown = "as before")]
     pub rate: Option<BitsPerSec>,
-    /// The delay from then on.
+    /// The delay of the link from that time on.
     #[key(DELAY, shown = "as before")]
     pub delay: Option<Span>,
 }
 
-/// A time at which a link is down.
+/// The keys of an entry of `down`: an outage of a link, which may repeat.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct DownOptions {
-    /// When it begins.
+    /// The time at which the outage begins.
     #[key(Time(Span::ZERO, DAY))]
     pub at: Span,
-    /// How long it lasts.
+    /// The length of the outage.
     #[key(Time(Span::from_ps(1), DAY))]
     pub lasts: Span,
-    /// How long after its beginning it begins again; longer than it lasts.
+    /// The time from the beginning of one outage to the beginning of the next; must be longer than `lasts`.
     #[key(Time(Span::from_ps(1), DAY), shown = "it does not")]
     pub every: Option<Span>,
 }
 
-/// Switches and links from a file, with hosts.
+/// The keys of a network from a file.
 #[derive(Clone, Debug, Options)]
 pub(super) struct FileOptions {
-    /// The file, beside the scenario: .graphml, .gml or .csv.
+    /// The name of the file, relative to the folder of the scenario: .graphml, .gml or .csv.
     pub file: String,
     /// The number of hosts at each node: `NODE.h0` and so on.
     #[key(COUNT, default = 1)]
     pub hosts: usize,
-    /// The nodes that have hosts.
+    /// The names of the nodes that have hosts.
     #[key(shown = "all")]
     pub hosts_at: Option<Vec<String>>,
     /// The rate of the links to hosts.
@@ -152,13 +153,12 @@ pub(super) struct FileOptions {
     /// The delay of links for which the file has neither a delay nor coordinates.
     #[key(DELAY, shown = "such links are an error")]
     pub default_delay: Option<Span>,
-    /// The length of fibres as a multiple of the great circle between their ends.
+    /// The length of fibres, as a multiple of the great-circle distance between their ends.
     #[key(Number(1.0, 10.0), default = 1.0)]
     pub path_factor: f64,
-    /// The `[switch.NAME]` that describes the nodes.
+    /// The NAME of the `[switch.NAME]` that describes nodes for which the file names none.
     #[key(shown = "\"default\"")]
     pub switch: Option<String>,
-    /// The largest packet.
     #[part]
     pub largest: Largest,
 }

@@ -1,4 +1,4 @@
-//! From the tree of a scenario, after all changes, to a checked plan.
+//! Makes a checked plan of a scenario's tree, after all changes to it.
 
 use shallop_options::suggest::advice;
 use shallop_options::{Item, Problem, Section};
@@ -14,12 +14,13 @@ use shallop_plan::bounds::MAX_SAMPLES;
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Driver, Plan, Scheme, Switch};
 
-/// The largest number of seeds, and of windows.
+/// The most seeds, and the most windows, of a scenario.
 const MOST: usize = 10_000;
-/// The longest run in seconds that gets a window for each second by default.
+/// The longest run, in seconds, for which the default is a window for each second. The default of longer runs is one
+/// window.
 const MAX_SECONDS: u64 = 1_000;
 
-/// Reads a plan, the seeds it is to be run with, and the keys without effect.
+/// Reads a plan, its seeds, and its keys without effect.
 pub(super) fn read(
     root: &Item,
     options: &Options,
@@ -86,7 +87,7 @@ pub(super) fn read(
     Ok((plan, seeds, ineffective))
 }
 
-/// Checks that the switches fit the network with the changes of each scheme.
+/// Checks that buffers and pools also fit the network with the switch settings of each scheme's `set`.
 fn schemes_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
     for scheme in 0..plan.schemes.len() {
         if let Some(switches) = plan.schemes[scheme].switches.clone() {
@@ -100,7 +101,7 @@ fn schemes_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), 
     Ok(())
 }
 
-/// The seeds of the runs; the first one is the seed of the plan.
+/// The seeds of the runs, from `seed` or `seeds`. The plan has the first.
 pub(super) fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
     let keys = Scenario::KEY;
     let Scenario { seed, seeds, .. } = top.read(())?;
@@ -121,7 +122,7 @@ pub(super) fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
     Ok(seeds)
 }
 
-/// The windows with results of their own.
+/// The windows of a run for which results are reported separately.
 fn windows(
     top: &Section<'_>,
     windows: Option<Vec<(Span, Span)>>,
@@ -152,7 +153,7 @@ fn windows(
     Ok(windows)
 }
 
-/// Adds the switches that a network file describes by their chips.
+/// Adds the switch settings for the chips that a network file names.
 fn own_chips(switches: &mut Vec<Switch>, chips: &[OwnChip], at: &Item) -> Result<(), Problem> {
     for own in chips {
         let like = &switches[own.like];
@@ -170,7 +171,7 @@ fn own_chips(switches: &mut Vec<Switch>, chips: &[OwnChip], at: &Item) -> Result
     Ok(())
 }
 
-/// The switches with the changes of a scheme, if the scheme makes any.
+/// The switch settings with the changes of a scheme's `set`; `None` if the scheme has no `set`.
 fn under(
     root: &Item,
     changes: Option<&Item>,

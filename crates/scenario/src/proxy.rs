@@ -1,4 +1,4 @@
-//! The CLEAN proxies of schemes.
+//! Reads the CLEAN proxies of schemes (key `clean`).
 
 use shallop_options::suggest::advice;
 use shallop_options::{Item, Key, Problem, Section};
@@ -10,7 +10,7 @@ use shallop_plan::plan::{Plan, Topology};
 use shallop_plan::proxy::{Clean, CleanOptions};
 use shallop_topology::campus::{CLOUD, RADIO};
 
-/// Adds to every scheme the proxy that it asks for.
+/// Reads the proxy of every scheme that has one, and finds its ports in the network.
 pub(super) fn place(
     plan: &mut Plan,
     read: &[SchemeEntry],
@@ -61,7 +61,7 @@ fn clean(
     Ok(Clean { config: options.config, edges, last_hop })
 }
 
-/// The ports at which packets enter a campus, and the ports of its radios.
+/// The ports at which packets enter a campus network from the cloud, and those of its radios towards stations.
 fn campus_ports(network: &Network) -> (Vec<u32>, Vec<u32>) {
     let set = |name: &str| network.links.get(name).into_iter().flatten().copied();
     let host = |port: &u32| !network.is_switch_port(*port);
@@ -70,7 +70,7 @@ fn campus_ports(network: &Network) -> (Vec<u32>, Vec<u32>) {
     (set(CLOUD).filter(host).collect(), set(RADIO).filter(down).collect())
 }
 
-/// The ports with these names.
+/// Finds ports by name, as in `ap>station`.
 fn ports(
     section: &Section<'_>,
     key: &'static Key,

@@ -1,34 +1,34 @@
-//! The reference cases of `shallop bench`. Dumbbell: the network of the first headline experiment (10 Gb/s, 20 KB of
-//! buffer per Gb/s, 10 ms and 0 to 20 ms of delay) with 20, 200 and 2,000 flows without end, under each transport.
-//! Leaf-spine: 128 hosts with 100 Gb/s and jumbo frames, each with two DCTCP flows without end to another host; the
-//! ports of a switch share memory as in the simulations of BCC, or each port has as much memory as one queue could take
-//! of the pool.
+//! The benchmark scenarios of `shallop bench`. Dumbbell: the network of the first headline experiment (10 Gb/s, 20 KB
+//! of buffer per Gb/s, 10 ms and 0 to 20 ms of delay) with 20, 200 and 2,000 flows without end, under each transport.
+//! Leaf-spine: 128 hosts with 100 Gb/s and jumbo frames, each with two DCTCP flows without end to another host. The
+//! ports of a switch share memory as in the simulations of BCC, or each has the memory that one queue could take from
+//! the shared memory.
 
 use shallop_core::Span;
 
 use crate::{Options, Problem, read};
 use shallop_plan::plan::Plan;
 
-/// A case: traffic, and its simulated time.
+/// A benchmark scenario, and how long it is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case {
     pub name: &'static str,
-    /// The network with its flows.
+    /// The network and its flows.
     pub what: What,
-    /// The simulated time in full.
+    /// The simulated time of a full benchmark.
     pub duration: Span,
-    /// The simulated time of a quick run.
+    /// The simulated time of a quick benchmark.
     pub quick: Span,
 }
 
-/// The network of a case.
+/// The network of a benchmark scenario, and its flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A number of flows over one bottleneck, each between its own two hosts.
+    /// A dumbbell with this number of flows, each between two hosts of its own.
     Dumbbell(usize),
-    /// A leaf-spine fabric.
+    /// A leaf-spine fabric with 128 hosts.
     LeafSpine {
-        /// Whether the ports of a switch share memory.
+        /// Whether the ports of a switch share memory, or each has its own.
         shared: bool,
     },
 }
@@ -41,7 +41,7 @@ pub const CASES: [Case; 5] = [
     leaf_spine("128 hosts, own memory", false),
 ];
 
-/// The labels of the schemes of dumbbells.
+/// The transports that the dumbbells are run with.
 pub const TRANSPORTS: [&str; 3] = ["cubic", "expresspass", "flashpass"];
 
 const fn dumbbell(name: &'static str, flows: usize, ms: u64) -> Case {
@@ -55,7 +55,7 @@ const fn leaf_spine(name: &'static str, shared: bool) -> Case {
 }
 
 impl Case {
-    /// The labels of the schemes.
+    /// The transports that the scenario is run with.
     pub const fn transports(&self) -> &'static [&'static str] {
         match self.what {
             What::Dumbbell(_) => &TRANSPORTS,
@@ -63,7 +63,7 @@ impl Case {
         }
     }
 
-    /// The plan of the case for this duration, with all its schemes.
+    /// The plan of the scenario with this simulated time and all its transports.
     ///
     /// # Errors
     /// If there are more flows than a scenario may have.
@@ -78,7 +78,7 @@ impl Case {
     }
 }
 
-/// The text of a dumbbell without the number of flows and the duration.
+/// The dumbbell as TOML. `plan` sets the number of flows and the duration.
 const TEXT: &str = r#"
 title = "Flows without end into 10 Gb/s"
 seed = 1
@@ -112,12 +112,12 @@ scheme = [{ transport = "dctcp" }]
 group = [{ name = "all", from = "hosts", to = "hosts", pattern = "permutation", flows = 256, start = "0us..100us" }]
 "#;
 
-/// The key of shared memory.
+/// The switch key for shared memory, as in the simulations of BCC.
 const SHARED: &str = r#"shared = { size = "3146KB", private = "131KB", ports = 8, alpha = 4 }"#;
-/// The key of a private buffer as large as one queue could get of the shared memory.
+/// The switch key for private buffers, each as large as a queue could become in the shared memory.
 const OWN: &str = r#"buffer = "2648KB""#;
 
-/// A dumbbell with this number of flows for this duration, with each of [`TRANSPORTS`].
+/// The plan of a dumbbell with this number of flows and this simulated time, with all [`TRANSPORTS`].
 ///
 /// # Errors
 /// If there are more flows than a scenario may have.

@@ -1,4 +1,4 @@
-//! The keys at the top of a scenario, and its sections.
+//! The keys at the top of a scenario, and those of `[classes]` and `[[point]]`.
 
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::{HostStack, Options, Subsection, Unread, ValueType, section_keys};
@@ -19,14 +19,14 @@ use super::topology::TOPOLOGY;
 const SEED: ValueType = ValueType::Integer(0, i64::MAX as u64);
 const WINDOW: ValueType = ValueType::TimeRange(Span::ZERO, DAY);
 
-/// A scenario.
+/// The keys at the top of a scenario.
 #[derive(Clone, Debug, Options)]
 pub(super) struct Scenario {
     /// The name of the scenario in tables and figures.
     pub title: String,
     /// One line on what the scenario shows.
     pub about: Option<String>,
-    /// About how long the scenario takes on one core, in full and quick, as texts.
+    /// Estimates of the computing time on one core: of the full and of the quick scenario, as texts.
     #[key(default = Vec::new())]
     pub takes: Vec<String>,
     /// The seed of the run.
@@ -35,55 +35,56 @@ pub(super) struct Scenario {
     /// The seeds of several runs, in place of `seed`.
     #[key(List(&SEED))]
     pub seeds: Option<Vec<u64>>,
-    /// The time at which a run ends. It ends earlier if all flows are complete.
+    /// The simulated time at which a run ends. It ends earlier if all flows are complete.
     #[key(Time(Span::from_us(1), DAY))]
     pub duration: Span,
     /// The time between two rows of the series.
     #[key(Time(Span::from_ns(1), DAY), default = Span::from_ms(10))]
     pub sample: Span,
-    /// Parts of the run, such as `"1s..5s"`, that are reported by themselves.
+    /// Parts of the run, such as `"1s..5s"`, for which results are reported separately.
     #[key(List(&WINDOW), shown = "each whole second")]
     pub windows: Option<Vec<(Span, Span)>>,
     /// The length of the windows for which fairness is computed.
     #[key(Time(Span::from_us(1), DAY), default = Span::from_ms(100))]
     pub fairness_window: Span,
-    /// Sizes in bytes. For each the report has the time in which a queue or pool held more.
+    /// Queue lengths in bytes. For each, results have the fraction of time in which a queue or pool held more.
     #[key(List(&SOME), default = Vec::new())]
     pub levels: Vec<Bytes>,
     /// The TCP stack of the hosts, on which many defaults depend: ns-2.35, ns-3.44 or Linux 6, all of
     /// them simulated, or a real Linux kernel (`"kernel"`, see `[kernel]`).
     #[key(default = HostStack::Linux)]
     pub stack: HostStack,
-    /// How a host's link takes packets from its flows: in turn whenever it is free (`"fair"`), or from one finite
-    /// queue (`"fifo"`).
+    /// How a host's link takes packets from its flows: round-robin whenever the link is free (`"fair"`), or from one
+    /// finite queue (`"fifo"`).
     #[key(default = NicMode::Fair)]
     pub nic: NicMode,
-    /// The queue of a host's link, with `nic = "fifo"` (Linux: `txqueuelen`).
+    /// The size of the queue of a host's link. Requires `nic = "fifo"` (Linux: `txqueuelen`).
     #[key(default = BufferSize::Packets(1_000))]
     pub nic_buffer: BufferSize,
     /// The length of the queue of credits or emulation packets of a host's link.
     #[key(shown = nic_credit_queue())]
     pub nic_credit_queue: Option<BufferSize>,
-    /// Each packet leaves its host's link later by a time drawn uniformly from zero to this.
+    /// The largest random delay of a host. Each packet leaves its host's link later by a time drawn uniformly from zero
+    /// to this.
     #[key(
         DELAY,
         default = (stack == HostStack::Ns2).then_some(Span::ZERO),
         shown = "the time of a full frame on the slowest link; with `stack = \"ns2\"` `\"0s\"`"
     )]
     pub nic_jitter: Option<Span>,
-    /// Hosts that are real Linux kernels: those with `stack = "kernel"`.
+    /// Settings of hosts that are real Linux kernels: those with `stack = "kernel"`.
     #[section]
     pub kernel: Subsection<KernelOptions>,
-    /// The network.
+    /// The network: hosts, switches and links.
     #[key(Tagged(&TOPOLOGY), required)]
     pub topology: Option<Unread>,
-    /// The switches. Those that no other section is for have `[switch.default]`.
+    /// The settings of switches, by name. A switch without a section of its own has the settings of `[switch.default]`.
     #[key(NamedSections(section_keys::<SwitchOptions>()))]
     pub switch: Option<Unread>,
-    /// The transports that are compared.
+    /// The transports to compare.
     #[key(TaggedList(&SCHEMES), required)]
     pub scheme: Option<Unread>,
-    /// The traffic.
+    /// The traffic, in groups of flows.
     #[sections(required)]
     pub group: Subsection<GroupOptions>,
     /// Sets of links whose packets are written to a pcapng file, with `--out`.
@@ -95,28 +96,28 @@ pub(super) struct Scenario {
     /// Classes of flows by their size, for completion times.
     #[section]
     pub classes: Subsection<ClassesOptions>,
-    /// Variations of the scenario, all of which are run.
+    /// Variations of the scenario. Each is run with every scheme.
     #[sections]
     pub point: Subsection<PointOptions>,
-    /// Keys of the scenario with the values they have in a quick run.
+    /// Keys of the scenario with the values that they have in a quick run.
     #[key(Overrides)]
     pub quick: Option<Unread>,
-    /// Keys that sections of one kind have in common.
+    /// Defaults of keys for all sections of one kind.
     #[section]
     pub defaults: Subsection<DefaultsOptions>,
-    /// What is claimed of the results.
+    /// Claims about the results, with the ranges in which they hold.
     #[sections]
     pub claim: Subsection<ClaimOptions>,
 }
 
-/// The default of `nic_credit_queue` in words.
+/// The default of the key `nic_credit_queue`, in words.
 fn nic_credit_queue() -> String {
     let flashpass = FlashPass::CREDITS.and_then(|credits| credits.host_queue);
     let flashpass = flashpass.map_or_else(String::new, |queue| format!("; FlashPass: \"{queue}\""));
     format!("the `credit_queue` of switches{flashpass}")
 }
 
-/// Classes of flows.
+/// The keys of `[classes]`: the bounds of small and large flows.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct ClassesOptions {
     /// Flows of up to this payload are small.
@@ -127,12 +128,12 @@ pub(super) struct ClassesOptions {
     pub large: Bytes,
 }
 
-/// A variation of a scenario.
+/// The keys of a `[[point]]`, a variation of the scenario.
 #[derive(Clone, Debug, Options)]
 pub(super) struct PointOptions {
     /// The name of the variation.
     pub name: String,
-    /// Keys of the scenario with the values they have here.
+    /// Keys of the scenario with the values that they have in this variation.
     #[key(Overrides, required)]
     pub set: Option<Unread>,
     /// Whether a quick run leaves the variation out.

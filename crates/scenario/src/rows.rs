@@ -1,8 +1,8 @@
-//! Lists of sections, such as `[[group]]`.
+//! Reads lists of sections, such as `[[group]]`.
 
 use shallop_options::{Item, Key, Problem, RawValue, Section};
 
-/// The sections of a list, each with its name in messages.
+/// The sections in a list, each with a name for errors, such as `[[group]] "all"`.
 ///
 /// # Errors
 /// If it is no row, or an empty one.
@@ -31,7 +31,7 @@ pub(super) fn rows<'a>(
     Ok(items.iter().enumerate().map(named).collect())
 }
 
-/// Checks that no earlier section of a list has this name.
+/// Checks that `name` is not among the names of earlier sections.
 ///
 /// # Errors
 /// If this name is taken.

@@ -1,4 +1,4 @@
-//! The JSON Schema of scenarios, for editors. It is made from the keys by which scenarios are read.
+//! The JSON Schema of scenarios, for editors, generated from the descriptions of the keys.
 
 use serde_json::{Map, Value, json};
 use shallop_options::{Key, SectionKeys, SectionKind, TaggedSections, ValueType, section_keys};
@@ -7,7 +7,7 @@ use super::defaults::{self, Explained};
 use super::expand::COMMON;
 use super::root_options::Scenario;
 
-/// JSON Schema (draft 2020-12) of a scenario.
+/// The JSON Schema (draft 2020-12) of scenarios.
 pub fn schema() -> Value {
     let mut schema = Map::new();
     schema.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
@@ -19,7 +19,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Adds schemes with `like`, which inherit the keys of another scheme and may have any key of a transport.
+/// Allows schemes with `like`, which copies the keys of another scheme; such a scheme may have keys of any transport.
 fn scheme_like_another(schemes: &mut Value) {
     let keys = json!({
         "like": {
@@ -33,7 +33,7 @@ fn scheme_like_another(schemes: &mut Value) {
     schemes["oneOf"].as_array_mut().into_iter().for_each(|kinds| kinds.push(like.clone()));
 }
 
-/// Allows keys of a claim to be tables by the names of schemes or points, and requires `scheme` or `schemes`.
+/// Allows keys of a claim to be tables by names of schemes or points, and requires `scheme` or `schemes`.
 fn claims_by_names(claims: &mut Value) {
     for (key, schema) in claims["properties"].as_object_mut().into_iter().flatten() {
         if !COMMON.contains(&key.as_str()) {
@@ -45,7 +45,7 @@ fn claims_by_names(claims: &mut Value) {
     claims["oneOf"] = json!([{ "required": ["scheme"] }, { "required": ["schemes"] }]);
 }
 
-/// The schema of a section; of one kind of section if `kind` is its tag and its value.
+/// The schema of a section. `kind` is the tag and its value if the section is of one of several kinds.
 fn section(keys: &[Explained], kind: Option<(&str, &str)>) -> Map<String, Value> {
     let property = |explained: &Explained| {
         let key = explained.key;
@@ -83,7 +83,7 @@ fn tagged(tagged: &TaggedSections) -> Value {
     json!({ "oneOf": (tagged.kinds)().into_iter().map(one).collect::<Vec<_>>() })
 }
 
-/// The pattern of a quantity: a number, then one of these units.
+/// The pattern of a quantity as text: a number and one of `units`, a regular expression.
 fn quantity(units: &str) -> String {
     format!("^\\s*[0-9][0-9_]*(\\.[0-9_]*[0-9])?\\s*({units})\\s*$")
 }

@@ -1,4 +1,4 @@
-//! The schemes of a scenario: the transports that it compares.
+//! Reads the schemes of a scenario, which are the transports that it compares.
 
 use shallop_options::{
     At, HostStack, Item, Key, KeyDoc, Options, Problem, Section, SectionKind, TaggedSections,
@@ -9,7 +9,7 @@ use shallop_plan::transport::{Configured, FlashPassOptions, TAG, TcpOptions};
 
 use super::rows::{rows, unique};
 
-/// The kinds of schemes: one for each transport.
+/// The kinds of a `[[scheme]]`: one for each transport, which its key `transport` chooses.
 pub(super) const SCHEMES: TaggedSections = TaggedSections { tag: TAG, kinds: transports };
 
 fn transports() -> Vec<SectionKind> {
@@ -27,22 +27,21 @@ fn transports() -> Vec<SectionKind> {
     Transport::kinds().into_iter().map(|kind| SectionKind { keys, describe, ..kind }).collect()
 }
 
-/// The keys of every scheme.
+/// The keys that every `[[scheme]]` has.
 #[derive(Clone, Debug, Options)]
 pub(super) struct SchemeOptions {
     /// The label of the scheme in tables and figures.
     #[key(shown = "the transport")]
     pub name: Option<String>,
-    /// Keys of switches with the values they have under this scheme, such as `{ "switch.default.mark.above" =
-    /// "50pkt" }`.
+    /// Keys of switches with their values under this scheme, such as `{ "switch.default.mark.above" = "50pkt" }`.
     #[key(Overrides)]
     pub set: Option<Unread>,
-    /// The transport of all flows but those of groups with a transport of their own.
+    /// The transport of all flows, except for groups with a transport of their own.
     #[key(Text, required)]
     pub transport: Option<Unread>,
 }
 
-/// A scheme, the place of its `wait`, and its changes of switches.
+/// A scheme as read, with what later steps need: the place of its `wait`, and the unread `set` and `clean`.
 pub(super) struct SchemeEntry {
     pub scheme: Scheme,
     pub wait: At,
@@ -50,7 +49,7 @@ pub(super) struct SchemeEntry {
     pub clean: Option<Item>,
 }
 
-/// Reads every `[[scheme]]`. `key` is the key of the list, `stack` the host stack of the scenario.
+/// Reads every `[[scheme]]`. `key` is the key of the list, `stack` the TCP stack of the scenario.
 pub(super) fn read(
     top: &Section<'_>,
     key: impl Into<&'static Key>,
@@ -82,7 +81,7 @@ pub(super) fn read(
     Ok(schemes)
 }
 
-/// Reads the keys of a scheme, or of a group with its own transport. The label is the transport if `name` is missing.
+/// Reads the keys of a scheme or of a group's transport. Without `name`, the label is the name of the transport.
 fn scheme(section: &Section<'_>, stack: HostStack) -> Result<Scheme, Problem> {
     let options: SchemeOptions = section.read(())?;
     let name = options.name.unwrap_or_else(|| section.kind.to_owned());
@@ -90,7 +89,7 @@ fn scheme(section: &Section<'_>, stack: HostStack) -> Result<Scheme, Problem> {
     Ok(Scheme { name, transport, switches: None, clean: None })
 }
 
-/// Reads the transport of a group that has its own. `of` names the group in messages.
+/// Reads the transport of a group that has its own; `of` names the group in errors.
 pub(super) fn own(
     of: &str,
     item: Option<&Item>,

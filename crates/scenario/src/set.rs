@@ -1,5 +1,6 @@
-//! Changes of single keys: `[quick]`, the `set` of points, `--set`. The path of a key has dots between its steps;
-//! sections of a list are named or numbered: `group.all.size`, `topology.link.0.rate`.
+//! Changes single keys of a scenario's tree: for `[quick]`, the `set` of points, and `--set`. The path of a key has
+//! dots between its steps; a section in a list has its name or its index as a step: `group.all.size`,
+//! `topology.link.0.rate`.
 
 use shallop_options::suggest::{list, near};
 use shallop_options::{
@@ -11,7 +12,7 @@ use super::groups::GroupOptions;
 use super::root_options::Scenario;
 use super::schemes::name;
 
-/// Sections that no change can reach.
+/// Sections whose keys cannot be changed.
 const FIXED: [&str; 4] = [
     Scenario::KEY.point.key.name,
     Scenario::KEY.quick.name,
@@ -19,26 +20,26 @@ const FIXED: [&str; 4] = [
     Scenario::KEY.claim.key.name,
 ];
 
-/// The reason for a path that ends at a section.
+/// The beginning of the error for a path that ends at a section.
 const SECTION: &str = "it is a section";
 
-/// A new value of a key.
+/// A key, by its path, and its new value.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     pub path: Vec<String>,
-    /// The place of the key.
+    /// Where the change is written: in the text, or on the command line.
     pub key: At,
     pub item: Item,
 }
 
 impl Change {
-    /// The path with dots.
+    /// The path with dots between its steps.
     pub fn key(&self) -> String {
         self.path.join(".")
     }
 }
 
-/// The changes in a table of `[quick]` or `set`. Their sections may be written with dots or as tables.
+/// Reads the changes in a table: `[quick]` or `set`. Paths may be written with dots or as nested tables.
 ///
 /// # Errors
 /// If it is no table, or a key in it is no path.
@@ -69,7 +70,7 @@ fn flatten(table: &Table, path: &[String], changes: &mut Vec<Change>) -> Result<
     Ok(())
 }
 
-/// The steps of a path, if it is a key of TOML: quotes keep dots inside a step.
+/// Splits a path at its dots, as TOML does, so that quotes keep dots inside a step. `None` if it is no key of TOML.
 pub(super) fn steps(key: &str) -> Option<Vec<String>> {
     let line = format!("{key} = true");
     let parsed = DeTable::parse(&line).ok()?;
@@ -85,7 +86,7 @@ pub(super) fn steps(key: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Applies a change.
+/// Sets the new value in the tree.
 ///
 /// # Errors
 /// If there is no such key.
@@ -122,8 +123,8 @@ pub(super) fn apply(root: &mut Item, change: &Change) -> Result<(), Problem> {
     })
 }
 
-/// A suggestion for an unknown key. In a known section, the last step is compared with the names of keys, then with the
-/// words of their descriptions, such as `beta` of a formula.
+/// Help for an unknown key: keys of the same section with a similar name, or with the last step of the path as a word
+/// of their descriptions (`beta` in a formula); otherwise similar paths.
 fn suggestion(key: &str, known: &[(String, &'static Key)]) -> String {
     let guess =
         |paths: &[String]| format!("did you mean {}?", list(paths.iter().map(String::as_str)));
@@ -162,7 +163,7 @@ fn names<'a>(keys: &'a [&'static Key]) -> impl Iterator<Item = &'static str> + '
     keys.iter().map(|key| key.name)
 }
 
-/// Applies a change below a section with these keys.
+/// Sets the new value below a section that has these keys.
 fn insert(
     keys: &[&'static Key],
     table: &mut Table,
@@ -221,7 +222,7 @@ fn down(
     insert(keys, table, rest, change)
 }
 
-/// Applies a change to one section of a list.
+/// Sets the new value below one section of a list, which `path` chooses by name or index.
 fn row(
     form: &ValueType,
     table: &mut Table,
@@ -252,7 +253,8 @@ fn row(
     down(&keys, inner, rest, change)
 }
 
-/// The keys of a section of several kinds. If the change sets the tag, the keys of any kind will do.
+/// The keys that a section of several kinds has. If the change sets the tag itself, any kind will do, since each has
+/// the tag.
 fn of_kind(
     tagged: &TaggedSections,
     table: &Table,
@@ -265,12 +267,12 @@ fn of_kind(
     kind(tagged, table).ok_or_else(|| format!("the section lacks `{}`", tagged.tag))
 }
 
-/// The keys of the kind that the tag of a section names.
+/// The keys of the kind that the tag in a section chooses.
 fn kind(tagged: &TaggedSections, table: &Table) -> Option<Vec<&'static Key>> {
     Some(tagged.named(table.get(tagged.tag)?.item.text()?)?.keys())
 }
 
-/// The section with this name, added if it is missing.
+/// The subsection `step`, which is added if it is missing.
 fn section<'a>(table: &'a mut Table, step: &str, change: &Change) -> Result<&'a mut Table, String> {
     let entry = table.entry(step.to_owned()).or_insert_with(|| {
         let at = change.key.clone();
@@ -282,7 +284,7 @@ fn section<'a>(table: &'a mut Table, step: &str, change: &Change) -> Result<&'a 
     }
 }
 
-/// Every path that leads to a value of this scenario, written or not.
+/// Collects the path of every key that the scenario has or could have, for suggestions.
 fn paths(
     keys: &[&'static Key],
     table: &Table,

@@ -1,4 +1,4 @@
-//! The `[switch.NAME]` sections.
+//! The keys of `[switch.NAME]`, and how these sections are read.
 
 use shallop_core::{BufferSize, Bytes};
 use shallop_options::suggest::advice;
@@ -11,37 +11,37 @@ use shallop_plan::chips::{self, Chip};
 use shallop_plan::plan::{Accounting, Switch};
 use shallop_switch::{Aqm, AqmOptions};
 
-/// The default buffer of a switch, as in the papers.
+/// The default buffer of a port, per Gb/s of its rate, as in the papers.
 const BUFFER: BufferSize = BufferSize::PerGbps(Bytes::new(20_000));
 
-/// A switch.
+/// The keys of a `[switch.NAME]`.
 #[derive(Clone, Debug, Options)]
 pub(super) struct SwitchOptions {
-    /// The chip of the switch, one of `shallop chips`: its buffer per Gb/s, or with `shared` its memory.
+    /// The chip of the switch, one of `shallop chips`. The switch has its buffer per Gb/s or, with `shared`, its shared
+    /// memory.
     pub chip: Option<String>,
     /// The data buffer of each port.
     #[key(shown = format!("that of the `chip`, or \"{BUFFER}\""))]
     pub buffer: Option<BufferSize>,
-    /// Memory that the ports share, in place of a buffer for each.
+    /// Memory that the ports share, in place of a buffer for each port.
     #[section]
     pub shared: Subsection<SharedOptions>,
-    /// ECN marking by the occupancy of shared memory, with thresholds by the rules of BCC.
+    /// ECN marking by the occupancy of shared memory, with the thresholds that BCC computes.
     #[section]
     pub bcc: Subsection<BccOptions>,
     /// ECN marking by the length of the data queue.
     #[section]
     pub mark: Subsection<MarkOptions>,
-    /// The queue discipline of the data queues.
     #[part]
     pub aqm: AqmOptions,
-    /// The length of the queue of credits or emulation packets.
+    /// The length of the queue of credits or emulation packets of a port.
     #[key(default = BufferSize::Packets(8))]
     pub credit_queue: BufferSize,
     /// The number of credits or emulation packets that may leave back to back.
     #[key(Integer(1, 10_000), default = 2)]
     pub credit_burst: u32,
-    /// The length of the queue of emulation packets above which packets that are not ECN-capable are dropped
-    /// (selective drop), or `"off"`.
+    /// Selective drop: the length of the queue of emulation packets above which packets that are not ECN-capable are
+    /// dropped; `"off"` for none.
     #[key(
         AnyOf(&[OneOf(&["off"]), Buffer]),
         default = SelectiveDrop(Some(BufferSize::Packets(2))),
@@ -51,22 +51,21 @@ pub(super) struct SwitchOptions {
     /// The length of the data queue above which data sent without a credit is dropped (Aeolus).
     #[key(default = BufferSize::Packets(2))]
     pub unscheduled_above: BufferSize,
-    /// The returning credits that the metered rate of emulation packets leaves room for (docs/flashpass.md).
+    /// Which returning credits the metered rate of emulation packets leaves space for (docs/flashpass.md).
     #[key(default = Accounting::PerLink)]
     pub accounting: Accounting,
-    /// Whether the switch has a queue that meters emulation packets or credits. Without it they are queued with the
-    /// data.
+    /// Whether ports have a queue that meters credits or emulation packets. Without it, these are queued with the data.
     #[key(default = true)]
     pub emulation: bool,
-    /// The weight of a separate queue for transports without credits, if such transports are beside others.
+    /// The weight of a separate queue for transports without credits, if they run beside a transport with credits.
     #[key(Integer(1, 1_000), shown = "none: they share the data queue")]
     pub legacy_weight: Option<u32>,
-    /// The weight of the data queue beside that queue.
+    /// The weight of the data queue beside the queue with the `legacy_weight`.
     #[key(Integer(1, 1_000), default = 1)]
     pub data_weight: u32,
 }
 
-/// The queue length above which a switch drops selectively; `None` for never.
+/// The value of the key `selective_drop`: a queue length, or `None` for `"off"`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SelectiveDrop(Option<BufferSize>);
 
@@ -85,7 +84,7 @@ impl Value for SelectiveDrop {
     }
 }
 
-/// Reads every `[switch.NAME]`. The first is always the default.
+/// Reads every `[switch.NAME]`. The default is always first.
 pub(super) fn read(item: Option<&Item>) -> Result<Vec<Switch>, Problem> {
     let mut switches =
         vec![switch("default", &Section::empty::<SwitchOptions>("[switch.default]"))?];
@@ -140,7 +139,7 @@ fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
     })
 }
 
-/// The discipline of the data queues, if they are not FIFOs.
+/// Reads the queue discipline of the data queues; `None` for FIFO.
 fn aqm(section: &Section<'_>) -> Result<Option<Aqm>, Problem> {
     let Some(aqm) = Aqm::read(section)? else { return Ok(None) };
     for key in [SwitchOptions::KEY.mark.key, SwitchOptions::KEY.bcc.key] {
@@ -153,7 +152,7 @@ fn aqm(section: &Section<'_>) -> Result<Option<Aqm>, Problem> {
     Ok(Some(aqm))
 }
 
-/// The chip that a section names.
+/// Finds the chip with this name.
 fn chip(section: &Section<'_>, id: Option<&str>) -> Result<Option<&'static Chip>, Problem> {
     let Some(id) = id else { return Ok(None) };
     chips::find(id).map(Some).ok_or_else(|| {
@@ -163,7 +162,7 @@ fn chip(section: &Section<'_>, id: Option<&str>) -> Result<Option<&'static Chip>
     })
 }
 
-/// The weights of data and of transports without credits, if the latter have a queue.
+/// The weights of the data queue and of the queue for transports without credits, if there is one.
 fn weights(section: &Section<'_>, options: &SwitchOptions) -> Result<Option<(u32, u32)>, Problem> {
     let key = SwitchOptions::KEY.data_weight;
     if options.legacy_weight.is_none() && section.is_written(key) {

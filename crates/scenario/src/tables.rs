@@ -1,4 +1,4 @@
-//! Tables of keys for the pages of the docs, from the descriptions that the schema is made from.
+//! Tables of keys in Markdown, for the pages of docs.
 
 use shallop_options::{
     HostStack, Key, Options, SectionKind, StringEnum, TaggedSections, ValueType, find, section_keys,
@@ -10,7 +10,7 @@ use super::root_options::Scenario;
 use super::schemes::SchemeOptions;
 use super::tree;
 
-/// The names of transports and topologies, for which the docs have tables.
+/// The kinds of sections that need a table, by section: transports and topologies.
 pub fn kinds() -> Vec<(&'static str, Vec<&'static str>)> {
     let tagged = |key: &'static Key| match &key.value_type {
         ValueType::Tagged(tagged) | ValueType::TaggedList(tagged) => tagged.names(),
@@ -20,9 +20,9 @@ pub fn kinds() -> Vec<(&'static str, Vec<&'static str>)> {
     keys.map(|key| (key.name, tagged(key))).to_vec()
 }
 
-/// A table in Markdown of the keys of a section: `scenario`; the path of a section, such as `switch.shared`; a kind or
-/// several with the same keys, such as `scheme newreno, ecn-star`, without the keys of every scheme and of every TCP,
-/// which are `scheme` and `scheme tcp`. `only` and some keys may follow.
+/// A table of the keys of a section. `what` is `scenario`, or the path of a section such as `switch.shared`. For a kind
+/// of section it is `scheme newreno`, without the keys of every scheme and of every TCP, which are `scheme` and `scheme
+/// tcp`; `scheme newreno, ecn-star` for kinds with equal keys. `only` and some keys may follow.
 ///
 /// # Errors
 /// In words, if there is no such section or key, or if kinds differ.
@@ -86,7 +86,7 @@ fn keys_of(section: &str) -> Result<Vec<Explained>, String> {
     }
 }
 
-/// The section in a type of values, if there is one.
+/// The type of the section that a value contains, also inside lists.
 fn inner(form: &'static ValueType) -> Option<&'static ValueType> {
     match form {
         ValueType::AnyOf(forms) => forms.iter().find_map(inner),
@@ -100,7 +100,7 @@ fn inner(form: &'static ValueType) -> Option<&'static ValueType> {
     }
 }
 
-/// The keys of these kinds, without the keys of every kind.
+/// The keys of these kinds, which must be equal, without the keys of every kind.
 fn of_kinds(tagged: &TaggedSections, kinds: &[&str]) -> Result<Vec<Explained>, String> {
     let tcp = kinds == ["tcp"];
     let mut found: Option<Vec<Explained>> = None;
@@ -119,7 +119,7 @@ fn of_kinds(tagged: &TaggedSections, kinds: &[&str]) -> Result<Vec<Explained>, S
     found.ok_or_else(|| "no kind is named".to_owned())
 }
 
-/// The cells of a row without the meaning.
+/// The cells of a row: key, allowed values, and the default on each stack.
 fn cells(row: &Explained) -> (&'static str, String, Vec<String>) {
     let default = |default: &Option<String>| match default {
         Some(text) if tree::is_value(text) => format!("`{text}`"),
@@ -150,7 +150,7 @@ fn markdown(rows: &[Explained]) -> String {
     table
 }
 
-/// The allowed values in a few words.
+/// The allowed values in a few words, for the column "takes".
 fn takes(form: &ValueType) -> String {
     match form {
         ValueType::Text => "text".to_owned(),
@@ -183,7 +183,7 @@ fn takes(form: &ValueType) -> String {
     }
 }
 
-/// A whole number with a comma between thousands.
+/// Prints a number with commas between thousands.
 fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

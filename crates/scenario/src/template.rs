@@ -1,5 +1,5 @@
-//! Scenarios to begin with: a network, transports and traffic are chosen, and a commented text comes of it that
-//! [`crate::read`] takes as it stands. What can be chosen is data (`template/parts.rs`).
+//! Scenarios that `shallop new` writes: a commented text for a chosen network, transports and traffic, which
+//! [`crate::read`] accepts without changes. The networks are in `template/parts.rs`.
 
 mod parts;
 
@@ -15,11 +15,11 @@ use shallop_plan::bounds::DAY;
 use shallop_plan::plan::Transport;
 use shallop_plan::transport::Configured;
 
-/// A choice of `shallop new`.
+/// One choice of `shallop new`: a network, a transport or a kind of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
     pub name: &'static str,
-    /// A description in a line.
+    /// A description of the choice, in a line.
     pub about: &'static str,
 }
 
@@ -29,18 +29,18 @@ impl From<SectionKind> for Item {
     }
 }
 
-/// The networks: the kinds of `[topology]`. "file" needs [`Choice::network`].
+/// The networks to choose from, by the `kind` of `[topology]`. "file" requires [`Choice::network`].
 pub fn topologies() -> Vec<Item> {
     let known = TOPOLOGIES.iter().filter_map(|shape| TOPOLOGY.named(shape.kind));
     known.map(Item::from).collect()
 }
 
-/// The transports: all that schemes may name.
+/// The transports to choose from: all that schemes can have.
 pub fn transports() -> Vec<Item> {
     Transport::kinds().into_iter().map(Item::from).collect()
 }
 
-/// The traffic.
+/// The kinds of traffic to choose from.
 pub const fn traffics() -> &'static [Item] {
     &[LONG, MIXED, INCAST]
 }
@@ -54,11 +54,11 @@ const MIXED: Item = Item {
 const INCAST: Item =
     Item { name: "incast", about: "many hosts answer one at once, again and again, to see bursts" };
 
-/// The topology if none is chosen.
+/// The network of `shallop new` if none is chosen.
 pub const DEFAULT_TOPOLOGY: &str = "dumbbell";
-/// Likewise.
+/// The transports of `shallop new` if none are chosen.
 pub const DEFAULT_TRANSPORTS: [&str; 2] = ["cubic", "flashpass"];
-/// Likewise.
+/// The traffic of `shallop new` if none is chosen.
 pub const DEFAULT_TRAFFIC: &str = "long";
 
 const HEADER: &str = "\
@@ -66,31 +66,31 @@ const HEADER: &str = "\
 # `shallop check FILE --explain` prints what follows from the numbers below.
 ";
 
-/// The choices for a scenario.
+/// What the user of `shallop new` chose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// One of [`topologies`].
+    /// A name from [`topologies`].
     pub topology: String,
-    /// Some of [`transports`].
+    /// Names from [`transports`].
     pub transports: Vec<String>,
-    /// One of [`traffics`].
+    /// A name from [`traffics`].
     pub traffic: String,
-    /// The file of links or nodes that the topology "file" reads, relative to the scenario's folder.
+    /// The network file for the topology "file", relative to the folder of the scenario.
     pub network: Option<String>,
-    /// The longest base round-trip time of the traffic; zero if unknown. The run lasts a multiple of it.
+    /// The longest base round-trip time of the traffic, of which the run lasts a multiple; zero if it is not known.
     pub longest_rtt: Span,
 }
 
-/// The least duration of a full and of a quick run, in round trips.
+/// The least duration of a full and of a quick run, in base round trips.
 const ROUND_TRIPS: (u64, u64) = (50, 10);
 
-/// The duration of a run: at least `usual` and this number of round trips, in whole steps.
+/// The duration of a run as text: at least `usual` and at least `trips`, rounded up to a multiple of `step`.
 fn duration(usual: Span, step: Span, trips: Span) -> String {
     let least = trips.as_ps().div_ceil(step.as_ps());
     usual.max(step * least).min(DAY).to_string()
 }
 
-/// The scenario as text.
+/// Writes the scenario as commented TOML.
 ///
 /// # Errors
 /// The name that is none of those that can be chosen, or what is missing.
@@ -169,7 +169,7 @@ fn switch(marks: bool) -> String {
     text
 }
 
-/// The lines of a transport besides its name.
+/// The lines that a transport needs besides its name.
 fn options(transport: &str) -> String {
     match transport {
         "udp" => commented("rate = \"50Mbps\"", "of each flow, on the wire"),
@@ -231,12 +231,12 @@ fn quick(traffic: &Item, rtt: Span) -> String {
     format!("\n# What `--quick` changes.\n[quick]\nseeds = [1]\n{changes}")
 }
 
-/// A line with its comment in the column of all comments.
+/// Adds a comment to a line, aligned with the other comments.
 fn commented(line: &str, comment: &str) -> String {
     format!("{line:<39} # {comment}\n")
 }
 
-/// A text as TOML has it.
+/// A text as a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

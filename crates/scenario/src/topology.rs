@@ -1,4 +1,4 @@
-//! The network of a scenario.
+//! Reads `[topology]`, the network of a scenario.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use super::rows::{rows, unique};
 use shallop_plan::files::Files;
 use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, Topology};
 
-/// The names that a topology may refer to.
+/// What a topology may refer to: names of switch settings, and files.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     pub switches: &'a [&'a str],
@@ -34,7 +34,7 @@ const FILE: SectionKind = section_kind::<FileOptions>(
 );
 const GRAPH: SectionKind = section_kind::<GraphOptions>("graph", "nodes and links one by one");
 
-/// The kinds of networks.
+/// The kinds of `[topology]`, which its key `kind` chooses: fabrics, `file` and `graph`.
 pub(super) const TOPOLOGY: TaggedSections =
     TaggedSections { tag: AnyTopology::KEY.kind.name, kinds };
 
@@ -55,15 +55,16 @@ fn kinds() -> Vec<SectionKind> {
     own().into_iter().map(|kind| SectionKind { keys, describe, ..kind }).collect()
 }
 
-/// A topology with its routing rule and switches.
+/// A topology as read, with its rule for equal paths.
 pub(super) struct TopologyEntry {
     pub topology: Topology,
     pub ecmp: Ecmp,
-    /// Switches with a chip that a network file names. Their numbers follow the numbers of the known switches.
+    /// Switch settings with the chips that a network file names. Their indices follow those of the `[switch.NAME]`
+    /// sections.
     pub chips: Vec<OwnChip>,
 }
 
-/// Reads `[topology]`; `switches` are the names that nodes may refer to.
+/// Reads `[topology]`; `switches` are the names of the `[switch.NAME]` sections.
 pub(super) fn read(
     item: &Item,
     switches: &[&str],
@@ -91,7 +92,7 @@ pub(super) fn read(
     Ok(TopologyEntry { topology, ecmp, chips })
 }
 
-/// The numbers of nodes and of links.
+/// The number of nodes and the number of links.
 pub(super) fn size(topology: &Topology) -> (u64, u64) {
     match topology {
         Topology::Fabric(fabric) => fabric.size(),
@@ -146,7 +147,7 @@ fn node(section: &Section<'_>, known: &Known<'_>) -> Result<GraphNode, Problem> 
     Ok(GraphNode { name, kind, switch })
 }
 
-/// The index of the switch that a key names; of the default if the key is missing.
+/// The index of the `[switch.NAME]` with this name; of the default if `name` is `None`.
 pub(super) fn like(
     section: &Section<'_>,
     key: &'static Key,
@@ -160,7 +161,7 @@ pub(super) fn like(
     })
 }
 
-/// A link between two of these nodes; `numbers` are their indices by name.
+/// Reads a link of a graph; `numbers` has the index of each of `nodes` by name.
 fn link(
     section: &Section<'_>,
     (nodes, numbers): (&[GraphNode], &BTreeMap<String, usize>),
@@ -196,7 +197,7 @@ fn link(
     })
 }
 
-/// The outages of a link.
+/// Reads `down`, the outages of a link.
 fn down(section: &Section<'_>) -> Result<Vec<Outage>, Problem> {
     let mut down = Vec::new();
     for (index, (_, item)) in rows(section, LinkOptions::KEY.down)?.into_iter().enumerate() {
@@ -212,7 +213,7 @@ fn down(section: &Section<'_>) -> Result<Vec<Outage>, Problem> {
     Ok(down)
 }
 
-/// A change of a link: its time, the new rate and the new delay.
+/// A change of a link: the time, the new rate and the new delay.
 type Change = (Span, Option<BitsPerSec>, Option<Span>);
 
 fn changes(section: &Section<'_>) -> Result<Vec<Change>, Problem> {

@@ -1,4 +1,4 @@
-//! The groups of a scenario: its traffic.
+//! Reads the groups of a scenario, which are its traffic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,7 +25,6 @@ use shallop_plan::plan::Classes;
 use shallop_plan::plan::{Group, Intensity, MatrixEntry, Pattern, Scheme, Starts, Trace};
 use shallop_workload::{Sizes, TraceReader, builtin};
 
-/// Reads every `[[group]]`.
 pub(super) fn read(
     top: &Section<'_>,
     network: &Network,
@@ -57,7 +56,6 @@ pub(super) fn read(
     Ok(groups)
 }
 
-/// Reads `[classes]`.
 pub(super) fn classes(top: &Section<'_>) -> Result<Option<Classes>, Problem> {
     let Some(item) = top.item(Scenario::KEY.classes) else { return Ok(None) };
     let section = Section::open::<ClassesOptions>("[classes]", item)?;
@@ -70,7 +68,7 @@ pub(super) fn classes(top: &Section<'_>) -> Result<Option<Classes>, Problem> {
     Ok(Some(Classes { small, large }))
 }
 
-/// The keys that a group with `trace` may have.
+/// The keys that may be written beside `trace`.
 const OF_TRACES: [&Key; 5] = [
     GroupOptions::KEY.name,
     GroupOptions::KEY.transport,
@@ -79,13 +77,12 @@ const OF_TRACES: [&Key; 5] = [
     GroupOptions::KEY.cool_down,
 ];
 
-/// The context in which a group is read.
+/// Reads one group: its section, and the scenario around it.
 pub(super) struct Reader<'a, 'b> {
     pub(super) section: &'a Section<'b>,
     pub(super) network: &'a Network,
     pub(super) duration: Span,
     pub(super) files: &'a Arc<dyn Files>,
-    /// The TCP stack of the hosts.
     stack: HostStack,
 }
 
@@ -120,12 +117,12 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// The transport of the group, if it has one of its own.
+    /// Reads the transport of the group, if it has its own.
     pub(super) fn transport(&self) -> Result<Option<Scheme>, Problem> {
         schemes::own(&self.section.name, self.section.item(GroupOptions::KEY.transport), self.stack)
     }
 
-    /// The numbers of first and of last flows that are not counted.
+    /// The number of first and of last flows that results do not count (`warm_up`, `cool_down`).
     fn uncounted(&self, options: &GroupOptions, flows: usize) -> Result<(usize, usize), Problem> {
         let uncounted = (options.warm_up, options.cool_down);
         if uncounted != (0, 0) && uncounted.0 + uncounted.1 >= flows {
@@ -140,7 +137,7 @@ impl Reader<'_, '_> {
         Ok(uncounted)
     }
 
-    /// A group whose flows a trace file lists.
+    /// Makes a group of the flows in the trace file `name`. The file is read once to check every row.
     fn traced(&self, name: String, options: GroupOptions) -> Result<Group, Problem> {
         let section = self.section;
         let why = "the trace says who sends how much to whom, and when";
@@ -335,7 +332,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The only one of these keys that is written.
+/// The one of these keys that is written; none or two are an error.
 fn one_of(section: &Section<'_>, keys: &[&'static Key]) -> Result<&'static Key, Problem> {
     let mut there = keys.iter().filter(|key| section.is_written(**key));
     let Some(&first) = there.next() else {
@@ -351,10 +348,10 @@ fn one_of(section: &Section<'_>, keys: &[&'static Key]) -> Result<&'static Key, 
     }
 }
 
-/// The largest number of rows of a table of flow sizes.
+/// The longest file with a distribution of flow sizes, in bytes.
 const MAX_TABLE: u64 = 10_000_000;
 
-/// The hosts that a key names, one by one or as a set. `default` is the set if the key is missing.
+/// The hosts that a key names, singly or by sets. `default` is the name of a set that is taken if the key is missing.
 pub(super) fn hosts(
     section: &Section<'_>,
     (key, written): (&'static Key, Option<&Hosts>),
@@ -391,7 +388,7 @@ pub(super) fn hosts(
     Ok(hosts)
 }
 
-/// The names of sets of hosts and of a few hosts, for messages.
+/// Lists the sets of hosts and a few hosts, for the help of an error.
 fn sets(network: &Network) -> String {
     let names: BTreeSet<&str> = network.hosts().into_keys().collect();
     let sets = network.sets.keys().map(String::as_str).filter(|set| !names.contains(set));
@@ -429,10 +426,10 @@ fn every(section: &Section<'_>, item: &Item, flows: usize) -> Result<(Starts, Sp
     Ok((Starts::Every(first, every), last))
 }
 
-/// The number of pairs that are checked before the run. The set-up of the run checks the others.
+/// The most pairs of hosts that are checked when the scenario is read. A run checks the others when it is set up.
 const MAX_PAIRS: usize = 200_000;
 
-/// Checks that every flow has another host to send to, and a path.
+/// Checks that every flow has another host to send to, and a path to that host.
 fn paths(
     section: &Section<'_>,
     (index, group): (usize, &Group),

@@ -1,5 +1,5 @@
-//! TOML as a tree of values with their places in the text. Changes of single keys (`[quick]`, points, `--set`) are made
-//! to the tree before sections are read from it.
+//! Parses TOML to a tree in which each value has its place in the text. Changes of single keys are made to the tree
+//! before sections are read from it.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use shallop_options::{At, Entry, Item, Problem, RawValue, Table};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value as JSON, for the summary.
+/// Converts a value to JSON, for `summary.json`.
 pub(super) fn json(item: &Item) -> serde_json::Value {
     match &item.value {
         RawValue::Text(text) | RawValue::Other(text) => text.as_str().into(),
@@ -21,8 +21,8 @@ pub(super) fn json(item: &Item) -> serde_json::Value {
     }
 }
 
-/// The error of a text that is not TOML, with advice. `before` is the line up to the place that the parser names,
-/// `behind` the text from there on.
+/// The message and the help for a text that is not TOML. `before` is the line up to the place of the parser's error,
+/// `behind` the text after it.
 fn not_toml(message: &str, before: &str, behind: &str) -> (String, String) {
     if let Some((whole, decimals)) = decimal_comma(before, behind) {
         let message = format!("a number with a comma: {whole},{decimals}");
@@ -39,7 +39,7 @@ fn not_toml(message: &str, before: &str, behind: &str) -> (String, String) {
     (message.to_owned(), remedy(message).to_owned())
 }
 
-/// The parts of a number with a decimal comma at this place.
+/// The two parts of a number with a decimal comma at the place of an error.
 fn decimal_comma<'a>(before: &'a str, behind: &'a str) -> Option<(&'a str, String)> {
     fn ending(text: &str) -> &str {
         &text[text.trim_end_matches(|c: char| c.is_ascii_digit()).len()..]
@@ -65,7 +65,7 @@ fn remedy(message: &str) -> &'static str {
     }
 }
 
-/// Parses a scenario.
+/// Parses the text of a scenario.
 ///
 /// # Errors
 /// If it is empty, or not TOML.
@@ -86,17 +86,16 @@ pub(super) fn parse(text: &str) -> Result<Item, Problem> {
     Ok(Item { value: RawValue::Table(table(root.get_ref(), text)), at })
 }
 
-/// A text in one line, with escaped line ends.
+/// Replaces line breaks by `\n`, so that an error shows a typed text on one line.
 pub(super) fn on_a_line(typed: &str) -> String {
     typed.replace('\n', "\\n")
 }
 
-/// Whether a text is a value of TOML.
 pub(super) fn is_value(text: &str) -> bool {
     DeValue::parse(text).is_ok()
 }
 
-/// Parses the value of `KEY=VALUE` on a command line: as in a scenario, or a text without quotes.
+/// Parses the value in `KEY=VALUE` of a command line: TOML, or a text without quotes.
 pub(super) fn parse_value(text: &str, place: &At) -> Item {
     let value = match DeValue::parse(text) {
         Ok(value) => self::value(value.get_ref(), text),
@@ -107,7 +106,7 @@ pub(super) fn parse_value(text: &str, place: &At) -> Item {
     item
 }
 
-/// Sets the place of an item and of everything in it.
+/// Sets the place of an item, and of all items inside it.
 fn moved(item: &mut Item, to: &At) {
     item.at = to.clone();
     match &mut item.value {
@@ -122,8 +121,8 @@ fn moved(item: &mut Item, to: &At) {
     }
 }
 
-/// A span inside the text. An empty span grows by the character before it or, at the start of a line, behind it, so
-/// that a message can point at something.
+/// Limits a span to the text and to whole characters. An empty span is extended by the character before it or, at the
+/// start of a line, after it, so that an error can underline something.
 fn within(text: &str, span: Range<usize>) -> Range<usize> {
     let floor = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
     let mut start = floor(span.start).unwrap_or(0);

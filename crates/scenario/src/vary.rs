@@ -1,5 +1,5 @@
-//! Sweeps: `--vary KEY=V1,V2` makes a point of every combination of values, for each point of the scenario. `--seeds N`
-//! runs each point with N seeds.
+//! Sweeps. `--vary KEY=V1,V2` multiplies the points of a scenario by the values of a key; `--seeds N` runs each point
+//! with N seeds.
 
 use shallop_options::{At, Item, Problem, RawValue, Section};
 
@@ -9,13 +9,13 @@ use super::set::{self, Change};
 use super::tree::{self, on_a_line};
 use super::{MAX_POINTS, Options, Variation};
 
-/// A varied key: the change and the suffix of the point's name for each value.
+/// A varied key. Each of its values is a change, with a suffix for the names of points.
 struct Axis {
     path: Vec<String>,
     steps: Vec<(String, Change)>,
 }
 
-/// The values in `V1,V2,...`: commas inside quotes and brackets separate nothing.
+/// Splits `V1,V2,...` at commas that are not inside quotes or brackets.
 ///
 /// # Errors
 /// In words, if a value is empty, or a quote or bracket stays open.
@@ -63,7 +63,7 @@ pub fn values(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Each point of a scenario with every combination of the varied values. The last key changes fastest.
+/// Combines each point with every combination of the varied values; the last key varies fastest.
 ///
 /// # Errors
 /// If a key is no key, fixed, or given twice; if a value is given twice; if there would be too many points.
@@ -118,7 +118,7 @@ fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
     Ok(axes)
 }
 
-/// Whether two values are halves of a number with a decimal comma and a unit.
+/// Whether two values are the halves of a number with a decimal comma and a unit, such as `2,5ms`.
 fn is_decimal_comma(pair: &[String]) -> bool {
     let [whole, rest] = pair else { return false };
     let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -127,7 +127,7 @@ fn is_decimal_comma(pair: &[String]) -> bool {
         && unit.trim_start().starts_with(|c: char| c.is_alphabetic())
 }
 
-/// The changes of an axis.
+/// The change that each value of a varied key makes, with the name `KEY=VALUE`.
 fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, Change)>, Problem> {
     let mut steps: Vec<(String, Change)> = Vec::new();
     if let Some([whole, rest]) = values.windows(2).find(|pair| is_decimal_comma(pair)) {
@@ -161,7 +161,7 @@ fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, C
     Ok(steps)
 }
 
-/// The change to `count` seeds, counted from the first seed of a scenario.
+/// The change of `seeds` to `count` seeds, consecutive from the first seed of the scenario on.
 ///
 /// # Errors
 /// If there are none, too many, or numbers run out.

@@ -1,4 +1,4 @@
-//! Rows of `check --explain` for each direction of each link: the sending port, and the load.
+//! Rows of `check --explain` for each direction of each link.
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_plan::ResolvedRun;
@@ -7,31 +7,32 @@ use shallop_proto::wire;
 
 use super::{buffer, size};
 
-/// A direction of a link.
+/// One direction of a link: the settings of the sending port, and the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkRow {
-    /// The names of the two nodes, from and to.
+    /// The name of the port: the sending and the receiving node.
     pub link: String,
     pub rate: BitsPerSec,
     pub delay: Span,
-    /// The section of the sending switch; `None` for a host.
+    /// The NAME of the sending switch's `[switch.NAME]`; `None` for a host.
     pub switch: Option<String>,
-    /// The chip of the sending switch.
+    /// The `chip` of the sending switch.
     pub chip: Option<&'static str>,
-    /// The data buffer of the port, or the most that it may take of shared memory; `None` for a host.
+    /// The capacity of the port's data queue, with its unit; of shared memory, the most that one queue may take. `None`
+    /// for a host.
     pub buffer: Option<String>,
-    /// The payload that random arrivals offer, in bits per second, if it was computed.
+    /// The payload that flows offer to the link, in bits per second; `None` if it was not computed.
     pub offered_bps: Option<u64>,
 }
 
 impl LinkRow {
-    /// The offered payload divided by the rate.
+    /// The offered payload as a fraction of the rate.
     pub fn load(&self) -> Option<f64> {
         Some(self.offered_bps? as f64 / self.rate.get() as f64)
     }
 }
 
-/// All directions of links: ports of switches before ports of hosts, the most loaded first.
+/// A row for each direction of each link, the most loaded first; ports of switches before ports of hosts at equal load.
 pub(super) fn rows(setup: &ResolvedRun<'_>) -> Vec<LinkRow> {
     let (network, random) = (&setup.network, setup.rates.iter().any(Option::is_some));
     let offered = random.then(|| setup.offered_load()).flatten();
@@ -60,7 +61,7 @@ pub(super) fn rows(setup: &ResolvedRun<'_>) -> Vec<LinkRow> {
     rows
 }
 
-/// The capacity of the data queue of a port.
+/// The capacity of a port's data queue as text.
 fn memory(switch: &Switch, rate: BitsPerSec, mtu: Bytes) -> String {
     let (bytes, _) = buffer(switch, rate, u64::from(wire::frame(mtu.get())));
     let shared = if switch.shared.is_some() { " of shared memory" } else { "" };

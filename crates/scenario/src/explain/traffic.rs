@@ -1,4 +1,5 @@
-//! What `check --explain` says of the traffic: how many flows there are and start, how often, and what they load.
+//! What `check --explain` prints about the traffic: how many flows there are, how often they start, and how they load
+//! links.
 
 use shallop_plan::ResolvedRun;
 use shallop_plan::load::{self, LoadTerms};
@@ -8,7 +9,7 @@ use shallop_plan::sources;
 
 use super::{Section, gigabits};
 
-/// The traffic of all groups.
+/// Adds the number of flows, their arrivals, and the largest load of a link.
 pub(super) fn explain(setup: &ResolvedRun<'_>, section: &mut Section) {
     let plan = setup.plan;
     let endless = plan.groups.iter().filter(|group| !group.is_finite());
@@ -23,7 +24,7 @@ pub(super) fn explain(setup: &ResolvedRun<'_>, section: &mut Section) {
     }
 }
 
-/// How often flows start, and until when, of the groups that start them at random.
+/// Adds the rate of arrivals, and the mean time of the last one, of each group with random arrivals.
 fn arrivals(setup: &ResolvedRun<'_>, section: &mut Section) {
     let (network, paths) = (&setup.network, &setup.paths);
     for (index, (group, rate)) in setup.plan.groups.iter().zip(&setup.rates).enumerate() {
@@ -55,7 +56,7 @@ fn arrivals(setup: &ResolvedRun<'_>, section: &mut Section) {
     }
 }
 
-/// The link that random arrivals and traces load most.
+/// Adds the link with the largest load from random arrivals and traces.
 fn largest_load(setup: &ResolvedRun<'_>, section: &mut Section) {
     let network = &setup.network;
     let Some(offered) = setup.offered_load() else {

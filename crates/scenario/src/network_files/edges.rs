@@ -1,6 +1,6 @@
-//! Lists of links: CSV with a header. `from` and `to` name the nodes (or `source` and `destination`, as in traces);
-//! further columns say rates and delays. A line without `to` is about the node `from`: its `switch`, its `chip`, where
-//! it is. Lines that begin with `#` are comments.
+//! Network files in CSV, with a header and a line for each link. `from` and `to` (or `source` and `destination`, as in
+//! traces) name the nodes; other columns have rates and delays. A line without `to` describes the node `from`: its
+//! `switch`, its `chip`, its coordinates. Lines that begin with `#` are comments.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{Drawing, Element, Wrong};
 pub(super) const HELP: &str =
     "the first line is a header: from,to and, if wanted, columns for the rate and the delay";
 
-/// The columns that name the ends of a link, each with its other name.
+/// The columns for the two ends of a link, each with an alternative name.
 const ENDS: [[&str; 2]; 2] = [["from", "source"], ["to", "destination"]];
 
 pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
@@ -70,7 +70,7 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
     Ok(Drawing { nodes: nodes.all, edges })
 }
 
-/// The nodes in the order in which they are mentioned.
+/// Nodes in the order in which lines first name them.
 #[derive(Default)]
 struct Nodes {
     all: Vec<(String, Element)>,
@@ -102,8 +102,8 @@ fn is_one_of(name: &str, known: &[&str]) -> bool {
     known.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Where the ends of links stand. Columns of other names are passed over, unless the name is one letter away from one
-/// that is needed.
+/// The indices of the two columns for the ends of a link. Unknown columns are ignored, unless the name is one letter
+/// away from a known one.
 fn columns(header: &StringRecord) -> Result<[usize; 2], Wrong> {
     for (mark, name) in [(';', "semicolons"), ('\t', "tabs")] {
         if header.len() == 1 && header.iter().any(|text| text.contains(mark)) {

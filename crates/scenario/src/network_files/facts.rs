@@ -1,4 +1,4 @@
-//! Attributes of network files: names, rates and delays.
+//! Interprets the attributes of network files: names, rates and delays.
 //!
 //! A delay that is not written follows from the coordinates of both ends: the great circle between them on a sphere
 //! with the Earth's mean radius, 6,371 km, at 200,000 km/s, the speed of light in glass (refractive index about 1.5).
@@ -11,7 +11,7 @@ use shallop_core::{BitsPerSec, Span};
 use super::{Defaults, Drawing, Element, Origin, Part, Parts, Wrong};
 use shallop_topology::builder::{ALL, HOSTS};
 
-/// Attributes with a rate: a number with its unit, or in the unit that the attribute's name has.
+/// Names of attributes for rates. The value has a unit, or is in the unit that ends the name: bit/s if it has none.
 pub(super) const RATES: [&str; 16] = [
     "rate",
     "bandwidth",
@@ -30,7 +30,8 @@ pub(super) const RATES: [&str; 16] = [
     "capacity_mbps",
     "capacity_gbps",
 ];
-/// Attributes with a delay: a number with its unit, or in the unit that the attribute's name has.
+/// Names of attributes for delays. The value has a unit, or is in the unit that ends the name: milliseconds if it has
+/// none.
 pub(super) const DELAYS: [&str; 8] = [
     "delay",
     "latency",
@@ -41,25 +42,25 @@ pub(super) const DELAYS: [&str; 8] = [
     "latency_ms",
     "latency_s",
 ];
-/// Attributes with the length of a cable in kilometres.
+/// Names of attributes for the length of a cable in kilometres.
 pub(super) const LENGTHS: [&str; 3] = ["length_km", "distance_km", "fibre_km"];
-/// Attributes of links in the Internet Topology Zoo.
+/// Attributes of links in the Internet Topology Zoo from which rates are read.
 const LABELS: [&str; 6] =
     ["LinkSpeedRaw", "LinkSpeed", "LinkSpeedUnits", "LinkLabel", "LinkNote", "LinkType"];
-/// Attributes of nodes.
+/// Attributes of nodes that are read.
 pub(super) const OF_NODES: [&str; 8] =
     ["switch", "chip", "latitude", "longitude", "lat", "lon", "lng", "long"];
-/// Names, and attributes that formats need.
+/// Attributes that name nodes and links, or that the formats need.
 const OF_FORMATS: [&str; 5] = ["id", "label", "name", "source", "target"];
-/// Names that nodes cannot have, since sets of hosts and links have them.
+/// Names that nodes cannot have, since sets of hosts or links have them.
 const TAKEN: [&str; 4] = [ALL, HOSTS, "core", "access"];
 
-/// The largest length of a cable, in km.
+/// The largest length of a cable, in kilometres.
 const MAX_KM: f64 = 1e6;
 const EARTH_KM: f64 = 6_371.0;
 const KM_PER_SECOND: f64 = 200_000.0;
 
-/// Turns attributes into switches and links.
+/// Interprets the nodes and links of a file as switches, rates and delays. Links must join all nodes.
 pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, Wrong> {
     let whole = |message: &str| Wrong {
         line: None,
@@ -109,7 +110,7 @@ pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, W
     Ok(Parts { nodes: nodes.collect(), links, origin, unread: unread(drawing) })
 }
 
-/// The names of attributes that are not used.
+/// The names of attributes that were ignored, for a note.
 fn unread(drawing: &Drawing) -> Vec<String> {
     let nodes = drawing.nodes.iter().map(|(_, element)| (element, &OF_NODES[..]));
     let links = [RATES.as_slice(), &DELAYS, &LENGTHS, &LABELS].concat();
@@ -128,7 +129,7 @@ fn unread(drawing: &Drawing) -> Vec<String> {
 
 type Coordinates = Option<(f64, f64)>;
 
-/// The rate of a link. Counts its origin.
+/// The rate of a link: as written, or the default. Counts in `origin` which of both it was.
 fn link_rate(
     element: &Element,
     defaults: &Defaults,
@@ -140,7 +141,8 @@ fn link_rate(
     Ok(written.or(defaults.rate))
 }
 
-/// The delay of a link between nodes with these coordinates. Counts its origin.
+/// The delay of a link: as written, by its length, by the coordinates of its ends, or the default. Counts in `origin`
+/// which it was.
 fn link_delay(
     element: &Element,
     coordinates: (Coordinates, Coordinates),
@@ -165,7 +167,7 @@ fn link_delay(
     Ok(delay)
 }
 
-/// The index of each node by its identifier.
+/// The index of each node by its identifier, which must be unique.
 fn numbers(drawing: &Drawing) -> Result<BTreeMap<&str, usize>, Wrong> {
     let mut numbers = BTreeMap::new();
     for (number, (id, element)) in drawing.nodes.iter().enumerate() {
@@ -179,7 +181,7 @@ fn numbers(drawing: &Drawing) -> Result<BTreeMap<&str, usize>, Wrong> {
     Ok(numbers)
 }
 
-/// A name for each node: its label, or else its identifier; with a number if the name is taken.
+/// A name for each node: the label, or else the identifier; "#2", "#3" and so on is appended if the name is taken.
 fn names(drawing: &Drawing, origin: &mut Origin) -> Vec<String> {
     let mut taken: BTreeSet<String> = TAKEN.map(str::to_owned).into();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -202,14 +204,14 @@ fn names(drawing: &Drawing, origin: &mut Origin) -> Vec<String> {
     names
 }
 
-/// Parses a number.
+/// Parses the value of the attribute `key` as a number.
 fn number((key, text): (&str, &str), line: usize) -> Result<f64, Wrong> {
     let parsed = text.parse::<f64>().ok().filter(|number| number.is_finite());
     parsed
         .ok_or_else(|| Wrong::new(line, format!("`{key}` is \"{text}\", no number"), "write 12.5"))
 }
 
-/// Latitude and longitude in degrees.
+/// Latitude and longitude of a node in degrees, if both are written.
 fn coordinates(element: &Element) -> Result<Coordinates, Wrong> {
     let latitude = element.get(&["latitude", "lat"]);
     let longitude = element.get(&["longitude", "lon", "lng", "long"]);
@@ -238,7 +240,7 @@ fn great_circle_km(from: (f64, f64), to: (f64, f64)) -> f64 {
     2.0 * EARTH_KM * libm::asin(libm::sqrt(square))
 }
 
-/// The written rate of a link.
+/// The rate of a link, if one of the attributes for rates is written.
 fn rate(element: &Element, defaults: &Defaults) -> Result<Option<BitsPerSec>, Wrong> {
     let line = element.line;
     let bits = if let Some(raw) = element.get(&["LinkSpeedRaw"]) {
@@ -279,7 +281,7 @@ fn rate(element: &Element, defaults: &Defaults) -> Result<Option<BitsPerSec>, Wr
     rate.ok_or_else(outside).map(Some)
 }
 
-/// The written length of a cable in kilometres.
+/// The length of a cable in kilometres, if it is written.
 fn length_km(element: &Element) -> Result<Option<f64>, Wrong> {
     let Some(found) = element.get(&LENGTHS) else { return Ok(None) };
     let km = number(found, element.line)?;
@@ -290,7 +292,7 @@ fn length_km(element: &Element) -> Result<Option<f64>, Wrong> {
     Err(Wrong::new(element.line, message, format!("allowed: from 0 to {MAX_KM}")))
 }
 
-/// The written delay of a link.
+/// The delay of a link, if it is written.
 fn written_delay(element: &Element, defaults: &Defaults) -> Result<Option<Span>, Wrong> {
     let line = element.line;
     let Some(found @ (key, _)) = element.get(&DELAYS) else { return Ok(None) };
@@ -311,7 +313,7 @@ fn written_delay(element: &Element, defaults: &Defaults) -> Result<Option<Span>,
     Ok(Some(Span::from_secs_f64(seconds)))
 }
 
-/// A text as a quantity; `None` if it is a bare number.
+/// Parses a number with a unit; `None` if the text is a number only.
 fn with_unit<T: std::str::FromStr>(
     (key, text): (&str, &str),
     line: usize,
@@ -338,7 +340,8 @@ fn scale_of(unit: &str) -> f64 {
     }
 }
 
-/// The rate that a whole text means: "10 Gbit/s", "2 x 100GbE", "OC-192".
+/// Parses the value of an attribute for rates that has words beside the number: "10 Gbit/s", "2 x 100GbE", "OC-192". In
+/// bit/s; `None` if anything else is in the text.
 fn as_a_whole(text: &str) -> Option<f64> {
     let upper = text.trim().to_ascii_uppercase();
     let words = upper.strip_suffix("/S").unwrap_or(&upper);
@@ -392,7 +395,7 @@ fn in_words(label: &str) -> Option<f64> {
     rates.next().filter(|_| rates.next().is_none())
 }
 
-/// Checks that links join all nodes.
+/// Checks that all nodes are connected by links.
 fn in_one_piece(names: &[String], links: &[(usize, usize, BitsPerSec, Span)]) -> Result<(), Wrong> {
     let mut near = vec![Vec::new(); names.len()];
     for &(a, b, ..) in links {

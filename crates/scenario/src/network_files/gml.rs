@@ -1,8 +1,9 @@
-//! GML: keys with values, which are numbers, texts in quotes or lists in brackets. One undirected graph is read.
+//! Network files in GML, which has keys with values: numbers, texts in quotes, or lists in brackets. A file has one
+//! undirected graph.
 
 use super::{Drawing, Element, Wrong};
 
-/// The largest depth of lists inside lists.
+/// The most levels of nested lists.
 const DEEPEST: usize = 64;
 
 #[derive(Debug, PartialEq)]
@@ -72,7 +73,7 @@ fn must(element: &Element, kind: &str, key: &str) -> Result<String, Wrong> {
     found.ok_or_else(|| Wrong::new(element.line, format!("this {kind} lacks its `{key}`"), ""))
 }
 
-/// An element with its attributes, which lists inside it are not.
+/// Takes the attributes of a node or edge from its list; nested lists are ignored.
 fn element(line: usize, values: &[Pair]) -> Element {
     let attribute = |pair: &Pair| match &pair.value {
         Value::Text(text) => Some((pair.key.clone(), text.clone())),
@@ -81,7 +82,7 @@ fn element(line: usize, values: &[Pair]) -> Element {
     Element { line, attributes: values.iter().filter_map(attribute).collect() }
 }
 
-/// The keys and values of a whole file.
+/// Parses a whole file.
 fn pairs(text: &str) -> Result<Vec<Pair>, Wrong> {
     // The lists that are open, the outermost first, and the key each stands behind.
     let mut open: Vec<(Vec<Pair>, String, usize)> = Vec::new();
@@ -136,14 +137,14 @@ fn pairs(text: &str) -> Result<Vec<Pair>, Wrong> {
     }
 }
 
-/// The tokens of a text, with line numbers.
+/// An iterator over the tokens of a text, with line numbers.
 struct Tokens<'a> {
     rest: &'a str,
     line: usize,
 }
 
 impl Tokens<'_> {
-    /// Skips a number of bytes.
+    /// Moves on by a number of bytes, counting lines.
     fn skip(&mut self, bytes: usize) {
         self.line += self.rest[..bytes].matches('\n').count();
         self.rest = &self.rest[bytes..];
@@ -189,7 +190,7 @@ impl Iterator for Tokens<'_> {
     }
 }
 
-/// Decodes the character entities of GML.
+/// Decodes character entities such as `&quot;`.
 fn plain(text: &str) -> String {
     let words = [("&quot;", "\""), ("&apos;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
     words.iter().fold(text.to_owned(), |text, (word, sign)| text.replace(word, sign))

@@ -1,4 +1,5 @@
-//! `GraphML`: one undirected graph of nodes and edges whose `data` refer to declared keys.
+//! Network files in `GraphML`, with one undirected graph. The attributes of nodes and edges are `data` elements, each
+//! with the id of a declared `key`.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use roxmltree::{Document, Node};
 
 use super::{Drawing, Element, Wrong};
 
-/// The offsets at which lines begin, in bytes.
+/// The offset in bytes of each line break, to find the line of an XML node.
 struct Lines(Vec<usize>);
 
 impl Lines {
@@ -19,7 +20,7 @@ impl Lines {
     }
 }
 
-/// A declared key: the name of the attribute, and its default.
+/// A `key` element, which declares an attribute of nodes or edges: the attribute's name, and its default.
 struct Key<'a> {
     name: &'a str,
     of: &'a str,

@@ -1,5 +1,5 @@
-//! Network files: `GraphML` and GML as in the Internet Topology Zoo, and lists of links as CSV (docs/topologies.md,
-//! "file"). Nodes of a file become switches; hosts are attached to them.
+//! Network files: `GraphML` and GML as in the Internet Topology Zoo, and CSV with a line for each link
+//! (docs/topologies.md, "file"). Nodes become switches, to which the scenario adds hosts.
 //!
 //! Each format is parsed into a [`Drawing`] of nodes and links with attributes as text; `facts` interprets the
 //! attributes of all formats.
@@ -15,31 +15,31 @@ use shallop_core::{BitsPerSec, Span};
 
 use shallop_topology::imported::Origin;
 
-/// The longest file, in bytes.
+/// The longest file that is read, in bytes.
 pub const MAX_BYTES: u64 = 1 << 24;
 
-/// Values for links whose file has none.
+/// Rates and delays of links that have none in the file, and the allowed ranges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Defaults {
     pub rate: Option<BitsPerSec>,
-    /// The delay of links without a delay and without coordinates.
+    /// The delay of links with neither a delay nor coordinates.
     pub delay: Option<Span>,
     /// The length of a fibre divided by the great circle between its ends, at least 1.
     pub path_factor: f64,
-    /// The allowed rates.
+    /// The allowed rates of links.
     pub rates: RangeInclusive<BitsPerSec>,
-    /// The longest allowed delay.
+    /// The longest allowed delay of a link.
     pub longest: Span,
 }
 
-/// The reason why a file is refused.
+/// Why a network file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// The line, counted from 1; `None` for the whole file.
+    /// The line of the error, counted from 1; `None` if it concerns the whole file.
     pub line: Option<usize>,
-    /// The reason, with the text that was found.
+    /// What is wrong, with the text that was found.
     pub message: String,
-    /// The allowed values.
+    /// What is allowed instead.
     pub help: String,
 }
 
@@ -49,15 +49,15 @@ impl Wrong {
     }
 }
 
-/// Nodes and links of a file, not interpreted.
+/// The nodes and links of a file, with attributes as text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
     nodes: Vec<(String, Element)>,
-    /// The identifiers of both ends, and the attributes.
+    /// Each link: the identifiers of both ends, and the attributes.
     edges: Vec<([String; 2], Element)>,
 }
 
-/// The attributes of a node or link as text, and the line where they begin.
+/// The attributes of a node or link, and the line where it begins.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Element {
     line: usize,
@@ -65,7 +65,8 @@ struct Element {
 }
 
 impl Element {
-    /// The first of these attributes that is present and not empty, with its name. Case is ignored.
+    /// The first of these attributes that is written and not empty: its name, in the spelling of the file, and its
+    /// value. Case is ignored.
     fn get(&self, names: &[&str]) -> Option<(&str, &str)> {
         let find = |name: &&str| {
             let says = |(key, value): &&(String, String)| {
@@ -77,19 +78,19 @@ impl Element {
     }
 }
 
-/// A format of files.
+/// The format of a network file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// XML of graphml.graphdrawing.org.
+    /// XML, as defined at graphml.graphdrawing.org.
     GraphMl,
-    /// Graph Modelling Language.
+    /// Graph Modelling Language, text with brackets.
     Gml,
-    /// A CSV list of links.
+    /// CSV with a line for each link.
     Csv,
 }
 
 impl Format {
-    /// The format of a file by the ending of its name.
+    /// The format by the ending of a file's name, in any case; `None` if it is unknown.
     pub fn of(name: &str) -> Option<Self> {
         let ending = name.rsplit_once('.')?.1;
         let formats = [("graphml", Self::GraphMl), ("gml", Self::Gml), ("csv", Self::Csv)];
@@ -97,33 +98,33 @@ impl Format {
     }
 }
 
-/// A text of a file, and its line.
+/// A value in a file, and its line.
 pub type Located = (String, usize);
 
-/// A switch in a file.
+/// A node of a network file, which becomes a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The unique name.
+    /// The name of the switch, unique in the network.
     pub name: String,
-    /// The `[switch.NAME]` that describes the switch, if the file names one.
+    /// The NAME of the `[switch.NAME]` with its settings, if the file has one.
     pub switch: Option<Located>,
-    /// The chip of the switch, if the file names one.
+    /// The name of its chip, if the file has one.
     pub chip: Option<Located>,
 }
 
-/// Switches and links of a file.
+/// The switches and links of a file, interpreted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
     pub nodes: Vec<Part>,
-    /// The links between them: indices of both ends, rate and delay.
+    /// Each link: the indices of both ends in `nodes`, the rate and the delay.
     pub links: Vec<(usize, usize, BitsPerSec, Span)>,
-    /// The origins of rates and delays.
+    /// How many rates and delays were written, computed or defaults.
     pub origin: Origin,
-    /// The names of columns or attributes that are not used, in alphabetical order.
+    /// The names of columns or attributes that were ignored, in alphabetical order.
     pub unread: Vec<String>,
 }
 
-/// Reads the text of a file.
+/// Parses the text of a network file and interprets its attributes.
 ///
 /// # Errors
 /// The first thing that is wrong, with its line.

@@ -1,18 +1,18 @@
-//! The networks of `shallop new` with their lines.
+//! The networks that `shallop new` can write.
 
-/// A network.
+/// Lines of a scenario that depend on the kind of its network.
 pub(super) struct TopologyTemplate {
-    /// The `kind` of `[topology]`.
+    /// The value of `kind` in `[topology]`.
     pub kind: &'static str,
-    /// The lines under `[topology]`.
+    /// The lines below `[topology]`.
     pub text: &'static str,
-    /// The keys `from` and `to`.
+    /// The lines with `from` and `to` of the group.
     pub ends: &'static str,
-    /// The `pattern` of flows without end; the default if `None`.
+    /// The `pattern` of a group of flows without end; `None` for the default.
     pub long: Option<&'static str>,
-    /// The set of links that `load` refers to.
+    /// The set of links to which `load` of the group refers.
     pub links: &'static str,
-    /// The number of hosts in a burst.
+    /// The number of hosts that send in one burst.
     pub at_once: u32,
 }
 
