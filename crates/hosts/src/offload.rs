@@ -135,25 +135,20 @@ mod tests {
         if let Some(ip) = v4 {
             assert_eq!(ip.header_checksum(), ip.to_header().calc_header_checksum());
         }
+        macro_rules! payload {
+            ($segment:expr) => {{
+                let (header, payload) = ($segment.to_header(), $segment.payload());
+                let sum = match ends {
+                    Some((from, to)) => header.calc_checksum_ipv4_raw(from, to, payload),
+                    None => header.calc_checksum_ipv6_raw(v6[0], v6[1], payload),
+                };
+                assert_eq!(sum.unwrap(), $segment.checksum());
+                payload.to_vec()
+            }};
+        }
         match sliced.transport.unwrap() {
-            TransportSlice::Tcp(tcp) => {
-                let (header, payload) = (tcp.to_header(), tcp.payload());
-                let sum = match ends {
-                    Some((from, to)) => header.calc_checksum_ipv4_raw(from, to, payload),
-                    None => header.calc_checksum_ipv6_raw(v6[0], v6[1], payload),
-                };
-                assert_eq!(sum.unwrap(), tcp.checksum());
-                payload.to_vec()
-            }
-            TransportSlice::Udp(udp) => {
-                let (header, payload) = (udp.to_header(), udp.payload());
-                let sum = match ends {
-                    Some((from, to)) => header.calc_checksum_ipv4_raw(from, to, payload),
-                    None => header.calc_checksum_ipv6_raw(v6[0], v6[1], payload),
-                };
-                assert_eq!(sum.unwrap(), udp.checksum());
-                payload.to_vec()
-            }
+            TransportSlice::Tcp(tcp) => payload!(tcp),
+            TransportSlice::Udp(udp) => payload!(udp),
             other => panic!("{other:?}"),
         }
     }

@@ -81,8 +81,7 @@ mod tests {
 
     #[test]
     fn a_legend_names_the_columns_that_are_there_and_no_others() {
-        let header = ["scheme", "Mb/s", "RTT p99", "Jain"].map(str::to_owned).to_vec();
-        let text = legend([&Grid { header, rows: Vec::new(), words: 1 }]);
+        let text = legend([&Grid::new("scheme, Mb/s, RTT p99, Jain", [], 1)]);
         let first = "Mb/s: IP bytes of data that arrived, with retransmissions. RTT p99: ";
         assert!(text.starts_with(first), "{text}");
         assert!(text.contains("Jain: fairness") && text.ends_with('.'), "{text}");

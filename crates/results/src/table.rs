@@ -88,6 +88,12 @@ fn header(words: &[&str], columns: &[Column]) -> Vec<String> {
 }
 
 impl Grid {
+    /// Creates a table. `header` has the headings, separated by a comma and a space.
+    pub fn new(header: &str, rows: impl IntoIterator<Item = Vec<String>>, words: usize) -> Self {
+        let header = header.split(", ").map(str::to_owned).collect();
+        Self { header, rows: rows.into_iter().collect(), words }
+    }
+
     fn push(&mut self, name: &str, cells: impl Iterator<Item = String>) {
         self.rows.push(std::iter::once(name.to_owned()).chain(cells).collect());
     }
@@ -141,7 +147,6 @@ pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
 
 /// The table of claims with their verdicts. Claims that do not hold have the reason in brackets.
 pub fn claims(claims: &[JudgedClaim]) -> Grid {
-    let header = ["claim", "paper", "accepted", "measured", "verdict"];
     let figure = |value: Option<f64>, unit: &str| match value {
         None => NOTHING.to_owned(),
         Some(value) => format!("{} {unit}", significant(value)).trim_end().to_owned(),
@@ -164,8 +169,7 @@ pub fn claims(claims: &[JudgedClaim]) -> Grid {
             claim.verdict.word().to_owned(),
         ]
     };
-    let rows = claims.iter().map(row).collect();
-    Grid { header: header.map(str::to_owned).to_vec(), rows, words: 1 }
+    Grid::new("claim, paper, accepted, measured, verdict", claims.iter().map(row), 1)
 }
 
 /// A line with the number of claims for each verdict.

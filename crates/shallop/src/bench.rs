@@ -88,18 +88,8 @@ fn apart(case: usize, transport: usize, quick: bool) -> Result<BenchResult> {
 }
 
 fn grid(measured: &[BenchResult]) -> Grid {
-    let header = [
-        "case",
-        "transport",
-        "simulated s",
-        "M hops",
-        "M data",
-        "wall s",
-        "slowest",
-        "M hops/s",
-        "M data/s",
-        "MB",
-    ];
+    let header =
+        "case, transport, simulated s, M hops, M data, wall s, slowest, M hops/s, M data/s, MB";
     let rows = measured.iter().map(|case| {
         let million = |value: f64| format!("{:.2}", value / 1e6);
         let memory = case
@@ -118,5 +108,5 @@ fn grid(measured: &[BenchResult]) -> Grid {
             memory,
         ]
     });
-    Grid { header: header.map(str::to_owned).to_vec(), rows: rows.collect(), words: 2 }
+    Grid::new(header, rows, 2)
 }

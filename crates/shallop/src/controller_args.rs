@@ -60,6 +60,20 @@ pub enum HostAction {
     },
 }
 
+/// The settings of a controller or proxy: keys of scenarios, or a scenario that has them.
+#[derive(Debug, Args)]
+pub struct SettingsOptions {
+    /// Set another option by its key in scenarios, such as decrease=half of CLEAN; repeat it for several
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Take the settings from a scheme of this scenario
+    #[arg(long, value_name = "SCENARIO", conflicts_with = "set")]
+    pub config: Option<PathBuf>,
+    /// The scheme of the scenario, if several fit
+    #[arg(long, value_name = "NAME", requires = "config")]
+    pub scheme: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub struct Load {
     /// The controller: gemini, dctcp, ecn-star or vegas
@@ -72,20 +86,13 @@ pub struct Load {
     #[arg(long, value_name = "RATE")]
     pub capacity: Option<String>,
     /// Gemini: the queue length above which switches mark, such as 50pkt or 75KB
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", conflicts_with = "config")]
     pub mark: Option<String>,
     /// Gemini: the queueing delay that means congestion in the wide area, such as 5ms
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", conflicts_with = "config")]
     pub delay: Option<String>,
-    /// Set another option of Gemini, by its key in scenarios
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-    /// Take the settings from a scheme of this scenario
-    #[arg(long, value_name = "SCENARIO", conflicts_with_all = ["mark", "delay", "set"])]
-    pub config: Option<PathBuf>,
-    /// The scheme of the scenario, if several use this controller
-    #[arg(long, value_name = "NAME", requires = "config")]
-    pub scheme: Option<String>,
+    #[command(flatten)]
+    pub settings: SettingsOptions,
     /// Gemini: the settings are for destinations with this prefix, such as 10.0.0.0/8; repeat it for several. Other
     /// destinations have the same capacity and otherwise the defaults. IPv4 addresses count as `::ffff:a.b.c.d`, so
     /// `::/0` and other prefixes that cover `::ffff:0:0/96` include IPv4
@@ -107,7 +114,7 @@ impl Load {
     }
 
     pub fn options(&self) -> Vec<(String, String)> {
-        self.named().into_iter().chain(self.set.iter().cloned()).collect()
+        self.named().into_iter().chain(self.settings.set.iter().cloned()).collect()
     }
 }
 
@@ -192,15 +199,8 @@ pub struct Attach {
     /// The task of the device in the proxy
     #[arg(long, value_enum, default_value = "last-hop")]
     pub role: RoleName,
-    /// Set an option of the proxy, by its key in the section clean of scenarios: decrease=half
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-    /// Take the settings from a scheme of this scenario
-    #[arg(long, value_name = "SCENARIO", conflicts_with = "set")]
-    pub config: Option<PathBuf>,
-    /// The scheme of the scenario, if several have a proxy
-    #[arg(long, value_name = "NAME", requires = "config")]
-    pub scheme: Option<String>,
+    #[command(flatten)]
+    pub settings: SettingsOptions,
     /// If this machine is the bottleneck: add a shaper (tbf) with this rate, from 1Mbps to 100Gbps, whose queue the
     /// proxy marks
     #[arg(long, value_name = "RATE")]
@@ -230,8 +230,8 @@ impl Attach {
             ("--rate", self.rate.is_some()),
             ("--mark", self.mark.is_some()),
             ("--buffer", self.buffer.is_some()),
-            ("--set", !self.set.is_empty()),
-            ("--config", self.config.is_some()),
+            ("--set", !self.settings.set.is_empty()),
+            ("--config", self.settings.config.is_some()),
         ];
         all.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
     }

@@ -51,13 +51,11 @@ fn print_found(
     if args.printed.format() == Format::Json {
         return print::json(&DoctorReport { abilities, carried });
     }
-    let header = ["what", "can", "found", "for"].map(str::to_owned).to_vec();
     let row = |of: &Ability| {
         let can = if of.can { "yes" } else { "NO" };
         vec![of.what.clone(), can.to_owned(), of.found.clone(), of.used_for.clone()]
     };
-    let rows = abilities.iter().map(row).collect();
-    print::grid(&Grid { header, rows, words: 4 }, args.printed)?;
+    print::grid(&Grid::new("what, can, found, for", abilities.iter().map(row), 4), args.printed)?;
     if args.bench {
         print::line("\nFour CUBIC flows over one link, 10 ms and 500 KB, for a second")?;
         print::grid(&benched(carried), args.printed)?;
@@ -67,18 +65,8 @@ fn print_found(
 }
 
 fn benched(carried: &[RateTrial]) -> Grid {
-    let header = [
-        "sends",
-        "verdict",
-        "link Mb/s",
-        "goodput",
-        "kpps",
-        "late us p50",
-        "p99",
-        "p99.9",
-        "gap us",
-        "answer us",
-    ];
+    let header =
+        "sends, verdict, link Mb/s, goodput, kpps, late us p50, p99, p99.9, gap us, answer us";
     let row = |of: &RateTrial| {
         let run = &of.rehearsal;
         let verdict = if run.void.is_empty() { "counts" } else { "VOID" };
@@ -95,11 +83,7 @@ fn benched(carried: &[RateTrial]) -> Grid {
         let words = [of.sends.clone(), verdict.to_owned()].into_iter();
         words.chain(figures.map(significant)).collect()
     };
-    Grid {
-        header: header.map(str::to_owned).to_vec(),
-        rows: carried.iter().map(row).collect(),
-        words: 2,
-    }
+    Grid::new(header, carried.iter().map(row), 2)
 }
 
 /// A sentence with the fastest rehearsals that were not void.

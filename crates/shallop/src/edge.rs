@@ -10,7 +10,7 @@ use shallop_workbench::diagnostic::{Result, with_help};
 use shallop_workbench::edge::{self, AttachedProxy, Config, Counters, Flow, ProxyRole, ProxyState};
 
 use crate::args::{Format, PrintOptions};
-use crate::controller_args::{Attach, CleanAction, Edge, EdgePrograms};
+use crate::controller_args::{Attach, CleanAction, Edge, EdgePrograms, SettingsOptions};
 use crate::watch::watch;
 use crate::{print, systemd};
 
@@ -80,9 +80,10 @@ fn config(args: &Attach) -> Result<Config> {
         let what = format!("{option} is for the shaper that --rate puts at the device");
         return Err(with_help(&what, &"--rate with what the shaper lets through"));
     }
-    match &args.config {
-        None => edge::config(&args.set),
-        Some(scenario) => edge::of_scenario(scenario, args.scheme.as_deref()),
+    let SettingsOptions { set, config, scheme } = &args.settings;
+    match config {
+        None => edge::config(set),
+        Some(scenario) => edge::of_scenario(scenario, scheme.as_deref()),
     }
 }
 
@@ -135,8 +136,7 @@ fn list(printed: PrintOptions) -> Result<()> {
     }
     let row =
         |of: &AttachedProxy| [&of.device, of.role.name(), state(of)].map(str::to_owned).to_vec();
-    let header = ["iface", "role", "state"].map(str::to_owned).to_vec();
-    print::grid(&Grid { header, rows: all.iter().map(row).collect(), words: 3 }, printed)
+    print::grid(&Grid::new("iface, role, state", all.iter().map(row), 3), printed)
 }
 
 /// The counters of a proxy with their names in JSON and tables.
@@ -180,14 +180,11 @@ fn show(of: &AttachedProxy, printed: PrintOptions) -> Result<()> {
     let has = if is_edge { String::new() } else { format!(", {} flows", flows.len()) };
     print::line(&format!("{} ({}){has}", of.device, of.role.name()))?;
     if !is_edge {
-        let rows = keys.into_iter().map(|(key, value)| vec![key, value]).collect();
-        let header = ["key", "value"].map(str::to_owned).to_vec();
-        print::grid(&Grid { header, rows, words: 2 }, printed)?;
+        let rows = keys.into_iter().map(|(key, value)| vec![key, value]);
+        print::grid(&Grid::new("key, value", rows, 2), printed)?;
     }
     let row = |(name, count): (&str, u64)| vec![name.to_owned(), count.to_string()];
-    let header = ["counted", "since it was attached"].map(str::to_owned).to_vec();
-    let rows = named(&counters).map(row).to_vec();
-    print::grid(&Grid { header, rows, words: 1 }, printed)
+    print::grid(&Grid::new("counted, since it was attached", named(&counters).map(row), 1), printed)
 }
 
 fn json_of(of: &AttachedProxy, flow: &Flow) -> Value {
@@ -218,8 +215,7 @@ fn show_flows(of: &AttachedProxy, json: bool, clear: &str) -> Result<()> {
 }
 
 fn table(flows: &[Flow]) -> Grid {
-    let header =
-        ["from", "to", "state", "window", "alpha", "RTT ms", "MB", "segments", "marked", "reduced"];
+    let header = "from, to, state, window, alpha, RTT ms, MB, segments, marked, reduced";
     let row = |of: &Flow| {
         let state = match (of.is_controlled, of.is_slow_start) {
             (false, _) => "left alone",
@@ -235,8 +231,7 @@ fn table(flows: &[Flow]) -> Grid {
             .chain(counts)
             .collect()
     };
-    let rows = flows.iter().map(row).collect();
-    Grid { header: header.map(str::to_owned).to_vec(), rows, words: 3 }
+    Grid::new(header, flows.iter().map(row), 3)
 }
 
 /// Makes a systemd unit that attaches the proxy as soon as the device appears.
@@ -245,7 +240,7 @@ fn unit(args: &Attach) -> Result<String> {
     let role = args.role.role().name();
     let attach = ["edge", "clean", "attach", iface, "--role", role];
     let mut words = attach.map(str::to_owned).to_vec();
-    words.extend(systemd::settings(&args.set, args.config.as_deref(), args.scheme.as_deref())?);
+    words.extend(systemd::settings(&args.settings)?);
     if let Some(of) = args.shaper() {
         let (shaper, buffer) = of.resolved()?;
         let values = [

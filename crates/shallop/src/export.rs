@@ -74,7 +74,6 @@ fn list(args: &program_args::Export) -> Result<ExitCode> {
         print::json(&Value::Object(all))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let header = ["table", "rows", "column", "unit", "definition"].map(str::to_owned).to_vec();
     let mut rows = Vec::new();
     for (name, table) in &all {
         for column in table["columns"].as_array().into_iter().flatten() {
@@ -83,6 +82,9 @@ fn list(args: &program_args::Export) -> Result<ExitCode> {
             rows.push(vec![name, count, word("name"), word("unit"), word("description")]);
         }
     }
-    print::grid(&Grid { header, rows, words: 5 }, PrintOptions::default())?;
+    print::grid(
+        &Grid::new("table, rows, column, unit, definition", rows, 5),
+        PrintOptions::default(),
+    )?;
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use shallop_results::table::{Grid, significant};
 use shallop_workbench::controllers::{
     self, ConnectionStats, Law, LoadedController, Pinned, Prefix, Program, Settings, written,
 };
-use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::diagnostic::Result;
 
 use crate::args::{Format, PrintOptions};
 use crate::controller_args::{Host, HostAction, Load};
@@ -50,10 +50,10 @@ pub fn host(args: &Host, stop: &AtomicBool) -> Result<ExitCode> {
 
 /// Reads the settings of the controller to load, from options or from a scenario.
 fn law(args: &Load) -> Result<Law> {
-    match &args.config {
+    match &args.settings.config {
         None => controllers::law(args.program, &args.options()),
         Some(scenario) => {
-            let (capacity, scheme) = (args.capacity.as_deref(), args.scheme.as_deref());
+            let (capacity, scheme) = (args.capacity.as_deref(), args.settings.scheme.as_deref());
             controllers::of_scenario(scenario, capacity, args.program, scheme)
         }
     }
@@ -127,8 +127,7 @@ fn list(printed: PrintOptions) -> Result<()> {
         let (program, state) = state(of);
         [&of.name, program, state].map(str::to_owned).to_vec()
     };
-    let header = ["name", "program", "state"].map(str::to_owned).to_vec();
-    print::grid(&Grid { header, rows: all.iter().map(row).collect(), words: 3 }, printed)
+    print::grid(&Grid::new("name, program, state", all.iter().map(row), 3), printed)
 }
 
 fn show(name: &str, printed: PrintOptions) -> Result<()> {
@@ -179,29 +178,13 @@ fn show_connections(
         print::line(&format!("{clear}{} connections of {name}", connections.len()))?;
         return print::grid(&table(connections), PrintOptions::default());
     }
-    connections.iter().try_for_each(|connection| {
-        let text = serde_json::to_string(&Line { controller: name, connection });
-        print::line(&text.map_err(|why| plain(&format!("could not be written as JSON: {why}")))?)
-    })
+    connections
+        .iter()
+        .try_for_each(|connection| print::json_line(&Line { controller: name, connection }))
 }
 
 fn table(connections: &[ConnectionStats]) -> Grid {
-    let header = [
-        "from",
-        "to",
-        "cwnd",
-        "alpha",
-        "F",
-        "h",
-        "RTT ms",
-        "base ms",
-        "delivered",
-        "marked",
-        "resent",
-        "cuts: marks",
-        "delay",
-        "losses",
-    ];
+    let header = "from, to, cwnd, alpha, F, h, RTT ms, base ms, delivered, marked, resent, cuts: marks, delay, losses";
     let row = |of: &ConnectionStats| {
         let figures = [
             f64::from(of.cwnd_segments),
@@ -220,8 +203,7 @@ fn table(connections: &[ConnectionStats]) -> Grid {
             .chain(counts.map(|count| count.to_string()))
             .collect()
     };
-    let rows = connections.iter().map(row).collect();
-    Grid { header: header.map(str::to_owned).to_vec(), rows, words: 2 }
+    Grid::new(header, connections.iter().map(row), 2)
 }
 
 fn unload(name: &str) -> Result<()> {
@@ -244,7 +226,7 @@ fn unit(args: &Load) -> Result<String> {
     words.extend(args.name.iter().flat_map(|name| ["--name".to_owned(), name.clone()]));
     let named = args.named().into_iter().map(|(key, value)| [format!("--{key}"), value]);
     words.extend(named.flatten());
-    words.extend(systemd::settings(&args.set, args.config.as_deref(), args.scheme.as_deref())?);
+    words.extend(systemd::settings(&args.settings)?);
     words.extend(args.to.iter().flat_map(|to: &Prefix| ["--to".to_owned(), to.to_string()]));
     let name = name_of(args);
     let order = "Before=network-pre.target\nWants=network-pre.target";

@@ -50,11 +50,8 @@ fn list(printed: PrintOptions) -> Result<ExitCode> {
         print::stderr(&format!("no kernel in {folder}: 'shallop kernel build' makes one\n"));
     } else {
         let row = |row: KernelRow| vec![row.release, row.digest, row.folder.display().to_string()];
-        let header = ["release", "digest", "folder"].map(str::to_owned).to_vec();
-        print::grid(
-            &Grid { header, rows: rows.into_iter().map(row).collect(), words: 3 },
-            printed,
-        )?;
+        let rows = rows.into_iter().map(row);
+        print::grid(&Grid::new("release, digest, folder", rows, 3), printed)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -219,7 +219,7 @@ fn json_of(found: &LoadTrial) -> serde_json::Value {
 }
 
 fn table(found: &[LoadTrial]) -> String {
-    let header = ["asked for", "emulation packets", "answered", "lost %", "data packets", "lost %"];
+    let header = "asked for, emulation packets, answered, lost %, data packets, lost %";
     let row = |of: &LoadTrial| {
         let load = &of.load;
         vec![
@@ -231,12 +231,7 @@ fn table(found: &[LoadTrial]) -> String {
             format!("{:.2}", load.data_loss() * 100.0),
         ]
     };
-    let grid = Grid {
-        header: header.map(str::to_owned).to_vec(),
-        rows: found.iter().map(row).collect(),
-        words: 1,
-    };
-    render(&grid, TableForm::Text(None))
+    render(&Grid::new(header, found.iter().map(row), 1), TableForm::Text(None))
 }
 
 #[cfg(test)]

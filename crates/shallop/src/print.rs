@@ -4,7 +4,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 
 use serde_json::Value;
 use shallop_results::table::Grid;
-use shallop_workbench::diagnostic::{Result, plain};
+use shallop_workbench::diagnostic::{Report, Result, plain};
 use shallop_workbench::printable::printable_lines;
 use shallop_workbench::{TableForm, render};
 
@@ -43,9 +43,16 @@ pub fn stderr(text: &str) {
 }
 
 pub fn json(value: &impl serde::Serialize) -> Result<()> {
-    let text = serde_json::to_string_pretty(value);
-    let text = text.map_err(|why| plain(&format!("could not be written as JSON: {why}")))?;
-    line(&printable_lines(&text))
+    line(&printable_lines(&serde_json::to_string_pretty(value).map_err(|why| no_json(&why))?))
+}
+
+/// Prints a value as one line of JSON.
+pub fn json_line(value: &impl serde::Serialize) -> Result<()> {
+    line(&serde_json::to_string(value).map_err(|why| no_json(&why))?)
+}
+
+fn no_json(why: &serde_json::Error) -> Report {
+    plain(&format!("could not be written as JSON: {why}"))
 }
 
 pub fn grid(grid: &Grid, printed: PrintOptions) -> Result<()> {

@@ -162,7 +162,6 @@ fn list(tasks: &[StudyTask], printed: PrintOptions) -> Result<ExitCode> {
         print::json(&print::object([("version", version), ("experiments", experiments)]))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let header = ["id", "shows", "takes", "--quick"].map(str::to_owned).to_vec();
     let rows = tasks.iter().map(|StudyTask { id, study, .. }| {
         let about = if study.about.is_empty() { &study.title } else { &study.about };
         vec![
@@ -172,7 +171,7 @@ fn list(tasks: &[StudyTask], printed: PrintOptions) -> Result<ExitCode> {
             study.takes.1.clone(),
         ]
     });
-    print::grid(&table::Grid { header, rows: rows.collect(), words: 4 }, printed)?;
+    print::grid(&table::Grid::new("id, shows, takes, --quick", rows, 4), printed)?;
     if printed.format() != Format::Csv {
         print::line(
             "\nRun one with `shallop reproduce ID`, all of them with `shallop reproduce all`.",

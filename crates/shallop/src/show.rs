@@ -49,9 +49,8 @@ pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
             });
             section.lines.iter().map(row).chain(links).collect()
         };
-        let header = ["section", "what", "value", "how"].map(str::to_owned).to_vec();
-        let rows = sections.iter().flat_map(of).collect();
-        print::grid(&Grid { header, rows, words: 4 }, args.printed)?;
+        let rows = sections.iter().flat_map(of);
+        print::grid(&Grid::new("section, what, value, how", rows, 4), args.printed)?;
         return Ok(ExitCode::SUCCESS);
     }
     print::line(&ok)?;
@@ -88,10 +87,9 @@ fn runs(study: &Study, input: &Input, printed: PrintOptions) -> Result<ExitCode>
         ]))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let header = ["point", "scheme", "seed", "identity"].map(str::to_owned).to_vec();
     let rows =
         rows.map(|(point, scheme, seed, identity)| vec![point, scheme, seed.to_string(), identity]);
-    print::grid(&Grid { header, rows: rows.collect(), words: 2 }, printed)?;
+    print::grid(&Grid::new("point, scheme, seed, identity", rows, 2), printed)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -208,19 +206,7 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
         print::json(&print::object([("chips", chips.into())]))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let header = [
-        "id",
-        "vendor",
-        "name",
-        "ports",
-        "Gb/s",
-        "Tb/s",
-        "MB",
-        "KB per Gb/s",
-        "pools",
-        "pool MB",
-        "queue KB",
-    ];
+    let header = "id, vendor, name, ports, Gb/s, Tb/s, MB, KB per Gb/s, pools, pool MB, queue KB";
     let rows = chips::all().iter().map(|chip| {
         let bits = chip.capacity.get() as f64;
         let size = |bytes: Option<Bytes>, unit: f64, decimals: usize| {
@@ -241,8 +227,7 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
             known(chip.memory.as_ref().map(|memory| memory.private.get() as f64 / 1e3)),
         ]
     });
-    let header = header.map(str::to_owned).to_vec();
-    print::grid(&Grid { header, rows: rows.collect(), words: 3 }, args.printed)?;
+    print::grid(&Grid::new(header, rows, 3), args.printed)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,15 +1,12 @@
 //! systemd units that repeat a command when the machine or a device starts.
 
-use std::path::Path;
-
 use shallop_workbench::diagnostic::{Result, plain};
 
+use crate::controller_args::SettingsOptions;
+
 /// The arguments for a unit that set keys (`--set`) or take the settings from a scenario (`--config`, `--scheme`).
-pub fn settings(
-    set: &[(String, String)],
-    config: Option<&Path>,
-    scheme: Option<&str>,
-) -> Result<Vec<String>> {
+pub fn settings(options: &SettingsOptions) -> Result<Vec<String>> {
+    let SettingsOptions { set, config, scheme } = options;
     let mut words: Vec<String> = set
         .iter()
         .flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")])
@@ -19,7 +16,7 @@ pub fn settings(
             std::path::absolute(config).map_err(|why| plain(&format!("--config: {why}")))?;
         words.extend(["--config".to_owned(), config.display().to_string()]);
     }
-    words.extend(scheme.into_iter().flat_map(|name| ["--scheme", name]).map(str::to_owned));
+    words.extend(scheme.iter().flat_map(|name| ["--scheme", name]).map(str::to_owned));
     Ok(words)
 }
 

@@ -13,9 +13,8 @@ pub fn table(report: &TransferReport) -> String {
     rows.extend(lateness(&report.credits));
     rows.extend(path(&report.path));
     rows.extend(dropped(&report.credits));
-    let header = vec!["counted on this side".to_owned(), "value".to_owned()];
-    let rows = rows.into_iter().map(Vec::from).collect();
-    format!("{}\n", render(&Grid { header, rows, words: 1 }, TableForm::Text(None)))
+    let grid = Grid::new("counted on this side, value", rows.into_iter().map(Vec::from), 1);
+    format!("{}\n", render(&grid, TableForm::Text(None)))
 }
 
 fn row(name: &str, value: &dyn ToString) -> [String; 2] {

@@ -34,27 +34,13 @@ const DYNAMIC: &str = r#"
 title = "Flows that come and go"
 duration = "20ms"
 sample = "1ms"
-[topology]
-kind = "dumbbell"
-senders = 4
-rate = "1Gbps"
-delay = "1ms"
-[classes]
-small = "10KB"
-large = "100KB"
-[[scheme]]
-transport = "cubic"
-[[scheme]]
-transport = "newreno"
-[[group]]
-name = "web"
-sizes = "web-server"
-flows = 300
-start = "0s..19ms"
-[[group]]
-name = "bulk"
-size = "1MB"
-flows = 2
+topology = { kind = "dumbbell", senders = 4, rate = "1Gbps", delay = "1ms" }
+classes = { small = "10KB", large = "100KB" }
+scheme = [{ transport = "cubic" }, { transport = "newreno" }]
+group = [
+    { name = "web", sizes = "web-server", flows = 300, start = "0s..19ms" },
+    { name = "bulk", size = "1MB", flows = 2 },
+]
 "#;
 
 /// The figures of the results in `out`, by name.
@@ -65,10 +51,10 @@ fn figures(folder: &Folder, out: &str) -> Vec<(String, Value)> {
 }
 
 /// Checks the names of the figures, and that each has rows of data. `python/tests` and `checks/report` draw them.
-fn check_figures(folder: &Folder, out: &str, wanted: &[&str]) {
+fn check_figures(folder: &Folder, out: &str, wanted: &str) {
     let figures = figures(folder, out);
     let ids: Vec<&str> = figures.iter().map(|(id, _)| id.as_str()).collect();
-    assert_eq!(ids, wanted);
+    assert_eq!(ids.join(" "), wanted);
     for (id, spec) in &figures {
         assert!(!spec["data"]["values"].as_array().unwrap().is_empty(), "{id}");
     }
@@ -99,17 +85,8 @@ fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
     check_figures(
         &folder,
         "a",
-        &[
-            "paper-and-measured",
-            "goodput",
-            "loss",
-            "longest-queue",
-            "fairness",
-            "queue-over-time",
-            "throughput-over-time",
-            "links",
-            "flow-rates-over-time",
-        ],
+        "paper-and-measured goodput loss longest-queue fairness queue-over-time throughput-over-time links \
+         flow-rates-over-time",
     );
 }
 
@@ -120,17 +97,8 @@ fn finite_flows_have_completion_times_and_unfinished_flows_are_counted() {
     check_figures(
         &folder,
         "a",
-        &[
-            "goodput",
-            "loss",
-            "longest-queue",
-            "completion-percentiles",
-            "completion-times",
-            "slowdown-by-size",
-            "queue-over-time",
-            "throughput-over-time",
-            "links",
-        ],
+        "goodput loss longest-queue completion-percentiles completion-times slowdown-by-size queue-over-time \
+         throughput-over-time links",
     );
     let open = folder.summary("a")["runs"][0]["fct"]["all"]["unfinished"].as_u64().unwrap();
     let page = fs::read_to_string(folder.path("a/report.html")).unwrap();
@@ -158,15 +126,7 @@ fn a_sweep_has_figures_over_the_swept_key() {
     check_figures(
         &folder,
         "a",
-        &[
-            "goodput",
-            "loss",
-            "longest-queue",
-            "fairness",
-            "queue-over-time",
-            "throughput-over-time",
-            "flow-rates-over-time",
-        ],
+        "goodput loss longest-queue fairness queue-over-time throughput-over-time flow-rates-over-time",
     );
 }
 
