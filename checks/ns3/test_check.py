@@ -24,32 +24,17 @@ class Verdicts(unittest.TestCase):
         self.assertIsNone(mean([7.0]).half)
 
     def test_throughput_agrees_within_five_percent_or_the_interval(self) -> None:
-        for ours, half, agrees in [
-            (95.0, 0, True),
-            (94.9, 0, False),
-            (105.1, 0, False),
-            (90.0, 10.0, True),
-        ]:
-            self.assertEqual(
-                passes(measured(100.0, 0.0, half), measured(ours, 0.0))["throughput"], agrees, ours
-            )
+        rows = [(95.0, 0, True), (94.9, 0, False), (105.1, 0, False), (90.0, 10.0, True)]
+        for ours, half, agrees in rows:
+            found = passes(measured(100.0, 0.0, half), measured(ours, 0.0))
+            self.assertEqual(found["throughput"], agrees, ours)
 
     def test_loss_agrees_within_a_factor_of_one_and_a_half_above_the_floor(self) -> None:
-        for theirs, ours, agrees in [
-            (1.0, 1.5, True),
-            (1.0, 1.51, False),
-            (1.5, 1.0, True),
-            (1.51, 1.0, False),
-            (0.05, 0.0, True),
-            (0.0, 0.05, True),
-            (0.0, 0.06, False),
-            (0.06, 0.0, False),
-        ]:
-            self.assertEqual(
-                passes(measured(100.0, theirs), measured(100.0, ours))["loss"],
-                agrees,
-                (theirs, ours),
-            )
+        agreeing = [(1.0, 1.5), (1.5, 1.0), (0.05, 0.0), (0.0, 0.05)]
+        differing = [(1.0, 1.51), (1.51, 1.0), (0.0, 0.06), (0.06, 0.0)]
+        for pair in agreeing + differing:
+            theirs, ours = (measured(100.0, loss) for loss in pair)
+            self.assertEqual(passes(theirs, ours)["loss"], pair in agreeing, pair)
 
     def test_a_reason_is_accepted_only_within_its_band(self) -> None:
         band = Band(1.8, 2.2, "known")

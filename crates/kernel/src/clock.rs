@@ -3,12 +3,24 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::MemfdFlags;
+use shallop_core::{Span, Time};
 
 use crate::error::KernelError;
 use crate::time_travel::{ClockPage, Mode, NEVER};
 
 /// The guest time at which a run begins, in nanoseconds. Kernels boot in less.
 pub const BOOTED: u64 = 1_000_000_000;
+
+/// Converts a time of the run to guest time in nanoseconds, rounded up.
+pub(crate) fn guest_time(time: Time) -> u64 {
+    BOOTED.saturating_add(time.since_start().as_ps().div_ceil(1_000))
+}
+
+/// Converts a guest time in nanoseconds to the time of the run.
+pub(crate) fn run_time(guest: u64) -> Time {
+    let ns = guest.saturating_sub(BOOTED);
+    Time::after_start(Span::from_ps(ns.saturating_mul(1_000)))
+}
 
 /// The clock of the process that controls the kernels.
 #[derive(Debug)]

@@ -92,7 +92,7 @@ impl KernelError {
 /// An error of a run with kernels.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelRunError {
-    /// An error that any run can have.
+    /// An error that runs without real hosts can have too.
     #[error(transparent)]
     Run(#[from] RunError),
     #[error(transparent)]

@@ -15,7 +15,7 @@ use shallop_proto::Endpoint;
 use shallop_sim::{Outgoing, RealHosts};
 
 use crate::card::Sent;
-use crate::clock::{BOOTED, Clock};
+use crate::clock::{BOOTED, Clock, guest_time, run_time};
 use crate::console::{self, ShellMessage, Terminal};
 use crate::error::{KernelError, Malformed};
 use crate::folder::Folder;
@@ -118,17 +118,6 @@ pub struct Finished {
     pub folder: Option<Folder>,
 }
 
-/// Converts a time of the run to guest time in nanoseconds, rounded up.
-fn guest(time: Time) -> u64 {
-    BOOTED.saturating_add(time.since_start().as_ps().div_ceil(1_000))
-}
-
-/// Converts a guest time in nanoseconds to the time of the run.
-fn run_time(guest: u64) -> Time {
-    let ns = guest.saturating_sub(BOOTED);
-    Time::after_start(Span::from_ps(ns.saturating_mul(1_000)))
-}
-
 impl Kernels {
     /// Starts and boots the kernels. `moderation` is the shortest time between two interrupts of a card.
     ///
@@ -208,10 +197,10 @@ impl Kernels {
             return Err(failure);
         }
         if let Some(kernel) = self.paused.take() {
-            let until = guest(end);
+            let until = guest_time(end);
             while self.machines[kernel].resume(&mut self.clock, until)? != Pause::Waits {}
         }
-        self.run_alone(guest(end).saturating_add(REPORT))?;
+        self.run_alone(guest_time(end).saturating_add(REPORT))?;
         let logs: Result<Vec<_>, _> = self.machines.iter_mut().map(|k| k.process().log()).collect();
         Ok(Finished { counters: self.counters, logs: logs?, folder: self.folder.take() })
     }
@@ -236,7 +225,7 @@ impl Kernels {
     /// The guest time up to which this kernel may advance without asking.
     fn free_until(&self, kernel: usize, horizon: Time) -> u64 {
         let due = self.due.peek().map_or(Time::LAST, |Reverse((at, ..))| *at);
-        guest(horizon.min(due)).min(self.other_requests(kernel))
+        guest_time(horizon.min(due)).min(self.other_requests(kernel))
     }
 
     fn schedule(&mut self, at: Time, action: CardAction) {
@@ -392,7 +381,7 @@ impl<E: Endpoint> RealHosts<HostEndpoint<E>> for Kernels {
 
     fn run(&mut self, now: Time, horizon: Time) -> Option<Outgoing<Head<E::Head>>> {
         self.now = now;
-        self.clock.advance(guest(now));
+        self.clock.advance(guest_time(now));
         while self.failure.is_none() {
             if let Some(waiting) = self.waiting.pop_front() {
                 let outgoing = self.outgoing(&waiting, self.now, horizon.max(now));
@@ -430,7 +419,7 @@ impl<E: Endpoint> RealHosts<HostEndpoint<E>> for Kernels {
         let Some(arrived) = self.packets.deliver(packet, self.cards.len()) else { return };
         let (host, frame) = (arrived.host, arrived.frame);
         self.now = now;
-        self.clock.advance(guest(now));
+        self.clock.advance(guest_time(now));
         let HostCard { kernel, card, .. } = self.cards[host as usize];
         let given = self.machines[kernel].card(card).and_then(|card| {
             card.give(&frame).map_err(|why| KernelError::Malformed { kernel, why })

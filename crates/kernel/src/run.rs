@@ -14,7 +14,7 @@ use shallop_plan::ResolvedRun;
 use shallop_plan::plan::Plan;
 use shallop_results::summary::{KernelOfRun, Run};
 
-use crate::clock::BOOTED;
+use crate::clock::guest_time;
 use crate::console::Terminal;
 use crate::error::KernelError;
 pub use crate::error::KernelRunError;
@@ -61,7 +61,7 @@ pub fn run_observed(
         hosts: &traffic.kernels()?,
         flows: &traffic.flows,
         scenario: &traffic.scenario,
-        stop: BOOTED + plan.duration.as_ps().div_ceil(1_000),
+        stop: guest_time(Time::after_start(plan.duration)),
         seed,
         mode: Mode::default(),
         memory_mb: MEMORY_MB,

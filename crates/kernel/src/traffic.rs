@@ -10,7 +10,7 @@ use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::{CONTROLLERS, NOT_IN_VIRTUAL_TIME};
 use shallop_plan::plan::Transport;
 
-use crate::clock::BOOTED;
+use crate::clock::guest_time;
 use crate::error::KernelRunError;
 use crate::modules::{self, Module};
 
@@ -52,7 +52,7 @@ impl Traffic {
                 all.add_gemini(setup, &flow, transport)?;
             }
             let (from, to) = (all.flows.host(setup, flow.from), all.flows.host(setup, flow.to));
-            let (number, start) = (all.flows.controller(controller), guest(flow.start));
+            let (number, start) = (all.flows.controller(controller), guest_time(flow.start));
             let added = if let Some(command) = &setup.plan.groups[flow.group].command {
                 let missing = || "programs need a scenario in a folder".to_owned();
                 let folder = command.files.folder().ok_or_else(missing);
@@ -126,9 +126,4 @@ fn controllers() -> impl Iterator<Item = &'static (&'static str, &'static str)> 
 fn unknown(name: &str) -> KernelRunError {
     let known = controllers().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     KernelRunError::Refused(format!("the kernel has no \"{name}\"; it has {known}"))
-}
-
-/// Converts a time of the run to guest time in nanoseconds.
-fn guest(time: Time) -> u64 {
-    BOOTED + time.since_start().as_ps().div_ceil(1_000)
 }

@@ -184,7 +184,7 @@ impl Interface {
     }
 }
 
-/// Counts the frames of an interface that the emulator did not read in time.
+/// A counter of the frames of an interface that the emulator did not read in time.
 pub(crate) struct Watch(Socket);
 
 impl Watch {

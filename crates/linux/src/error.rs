@@ -7,7 +7,7 @@ use shallop_plan::SetupError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RehearsalError {
-    /// An error that any run can have.
+    /// An error that runs without real hosts can have too.
     #[error(transparent)]
     Run(#[from] RunError),
     /// This machine lacks something that a rehearsal needs, or forbids it.

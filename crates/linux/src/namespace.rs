@@ -32,7 +32,7 @@ const ONLY_OUR_V6: [(&str, &str); 4] = [
 const QUEUE_FRAMES: u32 = 1_000;
 /// The fastest link, in bit/s, to whose rate a host's interface is shaped. TCP alone paces faster links.
 const FASTEST_SHAPED: u64 = 4_000_000_000;
-/// The queue of such a shaper, in bytes.
+/// The queue of a shaper at a host's interface, in bytes.
 const SHAPER_QUEUE: u32 = 4 << 20;
 
 #[derive(Clone, Debug, Default)]

@@ -186,7 +186,7 @@ impl Traffic {
         self.bottlenecks.keys().filter_map(|&port| setup.drain(port)).min().unwrap_or(Span::MAX)
     }
 
-    /// The number of a host, whose link starts at this port.
+    /// The number of a host among the real hosts. The host's link starts at this port.
     fn host(&mut self, setup: &ResolvedRun<'_>, node: Node, port: u32) -> u32 {
         let host = self.flows.host(setup, node);
         if host as usize == self.rates.len() {

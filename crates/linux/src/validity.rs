@@ -4,12 +4,14 @@
 use shallop_core::Span;
 use shallop_results::summary::RehearsalOfRun;
 
-/// The limit of the 99th percentile of lateness, in seconds, or as a fraction of the shortest round trip.
+/// The limit of the 99th percentile of lateness, in seconds, or [`LATENESS_OF_RTT`] of the shortest round trip, if that
+/// is longer.
 const LATENESS: f64 = 100e-6;
 const LATENESS_OF_RTT: f64 = 0.01;
 /// The limit of the time between two polls of the hosts' links, in seconds.
 const GAP: f64 = 3e-3;
-/// The limit of the 99th percentile of response times, in seconds, or as a fraction of the shortest round trip.
+/// The limit of the 99th percentile of response times, in seconds, or [`RESPONSE_OF_RTT`] of the shortest round trip,
+/// if that is longer.
 const RESPONSE: f64 = 250e-6;
 const RESPONSE_OF_RTT: f64 = 0.05;
 /// The limit of the delay of a flow's start or of a datagram, in seconds.

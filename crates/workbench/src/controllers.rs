@@ -196,7 +196,7 @@ pub(crate) fn the_scheme<'a>(
     Err(with_help(&told, &format!("--scheme with one of {}", names.join(", "))))
 }
 
-/// The settings for destinations without a prefix of their own: the same capacity, otherwise the defaults.
+/// The settings for destinations that no prefix covers: the capacity of `law`, otherwise the defaults.
 fn base_of(law: &Law) -> Result<Law> {
     match law {
         Law::Gemini(set) => {

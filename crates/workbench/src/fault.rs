@@ -25,11 +25,11 @@ pub enum FaultKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TextPosition {
     pub name: String,
-    /// Counted from 1.
+    /// The line of the error, counted from 1.
     pub line: usize,
-    /// In bytes from 1.
+    /// The column of the error in its line, in bytes, counted from 1.
     pub column: usize,
-    /// In bytes.
+    /// The length of the wrong text, in bytes.
     pub length: usize,
 }
 

@@ -75,29 +75,26 @@ pub fn check(plan: &Plan, scheme: usize) -> Result<(), StudyError> {
     Ok(())
 }
 
-#[cfg(target_os = "linux")]
 fn rehearse(
     plan: &Plan,
     job: (usize, u64),
     observer: &mut dyn Observer,
     files: Option<&Path>,
 ) -> Result<Outcome, StudyError> {
-    use shallop_linux::{RehearsalError, rehearse};
-    rehearse::run_observed(plan, job.0, job.1, observer, files).map_err(|why| match why {
-        RehearsalError::Run(why) => why.into(),
-        RehearsalError::Missing(why) => StudyError::NoKernel(why),
-        why => why.into(),
-    })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn rehearse(
-    _: &Plan,
-    _: (usize, u64),
-    _: &mut dyn Observer,
-    _: Option<&Path>,
-) -> Result<Outcome, StudyError> {
-    Err(StudyError::NoKernel("a rehearsal needs Linux".to_owned()))
+    #[cfg(target_os = "linux")]
+    {
+        use shallop_linux::{RehearsalError, rehearse};
+        rehearse::run_observed(plan, job.0, job.1, observer, files).map_err(|why| match why {
+            RehearsalError::Run(why) => why.into(),
+            RehearsalError::Missing(why) => StudyError::NoKernel(why),
+            why => why.into(),
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (plan, job, observer, files);
+        Err(StudyError::NoKernel("a rehearsal needs Linux".to_owned()))
+    }
 }
 
 /// Runs a scheme of a plan with a seed. Files that programs write go to the folder `files`, which is replaced.
@@ -128,7 +125,6 @@ pub fn run_shell(
     run_with(&kernel, plan, (0, plan.seed), observer, None, Some(terminal)).map(|_| ())
 }
 
-#[cfg(target_os = "linux")]
 fn run_with(
     kernel: &Kernel,
     plan: &Plan,
@@ -137,24 +133,20 @@ fn run_with(
     files: Option<&Path>,
     terminal: Option<Box<dyn Terminal>>,
 ) -> Result<Outcome, StudyError> {
-    use shallop_kernel::run::{KernelRunError, Outside, run_observed};
-    let outside = Outside { observer, files, terminal };
-    run_observed(plan, job.0, job.1, kernel, outside).map_err(|why| match why {
-        KernelRunError::Run(why) => why.into(),
-        why => why.into(),
-    })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn run_with(
-    kernel: &Kernel,
-    _: &Plan,
-    _: (usize, u64),
-    _: &mut dyn Observer,
-    _: Option<&Path>,
-    _: Option<Box<dyn Terminal>>,
-) -> Result<Outcome, StudyError> {
-    match *kernel {}
+    #[cfg(target_os = "linux")]
+    {
+        use shallop_kernel::run::{KernelRunError, Outside, run_observed};
+        let outside = Outside { observer, files, terminal };
+        run_observed(plan, job.0, job.1, kernel, outside).map_err(|why| match why {
+            KernelRunError::Run(why) => why.into(),
+            why => why.into(),
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (plan, job, observer, files, terminal);
+        match *kernel {}
+    }
 }
 
 /// The digest of the kernel that a scheme's results depend on: of hosts in virtual time, or of this machine in a

@@ -5,11 +5,6 @@ use shallop_testing::Outcome;
 
 use crate::support::{self, Run, kernel};
 
-/// The product of rate and round-trip time.
-fn bandwidth_delay_product(rate: BitsPerSec, rtt: Span) -> Bytes {
-    rate.bytes_in(rtt)
-}
-
 fn with_controller(controller: &'static str) -> Run {
     Run { controller, ..Run::default() }
 }
@@ -46,10 +41,10 @@ pub fn one_flow_fills_a_line_of_1_gbps_after_slow_start() -> Outcome {
 
 pub fn one_flow_fills_a_line_of_10_gbps_after_slow_start() -> Outcome {
     let rate = BitsPerSec::gbps(10);
-    let rtt = Span::from_ms(2);
     fills_the_line(&Run {
         rate,
-        buffer: bandwidth_delay_product(rate, rtt),
+        // The bandwidth-delay product.
+        buffer: rate.bytes_in(Span::from_ms(2)),
         duration: Span::from_ms(500),
         measure_from: Span::from_ms(300),
         ..Run::default()
