@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::tree::{Finding, paths, root};
 
-/// The most bytes of a file.
+/// The most bytes of a file in git.
 const BYTES: u64 = 300_000;
 
 /// The binary or large files that are wanted, each with the reason. An entry without such a file is a finding.

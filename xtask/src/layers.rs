@@ -60,9 +60,9 @@ struct Package {
 
 struct Dependency {
     name: String,
-    /// Only for tests, examples and benches.
+    /// Whether only tests, examples and benches use the dependency.
     dev: bool,
-    /// In this tree, not from a registry.
+    /// Whether the dependency is in this tree, not from a registry.
     local: bool,
 }
 

@@ -7,7 +7,7 @@ use syn::visit_mut::{self, VisitMut};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MentionKind {
-    /// In an expression, a type or a macro, or by `use PATH::*`.
+    /// A mention in an expression, a type or a macro, or by `use PATH::*`.
     Named,
     Imported,
     Attribute,
@@ -15,7 +15,7 @@ pub enum MentionKind {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
-    /// The segments, joined by `::`; a path ends at the first segment that is not a plain name.
+    /// The segments of the path, joined by `::`; it ends at the first segment that is not a plain name.
     pub path: String,
     pub line: usize,
     pub kind: MentionKind,
@@ -201,7 +201,7 @@ fn follow(
     at
 }
 
-/// Whether these signs stand right before a position.
+/// Whether these signs stand right before a position in the tokens.
 fn is_behind(trees: &[TokenTree], at: usize, signs: &str) -> bool {
     let first = at.checked_sub(signs.len());
     first.is_some_and(|first| {

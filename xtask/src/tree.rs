@@ -8,7 +8,7 @@ use std::process::Command;
 /// Folders at the root with generated files, which are skipped if git is not available.
 const MADE: [&str; 4] = [".git", ".venv", "results", "target"];
 
-/// A text file.
+/// A text file of the tree that is checked.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The path from the root of the workspace, with `/`.
@@ -28,7 +28,7 @@ impl Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     path: String,
-    /// The line; zero for the whole file.
+    /// The line of the violation; zero for the whole file.
     line: usize,
     what: String,
 }

@@ -8,7 +8,7 @@
 use crate::tokens::{self, Mention, MentionKind};
 use crate::tree::{Finding, Source, sources};
 
-/// Trees that must stay pure.
+/// The source folders of the crates behind the walls.
 const WALLED: [&str; 13] = [
     "crates/core/src/",
     "crates/options/src/",
@@ -25,7 +25,7 @@ const WALLED: [&str; 13] = [
     "crates/view/src/",
 ];
 
-/// The lints that hold the bans, and what they are part of.
+/// The lints that enforce the bans, and the lint groups that contain them.
 const BANS: [&str; 11] = [
     "clippy::disallowed_macros",
     "clippy::disallowed_methods",
@@ -103,7 +103,7 @@ fn home(path: &str) -> String {
     }
 }
 
-/// Why the walls do not let a mention through.
+/// The reason why a crate behind the walls may not have this mention; `None` if it may.
 fn objection(mention: &Mention) -> Option<String> {
     match (mention.kind, mention.path.as_str()) {
         (MentionKind::Attribute, lint) if BANS.contains(&lint) => {
