@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * CLEAN in integers: the window that a proxy enforces on a flow, computed from the marks of passing data. A mark
- * reduces the window, at most once in a window of data; the window then returns along CUBIC's function of time. Tests
- * compare every number with crates/control/src/clean.rs. Units: windows in 2^-10 segments, times in 2^-10 s, the
- * cubic's C in 2^-10 segments per cubic second, alpha in 2^-10. Sequence numbers wrap at 2^32. Uses no kernel types or
- * functions; loops are bounded, and no divisor is zero. Source: CLEAN, Algorithm 1, (1) to (3).
+ * reduces the window, at most once in a window of data; the window then returns along CUBIC's function of time. Alpha
+ * is DCTCP's. Tests compare every number with crates/control/src/clean.rs. Units: windows in 2^-10 segments, times in
+ * 2^-10 s, the cubic's C in 2^-10 segments per cubic second, alpha in 2^-10. Sequence numbers wrap at 2^32. Uses no
+ * kernel types or functions; loops are bounded, and no divisor is zero. Source: CLEAN, Algorithm 1, (1) to (3).
  */
 #ifndef SHALLOP_CLEAN_MATH_H
 #define SHALLOP_CLEAN_MATH_H
+
+#include "dctcp_math.h"
 
 typedef unsigned int clean_u32;
 typedef unsigned long long clean_u64;
@@ -18,8 +20,6 @@ typedef unsigned long long clean_u64;
 #define CLEAN_MAX_C (1u << 12)
 #define CLEAN_MAX_DISTANCE ((1u << 31) - 1)
 #define CLEAN_MAX_TICKS (1ull << 21)
-#define CLEAN_ALPHA_BITS 10
-#define CLEAN_MAX_ALPHA (1u << CLEAN_ALPHA_BITS)
 
 /* The settings of an operator. */
 struct clean_config {
@@ -103,20 +103,12 @@ static inline clean_u64 clean_cubic(clean_u32 scale, clean_u64 w_max, clean_u64 
     return w_max < difference ? 0 : clean_least(w_max - difference, CLEAN_MAX_WINDOW);
 }
 
-/* Alpha after a window of data with this number of marked packets. */
-static inline clean_u32 clean_alpha(clean_u32 alpha, clean_u32 shift, clean_u32 packets, clean_u32 marked)
-{
-    clean_u32 decay = alpha >> shift;
-    clean_u64 gain = ((clean_u64)marked << (CLEAN_ALPHA_BITS - shift)) / (packets ? packets : 1);
-    return (clean_u32)clean_least(alpha - (decay ? decay : alpha) + gain, CLEAN_MAX_ALPHA);
-}
-
 /* The window after a mark. */
 static inline clean_u64 clean_reduced(clean_u64 window, clean_u32 halves, clean_u32 alpha)
 {
     if (halves)
         return window >> 1;
-    return window - ((window * clean_least(alpha, CLEAN_MAX_ALPHA)) >> (CLEAN_ALPHA_BITS + 1));
+    return window - ((window * clean_least(alpha, DCTCP_MAX_ALPHA)) >> (DCTCP_ALPHA_BITS + 1));
 }
 
 /* Starts a flow whose next byte has this sequence number. */
@@ -128,7 +120,7 @@ static inline void clean_begin(struct clean *f, const struct clean_config *c, cl
     f->cwr_until = next - 1;
     f->observed_until = next;
     f->packets = f->marked = 0;
-    f->alpha = (clean_u32)clean_least(c->alpha_initial, CLEAN_MAX_ALPHA);
+    f->alpha = (clean_u32)clean_least(c->alpha_initial, DCTCP_MAX_ALPHA);
     f->slow_start = 1;
 }
 
@@ -137,7 +129,7 @@ static inline void clean_count(struct clean *f, const struct clean_config *c, co
 {
     if (!clean_after(f->observed_until, d->sequence)) {
         if (f->packets)
-            f->alpha = clean_alpha(f->alpha, (clean_u32)clean_least(c->alpha_shift, 10), f->packets, f->marked);
+            f->alpha = dctcp_alpha(f->alpha, (clean_u32)clean_least(c->alpha_shift, 10), f->packets, f->marked);
         f->packets = f->marked = 0;
         f->observed_until = clean_advance(d->sequence, f->window, d->segment_bytes);
     }

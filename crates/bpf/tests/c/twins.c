@@ -120,7 +120,6 @@ static void formula(const u64 *in, u64 *out)
     case 11: out[0] = dctcp_reduced((u32)v[0], (u32)v[1]); break;
     case 12: out[0] = clean_k((u32)v[0], v[1]); break;
     case 13: out[0] = clean_cubic((u32)v[0], v[1], v[2], clean_ticks(v[3])); break;
-    case 14: out[0] = clean_alpha((u32)v[0], (u32)v[1], (u32)v[2], (u32)v[3]); break;
     }
     if (in[0] == 5 || in[0] == 6) {
         out[0] = w.segments;

@@ -5,13 +5,15 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use shallop_control::Ack;
-use shallop_core::{Bytes, Span, Stream, Time};
+use shallop_control::{Ack, Start};
+use shallop_core::{BitsPerSec, Bytes, Span, Stream, Time};
 use shallop_testing::{Outcome, Stop, programs};
 use tempfile::TempPath;
 
 pub const IN: usize = 12;
 pub const OUT: usize = 6;
+/// The segment length of the compared connections, bytes.
+pub const MSS: u64 = 1_448;
 
 /// The inputs of a step, and the results of the simulator's arithmetic.
 pub type Step = ([u64; IN], [u64; OUT]);
@@ -86,6 +88,17 @@ pub fn whole(field: &str) -> u64 {
 pub fn spread(random: &mut Stream, most: u64) -> u64 {
     let bits = random.below(u64::from(most.ilog2()) + 1);
     random.below((2 << bits).min(most)) + 1
+}
+
+/// A new connection with an initial window of this many segments.
+pub fn start(initial: u64, initial_ssthresh: Bytes) -> Start {
+    Start {
+        mss: Bytes::new(MSS),
+        initial_window: Bytes::new(initial * MSS),
+        initial_ssthresh,
+        link_rate: BitsPerSec::gbps(1),
+        seed: 1,
+    }
 }
 
 /// An unmarked acknowledgement of one segment.

@@ -4,13 +4,12 @@ use std::fs::{self, File};
 use std::process::Command;
 
 use shallop_control::vegas::{Config, Vegas};
-use shallop_control::{Ack, Start, Window};
-use shallop_core::{BitsPerSec, Bytes, Seed, Span, Stream};
+use shallop_control::{Ack, Window};
+use shallop_core::{Bytes, Seed, Span, Stream};
 use shallop_testing::Outcome;
 
-use crate::steps::{ack, compile};
+use crate::steps::{MSS, ack, compile, start};
 
-const MSS: u64 = 1_448;
 const ROUNDS: usize = 20_000;
 /// The value of an unknown threshold in C.
 const INFINITE: u64 = 0x7fff_ffff;
@@ -39,14 +38,7 @@ fn round(random: &mut Stream) -> (Round, [u64; 2]) {
     // Around the bounds of 1, 2 and 4 packets.
     let queue = (base + 1) * random.below(6) / cwnd + random.below(3);
     let is_limited = random.below(2) == 0;
-    let start = Start {
-        mss: Bytes::new(MSS),
-        initial_window: Bytes::new(cwnd * MSS),
-        initial_ssthresh: Bytes::new(ssthresh * MSS),
-        link_rate: BitsPerSec::gbps(1),
-        seed: 1,
-    };
-    let mut vegas = Vegas::new(&Config::LINUX_IDEAL, &start);
+    let mut vegas = Vegas::new(&Config::LINUX_IDEAL, &start(cwnd, Bytes::new(ssthresh * MSS)));
     let next = 100 * MSS;
     // The first round trip ends with its first sample, the smallest of all.
     vegas.on_ack(&sample(1, next, base, is_limited));
