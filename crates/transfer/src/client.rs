@@ -136,7 +136,7 @@ fn certificate_advice(option: OptionName<'_>) -> String {
     )
 }
 
-/// Connects to a trusted receiver. A server that asks for a client certificate is shown `own`.
+/// Connects to a trusted receiver. `own` is the client's certificate, for a server that asks for one.
 ///
 /// # Errors
 /// The receiver does not answer or is not trusted, or a file cannot be used.

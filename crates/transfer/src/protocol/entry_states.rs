@@ -29,9 +29,9 @@ pub(crate) struct OpenPart {
 /// The files that the receiver had for an entry before the transfer.
 #[derive(Default)]
 pub(crate) struct ExistingFile {
-    /// A complete file of the entry's size exists.
+    /// Whether a complete file of the entry's size exists.
     pub whole: bool,
-    /// A complete file exists and may not be replaced, so no stream is accepted.
+    /// Whether a complete file exists that may not be replaced, so that no stream is accepted.
     pub closed: bool,
     /// The partial file of an earlier transfer, if there is one.
     pub kept: Option<Box<OpenPart>>,

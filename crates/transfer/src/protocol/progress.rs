@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The sum of the bytes in [`file_started`](Progress::file_started) and [`bytes`](Progress::bytes), and of the sizes of
 /// skipped files, reaches the total.
 pub trait Progress: Send + Sync {
-    /// The number and the length of all files are known.
+    /// Called once, when the number of all files and the sum of their lengths are known.
     fn total(&self, _files: u64, _bytes: u64) {}
 
-    /// The stream of a file starts; `_there` bytes are at the receiver already.
+    /// Called when the stream of a file starts; `_there` bytes are at the receiver already.
     fn file_started(&self, _id: u32, _file: &Entry, _there: u64) {}
 
-    /// Further bytes of a file were sent or received.
+    /// Called after further bytes of a file were sent or received.
     fn bytes(&self, _id: u32, _count: u64) {}
 
-    /// The outcome of a file is known.
+    /// Called when the outcome of a file is known.
     fn file_done(&self, _id: u32, _file: &Entry, _outcome: &FileOutcome) {}
 }
 

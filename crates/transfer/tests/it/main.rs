@@ -58,13 +58,14 @@ struct Run<'a> {
     to: &'a Path,
     streams: usize,
     overwrite: bool,
+    hidden: bool,
     /// The link breaks after this many bytes of both directions.
     budget: Option<u64>,
 }
 
 impl<'a> Run<'a> {
     fn new(from: &'a Path, to: &'a Path) -> Self {
-        Self { from, to, streams: 4, overwrite: false, budget: None }
+        Self { from, to, streams: 4, overwrite: false, hidden: true, budget: None }
     }
 
     /// Runs over an unbroken link, and asserts that every file has arrived.
@@ -90,7 +91,7 @@ impl<'a> Run<'a> {
     ) -> (Outcome, Outcome) {
         let sources = sources(self.from);
         std::thread::scope(|scope| {
-            let options = ReceiveOptions { overwrite: self.overwrite, hidden: true };
+            let options = ReceiveOptions { overwrite: self.overwrite, hidden: self.hidden };
             let receiver = scope.spawn(move || receive(there, self.to, options, receiving));
             let sent = send(here, &sources, SendOptions { streams: self.streams }, sending);
             (sent, receiver.join().unwrap())

@@ -9,7 +9,12 @@ use std::path::Path;
 use std::sync::Mutex;
 
 fn run(from: &Path, to: &Path, overwrite: bool) -> Summary {
-    let (sent, got) = Run { overwrite, ..Run::new(from, to) }.run(&(), &());
+    agreed(&Run { overwrite, ..Run::new(from, to) })
+}
+
+/// Asserts that both sides give the same result, and returns the result.
+fn agreed(run: &Run) -> Summary {
+    let (sent, got) = run.run(&(), &());
     let (sent, got) = (sent.unwrap(), got.unwrap());
     let all = |it: &Summary| {
         (it.files, it.folders, it.bytes, it.skipped, it.resumed_bytes, it.failed.len())
@@ -58,17 +63,7 @@ pub fn hidden_files_and_folders_are_refused_unless_allowed() {
     for name in [".ssh/authorized_keys", ".bash_profile", "deep/.git/x", "deep/er/.x", "a.b"] {
         std::fs::write(from.path().join(name), "new").unwrap();
     }
-    let send_with = |hidden| {
-        let (here, there) = MemoryLink::pair(None);
-        let (sources, options) =
-            (sources(from.path()), ReceiveOptions { hidden, ..ReceiveOptions::default() });
-        std::thread::scope(|scope| {
-            let got = scope.spawn(|| receive(&there, to.path(), options, &()).unwrap());
-            let sent = send(&here, &sources, SendOptions::default(), &()).unwrap();
-            assert_eq!(sent.failed.len(), got.join().unwrap().failed.len());
-            sent
-        })
-    };
+    let send_with = |hidden| agreed(&Run { hidden, ..Run::new(from.path(), to.path()) });
     let refused = send_with(false);
     let mut failed: Vec<_> = refused.failed.iter().map(|it| it.path.as_str()).collect();
     failed.sort_unstable();
