@@ -48,7 +48,7 @@ pub struct ConnectionId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StreamNumber(StreamId);
 
-/// One of the endpoints, with its socket.
+/// An endpoint of the set, with its socket.
 struct Member {
     socket: Socket,
     state: EndpointState,

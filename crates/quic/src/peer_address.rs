@@ -72,7 +72,7 @@ impl AmplificationLimit {
         self.sent += bytes as u64;
     }
 
-    /// Whether a packet of this length may be sent.
+    /// Whether an emulation packet of this length may be sent to the new address.
     pub(crate) fn allows(&self, bytes: usize) -> bool {
         !self.has_changed || self.sent + bytes as u64 <= self.received * AMPLIFICATION_FACTOR
     }

@@ -19,13 +19,13 @@ use crate::credit::stats::CreditStats;
 
 /// The most late emulation packets that leave at once: half of a switch's queue for emulation packets.
 const BURST: u32 = 4;
-/// A sender that is later than this, and later than four packets, skips the missed slots.
+/// A sender that is later than this, and later than four gaps between emulation packets, skips those that it missed.
 const MAX_LATENESS: Span = Span::from_ms(1);
 /// The resolution of send times on the wire, 8.192 ns.
 const STEP: Span = shallop_proto::flashpass::head::TIMESTAMP_STEP;
 /// The time that QUIC may need to detect losses, in addition to two waiting times: delays of acknowledgements.
 const LOSS_DETECTION: Span = Span::from_ms(100);
-/// The number of emulation packets without any credit after which the path counts as unanswered.
+/// The number of emulation packets without any credit after which the connection falls back: the path drops them.
 const UNANSWERED: u64 = 64;
 /// The number of authentic stamps of packets that were never sent, after which the peer counts as forging credits.
 const MAX_FORGED: u64 = 16;
@@ -84,7 +84,7 @@ pub(crate) struct CreditExchange {
     credit_due: Option<Time>,
     /// The longest time for which a credit packet is held back.
     credit_delay: Span,
-    /// Counts of this connection; the current engine adds its own.
+    /// Counts of this connection, to which the current engine adds its counts.
     stats: CreditStats,
     /// Credits that were not used because there was nothing to send.
     unused: u64,

@@ -15,11 +15,11 @@ use crate::credit::send_mode::Fallback;
 /// Which packets the gate lets QUIC send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GateMode {
-    /// No ack-eliciting packets.
+    /// No ack-eliciting packet may leave.
     Closed,
-    /// All packets.
+    /// Every packet may leave.
     Open,
-    /// The packets that the fallback controller allows, because the connection uses no credits.
+    /// Packets leave as the fallback controller allows, because the connection uses no credits.
     Fallback,
 }
 
@@ -48,7 +48,7 @@ struct DeliveryReports {
 #[derive(Debug)]
 pub(crate) struct CreditGate {
     mode: AtomicU8,
-    /// QUIC has asked for the window since the last [`CreditGate::take_asked`].
+    /// Whether QUIC has asked for the window since the last [`CreditGate::take_asked`].
     asked: AtomicBool,
     reports: Mutex<DeliveryReports>,
 }

@@ -28,7 +28,7 @@ const STAMP_BYTES: usize = 7;
 const MAC_BYTES: usize = 8;
 /// The length of a time on the wire, bits.
 const TIME_BITS: u32 = 40;
-/// The number of steps after which the time on the wire wraps: 9,007 s.
+/// The number of steps of 8.192 ns after which the time on the wire wraps: 9,007 s.
 const WRAP: u64 = 1 << TIME_BITS;
 /// The step in which the last [`Time`] lies.
 const LAST_STEP: u64 = u64::MAX / TIMESTAMP_STEP.as_ps();
@@ -52,7 +52,7 @@ pub const fn step_of(time: Time) -> u64 {
     time.since_start().as_ps() / TIMESTAMP_STEP.as_ps()
 }
 
-/// The time at which a step begins, or the last [`Time`].
+/// The time at which a step of 8.192 ns begins, or the last [`Time`].
 pub const fn time_of(step: u64) -> Time {
     let step = if step < LAST_STEP { step } else { LAST_STEP };
     Time::after_start(Span::from_ps(step * TIMESTAMP_STEP.as_ps()))
@@ -91,7 +91,7 @@ impl PacketKind {
         }
     }
 
-    /// The type of packets with this first byte.
+    /// The type that this first byte stands for; `None` for QUIC and unknown types.
     pub const fn from_first_byte(first_byte: u8) -> Option<Self> {
         match first_byte {
             0x08 => Some(Self::Emulation),

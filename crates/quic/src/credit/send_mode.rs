@@ -16,16 +16,16 @@ pub enum SendMode {
     Unknown,
     /// Data leaves on credits of the peer.
     Credits,
-    /// With the fallback controller, because one of both sides does not use credits, or the connection is older than
-    /// 200 days.
+    /// One of both sides does not use credits, or the connection is older than 200 days. The fallback controller
+    /// decides when data leaves.
     WithoutCredits,
-    /// With the fallback controller, because no emulation packet was answered: the path drops them.
+    /// No emulation packet was answered, as the path drops them. The fallback controller decides when data leaves.
     Unanswered,
-    /// With the fallback controller, because credits stopped while QUIC packets were still acknowledged.
+    /// Credits stopped while QUIC packets were still acknowledged. The fallback controller decides when data leaves.
     CreditsStopped,
-    /// With the fallback controller, because packets arrive with another DSCP than this side sends.
+    /// Packets arrive with another DSCP than this side sends. The fallback controller decides when data leaves.
     ClassesErased,
-    /// With the fallback controller, because data packets were lost and emulation packets were not.
+    /// The path lost data packets far more often than emulation packets. The fallback controller decides when data leaves.
     DataLost,
 }
 

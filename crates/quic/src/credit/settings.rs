@@ -62,7 +62,7 @@ pub enum SettingsError {
 }
 
 impl CreditSettings {
-    /// Encodes the message. The waiting time is rounded down to ns and the delay of credits up.
+    /// Encodes a settings message. The waiting time is rounded down to ns and the delay of credits up.
     ///
     /// # Errors
     /// A value is out of bounds.
@@ -79,7 +79,7 @@ impl CreditSettings {
         Ok(message)
     }
 
-    /// Decodes the message.
+    /// Decodes a settings message.
     ///
     /// # Errors
     /// The version or the length is wrong, or a value is out of bounds.

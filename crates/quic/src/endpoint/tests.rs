@@ -27,6 +27,13 @@ fn config() -> Config {
     Config { wait, slack: wait, ..Config::new(BitsPerSec::at_least_one(200_000_000)) }
 }
 
+fn server_and_client() -> (Endpoint, Endpoint) {
+    let identity = Identity::make().unwrap();
+    let server = Endpoint::bind(any(), config(), Tls::server(&identity)).unwrap();
+    let tls = Tls::client(ServerVerifier::pinned(identity.fingerprint()));
+    (server, Endpoint::bind(any(), config(), tls).unwrap())
+}
+
 /// Runs `act` in a thread, and sends its result as text.
 fn user<T: Debug>(tell: &Sender<String>, act: impl FnOnce() -> T + Send + 'static) {
     let tell = tell.clone();
@@ -83,10 +90,7 @@ impl Wake for Panicking {
 
 #[test]
 fn a_panic_in_the_thread_ends_every_future_with_its_message() {
-    let identity = Identity::make().unwrap();
-    let server = Endpoint::bind(any(), config(), Tls::server(&identity)).unwrap();
-    let tls = Tls::client(ServerVerifier::pinned(identity.fingerprint()));
-    let client = Endpoint::bind(any(), config(), tls).unwrap();
+    let (server, client) = server_and_client();
     let of_client = block_on(client.connect(server.address(), SERVER_NAME)).unwrap();
     let connection = block_on(server.accept()).unwrap();
     let (tell, users) = channel();
@@ -143,10 +147,7 @@ fn dropping_an_endpoint_does_not_block_and_its_thread_ends_later() {
 
 #[test]
 fn an_idle_endpoint_has_told_its_peers() {
-    let identity = Identity::make().unwrap();
-    let server = Endpoint::bind(any(), config(), Tls::server(&identity)).unwrap();
-    let tls = Tls::client(ServerVerifier::pinned(identity.fingerprint()));
-    let client = Endpoint::bind(any(), config(), tls).unwrap();
+    let (server, client) = server_and_client();
     block_on(client.wait_idle());
     let connection = block_on(client.connect(server.address(), SERVER_NAME)).unwrap();
     let accepted = block_on(server.accept()).unwrap();
@@ -160,8 +161,7 @@ fn an_idle_endpoint_has_told_its_peers() {
 
 #[test]
 fn an_accept_that_is_polled_again_and_again_is_registered_once() {
-    let identity = Identity::make().unwrap();
-    let server = Endpoint::bind(any(), config(), Tls::server(&identity)).unwrap();
+    let (server, _) = server_and_client();
     let mut accepts = pin!(server.accept());
     for _ in 0..1_000 {
         assert!(accepts.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());

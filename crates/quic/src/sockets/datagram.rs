@@ -2,7 +2,6 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// A UDP datagram to send.
 #[derive(Clone, Debug)]
 pub(crate) struct OutgoingDatagram {
     pub(crate) to: SocketAddr,
@@ -11,7 +10,6 @@ pub(crate) struct OutgoingDatagram {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A received UDP datagram.
 #[derive(Debug)]
 pub(crate) struct IncomingDatagram<'a> {
     pub(crate) from: SocketAddr,

@@ -6,10 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
-use pollster::block_on;
 use rustix::net::{
     AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with,
 };
@@ -17,49 +15,19 @@ use shallop_quic::identity::{Identity, SERVER_NAME};
 use shallop_quic::{Endpoint, MultiEndpoint, SendMode, Tls};
 use shallop_testing::{Cause, Outcome, Stop, need};
 
-use crate::{ANY, client_tls, config};
+use crate::{client_tls, config, send_stream, server_and_client, wait_until};
 
+static BYTES: [u8; 300_000] = [7; 300_000];
 /// The broadcast address of the loopback interface: a socket without `SO_BROADCAST` gets EACCES.
 const REFUSED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 255, 255, 255)), 9);
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
-        sleep(Duration::from_millis(1));
-    }
-}
-
-/// Sends a stream to `to`, which has this address, and returns the send mode at the end.
-fn transfer(from: &Endpoint, to: &Endpoint, address: SocketAddr) -> SendMode {
-    let bytes = vec![7; 300_000];
-    let to = to.clone();
-    let received = spawn(move || {
-        let connection = block_on(to.accept()).expect("the endpoint lives");
-        let mut stream = block_on(connection.accept_uni()).unwrap();
-        let all = block_on(stream.read_to_end(1_000_000)).unwrap();
-        block_on(connection.closed());
-        all
-    });
-    let connection = block_on(from.connect(address, SERVER_NAME)).unwrap();
-    let mut stream = block_on(connection.open_uni()).unwrap();
-    block_on(stream.write_all(&bytes)).unwrap();
-    block_on(stream.finished()).unwrap();
-    let mode = connection.send_mode();
-    connection.close(0, b"done");
-    assert!(received.join().unwrap() == bytes);
-    mode
-}
-
 pub fn a_destination_that_the_kernel_refuses_ends_no_other_connection() {
-    let identity = Identity::make().unwrap();
-    let server = Endpoint::bind(ANY, config(), Tls::server(&identity)).unwrap();
-    let endpoint = Endpoint::bind(ANY, config(), client_tls(&identity)).unwrap();
+    let (server, endpoint, _) = server_and_client(config(), config());
     let mut refused = pin!(endpoint.connect(REFUSED, SERVER_NAME));
     let state = refused.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(state.is_pending());
     wait_until("nothing was refused", || endpoint.datagram_drops().unsent > 0);
-    transfer(&endpoint, &server, server.address());
+    send_stream(&endpoint, &server, server.address(), &BYTES);
 }
 
 pub fn a_destination_that_the_kernel_refuses_ends_no_other_endpoint_of_one_thread() {
@@ -167,7 +135,7 @@ fn survives_port_0(listening: IpAddr, address: IpAddr) -> Outcome {
     assert!(socket.recv(&mut [0; 2_000]).unwrap() > 0);
     assert_eq!(server.datagram_drops().unsent, 0);
     let own = Endpoint::bind((address, 0).into(), config(), client_tls(&identity)).unwrap();
-    transfer(&own, &server, to);
+    send_stream(&own, &server, to, &BYTES);
     Ok(())
 }
 
@@ -179,10 +147,8 @@ pub fn credits_are_kept_over_each_family_of_one_socket() -> Outcome {
     for ip in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
         let own = Endpoint::bind((ip, 0).into(), config(), client_tls(&identity)).unwrap();
         // If the DSCP were not received, credits would end after 64 emulation packets.
-        assert_eq!(
-            transfer(&own, &server, (ip, server.address().port()).into()),
-            SendMode::Credits
-        );
+        let to = (ip, server.address().port()).into();
+        assert_eq!(send_stream(&own, &server, to, &BYTES).0, SendMode::Credits);
     }
     Ok(())
 }

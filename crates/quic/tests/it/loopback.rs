@@ -9,7 +9,7 @@ use shallop_quic::counters::DropCounters;
 use shallop_quic::identity::Identity;
 use shallop_quic::{Classes, Config, Connection, CreditStats, Endpoint, SendMode, Tls};
 
-use crate::{ANY, client_tls};
+use crate::{ANY, client_tls, send_stream, server_and_client, wait_until};
 
 fn config() -> Config {
     Config { wait: Duration::from_millis(20), ..crate::config() }
@@ -33,29 +33,9 @@ fn bytes(count: usize) -> Vec<u8> {
 }
 
 /// Sends `count` bytes on one stream. Returns the send mode, the counts and the time that it took.
-fn transfer(
-    of_client: Config,
-    of_server: Config,
-    count: usize,
-) -> (SendMode, CreditStats, Duration) {
-    let (address, tls, thread) = server(of_server, move |connection| {
-        let mut stream = block_on(connection.accept_uni()).unwrap();
-        let all = block_on(stream.read_to_end(count + 1)).unwrap();
-        let why = block_on(connection.closed());
-        (all, why.to_string())
-    });
-    let endpoint = Endpoint::bind(ANY, of_client, tls).unwrap();
-    let connection = block_on(endpoint.connect(address, "shallop")).unwrap();
-    let begun = Instant::now();
-    let mut stream = block_on(connection.open_uni()).unwrap();
-    block_on(stream.write_all(&bytes(count))).unwrap();
-    block_on(stream.finished()).unwrap();
-    let (path, stats, took) = (connection.send_mode(), connection.stats(), begun.elapsed());
-    connection.close(0, b"done");
-    let (all, why) = thread.join().unwrap();
-    assert!(all == bytes(count), "{} bytes arrived", all.len());
-    assert!(why.contains("done"), "{why}");
-    (path, stats, took)
+fn transfer(client: Config, server: Config, count: usize) -> (SendMode, CreditStats, Duration) {
+    let (server, client, _) = server_and_client(server, client);
+    send_stream(&client, &server, server.address(), &bytes(count))
 }
 
 pub fn data_leaves_on_credits_and_arrives_whole() {
@@ -156,9 +136,7 @@ pub fn where_no_emulation_packet_is_answered_data_goes_on_without_credits() {
 }
 
 pub fn packets_of_no_connection_are_counted_and_get_no_answer() {
-    let identity = Identity::make().unwrap();
-    let tls = Tls::server(&identity);
-    let endpoint = Endpoint::bind(ANY, config(), tls).unwrap();
+    let (endpoint, ..) = server_and_client(config(), config());
     let socket = UdpSocket::bind(ANY).unwrap();
     for packet in [&[0x08; 18][..], &[0x0A; 18], &[0x08; 17], &[0x0F; 18]] {
         socket.send_to(packet, endpoint.address()).unwrap();
@@ -179,30 +157,20 @@ pub fn packets_of_no_connection_are_counted_and_get_no_answer() {
 }
 
 pub fn an_endpoint_ends_with_connections_that_nobody_accepted() {
-    let identity = Identity::make().unwrap();
-    let tls = Tls::server(&identity);
-    let endpoint = Endpoint::bind(ANY, config(), tls).unwrap();
-    let client = Endpoint::bind(ANY, config(), client_tls(&identity)).unwrap();
+    let (endpoint, client, _) = server_and_client(config(), config());
     let connection = block_on(client.connect(endpoint.address(), "shallop")).unwrap();
     // A server that has granted credits has finished its handshake. Before that it must not send a reason (RFC 9000,
     // 10.2.3).
     let mut stream = block_on(connection.open_uni()).unwrap();
     block_on(stream.write_all(b"ahoy")).unwrap();
-    let begun = Instant::now();
-    while connection.stats().granted == 0 && begun.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the server grants nothing", || connection.stats().granted > 0);
     let ended = spawn(move || {
         endpoint.close();
         block_on(endpoint.wait_idle());
     });
     let why = block_on(connection.closed()).to_string();
     assert!(why.contains("the endpoint is closed"), "{why}");
-    let begun = Instant::now();
-    while !ended.is_finished() && begun.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    assert!(ended.is_finished(), "the connection goes on");
+    wait_until("the connection goes on", || ended.is_finished());
 }
 
 pub fn another_server_than_the_pinned_one_is_refused() {

@@ -12,11 +12,13 @@ mod streams;
 mod vectors;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
 
+use pollster::block_on;
 use shallop_core::BitsPerSec;
-use shallop_quic::identity::{Identity, ServerVerifier};
-use shallop_quic::{Config, Tls};
+use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
+use shallop_quic::{Config, CreditStats, Endpoint, SendMode, Tls};
 
 /// Any port of the loopback address.
 const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -30,6 +32,50 @@ fn config() -> Config {
 /// The TLS settings of a client that trusts a server with this identity.
 fn client_tls(server: &Identity) -> Tls {
     Tls::client(ServerVerifier::pinned(server.fingerprint()))
+}
+
+/// A server, a client that trusts it, both on the loopback address, and the fingerprint of the server.
+fn server_and_client(server: Config, client: Config) -> (Endpoint, Endpoint, Fingerprint) {
+    let identity = Identity::make().unwrap();
+    let listening = Endpoint::bind(ANY, server, Tls::server(&identity)).unwrap();
+    let connecting = Endpoint::bind(ANY, client, client_tls(&identity)).unwrap();
+    (listening, connecting, identity.fingerprint())
+}
+
+/// Sends a stream of these bytes from one endpoint to another, which has this address. Returns the send mode at the
+/// end, the counts of the sender, and the time that the stream took.
+fn send_stream(
+    from: &Endpoint,
+    to: &Endpoint,
+    address: SocketAddr,
+    bytes: &[u8],
+) -> (SendMode, CreditStats, Duration) {
+    let (to, limit) = (to.clone(), bytes.len() + 1);
+    let received = spawn(move || {
+        let connection = block_on(to.accept()).expect("the endpoint lives");
+        let mut stream = block_on(connection.accept_uni()).unwrap();
+        let all = block_on(stream.read_to_end(limit)).unwrap();
+        (all, block_on(connection.closed()).to_string())
+    });
+    let connection = block_on(from.connect(address, SERVER_NAME)).unwrap();
+    let begun = Instant::now();
+    let mut stream = block_on(connection.open_uni()).unwrap();
+    block_on(stream.write_all(bytes)).unwrap();
+    block_on(stream.finished()).unwrap();
+    let (mode, stats, took) = (connection.send_mode(), connection.stats(), begun.elapsed());
+    connection.close(0, b"done");
+    let (all, why) = received.join().unwrap();
+    assert!(all == bytes, "{} bytes arrived", all.len());
+    assert!(why.contains("done"), "{why}");
+    (mode, stats, took)
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
+        sleep(Duration::from_millis(1));
+    }
 }
 
 shallop_testing::tests! {

@@ -6,11 +6,10 @@ use std::thread::spawn;
 
 use pollster::block_on;
 use shallop_core::BitsPerSec;
-use shallop_quic::identity::Identity;
-use shallop_quic::{Config, Connection, Endpoint, Tls};
+use shallop_quic::{Config, Connection, Endpoint};
 use shallop_testing::child;
 
-use crate::{ANY, client_tls};
+use crate::server_and_client;
 
 const CONNECTIONS: usize = 200;
 /// The most memory of both ends of a connection, bytes.
@@ -44,8 +43,7 @@ pub fn connections_at_rest_take_little_memory() {
 pub fn measures_connections_at_rest() {
     let link = BitsPerSec::gbps(1);
     let config = Config { wait: std::time::Duration::from_millis(2), ..Config::new(link) };
-    let identity = Identity::make().unwrap();
-    let server = Endpoint::bind(ANY, config, Tls::server(&identity)).unwrap();
+    let (server, client, _) = server_and_client(config, config);
     let to = server.address();
     let accepted = spawn(move || {
         let all = (0..2 * CONNECTIONS).map(|_| {
@@ -56,7 +54,6 @@ pub fn measures_connections_at_rest() {
         });
         (all.collect::<Vec<_>>(), server)
     });
-    let client = Endpoint::bind(ANY, config, client_tls(&identity)).unwrap();
     let mut connections = Vec::new();
     // The first connections also allocate what all share.
     let first = connect(&client, to, &mut connections);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pollster::block_on;
-use shallop_quic::identity::{Fingerprint, Identity};
-use shallop_quic::{Config, Connection, Endpoint, QuicError, Tls};
+use shallop_quic::identity::Fingerprint;
+use shallop_quic::{Config, Connection, Endpoint, QuicError};
 
-use crate::{ANY, client_tls, config};
+use crate::{config, server_and_client};
 
 /// Both ends of a connection, and the server's fingerprint.
 struct Pair {
@@ -18,11 +18,8 @@ struct Pair {
 }
 
 fn pair(credits: bool) -> Pair {
-    let identity = Identity::make().unwrap();
-    let fingerprint = identity.fingerprint();
     let config = Config { credits, ..config() };
-    let listening = Endpoint::bind(ANY, config, Tls::server(&identity)).unwrap();
-    let connecting = Endpoint::bind(ANY, config, client_tls(&identity)).unwrap();
+    let (listening, connecting, fingerprint) = server_and_client(config, config);
     let client = block_on(connecting.connect(listening.address(), "shallop")).unwrap();
     let server = block_on(listening.accept()).unwrap();
     Pair { client, server, fingerprint, _endpoints: [listening, connecting] }

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 
 use super::MB;
 use super::network::{CLIENT, Direction, Network, ms, secs};
-use crate::config::Classes;
 use crate::credit::send_mode::SendMode;
 
 /// An address with another port, and one with another IP address.
@@ -23,7 +22,7 @@ fn transfers_continue_from_another_address() {
             network.run(ms(300));
             network.client_address = address;
             network.finish(within);
-            assert_eq!((network.client.received, network.server.received), (down * MB, up * MB));
+            assert_eq!(network.received(), [down * MB, up * MB]);
             assert_eq!(network.server.connection().quic.remote_address(), address);
             for host in [&mut network.client, &mut network.server] {
                 let stats = host.stats();
@@ -63,8 +62,7 @@ fn an_unvalidated_address_gets_at_most_three_times_the_bytes_it_sent() {
     let received: usize =
         network.sent(Direction::ToServer, |_| true).iter().map(|seen| seen.bytes).sum();
     let sent = network.sent(Direction::ToClient, |seen| seen.to == address);
-    let emulation = Classes::default().emulation;
-    let emulation = sent.iter().filter(|seen| seen.dscp == emulation).count() * 18;
+    let emulation = sent.iter().filter(|seen| seen.is_emulation()).count() * 18;
     assert!(emulation > 100 && emulation <= 3 * received, "{emulation} B, {received} B");
     let bytes: usize = sent.iter().map(|seen| seen.bytes).sum();
     assert!(bytes <= 4 * received, "{bytes} B, {received} B");

@@ -41,10 +41,6 @@ fn arrival(config: Config, bytes: u64, link: &LinkConfig) -> (Duration, Duration
     (first, all, network)
 }
 
-fn is_unscheduled(seen: &SentPacket) -> bool {
-    seen.dscp == Classes::default().unscheduled
-}
-
 /// The fraction of data packets that were neither on credits nor unscheduled.
 fn residue(of: &CreditStats) -> f64 {
     let all = of.data_packets + of.without_credit + of.unscheduled;
@@ -68,7 +64,7 @@ fn the_first_byte_arrives_a_waiting_time_earlier() {
 #[test]
 fn the_burst_is_paced_at_the_link_rate_and_bounded() {
     let (_, _, network) = arrival(starting(100, 20), 1_000_000, &link());
-    let sent = network.sent(Direction::ToServer, is_unscheduled);
+    let sent = network.sent(Direction::ToServer, SentPacket::is_unscheduled);
     // 14 is the least number of frames of 1,538 bytes with 20 KB.
     assert_eq!(sent.len(), 14);
     assert!(sent.iter().all(|seen| seen.ecn == 0), "switches drop them first: {sent:?}");
@@ -81,15 +77,14 @@ fn the_burst_is_paced_at_the_link_rate_and_bounded() {
 #[test]
 fn the_burst_begins_with_emulation_packets_and_ends_with_the_first_answer_and_a_probe() {
     let (_, _, mut network) = arrival(starting(100, 1_000), 1_000_000, &link());
-    let classes = Classes::default();
-    let sent = network.sent(Direction::ToServer, is_unscheduled);
-    let emulation = network.sent(Direction::ToServer, |seen| seen.dscp == classes.emulation);
+    let sent = network.sent(Direction::ToServer, SentPacket::is_unscheduled);
+    let emulation = network.sent(Direction::ToServer, SentPacket::is_emulation);
     let (begun, last) = (sent[0].at, sent[sent.len() - 1].at);
     assert!(emulation[0].at >= begun && emulation[0].at < begun + ms(1));
     let took = last - begun;
     assert!((ROUND_TRIP..ROUND_TRIP + ms(1)).contains(&took), "{took:?}");
     let probe = network.sent(Direction::ToServer, |seen| {
-        seen.dscp == classes.control && seen.at >= last && seen.bytes < 100
+        seen.dscp == Classes::default().control && seen.at >= last && seen.bytes < 100
     });
     assert_eq!(probe.len(), 1, "{probe:?}");
     assert!(probe[0].at < last + ms(1) && probe[0].ecn == 2, "{probe:?}");
@@ -103,7 +98,7 @@ fn a_burst_until_the_first_usable_credit_lasts_a_waiting_time() {
     let config = starting(100, 1_000);
     let unscheduled = config.unscheduled.map(|of| Unscheduled { until_first_data: true, ..of });
     let (_, _, network) = arrival(Config { unscheduled, ..config }, 2_000_000, &link());
-    let sent = network.sent(Direction::ToServer, is_unscheduled);
+    let sent = network.sent(Direction::ToServer, SentPacket::is_unscheduled);
     let took = sent[sent.len() - 1].at - sent[0].at;
     assert!((WAIT..WAIT + ms(2)).contains(&(took + ms(1))), "{took:?}");
 }
@@ -142,7 +137,7 @@ fn only_the_first_data_of_a_connection_is_unscheduled() {
         network.watch();
         network.client.send(30_000);
         network.until(secs(1), |network| network.client.is_done());
-        let sent = network.sent(Direction::ToServer, is_unscheduled).len();
+        let sent = network.sent(Direction::ToServer, SentPacket::is_unscheduled).len();
         assert_eq!(sent, if round == 0 { 22 } else { 0 });
     }
 }

@@ -31,14 +31,6 @@ fn without_credits() -> Network {
     network
 }
 
-fn is_quic(seen: &SentPacket) -> bool {
-    seen.first_byte >= 64
-}
-
-fn is_data(seen: &SentPacket) -> bool {
-    seen.dscp == Classes::default().data
-}
-
 fn first_after(seen: &[SentPacket], at: Instant) -> Instant {
     seen.iter().find(|seen| seen.at >= at).map(|seen| seen.at).unwrap()
 }
@@ -48,8 +40,8 @@ fn acknowledgements_leave_within_the_maximum_delay() {
     let mut network = without_credits();
     network.server.send(100_000);
     network.run(ms(150));
-    let data = network.sent(Direction::ToClient, is_data);
-    let answers = network.sent(Direction::ToServer, is_quic);
+    let data = network.sent(Direction::ToClient, SentPacket::is_data);
+    let answers = network.sent(Direction::ToServer, SentPacket::is_quic);
     let took = first_after(&answers, data[0].at + DELAY) - data[0].at;
     assert!(took <= ROUND_TRIP + MAX_ACK_DELAY, "{took:?}");
     assert!(data.len() > 70, "{}", data.len());
@@ -70,7 +62,7 @@ fn without_received_data_packets_pass_only_after_a_silence() {
     network.run(DELAY * 2 + MAX_ACK_DELAY);
     network.watch();
     network.run(secs(8));
-    let passed = network.sent(Direction::ToServer, is_quic);
+    let passed = network.sent(Direction::ToServer, SentPacket::is_quic);
     let times: BTreeSet<Instant> = passed.iter().map(|seen| seen.at).collect();
     // Probes of QUIC come in pairs.
     assert!((3..=10).contains(&times.len()) && passed.len() <= 2 * times.len(), "{times:?}");

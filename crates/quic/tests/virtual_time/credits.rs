@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::MB;
 use super::link::LinkConfig;
-use super::network::{Direction, Network, config, ms, secs};
-use crate::config::{Classes, Config};
+use super::network::{Direction, Network, SentPacket, config, ms, secs};
+use crate::config::Config;
 use crate::credit::stats::CreditStats;
 
 /// The fraction of data packets without a credit.
@@ -30,7 +30,7 @@ fn data_fills_the_link_without_drops() {
     // A waiting time, a round trip, and the data at up to 95 % of the link rate.
     assert!((ms(420)..ms(750)).contains(&took), "{took:?}");
     assert_eq!(network.to_server.drops.data, 0);
-    let data = network.sent(Direction::ToServer, |seen| seen.dscp == Classes::default().data);
+    let data = network.sent(Direction::ToServer, SentPacket::is_data);
     assert_eq!(data.len() as u64, stats.data_packets);
     assert!(stats.data_packets <= stats.used && stats.used < 5 * MB / 1_400, "{stats:?}");
     assert_eq!(stats.without_credit, 1, "the settings");
@@ -44,7 +44,7 @@ fn with_segmentation_offload_packets_leave_in_pairs_and_no_credit_is_skipped() {
     network.upload(5 * MB, secs(5));
     let stats = network.client.stats();
     assert_eq!((stats.skipped, network.to_server.drops.data), (0, 0), "{stats:?}");
-    let data = network.sent(Direction::ToServer, |seen| seen.dscp == Classes::default().data);
+    let data = network.sent(Direction::ToServer, SentPacket::is_data);
     let mut times: Vec<Instant> = data.iter().map(|seen| seen.at).collect();
     let all = times.len();
     times.dedup();

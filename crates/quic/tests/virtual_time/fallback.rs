@@ -111,7 +111,7 @@ fn returns_during_a_transfer_lose_nothing() {
         }
         assert!(returned >= 3, "{returned}");
         network.finish(secs(10));
-        assert_eq!((network.client.received, network.server.received), (20 * MB, 20 * MB));
+        assert_eq!(network.received(), [20 * MB; 2]);
         let dropped = [network.client.stats().dropped, network.server.stats().dropped];
         assert!(dropped.iter().all(|of| of.stamp_unknown == 0 && of.emulation_repeated == 0));
     }
@@ -164,12 +164,8 @@ fn random_loss_does_not_end_credits() {
             network.client.send(bytes);
             network.server.send(bytes);
             network.until(secs(20), |network| {
-                let paths = (network.client.send_mode(), network.server.send_mode());
-                assert_eq!(
-                    paths,
-                    (SendMode::Credits, SendMode::Credits),
-                    "{to_server} {to_client}"
-                );
+                let modes = network.send_modes();
+                assert_eq!(modes, [SendMode::Credits; 2], "{to_server} {to_client}");
                 network.client.is_done() && network.server.is_done()
             });
             let lost = network.client.connection().quic.stats().path.lost_packets;

@@ -6,17 +6,8 @@ use std::time::{Duration, Instant};
 use super::MB;
 use super::link::LinkConfig;
 use super::network::{Direction, Network, SentPacket, config, ms, secs};
-use crate::config::Classes;
 use crate::connection::CloseReason;
 use crate::credit::send_mode::SendMode;
-
-fn is_data(seen: &SentPacket) -> bool {
-    seen.dscp == Classes::default().data
-}
-
-fn is_emulation(seen: &SentPacket) -> bool {
-    seen.dscp == Classes::default().emulation
-}
 
 #[test]
 fn a_dead_path_gets_fewer_and_fewer_probes_and_emulation_packets() {
@@ -29,9 +20,13 @@ fn a_dead_path_gets_fewer_and_fewer_probes_and_emulation_packets() {
     let begun = network.now;
     network.watch();
     network.run(secs(30));
-    assert_eq!(network.sent(Direction::ToServer, is_data).len(), 0, "the probes have no data");
+    assert_eq!(
+        network.sent(Direction::ToServer, SentPacket::is_data).len(),
+        0,
+        "the probes have no data"
+    );
     // Probes come in pairs, at intervals that double, the first after about a round trip and 25 ms.
-    let probes = network.sent(Direction::ToServer, |seen| seen.first_byte >= 64);
+    let probes = network.sent(Direction::ToServer, SentPacket::is_quic);
     let times: BTreeSet<Instant> = probes.iter().map(|seen| seen.at).collect();
     assert!(probes.len() <= 2 * times.len(), "{probes:?}");
     let times: Vec<Instant> = times.into_iter().collect();
@@ -39,7 +34,7 @@ fn a_dead_path_gets_fewer_and_fewer_probes_and_emulation_packets() {
     // The last one is the keep-alive.
     assert!(gaps[..7].windows(2).all(|pair| pair[1] >= pair[0] * 19 / 10), "{gaps:?}");
     assert!(gaps[7..].iter().all(|&gap| gap >= secs(5)), "{gaps:?}");
-    let emulation = network.sent(Direction::ToServer, is_emulation);
+    let emulation = network.sent(Direction::ToServer, SentPacket::is_emulation);
     let in_second =
         |second| emulation.iter().filter(|seen| (seen.at - begun).as_secs() == second).count();
     assert!((5..40).contains(&in_second(0)), "one in a round trip, then fewer: {}", in_second(0));
@@ -93,7 +88,7 @@ fn delayed_and_duplicated_packets_do_no_harm() {
     network.client.send(5 * MB);
     network.server.send(5 * MB);
     network.finish(secs(3));
-    assert_eq!((network.client.received, network.server.received), (5 * MB, 5 * MB));
+    assert_eq!(network.received(), [5 * MB; 2]);
     let dropped = network.client.stats().dropped;
     assert!(dropped.stamp_repeated > 20 && dropped.emulation_repeated > 20, "{dropped:?}");
     assert_eq!(dropped.total(), dropped.stamp_repeated + dropped.emulation_repeated);
@@ -109,11 +104,8 @@ fn links_that_flap_lose_nothing() {
         network.cut(ms(120));
     }
     network.finish(secs(20));
-    assert_eq!((network.client.received, network.server.received), (10 * MB, 10 * MB));
-    assert_eq!(
-        (network.client.send_mode(), network.server.send_mode()),
-        (SendMode::Credits, SendMode::Credits)
-    );
+    assert_eq!(network.received(), [10 * MB; 2]);
+    assert_eq!(network.send_modes(), [SendMode::Credits; 2]);
 }
 
 #[test]
@@ -128,6 +120,6 @@ fn a_connection_older_than_200_days_sends_without_credits() {
         network.server.send(MB);
         network.until(secs(3), |network| network.server.is_done());
         let mode = if days == 190 { SendMode::Credits } else { SendMode::WithoutCredits };
-        assert_eq!((network.client.send_mode(), network.server.send_mode()), (mode, mode));
+        assert_eq!(network.send_modes(), [mode; 2]);
     }
 }

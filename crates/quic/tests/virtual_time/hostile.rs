@@ -60,9 +60,9 @@ fn goodput(network: &mut Network) -> [f64; 2] {
     network.client.send(LOAD);
     network.server.send(LOAD);
     network.run(ms(500));
-    let before = [network.client.received, network.server.received];
+    let before = network.received();
     network.run(secs(2));
-    let after = [network.client.received, network.server.received];
+    let after = network.received();
     assert!(after.iter().all(|&received| received < LOAD), "{after:?} is all: too short a load");
     [0, 1].map(|host| (after[host] - before[host]) as f64 / 2.0)
 }
@@ -95,10 +95,7 @@ fn an_attacker_without_the_key_does_not_reduce_goodput() {
         assert!(dropped.emulation_repeated > 1_000 && dropped.emulation_old > 1_000, "{dropped:?}");
         assert!(dropped.stamp_repeated > 500 && dropped.stamp_late > 1_000, "{dropped:?}");
     }
-    assert_eq!(
-        (network.client.send_mode(), network.server.send_mode()),
-        (SendMode::Credits, SendMode::Credits)
-    );
+    assert_eq!(network.send_modes(), [SendMode::Credits; 2]);
     assert!(network.client.state.dropped.wrong_length > 10_000);
 }
 
@@ -172,12 +169,8 @@ fn forged_datagrams_from_any_address_do_not_reduce_goodput() {
     assert!(made.get() >= forgeries, "{} forged", made.get());
     assert!((0..2).all(|host| attacked[host] > quiet[host] * 0.98), "{quiet:?} {attacked:?}");
     network.finish(secs(8));
-    let all = [network.client.received, network.server.received];
-    assert_eq!(all, [LOAD, LOAD]);
-    assert_eq!(
-        (network.client.send_mode(), network.server.send_mode()),
-        (SendMode::Credits, SendMode::Credits)
-    );
+    assert_eq!(network.received(), [LOAD; 2]);
+    assert_eq!(network.send_modes(), [SendMode::Credits; 2]);
     // No forged credit was accepted.
     let (client, server) = (network.client.stats(), network.server.stats());
     assert!(client.granted <= server.credits_sent && server.granted <= client.credits_sent);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::host::{Host, ShallopHost};
 use super::link::{Link, LinkConfig, Packet};
-use crate::config::Config;
+use crate::config::{Classes, Config};
 use crate::credit::send_mode::SendMode;
 use crate::endpoint_state::EndpointState;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
@@ -35,6 +35,24 @@ pub(super) struct SentPacket {
     pub(super) first_byte: u8,
     pub(super) bytes: usize,
     pub(super) to: SocketAddr,
+}
+
+impl SentPacket {
+    pub(super) fn is_quic(&self) -> bool {
+        self.first_byte >= 64
+    }
+
+    pub(super) fn is_data(&self) -> bool {
+        self.dscp == Classes::default().data
+    }
+
+    pub(super) fn is_unscheduled(&self) -> bool {
+        self.dscp == Classes::default().unscheduled
+    }
+
+    pub(super) fn is_emulation(&self) -> bool {
+        self.dscp == Classes::default().emulation
+    }
 }
 
 /// A client and a server.
@@ -110,10 +128,7 @@ impl Network {
     pub(super) fn connected_with(config: Config, link: &LinkConfig) -> Self {
         let mut network = Self::new_pair(config, config, link);
         network.connect();
-        assert_eq!(
-            (network.client.send_mode(), network.server.send_mode()),
-            (SendMode::Credits, SendMode::Credits)
-        );
+        assert_eq!(network.send_modes(), [SendMode::Credits; 2]);
         network
     }
 
@@ -129,6 +144,16 @@ impl Network {
     /// Runs until both hosts have acknowledged all data.
     pub(super) fn finish(&mut self, within: Duration) {
         self.until(within, |network| network.client.is_done() && network.server.is_done());
+    }
+
+    /// How the client and the server send data.
+    pub(super) fn send_modes(&mut self) -> [SendMode; 2] {
+        [self.client.send_mode(), self.server.send_mode()]
+    }
+
+    /// The bytes that the client and the server have received.
+    pub(super) fn received(&self) -> [u64; 2] {
+        [self.client.received, self.server.received]
     }
 
     /// Lets the client send `bytes` and returns the time until all are acknowledged.
