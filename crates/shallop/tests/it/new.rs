@@ -4,15 +4,6 @@ use std::fs;
 
 use crate::support::{Folder, text};
 
-fn fails(folder: &Folder, arguments: &[&str], words: &[&str]) {
-    let output = folder.shallop(arguments);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-    for word in words {
-        assert!(said.contains(word), "{word} is not in: {said}");
-    }
-}
-
 #[test]
 fn without_a_terminal_defaults_are_used_and_named() {
     let folder = Folder::with("");
@@ -32,7 +23,7 @@ fn without_a_terminal_defaults_are_used_and_named() {
 #[test]
 fn nothing_is_overwritten_without_force() {
     let folder = Folder::with("mine");
-    fails(&folder, &["new", "--out", "scenario.toml"], &["scenario.toml", "--force"]);
+    folder.refused(&["new", "--out", "scenario.toml"], &["scenario.toml", "--force"]);
     assert_eq!(fs::read_to_string(folder.path("scenario.toml")).unwrap(), "mine");
     folder.done(&["new", "--force"]);
     assert_ne!(fs::read_to_string(folder.path("scenario.toml")).unwrap(), "mine");
@@ -81,26 +72,26 @@ fn a_network_file_is_found_from_the_folder_of_the_scenario() {
     fs::create_dir(folder.path("other")).unwrap();
     folder.done(&[&network[..], &["--out", "other/c.toml"]].concat());
     folder.done(&["check", "other/c.toml"]);
-    fails(&folder, &["new", "--topology", "file", "--out", "d.toml"], &["--network"]);
+    folder.refused(&["new", "--topology", "file", "--out", "d.toml"], &["--network"]);
     let both = ["new", "--topology", "campus", "--network", "nets/sites.csv", "--out", "d.toml"];
-    fails(&folder, &both, &["--topology campus"]);
+    folder.refused(&both, &["--topology campus"]);
     fs::write(folder.path("bad.csv"), "from,to\nA,B,C\n").unwrap();
-    fails(&folder, &["new", "--network", "bad.csv", "--out", "d.toml"], &["bad.csv"]);
+    folder.refused(&["new", "--network", "bad.csv", "--out", "d.toml"], &["bad.csv"]);
     assert!(!folder.path("d.toml").exists());
 }
 
 #[test]
 fn misspelt_names_get_the_nearest_one_as_a_suggestion() {
     let folder = Folder::with("");
-    fails(&folder, &["new", "--transport", "cubik"], &["'cubic'"]);
-    fails(&folder, &["new", "--topology", "dumbel"], &["'dumbbell'"]);
-    fails(&folder, &["completions", "bahs"], &["'bash'"]);
+    folder.refused(&["new", "--transport", "cubik"], &["'cubic'"]);
+    folder.refused(&["new", "--topology", "dumbel"], &["'dumbbell'"]);
+    folder.refused(&["completions", "bahs"], &["'bash'"]);
     folder.done(&["new", "--out", "s.toml"]);
     let set = |change: &'static str| ["check", "s.toml", "--set", change];
-    fails(&folder, &set("group.all.sizes=web-serch"), &["web-search"]);
-    fails(&folder, &set("switch.default.chip=tomahak"), &["tomahawk"]);
-    fails(&folder, &set("group.all.from=lefft"), &["\"left\""]);
-    fails(&folder, &set("scheme.cubik.decrease=0.3"), &["scheme.cubic.decrease"]);
+    folder.refused(&set("group.all.sizes=web-serch"), &["web-search"]);
+    folder.refused(&set("switch.default.chip=tomahak"), &["tomahawk"]);
+    folder.refused(&set("group.all.from=lefft"), &["\"left\""]);
+    folder.refused(&set("scheme.cubik.decrease=0.3"), &["scheme.cubic.decrease"]);
 }
 
 #[test]
@@ -133,5 +124,5 @@ fn every_command_gets_a_manual_page() {
         let text = fs::read_to_string(folder.path("man").join(page)).unwrap();
         assert!(text.contains(".TH shallop") && text.contains(word), "{page}: {text}");
     }
-    fails(&folder, &["man", "nowhere"], &["nowhere: ", "No such file"]);
+    folder.refused(&["man", "nowhere"], &["nowhere: ", "No such file"]);
 }

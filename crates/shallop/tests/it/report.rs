@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::support::{Folder, dumbbell, text};
+use crate::support::{Folder, dumbbell};
 use serde_json::Value;
 use shallop_results::summary::RehearsalOfRun;
 
@@ -148,20 +148,12 @@ fn several_experiments_have_an_index_page() {
 #[test]
 fn a_folder_without_results_is_refused_with_advice() {
     let folder = with_claim();
-    let refused = |arguments: &[&str]| {
-        let output = folder.shallop(arguments);
-        assert_eq!(output.status.code(), Some(2));
-        text(&output.stderr)
-    };
-    let said = refused(&["report", "."]);
-    assert!(said.contains("summary.json") && said.contains("--out"), "{said}");
+    folder.refused(&["report", "."], &["summary.json", "--out"]);
     folder.done(&["run", "scenario.toml", "--out", "a"]);
     fs::write(folder.path("a/summary.json"), "{}").unwrap();
-    let said = refused(&["report", "a"]);
-    assert!(said.contains("not a summary of shallop"), "{said}");
+    folder.refused(&["report", "a"], &["not a summary of shallop"]);
     fs::remove_file(folder.path("a/summary.json")).unwrap();
-    let said = refused(&["report", "a", "--json"]);
-    assert!(said.contains("summary.json"), "{said}");
+    folder.refused(&["report", "a", "--json"], &["summary.json"]);
 }
 
 /// Results in a folder `out`, of which these runs, by scheme and seed, are made void, with the means that are left.

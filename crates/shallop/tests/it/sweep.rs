@@ -287,20 +287,13 @@ fn a_bad_sweep_is_explained_and_nothing_is_written() {
     ] {
         let folder = Folder::with(scenario());
         let first = ["sweep", "scenario.toml", "--out", "a"];
-        let output = folder.shallop(&[&first[..], arguments].concat());
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        for word in words {
-            assert!(said.contains(word), "{word} is not in: {said}");
-        }
-        assert!(output.stdout.is_empty() && !folder.path("a").exists());
+        folder.refused(&[&first[..], arguments].concat(), words);
+        assert!(!folder.path("a").exists());
     }
     let folder = Folder::with(scenario());
     for arguments in
         [&["run", "scenario.toml", "--resume"][..], &["sweep", "scenario.toml", "--shard", "1/2"]]
     {
-        let output = folder.shallop(arguments);
-        let said = text(&output.stderr);
-        assert!(output.status.code() == Some(2) && said.contains("--out"), "{said}");
+        folder.refused(arguments, &["--out"]);
     }
 }

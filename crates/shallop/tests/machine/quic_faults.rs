@@ -82,41 +82,29 @@ command = ["sh", "-ec", """
     shallop send $DATA $to --trust-new --json --rate-limit 100Mbps --wait 30ms > report.json"""]
 
 [[group]]
-name = "attack-receiver"
-from = "s0"
-to = "r0"
-start = "800ms"
-transport = { transport = "newreno" }
-command = ["sh", "-ec", "python3 $ATTACKER r0 $RATE 9 $AIM s1 s2 r1 r2 > attack.json"]
-
-[[group]]
-name = "attack-sender"
-from = "r0"
-to = "s0"
-start = "800ms"
-transport = { transport = "newreno" }
-command = ["sh", "-ec", "python3 $ATTACKER s0 $RATE 9 $AIM s1 s2 r1 r2 > attack.json"]
-
-# What the attackers say that others have sent, and what is sent to those, belongs to these.
-[[group]]
-name = "others-and-receiver"
-from = ["s1", "s2", "r1", "r2"]
-to = "r0"
-transport = { transport = "newreno" }
-command = ["true"]
-
-[[group]]
-name = "others-and-sender"
-from = ["s1", "s2", "r1", "r2"]
-to = "s0"
-transport = { transport = "newreno" }
-command = ["true"]
-
-[[group]]
 name = "beside"
 from = "s0"
 to = "r0"
 size = "10KB"
+"#;
+
+/// Groups for an attack by the host FROM on the host TO.
+const ATTACK: &str = r#"
+[[group]]
+name = "attack-NAME"
+from = "FROM"
+to = "TO"
+start = "800ms"
+transport = { transport = "newreno" }
+command = ["sh", "-ec", "python3 $ATTACKER TO $RATE 9 $AIM s1 s2 r1 r2 > attack.json"]
+
+# What the attackers say that others have sent, and what is sent to those, belongs to these.
+[[group]]
+name = "others-and-NAME"
+from = ["s1", "s2", "r1", "r2"]
+to = "TO"
+transport = { transport = "newreno" }
+command = ["true"]
 "#;
 
 /// The result of a transfer with two attackers.
@@ -128,7 +116,10 @@ struct Watched {
 }
 
 fn watched(data: &Path, rate: u32, aim: &str) -> Watched {
-    let folder = Folder::with(WATCHED);
+    let attack =
+        |name, from, to| ATTACK.replace("NAME", name).replace("FROM", from).replace("TO", to);
+    let attacks = [attack("receiver", "s0", "r0"), attack("sender", "r0", "s0")].concat();
+    let folder = Folder::with([WATCHED, &attacks].concat());
     let attacker =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machine/quic_faults/attacker.py");
     let (data, attacker) = (data.to_str().unwrap(), attacker.to_str().unwrap());

@@ -162,9 +162,7 @@ else:
 pub fn terminals_join_a_session_and_their_programs_talk_in_both_versions_of_ip() -> Outcome {
     programs(&["python3"])?;
     let folder = folder()?;
-    let none = folder.shallop(&["shell", "--join", "--", "true"]);
-    assert_eq!(none.status.code(), Some(2));
-    assert!(text(&none.stderr).contains("no session is open"), "{}", text(&none.stderr));
+    folder.refused(&["shell", "--join", "--", "true"], &["no session is open"]);
     let mut session = folder.command(&["shell", "scenario.toml"]);
     session.args(SLEEPS).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut session = Process(session.spawn().unwrap());
@@ -316,9 +314,7 @@ pub fn ordinary_users_rehearse_or_learn_what_forbids_it() -> Outcome {
 pub fn a_live_run_shows_queues_and_flows_and_needs_a_terminal() -> Outcome {
     programs(&["script", "stty"])?;
     let folder = folder()?;
-    let refused = folder.shallop(&["rehearse", "scenario.toml", "--live"]);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("terminal"));
+    folder.refused(&["rehearse", "scenario.toml", "--live"], &["terminal"]);
     let command = env!("CARGO_BIN_EXE_shallop");
     let typed =
         format!("stty cols 90 rows 24; {command} rehearse scenario.toml --live --set duration=1s");
@@ -345,10 +341,9 @@ pub fn schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run
     fs::write(folder.path("copa.toml"), copa).unwrap();
     let refused = |arguments: &[&str]| {
         let begun = Instant::now();
-        let output = folder.shallop(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let said = folder.refused(arguments, &[]);
         assert!(begun.elapsed() < Duration::from_secs(10), "{arguments:?}");
-        said(&output)
+        one_line(said.as_bytes())
     };
     let long = ["--set", "duration=30s", "--seeds", "2"];
     let told = refused(&[&["rehearse", "two.toml"], &long[..]].concat());

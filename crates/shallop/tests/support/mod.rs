@@ -56,6 +56,19 @@ impl Folder {
         said
     }
 
+    /// Runs the command, which must end with exit code 2, print nothing, and say these words on standard error.
+    /// Returns its standard error.
+    pub fn refused(&self, arguments: &[&str], words: &[&str]) -> String {
+        let output = self.shallop(arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        for word in words {
+            assert!(unwrapped(&said).contains(&unwrapped(word)), "{word} is not in: {said}");
+        }
+        assert!(output.stdout.is_empty(), "{arguments:?}: {}", text(&output.stdout));
+        said
+    }
+
     /// Runs the command, which must succeed and print JSON.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let output = self.shallop(arguments);
