@@ -150,7 +150,7 @@ pub(crate) fn unit<'a>(metric: &Metric, runs: impl Iterator<Item = &'a Run>) -> 
 }
 
 /// The columns of the table that `run` prints.
-pub(crate) fn all<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
+pub(crate) fn all<'a>(mut runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
     let [rate, time, rtt] = units(&runs);
     let kilobytes =
         Column { heading: "KB".to_owned(), ..Column::new(&metrics::MAX_QUEUE, SIZES[2]) };
@@ -174,42 +174,40 @@ pub(crate) fn all<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column
         Column::new(&metrics::WALL, NONE),
         Column::new(&metrics::SPEED, millions),
     ];
-    add_load(&mut columns, runs, rate);
+    let has_stragglers = |run: &Run| {
+        run.load_throughput_bps.is_some_and(|load| load > STRAGGLERS * run.throughput_bps)
+    };
+    if runs.any(has_stragglers) {
+        columns.insert(1, Column::new(&metrics::LOAD_THROUGHPUT, rate));
+    }
     columns
 }
 
 /// The units for rates, completion times and round-trip times, from the largest values of these runs.
-fn units<'a>(runs: &(impl Iterator<Item = &'a Run> + Clone)) -> [Unit; 3] {
+pub(crate) fn units<'a>(runs: &(impl Iterator<Item = &'a Run> + Clone)) -> [Unit; 3] {
     [&metrics::THROUGHPUT, &all_flows::MEAN, &metrics::MEAN_RTT]
         .map(|metric| unit(metric, runs.clone()))
 }
 
-/// Adds a column for the throughput of the load phase if stragglers lower the throughput of the run.
-fn add_load<'a>(columns: &mut Vec<Column>, mut runs: impl Iterator<Item = &'a Run>, rate: Unit) {
-    let stragglers = |run: &Run| {
-        run.load_throughput_bps.is_some_and(|load| load > STRAGGLERS * run.throughput_bps)
-    };
-    if runs.any(stragglers) {
-        columns.insert(1, Column::new(&metrics::LOAD_THROUGHPUT, rate));
-    }
-}
-
 /// The columns of the table that `sweep` prints: throughput, loss, queue, fairness and completion times.
 pub(crate) fn main<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
-    let [rate, time, _] = units(&runs);
-    let mut columns = vec![
-        Column::new(&metrics::THROUGHPUT, rate),
-        Column::new(&metrics::LOSS, PERCENT),
-        Column::new(&metrics::MAX_QUEUE, FRAMES),
-        Column::new(&metrics::JAIN, NONE),
-        Column::new(&all_flows::MEAN, time),
-        Column::new(&all_flows::P99, time),
-        Column::new(&small_flows::P99, time),
-    ];
-    add_load(&mut columns, runs, rate);
+    let shown = [
+        metrics::THROUGHPUT,
+        metrics::LOAD_THROUGHPUT,
+        metrics::LOSS,
+        metrics::MAX_QUEUE,
+        metrics::JAIN,
+        all_flows::MEAN,
+        all_flows::P99,
+        small_flows::P99,
+    ]
+    .map(|metric| metric.path);
+    let mut columns = all(runs);
+    columns.retain(|column| shown.contains(&column.metric.path));
+    // The longest queue is there in packets and in kilobytes.
+    columns.dedup_by_key(|column| column.metric.path);
     columns
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::design::Point;
 use crate::summary::Run;
-use crate::table::Grid;
+use crate::table::{Grid, by_scheme};
 
 /// Classes of packets that carry payload, as named in [`crate::summary::DropCount`].
 const PAYLOAD: [&str; 3] = ["data", "unscheduled", "legacy"];
@@ -12,31 +12,19 @@ const PAYLOAD: [&str; 3] = ["data", "unscheduled", "legacy"];
 /// The table of dropped data packets, with a row for each point, scheme and cause: the packets of all seeds, their
 /// share of all drops of the scheme at the point, and the port that dropped most of them.
 pub fn drops(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
-    let mut header = vec!["scheme", "cause", "most at (packets there)", "packets", "share, %"];
-    let several = points.len() > 1;
-    if several {
-        header.insert(0, "point");
+    let header = ["point", "scheme", "cause", "most at (packets there)", "packets", "share, %"];
+    let mut rows = Vec::new();
+    for (point, scheme, runs) in by_scheme(points, runs) {
+        let words = [point.name.clone(), scheme.clone()];
+        rows.extend(causes(&runs).into_iter().map(|cells| [&words[..], &cells].concat()));
     }
-    let words = header.len() - 2;
-    let mut grid =
-        Grid { header: header.into_iter().map(str::to_owned).collect(), rows: Vec::new(), words };
-    for (number, point) in points.iter().enumerate() {
-        for scheme in &point.schemes {
-            let same = runs.iter().filter(|(at, run)| *at == number && run.scheme == *scheme);
-            for cells in causes(same.map(|(_, run)| *run)) {
-                let before = if several { vec![point.name.clone()] } else { Vec::new() };
-                let cells = std::iter::once(scheme.clone()).chain(cells);
-                grid.rows.push(before.into_iter().chain(cells).collect());
-            }
-        }
-    }
-    grid
+    Grid::by_point(points, header, 3, rows)
 }
 
 /// The cells of a row for each cause, the most frequent cause first.
-fn causes<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<[String; 4]> {
+fn causes(runs: &[&Run]) -> Vec<[String; 4]> {
     let mut by_cause: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
-    for drop in runs.flat_map(|run| &run.drops_by_cause) {
+    for drop in runs.iter().flat_map(|run| &run.drops_by_cause) {
         if PAYLOAD.contains(&drop.class.as_str()) {
             *by_cause.entry(&drop.cause).or_default().entry(&drop.place).or_default() +=
                 drop.packets;

@@ -4,7 +4,7 @@ use crate::columns::{self, Column, Row};
 use crate::design::Point;
 use crate::metrics::{self, all_flows};
 use crate::summary::{Group, Run};
-use crate::table::Grid;
+use crate::table::{Grid, by_scheme};
 use crate::units::{NONE, PERCENT};
 
 /// The most rows of the table; summary.json has all groups.
@@ -13,44 +13,30 @@ const MAX_ROWS: usize = 60;
 /// The table of groups, with the means over seeds of each group under each scheme at each point, and a note on rows
 /// that are left out. The table is empty if the scenario has one group only, since the table of runs shows its results.
 pub fn groups(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
-    let several = points.len() > 1;
     let all: Vec<Run> = runs.iter().flat_map(|(_, run)| &run.groups).map(Group::as_run).collect();
     let mut columns = columns(&all);
     columns.retain(|column| all.iter().any(|group| column.metric.figure(group).is_some()));
-    let words = ["scheme", "group"].map(str::to_owned).into_iter();
-    let point = several.then(|| "point".to_owned());
-    let headings = columns.iter().map(|column| column.heading.clone());
-    let header = point.into_iter().chain(words).chain(headings).collect();
-    let mut grid = Grid { header, rows: Vec::new(), words: 2 + usize::from(several) };
-    if runs.iter().all(|(_, run)| run.groups.len() < 2) {
-        return (grid, String::new());
-    }
-    for (number, point) in points.iter().enumerate() {
-        for scheme in &point.schemes {
-            let same = runs.iter().filter(|(at, run)| *at == number && run.scheme == *scheme);
-            let same: Vec<&Run> = same.map(|(_, run)| *run).collect();
-            for (index, group) in
-                same.first().into_iter().flat_map(|run| run.groups.iter().enumerate())
-            {
-                let seeds = same.iter().filter_map(|run| run.groups.get(index));
-                let seeds: Vec<Run> = seeds.map(Group::as_run).collect();
-                let row = Row::new(number, scheme, seeds.iter());
-                let words = several.then(|| point.name.clone()).into_iter();
-                let words = words.chain([scheme.clone(), group.name.clone()]);
-                let cells = columns.iter().map(|column| column.mean(&row));
-                grid.rows.push(words.chain(cells).collect());
-            }
+    let mut rows = Vec::new();
+    let has_several = runs.iter().any(|(_, run)| run.groups.len() > 1);
+    for (point, scheme, runs) in by_scheme(points, runs).filter(|_| has_several) {
+        for (index, group) in runs.first().into_iter().flat_map(|run| run.groups.iter().enumerate())
+        {
+            let seeds = runs.iter().filter_map(|run| run.groups.get(index));
+            let seeds: Vec<Run> = seeds.map(Group::as_run).collect();
+            let row = Row::new(0, scheme, seeds.iter());
+            let words = [point.name.clone(), scheme.clone(), group.name.clone()].into_iter();
+            rows.push(words.chain(columns.iter().map(|column| column.mean(&row))).collect());
         }
     }
-    let left_out = grid.rows.len().saturating_sub(MAX_ROWS);
-    grid.rows.truncate(MAX_ROWS);
-    let note = format!("{left_out} rows more are in summary.json (`groups`).");
-    (grid, if left_out > 0 { note } else { String::new() })
+    let words = ["point", "scheme", "group"].map(str::to_owned).into_iter();
+    let header = words.chain(columns.iter().map(|column| column.heading.clone()));
+    let mut grid = Grid::by_point(points, header, 2, rows);
+    let note = grid.cut(MAX_ROWS, "groups");
+    (grid, note)
 }
 
 fn columns(groups: &[Run]) -> Vec<Column> {
-    let [rate, time, rtt] = [&metrics::THROUGHPUT, &all_flows::MEAN, &metrics::MEAN_RTT]
-        .map(|metric| columns::unit(metric, groups.iter()));
+    let [rate, time, rtt] = columns::units(&groups.iter());
     vec![
         Column::new(&metrics::FLOWS, NONE),
         Column::new(&metrics::THROUGHPUT, rate),

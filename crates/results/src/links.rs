@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::columns::NOTHING;
 use crate::design::Point;
 use crate::summary::Run;
-use crate::table::Grid;
+use crate::table::{Grid, by_scheme};
 
 /// The most rows of the table of links on a page of results.
 pub const MAX_ROWS: usize = 20;
@@ -83,31 +83,33 @@ pub fn chosen(links: &[LinkMeans], most: usize) -> Vec<usize> {
 /// The table of the [`chosen`] links of each scheme at each point, in at most `rows` rows, and a note on the number of
 /// links left out. Empty if no network has more than `FEW` links.
 pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, String) {
-    let several = points.len() > 1;
-    let mut header = vec!["scheme", "link", "Gb/s", "offered %", "used %", "loss %", "marks"];
-    header.push("longest queue KB");
-    if several {
-        header.insert(0, "point");
-    }
-    let header = header.into_iter().map(str::to_owned).collect();
-    let mut grid = Grid { header, rows: Vec::new(), words: 2 + usize::from(several) };
-    let kinds = kinds(points);
-    let each = (rows / kinds.clone().count().max(1)).max(1);
+    let header = [
+        "point",
+        "scheme",
+        "link",
+        "Gb/s",
+        "offered %",
+        "used %",
+        "loss %",
+        "marks",
+        "longest queue KB",
+    ];
+    let mut shown_rows: Vec<Vec<String>> = Vec::new();
+    let each = (rows / kinds(points).max(1)).max(1);
     let (mut left_out, mut all) = (0, 0);
-    for (number, point, scheme) in kinds {
-        let same = runs.iter().filter(|(at, run)| *at == number && run.scheme == *scheme);
-        let links = means(same.clone().map(|(_, run)| *run));
-        let unlisted = same.filter_map(|(_, run)| run.left_out.get("links")).max();
-        let shown = each.min(links.len()).min(rows - grid.rows.len());
+    for (point, scheme, runs) in by_scheme(points, runs) {
+        let links = means(runs.iter().copied());
+        let unlisted = runs.iter().filter_map(|run| run.left_out.get("links")).max();
+        let shown = each.min(links.len()).min(rows - shown_rows.len());
         all = all.max(links.len());
         left_out += links.len() - shown + unlisted.copied().unwrap_or(0) as usize;
         let means: Vec<LinkMeans> = links.iter().map(|(_, link)| *link).collect();
         for (place, link) in chosen(&means, shown).into_iter().map(|index| &links[index]) {
-            let words = several.then(|| point.name.clone()).into_iter();
-            let words = words.chain([scheme.clone(), (*place).to_owned()]);
-            grid.rows.push(words.chain(cells(link)).collect());
+            let words = [point.name.clone(), scheme.clone(), (*place).to_owned()];
+            shown_rows.push([&words[..], &cells(link)].concat());
         }
     }
+    let mut grid = Grid::by_point(points, header, 2, shown_rows);
     if all <= FEW {
         grid.rows.clear();
         return (grid, String::new());
@@ -120,12 +122,9 @@ pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, St
     (grid, note)
 }
 
-/// All pairs of a point and a scheme that runs there, with the index of the point.
-fn kinds(points: &[Point]) -> impl Iterator<Item = (usize, &Point, &String)> + Clone {
-    points
-        .iter()
-        .enumerate()
-        .flat_map(|(number, point)| point.schemes.iter().map(move |scheme| (number, point, scheme)))
+/// The number of combinations of a point and a scheme that runs there.
+fn kinds(points: &[Point]) -> usize {
+    points.iter().map(|point| point.schemes.len()).sum()
 }
 
 /// The table of links that a command prints, with its title and a note: the [`chosen`] links or, for sweeps and many
@@ -135,7 +134,7 @@ pub fn printed(
     runs: &[(usize, &Run)],
     sweep: bool,
 ) -> (&'static str, (Grid, String)) {
-    if sweep || kinds(points).count() > MAX_KINDS {
+    if sweep || kinds(points) > MAX_KINDS {
         let title = if points.len() > 1 {
             "The worst port at each point"
         } else {
@@ -151,31 +150,27 @@ pub fn printed(
 /// `FEW` links.
 fn worst(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let mut all = 0;
-    let mut found: Vec<(&Point, &str, &str, LinkMeans)> = Vec::new();
-    for (number, point, scheme) in kinds(points) {
-        let same = runs.iter().filter(|(at, run)| *at == number && run.scheme == *scheme);
-        let links = means(same.map(|(_, run)| *run));
+    let mut found: Vec<([String; 3], LinkMeans)> = Vec::new();
+    for (point, scheme, runs) in by_scheme(points, runs) {
+        let links = means(runs.into_iter());
         all = all.max(links.len());
         let values: Vec<LinkMeans> = links.iter().map(|(_, link)| *link).collect();
         let first = chosen(&values, 1).into_iter().map(|index| links[index]);
-        found.extend(first.map(|(place, link)| (point, scheme.as_str(), place, link)));
+        let words = |place: &str| [point.name.clone(), scheme.clone(), place.to_owned()];
+        found.extend(first.map(|(place, link)| (words(place), link)));
     }
-    let several = points.len() > 1;
     let header = ["point", "scheme", "port", "used %", "loss %", "marks", "longest queue KB"];
-    let header = header.into_iter().skip(usize::from(!several)).map(str::to_owned).collect();
-    let mut grid = Grid { header, rows: Vec::new(), words: 2 + usize::from(several) };
     if all <= FEW {
-        return (grid, String::new());
+        return (Grid::by_point(points, header, 2, Vec::new()), String::new());
     }
-    let values: Vec<LinkMeans> = found.iter().map(|row| row.3).collect();
+    let values: Vec<LinkMeans> = found.iter().map(|row| row.1).collect();
     let mut shown = chosen(&values, MAX_WORST);
     shown.sort_unstable();
-    for (point, scheme, place, link) in shown.into_iter().map(|index| found[index]) {
-        let words = several.then(|| point.name.clone()).into_iter();
-        let words = words.chain([scheme.to_owned(), place.to_owned()]);
-        let [_, _, used, loss, marks, queue] = cells(&link);
-        grid.rows.push(words.chain([used, loss, marks, queue]).collect());
-    }
+    let row = |index: usize| {
+        let (words, link) = &found[index];
+        [&words[..], &cells(link)[2..]].concat()
+    };
+    let grid = Grid::by_point(points, header, 2, shown.into_iter().map(row).collect());
     let more = found.len() - grid.rows.len();
     let note = format!("… {more} more; `links` of summary.json has all ports.");
     (grid, if more > 0 { note } else { String::new() })

@@ -11,23 +11,17 @@ const MAX_ROWS: usize = 60;
 /// The table of programs, with a row for each program of each run, void runs marked, and a note on rows that are left
 /// out.
 pub fn programs(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
-    let several = points.len() > 1;
-    let point = several.then(|| "point".to_owned());
-    let headings = ["scheme", "seed", "group", "host", "program", "ended s", "status", "files"];
-    let header = point.into_iter().chain(headings.map(str::to_owned)).collect();
-    let mut grid = Grid { header, rows: Vec::new(), words: 1 + usize::from(several) };
+    let header =
+        ["point", "scheme", "seed", "group", "host", "program", "ended s", "status", "files"];
+    let mut rows = Vec::new();
     for (at, run) in runs {
         let void = if run.is_void() { " VOID" } else { "" };
-        for program in &run.programs {
-            let point = several.then(|| points[*at].name.clone()).into_iter();
-            let run = [run.scheme.clone(), format!("{}{void}", run.seed)];
-            grid.rows.push(point.chain(run).chain(cells(program)).collect());
-        }
+        let named = [points[*at].name.clone(), run.scheme.clone(), format!("{}{void}", run.seed)];
+        rows.extend(run.programs.iter().map(|program| [&named[..], &cells(program)].concat()));
     }
-    let left_out = grid.rows.len().saturating_sub(MAX_ROWS);
-    grid.rows.truncate(MAX_ROWS);
-    let note = format!("{left_out} rows more are in summary.json (`programs`).");
-    (grid, if left_out > 0 { note } else { String::new() })
+    let mut grid = Grid::by_point(points, header, 1, rows);
+    let note = grid.cut(MAX_ROWS, "programs");
+    (grid, note)
 }
 
 fn cells(program: &ProgramOfRun) -> [String; 6] {

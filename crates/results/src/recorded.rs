@@ -22,41 +22,32 @@ pub struct RecordedRun {
     pub claims: Vec<RecordedClaim>,
 }
 
-/// The measured figures of one claim, with the fields that identify it. Its words and its range may change later, its
-/// metric may not.
+/// The measured figures of one claim, with the fields that identify the claim: its words and its range may change later.
+/// Fields are as in [`JudgedClaim`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedClaim {
-    /// [`JudgedClaim::scheme`].
     pub scheme: String,
-    /// [`JudgedClaim::point`].
     pub point: Option<String>,
-    /// [`JudgedClaim::metric`].
     pub metric: String,
-    /// [`JudgedClaim::seeds`].
     pub seeds: Seeds,
-    /// [`JudgedClaim::unit`].
     pub unit: String,
-    /// [`JudgedClaim::measured`].
     pub measured: Option<f64>,
-    /// [`JudgedClaim::bound`]. Left out if the figure is exact.
+    /// Left out if `measured` is exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
-    /// [`JudgedClaim::measured_min`].
     pub measured_min: Option<f64>,
-    /// [`JudgedClaim::measured_max`].
     pub measured_max: Option<f64>,
 }
 
-/// The measured figures of one claim, in the claim's unit, when there are any.
+/// The measured figures of a claim whose runs measured them, in the claim's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecordedFigures {
-    /// [`JudgedClaim::measured`].
     pub measured: f64,
-    /// [`JudgedClaim::bound`].
+    /// How the exact value may differ from `measured`, since flows did not finish.
     pub bound: Option<Bound>,
-    /// [`JudgedClaim::measured_min`].
+    /// The smallest of the figures of all seeds and points.
     pub min: f64,
-    /// [`JudgedClaim::measured_max`].
+    /// The largest of the figures of all seeds and points.
     pub max: f64,
 }
 

@@ -6,18 +6,23 @@ use crate::table::{Grid, significant};
 
 /// The table of rehearsals, with a row for each rehearsed run, and an explanation of its columns.
 pub fn rehearsals(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
-    let several = points.len() > 1;
-    let point = several.then(|| "point".to_owned());
-    let headings =
-        ["scheme", "seed", "late us", "p99", "p99.9", "gap us", "answer us", "kpps", "verdict"];
-    let header = point.into_iter().chain(headings.map(str::to_owned)).collect();
-    let mut grid = Grid { header, rows: Vec::new(), words: 2 + usize::from(several) };
-    for (at, run) in runs {
-        let Some(rehearsal) = &run.rehearsal else { continue };
-        let point = several.then(|| points[*at].name.clone()).into_iter();
-        let named = [run.scheme.clone(), run.seed.to_string()];
-        grid.rows.push(point.chain(named).chain(cells(rehearsal)).collect());
-    }
+    let header = [
+        "point",
+        "scheme",
+        "seed",
+        "late us",
+        "p99",
+        "p99.9",
+        "gap us",
+        "answer us",
+        "kpps",
+        "verdict",
+    ];
+    let row = |(at, run): &(usize, &Run)| {
+        let named = [points[*at].name.clone(), run.scheme.clone(), run.seed.to_string()];
+        Some([&named[..], &cells(run.rehearsal.as_ref()?)].concat())
+    };
+    let grid = Grid::by_point(points, header, 2, runs.iter().filter_map(row).collect());
     let note = "late: how long after a packet was due it was written. gap: the longest time without a look at the \
                 lines.\nanswer: from data written to a host to its next packet, p99. A void run counts nowhere.";
     (grid, note.to_owned())

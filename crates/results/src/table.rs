@@ -20,6 +20,46 @@ pub struct Grid {
     pub words: usize,
 }
 
+impl Grid {
+    /// A table whose first column, with the names of points, is left out if there is only one point. `words` counts the
+    /// other columns with words.
+    pub(crate) fn by_point(
+        points: &[Point],
+        header: impl IntoIterator<Item = impl Into<String>>,
+        words: usize,
+        rows: Vec<Vec<String>>,
+    ) -> Self {
+        let skip = usize::from(points.len() < 2);
+        let header = header.into_iter().skip(skip).map(Into::into).collect();
+        let rows = rows.into_iter().map(|row| row.into_iter().skip(skip).collect()).collect();
+        Self { header, rows, words: words + 1 - skip }
+    }
+
+    /// Cuts the table to `most` rows. Returns a note on the number of rows cut off, which `list` of `summary.json` has;
+    /// empty if there are none.
+    pub(crate) fn cut(&mut self, most: usize, list: &str) -> String {
+        let left_out = self.rows.len().saturating_sub(most);
+        self.rows.truncate(most);
+        if left_out == 0 {
+            return String::new();
+        }
+        format!("{left_out} rows more are in summary.json (`{list}`).")
+    }
+}
+
+/// Each point with each scheme that runs there, and the runs of both.
+pub(crate) fn by_scheme<'a>(
+    points: &'a [Point],
+    runs: &'a [(usize, &'a Run)],
+) -> impl Iterator<Item = (&'a Point, &'a String, Vec<&'a Run>)> {
+    points.iter().enumerate().flat_map(move |(number, point)| {
+        point.schemes.iter().map(move |scheme| {
+            let same = runs.iter().filter(|(at, run)| *at == number && run.scheme == *scheme);
+            (point, scheme, same.map(|(_, run)| *run).collect())
+        })
+    })
+}
+
 /// The runs of a summary, each with the index of its point.
 pub fn placed(summary: &Summary) -> Vec<(usize, &Run)> {
     let place = |run: &Run| summary.points.iter().position(|point| point.set == run.point);

@@ -153,6 +153,20 @@ pub fn round(figure: f64) -> f64 {
     format!("{figure:.5e}").parse().unwrap_or(figure)
 }
 
+/// A whole number with commas between thousands.
+#[must_use]
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,5 +196,6 @@ mod tests {
             assert!((round(figure) - rounded).abs() <= rounded.abs() * 1e-15, "{figure}");
         }
         assert_eq!(PERCENT.put(0.012_345_678).to_string(), "1.23457");
+        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
     }
 }

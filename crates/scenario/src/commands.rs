@@ -2,7 +2,7 @@
 
 use shallop_options::suggest::list;
 use shallop_options::{Key, Options, Problem, Section, StringEnum};
-use shallop_plan::plan::{Command, Connections, Group, Pattern, Starts};
+use shallop_plan::plan::{Command, Group, Pattern, Starts};
 
 use super::groups::{GroupOptions, PatternKind};
 use super::traffic::{Reader, hosts, start};
@@ -52,23 +52,10 @@ impl Reader<'_, '_> {
             let help = "write one time, such as \"1s\", or pattern = \"turn\"";
             return Err(problem.with_help(help));
         }
-        Ok(Group {
-            name: options.name,
-            from,
-            to,
-            pattern,
-            flows,
-            sizes: None,
-            start,
-            transport: self.transport()?,
-            uncounted: (0, 0),
-            connections: Connections::New,
-            command: Some(Command {
-                words: options.command,
-                files: self.files.clone(),
-                is_shell: false,
-            }),
-        })
+        let group = self.started(&options, flows, start)?;
+        let command =
+            Command { words: options.command, files: self.files.clone(), is_shell: false };
+        Ok(Group { from, to, pattern, command: Some(command), ..group })
     }
 
     /// Whether programs send to all hosts of `to`, or each to one of them.

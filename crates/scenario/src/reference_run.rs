@@ -78,13 +78,16 @@ impl Case {
     }
 }
 
-/// The dumbbell as TOML. `plan` sets the number of flows and the duration.
-const TEXT: &str = r#"
-title = "Flows without end into 10 Gb/s"
+/// The keys that all benchmark scenarios share. The duration is replaced by the wanted one.
+const COMMON: &str = r#"
 seed = 1
 duration = "5s"
 sample = "10ms"
 stack = "ns2"
+"#;
+/// The dumbbell as TOML, without [`COMMON`]. `plan` sets the number of flows and the duration.
+const TEXT: &str = r#"
+title = "Flows without end into 10 Gb/s"
 topology = { kind = "dumbbell", senders = 20, rate = "10Gbps", delay = "10ms", sender_delay = "0ms..20ms" }
 switch.default.buffer = "20KB/Gbps"
 scheme = [{ transport = "cubic" }, { transport = "expresspass" }, { transport = "flashpass" }]
@@ -93,10 +96,6 @@ group = [{ name = "all", start = "0ms..100ms" }]
 
 const LEAF_SPINE: &str = r#"
 title = "Flows without end between 128 hosts"
-seed = 1
-duration = "20ms"
-sample = "10ms"
-stack = "ns2"
 nic = "fifo"
 nic_buffer = "10MB"
 topology.kind = "leaf-spine"
@@ -128,7 +127,7 @@ pub fn plan(flows: usize, duration: Span) -> Result<Plan, Problem> {
 
 fn filled(text: &str, set: impl Iterator<Item = (&'static str, String)>) -> Result<Plan, Problem> {
     let set = set.map(|(key, value)| (key.to_owned(), value)).collect();
-    let study = read(text, &Options { set, ..Options::default() })?;
+    let study = read(&format!("{COMMON}{text}"), &Options { set, ..Options::default() })?;
     Ok(study.points[0].plan.clone())
 }
 

@@ -4,6 +4,7 @@ use shallop_options::{
     HostStack, Key, Options, SectionKind, StringEnum, TaggedSections, ValueType, find, section_keys,
 };
 use shallop_plan::transport::TcpOptions;
+use shallop_results::units::thousands;
 
 use super::defaults::{self, Explained};
 use super::root_options::Scenario;
@@ -159,7 +160,7 @@ fn takes(form: &ValueType) -> String {
             format!("integer from {least}")
         }
         ValueType::Integer(least, most) => {
-            format!("integer, {} to {}", count(*least), count(*most))
+            format!("integer, {} to {}", thousands(*least), thousands(*most))
         }
         ValueType::Number(f64::MIN, f64::MAX) => "number".to_owned(),
         ValueType::Number(least, most) => format!("number, {least} to {most}"),
@@ -181,17 +182,4 @@ fn takes(form: &ValueType) -> String {
         ValueType::NamedSections(_) => "sections by name".to_owned(),
         ValueType::Overrides => "keys with values".to_owned(),
     }
-}
-
-/// Prints a number with commas between thousands.
-fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

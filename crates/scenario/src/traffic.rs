@@ -21,8 +21,7 @@ use shallop_plan::files::Files;
 use shallop_plan::load::LoadTerms;
 use shallop_plan::network::Network;
 use shallop_plan::pairs::{intensity, pairs};
-use shallop_plan::plan::Classes;
-use shallop_plan::plan::{Group, Intensity, MatrixEntry, Pattern, Scheme, Starts, Trace};
+use shallop_plan::plan::{Classes, Group, Intensity, MatrixEntry, Pattern, Starts, Trace};
 use shallop_workload::{Sizes, TraceReader, builtin};
 
 pub(super) fn read(
@@ -89,7 +88,7 @@ pub(super) struct Reader<'a, 'b> {
 impl Reader<'_, '_> {
     fn group(&self, options: GroupOptions) -> Result<Group, Problem> {
         if let Some(name) = &options.trace {
-            return self.traced(name.clone(), options);
+            return self.traced(name.clone(), &options);
         }
         if self.section.is_written(GroupOptions::KEY.command) {
             return self.commanded(options);
@@ -104,22 +103,34 @@ impl Reader<'_, '_> {
         let start = self.start(flows, sizes.is_some())?;
         Ok(Group {
             pattern: self.pattern(&options, from.len())?,
-            flows,
             from,
             to,
             sizes,
-            start,
-            transport: self.transport()?,
-            uncounted: self.uncounted(&options, flows)?,
-            connections: options.connections,
-            command: None,
-            name: options.name,
+            ..self.started(&options, flows, start)?
         })
     }
 
-    /// Reads the transport of the group, if it has its own.
-    pub(super) fn transport(&self) -> Result<Option<Scheme>, Problem> {
-        schemes::own(&self.section.name, self.section.item(GroupOptions::KEY.transport), self.stack)
+    /// Makes a group of the keys that all groups have, without hosts and sizes.
+    pub(super) fn started(
+        &self,
+        options: &GroupOptions,
+        flows: usize,
+        start: Starts,
+    ) -> Result<Group, Problem> {
+        let transport = self.section.item(GroupOptions::KEY.transport);
+        Ok(Group {
+            name: options.name.clone(),
+            from: vec![],
+            to: vec![],
+            pattern: Pattern::RoundRobin,
+            flows,
+            sizes: None,
+            start,
+            transport: schemes::own(&self.section.name, transport, self.stack)?,
+            uncounted: self.uncounted(options, flows)?,
+            connections: options.connections,
+            command: None,
+        })
     }
 
     /// The number of first and of last flows that results do not count (`warm_up`, `cool_down`).
@@ -138,7 +149,7 @@ impl Reader<'_, '_> {
     }
 
     /// Makes a group of the flows in the trace file `name`. The file is read once to check every row.
-    fn traced(&self, name: String, options: GroupOptions) -> Result<Group, Problem> {
+    fn traced(&self, name: String, options: &GroupOptions) -> Result<Group, Problem> {
         let section = self.section;
         let why = "the trace says who sends how much to whom, and when";
         beside(section, GroupOptions::KEY.trace, &OF_TRACES, why)?;
@@ -176,19 +187,7 @@ impl Reader<'_, '_> {
             return Err(section.reject(GroupOptions::KEY.trace, message).with_help(help));
         }
         let start = Starts::Trace(Trace { name, files: self.files.clone(), pairs, late, digest });
-        Ok(Group {
-            flows,
-            from: vec![],
-            to: vec![],
-            pattern: Pattern::RoundRobin,
-            sizes: None,
-            start,
-            transport: self.transport()?,
-            uncounted: self.uncounted(&options, flows)?,
-            connections: options.connections,
-            command: None,
-            name: options.name,
-        })
+        self.started(options, flows, start)
     }
 
     fn pattern(&self, options: &GroupOptions, senders: usize) -> Result<Pattern, Problem> {

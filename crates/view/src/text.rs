@@ -1,5 +1,7 @@
 //! Text for HTML. Titles, labels and warnings are input of users and must be escaped.
 
+pub use shallop_results::units::thousands;
+
 /// Escapes all characters that have a meaning in HTML.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
@@ -16,19 +18,6 @@ pub fn escape(text: &str) -> String {
             }
             other => out.push(other),
         }
-    }
-    out
-}
-
-/// Writes a number with commas between thousands.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
     }
     out
 }
@@ -56,7 +45,6 @@ mod tests {
 
     #[test]
     fn numbers_and_lists_read_well() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
         let words = |count: usize| {
             list(&["a", "b", "c"][..count].iter().map(ToString::to_string).collect::<Vec<_>>())
         };
