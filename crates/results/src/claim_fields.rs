@@ -46,7 +46,7 @@ pub enum Part<'a> {
     Pool(&'a str),
     /// A fraction, such as the loss, of the port or set of links with this name.
     Share(&'a str),
-    /// The run itself: the path is that of a metric.
+    /// The run as a whole: the path is the path of a metric, such as `loss_rate`.
     Run,
 }
 

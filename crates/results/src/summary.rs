@@ -238,7 +238,7 @@ pub struct Window {
     pub from_s: f64,
     /// The end of the window, in seconds of the run.
     pub to_s: f64,
-    /// As [`Run::throughput_bps`], of data that arrived in the window.
+    /// Throughput of all flows in the window, as in [`Run::throughput_bps`].
     pub throughput_bps: f64,
     /// Jain's index of the throughputs of the flows that are active in the window.
     pub jain: Option<f64>,
@@ -262,7 +262,7 @@ impl Run {
 pub struct GroupWindow {
     /// The name of the group.
     pub name: String,
-    /// As [`Run::throughput_bps`], of data of the group's flows that arrived in the window.
+    /// Throughput of the group's flows in the window, as in [`Run::throughput_bps`].
     pub throughput_bps: f64,
 }
 
@@ -275,23 +275,23 @@ pub struct Group {
     pub transport: String,
     /// The number of flows of the group that started.
     pub flows: u64,
-    /// As [`Run::throughput_bps`], of the group's flows.
+    /// Throughput of the group's flows, as in [`Run::throughput_bps`].
     pub throughput_bps: f64,
-    /// As [`Run::goodput_bps`], of the group's flows.
+    /// Goodput of the group's flows, as in [`Run::goodput_bps`].
     pub goodput_bps: f64,
-    /// As [`Run::loss_rate`], of the group's flows.
+    /// Loss rate of the group's flows, as in [`Run::loss_rate`].
     pub loss_rate: f64,
-    /// As [`Run::retransmits`], of the group's flows.
+    /// Retransmitted data packets of the group's flows, as in [`Run::retransmits`].
     #[serde(default)]
     pub retransmits: u64,
-    /// As [`Run::timeouts`], of the group's flows.
+    /// Retransmission timeouts of the group's flows, as in [`Run::timeouts`].
     #[serde(default)]
     pub timeouts: u64,
-    /// As [`Run::rtt`], of the group's flows.
+    /// Round-trip times of the group's flows, as in [`Run::rtt`].
     pub rtt: Rtt,
-    /// As [`Run::jain`], of the group's flows.
+    /// Jain's index of the group's flows, as in [`Run::jain`].
     pub jain: Option<f64>,
-    /// As [`Run::fct`], of the group's flows.
+    /// Completion times of the group's flows, as in [`Run::fct`].
     #[serde(default)]
     pub fct: Fct,
 }

@@ -304,7 +304,8 @@ fn window(
     Ok((from.as_secs_f64(), to.as_secs_f64()))
 }
 
-/// The size of `unit` in the unit of `metric` in `summary.json`. `None` as the metric stands for a ratio.
+/// The factor from `unit` to the unit of `metric` in `summary.json`: 1e9 for Gb/s. `None` as the metric stands for a
+/// ratio.
 fn scale(section: &Section<'_>, unit: &str, metric: Option<&String>) -> Result<f64, Problem> {
     // A ratio has no unit: it is a bare number or in percent.
     let quantity = metric.map_or(Quantity::Ratio, |metric| claim_fields::quantity(metric));

@@ -129,7 +129,7 @@ fn unread(drawing: &Drawing) -> Vec<String> {
 
 type Coordinates = Option<(f64, f64)>;
 
-/// The rate of a link: as written, or the default. Counts in `origin` which of both it was.
+/// The rate of a link: as written, or the default. Counts in `origin` where it came from.
 fn link_rate(
     element: &Element,
     defaults: &Defaults,
@@ -142,7 +142,7 @@ fn link_rate(
 }
 
 /// The delay of a link: as written, by its length, by the coordinates of its ends, or the default. Counts in `origin`
-/// which it was.
+/// where it came from.
 fn link_delay(
     element: &Element,
     coordinates: (Coordinates, Coordinates),
