@@ -75,7 +75,7 @@ pub enum TcHook {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// Sets the ECN field of data packets to ECT, so that switches mark them.
+    /// Sets the ECN field of TCP packets that are not ECN-capable to ECT(0), so that switches mark them.
     Edge,
     /// Counts the CE marks of data packets and clears the ECN field.
     Data,
@@ -120,7 +120,7 @@ pub struct Shaper {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The window law and the flow cache.
+    /// The parameters of the window law, and the size and idle timeout of the flow cache.
     pub config: Config,
     /// The machine's traffic shaper behind the last hop, if there is one.
     pub shaper: Option<Shaper>,

@@ -41,7 +41,7 @@ pub struct Connection {
     pub marked: u32,
     /// The moving average of the fraction of marked segments, in 2^-10.
     pub alpha: u32,
-    /// The factor F by which Gemini weighs a reduction for marks, in units of 2^-20.
+    /// Gemini's factor F: F times `alpha` is the reduction for marks. Unit: 2^-20.
     pub factor: u32,
     /// Gemini's increase h of the congestion window in a round trip, in units of 2^-16 segments.
     pub step: u32,

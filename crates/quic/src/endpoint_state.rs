@@ -49,7 +49,7 @@ pub(crate) struct EndpointState {
     /// The server's configuration without transport parameters, which differ between connections; `None` for a client.
     server: Option<ServerConfig>,
     pub(crate) connections: Connections,
-    /// The number of the connection with each tag ([`crate::packet`]).
+    /// Maps the tag of emulation packets and credits ([`crate::packet`]) to the number of their connection.
     tags: BTreeMap<u16, usize>,
     random: Stream,
     /// Connections of clients that the application has not accepted yet.

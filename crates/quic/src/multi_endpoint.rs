@@ -163,7 +163,7 @@ impl MultiEndpoint {
         Some(ConnectionId { endpoint, number })
     }
 
-    /// Calls `act` with a connection, and schedules the connection if QUIC may have something to send then.
+    /// Calls `act` with a connection, and schedules the connection if QUIC may have something to send afterwards.
     fn with<T>(&mut self, id: ConnectionId, act: impl FnOnce(&mut Connection) -> T) -> Option<T> {
         let connections = &mut self.members.get_mut(id.endpoint)?.state.connections;
         let connection = connections.get_untouched(id.number)?;

@@ -63,7 +63,7 @@ impl Connection {
         CreditLivenessProbe::new(wait, wait * 4 + ANSWER_TIMEOUT)
     }
 
-    /// Reads the peer's notices about the DSCP with which packets arrive there.
+    /// Reads the peer's notices about the DSCP with which packets arrive at the peer.
     pub(super) fn read_notice(&mut self) {
         if let Some(notice) = self.settings_stream.newest_notice(&mut self.quic) {
             let differs = notice.differs_from(self.config.classes);

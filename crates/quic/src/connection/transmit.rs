@@ -83,7 +83,7 @@ impl Connection {
         }
     }
 
-    /// Sends a packet on a credit if QUIC has one, and returns whether it had.
+    /// Sends a packet on a credit, if QUIC has a packet to send. Returns whether it was sent.
     fn use_credit(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) -> bool {
         let payload = self.payload();
         let mut taken = 0;

@@ -1,5 +1,5 @@
-//! The emulation packets that a sender waits for credits of. A credit is valid if its emulation packet was sent, has
-//! had no credit yet, and is not older than the waiting time.
+//! The emulation packets whose credits a sender waits for. A credit is valid if its emulation packet was sent, has had
+//! no credit yet, and is not older than the waiting time.
 
 use std::collections::VecDeque;
 
@@ -54,7 +54,7 @@ pub struct Outstanding {
     last: Option<u64>,
     /// The send time of the newest forgotten emulation packet, in steps of 8.192 ns.
     forgotten: Option<u64>,
-    /// Counts of the stamps that were refused.
+    /// The stamps that [`Outstanding::take`] has refused, by reason.
     pub dropped: DropCounters,
 }
 

@@ -147,7 +147,7 @@ impl Stamp {
 pub struct Emulation {
     /// The tag of the connection, which the receiver of the packet has chosen.
     pub tag: u16,
-    /// The sequence number and the send time.
+    /// The stamp, which the peer returns in its credit.
     pub stamp: Stamp,
     /// Whether switches drop the packet before others.
     pub tagged: bool,

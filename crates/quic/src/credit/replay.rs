@@ -38,7 +38,7 @@ pub struct ReplayWindow {
     accepted: Vec<u64>,
     /// The latest send time of the packets that have left the window, in steps of 8.192 ns, plus one; 0 for none.
     left: u64,
-    /// Counts of the packets that were refused.
+    /// The emulation packets that [`ReplayWindow::accept`] has refused, by reason.
     pub dropped: DropCounters,
 }
 

@@ -38,7 +38,7 @@ impl Default for ReceiveBuffers {
 }
 
 impl ReceiveBuffers {
-    /// Buffers for this number of messages.
+    /// Allocates buffers for this number of messages.
     pub(crate) fn new(messages: usize) -> Self {
         Self { buffer: vec![0; MAX_MESSAGE * messages] }
     }

@@ -5,7 +5,7 @@ use crate::protocol::link::Outgoing;
 use crate::protocol::message::Message;
 use std::io::{self, BufRead, BufReader, Read};
 
-/// The longest line, bytes: enough for the longest path with every byte escaped as six characters.
+/// The longest line of a control stream, bytes: enough for the longest path with each byte escaped as six characters.
 const MAX_LINE: u64 = 32 * 1024;
 
 /// The number of buffered bytes at which messages are written.

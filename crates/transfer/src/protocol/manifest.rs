@@ -10,10 +10,10 @@ pub const MAX_PATH: usize = 4096;
 
 pub const MAX_ENTRIES: usize = 1_000_000;
 
-/// The most bytes of all paths of a transfer.
+/// The upper bound of the sum of path lengths in a transfer, bytes.
 pub const MAX_PATHS: usize = 256 << 20;
 
-/// The most bytes of all files of a transfer: 4 EiB, half of the largest file on Linux (`off_t`).
+/// The upper bound of the sum of file lengths in a transfer, bytes: 4 EiB, half of the largest file on Linux (`off_t`).
 pub const MAX_BYTES: u64 = 1 << 62;
 
 /// The longest name between two `/` of a path, bytes.
