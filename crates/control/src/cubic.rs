@@ -63,9 +63,9 @@ pub struct Config {
     #[key(default = Basis::Window)]
     pub basis: Basis,
     /// The variant of CUBIC. `"rfc"`: the target is the cubic curve one smoothed round-trip time ahead, and Reno's
-    /// growth becomes a segment per round trip at the old window. `"linux"`: the minimum round-trip time, Reno's
-    /// growth is constant, and before the first loss the window grows by at least 5 % per round trip. `"kernel"`:
-    /// the same in whole segments and milliseconds, where flows with short round trips grow in leaps.
+    /// growth becomes a segment per round trip at the old window. `"linux"`: the minimum round-trip time, Reno's growth
+    /// is constant, and before the first loss the window grows by at least 5 % per round trip. `"kernel"`: as
+    /// `"linux"`, but in whole segments and milliseconds, where flows with short round trips grow in leaps.
     #[key(default = if stack.is_as_shipped() { Variant::Kernel } else { Variant::Linux })]
     pub form: Variant,
     /// Slow start.

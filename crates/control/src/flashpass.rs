@@ -99,7 +99,8 @@ pub struct AimdConfig {
     /// The weight of an epoch in the smoothed loss while the loss rises.
     #[key(Above(0.0, 1.0), default = 0.05, was = "gain")]
     pub gain_rising: f64,
-    /// The weight of an epoch while the loss falls: larger, so that bandwidth given up by others is soon used.
+    /// The weight of an epoch in the smoothed loss while the loss falls: larger, so that bandwidth given up by others
+    /// is soon used.
     #[key(Above(0.0, 1.0), default = 0.15, was = "ease")]
     pub gain_falling: f64,
 }

@@ -90,7 +90,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Facts of a flow that never ends, in group 0, with all other values zero.
+    /// Facts of a flow that never ends, counted, in group 0, with all times zero.
     pub const fn between(from: Node, to: Node) -> Self {
         Self {
             from,

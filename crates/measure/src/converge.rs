@@ -94,16 +94,7 @@ mod tests {
 
     /// Record of a flow that started at `start` and has received `ip_bytes`.
     fn flow(start: Span, ip_bytes: u64, complete: Option<Time>) -> FlowRecord {
-        let facts = Facts {
-            from: Node(0),
-            to: Node(1),
-            group: 0,
-            size: None,
-            ideal: Span::ZERO,
-            base_rtt: Span::ZERO,
-            ahead: Span::ZERO,
-            counted: true,
-        };
+        let facts = Facts::between(Node(0), Node(1));
         FlowRecord { facts, start: Time::after_start(start), ip_bytes, complete, closed: false }
     }
 

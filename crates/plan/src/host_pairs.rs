@@ -16,7 +16,7 @@ use crate::plan::{Group, Pattern, Plan, Starts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostAttachment {
-    /// The switch to which a host with one link is attached (a leaf); a host with several links itself.
+    /// The switch to which a host with one link is attached; a host with several links itself.
     pub at: Node,
     /// The longest time that a smallest frame takes from the host to `at`.
     pub up: Span,
@@ -30,10 +30,10 @@ impl HostAttachment {
     fn for_host(network: &Network, paths: &Paths, host: Node) -> Self {
         let smallest = Bytes::new(u64::from(wire::MIN_FRAME));
         let transit = |port| network.longest_transit(&[port], smallest);
-        match paths.leaf(host) {
-            Some(leaf) => {
-                let (up, down) = (transit(leaf.exit), transit(leaf.entry));
-                Self { at: leaf.switch, up, down, hops: 1 }
+        match paths.access_link(host) {
+            Some(link) => {
+                let (up, down) = (transit(link.exit), transit(link.entry));
+                Self { at: link.switch, up, down, hops: 1 }
             }
             None => Self { at: host, up: Span::ZERO, down: Span::ZERO, hops: 0 },
         }

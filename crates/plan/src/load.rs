@@ -55,11 +55,11 @@ pub fn by_port(
     // Bits per second by (destination, source), where hosts with one link stand for their switches.
     let mut between: BTreeMap<(Node, Node), f64> = BTreeMap::new();
     let mut add = |(from, to): (Node, Node), bits: f64| {
-        if let Some(leaf) = paths.leaf(from) {
-            offered[leaf.exit as usize] += bits;
+        if let Some(link) = paths.access_link(from) {
+            offered[link.exit as usize] += bits;
         }
-        if let Some(leaf) = paths.leaf(to) {
-            offered[leaf.entry as usize] += bits;
+        if let Some(link) = paths.access_link(to) {
+            offered[link.entry as usize] += bits;
         }
         *between.entry((paths.inner(to), paths.inner(from))).or_default() += bits;
     };
@@ -184,7 +184,7 @@ fn classes(network: &Network, paths: &Paths, counts: &[bool]) -> Vec<u32> {
     let (mut known, mut class_of) = (BTreeMap::new(), vec![0; network.graph.nodes.len()]);
     for host in network.graph.hosts() {
         let links =
-            paths.leaf(host).map(|it| [it.exit, it.entry].map(|port| counts[port as usize]));
+            paths.access_link(host).map(|it| [it.exit, it.entry].map(|port| counts[port as usize]));
         let next = known.len() as u32;
         class_of[host.0 as usize] = *known.entry((paths.inner(host), links)).or_insert(next);
     }

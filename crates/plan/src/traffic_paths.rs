@@ -65,12 +65,12 @@ impl TrafficPaths {
         let mut traffic = Self { ports, ..Self::default() };
         traffic.add_round_trips(network, paths, pairs)?;
         for host in network.graph.hosts() {
-            let Some(leaf) = paths.leaf(host) else { continue };
+            let Some(link) = paths.access_link(host) else { continue };
             let (sends, receives) = (pairs.sends[host.0 as usize], pairs.receives[host.0 as usize]);
-            traffic.ports[leaf.exit as usize].data |= sends;
-            traffic.ports[leaf.entry as usize].data |= receives;
-            traffic.ports[leaf.exit as usize].returns |= receives;
-            traffic.ports[leaf.entry as usize].returns |= sends;
+            traffic.ports[link.exit as usize].data |= sends;
+            traffic.ports[link.entry as usize].data |= receives;
+            traffic.ports[link.exit as usize].returns |= receives;
+            traffic.ports[link.entry as usize].returns |= sends;
         }
         let mut there: Senders = vec![Vec::new(); network.graph.nodes.len()];
         let mut back = there.clone();
@@ -236,11 +236,11 @@ impl<'a> Crossings<'a> {
     /// The mean number of ports in the set that a flow crosses, if equal-cost paths are equally likely. Calls for one
     /// receiver should follow each other: paths are followed once for each receiver.
     pub fn mean(&mut self, from: Node, to: Node) -> f64 {
-        let (leaf, receiver) = (self.paths.leaf(from), self.paths.leaf(to));
+        let (sender, receiver) = (self.paths.access_link(from), self.paths.access_link(to));
         let (at, end) = (self.paths.inner(from), self.paths.inner(to));
         let counts = |port: u32| f64::from(u8::from(self.counts[port as usize]));
-        let entry = receiver.is_some_and(|leaf| self.counts[leaf.entry as usize]);
-        let first = leaf.map(|leaf| counts(leaf.exit));
+        let entry = receiver.is_some_and(|link| self.counts[link.entry as usize]);
+        let first = sender.map(|link| counts(link.exit));
         if at != end && self.last != Some((end, entry)) {
             self.follow(end, entry);
         }

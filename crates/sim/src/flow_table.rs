@@ -203,8 +203,8 @@ impl<E: Endpoint> FlowTable<E> {
         *self.get_counted(end).1 += 1;
     }
 
-    /// Whether the flow of an endpoint has finished: no more packets, and no event but a deadline. False after the flow
-    /// has retired.
+    /// Whether the flow of an endpoint can retire: both endpoints are complete, and none of its packets is in the
+    /// network. False if retirement is off or the flow has already retired.
     #[inline]
     pub fn is_quiescent(&self, end: End) -> bool {
         let Some(slot) = self.slots.get(self.entry(end).slot as usize) else { return false };

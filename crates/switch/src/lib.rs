@@ -37,7 +37,7 @@ pub use port_config::PortConfig;
 pub use queue::{Queue, QueueConfig};
 pub use red::{Average, Red, RedConfig};
 pub use ring::Ring;
-pub use route::{Leaf, RouteTable, Routes, TablePosition};
+pub use route::{AccessLink, RouteTable, Routes, TablePosition};
 pub use selective::SelectiveDrop;
 pub use tournament::TournamentTree;
 pub use wire::{LinkChange, Wire};

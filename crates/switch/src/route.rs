@@ -6,8 +6,8 @@
 //! independently of each other, and both directions of a flow still agree: in each tier, packets that go up have as
 //! many hops to go as packets of the other direction that go up on the other side.
 //!
-//! State: one entry for each node, and a table with a row for each switch and a column for each set of destinations
-//! that all other nodes reach by the same paths up to the last hop: the leaves of a switch and of its twins
+//! State: one entry for each node, and a table of next hops with a row for each switch. A column is a set of
+//! destinations that all other nodes reach by the same paths up to the last hop: the hosts at a switch and at its twins
 //! (`topology/src/twins.rs`). Copies of the routes share their tables.
 
 use std::collections::BTreeMap;
@@ -18,15 +18,15 @@ use shallop_core::{End, Node};
 
 /// Flag of a table entry: the other bits are the index of a group of equal-cost ports, not a port.
 const GROUP: u32 = 1 << 31;
-/// Flag of a table entry: the other bits are the index of a list with one entry for each member of the column. Never
-/// combined with [`GROUP`].
+/// Flag of a table entry: the other bits are the index of a list with one table entry for each destination of the
+/// column. Never combined with [`GROUP`].
 const MEMBERS: u32 = 1 << 30;
 /// Value of a table entry without a path, and of an absent port.
 const NONE: u32 = u32::MAX;
 
-/// A leaf: a host with one link, which leads to a switch.
+/// The link between a host with only one link and its switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leaf {
+pub struct AccessLink {
     /// Port of the host, which sends to the switch.
     pub exit: u32,
     /// Port of the switch, which sends to the host.
@@ -34,23 +34,24 @@ pub struct Leaf {
     pub switch: Node,
 }
 
-/// How the routing table represents a node.
+/// How the routing table finds its row and column for a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TablePosition {
-    /// The node is a leaf and shares the row and column of its switch.
-    Leaf(Leaf),
-    /// Column of the node as a destination, and its number among the members of the column. `None` if neither the node
-    /// nor a leaf of it is a destination.
+    /// A host with only one link, which shares the row and column of its switch.
+    SingleHomed(AccessLink),
+    /// Any other node: the column of the table in which it is a destination, and its position among the destinations of
+    /// that column. `None` if packets go neither to the node nor to a host that is attached to it.
     Inner(Option<(u32, u32)>),
 }
 
-/// Row and column of a node, and its number among the members of the column. A leaf has the values of its switch.
+/// Row and column of a node in the routing table, and its position among the destinations of the column. A host with
+/// only one link has the values of its switch.
 #[derive(Clone, Copy, Debug)]
 struct NodeIndex {
     row: u32,
     column: u32,
     member: u32,
-    /// Port of a leaf that sends to its switch ([`Leaf`]); [`NONE`] for other nodes.
+    /// Port of a host with only one link that sends to its switch ([`AccessLink`]); [`NONE`] for other nodes.
     exit: u32,
     entry: u32,
 }
@@ -60,11 +61,12 @@ struct NodeIndex {
 pub struct Routes {
     nodes: Arc<[NodeIndex]>,
     columns: usize,
-    /// Entry of each row and column, at row * `columns` + column: a port, [`GROUP`] plus the index of a group in
-    /// `groups`, or [`MEMBERS`] plus the index in `groups` of a list of entries, one for each member of the column.
+    /// Table entry of each row and column, at row * `columns` + column: a port, [`GROUP`] plus the index of a group in
+    /// `groups`, or [`MEMBERS`] plus the index in `groups` of a list of entries, one for each destination of the
+    /// column.
     table: Arc<[u32]>,
     /// Groups of equal-cost ports, each preceded by its length and by the number of hops to the destination; and lists
-    /// of entries, one for each member of a column.
+    /// of table entries, one for each destination of a column.
     groups: Arc<[u32]>,
     symmetric: bool,
     salt: u64,
@@ -82,7 +84,8 @@ pub struct RouteTable {
 }
 
 impl RouteTable {
-    /// A table that routes only between leaves and their switches. `positions` has one element for each node.
+    /// A table that routes only between switches and the hosts that are attached to them. `positions` has one element
+    /// for each node.
     pub fn new(positions: &[TablePosition], columns: usize) -> Self {
         let none = NodeIndex { row: NONE, column: NONE, member: 0, exit: NONE, entry: NONE };
         let (mut nodes, mut rows) = (vec![none; positions.len()], 0);
@@ -94,7 +97,7 @@ impl RouteTable {
             }
         }
         for (node, position) in positions.iter().enumerate() {
-            if let TablePosition::Leaf(Leaf { exit, entry, switch }) = *position {
+            if let TablePosition::SingleHomed(AccessLink { exit, entry, switch }) = *position {
                 nodes[node] = NodeIndex { exit, entry, ..nodes[switch.0 as usize] };
             }
         }
@@ -102,14 +105,14 @@ impl RouteTable {
         Self { nodes, columns, table, groups: Vec::new(), known: BTreeMap::new() }
     }
 
-    /// Sets the ports of a switch on shortest paths to the destinations of a column, which are `hops` away. An empty
-    /// slice means that there is no path.
+    /// Sets the ports by which a switch forwards packets to the destinations of a column, which are `hops` away. An
+    /// empty slice means that there is no path.
     pub fn set(&mut self, node: Node, column: usize, hops: u32, ports: &[u32]) {
         let entry = self.entry(hops, ports);
         *self.at(node, column) = entry;
     }
 
-    /// Sets the ports of a node that lead to each member of a column, all one hop away.
+    /// Sets the ports by which a node reaches each destination of a column, all one hop away.
     pub fn set_members(&mut self, node: Node, column: usize, ports: &[Vec<u32>]) {
         let entries: Vec<u32> = ports.iter().map(|ports| self.entry(1, ports)).collect();
         let entry = MEMBERS | self.groups.len() as u32;
@@ -176,8 +179,8 @@ impl Routes {
         Some(group[choice as usize])
     }
 
-    /// Equal-cost ports by which packets leave `node` towards `to`; neither node is a leaf. Empty if there is no path,
-    /// or if neither `to` nor a leaf of it is a destination.
+    /// Equal-cost ports by which packets leave `node` towards `to`; neither may be a host with only one link. Empty if
+    /// there is no path, or if packets go neither to `to` nor to a host that is attached to it.
     pub fn ports(&self, node: Node, to: Node) -> &[u32] {
         let (here, there) = (&self.nodes[node.0 as usize], &self.nodes[to.0 as usize]);
         match self.entry(here, there) {
@@ -256,9 +259,10 @@ mod tests {
     }
 
     #[test]
-    fn packets_for_a_leaf_take_the_route_to_its_switch() {
-        let leaf = |exit, entry| TablePosition::Leaf(Leaf { exit, entry, switch: Node(0) });
-        let mut table = RouteTable::new(&[inner(0), inner(1), leaf(2, 3), leaf(4, 5)], 2);
+    fn packets_for_a_single_homed_host_take_the_route_to_its_switch() {
+        let host =
+            |exit, entry| TablePosition::SingleHomed(AccessLink { exit, entry, switch: Node(0) });
+        let mut table = RouteTable::new(&[inner(0), inner(1), host(2, 3), host(4, 5)], 2);
         table.set(Node(1), 0, 1, &[9]);
         let routes = table.finish(true, 0);
         let next = |node, to| routes.next(Node(node), Node(to), End(0));

@@ -65,9 +65,7 @@ macro_rules! fabrics {
 
 fn read<F: Fabric>(section: &Section<'_>, switches: &SwitchNames<'_>) -> Result<F, Problem> {
     let fabric = F::read(section, ())?;
-    for (key, name) in fabric.switches() {
-        switches.check(section, key, name)?;
-    }
+    switches.check::<F>(section)?;
     Ok(fabric)
 }
 

@@ -6,7 +6,7 @@ use shallop_options::ValueType;
 /// Largest number of hosts and switches in a network.
 pub const MAX_NODES: u64 = 200_000;
 /// Largest number of entries in the routing table, which take 200 MB. There is one for each pair of a switch and a set
-/// of twins with hosts: fat-trees have few such sets; 7,000 switches with hosts and without twins fit.
+/// of switches that have hosts and equal neighbours: fat-trees have few such sets; 7,000 switches without equals fit.
 pub const MAX_ROUTES: u64 = 50_000_000;
 /// Largest number of ports in a network.
 pub const MAX_PORTS: u64 = 1_000_000;

@@ -2,7 +2,7 @@
 //! access switch in a row, access points, and stations that share the radio of their access point.
 
 use shallop_core::{BitsPerSec, Bytes, Node, Seed, Span};
-use shallop_options::{Key, Options};
+use shallop_options::Options;
 use shallop_switch::FrameAggregation;
 
 use crate::bounds::{COUNT, DELAY, RATE};
@@ -32,7 +32,8 @@ pub struct Campus {
     /// The rate of the links from the cloud's hosts to the core switch.
     #[key(RATE, default = BitsPerSec::gbps(100))]
     pub cloud_rate: BitsPerSec,
-    /// The delay of these links. The default makes a base round-trip time of 10 ms.
+    /// The delay of the links from the cloud's hosts to the core switch. The default makes a base round-trip time of 10
+    /// ms.
     #[key(DELAY, default = Span::from_us(4_945))]
     pub cloud_delay: Span,
     /// The rate of the link from the core switch to the aggregation switch.
@@ -93,16 +94,6 @@ impl Fabric for Campus {
     const KIND: &'static str = "campus";
     const ABOUT: &'static str = "from the cloud over a campus to an access point's stations";
     const LABEL: &'static str = "campus";
-
-    fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
-        let keys = Self::KEY;
-        vec![
-            (keys.core_switch, self.core_switch.as_deref()),
-            (keys.aggregation_switch, self.aggregation_switch.as_deref()),
-            (keys.access_switch, self.access_switch.as_deref()),
-            (keys.access_point_switch, self.access_point_switch.as_deref()),
-        ]
-    }
 
     fn size(&self) -> (u64, u64) {
         let [clouds, points, stations] =

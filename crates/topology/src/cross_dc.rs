@@ -1,7 +1,7 @@
 //! Two data centres (docs/topologies.md, "cross-dc").
 
 use shallop_core::{BitsPerSec, Seed, Span};
-use shallop_options::{Key, Options};
+use shallop_options::Options;
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
@@ -50,14 +50,6 @@ impl Fabric for CrossDc {
     const KIND: &'static str = "cross-dc";
     const ABOUT: &'static str = "two data centres joined by one long link";
     const LABEL: &'static str = "two data centres";
-
-    fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
-        let keys = Self::KEY;
-        vec![
-            (keys.dc_switch, self.dc_switch.as_deref()),
-            (keys.border_switch, self.border_switch.as_deref()),
-        ]
-    }
 
     fn size(&self) -> (u64, u64) {
         let switches = 2u64.saturating_mul(self.switches as u64);

@@ -94,9 +94,7 @@ impl SenderDelay {
 impl Dumbbell {
     /// Number of the port that sends into the bottleneck, from left to right.
     pub const BOTTLENECK: u32 = 0;
-}
 
-impl Dumbbell {
     fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         match &self.sender_delay {
             SenderDelay::Each(delays) if delays.len() != self.senders => {

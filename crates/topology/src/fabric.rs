@@ -3,12 +3,13 @@
 
 use shallop_core::{BitsPerSec, Bytes, MTU, Node, Seed, Span};
 use shallop_options::suggest::advice;
-use shallop_options::{Key, Options, Problem, Section};
+use shallop_options::{Options, Problem, Section, ValueType};
 
 use crate::builder::NetworkBuilder;
 use crate::graph::GraphLink;
 
-/// A topology that is built from a few options, which are the fields of the implementing type.
+/// A topology that is built from a few options, which are the fields of the implementing type. An option whose value is a
+/// text names a `[switch.NAME]`; without the option, the name is "default".
 pub trait Fabric: Options<Context = ()> {
     /// Name of the fabric in scenarios: the value of `kind` in `[topology]`.
     const KIND: &'static str;
@@ -16,11 +17,6 @@ pub trait Fabric: Options<Context = ()> {
     const ABOUT: &'static str;
     /// Name of the fabric in results, for readers.
     const LABEL: &'static str;
-
-    /// Options that name a `[switch.NAME]`, with their values. `None` stands for the switch "default".
-    fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
-        Vec::new()
-    }
 
     /// Numbers of nodes and links, computed without building the network.
     fn size(&self) -> (u64, u64);
@@ -46,19 +42,17 @@ impl SwitchNames<'_> {
         self.0.iter().position(|known| *known == name).unwrap_or(0)
     }
 
-    /// Checks that a `[switch.NAME]` exists for the value of a key.
-    pub(crate) fn check(
-        &self,
-        section: &Section<'_>,
-        key: &'static Key,
-        name: Option<&str>,
-    ) -> Result<(), Problem> {
-        let name = name.unwrap_or("default");
-        if self.0.contains(&name) {
-            return Ok(());
+    /// Checks that the switches exist that the options of a fabric name in a section.
+    pub(crate) fn check<F: Fabric>(&self, section: &Section<'_>) -> Result<(), Problem> {
+        for key in F::keys().into_iter().filter(|key| matches!(key.value_type, ValueType::Text)) {
+            let name = section.value(key)?.unwrap_or_else(|| "default".to_owned());
+            if !self.0.contains(&name.as_str()) {
+                let help = advice(&name, self.0.iter().copied());
+                let reason = format!("there is no [switch.{name}]");
+                return Err(section.reject(key, reason).with_help(help));
+            }
         }
-        let help = advice(name, self.0.iter().copied());
-        Err(section.reject(key, format!("there is no [switch.{name}]")).with_help(help))
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Pods in three tiers (docs/topologies.md, "fat-tree").
 
 use shallop_core::{BitsPerSec, Node, Seed, Span};
-use shallop_options::{Key, Options, Problem, Section};
+use shallop_options::{Options, Problem, Section};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
@@ -69,15 +69,6 @@ impl Fabric for FatTree {
     const KIND: &'static str = "fat-tree";
     const ABOUT: &'static str = "pods in three tiers";
     const LABEL: &'static str = "fat-tree";
-
-    fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
-        let keys = Self::KEY;
-        vec![
-            (keys.tor_switch, self.tor_switch.as_deref()),
-            (keys.aggregation_switch, self.aggregation_switch.as_deref()),
-            (keys.core_switch, self.core_switch.as_deref()),
-        ]
-    }
 
     fn size(&self) -> (u64, u64) {
         let all = [self.pods, self.tors, self.aggregations, self.cores, self.hosts];

@@ -1,7 +1,7 @@
 //! Racks in two tiers (docs/topologies.md, "leaf-spine").
 
 use shallop_core::{BitsPerSec, Node, Seed, Span};
-use shallop_options::{Key, Options};
+use shallop_options::Options;
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
@@ -46,14 +46,6 @@ impl Fabric for LeafSpine {
     const KIND: &'static str = "leaf-spine";
     const ABOUT: &'static str = "racks in two tiers";
     const LABEL: &'static str = "leaf-spine";
-
-    fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
-        let keys = Self::KEY;
-        vec![
-            (keys.leaf_switch, self.leaf_switch.as_deref()),
-            (keys.spine_switch, self.spine_switch.as_deref()),
-        ]
-    }
 
     fn size(&self) -> (u64, u64) {
         let [spines, leaves, hosts] = [self.spines, self.leaves, self.hosts].map(|n| n as u64);

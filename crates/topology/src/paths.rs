@@ -1,14 +1,15 @@
 //! Shortest paths: least propagation delay, then fewest hops. Hosts do not forward. Paths of equal delay and hops are
 //! equal-cost paths.
 //!
-//! State: the routing table. Each class of twins (`twins.rs`) that are hosts or have hosts takes one search, among
-//! classes of twins instead of nodes: a fat-tree of 74 pods with 101,306 hosts takes 74 searches among 2,849 classes.
+//! State: the routing table. There is one shortest-path search for each class of twins, which are nodes with equal
+//! paths (`twins.rs`), that are hosts or have hosts. It searches among classes of twins instead of nodes: a fat-tree of
+//! 74 pods with 101,306 hosts takes 74 searches among 2,849 classes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use shallop_core::{End, Node, Span};
-use shallop_switch::{Leaf, RouteTable, Routes, TablePosition};
+use shallop_switch::{AccessLink, RouteTable, Routes, TablePosition};
 
 use crate::graph::{Graph, NodeKind};
 use crate::twins::Twins;
@@ -21,17 +22,18 @@ const UNREACHABLE: Cost = (Span::MAX, u32::MAX);
 #[derive(Clone, Debug)]
 pub struct Paths {
     twins: Twins,
-    /// Column in the routing table of each node as a destination; `None` for nodes that are never destinations.
+    /// Column in the routing table in which each node is a destination; `None` for nodes that are never destinations.
+    /// The index is the node's number.
     column_of: Vec<Option<u32>>,
     columns: Vec<Column>,
     routes: Routes,
 }
 
-/// A column of the routing table: a class of twins that are destinations of packets.
+/// A column of the routing table: destinations that all other nodes reach by equal paths.
 #[derive(Clone, Debug)]
 struct Column {
     class: usize,
-    /// Other classes that have a path to this class, the nearest first.
+    /// Other classes of twins that have a path to the destinations, the nearest first.
     order: Vec<u32>,
 }
 
@@ -40,7 +42,7 @@ impl Paths {
         Self::with_twins(graph, Twins::new(graph, true))
     }
 
-    /// Computes the shortest paths of a network whose twins are known.
+    /// Computes the shortest paths of a network whose twins, nodes with equal paths, are known.
     pub fn with_twins(graph: &Graph, twins: Twins) -> Self {
         let destinations = twins.destinations(graph);
         let mut column_of_class = vec![None; twins.members.len()];
@@ -50,8 +52,8 @@ impl Paths {
         let column_of: Vec<Option<u32>> = (twins.class_of.iter())
             .map(|class| class.and_then(|(class, _)| column_of_class[class as usize]))
             .collect();
-        let position = |node: usize| match twins.leaves[node] {
-            Some(leaf) => TablePosition::Leaf(leaf),
+        let position = |node: usize| match twins.access_links[node] {
+            Some(link) => TablePosition::SingleHomed(link),
             None => TablePosition::Inner(column_of[node].zip(twins.class_of[node].map(|it| it.1))),
         };
         let positions: Vec<_> = (0..graph.nodes.len()).map(position).collect();
@@ -80,45 +82,48 @@ impl Paths {
         self.columns.len()
     }
 
-    /// Ports between a leaf and its switch; `None` for other nodes.
-    pub fn leaf(&self, node: Node) -> Option<Leaf> {
-        self.twins.leaves[node.0 as usize]
+    /// The only link of a host that is attached to one switch; `None` for all other nodes.
+    pub fn access_link(&self, node: Node) -> Option<AccessLink> {
+        self.twins.access_links[node.0 as usize]
     }
 
-    /// The switch of a leaf; any other node is returned unchanged.
+    /// The switch of a host with only one link; any other node is returned unchanged.
     pub fn inner(&self, node: Node) -> Node {
-        self.leaf(node).map_or(node, |leaf| leaf.switch)
+        self.access_link(node).map_or(node, |link| link.switch)
     }
 
-    /// Column in the routing table of a node that is not a leaf. `None` if neither the node nor a leaf of it is a
-    /// destination.
+    /// Column of the routing table in which a switch or a host with several links is a destination. `None` if packets
+    /// go neither to the node nor to a host that is attached to it.
     pub fn column(&self, node: Node) -> Option<usize> {
         self.column_of[node.0 as usize].map(|column| column as usize)
     }
 
-    /// Nodes whose paths a column of the routing table describes.
+    /// Destinations of a column of the routing table, which all other nodes reach by equal paths.
     pub fn members(&self, column: usize) -> &[Node] {
         &self.twins.members[self.columns[column].class]
     }
 
-    /// Nodes that have a path to the members of a column, the nearest first. Excludes leaves and the members.
+    /// Nodes that have a path to the destinations of a column, the nearest first. Excludes the destinations, and hosts
+    /// with only one link.
     pub fn nearest_first(&self, column: usize) -> impl DoubleEndedIterator<Item = Node> + '_ {
         let order = self.columns[column].order.iter();
         order.flat_map(|&class| self.twins.members[class as usize].iter().copied())
     }
 
-    /// Ports from a node to nodes that are not leaves, in ascending order of these nodes. Empty if `node` is a leaf.
+    /// Ports from a node to its neighbours except hosts with only one link, in ascending order of the neighbours. Empty
+    /// if `node` is such a host.
     pub fn ports_of(&self, node: Node) -> &[u32] {
         &self.twins.ports[node.0 as usize]
     }
 
-    /// Equal-cost ports of node `from` towards node `to`, neither of which is a leaf.
+    /// Equal-cost ports of node `from` towards node `to`. Neither may be a host with only one link.
     pub fn ports(&self, from: Node, to: Node) -> &[u32] {
         self.routes.ports(from, to)
     }
 
-    /// Equal-cost ports of a node towards the first member of a column other than the node itself. A node that is not a
-    /// member has equal ports to all members, unless the members are its neighbours. Empty if there is no other member.
+    /// Equal-cost ports of a node towards the first destination of a column other than the node itself. The ports are
+    /// equal for all destinations of the column, unless these are neighbours of the node. Empty if there is no other
+    /// destination.
     pub fn ports_to_column(&self, from: Node, column: usize) -> &[u32] {
         let other = self.members(column).iter().find(|&&member| member != from);
         other.map_or(&[], |&to| self.ports(from, to))
@@ -140,7 +145,7 @@ fn extend(cost: Cost, delay: Span) -> Cost {
     if cost == UNREACHABLE { UNREACHABLE } else { (cost.0 + delay, cost.1 + 1) }
 }
 
-/// Shortest-path search on the graph of classes of twins.
+/// Dijkstra's shortest-path search on a graph whose vertices are classes of twins (nodes with equal paths).
 struct Search<'a> {
     graph: &'a Graph,
     twins: &'a Twins,

@@ -1,7 +1,7 @@
 //! Three data centres (docs/topologies.md, "three-dc").
 
 use shallop_core::{BitsPerSec, Node, Seed, Span};
-use shallop_options::{Key, Options, Problem, Section};
+use shallop_options::{Options, Problem, Section};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
@@ -48,10 +48,6 @@ impl Fabric for ThreeDc {
     const KIND: &'static str = "three-dc";
     const ABOUT: &'static str = "three data centres joined over 40 to 80 ms";
     const LABEL: &'static str = "three data centres";
-
-    fn switches(&self) -> Vec<(&'static Key, Option<&str>)> {
-        vec![(Self::KEY.border_switch, self.border_switch.as_deref())]
-    }
 
     fn size(&self) -> (u64, u64) {
         let hosts = 3u64.saturating_mul(self.hosts as u64);

@@ -16,8 +16,8 @@ pub struct Config {
     /// one (kernel: `bbr_min_rtt_win_sec`).
     #[key(Time(Span::from_us(1), LONGEST), default = Span::from_secs(10))]
     pub probe_rtt_every: Span,
-    /// The duration of such a probe, in which four segments are in flight; a round trip at least (kernel:
-    /// `bbr_probe_rtt_mode_ms`).
+    /// The duration of a probe for the minimum round-trip time, in which four segments are in flight; a round trip at
+    /// least (kernel: `bbr_probe_rtt_mode_ms`).
     #[key(Time(Span::ZERO, LONGEST), default = Span::from_ms(200))]
     pub probe_rtt_for: Span,
     /// The largest burst that a host hands to its link at once, and at least a segment. The congestion window

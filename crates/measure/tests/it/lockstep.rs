@@ -8,6 +8,8 @@ use shallop_measure::Outcome;
 use shallop_measure::run;
 use shallop_scenario::{Options, read};
 
+const GROUP: &str = r#"to = "dc0s0h0", flows = 4, start = "0s..10ms""#;
+
 /// Four near flows and four far ones behind one link of 1 Gb/s: the first point of gm-fig3.12.
 fn outcome(jitter: &str) -> Outcome {
     let text = format!(
@@ -19,26 +21,11 @@ fn outcome(jitter: &str) -> Outcome {
         switch.dc = {{ shared = {{ size = "4194304B", alpha = 0.2 }} }}
         switch.border = {{ buffer = "10000pkt" }}
         scheme = [{{ transport = "cubic" }}]
-
-        [topology]
-        kind = "cross-dc"
-        dc_switch = "dc"
-        border_switch = "border"
-        wan_delay = "200us"
-
-        [[group]]
-        name = "near"
-        from = ["dc0s0h1", "dc0s0h2", "dc0s0h3", "dc0s0h4"]
-        to = "dc0s0h0"
-        flows = 4
-        start = "0s..10ms"
-
-        [[group]]
-        name = "far"
-        from = ["dc1s0h0", "dc1s0h1", "dc1s0h2", "dc1s0h3"]
-        to = "dc0s0h0"
-        flows = 4
-        start = "0s..10ms"
+        topology = {{ kind = "cross-dc", dc_switch = "dc", border_switch = "border", wan_delay = "200us" }}
+        group = [
+          {{ name = "near", from = ["dc0s0h1", "dc0s0h2", "dc0s0h3", "dc0s0h4"], {GROUP} }},
+          {{ name = "far", from = ["dc1s0h0", "dc1s0h1", "dc1s0h2", "dc1s0h3"], {GROUP} }},
+        ]
         "#
     );
     let study = read(&text, &Options::default()).unwrap();
@@ -73,16 +60,8 @@ fn jain_by_default(delay: &str, duration: &str, seed: u64) -> f64 {
         stack = "linux-ideal"
         switch.default = {{ buffer = "20KB/Gbps" }}
         scheme = [{{ transport = "cubic" }}]
-
-        [topology]
-        kind = "dumbbell"
-        senders = 20
-        rate = "10Gbps"
-        delay = "{delay}"
-
-        [[group]]
-        name = "all"
-        start = "0s"
+        topology = {{ kind = "dumbbell", senders = 20, rate = "10Gbps", delay = "{delay}" }}
+        group = [{{ name = "all", start = "0s" }}]
         "#
     );
     let study = read(&text, &Options::default()).unwrap();

@@ -227,7 +227,7 @@ proptest! {
             let tree = reference.tree(to);
             for node in (0..network.graph.nodes.len() as u32).map(Node) {
                 let (at, end) = (paths.inner(node), paths.inner(to));
-                if paths.leaf(node).is_none() && at != end {
+                if paths.access_link(node).is_none() && at != end {
                     prop_assert_eq!(paths.ports(at, end), &reference.next(&tree, node)[..]);
                 }
             }

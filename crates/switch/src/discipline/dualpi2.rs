@@ -66,8 +66,8 @@ pub struct DualPi2Config {
     /// The delay of the L4S queue above which L4S packets are marked (`minTh`).
     #[key(Time(Span::ZERO, LONGEST), default = Span::from_us(800))]
     pub step_thresh: Span,
-    /// The further delay over which the probability of these marks rises from 0 to 1 (`range`); `"0s"` for a step,
-    /// as in Linux.
+    /// The further delay of the L4S queue over which its marking probability rises from 0 to 1 (`range`); `"0s"` for a
+    /// step, as in Linux.
     #[key(Time(Span::ZERO, LONGEST), default = Span::from_us(400))]
     pub ramp: Span,
     /// L4S packets are marked for the delay of their queue only while more packets than this remain in it (`Th_len`).

@@ -47,61 +47,33 @@ fn columns_may_have_any_order_and_values_may_have_units() {
     assert_eq!(read(b"start,source,destination,bytes\n").unwrap(), []);
 }
 
+/// A trace with `H` for the header and `\n` for line ends, the place and message of its error, and words of the help.
+const ERRORS: &str = r#"
+ | line 1: the trace has no lines | the first line names the columns
+# H | line 1: the trace has no lines | the first line names the columns
+0,a0,b0,1\n | line 1, column start: the first line does not name this column: "0,a0,b0,1" | names
+start,source,destination,start,bytes\n | line 1, column start: the first line names twice | names
+#c\nH\n0,a0,b9,1\n | line 3, column destination: "b9" is no host | allowed here: a0, a1
+H\n0,a0,b0,1\n\n0,a0,a0,1\n | line 4, column destination: "a0" sends to itself | two hosts
+H\n2,a0,b0,1\n1.5,a0,b0,1\n | line 3, column start: 1.5s comes after 2s | sort the trace
+H\n-1,a0,b0,1\n | line 2, column start: "-1" is out of range | not negative
+H\nsoon,a0,b0,1\n | line 2, column start: "soon" does not start with a number | 250us
+H\n5h,a0,b0,1\n | line 2, column start: "5h" has an unknown unit | 250us
+H\n1e9,a0,b0,1\n | line 2, column start: "1e9" is out of range | 200 days
+H\n9999999999,a0,b0,1\n | column start: "9999999999" is out of range | 200 days
+H\nnan,a0,b0,1\n | column start: "nan" is out of range | seconds
+H\n0,a0,b0,0\n | line 2, column bytes: "0" is no size of a flow | whole bytes from 1
+H\n0,a0,b0,-3\n | line 2, column bytes: "-3" is no size | whole bytes from 1
+H\n0,a0,b0,1.5\n | line 2, column bytes: "1.5" is no size | 2.5MB
+H\n0,"a0",b0,1\n | line 2: there is a quote on the line | quotes are not read
+H\n0,a0,b0\n | line 2, column bytes: the line has 3 values, and none | a value for each column
+"#;
+
 #[test]
 fn errors_name_file_line_and_column() {
-    for (text, at, words) in [
-        ("", "line 1: the trace has no lines", "the first line names the columns"),
-        ("# H", "line 1: the trace has no lines", "the first line names the columns"),
-        (
-            "0,a0,b0,1\n",
-            "line 1, column start: the first line does not name this column: \"0,a0,b0,1\"",
-            "names",
-        ),
-        (
-            "start,source,destination,start,bytes\n",
-            "line 1, column start: the first line names twice",
-            "names",
-        ),
-        (
-            "#c\nH\n0,a0,b9,1\n",
-            "line 3, column destination: \"b9\" is no host",
-            "allowed here: a0, a1",
-        ),
-        (
-            "H\n0,a0,b0,1\n\n0,a0,a0,1\n",
-            "line 4, column destination: \"a0\" sends to itself",
-            "two hosts",
-        ),
-        (
-            "H\n2,a0,b0,1\n1.5,a0,b0,1\n",
-            "line 3, column start: 1.5s comes after 2s",
-            "sort the trace",
-        ),
-        ("H\n-1,a0,b0,1\n", "line 2, column start: \"-1\" is out of range", "not negative"),
-        (
-            "H\nsoon,a0,b0,1\n",
-            "line 2, column start: \"soon\" does not start with a number",
-            "250us",
-        ),
-        ("H\n5h,a0,b0,1\n", "line 2, column start: \"5h\" has an unknown unit", "250us"),
-        ("H\n1e9,a0,b0,1\n", "line 2, column start: \"1e9\" is out of range", "200 days"),
-        ("H\n9999999999,a0,b0,1\n", "column start: \"9999999999\" is out of range", "200 days"),
-        ("H\nnan,a0,b0,1\n", "column start: \"nan\" is out of range", "seconds"),
-        (
-            "H\n0,a0,b0,0\n",
-            "line 2, column bytes: \"0\" is no size of a flow",
-            "whole bytes from 1",
-        ),
-        ("H\n0,a0,b0,-3\n", "line 2, column bytes: \"-3\" is no size", "whole bytes from 1"),
-        ("H\n0,a0,b0,1.5\n", "line 2, column bytes: \"1.5\" is no size", "2.5MB"),
-        ("H\n0,\"a0\",b0,1\n", "line 2: there is a quote on the line", "quotes are not read"),
-        (
-            "H\n0,a0,b0\n",
-            "line 2, column bytes: the line has 3 values, and none",
-            "a value for each column",
-        ),
-    ] {
-        let text = text.replacen('H', "start,source,destination,bytes", 1);
+    for case in ERRORS.trim_matches('\n').lines() {
+        let [text, at, words] = case.split(" | ").collect::<Vec<_>>()[..] else { panic!("{case}") };
+        let text = text.replace("\\n", "\n").replacen('H', "start,source,destination,bytes", 1);
         let error = read(text.as_bytes()).map(|rows| panic!("{text}: {rows:?}")).unwrap_err();
         let found = error.to_string();
         assert!(found.starts_with("flows.csv, line ") && found.contains(at), "{text}: {found}");
