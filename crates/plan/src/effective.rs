@@ -14,8 +14,8 @@
 //! (Aeolus). It is marked, and results have the number of marks, although no endpoint responds to them.
 //!
 //! The rule about marks is in `switch/src/queue.rs` and `red.rs`, the rule about queues in `layout.rs` (`port_queues`).
-//! Marks that drop packets which are not ECN-capable are kept. So are marks of pools at dequeue, where packets are
-//! served in another order.
+//! Marks that drop packets which are not ECN-capable stay in the plan. So do marks of pools at dequeue, where packets
+//! are served in another order.
 
 use shallop_core::BufferSize;
 use shallop_switch::MarkAt;

@@ -14,7 +14,7 @@ pub enum SetupError {
          (from \"{from}\" to \"{to}\"): credits would come too late to be used"
     )]
     ShortWait { scheme: String, wait: Span, largest: Span, from: String, to: String },
-    /// Both transports send credits, which switches queue and meter differently.
+    /// Flows of `ExpressPass` and of `FlashPass` in one network: switches queue and meter their credits differently.
     #[error(
         "scheme \"{scheme}\": ExpressPass and FlashPass in one network: both send credits, which switches queue and \
          meter differently"

@@ -142,8 +142,8 @@ fn facts(network: &Network, there: Vec<u32>, back: &[u32]) -> Option<PathFacts> 
 /// The number of flows, from the start of a run, that are checked for symmetric routes.
 pub const COMPARED_FLOWS: usize = 10_000;
 
-/// Returns two counts over the first [`COMPARED_FLOWS`] flows: the flows that `counts` selects, and those of them whose
-/// packets return over the links that they came by.
+/// Returns two counts over the first [`COMPARED_FLOWS`] flows: the flows that `counts` selects, and among these the
+/// flows whose packets return over the links that they came by.
 pub fn symmetric_flows(run: &ResolvedRun<'_>, counts: impl Fn(&Flow) -> bool) -> (usize, usize) {
     let graph = &run.network.graph;
     let same = |flow: &Flow| {

@@ -6,14 +6,14 @@
 //! | TCP | data with everything else |
 //! | `ExpressPass` | credits, metered; data with everything else |
 //! | `FlashPass` | emulation packets, metered; returned credits and acknowledgements, metered beside data; data |
-//! | TCP beside one of these | as these; TCP with data, or in a queue of its own that shares with data by weight |
+//! | TCP beside one of these | as these; TCP with data, or in a separate queue that shares with data by weight |
 //!
 //! With a queue for TCP, data sent on credits has a part of the link by weight, and credits are metered to the rate of
 //! that part: for weights d and l, `F` bytes of a frame and `c` of a returned credit, if there is one, emulation
 //! packets get `84 d / ((d + l) F + d (84 + c))` of each link that TCP crosses (docs/flashpass.md, "beside TCP"). The
 //! buffer is divided in the same way, so that TCP does not fill memory that data on credits needs.
 //!
-//! Unscheduled data (Aeolus) is in the data queue, which drops it above a threshold of its own in switches; packets of
+//! Unscheduled data (Aeolus) is in the data queue, which drops it in switches above a separate threshold; packets of
 //! TCP that are not ECN-capable are dropped above that threshold as well if they are in the same queue.
 //!
 //! Hosts' links have the same meters as switches, as both papers require. Limits of queues are in `memory.rs`.

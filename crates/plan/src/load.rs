@@ -117,7 +117,7 @@ pub struct LoadTerms {
     /// The sum of the rates of the ports that flows may cross, in bit/s. A direction of a link that no flow crosses
     /// adds nothing.
     pub capacity: f64,
-    /// Two numbers of ports in the set of links: those that flows may cross, and all.
+    /// The number of ports in the set of links that flows may cross, and of all its ports.
     pub ports: (usize, usize),
     /// Mean payload of a flow, in bytes.
     pub mean_size: f64,
@@ -179,7 +179,7 @@ fn crossings(pairs: &Pairs, network: &Network, paths: &Paths, counts: &[bool]) -
     by_receiver.into_iter().map(of_receiver).sum()
 }
 
-/// Numbers the hosts: two hosts have one number if they have links to one switch, and the same of these links count.
+/// Classes of hosts, by number. Hosts of a class are attached to one switch, and `counts` is equal for their links.
 fn classes(network: &Network, paths: &Paths, counts: &[bool]) -> Vec<u32> {
     let (mut known, mut class_of) = (BTreeMap::new(), vec![0; network.graph.nodes.len()]);
     for host in network.graph.hosts() {

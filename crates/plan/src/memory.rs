@@ -1,6 +1,6 @@
 //! The memory of every port: buffers, shared pools, and the limits of its queues.
 //!
-//! Metered queues have limits of their own. The other queues of a port share its buffer; if TCP has a queue of its own,
+//! Each metered queue has a separate limit. The other queues of a port share its buffer; if TCP has a separate queue,
 //! the buffer is divided by weight. With `shared` of a switch, several ports share a pool instead, and a queue may take
 //! a part of it that shrinks as the pool fills (`pools.rs`; `switch/src/pool.rs`). At hosts, queues that are not
 //! metered are unlimited, or have the limit `nic_buffer` of the scenario.

@@ -7,7 +7,7 @@ use shallop_options::Options;
 use shallop_proto::clean;
 use shallop_topology::Graph;
 
-/// The options of a CLEAN proxy.
+/// The options under `clean` of a scheme: the parameters of the proxy, and the ports at which it works.
 #[derive(Clone, Debug, Options)]
 pub struct CleanOptions {
     /// The control law of each flow, and the flow cache.

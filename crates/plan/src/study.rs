@@ -18,7 +18,7 @@ pub struct Study {
     /// Whether this is the quick form of the scenario: changes under `[quick]` were applied, or points for full runs
     /// were left out.
     pub quick: bool,
-    /// Sentences about options that have no effect.
+    /// Notes to the user about options that have no effect, a sentence each.
     pub notes: Vec<String>,
     /// The points of the study, at least one. A scenario without points has one point without name and keys.
     pub points: Vec<Variant>,

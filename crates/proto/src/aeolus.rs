@@ -151,8 +151,8 @@ impl UnscheduledBurst {
         }
     }
 
-    /// Records that a packet has arrived that was sent after all bytes before `upto`. Those of them that are not
-    /// acknowledged are lost.
+    /// Records that a packet has arrived that was sent after all bytes before `upto`. Bytes before `upto` that are
+    /// not acknowledged are lost.
     pub fn on_later_arrival(&mut self, upto: u64) {
         self.highest_arrived = self.highest_arrived.max(upto.min(self.end));
     }

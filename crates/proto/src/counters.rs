@@ -10,8 +10,8 @@ pub struct Credits {
     pub wasted: u64,
 }
 
-/// Counters of one endpoint, for any transport. In a receiver the counters of sending are zero, in a sender those of
-/// receiving.
+/// Counters of one endpoint, for any transport. In a receiver the counters of sending are zero, in a sender the
+/// counters of receiving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndpointCounters {
     /// Data packets sent, retransmissions included.

@@ -21,7 +21,6 @@ pub struct Out<H> {
 
 /// One end of a flow. The default methods suit a receiver that sends nothing and has no deadline.
 pub trait Endpoint {
-    /// The transport's packet header.
     type Head: Copy;
 
     fn on_packet(&mut self, now: Time, head: &Self::Head, ecn: Ecn);

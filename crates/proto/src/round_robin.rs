@@ -49,7 +49,6 @@ impl RoundRobin {
         Priority::Normal
     }
 
-    /// Removes and returns the endpoint that is served next.
     pub fn dequeue(&mut self) -> Option<End> {
         self.normal.pop_front().or_else(|| self.low.pop_front())
     }

@@ -23,10 +23,10 @@ pub struct Config {
     /// The retransmission timeout before the first round-trip sample.
     #[key(Time(Span::from_us(1), LONGEST))]
     pub rto_initial: Span,
-    /// The minimum retransmission timeout.
+    /// The minimum of the retransmission timeout, or of its part above the smoothed round-trip time (`rto_floor`).
     #[key(Time(Span::from_us(1), LONGEST))]
     pub rto_min: Span,
-    /// The maximum retransmission timeout.
+    /// The maximum of the retransmission timeout, with backoff.
     #[key(Time(Span::from_us(1), LONGEST))]
     pub rto_max: Span,
     /// What `rto_min` bounds: the whole timeout (`"timeout"`, RFC 6298), or its part above the smoothed round-trip

@@ -22,8 +22,8 @@ pub(crate) const NAME_NOTE: &str = "shallop_table";
 /// column, in their order: `{"fct_s":{"unit":"s","description":"Completion time."}}`. docs/results.md promises this
 /// form to other programs.
 pub(crate) const COLUMNS_NOTE: &str = "shallop_columns";
-/// Names of notes that callers cannot use: those of this crate, and Arrow's, which files have that other libraries
-/// rewrote.
+/// Names of notes that callers cannot use, because this crate writes them, or Arrow's libraries when they rewrite a
+/// file.
 pub(crate) const RESERVED_NOTES: [&str; 3] = [NAME_NOTE, COLUMNS_NOTE, "ARROW:schema"];
 /// Key of a column's unit in [`COLUMNS_NOTE`]; its definition is under the next key.
 pub(crate) const UNIT: &str = "unit";

@@ -43,7 +43,6 @@ pub struct TcpOptions {
     /// The TCP stack, on which many defaults depend.
     #[key(shown = "the `stack` of the scenario")]
     pub stack: Option<HostStack>,
-    /// The hosts' TCP.
     #[part(defaults)]
     pub config: tcp::Config,
     /// A CLEAN proxy at the last hop, which responds to marks on behalf of the senders.

@@ -51,7 +51,6 @@ not_tcp!(expresspass::Head, flashpass::Head, udp::Head);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(defaults)]
 pub struct Config {
-    /// The control law of each flow.
     #[part]
     pub law: law::Config,
     /// The maximum segment size of a flow before its first data.

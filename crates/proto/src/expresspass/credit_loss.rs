@@ -43,7 +43,8 @@ impl CreditLoss {
         }
     }
 
-    /// Returns two counts since the last call: credits whose outcome is known, and those of them that returned.
+    /// Returns two counts since the last call: credits whose outcome is known, and among these the credits that
+    /// returned.
     pub(super) fn take_counts(&mut self) -> (u64, u64) {
         let returned = std::mem::take(&mut self.returned);
         let skipped = std::mem::take(&mut self.skipped);

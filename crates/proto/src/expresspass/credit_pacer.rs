@@ -32,7 +32,6 @@ pub(super) struct CreditPacer<R> {
     gap: Span,
     /// When the next credit is due; `None` while no credits are sent.
     pub(super) due: Option<Time>,
-    /// Number of the next credit.
     next: u64,
     /// Number of the first credit for the current request.
     first: u64,

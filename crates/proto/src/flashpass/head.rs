@@ -11,7 +11,7 @@ use shallop_core::{Span, Time};
 
 use crate::wire::frame;
 
-/// The most timestamps in one credit packet.
+/// The most timestamps in one credit packet, and so the most emulation packets that it answers.
 pub const MAX_TIMESTAMPS: usize = 6;
 
 /// The value of [`Ack::newest`] before any data packet has arrived.
