@@ -30,7 +30,7 @@ pub struct Switch {
     pub select: Option<BufferSize>,
     /// Threshold of the data queue above which it drops unscheduled data.
     pub unscheduled_above: BufferSize,
-    /// The returning credits for which the emulation share of a link leaves room.
+    /// Returning credits for which the share of a link for emulation packets leaves room.
     pub accounting: Accounting,
     /// Whether the switch has a metered queue for emulation packets or credits. Otherwise these packets join the data
     /// queue.
@@ -176,10 +176,10 @@ impl Bcc {
     }
 }
 
-/// The returning credits for which the emulation share of a link leaves room (docs/flashpass.md, "accounting").
+/// Returning credits for which the share of a link for emulation packets leaves room (docs/flashpass.md, "accounting").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Accounting {
-    /// The credits that cross this link, if credits of any flow cross it together with data of another flow.
+    /// The credits that cross this link, on links where credits of a flow meet data of another flow.
     #[default]
     PerLink,
     /// No credits, which gives the paper's share of 84/1622.
