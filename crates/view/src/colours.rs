@@ -71,7 +71,7 @@ mod tests {
 
     type Colour = [f64; 3];
 
-    /// Converts a colour of sRGB to linear red, green and blue.
+    /// Converts a colour, written as `#RRGGBB`, to linear red, green and blue.
     fn linear(hex: &str) -> Colour {
         let channel = |at: usize| {
             let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
