@@ -14,8 +14,8 @@ pub struct Played {
     pub written: u64,
     /// Packets to hosts in the replay.
     pub replayed: u64,
-    /// The number of packets that were delivered otherwise: not at all, at another time, to another host or with another
-    /// ECN mark. Counted on the tape and in the replay, of which the larger number counts.
+    /// The number of packets that were delivered otherwise: not at all, at another time, to another host or with
+    /// another ECN mark. Counted on the tape and in the replay, of which the larger number counts.
     pub differing: u64,
     /// The first difference in words; `None` if there is none.
     pub first: Option<String>,

@@ -22,8 +22,8 @@ pub struct RecordedRun {
     pub claims: Vec<RecordedClaim>,
 }
 
-/// The measured figures of one claim, with the fields that identify the claim: its words and its range may change later.
-/// Fields are as in [`JudgedClaim`].
+/// The measured figures of one claim, with the fields that identify the claim: its words and its range may change
+/// later. Fields are as in [`JudgedClaim`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedClaim {
     pub scheme: String,

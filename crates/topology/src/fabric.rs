@@ -8,8 +8,8 @@ use shallop_options::{Options, Problem, Section, ValueType};
 use crate::builder::NetworkBuilder;
 use crate::graph::GraphLink;
 
-/// A topology that is built from a few options, which are the fields of the implementing type. An option whose value is a
-/// text names a `[switch.NAME]`; without the option, the name is "default".
+/// A topology that is built from a few options, which are the fields of the implementing type. An option whose value is
+/// a text names a `[switch.NAME]`; without the option, the name is "default".
 pub trait Fabric: Options<Context = ()> {
     /// Name of the fabric in scenarios: the value of `kind` in `[topology]`.
     const KIND: &'static str;

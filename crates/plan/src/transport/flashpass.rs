@@ -218,8 +218,8 @@ impl FlashPassLaw {
     }
 }
 
-/// Default limit of a host's emulation queue. An emulation packet that waits there is late, and its data packet is not, so
-/// that data needs buffer later: a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
+/// Default limit of a host's emulation queue. An emulation packet that waits there is late, and its data packet is not,
+/// so that data needs buffer later: a link of 1 Gb/s to the receiver has room for 13 frames (docs/flashpass.md).
 const HOST_EMULATION: BufferSize = BufferSize::Packets(2);
 
 /// The queues and meters that `FlashPass` requires of switches. The probe packet of Aeolus joins the data queue, so

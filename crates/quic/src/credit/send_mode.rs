@@ -25,7 +25,8 @@ pub enum SendMode {
     CreditsStopped,
     /// Packets arrive with another DSCP than this side sends. The fallback controller decides when data leaves.
     ClassesErased,
-    /// The path lost data packets far more often than emulation packets. The fallback controller decides when data leaves.
+    /// The path lost data packets far more often than emulation packets. The fallback controller decides when data
+    /// leaves.
     DataLost,
 }
 

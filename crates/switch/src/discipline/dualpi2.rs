@@ -2,8 +2,7 @@
 //! marks above a shallow threshold of delay; the others join the Classic queue. A PI controller computes a base
 //! probability p' that keeps the delay at `target`. Classic packets are marked or dropped with probability `p_C` =
 //! p'^2; L4S packets are marked with the larger of `p_CL` = k p' and the probability of the L4S queue's own ramp. Names
-//! and the order of steps follow Figures 2 to 8 of the RFC, including the handling of overload. Units: seconds of
-//! delay, probabilities in [0, 1].
+//! and steps follow Figures 2 to 8 of the RFC, overload included. Units: seconds of delay, probabilities in [0, 1].
 //!
 //! Choices: delay is measured as the sojourn time. `Th_len` is compared with the packets that remain in the L4S queue,
 //! as in Figure 7. A likelihood of 1 or more always signals and does not change the counter of `recur`, since the RFC's
@@ -112,8 +111,7 @@ impl DualPi2Config {
         Err(section.reject(key, "a time-shifted FIFO has no weights").with_help("leave it out"))
     }
 
-    /// Marking probability of the L4S queue for its own delay (`laqm`, Figure 5), without coupling to the Classic
-    /// queue.
+    /// Marking probability of the L4S queue for its own delay (`laqm`, Figure 5), not coupled to the Classic queue.
     fn native(&self, delay: Span) -> f64 {
         if delay >= self.step_thresh + self.ramp {
             1.0
