@@ -38,9 +38,9 @@ pub struct Config {
         }
     )]
     pub alpha_initial: Fraction,
-    /// What a loss reduces in the window of data in which a mark has reduced cwnd already: cwnd as it was before
-    /// the mark (`"window"`), so that both together leave as much as the loss alone, or the bytes in flight
-    /// (`"flight"`, Linux: `dctcp_react_to_loss`), which is less.
+    /// What a loss reduces if a mark has reduced cwnd in this window of data: what the loss would have reduced before
+    /// the mark (`"window"`), so that both together leave as much as the loss alone, or the bytes in flight at the
+    /// loss, at most that (`"flight"`; Linux: `dctcp_react_to_loss`).
     #[key(default = if stack.is_as_shipped() { Basis::Flight } else { Basis::Window })]
     pub loss_after_mark: Basis,
     /// Whether packets leave evenly spaced: at two congestion windows per round-trip time in slow start, and at 1.2

@@ -21,7 +21,6 @@ impl Default for Rtts {
 }
 
 impl Rtts {
-    /// Adds one round-trip sample.
     #[inline]
     pub fn record(&mut self, rtt: Span) {
         self.sum += u128::from(rtt.as_ps());

@@ -83,7 +83,8 @@ pub enum ValueType {
     Overrides,
 }
 
-/// Class of Rust types that can read a [`ValueType`]. A field whose type belongs to another class does not compile.
+/// Kind of value that a Rust type can hold. A field does not compile if the kind of its type does not fit the
+/// [`ValueType`] of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RustType {
     Boolean,

@@ -374,7 +374,7 @@ mod tests {
         common: Common,
         #[fixed(matches!(stack, HostStack::Ns2))]
         old: bool,
-        /// A time.
+        /// A time limit whose default depends on the host stack.
         #[key(
             Time(Span::ZERO, Span::MAX),
             default = match stack { HostStack::Ns3 => Some(Span::from_ms(1)), _ => None },

@@ -23,7 +23,6 @@ pub fn judge(design: &Design, runs: &[(Job, &Run)]) -> Vec<JudgedClaim> {
     design.claims.iter().map(|claim| judge_one(design, claim, runs)).collect()
 }
 
-/// The number of claims with this verdict.
 pub fn count(claims: &[JudgedClaim], verdict: Verdict) -> usize {
     claims.iter().filter(|claim| claim.verdict == verdict).count()
 }

@@ -10,7 +10,7 @@ use shallop_plan::chips::{self, Chip};
 use shallop_plan::kernel::KernelOptions;
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Plan, QueueMarking, Scheme, Switch, Transport};
-use shallop_switch::MarkAt;
+use shallop_switch::{AqmOptions, MarkAt};
 use shallop_topology::{NicMode, NodeKind};
 
 use super::buffers::SharedOptions;
@@ -188,9 +188,8 @@ fn of_models(
 /// default settings.
 fn of_default(root: &Item, found: &mut Vec<Ineffective>) {
     let path = format!("{}.default", Scenario::KEY.switch.name);
-    let disciplines = ["aqm", "codel", "fq_codel", "dualpi2"];
     let only_ports =
-        |key: &str| disciplines.contains(&key) || OF_PORTS.iter().any(|known| known.name == key);
+        |name: &str| AqmOptions::keys().into_iter().chain(OF_PORTS).any(|key| key.name == name);
     let section = root.at_key(Scenario::KEY.switch).and_then(|item| item.get("default"));
     let written = section.and_then(Item::table).into_iter().flatten().map(|(key, _)| key.as_str());
     let mut paths: Vec<String> =

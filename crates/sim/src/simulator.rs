@@ -215,7 +215,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
         let state = self.flows.get(end);
         state.machine.on_timer(now);
         state.report(now, end, &mut self.probe);
-        self.settle(now, end);
+        self.settle_end(now, end);
         self.retire_if_quiescent(end);
     }
 
@@ -392,7 +392,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
             self.hosts.on_packet(now, packet);
             self.arm_hosts();
         }
-        self.settle(now, end);
+        self.settle_end(now, end);
         self.flows.on_packet_gone(end);
         self.retire_if_quiescent(end);
     }
@@ -415,7 +415,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     }
 
     /// Lets an endpoint send, then sets the deadlines of the endpoint and of its host's link.
-    fn settle(&mut self, now: Time, end: End) {
+    fn settle_end(&mut self, now: Time, end: End) {
         let (machine, mut link) = self.link(end);
         let Interface { port, waiting, .. } = &link.interface;
         let (was_idle, none_waited) = (!port.has_packet_on_wire(), waiting.is_empty());

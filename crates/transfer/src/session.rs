@@ -242,7 +242,8 @@ impl Drop for ReceiveServer {
 #[derive(Debug)]
 pub enum Served {
     Files(Box<TransferReport>),
-    /// The number of ping streams that were answered; 0 if the client chose another address of this host.
+    /// The number of ping streams that were answered. 0 for a connection that the client closed unused, because another
+    /// address of this host had answered first.
     Pings(u64),
 }
 

@@ -38,7 +38,8 @@ pub(super) struct Sample {
 pub(super) struct LtBw {
     is_sampling: bool,
     use_bw: bool,
-    /// Throughput of the previous interval, in bits per second; zero if there was none.
+    /// Throughput of the previous interval, in bits per second; zero if there was none. While `use_bw` is set, the mean
+    /// of the two intervals that agreed (`lt_bw`).
     bw: u64,
     /// Rounds so far in the sampling interval, or since `lt_bw` came into use.
     rtt_cnt: u32,

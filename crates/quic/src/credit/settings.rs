@@ -33,7 +33,7 @@ const PS_PER_NS: u64 = 1_000;
 pub struct CreditSettings {
     /// The tag that identifies the connection in packets to this side.
     pub tag: u16,
-    /// The most stamps in a credit of this side, 1 to [`MAX_STAMPS`].
+    /// The most stamps in a credit that this side sends, 1 to [`MAX_STAMPS`]. A stamp answers one emulation packet.
     pub batch: u8,
     /// The waiting time of this side as a sender, whole ns, [`MIN_WAIT`] to [`MAX_WAIT`].
     pub wait: Span,

@@ -160,7 +160,8 @@ impl Sections {
         )
     }
 
-    /// The counts of verdicts of each experiment, with the digest of what the page says of it.
+    /// A CSV file with a line for each experiment: the number of claims with each verdict, and a hash of the text that the
+    /// page has about the experiment.
     pub fn verdicts(&self) -> String {
         let mut lines =
             format!("experiment,{},sha256\n", Verdict::ALL.map(Verdict::word).join(","));
