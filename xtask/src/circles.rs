@@ -11,7 +11,7 @@ use crate::tree::{Finding, Source, sources};
 /// The most files in a circle.
 const MAX_FILES: usize = 3;
 /// The largest share of all lines in one crate, in percent.
-const MAX_PERCENT: usize = 25;
+const MAX_PERCENT: usize = 16;
 
 /// A module by its path from the root of its crate: `["import", "gml"]`; empty for the root.
 type Module = Vec<String>;

@@ -30,7 +30,7 @@ const VERBS: [(&str, &str, Check); 6] = [
     ("layers", "crates depend on each other by the written rule alone", layers::check_tree),
     (
         "circles",
-        "few files import each other, and no crate holds a quarter of the lines",
+        "few files import each other, and no crate holds more than 16 % of the lines",
         circles::check_tree,
     ),
     ("picture", "the picture of the crates agrees with the written rule", picture::check_tree),
