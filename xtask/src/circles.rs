@@ -230,9 +230,10 @@ mod tests {
             path: format!("crates/{name}/src/lib.rs"),
             text: "//\n".repeat(lines),
         };
-        let even = ["a", "b", "c", "d"].map(|name| source(name, 10));
+        let even = ["a", "b", "c", "d", "e", "f", "g"].map(|name| source(name, 10));
         assert!(too_large(&even).is_empty());
-        let one = [source("a", 11), source("b", 10), source("c", 10), source("d", 10)];
+        let one = ["a", "b", "c", "d", "e", "f", "g"]
+            .map(|name| source(name, if name == "a" { 12 } else { 10 }));
         assert_eq!(too_large(&one).len(), 1);
     }
 }
