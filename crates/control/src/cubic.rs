@@ -116,8 +116,8 @@ struct Epoch {
     t: Span,
     /// Time of the last update of `t`; `None` after an idle period, which is not counted.
     last_update: Option<Time>,
-    /// Plateau of the cubic function (`W_max`), in segments: [`Cubic::w_max`] at the start of the epoch, or `cwnd_epoch`
-    /// if that is higher.
+    /// Plateau of the cubic function (`W_max`), in segments: [`Cubic::w_max`] at the start of the epoch, or
+    /// `cwnd_epoch` if that is higher.
     w_max: f64,
     /// Seconds until `W_cubic(t)` reaches `W_max` (`K`).
     k: f64,

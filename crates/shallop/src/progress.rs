@@ -39,8 +39,8 @@ pub struct ProgressReporter {
 }
 
 impl ProgressReporter {
-    /// Makes a reporter that starts at zero. Each item of `work` is the sum of the simulated durations of some runs, and
-    /// the number of these runs.
+    /// Makes a reporter that starts at zero. Each item of `work` is the sum of the simulated durations of some runs,
+    /// and the number of these runs.
     pub fn new(work: impl Iterator<Item = (Span, usize)>) -> Self {
         let is_terminal = std::io::stderr().is_terminal() && !messages::is_json();
         let target =

@@ -53,8 +53,8 @@ pub struct Receiver {
     pub(super) echo: Echo,
     pending_acks: VecDeque<PendingAck>,
     syn_ack_pending: bool,
-    /// Segments of data that arrived since the last acknowledgement was sent, in order or not. A packet of GRO counts as
-    /// the segments that it merges.
+    /// Segments of data that arrived since the last acknowledgement was sent, in order or not. A packet of GRO counts
+    /// as the segments that it merges.
     unacknowledged: u32,
     /// The number of segments, at the start of the flow, that will still be acknowledged at once.
     pub(super) quick_acks: u32,

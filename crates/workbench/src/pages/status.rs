@@ -160,8 +160,8 @@ impl Sections {
         )
     }
 
-    /// A CSV file with a line for each experiment: the number of claims with each verdict, and a hash of the text that the
-    /// page has about the experiment.
+    /// A CSV file with a line for each experiment: the number of claims with each verdict, and a hash of the text that
+    /// the page has about the experiment.
     pub fn verdicts(&self) -> String {
         let mut lines =
             format!("experiment,{},sha256\n", Verdict::ALL.map(Verdict::word).join(","));
