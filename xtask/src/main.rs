@@ -5,10 +5,8 @@ mod circles;
 #[cfg(feature = "docs")]
 mod docs;
 mod files;
-mod follow;
 mod gate;
 mod layers;
-mod page;
 mod picture;
 #[cfg(feature = "records")]
 mod record;
@@ -40,7 +38,7 @@ const VERBS: [(&str, &str, Check); 6] = [
 ];
 
 /// The other verbs, with what they do.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 6] = [
     (
         "test",
         "compile the workspace under Clippy once, run all tests and six quick experiments: make test",
@@ -51,7 +49,6 @@ const OTHERS: [(&str, &str); 7] = [
         "docs",
         "write the pages of docs that are made of the program and its records: make write-docs",
     ),
-    ("page", "follow docs/add-a-controller.md literally, on a copy of the tree"),
     ("records", "run in full the experiments with other quick results than recorded: make records"),
     (
         "record",
@@ -106,7 +103,6 @@ fn run(words: &[&str]) -> Option<Result<bool, String>> {
         ["test", "--keep-going"] => Some(gate::test(true)),
         ["full"] => Some(gate::full()),
         ["experiments"] => Some(gate::experiments()),
-        ["page"] => Some(follow::follow().map(|()| true)),
         #[cfg(feature = "docs")]
         ["docs"] => Some(docs::write().map(|()| true)),
         #[cfg(not(feature = "docs"))]

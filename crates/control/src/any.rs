@@ -1,51 +1,56 @@
 //! The list of window controllers, from which the choice at run time is generated. A new controller needs one line at
 //! the end of this file (docs/add-a-controller.md).
 
+use crate::added;
+
 /// Generates two types from the list of controllers: `Config`, a controller with its parameters, and `AnyWindow`, the
 /// controller of one connection.
 ///
 /// Each line of the list has the module of a controller, and its type in `AnyWindow`. The module has a type `Config`,
 /// whose [`Parameters`](crate::Parameters) state the names in scenarios. `new` makes the controller from a `Config` and
 /// a [`Start`](crate::Start).
-#[macro_export]
 macro_rules! controllers {
     ($($(#[$about:meta])+ $name:ident($($module:ident)::+, $window:ty),)+) => {
         /// The choice of a controller and its parameters, as a scenario makes it.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Config {
             $($(#[$about])+ $name($($module)::+::Config),)+
+            /// A controller of another crate.
+            Added(added::Config),
         }
 
         impl Config {
             /// Names of all controllers in scenarios, with the properties of each.
-            pub fn kinds() -> impl Iterator<Item = &'static $crate::ControllerName> + Clone {
-                use $crate::Parameters;
+            pub fn kinds() -> impl Iterator<Item = &'static crate::ControllerName> + Clone {
+                use crate::Parameters;
                 let all = [$($($module)::+::Config::KINDS),+];
-                all.into_iter().flatten()
+                let added = added::all().iter().flat_map(|added| added.kinds);
+                all.into_iter().flatten().chain(added)
             }
 
             /// Reads the options of a controller; `None` if no controller has this name.
             ///
             /// # Errors
-            /// As [`Options::read`](::shallop_options::Options::read).
+            /// As [`Options::read`](shallop_options::Options::read).
             pub fn read(
                 name: &str,
-                section: &::shallop_options::Section<'_>,
-                stack: $crate::HostStack,
-            ) -> Option<Result<Self, ::shallop_options::Problem>> {
-                use $crate::Parameters;
-                use ::shallop_options::Options;
+                section: &shallop_options::Section<'_>,
+                stack: crate::HostStack,
+            ) -> Option<Result<Self, shallop_options::Problem>> {
+                use crate::Parameters;
+                use shallop_options::Options;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
                     let config = $($module)::+::Config::read(section, stack.into());
                     return Some(config.map(Self::$name));
                 })+
-                None
+                let added = added::find(name)?;
+                Some((added.read)(section, stack).map(Self::Added))
             }
 
-            /// Parameters of the controller `name` with the defaults of a host stack; `None` if no controller has this
-            /// name.
-            pub fn for_stack(name: &str, stack: $crate::HostStack) -> Option<Self> {
-                use $crate::Parameters;
+            /// Parameters of the controller `name` with the defaults of a host stack; `None` if no controller of this
+            /// crate has this name.
+            pub fn for_stack(name: &str, stack: crate::HostStack) -> Option<Self> {
+                use crate::Parameters;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
                     return Some(Self::$name($($module)::+::Config::defaults(stack.into())));
                 })+
@@ -53,55 +58,65 @@ macro_rules! controllers {
             }
 
             /// Keys that the controller `name` has in scenarios.
-            pub fn keys(name: &str) -> Vec<&'static ::shallop_options::Key> {
-                use $crate::Parameters;
-                use ::shallop_options::Options;
+            pub fn keys(name: &str) -> Vec<&'static shallop_options::Key> {
+                use crate::Parameters;
+                use shallop_options::Options;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
                     return $($module)::+::Config::keys();
                 })+
-                Vec::new()
+                added::find(name).map_or_else(Vec::new, |added| (added.keys)())
             }
 
             /// Keys of the controller `name`, with their defaults on a host stack.
             pub fn describe(
                 name: &str,
-                stack: $crate::HostStack,
-            ) -> Vec<::shallop_options::KeyDoc> {
-                use $crate::Parameters;
-                use ::shallop_options::Options;
+                stack: crate::HostStack,
+            ) -> Vec<shallop_options::KeyDoc> {
+                use crate::Parameters;
+                use shallop_options::Options;
                 $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
                     return $($module)::+::Config::describe(stack.into());
                 })+
-                Vec::new()
+                added::find(name).map_or_else(Vec::new, |added| (added.describe)(stack))
             }
 
             /// Keys of the controller, with their values in this configuration.
-            pub fn values(&self) -> Vec<(&'static ::shallop_options::Key, Option<String>)> {
-                match self { $(Self::$name(config) => ::shallop_options::Options::values(config),)+ }
+            pub fn values(&self) -> Vec<(&'static shallop_options::Key, Option<String>)> {
+                match self { $(Self::$name(config) => shallop_options::Options::values(config),)+
+                    Self::Added(config) => config.values(),
+                }
             }
 
             /// Whether queues stay short only if the network marks in proportion to congestion and every mark is
             /// echoed, as DCTCP requires.
             pub fn needs_each_mark(&self) -> bool {
-                match self { $(Self::$name(config) => $crate::Parameters::needs_each_mark(config),)+ }
+                match self { $(Self::$name(config) => crate::Parameters::needs_each_mark(config),)+
+                    Self::Added(config) => config.needs_each_mark(),
+                }
             }
 
             /// Initial slow-start threshold in bytes; `None` if the first slow start ends at congestion.
-            pub fn initial_threshold(&self) -> Option<::shallop_core::Bytes> {
-                match self { $(Self::$name(config) => $crate::Parameters::initial_threshold(config),)+ }
+            pub fn initial_threshold(&self) -> Option<shallop_core::Bytes> {
+                match self { $(Self::$name(config) => crate::Parameters::initial_threshold(config),)+
+                    Self::Added(config) => config.initial_threshold(),
+                }
             }
 
-            /// Name of the controller's Rust type, such as `Cubic`.
-            pub const fn name(&self) -> &'static str {
-                match self { $(Self::$name(_) => stringify!($name),)+ }
+            /// Name of the controller's Rust type, such as `Cubic`; for one of another crate its name in scenarios.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$name(_) => stringify!($name),)+
+                    Self::Added(config) => config.name(),
+                }
             }
 
             /// Makes the controller of a new connection.
-            pub fn build(&self, start: &$crate::Start) -> AnyWindow {
+            pub fn build(&self, start: &crate::Start) -> AnyWindow {
                 match self {
                     $(Self::$name(config) => {
                         AnyWindow::$name(<$window>::from($($module)::+::$name::new(config, start)))
                     })+
+                    Self::Added(config) => AnyWindow::Added(config.build(start)),
                 }
             }
         }
@@ -110,50 +125,94 @@ macro_rules! controllers {
         #[derive(Clone, Debug)]
         pub enum AnyWindow {
             $($(#[$about])+ $name($window),)+
+            /// A controller of another crate.
+            Added(Box<dyn added::AddedWindow>),
         }
 
-        impl $crate::Window for AnyWindow {
-            fn on_handshake(&mut self, now: ::shallop_core::Time, rtt: ::shallop_core::Span) {
-                match self { $(Self::$name(window) => window.on_handshake(now, rtt),)+ }
+        impl crate::Window for AnyWindow {
+            fn on_handshake(&mut self, now: shallop_core::Time, rtt: shallop_core::Span) {
+                match self {
+                    $(Self::$name(window) => window.on_handshake(now, rtt),)+
+                    Self::Added(window) => window.on_handshake(now, rtt),
+                }
             }
-            fn on_restart(&mut self, now: ::shallop_core::Time, app_limited: bool) {
-                match self { $(Self::$name(window) => window.on_restart(now, app_limited),)+ }
+            fn on_restart(&mut self, now: shallop_core::Time, app_limited: bool) {
+                match self {
+                    $(Self::$name(window) => window.on_restart(now, app_limited),)+
+                    Self::Added(window) => window.on_restart(now, app_limited),
+                }
             }
-            fn on_ack(&mut self, ack: &$crate::Ack) {
-                match self { $(Self::$name(window) => window.on_ack(ack),)+ }
+            fn on_ack(&mut self, ack: &crate::Ack) {
+                match self {
+                    $(Self::$name(window) => window.on_ack(ack),)+
+                    Self::Added(window) => window.on_ack(ack),
+                }
             }
-            fn on_loss(&mut self, loss: &$crate::Loss) {
-                match self { $(Self::$name(window) => window.on_loss(loss),)+ }
+            fn on_loss(&mut self, loss: &crate::Loss) {
+                match self {
+                    $(Self::$name(window) => window.on_loss(loss),)+
+                    Self::Added(window) => window.on_loss(loss),
+                }
             }
-            fn on_rto(&mut self, loss: &$crate::Loss, first: bool) {
-                match self { $(Self::$name(window) => window.on_rto(loss, first),)+ }
+            fn on_rto(&mut self, loss: &crate::Loss, first: bool) {
+                match self {
+                    $(Self::$name(window) => window.on_rto(loss, first),)+
+                    Self::Added(window) => window.on_rto(loss, first),
+                }
             }
-            fn on_mark(&mut self, mark: &$crate::Loss) {
-                match self { $(Self::$name(window) => window.on_mark(mark),)+ }
+            fn on_mark(&mut self, mark: &crate::Loss) {
+                match self {
+                    $(Self::$name(window) => window.on_mark(mark),)+
+                    Self::Added(window) => window.on_mark(mark),
+                }
             }
-            fn on_idle(&mut self, idle: ::shallop_core::Span) {
-                match self { $(Self::$name(window) => window.on_idle(idle),)+ }
+            fn on_idle(&mut self, idle: shallop_core::Span) {
+                match self {
+                    $(Self::$name(window) => window.on_idle(idle),)+
+                    Self::Added(window) => window.on_idle(idle),
+                }
             }
-            fn on_recovery_exit(&mut self, now: ::shallop_core::Time) {
-                match self { $(Self::$name(window) => window.on_recovery_exit(now),)+ }
+            fn on_recovery_exit(&mut self, now: shallop_core::Time) {
+                match self {
+                    $(Self::$name(window) => window.on_recovery_exit(now),)+
+                    Self::Added(window) => window.on_recovery_exit(now),
+                }
             }
-            fn on_undo(&mut self, undo: &$crate::Undo) {
-                match self { $(Self::$name(window) => window.on_undo(undo),)+ }
+            fn on_undo(&mut self, undo: &crate::Undo) {
+                match self {
+                    $(Self::$name(window) => window.on_undo(undo),)+
+                    Self::Added(window) => window.on_undo(undo),
+                }
             }
-            fn window(&self) -> ::shallop_core::Bytes {
-                match self { $(Self::$name(window) => window.window(),)+ }
+            fn window(&self) -> shallop_core::Bytes {
+                match self {
+                    $(Self::$name(window) => window.window(),)+
+                    Self::Added(window) => window.window(),
+                }
             }
-            fn slow_start_threshold(&self) -> ::shallop_core::Bytes {
-                match self { $(Self::$name(window) => window.slow_start_threshold(),)+ }
+            fn slow_start_threshold(&self) -> shallop_core::Bytes {
+                match self {
+                    $(Self::$name(window) => window.slow_start_threshold(),)+
+                    Self::Added(window) => window.slow_start_threshold(),
+                }
             }
-            fn pacing(&self) -> Option<::shallop_core::BitsPerSec> {
-                match self { $(Self::$name(window) => window.pacing(),)+ }
+            fn pacing(&self) -> Option<shallop_core::BitsPerSec> {
+                match self {
+                    $(Self::$name(window) => window.pacing(),)+
+                    Self::Added(window) => window.pacing(),
+                }
             }
             fn min_tso_segs(&self) -> u32 {
-                match self { $(Self::$name(window) => window.min_tso_segs(),)+ }
+                match self {
+                    $(Self::$name(window) => window.min_tso_segs(),)+
+                    Self::Added(window) => window.min_tso_segs(),
+                }
             }
             fn owns_recovery(&self) -> bool {
-                match self { $(Self::$name(window) => window.owns_recovery(),)+ }
+                match self {
+                    $(Self::$name(window) => window.owns_recovery(),)+
+                    Self::Added(window) => window.owns_recovery(),
+                }
             }
         }
     };

@@ -3,6 +3,7 @@
 
 #![warn(missing_docs)]
 
+pub mod added;
 pub mod any;
 pub mod bbr;
 mod bictcp;
@@ -25,6 +26,7 @@ pub mod vegas;
 mod win_minmax;
 pub mod window;
 
+pub use added::{Added, Controller};
 pub use any::AnyWindow;
 pub use bbr::Bbr;
 pub use clean::Clean;

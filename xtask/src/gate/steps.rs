@@ -11,7 +11,7 @@ use super::{child, machine, say};
 use crate::tree::root;
 
 /// The targets of the Makefile that are steps, after `test`, in order.
-const STEPS: [&str; 20] = [
+const STEPS: [&str; 19] = [
     "check-experiments",
     "check-without-bpf",
     "measures",
@@ -19,7 +19,6 @@ const STEPS: [&str; 20] = [
     "book",
     "wasm",
     "msrv",
-    "page",
     "deny",
     "fuzz",
     "bench-quic-lints",

@@ -9,6 +9,7 @@ mod flashpass;
 mod gemini;
 mod loss_based;
 mod options;
+mod page;
 mod support;
 mod undo;
 mod vegas;

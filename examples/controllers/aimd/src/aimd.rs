@@ -1,11 +1,9 @@
 //! AIMD: the window grows by a segment in each round trip and loses a fraction on congestion. No slow start.
 //! State: the window. Units: bytes. Source: Chiu and Jain, Computer Networks and ISDN Systems 17, 1989.
 
+use shallop_control::{Ack, Controller, ControllerName, Loss, Marking, Parameters, Start, Window};
 use shallop_core::Bytes;
 use shallop_options::Options;
-
-use crate::options::{ControllerName, Marking, Parameters};
-use crate::window::{Ack, Loss, Start, Window};
 
 /// Parameters of AIMD.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
@@ -24,19 +22,20 @@ impl Parameters for Config {
     }];
 }
 
-/// The controller.
+impl Controller for Config {
+    type Window = Aimd;
+
+    fn build(&self, start: &Start) -> Aimd {
+        Aimd { keep: self.keep, segment: start.mss, window: start.initial_window }
+    }
+}
+
+/// State of AIMD for one connection.
 #[derive(Clone, Debug)]
 pub struct Aimd {
     keep: f64,
     segment: Bytes,
     window: Bytes,
-}
-
-impl Aimd {
-    /// The controller of a new flow.
-    pub fn new(config: &Config, start: &Start) -> Self {
-        Self { keep: config.keep, segment: start.mss, window: start.initial_window }
-    }
 }
 
 impl Window for Aimd {
