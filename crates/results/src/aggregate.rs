@@ -138,16 +138,21 @@ pub fn quantile(freedom: u64) -> f64 {
         if let Some(t) = TABLE.get(at as usize) {
             return *t;
         }
-        // The expansion around the normal quantile, to the third term: exact to five digits from here on.
-        let (x, n) = (NORMAL, freedom as f64);
-        let (x3, x5) = (x * x * x, x * x * x * x * x);
-        let x7 = x5 * x * x;
-        let first = (x3 + x) / 4.0;
-        let second = (5.0 * x5 + 16.0 * x3 + 3.0 * x) / 96.0;
-        let third = (3.0 * x7 + 19.0 * x5 + 17.0 * x3 - 15.0 * x) / 384.0;
-        return x + first / n + second / (n * n) + third / (n * n * n);
+        return normal_expansion(NORMAL, freedom);
     }
     f64::INFINITY
+}
+
+/// The quantile of Student's t of which `x` is that of the normal distribution, by the expansion around it to the third
+/// term: exact to five digits beyond 30 degrees of freedom.
+pub(crate) fn normal_expansion(x: f64, freedom: u64) -> f64 {
+    let n = freedom as f64;
+    let (x3, x5) = (x * x * x, x * x * x * x * x);
+    let x7 = x5 * x * x;
+    let first = (x3 + x) / 4.0;
+    let second = (5.0 * x5 + 16.0 * x3 + 3.0 * x) / 96.0;
+    let third = (3.0 * x7 + 19.0 * x5 + 17.0 * x3 - 15.0 * x) / 384.0;
+    x + first / n + second / (n * n) + third / (n * n * n)
 }
 
 #[cfg(test)]

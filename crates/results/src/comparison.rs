@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::aggregate::MIN_VALUES;
 use crate::metrics::{self, Metric};
 use crate::paired::PairedDifference;
 use crate::summary::{Run, Summary};
@@ -45,7 +46,7 @@ pub struct ComparedRuns {
     pub metrics: BTreeMap<String, PairedDifference>,
 }
 
-/// The metrics that are compared, in the order of the table.
+/// The metrics that are compared, in the order of the table where flows do not end.
 const METRICS: [&Metric; 16] = [
     &metrics::THROUGHPUT,
     &metrics::LOAD_THROUGHPUT,
@@ -57,12 +58,12 @@ const METRICS: [&Metric; 16] = [
     &metrics::JAIN,
     &metrics::RETRANSMITS,
     &metrics::TIMEOUTS,
-    &metrics::all_flows::MEAN,
-    &metrics::all_flows::P99,
-    &metrics::small_flows::MEAN,
     &metrics::small_flows::P99,
-    &metrics::large_flows::MEAN,
+    &metrics::small_flows::MEAN,
+    &metrics::all_flows::P99,
+    &metrics::all_flows::MEAN,
     &metrics::large_flows::P99,
+    &metrics::large_flows::MEAN,
 ];
 
 /// The most rows of the printed table. If there are more, rows without a significant difference are left out.
@@ -229,9 +230,18 @@ impl ComparedRuns {
         if self.a == self.b { self.a.clone() } else { format!("{}, {}", self.a, self.b) }
     }
 
-    /// The compared metrics, in the order of the table.
+    /// The metrics with their differences, in the order of the tables: first what the workload is about, completion
+    /// times where flows end.
     fn in_order(&self) -> impl Iterator<Item = (&'static Metric, &PairedDifference)> {
-        METRICS.iter().filter_map(|metric| Some((*metric, self.metrics.get(metric.path)?)))
+        let (ended, others): (Vec<&Metric>, Vec<&Metric>) =
+            METRICS.iter().partition(|metric| metric.statistic().is_some());
+        let all = ended.into_iter().chain(others);
+        all.filter_map(|metric| Some((metric, self.metrics.get(metric.path)?)))
+    }
+
+    /// Whether the flows end, so that the workload is about their completion times.
+    fn has_completion_times(&self) -> bool {
+        self.in_order().any(|(metric, _)| metric.statistic().is_some())
     }
 }
 
@@ -244,7 +254,7 @@ impl Comparison {
     /// The table of differences, of at most `MAX_ROWS` rows, and the lines printed below it.
     pub fn table(&self) -> (Grid, Vec<String>) {
         let several = self.pairs.iter().any(|pair| !pair.point.is_empty());
-        let header = ["scheme", "metric", "A", "B", "B - A", "%", "95 % interval", "finding"];
+        let header = ["scheme", "metric", "A", "B", "B - A", "%", "95 % interval, %", "finding"];
         let mut header: Vec<String> = header.map(str::to_owned).to_vec();
         if several {
             header.insert(0, "point".to_owned());
@@ -254,7 +264,7 @@ impl Comparison {
         let mut rows = Vec::new();
         for pair in self.distinct() {
             for (metric, of) in pair.in_order() {
-                if all > MAX_ROWS && !of.finding.is_difference() {
+                if all > MAX_ROWS && !of.finding.is_told() {
                     continue;
                 }
                 let place = several.then(|| pair.point.clone());
@@ -267,19 +277,29 @@ impl Comparison {
         rows.truncate(MAX_ROWS);
         let mut lines = Vec::new();
         if all > MAX_ROWS {
-            lines.push(format!(
-                "{shown} of {differ} differences are shown; in the other {} comparisons none was found.",
-                all - differ
-            ));
+            let rest = match (all - differ, differ - shown) {
+                (none, 0) => format!("in the other {none} comparisons none was found"),
+                (none, _) => {
+                    format!("in {none} other comparisons none was found; --json has all")
+                }
+            };
+            lines.push(format!("{shown} of {differ} differences are shown; {rest}."));
         }
         let tested = self.distinct().flat_map(|pair| pair.metrics.values());
         let tested = tested.filter(|of| of.low.is_some()).count();
         if tested > 0 {
             lines.push(format!(
-                "Intervals are 95 %, paired by seed.\n{tested} differences have one; if nothing differed, chance \
+                "Percentages are geometric means of B/A, their intervals 95 %, paired by seed.\n{tested} differences have one; if nothing differed, chance \
                  would make about {:.1} of them significant.",
                 tested as f64 * 0.05
             ));
+        }
+        let few = |pair: &ComparedRuns| (pair.seeds.len() as u64) < MIN_VALUES;
+        if self.distinct().any(few) {
+            lines.push(
+                "Fewer than three seeds are in both: estimates, of which none can be told from chance."
+                    .to_owned(),
+            );
         }
         let same = self.pairs.len() - self.distinct().count();
         if same > 0 {
@@ -299,11 +319,11 @@ fn cells(pair: &ComparedRuns, metric: &Metric, of: &PairedDifference) -> [String
     let figure = |value: f64| figure(metric, value);
     let what =
         if unit.is_empty() { metric.label.to_owned() } else { format!("{}, {unit}", metric.label) };
-    let percent =
-        of.relative().map_or_else(|| "-".to_owned(), |(relative, _)| signed_percent(relative));
-    let interval = of.low.zip(of.high).map_or_else(
+    let relative = of.relative();
+    let percent = relative.map_or_else(|| "-".to_owned(), |(part, _)| signed_percent(part));
+    let interval = relative.and_then(|(_, interval)| interval).map_or_else(
         || "-".to_owned(),
-        |(low, high)| format!("{} to {}", figure(low), figure(high)),
+        |(low, high)| format!("{} to {}", signed_percent(low), signed_percent(high)),
     );
     let difference = figure(of.difference);
     let finding = of.finding.word().to_owned();

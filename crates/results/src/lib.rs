@@ -9,6 +9,7 @@ pub mod claim_fields;
 mod columns;
 pub mod comparison;
 pub mod completion;
+pub mod contrast;
 pub mod design;
 pub mod drops;
 pub mod group_table;

@@ -1,7 +1,10 @@
 //! Paired comparison: the difference of two means over the same seeds. A seed decides the traffic and every random draw
 //! of a run, so that two runs with one seed have much of their chance in common, and their difference varies less than
-//! either of them. Source: NIST/SEMATECH e-Handbook of Statistical Methods, 7.3.1.1 (paired observations).
+//! either of them. Whether it is more than chance is tested on the logarithm, where all values are positive: completion
+//! times differ by factors, and one slow seed of five would hide a factor of 500 from a test of plain differences.
+//! Source: NIST/SEMATECH e-Handbook of Statistical Methods, 7.3.1.1 (paired observations).
 
+use libm::{exp, log};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +27,21 @@ pub struct PairedDifference {
     pub low: Option<f64>,
     /// The upper end of the 95 % confidence interval of the difference; null where `low` is.
     pub high: Option<f64>,
-    /// Whether the difference is more than chance.
+    /// The geometric mean of the ratios, the second over the first; null if a value is not positive.
+    #[serde(default)]
+    #[schemars(extend("unit" = "ratio"))]
+    pub ratio: Option<f64>,
+    /// The lower end of the 95 % confidence interval of the ratio, from the differences of the logarithms; null where
+    /// `ratio` or `low` is. Cut off as `low` is.
+    #[serde(default)]
+    #[schemars(extend("unit" = "ratio"))]
+    pub ratio_low: Option<f64>,
+    /// The upper end of that interval.
+    #[serde(default)]
+    #[schemars(extend("unit" = "ratio"))]
+    pub ratio_high: Option<f64>,
+    /// Whether the difference is more than chance: by the interval of the ratio, or by that of the difference if there is
+    /// no ratio.
     pub finding: Finding,
 }
 
@@ -33,13 +50,13 @@ pub struct PairedDifference {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Finding {
-    /// Zero lies outside the 95 % confidence interval of the difference.
+    /// No difference, a ratio of one, lies outside the confidence interval.
     #[serde(rename = "significant")]
     Significant,
     /// The difference is not zero, and equal for all of at least three seeds.
     #[serde(rename = "same for all seeds")]
     Constant,
-    /// Zero lies inside the 95 % confidence interval of the difference.
+    /// No difference lies inside the confidence interval.
     #[serde(rename = "not significant")]
     NotSignificant,
     /// Both values are equal for each seed.
@@ -65,7 +82,12 @@ impl Finding {
         }
     }
 
-    /// Whether the difference is larger than chance explains.
+    /// Whether the difference has a row in a long table: it is not chance, or an estimate from few seeds.
+    pub const fn is_told(self) -> bool {
+        self.is_difference() || matches!(self, Self::TooFewSeeds)
+    }
+
+    /// Whether there is a difference that is not chance.
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Significant | Self::Constant)
     }
@@ -84,6 +106,11 @@ impl PairedDifference {
         let is_constant = differences().all(|difference| difference.total_cmp(&first).is_eq());
         let difference = if is_constant { first } else { mean(&|(a, b)| b.value - a.value) };
         let half = half_width(differences(), difference, n);
+        let ratio = Ratio::of(pairs);
+        let is_shown = ratio.map_or(difference.abs() > half, |ratio| {
+            // Means and ratios may contradict each other.
+            ratio.log.abs() > ratio.half && (ratio.log > 0.0) == (difference > 0.0)
+        });
         let finding = if pairs.iter().any(|(a, b)| a.at_least || b.at_least) {
             Finding::Unfinished
         } else if differences().all(|difference| difference == 0.0) {
@@ -92,7 +119,7 @@ impl PairedDifference {
             Finding::TooFewSeeds
         } else if is_constant {
             Finding::Constant
-        } else if difference.abs() > half {
+        } else if is_shown {
             Finding::Significant
         } else {
             Finding::NotSignificant
@@ -102,14 +129,43 @@ impl PairedDifference {
         let (a, b) = (mean(&|(a, _)| a.value), mean(&|(_, b)| b.value));
         let low = end((difference - half).max(least - a));
         let high = end((difference + half).min(most - a));
-        Some(Self { n, a, b, difference, low, high, finding })
+        let ends = ratio.filter(|_| interval).map(|Ratio { log, half }| {
+            (exp(log - half).max(least / a), exp(log + half).min(most / a))
+        });
+        let (ratio_low, ratio_high) = ends.unzip();
+        let ratio = ratio.map(|ratio| exp(ratio.log));
+        Some(Self { n, a, b, difference, low, high, ratio, ratio_low, ratio_high, finding })
     }
 
-    /// The difference as a fraction of the mean of A, with its confidence interval; `None` if that mean is zero.
+    /// The second as a fraction of the first, less one, with the ends of its interval: by the ratios of the seeds, or by
+    /// the means if there are no ratios; `None` if the first mean is zero.
     pub fn relative(&self) -> Option<(f64, Option<(f64, f64)>)> {
+        if let Some(ratio) = self.ratio {
+            let interval = self.ratio_low.zip(self.ratio_high);
+            return Some((ratio - 1.0, interval.map(|(low, high)| (low - 1.0, high - 1.0))));
+        }
         let of = |value: f64| value / self.a;
         let interval = self.low.zip(self.high).map(|(low, high)| (of(low), of(high)));
         (self.a > 0.0).then(|| (of(self.difference), interval))
+    }
+}
+
+/// The mean of the logarithms of ratios, with half its 95 % confidence interval.
+#[derive(Clone, Copy)]
+struct Ratio {
+    log: f64,
+    half: f64,
+}
+
+impl Ratio {
+    /// The ratios of these pairs; `None` if a value is not positive. Infinitely wide for less than two pairs.
+    fn of(pairs: &[(Figure, Figure)]) -> Option<Self> {
+        let n = pairs.len() as u64;
+        let is_positive = pairs.iter().all(|(a, b)| a.value > 0.0 && b.value > 0.0);
+        let logs = || pairs.iter().map(|(a, b)| log(b.value / a.value));
+        let log = logs().sum::<f64>() / n as f64;
+        let half = if n < MIN_VALUES { f64::INFINITY } else { half_width(logs(), log, n) };
+        is_positive.then_some(Self { log, half })
     }
 }
 
@@ -131,18 +187,37 @@ mod tests {
         let found = paired(&[(100.0, 101.0), (200.0, 202.0), (300.0, 303.0)]);
         assert_eq!((found.n, found.a, found.b, found.difference), (3, 200.0, 202.0, 2.0));
         assert!((found.low.unwrap() + 0.484_34).abs() < 1e-4, "{found:?}");
-        assert_eq!(found.finding, Finding::NotSignificant);
         let found = paired(&[(100.0, 103.0), (200.0, 204.0), (300.0, 305.0)]);
-        assert_eq!(found.finding, Finding::Significant);
         assert!((found.low.unwrap() - 1.515_66).abs() < 1e-4, "{found:?}");
+        // Zeros have no ratio: the plain differences 2, 1 and 0 are tested, and relate to the mean of the first.
+        let found = paired(&[(0.0, 2.0), (10.0, 11.0), (20.0, 20.0)]);
+        assert_eq!((found.finding, found.ratio), (Finding::NotSignificant, None));
         let (relative, interval) = found.relative().unwrap();
-        assert!((relative - 0.02).abs() < 1e-12 && interval.unwrap().0 > 0.007);
+        assert!((relative - 0.1).abs() < 1e-12 && interval.unwrap().0 < 0.0);
+    }
+
+    #[test]
+    fn factors_are_tested_as_ratios() {
+        // Logarithms of the ratios: 0.01, 0.02 and 0.03 of ln; mean 0.02, s = 0.01, 4.303 / sqrt(3) s = 0.0248434.
+        let pairs = [0.01, 0.02, 0.03].map(|off| (5.0, 5.0 * exp(off)));
+        let found = paired(&pairs);
+        assert!((found.ratio.unwrap() - exp(0.02)).abs() < 1e-12, "{found:?}");
+        assert!((found.ratio_low.unwrap() - exp(-0.004_843_4)).abs() < 1e-6, "{found:?}");
+        assert_eq!(found.finding, Finding::NotSignificant);
+        // One seed of five is a hundred times slower: its plain difference would hide all others.
+        let slow = [2.3, 40.9, 2.0, 200.7, 2.4].map(|value| (0.026, value));
+        let found = paired(&slow);
+        assert!(found.low.unwrap() < 0.0 && found.ratio_low.unwrap() > 10.0, "{found:?}");
+        assert_eq!(found.finding, Finding::Significant);
+        // The ratios say less, the means more.
+        let found = paired(&[(1.0, 0.5), (1.0, 0.51), (1.0, 0.49), (1.0, 0.5), (1.0, 9.0)]);
+        assert_eq!(found.finding, Finding::NotSignificant);
     }
 
     #[test]
     fn unpaired_seeds_would_hide_what_pairs_show() {
-        // The seeds differ by hundreds, the schemes by one.
-        let found = paired(&[(100.0, 101.1), (350.0, 351.0), (720.0, 720.9), (40.0, 41.0)]);
+        // The seeds differ by hundreds of percent, the schemes by one.
+        let found = paired(&[(100.0, 101.1), (350.0, 353.6), (720.0, 726.9), (40.0, 40.4)]);
         assert_eq!(found.finding, Finding::Significant);
     }
 

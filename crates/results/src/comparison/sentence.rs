@@ -1,15 +1,20 @@
-//! A sentence on the largest significant differences of a comparison.
+//! The differences that are more than chance, in a sentence: first those of what the workload is about, then the largest.
 
 use super::{Comparison, figure};
-use crate::metrics::Metric;
+use crate::contrast::BOUND;
+use crate::metrics::{self, Metric};
 use crate::paired::{Finding, PairedDifference};
 
 /// The most differences in the sentence.
 const MAX_NAMED: usize = 3;
 /// The most schemes and points that the sentence names for one difference.
 const MAX_WHO: usize = 3;
-/// Significant differences of less than this fraction of A are left out of the sentence.
+/// The most of them that are named before the largest, because the workload is about them.
+const MAX_FIRST: usize = 2;
+/// Differences by a smaller fraction of A are left out of the sentence, even if they are significant.
 const LEAST: f64 = 0.001;
+/// So are estimates that differ by less.
+const LEAST_ESTIMATE: f64 = BOUND;
 
 /// The difference of a metric under one scheme at one point.
 struct Difference<'a> {
@@ -28,43 +33,71 @@ struct Named {
     interval: String,
     /// The largest ratio of the two values, the larger one divided by the smaller one; 0 if A is zero.
     size: f64,
+    /// Whether it is a completion time.
+    is_time: bool,
 }
 
-/// The sentence on the significant differences with the largest ratios.
+/// The sentence on the significant differences: at most two of completion times, then those with the largest ratio, in
+/// either direction. Without three seeds it has estimates, and says that they decide nothing.
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let all: Vec<&PairedDifference> =
         comparison.distinct().flat_map(|pair| pair.metrics.values()).collect();
-    let mut named = findings(&differences(comparison));
-    if named.is_empty() {
-        let few = all.iter().any(|of| of.finding == Finding::TooFewSeeds);
-        return match (few, all.iter().all(|of| of.finding == Finding::Equal)) {
-            (_, true) => "Both are equal in every metric.".to_owned(),
-            (true, _) => {
-                "Fewer than three seeds are in both: no difference can be told from chance."
-                    .to_owned()
-            }
-            _ if all.iter().any(|of| of.finding.is_difference()) => {
-                format!("No significant difference of 0.1 % or more in {} comparisons.", all.len())
-            }
-            _ => format!("No significant difference in {} comparisons.", all.len()),
+    let significant = findings(&differences(comparison, LEAST, Finding::is_difference));
+    if !significant.is_empty() {
+        return format!("{}.", texts(significant));
+    }
+    if all.iter().all(|of| of.finding == Finding::Equal) {
+        return "Both are equal in every metric.".to_owned();
+    }
+    let is_estimate = |finding| finding == Finding::TooFewSeeds;
+    if all.iter().any(|of| is_estimate(of.finding)) {
+        let few = "Fewer than three seeds are in both, which decide nothing";
+        let estimates = findings(&differences(comparison, LEAST_ESTIMATE, is_estimate));
+        return if estimates.is_empty() {
+            format!("{few}; no estimate differs by {:.0} % or more.", BOUND * 100.0)
+        } else {
+            format!("{few}. Estimates: {}.", texts(estimates))
         };
     }
-    named.sort_by(|one, other| other.size.total_cmp(&one.size));
-    named.truncate(MAX_NAMED);
-    let texts: Vec<String> = named.iter().map(Named::text).collect();
-    format!("{}.", texts.join("; "))
+    if all.iter().any(|of| of.finding.is_difference()) {
+        return format!("No significant difference of 0.1 % or more in {} comparisons.", all.len());
+    }
+    format!("No significant difference in {} comparisons.", all.len())
 }
 
-/// The significant differences of at least [`LEAST`].
-fn differences(comparison: &Comparison) -> Vec<Difference<'_>> {
-    let of_pair = comparison.distinct().flat_map(|pair| {
+/// The first of these as text.
+fn texts(mut named: Vec<Named>) -> String {
+    named.sort_by(|one, other| other.size.total_cmp(&one.size));
+    let (mut first, mut others): (Vec<Named>, Vec<Named>) =
+        named.into_iter().partition(|one| one.is_time);
+    others.extend(first.split_off(first.len().min(MAX_FIRST)));
+    others.sort_by(|one, other| other.size.total_cmp(&one.size));
+    first.append(&mut others);
+    first.truncate(MAX_NAMED);
+    first.iter().map(Named::text).collect::<Vec<_>>().join("; ")
+}
+
+/// The differences of at least this fraction of A that are worth a word. Stragglers decide the throughput of a run whose
+/// flows end, but for that of its load phase.
+fn differences(
+    comparison: &Comparison,
+    least: f64,
+    is_told: impl Fn(Finding) -> bool + Copy,
+) -> Vec<Difference<'_>> {
+    let of_pair = comparison.distinct().flat_map(move |pair| {
         let place =
             if pair.point.is_empty() { String::new() } else { format!(" at {}", pair.point) };
-        let all = pair.in_order().filter(|(_, of)| of.finding.is_difference());
+        let ends = pair.has_completion_times();
+        let of_stragglers = move |metric: &Metric| {
+            ends && [metrics::THROUGHPUT.path, metrics::GOODPUT.path].contains(&metric.path)
+        };
+        let all = pair
+            .in_order()
+            .filter(move |(metric, of)| is_told(of.finding) && !of_stragglers(metric));
         all.map(move |(metric, of)| Difference { who: format!("{}{place}", pair.b), metric, of })
     });
     let large = |of: &PairedDifference| {
-        of.relative().map_or(of.b > of.a, |(relative, _)| relative.abs() >= LEAST)
+        of.relative().map_or(of.b > of.a, |(relative, _)| relative.abs() >= least)
     };
     of_pair.filter(|one| large(one.of)).collect()
 }
@@ -105,6 +138,7 @@ impl Named {
         let metric = same[0].metric;
         let who = same.iter().map(|one| one.who.clone()).collect();
         let what = vec![metric.label];
+        let is_time = metric.statistic().is_some();
         let parts: Vec<f64> =
             same.iter().filter_map(|one| one.of.relative()).map(|(part, _)| part).collect();
         let ends = |values: &[f64]| {
@@ -117,7 +151,7 @@ impl Named {
             let range = range(&figure(metric, least), &figure(metric, most));
             let amount = format!("{range} {} instead of 0", metric.quantity.compared().name)
                 .replace("  ", " ");
-            return Self { who, what, amount, interval: String::new(), size: 0.0 };
+            return Self { who, what, amount, interval: String::new(), size: 0.0, is_time };
         }
         let sizes: Vec<f64> = parts.iter().map(|part| part.abs()).collect();
         let (least, most) = ends(&sizes);
@@ -134,7 +168,7 @@ impl Named {
             let (least, most) = ends(&[low.abs(), high.abs()]);
             format!(" ({} to {} %)", percent(least), percent(most))
         });
-        Self { who, what, amount, interval, size }
+        Self { who, what, amount, interval, size, is_time }
     }
 
     fn text(&self) -> String {
@@ -156,5 +190,5 @@ fn range(least: &str, most: &str) -> String {
 /// Prints a fraction as percent: one decimal below 10 %, none above.
 fn percent(part: f64) -> String {
     let percent = part * 100.0;
-    if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+    if percent < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
 }

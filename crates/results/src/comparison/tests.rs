@@ -4,7 +4,7 @@ use super::*;
 use crate::design::Point;
 use crate::paired::Finding;
 use crate::reuse::Reuse;
-use crate::summary::{Completion, Fct};
+use crate::summary::{Completion, Fct, Rtt};
 
 /// Results of schemes with seeds 1 to `seeds`; the 99th percentile of small flows is `p99_ms` of scheme and seed.
 fn summary(schemes: &[&str], seeds: u64, p99_ms: impl Fn(&str, u64) -> f64) -> Summary {
@@ -109,9 +109,16 @@ fn points_are_paired_by_their_keys() {
 fn few_seeds_and_equal_runs_are_not_called_differences() {
     let worse = |scheme: &str, seed: u64| before(scheme, seed) * 2.0;
     let (a, b) = (summary(&["cubic"], 2, before), summary(&["cubic"], 2, worse));
-    assert!(
-        compare(&a, &b, Selection::default()).unwrap().finding.contains("Fewer than three seeds")
+    let found = compare(&a, &b, Selection::default()).unwrap();
+    assert_eq!(
+        found.finding,
+        "Fewer than three seeds are in both, which decide nothing. Estimates: cubic: completion time p99 of small flows \
+         100 % longer."
     );
+    let (grid, lines) = found.table();
+    let tail = grid.rows.iter().find(|row| row[1].starts_with("completion")).unwrap();
+    assert_eq!(tail[4..], ["17.50", "+100.0", "-", "too few seeds"].map(str::to_owned));
+    assert!(lines.join(" ").contains("of which none can be told from chance"), "{lines:?}");
     assert!(compare(&a, &a, Selection::default()).unwrap().finding.contains("equal"));
 }
 
@@ -204,6 +211,38 @@ fn runs_that_stand_for_several_points_are_one_comparison() {
 }
 
 #[test]
+fn estimates_of_few_seeds_have_rows_in_a_long_table() {
+    let schemes = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let a = summary(&schemes, 1, before);
+    let mut b = summary(&schemes, 1, |scheme, seed| 2.0 * before(scheme, seed));
+    for run in &mut b.runs {
+        (run.throughput_bps, run.retransmits) = (2e9, 7);
+    }
+    let (grid, lines) = compare(&a, &b, Selection::default()).unwrap().table();
+    assert!(grid.rows.len() > 8 && grid.rows.len() <= MAX_ROWS, "{lines:?}");
+    assert_eq!(grid.rows[0][1], "completion time p99 of small flows, ms", "what it is about");
+}
+
+#[test]
+fn completion_times_come_before_larger_differences_and_stragglers_decide_nothing() {
+    let a = summary(&["cubic"], 3, before);
+    let mut b = summary(&["cubic"], 3, |scheme, seed| 1.2 * before(scheme, seed));
+    let mut a = a;
+    a.runs.iter_mut().for_each(|run| run.timeouts = 1);
+    for run in &mut b.runs {
+        (run.throughput_bps, run.timeouts) = (1e7 * run.seed as f64, 100);
+    }
+    let found = compare(&a, &b, Selection::default()).unwrap();
+    assert!(
+        found.finding.starts_with("cubic: completion time p99 of small flows 20 % longer")
+            && found.finding.contains("; cubic: timeouts")
+            && !found.finding.contains("throughput"),
+        "{}",
+        found.finding
+    );
+}
+
+#[test]
 fn differences_that_read_as_nothing_are_no_finding() {
     let a = summary(&["cubic"], 3, before);
     let tiny = summary(&["cubic"], 3, |scheme, seed| {
@@ -227,17 +266,16 @@ fn differences_that_are_alike_are_one_sentence() {
     let mut b = summary(&schemes, 3, |scheme, seed| {
         before(scheme, seed) * if scheme == "bbr" { 1.3 } else { 1.5 }
     });
-    for run in &mut b.runs {
-        (run.throughput_bps, run.goodput_bps) = (1.1e9, 1.1e9);
-    }
     let mut a = a;
-    a.runs.iter_mut().for_each(|run| run.goodput_bps = 1e9);
+    let trips = |of: f64| Rtt { mean_s: Some(of), p99_s: Some(2.0 * of), ..Rtt::default() };
+    a.runs.iter_mut().for_each(|run| run.rtt = trips(0.010));
+    b.runs.iter_mut().for_each(|run| run.rtt = trips(0.011));
     a.runs.iter_mut().for_each(|run| run.loss_rate = if run.scheme == "bbr" { 0.0 } else { 0.1 });
     b.runs.iter_mut().for_each(|run| run.loss_rate = 0.1);
     let found = compare(&a, &b, Selection::default()).unwrap();
     assert_eq!(
         found.finding,
         "bbr, copa, cubic and 1 more: completion time p99 of small flows 30 to 50 % longer; \
-         bbr, copa, cubic and 1 more: throughput and goodput 10 % higher; bbr: loss 10.00 % instead of 0."
+         bbr, copa, cubic and 1 more: mean round trip and round trip p99 10 % longer; bbr: loss 10.00 % instead of 0."
     );
 }

@@ -1,12 +1,19 @@
-//! What results say, in two sentences with the numbers: which scheme did best and which worst by the metric that the
-//! scenario is about. That is goodput with loss for flows without end, and completion times where flows end. No scheme
-//! is said to lead if the seeds cannot tell it from another one.
+//! What results say, in a few sentences with the numbers: which scheme did best and which worst by the metric that the
+//! scenario is about. That is goodput with loss for flows without end, and completion times where flows end. A scheme is
+//! said to be better than another one only if the seeds that both have show it (`shallop_results::contrast`), and two
+//! schemes are said to be equal only if the seeds show that they differ by less than the practical bound; otherwise the
+//! sentences say that nothing is decided, and how many seeds would do.
 
+mod groups;
 mod one_point;
+mod price;
+mod ranking;
 mod standings;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod turn;
+mod wording;
 
 use shallop_results::Summary;
 use shallop_results::void::{self, VoidScheme};
@@ -14,6 +21,7 @@ use shallop_results::void::{self, VoidScheme};
 use crate::comparison::Comparison;
 use crate::text::list;
 use standings::{Standings, topic};
+use wording::quoted;
 
 /// The answer of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,9 +45,11 @@ fn void_runs(summary: &Summary) -> (Vec<String>, String) {
             (void, all) if void == all => String::new(),
             (void, all) => format!(" at {void} of {all} points"),
         };
+        let scheme = quoted(scheme);
         format!("{scheme}: void{place}, no run counts ({why}).")
     };
-    let part = |of: &VoidScheme<'_>| format!("{} {} of {}", of.scheme, of.runs.0, of.runs.1);
+    let part =
+        |of: &VoidScheme<'_>| format!("{} {} of {}", quoted(of.scheme), of.runs.0, of.runs.1);
     let parts: Vec<String> = some.iter().map(part).collect();
     let some = format!("Void runs, which count nowhere: {}.", list(&parts));
     (none.into_iter().map(sentence).collect(), if parts.is_empty() { String::new() } else { some })
@@ -62,6 +72,7 @@ impl Headline {
         } else {
             one_point::sentences(&standings)
         };
+        sentences.extend(groups::clauses(summary, &sentences));
         sentences.extend(void);
         let caveat = [standings.few_seeds(), some_void, standings.unfinished()];
         let caveat: Vec<String> = caveat.into_iter().filter(|text| !text.is_empty()).collect();

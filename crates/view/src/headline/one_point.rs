@@ -1,42 +1,61 @@
 //! The sentences of results with one point.
 
-use super::standings::{Entry, Standings, names, rank};
+use super::price;
+use super::ranking::{Ranking, rank, sorted};
+use super::standings::{Entry, Standings};
+use super::wording::{listed, names, quoted, seeds};
+use shallop_results::contrast::{BOUND, MAX_SEEDS};
 use shallop_results::metrics;
 use shallop_results::units::{self, Unit};
 
 pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
-    let entries = &standings.entries;
+    let entries: Vec<&Entry<'_>> = standings.entries.iter().collect();
     if !standings.topic.is_less_better() && entries.iter().all(|entry| entry.value.mean <= 0.0) {
-        return vec![format!("{} carried nothing.", names(entries, entries.len()))];
+        return vec![format!("{} carried nothing.", schemes(&entries))];
     }
     if let [only] = entries.as_slice() {
         return vec![alone(standings, only), beside(standings, only)];
     }
-    let ranking = rank(entries, standings.topic.is_less_better());
-    let of_two = entries.len() == 2;
-    let mut sentences =
-        vec![sentence(standings, &ranking.best, true, of_two, ranking.worst.is_empty())];
-    if !ranking.worst.is_empty() {
-        sentences.push(sentence(standings, &ranking.worst, false, of_two, false));
+    if standings.is_undecided() {
+        return estimates(standings, &entries);
     }
-    if !standings.topic.is_less_better() {
+    let less = standings.topic.is_less_better();
+    let ranking = rank(&entries, less);
+    let mut sentences = ranked(standings, &ranking);
+    if !ranking.undecided.is_empty() {
+        sentences.push(undecided(standings, &ranking));
+    }
+    let is_best = !ranking.rest.is_empty();
+    let leaders = if is_best { ranking.best.as_slice() } else { &[] };
+    sentences.extend(price::sentences(leaders, &entries));
+    if !less {
         // Of schemes that carried the same, loss is what tells them apart.
-        let told: Vec<&str> = match ranking.worst.as_slice() {
-            [] => Vec::new(),
-            worst => ranking.best.iter().chain(worst).map(|entry| entry.scheme).collect(),
-        };
-        sentences.extend(least_loss(standings, &told));
+        let told: Vec<&str> =
+            if is_best { [&ranking.best[..], &ranking.worst].concat() } else { Vec::new() }
+                .iter()
+                .map(|entry| entry.scheme)
+                .collect();
+        sentences.extend(price::least_loss(standings, &told));
     }
     sentences
 }
 
+fn schemes(entries: &[&Entry<'_>]) -> String {
+    names(&entries.iter().map(|entry| entry.scheme).collect::<Vec<_>>())
+}
+
+/// "within 5 % of each other"
+pub(super) fn alike() -> String {
+    format!("within {:.0} % of each other", BOUND * 100.0)
+}
+
 /// The result of a single scheme.
 fn alone(standings: &Standings<'_>, only: &Entry<'_>) -> String {
-    let detail = standings.detail(&[*only]);
+    let (who, detail) = (quoted(only.scheme), standings.detail(&[only]));
     if standings.topic.is_less_better() {
-        format!("{}: {detail}.", only.scheme)
+        format!("{who}: {detail}.")
     } else {
-        format!("{} carried {detail}{}.", only.scheme, busy(only))
+        format!("{who} carried {detail}{}.", busy(only))
     }
 }
 
@@ -46,14 +65,14 @@ fn beside(standings: &Standings<'_>, only: &Entry<'_>) -> String {
         (standings.topic.is_less_better(), only.of.get(&metrics::GOODPUT))
     {
         let unit = Unit::for_largest([goodput.mean], units::RATES);
-        let loss = Standings::loss(&[*only]);
+        let loss = Standings::loss(&[only]);
         return format!(
             "It carried {:.2} {} of new data and lost {loss}.",
             goodput.mean / unit.size,
             unit.name
         );
     }
-    let queue = only.of.get(&metrics::MAX_QUEUE).map_or(0.0, |queue| queue.mean);
+    let queue = only.mean(&metrics::MAX_QUEUE);
     if queue <= 0.0 {
         return "No data packet waited at a switch.".to_owned();
     }
@@ -63,44 +82,92 @@ fn beside(standings: &Standings<'_>, only: &Entry<'_>) -> String {
 
 /// How much of the busiest link was used.
 fn busy(entry: &Entry<'_>) -> String {
-    let used = entry.of.get(&metrics::UTILIZATION).map_or(0.0, |used| used.mean * 100.0);
+    let used = entry.mean(&metrics::UTILIZATION) * 100.0;
     if used > 0.0 { format!("; its busiest link was {used:.0} % used") } else { String::new() }
 }
 
-/// The result of the best or the worst schemes. `all` if there are no others.
-fn sentence(
-    standings: &Standings<'_>,
-    some: &[Entry<'_>],
-    best: bool,
-    of_two: bool,
-    all: bool,
-) -> String {
-    let (who, detail) = (names(some, standings.entries.len()), standings.detail(some));
-    let verb = match (all, standings.topic.is_less_better()) {
-        (true, true) => "did equally well",
-        (true, false) => "carried the same",
-        (false, _) => standings.verb(best, of_two),
-    };
-    match some {
-        [one] => format!(
-            "{who} {verb}: {detail}{}.",
-            if best && !standings.topic.is_less_better() { busy(one) } else { String::new() }
-        ),
-        _ => format!("{who} {verb}, {}: {detail}.", standings.tie()),
+/// What one or two seeds say, which decides nothing: the estimates that are best and worst.
+fn estimates(standings: &Standings<'_>, entries: &[&Entry<'_>]) -> Vec<String> {
+    let sorted = sorted(entries, standings.topic.is_less_better());
+    let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
+    let by = standings.by_estimate();
+    if first.contrast(last).is_some_and(|contrast| contrast.is_near()) {
+        let (who, detail) = (schemes(&sorted), standings.detail(&sorted));
+        return vec![format!("{by}{who} are {}: {detail}.", alike())];
     }
+    let of_two = entries.len() == 2;
+    let part = |entry: &Entry<'_>, best: bool| {
+        let verb = standings.verb(best, of_two);
+        format!("{} {verb}: {}", quoted(entry.scheme), standings.detail(&[entry]))
+    };
+    let mut sentences = vec![format!("{by}{}; {}.", part(first, true), part(last, false))];
+    sentences.extend(price::sentences(&[first], entries));
+    sentences
 }
 
-/// Which schemes lost the least, unless their loss is told already.
-fn least_loss<'a>(standings: &Standings<'a>, told: &[&str]) -> Option<String> {
-    let losses: Vec<Entry<'a>> = standings
-        .entries
-        .iter()
-        .filter_map(|entry| Some(Entry { value: *entry.of.get(&metrics::LOSS)?, ..*entry }))
-        .collect();
-    let ranking = rank(&losses, true);
-    let news = ranking.best.iter().all(|entry| !told.contains(&entry.scheme));
-    (!ranking.worst.is_empty() && news).then(|| {
-        let who = names(&ranking.best, standings.entries.len());
-        format!("{who} lost the least: {}.", Standings::loss(&ranking.best))
-    })
+/// Which schemes are shown to be the best and the worst.
+fn ranked(standings: &Standings<'_>, ranking: &Ranking<'_, '_>) -> Vec<String> {
+    let Ranking { best, rest, worst, undecided, .. } = ranking;
+    if rest.is_empty() {
+        let verb =
+            if standings.topic.is_less_better() { "did equally well" } else { "carried the same" };
+        let detail = standings.detail(best);
+        let all = format!("{} {verb}, {}: {detail}.", schemes(best), alike());
+        return if best.len() > 1 { vec![all] } else { Vec::new() };
+    }
+    let apart = if undecided.is_empty() {
+        String::new()
+    } else {
+        format!("Of the schemes that {} tell apart, ", seeds(standings.seeds()))
+    };
+    let of_two = best.len() + rest.len() == 2;
+    let sentence = |some: &[&Entry<'_>], is_best: bool| {
+        let (who, detail) = (schemes(some), standings.detail(some));
+        let verb = standings.verb(is_best, of_two);
+        let alike = if some.len() > 1 { format!(", {}", alike()) } else { String::new() };
+        let busy = match some {
+            [one] if is_best && !standings.topic.is_less_better() => busy(one),
+            _ => String::new(),
+        };
+        format!("{who} {verb}{alike}: {detail}{busy}")
+    };
+    let mut sentences = vec![format!("{apart}{}.", sentence(best, true))];
+    if worst.is_empty() {
+        let each: Vec<String> = rest.iter().map(|entry| estimate(standings, entry)).collect();
+        sentences
+            .push(format!("Worse, in an order that the seeds do not tell: {}.", listed(&each)));
+    } else if undecided.is_empty() {
+        sentences.push(format!("{}.", sentence(worst, false)));
+    } else {
+        let both = [sentence(best, true), sentence(worst, false)];
+        sentences = vec![format!("{apart}{}.", both.join("; "))];
+    }
+    sentences
+}
+
+/// The name of a scheme with its mean.
+fn estimate(standings: &Standings<'_>, entry: &Entry<'_>) -> String {
+    format!("{} {}", quoted(entry.scheme), standings.value(&[entry]))
+}
+
+/// The schemes whose place is not decided, with the values of their seeds, and how many seeds would do.
+fn undecided(standings: &Standings<'_>, ranking: &Ranking<'_, '_>) -> String {
+    let alone = ranking.rest.is_empty() && ranking.best.len() == 1;
+    let first = ranking.best.iter().filter(|_| alone);
+    let each = first.chain(&ranking.undecided).map(|entry| {
+        let values: Vec<f64> = entry.by_seed.values().copied().collect();
+        format!("{} {}", quoted(entry.scheme), standings.values(&values))
+    });
+    let each: Vec<String> = each.collect();
+    let over = seeds(standings.seeds());
+    let advice = seeds_that_would_do(ranking.seeds_needed);
+    format!("Not decided: {} over {over}; {advice}.", listed(&each))
+}
+
+/// "about 9 seeds would do"
+pub(super) fn seeds_that_would_do(needed: Option<u64>) -> String {
+    needed.map_or_else(
+        || format!("no number of seeds up to {MAX_SEEDS} is likely to do"),
+        |needed| format!("about {needed} seeds would do"),
+    )
 }

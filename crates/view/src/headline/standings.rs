@@ -1,20 +1,20 @@
-//! The data of the sentences: the metric, the values of the schemes, and who leads where.
+//! The data of the sentences: the metric, the values of the schemes and their seeds.
 
+use std::collections::BTreeMap;
+
+use shallop_results::contrast::{Contrast, Shown};
 use shallop_results::{Aggregate, Estimate, Summary};
 
+use super::wording::{names, range};
 use crate::comparison::Comparison;
 use crate::text::{list, thousands};
 use shallop_results::metrics::{self, Better, Metric, all_flows, small_flows};
 use shallop_results::units::Unit;
 
-/// The least number of seeds for an interval that tells schemes apart.
+/// The least number of seeds that decides anything.
 const MIN_SEEDS: u64 = 3;
-/// Without intervals, values that differ by a smaller fraction are called equal.
-const ALIKE: f64 = 0.01;
 /// The least number of flows for a 99th percentile.
 const MIN_FLOWS: f64 = 100.0;
-/// The most names in a list; more names are counted.
-const MAX_NAMES: usize = 4;
 
 /// The metric of the sentences.
 #[derive(Clone, Copy, Debug)]
@@ -45,12 +45,35 @@ const MEAN: Topic = Topic {
 };
 
 /// A scheme at a point.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entry<'a> {
     pub scheme: &'a str,
     pub point: usize,
     pub value: Estimate,
     pub of: &'a Aggregate,
+    /// The value of each seed.
+    pub by_seed: BTreeMap<u64, f64>,
+}
+
+impl Entry<'_> {
+    /// The paired differences of another entry from this one; `None` without a common seed.
+    pub fn contrast(&self, other: &Entry<'_>) -> Option<Contrast> {
+        let both = self.by_seed.iter().filter_map(|(seed, value)| {
+            let of_other = other.by_seed.get(seed)?;
+            Some((*value, *of_other))
+        });
+        Contrast::from_pairs(&both.collect::<Vec<_>>())
+    }
+
+    /// What the seeds show of another entry, compared with this one.
+    pub fn shown(&self, other: &Entry<'_>) -> Shown {
+        self.contrast(other).map_or(Shown::Nothing, |contrast| contrast.shown())
+    }
+
+    /// The mean of another metric; zero without it.
+    pub fn mean(&self, metric: &Metric) -> f64 {
+        mean(self.of, metric)
+    }
 }
 
 impl Topic {
@@ -68,14 +91,6 @@ pub(super) struct Standings<'a> {
     /// The schemes that can be compared, in the order of the results.
     pub entries: Vec<Entry<'a>>,
     summary: &'a Summary,
-}
-
-/// The best and the worst of some schemes, each with those that cannot be told from it.
-#[derive(Debug)]
-pub(super) struct Ranking<'a> {
-    pub best: Vec<Entry<'a>>,
-    /// Empty if nothing can be told from the best.
-    pub worst: Vec<Entry<'a>>,
 }
 
 fn mean(of: &Aggregate, metric: &Metric) -> f64 {
@@ -100,19 +115,48 @@ pub(super) fn topic(summary: &Summary) -> Option<Topic> {
     })
 }
 
+/// The value of each seed, by point and scheme.
+type BySeed<'a> = BTreeMap<(usize, &'a str), BTreeMap<u64, f64>>;
+
+/// The values of all runs that count.
+fn by_seed<'a>(summary: &'a Summary, comparison: &Comparison, metric: &Metric) -> BySeed<'a> {
+    let same = summary.runs.chunk_by(|a, b| a.scheme == b.scheme && a.point == b.point);
+    let mut found = BySeed::new();
+    for runs in same {
+        let Some(point) = comparison.point(&runs[0].point) else { continue };
+        let counted = runs.iter().filter(|run| !run.is_void());
+        let values = counted.filter_map(|run| Some((run.seed, metric.figure(run)?.value)));
+        found.entry((point, runs[0].scheme.as_str())).or_default().extend(values);
+    }
+    found
+}
+
 impl<'a> Standings<'a> {
     pub fn new(summary: &'a Summary, comparison: &'a Comparison, topic: Topic) -> Self {
         let mut standings = Self { topic, comparison, entries: Vec::new(), summary };
+        let mut seeds = by_seed(summary, comparison, topic.metric);
         standings.entries = summary
             .aggregates
             .iter()
             .filter(|of| !standings.is_open(of))
             .filter_map(|of| {
                 let (point, value) = (comparison.point(&of.point)?, *of.get(topic.metric)?);
-                Some(Entry { scheme: &of.scheme, point, value, of })
+                let by_seed = seeds.remove(&(point, of.scheme.as_str())).unwrap_or_default();
+                Some(Entry { scheme: &of.scheme, point, value, of, by_seed })
             })
             .collect();
         standings
+    }
+
+    /// The schemes with their loss instead of the topic's metric.
+    pub fn losses(&self) -> Vec<Entry<'a>> {
+        let mut seeds = by_seed(self.summary, self.comparison, &metrics::LOSS);
+        let loss = |entry: &Entry<'a>| {
+            let value = *entry.of.get(&metrics::LOSS)?;
+            let by_seed = seeds.remove(&(entry.point, entry.scheme)).unwrap_or_default();
+            Some(Entry { value, by_seed, ..entry.clone() })
+        };
+        self.entries.iter().filter_map(loss).collect()
     }
 
     /// Whether the completion time is a lower bound only, because flows did not finish.
@@ -121,8 +165,8 @@ impl<'a> Standings<'a> {
     }
 
     /// The schemes at a point.
-    pub fn at(&self, point: usize) -> Vec<Entry<'a>> {
-        self.entries.iter().copied().filter(|entry| entry.point == point).collect()
+    pub fn at(&self, point: usize) -> Vec<&Entry<'a>> {
+        self.entries.iter().filter(|entry| entry.point == point).collect()
     }
 
     /// The verb for the best or the worst schemes: "carried the most", "did better".
@@ -139,17 +183,20 @@ impl<'a> Standings<'a> {
         }
     }
 
-    /// The values of these schemes with their unit: "9.05 Gb/s", "1.2 to 3.4 ms".
-    pub fn value(&self, entries: &[Entry<'_>]) -> String {
-        let units = self.topic.metric.quantity.shown();
-        let values: Vec<f64> = entries.iter().map(|entry| entry.value.mean).collect();
-        let unit = Unit::for_largest(values.iter().copied(), units);
-        format!("{} {}", range(&values, unit.size), unit.name)
+    /// Values of the topic's metric with their unit: "9.05 Gb/s", "1.2 to 3.4 ms".
+    pub fn values(&self, values: &[f64]) -> String {
+        let unit = Unit::for_largest(values.iter().copied(), self.topic.metric.quantity.shown());
+        format!("{} {}", range(values, unit.size), unit.name)
+    }
+
+    /// The means of these schemes with their unit.
+    pub fn value(&self, entries: &[&Entry<'_>]) -> String {
+        self.values(&entries.iter().map(|entry| entry.value.mean).collect::<Vec<_>>())
     }
 
     /// The loss of these schemes in words: "nothing", "4.6 %".
-    pub fn loss(entries: &[Entry<'_>]) -> String {
-        let losses: Vec<f64> = entries.iter().map(|entry| mean(entry.of, &metrics::LOSS)).collect();
+    pub fn loss(entries: &[&Entry<'_>]) -> String {
+        let losses: Vec<f64> = entries.iter().map(|entry| entry.mean(&metrics::LOSS)).collect();
         let most = losses.iter().copied().fold(0.0, f64::max);
         match most {
             most if most <= 0.0 => "nothing".to_owned(),
@@ -159,7 +206,7 @@ impl<'a> Standings<'a> {
     }
 
     /// The values of these schemes in words: "9.05 Gb/s of new data, and lost nothing".
-    pub fn detail(&self, entries: &[Entry<'_>]) -> String {
+    pub fn detail(&self, entries: &[&Entry<'_>]) -> String {
         let (before, after) = self.topic.words;
         let value = format!("{before}{}{after}", self.value(entries));
         if self.topic.is_less_better() {
@@ -169,24 +216,32 @@ impl<'a> Standings<'a> {
         }
     }
 
-    /// The reason why several schemes lead together.
-    pub fn tie(&self) -> &'static str {
-        if self.seeds() < MIN_SEEDS {
-            "within 1 % of each other"
-        } else {
-            "with no difference that the seeds can tell"
-        }
+    /// The largest number of seeds of a scheme.
+    pub fn seeds(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.value.n).max().unwrap_or(0)
     }
 
-    fn seeds(&self) -> u64 {
-        self.entries.iter().map(|entry| entry.value.n).max().unwrap_or(0)
+    /// Whether the seeds are too few to decide anything.
+    pub fn is_undecided(&self) -> bool {
+        self.seeds() < MIN_SEEDS
+    }
+
+    /// What a sentence on estimates of one or two seeds begins with.
+    pub fn by_estimate(&self) -> &'static str {
+        if self.seeds() == 1 {
+            "By one seed, which decides nothing, "
+        } else {
+            "By two seeds, which decide nothing, "
+        }
     }
 
     /// A caveat for one or two seeds; empty for more.
     pub fn few_seeds(&self) -> String {
         match self.seeds() {
-            1 => "One seed: how far another one would differ is not known.".to_owned(),
-            2 => "Two seeds: too few for an interval.".to_owned(),
+            1 => "One seed: how far another one would differ is not known; three or more can \
+                  decide."
+                .to_owned(),
+            2 => "Two seeds: too few for an interval; three or more can decide.".to_owned(),
             _ => String::new(),
         }
     }
@@ -221,7 +276,9 @@ impl<'a> Standings<'a> {
         let whole = |count: f64| thousands(count.round() as u64);
         let words = schemes.iter().filter(|(_, open, _)| *open > 0.0);
         words
-            .map(|(name, open, all)| format!("{name} {} of {}", whole(*open), whole(*all)))
+            .map(|(name, open, all)| {
+                format!("{} {} of {}", names(&[*name]), whole(*open), whole(*all))
+            })
             .collect()
     }
 
@@ -254,67 +311,4 @@ impl<'a> Standings<'a> {
         }
         format!("Completion times cannot be compared: flows did not finish ({}).", open.join("; "))
     }
-}
-
-/// The best and the worst of these; `less` if less is better.
-pub(super) fn rank<'a>(entries: &[Entry<'a>], less: bool) -> Ranking<'a> {
-    let mut sorted = entries.to_vec();
-    sorted.sort_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
-    if !less {
-        sorted.reverse();
-    }
-    let (Some(first), Some(last)) = (sorted.first().copied(), sorted.last().copied()) else {
-        return Ranking { best: Vec::new(), worst: Vec::new() };
-    };
-    let (best, rest): (Vec<_>, Vec<_>) =
-        sorted.into_iter().partition(|entry| !apart(first.value, entry.value));
-    let worst = rest.into_iter().filter(|entry| !apart(last.value, entry.value)).collect();
-    Ranking { best, worst }
-}
-
-/// Whether the seeds can tell two values from each other: their intervals do not overlap.
-pub(super) fn apart(one: Estimate, other: Estimate) -> bool {
-    let difference = (one.mean - other.mean).abs();
-    let half = |of: Estimate| of.ci95.or(of.is_equal().then_some(0.0));
-    match (half(one), half(other)) {
-        (Some(a), Some(b)) if one.n.min(other.n) >= MIN_SEEDS => difference > a + b,
-        _ => difference > ALIKE * one.mean.abs().max(other.mean.abs()),
-    }
-}
-
-/// The names of schemes, or their number if there are many of them.
-pub(super) fn names(entries: &[Entry<'_>], all: usize) -> String {
-    if entries.len() > MAX_NAMES {
-        let some = entries.len();
-        return if some == all {
-            format!("All {all} schemes")
-        } else {
-            format!("{some} of {all} schemes")
-        };
-    }
-    list(&entries.iter().map(|entry| entry.scheme.to_owned()).collect::<Vec<_>>())
-}
-
-/// "LEAST to MOST" of these values in a unit of this size, or one number if both are printed alike.
-fn range(values: &[f64], unit: f64) -> String {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min) / unit;
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max) / unit;
-    let (low, high) = (three_digits(least), three_digits(most));
-    if low == high { high } else { format!("{low} to {high}") }
-}
-
-/// A number with three significant digits, and no zeros at the end after a point.
-fn three_digits(value: f64) -> String {
-    let size = value.abs();
-    let digits = match size {
-        size if size >= 99.95 => 0,
-        size if size >= 9.995 => 1,
-        size if size >= 0.9995 => 2,
-        _ => 3,
-    };
-    let text = format!("{value:.digits$}");
-    if !text.contains('.') {
-        return text;
-    }
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -1,40 +1,68 @@
 //! The sentences of results with several points: where which scheme leads, and where the difference is largest.
 
-use super::standings::{Entry, Ranking, Standings, apart, rank};
+use super::one_point::{alike, seeds_that_would_do};
+use super::price;
+use super::ranking::{Ranking, rank, sorted};
+use super::standings::{Entry, Standings};
+use super::turn;
+use super::wording::{quoted, seeds};
 use crate::axis::Axis;
 use crate::text::list;
 
 /// The most stretches of a sweep in a sentence; more are counted.
 const MAX_STRETCHES: usize = 3;
 
-/// Who leads at a point: a scheme, or `None` if it cannot be told.
-type Lead<'a> = (usize, Option<&'a str>);
+/// Who leads at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lead<'a> {
+    One(&'a str),
+    /// The best are equal within the practical bound.
+    Alike,
+    /// The seeds do not tell.
+    Open,
+}
+
+type Ranked<'e, 'a> = (usize, Ranking<'e, 'a>);
 
 pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
-    let order = order(standings);
-    let rankings: Vec<(usize, Ranking<'_>)> = order
-        .into_iter()
-        .map(|point| (point, standings.at(point)))
-        .filter(|(_, entries)| entries.len() > 1)
-        .map(|(point, entries)| (point, rank(&entries, standings.topic.is_less_better())))
-        .collect();
-    if rankings.is_empty() {
-        return vec![span(standings)];
+    let less = standings.topic.is_less_better();
+    let points = order(standings).into_iter().map(|point| (point, standings.at(point)));
+    let points: Vec<_> = points.filter(|(_, entries)| entries.len() > 1).collect();
+    let turns = turn::sentences(standings);
+    if points.is_empty() {
+        return if turns.is_empty() { vec![span(standings)] } else { turns };
     }
-    let leads: Vec<Lead<'_>> = rankings
-        .iter()
-        .map(|(point, ranking)| match ranking.best.as_slice() {
-            [one] => (*point, Some(one.scheme)),
-            _ => (*point, None),
-        })
-        .collect();
-    let mut sentences = vec![who_leads(standings, &leads)];
+    let rankings: Vec<Ranked<'_, '_>> =
+        points.iter().map(|(point, entries)| (*point, rank(entries, less))).collect();
+    let leads: Vec<(usize, Lead<'_>)> =
+        rankings.iter().map(|(point, ranking)| (*point, lead(standings, ranking))).collect();
+    let mut sentences = vec![who_leads(standings, &leads, &rankings)];
     sentences.extend(widest(standings, &rankings));
+    sentences.extend(price(standings, &rankings, &leads));
+    sentences.extend(turns);
     sentences
 }
 
+fn lead<'a>(standings: &Standings<'_>, ranking: &Ranking<'_, 'a>) -> Lead<'a> {
+    if standings.is_undecided() {
+        let first = ranking.best[0];
+        let is_near =
+            |other: &&Entry<'_>| first.contrast(other).is_some_and(|contrast| contrast.is_near());
+        return if ranking.undecided.iter().any(is_near) {
+            Lead::Alike
+        } else {
+            Lead::One(first.scheme)
+        };
+    }
+    match (ranking.best.as_slice(), ranking.undecided.is_empty()) {
+        (_, false) => Lead::Open,
+        ([one], true) => Lead::One(one.scheme),
+        (_, true) => Lead::Alike,
+    }
+}
+
 /// The points in the order of the quantity by which they differ, or of the results.
-fn order(standings: &Standings<'_>) -> Vec<usize> {
+pub(super) fn order(standings: &Standings<'_>) -> Vec<usize> {
     let mut points: Vec<usize> = (0..standings.comparison.points.len()).collect();
     if let Axis::Quantity { values, .. } = &standings.comparison.axis {
         points.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -43,94 +71,119 @@ fn order(standings: &Standings<'_>) -> Vec<usize> {
 }
 
 /// Whether the points are on one line, so that "from" and "to" mean something.
-fn on_a_line(standings: &Standings<'_>) -> bool {
+pub(super) fn on_a_line(standings: &Standings<'_>) -> bool {
     matches!(&standings.comparison.axis, Axis::Quantity { panels, .. } if panels.iter().all(String::is_empty))
 }
 
-fn who_leads(standings: &Standings<'_>, leads: &[Lead<'_>]) -> String {
-    let stretches: Vec<&[Lead<'_>]> = leads.chunk_by(|a, b| a.1 == b.1).collect();
-    let best = standings.verb(true, standings.comparison.schemes.len() == 2);
-    match stretches.as_slice() {
+fn who_leads(
+    standings: &Standings<'_>,
+    leads: &[(usize, Lead<'_>)],
+    rankings: &[Ranked<'_, '_>],
+) -> String {
+    let stretches: Vec<&[(usize, Lead<'_>)]> = leads.chunk_by(|a, b| a.1 == b.1).collect();
+    let of_two = standings.comparison.schemes.len() == 2;
+    let best = standings.verb(true, of_two);
+    let by = if standings.is_undecided() { standings.by_estimate() } else { "" };
+    let text = match stretches.as_slice() {
         [all] => match all[0].1 {
-            Some(scheme) => format!("{scheme} {best} at each of the {} points.", all.len()),
-            None => {
-                format!(
-                    "No scheme leads at any of the {} points: {}.",
-                    all.len(),
-                    together(standings)
-                )
+            Lead::One(scheme) => {
+                format!("{} {best} at each of the {} points", quoted(scheme), all.len())
+            }
+            other => {
+                let why = nobody(standings, other);
+                format!("no scheme leads at any of the {} points: {why}", all.len())
             }
         },
         few if few.len() <= MAX_STRETCHES && on_a_line(standings) => {
             let parts: Vec<String> =
                 few.iter().map(|stretch| part(standings, best, stretch)).collect();
-            format!("{}.", parts.join("; "))
+            parts.join("; ")
         }
-        _ => counted(leads, best, together(standings)),
+        _ => counted(standings, leads, best),
+    };
+    let text = format!("{by}{text}.");
+    let text = if text.starts_with("no scheme") { text.replacen('n', "N", 1) } else { text };
+    let open = rankings.iter().filter(|(_, ranking)| !ranking.undecided.is_empty());
+    let needed: Option<Vec<u64>> = open.map(|(_, ranking)| ranking.seeds_needed).collect();
+    match needed {
+        Some(all) if all.is_empty() => text,
+        _ if standings.is_undecided() => text,
+        needed => {
+            let needed = needed.and_then(|all| all.into_iter().max());
+            format!("{text} Where nothing is decided, {}.", seeds_that_would_do(needed))
+        }
     }
 }
 
 /// The reason why no scheme leads.
-fn together(standings: &Standings<'_>) -> &'static str {
-    if standings.few_seeds().is_empty() {
-        "the seeds cannot tell the best apart"
-    } else {
-        "the best are within 1 % of each other"
+fn nobody(standings: &Standings<'_>, lead: Lead<'_>) -> String {
+    match lead {
+        Lead::Alike => format!("the best are {}", alike()),
+        _ => format!("{} do not tell which scheme is the best", seeds(standings.seeds())),
     }
 }
 
 /// Who leads on a stretch of points.
-fn part(standings: &Standings<'_>, best: &str, stretch: &[Lead<'_>]) -> String {
-    let label = |lead: &Lead<'_>| standings.comparison.labels[lead.0].as_str();
+fn part(standings: &Standings<'_>, best: &str, stretch: &[(usize, Lead<'_>)]) -> String {
+    let label = |lead: &(usize, Lead<'_>)| standings.comparison.labels[lead.0].as_str();
     let place = match stretch {
         [one] => format!("at {}", label(one)),
         [first, .., last] => format!("from {} to {}", label(first), label(last)),
         [] => String::new(),
     };
-    match stretch.first().and_then(|lead| lead.1) {
-        Some(scheme) => format!("{scheme} {best} {place}"),
-        None => format!("{place} {}", together(standings)),
+    match stretch.first().map(|lead| lead.1) {
+        Some(Lead::One(scheme)) => format!("{} {best} {place}", quoted(scheme)),
+        Some(other) => format!("{place} {}", nobody(standings, other)),
+        None => String::new(),
     }
 }
 
 /// At how many points each scheme leads.
-fn counted(leads: &[Lead<'_>], best: &str, nobody: &str) -> String {
+fn counted(standings: &Standings<'_>, leads: &[(usize, Lead<'_>)], best: &str) -> String {
     let mut wins: Vec<(&str, usize)> = Vec::new();
-    for scheme in leads.iter().filter_map(|lead| lead.1) {
-        match wins.iter_mut().find(|(name, _)| *name == scheme) {
+    for (_, lead) in leads {
+        let Lead::One(scheme) = lead else { continue };
+        match wins.iter_mut().find(|(name, _)| name == scheme) {
             Some((_, count)) => *count += 1,
             None => wins.push((scheme, 1)),
         }
     }
     wins.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let open = leads.iter().filter(|lead| lead.1.is_none()).count();
     let mut parts: Vec<String> = Vec::new();
     for (place, (scheme, count)) in wins.iter().enumerate() {
+        let scheme = quoted(scheme);
         parts.push(match place {
             0 => format!("{scheme} {best} at {count} of {} points", leads.len()),
             _ => format!("{scheme} at {count}"),
         });
     }
-    let mut text = list(&parts);
-    if open > 0 {
-        text = format!("{text}; at {open} {nobody}");
+    let mut text = vec![list(&parts)];
+    for kind in [Lead::Alike, Lead::Open] {
+        let count = leads.iter().filter(|(_, lead)| *lead == kind).count();
+        if count > 0 {
+            text.push(format!("at {count} {}", nobody(standings, kind)));
+        }
     }
-    format!("{text}.")
+    text.retain(|part| !part.is_empty());
+    text.join("; ")
 }
 
-/// The point at which the best differs most from the worst.
-fn widest(standings: &Standings<'_>, rankings: &[(usize, Ranking<'_>)]) -> Option<String> {
+/// The point at which the best differs most from a scheme that is shown to be worse, or by their estimates.
+fn widest(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Option<String> {
+    let less = standings.topic.is_less_better();
     let pairs = rankings.iter().filter_map(|(point, ranking)| {
-        let (best, worst) = (ranking.best.first()?, ranking.worst.last()?);
+        let best = *ranking.best.first()?;
+        let others = if standings.is_undecided() { &ranking.undecided } else { &ranking.rest };
+        let worst = *sorted(others, less).last()?;
         let (high, low) =
             (best.value.mean.max(worst.value.mean), best.value.mean.min(worst.value.mean));
-        Some((*point, *best, *worst, if low > 0.0 { high / low } else { f64::INFINITY }))
+        Some((*point, best, worst, if low > 0.0 { high / low } else { f64::INFINITY }))
     });
     let (point, best, worst, _) = pairs.max_by(|a, b| a.3.total_cmp(&b.3))?;
     let place = &standings.comparison.labels[point];
-    let (values, names) =
-        ([best, worst].map(|entry| standings.value(&[entry])), [best.scheme, worst.scheme]);
-    let what = if standings.topic.is_less_better() {
+    let values = [best, worst].map(|entry| standings.value(&[entry]));
+    let names = [best, worst].map(|entry| quoted(entry.scheme));
+    let what = if less {
         let (before, after) = standings.topic.words;
         format!(
             "{before}{}{after} under {}, and {} under {}",
@@ -143,7 +196,27 @@ fn widest(standings: &Standings<'_>, rankings: &[(usize, Ranking<'_>)]) -> Optio
             names[0], values[0], names[1], values[1]
         )
     };
-    Some(format!("Where the difference is largest, at {place}, {what}."))
+    let largest = if standings.is_undecided() { "largest by these estimates" } else { "largest" };
+    Some(format!("Where the difference is {largest}, at {place}, {what}."))
+}
+
+/// What the lead of each scheme costs, at the first point at which it leads and that costs something.
+fn price(
+    standings: &Standings<'_>,
+    rankings: &[Ranked<'_, '_>],
+    leads: &[(usize, Lead<'_>)],
+) -> Vec<String> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    for ((point, ranking), (_, lead)) in rankings.iter().zip(leads) {
+        let Lead::One(scheme) = lead else { continue };
+        let all = [&ranking.best[..], &ranking.rest, &ranking.undecided].concat();
+        let price = price::sentences(&ranking.best, &all).pop();
+        if let (Some(price), false) = (price, found.iter().any(|(name, _)| name == scheme)) {
+            let place = &standings.comparison.labels[*point];
+            found.push((scheme, price.replacen("But ", &format!("But at {place} "), 1)));
+        }
+    }
+    found.into_iter().map(|(_, price)| price).collect()
 }
 
 /// The range of points that have one scheme each.
@@ -154,22 +227,20 @@ fn span(standings: &Standings<'_>) -> String {
     else {
         return String::new();
     };
+    let is_one = least.scheme == most.scheme;
     let at = |entry: &Entry<'_>| {
         let label = &standings.comparison.labels[entry.point];
-        let who =
-            if least.scheme == most.scheme { String::new() } else { format!("{}, ", entry.scheme) };
-        format!("{} ({who}{label})", standings.value(&[*entry]))
+        let who = if is_one { String::new() } else { format!("{}, ", quoted(entry.scheme)) };
+        format!("{} ({who}{label})", standings.value(&[entry]))
     };
     let (before, after) =
         if standings.topic.is_less_better() { standings.topic.words } else { ("goodput was ", "") };
-    let who =
-        if least.scheme == most.scheme { format!("{}: ", least.scheme) } else { String::new() };
-    if !apart(least.value, most.value) {
-        let all: Vec<Entry<'_>> = vec![*least, *most];
+    let who = if is_one { format!("{}: ", quoted(least.scheme)) } else { String::new() };
+    if least.contrast(most).is_some_and(|contrast| contrast.is_near()) {
         return format!(
             "{who}{before}{}{after} at all points, {}.",
-            standings.value(&all),
-            standings.tie()
+            standings.value(&[least, most]),
+            alike()
         );
     }
     format!("{who}{before}{}{after} at the least and {} at the most.", at(least), at(most))

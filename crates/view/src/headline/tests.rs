@@ -3,55 +3,100 @@
 use serde_json::{Value, json};
 
 use super::Headline;
-use shallop_results::summary::RehearsalOfRun;
-use shallop_results::{Run, Summary};
+use shallop_results::aggregate::aggregate;
+use shallop_results::summary::{Completion, Fct, Group, RehearsalOfRun, Statistic};
+use shallop_results::{Job, Point, Reuse, Run, Summary};
 
-/// A mean with its interval, of three seeds.
-fn estimate(mean: f64, half: f64) -> Value {
-    json!({ "mean": mean, "ci95": half, "n": 3 })
+/// A run of endless flows.
+fn long(scheme: &str, goodput: f64, loss: f64) -> Run {
+    Run {
+        scheme: scheme.to_owned(),
+        goodput_bps: goodput,
+        loss_rate: loss,
+        utilization: 0.978,
+        max_queue_bytes: 200_000,
+        jain: Some(0.95),
+        ..Run::default()
+    }
 }
 
-fn long(scheme: &str, point: &Value, goodput: (f64, f64), loss: f64) -> Value {
-    json!({ "scheme": scheme, "point": point, "n": 3, "metrics": {
-        "goodput_bps": estimate(goodput.0, goodput.1),
-        "loss_rate": estimate(loss, 0.0),
-        "utilization": estimate(0.978, 0.0),
-        "max_queue_bytes": estimate(200_000.0, 0.0),
-    } })
+/// Completion times of 4,000 flows.
+fn times(p99: f64, unfinished: u64) -> Fct {
+    let lower_bounds = if unfinished > 40 { vec![Statistic::P99S] } else { Vec::new() };
+    let all = Completion {
+        count: 4000,
+        unfinished,
+        p99_s: Some(p99),
+        mean_s: Some(p99 / 9.0),
+        lower_bounds,
+        ..Completion::default()
+    };
+    Fct { all: Some(all), ..Fct::default() }
 }
 
-fn finite(scheme: &str, point: &Value, p99: (f64, f64), unfinished: f64) -> Value {
-    let mut tail = estimate(p99.0, p99.1);
-    tail["at_least"] = (unfinished > 40.0).into();
-    json!({ "scheme": scheme, "point": point, "n": 3, "metrics": {
-        "goodput_bps": estimate(1e9, 0.0),
-        "loss_rate": estimate(0.0, 0.0),
-        "fct.all.count": estimate(4000.0, 0.0),
-        "fct.all.unfinished": estimate(unfinished, 0.0),
-        "fct.all.p99_s": tail,
-        "fct.all.mean_s": estimate(p99.0 / 9.0, 0.0),
-    } })
+/// A run of flows that end.
+fn finite(scheme: &str, p99: f64, unfinished: u64) -> Run {
+    Run { fct: times(p99, unfinished), ..long(scheme, 1e9, 0.0) }
 }
 
-fn told(aggregates: Vec<Value>) -> Headline {
-    let mut summary = serde_json::to_value(Summary::default()).unwrap();
-    summary["aggregates"] = aggregates.into();
-    let summary: Summary = serde_json::from_value(summary).unwrap();
-    Headline::from_summary(&summary)
+/// Three seeds of a run, of which each is larger by `step`, a fraction.
+fn seeds(run: &Run, step: f64) -> Vec<Run> {
+    by_seed(run, &[1.0 - step, 1.0, 1.0 + step])
 }
 
-fn sentences(aggregates: Vec<Value>) -> String {
-    told(aggregates).sentences.join(" ")
+/// A seed for each factor.
+fn by_seed(run: &Run, factors: &[f64]) -> Vec<Run> {
+    let one = |(index, factor): (usize, &f64)| {
+        let mut run = Run { seed: index as u64 + 1, ..run.clone() };
+        run.goodput_bps *= factor;
+        let groups = run.groups.iter_mut().map(|group| &mut group.fct);
+        for all in groups.chain([&mut run.fct]).filter_map(|fct| fct.all.as_mut()) {
+            all.p99_s = all.p99_s.map(|p99| p99 * factor);
+        }
+        run
+    };
+    factors.iter().enumerate().map(one).collect()
+}
+
+fn at(runs: Vec<Run>, key: &str, value: impl Into<Value>) -> Vec<Run> {
+    let point = [(key.to_owned(), value.into())];
+    runs.into_iter().map(|run| Run { point: point.clone().into(), ..run }).collect()
+}
+
+fn summary(runs: Vec<Vec<Run>>) -> Summary {
+    let runs: Vec<Run> = runs.into_iter().flatten().collect();
+    let mut points: Vec<Point> = Vec::new();
+    for run in &runs {
+        if !points.iter().any(|point| point.set == run.point) {
+            let words = run.point.iter().map(|(key, value)| format!("{key}={value}"));
+            let name = words.collect::<Vec<_>>().join(", ").replace('"', "");
+            points.push(Point { name, set: run.point.clone(), ..Point::default() });
+        }
+    }
+    let mut jobs = Vec::new();
+    for (scheme, same) in
+        runs.chunk_by(|a, b| a.scheme == b.scheme && a.point == b.point).enumerate()
+    {
+        jobs.extend(same.iter().map(|run| (Job { point: 0, scheme, seed: run.seed }, run)));
+    }
+    let aggregates = aggregate(&jobs);
+    Summary { runs, points, aggregates, ..Summary::default() }
+}
+
+fn told(runs: Vec<Vec<Run>>) -> Headline {
+    Headline::from_summary(&summary(runs))
+}
+
+fn sentences(runs: Vec<Vec<Run>>) -> String {
+    told(runs).sentences.join(" ")
 }
 
 #[test]
 fn the_best_and_the_worst_are_named_with_their_numbers() {
-    let one = json!({});
-    let two = vec![
-        long("cubic", &one, (2.05e9, 1e8), 0.0461),
-        long("flashpass", &one, (9.05e9, 1e7), 0.0),
-    ];
-    let headline = told(two);
+    let headline = told(vec![
+        seeds(&long("cubic", 2.05e9, 0.0461), 0.03),
+        seeds(&long("flashpass", 9.05e9, 0.0), 0.001),
+    ]);
     assert_eq!(
         headline.sentences,
         [
@@ -63,64 +108,108 @@ fn the_best_and_the_worst_are_named_with_their_numbers() {
 }
 
 #[test]
-fn overlapping_intervals_are_no_difference() {
-    let one = json!({});
-    let equal = |half: f64| {
+fn an_interval_that_holds_zero_is_no_equality() {
+    let three = |factors: &[f64]| {
         vec![
-            long("a", &one, (9.0e9, half), 0.0),
-            long("b", &one, (9.1e9, half), 0.0),
-            long("c", &one, (2.0e9, half), 0.001),
+            by_seed(&long("a", 9.0e9, 0.0), &[1.0; 3]),
+            by_seed(&long("b", 9.1e9, 0.0), factors),
+            by_seed(&long("c", 2.0e9, 0.001), &[1.0; 3]),
         ]
     };
     assert_eq!(
-        sentences(equal(0.06e9)),
-        "b and a carried the most, with no difference that the seeds can tell: 9 to 9.1 Gb/s of new data, and lost \
+        sentences(three(&[1.0, 1.001, 0.999])),
+        "b and a carried the most, within 5 % of each other: 9 to 9.1 Gb/s of new data, and lost \
          nothing. c carried the least: 2 Gb/s of new data, and lost 0.1 %."
     );
-    assert!(sentences(equal(0.04e9)).starts_with("b carried the most: 9.1 Gb/s"));
-    let same = sentences(equal(5e9));
-    assert!(
-        same.starts_with("b, a and c carried the same, with no difference that the seeds"),
-        "{same}"
+    assert_eq!(
+        sentences(three(&[0.8, 1.0, 1.2])),
+        "Of the schemes that 3 seeds tell apart, b carried more: 9.1 Gb/s of new data, and lost nothing; its busiest \
+         link was 98 % used; c carried less: 2 Gb/s of new data, and lost 0.1 %. Not decided: a 9 Gb/s over 3 seeds; \
+         about 108 seeds would do."
     );
-    assert!(same.ends_with("a and b lost the least: nothing."), "{same}");
+    assert_eq!(
+        sentences(three(&[0.1, 1.0, 3.0])),
+        "Not decided: b 0.91 to 27.3 Gb/s, a 9 Gb/s and c 2 Gb/s over 3 seeds; no number of seeds up to 1000 is likely to do."
+    );
 }
 
 #[test]
-fn one_seed_says_so_and_tells_only_what_is_more_than_a_hundredth_apart() {
-    let one = json!({});
-    let run = |goodput: f64| {
-        let mut of = long("x", &one, (goodput, 0.0), 0.0);
-        of["scheme"] = format!("s{goodput}").into();
-        of["metrics"]["goodput_bps"] = json!({ "mean": goodput, "ci95": null, "n": 1 });
-        of
-    };
-    let near = told(vec![run(1.0e9), run(1.005e9)]);
-    assert!(near.sentences[0].contains("carried the same, within 1 % of each other"), "{near:?}");
-    assert_eq!(near.caveat, "One seed: how far another one would differ is not known.");
-    assert!(told(vec![run(1.0e9), run(1.02e9)]).sentences[0].contains("carried more"));
-}
-
-#[test]
-fn who_loses_the_least_is_told_if_it_is_another_one() {
-    let one = json!({});
+fn the_seeds_of_a_tutorial_decide_what_they_show_and_no_more() {
+    // BBR's mean is the worst by far, and one of its seeds as good as ExpressPass.
     let text = sentences(vec![
-        long("copa", &one, (9.4e8, 1e6), 0.89),
-        long("gemini", &one, (7.7e8, 1e6), 0.0009),
-        long("vegas", &one, (1.9e8, 1e6), 0.007),
+        by_seed(&finite("cubic", 0.117, 0), &[0.95, 1.0, 1.05]),
+        by_seed(&finite("bbr", 1.0, 0), &[0.05, 2.3, 4.96]),
+        by_seed(&finite("expresspass", 0.049, 0), &[0.97, 1.0, 1.03]),
+        by_seed(&finite("flashpass", 0.0784, 0), &[1.02, 1.0, 0.98]),
+    ]);
+    assert_eq!(
+        text,
+        "Of the schemes that 3 seeds tell apart, expresspass did best: 99 % of the flows finished within 49 ms; cubic \
+         did worst: 99 % of the flows finished within 117 ms. Not decided: bbr \
+         0.05 to 4.96 s over 3 seeds; about 8 seeds would do."
+    );
+}
+
+#[test]
+fn schemes_that_are_worse_in_an_unknown_order_are_listed_with_their_means() {
+    let text = sentences(vec![
+        by_seed(&finite("a", 0.001, 0), &[1.0; 3]),
+        by_seed(&finite("b, slow", 0.1, 0), &[0.5, 1.0, 1.5]),
+        by_seed(&finite("c", 0.11, 0), &[1.0, 0.6, 1.4]),
     ]);
     assert!(
-        text.ends_with("190 Mb/s of new data, and lost 0.7 %. gemini lost the least: 0.09 %."),
+        text.ends_with(
+            "Worse, in an order that the seeds do not tell: \"b, slow\" 100 ms and c 110 ms."
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn few_seeds_give_estimates_that_are_marked_as_such() {
+    let run = |goodput: f64| vec![long(&format!("s{goodput}"), goodput, 0.0)];
+    let near = told(vec![run(1.0e9), run(1.04e9)]);
+    assert_eq!(
+        near.sentences,
+        [
+            "By one seed, which decides nothing, s1040000000 and s1000000000 are within 5 % of each other: 1 to 1.04 \
+          Gb/s of new data, and lost nothing."
+        ]
+    );
+    assert_eq!(
+        near.caveat,
+        "One seed: how far another one would differ is not known; three or more can decide."
+    );
+    let two = by_seed(&long("a", 1e9, 0.0), &[1.0; 2]);
+    assert_eq!(
+        sentences(vec![two, by_seed(&long("b", 2e9, 0.1), &[1.0; 2])]),
+        "By two seeds, which decide nothing, b carried more: 2 Gb/s of new data, and lost 10 %; a carried less: 1 Gb/s \
+         of new data, and lost nothing. But b lost 10 % of its data packets (a: nothing)."
+    );
+}
+
+#[test]
+fn the_price_of_a_lead_is_told_with_it() {
+    let fair = |jain: f64, run: Run| Run { jain: Some(jain), ..run };
+    let text = sentences(vec![
+        seeds(&fair(0.47, long("copa", 9.28e8, 0.708)), 0.001),
+        seeds(&fair(0.99, long("gemini", 7.7e8, 0.0009)), 0.001),
+        seeds(&fair(0.99, long("vegas", 1.9e8, 0.007)), 0.001),
+    ]);
+    assert!(
+        text.ends_with(
+            "But copa lost 70.8 % of its data packets (gemini: 0.09 %), and shared the link unfairly: Jain's index \
+             0.47 (vegas: 0.99). gemini lost the least: 0.09 %."
+        ),
         "{text}"
     );
 }
 
 #[test]
 fn completion_times_are_compared_where_flows_end() {
-    let one = json!({});
     let headline = told(vec![
-        finite("cubic", &one, (0.040, 0.001), 0.0),
-        finite("flashpass", &one, (0.0012, 0.0001), 12.0),
+        seeds(&finite("cubic", 0.040, 0), 0.02),
+        seeds(&finite("flashpass", 0.0012, 12), 0.02),
     ]);
     assert_eq!(
         headline.sentences,
@@ -138,78 +227,127 @@ fn completion_times_are_compared_where_flows_end() {
 
 #[test]
 fn a_scheme_that_leaves_flows_open_does_not_lead() {
-    let one = json!({});
-    let headline = told(vec![
-        finite("cubic", &one, (0.040, 0.001), 0.0),
-        finite("fast", &one, (0.001, 0.0001), 400.0),
-    ]);
+    let fast = || seeds(&finite("fast", 0.001, 400), 0.1);
+    let headline = told(vec![seeds(&finite("cubic", 0.040, 0), 0.02), fast()]);
     assert_eq!(headline.sentences[0], "cubic: 99 % of the flows finished within 40 ms.");
     assert_eq!(headline.caveat, "Not compared, as flows did not finish: fast 1,200 of 12,000.");
-    let none = told(vec![finite("fast", &one, (0.001, 0.0001), 400.0)]);
     assert_eq!(
-        none.sentences,
+        told(vec![fast()]).sentences,
         ["Completion times cannot be compared: flows did not finish (fast 1,200 of 12,000)."]
     );
 }
 
 #[test]
-fn unfinished_flows_of_runs_that_stand_for_several_points_count_once() {
-    let at = |mark: &str| json!({ "switch.default.mark.above": mark });
-    let mut summary = serde_json::to_value(Summary::default()).unwrap();
-    summary["aggregates"] = json!([
-        finite("cubic", &at("20KB"), (0.040, 0.001), 12.0),
-        finite("dctcp", &at("20KB"), (0.020, 0.001), 3.0),
-        finite("cubic", &at("40KB"), (0.040, 0.001), 12.0),
-        finite("dctcp", &at("40KB"), (0.030, 0.001), 4.0),
-    ]);
-    let caveat = |summary: &Value| {
-        Headline::from_summary(&serde_json::from_value::<Summary>(summary.clone()).unwrap()).caveat
+fn each_group_of_a_workload_has_its_clause() {
+    let run = |scheme: &str, people: f64, copies: f64| {
+        let group = |name: &str, p99: f64| Group {
+            name: name.to_owned(),
+            fct: times(p99, 0),
+            ..Group::default()
+        };
+        let groups = vec![group("people", people), group("night copies", copies)];
+        seeds(&Run { groups, ..finite(scheme, people, 0) }, 0.01)
     };
-    assert!(caveat(&summary).contains("cubic 72 of 24,000"), "{}", caveat(&summary));
-    summary["reused"] = json!([{ "scheme": "cubic", "run_as": "cubic", "keys": ["switch.default.mark.above"],
-        "runs": 3 }]);
-    assert!(
-        caveat(&summary).ends_with("cubic 36 of 12,000 and dctcp 21 of 24,000."),
-        "{}",
-        caveat(&summary)
+    assert_eq!(
+        told(vec![run("cubic", 0.144, 1.0), run("dctcp", 0.2, 0.3)]).sentences,
+        [
+            "cubic did better: 99 % of the flows finished within 144 ms.",
+            "dctcp did worse: 99 % of the flows finished within 200 ms.",
+            "Group \"night copies\": dctcp did better: 99 % of the flows finished within 300 ms. cubic did worse: 99 % \
+             of the flows finished within 1 s.",
+        ],
+        "people are told already"
     );
 }
 
 #[test]
-fn a_sweep_says_where_who_leads() {
+fn unfinished_flows_of_runs_that_stand_for_several_points_count_once() {
+    let point = |runs: Vec<Run>, mark: &str| at(runs, "switch.default.mark.above", mark);
+    let cubic = || seeds(&finite("cubic", 0.040, 12), 0.02);
+    let mut summary = summary(vec![
+        point(cubic(), "20KB"),
+        point(seeds(&finite("dctcp", 0.020, 3), 0.02), "20KB"),
+        point(cubic(), "40KB"),
+        point(seeds(&finite("dctcp", 0.030, 4), 0.02), "40KB"),
+    ]);
+    let caveat = |summary: &Summary| Headline::from_summary(summary).caveat;
+    assert!(caveat(&summary).contains("cubic 72 of 24,000"), "{}", caveat(&summary));
+    summary.reused = vec![Reuse {
+        scheme: "cubic".to_owned(),
+        run_as: "cubic".to_owned(),
+        keys: vec!["switch.default.mark.above".to_owned()],
+        runs: 3,
+    }];
+    let text = caveat(&summary);
+    assert!(text.ends_with("cubic 36 of 12,000 and dctcp 21 of 24,000."), "{text}");
+}
+
+#[test]
+fn a_sweep_says_where_who_leads_and_which_value_is_best() {
     let mut all = Vec::new();
-    for (buffer, cubic) in [("20KB", 2e9), ("200KB", 5e9), ("3MB", 9.4e9)] {
-        let point = json!({ "switch.default.buffer": buffer });
-        all.push(long("cubic", &point, (cubic, 1e7), 0.01));
-        all.push(long("flashpass", &point, (9e9, 1e7), 0.0));
+    for (buffer, cubic) in [("20KB", 2e9), ("200KB", 5e9), ("3MB", 9.9e9)] {
+        let point = |runs: Vec<Run>| at(runs, "switch.default.buffer", buffer);
+        all.push(point(seeds(&long("cubic", cubic, 0.01), 0.001)));
+        all.push(point(seeds(&long("flashpass", 9e9, 0.0), 0.001)));
     }
     assert_eq!(
         sentences(all.clone()),
         "flashpass carried more from buffer=20KB to buffer=200KB; cubic carried more at buffer=3MB. Where the \
          difference is largest, at buffer=20KB, flashpass carried 9 Gb/s and lost nothing, cubic carried 2 Gb/s and \
-         lost 1 %."
+         lost 1 %. cubic is best at buffer=3MB, an end of the sweep: 9.9 Gb/s, beside 2 Gb/s at buffer=20KB."
     );
     all.truncate(4);
     assert!(sentences(all.clone()).starts_with("flashpass carried more at each of the 2 points."));
-    all.retain(|of| of["scheme"] == "cubic");
+    let estimates: Vec<Vec<Run>> = all.iter().map(|runs| runs[..1].to_vec()).collect();
+    let text = sentences(estimates);
+    assert!(
+        text.starts_with("By one seed, which decides nothing, flashpass carried more at"),
+        "{text}"
+    );
+    assert!(text.contains("largest by these estimates, at buffer=20KB"), "{text}");
+    all.retain(|runs| runs[0].scheme == "cubic");
     assert_eq!(
         sentences(all),
-        "cubic: goodput was 2 Gb/s (buffer=20KB) at the least and 5 Gb/s (buffer=200KB) at the most."
+        "cubic is best at buffer=200KB, an end of the sweep: 5 Gb/s, beside 2 Gb/s at buffer=20KB."
+    );
+}
+
+#[test]
+fn a_swept_key_has_a_best_value_where_the_metric_turns() {
+    let sweep = |values: &[(u64, f64)], step: f64| {
+        let point = |&(above, p99): &(u64, f64)| {
+            at(seeds(&finite("gemini", p99, 0), step), "mark.above", above)
+        };
+        sentences(values.iter().map(point).collect())
+    };
+    assert_eq!(
+        sweep(&[(65, 0.86), (250, 0.3), (1000, 0.59), (4000, 0.7)], 0.02),
+        "gemini is best at above=250 and gets worse to both sides: 300 ms, beside 860 ms at above=65 and 700 ms at \
+         above=4000."
+    );
+    let open = vec![
+        at(by_seed(&finite("x", 0.3, 0), &[0.5, 1.0, 1.5]), "mark.above", 65),
+        at(by_seed(&finite("x", 0.31, 0), &[1.5, 1.0, 0.5]), "mark.above", 250),
+    ];
+    assert_eq!(
+        sentences(open),
+        "Which value is best for x is not decided: 300 ms at above=65, 310 ms at above=250."
     );
 }
 
 #[test]
 fn points_that_are_no_line_are_counted() {
     let mut all = Vec::new();
-    for (nic, cubic) in [("fair", 2e9), ("fifo", 5e9), ("other", 9.4e9), ("last", 9e9)] {
-        let point = json!({ "nic": nic });
-        all.push(long("cubic", &point, (cubic, 1e7), 0.01));
-        all.push(long("flashpass", &point, (9e9, 1e7), 0.0));
+    for (nic, cubic) in [("fair", 2e9), ("fifo", 5e9), ("other", 9.9e9), ("last", 9e9)] {
+        all.push(at(seeds(&long("cubic", cubic, 0.01), 0.001), "nic", nic));
+        all.push(at(seeds(&long("flashpass", 9e9, 0.0), 0.001), "nic", nic));
     }
+    let text = sentences(all);
     assert!(
-        sentences(all).starts_with(
-            "flashpass carried more at 2 of 4 points and cubic at 1; at 1 the seeds cannot tell the best apart."
-        )
+        text.starts_with(
+            "flashpass carried more at 2 of 4 points and cubic at 1; at 1 the best are within 5 % of each other."
+        ),
+        "{text}"
     );
 }
 
@@ -236,11 +374,13 @@ fn a_scheme_of_which_no_run_counts_is_named_and_nothing_is_said_of_nothing() {
         |summary: &Value| Headline::from_summary(&serde_json::from_value(summary.clone()).unwrap());
     let none = told(&summary);
     assert_eq!(none.sentences, ["bbr: void, no run counts (late)."]);
-    summary["aggregates"] = vec![long("cubic", &json!({}), (2e9, 1e8), 0.0)].into();
+    let estimates = json!({ "goodput_bps": { "mean": 2e9, "ci95": null, "n": 1 } });
+    summary["aggregates"] =
+        json!([{ "scheme": "cubic", "point": {}, "n": 1, "metrics": estimates }]);
     let some = told(&summary);
     assert!(some.sentences[0].starts_with("cubic carried 2 Gb/s"), "{:?}", some.sentences);
     assert_eq!(some.sentences.last(), none.sentences.last());
     assert!(some.caveat.contains("Void runs, which count nowhere: cubic 1 of 2."), "{some:?}");
-    let nothing = ["a", "b"].map(|scheme| long(scheme, &json!({}), (0.0, 0.0), 0.0));
+    let nothing = ["a", "b"].map(|scheme| seeds(&long(scheme, 0.0, 0.0), 0.0));
     assert_eq!(sentences(nothing.to_vec()), "a and b carried nothing.");
 }

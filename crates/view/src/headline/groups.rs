@@ -1,0 +1,79 @@
+//! A clause for each group of a workload that has several.
+
+use std::collections::BTreeMap;
+
+use super::standings::{Standings, topic};
+use super::wording::quoted;
+use super::{one_point, sweep};
+use crate::comparison::Comparison;
+use shallop_results::metrics;
+use shallop_results::{Aggregate, Run, Summary};
+
+/// The most groups with a clause; others are counted.
+const MAX_GROUPS: usize = 4;
+/// The most sentences on a group.
+const MAX_SENTENCES: usize = 2;
+
+/// The sentences on the groups of these results; none for a single group. A group whose sentences are those of all flows
+/// (`told`) is left out.
+pub(super) fn clauses(summary: &Summary, told: &[String]) -> Vec<String> {
+    let mut groups: Vec<&str> = Vec::new();
+    for group in summary.runs.iter().flat_map(|run| &run.groups) {
+        if !groups.contains(&group.name.as_str()) {
+            groups.push(&group.name);
+        }
+    }
+    if groups.len() < 2 {
+        return Vec::new();
+    }
+    let mut clauses: Vec<String> = groups
+        .iter()
+        .take(MAX_GROUPS)
+        .filter_map(|group| {
+            let text = sentences(&of_group(summary, group))?.join(" ");
+            (!told.join(" ").starts_with(&text)).then(|| format!("Group {}: {text}", quoted(group)))
+        })
+        .collect();
+    if groups.len() > MAX_GROUPS {
+        clauses
+            .push(format!("{} more groups are in the table of groups.", groups.len() - MAX_GROUPS));
+    }
+    clauses
+}
+
+/// The results of one group alone.
+fn of_group(summary: &Summary, name: &str) -> Summary {
+    let run = |run: &Run| {
+        let group = run.groups.iter().find(|group| group.name == name)?.as_run();
+        let (scheme, point) = (run.scheme.clone(), run.point.clone());
+        Some(Run { scheme, seed: run.seed, point, ..group })
+    };
+    let runs = summary.runs.iter().filter(|run| !run.is_void());
+    let runs: Vec<Run> = runs.filter_map(run).collect();
+    let same = runs.chunk_by(|a, b| a.scheme == b.scheme && a.point == b.point);
+    let aggregates = same.map(|runs| {
+        let all: Vec<&Run> = runs.iter().collect();
+        let (scheme, point) = (runs[0].scheme.clone(), runs[0].point.clone());
+        let metrics: BTreeMap<_, _> = metrics::estimates(&all);
+        Aggregate { scheme, point, n: runs.len() as u64, metrics }
+    });
+    let aggregates = aggregates.collect();
+    let (points, reused) = (summary.points.clone(), summary.reused.clone());
+    Summary { runs, aggregates, points, reused, ..Summary::default() }
+}
+
+fn sentences(of_group: &Summary) -> Option<Vec<String>> {
+    let comparison = Comparison::from_summary(of_group);
+    let standings = Standings::new(of_group, &comparison, topic(of_group)?);
+    let mut sentences = if standings.entries.is_empty() {
+        vec![standings.nothing_to_compare()]
+    } else if comparison.points.len() > 1 {
+        sweep::sentences(&standings)
+    } else {
+        one_point::sentences(&standings)
+    };
+    sentences.truncate(MAX_SENTENCES);
+    let unfinished = standings.unfinished();
+    sentences.extend((!unfinished.is_empty()).then_some(unfinished));
+    Some(sentences)
+}

@@ -1,0 +1,75 @@
+//! Which value of the swept key is the best for a scheme, and whether the metric turns there. Points are compared as
+//! schemes are: a seed draws the same traffic at each point, so that the differences are paired.
+
+use super::ranking::{is_worse, sorted};
+use super::standings::{Entry, Standings};
+use super::sweep::{on_a_line, order};
+use super::wording::quoted;
+
+/// The most schemes with a sentence of their own, the best first.
+const MAX_SCHEMES: usize = 3;
+/// The least number of points of which one can be the best.
+const MIN_POINTS: usize = 2;
+
+/// A sentence for each of the best schemes that the swept key changes; none if points are not on a line.
+pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
+    if !on_a_line(standings) || standings.is_undecided() {
+        return Vec::new();
+    }
+    let less = standings.topic.is_less_better();
+    let points = order(standings);
+    let mut best: Vec<&Entry<'_>> = Vec::new();
+    for entry in sorted(&standings.entries.iter().collect::<Vec<_>>(), less) {
+        if !best.iter().any(|other| other.scheme == entry.scheme) {
+            best.push(entry);
+        }
+    }
+    let sentences = best.into_iter().filter_map(|best| {
+        let at = |point: &usize| {
+            let mut all = standings.entries.iter();
+            all.find(|entry| entry.point == *point && entry.scheme == best.scheme)
+        };
+        let line: Vec<&Entry<'_>> = points.iter().filter_map(at).collect();
+        sentence(standings, &line, best)
+    });
+    sentences.take(MAX_SCHEMES).collect()
+}
+
+/// The sentence on a scheme of which `line` has the points in order and `best` the best estimate.
+fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) -> Option<String> {
+    let less = standings.topic.is_less_better();
+    let changes = line.iter().any(|entry| entry.by_seed != best.by_seed);
+    if line.len() < MIN_POINTS || !changes {
+        return None;
+    }
+    let worse: Vec<bool> = line.iter().map(|entry| is_worse(entry, best, less)).collect();
+    let (from, to) = (worse.iter().position(|it| !it)?, worse.iter().rposition(|it| !it)?);
+    let who = quoted(best.scheme);
+    let label = |entry: &Entry<'_>| standings.comparison.labels[entry.point].clone();
+    let with = |entry: &Entry<'_>| format!("{} at {}", standings.value(&[entry]), label(entry));
+    let (first, last) = (line[0], line[line.len() - 1]);
+    if from == 0 && to + 1 == line.len() {
+        return Some(format!(
+            "Which value is best for {who} is not decided: {}, {}.",
+            with(first),
+            with(last)
+        ));
+    }
+    let values = standings.value(&line[from..=to]);
+    let place = if from == to {
+        format!("is best at {}", label(line[from]))
+    } else {
+        let (low, high) = (label(line[from]), label(line[to]));
+        format!("is best between {low} and {high}, which the seeds do not tell apart")
+    };
+    let beside = match (from == 0, to + 1 == line.len()) {
+        (true, _) => format!(", an end of the sweep: {values}, beside {}", with(last)),
+        (_, true) => format!(", an end of the sweep: {values}, beside {}", with(first)),
+        _ => format!(
+            " and gets worse to both sides: {values}, beside {} and {}",
+            with(first),
+            with(last)
+        ),
+    };
+    Some(format!("{who} {place}{beside}."))
+}
