@@ -11,7 +11,7 @@ use shallop_results::{Aggregate, Run, Summary};
 
 /// The most groups with a clause; others are counted.
 const MAX_GROUPS: usize = 4;
-/// The most sentences on a group.
+/// The most sentences on a group in a sweep.
 const MAX_SENTENCES: usize = 2;
 
 /// The sentences on the groups of these results; none for a single group. A group whose sentences are those of all flows
@@ -68,11 +68,10 @@ fn sentences(of_group: &Summary) -> Option<Vec<String>> {
     let mut sentences = if standings.entries.is_empty() {
         vec![standings.nothing_to_compare()]
     } else if comparison.points.len() > 1 {
-        sweep::sentences(&standings)
+        sweep::sentences(&standings).into_iter().take(MAX_SENTENCES).collect()
     } else {
-        one_point::sentences(&standings)
+        one_point::order(&standings)
     };
-    sentences.truncate(MAX_SENTENCES);
     let unfinished = standings.unfinished();
     sentences.extend((!unfinished.is_empty()).then_some(unfinished));
     Some(sentences)

@@ -74,7 +74,7 @@ impl Headline {
         };
         sentences.extend(groups::clauses(summary, &sentences));
         sentences.extend(void);
-        let caveat = [standings.few_seeds(), some_void, standings.unfinished()];
+        let caveat = [standings.few_seeds().to_owned(), some_void, standings.unfinished()];
         let caveat: Vec<String> = caveat.into_iter().filter(|text| !text.is_empty()).collect();
         Self { sentences, caveat: caveat.join(" "), figures: topic.figures.to_vec() }
     }

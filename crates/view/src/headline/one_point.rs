@@ -8,34 +8,51 @@ use shallop_results::contrast::{BOUND, MAX_SEEDS};
 use shallop_results::metrics;
 use shallop_results::units::{self, Unit};
 
+/// The sentences on these standings: the order of the schemes, what a lead costs, and who lost the least.
 pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
+    let mut sentences = order(standings);
     let entries: Vec<&Entry<'_>> = standings.entries.iter().collect();
-    if !standings.topic.is_less_better() && entries.iter().all(|entry| entry.value.mean <= 0.0) {
+    if entries.len() < 2 || carried_nothing(standings) {
+        return sentences;
+    }
+    let less = standings.topic.is_less_better();
+    if standings.is_undecided() {
+        sentences.extend(price::sentences(&sorted(&entries, less)[..1], &entries));
+        return sentences;
+    }
+    let ranking = rank(&entries, less);
+    let leaders = if ranking.rest.is_empty() { &[] } else { ranking.best.as_slice() };
+    sentences.extend(price::sentences(leaders, &entries));
+    if !less {
+        // Of schemes that carried the same, loss is what tells them apart.
+        let told: Vec<&str> =
+            leaders.iter().chain(&ranking.worst).map(|entry| entry.scheme).collect();
+        sentences.extend(price::least_loss(standings, &told));
+    }
+    sentences
+}
+
+fn carried_nothing(standings: &Standings<'_>) -> bool {
+    let is_nothing = |entry: &Entry<'_>| entry.value.mean <= 0.0;
+    !standings.topic.is_less_better() && standings.entries.iter().all(is_nothing)
+}
+
+/// The sentences on the order of the schemes alone.
+pub(super) fn order(standings: &Standings<'_>) -> Vec<String> {
+    let entries: Vec<&Entry<'_>> = standings.entries.iter().collect();
+    if carried_nothing(standings) {
         return vec![format!("{} carried nothing.", schemes(&entries))];
     }
     if let [only] = entries.as_slice() {
         return vec![alone(standings, only), beside(standings, only)];
     }
     if standings.is_undecided() {
-        return estimates(standings, &entries);
+        return vec![estimates(standings, &entries)];
     }
-    let less = standings.topic.is_less_better();
-    let ranking = rank(&entries, less);
+    let ranking = rank(&entries, standings.topic.is_less_better());
     let mut sentences = ranked(standings, &ranking);
     if !ranking.undecided.is_empty() {
         sentences.push(undecided(standings, &ranking));
-    }
-    let is_best = !ranking.rest.is_empty();
-    let leaders = if is_best { ranking.best.as_slice() } else { &[] };
-    sentences.extend(price::sentences(leaders, &entries));
-    if !less {
-        // Of schemes that carried the same, loss is what tells them apart.
-        let told: Vec<&str> =
-            if is_best { [&ranking.best[..], &ranking.worst].concat() } else { Vec::new() }
-                .iter()
-                .map(|entry| entry.scheme)
-                .collect();
-        sentences.extend(price::least_loss(standings, &told));
     }
     sentences
 }
@@ -87,22 +104,20 @@ fn busy(entry: &Entry<'_>) -> String {
 }
 
 /// What one or two seeds say, which decides nothing: the estimates that are best and worst.
-fn estimates(standings: &Standings<'_>, entries: &[&Entry<'_>]) -> Vec<String> {
+fn estimates(standings: &Standings<'_>, entries: &[&Entry<'_>]) -> String {
     let sorted = sorted(entries, standings.topic.is_less_better());
     let (first, last) = (sorted[0], sorted[sorted.len() - 1]);
     let by = standings.by_estimate();
     if first.contrast(last).is_some_and(|contrast| contrast.is_near()) {
         let (who, detail) = (schemes(&sorted), standings.detail(&sorted));
-        return vec![format!("{by}{who} are {}: {detail}.", alike())];
+        return format!("{by}{who} are {}: {detail}.", alike());
     }
     let of_two = entries.len() == 2;
     let part = |entry: &Entry<'_>, best: bool| {
         let verb = standings.verb(best, of_two);
         format!("{} {verb}: {}", quoted(entry.scheme), standings.detail(&[entry]))
     };
-    let mut sentences = vec![format!("{by}{}; {}.", part(first, true), part(last, false))];
-    sentences.extend(price::sentences(&[first], entries));
-    sentences
+    format!("{by}{}; {}.", part(first, true), part(last, false))
 }
 
 /// Which schemes are shown to be the best and the worst.

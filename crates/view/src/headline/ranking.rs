@@ -34,6 +34,12 @@ pub(super) fn is_worse(one: &Entry<'_>, than: &Entry<'_>, less: bool) -> bool {
     than.shown(one) == if less { Shown::More } else { Shown::Less }
 }
 
+/// Whether that is shown with the confidence for differences that are picked from many.
+pub(super) fn is_firmly_worse(one: &Entry<'_>, than: &Entry<'_>, less: bool) -> bool {
+    let worse = if less { Shown::More } else { Shown::Less };
+    than.contrast(one).is_some_and(|contrast| contrast.firmly_shown() == worse)
+}
+
 fn is_alike(one: &Entry<'_>, others: &[&Entry<'_>]) -> bool {
     others.iter().all(|other| other.shown(one) == Shown::Alike)
 }

@@ -236,13 +236,11 @@ impl<'a> Standings<'a> {
     }
 
     /// A caveat for one or two seeds; empty for more.
-    pub fn few_seeds(&self) -> String {
+    pub fn few_seeds(&self) -> &'static str {
         match self.seeds() {
-            1 => "One seed: how far another one would differ is not known; three or more can \
-                  decide."
-                .to_owned(),
-            2 => "Two seeds: too few for an interval; three or more can decide.".to_owned(),
-            _ => String::new(),
+            1 => "How far another seed would differ is not known; three or more can decide.",
+            2 => "Two seeds are too few for an interval; three or more can decide.",
+            _ => "",
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::one_point::{alike, seeds_that_would_do};
 use super::price;
-use super::ranking::{Ranking, rank, sorted};
+use super::ranking::{Ranking, is_firmly_worse, rank, sorted};
 use super::standings::{Entry, Standings};
 use super::turn;
 use super::wording::{quoted, seeds};
@@ -173,8 +173,13 @@ fn widest(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Option<Stri
     let less = standings.topic.is_less_better();
     let pairs = rankings.iter().filter_map(|(point, ranking)| {
         let best = *ranking.best.first()?;
-        let others = if standings.is_undecided() { &ranking.undecided } else { &ranking.rest };
-        let worst = *sorted(others, less).last()?;
+        let others = if standings.is_undecided() {
+            ranking.undecided.clone()
+        } else {
+            let rest = ranking.rest.iter().copied();
+            rest.filter(|entry| is_firmly_worse(entry, best, less)).collect()
+        };
+        let worst = *sorted(&others, less).last()?;
         let (high, low) =
             (best.value.mean.max(worst.value.mean), best.value.mean.min(worst.value.mean));
         Some((*point, best, worst, if low > 0.0 { high / low } else { f64::INFINITY }))

@@ -1,7 +1,8 @@
 //! Which value of the swept key is the best for a scheme, and whether the metric turns there. Points are compared as
 //! schemes are: a seed draws the same traffic at each point, so that the differences are paired.
 
-use super::ranking::{is_worse, sorted};
+use super::one_point::alike;
+use super::ranking::{is_firmly_worse, sorted};
 use super::standings::{Entry, Standings};
 use super::sweep::{on_a_line, order};
 use super::wording::quoted;
@@ -13,7 +14,7 @@ const MIN_POINTS: usize = 2;
 
 /// A sentence for each of the best schemes that the swept key changes; none if points are not on a line.
 pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
-    if !on_a_line(standings) || standings.is_undecided() {
+    if !on_a_line(standings) {
         return Vec::new();
     }
     let less = standings.topic.is_less_better();
@@ -42,12 +43,24 @@ fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) ->
     if line.len() < MIN_POINTS || !changes {
         return None;
     }
-    let worse: Vec<bool> = line.iter().map(|entry| is_worse(entry, best, less)).collect();
+    let is_estimate = standings.is_undecided();
+    let is_below = |entry: &&Entry<'_>| {
+        if is_estimate {
+            !best.contrast(entry).is_some_and(|contrast| contrast.is_near())
+        } else {
+            is_firmly_worse(entry, best, less)
+        }
+    };
+    let worse: Vec<bool> = line.iter().map(is_below).collect();
     let (from, to) = (worse.iter().position(|it| !it)?, worse.iter().rposition(|it| !it)?);
+    let by = if is_estimate { standings.by_estimate() } else { "" };
     let who = quoted(best.scheme);
     let label = |entry: &Entry<'_>| standings.comparison.labels[entry.point].clone();
     let with = |entry: &Entry<'_>| format!("{} at {}", standings.value(&[entry]), label(entry));
     let (first, last) = (line[0], line[line.len() - 1]);
+    if from == 0 && to + 1 == line.len() && is_estimate {
+        return None;
+    }
     if from == 0 && to + 1 == line.len() {
         return Some(format!(
             "Which value is best for {who} is not decided: {}, {}.",
@@ -60,7 +73,8 @@ fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) ->
         format!("is best at {}", label(line[from]))
     } else {
         let (low, high) = (label(line[from]), label(line[to]));
-        format!("is best between {low} and {high}, which the seeds do not tell apart")
+        let apart = if is_estimate { alike() } else { "not told apart by the seeds".to_owned() };
+        format!("is best between {low} and {high}, {apart}")
     };
     let beside = match (from == 0, to + 1 == line.len()) {
         (true, _) => format!(", an end of the sweep: {values}, beside {}", with(last)),
@@ -71,5 +85,5 @@ fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) ->
             with(last)
         ),
     };
-    Some(format!("{who} {place}{beside}."))
+    Some(format!("{by}{who} {place}{beside}."))
 }

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod sets;
+mod sweep_words;
 mod words;
 
 use sets::ResultSet;
+use sweep_words::Sweep;
 use words::Claims;
 
 /// The logarithm of the practical bound, 5 %.
@@ -63,7 +65,7 @@ impl Score {
 
 fn score(sets: std::ops::Range<u64>) -> Score {
     let mut score = Score::default();
-    sets.for_each(|number| score.add(&ResultSet::generate(number)));
+    sets.for_each(|number| score.add(&ResultSet::generate(number, 1)));
     score
 }
 
@@ -72,6 +74,25 @@ fn few_headlines_are_false_and_few_clear_differences_undecided() {
     let score = score(0..300);
     score.check();
     assert!(score.clear[0] > 100 && score.equal[0] > 10, "{score:#?}");
+}
+
+/// Sweeps of two to four points, those whose headline says something false, their claims, and the false ones.
+fn sweeps(numbers: std::ops::Range<u64>) -> [u64; 4] {
+    let mut score = [0; 4];
+    for number in numbers {
+        let set = ResultSet::generate(number, 2 + number % 3);
+        let told = Sweep::new(&set).read();
+        let wrong = told.wrong.len() as u64;
+        let own = [1, u64::from(wrong > 0), told.claims, wrong];
+        score.iter_mut().zip(own).for_each(|(all, one)| *all += one);
+    }
+    score
+}
+
+#[test]
+fn few_sentences_on_sweeps_are_false() {
+    let [all, wrong, claims, _] = sweeps(0..200);
+    assert!(wrong * 100 <= all && claims > 100, "{wrong} of {all}, {claims} claims");
 }
 
 #[test]
@@ -84,5 +105,13 @@ fn of_two_thousand_sets_and_of_ten_thousand_others_the_same_is_true() {
         {
             println!("{score:#?}");
         }
+    }
+    for numbers in [0..2000, 2000..6000] {
+        let [all, wrong, claims, false_claims] = sweeps(numbers);
+        #[expect(clippy::print_stdout, reason = "the figures of the page on reports")]
+        {
+            println!("sweeps: {wrong} of {all}, claims: {false_claims} of {claims}");
+        }
+        assert!(wrong * 100 <= all, "{wrong} of {all} sweeps");
     }
 }

@@ -3,6 +3,8 @@
 //! A figure of a scheme under a seed is `exp(level + shared + own)` times a statistic of flows: `level` is the scheme's,
 //! `shared` is drawn once a seed, `own` once a scheme and seed. Flows, where there are any, are exponential or Pareto.
 
+use std::collections::BTreeMap;
+
 use libm::{exp, lgamma, log, sqrt};
 use shallop_core::seed::{Seed, Stream};
 use shallop_results::aggregate::aggregate;
@@ -81,15 +83,17 @@ struct Scheme {
     tail: f64,
 }
 
-/// A result set with the truth.
+/// A result set with the truth. A cell is a scheme at a point; cells are numbered by point, then scheme.
 #[derive(Debug)]
 pub struct ResultSet {
     pub summary: Summary,
     pub seeds: u64,
+    /// The number of schemes.
+    pub schemes: usize,
     /// Whether smaller values are better.
     pub less: bool,
     kind: Kind,
-    schemes: Vec<Scheme>,
+    cells: Vec<Scheme>,
 }
 
 /// A draw of the normal distribution, by Box and Muller.
@@ -131,9 +135,10 @@ pub fn name(scheme: usize) -> String {
 }
 
 impl ResultSet {
-    /// The set with this number.
-    pub fn generate(number: u64) -> Self {
-        let mut stream = Seed::new(20_261_126).stream("result sets", number);
+    /// The set with this number; `points` above one makes it a sweep of a key `x`.
+    pub fn generate(number: u64, points: u64) -> Self {
+        let name_of_stream = if points > 1 { "sweeps" } else { "result sets" };
+        let mut stream = Seed::new(20_261_126).stream(name_of_stream, number);
         let of = &mut stream;
         let seeds = pick(of, &[(1, 2), (2, 2), (3, 7), (4, 1), (5, 4), (8, 1), (10, 3)]);
         let kind = match pick(of, &[(0, 4), (1, 5), (2, 1)]) {
@@ -144,40 +149,47 @@ impl ResultSet {
             },
             _ => Kind::Mean { flows: 10 + of.below(90) },
         };
-        let schemes = schemes(of, kind);
+        let (schemes, cells) = cells(of, kind, points);
         let spread = log_uniform(of, 0.01, 1.0);
         let horizon = of.chance(0.3).then(|| log_uniform(of, 20.0, 2000.0));
-        let mut runs = Vec::new();
         let shared: Vec<f64> = (0..seeds).map(|_| spread * normal(of)).collect();
         let less = kind != Kind::Goodput;
-        for (index, scheme) in schemes.iter().enumerate() {
+        let mut runs = Vec::new();
+        for (index, cell) in cells.iter().enumerate() {
             for (seed, shared) in (0..seeds).zip(&shared) {
-                let scale = exp(scheme.level + shared + scheme.noise.draw(less, of));
-                let mut run = Run { scheme: name(index), seed: seed + 1, ..Run::default() };
+                let scale = exp(cell.level + shared + cell.noise.draw(less, of));
+                let scheme = name(index % schemes);
+                let point = key(index / schemes, points);
+                let mut run = Run { scheme, seed: seed + 1, point, ..Run::default() };
                 if kind == Kind::Goodput {
                     run.goodput_bps = 1e8 * scale;
                 } else {
                     let flows = Seed::new(number).stream("flows", seed);
-                    run.fct = flow_times(kind, scheme, scale * 1e-3, (flows, &mut *of), horizon);
+                    run.fct = flow_times(kind, cell, scale * 1e-3, (flows, &mut *of), horizon);
                 }
                 runs.push(run);
             }
         }
-        let labels = (0..schemes.len()).map(name).collect();
-        let points = vec![Point { schemes: labels, ..Point::default() }];
-        let job = |run: &Run| {
-            let scheme = run.scheme[1..].parse().unwrap();
-            Job { point: 0, scheme, seed: run.seed }
-        };
-        let jobs: Vec<(Job, &Run)> = runs.iter().map(|run| (job(run), run)).collect();
-        let aggregates = aggregate(&jobs);
+        let labels: Vec<String> = (0..schemes).map(name).collect();
+        let all = (0..points as usize).map(|at| Point {
+            name: key(at, points).values().map(|value| format!("x={value}")).collect(),
+            set: key(at, points),
+            schemes: labels.clone(),
+        });
+        let points = all.collect();
+        let jobs = runs.iter().enumerate().map(|(index, run)| {
+            let point = index / seeds as usize / schemes;
+            let scheme = index / seeds as usize % schemes;
+            (Job { point, scheme, seed: run.seed }, run)
+        });
+        let aggregates = aggregate(&jobs.collect::<Vec<_>>());
         let summary = Summary { runs, points, aggregates, ..Summary::default() };
-        Self { summary, seeds, less, kind, schemes }
+        Self { summary, seeds, schemes, less, kind, cells }
     }
 
-    /// The logarithm of the true mean of a scheme's figure, but for a part that all schemes have.
-    pub fn log_mean(&self, scheme: usize) -> f64 {
-        let Scheme { level, noise, tail } = self.schemes[scheme];
+    /// The logarithm of the true mean of the figure of a cell, but for a part that all cells have.
+    pub fn log_mean(&self, cell: usize) -> f64 {
+        let Scheme { level, noise, tail } = self.cells[cell];
         let flows = match self.kind {
             // The mean of an order statistic of Pareto: a ratio of gamma functions.
             Kind::Tail { flows, .. } => {
@@ -193,7 +205,7 @@ impl ResultSet {
 
     /// The true mean and the true standard error of the paired difference of the logarithms.
     pub fn paired(&self, one: usize, other: usize) -> (f64, f64) {
-        let (a, b) = (self.schemes[one], self.schemes[other]);
+        let (a, b) = (self.cells[one], self.cells[other]);
         let (mut difference, mut variance) =
             (b.level - a.level, a.noise.variance() + b.noise.variance());
         match self.kind {
@@ -218,8 +230,15 @@ impl ResultSet {
     }
 }
 
-/// Two to six schemes: equal, near and far ones, with equal noise or noise of their own.
-fn schemes(of: &mut Stream, kind: Kind) -> Vec<Scheme> {
+/// The keys of a point; none for a single one.
+fn key(at: usize, points: u64) -> BTreeMap<String, serde_json::Value> {
+    let all = (points > 1).then(|| ("x".to_owned(), (10 * (at + 1)).into()));
+    all.into_iter().collect()
+}
+
+/// Two to six schemes: equal, near and far ones, with equal noise or noise of their own. A point of a sweep moves each
+/// of them.
+fn cells(of: &mut Stream, kind: Kind, points: u64) -> (usize, Vec<Scheme>) {
     let count = 2 + of.below(5);
     let effect = log_uniform(of, 0.01, 2.0);
     let (all_noise, all_tail) = (noise(of), of.between(0.2, 0.6));
@@ -232,7 +251,13 @@ fn schemes(of: &mut Stream, kind: Kind) -> Vec<Scheme> {
             _ => all_tail,
         },
     };
-    (0..count).map(scheme).collect()
+    let first: Vec<Scheme> = (0..count).map(scheme).collect();
+    let mut all = first.clone();
+    let moves = if points > 1 { log_uniform(of, 0.01, 1.0) } else { 0.0 };
+    for _ in 1..points {
+        all.extend(first.iter().map(|it| Scheme { level: it.level + moves * normal(of), ..*it }));
+    }
+    (count as usize, all)
 }
 
 fn noise(of: &mut Stream) -> Noise {
@@ -310,9 +335,10 @@ mod tests {
             let set = ResultSet {
                 summary: Summary::default(),
                 seeds: 1,
+                schemes: 2,
                 less,
                 kind,
-                schemes: vec![base, scheme],
+                cells: vec![base, scheme],
             };
             let mean = draws.iter().sum::<f64>() / draws.len() as f64;
             let logs: Vec<f64> = draws.iter().map(|&draw| log(draw)).collect();

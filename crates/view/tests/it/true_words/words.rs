@@ -21,7 +21,7 @@ const BEST: [&str; 4] = [" did best", " did better", " carried the most", " carr
 const WORST: [&str; 4] = [" did worst", " did worse", " carried the least", " carried less"];
 const EQUAL: [&str; 2] = [" did equally well", " carried the same"];
 
-fn metric(summary: &Summary) -> Metric {
+pub fn metric(summary: &Summary) -> Metric {
     let counts = summary.aggregates.iter().filter_map(|of| of.get(&all_flows::COUNT));
     match counts.map(|count| count.mean).reduce(f64::min) {
         None => GOODPUT,
