@@ -27,7 +27,7 @@ pub struct PairedDifference {
     pub low: Option<f64>,
     /// The upper end of the 95 % confidence interval of the difference; null where `low` is.
     pub high: Option<f64>,
-    /// The geometric mean of the ratios, the second over the first; null if a value is not positive.
+    /// The geometric mean over the seeds of B / A; null if a value is not positive.
     #[serde(default)]
     #[schemars(extend("unit" = "ratio"))]
     pub ratio: Option<f64>,
@@ -137,8 +137,8 @@ impl PairedDifference {
         Some(Self { n, a, b, difference, low, high, ratio, ratio_low, ratio_high, finding })
     }
 
-    /// The second as a fraction of the first, less one, with the ends of its interval: by the ratios of the seeds, or by
-    /// the means if there are no ratios; `None` if the first mean is zero.
+    /// The change from A to B as a fraction of A, with its confidence interval: by the ratios of the seeds, or by the
+    /// means without ratios; `None` if the mean of A is zero.
     pub fn relative(&self) -> Option<(f64, Option<(f64, f64)>)> {
         if let Some(ratio) = self.ratio {
             let interval = self.ratio_low.zip(self.ratio_high);
