@@ -172,7 +172,7 @@ impl ResultSet {
         }
         let labels: Vec<String> = (0..schemes).map(name).collect();
         let all = (0..points as usize).map(|at| Point {
-            name: key(at, points).values().map(|value| format!("x={value}")).collect(),
+            name: if points > 1 { format!("x={}", value(at)) } else { String::new() },
             set: key(at, points),
             schemes: labels.clone(),
         });
@@ -230,9 +230,14 @@ impl ResultSet {
     }
 }
 
+/// The value of the swept key at a point.
+fn value(at: usize) -> usize {
+    10 * (at + 1)
+}
+
 /// The keys of a point; none for a single one.
 fn key(at: usize, points: u64) -> BTreeMap<String, serde_json::Value> {
-    let all = (points > 1).then(|| ("x".to_owned(), (10 * (at + 1)).into()));
+    let all = (points > 1).then(|| ("x".to_owned(), value(at).into()));
     all.into_iter().collect()
 }
 
