@@ -289,8 +289,9 @@ impl Comparison {
         let tested = tested.filter(|of| of.low.is_some()).count();
         if tested > 0 {
             lines.push(format!(
-                "Percentages are geometric means of B/A, their intervals 95 %, paired by seed.\n{tested} differences have one; if nothing differed, chance \
-                 would make about {:.1} of them significant.",
+                "Percentages are geometric means of B/A, their intervals 95 %, paired by seed.\n\
+                 {tested} differences have one; if nothing differed, chance would make about {:.1} of \
+                 them significant.",
                 tested as f64 * 0.05
             ));
         }

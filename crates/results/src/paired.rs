@@ -40,8 +40,8 @@ pub struct PairedDifference {
     #[serde(default)]
     #[schemars(extend("unit" = "ratio"))]
     pub ratio_high: Option<f64>,
-    /// Whether the difference is more than chance: by the interval of the ratio, or by that of the difference if there is
-    /// no ratio.
+    /// Whether the difference is more than chance: by the interval of the ratio, or by that of the difference if there
+    /// is no ratio.
     pub finding: Finding,
 }
 

@@ -1,4 +1,4 @@
-//! The differences that are more than chance, in a sentence: first those of what the workload is about, then the largest.
+//! A sentence on significant differences: first those of what the workload is about, then the largest.
 
 use super::{Comparison, figure};
 use crate::contrast::BOUND;
@@ -77,8 +77,8 @@ fn texts(mut named: Vec<Named>) -> String {
     first.iter().map(Named::text).collect::<Vec<_>>().join("; ")
 }
 
-/// The differences of at least this fraction of A that are worth a word. Stragglers decide the throughput of a run whose
-/// flows end, but for that of its load phase.
+/// The differences of at least this fraction of A that are worth a word. Stragglers decide the throughput of a run
+/// whose flows end, but for that of its load phase.
 fn differences(
     comparison: &Comparison,
     least: f64,

@@ -112,8 +112,8 @@ fn few_seeds_and_equal_runs_are_not_called_differences() {
     let found = compare(&a, &b, Selection::default()).unwrap();
     assert_eq!(
         found.finding,
-        "Fewer than three seeds are in both, which decide nothing. Estimates: cubic: completion time p99 of small flows \
-         100 % longer."
+        "Fewer than three seeds are in both, which decide nothing. Estimates: cubic: completion time p99 of small \
+         flows 100 % longer."
     );
     let (grid, lines) = found.table();
     let tail = grid.rows.iter().find(|row| row[1].starts_with("completion")).unwrap();

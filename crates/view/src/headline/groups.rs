@@ -14,8 +14,8 @@ const MAX_GROUPS: usize = 4;
 /// The most sentences on a group in a sweep.
 const MAX_SENTENCES: usize = 2;
 
-/// The sentences on the groups of these results; none for a single group. A group whose sentences are those of all flows
-/// (`told`) is left out.
+/// The sentences on the groups of these results; none for a single group. A group whose sentences are those of all
+/// flows (`told`) is left out.
 pub(super) fn clauses(summary: &Summary, told: &[String]) -> Vec<String> {
     let mut groups: Vec<&str> = Vec::new();
     for group in summary.runs.iter().flat_map(|run| &run.groups) {

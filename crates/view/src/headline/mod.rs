@@ -1,8 +1,8 @@
 //! What results say, in a few sentences with the numbers: which scheme did best and which worst by the metric that the
-//! scenario is about. That is goodput with loss for flows without end, and completion times where flows end. A scheme is
-//! said to be better than another one only if the seeds that both have show it (`shallop_results::contrast`), and two
-//! schemes are said to be equal only if the seeds show that they differ by less than the practical bound; otherwise the
-//! sentences say that nothing is decided, and how many seeds would do.
+//! scenario is about. That is goodput with loss for flows without end, and completion times where flows end. A scheme
+//! is said to be better than another one only if the seeds that both have show it (`shallop_results::contrast`), and
+//! two schemes are said to be equal only if the seeds show that they differ by less than the practical bound; otherwise
+//! the sentences say that nothing is decided, and how many seeds would do.
 
 mod groups;
 mod one_point;

@@ -129,7 +129,8 @@ fn an_interval_that_holds_zero_is_no_equality() {
     );
     assert_eq!(
         sentences(three(&[0.1, 1.0, 3.0])),
-        "Not decided: b 0.91 to 27.3 Gb/s, a 9 Gb/s and c 2 Gb/s over 3 seeds; no number of seeds up to 1000 is likely to do."
+        "Not decided: b 0.91 to 27.3 Gb/s, a 9 Gb/s and c 2 Gb/s over 3 seeds; no number of seeds up to 1000 is \
+         likely to do."
     );
 }
 

@@ -23,8 +23,8 @@ struct Score {
     ranked: [u64; 2],
     /// Pairs that a headline calls equal, and those that differ by more than the bound.
     equal: [u64; 2],
-    /// Pairs with the best estimate, of three seeds or more, whose true paired difference exceeds four standard errors and
-    /// the practical bound, and those of them that the headline does not rank.
+    /// Pairs with the best estimate, of three seeds or more, whose true paired difference exceeds four standard errors
+    /// and the practical bound, and those of them that the headline does not rank.
     clear: [u64; 2],
 }
 

@@ -1,7 +1,8 @@
 //! Random result sets whose true means and variances are known in closed form.
 //!
-//! A figure of a scheme under a seed is `exp(level + shared + own)` times a statistic of flows: `level` is the scheme's,
-//! `shared` is drawn once a seed, `own` once a scheme and seed. Flows, where there are any, are exponential or Pareto.
+//! A figure of a scheme under a seed is `exp(level + shared + own)` times a statistic of flows: `level` is the
+//! scheme's, `shared` is drawn once a seed, `own` once a scheme and seed. Flows, where there are any, are exponential
+//! or Pareto.
 
 use std::collections::BTreeMap;
 
