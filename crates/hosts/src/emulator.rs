@@ -4,7 +4,8 @@
 //! Ports, pools and middleboxes are simulated and act at exact times. A packet enters the network at the time at which
 //! its host sent it. A packet that arrives is written to its host at once, and the delay is recorded. The emulator does
 //! not read from a host whose simulated link is busy: the packets wait in the host's network interface, as they would
-//! before a real link. Clock and links are parameters ([`PacketIo`]), so that tests and tapes use the emulator without
+//! before a real link. If the emulator got no processor for a while, that while is taken out of the network's time: the
+//! packets in the network then stand still as well, and do not arrive all at once. Clock and links are parameters ([`PacketIo`]), so that tests and tapes use the emulator without
 //! real interfaces.
 
 use std::collections::VecDeque;
@@ -29,6 +30,9 @@ const LONGEST: usize = HEADER + frame::MAX_FRAME;
 const BATCH: usize = 16;
 /// Frames of a host are not read while its link is busy for longer than this.
 const AHEAD: Span = Span::from_us(200);
+/// A gap between two looks at the links is a standstill if it is longer than this, unless the emulator is told another
+/// limit. So it also bounds the lateness of an emulator that is too slow for its network.
+pub const STANDSTILL: Span = Span::from_us(250);
 
 /// A packet of a host that the network has not taken yet.
 #[derive(Debug)]
@@ -55,6 +59,8 @@ pub struct Emulator<P> {
     progress: Progress,
     /// When the hosts' links were polled last, or the intended end of a sleep since then.
     looked: Option<Time>,
+    /// The longest gap that is not a standstill.
+    standstill: Span,
     pub counters: Counters,
     read: Vec<u8>,
     written: Vec<u8>,
@@ -73,6 +79,7 @@ impl<P: PacketIo> Emulator<P> {
             reports: None,
             progress: Progress::default(),
             looked: None,
+            standstill: STANDSTILL,
             counters: Counters::default(),
             read: vec![0; LONGEST],
             written: Vec::new(),
@@ -83,6 +90,12 @@ impl<P: PacketIo> Emulator<P> {
     #[must_use]
     pub fn with_reports(self, reports: Receiver<(u32, Progress)>) -> Self {
         Self { reports: Some(reports), ..self }
+    }
+
+    /// Sets the longest gap between two looks at the links that is not a standstill.
+    #[must_use]
+    pub fn with_standstill(self, standstill: Span) -> Self {
+        Self { standstill, ..self }
     }
 
     /// Returns the packet input and output, and the counters.
@@ -114,9 +127,22 @@ impl<P: PacketIo> Emulator<P> {
         }
     }
 
+    /// The time. A standstill since the last look at the links is taken out of it.
+    fn now(&mut self) -> Time {
+        let now = self.io.now();
+        let Some(looked) = self.looked else { return now };
+        let gap = now.saturating_since(looked);
+        if gap <= self.standstill {
+            return now;
+        }
+        self.counters.standstills.record(gap);
+        self.io.take_back(gap);
+        self.io.now().max(looked)
+    }
+
     /// Reads frames of hosts until time `until` or until a batch is full. Returns the time and whether it read any.
     fn read_frames(&mut self, until: Time) -> (Time, bool) {
-        let mut now = self.io.now();
+        let mut now = self.now();
         if let Some(before) = self.looked.replace(now) {
             self.counters.gaps.record(now.saturating_since(before));
         }
@@ -127,7 +153,8 @@ impl<P: PacketIo> Emulator<P> {
             let holds = |host: u32| busy.get(host as usize).is_some_and(|&busy| busy > limit);
             let Some((_, count)) = self.io.receive(&holds, &mut self.read) else { break };
             any = true;
-            now = self.io.now().max(now);
+            now = self.now().max(now);
+            self.looked = Some(now);
             self.accept(now, count);
             if now >= until {
                 break;
@@ -209,7 +236,7 @@ impl<P: PacketIo, E: Endpoint> RealHosts<HostEndpoint<E>> for Emulator<P> {
         self.written.clear();
         self.written.extend([0; HEADER]);
         self.written.extend(&arrived.frame);
-        let now = self.io.now();
+        let now = self.now();
         self.counters.lateness.record(now.saturating_since(due));
         if arrived.head.payload > 0 {
             self.responses.on_data(packet.envelope.end, &arrived.head, now);

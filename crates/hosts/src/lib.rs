@@ -24,7 +24,7 @@ pub mod tape;
 mod test_frames;
 
 pub use counters::Counters;
-pub use emulator::Emulator;
+pub use emulator::{Emulator, STANDSTILL};
 pub use flow_classifier::FlowClassifier;
 pub use flow_monitor::{FlowMonitor, FrameHead};
 pub use flows::HostFlows;

@@ -1,11 +1,15 @@
 //! Packet input and output of real hosts, and the clock of their run.
 
-use shallop_core::Time;
+use shallop_core::{Span, Time};
 
 /// The links to all hosts of a run, which carry Ethernet frames, and the clock of the run.
 pub trait PacketIo {
     /// The time since the start of the run.
     fn now(&mut self) -> Time;
+
+    /// Takes this much of the time back, in which the machine stood still: [`PacketIo::now`] is earlier by it from now
+    /// on. A clock that never stands still ignores it.
+    fn take_back(&mut self, _time: Span) {}
 
     /// Reads the next frame that a host has sent into `frame`, with a virtio-net header before it. Returns the number
     /// of the host and the length in bytes. Skips hosts for which `holds` is true. `None` if no frame is there.

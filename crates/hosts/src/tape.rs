@@ -182,6 +182,10 @@ impl<P: PacketIo> PacketIo for Recorder<P> {
         now
     }
 
+    fn take_back(&mut self, time: Span) {
+        self.io.take_back(time);
+    }
+
     fn receive(&mut self, holds: &dyn Fn(u32) -> bool, frame: &mut [u8]) -> Option<(u32, usize)> {
         let (host, count) = self.io.receive(holds, frame)?;
         if let (Some(tape), Some(frame)) = (&mut self.tape, frame.get(..count)) {

@@ -6,12 +6,15 @@
 //! host's link has sent the last bit, as TCP small queues and the queue discipline expect. Interrupts may be moderated:
 //! each card has at most one in a given time.
 
+mod late;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use shallop_core::{Packet, Span, Time};
 use shallop_hosts::{Head, HostEndpoint, HostPackets, SentPacket, addresses};
 use shallop_proto::Endpoint;
+use shallop_results::summary::RehearsalOfRun;
 use shallop_sim::{Outgoing, RealHosts};
 
 use crate::card::Sent;
@@ -20,6 +23,7 @@ use crate::console::{self, ShellMessage, Terminal};
 use crate::error::{KernelError, Malformed};
 use crate::folder::Folder;
 use crate::kernel::{Kernel, Pause};
+use crate::lateness::LateHosts;
 use crate::launch::Start;
 use crate::process::Process;
 use crate::processor::Processor;
@@ -38,6 +42,12 @@ enum CardAction {
     Interrupt(u32),
     /// Send the typed line to the card of the console.
     Line,
+    /// Give the next late frame to its host.
+    Deliver,
+    /// Send the next late packet of a host.
+    Send,
+    /// Stand still: the clocks of kernels go on by this many nanoseconds, the network's does not.
+    StandStill(u64),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,7 +62,7 @@ struct HostCard {
 
 /// A packet of a kernel that the simulator has not taken yet.
 #[derive(Debug)]
-struct Waiting {
+pub(crate) struct Waiting {
     at: u64,
     packet: SentPacket,
     /// The host and the buffers of the frame; `None` except for the last packet of a frame.
@@ -89,6 +99,10 @@ pub struct Kernels {
     /// The folder of programs' files, if there are programs.
     folder: Option<Folder>,
     console: Option<Console>,
+    /// Lateness on purpose.
+    late: Option<LateHosts>,
+    /// The time for which the network stood still, in nanoseconds.
+    stood_still: u64,
     /// Keeps this thread and its kernels on one processor.
     _processor: Option<Processor>,
 }
@@ -116,9 +130,21 @@ pub struct Finished {
     pub logs: Vec<String>,
     /// The folder of programs' files, if there were programs. Dropping it removes the files.
     pub folder: Option<Folder>,
+    /// The lateness of hosts, if they were late on purpose.
+    pub lateness: Option<RehearsalOfRun>,
 }
 
 impl Kernels {
+    /// The guest time of a time of the run, in nanoseconds, rounded up.
+    fn guest(&self, time: Time) -> u64 {
+        guest_time(time).saturating_add(self.stood_still)
+    }
+
+    /// The time of the run of a guest time in nanoseconds.
+    fn run_time(&self, guest: u64) -> Time {
+        run_time(guest.saturating_sub(self.stood_still))
+    }
+
     /// Starts and boots the kernels. `moderation` is the shortest time between two interrupts of a card.
     ///
     /// # Errors
@@ -157,6 +183,8 @@ impl Kernels {
             failure: None,
             folder: None,
             console: None,
+            late: None,
+            stood_still: 0,
             _processor: processor,
         };
         all.run_alone(BOOTED)?;
@@ -197,12 +225,13 @@ impl Kernels {
             return Err(failure);
         }
         if let Some(kernel) = self.paused.take() {
-            let until = guest_time(end);
+            let until = self.guest(end);
             while self.machines[kernel].resume(&mut self.clock, until)? != Pause::Waits {}
         }
-        self.run_alone(guest_time(end).saturating_add(REPORT))?;
+        self.run_alone(self.guest(end).saturating_add(REPORT))?;
         let logs: Result<Vec<_>, _> = self.machines.iter_mut().map(|k| k.process().log()).collect();
-        Ok(Finished { counters: self.counters, logs: logs?, folder: self.folder.take() })
+        let lateness = self.late.as_ref().map(LateHosts::result);
+        Ok(Finished { counters: self.counters, logs: logs?, folder: self.folder.take(), lateness })
     }
 
     /// The processes of the kernels, in their order.
@@ -225,7 +254,7 @@ impl Kernels {
     /// The guest time up to which this kernel may advance without asking.
     fn free_until(&self, kernel: usize, horizon: Time) -> u64 {
         let due = self.due.peek().map_or(Time::LAST, |Reverse((at, ..))| *at);
-        guest_time(horizon.min(due)).min(self.other_requests(kernel))
+        self.guest(horizon.min(due)).min(self.other_requests(kernel))
     }
 
     fn schedule(&mut self, at: Time, action: CardAction) {
@@ -249,7 +278,7 @@ impl Kernels {
             return Ok(true);
         }
         match self.next_kernel() {
-            Some((at, kernel)) if run_time(at) <= self.now => {
+            Some((at, kernel)) if self.run_time(at) <= self.now => {
                 let free = self.free_until(kernel, horizon);
                 let pause = self.machines[kernel].run(&mut self.clock, free)?;
                 self.on_pause(kernel, pause)?;
@@ -275,6 +304,16 @@ impl Kernels {
                 self.machines[kernel].card(card)?.give(&frame).map_err(malformed)?;
                 self.raise(host, RECEIVE);
             }
+            CardAction::Deliver => {
+                let next = self.late.as_mut().and_then(|late| late.deliveries.pop_front());
+                if let Some((host, frame)) = next {
+                    self.give(host, &frame)?;
+                }
+            }
+            CardAction::Send => {
+                self.waiting.extend(self.late.as_mut().and_then(|late| late.sends.pop_front()));
+            }
+            CardAction::StandStill(length) => self.stand_still(length)?,
             CardAction::Interrupt(host) => {
                 let of = &mut self.cards[host as usize];
                 of.armed = false;
@@ -327,7 +366,7 @@ impl Kernels {
     /// Takes messages of the shell from the console's card, and reads the next line when the shell waits for one.
     fn on_console(&mut self, kernel: usize, card: usize) -> Result<(), KernelError> {
         let of = |why: Malformed| KernelError::Malformed { kernel, why };
-        let now = run_time(self.clock.now());
+        let now = self.run_time(self.clock.now());
         while let Some(sent) = self.machines[kernel].card(card)?.take().map_err(of)? {
             let Some(console) = &mut self.console else { return Ok(()) };
             self.due.push(Reverse((
@@ -355,7 +394,7 @@ impl Kernels {
             let Some(classified) = self.packets.classify(&packet) else { return false };
             let packet = self.packets.insert(&classified, packet);
             let complete = (index == last).then_some((packet.host, buffers));
-            self.waiting.push_back(Waiting { at, packet, complete });
+            self.queue_packet(Waiting { at, packet, complete });
         }
         true
     }
@@ -364,7 +403,7 @@ impl Kernels {
         let Waiting { at, packet, .. } = waiting;
         let (from, out) = (packet.from, self.packets.outgoing(packet));
         // Guest time is in whole nanoseconds, so it may be a fraction of one after the horizon.
-        Outgoing { at: run_time(*at).min(horizon).max(now), from, out }
+        Outgoing { at: self.run_time(*at).min(horizon).max(now), from, out }
     }
 }
 
@@ -373,7 +412,7 @@ impl<E: Endpoint> RealHosts<HostEndpoint<E>> for Kernels {
         if self.failure.is_some() {
             return None;
         }
-        let kernel = self.next_kernel().map(|(at, _)| run_time(at));
+        let kernel = self.next_kernel().map(|(at, _)| self.run_time(at));
         let due = self.due.peek().map(|Reverse((at, ..))| *at);
         let first = kernel.into_iter().chain(due).min()?;
         Some(first.max(self.now))
@@ -381,7 +420,7 @@ impl<E: Endpoint> RealHosts<HostEndpoint<E>> for Kernels {
 
     fn run(&mut self, now: Time, horizon: Time) -> Option<Outgoing<Head<E::Head>>> {
         self.now = now;
-        self.clock.advance(guest_time(now));
+        self.clock.advance(self.guest(now));
         while self.failure.is_none() {
             if let Some(waiting) = self.waiting.pop_front() {
                 let outgoing = self.outgoing(&waiting, self.now, horizon.max(now));
@@ -404,7 +443,7 @@ impl<E: Endpoint> RealHosts<HostEndpoint<E>> for Kernels {
     fn on_sent(&mut self, endpoint: &mut HostEndpoint<E>, leaves: Option<Time>) {
         let Some(taken) = self.taken.take() else { return };
         if let Some(monitor) = endpoint.monitor() {
-            monitor.on_sent(run_time(taken.at), &taken.packet.head);
+            monitor.on_sent(self.run_time(taken.at), &taken.packet.head);
         }
         if leaves.is_none() {
             self.packets.drop::<E::Head>(&Head::Frame(taken.packet.head));
@@ -419,15 +458,16 @@ impl<E: Endpoint> RealHosts<HostEndpoint<E>> for Kernels {
         let Some(arrived) = self.packets.deliver(packet, self.cards.len()) else { return };
         let (host, frame) = (arrived.host, arrived.frame);
         self.now = now;
-        self.clock.advance(guest_time(now));
-        let HostCard { kernel, card, .. } = self.cards[host as usize];
-        let given = self.machines[kernel].card(card).and_then(|card| {
-            card.give(&frame).map_err(|why| KernelError::Malformed { kernel, why })
-        });
-        match given {
-            Ok(true) => self.raise(host, RECEIVE),
-            Ok(false) => self.counters.no_receive_buffer += 1,
-            Err(failure) => self.failure = Some(failure),
+        self.clock.advance(self.guest(now));
+        let at = self.late.as_mut().map_or(now, |late| late.happens(now, 0));
+        if at > now {
+            if let Some(late) = &mut self.late {
+                late.deliveries.push_back((host, frame));
+            }
+            return self.schedule(at, CardAction::Deliver);
+        }
+        if let Err(failure) = self.give(host, &frame) {
+            self.failure = Some(failure);
         }
     }
 

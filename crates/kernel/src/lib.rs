@@ -21,6 +21,7 @@ pub mod hosts;
 mod initrd;
 pub mod installed;
 pub mod kernel;
+pub mod lateness;
 pub mod launch;
 pub mod modules;
 mod orders;

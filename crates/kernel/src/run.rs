@@ -20,6 +20,7 @@ use crate::error::KernelError;
 pub use crate::error::KernelRunError;
 use crate::hosts::{Finished, Kernels};
 use crate::installed::Installed;
+use crate::lateness::{LateHosts, Lateness};
 use crate::launch::Start;
 use crate::orders::Settings;
 use crate::programs;
@@ -39,6 +40,8 @@ pub struct Outside<'a> {
     pub files: Option<&'a Path>,
     /// The terminal of the plan's shell, if it has one.
     pub terminal: Option<Box<dyn Terminal>>,
+    /// Lateness of hosts on purpose.
+    pub lateness: Option<Lateness>,
 }
 
 /// Runs a scheme of a plan with a seed. Some or all of its hosts are kernels.
@@ -55,19 +58,24 @@ pub fn run_observed(
     let setup = ResolvedRun::new(plan, scheme, seed)?;
     let traffic = Traffic::from_setup(&setup)?;
     let settings = settings(plan, &traffic);
+    let late = outside.lateness.map(|options| LateHosts::new(options, plan.duration));
+    let stands_still = late.as_ref().map_or(0, LateHosts::total);
     let start = Start {
         installed,
         settings: &settings,
         hosts: &traffic.kernels()?,
         flows: &traffic.flows,
         scenario: &traffic.scenario,
-        stop: guest_time(Time::after_start(plan.duration)),
+        stop: guest_time(Time::after_start(plan.duration)) + stands_still,
         seed,
         mode: Mode::default(),
         memory_mb: MEMORY_MB,
         spin_seconds: plan.kernel.compute_limit.as_ps().div_ceil(Span::from_secs(1).as_ps()),
     };
     let mut kernels = Kernels::boot(&start, plan.kernel.interrupt_gap, uses_legacy_classes(plan))?;
+    if let Some(late) = late {
+        kernels.make_late(late);
+    }
     if let Some(terminal) = outside.terminal {
         kernels.set_terminal(terminal);
     }
@@ -78,6 +86,7 @@ pub fn run_observed(
     check_reports(&finished.logs)?;
     let run = &mut outcome.run;
     run.kernel = Some(kernel_of_run(plan, installed, &finished));
+    run.rehearsal.clone_from(&finished.lateness);
     add_programs(run, &traffic.flows, &finished, outside.files)?;
     Ok(outcome)
 }

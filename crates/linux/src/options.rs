@@ -22,6 +22,21 @@ sockopt_impl!(
     libc::tcp_info
 );
 
+/// The first words of `struct tcp_info` in 64 bits, which older headers do not have in full: the time with unacknowledged
+/// or unsent data (`tcpi_busy_time`), and of that the time in which the receiver's window was full
+/// (`tcpi_rwnd_limited`), in microseconds.
+pub(crate) const BUSY_TIME: usize = 168 / 8;
+pub(crate) const RECEIVER_LIMITED: usize = 176 / 8;
+
+sockopt_impl!(
+    /// The state of a connection in words (`TCP_INFO`, Linux 4.10).
+    TcpInfoWords,
+    GetOnly,
+    libc::IPPROTO_TCP,
+    libc::TCP_INFO,
+    [u64; 24]
+);
+
 sockopt_impl!(
     /// Frames that pass a packet socket have a virtio-net header, which describes offload (`PACKET_VNET_HDR`).
     VirtioHeader,

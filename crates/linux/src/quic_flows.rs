@@ -189,7 +189,7 @@ impl<'a> QuicFlows<'a> {
         let (mut next, mut reported) = (0, Instant::now());
         while !clock.is_over() {
             let due =
-                |flow: &HostFlow| Some(*clock.start.get()? + Duration::from_nanos(flow.start));
+                |flow: &HostFlow| Some(clock.network.started()? + Duration::from_nanos(flow.start));
             while let Some(at) = self.flows.get(next).and_then(due)
                 && at <= Instant::now()
             {

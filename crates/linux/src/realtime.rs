@@ -11,9 +11,11 @@ use thread_priority::unix::{
 };
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
-/// The real-time priority of the emulator (`SCHED_FIFO`).
+/// The real-time priorities of the emulator and of hosts' threads (`SCHED_FIFO`). An ordinary thread that is preempted
+/// while it holds a socket's lock delays the acknowledgements of that socket by milliseconds on a busy machine.
 const PRIORITY: u8 = 50;
-/// The nice value of hosts' threads: the highest ordinary priority.
+const HOST_PRIORITY: u8 = 10;
+/// The nice value of hosts' threads where they cannot have that: the highest ordinary priority.
 const NICE: i32 = -20;
 
 /// The priority of the emulator's thread. Dropping it restores the thread.
@@ -50,11 +52,14 @@ pub(crate) fn emulate() -> EmulatorPriority {
     }
     // The kernel may delay the end of a sleep by the timer slack, 50 us by default.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    EmulatorPriority { processors: before, is_realtime: make_realtime(PRIORITY) }
+}
+
+/// Gives this thread a real-time priority. False if that is not allowed.
+fn make_realtime(priority: u8) -> bool {
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
-    let priority = ThreadPriorityValue::try_from(PRIORITY).map(ThreadPriority::Crossplatform);
-    let is_realtime = priority
-        .is_ok_and(|of| set_thread_priority_and_policy(thread_native_id(), of, policy).is_ok());
-    EmulatorPriority { processors: before, is_realtime }
+    let priority = ThreadPriorityValue::try_from(priority).map(ThreadPriority::Crossplatform);
+    priority.is_ok_and(|of| set_thread_priority_and_policy(thread_native_id(), of, policy).is_ok())
 }
 
 impl Drop for EmulatorPriority {
@@ -86,10 +91,13 @@ pub(crate) struct HostThread {
     before: Duration,
 }
 
-/// Moves this thread to the processors of hosts, with the highest ordinary priority where that is allowed.
+/// Moves this thread to the processors of hosts, with a real-time priority or the highest ordinary one where that is
+/// allowed.
 pub(crate) fn host() -> HostThread {
     keep_off();
-    let _ = rustix::process::setpriority_process(Some(gettid()), NICE);
+    if !make_realtime(HOST_PRIORITY) {
+        let _ = rustix::process::setpriority_process(Some(gettid()), NICE);
+    }
     HostThread { before: waited() }
 }
 

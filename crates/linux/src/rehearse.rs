@@ -2,7 +2,6 @@
 
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::thread::ScopedJoinHandle;
@@ -12,7 +11,7 @@ use shallop_core::{Share, Span, Time};
 use shallop_hosts::flow_monitor::Progress;
 use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
 use shallop_hosts::tape::{Recorder, Tape};
-use shallop_hosts::{Counters, Emulator, ProgramEnd, addresses};
+use shallop_hosts::{Counters, Emulator, ProgramEnd, STANDSTILL, addresses};
 use shallop_measure::Outcome;
 use shallop_measure::flow_log::FlowRow;
 use shallop_measure::live_snapshot::LiveSnapshot;
@@ -22,7 +21,8 @@ use shallop_measure::{ends, run_with_hosts};
 use shallop_plan::ResolvedRun;
 use shallop_plan::kernel::Qdisc;
 use shallop_plan::plan::{Driver, Plan};
-use shallop_results::summary::RehearsalOfRun;
+use shallop_results::rehearsal_bound::{NetworkTimes, bounds, intervals};
+use shallop_results::summary::{RehearsalOfRun, Run};
 use tun_rs::SyncDevice;
 
 use crate::abilities;
@@ -35,7 +35,7 @@ use crate::proxy::RunProxy;
 use crate::quic_flows::QuicFlows;
 use crate::realtime;
 use crate::replay;
-use crate::run_clock::{FlowReport, RunClock};
+use crate::run_clock::{FlowReport, NetworkClock, RunClock};
 use crate::session;
 use crate::tap::{HostLink, HostLinks};
 use crate::tcp_flows::TcpFlows;
@@ -44,6 +44,9 @@ use crate::udp_flows::UdpFlows;
 use crate::validity;
 
 const LONGEST: Span = Span::from_secs(3_600);
+/// A gap of the emulator is a standstill from this fraction of the shortest round trip on, and not below this time.
+const STANDSTILL_OF_RTT: u64 = 40;
+const SHORTEST_STANDSTILL: Span = Span::from_us(20);
 /// The sizes of a socket's buffers in bytes: smallest, default, largest. Kernels in virtual time have equal sizes.
 const SOCKET_BUFFER: &str = "4096 131072 67108864";
 
@@ -77,6 +80,7 @@ pub fn run_observed(
     let setup = ResolvedRun::new(plan, scheme, seed)?;
     let controllers = Controllers::for_setup(&setup)?;
     let traffic = Traffic::from_setup(&setup, Some(&controllers))?;
+    check_stretch(plan, &traffic)?;
     let begun = Instant::now();
     let settings = settings(plan, &controllers, &traffic);
     let (mut hosts, devices) = namespace::hosts(&traffic.rates, &settings)?;
@@ -84,12 +88,13 @@ pub fn run_observed(
         namespace::apart(|| namespace::set_controller(&hosts[host as usize], name))?;
     }
     let proxy = RunProxy::attach(&setup, &traffic.flows, &hosts)?;
-    let (start, stop, is_over) = (OnceLock::new(), AtomicBool::new(false), AtomicBool::new(false));
+    let network = NetworkClock::new(stretch_of(plan));
+    let (stop, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let runner = ProgramRunner {
         hosts: &hosts,
         names: &traffic.flows.names,
         folder: files,
-        clock: RunClock { start: &start, stop: &stop },
+        clock: RunClock { network: &network, stop: &stop },
         is_over: &is_over,
     };
     let (links, watches) = links(devices, &traffic)?;
@@ -105,34 +110,51 @@ pub fn run_observed(
     let lost = dropped(&mut hosts, &watches)?;
     let checksum_errors = namespace::checksum_errors(&hosts)?;
     let duration = outcome.run.duration_s;
-    let ready = start.get().map_or_else(Duration::default, |start| start.duration_since(begun));
+    let ready = network.started().map_or_else(Duration::default, |at| at.duration_since(begun));
     let mut rehearsal = RehearsalOfRun {
         scale: plan.topology.scale().map_or(1.0, Share::as_f64),
+        stretch: u64::from(network.stretch()),
         setup_s: ready.as_secs_f64(),
         proxy: proxy.counted()?,
         checksum_errors,
         ..emulated.result(duration, &report, lost)
     };
-    rehearsal.void = validity::reasons(&rehearsal, traffic.shortest_rtt);
-    rehearsal.void.extend(report.tcp_info.impossible_window().map(|segments| {
-        format!(
-            "a connection had a window of {segments:.0} segments, more than TCP allows: the kernel's figures cannot be \
-             trusted"
-        )
-    }));
+    let drain = judge(&mut rehearsal, &outcome.run, &traffic, &setup);
+    rehearsal.void.extend(report.tcp_info.distrust());
     outcome.series.add_flow_samples(&report.tcp_info.values);
     let run = &mut outcome.run;
     run.warnings
         .extend(emulated.is_cut.then(|| "the tape is full and ends before the run".to_owned()));
     run.warnings.extend(report.failures.iter().map(|(flow, why)| format!("flow {flow}: {why}")));
     run.warnings.extend(rehearsal.void.iter().map(|why| format!("this run is void: {why}")));
-    run.warnings.extend(validity::warnings(&rehearsal, traffic.shortest_drain(&setup)));
+    run.warnings.extend(validity::warnings(&rehearsal, drain));
     run.rehearsal = Some(rehearsal);
     for (program, end) in traffic.flows.programs.iter().zip(ends) {
         run.warnings.extend(program.warning(&traffic.flows.names, end));
         run.programs.push(program.result(&traffic.flows.names, end));
     }
     Ok(outcome)
+}
+
+/// Says how far lateness can have moved a run, and whether it is void. Returns the time in which the shallowest buffer
+/// drains.
+fn judge(
+    rehearsal: &mut RehearsalOfRun,
+    run: &Run,
+    traffic: &Traffic,
+    setup: &ResolvedRun<'_>,
+) -> Span {
+    let drain = traffic.shortest_drain(setup);
+    let network = NetworkTimes {
+        rtt_s: traffic.shortest_rtt.as_secs_f64(),
+        drain_s: drain.as_secs_f64(),
+        duration_s: run.duration_s,
+        utilization: traffic.least_utilization(setup, run),
+    };
+    rehearsal.bounds = traffic.is_tcp_alone().then(|| bounds(rehearsal, network));
+    rehearsal.intervals = rehearsal.bounds.map(|bounds| intervals(run, bounds, network));
+    rehearsal.void = validity::reasons(rehearsal, network);
+    drain
 }
 
 /// The links to hosts: their virtual interfaces, or the interfaces of this machine that replace them. Each interface of
@@ -170,11 +192,23 @@ pub fn check(plan: &Plan, scheme: usize, seed: u64) -> Result<(), RehearsalError
     check_length(plan)?;
     let setup = ResolvedRun::new(plan, scheme, seed)?;
     let controllers = Controllers::for_setup(&setup)?;
-    Traffic::from_setup(&setup, Some(&controllers)).map(drop)
+    check_stretch(plan, &Traffic::from_setup(&setup, Some(&controllers))?)
+}
+
+/// Refuses to stretch runs of hosts that keep the machine's time.
+fn check_stretch(plan: &Plan, traffic: &Traffic) -> Result<(), RehearsalError> {
+    let keeps_time = !traffic.quic.is_empty() || !traffic.flows.programs.is_empty();
+    if stretch_of(plan) > 1 && keeps_time {
+        let why =
+            "programs and FlashPass over QUIC keep the machine's time, which cannot be stretched";
+        return Err(RehearsalError::Refused(why.to_owned()));
+    }
+    Ok(())
 }
 
 fn check_length(plan: &Plan) -> Result<(), RehearsalError> {
-    if plan.duration > LONGEST {
+    let takes = plan.duration.as_ps().saturating_mul(u64::from(stretch_of(plan)));
+    if takes > LONGEST.as_ps() {
         let most = LONGEST.as_secs_f64();
         return Err(RehearsalError::Refused(format!("a rehearsal takes at most {most} s")));
     }
@@ -255,7 +289,7 @@ fn perform(
         let mut observer = UntilOver { observer, is_over: runner.is_over };
         let stops = StopOnDrop(clock.stop);
         let emulated = match is_ready.recv() {
-            Ok(true) => emulate(setup, traffic, links, clock.start, received, &mut observer),
+            Ok(true) => emulate(setup, traffic, links, clock.network, received, &mut observer),
             // The report has the error.
             _ => Err(RehearsalError::Missing("the sockets of hosts cannot be opened".to_owned())),
         };
@@ -314,18 +348,26 @@ fn tape_of(plan: &Plan) -> Option<&str> {
     }
 }
 
+/// The factor by which a plan's rehearsal is stretched.
+fn stretch_of(plan: &Plan) -> u32 {
+    match plan.driver {
+        Driver::Rehearsal { stretch, .. } => stretch,
+        Driver::Simulator => 1,
+    }
+}
+
 /// Runs the network of a rehearsal, with hosts behind these links.
 fn emulate(
     setup: &ResolvedRun<'_>,
     traffic: &Traffic,
     links: Vec<HostLink>,
-    start: &OnceLock<Instant>,
+    network: &NetworkClock,
     reports: Receiver<(u32, Progress)>,
     observer: &mut dyn Observer,
 ) -> Result<(Outcome, Emulated), RehearsalError> {
     let priority = realtime::emulate();
     let count = links.len();
-    let links = HostLinks::new(links, start, priority.is_realtime);
+    let links = HostLinks::new(links, network, priority.is_realtime);
     let links = links.map_err(failed("the links to the hosts"))?;
     let tape = tape_of(setup.plan).map(|_| Tape {
         job: (setup.scheme, setup.seed),
@@ -334,7 +376,9 @@ fn emulate(
     });
     let emulator =
         Emulator::new(Recorder::new(links, tape), count, uses_legacy_classes(setup.plan));
-    let emulator = emulator.with_reports(reports);
+    let standstill = Span::from_ps(traffic.shortest_rtt.as_ps() / STANDSTILL_OF_RTT);
+    let standstill = standstill.max(SHORTEST_STANDSTILL).min(STANDSTILL);
+    let emulator = emulator.with_reports(reports).with_standstill(standstill);
     let factory = HostEndpoints { setup, simulated: ends::mixed(setup)?, flows: &traffic.flows };
     let (outcome, emulator) = run_with_hosts(setup, &factory, emulator, observer)?;
     let (mut io, counters) = emulator.into_io();
@@ -375,13 +419,20 @@ impl Emulated {
             packets_per_s: counters.written as f64 / seconds,
             packets_read: counters.read,
             packets_written: counters.written,
+            lateness_mean_s: lateness.mean(),
+            lateness_rms_s: lateness.root_mean_square(),
             lateness_p50_s: lateness.quantile(0.5),
             lateness_p99_s: lateness.quantile(0.99),
             lateness_p999_s: lateness.quantile(0.999),
             lateness_max_s: lateness.longest(),
-            longest_gap_s: counters.gaps.longest(),
+            longest_gap_s: counters.gaps.longest().max(counters.standstills.longest()),
+            standstills: counters.standstills.count(),
+            stood_still_s: counters.standstills.total(),
+            response_mean_s: counters.responses.mean(),
+            response_rms_s: counters.responses.root_mean_square(),
             response_p99_s: counters.responses.quantile(0.99),
             hosts_waited: report.waited.as_secs_f64() / seconds,
+            starved: report.starved,
             starts_late_s: report.late.as_secs_f64(),
             datagrams_late_s: report.datagrams_late.as_secs_f64(),
             bytes_checked: report.checked,

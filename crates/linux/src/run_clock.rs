@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
@@ -16,18 +16,68 @@ use crate::tcp_info::TcpInfoLog;
 pub(crate) const LOOK: Duration = Duration::from_millis(5);
 const EVENTS: usize = 64;
 
+/// The time of the simulated network: the time of this machine since the start of the run, less the time for which the
+/// machine stood still, divided by the factor by which the run is stretched.
+pub(crate) struct NetworkClock {
+    start: OnceLock<Instant>,
+    /// The time of this machine for which it stood still, in nanoseconds.
+    stood_still: AtomicU64,
+    /// How many times slower than this machine's clock the network's clock is; at least 1.
+    stretch: u32,
+}
+
+impl NetworkClock {
+    pub(crate) fn new(stretch: u32) -> Self {
+        Self { start: OnceLock::new(), stood_still: AtomicU64::new(0), stretch: stretch.max(1) }
+    }
+
+    pub(crate) fn stretch(&self) -> u32 {
+        self.stretch
+    }
+
+    /// The time of this machine at the start of the run, once it has started.
+    pub(crate) fn started(&self) -> Option<Instant> {
+        self.start.get().copied()
+    }
+
+    /// The network's time, which starts with the first call.
+    pub(crate) fn now(&self) -> Duration {
+        self.since(*self.start.get_or_init(Instant::now))
+    }
+
+    /// The network's time; `None` before the start.
+    pub(crate) fn elapsed(&self) -> Option<Duration> {
+        self.start.get().map(|&start| self.since(start))
+    }
+
+    fn since(&self, start: Instant) -> Duration {
+        let still = Duration::from_nanos(self.stood_still.load(Ordering::Relaxed));
+        start.elapsed().saturating_sub(still) / self.stretch
+    }
+
+    /// Takes this much of the network's time back, because the machine stood still.
+    pub(crate) fn take_back(&self, time: Duration) {
+        let nanoseconds = (time * self.stretch).as_nanos() as u64;
+        self.stood_still.fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// How long this machine takes for a time of the network.
+    pub(crate) fn real(&self, time: Duration) -> Duration {
+        time.saturating_mul(self.stretch)
+    }
+}
+
 /// The clock of a run, for threads of hosts.
 #[derive(Clone, Copy)]
 pub(crate) struct RunClock<'a> {
-    /// The start of the run; empty before the start.
-    pub(crate) start: &'a OnceLock<Instant>,
+    pub(crate) network: &'a NetworkClock,
     pub(crate) stop: &'a AtomicBool,
 }
 
 impl RunClock<'_> {
-    /// The time since the start of the run; `None` before the start.
+    /// The network's time; `None` before the start.
     pub(crate) fn elapsed(&self) -> Option<Duration> {
-        self.start.get().map(Instant::elapsed)
+        self.network.elapsed()
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -73,6 +123,8 @@ pub(crate) struct FlowReport {
     pub(crate) checked: u64,
     /// The time for which the threads of hosts waited for a processor.
     pub(crate) waited: Duration,
+    /// The part of the time that TCP flows without an end had nothing to send: a mean over them.
+    pub(crate) starved: f64,
     /// The longest delay of a flow's start, or of a datagram.
     pub(crate) late: Duration,
     /// The longest delay of a datagram.

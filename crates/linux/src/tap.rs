@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll::EventFlags;
@@ -14,12 +13,12 @@ use shallop_hosts::PacketIo;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use crate::attached::Interface;
-use crate::run_clock::Poll;
+use crate::run_clock::{NetworkClock, Poll};
 
 /// The name of the virtual interface in each host.
 pub(crate) const NAME: &str = "eth0";
 /// The emulator polls without sleeping for this time before a deadline, because timers of the kernel are less exact.
-const SPIN: Span = Span::from_us(60);
+const SPIN: Duration = Duration::from_micros(60);
 /// The number of reads after which all links are polled, even while some have frames.
 const READS: u32 = 8;
 /// The emulator sleeps for one part in this many of its time, in short naps: Linux stops a real-time thread that never
@@ -68,7 +67,7 @@ impl HostLink {
     }
 }
 
-/// The links to all hosts, and the clock of the run, which starts at its first use.
+/// The links to all hosts, and the clock of the network, which starts at its first use.
 pub(crate) struct HostLinks<'a> {
     links: Vec<HostLink>,
     poll: Poll,
@@ -76,18 +75,17 @@ pub(crate) struct HostLinks<'a> {
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
     reads: u32,
-    start: &'a OnceLock<Instant>,
-    /// The time that the emulator's thread still has to sleep, and the time when it was last updated. `None` without
-    /// real-time priority.
+    clock: &'a NetworkClock,
+    /// The time that the thread still has to sleep, and the time when it was last updated. `None` without real-time
+    /// priority.
     debt: Option<(Duration, Instant)>,
 }
 
 impl<'a> HostLinks<'a> {
-    /// Creates the links to hosts, by number. `start` is set when the clock starts; `gives_back` is true for a
-    /// real-time thread, which has to sleep at times.
+    /// Creates the links to hosts, by number. `gives_back` is true for a real-time thread, which has to sleep at times.
     pub(crate) fn new(
         links: Vec<HostLink>,
-        start: &'a OnceLock<Instant>,
+        clock: &'a NetworkClock,
         gives_back: bool,
     ) -> io::Result<Self> {
         let poll = Poll::new()?;
@@ -102,7 +100,7 @@ impl<'a> HostLinks<'a> {
             ready: (0..count as u32).collect(),
             is_ready: vec![true; count],
             reads: 0,
-            start,
+            clock,
             debt,
         })
     }
@@ -139,13 +137,17 @@ impl<'a> HostLinks<'a> {
 
 impl PacketIo for HostLinks<'_> {
     fn now(&mut self) -> Time {
-        let start = *self.start.get_or_init(Instant::now);
-        Time::after_start(Span::from_ns(start.elapsed().as_nanos() as u64))
+        Time::after_start(Span::from_ns(self.clock.now().as_nanos() as u64))
+    }
+
+    fn take_back(&mut self, time: Span) {
+        self.clock.take_back(Duration::from_nanos(time.as_ps() / 1_000));
     }
 
     fn receive(&mut self, holds: &dyn Fn(u32) -> bool, frame: &mut [u8]) -> Option<(u32, usize)> {
         self.reads += 1;
         if self.ready.is_empty() || self.reads.is_multiple_of(READS) {
+            self.give_back();
             self.poll(Duration::ZERO);
         }
         for _ in 0..self.ready.len() {
@@ -171,13 +173,13 @@ impl PacketIo for HostLinks<'_> {
     }
 
     fn sleep(&mut self, until: Time) {
-        self.give_back();
-        let ahead = until.saturating_since(self.now()).saturating_sub(SPIN);
+        let ahead = Duration::from_nanos(until.saturating_since(self.now()).as_ps() / 1_000);
+        let ahead = self.clock.real(ahead).saturating_sub(SPIN);
         if ahead.is_zero() {
             return;
         }
         let before = Instant::now();
-        self.poll(Duration::from_nanos(ahead.as_ps() / 1_000));
+        self.poll(ahead);
         if let Some((debt, since)) = &mut self.debt {
             let now = Instant::now();
             *debt = debt.saturating_sub(now.saturating_duration_since(before));

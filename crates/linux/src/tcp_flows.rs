@@ -6,13 +6,14 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use nix::sys::socket::getsockopt;
 use rustix::event::epoll::EventFlags;
 use shallop_hosts::{HostFlow, HostFlows, addresses};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
-use crate::options::MaxPacingRate;
+use crate::options::{BUSY_TIME, MaxPacingRate, RECEIVER_LIMITED, TcpInfo, TcpInfoWords};
 use crate::pattern::{LONGEST, Pattern};
 use crate::realtime;
 use crate::run_clock::{FlowReport, LOOK, Poll, RunClock};
@@ -151,10 +152,11 @@ impl<'a> TcpFlows<'a> {
                 }
                 next += 1;
             }
-            self.sample(now.unwrap_or_default());
+            self.sample(now.unwrap_or_default(), clock.network.stretch());
             let due = self.flows.get(next).zip(now);
             let due = due.map(|(of, now)| Duration::from_nanos(of.flow.start).saturating_sub(now));
-            let ready: Vec<u64> = self.poll.wait(due.unwrap_or(LOOK).min(LOOK)).collect();
+            let wait = due.map_or(LOOK, |due| clock.network.real(due).min(LOOK));
+            let ready: Vec<u64> = self.poll.wait(wait).collect();
             for socket in ready {
                 self.serve(socket as usize)?;
             }
@@ -163,22 +165,43 @@ impl<'a> TcpFlows<'a> {
         for TcpFlow { flow, .. } in &self.flows[next..] {
             self.report.record_delay(Duration::from_nanos(flow.start), clock.elapsed());
         }
+        self.report.starved = self.starved(clock);
         self.report.waited = hosting.waited();
         Ok(self.report)
     }
 
-    /// Samples the states of all sending connections, if it is time to.
-    fn sample(&mut self, now: Duration) {
+    /// Samples the states of all sending connections, if it is time to. Their round trips are `stretch` times longer
+    /// than those of the network.
+    fn sample(&mut self, now: Duration, stretch: u32) {
         let log = &mut self.report.tcp_info;
         if !log.is_due(now) {
             return;
         }
         for socket in &self.sockets {
             if let TcpSocket::Sender { socket, flow, .. } = socket {
-                log.sample(now, self.flows[*flow].flow.number, socket);
+                log.sample(now, self.flows[*flow].flow.number, socket, stretch);
             }
         }
         log.finish(now);
+    }
+
+    /// The part of the time that flows without an end had nothing to send, or a receiver that did not read, as a mean
+    /// over them: their sockets lacked a processor.
+    fn starved(&self, clock: RunClock<'_>) -> f64 {
+        let now = clock.elapsed().unwrap_or_default();
+        let part = |socket: &TcpSocket| {
+            let TcpSocket::Sender { socket, flow, .. } = socket else { return None };
+            let flow = self.flows[*flow].flow;
+            let words = getsockopt(socket, TcpInfoWords).ok().filter(|_| flow.size.is_none())?;
+            let rtt = f64::from(getsockopt(socket, TcpInfo).ok()?.tcpi_rtt) * 1e-6;
+            let age = clock.network.real(now.saturating_sub(Duration::from_nanos(flow.start)));
+            let sending = words[BUSY_TIME].saturating_sub(words[RECEIVER_LIMITED]) as f64 * 1e-6;
+            // A flow sends nothing in its first round trip, which makes the connection.
+            let could = age.as_secs_f64() - 2.0 * rtt;
+            (could > 0.0).then(|| (1.0 - sending / could).clamp(0.0, 1.0))
+        };
+        let parts: Vec<f64> = self.sockets.iter().filter_map(part).collect();
+        parts.iter().sum::<f64>() / parts.len().max(1) as f64
     }
 
     fn connect(&mut self, index: usize) -> io::Result<()> {

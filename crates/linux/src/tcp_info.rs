@@ -47,20 +47,31 @@ impl TcpInfoLog {
         }
     }
 
+    /// The reason why the kernel's figures cannot be trusted, if there is one.
+    pub(crate) fn distrust(&self) -> Option<String> {
+        self.impossible_window().map(|segments| {
+            format!(
+                "a connection had a window of {segments:.0} segments, more than TCP allows: the kernel's figures cannot be \
+                 trusted"
+            )
+        })
+    }
+
     /// The largest congestion window in segments, if it is larger than TCP allows.
-    pub(crate) fn impossible_window(&self) -> Option<f64> {
+    fn impossible_window(&self) -> Option<f64> {
         let windows = self.values.iter().filter(|of| of.quantity == Quantity::Window);
         let largest = windows.map(|of| of.value).fold(0.0, f64::max);
         (largest > MOST_SEGMENTS).then_some(largest)
     }
 
-    /// Adds the state of a connection, unless the connection is closed.
-    pub(crate) fn sample(&mut self, now: Duration, flow: u32, socket: &impl AsFd) {
+    /// Adds the state of a connection, unless the connection is closed. Its round trip is `stretch` times longer than in
+    /// the network.
+    pub(crate) fn sample(&mut self, now: Duration, flow: u32, socket: &impl AsFd, stretch: u32) {
         let Ok(info) = getsockopt(socket, TcpInfo) else { return };
         let at = Span::from_ns(now.as_nanos() as u64);
         let values = [
             (Quantity::Window, f64::from(info.tcpi_snd_cwnd)),
-            (Quantity::SmoothedRtt, f64::from(info.tcpi_rtt) * 1e-6),
+            (Quantity::SmoothedRtt, f64::from(info.tcpi_rtt) * 1e-6 / f64::from(stretch)),
         ];
         self.values.extend(values.map(|(quantity, value)| FlowSample {
             at,

@@ -10,6 +10,7 @@ use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::CONTROLLERS;
 use shallop_plan::plan::{Attachment, Driver, Plan};
 use shallop_plan::transport::{FlashPass, Transport, Udp};
+use shallop_results::summary::Run;
 
 use crate::controllers::Controllers;
 use crate::error::RehearsalError;
@@ -159,6 +160,21 @@ impl Traffic {
         let HostFlows { flows, programs, .. } = &self.flows;
         let others = programs.len() + self.attached.len();
         !flows.is_empty() && flows.iter().all(is_quic) && others == 0
+    }
+
+    /// The lowest utilization of a bottleneck in a run, 0 to 1.
+    pub(crate) fn least_utilization(&self, setup: &ResolvedRun<'_>, run: &Run) -> f64 {
+        let of =
+            |&port: &u32| run.utilization_by_place.get(&setup.network.port_name(port)).copied();
+        self.bottlenecks.keys().map(|port| of(port).unwrap_or(0.0)).fold(1.0, f64::min)
+    }
+
+    /// Whether hosts have TCP flows of the scenario, and nothing else.
+    pub(crate) fn is_tcp_alone(&self) -> bool {
+        let HostFlows { flows, programs, .. } = &self.flows;
+        let others = programs.len() + self.attached.len();
+        let is_tcp = |flow: &HostFlow| matches!(flow.protocol, FlowProtocol::Tcp { .. });
+        !flows.is_empty() && flows.iter().all(is_tcp) && others == 0
     }
 
     /// Finds the bottleneck of each path: its slowest port and, of equally slow ones, the port on most paths.

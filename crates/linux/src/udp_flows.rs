@@ -111,7 +111,8 @@ impl<'a> UdpFlows<'a> {
                 }
             }
             let ahead = due.peek().zip(now).map(|(of, now)| of.0.0.saturating_sub(now));
-            let ready: Vec<u64> = self.poll.wait(ahead.unwrap_or(LOOK).min(LOOK)).collect();
+            let wait = ahead.map_or(LOOK, |ahead| clock.network.real(ahead).min(LOOK));
+            let ready: Vec<u64> = self.poll.wait(wait).collect();
             for receiver in ready {
                 self.receive(receiver as usize)?;
             }

@@ -1,7 +1,9 @@
-//! Checks whether a rehearsal is valid: the emulator kept to the clock, only the network lost frames, and hosts got the
-//! processor time that they needed.
+//! Checks whether a rehearsal is valid: lateness cannot have moved its goodput by much, only the network lost frames,
+//! and hosts got the processor time that they needed. The effect of lateness on flows of UDP and QUIC is not known, so
+//! that their runs have limits of lateness itself.
 
 use shallop_core::Span;
+use shallop_results::rehearsal_bound::{self, NetworkTimes};
 use shallop_results::summary::RehearsalOfRun;
 
 /// The limit of the 99th percentile of lateness, in seconds, or [`LATENESS_OF_RTT`] of the shortest round trip, if that
@@ -20,8 +22,33 @@ const START: f64 = 10e-3;
 const WAITED: f64 = 0.25;
 
 /// The reasons why a run is invalid (void); empty for a valid run.
-pub(crate) fn reasons(run: &RehearsalOfRun, shortest_rtt: Span) -> Vec<String> {
-    let rtt = shortest_rtt.as_secs_f64();
+pub(crate) fn reasons(run: &RehearsalOfRun, network: NetworkTimes) -> Vec<String> {
+    let mut why = match run.bounds {
+        Some(bounds) => {
+            let moved = bounds.goodput_moved();
+            let most = rehearsal_bound::MOST;
+            let text = || {
+                format!(
+                    "the machine was late, which may have moved the goodput by {:.0} %; the limit is {:.0} %",
+                    moved * 100.0,
+                    most * 100.0
+                )
+            };
+            (moved > most).then(text).into_iter().collect()
+        }
+        None => late(run, network.rtt_s),
+    };
+    if run.lost_frames > 0 {
+        why.push(format!("{} frames were lost between hosts and emulator", run.lost_frames));
+    }
+    if run.checksum_errors > 0 {
+        why.push(format!("{} packets had a wrong checksum: a defect", run.checksum_errors));
+    }
+    why
+}
+
+/// The limits of lateness that a run with flows of UDP or QUIC exceeds, with a shortest round trip of `rtt` seconds.
+fn late(run: &RehearsalOfRun, rtt: f64) -> Vec<String> {
     let mut why = Vec::new();
     let mut over = |what: &str, measured: f64, most: f64| {
         if measured > most {
@@ -35,12 +62,6 @@ pub(crate) fn reasons(run: &RehearsalOfRun, shortest_rtt: Span) -> Vec<String> {
     let answer = RESPONSE.max(RESPONSE_OF_RTT * rtt);
     over("the 99th percentile of hosts' response times", run.response_p99_s, answer);
     over("the longest delay of a flow's start or a datagram", run.starts_late_s, START);
-    if run.lost_frames > 0 {
-        why.push(format!("{} frames were lost between hosts and emulator", run.lost_frames));
-    }
-    if run.checksum_errors > 0 {
-        why.push(format!("{} packets had a wrong checksum: a defect", run.checksum_errors));
-    }
     if run.hosts_waited > WAITED {
         let part = run.hosts_waited * 100.0;
         why.push(format!("the hosts' sockets waited for a processor {part:.0} % of the time"));
@@ -72,6 +93,8 @@ pub(crate) fn warnings(run: &RehearsalOfRun, shortest_drain: Span) -> Vec<String
 
 #[cfg(test)]
 mod tests {
+    use shallop_results::rehearsal_bound::LatenessBounds;
+
     use super::*;
 
     #[test]
@@ -93,8 +116,8 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_valid_unless_something_was_late_or_lost() {
-        let rtt = Span::from_ms(20);
+    fn a_run_without_bounds_is_valid_unless_something_was_late_or_lost() {
+        let network = |rtt_s| NetworkTimes { rtt_s, ..NetworkTimes::default() };
         let good = RehearsalOfRun {
             lateness_p99_s: 150e-6,
             longest_gap_s: 1e-3,
@@ -102,8 +125,8 @@ mod tests {
             hosts_waited: 0.01,
             ..RehearsalOfRun::default()
         };
-        assert_eq!(reasons(&good, rtt), Vec::<String>::new());
-        assert_eq!(reasons(&good, Span::from_ms(1)).len(), 2, "of a shorter round trip");
+        assert_eq!(reasons(&good, network(20e-3)), Vec::<String>::new());
+        assert_eq!(reasons(&good, network(1e-3)).len(), 2, "of a shorter round trip");
         let bad = RehearsalOfRun {
             lateness_p99_s: 250e-6,
             longest_gap_s: 4e-3,
@@ -113,8 +136,20 @@ mod tests {
             lost_frames: 1,
             ..good
         };
-        let why = reasons(&bad, rtt);
+        let why = reasons(&bad, network(20e-3));
         assert_eq!(why.len(), 6);
         assert!(why[0].contains("250 us; the limit is 200 us"), "{}", why[0]);
+    }
+
+    #[test]
+    fn a_run_with_bounds_is_void_if_lateness_may_have_moved_its_goodput_by_more_than_a_tenth() {
+        let run = |goodput| RehearsalOfRun {
+            lateness_p99_s: 1.0,
+            bounds: Some(LatenessBounds { goodput, loss: 1.0, queue: 1.0 }),
+            ..RehearsalOfRun::default()
+        };
+        assert_eq!(reasons(&run(0.09), NetworkTimes::default()), Vec::<String>::new());
+        let why = reasons(&run(0.2), NetworkTimes::default()).concat();
+        assert!(why.contains("by 22 %; the limit is 10 %"), "{why}");
     }
 }

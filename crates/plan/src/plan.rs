@@ -142,6 +142,8 @@ pub enum Driver {
         tape: Option<String>,
         /// Network interfaces of this machine that take the place of hosts.
         attached: Vec<Attachment>,
+        /// How many times slower than this machine's clock the network's clock is; at least 1.
+        stretch: u32,
     },
 }
 

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rehearsal_bound::{FigureIntervals, LatenessBounds};
+
 /// The Linux kernel that the hosts of a run had, in virtual time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelOfRun {
@@ -40,8 +42,18 @@ pub struct RehearsalOfRun {
     pub packets_read: u64,
     /// Packets that the emulator wrote to hosts.
     pub packets_written: u64,
-    /// The median of the lateness, in seconds: the time from the instant at which a packet arrives in the emulated
-    /// network to its write to the host.
+    /// The factor by which the network's clock was slower than this machine's; 1 for none.
+    #[serde(default)]
+    #[schemars(extend("unit" = "none"))]
+    pub stretch: u64,
+    /// The mean lateness, in seconds: the time from the instant at which a packet arrives in the emulated network to its
+    /// write to the host.
+    #[serde(default)]
+    pub lateness_mean_s: f64,
+    /// The root of the mean square of the lateness, in seconds.
+    #[serde(default)]
+    pub lateness_rms_s: f64,
+    /// The median of the lateness, in seconds.
     pub lateness_p50_s: f64,
     /// The 99th percentile of the lateness, in seconds.
     pub lateness_p99_s: f64,
@@ -52,11 +64,27 @@ pub struct RehearsalOfRun {
     /// The longest pause of the emulator, in seconds: the time between two looks at the packets of hosts, less the time
     /// it meant to sleep.
     pub longest_gap_s: f64,
-    /// The 99th percentile of the response time of hosts, in seconds: from data written to a host to the next packet of
-    /// the same flow from that host.
+    /// The number of times that the machine stood still. That time was taken out of the network's time.
+    #[serde(default)]
+    pub standstills: u64,
+    /// The sum of these times, in seconds of the network.
+    #[serde(default)]
+    pub stood_still_s: f64,
+    /// The mean response time of hosts, in seconds: from data written to a host to the next packet of the same flow from
+    /// that host.
+    #[serde(default)]
+    pub response_mean_s: f64,
+    /// The root of the mean square of the response time, in seconds.
+    #[serde(default)]
+    pub response_rms_s: f64,
+    /// The 99th percentile of the response time, in seconds.
     pub response_p99_s: f64,
     /// The fraction of the time for which the thread with the hosts' sockets waited for a processor.
     pub hosts_waited: f64,
+    /// The fraction of the time for which flows without an end had nothing to send, or a receiver that did not read: the
+    /// mean over these flows.
+    #[serde(default)]
+    pub starved: f64,
     /// The longest delay of a flow's start, in seconds: from the scheduled to the actual start.
     pub starts_late_s: f64,
     /// The longest delay of a datagram, in seconds, behind the schedule of a UDP flow with a rate; zero without such
@@ -75,6 +103,12 @@ pub struct RehearsalOfRun {
     pub checksum_errors: u64,
     /// Counters of the BPF programs of a CLEAN proxy; null without a proxy.
     pub proxy: Option<ProxyOfRun>,
+    /// How far lateness can have moved the results; null if that is not known, as for hosts with UDP or QUIC.
+    #[serde(default)]
+    pub bounds: Option<LatenessBounds>,
+    /// The intervals in which the figures lie without lateness; null with `bounds`.
+    #[serde(default)]
+    pub intervals: Option<FigureIntervals>,
     /// Reasons why the run is void, that is too inexact to be trusted. Empty if the run counts.
     pub void: Vec<String>,
 }

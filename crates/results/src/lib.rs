@@ -24,6 +24,7 @@ pub mod metrics;
 pub mod paired;
 pub mod program_table;
 pub mod recorded;
+pub mod rehearsal_bound;
 pub mod rehearsal_table;
 pub mod reuse;
 pub mod setup;

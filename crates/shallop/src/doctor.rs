@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use shallop_results::machine::Ability;
+use shallop_results::rehearsal_table::verdict;
 use shallop_results::table::{Grid, significant};
 use shallop_workbench::capacity;
 use shallop_workbench::diagnostic::Result;
@@ -18,19 +19,21 @@ use crate::print;
 struct DoctorReport<'a> {
     abilities: Vec<Ability>,
     carried: &'a [RateTrial],
+    /// The programs that wanted a processor before the benchmark; null if not known.
+    load: Option<f64>,
 }
 
 pub fn doctor(args: &host_args::Doctor, stop: &AtomicBool) -> Result<ExitCode> {
-    let abilities = rehearsal::abilities();
+    let (abilities, load) = (rehearsal::abilities(), capacity::load());
     let mut carried = Vec::new();
     if args.bench {
         for sends in ["bursts", "packets"] {
             carried.extend(rehearsal::bench(sends, &|| stop.load(Ordering::Relaxed))?);
         }
     }
-    print_found(abilities, &carried, args)?;
+    print_found(abilities, &carried, load, args)?;
     if args.bench && !stop.load(Ordering::Relaxed) {
-        match capacity::store(&carried) {
+        match capacity::store(&carried, load) {
             Ok(Some(file)) if args.printed.format() != Format::Json => {
                 print::stderr(&format!("These limits are kept in {}.\n", file.display()));
             }
@@ -46,10 +49,11 @@ pub fn doctor(args: &host_args::Doctor, stop: &AtomicBool) -> Result<ExitCode> {
 fn print_found(
     abilities: Vec<Ability>,
     carried: &[RateTrial],
+    load: Option<f64>,
     args: &host_args::Doctor,
 ) -> Result<()> {
     if args.printed.format() == Format::Json {
-        return print::json(&DoctorReport { abilities, carried });
+        return print::json(&DoctorReport { abilities, carried, load });
     }
     let row = |of: &Ability| {
         let can = if of.can { "yes" } else { "NO" };
@@ -59,35 +63,34 @@ fn print_found(
     if args.bench {
         print::line("\nFour CUBIC flows over one link, 10 ms and 500 KB, for a second")?;
         print::grid(&benched(carried), args.printed)?;
-        print::line(&limits(carried))?;
+        print::line(&limits(carried, load))?;
     }
     Ok(())
 }
 
 fn benched(carried: &[RateTrial]) -> Grid {
-    let header =
-        "sends, verdict, link Mb/s, goodput, kpps, late us p50, p99, p99.9, gap us, answer us";
+    let header = "sends, verdict, link Mb/s, goodput, moved %, kpps, late us, p99, gap us, answer us, still %";
     let row = |of: &RateTrial| {
         let run = &of.rehearsal;
-        let verdict = if run.void.is_empty() { "counts" } else { "VOID" };
         let figures = [
             of.rate_bps / 1e6,
             of.goodput_bps / 1e6,
+            run.bounds.map_or(f64::NAN, |bounds| bounds.goodput_moved() * 100.0),
             run.packets_per_s / 1e3,
-            run.lateness_p50_s * 1e6,
+            run.lateness_mean_s * 1e6,
             run.lateness_p99_s * 1e6,
-            run.lateness_p999_s * 1e6,
             run.longest_gap_s * 1e6,
             run.response_p99_s * 1e6,
+            run.stood_still_s * 100.0,
         ];
-        let words = [of.sends.clone(), verdict.to_owned()].into_iter();
+        let words = [of.sends.clone(), verdict(run).to_owned()].into_iter();
         words.chain(figures.map(significant)).collect()
     };
     Grid::new(header, carried.iter().map(row), 2)
 }
 
 /// A sentence with the fastest rehearsals that were not void.
-fn limits(carried: &[RateTrial]) -> String {
+fn limits(carried: &[RateTrial], load: Option<f64>) -> String {
     let best = |sends: &str| {
         let counts = carried.iter().filter(|of| of.sends == sends && of.rehearsal.void.is_empty());
         let most = counts.map(|of| of.rate_bps / 1e6).fold(0.0, f64::max);
@@ -95,5 +98,8 @@ fn limits(carried: &[RateTrial]) -> String {
             if most > 0.0 { format!("{} Mb/s", significant(most)) } else { "none".to_owned() };
         format!("{most} where hosts send {sends}")
     };
-    format!("The fastest that counted: {}, {}.", best("bursts"), best("packets"))
+    let load =
+        capacity::under_load(load).map_or_else(String::new, |load| format!(" That was {load}."));
+    let moved = "moved: how far lateness can have moved the goodput; a run counts up to 10 %.";
+    format!("{moved}\nThe fastest that counted: {}, {}.{load}", best("bursts"), best("packets"))
 }

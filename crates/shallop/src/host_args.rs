@@ -26,9 +26,14 @@ pub struct Rehearse {
     /// Show queue lengths, drops, marks and rates of flows on the screen during the run
     #[arg(long)]
     pub live: bool,
-    /// Scale all rates and buffers by this fraction, such as 1/20, or by the largest that this machine carries: auto
+    /// Scale all rates and buffers by this fraction, such as 1/20. auto: by the largest that this machine carries, and
+    /// stretch time where only that makes a run count
     #[arg(long, value_name = "PART", value_parser = arguments::scale)]
     pub scale: Option<Scale>,
+    /// Let the network's clock go this many times slower than this machine's, 1 to 64: hosts see longer round trips and
+    /// lower rates, with the same products
+    #[arg(long, value_name = "FACTOR", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub stretch: Option<u32>,
     /// Record the arrival and delivery time of each packet of the only run in this file, for `shallop tape`
     #[arg(long, value_name = "FILE")]
     pub tape: Option<PathBuf>,
@@ -36,7 +41,12 @@ pub struct Rehearse {
 
 impl Rehearse {
     pub fn rehearsal_options(&self) -> RehearsalOptions<'_> {
-        RehearsalOptions { schemes: &self.schemes, tape: self.tape.as_deref(), scale: self.scale }
+        RehearsalOptions {
+            schemes: &self.schemes,
+            tape: self.tape.as_deref(),
+            scale: self.scale,
+            stretch: self.stretch,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use shallop_core::Time;
+use shallop_core::{Share, Time};
 use shallop_plan::plan::Attachment;
 use shallop_scenario::Options;
 use shallop_workbench::capacity;
@@ -27,7 +27,11 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
     let options = Options { set, files: files_of, in_real_time, ..Options::default() };
     let mut study = shallop_workbench::run_study::read_scenario(scenario, &options)?;
     if !args.virtual_time {
-        capacity::scale_to_capacity(&mut study, args.scale)?;
+        // A shell keeps the machine's time, so that its network is scaled where others are stretched.
+        let (_, stretch) = capacity::scale_to_capacity(&mut study, args.scale)?;
+        if let Some(by) = Share::new(1, u64::from(stretch)).filter(|_| stretch > 1) {
+            capacity::scale_by(&mut study, by)?;
+        }
         print::notes(&study.notes);
     }
     let mut session = ShellSession::new(&study, args.host.as_deref(), files)?;

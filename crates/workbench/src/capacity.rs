@@ -15,6 +15,8 @@ use super::rehearsal::RateTrial;
 
 /// If a scaled buffer holds fewer frames than this, a note warns that the bursts of hosts decide what is lost.
 const FEW_FRAMES: u64 = 10;
+/// A machine with a load below this part of its processors is idle.
+const IDLE: f64 = 0.2;
 
 /// The factor for a scenario's rates and buffers in a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,24 @@ pub struct MachineCapacity {
     bursts_bps: f64,
     /// The highest link rate with hosts that send single packets, in bits per second.
     packets_bps: f64,
+    /// The programs that wanted a processor before the benchmark, as a mean over a minute; `None` if it is not known.
+    #[serde(default)]
+    load: Option<f64>,
+}
+
+/// The programs that want a processor, as a mean over the last minute (`/proc/loadavg`).
+pub fn load() -> Option<f64> {
+    let text = shallop_store::read_text("/proc/loadavg").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// What to say of limits that were measured at this load; `None` on a machine that was otherwise idle.
+pub fn under_load(load: Option<f64>) -> Option<String> {
+    let load = load.filter(|&load| load > IDLE * processors() as f64)?;
+    Some(format!(
+        "measured under load: before, {load:.1} programs wanted one of {} processors; an idle machine carries more",
+        processors()
+    ))
 }
 
 #[cfg(target_os = "linux")]
@@ -54,13 +74,13 @@ fn processors() -> usize {
 }
 
 impl MachineCapacity {
-    fn from_trials(carried: &[RateTrial], kernel: String) -> Self {
+    fn from_trials(carried: &[RateTrial], kernel: String, load: Option<f64>) -> Self {
         let best = |sends: &str| {
             let counts = |of: &&RateTrial| of.sends == sends && of.rehearsal.void.is_empty();
             carried.iter().filter(counts).map(|of| of.rate_bps).fold(0.0, f64::max)
         };
         let (bursts_bps, packets_bps) = (best("bursts"), best("packets"));
-        Self { kernel, processors: processors(), bursts_bps, packets_bps }
+        Self { kernel, processors: processors(), bursts_bps, packets_bps, load }
     }
 
     /// The highest link rate (bit/s) for hosts that send as in this plan, in bursts or single packets; `None` if every
@@ -72,10 +92,10 @@ impl MachineCapacity {
     }
 }
 
-/// Stores the rates that `doctor --bench` measured, in place of earlier ones. Returns the path of the file.
-pub fn store(carried: &[RateTrial]) -> Result<Option<PathBuf>> {
+/// Stores the result of a benchmark at this load, which replaces an earlier one. Returns the file.
+pub fn store(carried: &[RateTrial], load: Option<f64>) -> Result<Option<PathBuf>> {
     let Some((file, kernel)) = machine() else { return Ok(None) };
-    let limits = MachineCapacity::from_trials(carried, kernel);
+    let limits = MachineCapacity::from_trials(carried, kernel, load);
     let text = serde_json::to_string_pretty(&limits).map_err(|why| plain(&why))? + "\n";
     if let Some(folder) = file.parent() {
         let made = std::fs::create_dir_all(folder);
@@ -140,6 +160,8 @@ struct HeaviestPoint {
     packets: Option<f64>,
     /// The time since the benchmark was made.
     age: Option<Duration>,
+    /// The load before it.
+    load: Option<f64>,
 }
 
 /// Finds the point of a study that needs the largest share of the machine's capacity; `None` without a benchmark.
@@ -152,30 +174,28 @@ fn heaviest(study: &Study) -> Result<Option<HeaviestPoint>> {
         if heaviest.is_none_or(|most| demand / carried > most.demand / most.carried) {
             let sends_packets = point.plan.kernel.gso_max_segs == Some(1);
             let packets = (!sends_packets).then_some(limits.packets_bps);
-            heaviest = Some(HeaviestPoint { demand, carried, packets, age });
+            heaviest = Some(HeaviestPoint { demand, carried, packets, age, load: limits.load });
         }
     }
     Ok(heaviest)
 }
 
 /// Scales a study's rates and buffers, and checks that this machine carries the result. Returns the factor if it is
-/// below 1. Without a benchmark only an explicit factor works, and nothing is checked.
+/// below 1, and the least factor by which time must be stretched: with [`Scale::Auto`], buffers that would hold few
+/// frames are not scaled. Without a benchmark nothing is checked.
 ///
 /// # Errors
 /// If the study needs more than the machine carries: the message names the factor that fits.
-pub fn scale_to_capacity(study: &mut Study, scale: Option<Scale>) -> Result<Option<Share>> {
+pub fn scale_to_capacity(study: &mut Study, scale: Option<Scale>) -> Result<(Option<Share>, u32)> {
     let heaviest = heaviest(study)?;
     let least = heaviest.map(|of| denominator(of.demand, of.carried));
     let by = match (scale, least) {
         (None, _) => None,
         (Some(Scale::By(by)), _) => Some(by),
-        (Some(Scale::Auto), Some(least)) => Share::new(1, least),
-        (Some(Scale::Auto), None) => {
-            return Err(study_error(&StudyError::NoKernel(
-                "the capacity of this machine is unknown: 'shallop doctor --bench' measures it in half a minute"
-                    .to_owned(),
-            )));
+        (Some(Scale::Auto), Some(least)) if holds_few_frames(study, least)? => {
+            return Ok((None, u32::try_from(least).unwrap_or(u32::MAX)));
         }
+        (Some(Scale::Auto), least) => least.and_then(|least| Share::new(1, least)),
     };
     let by = by.filter(|by| by.parts().0 < by.parts().1);
     if let Some((of, least)) = heaviest.zip(least)
@@ -186,7 +206,21 @@ pub fn scale_to_capacity(study: &mut Study, scale: Option<Scale>) -> Result<Opti
     if let Some(by) = by {
         scale_by(study, by)?;
     }
-    Ok(by)
+    Ok((by, 1))
+}
+
+/// Whether the shallowest buffer of a study would hold few frames with `1/whole` of its size.
+fn holds_few_frames(study: &Study, whole: u64) -> Result<bool> {
+    for point in &study.points {
+        for scheme in 0..point.plan.schemes.len() {
+            let setup = ResolvedRun::new(&point.plan, scheme, point.plan.seed);
+            let buffer = setup.map_err(|why| plain(&why))?.shallowest_buffer();
+            if buffer.is_some_and(|(all, frame, _)| all.get() / whole < FEW_FRAMES * frame.get()) {
+                return Ok(whole > 1);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The message for a study, scaled by `by`, that needs more than the machine carries.
@@ -196,7 +230,8 @@ fn over_capacity(of: HeaviestPoint, by: Option<Share>, least: u64) -> String {
         let (part, whole) = by.parts();
         format!("with --scale {part}/{whole} ")
     });
-    let (carried, made) = (of.carried / 1e6, of.age.map_or_else(String::new, ago));
+    let (carried, age) = (of.carried / 1e6, of.age.map_or_else(String::new, ago));
+    let load = under_load(of.load).map_or_else(String::new, |load| format!(" ({load})"));
     let packets = of.packets.filter(|&packets| packets > of.carried);
     let packets = packets.map_or_else(String::new, |packets| {
         format!(
@@ -206,8 +241,8 @@ fn over_capacity(of: HeaviestPoint, by: Option<Share>, least: u64) -> String {
     });
     format!(
         "{part}real hosts would send up to {demand:.0} Mb/s, and this machine carries {carried:.0} Mb/s in real \
-         time{packets}, as 'shallop doctor --bench' measured{made}. --scale 1/{least} reduces rates and buffers so \
-         that they fit. Repeat the benchmark if the machine was busy then"
+         time{packets}, as 'shallop doctor --bench' measured{age}{load}. --scale 1/{least} reduces rates and buffers so \
+         that they fit; --stretch {least} slows time instead"
     )
 }
 
@@ -277,7 +312,7 @@ mod tests {
     #[test]
     fn the_refusal_has_the_demand_after_the_scale_and_the_age_of_the_benchmark() {
         let age = Some(Duration::from_secs(3 * 3_600));
-        let of = HeaviestPoint { demand: 1e9, carried: 1e8, packets: Some(5e7), age };
+        let of = HeaviestPoint { demand: 1e9, carried: 1e8, packets: Some(5e7), age, load: None };
         let told = over_capacity(of, Share::new(1, 2), 10);
         assert!(
             told.starts_with("with --scale 1/2 real hosts would send up to 500 Mb/s"),
@@ -335,7 +370,7 @@ mod tests {
             carried(2e9, "bursts", &["late"]),
             carried(5e8, "packets", &[]),
         ];
-        let limits = MachineCapacity::from_trials(&all, String::new());
+        let limits = MachineCapacity::from_trials(&all, String::new(), None);
         assert_eq!((limits.bursts_bps, limits.packets_bps), (1e9, 5e8));
     }
 }

@@ -136,7 +136,7 @@ fn run_with(
     #[cfg(target_os = "linux")]
     {
         use shallop_kernel::run::{KernelRunError, Outside, run_observed};
-        let outside = Outside { observer, files, terminal };
+        let outside = Outside { observer, files, terminal, lateness: None };
         run_observed(plan, job.0, job.1, kernel, outside).map_err(|why| match why {
             KernelRunError::Run(why) => why.into(),
             why => why.into(),
@@ -272,6 +272,11 @@ pub fn test(release: Option<&str>) -> Result<KernelTest, StudyError> {
     let (first, second) = (once(plan)?, once(plan)?);
     let release = first.kernel.as_ref().map(|kernel| kernel.release.clone()).unwrap_or_default();
     Ok(KernelTest { release, goodput_bps: first.goodput_bps, repeatable: first == second })
+}
+
+/// Runs a scheme of a plan with its own seed, without files.
+pub(super) fn trial(plan: &Plan, scheme: usize) -> Result<Run, StudyError> {
+    run(plan, scheme, plan.seed, &mut Unobserved, None).map(|outcome| outcome.run)
 }
 
 /// Runs the first scheme of a plan with seed 1.

@@ -37,6 +37,7 @@ pub mod run_report;
 pub mod run_study;
 mod setup_lines;
 pub mod shell;
+pub mod stretch;
 mod tables;
 pub mod text_table;
 

@@ -13,6 +13,7 @@ use super::capacity::{self, Scale};
 use super::diagnostic::{Result, plain, study_error, with_help};
 use super::error::StudyError;
 use super::kernels;
+use super::stretch;
 
 /// Options of a rehearsal besides the scenario's.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +24,8 @@ pub struct RehearsalOptions<'a> {
     pub tape: Option<&'a Path>,
     /// The factor for rates and buffers.
     pub scale: Option<Scale>,
+    /// The factor by which the network's clock is slower than this machine's, if the caller chooses it.
+    pub stretch: Option<u32>,
 }
 
 /// Makes a study a rehearsal: selects schemes, scales rates and buffers. Returns the factor if it is below 1.
@@ -30,10 +33,10 @@ pub struct RehearsalOptions<'a> {
 /// # Errors
 /// If a scheme is unknown or cannot be rehearsed, a tape is wanted of several runs, or the machine is too slow.
 pub fn prepare(study: &mut Study, options: RehearsalOptions<'_>) -> Result<Option<Share>> {
-    let RehearsalOptions { schemes, tape, scale } = options;
+    let RehearsalOptions { schemes, tape, scale, stretch } = options;
     choose(study, schemes)?;
     check(study)?;
-    let scaled = capacity::scale_to_capacity(study, scale)?;
+    let (scaled, least) = capacity::scale_to_capacity(study, scale)?;
     let runs = study.jobs().len();
     if tape.is_some() && runs != 1 {
         let help = "choose with --schemes and --seeds";
@@ -41,8 +44,14 @@ pub fn prepare(study: &mut Study, options: RehearsalOptions<'_>) -> Result<Optio
     }
     for point in &mut study.points {
         let tape = tape.map(|tape| tape.to_string_lossy().into_owned());
-        point.plan.driver = Driver::Rehearsal { tape, attached: Vec::new() };
+        point.plan.driver = Driver::Rehearsal { tape, attached: Vec::new(), stretch: 1 };
     }
+    let factor = match (stretch, scale) {
+        (Some(factor), _) => factor,
+        (None, Some(Scale::Auto)) => stretch::find(study, least),
+        (None, _) => 1,
+    };
+    stretch::by(study, factor);
     Ok(scaled)
 }
 
@@ -194,7 +203,7 @@ pub fn bench(sends: &str, is_over: &dyn Fn() -> bool) -> Result<Vec<RateTrial>> 
         let study = shallop_scenario::read(&text, &options);
         let mut study = study.map_err(|why| study_error(&StudyError::Text(why)))?;
         for point in &mut study.points {
-            point.plan.driver = Driver::Rehearsal { tape: None, attached: Vec::new() };
+            point.plan.driver = Driver::Rehearsal { tape: None, attached: Vec::new(), stretch: 1 };
         }
         let plan = &study.points[0].plan;
         let mut run = kernels::once(plan).map_err(|why| study_error(&why))?;

@@ -123,7 +123,7 @@ impl ShellSession {
     /// The session in real time, with this program and its arguments in the host.
     pub fn live(mut self, words: &[String]) -> Result<LiveSession> {
         let attached = std::mem::take(&mut self.attached);
-        self.plan.driver = Driver::Rehearsal { tape: None, attached };
+        self.plan.driver = Driver::Rehearsal { tape: None, attached, stretch: 1 };
         self.plan.duration = LONGEST_LIVE;
         for group in &mut self.plan.groups {
             if let Some(command) = group.command.as_mut().filter(|command| command.is_shell) {

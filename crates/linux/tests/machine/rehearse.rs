@@ -163,7 +163,7 @@ pub fn a_tape_of_credits_is_replayed_with_equal_decisions() -> TestOutcome {
     let tape = folder.path().join("credits.tape");
     let mut plan = four_flows(&credits);
     let file = Some(tape.to_str().unwrap().to_owned());
-    plan.driver = Driver::Rehearsal { tape: file, attached: Vec::new() };
+    plan.driver = Driver::Rehearsal { tape: file, attached: Vec::new(), stretch: 1 };
     let before = run(&plan).unwrap().run;
     let played = replay::replay(&plan, &tape).unwrap();
     assert_eq!((played.differing, &played.first), (0, &None));

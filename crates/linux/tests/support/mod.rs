@@ -30,6 +30,6 @@ pub fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
     let set = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let options = Options { set: set.collect(), ..Options::default() };
     let mut plan = read(text, &options).unwrap().points.remove(0).plan;
-    plan.driver = Driver::Rehearsal { tape: None, attached: Vec::new() };
+    plan.driver = Driver::Rehearsal { tape: None, attached: Vec::new(), stretch: 1 };
     plan
 }

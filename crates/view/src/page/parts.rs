@@ -27,7 +27,9 @@ pub(super) fn section(out: &mut String, table: &PageTable) {
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
-        out.push_str("<tr>");
+        // The figures of a run that does not count are grey.
+        let is_void = row.iter().any(|cell| cell == "VOID");
+        out.push_str(if is_void { "<tr class=\"void\">" } else { "<tr>" });
         for (place, cell) in row.iter().enumerate() {
             let verdict =
                 matches!(cell.as_str(), "reported" | "holds" | "differs" | "undecided" | "fails");
