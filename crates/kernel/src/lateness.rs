@@ -170,7 +170,7 @@ mod tests {
         // The rest of an exponentially distributed pause is as long as a whole one.
         let of = late.result();
         assert!((of.lateness_mean_s - 0.2 * 100e-6).abs() < 2e-6, "{}", of.lateness_mean_s);
-        assert_eq!(of.lateness_p50_s, 0.0);
+        assert!(of.lateness_p50_s < 1e-9, "{}", of.lateness_p50_s);
         assert_eq!(late.happens(last, 1), last);
     }
 

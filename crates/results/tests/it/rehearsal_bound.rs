@@ -168,6 +168,21 @@ fn the_factors_are_those_that_fit_the_runs_with_lateness_on_purpose() {
     }
 }
 
+#[test]
+fn the_page_on_rehearsals_has_the_factors_and_the_numbers_of_runs_and_networks() {
+    let page = include_str!("../../../../docs/rehearse.md");
+    for cause in 0..CAUSES {
+        let factor = |figure: usize| FACTORS[figure].0[cause];
+        let row = format!("| {} | {} | {} |", factor(0), factor(1), factor(2));
+        assert!(page.contains(&row), "cause {cause}: {row}");
+    }
+    let (runs, mut networks) = (ROWS.lines().count() - 1, samples());
+    networks.dedup_by_key(|of| of.network);
+    let text = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let counts = format!("{runs} runs of {} small networks", networks.len());
+    assert!(text.contains(&counts), "{counts}");
+}
+
 /// Bounds are of use for networks that they were not fitted to.
 #[test]
 fn factors_of_half_of_the_networks_cover_nine_tenths_of_the_runs_of_the_others() {
