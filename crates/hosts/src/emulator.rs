@@ -5,8 +5,8 @@
 //! its host sent it. A packet that arrives is written to its host at once, and the delay is recorded. The emulator does
 //! not read from a host whose simulated link is busy: the packets wait in the host's network interface, as they would
 //! before a real link. If the emulator got no processor for a while, that while is taken out of the network's time: the
-//! packets in the network then stand still as well, and do not arrive all at once. Clock and links are parameters ([`PacketIo`]), so that tests and tapes use the emulator without
-//! real interfaces.
+//! packets in the network then stand still as well, and do not arrive all at once. Clock and links are parameters
+//! ([`PacketIo`]), so that tests and tapes use the emulator without real interfaces.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;

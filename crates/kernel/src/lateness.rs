@@ -1,11 +1,11 @@
-//! Lateness on purpose. In a rehearsal, hosts and emulator share a machine that is at times too slow. Kernels in virtual
-//! time are exact, so that a run with lateness of this kind beside the same run without any shows what lateness does to
-//! results. Two things happen, at random times and for exponentially distributed lengths:
+//! Lateness on purpose. In a rehearsal, hosts and emulator share a machine that is at times too slow. Kernels in
+//! virtual time are exact, so that a run with lateness of this kind beside the same run without any shows what lateness
+//! does to results. Two things happen, at random times and for exponentially distributed lengths:
 //!
 //! - **Pauses**: hosts get no packets and send none, and the network goes on. At the end of a pause, everything that
 //!   became due in it happens at once. This is an emulator that is late, and hosts that answer late.
-//! - **Standstills**: the network stands still, and the clocks of hosts go on. This is an emulator that got no processor
-//!   and took that while out of the network's time.
+//! - **Standstills**: the network stands still, and the clocks of hosts go on. This is an emulator that got no
+//!   processor and took that while out of the network's time.
 
 use std::collections::VecDeque;
 

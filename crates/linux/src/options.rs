@@ -22,8 +22,8 @@ sockopt_impl!(
     libc::tcp_info
 );
 
-/// The first words of `struct tcp_info` in 64 bits, which older headers do not have in full: the time with unacknowledged
-/// or unsent data (`tcpi_busy_time`), and of that the time in which the receiver's window was full
+/// Words of 64 bits in `struct tcp_info`, which older headers do not have in full: the time with unacknowledged or
+/// unsent data (`tcpi_busy_time`), and of that the time in which the receiver's window was full
 /// (`tcpi_rwnd_limited`), in microseconds.
 pub(crate) const BUSY_TIME: usize = 168 / 8;
 pub(crate) const RECEIVER_LIMITED: usize = 176 / 8;

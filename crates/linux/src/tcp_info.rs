@@ -51,8 +51,8 @@ impl TcpInfoLog {
     pub(crate) fn distrust(&self) -> Option<String> {
         self.impossible_window().map(|segments| {
             format!(
-                "a connection had a window of {segments:.0} segments, more than TCP allows: the kernel's figures cannot be \
-                 trusted"
+                "a connection had a window of {segments:.0} segments, more than TCP allows: the kernel's figures \
+                 cannot be trusted"
             )
         })
     }
@@ -64,8 +64,8 @@ impl TcpInfoLog {
         (largest > MOST_SEGMENTS).then_some(largest)
     }
 
-    /// Adds the state of a connection, unless the connection is closed. Its round trip is `stretch` times longer than in
-    /// the network.
+    /// Adds the state of a connection, unless the connection is closed. Its round trip is `stretch` times longer than
+    /// in the network.
     pub(crate) fn sample(&mut self, now: Duration, flow: u32, socket: &impl AsFd, stretch: u32) {
         let Ok(info) = getsockopt(socket, TcpInfo) else { return };
         let at = Span::from_ns(now.as_nanos() as u64);

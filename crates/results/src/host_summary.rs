@@ -46,8 +46,8 @@ pub struct RehearsalOfRun {
     #[serde(default)]
     #[schemars(extend("unit" = "none"))]
     pub stretch: u64,
-    /// The mean lateness, in seconds: the time from the instant at which a packet arrives in the emulated network to its
-    /// write to the host.
+    /// The mean lateness, in seconds: the time from the instant at which a packet arrives in the emulated network to
+    /// its write to the host.
     #[serde(default)]
     pub lateness_mean_s: f64,
     /// The root of the mean square of the lateness, in seconds.
@@ -70,8 +70,8 @@ pub struct RehearsalOfRun {
     /// The sum of these times, in seconds of the network.
     #[serde(default)]
     pub stood_still_s: f64,
-    /// The mean response time of hosts, in seconds: from data written to a host to the next packet of the same flow from
-    /// that host.
+    /// The mean response time of hosts, in seconds: from data written to a host to the next packet of the same flow
+    /// from that host.
     #[serde(default)]
     pub response_mean_s: f64,
     /// The root of the mean square of the response time, in seconds.
@@ -81,8 +81,8 @@ pub struct RehearsalOfRun {
     pub response_p99_s: f64,
     /// The fraction of the time for which the thread with the hosts' sockets waited for a processor.
     pub hosts_waited: f64,
-    /// The fraction of the time for which flows without an end had nothing to send, or a receiver that did not read: the
-    /// mean over these flows.
+    /// The fraction of the time for which flows without an end had nothing to send, or a receiver that did not read:
+    /// the mean over these flows.
     #[serde(default)]
     pub starved: f64,
     /// The longest delay of a flow's start, in seconds: from the scheduled to the actual start.

@@ -45,7 +45,7 @@ pub struct NetworkTimes {
 }
 
 impl NetworkTimes {
-    /// The logarithm of the factor by which the goodput could grow at most, as bottlenecks carry no more than their rate.
+    /// The logarithm of the factor by which the goodput could grow at most: bottlenecks carry no more than their rate.
     pub fn headroom(&self) -> f64 {
         -libm::log(self.utilization.clamp(1e-3, 1.0)) + LEAST_HEADROOM
     }
