@@ -106,8 +106,8 @@ pub fn causes(of: &RehearsalOfRun, network: NetworkTimes) -> [f64; CAUSES] {
     ]
 }
 
-/// The terms of the spread between exact runs of different seeds, which fall with the number of round trips in the run or
-/// of dropped packets. The first is zero for full links.
+/// The terms of the spread between exact runs of different seeds, which fall with the number of round trips in the run
+/// or of dropped packets. The first is zero for full links.
 pub fn spreads(network: NetworkTimes, drops: u64) -> [f64; SPREADS] {
     let round_trips = (network.rtt_s / network.duration_s).sqrt();
     [network.headroom() * round_trips, round_trips, 1.0 / (drops as f64 + 1.0).sqrt()]

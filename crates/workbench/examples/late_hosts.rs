@@ -1,6 +1,6 @@
 //! Calibrates the bounds of rehearsals: runs small networks of kernels in virtual time with and without lateness on
-//! purpose, and writes a row of a CSV file for each run. Usage: `late_hosts FIRST LAST FILE`; networks are numbered, and
-//! those that the file has already are left out. `crates/results/tests/it/rehearsal_bound.rs` fits the bounds to the
+//! purpose, and writes a row of a CSV file for each run. Usage: `late_hosts FIRST LAST FILE`; networks are numbered,
+//! and those that the file has already are left out. `crates/results/tests/it/rehearsal_bound.rs` fits the bounds to the
 //! rows.
 
 #[cfg(target_os = "linux")]
@@ -26,9 +26,10 @@ mod linux {
     use shallop_scenario::Options;
     use shallop_workbench::kernels;
 
-    const HEADER: &str = "network,transport,flows,rate_bps,rtt_s,buffer_bytes,duration_s,seed,pause_s,paused,standstill_s,\
-        stood_still,lateness_mean_s,lateness_rms_s,lateness_p99_s,response_mean_s,response_rms_s,response_p99_s,standstills,stood_still_s,\
-        longest_gap_s,goodput_bps,utilization,loss_rate,mean_queue_bytes,drops,retransmits,timeouts";
+    const HEADER: &str = "network,transport,flows,rate_bps,rtt_s,buffer_bytes,duration_s,seed,pause_s,paused,\
+        standstill_s,stood_still,lateness_mean_s,lateness_rms_s,lateness_p99_s,response_mean_s,response_rms_s,\
+        response_p99_s,standstills,stood_still_s,longest_gap_s,goodput_bps,utilization,loss_rate,mean_queue_bytes,\
+        drops,retransmits,timeouts";
     /// Runs of a network without lateness, and with.
     const EXACT: u64 = 2;
     const LATE: u64 = 4;
@@ -67,7 +68,8 @@ mod linux {
             let text = format!(
                 "title = \"late hosts\"\nduration = \"{seconds}s\"\nstack = \"kernel\"\n\
                  switch.default.buffer = \"{buffer:.0}B\"\nscheme = [{{ transport = \"{transport}\" }}]\n\
-                 group = [{{ name = \"all\", start = \"0s..100ms\" }}]\n[topology]\nkind = \"dumbbell\"\nsenders = {flows}\n\
+                 group = [{{ name = \"all\", start = \"0s..100ms\" }}]\n\
+                 [topology]\nkind = \"dumbbell\"\nsenders = {flows}\n\
                  receivers = {flows}\nrate = \"{rate:.0}bps\"\naccess_rate = \"10Gbps\"\ndelay = \"{delay:.0}ns\"\n"
             );
             let mut study = shallop_scenario::read(&text, &Options::default())?;

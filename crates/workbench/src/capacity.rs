@@ -241,8 +241,8 @@ fn over_capacity(of: HeaviestPoint, by: Option<Share>, least: u64) -> String {
     });
     format!(
         "{part}real hosts would send up to {demand:.0} Mb/s, and this machine carries {carried:.0} Mb/s in real \
-         time{packets}, as 'shallop doctor --bench' measured{age}{load}. --scale 1/{least} reduces rates and buffers so \
-         that they fit; --stretch {least} slows time instead"
+         time{packets}, as 'shallop doctor --bench' measured{age}{load}. --scale 1/{least} reduces rates and buffers \
+         so that they fit; --stretch {least} slows time instead"
     )
 }
 

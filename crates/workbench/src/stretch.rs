@@ -1,6 +1,6 @@
 //! Stretched rehearsals: the network's clock is slower than this machine's by a factor, so that hosts see round trips
-//! that are longer and rates that are lower by that factor, with the same products of the two. A machine that is too late
-//! for a network is in time for the stretched one.
+//! that are longer and rates that are lower by that factor, with the same products of the two. A machine that is too
+//! late for a network is in time for the stretched one.
 
 use shallop_core::Span;
 use shallop_plan::Study;
