@@ -1,7 +1,7 @@
 //! Calibrates the bounds of rehearsals: runs small networks of kernels in virtual time with and without lateness on
 //! purpose, and writes a row of a CSV file for each run. Usage: `late_hosts FIRST LAST FILE`; networks are numbered,
-//! and those that the file has already are left out. `crates/results/tests/it/rehearsal_bound.rs` fits the bounds to the
-//! rows.
+//! and those that the file has already are left out. `crates/results/tests/it/rehearsal_bound.rs` fits the bounds to
+//! the rows.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -102,9 +102,9 @@ fn pinball(figure: usize, factors: &[f64; TERMS], samples: &[Sample]) -> f64 {
     loss.sum::<f64>() / samples.len() as f64
 }
 
-/// The least factors of the first cause, by figure. At a given loss rate, the rate of TCP falls with the round trip, and
-/// at a given rate its loss with the square of it (Mathis et al., 1997); the runs have few networks without a full link,
-/// which would show that.
+/// The least factors of the first cause, by figure. At a given loss rate, the rate of TCP falls with the round trip,
+/// and at a given rate its loss with the square of it (Mathis et al., 1997); the runs have few networks without a full
+/// link, which would show that.
 const LEAST: [f64; 3] = [1.0, 2.0, 1.0];
 
 /// The factors, none below zero and the first not below [`LEAST`], with the least loss: a search along each axis and
