@@ -19,7 +19,7 @@ use shallop_workbench::diagnostic::{Result, plain, with_help};
 use shallop_workbench::identity::Identity;
 use shallop_workbench::run_report::warnings;
 use shallop_workbench::run_study::{find_experiments, read_scenario};
-use shallop_workbench::{self as workbench, StudyTask, TableForm, jobs, kernels};
+use shallop_workbench::{self as workbench, StudyTask, TableForm, forecast, jobs, kernels};
 
 use crate::args::{self, Format, PrintOptions};
 use crate::exit_codes::{INTERRUPTED, VOID};
@@ -141,6 +141,12 @@ fn skip_impossible(tasks: &mut Vec<StudyTask>, named: &[String]) {
     }
 }
 
+/// The number of threads for `--jobs`, where 0 is one for each core.
+pub fn threads(jobs: usize) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    if jobs == 0 { cores() } else { jobs }
+}
+
 /// Access to the files in the folder of a scenario.
 pub fn files(scenario: &Path) -> Arc<dyn Files> {
     Arc::new(workbench::FolderFiles::beside(scenario))
@@ -219,6 +225,7 @@ impl<'a> StudyTasks<'a> {
         let _locks = locks.collect::<Result<Vec<_>>>()?;
         self.check_index()?;
         self.all.iter().for_each(|task| print::notes(&workbench::run_study::notes(&task.study)));
+        self.say_how_long();
         let bar = ProgressReporter::new(
             self.all.iter().map(|task| jobs::total_work(&task.study, self.shard)),
         );
@@ -245,6 +252,16 @@ impl<'a> StudyTasks<'a> {
             (false, false, true) => ExitCode::FAILURE,
             (false, false, false) => ExitCode::SUCCESS,
         })
+    }
+
+    /// Prints how long all runs will take, if that is more than a few seconds.
+    fn say_how_long(&self) {
+        let all = self.all.iter();
+        let studies: Vec<_> =
+            all.map(|task| (&task.study, task.remaining(self.shard, self.resume))).collect();
+        let Some(forecast) = forecast::forecast(&studies, threads(self.jobs)) else { return };
+        let runs: usize = studies.iter().map(|(_, jobs)| jobs.len()).sum();
+        print::notes(&[format!("{runs} runs, {} on this machine", forecast::words(forecast))]);
     }
 
     /// The folder of the index page; `None` without experiments.

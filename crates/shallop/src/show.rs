@@ -13,11 +13,12 @@ use shallop_scenario as scenario;
 use shallop_scenario::explain::{self, LinkRow, Section};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::identity::Identity;
-use shallop_workbench::{self as workbench, describe};
+use shallop_workbench::{self as workbench, describe, forecast};
 
 use crate::args::{self, Arguments, Format, PrintOptions};
 use crate::input::Input;
 use crate::print;
+use crate::run::threads;
 
 pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
     let study = input.study(args.points.options(&args.source))?;
@@ -27,7 +28,9 @@ pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
     workbench::run_study::check_setups(&study)?;
     print::notes(&workbench::run_study::notes(&study));
     print::notes(&workbench::run_study::warnings(&study)?);
-    let ok = format!("ok: {}", explain::work(&study));
+    let forecast = forecast::forecast(&[(&study, study.jobs())], threads(0)).map(forecast::words);
+    let how_long = forecast.map_or_else(String::new, |words| format!(", {words} on this machine"));
+    let ok = format!("ok: {}{how_long}", explain::work(&study));
     let sections = if args.explain { explain::explain(&study) } else { Ok(Vec::new()) };
     let sections = sections.map_err(|why| plain(&why))?;
     let format = args.printed.format();

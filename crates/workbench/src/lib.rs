@@ -22,6 +22,7 @@ pub mod error;
 pub mod export;
 pub mod fault;
 pub mod folder_files;
+pub mod forecast;
 pub mod identity;
 pub mod jobs;
 pub mod kernels;

@@ -1,5 +1,6 @@
 //! Runs a study: from the text of a scenario to the results in a folder.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use shallop_store::{FolderLock, StoreError, read_text};
 
 use super::diagnostic::{Result, in_text, name, plain, study_error, with_help};
 use super::fault::in_scenario;
+use super::identity::Identity;
 use super::jobs::{JobOptions, Progress, run_all};
 use super::report::check_page;
 use super::results::{check_folder, summarise, write};
@@ -15,9 +17,9 @@ use super::{Results, RunArchive};
 use shallop_plan::plan::Topology;
 use shallop_plan::wait;
 use shallop_plan::{ResolvedNetwork, Study, warn};
-use shallop_results::Shard;
 use shallop_results::summary::{Run, Summary};
 use shallop_results::warning_lines;
+use shallop_results::{Job, Shard};
 use shallop_scenario::experiments::{self, Shipped};
 use shallop_scenario::{self as scenario, Options};
 
@@ -90,6 +92,20 @@ impl StudyTask {
         check_folder(folder).map_err(|why| plain(&why))?;
         check_page(folder).map_err(|why| plain(&why))?;
         locked(folder, shard).map(Some).map_err(|why| plain(&why))
+    }
+
+    /// The jobs of a shard that are to be simulated: each run once, without those that `resume` finds in the folder.
+    pub fn remaining(&self, shard: Shard, resume: bool) -> Vec<Job> {
+        let archive = self.folder.as_deref().map(RunArchive::in_results).filter(|_| resume);
+        let mut seen = BTreeSet::new();
+        let is_new = |job: &Job| {
+            let plan = &self.study.points[job.point].plan;
+            let identity = Identity::for_run(plan, job.scheme, job.seed);
+            let is_done =
+                archive.as_ref().is_some_and(|archive| archive.flows(&identity).is_file());
+            seen.insert(identity) && !is_done
+        };
+        shard.select(self.study.jobs()).into_iter().filter(is_new).collect()
     }
 
     /// Runs the study, and writes its results and their page.
