@@ -261,7 +261,9 @@ impl<'a> StudyTasks<'a> {
             all.map(|task| (&task.study, task.remaining(self.shard, self.resume))).collect();
         let Some(forecast) = forecast::forecast(&studies, threads(self.jobs)) else { return };
         let runs: usize = studies.iter().map(|(_, jobs)| jobs.len()).sum();
-        print::notes(&[format!("{runs} runs, {} on this machine", forecast::words(forecast))]);
+        let plural = if runs == 1 { "" } else { "s" };
+        let words = forecast::words(forecast);
+        print::notes(&[format!("{runs} run{plural}, {words} on this machine")]);
     }
 
     /// The folder of the index page; `None` without experiments.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use shallop_core::{Span, Time};
 use shallop_measure::flow_log::FlowRow;
 use shallop_measure::{Observer, RunError, run_observed};
-use shallop_plan::Study;
+use shallop_plan::flows::FlowGenerator;
 use shallop_plan::plan::{Driver, Plan};
+use shallop_plan::{ResolvedRun, Study};
 use shallop_results::Job;
 
 use crate::clock::Clock;
@@ -17,6 +18,8 @@ const MEASURED: f64 = 0.1;
 const MEASURED_IN_ALL: f64 = 1.5;
 /// A shorter study is not worth a message, in seconds.
 pub const WORTH_A_MESSAGE: f64 = 10.0;
+/// Flows whose ends are looked at, to see when a run ends.
+const MOST_FLOWS: usize = 20_000;
 /// Samples in a run that is measured. The measurement can stop at each.
 const SAMPLES: u64 = 4_000;
 
@@ -88,9 +91,10 @@ fn mean(costs: &[(Job, f64)]) -> f64 {
     costs.iter().map(|(_, cost)| cost).sum::<f64>() / costs.len().max(1) as f64
 }
 
-/// Seconds of computing for a simulated second of a job, from a run that is stopped after [`MEASURED`] seconds. `None`
-/// if the job cannot run.
+/// Seconds of computing for a second of a job's longest duration, from a run that is stopped after [`MEASURED`] seconds.
+/// `None` if the job cannot run.
 fn measure(plan: &Plan, job: Job) -> Option<f64> {
+    let end = likely_end(plan, job)?;
     let sample = Span::from_ps((plan.duration.as_ps() / SAMPLES).max(1)).min(plan.sample);
     let plan = Plan { sample, ..plan.clone() };
     let mut observer = StopAfter { clock: Clock::start(), reached: None };
@@ -100,7 +104,23 @@ fn measure(plan: &Plan, job: Job) -> Option<f64> {
     }
     let (seconds, simulated) =
         observer.reached.unwrap_or((observer.clock.seconds(), plan.duration));
-    Some(seconds / simulated.as_secs_f64().max(1e-12))
+    Some(seconds / simulated.as_secs_f64().max(1e-12) * end.ratio(plan.duration))
+}
+
+/// The time at which a run ends if flows take twice as long as in an empty network: runs end when all counted flows
+/// are complete.
+fn likely_end(plan: &Plan, job: Job) -> Option<Span> {
+    let run = ResolvedRun::new(plan, job.scheme, job.seed).ok()?;
+    let (mut end, mut flows) = (Span::ZERO, 0);
+    for flow in FlowGenerator::new(&run).take(MOST_FLOWS).filter(|flow| flow.counted) {
+        if flow.size.is_none() {
+            return Some(plan.duration);
+        }
+        flows += 1;
+        let ideal = flow.ideal(&run);
+        end = end.max(flow.start - Time::ZERO + ideal + ideal);
+    }
+    Some(if (1..MOST_FLOWS).contains(&flows) { end.min(plan.duration) } else { plan.duration })
 }
 
 /// Stops a run after [`MEASURED`] seconds of computing.

@@ -208,6 +208,16 @@ fn check_counts_the_runs_and_explains_the_numbers() {
 }
 
 #[test]
+fn long_studies_say_how_long_they_take_here() {
+    let folder = Folder::with(scenario().replacen("200ms", "2000000s", 1));
+    let output = folder.shallop(&["check", "scenario.toml"]);
+    let said = text(&output.stdout);
+    let (_, how_long) =
+        said.trim_end().split_once(" each, about ").unwrap_or_else(|| panic!("{said}"));
+    assert!(how_long.ends_with(" on this machine"), "{said}");
+}
+
+#[test]
 fn check_explains_each_link_with_its_switch_and_chip() {
     let folder = Folder::with(scenario().replacen(
         "[[scheme]]",
