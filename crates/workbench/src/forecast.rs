@@ -91,8 +91,8 @@ fn mean(costs: &[(Job, f64)]) -> f64 {
     costs.iter().map(|(_, cost)| cost).sum::<f64>() / costs.len().max(1) as f64
 }
 
-/// Seconds of computing for a second of a job's longest duration, from a run that is stopped after [`MEASURED`] seconds.
-/// `None` if the job cannot run.
+/// Seconds of computing for each second of a job's longest duration, from a run that is stopped after [`MEASURED`]
+/// seconds. `None` if the job cannot run.
 fn measure(plan: &Plan, job: Job) -> Option<f64> {
     let end = likely_end(plan, job)?;
     let sample = Span::from_ps((plan.duration.as_ps() / SAMPLES).max(1)).min(plan.sample);
