@@ -76,8 +76,10 @@ impl LatenessBounds {
 /// A figure, and the interval in which it lies without lateness: with the bound and the spread between seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
+    /// The lower end, in the unit of the figure.
     #[schemars(extend("unit" = "none"))]
     pub low: f64,
+    /// The upper end, in the unit of the figure.
     #[schemars(extend("unit" = "none"))]
     pub high: f64,
 }
@@ -85,11 +87,11 @@ pub struct Interval {
 /// The intervals of the figures of a rehearsal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureIntervals {
-    /// Of [`Run::goodput_bps`].
+    /// The interval of [`Run::goodput_bps`].
     pub goodput_bps: Interval,
-    /// Of [`Run::loss_rate`].
+    /// The interval of [`Run::loss_rate`].
     pub loss_rate: Interval,
-    /// Of [`Run::mean_queue_bytes`].
+    /// The interval of [`Run::mean_queue_bytes`].
     pub mean_queue_bytes: Interval,
 }
 
