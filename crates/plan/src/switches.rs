@@ -1,6 +1,7 @@
 //! The configuration of switches: buffers, shared memory, ECN marking and meters.
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Span, Stream};
+use crate::chips::Chip;
 use shallop_switch::{Aqm, Average, Limit, MarkAt, MarkThreshold, RedConfig};
 
 /// A configuration of switches, under a name of the scenario.
@@ -138,6 +139,14 @@ impl Shared {
     pub const fn new(size: Bytes) -> Self {
         let (alpha, legacy_alpha, private, cell) = (1.0, 1.0, Bytes::ZERO, Bytes::new(1));
         Self { size, ports: None, alpha, legacy_alpha, private, cell, mark: None }
+    }
+
+    /// The memory of a chip as it is shipped; `None` if it is not known how the chip shares its memory.
+    pub fn of_chip(chip: &Chip) -> Option<Self> {
+        let (memory, size) = (chip.memory.as_ref()?, chip.pool()?);
+        let (alpha, private) = (memory.alpha, memory.private);
+        let ports = chip.ports_per_mmu();
+        Some(Self { ports, alpha, legacy_alpha: alpha, private, ..Self::new(size) })
     }
 
     /// The memory of each of `queues` queues that are all at their limit: private bytes plus alpha size / (1 + alpha

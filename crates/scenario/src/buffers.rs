@@ -32,11 +32,11 @@ pub(super) struct SharedOptions {
     #[key(List(&POOL), default = Vec::new())]
     pub pools: Vec<Vec<String>>,
     /// A packet is admitted to a queue while the queue is shorter than this times the free memory (Dynamic Thresholds).
-    #[key(ALPHA, default = 1.0)]
-    pub alpha: f64,
+    #[key(ALPHA, shown = "that of the `chip`, or `1`")]
+    pub alpha: Option<f64>,
     /// The `alpha` of the queue with the `legacy_weight`.
-    #[key(ALPHA, default = alpha, shown = "`alpha`")]
-    pub legacy_alpha: f64,
+    #[key(ALPHA, shown = "`alpha`")]
+    pub legacy_alpha: Option<f64>,
     /// The private memory of each queue, in addition to the pool.
     #[key(Size(Bytes::ZERO, Bytes::new(1_000_000_000)), shown = "that of the `chip`, or \"0B\"")]
     pub private: Option<Bytes>,
@@ -162,51 +162,91 @@ pub(super) struct BccOptions {
     pub min: Option<Bytes>,
 }
 
-/// Reads `shared` of a switch: the settings of its pools, and for each of `pools` the names of its ports.
-#[expect(clippy::type_complexity, reason = "pools are lists of names")]
+/// The shared memory of a switch as read.
+pub(super) struct SharedEntry {
+    pub memory: Shared,
+    /// For each of `pools`, the names of its ports.
+    pub pools: Vec<Vec<String>>,
+    /// A size that neither the section nor a chip states. It is an error if a node of the network is such a switch;
+    /// nodes may have chips of their own instead.
+    pub missing: Option<Problem>,
+}
+
+/// Reads `shared` of a switch. Without it a switch with a `chip` and no `buffer` has the shared memory of the chip. The
+/// memory of `own`, the chip of a node, replaces sizes of the section.
 pub(super) fn shared(
     section: &Section<'_>,
     chip: Option<&Chip>,
-) -> Result<Option<(Shared, Vec<Vec<String>>)>, Problem> {
+    own: Option<&Chip>,
+) -> Result<Option<SharedEntry>, Problem> {
     let keys = SwitchOptions::KEY;
-    let Some(shared) = section.nested(keys.shared)? else { return Ok(None) };
+    let Some(shared) = section.nested(keys.shared)? else {
+        let chip = own.or(chip.filter(|_| !section.is_written(keys.buffer)));
+        let entry = |memory| SharedEntry { memory, pools: Vec::new(), missing: None };
+        return Ok(chip.and_then(Shared::of_chip).map(entry));
+    };
     if section.is_written(keys.buffer) {
         let problem = section.reject(keys.buffer, "ports share their memory, and have none each");
         return Err(problem.with_help("either `buffer` or `shared`"));
     }
-    let memory = match chip {
+    let of_chip = match own.or(chip) {
         None => None,
-        Some(chip) => Some(chip.memory.as_ref().ok_or_else(|| {
-            let problem = section.reject(keys.chip, "it is not known how its memory is shared");
-            problem.with_help("leave out `chip`, and give `shared` a `size`")
-        })?),
+        Some(chip) => Some(Shared::of_chip(chip).ok_or_else(|| unknown(section, own))?),
     };
-    let options: SharedOptions = shared.read(())?;
-    let Some(size) = options.size.or(chip.and_then(Chip::pool)) else {
-        let problem = shared.lacks(SharedOptions::KEY.size);
-        let help = format!("{}; or name a `chip` that has it", problem.help);
-        return Err(problem.with_help(help));
+    let memory = own.or(chip).and_then(|chip| chip.memory.as_ref());
+    let SharedOptions { size, ports, pools, alpha, legacy_alpha, private, cell, .. } =
+        shared.read(())?;
+    let written = Shared {
+        size: size.unwrap_or_default(),
+        ports,
+        private: private.unwrap_or_default(),
+        ..Shared::new(Bytes::ZERO)
     };
-    let private = memory.map_or(Bytes::ZERO, |memory| memory.private);
-    let read = Shared {
-        size,
-        ports: options.ports.or(chip.and_then(Chip::ports_per_mmu)),
-        alpha: options.alpha,
-        legacy_alpha: options.legacy_alpha,
-        private: options.private.unwrap_or(private),
-        cell: cell(&shared, options.cell, memory)?,
+    let model = of_chip.unwrap_or(written);
+    let alpha = alpha.unwrap_or(model.alpha);
+    let (cell, lacks_cell) = match cell_size(&shared, cell, memory) {
+        Ok(cell) => (cell, None),
+        Err(problem) => (Bytes::new(1), Some(problem)),
+    };
+    let replaces = own.is_some();
+    let memory = Shared {
+        size: size.filter(|_| !replaces).unwrap_or(model.size),
+        ports: ports.filter(|_| !replaces).or(model.ports),
+        alpha,
+        legacy_alpha: legacy_alpha.unwrap_or(alpha),
+        private: private.filter(|_| !replaces).unwrap_or(model.private),
+        cell,
         mark: pool_mark(&shared)?,
     };
-    let legacy_alpha = SharedOptions::KEY.legacy_alpha;
-    if !section.is_written(keys.legacy_weight) && shared.is_written(legacy_alpha) {
-        let problem = shared.reject(legacy_alpha, "there is no such queue");
+    let key = SharedOptions::KEY.legacy_alpha;
+    if !section.is_written(keys.legacy_weight) && shared.is_written(key) {
+        let problem = shared.reject(key, "there is no such queue");
         return Err(problem.with_help("write a `legacy_weight` in the section of the switch"));
     }
-    Ok(Some((read, options.pools)))
+    let lacks_size = (size.is_none() && of_chip.is_none()).then(|| {
+        let problem = shared.lacks(SharedOptions::KEY.size);
+        let help = format!("{}; or name a `chip` that has it", problem.help);
+        problem.with_help(help)
+    });
+    Ok(Some(SharedEntry { memory, pools, missing: lacks_size.or(lacks_cell) }))
+}
+
+/// The error for `shared` beside a chip of which it is not known how it shares its memory.
+fn unknown(section: &Section<'_>, own: Option<&Chip>) -> Problem {
+    let keys = SwitchOptions::KEY;
+    let Some(own) = own else {
+        let problem = section.reject(keys.chip, "it is not known how its memory is shared");
+        return problem.with_help("leave out `chip`, and give `shared` a `size`");
+    };
+    let why = format!(
+        "it is not known how the memory of the chip \"{}\" is shared, which the network file names",
+        own.id
+    );
+    section.reject(keys.shared.key, why).with_help("describe these nodes in a section of their own")
 }
 
 /// The cell size in bytes, which for `"chip"` comes from the memory of the chip.
-fn cell(shared: &Section<'_>, cell: Cell, memory: Option<&Mmu>) -> Result<Bytes, Problem> {
+fn cell_size(shared: &Section<'_>, cell: Cell, memory: Option<&Mmu>) -> Result<Bytes, Problem> {
     if let Cell::Of(size) = cell {
         return Ok(size);
     }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use shallop_core::{BufferSize, Bytes, Seed};
+use shallop_core::{BufferSize, Bytes, Node, Seed};
 use shallop_options::suggest::advice;
 use shallop_options::{At, Item, Key, Problem, Section};
 use shallop_switch::Limit;
-use shallop_topology::NicMode;
 use shallop_topology::bounds::MAX_ROUTES;
+use shallop_topology::{NicMode, NodeKind};
 
 use super::buffers::SharedOptions;
 use super::groups::{ArrivalsOptions, GroupOptions};
@@ -149,6 +149,19 @@ pub(super) fn switches(
         }
     }
     Ok(())
+}
+
+/// Checks that no switch of the network has shared memory of unknown size. `missing` has the settings without a size.
+pub(super) fn sizes(network: &Network, missing: Vec<(usize, Problem)>) -> Result<(), Problem> {
+    let used = switches_in_use(network);
+    missing.into_iter().find(|(number, _)| used.contains(number)).map_or(Ok(()), |it| Err(it.1))
+}
+
+/// The indices of the switch settings that nodes of the network have.
+pub(super) fn switches_in_use(network: &Network) -> BTreeSet<usize> {
+    let nodes = (0..network.graph.nodes.len() as u32).map(Node);
+    let switches = nodes.filter(|node| network.graph.kind(*node) == NodeKind::Switch);
+    switches.map(|node| network.switch_of[node.0 as usize]).collect()
 }
 
 /// The largest payload that flows may offer to a link, as a multiple of its rate, unless the group has `force`.

@@ -6,9 +6,8 @@ use shallop_options::{Problem, Section};
 use super::network_options::FileOptions;
 use super::topology::{Known, like};
 use crate::network_files::{self, Defaults, Format, MAX_BYTES, Part, Wrong};
-use shallop_core::BufferSize;
 use shallop_plan::chips::{self, Chip};
-use shallop_plan::plan::{Shared, Switch, Topology};
+use shallop_plan::plan::Topology;
 use shallop_topology::bounds::{MAX_DELAY, MAX_NODES, MAX_RATE, MIN_RATE};
 use shallop_topology::{Imported, LinkProperties};
 
@@ -110,31 +109,6 @@ pub(super) struct OwnChip {
     /// The index of the `[switch.NAME]`.
     pub like: usize,
     pub chip: &'static Chip,
-}
-
-impl OwnChip {
-    /// Replaces the memory in `like`: each port gets an equal share of the chip's memory or, if the ports of `like`
-    /// share memory, the switch gets the chip's shared memory. `None` if it is not known how the chip shares its
-    /// memory.
-    pub fn switch(&self, like: &Switch) -> Option<Switch> {
-        let (buffer, chip) = (self.chip.buffer_per_gbps()?, self.chip);
-        let shared = match &like.shared {
-            None => None,
-            Some(shared) => Some(Shared {
-                size: chip.pool()?,
-                ports: chip.ports_per_mmu(),
-                private: chip.memory.as_ref()?.private,
-                ..*shared
-            }),
-        };
-        Some(Switch {
-            name: format!("{}, {}", like.name, chip.id),
-            chip: Some(chip.id),
-            buffer: BufferSize::PerGbps(buffer),
-            shared,
-            ..like.clone()
-        })
-    }
 }
 
 /// The number of hosts at each node. `nodes` are the names of all nodes; `hosts_at` chooses those with hosts.

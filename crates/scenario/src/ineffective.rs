@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shallop_core::Node;
 use shallop_options::suggest::list;
 use shallop_options::{At, Item, Key, Options, Problem};
 use shallop_plan::chips::{self, Chip};
@@ -11,9 +10,10 @@ use shallop_plan::kernel::KernelOptions;
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Plan, QueueMarking, Scheme, Switch, Transport};
 use shallop_switch::{AqmOptions, MarkAt};
-use shallop_topology::{NicMode, NodeKind};
+use shallop_topology::NicMode;
 
 use super::buffers::SharedOptions;
+use super::check;
 use super::root_options::Scenario;
 use super::schemes::SchemeOptions;
 use super::set;
@@ -81,10 +81,7 @@ pub(super) fn find(
         of_switch((&entry.item, switch), plan, &mut found);
     }
     if plan.switches.len() > 1 {
-        let nodes = (0..network.graph.nodes.len() as u32).map(Node);
-        let switches = nodes.filter(|node| network.graph.kind(*node) == NodeKind::Switch);
-        let used: BTreeSet<usize> =
-            switches.map(|node| network.switch_of[node.0 as usize]).collect();
+        let used = check::switches_in_use(network);
         of_models(root, plan, (&used, models), &mut found);
         if !used.contains(&0) && !models.contains(&0) {
             of_default(root, &mut found);

@@ -8,7 +8,9 @@ use shallop_core::Span;
 use super::import::OwnChip;
 use super::ineffective::Ineffective;
 use super::root_options::Scenario;
+use super::schemes::SchemeEntry;
 use super::set;
+use super::switches::Switches;
 use super::{Options, check, ineffective, kernel, proxy, schemes, switches, topology, traffic};
 use shallop_plan::bounds::MAX_SAMPLES;
 use shallop_plan::network::Network;
@@ -35,13 +37,12 @@ pub(super) fn read(
         return Err(problem.with_help(format!("at most {MAX_SAMPLES} rows")));
     }
     let mut switches = switches::read(top.item(keys.switch))?;
-    let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
+    let names: Vec<&str> = switches.all.iter().map(|switch| switch.name.as_str()).collect();
     let Some(item) = top.item(keys.topology) else { return Err(top.lacks(keys.topology)) };
     let topology = topology::read(item, &names, &**files)?;
-    own_chips(&mut switches, &topology.chips, item)?;
+    switches.add_chips(top.item(keys.switch), &topology.chips)?;
     let schemes = schemes::read(&top, keys.scheme, options.stack)?;
-    let under = schemes.iter().map(|read| under(root, read.set.as_ref(), (&topology.chips, item)));
-    let under = under.collect::<Result<Vec<_>, _>>()?;
+    let under = under_schemes(root, &schemes, &topology.chips, &mut switches.missing)?;
     let mut plan = Plan {
         title: options.title,
         seed: seeds[0],
@@ -51,7 +52,7 @@ pub(super) fn read(
         fairness_window: options.fairness_window,
         topology: topology.topology,
         ecmp: topology.ecmp,
-        switches,
+        switches: switches.all,
         nic: options.nic,
         nic_buffer: options.nic_buffer,
         nic_credit_queue: options.nic_credit_queue,
@@ -67,6 +68,7 @@ pub(super) fn read(
             .collect(),
     };
     let network = check::network(&plan);
+    check::sizes(&network, switches.missing)?;
     check::routes(&top, &network)?;
     if let Some(name) = plan.capture.0.iter().find(|name| !network.links.contains_key(*name)) {
         let problem = top.reject(keys.capture, format!("there is no set of links \"{name}\""));
@@ -153,30 +155,29 @@ fn windows(
     Ok(windows)
 }
 
-/// Adds the switch settings for the chips that a network file names.
-fn own_chips(switches: &mut Vec<Switch>, chips: &[OwnChip], at: &Item) -> Result<(), Problem> {
-    for own in chips {
-        let like = &switches[own.like];
-        let switch = own.switch(like).ok_or_else(|| {
-            let (chip, name) = (own.chip.id, &like.name);
-            let message =
-                format!("it is not known how the memory of the chip \"{chip}\" is shared");
-            let help = format!(
-                "[switch.{name}] has `shared`: describe these switches in a section of their own"
-            );
-            at.problem(message).with_help(help)
-        })?;
-        switches.push(switch);
-    }
-    Ok(())
+/// The switch settings under each scheme that has a `set`. Those that lack a size are added to `missing`.
+fn under_schemes(
+    root: &Item,
+    schemes: &[SchemeEntry],
+    chips: &[OwnChip],
+    missing: &mut Vec<(usize, Problem)>,
+) -> Result<Vec<Option<Vec<Switch>>>, Problem> {
+    let each = |read: &SchemeEntry| {
+        let under = under(root, read.set.as_ref(), chips)?;
+        Ok(under.map(|under| {
+            missing.extend(under.missing);
+            under.all
+        }))
+    };
+    schemes.iter().map(each).collect()
 }
 
 /// The switch settings with the changes of a scheme's `set`; `None` if the scheme has no `set`.
 fn under(
     root: &Item,
     changes: Option<&Item>,
-    (chips, topology): (&[OwnChip], &Item),
-) -> Result<Option<Vec<Switch>>, Problem> {
+    chips: &[OwnChip],
+) -> Result<Option<Switches>, Problem> {
     let Some(changes) = changes else { return Ok(None) };
     let mut root = root.clone();
     for change in set::changes("`set` of a scheme", changes)? {
@@ -187,7 +188,8 @@ fn under(
         }
         set::apply(&mut root, &change)?;
     }
-    let mut switches = switches::read(root.at_key(Scenario::KEY.switch))?;
-    own_chips(&mut switches, chips, topology)?;
+    let sections = root.at_key(Scenario::KEY.switch);
+    let mut switches = switches::read(sections)?;
+    switches.add_chips(sections, chips)?;
     Ok(Some(switches))
 }

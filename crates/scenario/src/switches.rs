@@ -6,6 +6,7 @@ use shallop_options::{
     Item, Options, Problem, RustType, Section, StringEnum, Subsection, Value, ValueType, WrongValue,
 };
 
+use super::import::OwnChip;
 use super::buffers::{self, BccOptions, MarkOptions, SharedOptions};
 use shallop_plan::chips::{self, Chip};
 use shallop_plan::plan::{Accounting, Switch};
@@ -17,11 +18,11 @@ const BUFFER: BufferSize = BufferSize::PerGbps(Bytes::new(20_000));
 /// The keys of a `[switch.NAME]`.
 #[derive(Clone, Debug, Options)]
 pub(super) struct SwitchOptions {
-    /// The chip of the switch, one of `shallop chips`. The switch has its buffer per Gb/s or, with `shared`, its shared
-    /// memory.
+    /// The chip of the switch, one of `shallop chips`. The ports share its memory by Dynamic Thresholds, unless there
+    /// is a `buffer`.
     pub chip: Option<String>,
     /// The data buffer of each port.
-    #[key(shown = format!("that of the `chip`, or \"{BUFFER}\""))]
+    #[key(shown = format!("shared memory with a `chip`, else \"{BUFFER}\""))]
     pub buffer: Option<BufferSize>,
     /// Memory that the ports share, in place of a buffer for each port.
     #[section]
@@ -84,10 +85,18 @@ impl Value for SelectiveDrop {
     }
 }
 
-/// Reads every `[switch.NAME]`. The default is always first.
-pub(super) fn read(item: Option<&Item>) -> Result<Vec<Switch>, Problem> {
-    let mut switches =
-        vec![switch("default", &Section::empty::<SwitchOptions>("[switch.default]"))?];
+/// Switch settings as read. The default is always first.
+#[derive(Clone)]
+pub(super) struct Switches {
+    pub all: Vec<Switch>,
+    /// Settings that lack a size of their shared memory, with the error for networks that have such a switch.
+    pub missing: Vec<(usize, Problem)>,
+}
+
+/// Reads every `[switch.NAME]`.
+pub(super) fn read(item: Option<&Item>) -> Result<Switches, Problem> {
+    let mut switches = Switches { all: Vec::new(), missing: Vec::new() };
+    switches.add("default", &Section::empty::<SwitchOptions>("[switch.default]"), None)?;
     let Some(item) = item else { return Ok(switches) };
     let Some(table) = item.table() else {
         let problem = item.problem(format!("[switch] should be sections, found {}", item.found()));
@@ -95,38 +104,81 @@ pub(super) fn read(item: Option<&Item>) -> Result<Vec<Switch>, Problem> {
     };
     for (name, entry) in table {
         let section = Section::open::<SwitchOptions>(format!("[switch.{name}]"), &entry.item)?;
-        let switch = switch(name, &section)?;
-        if name == "default" {
-            switches[0] = switch;
-        } else {
-            switches.push(switch);
-        }
+        switches.add(name, &section, None)?;
     }
     Ok(switches)
 }
 
-fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
+impl Switches {
+    /// Adds the settings of a section, or those of a section with the memory of another chip (`own`).
+    fn add(
+        &mut self,
+        name: &str,
+        section: &Section<'_>,
+        own: Option<&'static Chip>,
+    ) -> Result<(), Problem> {
+        let (switch, missing) = switch(name, section, own)?;
+        let at = if name == "default" && own.is_none() { 0 } else { self.all.len() };
+        self.missing.extend(missing.map(|problem| (at, problem)));
+        match self.all.get_mut(at) {
+            Some(default) => *default = switch,
+            None => self.all.push(switch),
+        }
+        Ok(())
+    }
+
+    /// Adds the settings for the chips that a network file names. `item` has the `[switch.NAME]` sections.
+    pub(super) fn add_chips(
+        &mut self,
+        item: Option<&Item>,
+        chips: &[OwnChip],
+    ) -> Result<(), Problem> {
+        for own in chips {
+            let name = self.all[own.like].name.clone();
+            let title = format!("[switch.{name}]");
+            let section = match item.and_then(|item| item.get(&name)) {
+                Some(item) => Section::open::<SwitchOptions>(title, item)?,
+                None => Section::empty::<SwitchOptions>(&title),
+            };
+            self.add(&name, &section, Some(own.chip))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the settings of a section, and the error if they lack a size of shared memory. The memory of `own`, the chip
+/// of a node, replaces that of the section.
+fn switch(
+    name: &str,
+    section: &Section<'_>,
+    own: Option<&'static Chip>,
+) -> Result<(Switch, Option<Problem>), Problem> {
     let options: SwitchOptions = section.read(())?;
     let chip = chip(section, options.chip.as_deref())?;
-    let (shared, pools) = buffers::shared(section, chip)?.unzip();
-    let buffer = match (options.buffer, chip.map(Chip::buffer_per_gbps)) {
-        (Some(buffer), _) => buffer,
-        (None, None) => BUFFER,
-        (None, Some(Some(each))) => BufferSize::PerGbps(each),
-        (None, Some(None)) => {
+    let shared = buffers::shared(section, chip, own)?;
+    let buffer = match (own, options.buffer, chip.map(Chip::buffer_per_gbps)) {
+        (Some(own), ..) => BufferSize::PerGbps(own.buffer_per_gbps().unwrap_or_default()),
+        (None, Some(buffer), _) => buffer,
+        (None, None, None) => BUFFER,
+        (None, None, Some(Some(each))) => BufferSize::PerGbps(each),
+        (None, None, Some(None)) => {
             let key = SwitchOptions::KEY.chip;
             let problem = section.reject(key, "the memory of this chip is not public");
             return Err(problem.with_help("write a `buffer` beside it: that of your switch"));
         }
     };
     let aqm = aqm(section)?;
-    Ok(Switch {
-        name: name.to_owned(),
-        chip: chip.map(|chip| chip.id),
+    let memory = shared.as_ref().map(|shared| shared.memory);
+    let bcc = buffers::bcc(section, memory.as_ref())?;
+    let (pools, missing) =
+        shared.map_or_else(Default::default, |shared| (shared.pools, shared.missing));
+    let switch = Switch {
+        name: own.map_or_else(|| name.to_owned(), |own| format!("{name}, {}", own.id)),
+        chip: own.or(chip).map(|chip| chip.id),
         buffer,
-        bcc: buffers::bcc(section, shared.as_ref())?,
-        shared,
-        pools: pools.unwrap_or_default(),
+        bcc,
+        shared: memory,
+        pools,
         mark: buffers::mark(section)?,
         aqm,
         credit_queue: options.credit_queue,
@@ -136,7 +188,8 @@ fn switch(name: &str, section: &Section<'_>) -> Result<Switch, Problem> {
         accounting: options.accounting,
         emulation: options.emulation,
         weights: weights(section, &options)?,
-    })
+    };
+    Ok((switch, missing))
 }
 
 /// Reads the queue discipline of the data queues; `None` for FIFO.

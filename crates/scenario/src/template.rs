@@ -77,6 +77,8 @@ pub struct Choice {
     pub traffic: String,
     /// The network file for the topology "file", relative to the folder of the scenario.
     pub network: Option<String>,
+    /// The chip of the switches, one of `shallop chips`.
+    pub chip: Option<String>,
     /// The longest base round-trip time of the traffic, of which the run lasts a multiple; zero if it is not known.
     pub longest_rtt: Span,
 }
@@ -124,7 +126,7 @@ pub fn write(choice: &Choice) -> Result<String, String> {
         .filter(|kind| kind.marking != Marking::Off)
         .any(|kind| choice.transports.iter().any(|name| name == kind.name));
     let mut text = head(shape.kind, traffic, choice.longest_rtt);
-    let _ = write!(text, "\n[topology]\n{topology}\n[switch.default]\n{}", switch(marks));
+    let _ = write!(text, "\n[topology]\n{topology}\n[switch.default]\n{}", switch(choice, marks));
     if traffic.name != LONG.name {
         text += "\n[classes]\n";
         text += &commented(
@@ -155,11 +157,17 @@ fn head(topology: &str, traffic: &Item, rtt: Span) -> String {
     text
 }
 
-fn switch(marks: bool) -> String {
-    let mut text = commented(
-        "buffer = \"20KB/Gbps\"",
-        "of each port: bytes, \"100pkt\" or per Gb/s; `shallop chips` has real ones",
-    );
+fn switch(choice: &Choice, marks: bool) -> String {
+    let mut text = match &choice.chip {
+        Some(chip) => commented(
+            &format!("chip = {}", quoted(chip)),
+            "its ports share its memory; `shared = { alpha = 1 }` beside it changes how",
+        ),
+        None => commented(
+            "buffer = \"20KB/Gbps\"",
+            "of each port: bytes, \"100pkt\" or per Gb/s; in its place `chip` names a real switch chip",
+        ),
+    };
     if marks {
         text += &commented(
             "mark = { above = \"13KB/Gbps\" }",
@@ -280,6 +288,7 @@ mod tests {
 
     fn of(topology: &Item, transports: &[&str], traffic: &Item) -> Choice {
         Choice {
+            chip: None,
             topology: topology.name.to_owned(),
             transports: transports.iter().map(|&name| name.to_owned()).collect(),
             traffic: traffic.name.to_owned(),

@@ -128,6 +128,9 @@ pub struct New {
     /// Take the network from this file: .graphml, .gml, or .csv with one link per line
     #[arg(long, value_name = "FILE")]
     pub network: Option<PathBuf>,
+    /// The chip of the switches, one of `shallop chips`, whose memory their ports share
+    #[arg(long, value_name = "CHIP")]
+    pub chip: Option<String>,
     /// The scenario file to write
     #[arg(long, value_name = "FILE", default_value = "scenario.toml")]
     pub out: PathBuf,

@@ -111,7 +111,8 @@ fn choose(args: &args::New) -> Result<Choice> {
     if !guessed.is_empty() {
         print::stderr(&format!("Defaults are used for {}\n", guessed.join(", ")));
     }
-    Ok(Choice { topology, transports, traffic, network, longest_rtt: Span::ZERO })
+    let chip = args.chip.clone();
+    Ok(Choice { topology, transports, traffic, network, chip, longest_rtt: Span::ZERO })
 }
 
 fn without_file() -> Vec<Item> {

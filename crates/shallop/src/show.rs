@@ -194,7 +194,9 @@ fn chip_json(chip: &Chip) -> Value {
         ("pool_bytes", bytes(chip.pool())),
         ("private_bytes", memory.map(|it| it.private.get()).into()),
         ("cell_bytes", bytes(cell)),
+        ("alpha", memory.map(|it| it.alpha).into()),
         ("note", chip.note.into()),
+        ("alpha_note", memory.map(|it| it.alpha_note).into()),
         ("memory_note", memory.map(|it| it.note).into()),
     ])
 }
@@ -209,7 +211,7 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
         print::json(&print::object([("chips", chips.into())]))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let header = "id, vendor, name, ports, Gb/s, Tb/s, MB, KB per Gb/s, pools, pool MB, queue KB";
+    let header = "id, vendor, name, ports, Gb/s, Tb/s, MB, KB per Gb/s, pools, pool MB, queue KB, alpha";
     let rows = chips::all().iter().map(|chip| {
         let bits = chip.capacity.get() as f64;
         let size = |bytes: Option<Bytes>, unit: f64, decimals: usize| {
@@ -228,6 +230,7 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
             chip.memory.as_ref().map_or(String::new(), |memory| memory.count.to_string()),
             known(chip.pool().map(|pool| pool.get() as f64 / 1e6)),
             known(chip.memory.as_ref().map(|memory| memory.private.get() as f64 / 1e3)),
+            chip.memory.as_ref().map_or(String::new(), |memory| memory.alpha.to_string()),
         ]
     });
     print::grid(&Grid::new(header, rows, 3), args.printed)?;

@@ -14,7 +14,9 @@ use super::jobs::{JobOptions, Progress, run_all};
 use super::report::check_page;
 use super::results::{check_folder, summarise, write};
 use super::{Results, RunArchive};
-use shallop_plan::plan::Topology;
+use shallop_core::BufferSize;
+use shallop_plan::chips;
+use shallop_plan::plan::{Switch, Topology};
 use shallop_plan::wait;
 use shallop_plan::{ResolvedNetwork, Study, warn};
 use shallop_results::summary::{Run, Summary};
@@ -163,7 +165,27 @@ pub fn notes(study: &Study) -> Vec<String> {
             notes.push(note);
         }
     }
+    let switches = study.points.iter().flat_map(|point| &point.plan.switches);
+    for note in switches.filter_map(even_parts) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
     notes
+}
+
+/// A note on a switch whose ports have even parts of the memory of a chip, as nobody knows how the chip shares it.
+fn even_parts(switch: &Switch) -> Option<String> {
+    let chip = switch.chip.and_then(chips::find)?;
+    let each = chip.buffer_per_gbps()?;
+    let even = switch.shared.is_none() && switch.buffer == BufferSize::PerGbps(each);
+    even.then(|| {
+        format!(
+            "{}: it is not public how this chip shares its memory, so each port has an even part of it, {each} per \
+             Gb/s; `buffer` or `shared` with a `size`, without the chip, says otherwise",
+            chip.id
+        )
+    })
 }
 
 /// Checks whether all runs of a study can be set up.

@@ -51,6 +51,8 @@ fn a_chip_says_how_its_memory_is_shared_and_may_be_overruled() {
     let expected = Shared {
         ports: Some(8),
         private: Bytes::new(128 << 10),
+        alpha: 8.0,
+        legacy_alpha: 8.0,
         ..Shared::new(Bytes::new(3 << 20))
     };
     assert_eq!(tomahawk, expected);
@@ -68,8 +70,14 @@ fn a_chip_says_how_its_memory_is_shared_and_may_be_overruled() {
         mark: None,
     };
     assert_eq!(by_hand.shared, Some(expected));
-    let alone = switch("chip = \"tomahawk\"");
-    assert_eq!(alone.shared, None, "without `shared` each port has its even part");
+    assert_eq!(switch("chip = \"tomahawk\"").shared, Some(tomahawk), "as it is shipped");
+    let alpha = switch("chip = \"tomahawk\"\nshared = { alpha = 1 }").shared.unwrap();
+    assert_eq!(alpha, Shared { alpha: 1.0, legacy_alpha: 1.0, ..tomahawk });
+    let buffer = switch("chip = \"tomahawk\"\nbuffer = \"1MB\"");
+    assert_eq!((buffer.shared, buffer.buffer), (None, BufferSize::Bytes(Bytes::new(1_000_000))));
+    let even = switch("chip = \"jericho2\"");
+    assert_eq!(even.shared, None, "nobody knows how this chip shares its memory");
+    assert_eq!(even.buffer, BufferSize::PerGbps(Bytes::new(1_666_666)));
 }
 
 #[test]

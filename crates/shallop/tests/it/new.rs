@@ -73,6 +73,11 @@ fn a_network_file_is_found_from_the_folder_of_the_scenario() {
     folder.done(&[&network[..], &["--out", "other/c.toml"]].concat());
     folder.done(&["check", "other/c.toml"]);
     folder.refused(&["new", "--topology", "file", "--out", "d.toml"], &["--network"]);
+    let chip = ["new", "--transport", "dctcp", "--chip", "trident3", "--out", "chip.toml"];
+    folder.done(&chip);
+    let explained = text(&folder.shallop(&["check", "chip.toml", "--explain"]).stdout);
+    assert!(explained.contains("Dynamic Thresholds, alpha = 8"), "{explained}");
+    folder.refused(&["new", "--chip", "trident33", "--out", "d.toml"], &["trident3"]);
     let both = ["new", "--topology", "campus", "--network", "nets/sites.csv", "--out", "d.toml"];
     folder.refused(&both, &["--topology campus"]);
     fs::write(folder.path("bad.csv"), "from,to\nA,B,C\n").unwrap();

@@ -276,14 +276,43 @@ fn each_switch_of_a_file_may_have_its_section_and_its_chip() {
     let buffers: Vec<BufferSize> = switches.iter().map(|switch| switch.buffer).collect();
     assert_eq!(buffers[..2], [BufferSize::Bytes(Bytes::new(1_000_000)), BufferSize::PerGbps(chip)]);
     assert_eq!(buffers[2], BufferSize::PerGbps(chip));
+    let alphas = [0, 1, 2, 3].map(|node| switches[node].shared.map(|shared| shared.alpha));
+    assert_eq!(alphas, [None, Some(8.0), Some(8.0), None], "chips share their memory");
     assert_eq!([0, 1, 2].map(|node| switches[node].mark.is_some()), [true, false, true]);
     let names = of("net.graphml", &graphml, "", ("North", "South"));
     let names: Vec<&str> = names.iter().map(|switch| switch.name.as_str()).collect();
     assert_eq!(names, ["default", "default", "default, trident3"]);
 }
 
+/// `shared` needs no size in a section all of whose nodes have chips.
+fn a_chip_of_a_file_is_size_enough() {
+    for (csv, keys, enough) in [
+        ("from,to,chip\nA,B,\nA,,tomahawk\nB,,tofino\n", "alpha = 1", true),
+        ("from,to,chip\nA,B,\nA,,tomahawk\n", "alpha = 1", false),
+        ("from,to,chip\nA,B,\nA,,tomahawk\nB,,trident2\n", "cell = \"chip\"", true),
+        ("from,to,chip\nA,B,\nA,,tomahawk\nB,,tofino\n", "cell = \"chip\"", false),
+    ] {
+        let keys = format!("[switch.default]\nshared = {{ {keys} }}");
+        match open("net.csv", csv, &keys, ("A", "B")) {
+            Err(problem) => {
+                assert!(!enough, "{problem:?}");
+                let lacks = ["lacks the key `size`", "known cells"];
+                assert!(lacks.iter().any(|words| problem.message().contains(words)), "{problem:?}");
+            }
+            Ok(study) => {
+                assert!(enough, "{csv} {keys}");
+                let plan = &study.points[0].plan;
+                let shared = plan.switches[imported(&study).switches[0]].shared;
+                let pool = shared.map(|shared| (shared.size, shared.ports));
+                assert_eq!(pool, Some((Bytes::new(3 << 20), Some(8))));
+                assert!(study.notes.is_empty(), "{:?}", study.notes);
+            }
+        }
+    }
+}
+
 #[test]
-fn a_chip_of_a_file_shares_its_memory_if_its_section_does() {
+fn a_chip_of_a_file_shares_its_memory_as_its_section_says() {
     let csv = "from,to,chip\nA,B,\nA,,tomahawk\n";
     let open = |chip: &str, keys: &str| {
         let csv = csv.replace("tomahawk", chip);
@@ -294,8 +323,13 @@ fn a_chip_of_a_file_shares_its_memory_if_its_section_does() {
     let plan = &study.points[0].plan;
     let shared = plan.switches[imported(&study).switches[0]].shared.unwrap();
     assert_eq!((shared.size, shared.alpha, shared.ports), (Bytes::new(3 << 20), 4.0, Some(8)));
-    let problem = open("tomahawk2", keys).unwrap_err();
-    assert!(problem.message().contains("how the memory of the chip \"tomahawk2\""), "{problem:?}");
+    let problem = open("jericho2", keys).unwrap_err();
+    assert!(problem.message().contains("how the memory of the chip \"jericho2\""), "{problem:?}");
+    let study = open("jericho2", "").unwrap();
+    let notes = shallop_workbench::run_study::notes(&study);
+    assert!(notes.len() == 1 && notes[0].contains("jericho2") && notes[0].contains("even part"));
+    assert!(shallop_workbench::run_study::notes(&open("tofino", "").unwrap()).is_empty());
+    a_chip_of_a_file_is_size_enough();
     let scheme = "[switch.default]\nbuffer = \"1MB\"\n[[scheme]]\ntransport = \"dctcp\"\n\
                   set = { \"switch.default.mark\" = { above = \"9KB\" } }";
     let text =
