@@ -1,7 +1,7 @@
 //! The configuration of switches: buffers, shared memory, ECN marking and meters.
 
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Span, Stream};
 use crate::chips::Chip;
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Span, Stream};
 use shallop_switch::{Aqm, Average, Limit, MarkAt, MarkThreshold, RedConfig};
 
 /// A configuration of switches, under a name of the scenario.

@@ -6,8 +6,8 @@ use shallop_options::{
     Item, Options, Problem, RustType, Section, StringEnum, Subsection, Value, ValueType, WrongValue,
 };
 
-use super::import::OwnChip;
 use super::buffers::{self, BccOptions, MarkOptions, SharedOptions};
+use super::import::OwnChip;
 use shallop_plan::chips::{self, Chip};
 use shallop_plan::plan::{Accounting, Switch};
 use shallop_switch::{Aqm, AqmOptions};

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use shallop_results::agreement::{agreement, table};
 use shallop_results::{Shard, Summary, void};
+use shallop_workbench::choice::choose;
 use shallop_workbench::diagnostic::Result;
 use shallop_workbench::{StudyTask, capacity, jobs, rehearsal};
 
@@ -19,12 +20,12 @@ use crate::run::{read_real, read_virtual};
 
 /// Returns exit code 0 if rehearsal and simulation agree for all schemes.
 pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> {
-    let host_args::Rehearse { run, schemes, .. } = args;
+    let run = &args.run;
     let mut real = read_real(args)?;
     let has_programs = real.points.iter().any(|point| point.plan.has_programs());
     let mut ours = read_virtual(args, has_programs)?;
     let scaled = rehearsal::prepare(&mut real, args.rehearsal_options())?;
-    rehearsal::choose(&mut ours, schemes)?;
+    choose(&mut ours, &run.schemes)?;
     if let Some(by) = scaled {
         capacity::scale_by(&mut ours, by)?;
     }

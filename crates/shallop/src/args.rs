@@ -183,6 +183,12 @@ impl PointOptions {
 pub struct Run {
     #[command(flatten)]
     pub source: ScenarioOptions,
+    /// Run only these schemes, separated by commas or with the option repeated. Quote names that contain commas
+    #[arg(long, value_name = "NAME")]
+    pub schemes: Vec<String>,
+    /// Run every scheme with N seeds, counting up from the scenario's first seed
+    #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
+    pub seeds: Option<u32>,
     /// Reuse the finished runs that an earlier command left in DIR
     #[arg(long, requires = "out")]
     pub resume: bool,

@@ -17,12 +17,6 @@ pub struct Rehearse {
     /// The arguments of `run`, which rehearsals share. Rehearsals run one at a time.
     #[command(flatten)]
     pub run: Run,
-    /// Rehearse only these schemes, separated by commas or with the option repeated
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub schemes: Vec<String>,
-    /// Rehearse every scheme with N seeds, counting up from the scenario's seed
-    #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
-    pub seeds: Option<u32>,
     /// Show queue lengths, drops, marks and rates of flows on the screen during the run
     #[arg(long)]
     pub live: bool,
@@ -42,7 +36,7 @@ pub struct Rehearse {
 impl Rehearse {
     pub fn rehearsal_options(&self) -> RehearsalOptions<'_> {
         RehearsalOptions {
-            schemes: &self.schemes,
+            schemes: &self.run.schemes,
             tape: self.tape.as_deref(),
             scale: self.scale,
             stretch: self.stretch,

@@ -15,10 +15,11 @@ use shallop_results::verdict::count;
 use shallop_results::void;
 use shallop_results::{Job, Shard, Verdict};
 use shallop_scenario::Options;
+use shallop_workbench::choice::choose;
 use shallop_workbench::diagnostic::{Result, plain, with_help};
 use shallop_workbench::identity::Identity;
 use shallop_workbench::run_report::warnings;
-use shallop_workbench::run_study::{find_experiments, read_scenario};
+use shallop_workbench::run_study::{check_points, find_experiments, read_scenario};
 use shallop_workbench::{self as workbench, StudyTask, TableForm, forecast, jobs, kernels};
 
 use crate::args::{self, Format, PrintOptions};
@@ -30,7 +31,12 @@ use crate::progress::ProgressReporter;
 use crate::{host_args, print};
 
 pub fn run(args: &args::Run, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
-    let study = input.study(args.source.options())?;
+    let options = Options { seeds: args.seeds, ..args.source.options() };
+    let mut study = input.study(options)?;
+    choose(&mut study, &args.schemes)?;
+    if let Some(folder) = &args.common.out {
+        check_points(folder, &study)?;
+    }
     let task = StudyTask { id: None, study, folder: args.common.out.clone() };
     StudyTasks::new(vec![task], &args.common, stop).resume(args.resume).run()
 }
@@ -47,7 +53,7 @@ fn read_with(
     in_real_time: bool,
 ) -> Result<Study> {
     let scenario = &args.run.source.scenario;
-    let (seeds, files) = (args.seeds, files(scenario));
+    let (seeds, files) = (args.run.seeds, files(scenario));
     let options = Options { set, seeds, files, in_real_time, ..args.run.source.options() };
     read_scenario(scenario, &options)
 }

@@ -211,7 +211,8 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
         print::json(&print::object([("chips", chips.into())]))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let header = "id, vendor, name, ports, Gb/s, Tb/s, MB, KB per Gb/s, pools, pool MB, queue KB, alpha";
+    let header =
+        "id, vendor, name, ports, Gb/s, Tb/s, MB, KB per Gb/s, pools, pool MB, queue KB, alpha";
     let rows = chips::all().iter().map(|chip| {
         let bits = chip.capacity.get() as f64;
         let size = |bytes: Option<Bytes>, unit: f64, decimals: usize| {

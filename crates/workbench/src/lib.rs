@@ -10,6 +10,7 @@ mod aggregate_tables;
 pub mod arguments;
 pub mod bench;
 pub mod capacity;
+pub mod choice;
 mod clock;
 pub mod compare;
 mod completion_table;

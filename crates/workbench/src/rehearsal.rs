@@ -10,6 +10,7 @@ use shallop_results::summary::RehearsalOfRun;
 use shallop_scenario::Options;
 
 use super::capacity::{self, Scale};
+use super::choice::{argument, choose};
 use super::diagnostic::{Result, plain, study_error, with_help};
 use super::error::StudyError;
 use super::kernels;
@@ -89,7 +90,7 @@ fn without_hosts(study: &Study, simulated: &[&str]) -> Result<()> {
         "transports of real hosts are congestion controllers of a kernel, such as cubic, and udp"
             .to_owned()
     } else {
-        format!("leave it out with --schemes {}", real.join(","))
+        format!("leave it out with --schemes {}", argument(real))
     };
     Err(with_help(&format!("scheme \"{first}\" has no real hosts"), &help))
 }
@@ -113,17 +114,6 @@ pub fn lines_of(tape: &Path) -> Result<Vec<String>> {
         .map_err(|why| study_error(&StudyError::Rehearsal(why)));
     #[cfg(not(target_os = "linux"))]
     Err(plain(&format!("{}: tapes are read on Linux", tape.display())))
-}
-
-/// Removes all schemes of a study except these; keeps all if `schemes` is empty.
-pub fn choose(study: &mut Study, schemes: &[String]) -> Result<()> {
-    if schemes.is_empty() {
-        return Ok(());
-    }
-    study.keep_schemes(schemes).map_err(|known| {
-        let help = format!("schemes: {}", known.join(", "));
-        with_help(&format!("there is no scheme among \"{}\"", schemes.join(", ")), &help)
-    })
 }
 
 /// Lets an ordinary user create network namespaces, if the kernel allows it. The process must have a single thread.

@@ -156,12 +156,13 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
             text.push_str("\n\n");
         }
         if summary.claims.is_empty() {
+            let (flows, note) = groups(points, &runs);
+            text.push_str(&titled("Groups of flows", &flows, note, form));
             let (title, (links, note)) = links::printed(points, &runs, sweep);
             if !sweep {
-                let groups = ("Groups of flows", groups(points, &runs));
                 let programs = ("Programs", programs(points, &all));
                 let rehearsals = ("Rehearsals", rehearsals(points, &all));
-                for (title, (grid, note)) in [groups, programs, rehearsals] {
+                for (title, (grid, note)) in [programs, rehearsals] {
                     text.push_str(&titled(title, &grid, note, form));
                 }
             }

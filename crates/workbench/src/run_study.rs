@@ -11,7 +11,7 @@ use super::diagnostic::{Result, in_text, name, plain, study_error, with_help};
 use super::fault::in_scenario;
 use super::identity::Identity;
 use super::jobs::{JobOptions, Progress, run_all};
-use super::report::check_page;
+use super::report::{check_page, read_summary};
 use super::results::{check_folder, summarise, write};
 use super::{Results, RunArchive};
 use shallop_core::BufferSize;
@@ -186,6 +186,26 @@ fn even_parts(switch: &Switch) -> Option<String> {
             chip.id
         )
     })
+}
+
+/// Checks that `run` would replace no sweep in a folder: no results at points that the study does not have.
+///
+/// # Errors
+/// If the folder has such results.
+pub fn check_points(folder: &Path, study: &Study) -> Result<()> {
+    // Damaged results are reported when they are replaced or read.
+    let Ok(summary) = read_summary(folder) else { return Ok(()) };
+    let known = |name: &str| study.points.iter().any(|point| point.name == name);
+    let Some(other) = summary.points.iter().find(|it| !it.set.is_empty() && !known(&it.name))
+    else {
+        return Ok(());
+    };
+    let what = format!(
+        "{}: holds the results of a sweep, with the point {}, which this run would replace",
+        name(folder),
+        other.name
+    );
+    Err(with_help(&what, &"name another folder with --out, or delete this one"))
 }
 
 /// Checks whether all runs of a study can be set up.

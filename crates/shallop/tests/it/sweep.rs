@@ -105,6 +105,54 @@ fn a_sweep_is_printed_with_its_intervals() {
 }
 
 #[test]
+fn run_takes_schemes_and_seeds_and_spares_the_results_of_a_sweep() {
+    let folder = Folder::with(dumbbell(
+        "title = \"t\"\nseed = 3\nduration = \"10ms\"\nsample = \"1ms\"\nstack = \"ns2\"",
+        &["cubic", "newreno", "vegas"],
+        "0s..5ms",
+    ));
+    let names = ["Linux 6.12", "a, b", "vegas"];
+    let mut scenario = fs::read_to_string(folder.path("scenario.toml")).unwrap();
+    for (transport, name) in ["cubic", "newreno", "vegas"].iter().zip(names) {
+        let key = format!("transport = \"{transport}\"");
+        scenario = scenario.replace(&key, &format!("{key}\nname = \"{name}\""));
+    }
+    fs::write(folder.path("scenario.toml"), scenario).unwrap();
+    let run = ["run", "scenario.toml", "--seeds", "2"];
+    let chosen = ["--schemes", "Linux 6.12,vegas", "--out", "a"];
+    folder.done(&[&run[..], &chosen].concat());
+    let made = |out: &str| {
+        let runs = folder.summary(out)["runs"].as_array().unwrap().clone();
+        let one = |run: &Value| (run["scheme"].clone(), run["seed"].clone());
+        runs.iter().map(one).collect::<Vec<_>>()
+    };
+    let expected = [("Linux 6.12", 3), ("Linux 6.12", 4), ("vegas", 3), ("vegas", 4)];
+    assert_eq!(made("a"), expected.map(|(scheme, seed)| (scheme.into(), seed.into())));
+    folder.done(&[&run[..], &["--schemes", "\"a, b\"", "--out", "b"]].concat());
+    assert_eq!(made("b")[0].0, "a, b");
+    let unknown = [&run[..], &["--schemes", "6.12"]].concat();
+    let known = "schemes: 'Linux 6.12,\"a, b\",vegas'";
+    folder.refused(&unknown, &["no scheme \"6.12\"", known]);
+    folder.done(&["sweep", "scenario.toml", "--vary", "topology.senders=2,3", "--out", "c"]);
+    let before = fs::read(folder.path("c/summary.json")).unwrap();
+    folder.refused(&["run", "scenario.toml", "--out", "c"], &["results of a sweep", "senders=2"]);
+    assert_eq!(fs::read(folder.path("c/summary.json")).unwrap(), before);
+    folder.done(&["run", "scenario.toml", "--out", "a"]);
+    assert_eq!(made("a").len(), 3, "results of a run are replaced");
+}
+
+#[test]
+fn a_sweep_prints_groups_of_flows_as_a_run_does() {
+    let one = scenario();
+    let group = one[one.find("[[group]]").unwrap()..].replace("name = \"", "name = \"other ");
+    let folder = Folder::with(format!("{one}\n{group}"));
+    for arguments in [&["run", "scenario.toml"][..], &VARY] {
+        let printed = text(&folder.shallop(arguments).stdout);
+        assert!(printed.contains("Groups of flows"), "{printed}");
+    }
+}
+
+#[test]
 fn a_sweep_reports_unfinished_flows_and_marks_lower_bounds() {
     let group = "flows = 41\nsize = \"400KB\"\n";
     let folder = Folder::with(scenario().replace("sender_delay = \"0ms..2ms\"\n", "") + group);
