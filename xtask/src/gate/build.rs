@@ -11,10 +11,11 @@ use super::child::without_cargos_variables;
 use super::machine::Machine;
 use crate::tree::root;
 
-/// Integration tests that run alone, by package and target; an empty package stands for any. They measure wall-clock
-/// time, or look at namespaces, programs and devices of the whole machine.
-const ALONE: [(&str, &str); 3] =
-    [("", "machine"), ("shallop-quic", "it"), ("shallop-transfer", "it")];
+/// Integration tests that run alone after the compile, by package and target; an empty package stands for any. They
+/// measure wall-clock time, look at namespaces, programs and devices of the whole machine, or start a command other
+/// than `shallop`, which cargo may link after the test.
+const ALONE: [(&str, &str); 4] =
+    [("", "machine"), ("shallop-quic", "it"), ("shallop-transfer", "it"), ("shallop-aimd", "aimd")];
 
 /// Which test executables are compiled.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -127,14 +128,14 @@ fn artifact(message: &Value) -> Option<Artifact> {
     }
     let executable = PathBuf::from(message["executable"].as_str()?);
     let target = &message["target"];
-    // `--lib` also compiles libraries with `test = false`: a derive macro, whose executable needs rustc's libraries.
-    if target["test"] == false {
-        return None;
-    }
     let name = target["name"].as_str()?.to_owned();
     let kind = target["kind"][0].as_str()?;
     if message["profile"]["test"] != true {
         return (kind == "bin" && name == "shallop").then_some(Artifact::Command(executable));
+    }
+    // `--lib` also compiles libraries with `test = false`: a derive macro, whose executable needs rustc's libraries.
+    if target["test"] == false {
+        return None;
     }
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
     // Names of packages: `path+file:///a/crates/core#shallop-core@0.1.0`, or without the name if the folder has it.
@@ -192,6 +193,9 @@ mod tests {
             Some(Artifact::Command(_))
         ));
         assert!(artifact(&message(id, "bin", "xtask", false)).is_none());
+        let mut without_tests = message(id, "bin", "shallop", false);
+        without_tests["target"]["test"] = json!(false);
+        assert!(matches!(artifact(&without_tests), Some(Artifact::Command(_))));
         let mut untested = message(id, "proc-macro", "shallop_options_derive", true);
         untested["target"]["test"] = json!(false);
         assert!(artifact(&untested).is_none());
