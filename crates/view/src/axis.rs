@@ -86,6 +86,12 @@ fn quantities(points: &[Point], key: &str) -> Option<(Vec<f64>, String)> {
         .or_else(|| in_one_unit(&values, times, units::TIMES))
         .or_else(|| in_one_unit(&values, rates, units::RATES))
         .or_else(|| {
+            // Buffers for each Gb/s of a port: "20KB/Gbps" beside "2MB/Gbps".
+            let per_rate = |text: &str| sizes(text.strip_suffix("/Gbps")?);
+            let (values, unit) = in_one_unit(&values, per_rate, units::SIZES)?;
+            Some((values, format!("{unit}/Gbps")))
+        })
+        .or_else(|| {
             let values = values.into_iter().map(number).collect::<Option<Vec<_>>>()?;
             let unit = values[0].1.clone();
             let alike = values.iter().all(|(_, other)| *other == unit);
@@ -181,6 +187,12 @@ mod tests {
             ("delay", ["40ms", "1.5s", "200us"], "delay (s)", [0.04, 1.5, 0.0002]),
             ("mark", ["8pkt", "33pkt", "250pkt"], "mark (pkt)", [8.0, 33.0, 250.0]),
             ("mark", ["20KB/Gbps", "40KB/Gbps", "1KB/Gbps"], "mark (KB/Gbps)", [20.0, 40.0, 1.0]),
+            (
+                "buffer",
+                ["20KB/Gbps", "2MB/Gbps", "1KB/Gbps"],
+                "buffer (MB/Gbps)",
+                [0.02, 2.0, 0.001],
+            ),
         ];
         for (key, texts, name, expected) in cases {
             let axis = Axis::for_points(&points(&texts.map(|text| json!({ key: text }))));

@@ -21,12 +21,11 @@ pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
         return sentences;
     }
     let ranking = rank(&entries, less);
-    let leaders = if ranking.rest.is_empty() { &[] } else { ranking.best.as_slice() };
-    sentences.extend(price::sentences(leaders, &entries));
+    sentences.extend(price::sentences(&ranking.best, &entries));
     if !less {
         // Of schemes that carried the same, loss is what tells them apart.
-        let told: Vec<&str> =
-            leaders.iter().chain(&ranking.worst).map(|entry| entry.scheme).collect();
+        let leaders = ranking.best.iter().filter(|_| !ranking.rest.is_empty());
+        let told: Vec<&str> = leaders.chain(&ranking.worst).map(|entry| entry.scheme).collect();
         sentences.extend(price::least_loss(standings, &told));
     }
     sentences

@@ -5,7 +5,7 @@ use shallop_results::contrast::Shown;
 use super::standings::Entry;
 
 /// Schemes by what their seeds show. Every scheme is in one of `best`, `rest` and `undecided`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ranking<'e, 'a> {
     /// The best estimate, and those shown to be equal to it within the practical bound.
     pub best: Vec<&'e Entry<'a>>,

@@ -5,7 +5,7 @@ use super::price;
 use super::ranking::{Ranking, is_firmly_worse, rank, sorted};
 use super::standings::{Entry, Standings};
 use super::turn;
-use super::wording::{quoted, seeds};
+use super::wording::{names, quoted, seeds};
 use crate::axis::Axis;
 use crate::text::list;
 
@@ -38,7 +38,7 @@ pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
         rankings.iter().map(|(point, ranking)| (*point, lead(standings, ranking))).collect();
     let mut sentences = vec![who_leads(standings, &leads, &rankings)];
     sentences.extend(widest(standings, &rankings));
-    sentences.extend(price(standings, &rankings, &leads));
+    sentences.extend(price(standings, &rankings));
     sentences.extend(turns);
     sentences
 }
@@ -90,16 +90,16 @@ fn who_leads(
                 format!("{} {best} at each of the {} points", quoted(scheme), all.len())
             }
             other => {
-                let why = nobody(standings, other);
+                let why = nobody(standings, other, rankings);
                 format!("no scheme leads at any of the {} points: {why}", all.len())
             }
         },
         few if few.len() <= MAX_STRETCHES && on_a_line(standings) => {
             let parts: Vec<String> =
-                few.iter().map(|stretch| part(standings, best, stretch)).collect();
+                few.iter().map(|stretch| part(standings, best, stretch, rankings)).collect();
             parts.join("; ")
         }
-        _ => counted(standings, leads, best),
+        _ => counted(standings, leads, best, rankings),
     };
     let text = format!("{by}{text}.");
     let text = if text.starts_with("no scheme") { text.replacen('n', "N", 1) } else { text };
@@ -115,16 +115,30 @@ fn who_leads(
     }
 }
 
-/// The reason why no scheme leads.
-fn nobody(standings: &Standings<'_>, lead: Lead<'_>) -> String {
-    match lead {
-        Lead::Alike => format!("the best are {}", alike()),
-        _ => format!("{} do not tell which scheme is the best", seeds(standings.seeds())),
+/// The reason why no scheme leads at these points, with the schemes that may be the best.
+fn nobody(standings: &Standings<'_>, lead: Lead<'_>, points: &[Ranked<'_, '_>]) -> String {
+    if lead == Lead::Alike {
+        return format!("the best are {}", alike());
     }
+    let mut contenders: Vec<&str> = Vec::new();
+    for (_, ranking) in points.iter().filter(|(_, ranking)| !ranking.undecided.is_empty()) {
+        for entry in ranking.best.iter().chain(&ranking.undecided) {
+            if !contenders.contains(&entry.scheme) {
+                contenders.push(entry.scheme);
+            }
+        }
+    }
+    let seeds = seeds(standings.seeds());
+    format!("{seeds} do not tell which of {} is the best", names(&contenders))
 }
 
 /// Who leads on a stretch of points.
-fn part(standings: &Standings<'_>, best: &str, stretch: &[(usize, Lead<'_>)]) -> String {
+fn part(
+    standings: &Standings<'_>,
+    best: &str,
+    stretch: &[(usize, Lead<'_>)],
+    rankings: &[Ranked<'_, '_>],
+) -> String {
     let label = |lead: &(usize, Lead<'_>)| standings.comparison.labels[lead.0].as_str();
     let place = match stretch {
         [one] => format!("at {}", label(one)),
@@ -133,13 +147,22 @@ fn part(standings: &Standings<'_>, best: &str, stretch: &[(usize, Lead<'_>)]) ->
     };
     match stretch.first().map(|lead| lead.1) {
         Some(Lead::One(scheme)) => format!("{} {best} {place}", quoted(scheme)),
-        Some(other) => format!("{place} {}", nobody(standings, other)),
+        Some(other) => {
+            let is_here = |of: &&Ranked<'_, '_>| stretch.iter().any(|lead| lead.0 == of.0);
+            let here: Vec<Ranked<'_, '_>> = rankings.iter().filter(is_here).cloned().collect();
+            format!("{place} {}", nobody(standings, other, &here))
+        }
         None => String::new(),
     }
 }
 
 /// At how many points each scheme leads.
-fn counted(standings: &Standings<'_>, leads: &[(usize, Lead<'_>)], best: &str) -> String {
+fn counted(
+    standings: &Standings<'_>,
+    leads: &[(usize, Lead<'_>)],
+    best: &str,
+    rankings: &[Ranked<'_, '_>],
+) -> String {
     let mut wins: Vec<(&str, usize)> = Vec::new();
     for (_, lead) in leads {
         let Lead::One(scheme) = lead else { continue };
@@ -161,7 +184,7 @@ fn counted(standings: &Standings<'_>, leads: &[(usize, Lead<'_>)], best: &str) -
     for kind in [Lead::Alike, Lead::Open] {
         let count = leads.iter().filter(|(_, lead)| *lead == kind).count();
         if count > 0 {
-            text.push(format!("at {count} {}", nobody(standings, kind)));
+            text.push(format!("at {count} {}", nobody(standings, kind, rankings)));
         }
     }
     text.retain(|part| !part.is_empty());
@@ -205,20 +228,19 @@ fn widest(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Option<Stri
     Some(format!("Where the difference is {largest}, at {place}, {what}."))
 }
 
-/// What the lead of each scheme costs, at the first point at which it leads and that costs something.
-fn price(
-    standings: &Standings<'_>,
-    rankings: &[Ranked<'_, '_>],
-    leads: &[(usize, Lead<'_>)],
-) -> Vec<String> {
+/// What the lead of each scheme with the best estimate of a point costs, at the first point where it costs something.
+fn price(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Vec<String> {
     let mut found: Vec<(&str, String)> = Vec::new();
-    for ((point, ranking), (_, lead)) in rankings.iter().zip(leads) {
-        let Lead::One(scheme) = lead else { continue };
+    for (point, ranking) in rankings {
         let all = [&ranking.best[..], &ranking.rest, &ranking.undecided].concat();
-        let price = price::sentences(&ranking.best, &all).pop();
-        if let (Some(price), false) = (price, found.iter().any(|(name, _)| name == scheme)) {
-            let place = &standings.comparison.labels[*point];
-            found.push((scheme, price.replacen("But ", &format!("But at {place} "), 1)));
+        for leader in &ranking.best {
+            let is_told = found.iter().any(|(name, _)| *name == leader.scheme);
+            let price = price::sentences(&[*leader], &all).pop();
+            if let (Some(price), false) = (price, is_told) {
+                let place = &standings.comparison.labels[*point];
+                let price = price.replacen("But ", &format!("But at {place} "), 1);
+                found.push((leader.scheme, price));
+            }
         }
     }
     found.into_iter().map(|(_, price)| price).collect()
