@@ -11,9 +11,29 @@ const MORE_LOSS: f64 = 0.05;
 /// So does one whose Jain's index is this much lower than the highest.
 const LESS_FAIR: f64 = 0.2;
 
-/// A sentence for each of the leaders that ruins another figure.
+/// The most sentences on the price of leads.
+const MAX_SENTENCES: usize = 2;
+
+/// A sentence for each of the leaders that ruins another figure, of the first [`MAX_SENTENCES`].
 pub(super) fn sentences(leaders: &[&Entry<'_>], all: &[&Entry<'_>]) -> Vec<String> {
-    leaders.iter().filter_map(|leader| sentence(leader, all)).collect()
+    leaders.iter().filter_map(|leader| sentence(leader, all)).take(MAX_SENTENCES).collect()
+}
+
+/// The same for the first leader of each point, with the label of the point; one for each scheme.
+pub(super) fn of_points<'e, 'a>(
+    points: impl Iterator<Item = (&'e str, &'e Entry<'a>, Vec<&'e Entry<'a>>)>,
+) -> Vec<String>
+where
+    'a: 'e,
+{
+    let mut found: Vec<(&str, String)> = Vec::new();
+    for (label, leader, all) in points {
+        let is_told = found.iter().any(|(name, _)| *name == leader.scheme);
+        if let (Some(price), false) = (sentence(leader, &all), is_told) {
+            found.push((leader.scheme, price.replacen("But ", &format!("But at {label} "), 1)));
+        }
+    }
+    found.into_iter().map(|(_, price)| price).take(MAX_SENTENCES).collect()
 }
 
 fn sentence(leader: &Entry<'_>, all: &[&Entry<'_>]) -> Option<String> {

@@ -38,7 +38,10 @@ pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
         rankings.iter().map(|(point, ranking)| (*point, lead(standings, ranking))).collect();
     let mut sentences = vec![who_leads(standings, &leads, &rankings)];
     sentences.extend(widest(standings, &rankings));
-    sentences.extend(price(standings, &rankings));
+    sentences.extend(price::of_points(rankings.iter().map(|(point, ranking)| {
+        let all = [&ranking.best[..], &ranking.rest, &ranking.undecided].concat();
+        (standings.comparison.labels[*point].as_str(), ranking.best[0], all)
+    })));
     sentences.extend(turns);
     sentences
 }
@@ -226,24 +229,6 @@ fn widest(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Option<Stri
     };
     let largest = if standings.is_undecided() { "largest by these estimates" } else { "largest" };
     Some(format!("Where the difference is {largest}, at {place}, {what}."))
-}
-
-/// What the lead of each scheme with the best estimate of a point costs, at the first point where it costs something.
-fn price(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Vec<String> {
-    let mut found: Vec<(&str, String)> = Vec::new();
-    for (point, ranking) in rankings {
-        let all = [&ranking.best[..], &ranking.rest, &ranking.undecided].concat();
-        for leader in &ranking.best {
-            let is_told = found.iter().any(|(name, _)| *name == leader.scheme);
-            let price = price::sentences(&[*leader], &all).pop();
-            if let (Some(price), false) = (price, is_told) {
-                let place = &standings.comparison.labels[*point];
-                let price = price.replacen("But ", &format!("But at {place} "), 1);
-                found.push((leader.scheme, price));
-            }
-        }
-    }
-    found.into_iter().map(|(_, price)| price).collect()
 }
 
 /// The range of points that have one scheme each.

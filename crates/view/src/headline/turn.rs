@@ -53,7 +53,7 @@ fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) ->
     };
     let worse: Vec<bool> = line.iter().map(is_below).collect();
     let (from, to) = (worse.iter().position(|it| !it)?, worse.iter().rposition(|it| !it)?);
-    let by = if is_estimate { standings.by_estimate() } else { "" };
+    let by = if is_estimate { "By these estimates, " } else { "" };
     let who = quoted(best.scheme);
     let label = |entry: &Entry<'_>| standings.comparison.labels[entry.point].clone();
     let with = |entry: &Entry<'_>| format!("{} at {}", standings.value(&[entry]), label(entry));
