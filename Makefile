@@ -61,7 +61,7 @@ KERNEL_CORE ?= 0
 
 .PHONY: help setup setup-demo setup-test setup-full demo release test check-full records \
     check-all-tests check-experiments check-without-bpf measures python python-full wheel check-report bench-quic \
-    bench-quic-lints check-figures check-quic check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux \
+    bench-quic-lints check-quic check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux \
     bench docs write-docs book wasm msrv deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
 
 help: ## Lists the targets
@@ -74,7 +74,7 @@ setup: setup-full ## Installs what builds, tests and checks need: from apt, as r
 setup-demo setup-test setup-full:
 	@bash checks/setup.sh $(@:setup-%=%)
 
-demo: setup-demo ## Builds the command and runs the experiment of the README's figure; report in results/demo
+demo: setup-demo ## Builds the command and runs Figure 10a of FlashPass; report in results/demo
 	@echo "Building, which takes a few minutes the first time, then running fp-fig10a."
 	$(CARGO) build --release --locked --quiet
 	@$(TARGET)/release/shallop reproduce fp-fig10a --out $(DEMO_OUT)
@@ -184,12 +184,6 @@ check-report: ## Tests of reports in a headless Chromium
 	SHALLOP_COMMAND="$$(realpath "$(TARGET)/release/shallop")" PYTHONPATH="$(CURDIR)/python" \
 	    python3 checks/report/check.py $(TARGET)/release/shallop --axe $(TOOLS)/node_modules/axe-core/axe.min.js \
 	    $$($(HAS_FIGURES) && echo "--python $(VENV)/bin/python")
-
-check-figures: ## Checks that the figure of the README shows the results of its experiment
-	@$(HAS_FIGURES) || { \
-	    echo "SKIPPED $@: vl-convert is not in $(VENV) (make python-full)"; exit 0; }; \
-	$(SHALLOP) reproduce fp-fig10a --out $(TARGET)/figures > /dev/null && \
-	$(VENV)/bin/python checks/figures.py $(TARGET)/release/shallop $(TARGET)/figures/fp-fig10a docs/fig10a.svg --check
 
 $(TOOLS)/axe-core-$(AXE):
 	@mkdir -p $(TOOLS)

@@ -20,5 +20,5 @@ pub fn write() -> Result<(), String> {
         fs::write(&file, text).map_err(|why| format!("{path}: {why}"))?;
         say(&format!("wrote {path}"));
     }
-    Ok(())
+    crate::figures::write()
 }

@@ -4,6 +4,7 @@
 mod circles;
 #[cfg(feature = "docs")]
 mod docs;
+mod figures;
 mod files;
 mod gate;
 mod layers;
@@ -16,6 +17,7 @@ mod tokens;
 mod tree;
 mod walls;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use tree::Finding;
@@ -24,7 +26,7 @@ use tree::Finding;
 type Check = fn() -> Result<Vec<Finding>, String>;
 
 /// The checks, with their rules.
-const VERBS: [(&str, &str, Check); 6] = [
+const VERBS: [(&str, &str, Check); 7] = [
     ("layers", "crates depend on each other by the written rule alone", layers::check_tree),
     (
         "circles",
@@ -34,11 +36,12 @@ const VERBS: [(&str, &str, Check); 6] = [
     ("picture", "the picture of the crates agrees with the written rule", picture::check_tree),
     ("walls", "pure crates use no file, thread, clock, environment or socket", walls::check_tree),
     ("files", "git holds no binary and no file above 300 KB without a reason", files::check_tree),
+    ("figures", "figures on pages of docs are those of recorded runs", figures::check_tree),
     ("tidy", "files are short, clean and free of loose ends", tidy::check_tree),
 ];
 
 /// The other verbs, with what they do.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 8] = [
     (
         "test",
         "compile the workspace under Clippy once, run all tests and six quick experiments: make test",
@@ -53,6 +56,11 @@ const OTHERS: [(&str, &str); 6] = [
     (
         "record",
         "record REVISION DIR...: record the full runs in these folders, which that revision made",
+    ),
+    ("write-figures", "write the figures of recorded runs to the pages of docs"),
+    (
+        "record-page",
+        "record-page REVISION NAME DIR QUICK: record an example's full run, with its quick form's digest",
     ),
 ];
 
@@ -103,6 +111,11 @@ fn run(words: &[&str]) -> Option<Result<bool, String>> {
         ["test", "--keep-going"] => Some(gate::test(true)),
         ["full"] => Some(gate::full()),
         ["experiments"] => Some(gate::experiments()),
+        ["write-figures"] => Some(figures::write().map(|()| true)),
+        ["record-page", revision, name, full, quick] => {
+            let done = figures::runs::record(revision, name, Path::new(full), Path::new(quick));
+            Some(done.map(|()| true))
+        }
         #[cfg(feature = "docs")]
         ["docs"] => Some(docs::write().map(|()| true)),
         #[cfg(not(feature = "docs"))]

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use shallop_results::{RecordedClaim, RecordedRun, Summary, Verdict};
 
+use crate::figures::{record::FOLDER, runs};
 use crate::gate::{say, without_cargos_variables};
 use crate::records::{RECORDS, digest, stale};
 use crate::tree::{root, target};
@@ -29,7 +30,7 @@ pub fn records() -> Result<(), String> {
         record_one(&revision, &Path::new(&full).join(&id), Some(digest))?;
         say(&format!("recorded {id}"));
     }
-    Ok(())
+    runs::record_stale(Path::new(&shallop), &revision, &folder)
 }
 
 /// The revision of the tree, which must have no changes: a record names the code that made it.
@@ -40,7 +41,14 @@ fn revision() -> Result<String, String> {
         Ok::<_, String>(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     // Changed records are ignored: this command writes them.
-    let changed = git(&["status", "--porcelain", "--", ".", &format!(":!{RECORDS}")])?;
+    let changed = git(&[
+        "status",
+        "--porcelain",
+        "--",
+        ".",
+        &format!(":!{RECORDS}"),
+        &format!(":!{FOLDER}/*.json"),
+    ])?;
     if !changed.is_empty() {
         return Err(format!("records name a revision: commit these changes first\n{changed}"));
     }

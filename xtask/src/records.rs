@@ -50,7 +50,7 @@ pub fn digest(folder: &Path) -> Result<String, String> {
     Ok(format!("{:x}", Sha256::digest(&text)))
 }
 
-fn read(path: &Path) -> Result<Value, String> {
+pub fn read(path: &Path) -> Result<Value, String> {
     let text = fs::read_to_string(path).map_err(|why| format!("{}: {why}", path.display()))?;
     serde_json::from_str(&text).map_err(|why| format!("{}: {why}", path.display()))
 }

@@ -7,6 +7,7 @@ use super::build::{self, Artifact, Selection};
 use super::child;
 use super::machine::Machine;
 use super::say;
+use crate::figures::runs;
 use crate::tree::{root, target};
 
 /// The first experiment: the headline figure of `FlashPass`, with seven transports.
@@ -16,17 +17,22 @@ pub const FIRST: &str = "fp-fig10a";
 pub const REST: [&str; 5] = ["gm-fig3.9", "bc-fig4", "ae-fig2", "cl-fig5", "x-aqm"];
 
 /// Runs every experiment in its quick form, with the command that was compiled for tests, and lists records of other
-/// results.
+/// results. Fails if a page has figures of such a record of an example scenario.
 pub fn all() -> Result<bool, String> {
     let out = target().join("gate/quick");
-    let mut shallop = Command::new(command()?);
+    let command = command()?;
+    let mut shallop = Command::new(&command);
     shallop.args(["reproduce", "all", "--quick", "--out"]).arg(&out).current_dir(root());
     let status = child::without_cargos_variables(&mut shallop).status();
     let done = status.map_err(|why| format!("shallop could not be started: {why}"))?.success();
     for stale in crate::records::stale(&out)? {
         say(&format!("{stale}: the record has other results, or is missing (make records)"));
     }
-    Ok(done)
+    let pages = runs::stale(&command, &target().join("gate/pages"))?;
+    for stale in &pages {
+        say(&format!("{stale}: pages show figures of a record with other results (make records)"));
+    }
+    Ok(done && pages.is_empty())
 }
 
 /// The command that tests call.

@@ -16,7 +16,6 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use build::{Artifact, Selection};
-#[cfg(feature = "records")]
 pub use child::without_cargos_variables;
 pub use experiments::all as experiments;
 use jobs::Job;

@@ -11,7 +11,7 @@ use super::{child, machine, say};
 use crate::tree::root;
 
 /// The targets of the Makefile that are steps, after `test`, in order.
-const STEPS: [&str; 19] = [
+const STEPS: [&str; 18] = [
     "check-experiments",
     "check-without-bpf",
     "measures",
@@ -25,7 +25,6 @@ const STEPS: [&str; 19] = [
     "check-quic",
     "python-full",
     "check-report",
-    "check-figures",
     "check-ns3-recorded",
     "actionlint",
     "package",

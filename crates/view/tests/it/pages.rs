@@ -419,16 +419,6 @@ fn a_scheme_has_its_colour_in_every_figure() {
 }
 
 #[test]
-fn the_figure_of_the_readme_has_the_colours_of_the_schemes() {
-    let svg = include_str!("../../../../docs/fig10a.svg").to_uppercase();
-    let bars: Vec<&str> = svg.split("FILL=\"").skip(1).filter_map(|part| part.get(..7)).collect();
-    let schemes = ["cubic", "expresspass", "flashpass-mimd", "flashpass"].map(colour);
-    let in_order = bars.windows(4).filter(|four| *four == schemes).count();
-    assert_eq!(in_order, 2, "a panel of throughput and one of loss: {bars:?}");
-    assert_eq!(bars.iter().filter(|fill| schemes.contains(fill)).count(), 8);
-}
-
-#[test]
 fn bars_of_one_colour_differ_in_strength() {
     let mut summary = summary();
     // Both names have the same colour by their letters.
