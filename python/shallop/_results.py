@@ -147,6 +147,15 @@ class Results:
         return self._table("series")
 
     @cached_property
+    def traces(self) -> Table:
+        """The state of each flow over time, of runs with ``record__flows="1ms"``; otherwise empty.
+
+        A row for each flow at each time: `point`, one column for each swept key, `scheme`, `seed`, `time_s`, `flow`,
+        `cwnd_segments`, `ssthresh_segments`, `pacing_bps`, `srtt_s`, `delivered_segments`, `ca_state`.
+        """
+        return self._table("traces")
+
+    @cached_property
     def aggregates(self) -> Table:
         """Means over seeds with 95 % confidence intervals: a row for each metric of each scheme at each point.
 

@@ -32,7 +32,7 @@ def blocks(page: str) -> list[Block]:
 @pytest.mark.parametrize(
     ("page", "programs", "needs"),
     [
-        ("python.md", 10, ["altair", "pandas", "polars", "pyarrow", "vl_convert"]),
+        ("python.md", 11, ["altair", "pandas", "polars", "pyarrow", "vl_convert"]),
         ("clusters.md", 2, ["distributed"]),
     ],
 )

@@ -55,6 +55,20 @@ def test_arrow_libraries_read_the_tables() -> None:
     assert pa.table(drops).num_rows == len(drops)
 
 
+def test_traces_have_a_row_for_each_flow_at_each_time() -> None:
+    results = shallop.run(TWO, progress=False, record__flows="100us")
+    traces = pl.DataFrame(results.traces)
+    assert traces.height == len(results.traces) > 0
+    assert traces.select("scheme", "flow", "time_s").is_unique().all()
+    cubic = traces.filter(pl.col("scheme") == "cubic")
+    assert (cubic["cwnd_segments"] >= 1).all()
+    assert cubic["ca_state"].is_in(range(5)).all()
+    flashpass = traces.filter(pl.col("scheme") == "flashpass")
+    assert flashpass.height > 0
+    assert flashpass["cwnd_segments"].is_null().all()
+    assert len(shallop.run(TWO, progress=False).traces) == 0
+
+
 def test_polars_reads_the_tables_without_pyarrow() -> None:
     program = textwrap.dedent(
         f"""

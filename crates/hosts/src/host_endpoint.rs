@@ -2,7 +2,7 @@
 
 use shallop_core::{Class, Ecn, Span, Time};
 use shallop_proto::clean::AsTcp;
-use shallop_proto::{Endpoint, EndpointCounters, Out, tcp, wire};
+use shallop_proto::{Endpoint, EndpointCounters, FlowState, Out, tcp, wire};
 
 use crate::flow_monitor::{FlowMonitor, FrameHead};
 
@@ -130,6 +130,10 @@ impl<E: Endpoint> Endpoint for HostEndpoint<E> {
             Self::Simulated(end) => end.counters(),
             Self::Monitored(monitor) => monitor.counters,
         }
+    }
+
+    fn flow_state(&self) -> Option<FlowState> {
+        self.simulated()?.flow_state()
     }
 
     fn continue_connection(&mut self, before: &Self) {

@@ -19,6 +19,7 @@ pub mod parent_death;
 mod programs;
 mod response_time;
 pub mod tape;
+mod tcp_info;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 mod test_frames;
@@ -33,3 +34,4 @@ pub use host_flow::{FlowProtocol, HostFlow, UdpOptions, udp_wire_bytes};
 pub use host_packets::{ArrivedPacket, HostPackets, SentPacket};
 pub use packet_io::PacketIo;
 pub use programs::{Program, ProgramEnd};
+pub use tcp_info::TcpInfo;

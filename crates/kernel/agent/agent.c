@@ -346,6 +346,18 @@ static void on_event(struct host *host, const struct epoll_event *event)
     }
 }
 
+/* Samples the connections of all flows that have started, if it is time to. */
+static void sample_flows(struct host *host, int started, uint64_t at)
+{
+    int i;
+    if (at < record_due())
+        return;
+    for (i = 0; i < started; i++)
+        if (host->flows[i].socket >= 0)
+            record(at, host->flows[i].number, host->flows[i].socket);
+    end_record(at);
+}
+
 /* Serves the host's sockets and starts its flows until the time of the report. */
 static void serve(struct host *host)
 {
@@ -361,6 +373,9 @@ static void serve(struct host *host)
             return;
         while (next < host->count && host->flows[next].start <= at)
             start_flow(host, next++);
+        sample_flows(host, next, at);
+        if (until > record_due())
+            until = record_due();
         if (next < host->count && host->flows[next].start < until)
             until = host->flows[next].start;
         if (until > at) {
@@ -412,8 +427,10 @@ static void run_host(const char *card, const char *address, const char *segments
     host.events = epoll_create1(EPOLL_CLOEXEC);
     each_order(read_order, &host);
     programs = start_programs(card, host.stop);
+    each_order(read_record, NULL);
     serve(&host);
     report(host.address);
+    report_record();
     if (programs)
         waitpid(programs, NULL, 0);
     exit(0);
@@ -454,6 +471,14 @@ static void allow_controllers(void)
     free(names);
 }
 
+/* Says that this agent records: earlier ones do not know the order. */
+static void acknowledge_record(const struct order *order, void *unused)
+{
+    (void)unused;
+    if (is(order, "record", 3))
+        printf("records every=%s\n", order->word[2]);
+}
+
 int main(void)
 {
     int hosts = 0;
@@ -471,6 +496,7 @@ int main(void)
     allow_controllers();
     open_console();
     each_order(add_host, &hosts);
+    each_order(acknowledge_record, NULL);
     printf("ready hosts=%d at=%llu\n", hosts, (unsigned long long)now());
     fflush(stdout);
     serve_console();

@@ -37,6 +37,21 @@ void set_address(const char *device, const char *address);
 /* Writes the counters of this process's network namespace to the console, as the host with this address. */
 void report(const char *address);
 
+/* Reads the order to record the states of connections. */
+void read_record(const struct order *order, void *unused);
+
+/* When the next sample of connections' states is due; UINT64_MAX without an order to record. */
+uint64_t record_due(void);
+
+/* Samples the connection of a flow. */
+void record(uint64_t at, uint32_t flow, int s);
+
+/* Ends the sample at this time, after all connections. */
+void end_record(uint64_t at);
+
+/* Writes all samples to the console. */
+void report_record(void);
+
 /* Reads the console's order, if there is one, before any host starts. */
 void open_console(void);
 

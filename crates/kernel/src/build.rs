@@ -17,11 +17,12 @@ use crate::process::dies_with_us;
 
 /// The kernel configuration, the sources of the agent, and the library that replaces `getrandom`.
 const CONFIG: &str = include_str!("../agent/config");
-const AGENT: [(&str, &str); 5] = [
+const AGENT: [(&str, &str); 6] = [
     ("agent.c", include_str!("../agent/agent.c")),
     ("programs.c", include_str!("../agent/programs.c")),
     ("console.c", include_str!("../agent/console.c")),
     ("report.c", include_str!("../agent/report.c")),
+    ("record.c", include_str!("../agent/record.c")),
     ("agent.h", include_str!("../agent/agent.h")),
 ];
 const RANDOM: (&str, &str) = ("getrandom.c", include_str!("../agent/getrandom.c"));

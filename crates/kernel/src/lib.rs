@@ -28,6 +28,7 @@ mod orders;
 pub mod process;
 mod processor;
 mod programs;
+mod record;
 pub mod ring;
 pub mod run;
 pub mod time_travel;

@@ -13,6 +13,7 @@
 //! | `program CARD NUMBER START FOLDER` | a program; the file `/program.NUMBER` has its arguments |
 //! | `console CARD START` | the card and the start time of the console (console.c) |
 //! | `shell CARD NUMBER` | the program at the console |
+//! | `record START INTERVAL` | the states of connections are sampled at each interval (record.c) |
 //! | `stop TIME` | when the agent reports its counters |
 //!
 //! `CARD` is the number of a host's card, `SEGMENTS` the most segments of a segmentation-offload packet (0: the
@@ -24,6 +25,7 @@ use std::net::Ipv4Addr;
 
 use shallop_hosts::{HostFlow, HostFlows, addresses};
 
+use crate::clock::BOOTED;
 use crate::modules::Module;
 
 /// The settings of all kernels of a run.
@@ -39,6 +41,8 @@ pub struct Settings {
     pub sysctls: Vec<(String, String)>,
     /// The most bytes of a socket's send and receive buffer.
     pub socket_buffer: u64,
+    /// The interval of samples of connections' states in nanoseconds, if they are recorded.
+    pub record: Option<u64>,
 }
 
 /// The orders for one kernel: its hosts (card by card), the flows that they send, and the guest time of the report.
@@ -84,6 +88,9 @@ pub fn text(settings: &Settings, hosts: &[u32], flows: &HostFlows, stop: u64) ->
         line(format_args!(
             "flow {card} {number} {start} {bytes} {to} {port} {source_port} {controller}"
         ));
+    }
+    if let Some(interval) = settings.record {
+        line(format_args!("record {BOOTED} {interval}"));
     }
     line(format_args!("stop {stop}"));
     text

@@ -24,6 +24,7 @@ use crate::lateness::{LateHosts, Lateness};
 use crate::launch::Start;
 use crate::orders::Settings;
 use crate::programs;
+use crate::record;
 use crate::time_travel::Mode;
 use crate::traffic::Traffic;
 
@@ -31,6 +32,10 @@ use crate::traffic::Traffic;
 const SOCKET_BUFFER: u64 = 64 << 20;
 /// The most memory of each kernel, in MiB. A kernel takes only what it uses.
 const MEMORY_MB: u32 = 1_024;
+
+/// Why flows cannot be recorded.
+const OLD_AGENT: &str = "this kernel was built by an earlier version of shallop and cannot record flows: build it \
+                         again with 'shallop kernel build', or leave out `record`";
 
 /// What a run gets from its caller besides the plan.
 pub struct Outside<'a> {
@@ -76,6 +81,9 @@ pub fn run_observed(
     if let Some(late) = late {
         kernels.make_late(late);
     }
+    if plan.record.is_some() {
+        check_agents(&mut kernels)?;
+    }
     if let Some(terminal) = outside.terminal {
         kernels.set_terminal(terminal);
     }
@@ -84,11 +92,24 @@ pub fn run_observed(
     let (mut outcome, kernels) = run_with_hosts(&setup, &factory, kernels, outside.observer)?;
     let finished = kernels.finish(Time::after_start(plan.duration))?;
     check_reports(&finished.logs)?;
+    if let Some(interval) = plan.record {
+        outcome.add_traces(&record::traces(&finished.logs, &traffic.flows, interval));
+    }
     let run = &mut outcome.run;
     run.kernel = Some(kernel_of_run(plan, installed, &finished));
     run.rehearsal.clone_from(&finished.lateness);
     add_programs(run, &traffic.flows, &finished, outside.files)?;
     Ok(outcome)
+}
+
+/// Checks that the agents of the kernels, which have booted, record the states of connections.
+fn check_agents(kernels: &mut Kernels) -> Result<(), KernelRunError> {
+    for process in kernels.processes() {
+        if !record::is_recording(&process.log()?) {
+            return Err(KernelRunError::Refused(OLD_AGENT.to_owned()));
+        }
+    }
+    Ok(())
 }
 
 fn settings(plan: &Plan, traffic: &Traffic) -> Settings {
@@ -98,6 +119,7 @@ fn settings(plan: &Plan, traffic: &Traffic) -> Settings {
         modules: traffic.modules.clone(),
         sysctls: traffic.ecn().into_iter().chain(plan.kernel.written_sysctls()).collect(),
         socket_buffer: SOCKET_BUFFER,
+        record: plan.record.map(|interval| (interval.as_ps() / 1_000).max(1)),
     }
 }
 

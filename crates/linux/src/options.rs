@@ -19,7 +19,7 @@ sockopt_impl!(
     GetOnly,
     libc::IPPROTO_TCP,
     libc::TCP_INFO,
-    libc::tcp_info
+    ConnectionState
 );
 
 /// Words of 64 bits in `struct tcp_info`, which older headers do not have in full: the time with unacknowledged or
@@ -75,3 +75,56 @@ sockopt_impl!(
     libc::PACKET_STATISTICS,
     libc::tpacket_stats
 );
+
+/// The first part of the kernel's `struct tcp_info`, which every kernel since 4.18 has. Later kernels return more, and
+/// an option of a fixed size must not ask for more than the kernel returns.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionState {
+    _state: u8,
+    pub ca_state: u8,
+    _flags: [u8; 6],
+    _segments: [u32; 15],
+    pub rtt: u32,
+    _rttvar: u32,
+    pub snd_ssthresh: u32,
+    pub snd_cwnd: u32,
+    _limits: [u32; 5],
+    pub pacing_rate: u64,
+    _bytes: [u64; 3],
+    _counts: [u32; 6],
+    _times: [u64; 4],
+    pub delivered: u32,
+    _delivered_ce: u32,
+}
+
+#[cfg(all(test, target_env = "gnu"))]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::*;
+    use nix::libc::tcp_info;
+
+    #[test]
+    fn the_fields_of_a_connections_state_lie_where_the_kernel_puts_them() {
+        let ours = [
+            offset_of!(ConnectionState, ca_state),
+            offset_of!(ConnectionState, rtt),
+            offset_of!(ConnectionState, snd_ssthresh),
+            offset_of!(ConnectionState, snd_cwnd),
+            offset_of!(ConnectionState, pacing_rate),
+            offset_of!(ConnectionState, delivered),
+            size_of::<ConnectionState>(),
+        ];
+        let kernels = [
+            offset_of!(tcp_info, tcpi_ca_state),
+            offset_of!(tcp_info, tcpi_rtt),
+            offset_of!(tcp_info, tcpi_snd_ssthresh),
+            offset_of!(tcp_info, tcpi_snd_cwnd),
+            offset_of!(tcp_info, tcpi_pacing_rate),
+            offset_of!(tcp_info, tcpi_delivered),
+            offset_of!(tcp_info, tcpi_bytes_sent),
+        ];
+        assert_eq!(ours, kernels);
+    }
+}

@@ -14,6 +14,7 @@ use shallop_hosts::tape::{Recorder, Tape};
 use shallop_hosts::{Counters, Emulator, ProgramEnd, STANDSTILL, addresses};
 use shallop_measure::Outcome;
 use shallop_measure::flow_log::FlowRow;
+use shallop_measure::flow_trace::FlowTrace;
 use shallop_measure::live_snapshot::LiveSnapshot;
 use shallop_measure::observer::Observer;
 use shallop_measure::series;
@@ -121,7 +122,7 @@ pub fn run_observed(
     };
     let drain = judge(&mut rehearsal, &outcome.run, &traffic, &setup);
     rehearsal.void.extend(report.tcp_info.distrust());
-    outcome.series.add_flow_samples(&report.tcp_info.values);
+    report.tcp_info.0.iter().for_each(|trace| outcome.add_traces(trace));
     let run = &mut outcome.run;
     run.warnings
         .extend(emulated.is_cut.then(|| "the tape is full and ends before the run".to_owned()));
@@ -236,10 +237,11 @@ pub fn addresses(plan: &Plan, scheme: usize) -> Result<Vec<(String, Ipv4Addr)>, 
     Ok((0..).zip(names).map(address).collect())
 }
 
-/// The interval of samples of connections' states; zero if flows have no series.
-fn sample_interval(plan: &Plan) -> Duration {
-    let interval = if series::has_flows(plan) { plan.sample.as_ps() / 1_000 } else { 0 };
-    Duration::from_nanos(interval)
+/// The samples of connections' states: those that the plan records, else at the interval of the series if flows have
+/// series.
+fn trace(plan: &Plan) -> Option<FlowTrace> {
+    let interval = plan.record.or_else(|| series::has_flows(plan).then_some(plan.sample));
+    interval.map(FlowTrace::new)
 }
 
 /// The results of the threads of a run: the emulator, the flows and the programs.
@@ -267,7 +269,7 @@ fn perform(
     std::thread::scope(|scope| {
         let (ready, is_ready) = std::sync::mpsc::channel();
         let tcp = scope.spawn(move || {
-            let tcp = TcpFlows::open(flows, hosts, paces, sample_interval(setup.plan));
+            let tcp = TcpFlows::open(flows, hosts, paces, trace(setup.plan));
             let sent = ready.send(tcp.is_ok());
             debug_assert!(sent.is_ok(), "the run waits for it");
             tcp?.run(clock)

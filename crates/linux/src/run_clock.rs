@@ -129,7 +129,7 @@ pub(crate) struct FlowReport {
     pub(crate) late: Duration,
     /// The longest delay of a datagram.
     pub(crate) datagrams_late: Duration,
-    /// Windows and round trips of TCP connections.
+    /// The states of TCP connections.
     pub(crate) tcp_info: TcpInfoLog,
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use nix::sys::socket::getsockopt;
 use rustix::event::epoll::EventFlags;
 use shallop_hosts::{HostFlow, HostFlows, addresses};
+use shallop_measure::flow_trace::FlowTrace;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::{RehearsalError, failed};
@@ -70,13 +71,13 @@ pub(crate) struct TcpFlows<'a> {
 }
 
 impl<'a> TcpFlows<'a> {
-    /// Opens the servers of all receiving hosts, which moves this thread to other namespaces. `sample` is the interval
-    /// of samples of connections' states; zero for none.
+    /// Opens the servers of all receiving hosts, which moves this thread to other namespaces. `trace` samples the
+    /// connections' states.
     pub(crate) fn open(
         flows: &'a HostFlows,
         hosts: &'a [Host],
         paces: bool,
-        sample: Duration,
+        trace: Option<FlowTrace>,
     ) -> Result<Self, RehearsalError> {
         let tcp: Vec<_> =
             flows.tcp().map(|(&flow, controller)| TcpFlow { flow, controller }).collect();
@@ -95,7 +96,7 @@ impl<'a> TcpFlows<'a> {
             sockets: Vec::new(),
             pattern: Pattern::default(),
             buffer: vec![0; LONGEST],
-            report: FlowReport { tcp_info: TcpInfoLog::every(sample), ..FlowReport::default() },
+            report: FlowReport { tcp_info: TcpInfoLog(trace), ..FlowReport::default() },
         };
         for (host, controller) in servers {
             let what = format!("the server of host {host}");
@@ -155,7 +156,9 @@ impl<'a> TcpFlows<'a> {
             self.sample(now.unwrap_or_default(), clock.network.stretch());
             let due = self.flows.get(next).zip(now);
             let due = due.map(|(of, now)| Duration::from_nanos(of.flow.start).saturating_sub(now));
-            let wait = due.map_or(LOOK, |due| clock.network.real(due).min(LOOK));
+            let sample = now.and_then(|now| self.report.tcp_info.wait(now));
+            let wait = [due, sample].into_iter().flatten().min();
+            let wait = wait.map_or(LOOK, |wait| clock.network.real(wait).min(LOOK));
             let ready: Vec<u64> = self.poll.wait(wait).collect();
             for socket in ready {
                 self.serve(socket as usize)?;
@@ -173,16 +176,11 @@ impl<'a> TcpFlows<'a> {
     /// Samples the states of all sending connections, if it is time to. Their round trips are `stretch` times longer
     /// than those of the network.
     fn sample(&mut self, now: Duration, stretch: u32) {
-        let log = &mut self.report.tcp_info;
-        if !log.is_due(now) {
-            return;
-        }
-        for socket in &self.sockets {
-            if let TcpSocket::Sender { socket, flow, .. } = socket {
-                log.sample(now, self.flows[*flow].flow.number, socket, stretch);
-            }
-        }
-        log.finish(now);
+        let senders = self.sockets.iter().filter_map(|socket| match socket {
+            TcpSocket::Sender { socket, flow, .. } => Some((self.flows[*flow].flow.number, socket)),
+            _ => None,
+        });
+        self.report.tcp_info.sample(now, senders, stretch);
     }
 
     /// The part of the time that flows without an end had nothing to send, or a receiver that did not read, as a mean

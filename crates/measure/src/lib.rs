@@ -9,6 +9,7 @@ pub mod drops;
 pub mod ends;
 pub mod flow_log;
 pub mod flow_records;
+pub mod flow_trace;
 mod fractions;
 mod groups;
 mod links;

@@ -7,6 +7,7 @@ use shallop_proto::EndpointCounters;
 use shallop_switch::{Limit, Occupancy, Pool, PortCounters};
 
 use crate::flow_log::{FlowLog, FlowRow};
+use crate::flow_trace::FlowTrace;
 use crate::fractions::{above, data, rate, ratio};
 use crate::groups;
 use crate::links::{self, bounded, bounded_map};
@@ -29,6 +30,14 @@ pub struct Outcome {
     pub series: Samples,
     /// Captured packets as a pcapng file; `None` if the scenario captures no links.
     pub capture: Option<Vec<u8>>,
+}
+
+impl Outcome {
+    /// Adds the traces of flows to the series, and a warning if they are less dense than the plan says.
+    pub fn add_traces(&mut self, traces: &FlowTrace) {
+        self.series.add_traces(traces.values());
+        self.run.warnings.extend(traces.note());
+    }
 }
 
 /// Computes the summary of a run that has ended.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::capture::Capture;
 use crate::flow_log::{FlowLog, FlowRow};
 use crate::flow_records::RECENT_FLOWS;
+use crate::flow_trace::FlowTrace;
 use crate::live_snapshot::LiveSnapshot;
 use crate::observer::Observer;
 use crate::outcome::{self, Outcome};
@@ -170,7 +171,14 @@ fn drive<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>>(
         sim.enable_retirement();
     }
     let log = FlowLog::new(setup);
-    Drive { setup, sim, log, observer, interval: OBSERVER_INTERVAL }.run()
+    let trace = setup.plan.record.filter(|_| has_simulated_flows(setup)).map(FlowTrace::new);
+    Drive { setup, sim, log, trace, observer, interval: OBSERVER_INTERVAL }.run()
+}
+
+/// Whether any flow of the run is between simulated hosts.
+fn has_simulated_flows(setup: &ResolvedRun<'_>) -> bool {
+    let mut groups = 0..setup.plan.groups.len();
+    groups.any(|group| setup.plan.kernel(setup.scheme, group).is_none())
 }
 
 /// Packet capture of the links that the plan names; `None` if it names none.
@@ -187,6 +195,8 @@ struct Drive<'a, 'f, E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     setup: &'a ResolvedRun<'a>,
     sim: Simulator<'f, E, Measurements, M, H>,
     log: FlowLog<'a>,
+    /// The traces of simulated flows, if the plan records flows.
+    trace: Option<FlowTrace>,
     observer: &'a mut dyn Observer,
     /// Simulated time between two calls of the observer.
     interval: Span,
@@ -205,7 +215,10 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
         let (probe, log) = (&self.sim.probe, &self.log);
         let run = outcome::summarise(self.setup, probe, &ports, &pools, log, &series);
         let capture = self.sim.probe.capture.take().map(Capture::finish);
-        let outcome = Outcome { run, flows: Vec::new(), series: series.samples, capture };
+        let mut outcome = Outcome { run, flows: Vec::new(), series: series.samples, capture };
+        if let Some(trace) = &self.trace {
+            outcome.add_traces(trace);
+        }
         Ok((outcome, self.sim.into_hosts().0))
     }
 
@@ -225,6 +238,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
             now = sample.min(edge).min(fair).min(plan.duration);
             while reached < now {
                 reached = now.min(reached + self.interval);
+                self.trace_flows(reached);
                 self.advance(Time::after_start(reached))?;
             }
             // Ports must catch up before they are sampled.
@@ -254,6 +268,25 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
         self.sim.probe.advance_to(Time::after_start(now));
         series.end(now);
         Ok(series)
+    }
+
+    /// Samples the states of simulated flows at each time up to `until` at which it is due. Of a flow, one end knows
+    /// the state.
+    fn trace_flows(&mut self, until: Span) {
+        let Some(trace) = &mut self.trace else { return };
+        while trace.due() <= until {
+            let now = trace.due();
+            self.sim.advance(Time::after_start(now));
+            let states = self.sim.addressed_ends();
+            let mut states: Vec<_> = states
+                .filter_map(|(end, machine)| Some((end.flow(), machine.flow_state()?)))
+                .collect();
+            states.sort_unstable_by_key(|(flow, _)| *flow);
+            for (flow, state) in &states {
+                trace.add(now, *flow, state);
+            }
+            trace.finish(now);
+        }
     }
 
     fn advance(&mut self, to: Time) -> Result<(), RunError> {

@@ -30,10 +30,18 @@ pub enum Quantity {
     QueuePeak,
     /// IP bytes that arrived since the previous sample, as a rate in bit/s.
     Rate,
-    /// Congestion window of a flow in segments, as reported by the sender's kernel.
-    Window,
-    /// Smoothed round-trip time of a flow in seconds, as reported by the sender's kernel.
+    /// The congestion window of a flow, in segments.
+    Cwnd,
+    /// The slow start threshold of a flow, in segments.
+    Ssthresh,
+    /// The pacing rate of a flow, in bits of payload per second.
+    Pacing,
+    /// The smoothed round-trip time of a flow, in seconds.
     SmoothedRtt,
+    /// Segments of a flow that were acknowledged.
+    Delivered,
+    /// The state of a flow's congestion control ([`shallop_proto::CaState`]).
+    CaState,
 }
 
 impl Quantity {
@@ -43,8 +51,12 @@ impl Quantity {
             Self::Queue => "queue_bytes",
             Self::QueuePeak => "queue_peak_bytes",
             Self::Rate => "rate_bps",
-            Self::Window => "window_segments",
+            Self::Cwnd => "cwnd_segments",
+            Self::Ssthresh => "ssthresh_segments",
+            Self::Pacing => "pacing_bps",
             Self::SmoothedRtt => "srtt_s",
+            Self::Delivered => "delivered_segments",
+            Self::CaState => "ca_state",
         }
     }
 }
@@ -67,10 +79,10 @@ pub fn has_flows(plan: &Plan) -> bool {
     plan.flows() <= MAX_FLOWS
 }
 
-/// A value that a real kernel reports about one of its flows.
+/// A value of a flow's state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowSample {
-    /// Time since the start of the run.
+    /// The time since the start of the run.
     pub at: Span,
     /// Number of the flow, in order of start.
     pub flow: u32,
@@ -94,28 +106,21 @@ impl Samples {
         self.samples.push(Sample { time, value, place: place as u32, quantity });
     }
 
-    /// Adds values that kernels reported about flows, given in order of time: at each sampling time the last value
-    /// since the previous sampling time. Flows without a series are left out.
-    pub fn add_flow_samples(&mut self, told: &[FlowSample]) {
-        let places = self.places.iter().zip(0..);
+    /// Adds the traces of flows. Of samples at one time, those of queues and rates are first.
+    pub fn add_traces(&mut self, traces: &[FlowSample]) {
+        let names = self.places.iter().zip(0..);
         let number = |(name, place): (&String, u32)| {
             Some((name.strip_prefix("flow ")?.parse().ok()?, place))
         };
-        let places: BTreeMap<u32, u32> = places.filter_map(number).collect();
-        let (mut told, mut all) = (told.iter().peekable(), Vec::with_capacity(self.samples.len()));
-        for row in self.samples.chunk_by(|a, b| a.time == b.time) {
-            let time = row[0].time;
-            let mut last = BTreeMap::new();
-            while let Some(of) = told.next_if(|of| of.at <= time) {
-                if let Some(&place) = places.get(&of.flow) {
-                    last.insert((place, of.quantity), of.value);
-                }
-            }
-            all.extend(row);
-            let sample = |((place, quantity), value)| Sample { time, value, place, quantity };
-            all.extend(last.into_iter().map(sample));
-        }
-        self.samples = all;
+        let mut places: BTreeMap<u32, u32> = names.filter_map(number).collect();
+        self.samples.extend(traces.iter().map(|&FlowSample { at, flow, quantity, value }| {
+            let place = *places.entry(flow).or_insert_with(|| {
+                self.places.push(format!("flow {flow}"));
+                self.places.len() as u32 - 1
+            });
+            Sample { time: at, value, place, quantity }
+        }));
+        self.samples.sort_by_key(|sample| sample.time);
     }
 
     /// Merges the samples of each two successive times. A queue, group or flow without an earlier sample counts as zero
@@ -131,9 +136,9 @@ impl Samples {
             merged.extend(row.iter().map(|later| {
                 let before = earlier.get(&(later.place, later.quantity)).copied().unwrap_or(0.0);
                 let value = match later.quantity {
-                    Quantity::Queue | Quantity::Window | Quantity::SmoothedRtt => later.value,
                     Quantity::QueuePeak => later.value.max(before),
                     Quantity::Rate => f64::midpoint(before, later.value),
+                    _ => later.value,
                 };
                 Sample { value, ..*later }
             }));
@@ -314,33 +319,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_kernels_say_is_added_at_the_times_of_samples() {
-        let places = ["s>r data", "all", "flow 0", "flow 1"].map(str::to_owned).to_vec();
+    fn traces_are_added_in_order_of_time_with_places_for_flows_that_had_none() {
+        let places = ["s>r data", "all", "flow 0"].map(str::to_owned).to_vec();
         let mut samples = Samples { samples: Vec::new(), places };
         samples.push(Span::from_ms(10), Quantity::Queue, 0, 5.0);
         samples.push(Span::from_ms(20), Quantity::Rate, 2, 7.0);
-        let of = |us, flow, value| FlowSample {
-            at: Span::from_us(us),
+        let of = |ms, flow, value| FlowSample {
+            at: Span::from_ms(ms),
             flow,
-            quantity: Quantity::Window,
+            quantity: Quantity::Cwnd,
             value,
         };
-        samples.add_flow_samples(&[
-            of(9_000, 1, 1.0),
-            of(9_500, 1, 2.0),
-            of(10_001, 0, 3.0),
-            of(11_000, 9, 4.0),
-        ]);
+        samples.add_traces(&[of(5, 0, 1.0), of(10, 0, 2.0), of(10, 7, 3.0)]);
         let got: Vec<_> =
             samples.samples.iter().map(|it| (it.place, it.quantity, it.value)).collect();
-        let window = Quantity::Window;
+        let cwnd = Quantity::Cwnd;
         let expected = [
+            (2, cwnd, 1.0),
             (0, Quantity::Queue, 5.0),
-            (3, window, 2.0),
+            (2, cwnd, 2.0),
+            (3, cwnd, 3.0),
             (2, Quantity::Rate, 7.0),
-            (2, window, 3.0),
         ];
         assert_eq!(got, expected);
+        assert_eq!(samples.places[3], "flow 7");
     }
 
     #[test]

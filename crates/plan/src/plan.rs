@@ -53,6 +53,8 @@ pub struct Plan {
     pub duration: Span,
     /// The sampling interval of time series.
     pub sample: Span,
+    /// The interval at which the states of flows are recorded, if they are.
+    pub record: Option<Span>,
     /// Intervals of the run (start, end) for which results are computed separately.
     pub windows: Vec<(Span, Span)>,
     /// The length of the windows in which convergence to fairness is measured.

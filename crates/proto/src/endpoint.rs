@@ -7,6 +7,7 @@ use std::ops::Range;
 use shallop_core::{Class, Ecn, Span, Time};
 
 use crate::counters::EndpointCounters;
+use crate::flow_state::FlowState;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Out<H> {
@@ -68,6 +69,11 @@ pub trait Endpoint {
 
     fn counters(&self) -> EndpointCounters;
 
+    /// The state of an open flow, for traces, if this end sets the flow's rate. Not called on the packet path.
+    fn flow_state(&self) -> Option<FlowState> {
+        None
+    }
+
     /// Takes over the state of the TCP connection from the endpoint of an earlier flow between the same hosts. Called
     /// before any input, after all data of the earlier flow has arrived. Transports without connections ignore it.
     fn continue_connection(&mut self, _before: &Self) {}
@@ -97,6 +103,9 @@ macro_rules! forward_endpoint {
         }
         fn counters(&self) -> EndpointCounters {
             $dispatch!(self, end => end.counters())
+        }
+        fn flow_state(&self) -> Option<crate::flow_state::FlowState> {
+            $dispatch!(self, end => end.flow_state())
         }
     };
 }

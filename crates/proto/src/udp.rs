@@ -10,6 +10,7 @@ use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Pace, Time};
 
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
+use crate::flow_state::FlowState;
 use crate::wire;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,13 @@ impl Endpoint for Sender {
 
     fn counters(&self) -> EndpointCounters {
         EndpointCounters { sent: self.sent, ..EndpointCounters::default() }
+    }
+
+    fn flow_state(&self) -> Option<FlowState> {
+        let Config { rate, payload, .. } = self.config;
+        let part = payload.get() as f64 / f64::from(wire::data_frame(payload.get()));
+        let state = FlowState { pacing: Some(rate.scale(part)), ..FlowState::default() };
+        (self.due.is_some() && self.left() > 0).then_some(state)
     }
 }
 

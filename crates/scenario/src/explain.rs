@@ -138,6 +138,11 @@ pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
     traffic::explain(setup, &mut section);
     let how = "a run ends earlier once all counted flows are complete";
     section.say("duration", plan.duration.to_string(), how);
+    if let Some(interval) = plan.record {
+        let times = plan.duration.as_ps() / interval.as_ps();
+        let how = format!("at most {times} samples of a flow: duration / {interval}");
+        section.say("traces of flows", format!("every {interval}"), how);
+    }
     let rtt = |pair: Option<PairRtt>| pair.map(|pair| pair.base_rtt);
     let (least, most) = (rtt(setup.traffic_paths.shortest), rtt(setup.traffic_paths.longest));
     let (Some(least), Some(most)) = (least, most) else { return section };

@@ -7,7 +7,7 @@ use shallop_core::Span;
 
 use super::import::OwnChip;
 use super::ineffective::Ineffective;
-use super::root_options::Scenario;
+use super::root_options::{RecordOptions, Scenario};
 use super::schemes::SchemeEntry;
 use super::set;
 use super::switches::Switches;
@@ -36,6 +36,7 @@ pub(super) fn read(
         let problem = top.reject(keys.sample, format!("{sample} is too short for {duration}"));
         return Err(problem.with_help(format!("at most {MAX_SAMPLES} rows")));
     }
+    let record = record(&top, duration)?;
     let mut switches = switches::read(top.item(keys.switch))?;
     let names: Vec<&str> = switches.all.iter().map(|switch| switch.name.as_str()).collect();
     let Some(item) = top.item(keys.topology) else { return Err(top.lacks(keys.topology)) };
@@ -48,6 +49,7 @@ pub(super) fn read(
         seed: seeds[0],
         duration,
         sample,
+        record,
         windows: windows(&top, options.windows, duration)?,
         fairness_window: options.fairness_window,
         topology: topology.topology,
@@ -122,6 +124,20 @@ pub(super) fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
         return Err(top.reject(keys.seeds, format!("more than {MOST}")));
     }
     Ok(seeds)
+}
+
+/// The interval at which the states of flows are recorded, if they are.
+fn record(top: &Section<'_>, duration: Span) -> Result<Option<Span>, Problem> {
+    let Some(item) = top.item(Scenario::KEY.record) else { return Ok(None) };
+    let section = Section::open::<RecordOptions>("[record]", item)?;
+    let RecordOptions { flows } = section.read(())?;
+    let too_many = |interval: &Span| duration.as_ps() / interval.as_ps() > MAX_SAMPLES;
+    if let Some(interval) = flows.filter(too_many) {
+        let message = format!("{interval} is too short for {duration}");
+        let problem = section.reject(RecordOptions::KEY.flows, message);
+        return Err(problem.with_help(format!("at most {MAX_SAMPLES} samples of a flow")));
+    }
+    Ok(flows)
 }
 
 /// The windows of a run for which results are reported separately.

@@ -93,6 +93,9 @@ pub(super) struct Scenario {
     /// The number of packets after which the capture ends.
     #[key(Integer(1, 1_000_000_000), default = CAPTURE_LIMIT)]
     pub capture_limit: u64,
+    /// What is recorded besides the series, for `series.parquet`.
+    #[section]
+    pub record: Subsection<RecordOptions>,
     /// Classes of flows by their size, for completion times.
     #[section]
     pub classes: Subsection<ClassesOptions>,
@@ -115,6 +118,15 @@ fn nic_credit_queue() -> String {
     let flashpass = FlashPass::CREDITS.and_then(|credits| credits.host_queue);
     let flashpass = flashpass.map_or_else(String::new, |queue| format!("; FlashPass: \"{queue}\""));
     format!("the `credit_queue` of switches{flashpass}")
+}
+
+/// What is recorded besides the series.
+#[derive(Clone, Copy, Debug, Options)]
+pub(super) struct RecordOptions {
+    /// The time between two samples of each flow's state: cwnd, ssthresh, pacing rate, smoothed round-trip time,
+    /// segments delivered, state of recovery.
+    #[key(Time(Span::from_us(1), DAY), shown = "no samples")]
+    pub flows: Option<Span>,
 }
 
 /// The keys of `[classes]`: the bounds of small and large flows.

@@ -139,6 +139,9 @@ pub struct New {
     pub force: bool,
 }
 
+/// The key that `--record flows` sets.
+const RECORD: &str = "record.flows";
+
 /// The scenario of a command, and changes of its keys and seed.
 #[derive(Debug, Args)]
 pub struct ScenarioOptions {
@@ -150,6 +153,9 @@ pub struct ScenarioOptions {
     /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
+    /// Record the state of each flow, every millisecond or as often as asked: flows=100us. `record.flows` in scenarios
+    #[arg(long, value_name = "flows[=TIME]", value_parser = arguments::record)]
+    pub record: Option<String>,
     /// Use this run seed, or the first of several, instead of the scenario's
     #[arg(long, value_name = "N", value_parser = arguments::seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
@@ -158,7 +164,13 @@ pub struct ScenarioOptions {
 impl ScenarioOptions {
     pub fn options(&self) -> Options {
         let Self { quick, seed, .. } = *self;
-        Options { set: self.set.clone(), quick, seed, ..Options::default() }
+        Options { set: self.changes(), quick, seed, ..Options::default() }
+    }
+
+    /// The keys that options of the command set, with their values.
+    pub fn changes(&self) -> Vec<(String, String)> {
+        let record = self.record.iter().map(|interval| (RECORD.to_owned(), interval.clone()));
+        self.set.iter().cloned().chain(record).collect()
     }
 }
 

@@ -20,7 +20,8 @@ Examples:
   shallop run scenario.toml
   shallop run scenario.toml --quick
   shallop run scenario.toml --set topology.senders=200 --set duration=2s
-  shallop run scenario.toml --out results --json > summary.json";
+  shallop run scenario.toml --out results --json > summary.json
+  shallop run scenario.toml --record flows=1ms --out results  # cwnd and more of each flow, in series.parquet";
 
 pub const REPRODUCE: &str = "\
 Examples:

@@ -60,14 +60,14 @@ fn read_with(
 
 /// Reads the study for a rehearsal.
 pub fn read_real(args: &host_args::Rehearse) -> Result<Study> {
-    read_with(args, with_kernels(&args.run.source.set), true)
+    read_with(args, with_kernels(&args.run.source.changes()), true)
 }
 
 /// Reads the study to compare a rehearsal with. Programs cannot be simulated, so with programs its hosts are kernels in
 /// virtual time.
 pub fn read_virtual(args: &host_args::Rehearse, has_programs: bool) -> Result<Study> {
-    let set = &args.run.source.set;
-    let set = if has_programs { with_kernels(set) } else { set.clone() };
+    let set = args.run.source.changes();
+    let set = if has_programs { with_kernels(&set) } else { set };
     read_with(args, set, has_programs)
 }
 

@@ -36,7 +36,8 @@ pub struct PlotSample<'a> {
     pub seed: u64,
     /// Time of the sample, in seconds from the start of the run.
     pub time_s: f64,
-    /// Quantity of the sample: `queue_bytes`, `queue_peak_bytes`, `rate_bps`, or another that is not drawn.
+    /// Quantity of the sample: `queue_bytes`, `queue_peak_bytes`, `rate_bps`, `cwnd_segments`, or another that is not
+    /// drawn.
     pub what: &'a str,
     /// Name of the queue, the group or the flow to which the sample belongs.
     pub place: &'a str,
@@ -47,6 +48,8 @@ pub struct PlotSample<'a> {
 pub const CLASSES: [&str; 4] = ["all", "small", "medium", "large"];
 /// The number of flows, from the first one on, that have time series of their rates.
 const FLOWS_WITH_SERIES: usize = 100;
+/// The congestion windows of flows with a smaller number are shown.
+pub const FLOWS_WITH_WINDOWS: u64 = 8;
 
 /// A flow that figures of completion times and slowdowns show: complete, and included in results.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +83,8 @@ pub struct RunSeries {
     pub groups: Vec<(String, BinnedSeries)>,
     /// By number of the flow: its rate over time.
     pub flows: BTreeMap<u64, BinnedSeries>,
+    /// Congestion windows by flow, in segments.
+    pub windows: BTreeMap<u64, BinnedSeries>,
     /// By number of the flow: its start and end, in seconds from the start of the run.
     pub lifetimes: BTreeMap<u64, (f64, f64)>,
 }
@@ -180,6 +185,7 @@ impl RunSeries {
             queue_bytes: (none(), none()),
             groups: run.groups.iter().map(|group| (group.name.clone(), none())).collect(),
             flows: BTreeMap::new(),
+            windows: BTreeMap::new(),
             lifetimes: BTreeMap::new(),
         }
     }
@@ -200,6 +206,7 @@ impl RunSeries {
                 self.queue_bytes.1.add(row.time_s, row.value);
             }
             "rate_bps" => self.rate(row),
+            "cwnd_segments" => self.window(row),
             _ => {}
         }
     }
@@ -209,8 +216,8 @@ impl RunSeries {
             group.add(row.time_s, row.value);
             return;
         }
-        let number = row.place.strip_prefix("flow ").and_then(|number| number.parse().ok());
-        let lifetime = number.and_then(|number| Some((number, *self.lifetimes.get(&number)?)));
+        let lifetime =
+            flow_number(row.place).and_then(|number| Some((number, *self.lifetimes.get(&number)?)));
         // After its end, the rate of zero of a flow is not shown.
         if let Some((number, (start, end))) = lifetime
             && (start..=end).contains(&row.time_s)
@@ -219,4 +226,16 @@ impl RunSeries {
             self.flows.entry(number).or_insert_with(|| BinnedSeries::new(length)).add(time, value);
         }
     }
+
+    fn window(&mut self, row: &PlotSample<'_>) {
+        if let Some(number) = flow_number(row.place).filter(|&number| number < FLOWS_WITH_WINDOWS) {
+            let windows = self.windows.entry(number);
+            windows.or_insert_with(|| BinnedSeries::new(self.length)).add(row.time_s, row.value);
+        }
+    }
+}
+
+/// The number of a flow whose name is a place.
+fn flow_number(place: &str) -> Option<u64> {
+    place.strip_prefix("flow ")?.parse().ok()
 }

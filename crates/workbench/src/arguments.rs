@@ -35,6 +35,21 @@ pub fn folder(text: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(text))
 }
 
+/// The interval of `--record flows`.
+const RECORD_INTERVAL: &str = "1ms";
+
+/// Parses what is recorded, `flows` or `flows=TIME`, to the interval of its samples.
+pub fn record(text: &str) -> Result<String, String> {
+    let (what, interval) = text.split_once('=').unwrap_or((text, RECORD_INTERVAL));
+    if what.trim() != "flows" {
+        return Err("only flows are recorded: flows, or flows=100us".to_owned());
+    }
+    if interval.trim().is_empty() {
+        return Err("the time between two samples is missing: flows=100us".to_owned());
+    }
+    Ok(interval.trim().to_owned())
+}
+
 /// Parses the factor for a scenario's rates and buffers: `auto`, or a fraction such as `1/20`.
 pub fn scale(text: &str) -> Result<Scale, String> {
     if text.trim() == "auto" {
@@ -108,6 +123,13 @@ mod tests {
         }
         assert_eq!(seeds("10000"), Ok(10_000));
         assert_eq!(seeds("0").unwrap_err(), "expected a whole number from 1 to 10000");
+        assert_eq!(record("flows"), Ok("1ms".to_owned()));
+        assert_eq!(record("flows= 100us"), Ok("100us".to_owned()));
+        for (bad, why) in
+            [("queues=1ms", "only flows"), ("flows=", "is missing"), ("", "only flows")]
+        {
+            assert!(record(bad).unwrap_err().contains(why), "{bad}");
+        }
         assert!(folder(" ").unwrap_err().contains("empty"));
         assert_eq!(folder("a b"), Ok(PathBuf::from("a b")));
     }

@@ -1,5 +1,5 @@
-//! The tables of results as Parquet or CSV. Flows and series are copied from their files batch by batch; the other
-//! tables are made from `summary.json`.
+//! The tables of results as Parquet or CSV. Flows and series are copied from their files batch by batch, traces are made
+//! of the series; the other tables are made from `summary.json`.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,6 +17,7 @@ use super::printable::printable;
 use super::report::{ReportError, read_summary};
 use super::results::{FLOWS, SERIES};
 use super::tables::drops_table;
+use super::trace_table::TraceRows;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableName {
@@ -24,6 +25,8 @@ pub enum TableName {
     Flows,
     /// Queue lengths and rates over time.
     Series,
+    /// A row for each flow at each time, of runs that record flows.
+    Traces,
     /// Means over seeds.
     Aggregates,
     /// Completion times by size class.
@@ -37,9 +40,10 @@ pub enum TableName {
 }
 
 impl TableName {
-    pub const ALL: [(Self, &'static str); 8] = [
+    pub const ALL: [(Self, &'static str); 9] = [
         (Self::Flows, "flows"),
         (Self::Series, "series"),
+        (Self::Traces, "traces"),
         (Self::Aggregates, "aggregates"),
         (Self::Completion, "completion"),
         (Self::DropsByCause, "drops_by_cause"),
@@ -51,6 +55,8 @@ impl TableName {
 
 enum Rows {
     File(Box<TableReader>, Box<Summary>),
+    /// Of the file of the series.
+    Traces(Box<TableReader>, Box<Summary>),
     Memory(Table),
 }
 
@@ -70,6 +76,7 @@ impl Export {
         let table = match name {
             TableName::Flows => return Self::file(folder, FLOWS, summary),
             TableName::Series => return Self::file(folder, SERIES, summary),
+            TableName::Traces => return Self::traces(folder, summary),
             TableName::Aggregates => aggregate_table(&summary),
             TableName::Completion => with_point_columns(&summary, completion_table(&summary)),
             TableName::DropsByCause => with_point_columns(&summary, drops_table(&summary)),
@@ -85,6 +92,18 @@ impl Export {
         let heading = with_point_columns(&summary, reader.heading().clone());
         let count = reader.rows();
         Ok(Self { heading, count, rows: Rows::File(Box::new(reader), Box::new(summary)) })
+    }
+
+    fn traces(folder: &Path, summary: Summary) -> Result<Self, ReportError> {
+        let (mut rows, mut count) = (TraceRows::default(), 0);
+        for batch in TableReader::open(folder.join(SERIES))? {
+            count += rows.push(&batch?).rows();
+        }
+        let last = rows.finish();
+        let heading = with_point_columns(&summary, last.heading());
+        let reader = TableReader::open(folder.join(SERIES))?;
+        let rows = Rows::Traces(Box::new(reader), Box::new(summary));
+        Ok(Self { heading, count: (count + last.rows()) as u64, rows })
     }
 
     /// Describes the table as JSON: the number of rows, and the name, type, unit (empty if none) and definition of each
@@ -141,6 +160,13 @@ impl Export {
                     act(&with_point_columns(&summary, batch?))?;
                 }
                 Ok(())
+            }
+            Rows::Traces(reader, summary) => {
+                let mut rows = TraceRows::default();
+                for batch in *reader {
+                    act(&with_point_columns(&summary, rows.push(&batch?)))?;
+                }
+                act(&with_point_columns(&summary, rows.finish()))
             }
         }
     }

@@ -103,6 +103,7 @@ group = [{ name = "all" }]
             ("scheme.cubic.scale", "0.41"),
             ("group.all.start", "1ps"),
             ("sample", "11ms"),
+            ("record.flows", "11ms"),
         ] {
             assert_ne!(identity(SCENARIO, &[set], 0, 7), first, "{set:?}");
         }

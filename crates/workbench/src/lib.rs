@@ -42,6 +42,7 @@ pub mod shell;
 pub mod stretch;
 mod tables;
 pub mod text_table;
+mod trace_table;
 
 pub use aggregate_tables::{aggregate_grid, aggregate_table, with_point_columns};
 pub use folder_files::FolderFiles;

@@ -83,8 +83,9 @@ pub(super) fn series_table(samples: &Samples) -> Table {
     let quantity: Text = samples.iter().map(|sample| Some(sample.quantity.name())).collect();
     let place = |sample: &Sample| places.get(sample.place as usize).map(String::as_str);
     let place: Text = samples.iter().map(place).collect();
-    let quantities = "queue_bytes: now; queue_peak_bytes: the most since the last row; rate_bps: since then, at IP; \
-                      window_segments and srtt_s: of rehearsals, as the kernel says.";
+    let quantities = "queue_bytes: now; queue_peak_bytes: the most since the last row; rate_bps: since then, at IP. \
+                      With [record], of each flow: cwnd_segments, ssthresh_segments, pacing_bps, srtt_s, \
+                      delivered_segments, ca_state.";
     let time: Vec<f64> = samples.iter().map(|sample| sample.time.as_secs_f64()).collect();
     let value: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
     let columns = vec![

@@ -144,3 +144,17 @@ pub fn a_run_as_an_ordinary_user_is_the_same() -> Outcome {
     assert_eq!(answer, transcript(&kernel, &small(Mode::Shared)));
     Ok(())
 }
+
+pub fn a_run_whose_connections_are_recorded_is_the_same() -> Outcome {
+    let kernel = kernel()?;
+    let run = small(Mode::Shared);
+    let first = run.run(&kernel);
+    let recorded = Run { record: Some(Span::from_us(500)), ..run }.run(&kernel);
+    assert_eq!(first.transcript, recorded.transcript);
+    let samples = |log: &String| log.lines().filter(|line| line.starts_with("tcp ")).count();
+    let counts: Vec<usize> = recorded.logs.iter().map(samples).collect();
+    // Flows without end have a sample each 500 us; the third kernel only receives.
+    assert!(counts[0] >= 98 && counts[1] >= 98 && counts[2] == 0, "{counts:?}");
+    assert!(first.logs.iter().all(|log| samples(log) == 0));
+    Ok(())
+}

@@ -22,6 +22,7 @@ fn boot(kernel: &Installed, memory_mb: u32) -> KernelError {
         modules: vec![],
         sysctls: vec![],
         socket_buffer: 1 << 20,
+        record: None,
     };
     let flow = HostFlow {
         number: 0,

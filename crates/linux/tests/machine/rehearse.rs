@@ -37,7 +37,7 @@ fn check_tcp_info(series: &Samples) {
         let samples = series.samples.iter().filter(move |sample| sample.quantity == wanted);
         samples.map(|sample| (sample.place, sample.value)).collect::<Vec<_>>()
     };
-    let (windows, rtts) = (of(Quantity::Window), of(Quantity::SmoothedRtt));
+    let (windows, rtts) = (of(Quantity::Cwnd), of(Quantity::SmoothedRtt));
     let places: BTreeSet<u32> = windows.iter().map(|&(place, _)| place).collect();
     assert!(places.len() == 4 && windows.len() > 4 * 40, "{}", windows.len());
     assert!(windows.iter().all(|&(_, segments)| (1.0..200.0).contains(&segments)));

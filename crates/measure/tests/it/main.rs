@@ -5,6 +5,7 @@ mod both_ways;
 mod clean;
 mod conservation;
 mod dynamic;
+mod flow_trace;
 mod gemini;
 mod golden;
 mod kept;

@@ -73,6 +73,11 @@ impl<R: Rate> CreditPacer<R> {
         }
     }
 
+    /// The mean gap between credits while they are sent; `None` while they are not.
+    pub(super) fn gap(&self) -> Option<Span> {
+        self.due.map(|_| self.gap)
+    }
+
     pub(super) fn sent(&self) -> u64 {
         self.next
     }

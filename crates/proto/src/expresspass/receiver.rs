@@ -22,6 +22,7 @@ use super::head::{Head, control, small};
 use crate::arrived::Arrived;
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
+use crate::flow_state::{FlowState, payload_rate};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pending {
@@ -32,6 +33,8 @@ enum Pending {
 #[derive(Clone, Debug)]
 pub struct Receiver<R> {
     pacer: CreditPacer<R>,
+    /// Payload of a full data frame, in bytes.
+    payload: u64,
     retransmit_timeout: Span,
     reordering: u32,
     arrived: Arrived,
@@ -59,6 +62,7 @@ impl<R: Rate> Receiver<R> {
     pub fn new(config: &Config, rule: R, random: Stream) -> Self {
         Self {
             pacer: CreditPacer::new(config, rule, random),
+            payload: config.payload.get().max(1),
             retransmit_timeout: config.retransmit_timeout,
             reordering: config.reordering,
             arrived: Arrived::default(),
@@ -269,5 +273,13 @@ impl<R: Rate> Endpoint for Receiver<R> {
 
     fn counters(&self) -> EndpointCounters {
         EndpointCounters { metered: self.pacer.sent(), ..self.counters }
+    }
+
+    fn flow_state(&self) -> Option<FlowState> {
+        let pacing = self.pacer.gap().and_then(|gap| payload_rate(self.payload, gap));
+        let delivered = (self.arrived.next() + self.arrived.out_of_order()).div_ceil(self.payload);
+        let (srtt, delivered) = (self.pacer.rtt, Some(delivered));
+        let state = FlowState { pacing, srtt, delivered, ..FlowState::default() };
+        (!self.is_complete()).then_some(state)
     }
 }

@@ -18,6 +18,7 @@ use crate::aeolus::{self, UnscheduledBurst, UnscheduledPacket};
 use crate::arrived::Arrived;
 use crate::counters::{Credits, EndpointCounters};
 use crate::endpoint::{Endpoint, Out};
+use crate::flow_state::{FlowState, payload_rate};
 use crate::wire;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -354,5 +355,14 @@ impl<R: Rate> Endpoint for Sender<R> {
         let used = used - self.wasted_credits - self.due_credits;
         let credits = Credits { granted, used, wasted: wasted + self.wasted_credits };
         EndpointCounters { metered: self.engine.emulated(), credits, ..self.counters }
+    }
+
+    fn flow_state(&self) -> Option<FlowState> {
+        let payload = u64::from(self.config.payload);
+        let emulates = self.engine.next_emulation().is_some();
+        let pacing = emulates.then(|| payload_rate(payload, self.engine.gap())).flatten();
+        let delivered = (self.acked.next() + self.acked.out_of_order()).div_ceil(payload);
+        let state = FlowState { pacing, delivered: Some(delivered), ..FlowState::default() };
+        (self.started && !self.is_complete()).then_some(state)
     }
 }

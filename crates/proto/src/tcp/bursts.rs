@@ -34,7 +34,7 @@ impl<W: Window> Sender<W> {
     }
 
     /// The pacing rate, also computed for controllers that do not pace; `None` before the first round-trip sample.
-    fn rate(&self) -> Option<BitsPerSec> {
+    pub(super) fn rate(&self) -> Option<BitsPerSec> {
         self.controller.pacing().or_else(|| {
             let flight = self.scoreboard.snd_nxt - self.scoreboard.snd_una;
             let (cwnd, ssthresh) = (self.cwnd(), self.controller.slow_start_threshold());

@@ -14,6 +14,7 @@ use super::sender::Sender;
 use super::timers::earlier;
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
+use crate::flow_state::FlowState;
 
 #[derive(Clone, Debug)]
 pub struct HostQueue<W> {
@@ -105,6 +106,10 @@ impl<W: Window + Clone> Endpoint for HostQueue<W> {
 
     fn counters(&self) -> EndpointCounters {
         self.end.counters()
+    }
+
+    fn flow_state(&self) -> Option<FlowState> {
+        self.end.flow_state()
     }
 
     fn continue_connection(&mut self, before: &Self) {

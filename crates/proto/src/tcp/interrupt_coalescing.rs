@@ -12,6 +12,7 @@ use super::head::{Flags, Head};
 use super::timers::earlier;
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
+use crate::flow_state::FlowState;
 
 /// The most payload of a merged segment in bytes (kernel: `GRO_LEGACY_MAX_SIZE`, less headers).
 const LARGEST: u16 = 65_000;
@@ -145,6 +146,10 @@ impl<E: Endpoint<Head = Head>> Endpoint for InterruptCoalescing<E> {
 
     fn counters(&self) -> EndpointCounters {
         self.end.counters()
+    }
+
+    fn flow_state(&self) -> Option<FlowState> {
+        self.end.flow_state()
     }
 
     fn continue_connection(&mut self, before: &Self) {

@@ -32,6 +32,7 @@ pub mod sender;
 mod timers;
 pub mod timestamp;
 pub mod tlp;
+mod trace;
 mod undo;
 
 pub use config::{Config, DelayedAcks, Detection, EcnConfig, IdleRestart, Spurious, Stack};

@@ -18,6 +18,7 @@ use super::timers::Timers;
 use super::undo::Undo;
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
+use crate::flow_state::FlowState;
 use crate::rtt::Rtt;
 use crate::wire;
 
@@ -443,6 +444,10 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
             undos: self.undo.undos().into(),
             ..EndpointCounters::default()
         }
+    }
+
+    fn flow_state(&self) -> Option<FlowState> {
+        self.trace()
     }
 
     fn continue_connection(&mut self, before: &Self) {

@@ -7,6 +7,7 @@ mod expresspass_random;
 mod flashpass;
 mod flashpass_aeolus;
 mod flashpass_random;
+mod flow_state;
 mod pair;
 mod support;
 mod tcp_bbr;

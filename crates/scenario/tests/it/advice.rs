@@ -1,5 +1,6 @@
 //! What errors advise and what explanations say, in words that need no knowledge of the code.
 
+use shallop_core::Span;
 use shallop_scenario::{Options, Problem, explain, read};
 
 const SMALL: &str = r#"
@@ -112,4 +113,39 @@ fn parameters_are_explained_in_full() {
         (starting.value.as_str(), starting.how.as_str()),
         ("4", "before the end, at 1s, with seed 1")
     );
+}
+
+#[test]
+fn flows_are_recorded_at_the_written_interval_and_wrong_ones_are_named() {
+    let text = |record: &str| {
+        let group =
+            "group = [{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }]";
+        format!("{SMALL}{group}\n{record}")
+    };
+    let recorded = |record: &str| {
+        let study = read(&text(record), &Options::default()).expect("a good scenario");
+        study.points[0].plan.record
+    };
+    assert_eq!(recorded(""), None);
+    assert_eq!(recorded("[record]\nflows = \"250us\""), Some(Span::from_us(250)));
+    let study = read(&text("[record]\nflows = \"250us\""), &Options::default());
+    let sections = explain::explain(&study.expect("a good scenario")).expect("it can be made");
+    let told = sections[0].lines.iter().find(|line| line.what == "traces of flows");
+    assert_eq!(told.map(|line| line.value.as_str()), Some("every 250us"));
+    for (record, message, help) in [
+        ("flows = \"often\"", "often", "\"40ms\""),
+        ("flows = 5", "flows", "\"40ms\""),
+        ("flows = \"10ns\"", "10ns", "1us"),
+        ("flows = \"0s\"", "0s", "1us"),
+        ("flow = \"1ms\"", "flow", "flows"),
+    ] {
+        let wrong = problem(&text(&format!("[record]\n{record}")), &Options::default());
+        let said = format!("{} {}", wrong.message(), wrong.help);
+        assert!(wrong.message().contains(message) && said.contains(help), "{record}: {wrong:?}");
+    }
+    let set = [("duration", "100s"), ("record.flows", "1us")];
+    let set = set.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+    let many = problem(&text(""), &Options { set, ..Options::default() });
+    assert!(many.message().contains("1us is too short for 100s"), "{many:?}");
+    assert!(many.help.contains("at most 10000000 samples of a flow"), "{many:?}");
 }

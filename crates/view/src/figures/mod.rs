@@ -11,6 +11,7 @@ mod percentiles;
 mod queue;
 mod rates;
 mod slowdown;
+mod windows;
 
 use crate::axis::Axis;
 use crate::figure::Figure;
@@ -39,6 +40,7 @@ pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
         groups::figure(input),
         links::figure(summary, input),
         rates::figure(input),
+        windows::figure(input),
     ];
     figures.extend(others.into_iter().flatten());
     for figure in &mut figures {

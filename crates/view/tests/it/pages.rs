@@ -103,6 +103,8 @@ fn drawn(summary: &Summary) -> Vec<Figure> {
             ("rate_bps", "all", 1e9),
             ("rate_bps", "flow 0", 4e8),
             ("rate_bps", "flow 2", 6e8),
+            ("cwnd_segments", "flow 2", 40.0),
+            ("cwnd_segments", "flow 8", 80.0),
         ] {
             for time_s in [0.1, 0.2, 0.3] {
                 input.add_sample(&PlotSample {
@@ -156,6 +158,7 @@ fn every_figure_that_has_data_is_there_and_no_other() {
             "throughput-over-time",
             "links",
             "flow-rates-over-time",
+            "windows-over-time",
         ]
     );
     let nothing = Summary::default();
@@ -258,6 +261,14 @@ fn the_longest_data_queue_of_the_first_seed_is_shown() {
     assert_eq!((most, queue.rows.rows[0][1].as_str()), (30.0, Some("a to b data")));
     // A flow that is over has no rate: flow 0 ended after 0.25 s.
     assert_eq!(find(&figures, "flow-rates-over-time").rows.rows.len(), 2 * (2 + 3));
+}
+
+#[test]
+fn the_windows_of_the_first_eight_flows_are_shown() {
+    let figures = drawn(&read(&summary()));
+    let windows = find(&figures, "windows-over-time");
+    assert_eq!(windows.rows.rows.len(), 2 * 3, "flow 2 at three times under two schemes");
+    assert!(windows.rows.rows.iter().all(|row| row[1] == json!("flow 2") && row[3] == json!(40.0)));
 }
 
 #[test]

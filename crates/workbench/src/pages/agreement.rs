@@ -122,7 +122,8 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
-pub(super) fn page(experiments: &[RecordedExperiment]) -> String {
+/// The page. `traces` is its section about one flow over time.
+pub(super) fn page(experiments: &[RecordedExperiment], traces: &str) -> String {
     let (mut text, mut tables) = (HEAD.to_owned(), String::new());
     let (mut bursts, mut single) = (Vec::new(), Vec::new());
     let kernels = experiments.iter().filter(|experiment| experiment.id.starts_with("lx-"));
@@ -155,5 +156,5 @@ pub(super) fn page(experiments: &[RecordedExperiment]) -> String {
         counted(&bursts),
         counted(&single)
     );
-    text + &tables
+    text + traces + &tables
 }

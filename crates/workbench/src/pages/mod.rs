@@ -4,6 +4,7 @@
 mod agreement;
 mod results;
 mod status;
+mod traces;
 
 use std::fs;
 use std::path::Path;
@@ -65,10 +66,12 @@ pub fn all(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
     let sections = status::Sections::new(&experiments)?;
     let page = fs::read_to_string(root.join(results::PAGE));
     let page = page.map_err(|why| format!("{}: {why}", results::PAGE))?;
+    let traces = traces::Traces::read(root)?;
     Ok(vec![
         (STATUS, sections.page()),
         (status::VERDICTS, sections.verdicts()),
-        (agreement::PAGE, agreement::page(&experiments)),
+        (agreement::PAGE, agreement::page(&experiments, &traces.section())),
+        (traces::FIGURE, traces.figure()),
         (results::PAGE, results::page(&page)?),
     ])
 }

@@ -48,6 +48,8 @@ pub struct Run {
     /// The number of sending kernels. All receivers are in one more.
     pub kernels: usize,
     pub seed: u64,
+    /// The interval at which the states of connections are recorded.
+    pub record: Option<Span>,
 }
 
 impl Default for Run {
@@ -69,6 +71,7 @@ impl Default for Run {
             mark_above: None,
             kernels: 1,
             seed: 1,
+            record: None,
         }
     }
 }
@@ -203,6 +206,7 @@ impl Run {
                 vec![]
             },
             socket_buffer: 64 << 20,
+            record: self.record.map(|interval| interval.as_ps() / 1_000),
         }
     }
 

@@ -23,6 +23,7 @@ pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan 
         duration: Span::from_secs(1),
         sample: Span::from_ms(100),
         windows: vec![],
+        record: None,
         fairness_window: Span::from_ms(100),
         topology,
         ecmp: Ecmp::Symmetric,
