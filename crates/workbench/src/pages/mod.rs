@@ -6,6 +6,8 @@ mod results;
 mod status;
 mod traces;
 
+pub use traces::RECORD as TRACES;
+
 use std::fs;
 use std::path::Path;
 

@@ -2,3 +2,4 @@
 
 mod imports;
 mod reuse;
+mod traces;
