@@ -9,15 +9,16 @@ pub const RECORD: &str = "docs/reproduction/traces.csv";
 pub(super) const FIGURE: &str = "docs/figures/cwnd.svg";
 /// The labels of the schemes.
 const SCHEMES: [&str; 2] = ["kernel", "simulator"];
-const COLOURS: [&str; 2] = ["#c4532f", "#1f5f9b"];
+/// Colour and width of the lines: the kernel's wider one is behind the simulator's.
+const STROKES: [(&str, f64); 2] = [("#e79a6f", 4.5), ("#1f5f9b", 1.3)];
 
 /// The columns of a trace that are used, row by row.
 #[derive(Clone, Debug, Default)]
 struct Trace {
     time_s: Vec<f64>,
     cwnd: Vec<f64>,
-    /// `None` before the first reduction.
-    ssthresh: Vec<Option<f64>>,
+    /// Whether the window was being reduced: states CWR, recovery and loss.
+    is_reduced: Vec<bool>,
     srtt_s: Vec<Option<f64>>,
     delivered: Vec<f64>,
 }
@@ -45,8 +46,7 @@ impl Traces {
             found.ok_or_else(|| format!("{RECORD} lacks the column {name}"))
         };
         let scheme = place("scheme")?;
-        let columns =
-            ["time_s", "cwnd_segments", "ssthresh_segments", "srtt_s", "delivered_segments"];
+        let columns = ["time_s", "cwnd_segments", "ca_state", "srtt_s", "delivered_segments"];
         let columns = columns.map(place).into_iter().collect::<Result<Vec<usize>, _>>()?;
         let mut traces = Self([Trace::default(), Trace::default()]);
         for row in reader.records() {
@@ -54,13 +54,13 @@ impl Traces {
             let known = SCHEMES.iter().position(|name| row.get(scheme) == Some(name));
             let Some(trace) = known.map(|at| &mut traces.0[at]) else { continue };
             let number = |column: usize| row.get(columns[column])?.parse::<f64>().ok();
-            let [time_s, cwnd, ssthresh, srtt_s, delivered] = [0, 1, 2, 3, 4].map(number);
+            let [time_s, cwnd, state, srtt_s, delivered] = [0, 1, 2, 3, 4].map(number);
             let whole = time_s.zip(cwnd).zip(delivered);
             let Some(((time_s, cwnd), delivered)) = whole else { continue };
             trace.time_s.push(time_s);
             trace.cwnd.push(cwnd);
             trace.delivered.push(delivered);
-            trace.ssthresh.push(ssthresh);
+            trace.is_reduced.push(state.is_some_and(|state| state >= 2.0));
             trace.srtt_s.push(srtt_s);
         }
         match traces.0.iter().position(|trace| trace.time_s.is_empty()) {
@@ -71,8 +71,9 @@ impl Traces {
 
     /// The section of the page.
     pub(super) fn section(&self) -> String {
-        let mut text = "\n## One flow over time\n\nOne CUBIC flow over 100 Mb/s, 20 ms and half a bandwidth-delay \
-                        product of buffer. The kernel reports its window by `TCP_INFO`, the simulator has the same \
+        let mut text = "\n## One flow over time\n\n\
+                        One CUBIC flow over 100 Mb/s, 20 ms and half a bandwidth-delay product of buffer. The kernel \
+                        reports\nits window by `TCP_INFO`, the simulator has the same \
                         [columns](results.md#traces-of-flows); both every 20 ms:\n\n\
                         ![The congestion window of a CUBIC flow over time, in a kernel and in the \
                         simulator](figures/cwnd.svg)\n\n\
@@ -123,23 +124,18 @@ impl Traces {
             );
         }
         let mut lines = String::new();
-        for ((trace, colour), (name, at)) in all().zip(COLOURS).zip(SCHEMES.iter().zip([150, 330]))
+        for ((trace, (colour, width)), (name, at)) in
+            all().zip(STROKES).zip(SCHEMES.iter().zip([150, 330]))
         {
             let points = trace.time_s.iter().zip(&trace.cwnd);
             let points: Vec<String> =
                 points.map(|(&time, &cwnd)| format!("{:.1},{:.1}", x(time), y(cwnd))).collect();
-            let _ = writeln!(
-                lines,
-                "  <polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\" points=\"{}\"/>",
-                points.join(" ")
-            );
-            let _ = writeln!(
-                lines,
-                "  <path d=\"M{at} 24H{}\" stroke=\"{colour}\" stroke-width=\"3\"/>\n  \
-                 <text x=\"{}\" y=\"28\">{name}</text>",
-                at + 30,
-                at + 38
-            );
+            let points = points.join(" ");
+            let stroke = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"");
+            let _ = writeln!(lines, "  <polyline {stroke} points=\"{points}\"/>");
+            let (end, label) = (at + 30, at + 38);
+            let _ = writeln!(lines, "  <path d=\"M{at} 24H{end}\" {stroke}/>");
+            let _ = writeln!(lines, "  <text x=\"{label}\" y=\"28\">{name}</text>");
         }
         format!("{HEAD}{grid}{lines}</svg>\n")
     }
@@ -158,10 +154,9 @@ const HEAD: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 
      <text x=\"20\" y=\"157\" transform=\"rotate(-90 20 157)\" text-anchor=\"middle\">cwnd, segments</text>\n";
 
 impl Trace {
-    /// How often the slow start threshold has changed, which each reduction does.
+    /// How often a reduction of the window began.
     fn reductions(&self) -> usize {
-        let known: Vec<f64> = self.ssthresh.iter().flatten().copied().collect();
-        let changes = known.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        changes + usize::from(!known.is_empty())
+        let begins = |pair: &&[bool]| !pair[0] && pair[1];
+        self.is_reduced.windows(2).filter(begins).count()
     }
 }
