@@ -77,8 +77,8 @@ impl Traces {
                         [columns](results.md#traces-of-flows); both every 20 ms:\n\n\
                         ![The congestion window of a CUBIC flow over time, in a kernel and in the \
                         simulator](figures/cwnd.svg)\n\n\
-                        <!-- not run: needs a kernel -->\n```sh\nshallop run examples/traces.toml --out traces\n\
-                        shallop export traces --table traces > traces.csv\n```\n\n\
+                        `shallop run examples/traces.toml --out traces` and `shallop export traces --table traces` \
+                        print the values.\n\n\
                         | | kernel | simulator |\n|---|---|---|\n"
             .to_owned();
         let mut row = |name: &str, digits: usize, of: &dyn Fn(&Trace) -> f64| {
