@@ -27,7 +27,7 @@ shallop_testing::tests! {
         identical::a_run_in_another_folder_beside_other_work_is_the_same,
         identical::a_run_whose_kernels_are_stopped_at_random_is_the_same,
         identical::a_run_as_an_ordinary_user_is_the_same,
-        identical::a_run_whose_connections_are_recorded_is_the_same,
+        identical::recorded_runs_are_equal_and_have_a_sample_of_each_connection_at_each_interval,
         modules::a_controller_of_a_user_holds_its_window,
         modules::a_module_that_is_not_there_is_an_error_that_says_how_to_build_it,
         modules::geminis_module_is_marked_and_loses_nothing,
