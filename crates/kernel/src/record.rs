@@ -74,7 +74,9 @@ mod tests {
             source_port: 1,
             protocol: FlowProtocol::Tcp { controller: 0 },
         };
-        HostFlows { flows: vec![flow(0), flow(5)], ..HostFlows::default() }
+        let mut flows = HostFlows::default();
+        flows.flows.extend([flow(0), flow(5)]);
+        flows
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Makes a checked plan of a scenario's tree, after all changes to it.
 
 use shallop_options::suggest::advice;
-use shallop_options::{Item, Problem, Section};
+use shallop_options::{Item, Key, Problem, Section};
 
 use shallop_core::Span;
 
@@ -32,11 +32,7 @@ pub(super) fn read(
     let options: Scenario = top.read(())?;
     let seeds = seeds(&top)?;
     let (duration, sample) = (options.duration, options.sample);
-    if duration.as_ps() / sample.as_ps() > MAX_SAMPLES {
-        let problem = top.reject(keys.sample, format!("{sample} is too short for {duration}"));
-        return Err(problem.with_help(format!("at most {MAX_SAMPLES} rows")));
-    }
-    let record = record(&top, duration)?;
+    bound_samples(&top, keys.sample, (sample, duration))?;
     let mut switches = switches::read(top.item(keys.switch))?;
     let names: Vec<&str> = switches.all.iter().map(|switch| switch.name.as_str()).collect();
     let Some(item) = top.item(keys.topology) else { return Err(top.lacks(keys.topology)) };
@@ -49,7 +45,7 @@ pub(super) fn read(
         seed: seeds[0],
         duration,
         sample,
-        record,
+        record: record(&top, duration)?,
         windows: windows(&top, options.windows, duration)?,
         fairness_window: options.fairness_window,
         topology: topology.topology,
@@ -131,13 +127,23 @@ fn record(top: &Section<'_>, duration: Span) -> Result<Option<Span>, Problem> {
     let Some(item) = top.item(Scenario::KEY.record) else { return Ok(None) };
     let section = Section::open::<RecordOptions>("[record]", item)?;
     let RecordOptions { flows } = section.read(())?;
-    let too_many = |interval: &Span| duration.as_ps() / interval.as_ps() > MAX_SAMPLES;
-    if let Some(interval) = flows.filter(too_many) {
-        let message = format!("{interval} is too short for {duration}");
-        let problem = section.reject(RecordOptions::KEY.flows, message);
-        return Err(problem.with_help(format!("at most {MAX_SAMPLES} samples of a flow")));
+    if let Some(interval) = flows {
+        bound_samples(&section, RecordOptions::KEY.flows, (interval, duration))?;
     }
     Ok(flows)
+}
+
+/// Checks that a run has no more samples of a quantity than may be stored.
+fn bound_samples(
+    section: &Section<'_>,
+    key: &'static Key,
+    (interval, duration): (Span, Span),
+) -> Result<(), Problem> {
+    if duration.as_ps() / interval.as_ps() > MAX_SAMPLES {
+        let problem = section.reject(key, format!("{interval} is too short for {duration}"));
+        return Err(problem.with_help(format!("at most {MAX_SAMPLES} rows")));
+    }
+    Ok(())
 }
 
 /// The windows of a run for which results are reported separately.

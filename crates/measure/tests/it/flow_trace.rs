@@ -38,7 +38,7 @@ fn crowded(record: Option<Span>) -> Plan {
 }
 
 fn outcome(plan: &Plan, scheme: usize) -> Outcome {
-    shallop_measure::run(plan, scheme, 3, &mut |_| true).unwrap()
+    shallop_measure::run(plan, scheme, 3, &mut |_| true).expect("the plan can be run")
 }
 
 /// The traced samples of an outcome, and the others with the names of their places.

@@ -147,5 +147,5 @@ fn flows_are_recorded_at_the_written_interval_and_wrong_ones_are_named() {
     let set = set.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
     let many = problem(&text(""), &Options { set, ..Options::default() });
     assert!(many.message().contains("1us is too short for 100s"), "{many:?}");
-    assert!(many.help.contains("at most 10000000 samples of a flow"), "{many:?}");
+    assert!(many.help.contains("at most 10000000 rows"), "{many:?}");
 }
