@@ -191,7 +191,7 @@ impl<'a> TcpFlows<'a> {
             let TcpSocket::Sender { socket, flow, .. } = socket else { return None };
             let flow = self.flows[*flow].flow;
             let words = getsockopt(socket, TcpInfoWords).ok().filter(|_| flow.size.is_none())?;
-            let rtt = f64::from(getsockopt(socket, TcpInfo).ok()?.tcpi_rtt) * 1e-6;
+            let rtt = f64::from(getsockopt(socket, TcpInfo).ok()?.rtt) * 1e-6;
             let age = clock.network.real(now.saturating_sub(Duration::from_nanos(flow.start)));
             let sending = words[BUSY_TIME].saturating_sub(words[RECEIVER_LIMITED]) as f64 * 1e-6;
             // A flow sends nothing in its first round trip, which makes the connection.

@@ -1,5 +1,5 @@
-//! The tables of results as Parquet or CSV. Flows and series are copied from their files batch by batch, traces are made
-//! of the series; the other tables are made from `summary.json`.
+//! The tables of results as Parquet or CSV. Flows and series are copied from their files batch by batch, traces are
+//! made of the series; the other tables are made from `summary.json`.
 
 use std::io::Write;
 use std::path::Path;

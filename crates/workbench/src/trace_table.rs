@@ -1,5 +1,5 @@
-//! The table of traces, with a row for each flow at each time. It is made of the rows of `series.parquet`, each of which
-//! has one value.
+//! The table of traces, with a row for each flow at each time. It is made of the rows of `series.parquet`, each of
+//! which has one value.
 
 use shallop_measure::series::Quantity;
 use shallop_store::{Column, Table, Text, Values};

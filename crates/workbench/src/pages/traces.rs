@@ -145,8 +145,8 @@ const LEFT: f64 = 60.0;
 const WIDTH: f64 = 680.0;
 const BOTTOM: f64 = 270.0;
 const HEIGHT: f64 = 225.0;
-const HEAD: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 320\" role=\"img\" aria-labelledby=\"t d\" \
-     font-family=\"sans-serif\" font-size=\"12\" fill=\"#1d1c19\">\n  \
+const HEAD: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 320\" role=\"img\" \
+     aria-labelledby=\"t d\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#1d1c19\">\n  \
      <title id=\"t\">The congestion window of one CUBIC flow, in a kernel and in the simulator</title>\n  \
      <desc id=\"d\">Two lines of the window in segments over time in seconds. Made by make write-docs.</desc>\n  \
      <rect x=\"0\" y=\"0\" width=\"760\" height=\"320\" rx=\"8\" fill=\"#fbfaf7\" stroke=\"#c9c5bb\"/>\n  \
