@@ -22,7 +22,7 @@ use shallop_measure::{ends, run_with_hosts};
 use shallop_plan::ResolvedRun;
 use shallop_plan::kernel::Qdisc;
 use shallop_plan::plan::{Driver, Plan};
-use shallop_results::rehearsal_bound::{NetworkTimes, bounds, intervals};
+use shallop_results::rehearsal_bound::{self, NetworkTimes};
 use shallop_results::summary::{RehearsalOfRun, Run};
 use tun_rs::SyncDevice;
 
@@ -152,8 +152,10 @@ fn judge(
         duration_s: run.duration_s,
         utilization: traffic.least_utilization(setup, run),
     };
-    rehearsal.bounds = traffic.is_tcp_alone().then(|| bounds(rehearsal, network));
-    rehearsal.intervals = rehearsal.bounds.map(|bounds| intervals(run, bounds, network));
+    rehearsal.bounds = traffic.is_tcp_alone().then(|| rehearsal_bound::bounds(rehearsal, network));
+    // What stretching does to figures was not measured.
+    let bounds = rehearsal.bounds.filter(|_| rehearsal.stretch <= 1);
+    rehearsal.intervals = bounds.map(|bounds| rehearsal_bound::intervals(run, bounds, network));
     rehearsal.void = validity::reasons(rehearsal, network);
     drain
 }

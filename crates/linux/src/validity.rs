@@ -88,12 +88,19 @@ pub(crate) fn warnings(run: &RehearsalOfRun, shortest_drain: Span) -> Vec<String
              {answer:.0} us: hosts on processors of their own may lose less"
         )
     });
-    answers.into_iter().chain(datagrams).collect()
+    let stretched = (run.stretch > 1).then(|| {
+        format!(
+            "time was stretched {} times, and TCP's bursts of a millisecond were not: behind a buffer of few bursts, \
+             hosts lose less than unstretched ones",
+            run.stretch
+        )
+    });
+    answers.into_iter().chain(datagrams).chain(stretched).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use shallop_results::rehearsal_bound::LatenessBounds;
+    use shallop_results::summary::LatenessBounds;
 
     use super::*;
 
@@ -104,6 +111,14 @@ mod tests {
         let told = warnings(&run, Span::from_us(160)).concat();
         assert!(told.contains("drains in 160 us") && told.contains("130 us"), "{told}");
         assert_eq!(warnings(&run, Span::MAX), Vec::<String>::new());
+    }
+
+    #[test]
+    fn stretched_time_gives_a_warning() {
+        let run = |stretch| RehearsalOfRun { stretch, ..RehearsalOfRun::default() };
+        assert_eq!(warnings(&run(1), Span::MAX), Vec::<String>::new());
+        let told = warnings(&run(4), Span::MAX).concat();
+        assert!(told.contains("stretched 4 times"), "{told}");
     }
 
     #[test]

@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::rehearsal_bound::{FigureIntervals, LatenessBounds};
-
 /// The Linux kernel that the hosts of a run had, in virtual time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelOfRun {
@@ -106,11 +104,55 @@ pub struct RehearsalOfRun {
     /// How far lateness can have moved the results; null if that is not known, as for hosts with UDP or QUIC.
     #[serde(default)]
     pub bounds: Option<LatenessBounds>,
-    /// The intervals in which the figures lie without lateness; null with `bounds`.
+    /// The intervals in which the figures lie without lateness; null without `bounds`, and if time was stretched.
     #[serde(default)]
     pub intervals: Option<FigureIntervals>,
     /// Reasons why the run is void, that is too inexact to be trusted. Empty if the run counts.
     pub void: Vec<String>,
+}
+
+/// How far lateness can have moved the results of a rehearsal: bounds of the absolute logarithm of the ratio to a run
+/// without lateness, which holds in 98 of 100 runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatenessBounds {
+    /// Of the goodput.
+    #[schemars(extend("unit" = "none"))]
+    pub goodput: f64,
+    /// Of the loss rate.
+    #[schemars(extend("unit" = "none"))]
+    pub loss: f64,
+    /// Of the mean queue.
+    #[schemars(extend("unit" = "none"))]
+    pub queue: f64,
+}
+
+impl LatenessBounds {
+    /// The fraction by which lateness can have moved the goodput.
+    pub fn goodput_moved(&self) -> f64 {
+        libm::expm1(self.goodput)
+    }
+}
+
+/// A figure, and the interval in which it lies without lateness: with the bound and the spread between seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// The lower end, in the unit of the figure.
+    #[schemars(extend("unit" = "none"))]
+    pub low: f64,
+    /// The upper end, in the unit of the figure.
+    #[schemars(extend("unit" = "none"))]
+    pub high: f64,
+}
+
+/// The intervals of the figures of a rehearsal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FigureIntervals {
+    /// The interval of [`Run::goodput_bps`](crate::summary::Run::goodput_bps).
+    pub goodput_bps: Interval,
+    /// The interval of [`Run::loss_rate`](crate::summary::Run::loss_rate).
+    pub loss_rate: Interval,
+    /// The interval of [`Run::mean_queue_bytes`](crate::summary::Run::mean_queue_bytes).
+    pub mean_queue_bytes: Interval,
 }
 
 /// Counters of the CLEAN proxy of a rehearsal: BPF programs at the network interfaces of hosts.

@@ -2,8 +2,7 @@
 //! and whether they count.
 
 use crate::design::Point;
-use crate::rehearsal_bound::Interval;
-use crate::summary::{RehearsalOfRun, Run};
+use crate::summary::{Interval, RehearsalOfRun, Run};
 use crate::table::{Grid, significant};
 
 /// The verdict of a run that does not count.
@@ -11,7 +10,11 @@ pub const VOID: &str = "VOID";
 
 /// The verdict of a rehearsal.
 pub fn verdict(of: &RehearsalOfRun) -> &'static str {
-    if of.void.is_empty() { "counts" } else { VOID }
+    match (of.void.is_empty(), of.stretch) {
+        (false, _) => VOID,
+        (true, 0 | 1) => "counts",
+        (true, _) => "stretched",
+    }
 }
 
 /// The table of rehearsals, with a row for each rehearsed run, and an explanation of its columns.

@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::aggregate::Aggregate;
 pub use crate::completion::{Completion, Fct, FlowTime, Statistic};
 use crate::design::Point;
-pub use crate::host_summary::{KernelOfRun, ProgramOfRun, ProxyOfRun, RehearsalOfRun};
+pub use crate::host_summary::{
+    FigureIntervals, Interval, KernelOfRun, LatenessBounds, ProgramOfRun, ProxyOfRun,
+    RehearsalOfRun,
+};
 use crate::judged::JudgedClaim;
 use crate::link::Link;
 use crate::reuse::Reuse;

@@ -86,7 +86,7 @@ pub fn find(study: &Study, least: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use shallop_results::rehearsal_bound::LatenessBounds;
+    use shallop_results::summary::LatenessBounds;
 
     use super::*;
 

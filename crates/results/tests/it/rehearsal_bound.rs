@@ -13,7 +13,11 @@ const ROWS: &str = include_str!("../../data/late_hosts.csv");
 const COVERED: f64 = 0.98;
 const TERMS: usize = CAUSES + SPREADS;
 
-/// A run of the calibration, by column.
+/// Rehearsals beside kernels in virtual time: of twelve networks, from which the other differences of hosts are fitted,
+/// and of others to check the intervals.
+const REHEARSED: &str = include_str!("../../data/rehearsed.csv");
+
+/// A row of a table, by column.
 type Row = BTreeMap<&'static str, &'static str>;
 
 /// A run with lateness beside the mean of the runs of its network without.
@@ -42,12 +46,15 @@ fn rehearsal(row: &Row) -> RehearsalOfRun {
     }
 }
 
+fn rows(text: &'static str) -> Vec<Row> {
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    lines.map(|line| header.iter().copied().zip(line.split(',')).collect()).collect()
+}
+
 /// All runs with lateness.
 fn samples() -> Vec<Sample> {
-    let mut lines = ROWS.lines();
-    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let row = |line: &'static str| -> Row { header.iter().copied().zip(line.split(',')).collect() };
-    let rows: Vec<Row> = lines.map(row).collect();
+    let rows = rows(ROWS);
     let mut all = Vec::new();
     for network in rows.chunk_by(|a, b| a["network"] == b["network"]) {
         let (late, exact): (Vec<&Row>, Vec<&Row>) =
@@ -168,9 +175,55 @@ fn the_factors_are_those_that_fit_the_runs_with_lateness_on_purpose() {
     }
 }
 
+/// The columns of figures of rehearsals: the figure, the same in virtual time, half the width of its interval, and the
+/// value below which it does not differ.
+const FIGURES: [(&str, &str, &str, f64); 3] = [
+    ("goodput_bps", "goodput_virtual_bps", "goodput_half", 0.0),
+    ("loss_rate", "loss_rate_virtual", "loss_half", rehearsal_bound::LEAST_LOSS),
+    ("mean_queue_bytes", "mean_queue_virtual_bytes", "queue_half", rehearsal_bound::LEAST_QUEUE),
+];
+
+/// How far the figure in virtual time is outside of the interval of a rehearsal, as a logarithm; below zero inside.
+fn outside(row: &Row, figure: usize) -> f64 {
+    let (real, virtual_time, half, least) = FIGURES[figure];
+    let ratio = (number(row, virtual_time) + least) / (number(row, real) + least);
+    libm::log(ratio).abs() - number(row, half)
+}
+
+#[test]
+fn other_differences_of_hosts_are_the_least_that_twelve_rehearsals_need() {
+    let all = rows(REHEARSED);
+    let (fit, check): (Vec<&Row>, Vec<&Row>) = all.iter().partition(|row| row["set"] == "fit");
+    for figure in 0..3 {
+        let most = fit.iter().map(|row| outside(row, figure)).fold(0.0, f64::max);
+        let other = (most * 100.0).ceil() / 100.0;
+        assert_eq!(other, rehearsal_bound::OTHER_HOSTS[figure], "figure {figure}: {most}");
+    }
+    let is_inside =
+        |row: &Row, figure: usize| outside(row, figure) <= rehearsal_bound::OTHER_HOSTS[figure];
+    let inside = |figure: usize| check.iter().filter(|row| is_inside(row, figure)).count();
+    let together = check.iter().filter(|row| (0..3).all(|figure| is_inside(row, figure))).count();
+    let text = format!(
+        "Of {} other networks, the goodput in virtual time was inside the interval in {}, the loss in {}, the mean \
+         queue in {}, and all three in {}",
+        check.len(),
+        inside(0),
+        inside(1),
+        inside(2),
+        together
+    );
+    assert!(page().contains(&text), "docs/rehearse.md is to have: {text}");
+}
+
+/// The page on rehearsals, with single spaces.
+fn page() -> String {
+    let page = include_str!("../../../../docs/rehearse.md");
+    page.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn the_page_on_rehearsals_has_the_factors_and_the_numbers_of_runs_and_networks() {
-    let page = include_str!("../../../../docs/rehearse.md");
+    let page = page();
     for cause in 0..CAUSES {
         let factor = |figure: usize| FACTORS[figure].0[cause];
         let row = format!("| {} | {} | {} |", factor(0), factor(1), factor(2));
@@ -178,9 +231,8 @@ fn the_page_on_rehearsals_has_the_factors_and_the_numbers_of_runs_and_networks()
     }
     let (runs, mut networks) = (ROWS.lines().count() - 1, samples());
     networks.dedup_by_key(|of| of.network);
-    let text = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let counts = format!("{runs} runs of {} small networks", networks.len());
-    assert!(text.contains(&counts), "{counts}");
+    assert!(page.contains(&counts), "{counts}");
 }
 
 /// Bounds are of use for networks that they were not fitted to.
