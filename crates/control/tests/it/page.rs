@@ -23,7 +23,7 @@ fn table(name: &str) -> String {
             line.strip_prefix("pub ").and_then(|it| it.split_once(": "))
         {
             let text = words.join(" ").replace("[`", "`").replace("`]", "`");
-            rows += &format!("| `{field}` | `{}` | {text} |\n", kind.trim_end_matches(','));
+            rows.extend(["| `", field, "` | `", kind.trim_end_matches(','), "` | ", &text, " |\n"]);
             words.clear();
         }
     }
