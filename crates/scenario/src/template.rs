@@ -165,7 +165,7 @@ fn switch(choice: &Choice, marks: bool) -> String {
         ),
         None => commented(
             "buffer = \"20KB/Gbps\"",
-            "of each port: bytes, \"100pkt\" or per Gb/s; in its place `chip` names a real switch chip",
+            "of each port: bytes, \"100pkt\" or per Gb/s; or `chip` in its place",
         ),
     };
     if marks {
