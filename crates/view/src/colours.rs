@@ -12,6 +12,8 @@ pub const PALETTE: [&str; 16] = [
 ];
 /// The background colours of figures: of light and printed pages, and of dark pages.
 pub const GROUNDS: [&str; 2] = ["#FFFFFF", "#12161B"];
+/// The colour of legends' shapes that stand for no colour.
+pub const GREY: &str = "#808080";
 
 /// Names of schemes with a fixed place in [`PALETTE`]: transports under their usual names, and two variants whose hash
 /// would give them the colour of a scheme beside them.
@@ -144,7 +146,7 @@ mod tests {
 
     #[test]
     fn every_colour_is_seen_on_light_and_dark_ground() {
-        for colour in PALETTE {
+        for colour in PALETTE.into_iter().chain([GREY]) {
             for ground in GROUNDS {
                 let ratio = contrast(colour, ground);
                 assert!(ratio >= 3.0, "{colour} on {ground}: {ratio:.2}");

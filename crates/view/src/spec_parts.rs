@@ -72,6 +72,14 @@ impl NominalScale<'_> {
         self.channel(|place| json!(SHAPES[place % SHAPES.len()]))
     }
 
+    /// The encoding by shapes for names without a colour: the shapes in the legend are grey, which is seen on light and
+    /// dark ground. Vega-Lite would fill them with black.
+    pub fn grey_shape(&self) -> Value {
+        let mut shape = self.shape();
+        shape["legend"]["symbolFillColor"] = json!(colours::GREY);
+        shape
+    }
+
     fn channel(&self, of: impl Fn(usize) -> Value) -> Value {
         let range: Vec<Value> = (0..self.all.len()).map(of).collect();
         json!({
@@ -201,7 +209,8 @@ pub fn lines(
     })
 }
 
-/// Arranges panels in rows, each with its name above it. A single panel has the width `alone`, in pixels.
+/// Arranges panels in rows, each with its name above it; parts with " · " between them stand one below the other. A
+/// single panel has the width `alone`, in pixels.
 pub fn panels(names: &[String], inner: &Value, alone: u32) -> Value {
     let mut inner = inner.clone();
     inner["width"] = json!(if names.len() == 1 { alone } else { PANEL });
@@ -216,7 +225,8 @@ pub fn panels(names: &[String], inner: &Value, alone: u32) -> Value {
             "type": "nominal",
             "title": null,
             "sort": names,
-            "header": { "labelLimit": PANEL + 40 },
+            // The scheme and its point have a line each, so that long names of points are not cut.
+            "header": { "labelLimit": PANEL + 40, "labelExpr": "split(datum.label, ' · ')" },
         },
         "columns": COLUMNS,
         "spec": inner,

@@ -50,11 +50,12 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
         }
     }
     let more = links.len() - shown.len();
+    let has_unmeasured = rows.rows.iter().any(|row| row[3].is_null());
     Some(Figure {
         id: "links".to_owned(),
         title: "Links: utilisation and longest queue".to_owned(),
         alt: rows.summary(&["link", "scheme"], &used, "utilisation (%)"),
-        caption: caption(more, &comparison.omission_note(&[0])),
+        caption: caption(more, has_unmeasured, &comparison.omission_note(&[0])),
         spec: spec(
             input,
             &rows,
@@ -78,15 +79,20 @@ fn worst_of_any<'a>(all: &[Vec<(&'a str, LinkMeans)>]) -> (Vec<&'a str>, Vec<Lin
     links.into_iter().unzip()
 }
 
-fn caption(more: usize, omission: &str) -> String {
+fn caption(more: usize, has_unmeasured: bool, omission: &str) -> String {
     let rest = match more {
         0 => String::new(),
         more => format!(" {more} links more are not shown."),
     };
+    let unmeasured = if has_unmeasured {
+        " Links without a bar are of hosts, inside which packets wait."
+    } else {
+        ""
+    };
     format!(
         "Each direction of a link, named by the nodes from and to which it leads: those that lost or marked packets \
-         first, by their loss, and then the busiest. Means over seeds, and of the queue the longest of any seed; \
-         hosts' links have none.{rest}{omission}"
+         first, by their loss, and then the busiest. Means over seeds, and of the queue the longest of any \
+         seed.{unmeasured}{rest}{omission}"
     )
 }
 
@@ -104,17 +110,20 @@ fn spec(input: &FigureData, rows: &Dataset, links: &[String], parts: [(&str, &st
     ]);
     let part = |(index, (field, title)): (usize, (&str, &str))| {
         let mut place = json!({ "field": "link", "type": "nominal", "sort": links, "title": null });
-        if index > 0 {
+        place["axis"] = if index == 0 {
+            json!({ "labelOverlap": false })
+        } else {
             // The names stand beside the first part.
-            place["axis"] = json!({ "labels": false, "ticks": false, "domain": true });
-        }
+            json!({ "labels": false, "ticks": false, "domain": true })
+        };
         let mut colour = names.colour();
         if schemes.len() == 1 {
             colour["legend"] = Value::Null;
         }
         json!({
             "width": spec_parts::HALF - 60,
-            "height": { "step": 12, "for": "offset" },
+            // A link with one bar is as high as its name.
+            "height": { "step": if schemes.len() == 1 { 17 } else { 12 }, "for": "offset" },
             "mark": { "type": "bar" },
             "encoding": {
                 "y": place,

@@ -127,7 +127,7 @@ fn inner(input: &FigureData, rows: &Dataset, value: &str, title: &str) -> Value 
             },
             {
                 "mark": { "type": "point", "filled": true, "size": 55 },
-                "encoding": { "shape": parts.shape(), "tooltip": hints },
+                "encoding": { "shape": parts.grey_shape(), "tooltip": hints },
             },
         ],
     })

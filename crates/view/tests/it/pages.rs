@@ -199,6 +199,16 @@ fn the_figure_of_links_has_those_that_lose_and_the_busiest_as_means_over_seeds()
     let losing = links.rows.rows.iter().find(|row| row[0] == "a14>b").unwrap();
     assert_eq!(losing[4], json!(11.0));
     assert!(links.caption.contains("2 links more are not shown"), "{}", links.caption);
+    assert_eq!(links.spec["hconcat"][0]["encoding"]["y"]["axis"]["labelOverlap"], json!(false));
+    // All of these links have queues.
+    assert!(!links.caption.contains("without a bar"), "{}", links.caption);
+    let mut summary = summary();
+    for run in summary["runs"].as_array_mut().unwrap() {
+        run["links"][0]["max_queue_bytes"] = json!(null);
+    }
+    let figures = drawn(&read(&summary));
+    let caption = &find(&figures, "links").caption;
+    assert!(caption.contains("Links without a bar are of hosts"), "{caption}");
 }
 
 #[test]
