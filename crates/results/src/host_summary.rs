@@ -147,11 +147,11 @@ pub struct Interval {
 /// The intervals of the figures of a rehearsal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureIntervals {
-    /// The interval of [`Run::goodput_bps`](crate::summary::Run::goodput_bps).
+    /// The interval of `goodput_bps`.
     pub goodput_bps: Interval,
-    /// The interval of [`Run::loss_rate`](crate::summary::Run::loss_rate).
+    /// The interval of `loss_rate`.
     pub loss_rate: Interval,
-    /// The interval of [`Run::mean_queue_bytes`](crate::summary::Run::mean_queue_bytes).
+    /// The interval of `mean_queue_bytes`.
     pub mean_queue_bytes: Interval,
 }
 
