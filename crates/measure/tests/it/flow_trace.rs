@@ -30,8 +30,8 @@ fn crowded(record: Option<Span>) -> Plan {
         receivers: 1,
         largest: Largest { mtu: Bytes::new(1_500) },
     };
-    let long = group("long", (0, 4), 3, None);
-    let short = group("short", (3, 4), 1, Some(14_600));
+    let long = group("long", (2, 1), 3, None);
+    let short = group("short", (5, 1), 1, Some(14_600));
     let buffer = BufferSize::Bytes(Bytes::new(30_000));
     let plan = plan(dumbbell.into(), buffer, vec![long, short]);
     Plan { record, duration: Span::from_ms(500), ..plan }
