@@ -237,7 +237,7 @@ fn the_page_on_rehearsals_has_the_factors_and_the_numbers_of_runs_and_networks()
 
 /// Bounds are of use for networks that they were not fitted to.
 #[test]
-fn factors_of_half_of_the_networks_cover_nine_tenths_of_the_runs_of_the_others() {
+fn factors_of_half_of_the_networks_cover_85_percent_of_the_runs_of_the_others() {
     let samples = samples();
     let half = |odd: bool| -> Vec<Sample> {
         samples.iter().copied().filter(|of| of.network.is_multiple_of(2) != odd).collect()
