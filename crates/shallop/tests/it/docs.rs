@@ -20,7 +20,7 @@ use crate::pages::{Block, blocks, pages, root};
 use tempfile::TempDir;
 
 /// The number of blocks that are not run. It may fall, and should not rise without need.
-const NOT_RUN: usize = 36;
+const NOT_RUN: usize = 37;
 
 /// A script in place of `shallop`, which adds the options of a shortened block.
 const WRAPPER: &str = r#"#!/bin/sh
