@@ -130,7 +130,7 @@ fn errors_have_a_kind_a_position_and_the_allowed_values() {
     let output = told(&folder, &["export", "out", "--table", "flowz"], "");
     let error = &of_type(&messages(&output), "error")[0];
     assert_eq!((&error["option"], &error["value"]), (&json!("--table"), &json!("flowz")));
-    assert_eq!(error["allowed"].as_array().unwrap().len(), 8);
+    assert_eq!(error["allowed"].as_array().unwrap().len(), 9);
 
     let output = told(&folder, &["report", "nowhere"], "");
     assert_eq!(of_type(&messages(&output), "error")[0]["kind"], "other");
@@ -142,7 +142,7 @@ fn every_table_of_a_sweep_is_exported_with_a_column_for_each_swept_key() {
     folder.done(&["sweep", "scenario.toml", "--vary", "topology.senders=2,3", "--out", "out"]);
     let listed = folder.json(&["export", "out", "--json"]);
     let tables = listed.as_object().unwrap();
-    assert_eq!(tables.len(), 8);
+    assert_eq!(tables.len(), 9);
     for (name, table) in tables {
         let csv = text(&folder.shallop(&["export", "out", "--table", name]).stdout);
         let mut lines = csv.lines();
