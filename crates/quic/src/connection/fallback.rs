@@ -71,7 +71,7 @@ impl Connection {
         }
     }
 
-    pub(super) fn leave_credits(&mut self, mode: SendMode) {
+    fn leave_credits(&mut self, mode: SendMode) {
         self.send_mode = mode;
         self.has_held_frames = false;
         self.lost_bytes = 0;

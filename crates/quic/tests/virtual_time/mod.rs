@@ -13,7 +13,6 @@ mod host;
 mod hostile;
 mod link;
 mod network;
-mod path_probes;
 mod stock_peer;
 mod wraparound;
 
