@@ -1,6 +1,6 @@
 //! Controllers of other crates. A program with controllers of its own adds them before it reads a scenario
-//! (docs/add-a-controller.md); scenarios then name them like those of this crate. Only the program is compiled again
-//! when such a controller changes.
+//! (docs/add-a-controller.md). Scenarios then name them in `transport`, as they name `cubic`. A change of such a
+//! controller compiles its own crate again, and not this one.
 
 use std::fmt::Debug;
 
@@ -54,7 +54,7 @@ static ADDED: std::sync::OnceLock<&'static [Added]> = std::sync::OnceLock::new()
 /// Adds controllers to those that scenarios can name. To be called once, before a scenario is read.
 ///
 /// # Errors
-/// If a name is taken, is no lower-case word, or if controllers were added before.
+/// A name is taken or not in lower case, or controllers were added before.
 pub fn add(controllers: &'static [Added]) -> Result<(), String> {
     let mut names: Vec<&str> = crate::any::Config::kinds().map(|kind| kind.name).collect();
     for kind in controllers.iter().flat_map(|added| added.kinds) {

@@ -193,7 +193,7 @@ struct DelaySignal {
     congested_wan: bool,
     /// SND.NXT at the last reduction of cwnd for delay, loss or RTO.
     snd_nxt_at_reduction: u64,
-    /// Random stream and maximum of the measurement error; `None` if there is no error.
+    /// Stream of random errors that are added to measured round-trip times, and their maximum; `None` without errors.
     noise: Option<(Stream, Span)>,
 }
 

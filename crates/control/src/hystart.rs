@@ -87,7 +87,7 @@ impl Config {
         default
     }
 
-    /// Parameters of classic `HyStart`; those of Linux if `exit` is another algorithm.
+    /// Parameters of classic `HyStart`. If `exit` is another algorithm, they have the values of Linux and no effect.
     const fn classic(&self) -> Classic {
         match self.exit {
             Exit::Classic(classic) => classic,

@@ -155,6 +155,7 @@ impl<P: PacketIo> Emulator<P> {
             any = true;
             now = self.now().max(now);
             self.looked = Some(now);
+            self.io.entered(now);
             self.accept(now, count);
             if now >= until {
                 break;
@@ -255,5 +256,52 @@ impl<P: PacketIo, E: Endpoint> RealHosts<HostEndpoint<E>> for Emulator<P> {
     fn on_duplicated(&mut self, head: &mut Head<E::Head>) -> bool {
         let is_full = self.packets.count() >= MAX_FRAMES;
         (!is_full || matches!(head, Head::Simulated(_))) && self.packets.duplicate(head)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tape::{Recorder, Tape};
+    use crate::test_frames::tcp;
+
+    /// A host that sends a frame while the machine stands still for 10 ms.
+    struct Stalled {
+        now: Time,
+        taken_back: Span,
+        has_frame: bool,
+    }
+
+    impl PacketIo for Stalled {
+        fn now(&mut self) -> Time {
+            Time::after_start(self.now.since_start().saturating_sub(self.taken_back))
+        }
+        fn take_back(&mut self, time: Span) {
+            self.taken_back += time;
+        }
+        fn receive(&mut self, _: &dyn Fn(u32) -> bool, frame: &mut [u8]) -> Option<(u32, usize)> {
+            if !std::mem::take(&mut self.has_frame) {
+                return None;
+            }
+            self.now += Span::from_ms(10);
+            let whole = [&[0; HEADER][..], &tcp(4, 100)].concat();
+            frame[..whole.len()].copy_from_slice(&whole);
+            Some((0, whole.len()))
+        }
+        fn send(&mut self, _: u32, _: Time, _: &[u8]) -> bool {
+            true
+        }
+        fn sleep(&mut self, _: Time) {}
+    }
+
+    #[test]
+    fn a_tape_has_the_time_at_which_a_frame_entered_the_network_after_a_standstill() {
+        let now = Time::after_start(Span::from_ms(3));
+        let host = Stalled { now, taken_back: Span::ZERO, has_frame: true };
+        let mut emulator = Emulator::new(Recorder::new(host, Some(Tape::default())), 2, false);
+        assert_eq!(emulator.read_frames(Time::LAST), (now, true));
+        assert_eq!((emulator.counters.standstills.count(), emulator.counters.read), (1, 1));
+        let (io, _) = emulator.into_io();
+        assert_eq!(io.tape.map(|tape| tape.records[0].at), Some(now));
     }
 }

@@ -15,6 +15,9 @@ pub trait PacketIo {
     /// of the host and the length in bytes. Skips hosts for which `holds` is true. `None` if no frame is there.
     fn receive(&mut self, holds: &dyn Fn(u32) -> bool, frame: &mut [u8]) -> Option<(u32, usize)>;
 
+    /// Receives the time at which the frame that was read last enters the network. Only tapes need it.
+    fn entered(&mut self, _at: Time) {}
+
     /// Writes a frame with a virtio-net header to a host. `due` is the time at which it arrives in the simulated
     /// network. False if the host does not take the frame.
     fn send(&mut self, host: u32, due: Time, frame: &[u8]) -> bool;

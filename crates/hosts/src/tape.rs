@@ -155,14 +155,12 @@ pub struct Recorder<P> {
     io: P,
     /// The recording; without a tape nothing is recorded.
     pub tape: Option<Tape>,
-    /// Whether the last record has no time yet: the next call of `now` gives it.
-    lacks_time: bool,
 }
 
 impl<P> Recorder<P> {
     /// Records the frames that pass `io` on a tape, if there is one.
     pub fn new(io: P, tape: Option<Tape>) -> Self {
-        Self { io, tape, lacks_time: false }
+        Self { io, tape }
     }
 
     /// Returns the packet input and output without the recorder.
@@ -173,13 +171,7 @@ impl<P> Recorder<P> {
 
 impl<P: PacketIo> PacketIo for Recorder<P> {
     fn now(&mut self) -> Time {
-        let now = self.io.now();
-        if std::mem::take(&mut self.lacks_time)
-            && let Some(record) = self.tape.as_mut().and_then(|tape| tape.records.last_mut())
-        {
-            record.at = now;
-        }
-        now
+        self.io.now()
     }
 
     fn take_back(&mut self, time: Span) {
@@ -190,9 +182,15 @@ impl<P: PacketIo> PacketIo for Recorder<P> {
         let (host, count) = self.io.receive(holds, frame)?;
         if let (Some(tape), Some(frame)) = (&mut self.tape, frame.get(..count)) {
             tape.add(Direction::FromHost, Time::ZERO, host, frame);
-            self.lacks_time = !tape.is_cut;
         }
         Some((host, count))
+    }
+
+    fn entered(&mut self, at: Time) {
+        let tape = self.tape.as_mut().filter(|tape| !tape.is_cut);
+        if let Some(record) = tape.and_then(|tape| tape.records.last_mut()) {
+            record.at = at;
+        }
     }
 
     fn send(&mut self, host: u32, due: Time, frame: &[u8]) -> bool {

@@ -346,13 +346,10 @@ static void on_event(struct host *host, const struct epoll_event *event)
     }
 }
 
-/* Samples the connections of all flows that have started, if it is time to. */
+/* Samples the connections of all flows that have started. */
 static void sample_flows(struct host *host, int started, uint64_t at)
 {
-    int i;
-    if (at < record_due())
-        return;
-    for (i = 0; i < started; i++)
+    for (int i = 0; i < started; i++)
         if (host->flows[i].socket >= 0)
             record(at, host->flows[i].number, host->flows[i].socket);
     end_record(at);
@@ -373,7 +370,8 @@ static void serve(struct host *host)
             return;
         while (next < host->count && host->flows[next].start <= at)
             start_flow(host, next++);
-        sample_flows(host, next, at);
+        if (at >= record_due())
+            sample_flows(host, next, at);
         if (until > record_due())
             until = record_due();
         if (next < host->count && host->flows[next].start < until)
@@ -469,14 +467,6 @@ static void allow_controllers(void)
     names[strcspn(names, "\n")] = '\0';
     set_sysctl("net/ipv4/tcp_allowed_congestion_control", names);
     free(names);
-}
-
-/* Says that this agent records: earlier ones do not know the order. */
-static void acknowledge_record(const struct order *order, void *unused)
-{
-    (void)unused;
-    if (is(order, "record", 3))
-        printf("records every=%s\n", order->word[2]);
 }
 
 int main(void)

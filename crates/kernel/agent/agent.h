@@ -40,6 +40,9 @@ void report(const char *address);
 /* Reads the order to record the states of connections. */
 void read_record(const struct order *order, void *unused);
 
+/* Says on the console that this agent records, for the order to record: agents of earlier versions ignore it. */
+void acknowledge_record(const struct order *order, void *unused);
+
 /* When the next sample of connections' states is due; UINT64_MAX without an order to record. */
 uint64_t record_due(void);
 

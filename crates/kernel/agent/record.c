@@ -38,6 +38,13 @@ void read_record(const struct order *order, void *unused)
     next = begin + interval;
 }
 
+void acknowledge_record(const struct order *order, void *unused)
+{
+    (void)unused;
+    if (is(order, "record", 3))
+        printf("records every=%s\n", order->word[2]);
+}
+
 uint64_t record_due(void)
 {
     return next;
@@ -56,6 +63,8 @@ void record(uint64_t at, uint32_t flow, int s)
     if (count == room) {
         room = room ? 2 * room : 1024;
         samples = realloc(samples, room * sizeof *samples);
+        if (!samples)
+            fail("no memory for %zu samples", room);
     }
     sample = &samples[count++];
     sample->at = at;

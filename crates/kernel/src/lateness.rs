@@ -121,7 +121,7 @@ impl LateHosts {
         self.stood_still.record(Span::from_ns(length));
     }
 
-    /// The lateness of the run, as that of a rehearsal.
+    /// The lateness of the run, in the fields that a rehearsal has for it.
     pub(crate) fn result(&self) -> RehearsalOfRun {
         let [late, responses] = &self.times;
         RehearsalOfRun {

@@ -381,11 +381,7 @@ fn emulate(
     let emulator =
         Emulator::new(Recorder::new(links, tape), count, uses_legacy_classes(setup.plan));
     let standstill = Span::from_ps(traffic.shortest_rtt.as_ps() / STANDSTILL_OF_RTT);
-    // A tape is replayed by its times, so that a run with a tape keeps to the clock.
-    let standstill = match tape_of(setup.plan) {
-        Some(_) => Span::MAX,
-        None => standstill.max(SHORTEST_STANDSTILL).min(STANDSTILL),
-    };
+    let standstill = standstill.max(SHORTEST_STANDSTILL).min(STANDSTILL);
     let emulator = emulator.with_reports(reports).with_standstill(standstill);
     let factory = HostEndpoints { setup, simulated: ends::mixed(setup)?, flows: &traffic.flows };
     let (outcome, emulator) = run_with_hosts(setup, &factory, emulator, observer)?;

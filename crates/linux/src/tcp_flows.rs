@@ -173,8 +173,8 @@ impl<'a> TcpFlows<'a> {
         Ok(self.report)
     }
 
-    /// Samples the states of all sending connections, if it is time to. Their round trips are `stretch` times longer
-    /// than those of the network.
+    /// Samples the states of all sending connections, if it is time to. The kernel measures round trips that are
+    /// `stretch` times longer than in the network's time.
     fn sample(&mut self, now: Duration, stretch: u32) {
         let senders = self.sockets.iter().filter_map(|socket| match socket {
             TcpSocket::Sender { socket, flow, .. } => Some((self.flows[*flow].flow.number, socket)),

@@ -17,7 +17,7 @@ pub(crate) struct PcapNg(Vec<u8>);
 
 /// A captured packet, as an Enhanced Packet Block stores it.
 pub(crate) struct Packet<'a> {
-    /// Index of the interface among those of the file.
+    /// Index of the interface in the file, which has one for each captured port.
     pub(crate) interface: u32,
     /// Time since the start of the run, in nanoseconds.
     pub(crate) time: u64,

@@ -106,7 +106,7 @@ impl Samples {
         self.samples.push(Sample { time, value, place: place as u32, quantity });
     }
 
-    /// Adds the traces of flows. Of samples at one time, those of queues and rates are first.
+    /// Adds the traces of flows. Samples stay in order of time; at equal times, samples of queues and rates come first.
     pub fn add_traces(&mut self, traces: &[FlowSample]) {
         let names = self.places.iter().zip(0..);
         let number = |(name, place): (&String, u32)| {
@@ -300,8 +300,8 @@ impl Series {
         self.end = at;
     }
 
-    /// Checkpoint at the time `at`; the last checkpoint if `at` is later than it, `None` if there is no such
-    /// checkpoint.
+    /// The checkpoint of exactly this time, or the last one if the run ended before; `None` if no checkpoint was taken
+    /// then.
     pub fn at(&self, at: Span) -> Option<&Checkpoint> {
         let at = at.min(self.end);
         self.checkpoints.iter().rev().find(|checkpoint| checkpoint.at == at)

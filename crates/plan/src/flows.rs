@@ -123,7 +123,8 @@ impl Iterator for FlowGenerator<'_> {
     }
 }
 
-/// Collects the properties of a path from the ports of both directions; `None` if there is no path.
+/// Properties of the path between two hosts, from the ports that packets pass in each direction; `None` if no path
+/// connects them.
 fn facts(network: &Network, there: Vec<u32>, back: &[u32]) -> Option<PathFacts> {
     let graph = &network.graph;
     let (&sender_nic, &receiver_nic) = (there.first()?, back.first()?);

@@ -7,7 +7,7 @@ use crate::error::KernelError;
 use crate::lateness::LateHosts;
 
 impl Kernels {
-    /// Queues a packet of a host, now or when it is no longer late.
+    /// Queues a packet that a host sent. A late host sends it later than that.
     pub(super) fn queue_packet(&mut self, mut packet: Waiting) {
         let due = self.run_time(packet.at);
         let late = self.late.as_mut().map(|late| late.happens(due, 1)).filter(|&at| at > due);
