@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 const CRATES: [&str; 14] = [
-    "core", "control", "switch", "proto", "topology", "workload", "plan", "scenario", "sim",
-    "measure", "hosts", "kernel", "bpf", "linux",
+    "core", "control", "switch", "proto", "topology", "workload", "plan", "scenario", "sim", "measure", "hosts",
+    "kernel", "bpf", "linux",
 ];
 
 fn main() -> io::Result<()> {

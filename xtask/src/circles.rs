@@ -54,8 +54,7 @@ fn too_large(sources: &[Source]) -> Vec<Finding> {
 fn circles(name: &str, files: &[&Source]) -> Result<Vec<Finding>, String> {
     let imports = imports(name, files)?;
     let all: Vec<&String> = imports.keys().collect();
-    let reach: BTreeMap<&String, BTreeSet<&String>> =
-        all.iter().map(|file| (*file, reached(file, &imports))).collect();
+    let reach: BTreeMap<&String, BTreeSet<&String>> = all.iter().map(|file| (*file, reached(file, &imports))).collect();
     let mut findings = Vec::new();
     let mut seen: BTreeSet<&String> = BTreeSet::new();
     for file in all {
@@ -74,10 +73,7 @@ fn circles(name: &str, files: &[&Source]) -> Result<Vec<Finding>, String> {
 }
 
 /// The files that this one imports, directly or through others.
-fn reached<'a>(
-    file: &'a String,
-    imports: &'a BTreeMap<String, BTreeSet<String>>,
-) -> BTreeSet<&'a String> {
+fn reached<'a>(file: &'a String, imports: &'a BTreeMap<String, BTreeSet<String>>) -> BTreeSet<&'a String> {
     let (mut reached, mut next) = (BTreeSet::new(), vec![file]);
     while let Some(file) = next.pop() {
         for other in imports.get(file).into_iter().flatten() {
@@ -92,12 +88,10 @@ fn reached<'a>(
 /// The files that each file of a crate imports.
 fn imports(name: &str, files: &[&Source]) -> Result<BTreeMap<String, BTreeSet<String>>, String> {
     let module = |source: &Source| module_of(&source.path[name.len() + "/src/".len()..]);
-    let known: BTreeMap<Module, String> =
-        files.iter().map(|source| (module(source), source.path.clone())).collect();
+    let known: BTreeMap<Module, String> = files.iter().map(|source| (module(source), source.path.clone())).collect();
     let mut paths: BTreeMap<Module, Vec<(Module, MentionKind)>> = BTreeMap::new();
     for source in files {
-        let mentioned =
-            tokens::read(&source.text).map_err(|why| format!("{}: {why}", source.path))?;
+        let mentioned = tokens::read(&source.text).map_err(|why| format!("{}: {why}", source.path))?;
         let at = module(source);
         let mentions = mentioned.mentions.iter();
         let mentioned = mentions.filter_map(|it| Some((absolute(&at, &it.path, &known)?, it.kind)));
@@ -107,9 +101,10 @@ fn imports(name: &str, files: &[&Source]) -> Result<BTreeMap<String, BTreeSet<St
     // What a module with others beneath it re-exports, by name.
     let mut exported: BTreeMap<Module, Module> = BTreeMap::new();
     for (at, mentioned) in &paths {
-        for (path, _) in mentioned.iter().filter(|(path, kind)| {
-            *kind == MentionKind::Imported && path.len() > at.len() + 1 && path.starts_with(at)
-        }) {
+        for (path, _) in mentioned
+            .iter()
+            .filter(|(path, kind)| *kind == MentionKind::Imported && path.len() > at.len() + 1 && path.starts_with(at))
+        {
             if let Some(item) = path.last() {
                 let name: Module = at.iter().chain([item]).cloned().collect();
                 exported.insert(name, path.clone());
@@ -177,10 +172,8 @@ mod tests {
     use crate::tree::assert_clean;
 
     fn files(texts: &[(&str, &str)]) -> Vec<Source> {
-        let source = |&(path, text): &(&str, &str)| Source {
-            path: format!("crates/x/src/{path}"),
-            text: text.to_owned(),
-        };
+        let source =
+            |&(path, text): &(&str, &str)| Source { path: format!("crates/x/src/{path}"), text: text.to_owned() };
         texts.iter().map(source).collect()
     }
 
@@ -226,14 +219,11 @@ mod tests {
 
     #[test]
     fn a_crate_that_holds_most_lines_is_found() {
-        let source = |name: &str, lines: usize| Source {
-            path: format!("crates/{name}/src/lib.rs"),
-            text: "//\n".repeat(lines),
-        };
+        let source =
+            |name: &str, lines: usize| Source { path: format!("crates/{name}/src/lib.rs"), text: "//\n".repeat(lines) };
         let even = ["a", "b", "c", "d", "e", "f", "g"].map(|name| source(name, 10));
         assert!(too_large(&even).is_empty());
-        let one = ["a", "b", "c", "d", "e", "f", "g"]
-            .map(|name| source(name, if name == "a" { 12 } else { 10 }));
+        let one = ["a", "b", "c", "d", "e", "f", "g"].map(|name| source(name, if name == "a" { 12 } else { 10 }));
         assert_eq!(too_large(&one).len(), 1);
     }
 }

@@ -47,13 +47,11 @@ fn objection(bytes: &[u8]) -> Option<String> {
 fn check(found: &[(String, String)], wanted: &[(&str, &str)]) -> Vec<Finding> {
     let is_wanted = |path: &str| wanted.iter().any(|(name, _)| *name == path);
     let unwanted = found.iter().filter(|(path, _)| !is_wanted(path));
-    let unwanted =
-        unwanted.map(|(path, what)| Finding::new(path, 0, &format!("{what}: remove it from git")));
+    let unwanted = unwanted.map(|(path, what)| Finding::new(path, 0, &format!("{what}: remove it from git")));
     let exists = |name: &str| found.iter().any(|(path, _)| path == name);
     let gone = wanted.iter().filter(|(name, _)| !exists(name));
-    let gone = gone.map(|(name, _)| {
-        Finding::new(name, 0, "no such binary or large file: remove its entry from files.rs")
-    });
+    let gone =
+        gone.map(|(name, _)| Finding::new(name, 0, "no such binary or large file: remove its entry from files.rs"));
     unwanted.chain(gone).collect()
 }
 

@@ -39,8 +39,7 @@ pub const RULE: [(&str, &str); 26] = [
 
 /// Further dependencies of tests: tests of drivers write plans as scenarios, and tests of QUIC have switch ports
 /// between hosts.
-const IN_TESTS: [(&str, &str); 3] =
-    [("measure", "scenario"), ("linux", "scenario"), ("quic", "switch")];
+const IN_TESTS: [(&str, &str); 3] = [("measure", "scenario"), ("linux", "scenario"), ("quic", "switch")];
 
 /// Libraries that only some crates may use, or none. A name also covers names that begin with it and a dash.
 const BELONGS: [(&[&str], &[&str]); 5] = [
@@ -69,8 +68,7 @@ struct Dependency {
 
 pub fn check_tree() -> Result<Vec<Finding>, String> {
     let listed = cargo(&["metadata", "--no-deps", "--offline", "--format-version", "1"])?;
-    let metadata = serde_json::from_slice(&listed)
-        .map_err(|why| format!("cargo metadata gave no JSON: {why}"))?;
+    let metadata = serde_json::from_slice(&listed).map_err(|why| format!("cargo metadata gave no JSON: {why}"))?;
     Ok(check(&packages(&metadata).ok_or("cargo metadata gave something unexpected")?))
 }
 
@@ -118,17 +116,13 @@ fn objection(package: &str, dependency: &Dependency) -> Option<String> {
         return None;
     }
     if dependency.local || name.starts_with("shallop") {
-        let (kind, allowed) = if dependency.dev {
-            ("tests may use", all_below(package))
-        } else {
-            ("may build on", below(package)?)
-        };
+        let (kind, allowed) =
+            if dependency.dev { ("tests may use", all_below(package)) } else { ("may build on", below(package)?) };
         let list = if allowed.is_empty() { "no crate".to_owned() } else { allowed.join(", ") };
         return (!allowed.contains(&short(name))).then(|| format!("uses {name}; it {kind} {list}"));
     }
-    let covers = |library: &&str| {
-        name.strip_prefix(library).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-    };
+    let covers =
+        |library: &&str| name.strip_prefix(library).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
     let (_, owners) = BELONGS.iter().find(|(libraries, _)| libraries.iter().any(covers))?;
     let of = if owners.is_empty() { "no crate".to_owned() } else { owners.join(", ") };
     (!owners.contains(&package)).then(|| format!("uses {name}, which belongs to {of}"))

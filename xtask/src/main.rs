@@ -28,11 +28,7 @@ type Check = fn() -> Result<Vec<Finding>, String>;
 /// The checks, with their rules.
 const VERBS: [(&str, &str, Check); 7] = [
     ("layers", "crates depend on each other by the written rule alone", layers::check_tree),
-    (
-        "circles",
-        "few files import each other, and no crate holds more than 16 % of the lines",
-        circles::check_tree,
-    ),
+    ("circles", "few files import each other, and no crate holds more than 16 % of the lines", circles::check_tree),
     ("picture", "the picture of the crates agrees with the written rule", picture::check_tree),
     ("walls", "pure crates use no file, thread, clock, environment or socket", walls::check_tree),
     ("files", "git holds no binary and no file above 300 KB without a reason", files::check_tree),
@@ -42,26 +38,14 @@ const VERBS: [(&str, &str, Check); 7] = [
 
 /// The other verbs, with what they do.
 const OTHERS: [(&str, &str); 8] = [
-    (
-        "test",
-        "compile the workspace under Clippy once, run all tests and six quick experiments: make test",
-    ),
+    ("test", "compile the workspace under Clippy once, run all tests and six quick experiments: make test"),
     ("full", "run every step of make check-full, and go on after one that fails"),
     ("experiments", "run every experiment in its quick form with the command that tests call"),
-    (
-        "docs",
-        "write the pages of docs that are made of the program and its records: make write-docs",
-    ),
+    ("docs", "write the pages of docs that are made of the program and its records: make write-docs"),
     ("records", "run in full the experiments with other quick results than recorded: make records"),
-    (
-        "record",
-        "record REVISION DIR...: record the full runs in these folders, which that revision made",
-    ),
+    ("record", "record REVISION DIR...: record the full runs in these folders, which that revision made"),
     ("write-figures", "write the figures of recorded runs to the pages of docs"),
-    (
-        "record-page",
-        "record-page REVISION NAME DIR QUICK: record an example's full run, with its quick form's digest",
-    ),
+    ("record-page", "record-page REVISION NAME DIR QUICK: record an example's full run, with its quick form's digest"),
 ];
 
 #[expect(clippy::print_stderr, reason = "findings are for whoever started the check")]
@@ -129,8 +113,7 @@ fn run(words: &[&str]) -> Option<Result<bool, String>> {
         }
         #[cfg(not(feature = "records"))]
         ["records" | "record", ..] => {
-            Some(Err("this needs the schema of results: cargo run -p xtask --features records"
-                .to_owned()))
+            Some(Err("this needs the schema of results: cargo run -p xtask --features records".to_owned()))
         }
         _ => None,
     }

@@ -23,8 +23,7 @@ pub fn check_tree() -> Result<Vec<Finding>, String> {
         fs::write(&path, &drawn).map_err(|why| format!("{FILE}: {why}"))?;
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
-    let what =
-        "is not the picture of the dependency rule: UPDATE_DOCS=1 cargo run -p xtask -- picture";
+    let what = "is not the picture of the dependency rule: UPDATE_DOCS=1 cargo run -p xtask -- picture";
     Ok(if found == drawn { Vec::new() } else { vec![Finding::new(FILE, 0, what)] })
 }
 
@@ -32,15 +31,12 @@ pub fn check_tree() -> Result<Vec<Finding>, String> {
 fn product() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     let is_product = |name: &str| !APART.contains(&name);
     let of_rule = RULE.into_iter().filter(move |(name, _)| is_product(name));
-    of_rule.map(move |(name, all)| {
-        (name, all.split_whitespace().filter(|other| is_product(other)).collect())
-    })
+    of_rule.map(move |(name, all)| (name, all.split_whitespace().filter(|other| is_product(other)).collect()))
 }
 
 /// The row of a crate, from the top: below every crate that depends on it.
 fn row(name: &str) -> usize {
-    let above =
-        RULE.iter().filter(|(other, _)| below(other).is_some_and(|all| all.contains(&name)));
+    let above = RULE.iter().filter(|(other, _)| below(other).is_some_and(|all| all.contains(&name)));
     above.map(|(other, _)| row(other) + 1).max().unwrap_or(0)
 }
 

@@ -41,14 +41,7 @@ fn revision() -> Result<String, String> {
         Ok::<_, String>(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     // Changed records are ignored: this command writes them.
-    let changed = git(&[
-        "status",
-        "--porcelain",
-        "--",
-        ".",
-        &format!(":!{RECORDS}"),
-        &format!(":!{FOLDER}/*.json"),
-    ])?;
+    let changed = git(&["status", "--porcelain", "--", ".", &format!(":!{RECORDS}"), &format!(":!{FOLDER}/*.json")])?;
     if !changed.is_empty() {
         return Err(format!("records name a revision: commit these changes first\n{changed}"));
     }
@@ -82,20 +75,16 @@ fn record_one(revision: &str, folder: &Path, quick_digest: Option<String>) -> Re
     let folder = folder.file_name().unwrap_or_default().to_string_lossy();
     let summary = read(&text).map_err(|why| complain(&why))?;
     let id = summary.id.clone().unwrap_or_else(|| folder.into_owned());
-    let record =
-        RecordedRun { quick_digest, ..recorded(summary, revision).map_err(|why| complain(&why))? };
+    let record = RecordedRun { quick_digest, ..recorded(summary, revision).map_err(|why| complain(&why))? };
     let text = to_text(&record).map_err(|why| complain(&why))?;
     let path = records.join(format!("{id}.json"));
     let draft = records.join(format!(".{id}.json.draft"));
-    fs::write(&draft, text)
-        .and_then(|()| fs::rename(&draft, &path))
-        .map_err(|why| format!("{}: {why}", path.display()))
+    fs::write(&draft, text).and_then(|()| fs::rename(&draft, &path)).map_err(|why| format!("{}: {why}", path.display()))
 }
 
 fn read(text: &str) -> Result<Summary, String> {
-    serde_json::from_str(text).map_err(|why| {
-        format!("is no summary, or is of an older version, which cannot be recorded: {why}")
-    })
+    serde_json::from_str(text)
+        .map_err(|why| format!("is no summary, or is of an older version, which cannot be recorded: {why}"))
 }
 
 /// The record of a summary.
@@ -158,8 +147,7 @@ mod tests {
             "scheme": "cubic", "point": null, "metric": "loss_rate", "seeds": "each", "unit": "%",
             "measured": 3.5, "measured_min": 1.0, "measured_max": 3.5,
         });
-        let expected =
-            json!({ "version": "1.2.3", "revision": "abc", "seeds": [1, 2], "claims": [claim] });
+        let expected = json!({ "version": "1.2.3", "revision": "abc", "seeds": [1, 2], "claims": [claim] });
         assert_eq!(record, expected);
     }
 

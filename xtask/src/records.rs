@@ -68,10 +68,8 @@ mod tests {
     #[test]
     fn a_digest_covers_every_figure_but_the_computing_time() {
         let one = digest_of(r#"{"version": "1", "runs": [{"loss": 0.5, "wall_s": 1.5}]}"#).unwrap();
-        let same =
-            digest_of(r#"{"version": "2", "runs": [{"loss": 0.5, "wall_s": 9.0}]}"#).unwrap();
-        let moved =
-            digest_of(r#"{"version": "1", "runs": [{"loss": 0.6, "wall_s": 1.5}]}"#).unwrap();
+        let same = digest_of(r#"{"version": "2", "runs": [{"loss": 0.5, "wall_s": 9.0}]}"#).unwrap();
+        let moved = digest_of(r#"{"version": "1", "runs": [{"loss": 0.6, "wall_s": 1.5}]}"#).unwrap();
         assert_eq!(one, same);
         assert_ne!(one, moved);
         assert!(digest_of("{}").unwrap_err().contains("no runs"));

@@ -14,18 +14,10 @@ const COLUMNS: usize = 120;
 const RATCHET: [(&str, usize); 0] = [];
 
 /// Split, so that this file does not find itself.
-const LOOSE_ENDS: [&str; 4] = [
-    concat!("TO", "DO"),
-    concat!("FIX", "ME"),
-    concat!("to", "do!"),
-    concat!("unimple", "mented!"),
-];
-const MACHINE: [&str; 4] = [
-    concat!("/wo", "rk/"),
-    concat!("/tmp", "/wt"),
-    concat!("..", "/shared"),
-    concat!("arti", "factory"),
-];
+const LOOSE_ENDS: [&str; 4] =
+    [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("to", "do!"), concat!("unimple", "mented!")];
+const MACHINE: [&str; 4] =
+    [concat!("/wo", "rk/"), concat!("/tmp", "/wt"), concat!("..", "/shared"), concat!("arti", "factory")];
 
 /// The folders of C that runs in a kernel, or is linked with GPL-2.0-only code (ns-3).
 const GPL_C: [&str; 3] = ["checks/ns3/", "crates/bpf/c/", "examples/controllers/"];
@@ -39,11 +31,7 @@ fn check(sources: &[Source], ratchet: &[(&str, usize)]) -> Vec<Finding> {
     for source in sources {
         length(source, ratchet, &mut findings);
         for (line, text) in (1..).zip(source.text.split('\n')) {
-            findings.extend(
-                line_objections(source, text)
-                    .iter()
-                    .map(|what| Finding::new(&source.path, line, what)),
-            );
+            findings.extend(line_objections(source, text).iter().map(|what| Finding::new(&source.path, line, what)));
         }
         if let Some(what) = whole_objection(source) {
             findings.push(Finding::new(&source.path, 0, what));
@@ -120,19 +108,14 @@ fn holds(line: &str, words: &str) -> bool {
     line.match_indices(words).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         let after = line[at + words.len()..].chars().next();
-        let joins = |edge: Option<char>, other: Option<char>| {
-            edge.is_some_and(in_word) && other.is_some_and(in_word)
-        };
+        let joins = |edge: Option<char>, other: Option<char>| edge.is_some_and(in_word) && other.is_some_and(in_word);
         let starts_a_path = words.starts_with('/') && before.is_some_and(in_word);
-        !starts_a_path
-            && !joins(words.chars().next(), before)
-            && !joins(words.chars().next_back(), after)
+        !starts_a_path && !joins(words.chars().next(), before) && !joins(words.chars().next_back(), after)
     })
 }
 
 fn whole_objection(source: &Source) -> Option<&'static str> {
-    if source.extension() == "rs" && source.path.contains("src/") && !source.text.starts_with("//!")
-    {
+    if source.extension() == "rs" && source.path.contains("src/") && !source.text.starts_with("//!") {
         return Some("does not begin with //! and what it is");
     }
     if source.path.rsplit('/').next() != Some("Cargo.toml") {
@@ -150,8 +133,7 @@ fn licence(source: &Source) -> Option<Finding> {
     if !matches!(source.extension(), "c" | "cc" | "h") {
         return None;
     }
-    let in_kernel = source.path.ends_with(".bpf.c")
-        || GPL_C.iter().any(|folder| source.path.starts_with(folder));
+    let in_kernel = source.path.ends_with(".bpf.c") || GPL_C.iter().any(|folder| source.path.starts_with(folder));
     let licence = if in_kernel { "GPL-2.0-only OR BSD-2-Clause" } else { "Apache-2.0" };
     let wanted = format!("SPDX-License-Identifier: {licence}");
     let first = source.text.lines().next().unwrap_or_default();
@@ -264,9 +246,7 @@ mod tests {
     fn c_names_the_licence_of_its_place() {
         let kernel = "// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause\n";
         let user = "/* SPDX-License-Identifier: Apache-2.0 */\n";
-        for (path, text) in
-            [("crates/bpf/c/x.h", kernel), ("a/tests/x.bpf.c", kernel), ("a/agent/x.c", user)]
-        {
+        for (path, text) in [("crates/bpf/c/x.h", kernel), ("a/tests/x.bpf.c", kernel), ("a/agent/x.c", user)] {
             assert_eq!(found_in(path, text), Vec::<String>::new());
             let other = if text == kernel { user } else { kernel };
             for wrong in [other, "", "int x;\n", &format!("int x;\n{text}")] {

@@ -72,8 +72,7 @@ impl VisitMut for WithoutTests {
         visit_mut::visit_item_trait_mut(self, block);
     }
     fn visit_block_mut(&mut self, block: &mut syn::Block) {
-        let is_test =
-            |stmt: &syn::Stmt| matches!(stmt, syn::Stmt::Item(item) if is_for_tests(item));
+        let is_test = |stmt: &syn::Stmt| matches!(stmt, syn::Stmt::Item(item) if is_for_tests(item));
         block.stmts.retain(|stmt| !is_test(stmt));
         visit_mut::visit_block_mut(self, block);
     }
@@ -82,9 +81,7 @@ impl VisitMut for WithoutTests {
 /// Whether one of the attributes an item begins with makes it a test.
 fn is_for_tests(item: &impl ToTokens) -> bool {
     let mut tokens = item.to_token_stream().into_iter();
-    while let (Some(TokenTree::Punct(hash)), Some(TokenTree::Group(attribute))) =
-        (tokens.next(), tokens.next())
-    {
+    while let (Some(TokenTree::Punct(hash)), Some(TokenTree::Group(attribute))) = (tokens.next(), tokens.next()) {
         if hash.as_char() != '#' {
             return false;
         }
@@ -102,10 +99,7 @@ fn is_test(attribute: &syn::Attribute) -> bool {
 /// `test`, `cfg(test)` and `cfg(all(test, ...))` make a test; `any` and `not` do not.
 fn says_test(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    matches!(
-        words[..],
-        ["test"] | ["cfg", "(", "test", ")"] | ["cfg", "(", "all", "(", "test", "," | ")", ..]
-    )
+    matches!(words[..], ["test"] | ["cfg", "(", "test", ")"] | ["cfg", "(", "all", "(", "test", "," | ")", ..])
 }
 
 /// Tokens as text, with their brackets.
@@ -165,12 +159,7 @@ fn scan(tokens: TokenStream, (prefix, kind): (&str, MentionKind), found: &mut Ve
 }
 
 /// Reads the path that begins at `at`, and returns the position after it.
-fn follow(
-    trees: &[TokenTree],
-    mut at: usize,
-    (prefix, kind): (&str, MentionKind),
-    found: &mut Vec<Mention>,
-) -> usize {
+fn follow(trees: &[TokenTree], mut at: usize, (prefix, kind): (&str, MentionKind), found: &mut Vec<Mention>) -> usize {
     let imports = kind == MentionKind::Imported;
     let (mut path, line) = (prefix.to_owned(), trees[at].span().start().line);
     while let Some(TokenTree::Ident(word)) = trees.get(at) {
@@ -204,9 +193,7 @@ fn follow(
 /// Whether these signs stand right before a position in the tokens.
 fn is_behind(trees: &[TokenTree], at: usize, signs: &str) -> bool {
     let first = at.checked_sub(signs.len());
-    first.is_some_and(|first| {
-        (first..).zip(signs.chars()).all(|(at, sign)| is_punct(trees, at, sign))
-    })
+    first.is_some_and(|first| (first..).zip(signs.chars()).all(|(at, sign)| is_punct(trees, at, sign)))
 }
 
 fn is_punct(trees: &[TokenTree], at: usize, sign: char) -> bool {
@@ -219,11 +206,7 @@ mod tests {
 
     fn paths(code: &str) -> Vec<String> {
         let mentions = read(code).unwrap().mentions;
-        mentions
-            .into_iter()
-            .map(|mention| mention.path)
-            .filter(|path| path.contains("::"))
-            .collect()
+        mentions.into_iter().map(|mention| mention.path).filter(|path| path.contains("::")).collect()
     }
 
     #[test]

@@ -57,8 +57,7 @@ pub fn root() -> PathBuf {
 
 /// The target folder of cargo.
 pub fn target() -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     root().join(target)
 }
 
@@ -110,8 +109,7 @@ fn tracked(root: &Path) -> Option<Vec<String>> {
         .ok()
         .filter(|output| output.status.success())?;
     let names = String::from_utf8(git.stdout).ok()?;
-    let paths: Vec<String> =
-        names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let paths: Vec<String> = names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
     (!paths.is_empty()).then_some(paths)
 }
 

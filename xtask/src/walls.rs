@@ -179,11 +179,7 @@ mod tests {
         for path in ["crates/core/src/a/b.rs", "crates/sim/src/lib.rs"] {
             assert_eq!(found_in(path, code).len(), 1, "{path}");
         }
-        for path in [
-            "crates/workbench/src/clock.rs",
-            "crates/proto/tests/it/pair.rs",
-            "crates/core/src/a.md",
-        ] {
+        for path in ["crates/workbench/src/clock.rs", "crates/proto/tests/it/pair.rs", "crates/core/src/a.md"] {
             assert!(found_in(path, code).is_empty(), "{path}");
         }
         assert_eq!(found_in("crates/core/clippy.toml", "").len(), 1);
@@ -251,8 +247,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| fs::write(folder.path().join(path), text).unwrap();
         fs::create_dir(folder.path().join("src")).unwrap();
-        let manifest: toml::Table =
-            fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
+        let manifest: toml::Table = fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
         let bans = toml::to_string(&manifest["workspace"]["lints"]["clippy"]).unwrap();
         let package = "[package]\nname = \"planted\"\nedition = \"2024\"\n[workspace]\n";
         write("Cargo.toml", &format!("{package}[lints.clippy]\n{bans}"));

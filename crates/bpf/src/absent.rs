@@ -1,11 +1,7 @@
 //! Stand-ins for a build without the feature `load`: functions that report [`BpfError::NotBuilt`], and types without
 //! values, so that their methods cannot be called.
 
-#![allow(
-    clippy::missing_errors_doc,
-    clippy::needless_pass_by_ref_mut,
-    reason = "nothing is loaded here"
-)]
+#![allow(clippy::missing_errors_doc, clippy::needless_pass_by_ref_mut, reason = "nothing is loaded here")]
 
 use std::path::Path;
 use std::time::Duration;

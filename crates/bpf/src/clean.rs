@@ -163,8 +163,7 @@ impl Settings {
         };
         let rate = bytes.long(at::SHAPER_BPS)?;
         let mark_above = Bytes::new(bytes.long(at::SHAPER_MARK_BYTES)?);
-        let shaper =
-            (rate > 0).then(|| Shaper { rate: BitsPerSec::at_least_one(rate), mark_above });
+        let shaper = (rate > 0).then(|| Shaper { rate: BitsPerSec::at_least_one(rate), mark_above });
         Some(Self { config, shaper })
     }
 }
@@ -258,16 +257,12 @@ impl Flow {
         let rtt = of.long(flow::RTT)?;
         Some(Self {
             sender: SocketAddr::new(key.address(of_key::SENDER)?, key.port(of_key::SENDER_PORT)?),
-            receiver: SocketAddr::new(
-                key.address(of_key::RECEIVER)?,
-                key.port(of_key::RECEIVER_PORT)?,
-            ),
+            receiver: SocketAddr::new(key.address(of_key::RECEIVER)?, key.port(of_key::RECEIVER_PORT)?),
             is_controlled: of.word(flow::SYNS)? == BOTH,
             window_segments: of.long(flow::WINDOW)? as f64 / SEGMENT as f64,
             alpha: f64::from(of.word(flow::ALPHA)?) / f64::from(1_u32 << 10),
             is_slow_start: of.word(flow::SLOW_START)? != 0,
-            rtt: (of.word(flow::RTT_STATE)? == KNOWN)
-                .then(|| Span::from_ns(rtt.min(u64::MAX / 1_000))),
+            rtt: (of.word(flow::RTT_STATE)? == KNOWN).then(|| Span::from_ns(rtt.min(u64::MAX / 1_000))),
             segment_bytes: of.word(flow::MSS)?,
             bytes: of.long(flow::BYTES)?,
             data: of.word(flow::DATA)?,

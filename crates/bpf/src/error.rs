@@ -7,14 +7,10 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 pub enum BpfError {
     /// This build does not contain the BPF programs.
-    #[error(
-        "this shallop was built without programs for the kernel: 'make linux' builds one that has them"
-    )]
+    #[error("this shallop was built without programs for the kernel: 'make linux' builds one that has them")]
     NotBuilt,
     /// This process lacks the capabilities to load programs.
-    #[error(
-        "programs for the kernel are for root only (CAP_BPF and CAP_NET_ADMIN): run it as root"
-    )]
+    #[error("programs for the kernel are for root only (CAP_BPF and CAP_NET_ADMIN): run it as root")]
     NotAllowed,
     /// This machine or its kernel lacks a requirement; the text names it.
     #[error("{0}")]

@@ -36,13 +36,10 @@ pub fn refused(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> BpfE
         let is_verified = !said.iter().any(|line| line.contains("PROG LOAD LOG"));
         match why.kind() {
             ErrorKind::PermissionDenied if is_verified => BpfError::NotAllowed,
-            ErrorKind::AlreadyExists => {
-                BpfError::Name(format!("{what}: there is one of this name already"))
-            }
+            ErrorKind::AlreadyExists => BpfError::Name(format!("{what}: there is one of this name already")),
             _ => {
                 let told = said.iter().rev().take(MESSAGES_IN_ERROR).map(String::as_str);
-                let why =
-                    std::iter::once(&*why.to_string()).chain(told).collect::<Vec<_>>().join("; ");
+                let why = std::iter::once(&*why.to_string()).chain(told).collect::<Vec<_>>().join("; ");
                 BpfError::Refused { what, why }
             }
         }

@@ -23,8 +23,7 @@ const ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
 
 /// The capabilities that loading a controller takes, with their numbers (linux/capability.h). `CAP_SYS_ADMIN` includes
 /// `CAP_BPF` and `CAP_PERFMON`.
-const CAPABILITIES: [(&str, u32); 3] =
-    [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
+const CAPABILITIES: [(&str, u32); 3] = [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
 const SYS_ADMIN: u32 = 21;
 
 /// Whether the kernel offers its type information (`CONFIG_DEBUG_INFO_BTF`).
@@ -55,8 +54,7 @@ fn lacking(status: &str) -> Vec<&'static str> {
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let bits = effective.and_then(|of| u64::from_str_radix(of.trim(), 16).ok()).unwrap_or(0);
     let has = |bit: u32| bits >> bit & 1 == 1;
-    let lacks =
-        |&&(name, bit): &&(&str, u32)| !has(bit) && (name == "CAP_NET_ADMIN" || !has(SYS_ADMIN));
+    let lacks = |&&(name, bit): &&(&str, u32)| !has(bit) && (name == "CAP_NET_ADMIN" || !has(SYS_ADMIN));
     CAPABILITIES.iter().filter(lacks).map(|(name, _)| *name).collect()
 }
 

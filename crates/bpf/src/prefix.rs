@@ -48,9 +48,7 @@ impl FromStr for Prefix {
         let text = text.trim();
         if let Ok(address) = text.parse::<IpAddr>() {
             let bits = if address.is_ipv4() { 32 } else { 128 };
-            return Err(format!(
-                "\"{text}\" has no length; {address}/{bits} is this address alone"
-            ));
+            return Err(format!("\"{text}\" has no length; {address}/{bits} is this address alone"));
         }
         let (address, bits) = text.split_once('/').ok_or_else(wrong)?;
         let address: IpAddr = address.parse().map_err(|_| wrong())?;
@@ -95,9 +93,7 @@ mod tests {
 
     #[test]
     fn prefixes_of_both_versions_survive_their_bytes() {
-        for text in
-            ["10.0.0.0/8", "0.0.0.0/0", "192.0.2.7/32", "fd00::/16", "::/0", "2001:db8::1/128"]
-        {
+        for text in ["10.0.0.0/8", "0.0.0.0/0", "192.0.2.7/32", "fd00::/16", "::/0", "2001:db8::1/128"] {
             let prefix: Prefix = text.parse().unwrap();
             assert_eq!(prefix.to_string(), text);
             assert_eq!(Prefix::from_bytes(prefix.to_bytes()), prefix);

@@ -45,10 +45,7 @@ impl Added {
 }
 
 /// Controllers of other crates, in the order in which they were added.
-#[expect(
-    clippy::disallowed_types,
-    reason = "the list is set before the first run and then never changes"
-)]
+#[expect(clippy::disallowed_types, reason = "the list is set before the first run and then never changes")]
 static ADDED: std::sync::OnceLock<&'static [Added]> = std::sync::OnceLock::new();
 
 /// Adds controllers to those that scenarios can name. To be called once, before a scenario is read.

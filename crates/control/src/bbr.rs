@@ -29,8 +29,7 @@ const BBR_UNIT: u64 = 256;
 const HIGH_GAIN: u64 = 739;
 const DRAIN_GAIN: u64 = 88;
 /// Pacing gains of the phases of `PROBE_BW`: probe for bandwidth, drain the queue of the probe, cruise.
-const PACING_GAINS: [u64; 8] =
-    [320, 192, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT];
+const PACING_GAINS: [u64; 8] = [320, 192, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT, BBR_UNIT];
 /// Number of phases with which `PROBE_BW` may begin: all but the draining one (kernel: `bbr_cycle_rand`).
 const CYCLE_RAND: u64 = 7;
 /// Length of the window of the maximum-bandwidth filter, in rounds (kernel: `bbr_bw_rtts`).
@@ -210,8 +209,7 @@ impl Bbr {
 
     fn is_app_limited(&self, sample: &RateSample) -> bool {
         let sent_at = sample.prior_delivered;
-        let in_probe_rtt =
-            self.probe_rtt_delivered.is_some_and(|(from, to)| from <= sent_at && sent_at <= to);
+        let in_probe_rtt = self.probe_rtt_delivered.is_some_and(|(from, to)| from <= sent_at && sent_at <= to);
         sample.is_app_limited || in_probe_rtt
     }
 
@@ -242,8 +240,7 @@ impl Bbr {
         }
         let probe_bw = matches!(self.mode, Mode::ProbeBw(_));
         let (delivered, lost, round_start) = (self.delivered, self.lost, self.round_start);
-        let sample =
-            lt_bw::Sample { now, delivered, lost, has_losses, is_app_limited, round_start };
+        let sample = lt_bw::Sample { now, delivered, lost, has_losses, is_app_limited, round_start };
         if self.lt_bw.on_sample(&sample, probe_bw) {
             self.enter_probe_bw(now);
         }
@@ -266,9 +263,7 @@ impl Bbr {
         let done = match self.pacing_gain() {
             BBR_UNIT => is_full_length,
             // Lasts until the bytes of the gain are in flight, or a loss shows that the path cannot hold them.
-            gain @ BBR_UNIT.. => {
-                is_full_length && (ack.losses > Bytes::ZERO || in_flight >= self.inflight(gain))
-            }
+            gain @ BBR_UNIT.. => is_full_length && (ack.losses > Bytes::ZERO || in_flight >= self.inflight(gain)),
             // Lasts until the queue of the probe is drained.
             _ => is_full_length || in_flight <= self.inflight(BBR_UNIT),
         };

@@ -115,11 +115,7 @@ impl Bictcp {
         let t = ((now.saturating_sub(start) + ahead) * UNITS_PER_SECOND as u64 / 1_000) as f64;
         let from_k = (t - self.k) / UNITS_PER_SECOND;
         let delta = (law.scale * from_k.abs() * from_k * from_k) as u64;
-        let target = if t < self.k {
-            self.origin_point.saturating_sub(delta)
-        } else {
-            self.origin_point + delta
-        };
+        let target = if t < self.k { self.origin_point.saturating_sub(delta) } else { self.origin_point + delta };
         self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
         if last_max == 0 {
             self.cnt = self.cnt.min(20);

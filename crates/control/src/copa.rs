@@ -65,11 +65,8 @@ pub struct Config {
 }
 
 impl Parameters for Config {
-    const KINDS: &[ControllerName] = &[ControllerName {
-        name: "copa",
-        about: "its own queueing delay: a target rate",
-        marking: Marking::Off,
-    }];
+    const KINDS: &[ControllerName] =
+        &[ControllerName { name: "copa", about: "its own queueing delay: a target rate", marking: Marking::Off }];
 }
 
 impl Config {

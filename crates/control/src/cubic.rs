@@ -220,11 +220,8 @@ impl Cubic {
     /// Begins an epoch in which the current cwnd is `cwnd_epoch`.
     fn new_epoch(&self, now: Time) -> Epoch {
         let cwnd_epoch = self.cwnd;
-        let (w_max, cwnd_prior) = if self.w_max > cwnd_epoch {
-            (self.w_max, self.cwnd_prior)
-        } else {
-            (cwnd_epoch, cwnd_epoch)
-        };
+        let (w_max, cwnd_prior) =
+            if self.w_max > cwnd_epoch { (self.w_max, self.cwnd_prior) } else { (cwnd_epoch, cwnd_epoch) };
         let k = k(self.c, w_max, cwnd_epoch);
         let (t, last_update) = (Span::ZERO, Some(now));
         Epoch { t, last_update, w_max, k, cwnd_prior, w_est: cwnd_epoch }
@@ -248,12 +245,10 @@ impl Cubic {
             };
             let windows_acked = segments_acked / self.cwnd;
             self.update_w_est(&mut epoch, windows_acked);
-            let min_target =
-                if before_first_loss { LINUX_MIN_TARGET * self.cwnd } else { self.cwnd };
+            let min_target = if before_first_loss { LINUX_MIN_TARGET * self.cwnd } else { self.cwnd };
             let target = self.w_cubic(&epoch, rtt).clamp(min_target, MAX_TARGET * self.cwnd);
             let grown = self.cwnd + (target - self.cwnd) * windows_acked;
-            let is_reno_friendly =
-                self.reno_friendly && self.w_cubic(&epoch, Span::ZERO) < epoch.w_est;
+            let is_reno_friendly = self.reno_friendly && self.w_cubic(&epoch, Span::ZERO) < epoch.w_est;
             self.cwnd = match self.variant {
                 _ if !is_reno_friendly => grown,
                 Variant::Rfc => self.cwnd.max(epoch.w_est),
@@ -403,8 +398,7 @@ impl Window for Cubic {
         if let Some(prior) = prior.filter(|prior| self.bytes(prior.cwnd) == undo.prior_cwnd) {
             self.cwnd = prior.cwnd;
             if self.variant == Variant::Rfc {
-                (self.w_max, self.cwnd_prior, self.epoch) =
-                    (prior.w_max, prior.cwnd_prior, prior.epoch);
+                (self.w_max, self.cwnd_prior, self.epoch) = (prior.w_max, prior.cwnd_prior, prior.epoch);
             }
         }
     }

@@ -62,9 +62,7 @@ fn check_order(
     }
     let key = keys.into_iter().find(|key| section.is_written(*key)).unwrap_or(keys[0]);
     let message = format!("weights are out of order: {least}, {first}, {most}");
-    Err(section
-        .reject(key, message)
-        .with_help("w_min must not be above w_init, nor w_init above w_max"))
+    Err(section.reject(key, message).with_help("w_min must not be above w_init, nor w_init above w_max"))
 }
 
 /// Parameters of the paper's rule. Rates are fractions of the maximum credit rate.
@@ -173,11 +171,8 @@ impl Rule {
         let (loss, target_loss) = (epoch.loss(), (1.0 - self.cur_rate) * config.target_scale);
         if loss > target_loss {
             // If the rate of returned credits was not measured, the loss gives an estimate.
-            let returned_rate = if epoch.returned_rate > 0.0 {
-                epoch.returned_rate
-            } else {
-                self.cur_rate * (1.0 - loss)
-            };
+            let returned_rate =
+                if epoch.returned_rate > 0.0 { epoch.returned_rate } else { self.cur_rate * (1.0 - loss) };
             self.decrease(returned_rate * (1.0 + target_loss), config.w_min);
         } else {
             self.increase(1.0, (self.w + config.w_step).min(config.w_max));
@@ -200,9 +195,7 @@ impl Rule {
 impl Rate for Rule {
     fn on_start(&mut self, demand: Option<u64>) {
         *self = Self::new(self.config);
-        if let (RuleConfig::Code(CodeConfig { full_start: Some(full), .. }), Some(demand)) =
-            (self.config, demand)
-        {
+        if let (RuleConfig::Code(CodeConfig { full_start: Some(full), .. }), Some(demand)) = (self.config, demand) {
             self.cur_rate *= (demand as f64 / f64::from(full)).min(1.0);
         }
     }
@@ -245,10 +238,7 @@ mod tests {
 
     /// Rows of a table of known answers, without comments and header.
     fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
-        text.lines()
-            .filter(|line| !line.starts_with('#'))
-            .skip(1)
-            .map(|line| line.split(',').collect())
+        text.lines().filter(|line| !line.starts_with('#')).skip(1).map(|line| line.split(',').collect())
     }
 
     /// Whether `value` rounds to `expected`, with as many decimals as `expected` has, or `expected` is empty.
@@ -302,8 +292,7 @@ mod tests {
             let history = synchronised(&mut rule, flows.parse().unwrap(), 500);
             let mut last: Vec<f64> = history[498..].iter().map(|(sum, _)| *sum).collect();
             last.sort_by(f64::total_cmp);
-            let close =
-                |expected: &str, sum: f64| (expected.parse::<f64>().unwrap() - sum).abs() < 6e-4;
+            let close = |expected: &str, sum: f64| (expected.parse::<f64>().unwrap() - sum).abs() < 6e-4;
             assert!(close(low, last[0]) && close(high, last[1]), "{row:?}: {last:?}");
         }
     }
@@ -341,8 +330,7 @@ mod tests {
 
     #[test]
     fn rates_and_w_over_a_series_of_loss_rates() {
-        let losses =
-            [0.0, 0.0, 0.0, 0.0, 0.2, 0.2, 0.05, 0.0, 0.0, 0.12, 0.0, 0.6, 1.0, 0.0, 0.0, 0.0];
+        let losses = [0.0, 0.0, 0.0, 0.0, 0.2, 0.2, 0.05, 0.0, 0.0, 0.12, 0.0, 0.6, 1.0, 0.0, 0.0, 0.0];
         let (mut code, mut paper) = (code(0.5, 0.5), paper(0.0625, 0.0625));
         let mut table = "loss   code rate      w   paper rate      w\n".to_owned();
         for loss in losses {
@@ -350,8 +338,7 @@ mod tests {
                 rule.on_epoch(&epoch(rule.rate(), loss, rule.rate() * (1.0 - loss)));
             }
             let (a, b) = ((code.rate(), code.w()), (paper.rate(), paper.w()));
-            writeln!(table, "{loss:.2}      {:.4} {:.4}       {:.4} {:.4}", a.0, a.1, b.0, b.1)
-                .unwrap();
+            writeln!(table, "{loss:.2}      {:.4} {:.4}       {:.4} {:.4}", a.0, a.1, b.0, b.1).unwrap();
         }
         insta::assert_snapshot!(table, @r"
         loss   code rate      w   paper rate      w

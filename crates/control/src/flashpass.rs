@@ -132,9 +132,9 @@ impl Rate for Aimd {
         let AimdConfig { increase, decay, max_loss, gain_rising, gain_falling } = self.config;
         let loss = epoch.loss();
         let sample = loss.min(max_loss);
-        let smoothed_loss = self.smoothed_loss.map_or(sample, |old| {
-            old + if sample > old { gain_rising } else { gain_falling } * (sample - old)
-        });
+        let smoothed_loss = self
+            .smoothed_loss
+            .map_or(sample, |old| old + if sample > old { gain_rising } else { gain_falling } * (sample - old));
         self.smoothed_loss = Some(smoothed_loss);
         let rate = epoch.rate * (1.0 - loss) + increase * libm::exp(-smoothed_loss / decay);
         self.cur_rate = bounded(rate, epoch.min_rate);

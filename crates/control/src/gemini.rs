@@ -39,10 +39,7 @@ const DEFAULT_STEP: u64 = 1 << STEP_BITS;
 pub struct Config {
     /// C, the bandwidth of the network. The sender's link has the rate `access_rate` of the topology, so that this
     /// changes C unless `capacity` is written.
-    #[key(
-        Rate(BitsPerSec::at_least_one(1_000_000), BitsPerSec::gbps(1_000)),
-        shown = "the rate of the sender's link"
-    )]
+    #[key(Rate(BitsPerSec::at_least_one(1_000_000), BitsPerSec::gbps(1_000)), shown = "the rate of the sender's link")]
     pub capacity: Option<BitsPerSec>,
     /// K, the queue length at which switches mark, written as the `mark.above` of a switch; the default is 50 full
     /// frames of 1538 B per Gb/s.
@@ -334,8 +331,7 @@ impl Gemini {
         if snd_una <= self.snd_nxt_at_reduction {
             return;
         }
-        let f_dcn =
-            if congested_dcn { law::f_dcn(self.alpha.value(), self.scale_factor) } else { 0 };
+        let f_dcn = if congested_dcn { law::f_dcn(self.alpha.value(), self.scale_factor) } else { 0 };
         let f_wan = if self.delay.congested_wan { self.beta } else { 0 };
         self.cwnd = law::reduce(self.cwnd, f_dcn.max(f_wan));
         self.ssthresh = self.cwnd.segments;

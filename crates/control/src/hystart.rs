@@ -62,8 +62,7 @@ pub struct Classic {
 
 impl Classic {
     /// Values of Linux, with bursts of the largest GSO packet.
-    pub const LINUX: Self =
-        Self { low_window: 16, delay_max: MAX_RTT_THRESH, burst: Bytes::new(65_536) };
+    pub const LINUX: Self = Self { low_window: 16, delay_max: MAX_RTT_THRESH, burst: Bytes::new(65_536) };
 }
 
 impl Config {
@@ -74,10 +73,8 @@ impl Config {
     /// Grows by the acknowledged bytes, with classic `HyStart` (Linux).
     pub const LINUX: Self = Self { exit: Exit::Classic(Classic::LINUX), ..Self::UNLIMITED };
     /// [`Config::LINUX`] in ns-3, which tolerates an RTT increase of one second.
-    pub const NS3: Self = Self {
-        exit: Exit::Classic(Classic { delay_max: Span::from_secs(1), ..Classic::LINUX }),
-        ..Self::UNLIMITED
-    };
+    pub const NS3: Self =
+        Self { exit: Exit::Classic(Classic { delay_max: Span::from_secs(1), ..Classic::LINUX }), ..Self::UNLIMITED };
     /// `HyStart++` without pacing (RFC 9406).
     pub const PLUS_PLUS: Self = Self { limit: 8, exit: Exit::PlusPlus, ..Self::STANDARD };
 
@@ -123,10 +120,7 @@ struct Keys {
     #[key(Integer(1, 1_000_000), or = "none: all that is acknowledged")]
     pub slow_start_limit: Option<u64>,
     /// The slow-start threshold of a new connection.
-    #[key(
-        Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
-        or = "none: slow start ends at congestion"
-    )]
+    #[key(Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)), or = "none: slow start ends at congestion")]
     pub initial_threshold: Option<Bytes>,
 }
 
@@ -172,9 +166,7 @@ impl Options for Config {
             limit: keys.slow_start_limit.unwrap_or(u64::MAX),
             exit: match keys.hystart {
                 ExitBy::Loss => Exit::Loss,
-                ExitBy::Classic => {
-                    Exit::Classic(Classic { low_window, delay_max, ..default.classic() })
-                }
+                ExitBy::Classic => Exit::Classic(Classic { low_window, delay_max, ..default.classic() }),
                 ExitBy::PlusPlus => Exit::PlusPlus,
             },
             initial_threshold: keys.initial_threshold,
@@ -423,11 +415,7 @@ mod tests {
 
     #[test]
     fn rtt_thresh_is_an_eighth_of_the_rtt_from_4_to_16_ms() {
-        let table = [
-            (Span::from_ms(100), 12_500),
-            (Span::from_us(20), 4_000),
-            (Span::from_secs(1), 16_000),
-        ];
+        let table = [(Span::from_ms(100), 12_500), (Span::from_us(20), 4_000), (Span::from_secs(1), 16_000)];
         for (min_rtt, us) in table {
             assert_eq!(rtt_thresh(min_rtt, MAX_RTT_THRESH), Span::from_us(us));
         }

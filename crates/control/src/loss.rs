@@ -34,15 +34,10 @@ pub enum Restart {
 
 impl Config {
     /// Values of RFC 5681.
-    pub const RFC: Self = Self {
-        decrease: 0.5,
-        basis: Basis::Flight,
-        slow_start: hystart::Config::STANDARD,
-        restart: Restart::Lesser,
-    };
+    pub const RFC: Self =
+        Self { decrease: 0.5, basis: Basis::Flight, slow_start: hystart::Config::STANDARD, restart: Restart::Lesser };
     /// Values of Linux: slow start grows by all acknowledged bytes, and reductions apply to cwnd.
-    pub const LINUX: Self =
-        Self { basis: Basis::Window, slow_start: hystart::Config::UNLIMITED, ..Self::RFC };
+    pub const LINUX: Self = Self { basis: Basis::Window, slow_start: hystart::Config::UNLIMITED, ..Self::RFC };
 
     /// Values that Reno has on a host stack.
     pub const fn reno(stack: HostStack) -> Self {

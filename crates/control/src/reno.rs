@@ -29,16 +29,8 @@ pub struct Config {
 impl Parameters for Config {
     /// Names of this controller in scenarios: ECN* is Reno with marks.
     const KINDS: &[ControllerName] = &[
-        ControllerName {
-            name: "newreno",
-            about: "losses: half of the window at each",
-            marking: Marking::Off,
-        },
-        ControllerName {
-            name: "ecn-star",
-            about: "marks: half of the window",
-            marking: Marking::Classic,
-        },
+        ControllerName { name: "newreno", about: "losses: half of the window at each", marking: Marking::Off },
+        ControllerName { name: "ecn-star", about: "marks: half of the window", marking: Marking::Classic },
     ];
 
     fn initial_threshold(&self) -> Option<Bytes> {

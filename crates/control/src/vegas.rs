@@ -101,8 +101,7 @@ impl Config {
         if alpha <= beta {
             return Ok(());
         }
-        let key =
-            if section.is_written(Self::KEY.alpha) { Self::KEY.alpha } else { Self::KEY.beta };
+        let key = if section.is_written(Self::KEY.alpha) { Self::KEY.alpha } else { Self::KEY.beta };
         let message = format!("it grows below {alpha} packets and shrinks above {beta}");
         Err(section.reject(key, message).with_help("alpha must not be above beta"))
     }
@@ -111,8 +110,7 @@ impl Config {
 /// Number of packets of a cwnd that are queued (`diff`), rounded down. `rtt` is the RTT, and `base_rtt` the RTT without
 /// queueing, in ticks.
 pub fn diff(cwnd: u64, base_rtt: u64, rtt: u64) -> u64 {
-    let diff =
-        u128::from(cwnd) * u128::from(rtt.saturating_sub(base_rtt)) / u128::from(base_rtt.max(1));
+    let diff = u128::from(cwnd) * u128::from(rtt.saturating_sub(base_rtt)) / u128::from(base_rtt.max(1));
     u64::try_from(diff).unwrap_or(u64::MAX)
 }
 

@@ -279,8 +279,7 @@ mod tests {
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let step = prop_oneof![
-            (0u32..40, 0u32..50, 0u64..u64::from(u16::MAX))
-                .prop_map(|(a, s, v)| Step::Set(a, s, v)),
+            (0u32..40, 0u32..50, 0u64..u64::from(u16::MAX)).prop_map(|(a, s, v)| Step::Set(a, s, v)),
             (0u32..40).prop_map(Step::Clear),
             Just(Step::Pop),
             Just(Step::Pop),

@@ -21,12 +21,7 @@ pub struct Pace {
 impl Pace {
     pub const fn new(rate: BitsPerSec) -> Self {
         let rate = rate.get();
-        Self {
-            rate,
-            whole: PS_PER_BYTE_AT_ONE_BPS / rate,
-            fraction: PS_PER_BYTE_AT_ONE_BPS % rate,
-            carried: 0,
-        }
+        Self { rate, whole: PS_PER_BYTE_AT_ONE_BPS / rate, fraction: PS_PER_BYTE_AT_ONE_BPS % rate, carried: 0 }
     }
 
     pub const fn rate(&self) -> BitsPerSec {

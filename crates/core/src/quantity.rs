@@ -29,13 +29,8 @@ const BYTES: Scale = &[
     ("GiB", 1 << 30),
     ("TB", 1_000_000_000_000),
 ];
-const RATE: Scale = &[
-    ("bps", 1),
-    ("Kbps", 1_000),
-    ("Mbps", 1_000_000),
-    ("Gbps", 1_000_000_000),
-    ("Tbps", 1_000_000_000_000),
-];
+const RATE: Scale =
+    &[("bps", 1), ("Kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
 
 /// Names of the unit of packets; the first one is printed.
 const PACKETS: [&str; 3] = ["pkt", "pkts", "packets"];
@@ -59,9 +54,7 @@ pub enum QuantityError {
     #[error("\"{found}\" has an exponent; write the number out, like {example}")]
     Exponent { found: String, example: &'static str },
     /// The unit is not one of this kind of quantity.
-    #[error(
-        "\"{found}\" has an unknown unit, \"{unit}\": the units are {allowed}; write it like {example}"
-    )]
+    #[error("\"{found}\" has an unknown unit, \"{unit}\": the units are {allowed}; write it like {example}")]
     UnknownUnit { found: String, unit: String, allowed: String, example: &'static str },
     /// The unit is missing.
     #[error("\"{found}\" needs a unit, one of {allowed}; write it like {example}")]
@@ -157,9 +150,9 @@ fn number<'a>(text: &'a str, example: &'static str) -> Result<Number<'a>, Quanti
 /// Error for a missing or unknown unit.
 fn no_unit(text: &str, unit: &str, allowed: String, example: &'static str) -> QuantityError {
     let (found, unit) = (text.to_owned(), unit.trim().to_owned());
-    let exponent = unit.strip_prefix(['e', 'E']).is_some_and(|rest| {
-        rest.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit())
-    });
+    let exponent = unit
+        .strip_prefix(['e', 'E'])
+        .is_some_and(|rest| rest.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit()));
     if unit.is_empty() {
         QuantityError::Unit { found, allowed, example }
     } else if exponent {
@@ -188,11 +181,7 @@ fn comma(body: &str, number: &str, unit: &str) -> Option<QuantityError> {
 }
 
 /// Error for a unit that differs from a known one only in upper and lower case.
-fn in_case(
-    text: &str,
-    unit: &str,
-    names: impl Iterator<Item = &'static str>,
-) -> Option<QuantityError> {
+fn in_case(text: &str, unit: &str, names: impl Iterator<Item = &'static str>) -> Option<QuantityError> {
     let name = names.into_iter().find(|name| name.eq_ignore_ascii_case(unit))?;
     let right = format!("{}{name}", text.trim().strip_suffix(unit)?);
     Some(QuantityError::Case { found: text.to_owned(), right })
@@ -275,10 +264,7 @@ impl FromStr for BufferSize {
             let packets = || in_case(text, number.unit, PACKETS.into_iter());
             return match ticks(text, BYTES, EXAMPLE) {
                 Ok(bytes) => Ok(Self::Bytes(Bytes::new(bytes))),
-                Err(
-                    QuantityError::Unit { allowed, .. }
-                    | QuantityError::UnknownUnit { allowed, .. },
-                ) => {
+                Err(QuantityError::Unit { allowed, .. } | QuantityError::UnknownUnit { allowed, .. }) => {
                     let allowed = format!("{allowed}, pkt, KB/Gbps");
                     let wrong = || no_unit(text, number.unit, allowed, EXAMPLE);
                     Err(packets().unwrap_or_else(wrong))
@@ -289,9 +275,7 @@ impl FromStr for BufferSize {
         if number.decimals > 0 {
             return Err(QuantityError::TooFine { found: text.to_owned(), tick: "packet" });
         }
-        u32::try_from(number.digits)
-            .map(Self::Packets)
-            .map_err(|_| QuantityError::TooLarge { found: text.to_owned() })
+        u32::try_from(number.digits).map(Self::Packets).map_err(|_| QuantityError::TooLarge { found: text.to_owned() })
     }
 }
 
@@ -348,9 +332,7 @@ mod tests {
 
     #[test]
     fn quantities_read_and_print_as_engineers_write_them() {
-        for (text, ps) in
-            [("40ms", 40_000_000_000), ("0.2s", 200_000_000_000), ("12.5 us", 12_500_000)]
-        {
+        for (text, ps) in [("40ms", 40_000_000_000), ("0.2s", 200_000_000_000), ("12.5 us", 12_500_000)] {
             assert_eq!(text.parse::<Span>(), Ok(Span::from_ps(ps)));
         }
         assert_eq!("10Gbps".parse(), Ok(BitsPerSec::gbps(10)));

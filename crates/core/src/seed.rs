@@ -75,8 +75,7 @@ mod tests {
     #[test]
     fn streams_differ_by_seed_name_and_id_and_repeat_otherwise() {
         let first = |seed: u64, name: &str, id| Seed::new(seed).stream(name, id).draw();
-        let all =
-            [first(1, "ecmp", 0), first(2, "ecmp", 0), first(1, "jitter", 0), first(1, "ecmp", 1)];
+        let all = [first(1, "ecmp", 0), first(2, "ecmp", 0), first(1, "jitter", 0), first(1, "ecmp", 1)];
         for (i, a) in all.iter().enumerate() {
             assert!(all[i + 1..].iter().all(|b| a != b));
         }

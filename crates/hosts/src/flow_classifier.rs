@@ -49,9 +49,9 @@ impl FlowClassifier {
     pub fn start<E>(&mut self, flow: u32, sender: &HostEndpoint<E>) {
         let HostEndpoint::Monitored(monitor) = sender else { return };
         match monitor.packets {
-            MonitoredPackets::Tcp(sockets)
-            | MonitoredPackets::Udp(sockets)
-            | MonitoredPackets::Quic(sockets) => self.add_flow(sockets, flow),
+            MonitoredPackets::Tcp(sockets) | MonitoredPackets::Udp(sockets) | MonitoredPackets::Quic(sockets) => {
+                self.add_flow(sockets, flow)
+            }
             MonitoredPackets::Programs(from, to) => self.add_programs(from, to, flow),
         }
     }
@@ -89,11 +89,7 @@ mod tests {
 
     fn tcp(from: u32, to: u32, payload: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
-        ip(4, from, to)
-            .tcp(1_024, 80, 1, 1_000)
-            .ack(1)
-            .write(&mut bytes, &vec![0; payload])
-            .unwrap();
+        ip(4, from, to).tcp(1_024, 80, 1, 1_000).ack(1).write(&mut bytes, &vec![0; payload]).unwrap();
         bytes
     }
 

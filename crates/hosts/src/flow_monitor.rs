@@ -212,9 +212,7 @@ impl FlowMonitor {
         self.rtt = None;
         match self.packets {
             MonitoredPackets::Quic(_) => return,
-            MonitoredPackets::Tcp(_) | MonitoredPackets::Programs(..)
-                if head.connection != DATAGRAMS =>
-            {
+            MonitoredPackets::Tcp(_) | MonitoredPackets::Programs(..) if head.connection != DATAGRAMS => {
                 let connection = self.connections.entry(head.connection).or_default();
                 if !self.is_sender {
                     connection.on_data(head, &mut self.counters);
@@ -276,8 +274,7 @@ mod tests {
     /// The monitors of a flow at the sender and at the receiver.
     fn monitors(protocol: FlowProtocol, size: u64) -> [FlowMonitor; 2] {
         let size = Some(size);
-        let flow =
-            HostFlow { number: 3, start: 0, size, from: 0, to: 1, source_port: 10_000, protocol };
+        let flow = HostFlow { number: 3, start: 0, size, from: 0, to: 1, source_port: 10_000, protocol };
         FlowMonitor::for_flow(&flow)
     }
 

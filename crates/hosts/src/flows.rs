@@ -153,20 +153,10 @@ impl HostFlows {
     ///
     /// # Errors
     /// If the host has no source port left.
-    pub fn add(
-        &mut self,
-        flow: &Flow,
-        from: u32,
-        to: u32,
-        start: u64,
-        protocol: FlowProtocol,
-    ) -> Result<(), String> {
+    pub fn add(&mut self, flow: &Flow, from: u32, to: u32, start: u64, protocol: FlowProtocol) -> Result<(), String> {
         let used = self.used_ports.entry(from).or_insert(0);
         if usize::from(*used) >= addresses::MAX_FLOWS_PER_HOST {
-            return Err(format!(
-                "a host sends at most {} flows in a run",
-                addresses::MAX_FLOWS_PER_HOST
-            ));
+            return Err(format!("a host sends at most {} flows in a run", addresses::MAX_FLOWS_PER_HOST));
         }
         let source_port = addresses::FIRST_SOURCE_PORT + *used;
         *used += 1;

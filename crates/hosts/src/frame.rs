@@ -174,8 +174,7 @@ mod tests {
     use crate::test_frames::ip as ip_packet;
 
     fn frame(payload: usize) -> Vec<u8> {
-        let builder =
-            ip_packet(4, 0, 1).tcp(1_024, 5_000, u32::MAX - 10, 1_000).psh().fin().ack(77).cwr();
+        let builder = ip_packet(4, 0, 1).tcp(1_024, 5_000, u32::MAX - 10, 1_000).psh().fin().ack(77).cwr();
         let mut bytes = Vec::new();
         let payload: Vec<u8> = (0..payload).map(|byte| byte as u8).collect();
         builder.write(&mut bytes, &payload).unwrap();
@@ -220,8 +219,7 @@ mod tests {
             let of_v6 = with(ip_packet(6, 0, 1), dscp);
             assert_eq!((of_v4.class, of_v6.class), (class, class), "{dscp}");
             // Without a class in the DSCP, the payload and the other transports decide.
-            let out =
-                |legacy| outgoing::<()>(FrameHead::new(0, 0, &of_v4), Ecn::NotEct, 46, legacy);
+            let out = |legacy| outgoing::<()>(FrameHead::new(0, 0, &of_v4), Ecn::NotEct, 46, legacy);
             assert_eq!(out(false).class, class.unwrap_or(Class::Data), "{dscp}");
             assert_eq!(out(true).class, class.unwrap_or(Class::Legacy), "{dscp}");
         }

@@ -24,12 +24,7 @@ impl<H: AsTcp> AsTcp for Head<H> {
 
 /// Makes the simulated packet of a real host's packet. `uses_legacy_classes` applies to packets without a class of
 /// their own: they get the classes of transports without credits, because other flows in the network use credits.
-pub fn outgoing<H>(
-    head: FrameHead,
-    ecn: Ecn,
-    ip_bytes: u16,
-    uses_legacy_classes: bool,
-) -> Out<Head<H>> {
+pub fn outgoing<H>(head: FrameHead, ecn: Ecn, ip_bytes: u16, uses_legacy_classes: bool) -> Out<Head<H>> {
     let class = if head.payload > 0 { Class::Data } else { Class::Ack };
     let class = if uses_legacy_classes { class.legacy() } else { class };
     let (body, size) = (0..u64::from(head.payload), wire::frame(u64::from(ip_bytes)));

@@ -1,9 +1,7 @@
 //! IPv4 and IPv6 headers of frames: the fields that the network reads, and those that it changes. Extension headers of
 //! IPv6 are not parsed.
 
-use etherparse::{
-    Ethernet2Slice, IpEcn, IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice, UdpHeader,
-};
+use etherparse::{Ethernet2Slice, IpEcn, IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice, UdpHeader};
 use shallop_core::Ecn;
 
 use crate::addresses;

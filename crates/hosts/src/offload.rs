@@ -78,9 +78,7 @@ fn complete(packet: &mut [u8], start: usize, offset: usize) -> Option<()> {
 /// Checks the checksum of an IPv4 header. IPv6 has none.
 fn has_valid_checksum(ip: &Ip<'_>) -> bool {
     match ip {
-        Ip::V4(ip) => {
-            u64_16bit_word::ones_complement(u64_16bit_word::add_slice(0, ip.slice())) == 0
-        }
+        Ip::V4(ip) => u64_16bit_word::ones_complement(u64_16bit_word::add_slice(0, ip.slice())) == 0,
         Ip::V6(_) => true,
     }
 }
@@ -155,12 +153,7 @@ mod tests {
 
     #[test]
     fn large_frames_are_cut_into_complete_packets_with_all_bytes_in_order() {
-        let frames = [
-            (tcp(4, 4_000), TCP4),
-            (udp(4, 4_000), UDP),
-            (tcp(6, 4_000), TCP6),
-            (udp(6, 4_000), UDP),
-        ];
+        let frames = [(tcp(4, 4_000), TCP4), (udp(4, 4_000), UDP), (tcp(6, 4_000), TCP6), (udp(6, 4_000), UDP)];
         for (frame, kind) in frames {
             let parts = packets(&with_header(0, kind, [1_400, 0, 0], &frame)).unwrap();
             assert_eq!(parts.len(), 3);
@@ -171,16 +164,12 @@ mod tests {
 
     #[test]
     fn a_partial_checksum_is_completed() {
-        for (whole, start, field) in [
-            (tcp(4, 101), 34, 16),
-            (udp(4, 100), 34, 6),
-            (tcp(6, 101), 54, 16),
-            (udp(6, 99), 54, 6),
-        ] {
+        for (whole, start, field) in
+            [(tcp(4, 101), 34, 16), (udp(4, 100), 34, 6), (tcp(6, 101), 54, 16), (udp(6, 99), 54, 6)]
+        {
             let mut partial = whole.clone();
             // The host writes the sum of the pseudo-header: addresses, protocol, length.
-            let (protocol, ends) =
-                if start == 34 { (whole[23], 26..34) } else { (whole[20], 22..54) };
+            let (protocol, ends) = if start == 34 { (whole[23], 26..34) } else { (whole[20], 22..54) };
             let length = (whole.len() - start) as u16;
             let sum = u64_16bit_word::add_slice(0, &whole[ends]);
             let sum = u64_16bit_word::add_2bytes(sum, u16::from(protocol).to_be_bytes());
@@ -197,18 +186,9 @@ mod tests {
         let frame = tcp(4, 3_000);
         assert!(packets(&with_header(0, 0, [0; 3], &frame)).is_none(), "longer than the MTU");
         assert!(packets(&with_header(0, TCP4, [0; 3], &frame)).is_none(), "empty segments");
-        assert!(
-            packets(&with_header(1, 0, [0, 2_000, 16], &tcp(4, 10))).is_none(),
-            "checksum beyond the end"
-        );
-        assert!(
-            packets(&with_header(0, TCP6, [1_400, 0, 0], &frame)).is_none(),
-            "IPv6 segmentation of IPv4"
-        );
-        assert!(
-            packets(&with_header(0, 3, [1_400, 0, 0], &frame)).is_none(),
-            "segmentation that was not negotiated"
-        );
+        assert!(packets(&with_header(1, 0, [0, 2_000, 16], &tcp(4, 10))).is_none(), "checksum beyond the end");
+        assert!(packets(&with_header(0, TCP6, [1_400, 0, 0], &frame)).is_none(), "IPv6 segmentation of IPv4");
+        assert!(packets(&with_header(0, 3, [1_400, 0, 0], &frame)).is_none(), "segmentation that was not negotiated");
         let mut wrong = with_header(0, 0, [0; 3], &tcp(4, 10));
         assert!(packets(&wrong).is_some());
         wrong[HEADER + ETHERNET + 8] ^= 1;

@@ -288,8 +288,7 @@ mod tests {
 
     /// Frames with a virtio-net header and 100 bytes of payload: TCP and UDP over IPv4, then over IPv6.
     fn frames() -> [Vec<u8>; 4] {
-        [tcp(4, 100), udp(4, 100), tcp(6, 100), udp(6, 100)]
-            .map(|frame| [&[0; HEADER][..], &frame].concat())
+        [tcp(4, 100), udp(4, 100), tcp(6, 100), udp(6, 100)].map(|frame| [&[0; HEADER][..], &frame].concat())
     }
 
     #[test]
@@ -329,12 +328,7 @@ mod tests {
     fn a_tape_survives_writing_and_reading() {
         let names = vec!["s0".to_owned(), "r0".to_owned()];
         let mut tape = Tape { job: (2, 7), names, ..Tape::default() };
-        tape.add(
-            Direction::FromHost,
-            Time::after_start(Span::from_ps(u64::MAX / 3)),
-            5,
-            &[0x45; 1_500],
-        );
+        tape.add(Direction::FromHost, Time::after_start(Span::from_ps(u64::MAX / 3)), 5, &[0x45; 1_500]);
         tape.add(Direction::ToHost, Time::ZERO, 0, &[1; 60]);
         let bytes = tape.to_bytes();
         assert_eq!(Tape::from_bytes(&bytes), Ok(tape.clone()));

@@ -43,27 +43,11 @@ mod tests {
 
     #[test]
     fn what_a_kernel_does_not_know_yet_is_left_out() {
-        let new = TcpInfo {
-            cwnd: 10,
-            ssthresh: INFINITE_SSTHRESH,
-            pacing: u64::MAX,
-            ..TcpInfo::default()
-        };
-        let expected = FlowState {
-            cwnd: Some(10.0),
-            delivered: Some(0),
-            ca_state: Some(CaState::Open),
-            ..FlowState::default()
-        };
+        let new = TcpInfo { cwnd: 10, ssthresh: INFINITE_SSTHRESH, pacing: u64::MAX, ..TcpInfo::default() };
+        let expected =
+            FlowState { cwnd: Some(10.0), delivered: Some(0), ca_state: Some(CaState::Open), ..FlowState::default() };
         assert_eq!(new.flow_state(), expected);
-        let later = TcpInfo {
-            ssthresh: 7,
-            rtt_us: 20_300,
-            pacing: 1_250_000,
-            delivered: 401,
-            ca_state: 3,
-            ..new
-        };
+        let later = TcpInfo { ssthresh: 7, rtt_us: 20_300, pacing: 1_250_000, delivered: 401, ca_state: 3, ..new };
         let expected = FlowState {
             ssthresh: Some(7.0),
             pacing: BitsPerSec::new(10_000_000),

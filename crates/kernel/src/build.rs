@@ -30,8 +30,7 @@ const RANDOM: (&str, &str) = ("getrandom.c", include_str!("../agent/getrandom.c"
 /// The folder in which Debian's packages install kernel sources.
 const SOURCES: &str = "/usr/src";
 /// The Debian packages that building the newest kernel needs.
-const PACKAGES: [&str; 8] =
-    ["linux-source-6.12", "make", "gcc", "libc6-dev", "flex", "bison", "bc", "xz-utils"];
+const PACKAGES: [&str; 8] = ["linux-source-6.12", "make", "gcc", "libc6-dev", "flex", "bison", "bc", "xz-utils"];
 /// Programs of [`PACKAGES`]: the packages are installed if one of these programs is missing.
 const PROGRAMS: [&str; 6] = ["make", "cc", "flex", "bison", "bc", "xz"];
 
@@ -45,17 +44,9 @@ struct Change {
 /// Changes for many network cards, a configurable timer frequency, and processors with large register sets.
 const CHANGES: [Change; 4] = [
     // The frequency has no prompt, so a configuration could not set it.
-    Change {
-        file: "arch/um/Kconfig",
-        from: "config HZ\n\tint\n",
-        to: "config HZ\n\tint \"Timer frequency\"\n",
-    },
+    Change { file: "arch/um/Kconfig", from: "config HZ\n\tint\n", to: "config HZ\n\tint \"Timer frequency\"\n" },
     // Each network card needs two interrupts.
-    Change {
-        file: "arch/um/include/asm/irq.h",
-        from: "UM_LAST_SIGNAL_IRQ\t64",
-        to: "UM_LAST_SIGNAL_IRQ\t512",
-    },
+    Change { file: "arch/um/include/asm/irq.h", from: "UM_LAST_SIGNAL_IRQ\t64", to: "UM_LAST_SIGNAL_IRQ\t512" },
     // The registers of a process have up to 11,008 bytes on processors with AMX, and Linux restores all of them.
     Change {
         file: "arch/x86/um/user-offsets.c",
@@ -63,11 +54,7 @@ const CHANGES: [Change; 4] = [
         to: "DEFINE_LONGS(HOST_FP_SIZE, 16384);",
     },
     // The command line names a device for each network card.
-    Change {
-        file: "arch/um/include/asm/setup.h",
-        from: "COMMAND_LINE_SIZE 4096",
-        to: "COMMAND_LINE_SIZE 32768",
-    },
+    Change { file: "arch/um/include/asm/setup.h", from: "COMMAND_LINE_SIZE 4096", to: "COMMAND_LINE_SIZE 32768" },
 ];
 
 /// The archives of kernel sources on this machine, in ascending order of release.
@@ -96,8 +83,7 @@ pub fn install_packages() -> Result<(), BuildError> {
     }
     let by_hand = format!("sudo apt-get install {}", PACKAGES.join(" "));
     if !rustix::process::geteuid().is_root() || !is_there(&"apt-get") {
-        let message =
-            format!("the source of a kernel and the tools to build it are needed: {by_hand}");
+        let message = format!("the source of a kernel and the tools to build it are needed: {by_hand}");
         return Err(BuildError::Missing(message));
     }
     let mut apt = Command::new("apt-get");
@@ -189,9 +175,7 @@ fn archive_of(wanted: Option<&str>) -> Result<PathBuf, BuildError> {
     let fits = |path: &PathBuf| wanted.is_none_or(|wanted| has_release(&release_of(path), wanted));
     sources().into_iter().rfind(fits).ok_or_else(|| {
         let name = wanted.unwrap_or("6.12");
-        BuildError::Missing(format!(
-            "no source of {name}: sudo apt-get install linux-source-{name}"
-        ))
+        BuildError::Missing(format!("no source of {name}: sudo apt-get install linux-source-{name}"))
     })
 }
 
@@ -202,12 +186,7 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    fn all(
-        &self,
-        archive: &Path,
-        folder: &Path,
-        tell: &mut dyn FnMut(&str),
-    ) -> Result<Installed, BuildError> {
+    fn all(&self, archive: &Path, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<Installed, BuildError> {
         self.unpack(archive, tell)?;
         tell("configuring it");
         let wanted = self.work.join("wanted");
@@ -275,10 +254,7 @@ impl Build<'_> {
             let path = source.join(name);
             let text = fs::read_to_string(&path).map_err(file(&path))?;
             if !text.contains(from) {
-                return Err(BuildError::Source(
-                    self.name.clone(),
-                    format!("{name} has no \"{from}\""),
-                ));
+                return Err(BuildError::Source(self.name.clone(), format!("{name} has no \"{from}\"")));
             }
             fs::write(&path, text.replacen(from, to, 1)).map_err(file(&path))?;
         }
@@ -296,8 +272,7 @@ impl Build<'_> {
             fs::write(&path, text).map_err(file(&path))?;
         }
         let parts = AGENT.iter().map(|(name, _)| *name).filter(|&name| name != "agent.h");
-        let agent =
-            ["-O2", "-static", "-s", "-o", "whole/agent"].into_iter().chain(parts).collect();
+        let agent = ["-O2", "-static", "-s", "-o", "whole/agent"].into_iter().chain(parts).collect();
         let random = vec!["-O2", "-shared", "-fPIC", "-o", "whole/getrandom.so", RANDOM.0];
         for arguments in [agent, random] {
             let mut cc = dies_with_us("cc");
@@ -306,10 +281,7 @@ impl Build<'_> {
         let config = fs::read(out.join(".config")).map_err(file(out))?;
         self.modules(out, &whole)?;
         let sources = AGENT.iter().chain([&RANDOM]).chain(&GEMINI);
-        let digest =
-            short(sources.fold(Sha256::new().chain_update(&config), |all, (_, text)| {
-                all.chain_update(text)
-            }));
+        let digest = short(sources.fold(Sha256::new().chain_update(&config), |all, (_, text)| all.chain_update(text)));
         let release = self.release()?;
         for (name, contents) in [("config", &config[..]), ("digest", digest.as_bytes())] {
             let path = whole.join(name);

@@ -143,12 +143,7 @@ impl Card {
         Ok(Some((header, payload, files.collect())))
     }
 
-    fn configure(
-        &mut self,
-        header: &Header,
-        request: Request,
-        files: Vec<OwnedFd>,
-    ) -> Result<(), CardError> {
+    fn configure(&mut self, header: &Header, request: Request, files: Vec<OwnedFd>) -> Result<(), CardError> {
         match request {
             Request::SetMemory(regions) => self.memory = map(header, &regions, files)?,
             Request::SetRingSize(queue, size) => self.rings[queue].set_size(size),
@@ -181,8 +176,7 @@ impl Card {
         }
         let frame = bytes.split_off(VIRTIO_HEADER);
         let packets = if bytes[1] & !WITH_ECN == TCP_SEGMENTS {
-            frame::cut(&frame, u16::from_le_bytes([bytes[4], bytes[5]]))
-                .ok_or(Malformed::Frame(frame.len()))?
+            frame::cut(&frame, u16::from_le_bytes([bytes[4], bytes[5]])).ok_or(Malformed::Frame(frame.len()))?
         } else if frame.len() > frame::MAX_PACKET {
             return Err(Malformed::Frame(frame.len()));
         } else {
@@ -263,11 +257,7 @@ impl CardError {
 }
 
 /// Maps the memory of a kernel.
-fn map(
-    header: &Header,
-    regions: &[Region],
-    files: Vec<OwnedFd>,
-) -> Result<GuestMemoryMmap, CardError> {
+fn map(header: &Header, regions: &[Region], files: Vec<OwnedFd>) -> Result<GuestMemoryMmap, CardError> {
     if files.len() < regions.len() {
         return Err(Malformed::NoFile(header.request).into());
     }

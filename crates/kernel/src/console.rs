@@ -69,8 +69,7 @@ mod tests {
     use super::*;
 
     fn from_shell(payload: &[u8]) -> Vec<u8> {
-        let builder =
-            PacketBuilder::ethernet2([2; 6], [2; 6]).ipv4(SHELL, OURS, 64).udp(PORT, PORT);
+        let builder = PacketBuilder::ethernet2([2; 6], [2; 6]).ipv4(SHELL, OURS, 64).udp(PORT, PORT);
         let mut bytes = Vec::new();
         builder.write(&mut bytes, payload).unwrap();
         bytes
@@ -78,10 +77,7 @@ mod tests {
 
     #[test]
     fn messages_of_the_shell_are_output_or_the_end_of_a_line() {
-        assert_eq!(
-            shell_message(&from_shell(b"od127\n")),
-            Some(ShellMessage::Output(b"d127\n".to_vec()))
-        );
+        assert_eq!(shell_message(&from_shell(b"od127\n")), Some(ShellMessage::Output(b"d127\n".to_vec())));
         assert_eq!(shell_message(&from_shell(b"d127")), Some(ShellMessage::Done(127)));
         for other in [&b"d"[..], b"x", b"", b"d256", b"d-1"] {
             assert_eq!(shell_message(&from_shell(other)), None, "{other:?}");

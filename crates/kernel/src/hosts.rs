@@ -149,11 +149,7 @@ impl Kernels {
     ///
     /// # Errors
     /// If a kernel cannot be started, or does not boot.
-    pub fn boot(
-        start: &Start<'_>,
-        moderation: Span,
-        uses_legacy_classes: bool,
-    ) -> Result<Self, KernelError> {
+    pub fn boot(start: &Start<'_>, moderation: Span, uses_legacy_classes: bool) -> Result<Self, KernelError> {
         let processor = Processor::take();
         let (machines, clock, folder) = start.kernels()?;
         let count = start.hosts.iter().flatten().max().map_or(0, |&most| most as usize + 1);
@@ -369,11 +365,7 @@ impl Kernels {
         let now = self.run_time(self.clock.now());
         while let Some(sent) = self.machines[kernel].card(card)?.take().map_err(of)? {
             let Some(console) = &mut self.console else { return Ok(()) };
-            self.due.push(Reverse((
-                now,
-                self.scheduled,
-                CardAction::Complete(console.card, sent.head),
-            )));
+            self.due.push(Reverse((now, self.scheduled, CardAction::Complete(console.card, sent.head))));
             self.scheduled += 1;
             match sent.packets.first().and_then(|frame| console::shell_message(frame)) {
                 Some(ShellMessage::Output(text)) => console.terminal.output(&text),

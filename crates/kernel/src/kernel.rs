@@ -77,8 +77,7 @@ impl Kernel {
         let events = epoll::create(epoll::CreateFlags::CLOEXEC);
         let events = events.map_err(KernelError::io("epoll"))?;
         let watch = |fd: &dyn std::os::fd::AsFd, data| {
-            epoll::add(&events, fd.as_fd(), EventData::new_u64(data), EventFlags::IN)
-                .map_err(KernelError::io("epoll"))
+            epoll::add(&events, fd.as_fd(), EventData::new_u64(data), EventFlags::IN).map_err(KernelError::io("epoll"))
         };
         watch(&time, TIME)?;
         for (index, (listener, _)) in cards.iter().enumerate() {
@@ -343,12 +342,7 @@ impl Kernel {
     ///
     /// # Errors
     /// If the kernel ends or sends a malformed message.
-    pub fn interrupt(
-        &mut self,
-        clock: &mut Clock,
-        card: usize,
-        pending: [bool; 2],
-    ) -> Result<bool, KernelError> {
+    pub fn interrupt(&mut self, clock: &mut Clock, card: usize, pending: [bool; 2]) -> Result<bool, KernelError> {
         let number = self.number;
         let of = |why: CardError| why.with_kernel(number);
         let open = self.card(card)?;
@@ -375,8 +369,7 @@ impl Kernel {
                 let Some(channel) = open.channel() else {
                     return Err(self.malformed(Malformed::NoFile(21)));
                 };
-                let mut either =
-                    [PollFd::new(&time, PollFlags::IN), PollFd::new(channel, PollFlags::IN)];
+                let mut either = [PollFd::new(&time, PollFlags::IN), PollFd::new(channel, PollFlags::IN)];
                 match rustix::event::poll(&mut either, None) {
                     Err(rustix::io::Errno::INTR) => continue,
                     other => other.map_err(KernelError::io("poll"))?,

@@ -176,13 +176,7 @@ mod tests {
 
     #[test]
     fn hosts_without_lateness_are_on_time() {
-        let none = Lateness {
-            seed: 1,
-            pause: Span::ZERO,
-            paused: 0.0,
-            standstill: Span::ZERO,
-            stood_still: 0.0,
-        };
+        let none = Lateness { seed: 1, pause: Span::ZERO, paused: 0.0, standstill: Span::ZERO, stood_still: 0.0 };
         let mut late = LateHosts::new(none, Span::from_secs(1));
         let at = Time::after_start(Span::from_ms(3));
         assert_eq!((late.happens(at, 0), late.total()), (at, 0));

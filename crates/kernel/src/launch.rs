@@ -130,11 +130,7 @@ fn card_name(kernel: usize, card: usize) -> String {
 }
 
 /// Waits until a kernel has connected to the time socket.
-fn accept(
-    time: &UnixListener,
-    kernel: usize,
-    mut process: Process,
-) -> Result<(Process, UnixStream), KernelError> {
+fn accept(time: &UnixListener, kernel: usize, mut process: Process) -> Result<(Process, UnixStream), KernelError> {
     loop {
         let mut ready = [PollFd::new(time, PollFlags::IN)];
         match rustix::event::poll(&mut ready, Some(&PATIENCE)) {

@@ -71,11 +71,7 @@ pub(crate) fn short(digest: Sha256) -> String {
 ///
 /// # Errors
 /// If the compiler fails, with its output.
-pub(crate) fn compile(
-    name: &str,
-    work: &Path,
-    make: &dyn Fn() -> Command,
-) -> Result<PathBuf, BuildError> {
+pub(crate) fn compile(name: &str, work: &Path, make: &dyn Fn() -> Command) -> Result<PathBuf, BuildError> {
     let list = work.join("Makefile");
     fs::write(&list, format!("obj-m := {name}.o\n")).map_err(file(&list))?;
     step("make modules", make().arg(format!("M={}", work.display())).arg("modules"))?;
@@ -97,9 +93,8 @@ pub(crate) fn prepare(make: &dyn Fn() -> Command, jobs: usize) -> Result<(), Bui
 pub(crate) fn name_of(source: &Path) -> Result<&str, BuildError> {
     let name = source.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let is_c = source.extension().is_some_and(|extension| extension == "c");
-    let is_name = |name: &str| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    };
+    let is_name =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_c && is_name(name) {
         return Ok(name);
     }

@@ -71,10 +71,7 @@ pub fn text(settings: &Settings, hosts: &[u32], flows: &HostFlows, stop: u64) ->
     }
     for (card, &host) in hosts.iter().enumerate() {
         let segments = settings.gso_max_segs.unwrap_or(0);
-        line(format_args!(
-            "host {card} {} {segments}",
-            Ipv4Addr::from_bits(addresses::address(host))
-        ));
+        line(format_args!("host {card} {} {segments}", Ipv4Addr::from_bits(addresses::address(host))));
         for (port, controller) in (addresses::FIRST_TCP_PORT..).zip(&flows.controllers) {
             line(format_args!("listen {card} {port} {controller}"));
         }
@@ -85,9 +82,7 @@ pub fn text(settings: &Settings, hosts: &[u32], flows: &HostFlows, stop: u64) ->
         let to = Ipv4Addr::from_bits(addresses::address(flow.to));
         let (port, bytes) = (flow.destination_port(), size.unwrap_or(0));
         let controller = &flows.controllers[usize::from(controller)];
-        line(format_args!(
-            "flow {card} {number} {start} {bytes} {to} {port} {source_port} {controller}"
-        ));
+        line(format_args!("flow {card} {number} {start} {bytes} {to} {port} {source_port} {controller}"));
     }
     if let Some(interval) = settings.record {
         line(format_args!("record {BOOTED} {interval}"));

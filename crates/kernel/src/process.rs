@@ -88,8 +88,7 @@ impl Process {
         let mut bytes = Vec::new();
         // The kernel shares the file offset, so it is restored after reading.
         let end = self.log.stream_position().map_err(KernelError::io("a kernel's log"))?;
-        let read =
-            self.log.seek(SeekFrom::Start(start)).and_then(|_| self.log.read_to_end(&mut bytes));
+        let read = self.log.seek(SeekFrom::Start(start)).and_then(|_| self.log.read_to_end(&mut bytes));
         let back = self.log.seek(SeekFrom::Start(end));
         read.and(back.map(|_| 0)).map_err(KernelError::io("a kernel's log"))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -49,9 +49,7 @@ fn claim(allowed: &CpuSet) -> Option<(usize, OwnedFd)> {
             let name = format!("shallop-processor-{number}-{share}");
             let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).ok()?;
             let kind = rustix::net::SocketFlags::CLOEXEC;
-            let socket =
-                rustix::net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, kind, None)
-                    .ok()?;
+            let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, kind, None).ok()?;
             if rustix::net::bind(&socket, &address).is_ok() {
                 return Some((number, socket));
             }
@@ -80,9 +78,8 @@ mod tests {
             drop(taken);
             (during, sched_getaffinity(None).unwrap())
         };
-        let [(first, first_after), (second, second_after)] = std::thread::scope(|scope| {
-            [scope.spawn(one), scope.spawn(one)].map(|thread| thread.join().unwrap())
-        });
+        let [(first, first_after), (second, second_after)] =
+            std::thread::scope(|scope| [scope.spawn(one), scope.spawn(one)].map(|thread| thread.join().unwrap()));
         assert_eq!([first.count(), second.count()], [1, 1]);
         assert_eq!([first_after, second_after], [all, all]);
     }

@@ -86,9 +86,8 @@ pub fn ends(flows: &HostFlows, logs: &[String]) -> Vec<Option<ProgramEnd>> {
 /// The number and the end of a program in a line of a log; `None` unless the program ended by itself.
 fn end_of(line: &str) -> Option<(usize, ProgramEnd)> {
     let words = line.strip_prefix("program ")?;
-    let value = |name: &str| {
-        words.split_whitespace().filter_map(|word| word.split_once('=')).find(|(of, _)| *of == name)
-    };
+    let value =
+        |name: &str| words.split_whitespace().filter_map(|word| word.split_once('=')).find(|(of, _)| *of == name);
     let number = value("number")?.1.parse().ok()?;
     let at: u64 = value("ended")?.1.parse().ok()?;
     let status = value("status")?.1.parse().ok()?;
@@ -159,8 +158,7 @@ mod tests {
     fn a_kernel_gets_the_orders_and_the_arguments_of_its_own_programs() {
         let flows = two();
         assert_eq!(orders(&flows, &[0]), "name 0 left\nprogram 0 0 1000 of-0\n");
-        let of_one =
-            "name 0 right\ncongestion 0 bbr\nconsole 1 1000\nshell 0 1\nprogram 0 1 1000 of-1\n";
+        let of_one = "name 0 right\ncongestion 0 bbr\nconsole 1 1000\nshell 0 1\nprogram 0 1 1000 of-1\n";
         assert_eq!(orders(&flows, &[1]), of_one);
         let files = files(&flows, &[0]);
         assert_eq!(files[0], ("program.0".to_owned(), b"echo\0a b\0\0".to_vec()));
@@ -170,10 +168,7 @@ mod tests {
 
     #[test]
     fn ends_of_programs_are_read_from_logs() {
-        let logs = [
-            "program number=1 ended=4000000000 killed=1\n",
-            "x\nprogram number=0 ended=3000000000 status=3",
-        ];
+        let logs = ["program number=1 ended=4000000000 killed=1\n", "x\nprogram number=0 ended=3000000000 status=3"];
         let ends = ends(&two(), &logs.map(str::to_owned));
         assert_eq!(ends, [Some(ProgramEnd { at_s: 2.0, status: 3 }), None]);
     }

@@ -25,11 +25,7 @@ fn sample(line: &str) -> Option<(u64, usize, TcpInfo)> {
     let delivered = words.next()?.parse().ok()?;
     let ca_state = words.next()?.parse().ok()?;
     let is_whole = words.next().is_none();
-    is_whole.then_some((
-        at,
-        connection,
-        TcpInfo { cwnd, ssthresh, rtt_us, pacing, delivered, ca_state },
-    ))
+    is_whole.then_some((at, connection, TcpInfo { cwnd, ssthresh, rtt_us, pacing, delivered, ca_state }))
 }
 
 /// The traces in the logs of all kernels of a run, at this interval.
@@ -101,12 +97,8 @@ mod tests {
             (Quantity::CaState, 3.0),
         ];
         assert_eq!(of(0), first);
-        let second = [
-            (Quantity::Cwnd, 9.0),
-            (Quantity::Pacing, 1e7),
-            (Quantity::Delivered, 0.0),
-            (Quantity::CaState, 0.0),
-        ];
+        let second =
+            [(Quantity::Cwnd, 9.0), (Quantity::Pacing, 1e7), (Quantity::Delivered, 0.0), (Quantity::CaState, 0.0)];
         assert_eq!(of(5), second);
         assert_eq!(trace.values()[0].at, Span::from_ms(1));
     }

@@ -49,12 +49,7 @@ impl Ring {
     ///
     /// # Errors
     /// If the ring does not lie in the shared memory.
-    pub fn enable(
-        &mut self,
-        on: bool,
-        kicks: bool,
-        memory: &GuestMemoryMmap,
-    ) -> Result<(), Malformed> {
+    pub fn enable(&mut self, on: bool, kicks: bool, memory: &GuestMemoryMmap) -> Result<(), Malformed> {
         let [descriptors, used, available] = self.addresses;
         let wrong = |_| Malformed::Descriptor;
         self.queue.set_size(self.size);
@@ -106,11 +101,7 @@ impl Ring {
     ///
     /// # Errors
     /// If the chain does not lie in the shared memory or is too short.
-    pub fn write(
-        &mut self,
-        memory: &GuestMemoryMmap,
-        parts: [&[u8]; 2],
-    ) -> Result<bool, Malformed> {
+    pub fn write(&mut self, memory: &GuestMemoryMmap, parts: [&[u8]; 2]) -> Result<bool, Malformed> {
         if !self.queue.ready() {
             return Ok(false);
         }
@@ -140,12 +131,7 @@ impl Ring {
     ///
     /// # Errors
     /// If the used ring does not lie in the shared memory.
-    pub fn used(
-        &mut self,
-        memory: &GuestMemoryMmap,
-        head: u16,
-        bytes: u32,
-    ) -> Result<(), Malformed> {
+    pub fn used(&mut self, memory: &GuestMemoryMmap, head: u16, bytes: u32) -> Result<(), Malformed> {
         self.queue.add_used(memory, head, bytes).map_err(|_| Malformed::Descriptor)
     }
 

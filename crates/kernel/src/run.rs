@@ -87,8 +87,7 @@ pub fn run_observed(
     if let Some(terminal) = outside.terminal {
         kernels.set_terminal(terminal);
     }
-    let factory =
-        HostEndpoints { setup: &setup, simulated: ends::mixed(&setup)?, flows: &traffic.flows };
+    let factory = HostEndpoints { setup: &setup, simulated: ends::mixed(&setup)?, flows: &traffic.flows };
     let (mut outcome, kernels) = run_with_hosts(&setup, &factory, kernels, outside.observer)?;
     let finished = kernels.finish(Time::after_start(plan.duration))?;
     check_reports(&finished.logs)?;
@@ -145,8 +144,7 @@ fn add_programs(
 ) -> Result<(), KernelRunError> {
     let Some(folder) = &finished.folder else { return Ok(()) };
     if let Some(files) = files {
-        programs::keep(folder.path(), flows, files)
-            .map_err(KernelError::io("the files of programs"))?;
+        programs::keep(folder.path(), flows, files).map_err(KernelError::io("the files of programs"))?;
     }
     let ends = programs::ends(flows, &finished.logs);
     for ((number, program), end) in (0..).zip(&flows.programs).zip(ends) {

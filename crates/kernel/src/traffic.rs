@@ -110,10 +110,8 @@ impl Traffic {
                 self.flows.hosts().len()
             )));
         }
-        let of = |kernel: usize| {
-            (0..self.flows.hosts().len() as u32)
-                .filter(move |&host| host as usize % kernels == kernel)
-        };
+        let of =
+            |kernel: usize| (0..self.flows.hosts().len() as u32).filter(move |&host| host as usize % kernels == kernel);
         Ok((0..kernels).map(|kernel| of(kernel).collect()).collect())
     }
 }

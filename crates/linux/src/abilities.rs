@@ -31,19 +31,13 @@ pub fn all() -> Vec<Ability> {
         ability(what, can, found, used_for)
     };
     let is_realtime = realtime::emulate().is_realtime;
-    let priority =
-        if is_realtime { "SCHED_FIFO" } else { "none: run it as root, or raise 'ulimit -r'" };
+    let priority = if is_realtime { "SCHED_FIFO" } else { "none: run it as root, or raise 'ulimit -r'" };
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let kernel = format!("Linux {}: {}", release(), controllers.join(", "));
     let interfaces = "network namespaces with virtual interfaces";
     let (fast, slow) = (BitsPerSec::gbps(100), BitsPerSec::gbps(1));
     let of_rehearsals = vec![
-        ability(
-            "congestion controllers",
-            !controllers.is_empty(),
-            kernel,
-            "transports of a rehearsal",
-        ),
+        ability("congestion controllers", !controllers.is_empty(), kernel, "transports of a rehearsal"),
         host("hosts", fast, interfaces, "rehearse, agree, shell"),
         host("slow links of hosts", slow, "queue discipline tbf", "hosts' links up to 4 Gb/s"),
         ability(
@@ -52,12 +46,7 @@ pub fn all() -> Vec<Ability> {
             priority.to_owned(),
             "rehearsals above some 100 Mb/s that count",
         ),
-        ability(
-            "processors",
-            processors > 1,
-            processors.to_string(),
-            "one for the emulator, the others for hosts",
-        ),
+        ability("processors", processors > 1, processors.to_string(), "one for the emulator, the others for hosts"),
     ];
     of_rehearsals.into_iter().chain(of_programs()).collect()
 }
@@ -88,37 +77,22 @@ fn of_programs() -> Vec<Ability> {
     let name = format!("doctor_{}", std::process::id());
     let loaded = machine::check().and_then(|()| Controller::load(&Law::Dctcp, &name).map(drop));
     let can_load = loaded.is_ok();
-    let loads =
-        loaded.err().map_or_else(|| "one was loaded and removed".to_owned(), |why| why.to_string());
+    let loads = loaded.err().map_or_else(|| "one was loaded and removed".to_owned(), |why| why.to_string());
     let types_found = found(types, "BTF", "none (CONFIG_DEBUG_INFO_BTF)");
     let mount = format!("none at {BPF_FILE_SYSTEM}: mount -t bpf bpf {BPF_FILE_SYSTEM}");
     let skips = machine::skips_programs();
-    let always = found(
-        !skips,
-        "always",
-        "not while process 1 has the processor: this kernel was changed to skip them",
-    );
+    let always = found(!skips, "always", "not while process 1 has the processor: this kernel was changed to skip them");
     vec![
         ability("programs in this build", controller::IS_BUILT, built, "the next five lines"),
         ability("types of the kernel", types, types_found, "programs"),
         ability("capabilities", lacking.is_empty(), capabilities, "programs"),
-        ability(
-            "controllers as programs",
-            can_load,
-            loads,
-            &format!("host; {names} in a rehearsal"),
-        ),
+        ability("controllers as programs", can_load, loads, &format!("host; {names} in a rehearsal")),
         ability(
             "controllers run",
             !skips,
             always,
             "host and rehearsals: with NO here, load no controller for real traffic",
         ),
-        ability(
-            "BPF file system",
-            keeps,
-            found(keeps, BPF_FILE_SYSTEM, &mount),
-            "host load: controllers that stay",
-        ),
+        ability("BPF file system", keeps, found(keeps, BPF_FILE_SYSTEM, &mount), "host load: controllers that stay"),
     ]
 }

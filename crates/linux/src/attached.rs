@@ -97,11 +97,9 @@ impl Interface {
         };
         match open() {
             Ok(socket) => Ok(Self { socket, host, hosts, peer: None, waiting: Vec::new() }),
-            Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
-                Err(RehearsalError::Missing(format!(
-                    "the frames of interface {name} are for root only (CAP_NET_RAW): run it as root"
-                )))
-            }
+            Err(why) if why.kind() == io::ErrorKind::PermissionDenied => Err(RehearsalError::Missing(format!(
+                "the frames of interface {name} are for root only (CAP_NET_RAW): run it as root"
+            ))),
             Err(why) => Err(failed(format!("interface {name}"))(why)),
         }
     }
@@ -245,9 +243,7 @@ impl Arp {
 fn link_address(name: &str) -> Result<SockaddrStorage, RehearsalError> {
     let what = || failed(format!("interface {name}"));
     let mut all = getifaddrs().map_err(|why| what()(why.into()))?;
-    let link = all.find_map(|of| {
-        of.address.filter(|at| of.interface_name == name && at.as_link_addr().is_some())
-    });
+    let link = all.find_map(|of| of.address.filter(|at| of.interface_name == name && at.as_link_addr().is_some()));
     link.ok_or_else(|| what()(io::Error::other("it has no Ethernet address")))
 }
 

@@ -43,8 +43,7 @@ impl Controllers {
             };
             let law = law(setup, transport, group);
             // A Gemini in the kernel would have other settings than the scenario's.
-            let is_there =
-                has.iter().any(|of| of == kernels) && !matches!(law, Some(Law::Gemini(_)));
+            let is_there = has.iter().any(|of| of == kernels) && !matches!(law, Some(Law::Gemini(_)));
             match law.filter(|_| !is_there) {
                 Some(law) => all.load(name, law)?,
                 None if has.iter().any(|of| of == kernels) => {
@@ -57,15 +56,12 @@ impl Controllers {
     }
 
     fn load(&mut self, name: &'static str, law: Law) -> Result<(), RehearsalError> {
-        if let Some((before, _)) = self.loaded.iter().find(|(of, _)| of.program() == law.program())
-        {
+        if let Some((before, _)) = self.loaded.iter().find(|(of, _)| of.program() == law.program()) {
             return if *before == law {
                 Ok(())
             } else {
                 let what = law.program().name();
-                Err(RehearsalError::Refused(format!(
-                    "all groups of a rehearsal with {what} must have equal options"
-                )))
+                Err(RehearsalError::Refused(format!("all groups of a rehearsal with {what} must have equal options")))
             };
         }
         // Names have at most 15 letters, and a process number has at most 7 digits.

@@ -109,9 +109,7 @@ impl Device {
     /// If the kernel refuses the request.
     pub fn root(&mut self) -> io::Result<Option<String>> {
         let all = self.queue_disciplines()?;
-        let is_root = |of: &&TcMessage| {
-            of.header.parent == TcHandle::ROOT && of.header.handle != TcHandle::UNSPEC
-        };
+        let is_root = |of: &&TcMessage| of.header.parent == TcHandle::ROOT && of.header.handle != TcHandle::UNSPEC;
         Ok(all.iter().find(is_root).and_then(kind).map(str::to_owned))
     }
 

@@ -73,9 +73,7 @@ pub(crate) fn checksum_errors(hosts: &[Host]) -> Result<u64, RehearsalError> {
 /// The sum of all `InCsumErrors` of /proc/net/snmp, which has a line of names and a line of numbers for each protocol.
 fn checksum_errors_of(snmp: &str) -> u64 {
     let lines: Vec<&str> = snmp.lines().collect();
-    let pairs = lines
-        .chunks_exact(2)
-        .flat_map(|pair| pair[0].split_whitespace().zip(pair[1].split_whitespace()));
+    let pairs = lines.chunks_exact(2).flat_map(|pair| pair[0].split_whitespace().zip(pair[1].split_whitespace()));
     let errors = pairs.filter(|(name, _)| *name == "InCsumErrors");
     errors.filter_map(|(_, count)| count.parse::<u64>().ok()).sum()
 }
@@ -89,9 +87,7 @@ pub(crate) fn enter(namespace: &impl AsFd) -> io::Result<()> {
 }
 
 /// Runs `work` in a new thread, which may change its network namespace.
-pub(crate) fn apart<T: Send>(
-    work: impl FnOnce() -> Result<T, RehearsalError> + Send,
-) -> Result<T, RehearsalError> {
+pub(crate) fn apart<T: Send>(work: impl FnOnce() -> Result<T, RehearsalError> + Send) -> Result<T, RehearsalError> {
     std::thread::scope(|scope| scope.spawn(work).join())
         .unwrap_or_else(|_| Err(RehearsalError::Missing("a thread has failed".to_owned())))
 }
@@ -115,11 +111,7 @@ pub(crate) fn hosts(
 }
 
 /// Makes a host, and moves this thread to its namespace.
-fn host(
-    number: u32,
-    rate: BitsPerSec,
-    settings: &HostSettings,
-) -> Result<(Host, SyncDevice), RehearsalError> {
+fn host(number: u32, rate: BitsPerSec, settings: &HostSettings) -> Result<(Host, SyncDevice), RehearsalError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from).map_err(denied)?;
     if Path::new(IPV6).exists() {
         ONLY_OUR_V6.iter().try_for_each(|(name, value)| set(name, value))?;
@@ -136,10 +128,8 @@ fn host(
     let loopback = interfaces.index("lo").map_err(system)?;
     interfaces.set_up(loopback, Vec::new()).map_err(system)?;
     let index = interfaces.index(tap::NAME).map_err(system)?;
-    let mut attributes = vec![
-        LinkAttribute::Address(addresses::mac(number).to_vec()),
-        LinkAttribute::TxQueueLen(QUEUE_FRAMES),
-    ];
+    let mut attributes =
+        vec![LinkAttribute::Address(addresses::mac(number).to_vec()), LinkAttribute::TxQueueLen(QUEUE_FRAMES)];
     attributes.extend(settings.gso_max_segs.map(LinkAttribute::GsoMaxSegs));
     interfaces.set_up(index, attributes).map_err(system)?;
     let address = Ipv4Addr::from_bits(addresses::address(number));

@@ -5,8 +5,7 @@ use std::io;
 use std::net::IpAddr;
 
 use netlink_packet_core::{
-    DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
-    NetlinkPayload,
+    DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -38,11 +37,7 @@ impl Interfaces {
     }
 
     /// Sends a request and returns the messages of the answer, without the final one.
-    pub(crate) fn ask(
-        &mut self,
-        request: RouteNetlinkMessage,
-        flags: u16,
-    ) -> io::Result<Vec<RouteNetlinkMessage>> {
+    pub(crate) fn ask(&mut self, request: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
         let mut message = NetlinkMessage::from(request);
         self.sequence += 1;
         message.header.sequence_number = self.sequence;
@@ -56,8 +51,7 @@ impl Interfaces {
             let count = self.socket.recv(&mut &mut self.buffer[..], 0)?;
             let mut rest = &self.buffer[..count];
             while !rest.is_empty() {
-                let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
-                    .map_err(io::Error::other)?;
+                let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest).map_err(io::Error::other)?;
                 let length = (message.header.length as usize).next_multiple_of(4);
                 rest = rest.get(length..).unwrap_or(&[]);
                 match message.payload {
@@ -107,12 +101,7 @@ impl Interfaces {
     }
 
     /// Adds an address to an interface, with a route to its prefix.
-    pub(crate) fn add_address(
-        &mut self,
-        index: u32,
-        address: IpAddr,
-        prefix: u8,
-    ) -> io::Result<()> {
+    pub(crate) fn add_address(&mut self, index: u32, address: IpAddr, prefix: u8) -> io::Result<()> {
         let mut request = AddressMessage::default();
         request.header.family = match address {
             IpAddr::V4(_) => AddressFamily::Inet,
@@ -120,20 +109,13 @@ impl Interfaces {
         };
         request.header.prefix_len = prefix;
         request.header.index = index;
-        request.attributes =
-            vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+        request.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         self.ask(RouteNetlinkMessage::NewAddress(request), NLM_F_CREATE).map(drop)
     }
 
     /// Makes a shaper the root queue discipline of an interface (`tc-tbf(8)`). `burst` and `limit`, the length of the
     /// queue, are in bytes. Packets in the queue still count for TCP small queues.
-    pub(crate) fn shape(
-        &mut self,
-        index: u32,
-        bytes_per_second: u64,
-        burst: u32,
-        limit: u32,
-    ) -> io::Result<()> {
+    pub(crate) fn shape(&mut self, index: u32, bytes_per_second: u64, burst: u32, limit: u32) -> io::Result<()> {
         /// Bytes of a frame's preamble, check sequence and gap on the wire.
         const OVERHEAD: u16 = 24;
         let rate = u32::try_from(bytes_per_second).unwrap_or(u32::MAX);

@@ -24,11 +24,7 @@ pub(crate) struct RunProxy(Option<Proxy>);
 
 impl RunProxy {
     /// Attaches the proxy of a scheme to the interfaces of these hosts.
-    pub(crate) fn attach(
-        setup: &ResolvedRun<'_>,
-        flows: &HostFlows,
-        hosts: &[Host],
-    ) -> Result<Self, RehearsalError> {
+    pub(crate) fn attach(setup: &ResolvedRun<'_>, flows: &HostFlows, hosts: &[Host]) -> Result<Self, RehearsalError> {
         let Some(clean) = &setup.plan.schemes[setup.scheme].clean else { return Ok(Self(None)) };
         let settings = Settings { config: clean.config, shaper: None };
         let mut proxy = Proxy::load(&settings, ETHERNET).map_err(|why| refused(&why))?;

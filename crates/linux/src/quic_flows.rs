@@ -37,11 +37,7 @@ const SLACK_FRACTION: u32 = 4;
 const RECEIVE_BUFFER: usize = 4 << 20;
 
 /// Makes the QUIC settings for both ends of a flow from the options of `FlashPass`.
-pub(crate) fn config(
-    setup: &ResolvedRun<'_>,
-    flow: &Flow,
-    options: &FlashPass,
-) -> Result<Config, RehearsalError> {
+pub(crate) fn config(setup: &ResolvedRun<'_>, flow: &Flow, options: &FlashPass) -> Result<Config, RehearsalError> {
     if options.send_buffer.is_some() {
         let why = "FlashPass over QUIC has no `send_buffer`: its senders know the whole flow";
         return Err(RehearsalError::Refused(why.to_owned()));
@@ -163,13 +159,7 @@ impl<'a> QuicFlows<'a> {
         Ok(all)
     }
 
-    fn add(
-        &mut self,
-        host: u32,
-        port: u16,
-        config: Config,
-        tls: Tls,
-    ) -> Result<usize, RehearsalError> {
+    fn add(&mut self, host: u32, port: u16, config: Config, tls: Tls) -> Result<usize, RehearsalError> {
         let socket = self.socket(host, port).map_err(failed(format!("QUIC of host {host}")))?;
         let seed = self.seed.wrapping_add(self.roles.len() as u64);
         self.endpoints.add(socket, config, tls, seed).map_err(|why| refused(&why))
@@ -188,8 +178,7 @@ impl<'a> QuicFlows<'a> {
         let hosting = realtime::host();
         let (mut next, mut reported) = (0, Instant::now());
         while !clock.is_over() {
-            let due =
-                |flow: &HostFlow| Some(clock.network.started()? + Duration::from_nanos(flow.start));
+            let due = |flow: &HostFlow| Some(clock.network.started()? + Duration::from_nanos(flow.start));
             while let Some(at) = self.flows.get(next).and_then(due)
                 && at <= Instant::now()
             {
@@ -293,9 +282,7 @@ impl<'a> QuicFlows<'a> {
             }
             let Some(stream) = of.stream else { continue };
             let HostFlow { number: flow, size, .. } = self.flows[of.flow];
-            while let Poll::Ready(done) =
-                self.endpoints.read(of.connection, stream, &mut self.buffer)
-            {
+            while let Poll::Ready(done) = self.endpoints.read(of.connection, stream, &mut self.buffer) {
                 match done {
                     Ok(0) => of.is_over = true,
                     Ok(count) => {

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use thread_priority::unix::{
-    RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
-    thread_native_id,
+    RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
 };
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
@@ -65,9 +64,7 @@ fn make_realtime(priority: u8) -> bool {
 impl Drop for EmulatorPriority {
     fn drop(&mut self) {
         if self.is_realtime {
-            let policy = ThreadSchedulePolicy::Normal(
-                thread_priority::unix::NormalThreadSchedulePolicy::Other,
-            );
+            let policy = ThreadSchedulePolicy::Normal(thread_priority::unix::NormalThreadSchedulePolicy::Other);
             // If this fails, the thread keeps its priority until it ends.
             let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy);
         }

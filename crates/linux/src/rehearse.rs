@@ -52,8 +52,7 @@ const SHORTEST_STANDSTILL: Span = Span::from_us(20);
 const SOCKET_BUFFER: &str = "4096 131072 67108864";
 
 fn settings(plan: &Plan, controllers: &Controllers, traffic: &Traffic) -> HostSettings {
-    let own =
-        ["tcp_rmem", "tcp_wmem"].map(|name| (format!("net.ipv4.{name}"), SOCKET_BUFFER.to_owned()));
+    let own = ["tcp_rmem", "tcp_wmem"].map(|name| (format!("net.ipv4.{name}"), SOCKET_BUFFER.to_owned()));
     let no_memory = ("net.ipv4.tcp_no_metrics_save".to_owned(), "1".to_owned());
     HostSettings {
         gso_max_segs: plan.kernel.gso_max_segs,
@@ -124,8 +123,7 @@ pub fn run_observed(
     rehearsal.void.extend(report.tcp_info.distrust());
     report.tcp_info.0.iter().for_each(|trace| outcome.add_traces(trace));
     let run = &mut outcome.run;
-    run.warnings
-        .extend(emulated.is_cut.then(|| "the tape is full and ends before the run".to_owned()));
+    run.warnings.extend(emulated.is_cut.then(|| "the tape is full and ends before the run".to_owned()));
     run.warnings.extend(report.failures.iter().map(|(flow, why)| format!("flow {flow}: {why}")));
     run.warnings.extend(rehearsal.void.iter().map(|why| format!("this run is void: {why}")));
     run.warnings.extend(validity::warnings(&rehearsal, drain));
@@ -139,12 +137,7 @@ pub fn run_observed(
 
 /// Says how far lateness can have moved a run, and whether it is void. Returns the time in which the shallowest buffer
 /// drains.
-fn judge(
-    rehearsal: &mut RehearsalOfRun,
-    run: &Run,
-    traffic: &Traffic,
-    setup: &ResolvedRun<'_>,
-) -> Span {
+fn judge(rehearsal: &mut RehearsalOfRun, run: &Run, traffic: &Traffic, setup: &ResolvedRun<'_>) -> Span {
     let drain = traffic.shortest_drain(setup);
     let network = NetworkTimes {
         rtt_s: traffic.shortest_rtt.as_secs_f64(),
@@ -162,10 +155,7 @@ fn judge(
 
 /// The links to hosts: their virtual interfaces, or the interfaces of this machine that replace them. Each interface of
 /// this machine has a watch, which counts its lost frames.
-fn links(
-    devices: Vec<SyncDevice>,
-    traffic: &Traffic,
-) -> Result<(Vec<HostLink>, Vec<Watch>), RehearsalError> {
+fn links(devices: Vec<SyncDevice>, traffic: &Traffic) -> Result<(Vec<HostLink>, Vec<Watch>), RehearsalError> {
     let (count, mut watches) = (devices.len() as u32, Vec::new());
     let link = |(host, device)| match traffic.attached.get(&host) {
         Some(name) => {
@@ -202,8 +192,7 @@ pub fn check(plan: &Plan, scheme: usize, seed: u64) -> Result<(), RehearsalError
 fn check_stretch(plan: &Plan, traffic: &Traffic) -> Result<(), RehearsalError> {
     let keeps_time = !traffic.quic.is_empty() || !traffic.flows.programs.is_empty();
     if stretch_of(plan) > 1 && keeps_time {
-        let why =
-            "programs and FlashPass over QUIC keep the machine's time, which cannot be stretched";
+        let why = "programs and FlashPass over QUIC keep the machine's time, which cannot be stretched";
         return Err(RehearsalError::Refused(why.to_owned()));
     }
     Ok(())
@@ -284,8 +273,7 @@ fn perform(
             scope.spawn(move || open()?.run(clock))
         });
         let programs = flows.programs.iter();
-        let programs: Vec<_> =
-            programs.map(|program| scope.spawn(|| runner.run(program))).collect();
+        let programs: Vec<_> = programs.map(|program| scope.spawn(|| runner.run(program))).collect();
         if flows.programs.iter().any(|program| program.is_shell) {
             // If it fails, `shallop shell --join` says that no session is open.
             scope.spawn(|| session::serve(hosts, runner.names, &traffic.attached, clock));
@@ -378,8 +366,7 @@ fn emulate(
         names: traffic.flows.names.clone(),
         ..Tape::default()
     });
-    let emulator =
-        Emulator::new(Recorder::new(links, tape), count, uses_legacy_classes(setup.plan));
+    let emulator = Emulator::new(Recorder::new(links, tape), count, uses_legacy_classes(setup.plan));
     let standstill = Span::from_ps(traffic.shortest_rtt.as_ps() / STANDSTILL_OF_RTT);
     let standstill = standstill.max(SHORTEST_STANDSTILL).min(STANDSTILL);
     let emulator = emulator.with_reports(reports).with_standstill(standstill);
@@ -393,12 +380,7 @@ fn emulate(
     }
     Ok((
         outcome,
-        Emulated {
-            counters,
-            is_realtime: priority.is_realtime,
-            is_cut,
-            _links: io.into_inner().into_links(),
-        },
+        Emulated { counters, is_realtime: priority.is_realtime, is_cut, _links: io.into_inner().into_links() },
     ))
 }
 

@@ -31,8 +31,7 @@ pub(crate) fn write(file: &str, tape: &Tape) -> Result<(), RehearsalError> {
 /// If the file cannot be read or is not a tape.
 pub fn read(file: &Path) -> Result<Tape, RehearsalError> {
     let bytes = fs::read(file).map_err(failed(format!("the tape {}", file.display())))?;
-    Tape::from_bytes(&bytes)
-        .map_err(|why| RehearsalError::Refused(format!("{} {why}", file.display())))
+    Tape::from_bytes(&bytes).map_err(|why| RehearsalError::Refused(format!("{} {why}", file.display())))
 }
 
 /// Describes the packets of a tape, one in each line.
@@ -49,10 +48,8 @@ fn line(record: &Record, names: &[String]) -> String {
     let Record { direction, at, host, length, bytes } = record;
     let name = |host: u32| names.get(host as usize);
     let here = name(*host).map_or_else(|| format!("host {host}"), Clone::clone);
-    let (seconds, verb) = (
-        at.since_start().as_secs_f64(),
-        if *direction == Direction::FromHost { "sent" } else { "got" },
-    );
+    let (seconds, verb) =
+        (at.since_start().as_secs_f64(), if *direction == Direction::FromHost { "sent" } else { "got" });
     let mut whole = bytes.get(HEADER..).unwrap_or_default().to_vec();
     whole.resize((*length as usize).saturating_sub(HEADER), 0);
     let Some(of) = frame::segment(&whole) else {
@@ -94,8 +91,7 @@ pub fn play(plan: &Plan, tape: &Tape) -> Result<(Played, Tape), RehearsalError> 
     let traffic = Traffic::from_setup(&setup, None)?;
     let again = Recorder::new(Player::new(tape), Some(Tape::default()));
     let emulator = Emulator::new(again, traffic.rates.len(), uses_legacy_classes(plan));
-    let factory =
-        HostEndpoints { setup: &setup, simulated: ends::mixed(&setup)?, flows: &traffic.flows };
+    let factory = HostEndpoints { setup: &setup, simulated: ends::mixed(&setup)?, flows: &traffic.flows };
     let (outcome, emulator) = run_with_hosts(&setup, &factory, emulator, &mut Unobserved)?;
     let again = emulator.into_io().0.tape.unwrap_or_default();
     let before: Vec<_> = tape.delivered().map(decision).collect();
@@ -104,10 +100,7 @@ pub fn play(plan: &Plan, tape: &Tape) -> Result<(Played, Tape), RehearsalError> 
     let first = pairs.enumerate().find(|(_, (a, b))| a != b).map(|(at, _)| at);
     let shown = |of: &Tape, at: usize| {
         let record = of.delivered().nth(at);
-        record.map_or_else(
-            || "no more packets".to_owned(),
-            |record| line(record, &traffic.flows.names),
-        )
+        record.map_or_else(|| "no more packets".to_owned(), |record| line(record, &traffic.flows.names))
     };
     let shown = |at: usize| format!("tape: {} / replay: {}", shown(tape, at), shown(&again, at));
     let played = Played {

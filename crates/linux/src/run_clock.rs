@@ -104,10 +104,7 @@ impl Poll {
 
     /// Waits for events, at most this long. Returns the numbers of sockets with events.
     pub(crate) fn wait(&mut self, timeout: Duration) -> impl Iterator<Item = u64> {
-        let timeout = Timespec {
-            tv_sec: timeout.as_secs().cast_signed(),
-            tv_nsec: i64::from(timeout.subsec_nanos()),
-        };
+        let timeout = Timespec { tv_sec: timeout.as_secs().cast_signed(), tv_nsec: i64::from(timeout.subsec_nanos()) };
         self.events.clear();
         // An interrupted wait is a short one.
         let _ = epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout));

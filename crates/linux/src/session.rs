@@ -125,14 +125,10 @@ impl Session {
         let Some((descriptor, _)) = self.hosts.iter().find(|(_, name)| name == host) else {
             let known: Vec<&str> = self.names().collect();
             let known = known.join(", ");
-            return Err(RehearsalError::Refused(format!(
-                "there is no host \"{host}\"; hosts: {known}"
-            )));
+            return Err(RehearsalError::Refused(format!("there is no host \"{host}\"; hosts: {known}")));
         };
         let Some(descriptor) = descriptor else {
-            return Err(RehearsalError::Refused(format!(
-                "an interface of the machine replaces host \"{host}\""
-            )));
+            return Err(RehearsalError::Refused(format!("an interface of the machine replaces host \"{host}\"")));
         };
         let file = format!("/proc/{}/fd/{descriptor}", self.process);
         let names: Vec<String> = self.names().map(str::to_owned).collect();

@@ -83,26 +83,14 @@ pub(crate) struct HostLinks<'a> {
 
 impl<'a> HostLinks<'a> {
     /// Creates the links to hosts, by number. `gives_back` is true for a real-time thread, which has to sleep at times.
-    pub(crate) fn new(
-        links: Vec<HostLink>,
-        clock: &'a NetworkClock,
-        gives_back: bool,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(links: Vec<HostLink>, clock: &'a NetworkClock, gives_back: bool) -> io::Result<Self> {
         let poll = Poll::new()?;
         for (number, link) in (0..).zip(&links) {
             poll.add(link, number, EventFlags::IN | EventFlags::ET)?;
         }
         let count = links.len();
         let debt = gives_back.then(|| (Duration::ZERO, Instant::now()));
-        Ok(Self {
-            links,
-            poll,
-            ready: (0..count as u32).collect(),
-            is_ready: vec![true; count],
-            reads: 0,
-            clock,
-            debt,
-        })
+        Ok(Self { links, poll, ready: (0..count as u32).collect(), is_ready: vec![true; count], reads: 0, clock, debt })
     }
 
     pub(crate) fn into_links(self) -> Vec<HostLink> {

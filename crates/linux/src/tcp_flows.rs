@@ -79,10 +79,8 @@ impl<'a> TcpFlows<'a> {
         paces: bool,
         trace: Option<FlowTrace>,
     ) -> Result<Self, RehearsalError> {
-        let tcp: Vec<_> =
-            flows.tcp().map(|(&flow, controller)| TcpFlow { flow, controller }).collect();
-        let mut servers: Vec<(u32, u16)> =
-            tcp.iter().map(|of| (of.flow.to, of.controller)).collect();
+        let tcp: Vec<_> = flows.tcp().map(|(&flow, controller)| TcpFlow { flow, controller }).collect();
+        let mut servers: Vec<(u32, u16)> = tcp.iter().map(|of| (of.flow.to, of.controller)).collect();
         servers.sort_unstable();
         servers.dedup();
         let sender = |of: &TcpFlow| (of.flow.from, of.flow.source_port, of.controller);

@@ -53,12 +53,7 @@ enum HostTransport<'a> {
 impl<'a> HostTransport<'a> {
     /// The transport of a group under a scheme; `None` if the group's hosts are simulated. Without `controllers` all
     /// controllers of Linux are available.
-    fn for_group(
-        plan: &'a Plan,
-        scheme: usize,
-        group: usize,
-        controllers: Option<&'a Controllers>,
-    ) -> Option<Self> {
+    fn for_group(plan: &'a Plan, scheme: usize, group: usize, controllers: Option<&'a Controllers>) -> Option<Self> {
         let is_program = plan.groups[group].command.is_some();
         match &plan.transport(scheme, group).transport {
             Transport::Udp(udp) => return Some(Self::Udp(udp)),
@@ -137,9 +132,7 @@ impl Traffic {
             }
             // The machine behind the interface decides what it sends.
             _ if is_attached => return Ok(()),
-            HostTransport::Tcp(controller) => {
-                FlowProtocol::Tcp { controller: self.flows.controller(controller) }
-            }
+            HostTransport::Tcp(controller) => FlowProtocol::Tcp { controller: self.flows.controller(controller) },
             HostTransport::Quic(options) => {
                 self.quic.push(quic_flows::config(setup, flow, options)?);
                 FlowProtocol::Quic
@@ -164,8 +157,7 @@ impl Traffic {
 
     /// The lowest utilization of a bottleneck in a run, 0 to 1.
     pub(crate) fn least_utilization(&self, setup: &ResolvedRun<'_>, run: &Run) -> f64 {
-        let of =
-            |&port: &u32| run.utilization_by_place.get(&setup.network.port_name(port)).copied();
+        let of = |&port: &u32| run.utilization_by_place.get(&setup.network.port_name(port)).copied();
         self.bottlenecks.keys().map(|port| of(port).unwrap_or(0.0)).fold(1.0, f64::min)
     }
 

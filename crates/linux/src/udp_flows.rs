@@ -90,9 +90,7 @@ impl<'a> UdpFlows<'a> {
     /// Sends and receives until the run is over.
     pub(crate) fn run(mut self, clock: RunClock<'_>) -> Result<FlowReport, RehearsalError> {
         let hosting = realtime::host();
-        let start = |(index, of): (usize, &UdpSender)| {
-            Reverse((Duration::from_nanos(of.flow.start), index))
-        };
+        let start = |(index, of): (usize, &UdpSender)| Reverse((Duration::from_nanos(of.flow.start), index));
         let mut due: BinaryHeap<_> = self.senders.iter().enumerate().map(start).collect();
         while !clock.is_over() {
             let now = clock.elapsed();

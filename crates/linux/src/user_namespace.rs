@@ -38,8 +38,7 @@ pub fn join(process: u32) -> io::Result<()> {
 
 /// The reason why this process may not make network namespaces: a sysctl, or its parent.
 pub(crate) fn denied() -> String {
-    let value =
-        |name: &str| fs::read_to_string(path_of(name)).ok().map(|text| text.trim().to_owned());
+    let value = |name: &str| fs::read_to_string(path_of(name)).ok().map(|text| text.trim().to_owned());
     let forbidding = [
         ("user.max_user_namespaces", "0"),
         ("user.max_net_namespaces", "0"),

@@ -49,13 +49,7 @@ impl Capture {
 
     /// Records a packet that a port starts to send, if the port is captured and the limit is not reached. `addresses`
     /// returns the source and destination hosts of packets to an endpoint.
-    pub fn send(
-        &mut self,
-        now: Time,
-        port: u32,
-        packet: &Envelope,
-        addresses: impl Fn(End) -> (Node, Node),
-    ) {
+    pub fn send(&mut self, now: Time, port: u32, packet: &Envelope, addresses: impl Fn(End) -> (Node, Node)) {
         let Some(&interface) = self.interfaces.get(&port) else { return };
         if self.recorded >= self.limit {
             self.full.get_or_insert(now);
@@ -95,8 +89,7 @@ impl Capture {
 
 fn headers(packet: Envelope, from: Node, to: Node) -> [u8; ETHERNET + IPV4 + UDP] {
     let ip_bytes = wire::ip_bytes(packet.size).max((IPV4 + UDP) as u64) as u16;
-    let ethernet =
-        Ethernet2Header { source: mac(from), destination: mac(to), ether_type: EtherType::IPV4 };
+    let ethernet = Ethernet2Header { source: mac(from), destination: mac(to), ether_type: EtherType::IPV4 };
     let mut ip = Ipv4Header {
         // Six bits: it is always one.
         dscp: IpDscp::try_new(packet.class.dscp()).unwrap_or(IpDscp::ZERO),
@@ -119,12 +112,8 @@ fn headers(packet: Envelope, from: Node, to: Node) -> [u8; ETHERNET + IPV4 + UDP
     let ports = ((FIRST_PORT + flow % PORTS) as u16, (FIRST_PORT + flow / PORTS) as u16);
     let (source, destination) = if packet.end.is_sender() { (ports.1, ports.0) } else { ports };
     // Zero means that there is no checksum, which IPv4 allows.
-    let udp = UdpHeader {
-        source_port: source,
-        destination_port: destination,
-        length: ip_bytes - IPV4 as u16,
-        checksum: 0,
-    };
+    let udp =
+        UdpHeader { source_port: source, destination_port: destination, length: ip_bytes - IPV4 as u16, checksum: 0 };
     let mut bytes = [0; ETHERNET + IPV4 + UDP];
     bytes[..ETHERNET].copy_from_slice(&ethernet.to_bytes());
     bytes[ETHERNET..ETHERNET + IPV4].copy_from_slice(&ip.to_bytes());
@@ -228,8 +217,7 @@ mod tests {
         assert_eq!((capture.recorded(), capture.left_out()), (2, None));
         let (names, all) = packets(&capture.finish());
         assert_eq!(names, ["left>right", "right>r0"]);
-        let recorded: Vec<_> =
-            all.iter().map(|p| (p.interface, p.nanoseconds, p.original_len)).collect();
+        let recorded: Vec<_> = all.iter().map(|p| (p.interface, p.nanoseconds, p.original_len)).collect();
         assert_eq!(recorded, [(1, 0, 60), (0, 5_000_001_234, 1514)]);
         let read = |packet: &Read| {
             let (_, rest) = Ethernet2Header::from_slice(&packet.data).unwrap();
@@ -240,10 +228,7 @@ mod tests {
             (ip, (udp.source_port, udp.destination_port))
         };
         let (ip, ports) = read(&all[1]);
-        assert_eq!(
-            (ip.source, ip.destination, ip.total_len),
-            ([10, 0, 0, 2], [10, 0, 1, 44], 1500)
-        );
+        assert_eq!((ip.source, ip.destination, ip.total_len), ([10, 0, 0, 2], [10, 0, 1, 44], 1500));
         assert_eq!((ip.ecn, ip.dscp), (IpEcn::CongestionExperienced, IpDscp::CS0));
         assert_eq!(ports, (6_512, 1_025));
         let (ip, back) = read(&all[0]);
@@ -271,8 +256,7 @@ mod tests {
     fn every_flow_has_ports_of_its_own() {
         let mut ports = std::collections::BTreeSet::new();
         for flow in [0, 1, 64_511, 64_512, 64_513, 129_024, u32::MAX / 2] {
-            let headers =
-                headers(envelope(End::receiver(flow), 84, Class::Ack, Ecn::Ect), Node(0), Node(1));
+            let headers = headers(envelope(End::receiver(flow), 84, Class::Ack, Ecn::Ect), Node(0), Node(1));
             assert!(ports.insert(headers[34..38].to_vec()), "{flow}");
         }
     }

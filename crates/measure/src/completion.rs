@@ -82,11 +82,6 @@ impl CompletionTimes {
         };
         let classified = parts.iter().any(|part| part.classes.is_some());
         let of_class = |class: usize| of(class, class + 1).filter(|_| classified);
-        Fct {
-            all: of(0, LARGE + 1),
-            small: of_class(SMALL),
-            medium: of_class(MEDIUM),
-            large: of_class(LARGE),
-        }
+        Fct { all: of(0, LARGE + 1), small: of_class(SMALL), medium: of_class(MEDIUM), large: of_class(LARGE) }
     }
 }

@@ -21,8 +21,7 @@ impl DropCounts {
     /// Counts one packet of this class that was dropped at this port for this cause.
     pub fn add(&mut self, port: u32, class: Class, cause: DropCause) {
         if let Some(counts) = self.ports.get_mut(port as usize) {
-            let counts =
-                counts.get_or_insert_with(|| Box::new([[0; DropCause::COUNT]; Class::COUNT]));
+            let counts = counts.get_or_insert_with(|| Box::new([[0; DropCause::COUNT]; Class::COUNT]));
             counts[class.index()][cause.index()] += 1;
         }
     }
@@ -30,17 +29,13 @@ impl DropCounts {
     /// Port, class, cause and number of packets, for all numbers above zero, in order of port, class and cause.
     pub fn all(&self) -> impl Iterator<Item = (u32, Class, DropCause, u64)> + '_ {
         let ports = (0u32..).zip(&self.ports);
-        ports.filter_map(|(port, counts)| Some((port, counts.as_deref()?))).flat_map(
-            |(port, counts)| {
-                let of_class = move |class: Class| {
-                    let causes = DropCause::ALL.into_iter();
-                    causes.map(move |cause| {
-                        (port, class, cause, counts[class.index()][cause.index()])
-                    })
-                };
-                Class::ALL.into_iter().flat_map(of_class).filter(|row| row.3 > 0)
-            },
-        )
+        ports.filter_map(|(port, counts)| Some((port, counts.as_deref()?))).flat_map(|(port, counts)| {
+            let of_class = move |class: Class| {
+                let causes = DropCause::ALL.into_iter();
+                causes.map(move |cause| (port, class, cause, counts[class.index()][cause.index()]))
+            };
+            Class::ALL.into_iter().flat_map(of_class).filter(|row| row.3 > 0)
+        })
     }
 }
 

@@ -32,10 +32,7 @@ pub trait EndpointVisitor {
 ///
 /// # Errors
 /// If the network and the transport's options do not fit.
-pub fn with<V: EndpointVisitor>(
-    setup: &ResolvedRun<'_>,
-    visitor: V,
-) -> Result<V::Result, SetupError> {
+pub fn with<V: EndpointVisitor>(setup: &ResolvedRun<'_>, visitor: V) -> Result<V::Result, SetupError> {
     let waits = wait::waits(setup)?;
     if setup.plan.groups.iter().any(|group| group.transport.is_some()) {
         return Ok(visitor.visit(Mixed { setup, waits }));
@@ -48,9 +45,7 @@ pub fn with<V: EndpointVisitor>(
 ///
 /// # Errors
 /// If the network and the transports' options do not fit.
-pub fn mixed<'a>(
-    setup: &'a ResolvedRun<'a>,
-) -> Result<impl EndpointFactory<End = AnyEnd> + 'a, SetupError> {
+pub fn mixed<'a>(setup: &'a ResolvedRun<'a>) -> Result<impl EndpointFactory<End = AnyEnd> + 'a, SetupError> {
     Ok(Mixed { setup, waits: wait::waits(setup)? })
 }
 
@@ -73,8 +68,7 @@ pub fn flow<E>(setup: &ResolvedRun<'_>, flow: &flows::Flow, [sender, receiver]: 
         to: flow.to,
         sender,
         receiver,
-        connections: (setup.plan.groups[flow.group].connections == Connections::Kept)
-            .then_some(flow.group as u32),
+        connections: (setup.plan.groups[flow.group].connections == Connections::Kept).then_some(flow.group as u32),
     }
 }
 
@@ -108,8 +102,7 @@ impl EndpointFactory for Mixed<'_> {
     fn flow(&self, spec: &flows::Flow) -> Flow<AnyEnd> {
         let context = spec.context(self.setup, self.waits[spec.group]);
         let transport = &self.setup.plan.transport(self.setup.scheme, spec.group).transport;
-        let ends =
-            with_transport!(transport, options => options.endpoints(&context).map(Into::into));
+        let ends = with_transport!(transport, options => options.endpoints(&context).map(Into::into));
         flow(self.setup, spec, ends)
     }
 }

@@ -59,8 +59,7 @@ pub struct FlowLog<'a> {
 impl<'a> FlowLog<'a> {
     #[must_use]
     pub fn new(setup: &'a ResolvedRun<'a>) -> Self {
-        let completion =
-            setup.plan.groups.iter().map(|_| CompletionTimes::new(setup.plan.classes)).collect();
+        let completion = setup.plan.groups.iter().map(|_| CompletionTimes::new(setup.plan.classes)).collect();
         let groups = vec![EndpointCounters::default(); setup.plan.groups.len()];
         Self { setup, groups, completion, rows: Vec::new() }
     }
@@ -76,13 +75,7 @@ impl<'a> FlowLog<'a> {
     }
 
     /// Writes a flow to the log, with the counters of its sender and receiver at `now`.
-    pub fn write(
-        &mut self,
-        flow: u32,
-        record: &FlowRecord,
-        ends: [EndpointCounters; 2],
-        now: Time,
-    ) {
+    pub fn write(&mut self, flow: u32, record: &FlowRecord, ends: [EndpointCounters; 2], now: Time) {
         let [sender, receiver] = &ends;
         if let Some(sum) = self.groups.get_mut(record.facts.group as usize) {
             *sum = sum.plus(sender).plus(receiver);
@@ -101,13 +94,7 @@ impl<'a> FlowLog<'a> {
         }
     }
 
-    fn row(
-        &self,
-        flow: u32,
-        record: &FlowRecord,
-        ends: &[EndpointCounters; 2],
-        end: Span,
-    ) -> FlowRow {
+    fn row(&self, flow: u32, record: &FlowRecord, ends: &[EndpointCounters; 2], end: Span) -> FlowRow {
         let name = |node: Node| self.setup.network.names[node.0 as usize].clone();
         let [sender, receiver] = ends;
         let until = record.complete.map_or(end, Time::since_start);

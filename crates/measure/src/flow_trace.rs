@@ -23,12 +23,7 @@ pub struct FlowTrace {
 impl FlowTrace {
     /// No samples yet; the first is due after one interval.
     pub const fn new(interval: Span) -> Self {
-        Self {
-            values: Vec::new(),
-            intervals: (interval, interval),
-            next: interval,
-            most: MAX_STORED,
-        }
+        Self { values: Vec::new(), intervals: (interval, interval), next: interval, most: MAX_STORED }
     }
 
     /// As `new`, with another bound than [`MAX_STORED`].

@@ -34,20 +34,14 @@ pub(crate) fn groups(
         retransmits: counters.retransmits,
         timeouts: counters.timeouts,
         rtt: counts.rtts.summary(),
-        jain: second.and_then(|(from, to)| {
-            fairness(measure, from, to, |flow| flow.facts.group as usize == number)
-        }),
+        jain: second.and_then(|(from, to)| fairness(measure, from, to, |flow| flow.facts.group as usize == number)),
         fct: log.completion[number].fct(),
     };
     counted.map(row).collect()
 }
 
 /// Throughput of each group between two checkpoints.
-pub(crate) fn windows(
-    setup: &ResolvedRun<'_>,
-    from: &Checkpoint,
-    to: &Checkpoint,
-) -> Vec<GroupWindow> {
+pub(crate) fn windows(setup: &ResolvedRun<'_>, from: &Checkpoint, to: &Checkpoint) -> Vec<GroupWindow> {
     let bytes = to.groups.iter().zip(&from.groups).map(|(to, from)| to - from);
     let row = |(group, bytes): (&shallop_plan::plan::Group, u64)| {
         let throughput_bps = rate(bytes, to.at - from.at);

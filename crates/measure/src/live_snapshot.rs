@@ -52,11 +52,7 @@ impl LiveSnapshot {
         let mut queues: Vec<_> = all.filter(|(_, queue)| queue.max().get() > 0).collect();
         queues.sort_by_key(|(id, queue)| Reverse((queue.held(), queue.max(), Reverse(id.port))));
         let named = |(id, queue): &(QueueId, Occupancy)| QueueNow {
-            name: format!(
-                "{} {}",
-                network.port_name(id.port),
-                setup.layout.queues[usize::from(id.queue)]
-            ),
+            name: format!("{} {}", network.port_name(id.port), setup.layout.queues[usize::from(id.queue)]),
             held: queue.held().get(),
             max: queue.max().get(),
         };

@@ -55,17 +55,10 @@ impl LoadPhase {
         let alone = end.saturating_sub(self.nearly_all?.since_start());
         let part = alone.ratio(end);
         let instead = match self.throughput() {
-            Some(_) => {
-                ": throughput is that of the whole run; load_throughput_bps that of the load phase"
-            }
+            Some(_) => ": throughput is that of the whole run; load_throughput_bps that of the load phase",
             None => ": throughput is that of the whole run",
         };
-        (part > 0.5).then(|| {
-            format!(
-                "the last {} of {flows} flows take {:.0} % of the run{instead}",
-                flows / 20,
-                part * 100.0
-            )
-        })
+        (part > 0.5)
+            .then(|| format!("the last {} of {flows} flows take {:.0} % of the run{instead}", flows / 20, part * 100.0))
     }
 }

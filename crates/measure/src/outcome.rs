@@ -90,9 +90,7 @@ pub fn summarise(
         pools: pools::occupancies(setup, pools),
         max_queue_bytes: longest.map_or(0, |(bytes, _)| bytes),
         max_queue_place: longest.map(|(_, port)| setup.network.port_name(port)),
-        mean_queue_bytes: data_queues(setup, measure)
-            .map(|(_, queue)| queue.mean())
-            .fold(0.0, f64::max),
+        mean_queue_bytes: data_queues(setup, measure).map(|(_, queue)| queue.mean()).fold(0.0, f64::max),
         queue_limit_bytes: queue_limit(setup, pools),
         max_pool_bytes: pools.iter().map(|pool| pool.occupancy().max().get()).max(),
         offered: offered::offered(setup),
@@ -149,12 +147,7 @@ impl Places {
         let queues = queues(setup, measure);
         let (lost, used) = (loss_by_place(setup, ports), utilizations(setup, ports, end));
         Self {
-            drops_by_cause: bounded(
-                drops,
-                |drop| drop.packets as f64,
-                "drops_by_cause",
-                &mut left_out,
-            ),
+            drops_by_cause: bounded(drops, |drop| drop.packets as f64, "drops_by_cause", &mut left_out),
             loss_by_place: bounded_map(lost, "loss_by_place", &mut left_out),
             utilization_by_place: bounded_map(used, "utilization_by_place", &mut left_out),
             links: bounded(links, links::weight, "links", &mut left_out),
@@ -235,11 +228,7 @@ fn loss_by_place(setup: &ResolvedRun<'_>, ports: &[PortCounters]) -> BTreeMap<St
     places.collect()
 }
 
-fn loss_by_set(
-    setup: &ResolvedRun<'_>,
-    ports: &[PortCounters],
-    sent: u64,
-) -> BTreeMap<String, f64> {
+fn loss_by_set(setup: &ResolvedRun<'_>, ports: &[PortCounters], sent: u64) -> BTreeMap<String, f64> {
     let gone = |port: &u32| {
         let counts = &ports[*port as usize];
         data(&counts.dropped) + data(&counts.lost)
@@ -280,9 +269,10 @@ fn data_queues<'a>(
     measure: &'a Measurements,
 ) -> impl Iterator<Item = (u32, &'a Occupancy)> {
     let data = setup.layout.data;
-    let switches = measure.queues.iter().filter(move |(place, _)| {
-        usize::from(place.queue) == data && setup.network.is_switch_port(place.port)
-    });
+    let switches = measure
+        .queues
+        .iter()
+        .filter(move |(place, _)| usize::from(place.queue) == data && setup.network.is_switch_port(place.port));
     switches.map(|(place, queue)| (place.port, queue))
 }
 
@@ -320,11 +310,7 @@ fn utilization(setup: &ResolvedRun<'_>, ports: &[PortCounters], end: Span) -> f6
     busiest.fold(0.0, f64::max)
 }
 
-fn utilizations(
-    setup: &ResolvedRun<'_>,
-    ports: &[PortCounters],
-    end: Span,
-) -> BTreeMap<String, f64> {
+fn utilizations(setup: &ResolvedRun<'_>, ports: &[PortCounters], end: Span) -> BTreeMap<String, f64> {
     let carried = switch_ports(setup, ports).filter(|(_, counts)| data(&counts.sent) > 0);
     let part = |(port, counts): (u32, &PortCounters)| {
         let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();

@@ -19,11 +19,7 @@ pub(crate) fn occupancies(setup: &ResolvedRun<'_>, made: &[Pool]) -> Vec<summary
         let alone = at_switch(&all) == 1;
         let occupancy = pool.occupancy();
         summary::Pool {
-            place: if alone {
-                name.to_owned()
-            } else {
-                format!("{name}/{}", at_switch(&all[..number]))
-            },
+            place: if alone { name.to_owned() } else { format!("{name}/{}", at_switch(&all[..number])) },
             ports: shares.ports.len() as u64,
             size_bytes: pool.size().get(),
             max_bytes: occupancy.max().get(),

@@ -1,8 +1,6 @@
 //! The probe that counts packets and bytes during a run; `outcome.rs` computes the results from its counts.
 
-use shallop_core::{
-    Bytes, Class, DropCause, Ecn, End, Envelope, Facts, Probe, QueueId, Span, Time,
-};
+use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Facts, Probe, QueueId, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::Occupancy;
 

@@ -83,12 +83,7 @@ pub fn run(
 ///
 /// # Errors
 /// If the run cannot be set up, or was stopped.
-pub fn run_observed(
-    plan: &Plan,
-    scheme: usize,
-    seed: u64,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, RunError> {
+pub fn run_observed(plan: &Plan, scheme: usize, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
     let setup = ResolvedRun::new(plan, scheme, seed)?;
     ends::with(&setup, RunWith { setup: &setup, observer })?
 }
@@ -278,9 +273,8 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
             let now = trace.due();
             self.sim.advance(Time::after_start(now));
             let states = self.sim.addressed_ends();
-            let mut states: Vec<_> = states
-                .filter_map(|(end, machine)| Some((end.flow(), machine.flow_state()?)))
-                .collect();
+            let mut states: Vec<_> =
+                states.filter_map(|(end, machine)| Some((end.flow(), machine.flow_state()?))).collect();
             states.sort_unstable_by_key(|(flow, _)| *flow);
             for (flow, state) in &states {
                 trace.add(now, *flow, state);
@@ -310,8 +304,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
     fn write_rest(&mut self, end: Span) -> Result<(), RunError> {
         let now = Time::after_start(end);
         self.advance(now)?;
-        let left: Vec<_> =
-            self.sim.addressed_ends().map(|(end, machine)| (end, machine.counters())).collect();
+        let left: Vec<_> = self.sim.addressed_ends().map(|(end, machine)| (end, machine.counters())).collect();
         for pair in left.chunks_exact(2) {
             let flow = pair[0].0.flow();
             if let Some(record) = self.sim.probe.flows.get(flow) {
@@ -320,10 +313,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
         }
         self.log.flush(true, &mut |rows| self.observer.on_flows(rows));
         if self.sim.is_exhausted() && self.sim.started() < self.setup.plan.flows() {
-            return Err(RunError::Incomplete {
-                flows: self.setup.plan.flows(),
-                started: self.sim.started(),
-            });
+            return Err(RunError::Incomplete { flows: self.setup.plan.flows(), started: self.sim.started() });
         }
         Ok(())
     }

@@ -109,9 +109,7 @@ impl Samples {
     /// Adds the traces of flows. Samples stay in order of time; at equal times, samples of queues and rates come first.
     pub fn add_traces(&mut self, traces: &[FlowSample]) {
         let names = self.places.iter().zip(0..);
-        let number = |(name, place): (&String, u32)| {
-            Some((name.strip_prefix("flow ")?.parse().ok()?, place))
-        };
+        let number = |(name, place): (&String, u32)| Some((name.strip_prefix("flow ")?.parse().ok()?, place));
         let mut places: BTreeMap<u32, u32> = names.filter_map(number).collect();
         self.samples.extend(traces.iter().map(|&FlowSample { at, flow, quantity, value }| {
             let place = *places.entry(flow).or_insert_with(|| {
@@ -204,12 +202,7 @@ impl Series {
         let mut places: Vec<String> = queues.collect();
         let (first_group, groups) = (places.len(), setup.plan.groups.len());
         places.extend(setup.plan.groups.iter().map(|group| group.name.clone()));
-        let start = Checkpoint {
-            at: Span::ZERO,
-            groups: vec![0; groups],
-            flows: Some(Vec::new()),
-            metered: (0, 0),
-        };
+        let start = Checkpoint { at: Span::ZERO, groups: vec![0; groups], flows: Some(Vec::new()), metered: (0, 0) };
         Self {
             samples: Samples { samples: vec![], places },
             checkpoints: vec![start],
@@ -282,12 +275,7 @@ impl Series {
     }
 
     /// Records the counts at the edge of a window.
-    pub fn checkpoint(
-        &mut self,
-        at: Span,
-        measure: &Measurements,
-        ports: impl Iterator<Item = PortCounters>,
-    ) {
+    pub fn checkpoint(&mut self, at: Span, measure: &Measurements, ports: impl Iterator<Item = PortCounters>) {
         let flows = measure.flows.all();
         let flows = flows.map(|flows| flows.iter().map(|flow| flow.ip_bytes).collect());
         let metered = (measure.metered, dropped(ports, self.metered));
@@ -324,23 +312,12 @@ mod tests {
         let mut samples = Samples { samples: Vec::new(), places };
         samples.push(Span::from_ms(10), Quantity::Queue, 0, 5.0);
         samples.push(Span::from_ms(20), Quantity::Rate, 2, 7.0);
-        let of = |ms, flow, value| FlowSample {
-            at: Span::from_ms(ms),
-            flow,
-            quantity: Quantity::Cwnd,
-            value,
-        };
+        let of = |ms, flow, value| FlowSample { at: Span::from_ms(ms), flow, quantity: Quantity::Cwnd, value };
         samples.add_traces(&[of(5, 0, 1.0), of(10, 0, 2.0), of(10, 7, 3.0)]);
-        let got: Vec<_> =
-            samples.samples.iter().map(|it| (it.place, it.quantity, it.value)).collect();
+        let got: Vec<_> = samples.samples.iter().map(|it| (it.place, it.quantity, it.value)).collect();
         let cwnd = Quantity::Cwnd;
-        let expected = [
-            (2, cwnd, 1.0),
-            (0, Quantity::Queue, 5.0),
-            (2, cwnd, 2.0),
-            (3, cwnd, 3.0),
-            (2, Quantity::Rate, 7.0),
-        ];
+        let expected =
+            [(2, cwnd, 1.0), (0, Quantity::Queue, 5.0), (2, cwnd, 2.0), (3, cwnd, 3.0), (2, Quantity::Rate, 7.0)];
         assert_eq!(got, expected);
         assert_eq!(samples.places[3], "flow 7");
     }
@@ -360,8 +337,7 @@ mod tests {
         // A flow that started after the first sample.
         at(20, Quantity::Rate, 2, 50.0);
         samples.merge_pairs();
-        let got: Vec<_> =
-            samples.samples.iter().map(|it| (it.time, it.quantity, it.place, it.value)).collect();
+        let got: Vec<_> = samples.samples.iter().map(|it| (it.time, it.quantity, it.place, it.value)).collect();
         let at = Span::from_ms(20);
         let expected = [
             (at, Quantity::Queue, 0, 3.0),

@@ -25,12 +25,11 @@ pub(crate) fn shares(
     counts: impl Fn(&FlowRecord) -> bool,
 ) -> Option<Vec<f64>> {
     let (from_flows, to_flows) = (from.flows.as_ref()?, to.flows.as_ref()?);
-    let shares =
-        measure.flows.all()?.iter().zip(to_flows).enumerate().filter_map(|(number, flow)| {
-            let (flow, arrived) = flow;
-            let ended = flow.complete.is_some_and(|at| at.since_start() <= from.at);
-            let before = from_flows.get(number).copied().unwrap_or(0);
-            (!ended && counts(flow)).then_some((arrived - before) as f64)
-        });
+    let shares = measure.flows.all()?.iter().zip(to_flows).enumerate().filter_map(|(number, flow)| {
+        let (flow, arrived) = flow;
+        let ended = flow.complete.is_some_and(|at| at.since_start() <= from.at);
+        let before = from_flows.get(number).copied().unwrap_or(0);
+        (!ended && counts(flow)).then_some((arrived - before) as f64)
+    });
     Some(shares.collect())
 }

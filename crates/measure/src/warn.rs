@@ -71,9 +71,7 @@ fn unfair(setup: &ResolvedRun<'_>, measure: &Measurements, series: &Series) -> V
     let Some((first, last)) = series.at(from).zip(series.at(end)) else { return Vec::new() };
     let line = |(index, group): (usize, &Group)| {
         let counts = |flow: &FlowRecord| {
-            flow.facts.group as usize == index
-                && flow.facts.size.is_none()
-                && flow.start.since_start() <= from
+            flow.facts.group as usize == index && flow.facts.size.is_none() && flow.start.since_start() <= from
         };
         let shares = shares(measure, first, last, counts)?;
         let jain = jain(&shares).filter(|jain| *jain < UNFAIR)?;
@@ -102,9 +100,7 @@ fn without_emulation(setup: &ResolvedRun<'_>, credits: &CreditRequirements) -> V
     let ports: Vec<u32> = ports.collect();
     let text = |place: String| {
         let CreditRequirements { name, packets, .. } = credits;
-        format!(
-            "{place} does not meter {packets}: {name} may send more there than the link carries"
-        )
+        format!("{place} does not meter {packets}: {name} may send more there than the link carries")
     };
     lines(setup, ports, text)
 }
@@ -142,11 +138,7 @@ fn asymmetric(setup: &ResolvedRun<'_>, credits: &CreditRequirements) -> Option<S
 }
 
 /// Warns if data packets that were sent on credits were dropped.
-fn lost(
-    setup: &ResolvedRun<'_>,
-    credits: &CreditRequirements,
-    ports: &[PortCounters],
-) -> Vec<String> {
+fn lost(setup: &ResolvedRun<'_>, credits: &CreditRequirements, ports: &[PortCounters]) -> Vec<String> {
     let dropped = |port: u32| ports[port as usize].dropped[Class::Data.index()];
     let all: Vec<u32> = (0..ports.len() as u32).filter(|&port| dropped(port) > 0).collect();
     let mut worst = all;
@@ -157,10 +149,7 @@ fn lost(
         let (count, name) = (dropped(port), credits.name);
         let packets = if count == 1 { "packet" } else { "packets" };
         let why = why(setup, port);
-        format!(
-            "{name} lost {count} data {packets} that credits had allowed at {}{why}",
-            place(port)
-        )
+        format!("{name} lost {count} data {packets} that credits had allowed at {}{why}", place(port))
     };
     let mut lines: Vec<String> = worst.iter().map(text).collect();
     if !more.is_empty() {

@@ -33,8 +33,7 @@ string_enum! {
 
 impl HostStack {
     /// Stacks of simulated hosts, all of which have their own defaults.
-    pub const SIMULATED: [Self; 5] =
-        [Self::Ns2, Self::Ns3, Self::Linux, Self::LinuxPfifo, Self::LinuxIdeal];
+    pub const SIMULATED: [Self; 5] = [Self::Ns2, Self::Ns3, Self::Linux, Self::LinuxPfifo, Self::LinuxIdeal];
 
     /// Whether the host has the effects of a usual Linux machine: segmentation offload, delays and rounding of its
     /// kernel.

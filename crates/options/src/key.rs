@@ -189,18 +189,14 @@ impl ValueType {
             Self::Size(least, most) => {
                 format!("a size with its unit such as \"200KB\", from {least} to {most}")
             }
-            Self::Buffer => {
-                "a size with its unit such as \"200KB\", \"8pkt\" or \"20KB/Gbps\"".into()
-            }
+            Self::Buffer => "a size with its unit such as \"200KB\", \"8pkt\" or \"20KB/Gbps\"".into(),
             Self::OneOf(words) => {
                 let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 format!("one of {}", words.join(", "))
             }
             Self::List(Self::Text) => "a list of texts in quotes".into(),
             Self::List(inner) => format!("a list, each value {}", inner.expected()),
-            Self::AnyOf(types) => {
-                types.iter().map(Self::expected).collect::<Vec<_>>().join("; or ")
-            }
+            Self::AnyOf(types) => types.iter().map(Self::expected).collect::<Vec<_>>().join("; or "),
             Self::Section(keys) => {
                 let names: Vec<_> = (keys.all)().iter().map(|key| key.name).collect();
                 format!("a table of {}", names.join(", "))

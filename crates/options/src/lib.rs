@@ -51,8 +51,7 @@ mod value;
 
 pub use host_stack::HostStack;
 pub use key::{
-    Key, KeyDoc, RustType, SectionKeys, SectionKind, TaggedSections, ValueType, find, section_keys,
-    section_kind,
+    Key, KeyDoc, RustType, SectionKeys, SectionKind, TaggedSections, ValueType, find, section_keys, section_kind,
 };
 pub use problem::{At, Problem};
 pub use section::{Section, Subsection};

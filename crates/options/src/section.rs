@@ -84,11 +84,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// If the value is not a table, or has an unknown key.
-    pub fn with_keys(
-        name: String,
-        keys: Vec<&'static Key>,
-        item: &'a Item,
-    ) -> Result<Self, Problem> {
+    pub fn with_keys(name: String, keys: Vec<&'static Key>, item: &'a Item) -> Result<Self, Problem> {
         let names = || keys.iter().map(|key| key.name);
         let Some(table) = item.table() else {
             let message = format!("{name} should be a table, found {}", item.found());
@@ -102,8 +98,7 @@ impl<'a> Section<'a> {
         let stranger = table.iter().find(|(key, _)| find(&keys, key).is_none());
         if let Some((key, entry)) = stranger {
             if let Some(now) = keys.iter().find(|known| known.formerly.contains(&key.as_str())) {
-                let problem =
-                    entry.key.problem(format!("`{key}` in {name} is now called `{}`", now.name));
+                let problem = entry.key.problem(format!("`{key}` in {name} is now called `{}`", now.name));
                 return Err(problem.with_label("an earlier name").with_help(now.about.trim()));
             }
             let help = advice(key, names().collect::<Vec<_>>());
@@ -193,10 +188,7 @@ impl<'a> Section<'a> {
     ///
     /// # Errors
     /// As [`Options::read`].
-    pub fn nested_or_default<T: Options<Context = ()>>(
-        &self,
-        key: Subsection<T>,
-    ) -> Result<T, Problem> {
+    pub fn nested_or_default<T: Options<Context = ()>>(&self, key: Subsection<T>) -> Result<T, Problem> {
         match self.nested(key)? {
             Some(section) => section.read(()),
             None => Section::empty::<T>(key.key.name).read(()),

@@ -15,8 +15,7 @@ pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 /// Damerau-Levenshtein distance in lower case, at least 0.5.
 pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let name = name.to_lowercase();
-    let likeness =
-        |known: &str| strsim::normalized_damerau_levenshtein(&name, &known.to_lowercase());
+    let likeness = |known: &str| strsim::normalized_damerau_levenshtein(&name, &known.to_lowercase());
     let mut all: Vec<(f64, &str)> = known.into_iter().map(|k| (likeness(k), k)).collect();
     all.retain(|(likeness, _)| *likeness >= 0.5);
     all.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -196,8 +196,7 @@ impl<T: Value> Value for Vec<T> {
 
     fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
         // A list is the last alternative of a type with several.
-        let (ValueType::List(inner) | ValueType::AnyOf([.., ValueType::List(inner)])) = allowed
-        else {
+        let (ValueType::List(inner) | ValueType::AnyOf([.., ValueType::List(inner)])) = allowed else {
             return Err(WrongValue::other_type(item, allowed));
         };
         let RawValue::List(items) = &item.value else {
@@ -208,10 +207,7 @@ impl<T: Value> Value for Vec<T> {
             return Err(WrongValue::new("the list is empty", help));
         }
         let one = |item: &Item| {
-            T::read(item, inner).map_err(|wrong| WrongValue {
-                at: wrong.at.or_else(|| Some(item.at.clone())),
-                ..wrong
-            })
+            T::read(item, inner).map_err(|wrong| WrongValue { at: wrong.at.or_else(|| Some(item.at.clone())), ..wrong })
         };
         items.iter().map(one).collect()
     }
@@ -263,14 +259,10 @@ fn number(item: &Item, allowed: &ValueType) -> Result<f64, WrongValue> {
 }
 
 /// Parses a text as a quantity, such as a time or a rate.
-fn quantity<T: FromStr<Err = QuantityError>>(
-    item: &Item,
-    allowed: &ValueType,
-) -> Result<T, WrongValue> {
+fn quantity<T: FromStr<Err = QuantityError>>(item: &Item, allowed: &ValueType) -> Result<T, WrongValue> {
     let Some(text) = item.text() else { return Err(WrongValue::other_type(item, allowed)) };
-    text.parse().map_err(|error: QuantityError| {
-        WrongValue::new(error.to_string(), format!("allowed: {}", allowed.expected()))
-    })
+    text.parse()
+        .map_err(|error: QuantityError| WrongValue::new(error.to_string(), format!("allowed: {}", allowed.expected())))
 }
 
 /// Reads a quantity and checks the bounds of the alternative (`Time`, `Rate`, ...) with the given variant.
@@ -282,9 +274,7 @@ macro_rules! bounded {
             _ => None,
         });
         match bounds {
-            Some(bounds) if !bounds.contains(&value) => {
-                Err(WrongValue::out_of_range($item, $allowed))
-            }
+            Some(bounds) if !bounds.contains(&value) => Err(WrongValue::out_of_range($item, $allowed)),
             _ => Ok(value),
         }
     }};
@@ -303,8 +293,7 @@ fn size(item: &Item, allowed: &ValueType) -> Result<Bytes, WrongValue> {
 }
 
 fn times(item: &Item, allowed: &ValueType) -> Result<(Span, Span), WrongValue> {
-    let wrong =
-        |what: &str| Err(WrongValue::new(format!("{} {what}", item.found()), "write it from..to"));
+    let wrong = |what: &str| Err(WrongValue::new(format!("{} {what}", item.found()), "write it from..to"));
     let Some((low, high)) = item.text().and_then(|text| text.split_once("..")) else {
         return Err(WrongValue::other_type(item, allowed));
     };

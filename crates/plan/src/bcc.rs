@@ -89,10 +89,8 @@ impl Thresholds {
     pub fn lines(&self) -> Vec<(&'static str, String, String)> {
         let Self { bcc, shared, rate, ports, required, max, min } = *self;
         let of = |given: bool, how: String| if given { "as given".to_owned() } else { how };
-        let needed =
-            format!("{rate} × {} × (1 + {}) - {} private", bcc.rtt, bcc.lambda, shared.private);
-        let upper =
-            format!("{} - {} / {}: B - B_R / alpha", shared.size, size(required), shared.alpha);
+        let needed = format!("{rate} × {} × (1 + {}) - {} private", bcc.rtt, bcc.lambda, shared.private);
+        let upper = format!("{} - {} / {}: B - B_R / alpha", shared.size, size(required), shared.alpha);
         let lower = format!("{} - {rate} × {ports} ports × {}: Kmax - C N h", size(max), bcc.h);
         let certain = match bcc.at {
             MarkAt::Enqueue => "of marking at Kmax; all above",
@@ -108,9 +106,5 @@ impl Thresholds {
 }
 
 fn size(bytes: f64) -> String {
-    if bytes.abs() < 1e6 {
-        format!("{:.3} KB", bytes / 1e3)
-    } else {
-        format!("{:.3} MB", bytes / 1e6)
-    }
+    if bytes.abs() < 1e6 { format!("{:.3} KB", bytes / 1e3) } else { format!("{:.3} MB", bytes / 1e6) }
 }

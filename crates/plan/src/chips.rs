@@ -88,15 +88,13 @@ macro_rules! sonic {
 const FLASHPASS: &str = mib!("FlashPass (ICNP 2021), Table I");
 const BOTH: &str = mib!("FlashPass (ICNP 2021), Table I; BCC, Table I");
 const SPECTRUM2: &str = "J. Pietsch, 2020 High Speed Ethernet ASICs; assumed: MB of 2^20 B";
-const ROUTER: &str =
-    "Gemini (thesis), Table 3.1; assumed: an even share for each port, GB of 10^9 B";
+const ROUTER: &str = "Gemini (thesis), Table 3.1; assumed: an even share for each port, GB of 10^9 B";
 const BCM56538: &str = mib!("BCC, Table I; in the Arista 7010T (Gemini, Table 3.1)");
 const TOMAHAWK: &str = mib!("BCC, Table I: four cores, 4 MB and eight ports each");
 const TOFINO: &str = "FlashPass (ICNP 2021), Table I; BCC, Table I; assumed: MB of 10^6 B";
 const TOMAHAWK2: &str = mib!("port-buffers.forwardingplane.net, Tomahawk 2: 42 MB for 6.4 Tb/s");
-const TOMAHAWK3: &str = mib!(
-    "ports: Linley Newsletter, 26 December 2017; 64 MB: J. Pietsch, 2020 High Speed Ethernet ASICs"
-);
+const TOMAHAWK3: &str =
+    mib!("ports: Linley Newsletter, 26 December 2017; 64 MB: J. Pietsch, 2020 High Speed Ethernet ASICs");
 const TOMAHAWK4: &str = "ports: Linley Newsletter, 17 December 2019; its memory is not stated there, nor in any \
                          source that we found";
 const TOMAHAWK5: &str = "ports: TechInsights, Tomahawk 5 Switches At 51.2Tbps; its memory is not stated there, nor \
@@ -105,20 +103,16 @@ const JERICHO2: &str = "ports: Linley Newsletter, 13 March 2018; 8 GB of HBM bes
                         Cruz), Arista 7280R3; assumed: an even share for each port, GB of 10^9 B";
 const JERICHO2C: &str = "half the bandwidth of Jericho2: Microprocessor Report, 14 September 2020; assumed: ports of \
                          100 Gb/s; its memory is not stated there";
-const SPECTRUM: &str =
-    "J. Warner (UC Santa Cruz), Mellanox Spectrum: 16 MB in one pool; assumed: MB of 2^20 B";
-const SPECTRUM4: &str =
-    "ports: Linley Newsletter, 12 April 2022: fully shared; sources differ on how much";
+const SPECTRUM: &str = "J. Warner (UC Santa Cruz), Mellanox Spectrum: 16 MB in one pool; assumed: MB of 2^20 B";
+const SPECTRUM4: &str = "ports: Linley Newsletter, 12 April 2022: fully shared; sources differ on how much";
 
-const QUARTER: &str =
-    "assumed: one part, a quarter of it private, as much for each port, as in BCC's Tomahawk";
+const QUARTER: &str = "assumed: one part, a quarter of it private, as much for each port, as in BCC's Tomahawk";
 const MMUS: &str = "BCC, II.C, III.C and V.B: four parts of 4 MB, about 1 MB of each reserved, 128 KB for each port; \
                     assumed: all of that is private; cells of 208 B";
 const ONE_POOL: &str = "SONiC's file of the device: one pool for all ports; assumed: one part, a quarter of it \
                         private, as much for each port, as in BCC's Tomahawk";
 /// An alpha that no public source states.
-const UNKNOWN: Alpha =
-    (1.0, "assumed: no public source states it; one queue may hold half of a pool");
+const UNKNOWN: Alpha = (1.0, "assumed: no public source states it; one queue may hold half of a pool");
 const S6000: Alpha = (8.0, sonic!("dell/x86_64-dell_s6000_s1220-r0", "3"));
 const S5232F: Alpha = (
     8.0,
@@ -132,12 +126,9 @@ const Z9264F: Alpha = (8.0, sonic!("dell/x86_64-dellemc_z9264f_c3538-r0", "3"));
 const Z9332F: Alpha = (2.0, sonic!("dell/x86_64-dellemc_z9332f_d1508-r0", "1"));
 const WEDGE100BF: Alpha = (8.0, sonic!("barefoot/x86_64-accton_wedge100bf_32x-r0", "3"));
 const AS9516: Alpha = (8.0, sonic!("barefoot/x86_64-accton_as9516_32d-r0", "3"));
-const SN2700: Alpha =
-    (8.0, "SONiC, device/mellanox/x86_64-mlnx_msn2700-r0: dynamic_th 3 of q_lossy_profile");
-const SN3700: Alpha =
-    (8.0, "SONiC, device/mellanox/x86_64-mlnx_msn3700-r0: dynamic_th 3 of q_lossy_profile");
-const SN4700: Alpha =
-    (8.0, "SONiC, device/mellanox/x86_64-mlnx_msn4700-r0: dynamic_th 3 of q_lossy_profile");
+const SN2700: Alpha = (8.0, "SONiC, device/mellanox/x86_64-mlnx_msn2700-r0: dynamic_th 3 of q_lossy_profile");
+const SN3700: Alpha = (8.0, "SONiC, device/mellanox/x86_64-mlnx_msn3700-r0: dynamic_th 3 of q_lossy_profile");
+const SN4700: Alpha = (8.0, "SONiC, device/mellanox/x86_64-mlnx_msn4700-r0: dynamic_th 3 of q_lossy_profile");
 
 /// An alpha of Dynamic Thresholds, and its source.
 type Alpha = (f64, &'static str);
@@ -160,12 +151,7 @@ const fn chip(
 }
 
 /// Makes a chip whose packet memory no public source states.
-const fn unknown(
-    names: (&'static str, &'static str, &'static str),
-    ports: u32,
-    gbps: u64,
-    note: &'static str,
-) -> Chip {
+const fn unknown(names: (&'static str, &'static str, &'static str), ports: u32, gbps: u64, note: &'static str) -> Chip {
     let mut chip = chip(names, ports, gbps, 0, note);
     chip.buffer = None;
     chip

@@ -25,8 +25,7 @@ use crate::plan::{Accounting, Plan, QueueMarking, Scheme, Switch, Transport};
 
 /// Removes from a plan everything on which the runs of this scheme do not depend.
 pub fn effective(plan: &Plan, scheme: usize) -> Plan {
-    let transports =
-        || (0..plan.groups.len()).map(|group| &plan.transport(scheme, group).transport);
+    let transports = || (0..plan.groups.len()).map(|group| &plan.transport(scheme, group).transport);
     let has_credits = transports().any(|transport| transport.credits().is_some());
     let Scheme { transport, clean, .. } = plan.schemes[scheme].clone();
     let is_ecn_capable = clean.is_some() || transports().any(Transport::is_ecn_capable);
@@ -42,8 +41,7 @@ pub fn effective(plan: &Plan, scheme: usize) -> Plan {
     }
     let schemes = vec![Scheme { name: String::new(), transport, switches: None, clean }];
     let nic_credit_queue = plan.nic_credit_queue.filter(|_| has_credits);
-    let kernel =
-        if plan.has_kernels(scheme) { plan.kernel.clone() } else { KernelOptions::default() };
+    let kernel = if plan.has_kernels(scheme) { plan.kernel.clone() } else { KernelOptions::default() };
     let (title, seed) = (String::new(), 0);
     Plan { title, seed, switches, nic_credit_queue, kernel, schemes, ..plan.clone() }
 }

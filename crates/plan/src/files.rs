@@ -26,9 +26,7 @@ pub trait Files: Debug + Send + Sync {
     fn text(&self, name: &str, max_bytes: u64) -> Result<String, String> {
         let mut bytes = Vec::new();
         let read = self.open(name)?.take(max_bytes + 1).read_to_end(&mut bytes);
-        read.map_err(|error| {
-            format!("could not read the file: {error}; name a file that you may read")
-        })?;
+        read.map_err(|error| format!("could not read the file: {error}; name a file that you may read"))?;
         if bytes.len() as u64 > max_bytes {
             return Err(format!("it is longer than {max_bytes} bytes"));
         }
@@ -58,9 +56,7 @@ impl Files for NoFiles {
 pub struct FilesInMemory(pub BTreeMap<String, String>);
 
 impl FilesInMemory {
-    pub fn from_texts<N: Into<String>, T: Into<String>>(
-        files: impl IntoIterator<Item = (N, T)>,
-    ) -> Self {
+    pub fn from_texts<N: Into<String>, T: Into<String>>(files: impl IntoIterator<Item = (N, T)>) -> Self {
         Self(files.into_iter().map(|(name, text)| (name.into(), text.into())).collect())
     }
 }

@@ -134,8 +134,7 @@ fn facts(network: &Network, there: Vec<u32>, back: &[u32]) -> Option<PathFacts> 
         payload: mtu.get().saturating_sub(wire::HEADERS).min(wire::MAX_PAYLOAD) as u16,
         nics: (sender_nic, receiver_nic),
         receiver_link: graph.link_of(receiver_nic).rate,
-        base_rtt: network.longest_transit(&there, smallest)
-            + network.longest_transit(back, smallest),
+        base_rtt: network.longest_transit(&there, smallest) + network.longest_transit(back, smallest),
         there,
     })
 }

@@ -11,11 +11,7 @@ const PS_PER_BYTE_AT_ONE_BPS: u128 = 8_000_000_000_000;
 ///
 /// The time is rounded down to the picosecond at each link, so that no run is faster than the ideal. It is
 /// [`Span::MAX`] if it exceeds that.
-pub fn ideal_fct(
-    links: impl Iterator<Item = (BitsPerSec, Span)>,
-    payload: u64,
-    bytes: u64,
-) -> Span {
+pub fn ideal_fct(links: impl Iterator<Item = (BitsPerSec, Span)>, payload: u64, bytes: u64) -> Span {
     if bytes == 0 {
         return Span::ZERO;
     }
@@ -61,8 +57,7 @@ mod tests {
         let links = [(10_000_000_000, Span::from_us(100)), (1_000_000_000, Span::from_us(500))];
         // Two full frames of 1538 B and a smallest one of 84 B: the first is at the switch after 1.2304 us and 100 us;
         // the second link then takes 12.304 us for each full frame and 0.672 us for the last, and 500 us.
-        let by_hand =
-            Span::from_ps(1_230_400 + 100_000_000 + 2 * 12_304_000 + 672_000 + 500_000_000);
+        let by_hand = Span::from_ps(1_230_400 + 100_000_000 + 2 * 12_304_000 + 672_000 + 500_000_000);
         assert_eq!(ideal(&links, 1460, 2 * 1460 + 1), by_hand);
         // A single byte: 84 B on both links.
         let single = Span::from_ps(67_200 + 672_000 + 600_000_000);

@@ -20,9 +20,7 @@
 
 use shallop_core::{BitsPerSec, Bytes, Class, Seed, Share, Stream};
 use shallop_proto::{flashpass, wire};
-use shallop_switch::{
-    AqmPort, Discipline, FifoConfig, Limit, Meter, PortConfig, QueueConfig, SelectiveDrop,
-};
+use shallop_switch::{AqmPort, Discipline, FifoConfig, Limit, Meter, PortConfig, QueueConfig, SelectiveDrop};
 
 use crate::memory::Memory;
 use crate::network::Network;
@@ -70,11 +68,9 @@ impl PortLayout {
         let (ports, shares) = (vec![], vec![]);
         let mut layout = Self { ports, memory, queues, shares, data, metered, unscheduled };
         for port in 0..network.graph.ports() as u32 {
-            let [switch, far] =
-                [port, port ^ 1].map(|port| network.switch(plan.switches(scheme), port));
+            let [switch, far] = [port, port ^ 1].map(|port| network.switch(plan.switches(scheme), port));
             let (own, reverse) = (traffic[port as usize], traffic[port as usize ^ 1]);
-            let shares =
-                LinkShares::for_port(network, port, requirements, switch, far, own, reverse);
+            let shares = LinkShares::for_port(network, port, requirements, switch, far, own, reverse);
             let (mut queues, queue_of) = port_queues(network, port, *requirements, switch, &shares);
             let link = network.graph.link_of(port);
             if network.is_switch_port(port) {
@@ -130,17 +126,12 @@ impl LinkShares {
         let metered = u64::from(wire::MIN_FRAME);
         let Some(credits) = requirements.credits else { return Self::default() };
         // Released data shares the queues of the port at which it enters the link.
-        let (meets, weights) = if credits.releases_reverse {
-            (reverse.legacy, far.weights)
-        } else {
-            (traffic.legacy, switch.weights)
-        };
+        let (meets, weights) =
+            if credits.releases_reverse { (reverse.legacy, far.weights) } else { (traffic.legacy, switch.weights) };
         let weights = weights.filter(|_| meets);
-        let (own, all) =
-            weights.map_or((1, 1), |(data, legacy)| (u64::from(data), u64::from(data + legacy)));
+        let (own, all) = weights.map_or((1, 1), |(data, legacy)| (u64::from(data), u64::from(data + legacy)));
         let batch = u64::from(requirements.batch);
-        let credit =
-            if credits.returns { u64::from(flashpass::head::credit_size(batch)) } else { 0 };
+        let credit = if credits.returns { u64::from(flashpass::head::credit_size(batch)) } else { 0 };
         let counts = credits.returns
             && match switch.accounting {
                 Accounting::OneWay => false,
@@ -194,15 +185,11 @@ fn port_queues(
     let select = switch.select.map(above);
     let drops = requirements.unscheduled && network.is_switch_port(port);
     let unscheduled = drops.then(|| above(switch.unscheduled_above));
-    let metered = QueueConfig {
-        meter: meter(shares.metered, u64::from(wire::MIN_FRAME)),
-        ..QueueConfig::default()
-    };
+    let metered = QueueConfig { meter: meter(shares.metered, u64::from(wire::MIN_FRAME)), ..QueueConfig::default() };
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
     let (own, other) = switch.weights.unwrap_or((1, 1));
     let aggregate = network.aggregate(port);
-    let data =
-        |priority| QueueConfig { weight: own, select: unscheduled, aggregate, ..queue(priority) };
+    let data = |priority| QueueConfig { weight: own, select: unscheduled, aggregate, ..queue(priority) };
     let Some(credits) = requirements.credits else { return (vec![data(0)], [0; Class::COUNT]) };
     let mut queues = vec![QueueConfig { select: select.filter(|_| credits.selective), ..metered }];
     if credits.returns {

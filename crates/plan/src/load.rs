@@ -35,22 +35,14 @@ pub fn is_offered(plan: &Plan) -> bool {
 /// pairs of hosts.
 pub fn is_summed(plan: &Plan, network: &Network, seed: Seed) -> bool {
     let mut groups = plan.groups.iter().enumerate().filter(|(_, group)| intensity(group).is_some());
-    groups.all(|(index, group)| {
-        pairs(group, index, network, seed).is_ok_and(|pairs| pairs.count() <= MAX_SUMMED_PAIRS)
-    })
+    groups.all(|(index, group)| pairs(group, index, network, seed).is_ok_and(|pairs| pairs.count() <= MAX_SUMMED_PAIRS))
 }
 
 /// Computes the mean payload offered to each port, in bit/s, if equal-cost paths are equally likely. A group with
 /// random arrivals counts with its `rates`, in flows per second; a trace with the bytes that start within the duration,
 /// divided by the duration. A host with one link is treated as a part of its switch, so that the work grows with the
 /// pairs of switches and not of hosts.
-pub fn by_port(
-    plan: &Plan,
-    network: &Network,
-    paths: &Paths,
-    rates: &[Option<f64>],
-    seed: Seed,
-) -> Vec<f64> {
+pub fn by_port(plan: &Plan, network: &Network, paths: &Paths, rates: &[Option<f64>], seed: Seed) -> Vec<f64> {
     let mut offered = vec![0.0; network.graph.ports()];
     // Bits per second by (destination, source), where hosts with one link stand for their switches.
     let mut between: BTreeMap<(Node, Node), f64> = BTreeMap::new();
@@ -143,8 +135,7 @@ impl LoadTerms {
         }
         let only = HostPairs::from_groups([(index, group)], network, paths, seed);
         let traffic = TrafficPaths::between(network, paths, &only).ok()?;
-        let used: Vec<u32> =
-            ports.iter().copied().filter(|&port| traffic.ports[port as usize].data).collect();
+        let used: Vec<u32> = ports.iter().copied().filter(|&port| traffic.ports[port as usize].data).collect();
         let capacity = used.iter().map(|&port| network.graph.link_of(port).rate.get() as f64).sum();
         let pairs = pairs(group, index, network, seed).ok()?;
         let crossings = crossings(&pairs, network, paths, &counts);
@@ -183,8 +174,7 @@ fn crossings(pairs: &Pairs, network: &Network, paths: &Paths, counts: &[bool]) -
 fn classes(network: &Network, paths: &Paths, counts: &[bool]) -> Vec<u32> {
     let (mut known, mut class_of) = (BTreeMap::new(), vec![0; network.graph.nodes.len()]);
     for host in network.graph.hosts() {
-        let links =
-            paths.access_link(host).map(|it| [it.exit, it.entry].map(|port| counts[port as usize]));
+        let links = paths.access_link(host).map(|it| [it.exit, it.entry].map(|port| counts[port as usize]));
         let next = known.len() as u32;
         class_of[host.0 as usize] = *known.entry((paths.inner(host), links)).or_insert(next);
     }

@@ -45,10 +45,7 @@ impl Memory {
         let rate = network.graph.link_of(port).rate;
         let own = queues.iter().enumerate().map(|(index, queue)| match (index, &queue.meter) {
             (_, None) => None,
-            (0, _) => Some(Limit::for_buffer(
-                credit_queue(plan, scheme, network, *requirements, port),
-                rate,
-            )),
+            (0, _) => Some(Limit::for_buffer(credit_queue(plan, scheme, network, *requirements, port), rate)),
             _ => Some(Limit { packets: RETURNED_QUEUE, ..Limit::NONE }),
         });
         let mut own: Vec<Option<Limit>> = own.collect();
@@ -104,10 +101,8 @@ pub fn divide(limit: Limit, data: u32, legacy: u32) -> (Limit, Limit) {
     let all = u128::from(data) + u128::from(legacy);
     let part = |weight: u32| {
         let of = |whole: u64| (u128::from(whole) * u128::from(weight) / all) as u64;
-        let bytes =
-            if limit.bytes == Bytes::MAX { Bytes::MAX } else { Bytes::new(of(limit.bytes.get())) };
-        let packets =
-            if limit.packets == u32::MAX { u32::MAX } else { of(u64::from(limit.packets)) as u32 };
+        let bytes = if limit.bytes == Bytes::MAX { Bytes::MAX } else { Bytes::new(of(limit.bytes.get())) };
+        let packets = if limit.packets == u32::MAX { u32::MAX } else { of(u64::from(limit.packets)) as u32 };
         Limit { bytes, packets }
     };
     (part(data), part(legacy))

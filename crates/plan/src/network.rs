@@ -50,12 +50,9 @@ impl Network {
     pub fn build(plan: &Plan, seed: Seed) -> Self {
         let names = plan.switches.iter().map(|switch| switch.name.as_str()).collect();
         let builder = builder(&plan.topology, seed, &SwitchNames(names));
-        let NetworkBuilder { mut graph, names, switch_of, sets, sites, links, aggregation } =
-            builder.finish();
+        let NetworkBuilder { mut graph, names, switch_of, sets, sites, links, aggregation } = builder.finish();
         let mut impaired = match plan.topology.unscaled() {
-            Topology::Graph { links, .. } if links.iter().any(GraphLink::is_impaired) => {
-                links.clone()
-            }
+            Topology::Graph { links, .. } if links.iter().any(GraphLink::is_impaired) => links.clone(),
             _ => Vec::new(),
         };
         if let Some(by) = plan.topology.scale() {
@@ -229,8 +226,7 @@ fn graph_builder(nodes: &[GraphNode], links: &[GraphLink]) -> NetworkBuilder {
     for link in links {
         let (a, b) = link.between;
         let GraphLink { rate, delay, mtu, .. } = *link;
-        let [forth, back] =
-            [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", nodes[a].name, nodes[b].name));
+        let [forth, back] = [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", nodes[a].name, nodes[b].name));
         let line = LinkProperties { rate, delay, mtu };
         builder.connect(line.link(Node(a as u32), Node(b as u32)), &[&forth, &back]);
         for (host, switch) in [(a, b), (b, a)] {

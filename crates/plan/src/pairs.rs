@@ -13,12 +13,7 @@ use crate::plan::{Group, Intensity, Pattern, Starts};
 ///
 /// # Errors
 /// If the group's hosts cannot be paired in its pattern.
-pub fn pairs(
-    group: &Group,
-    index: usize,
-    network: &Network,
-    seed: Seed,
-) -> Result<Pairs, PairsError> {
+pub fn pairs(group: &Group, index: usize, network: &Network, seed: Seed) -> Result<Pairs, PairsError> {
     let nodes = |hosts: &[u32]| hosts.iter().map(|&host| Node(host)).collect::<Vec<_>>();
     let (from, to) = (nodes(&group.from), nodes(&group.to));
     match &group.pattern {
@@ -26,21 +21,17 @@ pub fn pairs(
         Pattern::Uniform => Pairs::uniform(&from, &to),
         Pattern::AllToAll => Pairs::all_to_all(&from, &to),
         Pattern::Incast(at_once) => Pairs::incast(&from, &to, *at_once),
-        Pattern::Permutation => {
-            Pairs::permutation(&from, &mut seed.stream("permutation", index as u64))
-        }
+        Pattern::Permutation => Pairs::permutation(&from, &mut seed.stream("permutation", index as u64)),
         Pattern::OtherSite => {
             let senders: BTreeSet<Node> = from.iter().copied().collect();
-            let among = |site: &Vec<Node>| {
-                site.iter().copied().filter(|host| senders.contains(host)).collect::<Vec<_>>()
-            };
+            let among =
+                |site: &Vec<Node>| site.iter().copied().filter(|host| senders.contains(host)).collect::<Vec<_>>();
             let mut sites: Vec<Vec<Node>> = network.sites.iter().map(among).collect();
             sites.retain(|site| !site.is_empty());
             Pairs::other_site(&sites)
         }
         Pattern::Matrix(entries) => {
-            let entries =
-                entries.iter().map(|(from, to, weight)| (nodes(from), nodes(to), *weight));
+            let entries = entries.iter().map(|(from, to, weight)| (nodes(from), nodes(to), *weight));
             Pairs::matrix(&entries.collect::<Vec<_>>())
         }
     }

@@ -100,8 +100,7 @@ impl Plan {
     /// `FlashPass`, the TCP connections of their hosts use `CONTROLLER_OF_PROGRAMS`.
     pub fn kernel(&self, scheme: usize, group: usize) -> Option<&'static str> {
         let transport = &self.transport(scheme, group).transport;
-        let has_own =
-            matches!(transport, Transport::FlashPass(_)) && self.groups[group].command.is_some();
+        let has_own = matches!(transport, Transport::FlashPass(_)) && self.groups[group].command.is_some();
         transport.kernel().or(has_own.then_some(CONTROLLER_OF_PROGRAMS))
     }
 
@@ -339,12 +338,9 @@ impl Command {
     /// The words of the command, for a program that communicates with the host `other`. The command `shallop` becomes
     /// `own`, the path of the running executable.
     pub fn words_for(&self, other: &str, own: Option<&str>) -> Vec<String> {
-        let mut words: Vec<String> =
-            self.words.iter().map(|word| word.replace(Self::OTHER_HOST, other)).collect();
+        let mut words: Vec<String> = self.words.iter().map(|word| word.replace(Self::OTHER_HOST, other)).collect();
         let own = own.filter(|path| path.rsplit('/').next() == Some(OWN));
-        if let (Some(first), Some(own)) =
-            (words.first_mut().filter(|word| word.as_str() == OWN), own)
-        {
+        if let (Some(first), Some(own)) = (words.first_mut().filter(|word| word.as_str() == OWN), own) {
             own.clone_into(first);
         }
         words

@@ -29,9 +29,7 @@ pub fn pools(switches: &[Switch], network: &Network) -> Vec<PoolPorts> {
         let switch = network.switch_of[node as usize];
         let Some(shared) = &switches[switch].shared else { continue };
         let lists = &switches[switch].pools;
-        let listed = lists
-            .iter()
-            .position(|names| names.iter().any(|name| port_matches(network, port, name)));
+        let listed = lists.iter().position(|names| names.iter().any(|name| port_matches(network, port, name)));
         let which = listed.map_or_else(
             || {
                 let before: &mut u32 = others.entry(node).or_default();
@@ -75,14 +73,9 @@ impl PoolPorts {
         let by_hand = switch.shared.and_then(|shared| shared.mark);
         by_hand.or_else(|| {
             let (bcc, thresholds) = (switch.bcc?, self.thresholds(switches, network)?);
-            let [min, max] = [thresholds.min, thresholds.max]
-                .map(|bytes| BufferSize::Bytes(Bytes::new(bytes.max(0.0) as u64)));
-            Some(QueueMarking {
-                min,
-                max,
-                max_probability: bcc.max_probability,
-                ..QueueMarking::step(max, bcc.at)
-            })
+            let [min, max] =
+                [thresholds.min, thresholds.max].map(|bytes| BufferSize::Bytes(Bytes::new(bytes.max(0.0) as u64)));
+            Some(QueueMarking { min, max, max_probability: bcc.max_probability, ..QueueMarking::step(max, bcc.at) })
         })
     }
 
@@ -100,11 +93,7 @@ impl PoolPorts {
 }
 
 /// Builds the pools of all switches, and returns the pool to which each port belongs.
-pub(crate) fn build(
-    switches: &[Switch],
-    network: &Network,
-    seed: Seed,
-) -> (Vec<Pool>, Vec<Option<PoolMember>>) {
+pub(crate) fn build(switches: &[Switch], network: &Network, seed: Seed) -> (Vec<Pool>, Vec<Option<PoolMember>>) {
     let pools = pools(switches, network);
     let mut members = vec![None; network.graph.ports()];
     for (pool, sharing) in (0..).zip(&pools) {

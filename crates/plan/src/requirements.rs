@@ -46,16 +46,14 @@ impl Requirements {
             return Err(SetupError::Mix { scheme: plan.schemes[scheme].name.clone() });
         }
         let with_credits = transports.iter().filter(|transport| transport.credits().is_some());
-        let mixed =
-            first.is_some() && transports.iter().any(|transport| transport.credits().is_none());
+        let mixed = first.is_some() && transports.iter().any(|transport| transport.credits().is_none());
         let is_quic = matches!(plan.driver, Driver::Rehearsal { .. });
         Ok(Self {
             acknowledgements: if is_quic { ACKNOWLEDGEMENTS } else { 0 },
             credits: first,
             batch: with_credits.map(|transport| transport.batch()).min().unwrap_or(1),
             mixed,
-            legacy_queue: mixed
-                && plan.switches(scheme).iter().any(|switch| switch.weights.is_some()),
+            legacy_queue: mixed && plan.switches(scheme).iter().any(|switch| switch.weights.is_some()),
             unscheduled: transports.iter().any(|transport| transport.aeolus().is_some()),
         })
     }
@@ -78,7 +76,5 @@ pub(crate) fn port_traffic(
     let own = TrafficPaths::between(network, paths, &own)?;
     let others = TrafficPaths::between(network, paths, &others)?;
     let both = own.ports.into_iter().zip(others.ports);
-    Ok(both
-        .map(|(own, other)| PortTraffic { legacy: other.data || other.returns, ..own })
-        .collect())
+    Ok(both.map(|(own, other)| PortTraffic { legacy: other.data || other.returns, ..own }).collect())
 }

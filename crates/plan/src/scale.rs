@@ -9,8 +9,7 @@ use shallop_control::gemini;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 
 use crate::plan::{
-    Bcc, GraphLink, Group, Intensity, Plan, QueueMarking, Scheme, Shared, Starts, Switch, Topology,
-    Transport,
+    Bcc, GraphLink, Group, Intensity, Plan, QueueMarking, Scheme, Shared, Starts, Switch, Topology, Transport,
 };
 
 /// An error: a plan that cannot be scaled.
@@ -19,9 +18,7 @@ pub enum ScaleError {
     #[error("the network is scaled already")]
     Twice,
     /// A trace fixes the start and the size of each flow.
-    #[error(
-        "group \"{0}\" has the flows of a trace, whose times and sizes are given: they cannot be scaled"
-    )]
+    #[error("group \"{0}\" has the flows of a trace, whose times and sizes are given: they cannot be scaled")]
     Trace(String),
 }
 
@@ -59,8 +56,7 @@ impl Plan {
             ..scheme
         };
         let group = |group: Group| -> Result<Group, ScaleError> {
-            let start =
-                starts(group.start, by).ok_or_else(|| ScaleError::Trace(group.name.clone()))?;
+            let start = starts(group.start, by).ok_or_else(|| ScaleError::Trace(group.name.clone()))?;
             Ok(Group { start, transport: group.transport.map(scheme), ..group })
         };
         Ok(Self {
@@ -114,8 +110,7 @@ fn switch(switch: Switch, by: Share) -> Switch {
         ..shared
     };
     let bcc = |bcc: Bcc| {
-        let [required, min, max] =
-            [bcc.required, bcc.min, bcc.max].map(|value| value.map(|value| bytes(value, by)));
+        let [required, min, max] = [bcc.required, bcc.min, bcc.max].map(|value| value.map(|value| bytes(value, by)));
         Bcc { required, min, max, ..bcc }
     };
     Switch {
@@ -212,11 +207,7 @@ mod tests {
         let Some(Config::Gemini(config)) = Config::for_stack("gemini", HostStack::Linux) else {
             panic!("gemini has other options")
         };
-        let whole = gemini::Config {
-            capacity: Some(BitsPerSec::gbps(1)),
-            k: BufferSize::Packets(300),
-            ..config
-        };
+        let whole = gemini::Config { capacity: Some(BitsPerSec::gbps(1)), k: BufferSize::Packets(300), ..config };
         let part = gemini::Config {
             capacity: Some(BitsPerSec::at_least_one(50_000_000)),
             k: BufferSize::Packets(15),
@@ -250,9 +241,6 @@ mod tests {
         let load = Starts::Poisson(Intensity::Load(0.4, "all".to_owned()), Span::ZERO);
         assert_eq!(starts(load.clone(), by()), Some(load));
         let bursts = Starts::Bursts(3, Span::from_ms(1), Span::from_ms(2));
-        assert_eq!(
-            starts(bursts, by()),
-            Some(Starts::Bursts(3, Span::from_ms(1), Span::from_ms(40)))
-        );
+        assert_eq!(starts(bursts, by()), Some(Starts::Bursts(3, Span::from_ms(1), Span::from_ms(40))));
     }
 }

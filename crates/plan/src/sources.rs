@@ -50,9 +50,7 @@ fn starting(run: &ResolvedRun<'_>, index: usize, end: Span) -> usize {
     let group = &run.plan.groups[index];
     match (&group.start, starts(run, index)) {
         (Starts::Trace(trace), _) => group.flows - trace.late,
-        (_, Some(starts)) => {
-            starts.take(group.flows).take_while(|start| start.since_start() < end).count()
-        }
+        (_, Some(starts)) => starts.take(group.flows).take_while(|start| start.since_start() < end).count(),
         (_, None) => {
             let starts = (0..group.flows).map(|number| start(group, index, number, run.root()));
             starts.filter(|start| *start < end).count()
@@ -67,10 +65,7 @@ pub fn starting_by_group(run: &ResolvedRun<'_>) -> Vec<usize> {
 }
 
 /// Returns a function that draws sender, receiver and size of the flow that starts at a given time.
-fn generator(
-    run: &ResolvedRun<'_>,
-    index: usize,
-) -> impl FnMut(Time) -> Option<Arrival> + Send + use<> {
+fn generator(run: &ResolvedRun<'_>, index: usize) -> impl FnMut(Time) -> Option<Arrival> + Send + use<> {
     let group = &run.plan.groups[index];
     let draw = |name| run.root().stream(name, index as u64);
     let (mut among, mut of_size) = (draw("pairs"), draw("sizes"));
@@ -126,9 +121,7 @@ fn start(group: &Group, index: usize, number: usize, seed: Seed) -> Span {
             low + (high - low).scale(seed.stream("start", id).unit())
         }
         Starts::At(at) => at,
-        Starts::Poisson(..) | Starts::OnOff(..) | Starts::Bursts(..) | Starts::Trace(_) => {
-            Span::ZERO
-        }
+        Starts::Poisson(..) | Starts::OnOff(..) | Starts::Bursts(..) | Starts::Trace(_) => Span::ZERO,
     }
 }
 
@@ -138,17 +131,13 @@ fn starts(run: &ResolvedRun<'_>, index: usize) -> Option<Box<dyn Iterator<Item =
     let rate = run.rates[index].unwrap_or_default();
     Some(match run.plan.groups[index].start {
         Starts::At(_) | Starts::Every(..) | Starts::Drawn(..) | Starts::Trace(_) => return None,
-        Starts::Poisson(_, begin) => {
-            Box::new(Poisson::new(rate, stream).ok()?.from(Time::after_start(begin)))
-        }
+        Starts::Poisson(_, begin) => Box::new(Poisson::new(rate, stream).ok()?.from(Time::after_start(begin))),
         Starts::OnOff(_, begin, (on, off)) => {
             // The group's rate is a mean over on and off periods.
             let active = rate * ((on + off).ratio(on));
             let starts = OnOff::new(active, on, off, stream).ok()?;
             Box::new(starts.from(Time::after_start(begin)))
         }
-        Starts::Bursts(each, first, every) => {
-            Box::new(Bursts::new(Time::after_start(first), every, each).ok()?)
-        }
+        Starts::Bursts(each, first, every) => Box::new(Bursts::new(Time::after_start(first), every, each).ok()?),
     })
 }

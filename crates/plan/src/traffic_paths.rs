@@ -86,12 +86,7 @@ impl TrafficPaths {
         Ok(traffic)
     }
 
-    fn add_round_trips(
-        &mut self,
-        network: &Network,
-        paths: &Paths,
-        pairs: &HostPairs,
-    ) -> Result<(), NoPath> {
+    fn add_round_trips(&mut self, network: &Network, paths: &Paths, pairs: &HostPairs) -> Result<(), NoPath> {
         let mut by_column: BTreeMap<usize, Vec<_>> = BTreeMap::new();
         for (receiver, pairs_of) in pairs.by_receiver() {
             if let Some(column) = paths.column(receiver.at) {
@@ -104,11 +99,8 @@ impl TrafficPaths {
             for (receiver, pairs_of) in receivers {
                 for &(from, to) in pairs_of {
                     let sender = pairs.attachment(from);
-                    let between = if sender.at == receiver.at {
-                        Some((Span::ZERO, 0))
-                    } else {
-                        transit[sender.at.0 as usize]
-                    };
+                    let between =
+                        if sender.at == receiver.at { Some((Span::ZERO, 0)) } else { transit[sender.at.0 as usize] };
                     let Some((between, hops)) = between else {
                         without = Some(without.map_or((to, from), |first| (to, from).min(first)));
                         continue;

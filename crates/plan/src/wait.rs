@@ -101,12 +101,10 @@ impl WaitMargin {
             let frame = run.network.full_frame(port);
             let shares = run.layout.shares[port as usize];
             let metered = shares.metered.map_or(rate, |share| rate.share(share));
-            slowest =
-                slowest.max((Pace::new(metered).quote(smallest), Pace::new(rate).quote(frame)));
+            slowest = slowest.max((Pace::new(metered).quote(smallest), Pace::new(rate).quote(frame)));
             margin.queued = margin.queued.max(queued(run, port));
             if shares.returned.is_some() {
-                margin.returned =
-                    u64::from(RETURNED_QUEUE + 1) * u64::from(config.options.batch.max(1));
+                margin.returned = u64::from(RETURNED_QUEUE + 1) * u64::from(config.options.batch.max(1));
             }
         }
         (margin.gap, margin.frame) = slowest;

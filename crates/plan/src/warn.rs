@@ -73,11 +73,7 @@ fn first<'a>(run: &'a ResolvedRun<'_>, holds: impl Fn(&Transport) -> bool) -> Op
 }
 
 /// The names of switches that satisfy `holds`, among those with ports of these kinds.
-fn named<'a>(
-    run: &'a ResolvedRun<'_>,
-    kinds: &BTreeSet<PortKind>,
-    holds: impl Fn(&Switch) -> bool,
-) -> Vec<&'a str> {
+fn named<'a>(run: &'a ResolvedRun<'_>, kinds: &BTreeSet<PortKind>, holds: impl Fn(&Switch) -> bool) -> Vec<&'a str> {
     let switches = run.plan.switches(run.scheme);
     let numbers: BTreeSet<usize> = kinds.iter().map(|(switch, ..)| *switch).collect();
     let chosen = numbers.into_iter().map(|number| &switches[number]);
@@ -86,8 +82,7 @@ fn named<'a>(
 
 /// The first [`MAX_NAMED`] names, in quotes and separated by commas.
 fn list(names: &[&str]) -> String {
-    let mut quoted: Vec<String> =
-        names.iter().take(MAX_NAMED).map(|name| format!("\"{name}\"")).collect();
+    let mut quoted: Vec<String> = names.iter().take(MAX_NAMED).map(|name| format!("\"{name}\"")).collect();
     let more = names.len().saturating_sub(MAX_NAMED);
     if more > 0 {
         quoted.push(format!("{more} more"));
@@ -123,8 +118,7 @@ fn unmarked(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<String>
 /// single packets.
 fn rarely_marked(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<String> {
     let reliant = first(run, Transport::relies_on_marks)?;
-    let rare =
-        |switch: &Switch| switch.aqm.is_some_and(|aqm| aqm.marks() && !aqm.marks_in_proportion());
+    let rare = |switch: &Switch| switch.aqm.is_some_and(|aqm| aqm.marks() && !aqm.marks_in_proportion());
     let names = named(run, kinds, rare);
     (!names.is_empty()).then(|| {
         format!(
@@ -140,8 +134,7 @@ fn rarely_marked(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<St
 /// ever marked. Transports that do not respond to marks are not warned, unless the threshold also drops.
 fn never_reached(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
     let switches = run.plan.switches(run.scheme);
-    let responds = run.plan.schemes[run.scheme].clean.is_some()
-        || first(run, Transport::responds_to_marks).is_some();
+    let responds = run.plan.schemes[run.scheme].clean.is_some() || first(run, Transport::responds_to_marks).is_some();
     let matters = |marking: &QueueMarking| responds || marking.drops;
     let mut lines = Vec::new();
     for &(number, rate, mtu) in kinds {
@@ -151,10 +144,8 @@ fn never_reached(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<Strin
             Some(shared) => shared.share_of_queue(1),
             None => in_bytes(switch.buffer, rate, frame),
         };
-        let queue =
-            switch.marking(rate).filter(matters).map(|marking| ("queue", marking.min, buffer));
-        let pool =
-            switch.shared.and_then(|shared| Some((shared.mark.filter(matters)?.min, shared.size)));
+        let queue = switch.marking(rate).filter(matters).map(|marking| ("queue", marking.min, buffer));
+        let pool = switch.shared.and_then(|shared| Some((shared.mark.filter(matters)?.min, shared.size)));
         let pool = pool.map(|(min, size)| ("pool", min, size));
         for (what, min, most) in [queue, pool].into_iter().flatten() {
             let threshold = in_bytes(min, rate, frame);
@@ -174,10 +165,8 @@ fn never_reached(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<Strin
 fn overloaded(run: &ResolvedRun<'_>, offered: &[f64]) -> Option<String> {
     let rate = |port: usize| run.network.graph.link_of(port as u32).rate;
     let load = |(port, bits): (usize, &f64)| (port, bits / rate(port).get() as f64);
-    let over: Vec<(usize, f64)> =
-        offered.iter().enumerate().map(load).filter(|(_, load)| *load > 1.0).collect();
-    let (port, load) =
-        over.iter().copied().reduce(|most, one| if one.1 > most.1 { one } else { most })?;
+    let over: Vec<(usize, f64)> = offered.iter().enumerate().map(load).filter(|(_, load)| *load > 1.0).collect();
+    let (port, load) = over.iter().copied().reduce(|most, one| if one.1 > most.1 { one } else { most })?;
     let others = match over.len() - 1 {
         0 => String::new(),
         1 => ", and another link more than it carries".to_owned(),

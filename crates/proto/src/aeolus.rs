@@ -142,8 +142,7 @@ impl UnscheduledBurst {
 
     /// Records that bytes are acknowledged. Frames that they cover only in part stay outstanding.
     pub fn on_acked(&mut self, body: Range<u64>) {
-        let stop =
-            if body.end >= self.end { self.end } else { body.end / self.payload * self.payload };
+        let stop = if body.end >= self.end { self.end } else { body.end / self.payload * self.payload };
         let start = body.start.div_ceil(self.payload).saturating_mul(self.payload);
         if start < stop {
             self.acked.add(start..stop);
@@ -249,11 +248,7 @@ mod tests {
         assert_eq!(send_all(&mut stopped), [(Time::ZERO, UnscheduledPacket::Probe(1000))]);
         let mut stopped_at_once = start(1 << 30, None);
         stopped_at_once.stop();
-        assert_eq!(
-            send_all(&mut stopped_at_once),
-            [],
-            "nothing was sent, so there is nothing to probe"
-        );
+        assert_eq!(send_all(&mut stopped_at_once), [], "nothing was sent, so there is nothing to probe");
         let mut off = UnscheduledBurst::new(None, 1000, None);
         off.start();
         assert_eq!((send_all(&mut off), off.outstanding()), (vec![], 0));
@@ -272,10 +267,7 @@ mod tests {
         assert_eq!(burst.take_outstanding(), Some(6000..6500));
         burst.on_later_arrival(6_500);
         assert_eq!([burst.take_lost(), burst.take_lost()], [Some(4000..5000), Some(5000..6000)]);
-        assert_eq!(
-            (burst.take_lost(), burst.take_outstanding(), burst.outstanding()),
-            (None, None, 0)
-        );
+        assert_eq!((burst.take_lost(), burst.take_outstanding(), burst.outstanding()), (None, None, 0));
         burst.go_back_to(2000);
         assert_eq!(burst.outstanding(), 4, "2000 and the last three, none of them acknowledged");
         assert_eq!([burst.take_lost(), burst.take_lost()], [Some(2000..3000), Some(4000..5000)]);

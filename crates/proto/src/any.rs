@@ -13,10 +13,7 @@ use crate::endpoint::{Endpoint, Out, forward_endpoint};
 use crate::peer::Peer;
 use crate::{expresspass, flashpass, tcp, udp};
 
-pub type TcpEnd = Peer<
-    tcp::InterruptCoalescing<tcp::HostQueue<AnyWindow>>,
-    tcp::InterruptCoalescing<tcp::Receiver>,
->;
+pub type TcpEnd = Peer<tcp::InterruptCoalescing<tcp::HostQueue<AnyWindow>>, tcp::InterruptCoalescing<tcp::Receiver>>;
 pub type ExpressPassEnd = expresspass::Peer<Rule>;
 pub type FlashPassEnd = flashpass::Peer<Law>;
 pub type UdpEnd = Peer<udp::Sender, udp::Receiver>;
@@ -73,9 +70,7 @@ macro_rules! poll_any {
         match $any {
             AnyEnd::Tcp(end) => end.$poll($now).map(|out| out.legacy().with_head(AnyHead::Tcp)),
             AnyEnd::Udp(end) => end.$poll($now).map(|out| out.legacy().with_head(AnyHead::Udp)),
-            AnyEnd::ExpressPass(end) => {
-                end.$poll($now).map(|out| out.with_head(AnyHead::ExpressPass))
-            }
+            AnyEnd::ExpressPass(end) => end.$poll($now).map(|out| out.with_head(AnyHead::ExpressPass)),
             AnyEnd::FlashPass(end) => end.$poll($now).map(|out| out.with_head(AnyHead::FlashPass)),
         }
     };

@@ -97,9 +97,7 @@ impl Ranges {
 
     /// Removes the lowest range of the set if it starts at or before `start`, and returns the end of that range.
     pub fn take_first(&mut self, start: u64) -> Option<u64> {
-        let interval = self
-            .interval(Position { chunk: 0, index: 0 })
-            .filter(|interval| interval.start <= start)?;
+        let interval = self.interval(Position { chunk: 0, index: 0 }).filter(|interval| interval.start <= start)?;
         self.remove(Position { chunk: 0, index: 0 });
         self.count -= interval.end - interval.start;
         Some(interval.end)
@@ -120,14 +118,11 @@ impl Ranges {
 
     /// Position of the first stored range that ends at or after `number`, or the position after the last range.
     fn find(&self, number: u64) -> Position {
-        let ends_above =
-            |chunk: &Vec<Interval>| chunk.last().is_some_and(|interval| interval.end >= number);
+        let ends_above = |chunk: &Vec<Interval>| chunk.last().is_some_and(|interval| interval.end >= number);
         let chunk = match (self.chunks.front(), self.chunks.back()) {
             (Some(front), _) if ends_above(front) => 0,
             (_, Some(back)) if !ends_above(back) => self.chunks.len(),
-            (_, Some(back)) if back.first().is_some_and(|interval| interval.start < number) => {
-                self.chunks.len() - 1
-            }
+            (_, Some(back)) if back.first().is_some_and(|interval| interval.start < number) => self.chunks.len() - 1,
             _ => self.chunks.partition_point(|chunk| !ends_above(chunk)),
         };
         let Some(intervals) = self.chunks.get(chunk) else { return Position { chunk, index: 0 } };

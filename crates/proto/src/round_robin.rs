@@ -25,13 +25,7 @@ pub struct RoundRobin {
 impl RoundRobin {
     /// Makes an endpoint wait from `now` on. `current` is its priority if it waits already: it then keeps one place,
     /// and may move from low to normal priority, but not back. Returns its priority from now on.
-    pub fn enqueue(
-        &mut self,
-        now: Time,
-        end: End,
-        current: Option<Priority>,
-        low_priority: bool,
-    ) -> Priority {
+    pub fn enqueue(&mut self, now: Time, end: End, current: Option<Priority>, low_priority: bool) -> Priority {
         if self.is_empty() {
             self.since = now;
         }

@@ -162,11 +162,7 @@ mod tests {
 
     #[test]
     fn linux_floors_the_deviation_so_the_timeout_stays_200_ms_above_the_round_trip() {
-        let mut rtt = Rtt::new(&Config {
-            rto_min: Span::from_ms(200),
-            rto_floor: RtoFloor::Deviation,
-            ..RFC
-        });
+        let mut rtt = Rtt::new(&Config { rto_min: Span::from_ms(200), rto_floor: RtoFloor::Deviation, ..RFC });
         (0..200).for_each(|_| rtt.sample(Span::from_ms(40)));
         assert_eq!(rtt.rto(), Span::from_ms(240));
     }

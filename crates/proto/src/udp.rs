@@ -154,8 +154,7 @@ mod tests {
             now = next;
             sender.on_timer(now);
         }
-        let expected =
-            [(Span::ZERO, 0..1460, 1538), (GAP, 1460..2920, 1538), (GAP * 2, 2920..3000, 158)];
+        let expected = [(Span::ZERO, 0..1460, 1538), (GAP, 1460..2920, 1538), (GAP * 2, 2920..3000, 158)];
         assert_eq!(sent, expected);
         assert!(sender.is_complete() && receiver.is_complete());
         assert_eq!((sender.counters().sent, receiver.counters().received), (3, 3_000));

@@ -77,11 +77,7 @@ pub(crate) fn receive(endpoint: &Endpoint, path: &Path) -> Result<u64, Box<dyn E
 }
 
 /// Sends a file, and returns the counts of credits.
-pub(crate) fn send(
-    path: &Path,
-    to: SocketAddr,
-    who: Fingerprint,
-) -> Result<CreditStats, Box<dyn Error>> {
+pub(crate) fn send(path: &Path, to: SocketAddr, who: Fingerprint) -> Result<CreditStats, Box<dyn Error>> {
     let mut file = File::open(path)?;
     let any = SocketAddr::new(if to.is_ipv4() { [0; 4].into() } else { [0; 16].into() }, 0);
     let endpoint = Endpoint::bind(any, config(), Tls::client(ServerVerifier::pinned(who)))?;

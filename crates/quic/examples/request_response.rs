@@ -82,11 +82,7 @@ async fn serve_one(connection: &Connection) -> Result<(), QuicError> {
 }
 
 /// Sends all requests at once, and returns the answers in the order of the requests.
-pub(crate) fn ask(
-    to: SocketAddr,
-    who: Fingerprint,
-    requests: &[&str],
-) -> Result<Vec<String>, QuicError> {
+pub(crate) fn ask(to: SocketAddr, who: Fingerprint, requests: &[&str]) -> Result<Vec<String>, QuicError> {
     let any = SocketAddr::new(if to.is_ipv4() { [0; 4].into() } else { [0; 16].into() }, 0);
     let client = Endpoint::bind(any, config(), Tls::client(ServerVerifier::pinned(who)))?;
     block_on(async {

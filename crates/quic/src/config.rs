@@ -255,8 +255,7 @@ mod tests {
     fn credits_and_untagged_emulation_packets_are_ecn_capable() {
         let classes = Classes::default();
         let [emulation, tagged, credit] =
-            [PacketKind::Emulation, PacketKind::TaggedEmulation, PacketKind::Credit]
-                .map(|kind| classes.tos_of(kind));
+            [PacketKind::Emulation, PacketKind::TaggedEmulation, PacketKind::Credit].map(|kind| classes.tos_of(kind));
         assert_eq!((emulation, tagged, credit), (24 << 2 | 2, 24 << 2, 32 << 2 | 2));
     }
 
@@ -271,9 +270,7 @@ mod tests {
     #[test]
     fn emulation_and_data_packets_fill_the_link_over_ipv4_and_ipv6() {
         let config = Config::new(BitsPerSec::at_least_one(1_000_000_000));
-        for (peer, frame, emulation) in
-            [("192.0.2.1", 84.0, 0.0518), ("2001:db8::1", 104.0, 0.0633)]
-        {
+        for (peer, frame, emulation) in [("192.0.2.1", 84.0, 0.0518), ("2001:db8::1", 104.0, 0.0633)] {
             let towards = config.for_peer(peer.parse().unwrap());
             let (small, data) = fractions(&config, towards.emulation_rate(), frame);
             assert!((small - emulation).abs() < 1e-4, "{peer}: {small}");
@@ -287,10 +284,7 @@ mod tests {
     #[test]
     fn a_given_emulation_rate_holds_on_the_wire_of_ipv4_and_ipv6() {
         let given = BitsPerSec::at_least_one(10_000_000);
-        let config = Config {
-            emulation: Some(given),
-            ..Config::new(BitsPerSec::at_least_one(1_000_000_000))
-        };
+        let config = Config { emulation: Some(given), ..Config::new(BitsPerSec::at_least_one(1_000_000_000)) };
         for (peer, frame) in [("192.0.2.1", 84.0), ("2001:db8::1", 104.0)] {
             let towards = config.for_peer(peer.parse().unwrap());
             let (small, _) = fractions(&config, towards.emulation_rate(), frame);

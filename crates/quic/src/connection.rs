@@ -51,10 +51,7 @@ pub(crate) enum CloseReason {
     Failed(String),
 }
 
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "four conditions that do not depend on each other"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "four conditions that do not depend on each other")]
 pub(crate) struct Connection {
     pub(crate) handle: ConnectionHandle,
     pub(crate) quic: quinn_proto::Connection,
@@ -353,8 +350,7 @@ impl Connection {
     /// Tells the credit engine how many packets wait for credits. While the peer is silent, or the anti-amplification
     /// limit allows no more bytes to its new address, the demand is zero, except for a probe from time to time.
     fn update_demand(&mut self, now: Instant, time: Time) {
-        let may_ask =
-            self.silence.may_probe(now) && self.amplification_limit.allows(EMULATION_BYTES);
+        let may_ask = self.silence.may_probe(now) && self.amplification_limit.allows(EMULATION_BYTES);
         let demand = if may_ask { self.waiting_packets() } else { 0 };
         if let Some(credits) = &mut self.credits {
             credits.set_demand(time, demand);

@@ -92,9 +92,7 @@ impl Endpoint {
             .map_err(|why| QuicError::Settings(why.to_string()))?;
         let shared = Arc::new(SharedState::new(state)?);
         let of_thread = Arc::clone(&shared);
-        std::thread::Builder::new()
-            .name("shallop-quic".to_owned())
-            .spawn(move || run_thread(&of_thread, socket))?;
+        std::thread::Builder::new().name("shallop-quic".to_owned()).spawn(move || run_thread(&of_thread, socket))?;
         let guard = Arc::new(CloseOnDrop(Arc::clone(&shared)));
         Ok(Self { shared, address, tls, guard })
     }
@@ -179,11 +177,7 @@ impl Endpoint {
     }
 
     fn connection(&self, number: usize) -> Connection {
-        let handle = ConnectionRef {
-            shared: Arc::clone(&self.shared),
-            number,
-            _guard: Arc::clone(&self.guard),
-        };
+        let handle = ConnectionRef { shared: Arc::clone(&self.shared), number, _guard: Arc::clone(&self.guard) };
         Connection { handle: Arc::new(handle) }
     }
 }
@@ -277,10 +271,7 @@ impl ConnectionRef {
         &self,
         mut poll: impl FnMut(&mut connection::Connection) -> Option<T>,
     ) -> Result<T, QuicError> {
-        self.wait(|connection| {
-            poll(connection).map_or(Poll::Pending, |found| Poll::Ready(Ok(found)))
-        })
-        .await
+        self.wait(|connection| poll(connection).map_or(Poll::Pending, |found| Poll::Ready(Ok(found)))).await
     }
 
     /// Calls `act` with the connection; `None` if the connection is gone or the endpoint has failed.
@@ -371,8 +362,7 @@ impl Connection {
     /// # Errors
     /// The connection is lost.
     pub async fn send_mode_changed(&self, before: SendMode) -> Result<SendMode, QuicError> {
-        let other =
-            |of: &mut connection::Connection| Some(of.send_mode()).filter(|&mode| mode != before);
+        let other = |of: &mut connection::Connection| Some(of.send_mode()).filter(|&mode| mode != before);
         self.handle.wait_for(other).await
     }
 

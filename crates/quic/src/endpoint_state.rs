@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use quinn_proto::{
-    AckFrequencyConfig, ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint,
-    Endpoint, EndpointConfig, Incoming, ServerConfig, Transmit, TransportConfig, VarInt,
+    AckFrequencyConfig, ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
+    EndpointConfig, Incoming, ServerConfig, Transmit, TransportConfig, VarInt,
 };
 use shallop_core::{Seed, Stream};
 
@@ -76,8 +76,7 @@ impl EndpointState {
         seed: u64,
     ) -> Result<Self, quinn_proto::ConfigError> {
         let server = server.map(ServerConfig::with_crypto);
-        let mut settings =
-            secret.map_or_else(EndpointConfig::default, ResetSecret::endpoint_config);
+        let mut settings = secret.map_or_else(EndpointConfig::default, ResetSecret::endpoint_config);
         settings.grease_quic_bit(false).max_udp_payload_size(9_000)?;
         // Tests need the random numbers of QUIC to be equal in every run.
         let random = cfg!(test).then_some([seed as u8; 32]);
@@ -199,11 +198,7 @@ impl EndpointState {
     }
 
     /// Returns a Retry packet for a client that has not validated its address, if there are many connections.
-    fn validate_address(
-        &mut self,
-        incoming: Incoming,
-        answer: &mut Vec<u8>,
-    ) -> Result<Incoming, Transmit> {
+    fn validate_address(&mut self, incoming: Incoming, answer: &mut Vec<u8>) -> Result<Incoming, Transmit> {
         if self.connections.len() < RETRY_THRESHOLD || !incoming.may_retry() {
             return Ok(incoming);
         }
@@ -363,9 +358,7 @@ mod tests {
 
     #[test]
     fn windows_follow_the_link_and_the_waiting_time_within_bounds() {
-        let of = |link, wait| {
-            windows(&Config { wait: Duration::from_millis(wait), ..Config::new(link) })
-        };
+        let of = |link, wait| windows(&Config { wait: Duration::from_millis(wait), ..Config::new(link) });
         assert_eq!(of(BitsPerSec::gbps(10), 60), (150_000_000, 300_000_000));
         assert_eq!(of(BitsPerSec::gbps(1), 1), (16 << 20, 64 << 20));
         assert_eq!(of(BitsPerSec::gbps(1_000), 60_000), (256 << 20, 512 << 20));

@@ -53,9 +53,7 @@ pub enum QuicError {
 impl From<&CloseReason> for QuicError {
     fn from(close: &CloseReason) -> Self {
         match close {
-            CloseReason::ByPeer { code, reason } => {
-                Self::Closed { code: *code, reason: reason.clone() }
-            }
+            CloseReason::ByPeer { code, reason } => Self::Closed { code: *code, reason: reason.clone() },
             CloseReason::Lost(why) => Self::Lost(why.clone()),
             CloseReason::Failed(why) => Self::Failed(why.clone()),
         }

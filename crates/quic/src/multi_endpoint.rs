@@ -121,13 +121,7 @@ impl MultiEndpoint {
     ///
     /// # Errors
     /// A setting is out of bounds, or the socket cannot be used.
-    pub fn add(
-        &mut self,
-        socket: UdpSocket,
-        config: Config,
-        tls: Tls,
-        seed: u64,
-    ) -> Result<usize, QuicError> {
+    pub fn add(&mut self, socket: UdpSocket, config: Config, tls: Tls, seed: u64) -> Result<usize, QuicError> {
         let tls = if config.credits { tls } else { tls.speaking(&[ALPN_WITHOUT_CREDITS]) };
         let socket = Socket::new(socket)?.pairing(config.paired_tos());
         let state = EndpointState::new(config, tls.server_config()?, None, seed)
@@ -143,12 +137,7 @@ impl MultiEndpoint {
     ///
     /// # Errors
     /// There is no endpoint of this number, it trusts no server, or the address is unusable.
-    pub fn connect(
-        &mut self,
-        endpoint: usize,
-        to: SocketAddr,
-        name: &str,
-    ) -> Result<ConnectionId, QuicError> {
+    pub fn connect(&mut self, endpoint: usize, to: SocketAddr, name: &str) -> Result<ConnectionId, QuicError> {
         let missing = || QuicError::Settings(format!("there is no endpoint {endpoint}"));
         let member = self.members.get_mut(endpoint).ok_or_else(missing)?;
         let crypto = member.tls.client_config()?;
@@ -205,12 +194,7 @@ impl MultiEndpoint {
     ///
     /// # Errors
     /// The peer has reset the stream, or the connection has ended.
-    pub fn read(
-        &mut self,
-        id: ConnectionId,
-        stream: StreamNumber,
-        into: &mut [u8],
-    ) -> Poll<Result<usize, QuicError>> {
+    pub fn read(&mut self, id: ConnectionId, stream: StreamNumber, into: &mut [u8]) -> Poll<Result<usize, QuicError>> {
         let gone = || Poll::Ready(Err(QuicError::Lost("closed".to_owned())));
         self.with(id, |of| streams::read(of, stream.0, into)).unwrap_or_else(gone)
     }
@@ -285,8 +269,7 @@ impl MultiEndpoint {
             }
         }
         let now = Instant::now();
-        let due: Vec<usize> =
-            self.due.iter().take_while(|(at, _)| *at <= now).map(|&(_, of)| of).collect();
+        let due: Vec<usize> = self.due.iter().take_while(|(at, _)| *at <= now).map(|&(_, of)| of).collect();
         for number in due {
             active.insert(number);
             self.transmit(number);
@@ -316,10 +299,7 @@ impl MultiEndpoint {
     fn wait(&mut self, until: Instant) -> io::Result<()> {
         let next = self.due.first().map_or(until, |&(at, _)| at.min(until));
         let ahead = next.saturating_duration_since(Instant::now()).saturating_sub(SPIN);
-        let timeout = Timespec {
-            tv_sec: ahead.as_secs().cast_signed(),
-            tv_nsec: i64::from(ahead.subsec_nanos()),
-        };
+        let timeout = Timespec { tv_sec: ahead.as_secs().cast_signed(), tv_nsec: i64::from(ahead.subsec_nanos()) };
         self.events.clear();
         let room = rustix::buffer::spare_capacity(&mut self.events);
         match epoll::wait(&self.epoll, room, Some(&timeout)) {

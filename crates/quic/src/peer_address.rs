@@ -26,13 +26,7 @@ impl CreditDestination {
     }
 
     /// Notes the newest emulation packet, which came from `from`. `current` is the client's address according to QUIC.
-    pub(crate) fn on_newest(
-        &mut self,
-        now: Time,
-        from: SocketAddr,
-        current: SocketAddr,
-        wait: Span,
-    ) {
+    pub(crate) fn on_newest(&mut self, now: Time, from: SocketAddr, current: SocketAddr, wait: Span) {
         let (address, newest_at) = *self.known.get_or_insert((current, now));
         if from == address || now.saturating_since(newest_at) > wait {
             self.known = Some((from, now));

@@ -25,11 +25,7 @@ pub(crate) fn accept(connection: &mut Connection, dir: Dir) -> Option<StreamId> 
 }
 
 /// Writes some of these bytes, as soon as there is room.
-pub(crate) fn write(
-    connection: &mut Connection,
-    id: StreamId,
-    bytes: &[u8],
-) -> Poll<Result<usize, QuicError>> {
+pub(crate) fn write(connection: &mut Connection, id: StreamId, bytes: &[u8]) -> Poll<Result<usize, QuicError>> {
     if let Ok(Some(code)) = connection.quic.send_stream(id).stopped() {
         return Poll::Ready(Err(QuicError::Stopped(code.into_inner())));
     }
@@ -41,10 +37,7 @@ pub(crate) fn write(
 
 /// Whether a stream to the peer has ended: `None` if the peer has acknowledged all of it, else the code with which the
 /// peer has stopped it.
-pub(crate) fn ended(
-    connection: &mut Connection,
-    id: StreamId,
-) -> Poll<Result<Option<u64>, QuicError>> {
+pub(crate) fn ended(connection: &mut Connection, id: StreamId) -> Poll<Result<Option<u64>, QuicError>> {
     match connection.quic.send_stream(id).stopped() {
         // QUIC forgets a stream once all of it is acknowledged.
         Err(_) => Poll::Ready(Ok(None)),
@@ -54,11 +47,7 @@ pub(crate) fn ended(
 }
 
 /// Reads the bytes of a stream that have arrived.
-pub(crate) fn read(
-    connection: &mut Connection,
-    id: StreamId,
-    into: &mut [u8],
-) -> Poll<Result<usize, QuicError>> {
+pub(crate) fn read(connection: &mut Connection, id: StreamId, into: &mut [u8]) -> Poll<Result<usize, QuicError>> {
     let mut stream = connection.quic.recv_stream(id);
     let Ok(mut chunks) = stream.read(true) else { return Poll::Ready(Ok(0)) };
     let mut count = 0;

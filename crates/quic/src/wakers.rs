@@ -73,8 +73,7 @@ mod tests {
     fn each_task_is_woken_once_by_its_stream_or_by_the_connection() {
         let counts: [Arc<Count>; 4] = Default::default();
         let [one, two] = [0, 1].map(|index| StreamId::new(Side::Client, Dir::Bi, index));
-        let events =
-            [WaitFor::Data(one), WaitFor::Room(one), WaitFor::Room(two), WaitFor::Connection];
+        let events = [WaitFor::Data(one), WaitFor::Room(one), WaitFor::Room(two), WaitFor::Connection];
         let mut wakers = Wakers::default();
         for _ in 0..2 {
             for (event, count) in events.into_iter().zip(&counts) {

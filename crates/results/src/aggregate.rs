@@ -83,8 +83,7 @@ impl Estimate {
     pub fn from_figures(figures: &[Figure], (least, most): (f64, f64)) -> Option<Self> {
         let n = figures.len() as u64;
         let values = || figures.iter().map(|figure| figure.value);
-        let (min, max) =
-            (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+        let (min, max) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
         // The sum of equal values, divided by their number, need not be that value.
         let equal = min.total_cmp(&max).is_eq();
         let mean = if equal { min } else { values().sum::<f64>() / n as f64 };
@@ -126,9 +125,8 @@ pub fn aggregate(runs: &[(Job, &Run)]) -> Vec<Aggregate> {
 
 /// Student's t at 97.5 % for 1 to 30 degrees of freedom.
 const TABLE: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
 /// The 97.5 % quantile of Student's t with `freedom` degrees of freedom; infinite for zero.

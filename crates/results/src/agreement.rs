@@ -44,14 +44,11 @@ pub fn agreement(rehearsed: &Summary, simulated: &Summary) -> Vec<Agreement> {
 }
 
 fn of(point: &str, scheme: &str, sides: &[Option<Aggregate>; 2]) -> Agreement {
-    let metric = |metric: &Metric| {
-        sides.each_ref().map(|side| side.as_ref().and_then(|of| of.get(metric).copied()))
-    };
+    let metric = |metric: &Metric| sides.each_ref().map(|side| side.as_ref().and_then(|of| of.get(metric).copied()));
     let (goodput, loss) = (metric(&metrics::GOODPUT), metric(&metrics::LOSS));
     let means = |of: &[Option<Estimate>; 2]| Some([of[0].as_ref()?.mean, of[1].as_ref()?.mean]);
-    let agrees = means(&goodput)
-        .zip(means(&loss))
-        .map(|(goodput, loss)| REHEARSALS.difference(goodput, loss).is_none());
+    let agrees =
+        means(&goodput).zip(means(&loss)).map(|(goodput, loss)| REHEARSALS.difference(goodput, loss).is_none());
     Agreement {
         point: point.to_owned(),
         scheme: scheme.to_owned(),
@@ -65,24 +62,11 @@ fn of(point: &str, scheme: &str, sides: &[Option<Aggregate>; 2]) -> Agreement {
 
 /// The table of all comparisons, and a note on its columns.
 pub fn table(all: &[Agreement]) -> (Grid, String) {
-    let headings = [
-        "point",
-        "scheme",
-        "runs",
-        "Mb/s real",
-        "ours",
-        "loss % real",
-        "ours",
-        "Jain real",
-        "ours",
-        "",
-    ];
-    let mut grid =
-        Grid { header: headings.map(str::to_owned).to_vec(), rows: Vec::new(), words: 2 };
+    let headings = ["point", "scheme", "runs", "Mb/s real", "ours", "loss % real", "ours", "Jain real", "ours", ""];
+    let mut grid = Grid { header: headings.map(str::to_owned).to_vec(), rows: Vec::new(), words: 2 };
     for row in all {
         let cells = |pair: &[Option<Estimate>; 2], unit: f64| {
-            pair.each_ref()
-                .map(|of| of.as_ref().map_or_else(|| "-".to_owned(), |of| shown(of, unit)))
+            pair.each_ref().map(|of| of.as_ref().map_or_else(|| "-".to_owned(), |of| shown(of, unit)))
         };
         let verdict = match row.agrees {
             Some(true) => "agrees",
@@ -90,13 +74,10 @@ pub fn table(all: &[Agreement]) -> (Grid, String) {
             None => "no rehearsal counts",
         };
         let named = [row.point.clone(), row.scheme.clone(), row.rehearsed.to_string()].into_iter();
-        let pairs =
-            [cells(&row.goodput_bps, 1e6), cells(&row.loss_rate, 0.01), cells(&row.jain, 1.0)];
-        grid.rows
-            .push(named.chain(pairs.into_iter().flatten()).chain([verdict.to_owned()]).collect());
+        let pairs = [cells(&row.goodput_bps, 1e6), cells(&row.loss_rate, 0.01), cells(&row.jain, 1.0)];
+        grid.rows.push(named.chain(pairs.into_iter().flatten()).chain([verdict.to_owned()]).collect());
     }
-    let note =
-        format!("real: this machine's kernel in real time. It agrees if {}.", REHEARSALS.words());
+    let note = format!("real: this machine's kernel in real time. It agrees if {}.", REHEARSALS.words());
     (grid, note)
 }
 

@@ -50,9 +50,8 @@ impl Claim {
     /// What the claim is about, in words: `flashpass against cubic, load 0.4`.
     pub fn subject(&self) -> String {
         let sign = if self.difference { "less" } else { "against" };
-        let against = |other: &Option<String>| {
-            other.as_ref().map_or_else(String::new, |other| format!(" {sign} {other}"))
-        };
+        let against =
+            |other: &Option<String>| other.as_ref().map_or_else(String::new, |other| format!(" {sign} {other}"));
         let scheme = format!("{}{}", self.scheme, against(&self.relative_to));
         match &self.point {
             None => format!("{scheme}{}", against(&self.relative_point)),
@@ -62,8 +61,7 @@ impl Claim {
 
     /// What the claim measures, as an expression: `drops.data`, or `fct.small.p99_s / fct.small.p99_s of cubic`.
     pub fn expression(&self) -> String {
-        let window =
-            self.window.map_or_else(String::new, |(from, to)| format!(" from {from} s to {to} s"));
+        let window = self.window.map_or_else(String::new, |(from, to)| format!(" from {from} s to {to} s"));
         let own = format!("{}{window}", self.metric);
         let (scheme, point) = (self.relative_to.as_ref(), self.relative_point.as_ref());
         if scheme.is_none() && point.is_none() && self.relative_metric.is_none() {
@@ -102,9 +100,7 @@ pub struct Differs {
 }
 
 /// How the figures of several seeds and points are judged.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Seeds {
     /// Every figure must lie in the range. The one nearest to an end of the range, or farthest outside, is shown.

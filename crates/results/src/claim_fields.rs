@@ -16,23 +16,13 @@ macro_rules! getters {
 
 const OF_WINDOWS: &[Field<Window>] = getters!(Window: throughput_bps, jain, metered_loss);
 const OF_GROUPS_IN_WINDOWS: &[Field<GroupWindow>] = getters!(GroupWindow: throughput_bps);
-const OF_QUEUES: &[Field<Queue>] =
-    getters!(Queue: max_bytes, mean_bytes, p50_bytes, p99_bytes, p9999_bytes);
+const OF_QUEUES: &[Field<Queue>] = getters!(Queue: max_bytes, mean_bytes, p50_bytes, p99_bytes, p9999_bytes);
 const OF_POOLS: &[Field<Pool>] =
     getters!(Pool: ports, size_bytes, max_bytes, mean_bytes, p50_bytes, p99_bytes, p9999_bytes);
 /// Metrics that each group has as well as the run, by the first step of the path: "fct" stands for `fct.all.p99_s` and
 /// others.
-const OF_GROUPS: [&str; 9] = [
-    "flows",
-    "throughput_bps",
-    "goodput_bps",
-    "loss_rate",
-    "retransmits",
-    "timeouts",
-    "rtt",
-    "jain",
-    "fct",
-];
+const OF_GROUPS: [&str; 9] =
+    ["flows", "throughput_bps", "goodput_bps", "loss_rate", "retransmits", "timeouts", "rtt", "jain", "fct"];
 const LOSS_BY_PLACE: (&str, Shares) = ("loss_by_place", |run| &run.loss_by_place);
 
 /// The part of a run that a path of a claim leads to.
@@ -94,10 +84,9 @@ pub fn fields(part: Part, window: bool) -> Vec<&'static str> {
 pub fn quantity(path: &str) -> Quantity {
     let is_of = |name: &&str| path.ends_with(&format!(".{name}"));
     match Part::from_path(path) {
-        Part::Group(_) => fields(Part::from_path(path), false)
-            .into_iter()
-            .find(is_of)
-            .map_or(Quantity::Share, quantity),
+        Part::Group(_) => {
+            fields(Part::from_path(path), false).into_iter().find(is_of).map_or(Quantity::Share, quantity)
+        }
         Part::Queue(_) | Part::Pool(_) if path.ends_with("_bytes") => Quantity::Bytes,
         Part::Pool(_) if path.rsplit('.').next() == Some("ports") => Quantity::Count("ports"),
         Part::Queue(_) | Part::Pool(_) | Part::Share(_) => Quantity::Share,
@@ -117,11 +106,9 @@ pub fn figure(run: &Run, path: &str, window: Option<(f64, f64)>) -> Result<Figur
     if let Some((from, to)) = window {
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
         let window = run.windows.iter().find(|it| near(it.from_s, from) && near(it.to_s, to));
-        let window =
-            window.ok_or_else(|| format!("the run has no window from {from} s to {to} s"))?;
+        let window = window.ok_or_else(|| format!("the run has no window from {from} s to {to} s"))?;
         if let Part::Group(rest) = part {
-            let number =
-                |group: &GroupWindow, name: &str| getter(OF_GROUPS_IN_WINDOWS, name)?(group);
+            let number = |group: &GroupWindow, name: &str| getter(OF_GROUPS_IN_WINDOWS, name)?(group);
             return exact(entry(rest, &window.groups, |group| &group.name, number));
         }
         return exact(getter(OF_WINDOWS, path).ok_or_else(unknown)?(window));

@@ -89,8 +89,7 @@ impl Column {
 
     /// A cell with a value of an estimate, with marks for lower bounds and few samples.
     fn marked(&self, of: &Estimate, value: f64) -> String {
-        let (before, after) =
-            (if of.at_least { AT_LEAST } else { "" }, if of.few_samples { FEW } else { "" });
+        let (before, after) = (if of.at_least { AT_LEAST } else { "" }, if of.few_samples { FEW } else { "" });
         format!("{before}{}{after}", self.number(value))
     }
 
@@ -152,8 +151,7 @@ pub(crate) fn unit<'a>(metric: &Metric, runs: impl Iterator<Item = &'a Run>) -> 
 /// The columns of the table that `run` prints.
 pub(crate) fn all<'a>(mut runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
     let [rate, time, rtt] = units(&runs);
-    let kilobytes =
-        Column { heading: "KB".to_owned(), ..Column::new(&metrics::MAX_QUEUE, SIZES[2]) };
+    let kilobytes = Column { heading: "KB".to_owned(), ..Column::new(&metrics::MAX_QUEUE, SIZES[2]) };
     let millions = Unit { size: 1e6, ..NONE };
     let mut columns = vec![
         Column::new(&metrics::THROUGHPUT, rate),
@@ -174,9 +172,7 @@ pub(crate) fn all<'a>(mut runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Co
         Column::new(&metrics::WALL, NONE),
         Column::new(&metrics::SPEED, millions),
     ];
-    let has_stragglers = |run: &Run| {
-        run.load_throughput_bps.is_some_and(|load| load > STRAGGLERS * run.throughput_bps)
-    };
+    let has_stragglers = |run: &Run| run.load_throughput_bps.is_some_and(|load| load > STRAGGLERS * run.throughput_bps);
     if runs.any(has_stragglers) {
         columns.insert(1, Column::new(&metrics::LOAD_THROUGHPUT, rate));
     }
@@ -185,8 +181,7 @@ pub(crate) fn all<'a>(mut runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Co
 
 /// The units for rates, completion times and round-trip times, from the largest values of these runs.
 pub(crate) fn units<'a>(runs: &(impl Iterator<Item = &'a Run> + Clone)) -> [Unit; 3] {
-    [&metrics::THROUGHPUT, &all_flows::MEAN, &metrics::MEAN_RTT]
-        .map(|metric| unit(metric, runs.clone()))
+    [&metrics::THROUGHPUT, &all_flows::MEAN, &metrics::MEAN_RTT].map(|metric| unit(metric, runs.clone()))
 }
 
 /// The columns of the table that `sweep` prints: throughput, loss, queue, fairness and completion times.
@@ -214,11 +209,7 @@ mod tests {
 
     #[test]
     fn the_load_phase_has_a_column_if_stragglers_lower_the_throughput() {
-        let run = |load: Option<f64>| Run {
-            throughput_bps: 1e9,
-            load_throughput_bps: load,
-            ..Run::default()
-        };
+        let run = |load: Option<f64>| Run { throughput_bps: 1e9, load_throughput_bps: load, ..Run::default() };
         for (load, shown) in [(None, false), (Some(1.04e9), false), (Some(3e9), true)] {
             let runs = [run(None), run(load)];
             for columns in [all(runs.iter()), main(runs.iter())] {

@@ -118,9 +118,8 @@ fn mark_same(compared: &mut [ComparedRuns]) {
     for index in 1..compared.len() {
         let (before, rest) = compared.split_at_mut(index);
         let own = &mut rest[0];
-        let same = |other: &ComparedRuns| {
-            other.same_as.is_none() && other.seeds == own.seeds && other.metrics == own.metrics
-        };
+        let same =
+            |other: &ComparedRuns| other.same_as.is_none() && other.seeds == own.seeds && other.metrics == own.metrics;
         own.same_as = before.iter().position(same).map(|first| first as u64);
     }
 }
@@ -167,10 +166,7 @@ fn known(label: &str, labels: &[&str], which: &str) -> Result<(), String> {
     if labels.contains(&label) {
         return Ok(());
     }
-    Err(format!(
-        "there is no scheme \"{label}\" in {which} results: they have {}",
-        labels.join(", ")
-    ))
+    Err(format!("there is no scheme \"{label}\" in {which} results: they have {}", labels.join(", ")))
 }
 
 /// Adds a note to `unpaired` on names that only one of the lists `a` and `b` has.
@@ -179,10 +175,7 @@ fn only(a: &[&str], b: &[&str], what: &str, unpaired: &mut Vec<String>) {
         let rest: Vec<&str> = own.iter().copied().filter(|it| !other.contains(it)).collect();
         if !rest.is_empty() {
             let plural = if rest.len() == 1 { "" } else { "s" };
-            unpaired.push(format!(
-                "not compared: only the {which} has {what}{plural} {}",
-                rest.join("; ")
-            ));
+            unpaired.push(format!("not compared: only the {which} has {what}{plural} {}", rest.join("; ")));
         }
     }
 }
@@ -202,8 +195,7 @@ fn compared_runs(
     unpaired: &mut Vec<String>,
 ) -> Option<ComparedRuns> {
     let seeds: Vec<u64> = a.keys().filter(|seed| b.contains_key(seed)).copied().collect();
-    let different: BTreeSet<&u64> =
-        a.keys().chain(b.keys()).filter(|it| !seeds.contains(it)).collect();
+    let different: BTreeSet<&u64> = a.keys().chain(b.keys()).filter(|it| !seeds.contains(it)).collect();
     if !different.is_empty() {
         let list: Vec<String> = different.iter().map(ToString::to_string).collect();
         let line = format!("not compared: seeds that only one of them has: {}", list.join(", "));
@@ -268,9 +260,7 @@ impl Comparison {
                     continue;
                 }
                 let place = several.then(|| pair.point.clone());
-                rows.push(
-                    place.into_iter().chain(cells(pair, metric, of)).collect::<Vec<String>>(),
-                );
+                rows.push(place.into_iter().chain(cells(pair, metric, of)).collect::<Vec<String>>());
             }
         }
         let (differ, shown) = (rows.len(), rows.len().min(MAX_ROWS));
@@ -298,8 +288,7 @@ impl Comparison {
         let few = |pair: &ComparedRuns| (pair.seeds.len() as u64) < MIN_VALUES;
         if self.distinct().any(few) {
             lines.push(
-                "Fewer than three seeds are in both: estimates, of which none can be told from chance."
-                    .to_owned(),
+                "Fewer than three seeds are in both: estimates, of which none can be told from chance.".to_owned(),
             );
         }
         let same = self.pairs.len() - self.distinct().count();
@@ -318,14 +307,12 @@ impl Comparison {
 fn cells(pair: &ComparedRuns, metric: &Metric, of: &PairedDifference) -> [String; 8] {
     let unit = metric.quantity.compared().name;
     let figure = |value: f64| figure(metric, value);
-    let what =
-        if unit.is_empty() { metric.label.to_owned() } else { format!("{}, {unit}", metric.label) };
+    let what = if unit.is_empty() { metric.label.to_owned() } else { format!("{}, {unit}", metric.label) };
     let relative = of.relative();
     let percent = relative.map_or_else(|| "-".to_owned(), |(part, _)| signed_percent(part));
-    let interval = relative.and_then(|(_, interval)| interval).map_or_else(
-        || "-".to_owned(),
-        |(low, high)| format!("{} to {}", signed_percent(low), signed_percent(high)),
-    );
+    let interval = relative
+        .and_then(|(_, interval)| interval)
+        .map_or_else(|| "-".to_owned(), |(low, high)| format!("{} to {}", signed_percent(low), signed_percent(high)));
     let difference = figure(of.difference);
     let finding = of.finding.word().to_owned();
     [pair.schemes(), what, figure(of.a), figure(of.b), difference, percent, interval, finding]

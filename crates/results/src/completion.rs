@@ -64,9 +64,7 @@ pub struct Completion {
 }
 
 /// A statistic of completion times: a field of [`Completion`].
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
     /// The mean completion time.
@@ -143,9 +141,8 @@ impl Completion {
         complete: &(impl Iterator<Item = &'a FlowTime> + Clone),
         unfinished: &(impl Iterator<Item = &'a FlowTime> + Clone),
     ) -> Option<Self> {
-        let sample = |of: fn(&FlowTime) -> f64| {
-            Sample::new(complete.clone().map(of).collect(), unfinished.clone().map(of))
-        };
+        let sample =
+            |of: fn(&FlowTime) -> f64| Sample::new(complete.clone().map(of).collect(), unfinished.clone().map(of));
         let times = sample(|flow| flow.seconds);
         let slowdowns = sample(|flow| f64::from(flow.slowdown));
         let within = |flow: &&FlowTime| flow.within_rtt;
@@ -158,9 +155,7 @@ impl Completion {
             let is_slowdown = matches!(statistic, Statistic::SlowdownMean | Statistic::SlowdownP99);
             let sample = if is_slowdown { &slowdowns } else { &times };
             let (least, most) = match (statistic, statistic.permille()) {
-                (Statistic::WithinRtt, _) => {
-                    (Some(soon / count as f64), Some((soon + young) / count as f64))
-                }
+                (Statistic::WithinRtt, _) => (Some(soon / count as f64), Some((soon + young) / count as f64)),
                 (_, None) => (sample.mean(), sample.mean().filter(|_| open == 0)),
                 (_, Some(permille)) => {
                     if count * (1000 - permille) < 1000 {

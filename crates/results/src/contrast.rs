@@ -64,8 +64,7 @@ impl Contrast {
         let largest = a.abs().max(b.abs());
         let fraction = |difference: f64| if largest > 0.0 { difference / largest } else { 0.0 };
         let is_positive = pairs.iter().all(|&(a, b)| a > 0.0 && b > 0.0);
-        let differences =
-            pairs.iter().map(|&(a, b)| if is_positive { log(b / a) } else { fraction(b - a) });
+        let differences = pairs.iter().map(|&(a, b)| if is_positive { log(b / a) } else { fraction(b - a) });
         let (difference, deviation) = moments(&differences.collect::<Vec<f64>>());
         let bound = if is_positive { log(1.0 + BOUND) } else { BOUND };
         (n > 0).then_some(Self { n, means: fraction(b - a), difference, deviation, bound })
@@ -129,9 +128,8 @@ struct Quantiles {
 #[expect(clippy::approx_constant, reason = "t for 11 degrees of freedom is 2.718, as is e")]
 const T98: Quantiles = Quantiles {
     table: [
-        31.821, 6.965, 4.541, 3.747, 3.365, 3.143, 2.998, 2.896, 2.821, 2.764, 2.718, 2.681, 2.650,
-        2.624, 2.602, 2.583, 2.567, 2.552, 2.539, 2.528, 2.518, 2.508, 2.500, 2.492, 2.485, 2.479,
-        2.473, 2.467, 2.462, 2.457,
+        31.821, 6.965, 4.541, 3.747, 3.365, 3.143, 2.998, 2.896, 2.821, 2.764, 2.718, 2.681, 2.650, 2.624, 2.602,
+        2.583, 2.567, 2.552, 2.539, 2.528, 2.518, 2.508, 2.500, 2.492, 2.485, 2.479, 2.473, 2.467, 2.462, 2.457,
     ],
     normal: 2.326_347_874,
 };
@@ -139,9 +137,8 @@ const T98: Quantiles = Quantiles {
 /// The 0.995 quantiles.
 const T99: Quantiles = Quantiles {
     table: [
-        63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012,
-        2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779,
-        2.771, 2.763, 2.756, 2.750,
+        63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947,
+        2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779, 2.771, 2.763, 2.756, 2.750,
     ],
     normal: 2.575_829_304,
 };
@@ -188,9 +185,7 @@ mod tests {
 
     #[test]
     fn equal_is_what_lies_within_the_bound_with_its_interval() {
-        let near = |off: f64| {
-            contrast(&[(1.0, 1.0 + off), (2.0, 2.0 + 2.02 * off), (3.0, 3.0 + 3.0 * off)]).shown()
-        };
+        let near = |off: f64| contrast(&[(1.0, 1.0 + off), (2.0, 2.0 + 2.02 * off), (3.0, 3.0 + 3.0 * off)]).shown();
         assert_eq!(near(0.01), Shown::Alike);
         assert_eq!(near(-0.01), Shown::Alike);
         assert_eq!(near(0.2), Shown::More);
@@ -212,9 +207,7 @@ mod tests {
     #[test]
     fn quantiles_beyond_the_table_are_those_of_larger_tables() {
         // NIST's table, 0.99 and 0.995, for 30, 40, 60 and 100 degrees of freedom.
-        for (level, expected) in
-            [(T98, [2.457, 2.423, 2.390, 2.364]), (T99, [2.750, 2.704, 2.660, 2.626])]
-        {
+        for (level, expected) in [(T98, [2.457, 2.423, 2.390, 2.364]), (T99, [2.750, 2.704, 2.660, 2.626])] {
             for (freedom, t) in [30, 40, 60, 100].into_iter().zip(expected) {
                 assert!((level.of(freedom) - t).abs() < 6e-4, "{freedom}: {}", level.of(freedom));
             }

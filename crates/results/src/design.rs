@@ -113,10 +113,7 @@ mod tests {
             assert_eq!(shard.to_string(), text);
             shard.select(jobs.clone()).iter().map(|job| job.seed).collect()
         };
-        assert_eq!(
-            (seeds("1/3"), seeds("2/3"), seeds("3/3")),
-            (vec![1, 4, 7], vec![2, 5], vec![3, 6])
-        );
+        assert_eq!((seeds("1/3"), seeds("2/3"), seeds("3/3")), (vec![1, 4, 7], vec![2, 5], vec![3, 6]));
         assert_eq!(seeds("1/1").len(), 7);
         assert!(seeds("9/9").is_empty());
         for bad in ["0/3", "4/3", "1", "1/0", "a/b", "", "1/2/3", "-1/2"] {

@@ -26,8 +26,7 @@ fn causes(runs: &[&Run]) -> Vec<[String; 4]> {
     let mut by_cause: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
     for drop in runs.iter().flat_map(|run| &run.drops_by_cause) {
         if PAYLOAD.contains(&drop.class.as_str()) {
-            *by_cause.entry(&drop.cause).or_default().entry(&drop.place).or_default() +=
-                drop.packets;
+            *by_cause.entry(&drop.cause).or_default().entry(&drop.place).or_default() += drop.packets;
         }
     }
     let sum = |places: &BTreeMap<&str, u64>| places.values().sum::<u64>();
@@ -35,10 +34,8 @@ fn causes(runs: &[&Run]) -> Vec<[String; 4]> {
     let mut causes: Vec<_> = by_cause.into_iter().collect();
     causes.sort_by_key(|(cause, places)| (std::cmp::Reverse(sum(places)), *cause));
     let cells = |(cause, places): (&str, BTreeMap<&str, u64>)| {
-        let most =
-            places.iter().max_by_key(|(place, packets)| (**packets, std::cmp::Reverse(**place)));
-        let place =
-            most.map_or_else(String::new, |(place, packets)| format!("{place} ({packets})"));
+        let most = places.iter().max_by_key(|(place, packets)| (**packets, std::cmp::Reverse(**place)));
+        let place = most.map_or_else(String::new, |(place, packets)| format!("{place} ({packets})"));
         let packets = sum(&places);
         let share = packets as f64 / all as f64 * 100.0;
         [cause.replace('_', " "), place, packets.to_string(), format!("{share:.1}")]
@@ -64,18 +61,11 @@ mod tests {
 
     #[test]
     fn causes_are_summed_over_seeds_and_places_and_the_place_with_most_is_named() {
-        let point = Point {
-            name: String::new(),
-            set: BTreeMap::new(),
-            schemes: vec!["cubic".into(), "flashpass".into()],
-        };
+        let point =
+            Point { name: String::new(), set: BTreeMap::new(), schemes: vec!["cubic".into(), "flashpass".into()] };
         let one = run(
             "cubic",
-            &[
-                ("a>b", "data", "buffer_full", 5),
-                ("b>c", "data", "buffer_full", 2),
-                ("a>b", "ack", "red", 9),
-            ],
+            &[("a>b", "data", "buffer_full", 5), ("b>c", "data", "buffer_full", 2), ("a>b", "ack", "red", 9)],
         );
         let two = run("cubic", &[("b>c", "data", "wire_loss", 3)]);
         let none = run("flashpass", &[("a>b", "emulation", "selective", 100)]);

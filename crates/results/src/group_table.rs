@@ -19,8 +19,7 @@ pub fn groups(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let mut rows = Vec::new();
     let has_several = runs.iter().any(|(_, run)| run.groups.len() > 1);
     for (point, scheme, runs) in by_scheme(points, runs).filter(|_| has_several) {
-        for (index, group) in runs.first().into_iter().flat_map(|run| run.groups.iter().enumerate())
-        {
+        for (index, group) in runs.first().into_iter().flat_map(|run| run.groups.iter().enumerate()) {
             let seeds = runs.iter().filter_map(|run| run.groups.get(index));
             let seeds: Vec<Run> = seeds.map(Group::as_run).collect();
             let row = Row::new(0, scheme, seeds.iter());
@@ -77,8 +76,7 @@ mod tests {
     }
 
     fn rows(runs: &[Run]) -> (Vec<String>, Vec<Vec<String>>) {
-        let point =
-            Point { name: String::new(), set: BTreeMap::new(), schemes: vec!["cubic".to_owned()] };
+        let point = Point { name: String::new(), set: BTreeMap::new(), schemes: vec!["cubic".to_owned()] };
         let runs: Vec<(usize, &Run)> = runs.iter().map(|run| (0, run)).collect();
         let (grid, _) = groups(&[point], &runs);
         (grid.header, grid.rows)
@@ -90,10 +88,7 @@ mod tests {
         let (header, rows) = rows(&[seed(0.002), seed(0.004)]);
         let at = |heading: &str| header.iter().position(|other| other == heading).unwrap();
         assert_eq!(rows[0][..2], ["cubic", "web"].map(str::to_owned));
-        assert_eq!(
-            (rows[0][at("FCT ms")].as_str(), rows[0][at("FCT p99")].as_str()),
-            ("3.00", "≥ 6.00")
-        );
+        assert_eq!((rows[0][at("FCT ms")].as_str(), rows[0][at("FCT p99")].as_str()), ("3.00", "≥ 6.00"));
         assert_eq!((rows[1][at("FCT ms")].as_str(), rows[1][at("resent")].as_str()), ("-", "8"));
     }
 

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::claim::{Claim, Seeds};
 
 /// Whether the measured figures agree with a claim. Verdicts are ordered: each is worse than those above it.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Verdict {
     /// The figure was measured, but the claim has no accepted range.
     #[serde(rename = "reported")]
@@ -34,8 +32,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order in which summaries count them.
-    pub const ALL: [Self; 6] =
-        [Self::Reported, Self::Holds, Self::Differs, Self::Undecided, Self::Fails, Self::NotRun];
+    pub const ALL: [Self; 6] = [Self::Reported, Self::Holds, Self::Differs, Self::Undecided, Self::Fails, Self::NotRun];
 
     pub const fn word(self) -> &'static str {
         match self {

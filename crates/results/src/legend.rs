@@ -21,14 +21,10 @@ pub fn legend<'a>(grids: impl IntoIterator<Item = &'a Grid>) -> String {
         parts.extend(heading.map(|heading| format!("{heading}: {}", metric.definition())));
     }
     if interval {
-        parts.push(
-            "±: half the width of the 95 % confidence interval of the mean (Student's t)".into(),
-        );
+        parts.push("±: half the width of the 95 % confidence interval of the mean (Student's t)".into());
     }
     if seeds {
-        parts.push(
-            "Several seeds: mean, 95 % interval of the mean (Student's t), least, most".into(),
-        );
+        parts.push("Several seeds: mean, 95 % interval of the mean (Student's t), least, most".into());
     }
     wrapped(&parts)
 }

@@ -55,18 +55,14 @@ pub fn means<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(&'a str, LinkMeans
         (name, LinkMeans { utilization, loss_rate, marks: sum.marks / all, ..sum })
     };
     let mut links: Vec<_> = links.into_iter().map(mean).collect();
-    links.sort_by(|(a, one), (b, other)| {
-        other.utilization.total_cmp(&one.utilization).then(a.cmp(b))
-    });
+    links.sort_by(|(a, one), (b, other)| other.utilization.total_cmp(&one.utilization).then(a.cmp(b)));
     links
 }
 
 /// Chooses at most `most` links for a table, and returns their indices. At most half, but at least one, are links that
 /// lost or marked data: those with the largest loss first, then those with the most marks. The rest are the busiest.
 pub fn chosen(links: &[LinkMeans], most: usize) -> Vec<usize> {
-    let by_use = |a: &usize, b: &usize| {
-        links[*b].utilization.total_cmp(&links[*a].utilization).then(a.cmp(b))
-    };
+    let by_use = |a: &usize, b: &usize| links[*b].utilization.total_cmp(&links[*a].utilization).then(a.cmp(b));
     let mut order: Vec<usize> = (0..links.len()).collect();
     order.sort_by(|a, b| {
         let (one, other) = (&links[*a], &links[*b]);
@@ -83,17 +79,7 @@ pub fn chosen(links: &[LinkMeans], most: usize) -> Vec<usize> {
 /// The table of the [`chosen`] links of each scheme at each point, in at most `rows` rows, and a note on the number of
 /// links left out. Empty if no network has more than `FEW` links.
 pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, String) {
-    let header = [
-        "point",
-        "scheme",
-        "link",
-        "Gb/s",
-        "offered %",
-        "used %",
-        "loss %",
-        "marks",
-        "longest queue KB",
-    ];
+    let header = ["point", "scheme", "link", "Gb/s", "offered %", "used %", "loss %", "marks", "longest queue KB"];
     let mut shown_rows: Vec<Vec<String>> = Vec::new();
     let each = (rows / kinds(points).max(1)).max(1);
     let (mut left_out, mut all) = (0, 0);
@@ -129,17 +115,9 @@ fn kinds(points: &[Point]) -> usize {
 
 /// The table of links that a command prints, with its title and a note: the [`chosen`] links or, for sweeps and many
 /// schemes, the worst port of each scheme at each point.
-pub fn printed(
-    points: &[Point],
-    runs: &[(usize, &Run)],
-    sweep: bool,
-) -> (&'static str, (Grid, String)) {
+pub fn printed(points: &[Point], runs: &[(usize, &Run)], sweep: bool) -> (&'static str, (Grid, String)) {
     if sweep || kinds(points) > MAX_KINDS {
-        let title = if points.len() > 1 {
-            "The worst port at each point"
-        } else {
-            "The worst port of each scheme"
-        };
+        let title = if points.len() > 1 { "The worst port at each point" } else { "The worst port of each scheme" };
         return (title, worst(points, runs));
     }
     ("The links with the largest loss, and the busiest", table(points, runs, MAX_PRINTED))
@@ -187,8 +165,7 @@ fn cells(link: &LinkMeans) -> [String; 6] {
         percent(link.utilization, 1),
         percent(link.loss_rate, 3),
         format!("{:.0}", link.marks),
-        link.max_queue_bytes
-            .map_or_else(|| NOTHING.to_owned(), |bytes| format!("{:.1}", bytes as f64 / 1e3)),
+        link.max_queue_bytes.map_or_else(|| NOTHING.to_owned(), |bytes| format!("{:.1}", bytes as f64 / 1e3)),
     ]
 }
 
@@ -241,15 +218,13 @@ mod tests {
 
     #[test]
     fn a_port_that_loses_is_shown_before_busier_ones() {
-        let busy: Vec<LinkMeans> =
-            (0..9).map(|n| link(0.9 - 0.01 * f64::from(n), 0.0, 0.0)).collect();
+        let busy: Vec<LinkMeans> = (0..9).map(|n| link(0.9 - 0.01 * f64::from(n), 0.0, 0.0)).collect();
         let with = |more: &[LinkMeans]| [&busy, more].concat();
         assert_eq!(chosen(&busy, 3), [0, 1, 2]);
         assert_eq!(chosen(&with(&[link(0.19, 0.11, 0.0)]), 4), [9, 0, 1, 2]);
         assert_eq!(chosen(&with(&[link(0.1, 0.0, 5.0), link(0.1, 0.0, 7.0)]), 4), [10, 9, 0, 1]);
         // Not more than half: many small losses do not hide the busiest.
-        let small: Vec<LinkMeans> =
-            (0..9).map(|n| link(0.1, 1e-6 * f64::from(n + 1), 0.0)).collect();
+        let small: Vec<LinkMeans> = (0..9).map(|n| link(0.1, 1e-6 * f64::from(n + 1), 0.0)).collect();
         assert_eq!(chosen(&with(&small), 4), [17, 16, 0, 1]);
         assert_eq!(chosen(&with(&small), 1), [17]);
     }

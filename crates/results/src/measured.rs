@@ -30,31 +30,18 @@ impl Measured {
 
     /// The difference from `base`; its range is that of all differences of both ranges.
     pub fn minus(self, base: Self) -> Self {
-        Self {
-            value: self.value - base.value,
-            low: self.low - base.high,
-            high: self.high - base.low,
-        }
+        Self { value: self.value - base.value, low: self.low - base.high, high: self.high - base.low }
     }
 
     /// The ratio to `base`; neither figure may be negative.
     pub fn over(self, base: Self) -> Self {
-        Self {
-            value: self.value / base.value,
-            low: self.low / base.high,
-            high: self.high / base.low,
-        }
+        Self { value: self.value / base.value, low: self.low / base.high, high: self.high / base.low }
     }
 
     /// The mean of at least one figure.
     pub fn mean(figures: &[Self]) -> Self {
-        let mean =
-            |of: fn(&Self) -> f64| figures.iter().map(of).sum::<f64>() / figures.len() as f64;
-        Self {
-            value: mean(|figure| figure.value),
-            low: mean(|figure| figure.low),
-            high: mean(|figure| figure.high),
-        }
+        let mean = |of: fn(&Self) -> f64| figures.iter().map(of).sum::<f64>() / figures.len() as f64;
+        Self { value: mean(|figure| figure.value), low: mean(|figure| figure.low), high: mean(|figure| figure.high) }
     }
 
     /// The side on which the exact value may lie; `None` if the figure is exact.
@@ -69,14 +56,12 @@ impl Measured {
 
     /// Whether every possible value lies in `range`.
     pub fn is_within(self, range: Range) -> bool {
-        range.low.is_none_or(|low| self.low >= low)
-            && range.high.is_none_or(|high| self.high <= high)
+        range.low.is_none_or(|low| self.low >= low) && range.high.is_none_or(|high| self.high <= high)
     }
 
     /// Whether no possible value lies in `range`.
     pub fn is_outside(self, range: Range) -> bool {
-        range.low.is_some_and(|low| self.high < low)
-            || range.high.is_some_and(|high| self.low > high)
+        range.low.is_some_and(|low| self.high < low) || range.high.is_some_and(|high| self.low > high)
     }
 }
 

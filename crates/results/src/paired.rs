@@ -46,9 +46,7 @@ pub struct PairedDifference {
 }
 
 /// Whether a paired difference is larger than chance explains.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Finding {
     /// No difference, a ratio of one, lies outside the confidence interval.
     #[serde(rename = "significant")]
@@ -99,8 +97,7 @@ impl PairedDifference {
     #[must_use]
     pub fn from_pairs(pairs: &[(Figure, Figure)], (least, most): (f64, f64)) -> Option<Self> {
         let n = pairs.len() as u64;
-        let mean =
-            |of: &dyn Fn(&(Figure, Figure)) -> f64| pairs.iter().map(of).sum::<f64>() / n as f64;
+        let mean = |of: &dyn Fn(&(Figure, Figure)) -> f64| pairs.iter().map(of).sum::<f64>() / n as f64;
         let differences = || pairs.iter().map(|(a, b)| b.value - a.value);
         let first = differences().next()?;
         let is_constant = differences().all(|difference| difference.total_cmp(&first).is_eq());
@@ -129,9 +126,9 @@ impl PairedDifference {
         let (a, b) = (mean(&|(a, _)| a.value), mean(&|(_, b)| b.value));
         let low = end((difference - half).max(least - a));
         let high = end((difference + half).min(most - a));
-        let ends = ratio.filter(|_| interval).map(|Ratio { log, half }| {
-            (exp(log - half).max(least / a), exp(log + half).min(most / a))
-        });
+        let ends = ratio
+            .filter(|_| interval)
+            .map(|Ratio { log, half }| (exp(log - half).max(least / a), exp(log + half).min(most / a)));
         let (ratio_low, ratio_high) = ends.unzip();
         let ratio = ratio.map(|ratio| exp(ratio.log));
         Some(Self { n, a, b, difference, low, high, ratio, ratio_low, ratio_high, finding })
@@ -233,9 +230,7 @@ mod tests {
         assert_eq!(finding(&[(1.0, 2.0), (2.0, 3.0), (3.0, 4.0)]), Finding::Constant);
         let bound = Figure { value: 9.0, at_least: true, few_samples: false };
         let exact = Figure { value: 1.0, ..Figure::default() };
-        let found =
-            PairedDifference::from_pairs(&[(exact, bound), (exact, exact), (exact, exact)], ANY)
-                .unwrap();
+        let found = PairedDifference::from_pairs(&[(exact, bound), (exact, exact), (exact, exact)], ANY).unwrap();
         assert_eq!((found.finding, found.low), (Finding::Unfinished, None));
         assert_eq!(PairedDifference::from_pairs(&[], ANY), None);
         assert_eq!(paired(&[(0.0, 1.0)]).relative(), None);

@@ -11,8 +11,7 @@ const MAX_ROWS: usize = 60;
 /// The table of programs, with a row for each program of each run, void runs marked, and a note on rows that are left
 /// out.
 pub fn programs(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
-    let header =
-        ["point", "scheme", "seed", "group", "host", "program", "ended s", "status", "files"];
+    let header = ["point", "scheme", "seed", "group", "host", "program", "ended s", "status", "files"];
     let mut rows = Vec::new();
     for (at, run) in runs {
         let void = if run.is_void() { " VOID" } else { "" };

@@ -58,12 +58,7 @@ pub fn causes(of: &RehearsalOfRun, network: NetworkTimes) -> [f64; CAUSES] {
     let NetworkTimes { rtt_s, drain_s, duration_s, .. } = network;
     let late = of.lateness_mean_s + of.response_mean_s;
     let bursts = libm::hypot(of.lateness_rms_s, of.response_rms_s);
-    [
-        late / rtt_s,
-        bursts / drain_s,
-        of.stood_still_s / duration_s,
-        (of.longest_gap_s / rtt_s).min(1.0),
-    ]
+    [late / rtt_s, bursts / drain_s, of.stood_still_s / duration_s, (of.longest_gap_s / rtt_s).min(1.0)]
 }
 
 /// The terms of the spread between exact runs of different seeds, which fall with the number of round trips in the run

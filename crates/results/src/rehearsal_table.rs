@@ -52,9 +52,7 @@ fn figures(run: &Run, of: &RehearsalOfRun) -> [String; 3] {
         let value = significant(value / size);
         interval.map_or_else(
             || value.clone(),
-            |Interval { low, high }| {
-                format!("{value}, {} to {}", short(low / size), short(high / size))
-            },
+            |Interval { low, high }| format!("{value}, {} to {}", short(low / size), short(high / size)),
         )
     };
     let of = of.intervals;

@@ -32,8 +32,7 @@ pub fn reused<I: Ord>(design: &Design, runs: &[(Job, I)]) -> Vec<Reuse> {
             continue;
         }
         let (scheme, run_as) = (design.label(*job).to_owned(), design.label(first).to_owned());
-        let known =
-            found.iter().position(|reuse| (&reuse.scheme, &reuse.run_as) == (&scheme, &run_as));
+        let known = found.iter().position(|reuse| (&reuse.scheme, &reuse.run_as) == (&scheme, &run_as));
         let index = known.unwrap_or_else(|| {
             found.push(Reuse { scheme, run_as, ..Reuse::default() });
             found.len() - 1
@@ -93,8 +92,7 @@ mod tests {
             (1, point) => format!("dctcp {point} {}", job.seed),
             (_, point) => format!("cubic {} {}", point / 2, job.seed),
         };
-        let runs: Vec<(Job, String)> =
-            design.jobs().into_iter().map(|job| (job, identity(&job))).collect();
+        let runs: Vec<(Job, String)> = design.jobs().into_iter().map(|job| (job, identity(&job))).collect();
         let found = reused(&design, &runs);
         let lines: Vec<String> = found.iter().map(Reuse::line).collect();
         assert_eq!(

@@ -9,8 +9,7 @@ use crate::aggregate::Aggregate;
 pub use crate::completion::{Completion, Fct, FlowTime, Statistic};
 use crate::design::Point;
 pub use crate::host_summary::{
-    FigureIntervals, Interval, KernelOfRun, LatenessBounds, ProgramOfRun, ProxyOfRun,
-    RehearsalOfRun,
+    FigureIntervals, Interval, KernelOfRun, LatenessBounds, ProgramOfRun, ProxyOfRun, RehearsalOfRun,
 };
 use crate::judged::JudgedClaim;
 use crate::link::Link;

@@ -139,10 +139,7 @@ impl Grid {
     }
 
     fn group(&mut self, indent: &str, columns: &[Column], row: &Row<'_>) {
-        self.push(
-            &format!("{indent}{}", row.scheme),
-            columns.iter().map(|column| column.mean(row)),
-        );
+        self.push(&format!("{indent}{}", row.scheme), columns.iter().map(|column| column.mean(row)));
         let mut values = |name: &str, value: fn(&Estimate) -> Option<f64>| {
             let cells = columns.iter().map(|column| column.value(row, value));
             self.push(&format!("{indent}  {name}"), cells);
@@ -216,8 +213,7 @@ pub fn claims(claims: &[JudgedClaim]) -> Grid {
 pub fn tally(claims: &[JudgedClaim]) -> String {
     let some = Verdict::ALL.into_iter().map(|verdict| (count(claims, verdict), verdict));
     let some = some.filter(|(count, _)| *count > 0);
-    let parts: Vec<String> =
-        some.map(|(count, verdict)| format!("{count} {}", verdict.word())).collect();
+    let parts: Vec<String> = some.map(|(count, verdict)| format!("{count} {}", verdict.word())).collect();
     let noun = if claims.len() == 1 { "claim" } else { "claims" };
     format!("{} {noun}: {}", claims.len(), parts.join(", "))
 }

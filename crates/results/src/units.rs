@@ -22,8 +22,7 @@ pub const FULL_FRAME: f64 = 1538.0;
 pub const NONE: Unit = unit("", "", 1.0);
 pub const PERCENT: Unit = unit("%", "percent", 0.01);
 /// Units of rates, the largest first.
-pub const RATES: &[Unit] =
-    &[unit("Gb/s", "gbps", 1e9), unit("Mb/s", "mbps", 1e6), unit("kb/s", "kbps", 1e3)];
+pub const RATES: &[Unit] = &[unit("Gb/s", "gbps", 1e9), unit("Mb/s", "mbps", 1e6), unit("kb/s", "kbps", 1e3)];
 /// Units of times, the largest first.
 pub const TIMES: &[Unit] = &[unit("s", "s", 1.0), unit("ms", "ms", 1e-3), unit("µs", "us", 1e-6)];
 /// Queue lengths in packets, which are full frames of 1,538 bytes.
@@ -178,20 +177,12 @@ mod tests {
         assert_eq!(Unit::for_largest([], SIZES).name, "B");
         assert_eq!(Unit::for_largest([7e6], RATES).title("throughput"), "throughput (Mb/s)");
         assert_eq!(Unit::for_largest([7e6], RATES).column("throughput"), "throughput_mbps");
-        assert_eq!(
-            (NONE.title("Jain's index"), NONE.column("jain")),
-            ("Jain's index".into(), "jain".into())
-        );
+        assert_eq!((NONE.title("Jain's index"), NONE.column("jain")), ("Jain's index".into(), "jain".into()));
     }
 
     #[test]
     fn figures_keep_six_digits() {
-        let comparison = [
-            (1.0 / 3.0, 0.333_333),
-            (123_456_789.0, 123_457_000.0),
-            (0.0, 0.0),
-            (-2.5e-9, -2.5e-9),
-        ];
+        let comparison = [(1.0 / 3.0, 0.333_333), (123_456_789.0, 123_457_000.0), (0.0, 0.0), (-2.5e-9, -2.5e-9)];
         for (figure, rounded) in comparison {
             assert!((round(figure) - rounded).abs() <= rounded.abs() * 1e-15, "{figure}");
         }

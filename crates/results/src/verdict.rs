@@ -29,11 +29,7 @@ pub fn count(claims: &[JudgedClaim], verdict: Verdict) -> usize {
 
 fn judge_one(design: &Design, claim: &Claim, runs: &[(Job, &Run)]) -> JudgedClaim {
     if claim.full_only && design.quick {
-        return JudgedClaim::without_figure(
-            claim,
-            Verdict::NotRun,
-            "judged in the full run only".to_owned(),
-        );
+        return JudgedClaim::without_figure(claim, Verdict::NotRun, "judged in the full run only".to_owned());
     }
     let figures = match figures(design, claim, runs) {
         Ok(figures) => figures,
@@ -100,16 +96,13 @@ fn why(claim: &Claim, verdict: Verdict, bound: Option<Bound>) -> String {
     match verdict {
         Verdict::Differs => known.map_or_else(String::new, |differs| differs.why.clone()),
         Verdict::Fails => match known {
-            Some(differs) => format!(
-                "outside the accepted range and outside {}, where it was known to lie",
-                words(differs.range)
-            ),
+            Some(differs) => {
+                format!("outside the accepted range and outside {}, where it was known to lie", words(differs.range))
+            }
             None => "outside the accepted range".to_owned(),
         },
         Verdict::Undecided => match bound {
-            Some(Bound::AtMost) => {
-                "flows of what it is compared with did not finish: it may be less"
-            }
+            Some(Bound::AtMost) => "flows of what it is compared with did not finish: it may be less",
             Some(Bound::Open) => "flows of both did not finish: it may be more or less",
             _ => "flows did not finish: it may be more",
         }
@@ -118,9 +111,7 @@ fn why(claim: &Claim, verdict: Verdict, bound: Option<Bound>) -> String {
             None => "no paper value".to_owned(),
             Some(_) => "no accepted range".to_owned(),
         },
-        Verdict::Holds if known.is_some() => {
-            "in the accepted range, though it was known to differ".to_owned()
-        }
+        Verdict::Holds if known.is_some() => "in the accepted range, though it was known to differ".to_owned(),
         Verdict::Holds | Verdict::NotRun => String::new(),
     }
 }
@@ -137,11 +128,7 @@ pub fn words(range: Range) -> String {
 }
 
 /// The figures that a claim is judged by, one for each seed and point; if there are none, a verdict and the reason.
-fn figures(
-    design: &Design,
-    claim: &Claim,
-    runs: &[(Job, &Run)],
-) -> Result<Vec<Measured>, (Verdict, String)> {
+fn figures(design: &Design, claim: &Claim, runs: &[(Job, &Run)]) -> Result<Vec<Measured>, (Verdict, String)> {
     let label = |job: Job| design.label(job);
     let meant = |job: &Job| {
         let at = &design.points[job.point].name;
@@ -152,9 +139,7 @@ fn figures(
         return Err((Verdict::NotRun, "no such run was asked for".to_owned()));
     }
     let ended = |label_of: &str, point: usize, seed: u64| {
-        let found = runs
-            .iter()
-            .find(|(job, _)| (job.point, job.seed) == (point, seed) && label(*job) == label_of);
+        let found = runs.iter().find(|(job, _)| (job.point, job.seed) == (point, seed) && label(*job) == label_of);
         found.map(|(_, run)| *run)
     };
     let missing = || (Verdict::NotRun, "not all of its runs ended".to_owned());
@@ -182,11 +167,7 @@ fn figures(
         };
         let (scheme, metric) = (scheme.unwrap_or(&claim.scheme), other.unwrap_or(&claim.metric));
         let base = figure_of(scheme, at, job.seed, metric)?;
-        figures.push(if claim.difference {
-            figure.minus(base).in_unit(claim.scale)
-        } else {
-            figure.over(base)
-        });
+        figures.push(if claim.difference { figure.minus(base).in_unit(claim.scale) } else { figure.over(base) });
     }
     if figures.iter().all(|figure| figure.value.is_finite()) {
         Ok(figures)

@@ -22,13 +22,10 @@ pub fn schemes(summary: &Summary) -> Vec<VoidScheme<'_>> {
         if found.iter().any(|of| of.scheme == run.scheme) {
             continue;
         }
-        let of_scheme: Vec<&Run> =
-            summary.runs.iter().filter(|other| other.scheme == run.scheme).collect();
-        let at = |point: &Point| -> Vec<&Run> {
-            of_scheme.iter().copied().filter(|run| run.point == point.set).collect()
-        };
-        let points: Vec<Vec<&Run>> =
-            summary.points.iter().map(at).filter(|runs| !runs.is_empty()).collect();
+        let of_scheme: Vec<&Run> = summary.runs.iter().filter(|other| other.scheme == run.scheme).collect();
+        let at =
+            |point: &Point| -> Vec<&Run> { of_scheme.iter().copied().filter(|run| run.point == point.set).collect() };
+        let points: Vec<Vec<&Run>> = summary.points.iter().map(at).filter(|runs| !runs.is_empty()).collect();
         let void = points.iter().filter(|runs| runs.iter().all(|run| run.is_void())).count();
         found.push(VoidScheme {
             scheme: &run.scheme,
@@ -55,9 +52,7 @@ pub fn line(summary: &Summary) -> Option<String> {
     });
     let (count, all) = (void.len(), summary.runs.len());
     let each: Vec<String> = each.collect();
-    (count > 0).then(|| {
-        format!("warning: {count} of {all} runs are void and count nowhere: {}", each.join(", "))
-    })
+    (count > 0).then(|| format!("warning: {count} of {all} runs are void and count nowhere: {}", each.join(", ")))
 }
 
 #[cfg(test)]

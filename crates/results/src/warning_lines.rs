@@ -43,8 +43,7 @@ fn unfinished(runs: &[(usize, &Run)]) -> Option<String> {
         schemes[number].2 += all.count;
     }
     let open = schemes.iter().filter(|(_, open, _)| *open > 0);
-    let open: Vec<String> =
-        open.map(|(name, open, all)| format!("{name}: {open} of {all}")).collect();
+    let open: Vec<String> = open.map(|(name, open, all)| format!("{name}: {open} of {all}")).collect();
     (!open.is_empty()).then(|| {
         format!(
             "warning: flows that were not complete at the end, {}: a longer `duration` gives them time",
@@ -153,8 +152,7 @@ mod tests {
 
     #[test]
     fn many_schemes_are_counted() {
-        let runs: Vec<Run> =
-            (0..9).map(|number| run(&format!("s{number}"), 1, &["late"])).collect();
+        let runs: Vec<Run> = (0..9).map(|number| run(&format!("s{number}"), 1, &["late"])).collect();
         let found = lines(&runs);
         assert_eq!(found[0], "warning: s0, s1, s2, s3, s4, s5 and 3 more: late");
         assert_eq!(found[1], "  (s0, seed 1; in 9 of 9 runs of these)");

@@ -7,5 +7,4 @@ use shallop_options::ValueType;
 pub(super) const SOME: ValueType = ValueType::Size(Bytes::new(1), Bytes::new(1_000_000_000_000));
 
 /// The payload of a flow, in bytes.
-pub(super) const FLOW_SIZE: ValueType =
-    ValueType::Size(Bytes::new(1), Bytes::new(1_000_000_000_000_000));
+pub(super) const FLOW_SIZE: ValueType = ValueType::Size(Bytes::new(1), Bytes::new(1_000_000_000_000_000));

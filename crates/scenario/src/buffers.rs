@@ -2,8 +2,7 @@
 
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::{
-    Item, Key, Options, Problem, RustType, Section, Subsection, Value, ValueType, WrongValue,
-    string_enum,
+    Item, Key, Options, Problem, RustType, Section, Subsection, Value, ValueType, WrongValue, string_enum,
 };
 use shallop_switch::MarkAt;
 use shallop_topology::bounds::MAX_DELAY;
@@ -15,8 +14,7 @@ use shallop_plan::plan::{Bcc, QueueMarking, Shared};
 
 const ALPHA: ValueType = ValueType::Above(0.0, 1_024.0);
 const PROBABILITY: ValueType = ValueType::Above(0.0, 1.0);
-const CELL: [ValueType; 2] =
-    [ValueType::OneOf(&["chip"]), ValueType::Size(Bytes::new(1), Bytes::new(65_536))];
+const CELL: [ValueType; 2] = [ValueType::OneOf(&["chip"]), ValueType::Size(Bytes::new(1), Bytes::new(65_536))];
 const POOL: ValueType = ValueType::List(&ValueType::Text);
 
 /// The keys of `shared`: a memory pool that several ports of a switch share.
@@ -149,10 +147,7 @@ pub(super) struct BccOptions {
     #[key(default = MarkAt::Enqueue)]
     pub at: MarkAt,
     /// `B_R`, the part of the pool's memory that a queue needs.
-    #[key(
-        Size(Bytes::ZERO, Bytes::new(1_000_000_000_000)),
-        shown = "C RTT (1 + `lambda`) less `private`"
-    )]
+    #[key(Size(Bytes::ZERO, Bytes::new(1_000_000_000_000)), shown = "C RTT (1 + `lambda`) less `private`")]
     pub required: Option<Bytes>,
     /// Kmax, the occupancy of the pool above which all packets are marked.
     #[key(SOME, shown = "B - `B_R` / `alpha`")]
@@ -194,8 +189,7 @@ pub(super) fn shared(
         Some(chip) => Some(Shared::of_chip(chip).ok_or_else(|| unknown(section, own))?),
     };
     let memory = own.or(chip).and_then(|chip| chip.memory.as_ref());
-    let SharedOptions { size, ports, pools, alpha, legacy_alpha, private, cell, .. } =
-        shared.read(())?;
+    let SharedOptions { size, ports, pools, alpha, legacy_alpha, private, cell, .. } = shared.read(())?;
     let written = Shared {
         size: size.unwrap_or_default(),
         ports,
@@ -238,10 +232,8 @@ fn unknown(section: &Section<'_>, own: Option<&Chip>) -> Problem {
         let problem = section.reject(keys.chip, "it is not known how its memory is shared");
         return problem.with_help("leave out `chip`, and give `shared` a `size`");
     };
-    let why = format!(
-        "it is not known how the memory of the chip \"{}\" is shared, which the network file names",
-        own.id
-    );
+    let why =
+        format!("it is not known how the memory of the chip \"{}\" is shared, which the network file names", own.id);
     section.reject(keys.shared.key, why).with_help("describe these nodes in a section of their own")
 }
 
@@ -320,8 +312,9 @@ fn ordered(
 ) -> Result<(), Problem> {
     let order = match (min, max) {
         (BufferSize::Packets(min), BufferSize::Packets(max)) => min <= max,
-        (BufferSize::Bytes(min), BufferSize::Bytes(max))
-        | (BufferSize::PerGbps(min), BufferSize::PerGbps(max)) => min <= max,
+        (BufferSize::Bytes(min), BufferSize::Bytes(max)) | (BufferSize::PerGbps(min), BufferSize::PerGbps(max)) => {
+            min <= max
+        }
         _ => {
             let problem = mark.reject(of_max, format!("{max} and {min} are not of one kind"));
             return Err(problem.with_help("both in packets, both in bytes, or both per Gb/s"));
@@ -349,7 +342,6 @@ pub(super) fn bcc(section: &Section<'_>, shared: Option<&Shared>) -> Result<Opti
         return Err(problem.with_help("one of the two says when pools mark"));
     }
     let Some(bcc) = section.nested(key)? else { return Ok(None) };
-    let BccOptions { rtt, lambda, h, probability: max_probability, at, required, max, min } =
-        bcc.read(())?;
+    let BccOptions { rtt, lambda, h, probability: max_probability, at, required, max, min } = bcc.read(())?;
     Ok(Some(Bcc { rtt, lambda, h, max_probability, at, required, min, max }))
 }

@@ -38,9 +38,7 @@ pub(super) fn mixes(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
             let transport = GroupOptions::KEY.transport;
             let at = own.and_then(|at| groups.get(at)?.at_key(transport)).map(|item| &item.at);
             let problem = at.unwrap_or(top.place(key)).problem(error.to_string());
-            return Err(
-                problem.with_help("compare the two as schemes, or put TCP beside one of them")
-            );
+            return Err(problem.with_help("compare the two as schemes, or put TCP beside one of them"));
         }
     }
     Ok(())
@@ -75,14 +73,9 @@ pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> R
                 return Ok(());
             }
             let bytes = limit.bytes.get();
-            let of = if limit.packets == 0 {
-                String::new()
-            } else {
-                format!(", {bytes} B at {}", link.rate)
-            };
+            let of = if limit.packets == 0 { String::new() } else { format!(", {bytes} B at {}", link.rate) };
             let place = network.port_name(port);
-            let message =
-                format!("{what} = {size}{of}, holds no packet of {least} at port {place}");
+            let message = format!("{what} = {size}{of}, holds no packet of {least} at port {place}");
             let allowed = format!("allowed: {least} or more, headers and gap of the wire included");
             Err(at.problem(message).with_help(allowed))
         };
@@ -132,18 +125,12 @@ fn loads_as_written(top: &Section<'_>) -> Result<(), Problem> {
 
 /// Checks that each `[switch.NAME]` except the default is used: by a node, or as the model of a switch with its own
 /// chip (`models`).
-pub(super) fn switches(
-    top: &Section<'_>,
-    plan: &Plan,
-    network: &Network,
-    models: &[usize],
-) -> Result<(), Problem> {
+pub(super) fn switches(top: &Section<'_>, plan: &Plan, network: &Network, models: &[usize]) -> Result<(), Problem> {
     for (number, switch) in plan.switches.iter().enumerate().skip(1) {
         if !network.switch_of.contains(&number) && !models.contains(&number) {
             let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
             let at = section.map_or(top.place(Scenario::KEY.topology), |item| &item.at);
-            let problem =
-                at.problem(format!("[switch.{}] is for no node of this network", switch.name));
+            let problem = at.problem(format!("[switch.{}] is for no node of this network", switch.name));
             let help = "name it with `switch` at nodes of [topology], or write [switch.default]";
             return Err(problem.with_help(help));
         }
@@ -181,12 +168,8 @@ pub(super) fn loads(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
     let rates = load::rates(plan, network, &paths, seed);
     let with_traces = |rates: &[Option<f64>]| load::by_port(plan, network, &paths, rates, seed);
     let traces = with_traces(&vec![None; rates.len()]);
-    let by_port = |rates: &[Option<f64>]| {
-        with_traces(rates).into_iter().zip(&traces).map(|(all, traced)| all - traced)
-    };
-    let relative = |(port, bits): (usize, f64)| {
-        (port, bits / network.graph.link_of(port as u32).rate.get() as f64)
-    };
+    let by_port = |rates: &[Option<f64>]| with_traces(rates).into_iter().zip(&traces).map(|(all, traced)| all - traced);
+    let relative = |(port, bits): (usize, f64)| (port, bits / network.graph.link_of(port as u32).rate.get() as f64);
     let all = by_port(&rates).enumerate().map(relative);
     let worst = all.reduce(|worst, one| if one.1 > worst.1 { one } else { worst });
     let Some((port, most)) = worst.filter(|(_, most)| *most > MAX_LOAD) else { return Ok(()) };
@@ -247,9 +230,9 @@ pub(super) fn pools(top: &Section<'_>, plan: &Plan, network: &Network) -> Result
         let name = &plan.switches[pool.switch].name;
         let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(name));
         let at = place(section, &[SwitchOptions::KEY.bcc.key], top.place(Scenario::KEY.topology));
-        thresholds.check().map_err(|(message, help)| {
-            at.problem(format!("`bcc` in [switch.{name}]: {message}")).with_help(help)
-        })?;
+        thresholds
+            .check()
+            .map_err(|(message, help)| at.problem(format!("`bcc` in [switch.{name}]: {message}")).with_help(help))?;
     }
     Ok(())
 }
@@ -259,18 +242,13 @@ fn parts(plan: &Plan, network: &Network, port: u32, at: &At) -> Result<(), Probl
     let switch = network.switch(&plan.switches, port);
     let Some(weights) = switch.weights else { return Ok(()) };
     let (rate, frame) = (network.graph.link_of(port).rate, network.full_frame(port));
-    let (data, legacy) =
-        memory::divide(Limit::for_buffer(switch.buffer, rate), weights.0, weights.1);
+    let (data, legacy) = memory::divide(Limit::for_buffer(switch.buffer, rate), weights.0, weights.1);
     if [data, legacy].iter().all(|part| part.bytes >= frame && part.packets > 0) {
         return Ok(());
     }
     let (place, buffer) = (network.port_name(port), switch.buffer);
-    let message = format!(
-        "buffer = {buffer}, divided by weight, has a part that holds no frame at port {place}"
-    );
-    Err(at
-        .problem(message)
-        .with_help(format!("a larger buffer, or weights closer together; a frame has {frame}")))
+    let message = format!("buffer = {buffer}, divided by weight, has a part that holds no frame at port {place}");
+    Err(at.problem(message).with_help(format!("a larger buffer, or weights closer together; a frame has {frame}")))
 }
 
 /// The place in the text of the first of these keys that is written, or else of the section, or else `otherwise`.
@@ -280,11 +258,7 @@ fn place<'a>(section: Option<&'a Item>, keys: &[&'static Key], otherwise: &'a At
 }
 
 /// Checks that the `wait` of each FlashPass scheme is not below the largest base round-trip time.
-pub(super) fn waits(
-    plan: &Plan,
-    schemes: &[schemes::SchemeEntry],
-    seeds: &[u64],
-) -> Result<(), Problem> {
+pub(super) fn waits(plan: &Plan, schemes: &[schemes::SchemeEntry], seeds: &[u64]) -> Result<(), Problem> {
     let judged = |scheme: &schemes::SchemeEntry| {
         let Transport::FlashPass(config) = scheme.scheme.transport else { return false };
         config.options.wait.is_some() && !config.options.force_wait

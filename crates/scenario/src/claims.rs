@@ -2,8 +2,8 @@
 
 use shallop_options::suggest::advice;
 use shallop_options::{
-    Item, Key, Options, Problem, RustType, Section, Subsection, Table, Unread, Value, ValueType,
-    WrongValue, string_enum,
+    Item, Key, Options, Problem, RustType, Section, Subsection, Table, Unread, Value, ValueType, WrongValue,
+    string_enum,
 };
 
 use super::expand::expand;
@@ -114,9 +114,8 @@ pub(super) struct Unit(pub &'static str);
 
 impl Value for Unit {
     const RUST_TYPE: RustType = RustType::Word;
-    const VALUE_TYPE: Option<ValueType> = Some(ValueType::OneOf(&[
-        "", "%", "Gb/s", "Mb/s", "packets", "MB", "KB", "B", "s", "ms", "us",
-    ]));
+    const VALUE_TYPE: Option<ValueType> =
+        Some(ValueType::OneOf(&["", "%", "Gb/s", "Mb/s", "packets", "MB", "KB", "B", "s", "ms", "us"]));
 
     fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
         <&'static str>::read(item, allowed).map(Self)
@@ -169,10 +168,7 @@ pub(super) fn read(
 }
 
 /// The table `[defaults.claim]`, if the scenario has one.
-fn defaults<'a>(
-    top: &Section<'a>,
-    key: impl Into<&'static Key>,
-) -> Result<Option<&'a Table>, Problem> {
+fn defaults<'a>(top: &Section<'a>, key: impl Into<&'static Key>) -> Result<Option<&'a Table>, Problem> {
     let Some(item) = top.item(key) else { return Ok(None) };
     let section = Section::open::<DefaultsOptions>("[defaults]", item)?;
     let Some(item) = section.item(DefaultsOptions::KEY.claim) else { return Ok(None) };
@@ -186,8 +182,7 @@ fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Proble
     let common = ClaimDefaults::KEY;
     let options: ClaimOptions = section.read(())?;
     let relative_to: Option<String> = section.value(keys.relative_to)?;
-    let ClaimDefaults { metric, source, unit: Unit(unit), seeds, full_only } =
-        options.common.clone();
+    let ClaimDefaults { metric, source, unit: Unit(unit), seeds, full_only } = options.common.clone();
     let scheme = options.scheme.clone().ok_or_else(|| section.lacks(keys.scheme))?;
     let metric = metric.ok_or_else(|| section.lacks(common.metric))?;
     let about = about(section, &options, subjects)?;
@@ -206,14 +201,12 @@ fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Proble
         return Err(problem.with_help(help));
     }
     let point = options.point.as_deref();
-    let full_only =
-        full_only || subjects.names.iter().any(|(name, full)| *full && point == Some(*name));
+    let full_only = full_only || subjects.names.iter().any(|(name, full)| *full && point == Some(*name));
     let window = match &options.window {
         None => None,
         Some(text) => Some(window(section, text, &about, subjects.quick && full_only)?),
     };
-    let metrics =
-        [(common.metric, Some(&metric)), (keys.relative_metric, options.relative_metric.as_ref())];
+    let metrics = [(common.metric, Some(&metric)), (keys.relative_metric, options.relative_metric.as_ref())];
     for (key, metric) in metrics {
         let Some(metric) = metric else { continue };
         let all = metrics::known(metric, window.is_some(), &about);
@@ -276,12 +269,7 @@ fn known<'a>(
 
 /// Reads `window` of a claim, in seconds. If `lenient`, the points need not report it, as a quick run may have fewer
 /// windows.
-fn window(
-    section: &Section<'_>,
-    text: &str,
-    about: &[&Variant],
-    lenient: bool,
-) -> Result<(f64, f64), Problem> {
+fn window(section: &Section<'_>, text: &str, about: &[&Variant], lenient: bool) -> Result<(f64, f64), Problem> {
     let key = ClaimOptions::KEY.window;
     let parsed = text.split_once("..").map(|(a, b)| (a.trim().parse(), b.trim().parse()));
     let Some((Ok(from), Ok(to))) = parsed else {
@@ -294,10 +282,7 @@ fn window(
             let windows = point.plan.windows.iter().map(|(from, to)| format!("{from}..{to}"));
             let windows: Vec<String> = windows.take(20).collect();
             let problem = section.reject(key, format!("\"{text}\" is not reported"));
-            let help = format!(
-                "`windows` are {}; a claim for full runs only has full_only = true",
-                windows.join(", ")
-            );
+            let help = format!("`windows` are {}; a claim for full runs only has full_only = true", windows.join(", "));
             return Err(problem.with_help(help));
         }
     }

@@ -19,12 +19,7 @@ const OF_COMMANDS: [&Key; 6] = [
 const MAX_WORDS: usize = 1_000;
 
 /// Refuses every key of a group other than `of` and `with`; `why` is the reason in the error.
-pub(super) fn beside(
-    section: &Section<'_>,
-    of: &'static Key,
-    with: &[&'static Key],
-    why: &str,
-) -> Result<(), Problem> {
+pub(super) fn beside(section: &Section<'_>, of: &'static Key, with: &[&'static Key], why: &str) -> Result<(), Problem> {
     let others = GroupOptions::keys().into_iter().filter(|key| !with.contains(key) && *key != of);
     let Some(key) = others.into_iter().find(|key| section.is_written(*key)) else { return Ok(()) };
     let own = list(with.iter().map(|key| key.name));
@@ -53,8 +48,7 @@ impl Reader<'_, '_> {
             return Err(problem.with_help(help));
         }
         let group = self.started(&options, flows, start)?;
-        let command =
-            Command { words: options.command, files: self.files.clone(), is_shell: false };
+        let command = Command { words: options.command, files: self.files.clone(), is_shell: false };
         Ok(Group { from, to, pattern, command: Some(command), ..group })
     }
 
@@ -64,8 +58,7 @@ impl Reader<'_, '_> {
         let (all, turn) = (PatternKind::AllToAll, PatternKind::Turn);
         if !section.is_written(keys.pattern) || options.pattern == all {
             if options.command.iter().any(|word| word.contains(Command::OTHER_HOST)) {
-                let message =
-                    format!("{} is the other host, and there may be several", Command::OTHER_HOST);
+                let message = format!("{} is the other host, and there may be several", Command::OTHER_HOST);
                 let help = "write pattern = \"turn\", for one host of `to` for each of `from`";
                 return Err(section.reject(keys.command, message).with_help(help));
             }

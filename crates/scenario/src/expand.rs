@@ -89,14 +89,12 @@ fn names<'a>(
         let item = table.get(one).map(|entry| &entry.item);
         return Ok(item.and_then(|item| Some((item.text()?, item))).into_iter().collect());
     };
-    let reject =
-        |item: &Item, message: String| item.problem(format!("`{several}` in {section}: {message}"));
+    let reject = |item: &Item, message: String| item.problem(format!("`{several}` in {section}: {message}"));
     if one != several && table.contains_key(one) {
         let problem = reject(&list.item, format!("there is a `{one}` as well"));
         return Err(problem.with_help("write one of the two"));
     }
-    let wrong =
-        |item: &Item| reject(item, format!("expected a list of names, found {}", item.found()));
+    let wrong = |item: &Item| reject(item, format!("expected a list of names, found {}", item.found()));
     let mut names: Names<'a> = Vec::new();
     for item in list.item.items() {
         let name = item.text().ok_or_else(|| wrong(item))?;
@@ -133,12 +131,7 @@ impl About<'_> {
     }
 
     /// The value of a key for a combination: the item itself or, of a table by names, the entry for the combination.
-    fn pick(
-        &self,
-        key: &str,
-        item: &Item,
-        combination: Combination<'_>,
-    ) -> Result<Option<Item>, Problem> {
+    fn pick(&self, key: &str, item: &Item, combination: Combination<'_>) -> Result<Option<Item>, Problem> {
         let by_names = |table: &&Table| key != "differs" || !is_band(table);
         let Some(table) = item.table().filter(by_names) else { return Ok(Some(item.clone())) };
         let Some(axis) = self.axis(key, table)? else {
@@ -154,9 +147,7 @@ impl About<'_> {
     fn axis(&self, key: &str, table: &Table) -> Result<Option<usize>, Problem> {
         let mut axis = None;
         for (name, entry) in table {
-            let reject = |message: String| {
-                entry.key.problem(format!("`{key}` in {}: {message}", self.section))
-            };
+            let reject = |message: String| entry.key.problem(format!("`{key}` in {}: {message}", self.section));
             let has = |names: &Names<'_>| names.iter().any(|(other, _)| other == name);
             let matching: Vec<usize> = (0..3).filter(|&axis| has(&self.names[axis])).collect();
             let [found] = matching.as_slice() else {

@@ -73,11 +73,7 @@ pub fn explain(study: &Study) -> Result<Vec<Section>, SetupError> {
     let mut sections = Vec::new();
     for point in &study.points {
         let named = |what: &str| {
-            if point.name.is_empty() {
-                what.to_owned()
-            } else {
-                format!("{what}, point {}", point.name)
-            }
+            if point.name.is_empty() { what.to_owned() } else { format!("{what}, point {}", point.name) }
         };
         let common = ResolvedNetwork::new(&point.plan, seed)?;
         for scheme in 0..point.plan.schemes.len() {
@@ -88,9 +84,7 @@ pub fn explain(study: &Study) -> Result<Vec<Section>, SetupError> {
             }
             let title = named(&format!("scheme {}", point.plan.schemes[scheme].name));
             let mut section = transport(&setup, title)?;
-            if let (Some(own), Some(longest)) =
-                (&point.plan.schemes[scheme].switches, setup.traffic_paths.longest)
-            {
+            if let (Some(own), Some(longest)) = (&point.plan.schemes[scheme].switches, setup.traffic_paths.longest) {
                 switches(&setup, own, longest.base_rtt, &mut section);
             }
             sections.push(section);
@@ -119,11 +113,7 @@ pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
     let (plan, graph) = (setup.plan, &setup.network.graph);
     let mut section = Section { title, ..Section::default() };
     let hosts = graph.hosts().count();
-    section.say(
-        "nodes",
-        graph.nodes.len().to_string(),
-        format!("{hosts} hosts, the others switches"),
-    );
+    section.say("nodes", graph.nodes.len().to_string(), format!("{hosts} hosts, the others switches"));
     section.say("ports", graph.ports().to_string(), "two for each link");
     if let Topology::File(imported) = &plan.topology {
         let links = imported.links.len();
@@ -169,11 +159,7 @@ fn switches(setup: &ResolvedRun<'_>, switches: &[Switch], most: Span, section: &
         let how = format!("{rate} × {}, the largest base round trip", time(most));
         section.say(format!("bandwidth-delay product {at}"), size(product), how);
         let part = ratio(buffer, product) * 100.0;
-        section.say(
-            format!("buffer over bandwidth-delay product {at}"),
-            format!("{part:.3} %"),
-            "of one port",
-        );
+        section.say(format!("buffer over bandwidth-delay product {at}"), format!("{part:.3} %"), "of one port");
         discipline(switch, Pace::new(rate).quote(Bytes::new(buffer)), &at, section);
         if let Some(shared) = switch.shared {
             let how = "alpha × size / (1 + 2 × alpha) + private";
@@ -202,8 +188,7 @@ fn discipline(switch: &Switch, drain: Span, at: &str, section: &mut Section) {
     let written = |(key, value): (&Key, Option<String>)| Some(format!("{} = {}", key.name, value?));
     let options: Vec<String> = aqm.values().into_iter().filter_map(written).collect();
     section.say(format!("discipline {at}"), aqm.name().word(), options.join(", "));
-    let how =
-        "buffer / rate: a discipline whose target is longer acts only when the buffer is full";
+    let how = "buffer / rate: a discipline whose target is longer acts only when the buffer is full";
     section.say(format!("time to drain a full buffer {at}"), time(drain), how);
 }
 
@@ -220,8 +205,7 @@ fn pools(setup: &ResolvedRun<'_>, switches: &[Switch], section: &mut Section) {
         let at = format!("of \"{}\" with {ports} ports up to {rate}", switch.name);
         let of = |bytes: Bytes| size(bytes.get());
         let each = of(shared.private);
-        let how =
-            format!("Dynamic Thresholds, alpha = {}; {each} private for each queue", shared.alpha);
+        let how = format!("Dynamic Thresholds, alpha = {}; {each} private for each queue", shared.alpha);
         section.say(format!("shared memory {at}"), of(shared.size), how);
         if let Some(marking) = shared.mark {
             let when = format!("{:?}", marking.at).to_lowercase();
@@ -246,20 +230,13 @@ fn transport(setup: &ResolvedRun<'_>, title: String) -> Result<Section, SetupErr
         let frame = u64::from(wire::frame(mtu.get()));
         let Some(share) = share else {
             let most = rate.get() as f64 * ratio(mtu.get(), frame);
-            let how = format!(
-                "{rate} × {} B of IP / {frame} B on the wire; acknowledgements take more",
-                mtu.get()
-            );
+            let how = format!("{rate} × {} B of IP / {frame} B on the wire; acknowledgements take more", mtu.get());
             section.say(format!("highest data rate at {rate}"), gigabits(most), how);
             continue;
         };
         let formula = Formula::of(share, frame, weights);
         let (at, text) = (format!("at {rate}"), formula.text());
-        section.say(
-            format!("metered share {at}"),
-            format!("{:.4} %", share.as_f64() * 100.0),
-            text,
-        );
+        section.say(format!("metered share {at}"), format!("{:.4} %", share.as_f64() * 100.0), text);
         let metered = rate.get() as f64 * share.as_f64();
         section.say(format!("metered rate {at}"), gigabits(metered), format!("{rate} × share"));
         let packets = metered / (f64::from(wire::MIN_FRAME) * 8.0);
@@ -295,11 +272,7 @@ fn proxy(setup: &ResolvedRun<'_>, clean: &Clean, section: &mut Section) {
     section.say("CLEAN's g", format!("{:.6}", 1.0 / gain), format!("`gain`, 1 / 2^{shift}"));
 }
 
-fn waiting(
-    setup: &ResolvedRun<'_>,
-    config: &FlashPass,
-    section: &mut Section,
-) -> Result<(), SetupError> {
+fn waiting(setup: &ResolvedRun<'_>, config: &FlashPass, section: &mut Section) -> Result<(), SetupError> {
     let wait = wait::wait(setup, config)?;
     let Some(largest) = setup.traffic_paths.longest.map(|way| way.base_rtt) else {
         return Ok(());
@@ -323,8 +296,7 @@ fn waiting(
         time(margin.frame)
     );
     section.say("margin of the waiting time", time(margin.total()), how);
-    let how =
-        format!("{} + {}: largest base round trip + margin", time(largest), time(margin.total()));
+    let how = format!("{} + {}: largest base round trip + margin", time(largest), time(margin.total()));
     section.say("waiting time", time(wait), how);
     Ok(())
 }
@@ -333,10 +305,7 @@ fn waiting(
 fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
     let Some(shared) = switch.shared else {
         let buffer = in_bytes(switch.buffer, rate, frame);
-        return (
-            buffer,
-            format!("{} = {:.1} frames of {frame} B", switch.buffer, ratio(buffer, frame)),
-        );
+        return (buffer, format!("{} = {:.1} frames of {frame} B", switch.buffer, ratio(buffer, frame)));
     };
     let buffer = shared.share_of_queue(1).get();
     let how = format!(
@@ -394,9 +363,7 @@ impl Formula {
         if let Some((own, all)) = weights {
             let frames = packets / own * all;
             let credit = if *credit == 0 { String::new() } else { format!(" + {credit}") };
-            return format!(
-                "{packets}·84 / ({packets}·84 + {frames}·{frame}{credit}): data have {own}/{all} of it"
-            );
+            return format!("{packets}·84 / ({packets}·84 + {frames}·{frame}{credit}): data have {own}/{all} of it");
         }
         match (packets, credit) {
             (1, 0) => format!("84 / (84 + {frame})"),

@@ -2,8 +2,7 @@
 
 use shallop_core::{Bytes, Span};
 use shallop_options::{
-    Item, Options, RustType, Subsection, Unread, Value, ValueType, WrongValue, section_keys,
-    string_enum,
+    Item, Options, RustType, Subsection, Unread, Value, ValueType, WrongValue, section_keys, string_enum,
 };
 use shallop_plan::bounds::{DAY, MAX_FLOWS};
 use shallop_plan::plan::Connections;
@@ -142,8 +141,7 @@ pub(super) struct Hosts {
 
 impl Value for Hosts {
     const RUST_TYPE: RustType = RustType::Any;
-    const VALUE_TYPE: Option<ValueType> =
-        Some(ValueType::AnyOf(&[ValueType::Text, ValueType::List(&ValueType::Text)]));
+    const VALUE_TYPE: Option<ValueType> = Some(ValueType::AnyOf(&[ValueType::Text, ValueType::List(&ValueType::Text)]));
 
     fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
         let names = match item.text() {

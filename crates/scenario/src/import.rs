@@ -13,11 +13,7 @@ use shallop_topology::{Imported, LinkProperties};
 
 /// Reads the network. Switches whose `chip` the file names are added to `chips`; their indices follow those of the
 /// `[switch.NAME]` sections.
-pub(super) fn read(
-    section: &Section<'_>,
-    known: &Known<'_>,
-    chips: &mut Vec<OwnChip>,
-) -> Result<Topology, Problem> {
+pub(super) fn read(section: &Section<'_>, known: &Known<'_>, chips: &mut Vec<OwnChip>) -> Result<Topology, Problem> {
     let keys = FileOptions::KEY;
     let options: FileOptions = section.read(())?;
     let file = &options.file;
@@ -56,11 +52,7 @@ pub(super) fn read(
     Ok(Topology::File(Imported {
         nodes: hosts(section, &options, names)?,
         access: LinkProperties { rate, delay: options.access_delay, mtu },
-        links: parts
-            .links
-            .into_iter()
-            .map(|(a, b, rate, delay)| (a, b, LinkProperties { rate, delay, mtu }))
-            .collect(),
+        links: parts.links.into_iter().map(|(a, b, rate, delay)| (a, b, LinkProperties { rate, delay, mtu })).collect(),
         switches,
         origin: parts.origin,
         unread: (file.clone(), parts.unread),
@@ -69,14 +61,8 @@ pub(super) fn read(
 
 /// The index of the switch settings of a node; `otherwise` if the file names none. A `chip` in the file adds an entry
 /// to `chips`.
-fn switch(
-    part: &Part,
-    otherwise: usize,
-    known: &Known<'_>,
-    chips: &mut Vec<OwnChip>,
-) -> Result<usize, Wrong> {
-    let wrong =
-        |line: usize, message: String, help: String| Wrong { line: Some(line), message, help };
+fn switch(part: &Part, otherwise: usize, known: &Known<'_>, chips: &mut Vec<OwnChip>) -> Result<usize, Wrong> {
+    let wrong = |line: usize, message: String, help: String| Wrong { line: Some(line), message, help };
     let mut number = otherwise;
     if let Some((name, line)) = &part.switch {
         let found = known.switches.iter().position(|known| known == name);
@@ -91,8 +77,7 @@ fn switch(
         wrong(*line, format!("there is no chip \"{id}\""), advice(id, known))
     })?;
     if chip.buffer.is_none() {
-        let help =
-            "write a [switch.NAME] with its `buffer`, and `switch` in place of `chip` in the file";
+        let help = "write a [switch.NAME] with its `buffer`, and `switch` in place of `chip` in the file";
         return Err(wrong(*line, format!("the memory of \"{id}\" is not public"), help.into()));
     }
     let own = OwnChip { like: number, chip };
@@ -112,11 +97,7 @@ pub(super) struct OwnChip {
 }
 
 /// The number of hosts at each node. `nodes` are the names of all nodes; `hosts_at` chooses those with hosts.
-fn hosts(
-    section: &Section<'_>,
-    options: &FileOptions,
-    nodes: Vec<String>,
-) -> Result<Vec<(String, usize)>, Problem> {
+fn hosts(section: &Section<'_>, options: &FileOptions, nodes: Vec<String>) -> Result<Vec<(String, usize)>, Problem> {
     let (key, hosts) = (FileOptions::KEY.hosts_at, options.hosts);
     let Some(places) = &options.hosts_at else {
         return Ok(nodes.into_iter().map(|name| (name, hosts)).collect());

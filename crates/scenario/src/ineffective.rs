@@ -28,12 +28,10 @@ pub(super) struct Ineffective {
 
 const NO_SWITCH: &str = "no node of this network is a switch of that section";
 const SIZE_WRITTEN: &str = "`buffer` beside it says the size";
-const OWN_CHIPS: &str =
-    "each node of that section has a `chip` in the network file, whose memory is used";
+const OWN_CHIPS: &str = "each node of that section has a `chip` in the network file, whose memory is used";
 const NO_CREDITS: &str = "no transport here has credits or emulation packets";
 const NO_ECN: &str = "no transport here sends ECN-capable packets";
-const FAIR: &str =
-    "with nic = \"fair\" hosts have no queue of their own; nic = \"fifo\" gives them one";
+const FAIR: &str = "with nic = \"fair\" hosts have no queue of their own; nic = \"fifo\" gives them one";
 const NO_KERNELS: &str = "no host here has stack = \"kernel\"";
 const NO_CAPTURE: &str = "`capture` names no links";
 
@@ -65,12 +63,7 @@ const OF_CREDITS: [&Key; 8] = [
 
 /// Finds the keys without effect in a scenario with its plan. `models` are the indices of switch settings that switches
 /// with their own chips copy.
-pub(super) fn find(
-    root: &Item,
-    plan: &Plan,
-    network: &Network,
-    models: &[usize],
-) -> Vec<Ineffective> {
+pub(super) fn find(root: &Item, plan: &Plan, network: &Network, models: &[usize]) -> Vec<Ineffective> {
     let mut found = Vec::new();
     of_scenario(root, plan, &mut found);
     let switches = root.at_key(Scenario::KEY.switch).and_then(Item::table);
@@ -158,12 +151,7 @@ fn of_switch((item, switch): (&Item, &Switch), plan: &Plan, found: &mut Vec<Inef
 }
 
 /// Finds memory keys of switches without effect: all nodes of such a switch have their own chips.
-fn of_models(
-    root: &Item,
-    plan: &Plan,
-    (used, models): (&BTreeSet<usize>, &[usize]),
-    found: &mut Vec<Ineffective>,
-) {
+fn of_models(root: &Item, plan: &Plan, (used, models): (&BTreeSet<usize>, &[usize]), found: &mut Vec<Ineffective>) {
     let (keys, shared) = (SwitchOptions::KEY, SharedOptions::KEY);
     for &model in models.iter().filter(|model| !used.contains(model)) {
         let name = &plan.switches[model].name;
@@ -185,12 +173,10 @@ fn of_models(
 /// default settings.
 fn of_default(root: &Item, found: &mut Vec<Ineffective>) {
     let path = format!("{}.default", Scenario::KEY.switch.name);
-    let only_ports =
-        |name: &str| AqmOptions::keys().into_iter().chain(OF_PORTS).any(|key| key.name == name);
+    let only_ports = |name: &str| AqmOptions::keys().into_iter().chain(OF_PORTS).any(|key| key.name == name);
     let section = root.at_key(Scenario::KEY.switch).and_then(|item| item.get("default"));
     let written = section.and_then(Item::table).into_iter().flatten().map(|(key, _)| key.as_str());
-    let mut paths: Vec<String> =
-        written.filter(|key| only_ports(key)).map(|key| format!("{path}.{key}")).collect();
+    let mut paths: Vec<String> = written.filter(|key| only_ports(key)).map(|key| format!("{path}.{key}")).collect();
     let schemes = root.at_key(Scenario::KEY.scheme).map(Item::items).unwrap_or_default();
     for set in schemes.iter().filter_map(|scheme| scheme.at_key(SchemeOptions::KEY.set)) {
         let changes = set::changes("`set`", set).unwrap_or_default();
@@ -209,9 +195,7 @@ fn of_default(root: &Item, found: &mut Vec<Ineffective>) {
 /// The transport of each group under each scheme.
 fn transports(plan: &Plan) -> impl Iterator<Item = &Scheme> {
     let groups = 0..plan.groups.len();
-    groups.flat_map(move |group| {
-        (0..plan.schemes.len()).map(move |scheme| plan.transport(scheme, group))
-    })
+    groups.flat_map(move |group| (0..plan.schemes.len()).map(move |scheme| plan.transport(scheme, group)))
 }
 
 fn has_credits(plan: &Plan) -> bool {
@@ -237,8 +221,7 @@ pub(super) fn judge<'a>(
     for key in varied {
         let path = set::steps(key).unwrap_or_default().join(".");
         let above = |other: &&&Ineffective| {
-            path.strip_prefix(&other.path)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            path.strip_prefix(&other.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         if let Some(Ineffective { why, .. }) = all.iter().find(above) {
             let place = At::via(format!("--vary {key}"));

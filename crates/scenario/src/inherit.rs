@@ -22,8 +22,7 @@ pub(super) fn resolve(root: &mut Item) -> Result<(), Problem> {
         {
             let name = like.item.text().unwrap_or_default();
             let Some((_, other)) = above.iter().find(|(other, _)| other == name) else {
-                let message =
-                    format!("`like`: there is no scheme {} above this one", like.item.found());
+                let message = format!("`like`: there is no scheme {} above this one", like.item.found());
                 let names = above.iter().map(|(name, _)| name.as_str());
                 let help = if above.is_empty() {
                     "write the scheme that it is like above it".to_owned()

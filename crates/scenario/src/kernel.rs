@@ -26,8 +26,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<KernelOptions, Problem> {
         })
     };
     if let Some(wrong) = options.sysctls.iter().find(|text| !is_sysctl(text)) {
-        let problem = section
-            .reject(KernelOptions::KEY.sysctls, format!("\"{wrong}\" is no sysctl of a host"));
+        let problem = section.reject(KernelOptions::KEY.sysctls, format!("\"{wrong}\" is no sysctl of a host"));
         return Err(problem.with_help("write \"net.ipv4.tcp_timestamps=0\""));
     }
     check_module(&section, &options)?;
@@ -51,22 +50,16 @@ fn check_module(section: &Section<'_>, options: &KernelOptions) -> Result<(), Pr
     }
     let fits = |c: char| c.is_ascii_alphanumeric() || "._,-".contains(c);
     let is_parameter = |text: &&String| {
-        text.split_once('=').is_some_and(|(name, value)| {
-            is_word(name) && !value.is_empty() && value.chars().all(fits)
-        })
+        text.split_once('=').is_some_and(|(name, value)| is_word(name) && !value.is_empty() && value.chars().all(fits))
     };
     if let Some(wrong) = options.parameters.iter().find(|text| !is_parameter(text)) {
-        let problem =
-            section.reject(keys.parameters, format!("\"{wrong}\" is no parameter of a module"));
+        let problem = section.reject(keys.parameters, format!("\"{wrong}\" is no parameter of a module"));
         return Err(problem.with_help("write \"window=20\""));
     }
     if options.module.is_some() {
         return Ok(());
     }
-    let written = [
-        (keys.controller, options.controller.is_some()),
-        (keys.parameters, !options.parameters.is_empty()),
-    ];
+    let written = [(keys.controller, options.controller.is_some()), (keys.parameters, !options.parameters.is_empty())];
     match written.into_iter().find(|&(_, is_written)| is_written) {
         None => Ok(()),
         Some((key, _)) => {
@@ -87,18 +80,13 @@ fn check_proxies(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
         return Ok(());
     };
     let message = format!("\"{}\" has a CLEAN proxy, which reads no packets of kernels", of.name);
-    let help =
-        "leave out one of the two, or rehearse it: there the proxy is of this machine's kernel";
+    let help = "leave out one of the two, or rehearse it: there the proxy is of this machine's kernel";
     Err(top.reject(Scenario::KEY.scheme, message).with_help(help))
 }
 
 /// Checks that every group with real kernels asks for what kernels have: controllers, the usual MTU, programs. A
 /// rehearsal itself checks which hosts run programs, and which controllers this machine has.
-pub(super) fn check(
-    top: &Section<'_>,
-    (plan, network): (&Plan, &Network),
-    in_real_time: bool,
-) -> Result<(), Problem> {
+pub(super) fn check(top: &Section<'_>, (plan, network): (&Plan, &Network), in_real_time: bool) -> Result<(), Problem> {
     if !in_real_time {
         check_proxies(top, plan)?;
     }
@@ -111,10 +99,8 @@ pub(super) fn check(
             let is_kernel = plan.kernel(scheme, group).is_some();
             if plan.groups[group].command.is_some() && !is_kernel && !in_real_time {
                 let group = &plan.groups[group].name;
-                let message = format!(
-                    "group \"{group}\" runs a program, and its hosts are no kernels with \"{}\"",
-                    of.name
-                );
+                let message =
+                    format!("group \"{group}\" runs a program, and its hosts are no kernels with \"{}\"", of.name);
                 let help = "write stack = \"kernel\" at the top, or in the `transport` of the group; with flashpass \
                      its hosts are kernels";
                 return Err(top.reject(Scenario::KEY.group, message).with_help(help));
@@ -123,8 +109,7 @@ pub(super) fn check(
             found = true;
             let name = &of.name;
             if !in_real_time && !CONTROLLERS.iter().any(|(name, _)| *name == controller) {
-                let message =
-                    format!("the kernel of \"{name}\" has no controller \"{controller}\"");
+                let message = format!("the kernel of \"{name}\" has no controller \"{controller}\"");
                 let help = format!("with stack = \"kernel\" one of: {}", controllers());
                 // A group may have a transport of its own, whose place is not known here.
                 let is_own = plan.groups[group].transport.is_some();

@@ -125,8 +125,7 @@ pub fn read_options<T: shallop_options::Options>(
 /// The most points of a study.
 const MAX_POINTS: usize = 10_000;
 /// Keys that all points share, so that `set` of a point cannot change them.
-const ONE_FOR_ALL: [&str; 3] =
-    [Scenario::KEY.seed.name, Scenario::KEY.seeds.name, Scenario::KEY.title.name];
+const ONE_FOR_ALL: [&str; 3] = [Scenario::KEY.seed.name, Scenario::KEY.seeds.name, Scenario::KEY.title.name];
 
 fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     let top = Section::open::<Scenario>("the scenario", root)?;
@@ -163,11 +162,7 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     notes.extend(ineffective::judge(&ineffective, varied)?);
     let claims = if options.vary.is_empty() {
         let names = names.iter().map(|(name, full_only)| (name.as_str(), *full_only)).collect();
-        claims::read(
-            &top,
-            (Scenario::KEY.claim, Scenario::KEY.defaults),
-            &Subjects { names, points: &points, quick },
-        )?
+        claims::read(&top, (Scenario::KEY.claim, Scenario::KEY.defaults), &Subjects { names, points: &points, quick })?
     } else {
         Vec::new()
     };
@@ -192,8 +187,7 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
 
 /// A note for the user if `--quick` changes nothing.
 fn notes(no_quick: bool) -> Vec<String> {
-    let text =
-        "the scenario has no [quick] section, so --quick changes nothing: this is the full run";
+    let text = "the scenario has no [quick] section, so --quick changes nothing: this is the full run";
     no_quick.then(|| text.to_owned()).into_iter().collect()
 }
 
@@ -270,8 +264,7 @@ fn variations(top: &Section<'_>) -> Result<Vec<Variation>, Problem> {
         let changes = set::changes(&format!("`set` in {}", section.name), set)?;
         for change in &changes {
             if change.path.first().is_some_and(|first| ONE_FOR_ALL.contains(&first.as_str())) {
-                let problem =
-                    change.key.problem(format!("`{}` is one for all points", change.key()));
+                let problem = change.key.problem(format!("`{}` is one for all points", change.key()));
                 return Err(problem.with_help("set it at the top of the scenario"));
             }
         }

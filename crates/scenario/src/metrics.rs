@@ -12,8 +12,7 @@ pub(super) fn known(metric: &str, window: bool, about: &[&Variant]) -> Vec<Strin
         return vec![metric.to_owned()];
     }
     let part = Part::from_path(metric);
-    let fields: Vec<String> =
-        claim_fields::fields(part, window).into_iter().map(str::to_owned).collect();
+    let fields: Vec<String> = claim_fields::fields(part, window).into_iter().map(str::to_owned).collect();
     match part {
         Part::Group(_) => {
             let plans: Vec<_> = about.iter().map(|point| &point.plan).collect();
@@ -34,12 +33,7 @@ pub(super) fn known(metric: &str, window: bool, about: &[&Variant]) -> Vec<Strin
 
 /// For a metric of a queue or a pool, such as `queues.left>right.p99_bytes`: the metric itself if its last steps are a
 /// field, and otherwise a path with each field, for the help of an error.
-fn of_places(
-    metric: &str,
-    list: &str,
-    mut fields: Vec<String>,
-    points: &[&Variant],
-) -> Vec<String> {
+fn of_places(metric: &str, list: &str, mut fields: Vec<String>, points: &[&Variant]) -> Vec<String> {
     let levels = points.iter().take(1).flat_map(|point| &point.plan.levels);
     let shared = levels.filter(|level| points.iter().all(|at| at.plan.levels.contains(level)));
     fields.extend(shared.map(|level| format!("above.{level}")));

@@ -23,10 +23,7 @@ const MOST: usize = 10_000;
 const MAX_SECONDS: u64 = 1_000;
 
 /// Reads a plan, its seeds, and its keys without effect.
-pub(super) fn read(
-    root: &Item,
-    options: &Options,
-) -> Result<(Plan, Vec<u64>, Vec<Ineffective>), Problem> {
+pub(super) fn read(root: &Item, options: &Options) -> Result<(Plan, Vec<u64>, Vec<Ineffective>), Problem> {
     let (keys, files, in_real_time) = (Scenario::KEY, &options.files, options.in_real_time);
     let top = Section::open::<Scenario>("the scenario", root)?;
     let options: Scenario = top.read(())?;
@@ -134,11 +131,7 @@ fn record(top: &Section<'_>, duration: Span) -> Result<Option<Span>, Problem> {
 }
 
 /// Checks that a run has no more samples of a quantity than may be stored.
-fn bound_samples(
-    section: &Section<'_>,
-    key: &'static Key,
-    (interval, duration): (Span, Span),
-) -> Result<(), Problem> {
+fn bound_samples(section: &Section<'_>, key: &'static Key, (interval, duration): (Span, Span)) -> Result<(), Problem> {
     if duration.as_ps() / interval.as_ps() > MAX_SAMPLES {
         let problem = section.reject(key, format!("{interval} is too short for {duration}"));
         return Err(problem.with_help(format!("at most {MAX_SAMPLES} rows")));
@@ -195,11 +188,7 @@ fn under_schemes(
 }
 
 /// The switch settings with the changes of a scheme's `set`; `None` if the scheme has no `set`.
-fn under(
-    root: &Item,
-    changes: Option<&Item>,
-    chips: &[OwnChip],
-) -> Result<Option<Switches>, Problem> {
+fn under(root: &Item, changes: Option<&Item>, chips: &[OwnChip]) -> Result<Option<Switches>, Problem> {
     let Some(changes) = changes else { return Ok(None) };
     let mut root = root.clone();
     for change in set::changes("`set` of a scheme", changes)? {

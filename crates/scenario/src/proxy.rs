@@ -11,11 +11,7 @@ use shallop_plan::proxy::{Clean, CleanOptions};
 use shallop_topology::campus::{CLOUD, RADIO};
 
 /// Reads the proxy of every scheme that has one, and finds its ports in the network.
-pub(super) fn place(
-    plan: &mut Plan,
-    read: &[SchemeEntry],
-    network: &Network,
-) -> Result<(), Problem> {
+pub(super) fn place(plan: &mut Plan, read: &[SchemeEntry], network: &Network) -> Result<(), Problem> {
     for (scheme, read) in plan.schemes.iter_mut().zip(read) {
         if let Some(item) = &read.clean {
             scheme.clean = Some(clean(&scheme.name, item, (&plan.topology, network))?);
@@ -25,25 +21,18 @@ pub(super) fn place(
 }
 
 /// Reads `clean` of the scheme with this name.
-fn clean(
-    scheme: &str,
-    item: &Item,
-    (topology, network): (&Topology, &Network),
-) -> Result<Clean, Problem> {
+fn clean(scheme: &str, item: &Item, (topology, network): (&Topology, &Network)) -> Result<Clean, Problem> {
     let keys = CleanOptions::KEY;
-    let section =
-        Section::open::<CleanOptions>(format!("`clean` in [[scheme]] \"{scheme}\""), item)?;
+    let section = Section::open::<CleanOptions>(format!("`clean` in [[scheme]] \"{scheme}\""), item)?;
     let options: CleanOptions = section.read(())?;
     let campus = matches!(topology, Topology::Fabric(AnyFabric::Campus(_)));
     let (edges, last_hop) = if campus { campus_ports(network) } else { (vec![], vec![]) };
-    let ports = |key, names: Option<Vec<String>>, default: Vec<u32>| {
-        match names {
+    let ports = |key, names: Option<Vec<String>>, default: Vec<u32>| match names {
         Some(names) => ports(&section, key, &names, network),
         None if default.is_empty() => Err(section.lacks(key).with_help(
             "a port by the nodes it leads from and to, such as \"ap>station\"; known by itself in kind = \"campus\"",
         )),
         None => Ok(default),
-    }
     };
     let edges = ports(keys.edges, options.edges, edges)?;
     let last_hop = ports(keys.last_hop, options.last_hop, last_hop)?;
@@ -71,14 +60,8 @@ fn campus_ports(network: &Network) -> (Vec<u32>, Vec<u32>) {
 }
 
 /// Finds ports by name, as in `ap>station`.
-fn ports(
-    section: &Section<'_>,
-    key: &'static Key,
-    names: &[String],
-    network: &Network,
-) -> Result<Vec<u32>, Problem> {
-    let all: Vec<String> =
-        (0..network.graph.ports() as u32).map(|port| network.port_name(port)).collect();
+fn ports(section: &Section<'_>, key: &'static Key, names: &[String], network: &Network) -> Result<Vec<u32>, Problem> {
+    let all: Vec<String> = (0..network.graph.ports() as u32).map(|port| network.port_name(port)).collect();
     let mut ports = Vec::new();
     for name in names {
         let found = (0..).zip(&all).filter(|(_, known)| *known == name).map(|(port, _)| port);

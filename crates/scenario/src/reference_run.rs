@@ -143,10 +143,7 @@ mod tests {
                 What::LeafSpine { .. } => case,
             };
             let plan = few.plan(case.quick).unwrap();
-            assert_eq!(
-                plan.schemes.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
-                case.transports()
-            );
+            assert_eq!(plan.schemes.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), case.transports());
             for scheme in 0..case.transports().len() {
                 shallop_plan::wait::check(&plan, scheme, plan.seed).unwrap();
             }

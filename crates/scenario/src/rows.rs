@@ -6,10 +6,7 @@ use shallop_options::{Item, Key, Problem, RawValue, Section};
 ///
 /// # Errors
 /// If it is no row, or an empty one.
-pub(super) fn rows<'a>(
-    of: &Section<'a>,
-    key: impl Into<&'static Key>,
-) -> Result<Vec<(String, &'a Item)>, Problem> {
+pub(super) fn rows<'a>(of: &Section<'a>, key: impl Into<&'static Key>) -> Result<Vec<(String, &'a Item)>, Problem> {
     let key = key.into();
     let Some(item) = of.item(key) else { return Ok(Vec::new()) };
     let key = key.name;
@@ -24,8 +21,7 @@ pub(super) fn rows<'a>(
     let inside = if of.name == "[topology]" { "topology." } else { "" };
     let named = |(index, item): (usize, &'a Item)| {
         let name = super::schemes::name(item).filter(|name| !name.trim().is_empty());
-        let name =
-            name.map_or_else(|| format!("number {}", index + 1), |name| format!("\"{name}\""));
+        let name = name.map_or_else(|| format!("number {}", index + 1), |name| format!("\"{name}\""));
         (format!("[[{inside}{key}]] {name}"), item)
     };
     Ok(items.iter().enumerate().map(named).collect())

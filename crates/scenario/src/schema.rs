@@ -38,8 +38,7 @@ fn claims_by_names(claims: &mut Value) {
     for (key, schema) in claims["properties"].as_object_mut().into_iter().flatten() {
         if !COMMON.contains(&key.as_str()) {
             let about = schema["description"].take();
-            *schema =
-                json!({ "anyOf": [schema.take(), { "type": "object" }], "description": about });
+            *schema = json!({ "anyOf": [schema.take(), { "type": "object" }], "description": about });
         }
     }
     claims["oneOf"] = json!([{ "required": ["scheme"] }, { "required": ["schemes"] }]);
@@ -61,8 +60,7 @@ fn section(keys: &[Explained], kind: Option<(&str, &str)>) -> Map<String, Value>
     };
     let properties: Map<String, Value> = keys.iter().map(property).collect();
     let required = |key: &&'static Key| key.required;
-    let required: Vec<&str> =
-        keys.iter().map(|it| it.key).filter(required).map(|key| key.name).collect();
+    let required: Vec<&str> = keys.iter().map(|it| it.key).filter(required).map(|key| key.name).collect();
     let mut schema = Map::new();
     schema.insert("type".into(), "object".into());
     schema.insert("properties".into(), properties.into());

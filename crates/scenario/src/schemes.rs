@@ -1,8 +1,7 @@
 //! Reads the schemes of a scenario, which are the transports that it compares.
 
 use shallop_options::{
-    At, HostStack, Item, Key, KeyDoc, Options, Problem, Section, SectionKind, TaggedSections,
-    Unread,
+    At, HostStack, Item, Key, KeyDoc, Options, Problem, Section, SectionKind, TaggedSections, Unread,
 };
 use shallop_plan::plan::{Scheme, Transport};
 use shallop_plan::transport::{Configured, FlashPassOptions, TAG, TcpOptions};
@@ -90,16 +89,11 @@ fn scheme(section: &Section<'_>, stack: HostStack) -> Result<Scheme, Problem> {
 }
 
 /// Reads the transport of a group that has its own; `of` names the group in errors.
-pub(super) fn own(
-    of: &str,
-    item: Option<&Item>,
-    stack: HostStack,
-) -> Result<Option<Scheme>, Problem> {
+pub(super) fn own(of: &str, item: Option<&Item>, stack: HostStack) -> Result<Option<Scheme>, Problem> {
     let Some(item) = item else { return Ok(None) };
     let section = Section::of_kind(&format!("`transport` in {of}"), &SCHEMES, item)?;
     if section.item(SchemeOptions::KEY.set).is_some() {
-        let problem =
-            section.reject(SchemeOptions::KEY.set, "switches are the same for all groups");
+        let problem = section.reject(SchemeOptions::KEY.set, "switches are the same for all groups");
         return Err(problem.with_help("a [[scheme]] sets what they are like"));
     }
     let scheme = scheme(&section, stack)?;

@@ -3,9 +3,7 @@
 //! `topology.link.0.rate`.
 
 use shallop_options::suggest::{list, near};
-use shallop_options::{
-    At, Entry, Item, Key, Options, Problem, RawValue, Table, TaggedSections, ValueType, find,
-};
+use shallop_options::{At, Entry, Item, Key, Options, Problem, RawValue, Table, TaggedSections, ValueType, find};
 use toml::de::{DeTable, DeValue};
 
 use super::groups::GroupOptions;
@@ -59,9 +57,7 @@ fn flatten(table: &Table, path: &[String], changes: &mut Vec<Change>) -> Result<
         path.extend(steps(key).ok_or_else(|| entry.key.problem(format!("`{key}` is no key")))?);
         match &entry.item.value {
             // What starts flows in turn is one value, though a table; all other tables are sections.
-            RawValue::Table(inner)
-                if path.last().is_none_or(|last| last != GroupOptions::KEY.start.name) =>
-            {
+            RawValue::Table(inner) if path.last().is_none_or(|last| last != GroupOptions::KEY.start.name) => {
                 flatten(inner, &path, changes)?;
             }
             _ => changes.push(Change { path, key: entry.key.clone(), item: entry.item.clone() }),
@@ -126,8 +122,7 @@ pub(super) fn apply(root: &mut Item, change: &Change) -> Result<(), Problem> {
 /// Help for an unknown key: keys of the same section with a similar name, or with the last step of the path as a word
 /// of their descriptions (`beta` in a formula); otherwise similar paths.
 fn suggestion(key: &str, known: &[(String, &'static Key)]) -> String {
-    let guess =
-        |paths: &[String]| format!("did you mean {}?", list(paths.iter().map(String::as_str)));
+    let guess = |paths: &[String]| format!("did you mean {}?", list(paths.iter().map(String::as_str)));
     if let Some((section, last)) = key.rsplit_once('.') {
         let inside = |(path, key): &(String, &'static Key)| {
             let name = path.strip_prefix(section)?.strip_prefix('.')?;
@@ -164,12 +159,7 @@ fn names<'a>(keys: &'a [&'static Key]) -> impl Iterator<Item = &'static str> + '
 }
 
 /// Sets the new value below a section that has these keys.
-fn insert(
-    keys: &[&'static Key],
-    table: &mut Table,
-    path: &[String],
-    change: &Change,
-) -> Result<(), String> {
+fn insert(keys: &[&'static Key], table: &mut Table, path: &[String], change: &Change) -> Result<(), String> {
     let Some((step, rest)) = path.split_first() else { return Err(SECTION.into()) };
     let Some(key) = find(keys, step) else {
         if let Some(now) = keys.iter().find(|key| key.formerly.contains(&step.as_str())) {
@@ -178,9 +168,7 @@ fn insert(
         return Err(format!("`{step}` is none of {}", list(names(keys))));
     };
     match &key.value_type {
-        ValueType::Section(keys) => {
-            down(&(keys.all)(), section(table, step, change)?, rest, change)
-        }
+        ValueType::Section(keys) => down(&(keys.all)(), section(table, step, change)?, rest, change),
         ValueType::Tagged(tagged) => {
             let inner = section(table, step, change)?;
             let keys = of_kind(tagged, inner, rest)?;
@@ -197,9 +185,7 @@ fn insert(
             }
             down(&(keys.all)(), section(sections, name, change)?, rest, change)
         }
-        ValueType::Sections(_) | ValueType::TaggedList(_) => {
-            row(&key.value_type, table, path, change)
-        }
+        ValueType::Sections(_) | ValueType::TaggedList(_) => row(&key.value_type, table, path, change),
         _ if rest.is_empty() => {
             let item = change.item.clone();
             table.insert(step.clone(), Entry { key: change.key.clone(), item });
@@ -209,12 +195,7 @@ fn insert(
     }
 }
 
-fn down(
-    keys: &[&'static Key],
-    table: &mut Table,
-    rest: &[String],
-    change: &Change,
-) -> Result<(), String> {
+fn down(keys: &[&'static Key], table: &mut Table, rest: &[String], change: &Change) -> Result<(), String> {
     if rest.is_empty() {
         let names = list(names(keys));
         return Err(format!("{SECTION}; name one of its keys: {names}"));
@@ -223,12 +204,7 @@ fn down(
 }
 
 /// Sets the new value below one section of a list, which `path` chooses by name or index.
-fn row(
-    form: &ValueType,
-    table: &mut Table,
-    path: &[String],
-    change: &Change,
-) -> Result<(), String> {
+fn row(form: &ValueType, table: &mut Table, path: &[String], change: &Change) -> Result<(), String> {
     let [step, which, rest @ ..] = path else {
         return Err("it is a row of sections; name one of them, and a key".into());
     };
@@ -255,11 +231,7 @@ fn row(
 
 /// The keys that a section of several kinds has. If the change sets the tag itself, any kind will do, since each has
 /// the tag.
-fn of_kind(
-    tagged: &TaggedSections,
-    table: &Table,
-    rest: &[String],
-) -> Result<Vec<&'static Key>, String> {
+fn of_kind(tagged: &TaggedSections, table: &Table, rest: &[String]) -> Result<Vec<&'static Key>, String> {
     if rest.first().is_some_and(|step| step == tagged.tag) {
         let any = (tagged.kinds)().into_iter().next();
         return Ok(any.map(|kind| kind.keys()).unwrap_or_default());
@@ -285,12 +257,7 @@ fn section<'a>(table: &'a mut Table, step: &str, change: &Change) -> Result<&'a 
 }
 
 /// Collects the path of every key that the scenario has or could have, for suggestions.
-fn paths(
-    keys: &[&'static Key],
-    table: &Table,
-    before: &str,
-    known: &mut Vec<(String, &'static Key)>,
-) {
+fn paths(keys: &[&'static Key], table: &Table, before: &str, known: &mut Vec<(String, &'static Key)>) {
     for &key in keys.iter().filter(|key| !FIXED.contains(&key.name)) {
         let path = format!("{before}{}", key.name);
         let inner = table.get(key.name).map(|entry| &entry.item);
@@ -322,9 +289,7 @@ fn paths(
                 // A few hundred names are enough to guess from.
                 for row in inner.map(Item::items).unwrap_or_default().iter().take(200) {
                     let keys = match form {
-                        ValueType::TaggedList(tagged) => {
-                            row.table().and_then(|table| kind(tagged, table))
-                        }
+                        ValueType::TaggedList(tagged) => row.table().and_then(|table| kind(tagged, table)),
                         ValueType::Sections(keys) => Some((keys.all)()),
                         _ => None,
                     };
@@ -351,9 +316,7 @@ mod tests {
         ] {
             assert_eq!(steps(key).unwrap(), wanted, "{key}");
         }
-        for key in
-            ["", "a..b", ".a", "a.", "a b", "a = true #", "a #", "a\nb", "[a]\nb", "a = {b", "\"a"]
-        {
+        for key in ["", "a..b", ".a", "a.", "a b", "a = true #", "a #", "a\nb", "[a]\nb", "a = {b", "\"a"] {
             assert_eq!(steps(key), None, "{key}");
         }
     }

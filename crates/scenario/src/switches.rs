@@ -111,12 +111,7 @@ pub(super) fn read(item: Option<&Item>) -> Result<Switches, Problem> {
 
 impl Switches {
     /// Adds the settings of a section, or those of a section with the memory of another chip (`own`).
-    fn add(
-        &mut self,
-        name: &str,
-        section: &Section<'_>,
-        own: Option<&'static Chip>,
-    ) -> Result<(), Problem> {
+    fn add(&mut self, name: &str, section: &Section<'_>, own: Option<&'static Chip>) -> Result<(), Problem> {
         let (switch, missing) = switch(name, section, own)?;
         let at = if name == "default" && own.is_none() { 0 } else { self.all.len() };
         self.missing.extend(missing.map(|problem| (at, problem)));
@@ -128,11 +123,7 @@ impl Switches {
     }
 
     /// Adds the settings for the chips that a network file names. `item` has the `[switch.NAME]` sections.
-    pub(super) fn add_chips(
-        &mut self,
-        item: Option<&Item>,
-        chips: &[OwnChip],
-    ) -> Result<(), Problem> {
+    pub(super) fn add_chips(&mut self, item: Option<&Item>, chips: &[OwnChip]) -> Result<(), Problem> {
         for own in chips {
             let name = self.all[own.like].name.clone();
             let title = format!("[switch.{name}]");
@@ -148,11 +139,7 @@ impl Switches {
 
 /// Reads the settings of a section, and the error if they lack a size of shared memory. The memory of `own`, the chip
 /// of a node, replaces that of the section.
-fn switch(
-    name: &str,
-    section: &Section<'_>,
-    own: Option<&'static Chip>,
-) -> Result<(Switch, Option<Problem>), Problem> {
+fn switch(name: &str, section: &Section<'_>, own: Option<&'static Chip>) -> Result<(Switch, Option<Problem>), Problem> {
     let options: SwitchOptions = section.read(())?;
     let chip = chip(section, options.chip.as_deref())?;
     let shared = buffers::shared(section, chip, own)?;
@@ -170,8 +157,7 @@ fn switch(
     let aqm = aqm(section)?;
     let memory = shared.as_ref().map(|shared| shared.memory);
     let bcc = buffers::bcc(section, memory.as_ref())?;
-    let (pools, missing) =
-        shared.map_or_else(Default::default, |shared| (shared.pools, shared.missing));
+    let (pools, missing) = shared.map_or_else(Default::default, |shared| (shared.pools, shared.missing));
     let switch = Switch {
         name: own.map_or_else(|| name.to_owned(), |own| format!("{name}, {}", own.id)),
         chip: own.or(chip).map(|chip| chip.id),

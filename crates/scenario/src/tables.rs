@@ -57,11 +57,7 @@ fn keys_of(section: &str) -> Result<Vec<Explained>, String> {
         let key = find(&all, step).ok_or_else(|| format!("there is no section `{path}`"))?;
         form = inner(&key.value_type);
         all = match form {
-            Some(
-                ValueType::Section(keys)
-                | ValueType::Sections(keys)
-                | ValueType::NamedSections(keys),
-            ) => (keys.all)(),
+            Some(ValueType::Section(keys) | ValueType::Sections(keys) | ValueType::NamedSections(keys)) => (keys.all)(),
             Some(ValueType::Tagged(tagged) | ValueType::TaggedList(tagged)) => {
                 (tagged.kinds)().iter().flat_map(SectionKind::keys).collect()
             }
@@ -69,20 +65,11 @@ fn keys_of(section: &str) -> Result<Vec<Explained>, String> {
         };
     }
     match (form, &kinds[..]) {
-        (
-            Some(
-                ValueType::Section(keys)
-                | ValueType::Sections(keys)
-                | ValueType::NamedSections(keys),
-            ),
-            [],
-        ) => Ok(defaults::of_section(*keys)),
-        (Some(ValueType::TaggedList(_)), []) => {
-            Ok(defaults::of_section(section_keys::<SchemeOptions>()))
+        (Some(ValueType::Section(keys) | ValueType::Sections(keys) | ValueType::NamedSections(keys)), []) => {
+            Ok(defaults::of_section(*keys))
         }
-        (Some(ValueType::Tagged(tagged) | ValueType::TaggedList(tagged)), kinds) => {
-            of_kinds(tagged, kinds)
-        }
+        (Some(ValueType::TaggedList(_)), []) => Ok(defaults::of_section(section_keys::<SchemeOptions>())),
+        (Some(ValueType::Tagged(tagged) | ValueType::TaggedList(tagged)), kinds) => of_kinds(tagged, kinds),
         _ => Err(format!("`{section}` is no section")),
     }
 }
@@ -132,8 +119,7 @@ fn cells(row: &Explained) -> (&'static str, String, Vec<String>) {
 }
 
 fn markdown(rows: &[Explained]) -> String {
-    let by_stack =
-        rows.iter().map(cells).any(|(_, _, defaults)| defaults.iter().any(|it| *it != defaults[0]));
+    let by_stack = rows.iter().map(cells).any(|(_, _, defaults)| defaults.iter().any(|it| *it != defaults[0]));
     let stacks = HostStack::SIMULATED.map(StringEnum::word);
     let heads = if by_stack { stacks.join(" | ") } else { "default".to_owned() };
     let rules = "|---".repeat(if by_stack { stacks.len() } else { 1 });
@@ -172,9 +158,7 @@ fn takes(form: &ValueType) -> String {
         ValueType::Rate(least, most) => format!("rate, {least} to {most}"),
         ValueType::Size(least, most) => format!("bytes, {least} to {most}"),
         ValueType::Buffer => "bytes, packets, or bytes per Gb/s".to_owned(),
-        ValueType::OneOf(words) => {
-            words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", ")
-        }
+        ValueType::OneOf(words) => words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", "),
         ValueType::List(form) => format!("list: {}", takes(form)),
         ValueType::AnyOf(forms) => forms.iter().map(takes).collect::<Vec<_>>().join("; or "),
         ValueType::Section(_) | ValueType::Tagged(_) => "section".to_owned(),

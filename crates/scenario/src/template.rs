@@ -45,14 +45,10 @@ pub const fn traffics() -> &'static [Item] {
     &[LONG, MIXED, INCAST]
 }
 
-const LONG: Item =
-    Item { name: "long", about: "flows without end, to see rates, queues and fairness" };
-const MIXED: Item = Item {
-    name: "mixed",
-    about: "flows that come and go at a load of 0.4, to see completion times by size",
-};
-const INCAST: Item =
-    Item { name: "incast", about: "many hosts answer one at once, again and again, to see bursts" };
+const LONG: Item = Item { name: "long", about: "flows without end, to see rates, queues and fairness" };
+const MIXED: Item =
+    Item { name: "mixed", about: "flows that come and go at a load of 0.4, to see completion times by size" };
+const INCAST: Item = Item { name: "incast", about: "many hosts answer one at once, again and again, to see bursts" };
 
 /// The network of `shallop new` if none is chosen.
 pub const DEFAULT_TOPOLOGY: &str = "dumbbell";
@@ -129,10 +125,7 @@ pub fn write(choice: &Choice) -> Result<String, String> {
     let _ = write!(text, "\n[topology]\n{topology}\n[switch.default]\n{}", switch(choice, marks));
     if traffic.name != LONG.name {
         text += "\n[classes]\n";
-        text += &commented(
-            "small = \"100KB\"",
-            "completion times are told apart by size: up to this, and more",
-        );
+        text += &commented("small = \"100KB\"", "completion times are told apart by size: up to this, and more");
     }
     text += &schemes;
     text += &group(shape, traffic);
@@ -163,16 +156,12 @@ fn switch(choice: &Choice, marks: bool) -> String {
             &format!("chip = {}", quoted(chip)),
             "its ports share its memory; `shared = { alpha = 1 }` beside it changes how",
         ),
-        None => commented(
-            "buffer = \"20KB/Gbps\"",
-            "of each port: bytes, \"100pkt\" or per Gb/s; or `chip` in its place",
-        ),
+        None => {
+            commented("buffer = \"20KB/Gbps\"", "of each port: bytes, \"100pkt\" or per Gb/s; or `chip` in its place")
+        }
     };
     if marks {
-        text += &commented(
-            "mark = { above = \"13KB/Gbps\" }",
-            "ECN marks from here on, for those that answer them",
-        );
+        text += &commented("mark = { above = \"13KB/Gbps\" }", "ECN marks from here on, for those that answer them");
     }
     text
 }
@@ -187,11 +176,8 @@ fn options(transport: &str) -> String {
 }
 
 fn group(shape: &parts::TopologyTemplate, traffic: &Item) -> String {
-    let mut text = format!(
-        "\n[[group]]\n{}{}",
-        commented("name = \"all\"", "some traffic; there may be more groups"),
-        shape.ends
-    );
+    let mut text =
+        format!("\n[[group]]\n{}{}", commented("name = \"all\"", "some traffic; there may be more groups"), shape.ends);
     match traffic.name {
         "long" => {
             if let Some(pattern) = shape.long {
@@ -201,10 +187,7 @@ fn group(shape: &parts::TopologyTemplate, traffic: &Item) -> String {
         }
         "mixed" => {
             text += &commented("pattern = \"uniform\"", "any host to any other");
-            text += &commented(
-                "sizes = \"web-search\"",
-                "a distribution of the literature, or a file of yours",
-            );
+            text += &commented("sizes = \"web-search\"", "a distribution of the literature, or a file of yours");
             let load = format!("arrivals = {{ load = 0.4, of = \"{}\" }}", shape.links);
             text += &commented(&load, "Poisson, payload over the capacity of these links");
             text += &commented("flows = 1_000", "more flows, better tails");
@@ -230,10 +213,7 @@ fn quick(traffic: &Item, rtt: Span) -> String {
     };
     let changes = match traffic.name {
         "long" => lasts(500),
-        "mixed" => {
-            "\"group.all.flows\" = 100\n\"group.all.warm_up\" = 5\n\"group.all.cool_down\" = 5\n"
-                .to_owned()
-        }
+        "mixed" => "\"group.all.flows\" = 100\n\"group.all.warm_up\" = 5\n\"group.all.cool_down\" = 5\n".to_owned(),
         _ => lasts(200),
     };
     format!("\n# What `--quick` changes.\n[quick]\nseeds = [1]\n{changes}")
@@ -263,11 +243,7 @@ mod tests {
     impl Files for Sites {
         fn open(&self, name: &str) -> Result<Box<dyn std::io::BufRead + Send>, String> {
             let sites = "from,to,rate,delay\na,b,1Gbps,5ms\nb,c,1Gbps,5ms\n";
-            if name == "my \"sites\".csv" {
-                Ok(Box::new(sites.as_bytes()))
-            } else {
-                NoFiles.open(name)
-            }
+            if name == "my \"sites\".csv" { Ok(Box::new(sites.as_bytes())) } else { NoFiles.open(name) }
         }
     }
 
@@ -279,8 +255,7 @@ mod tests {
             let study = scenario::read(&text, &options);
             let study = study.unwrap_or_else(|problem| panic!("{choice:?}: {problem:?}\n{text}"));
             for job in study.jobs() {
-                let run =
-                    shallop_plan::wait::check(&study.points[job.point].plan, job.scheme, job.seed);
+                let run = shallop_plan::wait::check(&study.points[job.point].plan, job.scheme, job.seed);
                 assert!(run.is_ok(), "{choice:?}: {run:?}");
             }
         }
@@ -323,9 +298,8 @@ mod tests {
         ] {
             let choice = Choice { longest_rtt: rtt, ..of(&topologies()[0], &["cubic"], &traffic) };
             let text = write(&choice).unwrap();
-            let durations: Vec<&str> = (text.lines())
-                .filter_map(|line| line.strip_prefix("duration = \"")?.split('"').next())
-                .collect();
+            let durations: Vec<&str> =
+                (text.lines()).filter_map(|line| line.strip_prefix("duration = \"")?.split('"').next()).collect();
             assert_eq!(durations, [full, quick], "{rtt}");
             check(&choice);
         }
@@ -333,8 +307,7 @@ mod tests {
 
     #[test]
     fn everything_a_scenario_may_name_can_be_chosen() {
-        let names =
-            |items: &[Item]| items.iter().map(|item| item.name.to_owned()).collect::<Vec<_>>();
+        let names = |items: &[Item]| items.iter().map(|item| item.name.to_owned()).collect::<Vec<_>>();
         let schema = scenario::schema();
         let kinds = |of: &serde_json::Value, tag: &str| -> Vec<String> {
             let all = of["oneOf"].as_array().unwrap().iter();

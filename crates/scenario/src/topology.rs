@@ -6,8 +6,7 @@ use shallop_core::BitsPerSec;
 use shallop_core::{Span, Time};
 use shallop_options::suggest::advice;
 use shallop_options::{
-    HostStack, Item, Key, KeyDoc, Options, Problem, Section, SectionKind, TaggedSections,
-    section_kind,
+    HostStack, Item, Key, KeyDoc, Options, Problem, Section, SectionKind, TaggedSections, section_kind,
 };
 use shallop_switch::Outage;
 use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
@@ -28,15 +27,12 @@ pub(super) struct Known<'a> {
     pub files: &'a dyn Files,
 }
 
-const FILE: SectionKind = section_kind::<FileOptions>(
-    "file",
-    "a network of yours: GraphML, GML, or a CSV of links (--network FILE)",
-);
+const FILE: SectionKind =
+    section_kind::<FileOptions>("file", "a network of yours: GraphML, GML, or a CSV of links (--network FILE)");
 const GRAPH: SectionKind = section_kind::<GraphOptions>("graph", "nodes and links one by one");
 
 /// The kinds of `[topology]`, which its key `kind` chooses: fabrics, `file` and `graph`.
-pub(super) const TOPOLOGY: TaggedSections =
-    TaggedSections { tag: AnyTopology::KEY.kind.name, kinds };
+pub(super) const TOPOLOGY: TaggedSections = TaggedSections { tag: AnyTopology::KEY.kind.name, kinds };
 
 fn kinds() -> Vec<SectionKind> {
     fn own() -> Vec<SectionKind> {
@@ -65,11 +61,7 @@ pub(super) struct TopologyEntry {
 }
 
 /// Reads `[topology]`; `switches` are the names of the `[switch.NAME]` sections.
-pub(super) fn read(
-    item: &Item,
-    switches: &[&str],
-    files: &dyn Files,
-) -> Result<TopologyEntry, Problem> {
+pub(super) fn read(item: &Item, switches: &[&str], files: &dyn Files) -> Result<TopologyEntry, Problem> {
     let section = Section::of_kind("[topology]", &TOPOLOGY, item)?;
     let AnyTopology { ecmp, .. } = section.read(())?;
     let known = Known { switches, files };

@@ -10,9 +10,7 @@ use shallop_options::{HostStack, Item, Key, Problem, Section, StringEnum};
 
 use super::commands::beside;
 use super::connectivity::Reach;
-use super::groups::{
-    ArrivalsOptions, EveryOptions, GroupOptions, Hosts, PairOptions, PatternKind, Times,
-};
+use super::groups::{ArrivalsOptions, EveryOptions, GroupOptions, Hosts, PairOptions, PatternKind, Times};
 use super::root_options::{ClassesOptions, Scenario};
 use super::rows::{rows, unique};
 use super::schemes;
@@ -60,8 +58,7 @@ pub(super) fn classes(top: &Section<'_>) -> Result<Option<Classes>, Problem> {
     let section = Section::open::<ClassesOptions>("[classes]", item)?;
     let ClassesOptions { small, large } = section.read(())?;
     if large < small {
-        let problem = section
-            .reject(ClassesOptions::KEY.large, format!("{large} is less than `small`, {small}"));
+        let problem = section.reject(ClassesOptions::KEY.large, format!("{large} is less than `small`, {small}"));
         return Err(problem.with_help("flows between the two are medium"));
     }
     Ok(Some(Classes { small, large }))
@@ -94,10 +91,8 @@ impl Reader<'_, '_> {
             return self.commanded(options);
         }
         let section = self.section;
-        let from =
-            hosts(section, (GroupOptions::KEY.from, options.from.as_ref()), "left", self.network)?;
-        let to =
-            hosts(section, (GroupOptions::KEY.to, options.to.as_ref()), "right", self.network)?;
+        let from = hosts(section, (GroupOptions::KEY.from, options.from.as_ref()), "left", self.network)?;
+        let to = hosts(section, (GroupOptions::KEY.to, options.to.as_ref()), "right", self.network)?;
         let flows = options.flows.unwrap_or(from.len());
         let sizes = self.sizes(&options)?;
         let start = self.start(flows, sizes.is_some())?;
@@ -111,12 +106,7 @@ impl Reader<'_, '_> {
     }
 
     /// Makes a group of the keys that all groups have, without hosts and sizes.
-    pub(super) fn started(
-        &self,
-        options: &GroupOptions,
-        flows: usize,
-        start: Starts,
-    ) -> Result<Group, Problem> {
+    pub(super) fn started(&self, options: &GroupOptions, flows: usize, start: Starts) -> Result<Group, Problem> {
         let transport = self.section.item(GroupOptions::KEY.transport);
         Ok(Group {
             name: options.name.clone(),
@@ -137,11 +127,7 @@ impl Reader<'_, '_> {
     fn uncounted(&self, options: &GroupOptions, flows: usize) -> Result<(usize, usize), Problem> {
         let uncounted = (options.warm_up, options.cool_down);
         if uncounted != (0, 0) && uncounted.0 + uncounted.1 >= flows {
-            let key = if uncounted.0 > 0 {
-                GroupOptions::KEY.warm_up
-            } else {
-                GroupOptions::KEY.cool_down
-            };
+            let key = if uncounted.0 > 0 { GroupOptions::KEY.warm_up } else { GroupOptions::KEY.cool_down };
             let problem = self.section.reject(key, format!("it leaves none of {flows} flows"));
             return Err(problem.with_help("fewer, or more `flows`"));
         }
@@ -154,15 +140,13 @@ impl Reader<'_, '_> {
         let why = "the trace says who sends how much to whom, and when";
         beside(section, GroupOptions::KEY.trace, &OF_TRACES, why)?;
         let text = self.files.open(&name);
-        let text = text
-            .map_err(|why| section.reject(GroupOptions::KEY.trace, format!("\"{name}\": {why}")))?;
+        let text = text.map_err(|why| section.reject(GroupOptions::KEY.trace, format!("\"{name}\": {why}")))?;
         let (mut flows, mut late, mut pairs, mut digest) = (0, 0, BTreeMap::new(), 0);
         let mut first = None;
         let mut rows = TraceReader::new(&name, text, self.network.hosts());
         while let Some(row) = rows.next() {
-            let row = row.map_err(|why| {
-                section.reject(GroupOptions::KEY.trace, why.to_string()).with_help(why.help)
-            })?;
+            let row =
+                row.map_err(|why| section.reject(GroupOptions::KEY.trace, why.to_string()).with_help(why.help))?;
             flows += 1;
             late += usize::from(row.start >= self.duration);
             first.get_or_insert((rows.line(), row.start));
@@ -192,10 +176,9 @@ impl Reader<'_, '_> {
 
     fn pattern(&self, options: &GroupOptions, senders: usize) -> Result<Pattern, Problem> {
         let (section, pattern) = (self.section, options.pattern);
-        for (key, of) in [
-            (GroupOptions::KEY.at_once, PatternKind::Incast),
-            (GroupOptions::KEY.matrix, PatternKind::Matrix),
-        ] {
+        for (key, of) in
+            [(GroupOptions::KEY.at_once, PatternKind::Incast), (GroupOptions::KEY.matrix, PatternKind::Matrix)]
+        {
             if section.is_written(key) && pattern != of {
                 let of = of.word();
                 let problem = section.reject(key, format!("it belongs to pattern = \"{of}\""));
@@ -253,9 +236,7 @@ impl Reader<'_, '_> {
             problem.with_help(format!("a file, or one of the distributions {known}"))
         })?;
         let table = Sizes::parse(name.clone(), &text);
-        table
-            .map(Some)
-            .map_err(|why| section.reject(GroupOptions::KEY.sizes, format!("\"{name}\": {why}")))
+        table.map(Some).map_err(|why| section.reject(GroupOptions::KEY.sizes, format!("\"{name}\": {why}")))
     }
 
     fn start(&self, flows: usize, finite: bool) -> Result<Starts, Problem> {
@@ -283,10 +264,7 @@ impl Reader<'_, '_> {
             return Err(section.reject(keys.begin, message).with_help(help));
         }
         let kind = one_of(section, &[keys.load, keys.per_second, keys.every])?;
-        let foreign = |foreign: &[&'static Key]| match foreign
-            .iter()
-            .find(|key| section.is_written(**key))
-        {
+        let foreign = |foreign: &[&'static Key]| match foreign.iter().find(|key| section.is_written(**key)) {
             Some(key) => Err(section.reject(*key, format!("it does not go with `{}`", kind.name))),
             None => Ok(()),
         };
@@ -310,12 +288,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    fn load(
-        &self,
-        section: &Section<'_>,
-        (load, of): (f64, String),
-        finite: bool,
-    ) -> Result<Intensity, Problem> {
+    fn load(&self, section: &Section<'_>, (load, of): (f64, String), finite: bool) -> Result<Intensity, Problem> {
         let keys = ArrivalsOptions::KEY;
         if !finite {
             let problem = section.reject(keys.load, "flows without end make no load to speak of");
@@ -323,9 +296,7 @@ impl Reader<'_, '_> {
         }
         if !self.network.links.contains_key(&of) {
             let problem = section.reject(keys.of, format!("there is no set of links \"{of}\""));
-            return Err(
-                problem.with_help(advice(&of, self.network.links.keys().map(String::as_str)))
-            );
+            return Err(problem.with_help(advice(&of, self.network.links.keys().map(String::as_str))));
         }
         Ok(Intensity::Load(load, of))
     }
@@ -376,11 +347,8 @@ pub(super) fn hosts(
             };
             let problem = section.reject(key, message);
             let near = near(name, network.sets.keys().map(String::as_str));
-            let guess =
-                near.first().map_or_else(String::new, |it| format!("did you mean \"{it}\"? "));
-            return Err(
-                problem.with_help(format!("{guess}name hosts or sets of hosts. {}", sets(network)))
-            );
+            let guess = near.first().map_or_else(String::new, |it| format!("did you mean \"{it}\"? "));
+            return Err(problem.with_help(format!("{guess}name hosts or sets of hosts. {}", sets(network))));
         };
         hosts.extend(set.iter().map(|node| node.0));
     }
@@ -396,11 +364,7 @@ fn sets(network: &Network) -> String {
     format!("Sets: {}. Hosts: {hosts}{more}", list(sets))
 }
 
-pub(super) fn start(
-    section: &Section<'_>,
-    flows: usize,
-    duration: Span,
-) -> Result<Starts, Problem> {
+pub(super) fn start(section: &Section<'_>, flows: usize, duration: Span) -> Result<Starts, Problem> {
     let (starts, last) = match section.item(GroupOptions::KEY.start) {
         Some(item) if item.table().is_some() => every(section, item, flows)?,
         _ => match section.value(GroupOptions::KEY.start)?.unwrap_or(Times::One(Span::ZERO)) {
@@ -436,17 +400,12 @@ fn paths(
     reach: &Reach,
 ) -> Result<(), Problem> {
     let name = |node: u32| network.names[node as usize].as_str();
-    let key = if section.is_written(GroupOptions::KEY.trace) {
-        GroupOptions::KEY.trace
-    } else {
-        GroupOptions::KEY.to
-    };
+    let key = if section.is_written(GroupOptions::KEY.trace) { GroupOptions::KEY.trace } else { GroupOptions::KEY.to };
     let joined = |from: u32, to: u32| {
         if reach.joins(from, to) {
             return Ok(());
         }
-        let message =
-            format!("no path leads from host \"{}\" to host \"{}\"", name(from), name(to));
+        let message = format!("no path leads from host \"{}\" to host \"{}\"", name(from), name(to));
         let help = "hosts pass nothing on: links and switches must join the two";
         Err(section.reject(key, message).with_help(help))
     };
@@ -458,8 +417,7 @@ fn paths(
             let (from, to) = (group.from[flow % group.from.len()], group.to[flow % group.to.len()]);
             if from == to {
                 let message = format!("flow {flow} goes from host \"{}\" to itself", name(from));
-                let help =
-                    "flows take the hosts of `from` and of `to` in turn; leave it out of one";
+                let help = "flows take the hosts of `from` and of `to` in turn; leave it out of one";
                 return Err(section.reject(GroupOptions::KEY.to, message).with_help(help));
             }
             joined(from, to)?;
@@ -467,9 +425,7 @@ fn paths(
         return Ok(());
     }
     let pairs = pairs(group, index, network, Seed::new(1)).map_err(|why| {
-        section
-            .reject(GroupOptions::KEY.pattern, why)
-            .with_help("see docs/workloads.md for what each pattern needs")
+        section.reject(GroupOptions::KEY.pattern, why).with_help("see docs/workloads.md for what each pattern needs")
     })?;
     let mut weights = pairs.weights().take(MAX_PAIRS);
     weights.try_for_each(|((from, to), _)| joined(from.0, to.0))?;
@@ -477,9 +433,7 @@ fn paths(
         let paths = network.paths();
         if LoadTerms::for_group(group, index, network, &paths, links, Seed::new(1)).is_none() {
             let message = format!("no flow of this group crosses the links \"{links}\"");
-            return Err(section
-                .reject(GroupOptions::KEY.arrivals, message)
-                .with_help("choose another set of links"));
+            return Err(section.reject(GroupOptions::KEY.arrivals, message).with_help("choose another set of links"));
         }
     }
     Ok(())

@@ -15,9 +15,7 @@ pub(super) fn json(item: &Item) -> serde_json::Value {
         RawValue::Float(number) => (*number).into(),
         RawValue::Boolean(truth) => (*truth).into(),
         RawValue::List(items) => items.iter().map(json).collect(),
-        RawValue::Table(table) => {
-            table.iter().map(|(key, entry)| (key.clone(), json(&entry.item))).collect()
-        }
+        RawValue::Table(table) => table.iter().map(|(key, entry)| (key.clone(), json(&entry.item))).collect(),
     }
 }
 
@@ -28,8 +26,8 @@ fn not_toml(message: &str, before: &str, behind: &str) -> (String, String) {
         let message = format!("a number with a comma: {whole},{decimals}");
         return (message, format!("write {whole}.{decimals}, with a decimal point"));
     }
-    let no_value = before.trim_end().ends_with('=')
-        && behind.trim_start_matches([' ', '\t']).starts_with(['\n', '\r', '#']);
+    let no_value =
+        before.trim_end().ends_with('=') && behind.trim_start_matches([' ', '\t']).starts_with(['\n', '\r', '#']);
     if no_value || (behind.is_empty() && before.trim_end().ends_with('=')) {
         return ("a key without a value".to_owned(), "write a value behind the `=`".to_owned());
     }
@@ -51,8 +49,7 @@ fn decimal_comma<'a>(before: &'a str, behind: &'a str) -> Option<(&'a str, Strin
         (Some(number), _) => (ending(number), format!("{here}{}", leading(behind))),
         (None, behind) => (here, leading(behind.strip_prefix(',')?)),
     };
-    (!whole.is_empty() && !decimals.is_empty() && !before.contains('['))
-        .then_some((whole, decimals))
+    (!whole.is_empty() && !decimals.is_empty() && !before.contains('[')).then_some((whole, decimals))
 }
 
 fn remedy(message: &str) -> &'static str {
@@ -165,9 +162,7 @@ fn value(value: &DeValue<'_>, text: &str) -> RawValue {
         },
         DeValue::Boolean(truth) => RawValue::Boolean(*truth),
         DeValue::Datetime(time) => RawValue::Other(format!("the date or time {time}")),
-        DeValue::Array(items) => {
-            RawValue::List(items.iter().map(|item| self::item(item, text)).collect())
-        }
+        DeValue::Array(items) => RawValue::List(items.iter().map(|item| self::item(item, text)).collect()),
         DeValue::Table(table) => RawValue::Table(self::table(table, text)),
     }
 }

@@ -55,10 +55,7 @@ pub fn values(text: &str) -> Result<Vec<String>, String> {
     }
     let values: Vec<String> = values.iter().map(|value| value.trim().to_owned()).collect();
     match values.iter().position(String::is_empty) {
-        Some(at) => Err(format!(
-            "value {} is empty; write values with commas between them, as 20,200",
-            at + 1
-        )),
+        Some(at) => Err(format!("value {} is empty; write values with commas between them, as 20,200", at + 1)),
         None => Ok(values),
     }
 }
@@ -146,9 +143,7 @@ fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, C
             RawValue::Text(text) => format!("{key}={text}"),
             _ => format!("{key}={text}"),
         };
-        let same = |(other, change): &(String, Change)| {
-            *other == name || tree::json(&change.item) == tree::json(&item)
-        };
+        let same = |(other, change): &(String, Change)| *other == name || tree::json(&change.item) == tree::json(&item);
         if steps.iter().any(same) {
             return Err(at.problem("the value is there twice").with_help("give each value once"));
         }
@@ -207,22 +202,15 @@ mod tests {
         check("1", &["1"]);
         check("\"a,b\",'c,\"d',e", &["\"a,b\"", "'c,\"d'", "e"]);
         check("\"a\\\",b\",2", &["\"a\\\",b\"", "2"]);
-        check(
-            "[\"0s..1s\", \"1s..2s\"],[\"0s..2s\"]",
-            &["[\"0s..1s\", \"1s..2s\"]", "[\"0s..2s\"]"],
-        );
+        check("[\"0s..1s\", \"1s..2s\"],[\"0s..2s\"]", &["[\"0s..1s\", \"1s..2s\"]", "[\"0s..2s\"]"]);
         check("5',6\"", &["5'", "6\""]);
     }
 
     #[test]
     fn what_stays_open_or_empty_is_told() {
-        for (text, words) in [
-            ("", "value 1"),
-            ("1,,2", "value 2"),
-            ("1,", "value 2"),
-            ("\"a,b", "quote"),
-            ("[1,2", "bracket"),
-        ] {
+        for (text, words) in
+            [("", "value 1"), ("1,,2", "value 2"), ("1,", "value 2"), ("\"a,b", "quote"), ("[1,2", "bracket")]
+        {
             let said = values(text).unwrap_err();
             assert!(said.contains(words), "{text}: {said}");
         }

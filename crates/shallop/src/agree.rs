@@ -29,17 +29,13 @@ pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> 
     if let Some(by) = scaled {
         capacity::scale_by(&mut ours, by)?;
     }
-    let task = |study, name: &str| StudyTask {
-        id: None,
-        study,
-        folder: run.common.out.as_ref().map(|out| out.join(name)),
-    };
+    let task =
+        |study, name: &str| StudyTask { id: None, study, folder: run.common.out.as_ref().map(|out| out.join(name)) };
     let tasks = [task(real, "rehearsed"), task(ours, "simulated")];
     print::notes(&tasks[0].study.notes);
     let locks = tasks.iter().map(|task| task.prepare(Shard::WHOLE));
     let _locks = locks.collect::<Result<Vec<_>>>()?;
-    let bar =
-        ProgressReporter::new(tasks.iter().map(|task| jobs::total_work(&task.study, Shard::WHOLE)));
+    let bar = ProgressReporter::new(tasks.iter().map(|task| jobs::total_work(&task.study, Shard::WHOLE)));
     let bar = bar.with_screen(args.live.then(LiveScreen::start).transpose()?);
     let made = |task: &StudyTask, jobs: usize| -> Result<Summary> {
         let (archive, shard) = (None, Shard::WHOLE);

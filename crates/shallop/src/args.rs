@@ -3,9 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::{
-    OsStringValueParser, PossibleValuesParser, TypedValueParser, UnknownArgumentValueParser,
-};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser, UnknownArgumentValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use shallop_results::Shard;
 use shallop_scenario::{Options, template};
@@ -382,8 +380,7 @@ pub struct Bench {
 
 /// Makes a parser for the name of one of these items.
 fn known(items: &[template::Item]) -> PossibleValuesParser {
-    let values =
-        items.iter().map(|item| clap::builder::PossibleValue::new(item.name).help(item.about));
+    let values = items.iter().map(|item| clap::builder::PossibleValue::new(item.name).help(item.about));
     PossibleValuesParser::new(values)
 }
 
@@ -392,14 +389,10 @@ pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.trim().is_empty() => {
             let quote = value.trim_start().chars().next().filter(|first| "\"'".contains(*first));
             if quote.is_some_and(|quote| !closed(value.trim(), quote)) {
-                return Err(
-                    "a quote is opened and not closed; close it on the same line".to_owned()
-                );
+                return Err("a quote is opened and not closed; close it on the same line".to_owned());
             }
             let closing = [('[', ']'), ('{', '}')];
-            let open = |(open, close)| {
-                value.trim_start().starts_with(open) && !value.trim_end().ends_with(close)
-            };
+            let open = |(open, close)| value.trim_start().starts_with(open) && !value.trim_end().ends_with(close);
             if closing.into_iter().any(open) {
                 return Err("a bracket is opened and not closed; close it".to_owned());
             }
@@ -416,9 +409,7 @@ fn closed(text: &str, quote: char) -> bool {
 
 fn varied(text: &str) -> Result<(String, Vec<String>), String> {
     match text.split_once('=') {
-        Some((key, values)) if !key.trim().is_empty() => {
-            Ok((key.trim().to_owned(), shallop_scenario::values(values)?))
-        }
+        Some((key, values)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), shallop_scenario::values(values)?)),
         _ => Err("expected KEY=V1,V2,..., for example topology.senders=20,200".to_owned()),
     }
 }
@@ -447,8 +438,7 @@ mod tests {
     fn examples_are_commands() {
         let command = Arguments::command();
         let all = std::iter::once(&command).chain(command.get_subcommands());
-        let helps: Vec<String> =
-            all.filter_map(clap::Command::get_after_help).map(ToString::to_string).collect();
+        let helps: Vec<String> = all.filter_map(clap::Command::get_after_help).map(ToString::to_string).collect();
         let lines = helps.iter().flat_map(|help| help.lines());
         let commands = lines.filter_map(|line| line.trim().strip_prefix("shallop "));
         let mut count = 0;

@@ -82,19 +82,14 @@ fn apart(case: usize, transport: usize, quick: bool) -> Result<BenchResult> {
     if !output.status.success() {
         return Err(failed(&output.status));
     }
-    serde_json::from_slice::<Value>(&output.stdout)
-        .and_then(serde_json::from_value)
-        .map_err(|why| failed(&why))
+    serde_json::from_slice::<Value>(&output.stdout).and_then(serde_json::from_value).map_err(|why| failed(&why))
 }
 
 fn grid(measured: &[BenchResult]) -> Grid {
-    let header =
-        "case, transport, simulated s, M hops, M data, wall s, slowest, M hops/s, M data/s, MB";
+    let header = "case, transport, simulated s, M hops, M data, wall s, slowest, M hops/s, M data/s, MB";
     let rows = measured.iter().map(|case| {
         let million = |value: f64| format!("{:.2}", value / 1e6);
-        let memory = case
-            .peak_rss_bytes
-            .map_or_else(|| "-".to_owned(), |b| format!("{:.1}", b as f64 / 1e6));
+        let memory = case.peak_rss_bytes.map_or_else(|| "-".to_owned(), |b| format!("{:.1}", b as f64 / 1e6));
         vec![
             case.case.clone(),
             case.transport.clone(),

@@ -19,16 +19,13 @@ use crate::print;
 use crate::progress::ProgressReporter;
 
 pub fn compare(args: &args::Compare, stop: &AtomicBool) -> Result<ExitCode> {
-    let side = |path: &Path, name: &str| {
-        Side::read(path, args.quick, args.out.as_ref().map(|out| out.join(name)))
-    };
+    let side = |path: &Path, name: &str| Side::read(path, args.quick, args.out.as_ref().map(|out| out.join(name)));
     let a = side(&args.a, "a")?;
     let b = args.b.as_deref().map(|path| side(path, "b")).transpose()?;
     let tasks = || [Some(&a), b.as_ref()].into_iter().flatten().filter_map(Side::task);
     let locks = tasks().map(|task| task.prepare(Shard::WHOLE));
     let _locks = locks.collect::<Result<Vec<_>>>()?;
-    let bar =
-        ProgressReporter::new(tasks().map(|task| jobs::total_work(&task.study, Shard::WHOLE)));
+    let bar = ProgressReporter::new(tasks().map(|task| jobs::total_work(&task.study, Shard::WHOLE)));
     let options = jobs::JobOptions {
         jobs: args.jobs.map_or(0, NonZeroUsize::get),
         archive: None,

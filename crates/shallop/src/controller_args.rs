@@ -107,9 +107,7 @@ impl Load {
     /// The settings of Gemini that the command line has as options, by the options' names.
     pub fn named(&self) -> Vec<(String, String)> {
         let named = [("capacity", &self.capacity), ("mark", &self.mark), ("delay", &self.delay)];
-        let given = |(key, value): (&str, &Option<String>)| {
-            value.as_ref().map(|value| (key.to_owned(), value.clone()))
-        };
+        let given = |(key, value): (&str, &Option<String>)| value.as_ref().map(|value| (key.to_owned(), value.clone()));
         named.into_iter().filter_map(given).collect()
     }
 

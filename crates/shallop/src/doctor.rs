@@ -94,12 +94,10 @@ fn limits(carried: &[RateTrial], load: Option<f64>) -> String {
     let best = |sends: &str| {
         let counts = carried.iter().filter(|of| of.sends == sends && of.rehearsal.void.is_empty());
         let most = counts.map(|of| of.rate_bps / 1e6).fold(0.0, f64::max);
-        let most =
-            if most > 0.0 { format!("{} Mb/s", significant(most)) } else { "none".to_owned() };
+        let most = if most > 0.0 { format!("{} Mb/s", significant(most)) } else { "none".to_owned() };
         format!("{most} where hosts send {sends}")
     };
-    let load =
-        capacity::under_load(load).map_or_else(String::new, |load| format!(" That was {load}."));
+    let load = capacity::under_load(load).map_or_else(String::new, |load| format!(" That was {load}."));
     let moved = "moved: how far lateness can have moved the goodput; a run counts up to 10 %.";
     format!("{moved}\nThe fastest that counted: {}, {}.{load}", best("bursts"), best("packets"))
 }

@@ -70,13 +70,10 @@ fn detach(of: &AttachedProxy) -> Result<()> {
 fn config(args: &Attach) -> Result<Config> {
     let given = args.given();
     if let (ProxyRole::Edge, Some(option)) = (args.role.role(), given.first()) {
-        let what =
-            format!("{option} is for a last hop: an edge makes packets ECN-capable, and no more");
+        let what = format!("{option} is for a last hop: an edge makes packets ECN-capable, and no more");
         return Err(with_help(&what, &"leave it out, or --role last-hop"));
     }
-    if let (None, Some(option)) =
-        (args.rate, given.iter().find(|of| ["--mark", "--buffer"].contains(of)))
-    {
+    if let (None, Some(option)) = (args.rate, given.iter().find(|of| ["--mark", "--buffer"].contains(of))) {
         let what = format!("{option} is for the shaper that --rate puts at the device");
         return Err(with_help(&what, &"--rate with what the shaper lets through"));
     }
@@ -88,17 +85,15 @@ fn config(args: &Attach) -> Result<Config> {
 }
 
 fn attach(args: &Attach) -> Result<()> {
-    let attached =
-        AttachedProxy::attach(&args.iface, args.role.role(), &config(args)?, args.shaper())?;
+    let attached = AttachedProxy::attach(&args.iface, args.role.role(), &config(args)?, args.shaper())?;
     let iface = &attached.device;
     if attached.role == ProxyRole::Edge {
         return print::line(&edge_instructions(iface));
     }
     print::line(&match args.rate {
-        Some(rate) => format!(
-            "A proxy and a shaper with {} Mb/s are at {iface}.",
-            significant(rate.get() as f64 / 1e6)
-        ),
+        Some(rate) => {
+            format!("A proxy and a shaper with {} Mb/s are at {iface}.", significant(rate.get() as f64 / 1e6))
+        }
         None => format!("A proxy is at {iface}."),
     })?;
     print::line(&format!(
@@ -134,8 +129,7 @@ fn list(printed: PrintOptions) -> Result<()> {
         print::stderr("there is no proxy: 'shallop edge clean attach IFACE' puts one there\n");
         return Ok(());
     }
-    let row =
-        |of: &AttachedProxy| [&of.device, of.role.name(), state(of)].map(str::to_owned).to_vec();
+    let row = |of: &AttachedProxy| [&of.device, of.role.name(), state(of)].map(str::to_owned).to_vec();
     print::grid(&Grid::new("iface, role, state", all.iter().map(row), 3), printed)
 }
 

@@ -82,9 +82,6 @@ fn list(args: &program_args::Export) -> Result<ExitCode> {
             rows.push(vec![name, count, word("name"), word("unit"), word("description")]);
         }
     }
-    print::grid(
-        &Grid::new("table, rows, column, unit, definition", rows, 5),
-        PrintOptions::default(),
-    )?;
+    print::grid(&Grid::new("table, rows, column, unit, definition", rows, 5), PrintOptions::default())?;
     Ok(ExitCode::SUCCESS)
 }

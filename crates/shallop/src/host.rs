@@ -86,8 +86,7 @@ fn usage(program: Program, name: &str) -> String {
     };
     let ecn = if program == Program::Vegas { "" } else { " features ecn" };
     let own = program.name();
-    let called =
-        if name == own { name.to_owned() } else { format!("{own}, under the name {name},") };
+    let called = if name == own { name.to_owned() } else { format!("{own}, under the name {name},") };
     format!(
         "{called} is loaded, and used
 
@@ -162,12 +161,7 @@ fn show(name: &str, printed: PrintOptions) -> Result<()> {
     print::grid(&Grid { header: header.collect(), rows, words: 1 }, printed)
 }
 
-fn show_connections(
-    name: &str,
-    connections: &[ConnectionStats],
-    json: bool,
-    clear: &str,
-) -> Result<()> {
+fn show_connections(name: &str, connections: &[ConnectionStats], json: bool, clear: &str) -> Result<()> {
     #[derive(serde::Serialize)]
     struct Line<'a> {
         controller: &'a str,
@@ -178,9 +172,7 @@ fn show_connections(
         print::line(&format!("{clear}{} connections of {name}", connections.len()))?;
         return print::grid(&table(connections), PrintOptions::default());
     }
-    connections
-        .iter()
-        .try_for_each(|connection| print::json_line(&Line { controller: name, connection }))
+    connections.iter().try_for_each(|connection| print::json_line(&Line { controller: name, connection }))
 }
 
 fn table(connections: &[ConnectionStats]) -> Grid {
@@ -241,10 +233,7 @@ mod tests {
     #[test]
     fn instructions_name_the_controller() {
         let said = usage(Program::EcnStar, "mine");
-        assert!(
-            said.contains("congctl mine features ecn") && said.contains("\"mine\", 4)"),
-            "{said}"
-        );
+        assert!(said.contains("congctl mine features ecn") && said.contains("\"mine\", 4)"), "{said}");
         assert!(said.contains("Receivers have to have mine"), "{said}");
         assert!(said.starts_with("ecn-star, under the name mine, is loaded"), "{said}");
         assert!(said.contains("also while a route\nnames it"), "{said}");

@@ -66,9 +66,8 @@ impl Input {
             let text = scenario_text(path)?;
             return Ok(Self::of(name(path), text, Arc::new(FolderFiles::beside(path))));
         }
-        let unread = |why: std::io::Error| {
-            in_scenario(plain(&format!("standard input: could not read the scenario: {why}")))
-        };
+        let unread =
+            |why: std::io::Error| in_scenario(plain(&format!("standard input: could not read the scenario: {why}")));
         let (mut text, mut stdin) = (String::new(), std::io::stdin().lock());
         stdin.read_line(&mut text).map_err(unread)?;
         if text.starts_with('{') {
@@ -105,11 +104,7 @@ impl Input {
     pub fn study(&self, options: Options) -> Result<Study> {
         let set = self.set.iter().cloned().chain(options.set).collect();
         let vary = self.vary.iter().cloned().chain(options.vary).collect();
-        parse_scenario(
-            &self.name,
-            &self.text,
-            &Options { set, vary, files: self.files.clone(), ..options },
-        )
+        parse_scenario(&self.name, &self.text, &Options { set, vary, files: self.files.clone(), ..options })
     }
 
     /// The names of the files that [`Input::study`] opened.

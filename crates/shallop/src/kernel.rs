@@ -13,9 +13,7 @@ use crate::print;
 
 pub fn kernel(args: &host_args::Kernel) -> Result<ExitCode> {
     match &args.action {
-        KernelAction::Build { release, jobs } => {
-            build(release.as_deref(), jobs.map_or_else(cores, usize::from))
-        }
+        KernelAction::Build { release, jobs } => build(release.as_deref(), jobs.map_or_else(cores, usize::from)),
         KernelAction::Module { source, release, jobs } => {
             module(source, release.as_deref(), jobs.map_or_else(cores, usize::from))
         }
@@ -60,9 +58,7 @@ fn test(release: Option<&str>) -> Result<ExitCode> {
     let tested = kernels::test(release).map_err(|why| study_error(&why))?;
     let (release, mbps) = (&tested.release, tested.goodput_bps / 1e6);
     let same = if tested.repeatable { "the same twice" } else { "NOT the same twice" };
-    print::line(&format!(
-        "Linux {release}: two CUBIC flows carry {mbps:.1} Mb/s of 1 Gb/s, {same}"
-    ))?;
+    print::line(&format!("Linux {release}: two CUBIC flows carry {mbps:.1} Mb/s of 1 Gb/s, {same}"))?;
     Ok(if tested.repeatable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -198,7 +198,6 @@ fn listen(stop: &Arc<AtomicBool>) -> Result<Arc<AtomicBool>> {
             std::process::exit(INTERRUPTED.into());
         }
     };
-    ctrlc::set_handler(handler)
-        .map_err(|why| plain(&format!("could not listen to Ctrl-C: {why}")))?;
+    ctrlc::set_handler(handler).map_err(|why| plain(&format!("could not listen to Ctrl-C: {why}")))?;
     Ok(Arc::clone(stop))
 }

@@ -128,17 +128,11 @@ fn screen_lines(shown: &Shown, rows: usize, columns: usize) -> Vec<String> {
     for queue in &now.queues {
         let numbers = [queue.held, queue.max].map(|bytes| significant(bytes as f64 / 1e3));
         let bar = style(bar(queue.held as f64 / most as f64)).blue().to_string();
-        lines.push(row(
-            name,
-            &printable(&queue.name),
-            numbers.each_ref().map(String::as_str),
-            &bar,
-        ));
+        lines.push(row(name, &printable(&queue.name), numbers.each_ref().map(String::as_str), &bar));
     }
     lines.extend([String::new(), style(row(name, "flow", ["Mb/s", ""], "")).bold().to_string()]);
     let span = now.at.saturating_sub(before.at);
-    let sent =
-        |flow: usize| now.flows[flow].saturating_sub(before.flows.get(flow).copied().unwrap_or(0));
+    let sent = |flow: usize| now.flows[flow].saturating_sub(before.flows.get(flow).copied().unwrap_or(0));
     let rates: Vec<f64> = (0..now.flows.len()).map(|flow| mbps(sent(flow), span)).collect();
     let most = rates.iter().copied().fold(1e-9, f64::max);
     for (number, &rate) in rates.iter().enumerate() {
@@ -184,8 +178,7 @@ mod tests {
     #[test]
     fn the_screen_has_queues_drops_marks_and_the_rate_of_each_flow() {
         let queue = QueueNow { name: "left>right data".to_owned(), held: 25_000, max: 50_000 };
-        let before =
-            LiveSnapshot { at: Span::from_ms(1_000), flows: vec![0], ..LiveSnapshot::default() };
+        let before = LiveSnapshot { at: Span::from_ms(1_000), flows: vec![0], ..LiveSnapshot::default() };
         let now = LiveSnapshot {
             at: Span::from_ms(1_250),
             queues: vec![queue],
@@ -197,25 +190,16 @@ mod tests {
         };
         let shown = Shown { title: "cubic, seed 1".to_owned(), before, now };
         let text = screen_lines(&shown, 20, 90).join("\n");
-        for part in [
-            "cubic, seed 1",
-            "1.25 s   100",
-            "dropped 7 (+7)",
-            "marked 9",
-            "left>right data",
-            "flow 1",
-        ] {
+        for part in ["cubic, seed 1", "1.25 s   100", "dropped 7 (+7)", "marked 9", "left>right data", "flow 1"] {
             assert!(text.contains(part), "no {part:?} in {text}");
         }
-        let bars =
-            |line: &str| text.lines().find(|it| it.contains(line)).unwrap().matches('█').count();
+        let bars = |line: &str| text.lines().find(|it| it.contains(line)).unwrap().matches('█').count();
         assert_eq!((bars("left>right"), bars("flow 0"), bars("flow 1")), (15, 30, 0));
     }
     #[test]
     fn a_small_screen_shows_what_fits_and_counts_the_rest() {
         let queue = QueueNow { name: "left>\u{1b}[2Jright".to_owned(), held: 1, max: 1 };
-        let now =
-            LiveSnapshot { queues: vec![queue], flows: vec![1; 40], ..LiveSnapshot::default() };
+        let now = LiveSnapshot { queues: vec![queue], flows: vec![1; 40], ..LiveSnapshot::default() };
         let shown = Shown { title: "t".repeat(200), before: LiveSnapshot::default(), now };
         for (rows, columns) in [(24, 80), (10, 30), (1, 1)] {
             let lines = screen_lines(&shown, rows, columns);

@@ -132,8 +132,7 @@ pub fn fault(error: &clap::Error) -> Fault {
         kind: FaultKind::Option,
         message: why.unwrap_or_else(first),
         // The context is as in `--jobs <N>`.
-        option: text(ContextKind::InvalidArg)
-            .map(|option| option.split(' ').next().unwrap_or_default().to_owned()),
+        option: text(ContextKind::InvalidArg).map(|option| option.split(' ').next().unwrap_or_default().to_owned()),
         value: text(ContextKind::InvalidValue),
         allowed: words(ContextKind::ValidValue),
         position: None,

@@ -8,9 +8,7 @@ use std::process::ExitCode;
 use shallop_core::Span;
 use shallop_plan::ResolvedRun;
 use shallop_scenario::Options;
-use shallop_scenario::template::{
-    self, Choice, DEFAULT_TOPOLOGY, DEFAULT_TRAFFIC, DEFAULT_TRANSPORTS, Item,
-};
+use shallop_scenario::template::{self, Choice, DEFAULT_TOPOLOGY, DEFAULT_TRAFFIC, DEFAULT_TRANSPORTS, Item};
 
 use shallop_workbench::diagnostic::{Result, name, plain, with_help};
 use shallop_workbench::printable::printable;
@@ -36,8 +34,7 @@ pub fn new(args: &args::New) -> Result<ExitCode> {
     let (_, study) = read(&choice)?;
     print::notes(&notes(&study));
     // The durations depend on the longest round trip of the network.
-    let setup =
-        ResolvedRun::new(&study.points[0].plan, 0, study.seeds[0]).map_err(|why| plain(&why))?;
+    let setup = ResolvedRun::new(&study.points[0].plan, 0, study.seeds[0]).map_err(|why| plain(&why))?;
     choice.longest_rtt = setup.traffic_paths.longest.map_or(Span::ZERO, |longest| longest.base_rtt);
     let (text, _) = read(&choice)?;
     shallop_workbench::write_file(&args.out, text.as_bytes()).map_err(|why| plain(&why))?;
@@ -89,12 +86,7 @@ fn choose(args: &args::New) -> Result<Choice> {
         Some(given) => given,
         None if asks => {
             let question = "Which transports? One or several, separated by blanks.";
-            ask(
-                &mut std::io::stdin().lock(),
-                question,
-                &template::transports(),
-                &DEFAULT_TRANSPORTS,
-            )?
+            ask(&mut std::io::stdin().lock(), question, &template::transports(), &DEFAULT_TRANSPORTS)?
         }
         None => {
             guessed.push("--transport");
@@ -125,12 +117,7 @@ fn ask_one(question: &str, items: &[Item], usual: &str) -> Result<String> {
 
 /// Asks until every word of the answer is a number or name of the list. Several answers are allowed if `usual` has
 /// several. An empty line means `usual`.
-fn ask(
-    input: &mut impl BufRead,
-    question: &str,
-    items: &[Item],
-    usual: &[&str],
-) -> Result<Vec<String>> {
+fn ask(input: &mut impl BufRead, question: &str, items: &[Item], usual: &[&str]) -> Result<Vec<String>> {
     print::stderr(&format!("{question}\n{}", lines(items)));
     loop {
         print::stderr(&format!("Number or name [{}]: ", usual.join(" ")));
@@ -139,8 +126,7 @@ fn ask(
         if read.map_err(|why| plain(&format!("no answer: {why}")))? == 0 {
             return Err(no_answer());
         }
-        let words: Vec<&str> =
-            line.split([' ', ',', '\t', '\n', '\r']).filter(|it| !it.is_empty()).collect();
+        let words: Vec<&str> = line.split([' ', ',', '\t', '\n', '\r']).filter(|it| !it.is_empty()).collect();
         let words = if words.is_empty() { usual.to_vec() } else { words };
         let chosen: std::result::Result<Vec<String>, &str> =
             words.iter().map(|word| find(items, word).ok_or(*word)).collect();
@@ -154,23 +140,17 @@ fn ask(
 
 fn find(items: &[Item], word: &str) -> Option<String> {
     let number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    let item =
-        number.map_or_else(|| items.iter().find(|item| item.name == word), |at| items.get(at));
+    let item = number.map_or_else(|| items.iter().find(|item| item.name == word), |at| items.get(at));
     item.map(|item| item.name.to_owned())
 }
 
 fn no_answer() -> miette::Report {
-    with_help(
-        &"nothing was chosen, and nothing written",
-        &"choose, or say it with --topology, --transport, --traffic",
-    )
+    with_help(&"nothing was chosen, and nothing written", &"choose, or say it with --topology, --transport, --traffic")
 }
 
 fn lines(items: &[Item]) -> String {
     let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
-    let line = |(place, item): (usize, &Item)| {
-        format!("{:>4}  {:<width$}  {}\n", place + 1, item.name, item.about)
-    };
+    let line = |(place, item): (usize, &Item)| format!("{:>4}  {:<width$}  {}\n", place + 1, item.name, item.about);
     items.iter().enumerate().map(line).collect()
 }
 
@@ -184,9 +164,10 @@ fn relative_path(file: &Path, scenario: &Path) -> Result<String> {
             Err(_) => std::path::absolute(file).map_err(|why| plain(&why))?,
         },
     };
-    relative.to_str().map(str::to_owned).ok_or_else(|| {
-        plain(&format!("{}: the name is no text that a scenario could hold", file.display()))
-    })
+    relative
+        .to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| plain(&format!("{}: the name is no text that a scenario could hold", file.display())))
 }
 
 #[cfg(test)]

@@ -42,9 +42,7 @@ const LEAST_EMULATED: u64 = 100;
 pub fn ping(args: &Ping) -> Result<ExitCode> {
     let config = config_of(args.network)?;
     let Some(host) = &args.host else { return listen(args, config) };
-    let connect = |config: Config| {
-        connect_for_ping(host, config, args.fingerprint).map_err(|why| connect_error(&why))
-    };
+    let connect = |config: Config| connect_for_ping(host, config, args.fingerprint).map_err(|why| connect_error(&why));
     let host = host.to_string();
     // Pings without credits do not wait for them.
     let plain_quic = connect(Config { credits: false, ..config })?;
@@ -72,8 +70,7 @@ pub fn ping(args: &Ping) -> Result<ExitCode> {
 }
 
 fn listen(args: &Ping, config: Config) -> Result<ExitCode> {
-    let receiving = listen_at(args.bind, config, &ServerIdentity::Ephemeral, None)
-        .map_err(|why| listen_error(&why))?;
+    let receiving = listen_at(args.bind, config, &ServerIdentity::Ephemeral, None).map_err(|why| listen_error(&why))?;
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
     print::line(&if args.json {
         json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string()
@@ -162,11 +159,7 @@ struct PathVerdict {
 impl PathVerdict {
     /// Judges load tests in ascending order of rate.
     fn from_loads(loads: &[Load]) -> Self {
-        let said = |honours, is_final, sentence: &str| Self {
-            honours,
-            is_final,
-            sentence: sentence.to_owned(),
-        };
+        let said = |honours, is_final, sentence: &str| Self { honours, is_final, sentence: sentence.to_owned() };
         let Some((heaviest, lighter)) = loads.split_last() else {
             return said(None, false, "Nothing was measured.");
         };
@@ -240,15 +233,7 @@ mod tests {
 
     fn load(emulated: u64, granted: u64, data_packets: u64, data_lost: u64) -> Load {
         let asked = emulated;
-        Load {
-            asked,
-            emulated,
-            granted,
-            data_packets,
-            data_lost,
-            on_credits: true,
-            ..Load::default()
-        }
+        Load { asked, emulated, granted, data_packets, data_lost, on_credits: true, ..Load::default() }
     }
 
     fn verdict(loads: &[Load]) -> (Option<bool>, bool) {

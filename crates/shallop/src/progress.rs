@@ -43,15 +43,12 @@ impl ProgressReporter {
     /// and the number of these runs.
     pub fn new(work: impl Iterator<Item = (Span, usize)>) -> Self {
         let is_terminal = std::io::stderr().is_terminal() && !messages::is_json();
-        let target =
-            if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let (seconds, all) = work.fold((0.0, 0), |(seconds, all), (span, runs)| {
-            (seconds + span.as_secs_f64(), all + runs)
-        });
+        let target = if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let (seconds, all) =
+            work.fold((0.0, 0), |(seconds, all), (span, runs)| (seconds + span.as_secs_f64(), all + runs));
         let bar = ProgressBar::with_draw_target(Some((seconds * STEPS) as u64), target);
-        let style = ProgressStyle::with_template(
-            "{bar:30} {percent:>3} %  {elapsed} passed, {eta} to go  {prefix}  {msg}",
-        );
+        let style =
+            ProgressStyle::with_template("{bar:30} {percent:>3} %  {elapsed} passed, {eta} to go  {prefix}  {msg}");
         if let Ok(style) = style {
             bar.set_style(style);
         }
@@ -60,8 +57,7 @@ impl ProgressReporter {
         let lines = (!is_terminal && messages.is_none()).then(ProgressLines::start);
         let whole = (seconds * 1e12) as u64;
         let (passed, ended) = (AtomicU64::new(0), AtomicUsize::new(0));
-        let bar =
-            Self { line: bar, lines, messages, whole, passed, ended, all, live: Mutex::new(None) };
+        let bar = Self { line: bar, lines, messages, whole, passed, ended, all, live: Mutex::new(None) };
         bar.tell(true);
         bar
     }
@@ -118,8 +114,7 @@ impl Progress for ProgressReporter {
     fn start(&self, study: &Study, job: Job) {
         let point = &study.points[job.point];
         let scheme = &point.plan.schemes[job.scheme].name;
-        let words =
-            [point.name.as_str(), scheme.as_str()].into_iter().filter(|word| !word.is_empty());
+        let words = [point.name.as_str(), scheme.as_str()].into_iter().filter(|word| !word.is_empty());
         let message = words.collect::<Vec<_>>().join(" ");
         if let Some(live) = &*self.screen() {
             live.begin(&format!("{}: {message}, seed {}", study.title, job.seed));
@@ -138,8 +133,7 @@ impl Progress for ProgressReporter {
         self.tell(false);
         let Some(lines) = &self.lines else { return };
         let ended = self.ended.load(Ordering::Relaxed);
-        if let Some(line) = lines.due(lines.started.elapsed(), passed, self.whole, ended, self.all)
-        {
+        if let Some(line) = lines.due(lines.started.elapsed(), passed, self.whole, ended, self.all) {
             crate::print::stderr(&line);
         }
     }
@@ -193,14 +187,7 @@ impl ProgressLines {
 
     /// Returns the line that is due at the time `after` since the start: which part of the simulated time has passed,
     /// and how many runs ended.
-    fn due(
-        &self,
-        after: Duration,
-        passed: u64,
-        whole: u64,
-        ended: usize,
-        all: usize,
-    ) -> Option<String> {
+    fn due(&self, after: Duration, passed: u64, whole: u64, ended: usize, all: usize) -> Option<String> {
         // If another thread holds the lock, it prints the line.
         let mut next = self.next.try_lock().ok()?;
         if after < *next {

@@ -47,11 +47,7 @@ pub fn with_kernels(set: &[(String, String)]) -> Vec<(String, String)> {
     std::iter::once(stack).chain(set.iter().cloned()).collect()
 }
 
-fn read_with(
-    args: &host_args::Rehearse,
-    set: Vec<(String, String)>,
-    in_real_time: bool,
-) -> Result<Study> {
+fn read_with(args: &host_args::Rehearse, set: Vec<(String, String)>, in_real_time: bool) -> Result<Study> {
     let scenario = &args.run.source.scenario;
     let (seeds, files) = (args.run.seeds, files(scenario));
     let options = Options { set, seeds, files, in_real_time, ..args.run.source.options() };
@@ -139,11 +135,7 @@ fn skip_impossible(tasks: &mut Vec<StudyTask>, named: &[String]) {
         keep
     });
     if !ids.is_empty() {
-        print::notes(&[format!(
-            "{} experiments are skipped ({}): {reason}",
-            ids.len(),
-            ids.join(", ")
-        )]);
+        print::notes(&[format!("{} experiments are skipped ({}): {reason}", ids.len(), ids.join(", "))]);
     }
 }
 
@@ -176,18 +168,11 @@ fn list(tasks: &[StudyTask], printed: PrintOptions) -> Result<ExitCode> {
     }
     let rows = tasks.iter().map(|StudyTask { id, study, .. }| {
         let about = if study.about.is_empty() { &study.title } else { &study.about };
-        vec![
-            id.clone().unwrap_or_default(),
-            about.clone(),
-            study.takes.0.clone(),
-            study.takes.1.clone(),
-        ]
+        vec![id.clone().unwrap_or_default(), about.clone(), study.takes.0.clone(), study.takes.1.clone()]
     });
     print::grid(&table::Grid::new("id, shows, takes, --quick", rows, 4), printed)?;
     if printed.format() != Format::Csv {
-        print::line(
-            "\nRun one with `shallop reproduce ID`, all of them with `shallop reproduce all`.",
-        )?;
+        print::line("\nRun one with `shallop reproduce ID`, all of them with `shallop reproduce all`.")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -232,9 +217,7 @@ impl<'a> StudyTasks<'a> {
         self.check_index()?;
         self.all.iter().for_each(|task| print::notes(&workbench::run_study::notes(&task.study)));
         self.say_how_long();
-        let bar = ProgressReporter::new(
-            self.all.iter().map(|task| jobs::total_work(&task.study, self.shard)),
-        );
+        let bar = ProgressReporter::new(self.all.iter().map(|task| jobs::total_work(&task.study, self.shard)));
         let bar = bar.with_screen(self.live.then(LiveScreen::start).transpose()?);
         let summaries = self.all.iter().map(|task| self.one(task, &bar));
         let summaries = summaries.collect::<Result<Vec<Summary>>>();
@@ -244,9 +227,8 @@ impl<'a> StudyTasks<'a> {
         let interrupted = summaries.iter().any(|summary| summary.interrupted);
         let void = summaries.iter().any(|summary| summary.runs.iter().any(Run::is_void));
         let not_held = [Verdict::Fails, Verdict::Undecided];
-        let failed = summaries
-            .iter()
-            .any(|summary| not_held.iter().any(|&verdict| count(&summary.claims, verdict) > 0));
+        let failed =
+            summaries.iter().any(|summary| not_held.iter().any(|&verdict| count(&summary.claims, verdict) > 0));
         match self.common.printed.format() {
             Format::Json => self.print_json(summaries, interrupted)?,
             Format::Csv => print::grid(&Self::csv(&summaries), self.common.printed)?,
@@ -263,8 +245,7 @@ impl<'a> StudyTasks<'a> {
     /// Prints how long all runs will take, if that is more than a few seconds.
     fn say_how_long(&self) {
         let all = self.all.iter();
-        let studies: Vec<_> =
-            all.map(|task| (&task.study, task.remaining(self.shard, self.resume))).collect();
+        let studies: Vec<_> = all.map(|task| (&task.study, task.remaining(self.shard, self.resume))).collect();
         let Some(forecast) = forecast::forecast(&studies, threads(self.jobs)) else { return };
         let runs: usize = studies.iter().map(|(_, jobs)| jobs.len()).sum();
         let plural = if runs == 1 { "" } else { "s" };
@@ -298,9 +279,7 @@ impl<'a> StudyTasks<'a> {
         for summary in summaries {
             let Some(id) = &summary.id else { return workbench::aggregate_grid(summary) };
             let claims = table::claims(&summary.claims);
-            let row = |row: Vec<String>, first: &str| {
-                std::iter::once(first.to_owned()).chain(row).collect::<Vec<_>>()
-            };
+            let row = |row: Vec<String>, first: &str| std::iter::once(first.to_owned()).chain(row).collect::<Vec<_>>();
             all.header = row(claims.header, "experiment");
             all.rows.extend(claims.rows.into_iter().map(|cells| row(cells, id)));
         }
@@ -332,9 +311,7 @@ impl<'a> StudyTasks<'a> {
             }),
             _ => {
                 let form = print::form(self.common.printed);
-                bar.hidden_while(|| {
-                    print::line(&task.text(&summary, self.shard, self.sweep, form))
-                })?;
+                bar.hidden_while(|| print::line(&task.text(&summary, self.shard, self.sweep, form)))?;
             }
         }
         Ok(summary)

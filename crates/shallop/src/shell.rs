@@ -53,12 +53,8 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
         return live(&session.live(&words)?, &args.attach, stop);
     }
     let status = Arc::new(AtomicU8::new(0));
-    let typed = StdioTerminal {
-        host: session.host.clone(),
-        is_terminal,
-        stop: Arc::clone(stop),
-        status: Arc::clone(&status),
-    };
+    let typed =
+        StdioTerminal { host: session.host.clone(), is_terminal, stop: Arc::clone(stop), status: Arc::clone(&status) };
     session.run(Box::new(typed), &|| stop.load(Ordering::Relaxed))?;
     Ok(ExitCode::from(status.load(Ordering::Relaxed)))
 }

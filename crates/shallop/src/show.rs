@@ -41,9 +41,8 @@ pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
     if format == Format::Csv {
         print::stderr(&format!("{ok}\n"));
         let of = |section: &Section| -> Vec<Vec<String>> {
-            let row = |line: &DerivedValue| {
-                [&section.title, &line.what, &line.value, &line.how].map(Clone::clone).to_vec()
-            };
+            let row =
+                |line: &DerivedValue| [&section.title, &line.what, &line.value, &line.how].map(Clone::clone).to_vec();
             let links = section.links.iter().map(|link| {
                 let [link, rate, rest @ ..] = cells(link);
                 let how = HEADER[2..].iter().zip(rest).map(|(name, cell)| format!("{name} {cell}"));
@@ -90,8 +89,7 @@ fn runs(study: &Study, input: &Input, printed: PrintOptions) -> Result<ExitCode>
         ]))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let rows =
-        rows.map(|(point, scheme, seed, identity)| vec![point, scheme, seed.to_string(), identity]);
+    let rows = rows.map(|(point, scheme, seed, identity)| vec![point, scheme, seed.to_string(), identity]);
     print::grid(&Grid::new("point, scheme, seed, identity", rows, 2), printed)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -211,8 +209,7 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
         print::json(&print::object([("chips", chips.into())]))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let header =
-        "id, vendor, name, ports, Gb/s, Tb/s, MB, KB per Gb/s, pools, pool MB, queue KB, alpha";
+    let header = "id, vendor, name, ports, Gb/s, Tb/s, MB, KB per Gb/s, pools, pool MB, queue KB, alpha";
     let rows = chips::all().iter().map(|chip| {
         let bits = chip.capacity.get() as f64;
         let size = |bytes: Option<Bytes>, unit: f64, decimals: usize| {

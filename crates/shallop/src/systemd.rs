@@ -7,13 +7,10 @@ use crate::controller_args::SettingsOptions;
 /// The arguments for a unit that set keys (`--set`) or take the settings from a scenario (`--config`, `--scheme`).
 pub fn settings(options: &SettingsOptions) -> Result<Vec<String>> {
     let SettingsOptions { set, config, scheme } = options;
-    let mut words: Vec<String> = set
-        .iter()
-        .flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")])
-        .collect();
+    let mut words: Vec<String> =
+        set.iter().flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")]).collect();
     if let Some(config) = config {
-        let config =
-            std::path::absolute(config).map_err(|why| plain(&format!("--config: {why}")))?;
+        let config = std::path::absolute(config).map_err(|why| plain(&format!("--config: {why}")))?;
         words.extend(["--config".to_owned(), config.display().to_string()]);
     }
     words.extend(scheme.iter().flat_map(|name| ["--scheme", name]).map(str::to_owned));
@@ -45,8 +42,7 @@ WantedBy=multi-user.target"
 
 /// Quotes a word for a command line in a unit.
 fn quoted(word: &str) -> String {
-    let escaped =
-        word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+    let escaped = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
     if word.chars().any(|letter| letter.is_whitespace() || "\"'\\;".contains(letter)) {
         format!("\"{escaped}\"")
     } else {

@@ -43,9 +43,7 @@ fn replay(study: &Study, tape: &Path, json: bool) -> Result<ExitCode> {
             |first| format!("{} packets differ; the first: {first}", played.differing),
         );
         let (read, written, replayed) = (played.read, played.written, played.replayed);
-        print::line(&format!(
-            "{read} frames read, {written} packets written, {replayed} in the replay. {verdict}"
-        ))?;
+        print::line(&format!("{read} frames read, {written} packets written, {replayed} in the replay. {verdict}"))?;
     }
     Ok(if played.differing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

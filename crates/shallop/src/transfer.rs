@@ -11,9 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use shallop_core::{Bytes, Span};
 use shallop_quic::{Config, Connection, Fallback, SendMode};
-use shallop_transfer::protocol::{
-    Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, SourcePaths,
-};
+use shallop_transfer::protocol::{Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, SourcePaths};
 use shallop_transfer::session::{ReceiveServer, Served, TransferReport};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::fault::wrong_option;
@@ -153,10 +151,7 @@ fn receive_from(
 
 fn announce(receiving: &ReceiveServer, args: &Receive) -> Result<()> {
     let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
-    messages::send(&Message::Listening {
-        address: &address.to_string(),
-        fingerprint: &fingerprint.to_string(),
-    });
+    messages::send(&Message::Listening { address: &address.to_string(), fingerprint: &fingerprint.to_string() });
     if args.sending.printing.quiet {
         return Ok(());
     }
@@ -164,14 +159,10 @@ fn announce(receiving: &ReceiveServer, args: &Receive) -> Result<()> {
         print::stderr(ANYBODY);
     }
     if args.sending.printing.json {
-        return print::line(
-            &json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string(),
-        );
+        return print::line(&json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string());
     }
     let place = printed_address(address);
-    print::line(&format!(
-        "ReceiveServer at {place}. The fingerprint of this host is\n{fingerprint}"
-    ))
+    print::line(&format!("ReceiveServer at {place}. The fingerprint of this host is\n{fingerprint}"))
 }
 
 /// Formats an address. Words replace `[::]` and `0.0.0.0`, which look like destinations.
@@ -185,12 +176,7 @@ pub fn printed_address(address: SocketAddr) -> String {
 }
 
 /// Prints the result of a session. `from` names the sender; `done` is the verb for the files that were moved, if any.
-fn print_report(
-    report: &TransferReport,
-    from: &str,
-    done: Option<&str>,
-    sending: &SendingOptions,
-) -> Result<ExitCode> {
+fn print_report(report: &TransferReport, from: &str, done: Option<&str>, sending: &SendingOptions) -> Result<ExitCode> {
     let printing = sending.printing;
     let code = if report.transfer.failed.is_empty() { 0 } else { INCOMPLETE };
     if printing.stats {
@@ -233,8 +219,7 @@ fn sentences(report: &TransferReport, done: Option<&str>, fallback: Fallback) ->
         format!("{} file{plural} {done}, {failed}", transfer.files)
     });
     let files = files.unwrap_or_default();
-    let moved =
-        format!("{files}{} bytes in {:.1} s: {rate:.1} Mb/s.", transfer.bytes, transfer.seconds);
+    let moved = format!("{files}{} bytes in {:.1} s: {rate:.1} Mb/s.", transfer.bytes, transfer.seconds);
     let skipped = (transfer.skipped > 0).then(|| {
         let were = if transfer.skipped == 1 { "was" } else { "were" };
         format!(" {} {were} there already.", transfer.skipped)
@@ -272,9 +257,7 @@ impl TransferBar {
         };
         let bar = ProgressBar::with_draw_target(Some(0), target);
         let template = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
-        bar.set_style(
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
+        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self { line: bar, position: Position::default(), pace: Mutex::default() }
     }
 

@@ -12,8 +12,7 @@ use shallop_transfer::protocol::MAX_STREAMS;
 
 /// Parses the address and port to listen at.
 fn address(text: &str) -> Result<SocketAddr, String> {
-    let example =
-        "an address of this host and a port, as 192.0.2.1:4747, 0.0.0.0:4747 or [::]:4747";
+    let example = "an address of this host and a port, as 192.0.2.1:4747, 0.0.0.0:4747 or [::]:4747";
     text.parse().map_err(|_| example.to_owned())
 }
 
@@ -180,11 +179,7 @@ pub struct Receive {
 pub struct Ping {
     /// The host, which runs 'shallop receive' or 'shallop ping --listen': a name or an address, with the port if it is
     /// not 4747
-    #[arg(
-        value_name = "HOST[:PORT]",
-        required_unless_present = "listen",
-        conflicts_with = "listen"
-    )]
+    #[arg(value_name = "HOST[:PORT]", required_unless_present = "listen", conflicts_with = "listen")]
     pub host: Option<HostAddress>,
     /// Test whether the path drops emulation packets rather than data: request credits at a tenth of --rate-limit, at
     /// --rate-limit and, if nothing is lost, at twice that. Uses the bandwidth for three seconds

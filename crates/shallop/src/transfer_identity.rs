@@ -25,8 +25,7 @@ pub fn connect(host: &HostAddress, config: Config, trust: &TrustOptions) -> Resu
         (None, Some(fingerprint)) => Trust::Fingerprint(fingerprint),
         (None, None) => Trust::KnownHosts { file: known(), accept_new: &accepts },
     };
-    client::connect(host, config, &whom, files(&trust.own).as_ref())
-        .map_err(|why| connect_error(&why))
+    client::connect(host, config, &whom, files(&trust.own).as_ref()).map_err(|why| connect_error(&why))
 }
 
 fn files(own: &CertificateOptions) -> Option<CertificateFiles> {
@@ -87,6 +86,5 @@ pub fn listen(args: &Receive, config: Config) -> Result<ReceiveServer> {
         || ServerIdentity::Folder(args.identity.clone().unwrap_or_else(data_folder)),
         ServerIdentity::Files,
     );
-    listen_for_files(&args.folder, args.bind, config, &own, args.client_ca.as_deref())
-        .map_err(|why| listen_error(&why))
+    listen_for_files(&args.folder, args.bind, config, &own, args.client_ca.as_deref()).map_err(|why| listen_error(&why))
 }

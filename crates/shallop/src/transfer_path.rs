@@ -40,11 +40,7 @@ pub fn watch<T>(
 }
 
 /// Calls `act`, and closes the listener when `stop` is set.
-pub fn close_on_stop<T>(
-    receiving: &ReceiveServer,
-    stop: &AtomicBool,
-    act: impl FnOnce() -> T,
-) -> T {
+pub fn close_on_stop<T>(receiving: &ReceiveServer, stop: &AtomicBool, act: impl FnOnce() -> T) -> T {
     let look = || {
         if stop.load(Ordering::Relaxed) {
             receiving.close();

@@ -27,11 +27,7 @@ pub struct WatchOptions {
 }
 
 /// Calls `show` at intervals, with a prefix for the table that clears the terminal, until `stop` is set.
-pub fn watch(
-    options: &WatchOptions,
-    stop: &AtomicBool,
-    show: impl Fn(&str) -> Result<()>,
-) -> Result<ExitCode> {
+pub fn watch(options: &WatchOptions, stop: &AtomicBool, show: impl Fn(&str) -> Result<()>) -> Result<ExitCode> {
     let clear = if std::io::stdout().is_terminal() && !options.once { CLEAR } else { "" };
     loop {
         show(clear)?;

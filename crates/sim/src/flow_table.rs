@@ -123,12 +123,7 @@ impl<E: Endpoint> FlowTable<E> {
 
     /// Starts the next flow, between these hosts. The flow takes over an idle connection of the group `connections`, if
     /// there is one.
-    pub fn start(
-        &mut self,
-        mut ends: [EndState<E>; 2],
-        hosts: [Node; 2],
-        connections: Option<u32>,
-    ) {
+    pub fn start(&mut self, mut ends: [EndState<E>; 2], hosts: [Node; 2], connections: Option<u32>) {
         let connection = connections.map(|number| (number, hosts));
         let (flow, path_flow) = (self.started() as u32, self.path_flow(connections, hosts));
         let idle = connection.and_then(|key| self.idle_connections.get_mut(&key)?.pop());
@@ -265,12 +260,7 @@ mod tests {
     #[test]
     fn a_flow_is_open_from_its_start_until_it_retires() {
         let config = Config { rate: BitsPerSec::gbps(1), ect: false, payload: Bytes::new(1_000) };
-        let end = || EndState {
-            machine: Sender::new(&config, Some(1)),
-            port: 0,
-            waiting: None,
-            complete: true,
-        };
+        let end = || EndState { machine: Sender::new(&config, Some(1)), port: 0, waiting: None, complete: true };
         let mut table = FlowTable::default();
         let open = |table: &FlowTable<Sender>| [0, 1, 2].map(|flow| table.is_open(flow));
         assert_eq!(open(&table), [false; 3]);

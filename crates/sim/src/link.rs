@@ -64,8 +64,7 @@ pub(crate) struct HostLink<'a, H, P> {
 impl<H: Copy, P: Probe> HostLink<'_, H, P> {
     /// Enqueues a packet at the port of the host. Returns false if the port dropped it.
     pub fn enqueue(&mut self, now: Time, out: &Out<H>) -> bool {
-        let envelope =
-            Envelope { end: self.end.peer(), size: out.size, class: out.class, ecn: out.ecn };
+        let envelope = Envelope { end: self.end.peer(), size: out.size, class: out.class, ecn: out.ecn };
         let packet = Packet { envelope, cargo: out.head };
         let Interface { port, buffer, .. } = self.interface;
         // The port reports a drop to the probe; the endpoint detects it like any loss.

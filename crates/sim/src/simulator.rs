@@ -86,18 +86,12 @@ const STARTS: EventTarget = EventTarget(0);
 
 impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> Simulator<'f, E, P, M> {
     /// A simulator at time zero. `flows` must be in order of their starts.
-    pub fn new(
-        network: Network,
-        flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>,
-        probe: P,
-    ) -> Self {
+    pub fn new(network: Network, flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>, probe: P) -> Self {
         Self::with_hosts(network, flows, probe, NoRealHosts)
     }
 }
 
-impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
-    Simulator<'f, E, P, M, H>
-{
+impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simulator<'f, E, P, M, H> {
     /// A simulator at time zero with real hosts. `flows` must be in order of their starts.
     pub fn with_hosts(
         network: Network,
@@ -191,10 +185,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
             let first = self.flows.next_flow();
             self.probe.on_start(now, first.flow(), &facts);
             let path = End::sender(self.flows.path_flow(connections, [from, to]));
-            let ends = [
-                self.end_state(sender, path, from, to),
-                self.end_state(receiver, path.peer(), to, from),
-            ];
+            let ends = [self.end_state(sender, path, from, to), self.end_state(receiver, path.peer(), to, from)];
             if H::ANY {
                 self.hosts.on_start(first.flow(), &ends[0].machine);
             }
@@ -306,13 +297,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
 
     /// Enqueues a packet at a port that uses a memory pool. Before the pool decides about the packet, all its ports
     /// catch up, so that it knows all departures.
-    fn enqueue_pooled(
-        &mut self,
-        now: Time,
-        number: u32,
-        member: PoolMember,
-        packet: &Packet<E::Head>,
-    ) -> bool {
+    fn enqueue_pooled(&mut self, now: Time, number: u32, member: PoolMember, packet: &Packet<E::Head>) -> bool {
         let port = &self.interfaces[number as usize].port;
         let needs_memory = !port.sends_at_once(now, packet.envelope.class);
         if needs_memory || self.pools[member.pool as usize].marks() {

@@ -33,8 +33,7 @@ impl Draft {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        fs::create_dir_all(folder)
-            .map_err(|why| StoreError::file(folder, "create the folder", why))?;
+        fs::create_dir_all(folder).map_err(|why| StoreError::file(folder, "create the folder", why))?;
         let file = temporary_file(folder, &name.to_string_lossy())
             .map_err(|why| StoreError::file(&target, "write the file", why))?;
         Ok(Self { target, file: BufWriter::new(file) })
@@ -146,10 +145,8 @@ pub fn read_bytes(path: impl AsRef<Path>) -> Result<Vec<u8>, StoreError> {
 /// [`StoreError::File`] if it cannot be read, [`StoreError::NotText`] if it is not UTF-8.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String, StoreError> {
     let path = path.as_ref();
-    String::from_utf8(read_bytes(path)?).map_err(|error| StoreError::NotText {
-        path: path.to_owned(),
-        byte: error.utf8_error().valid_up_to(),
-    })
+    String::from_utf8(read_bytes(path)?)
+        .map_err(|error| StoreError::NotText { path: path.to_owned(), byte: error.utf8_error().valid_up_to() })
 }
 
 /// Opens a file for reading; an error names it.
@@ -187,8 +184,7 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -223,18 +219,14 @@ mod tests {
         write_file(folder.path().join("a.json"), b"old").unwrap();
         clear_drafts(folder.path(), |name| name == "a.json");
         let left = names(folder.path());
-        assert!(
-            left.len() == 2 && left[0].starts_with(".b.json.") && left[1] == "a.json",
-            "{left:?}"
-        );
+        assert!(left.len() == 2 && left[0].starts_with(".b.json.") && left[1] == "a.json", "{left:?}");
         drop((draft, other));
     }
 
     #[test]
     fn several_outputs_appear_together_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
-        let draft =
-            |name: &str| Draft::of_bytes(folder.path().join(name), name.as_bytes()).unwrap();
+        let draft = |name: &str| Draft::of_bytes(folder.path().join(name), name.as_bytes()).unwrap();
         let both = [draft("flows"), draft("summary")];
         fs::create_dir(folder.path().join("summary")).unwrap();
         assert!(publish(both).is_err(), "a folder came in the way");
@@ -275,9 +267,7 @@ mod tests {
     fn results_may_be_read_by_whoever_may_read_other_new_files() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        let mode = |name: &str| {
-            fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777
-        };
+        let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
         fs::write(folder.path().join("plain"), b"").unwrap();
         write_file(folder.path().join("ours"), b"").unwrap();
         assert_eq!(mode("ours"), mode("plain"));

@@ -37,12 +37,8 @@ impl FolderLock {
         Self::of(folder, File::try_lock_shared)
     }
 
-    fn of(
-        folder: &Path,
-        lock: impl Fn(&File) -> Result<(), TryLockError>,
-    ) -> Result<Self, StoreError> {
-        fs::create_dir_all(folder)
-            .map_err(|why| StoreError::file(folder, "create the folder", why))?;
+    fn of(folder: &Path, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Result<Self, StoreError> {
+        fs::create_dir_all(folder).map_err(|why| StoreError::file(folder, "create the folder", why))?;
         let path = folder.join(NAME);
         loop {
             let file = File::options().write(true).create(true).truncate(false).open(&path);

@@ -64,17 +64,15 @@ impl TableReader {
             match pair.key.as_str() {
                 NAME_NOTE => heading.name = text,
                 COLUMNS_NOTE => {
-                    meanings = serde_json::from_str(&text).map_err(|why| {
-                        unreadable(at, &format!("its note {COLUMNS_NOTE}: {why}"))
-                    })?;
+                    meanings = serde_json::from_str(&text)
+                        .map_err(|why| unreadable(at, &format!("its note {COLUMNS_NOTE}: {why}")))?;
                 }
                 key if RESERVED_NOTES.contains(&key) => {}
                 key => heading.notes.push((key.to_owned(), text)),
             }
         }
         let columns = about.schema_descr().columns().iter();
-        heading.columns =
-            columns.map(|column| empty_column(at, column, &meanings)).collect::<Result<_, _>>()?;
+        heading.columns = columns.map(|column| empty_column(at, column, &meanings)).collect::<Result<_, _>>()?;
         let rows = about.num_rows().try_into().unwrap_or(0);
         let (at, file) = (at.to_owned(), Box::new(file));
         Ok(Self { at, heading, rows, file, next_group: 0, columns: Vec::new(), left: 0 })
@@ -160,20 +158,14 @@ fn check_compression(at: &str, file: &ParquetMetaData) -> Result<(), StoreError>
 
 /// Makes a column as the file describes it, without rows. If the file lacks [`COLUMNS_NOTE`], its columns have no
 /// units.
-fn empty_column(
-    at: &str,
-    column: &ColumnDescriptor,
-    meanings: &Map<String, Value>,
-) -> Result<Column, StoreError> {
+fn empty_column(at: &str, column: &ColumnDescriptor, meanings: &Map<String, Value>) -> Result<Column, StoreError> {
     let name = column.path().string();
     let (physical, logical) = (column.physical_type(), column.logical_type_ref());
     let alone = column.path().parts().len() == 1;
     let flat = alone && column.max_rep_level() == 0 && column.max_def_level() <= 1;
     let values = match (physical, logical) {
         (Physical::DOUBLE, None) if flat => Values::F64(Vec::new()),
-        (Physical::INT64, Some(LogicalType::Integer(of))) if flat && !of.is_signed => {
-            Values::U64(Vec::new())
-        }
+        (Physical::INT64, Some(LogicalType::Integer(of))) if flat && !of.is_signed => Values::U64(Vec::new()),
         (Physical::INT64, None | Some(LogicalType::Integer(_))) if flat => Values::I64(Vec::new()),
         (Physical::BOOLEAN, None) if flat => Values::Bool(Vec::new()),
         (Physical::BYTE_ARRAY, Some(LogicalType::String)) if flat => Values::Text(Text::default()),

@@ -11,8 +11,7 @@ use crate::error::StoreError;
 pub const VERSION_NOTE: &str = "shallop_version";
 
 /// The types that columns of tables may have, in words for errors.
-pub(crate) const KINDS: &str =
-    "64-bit floats, 64-bit integers with and without sign, true/false, text";
+pub(crate) const KINDS: &str = "64-bit floats, 64-bit integers with and without sign, true/false, text";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -133,11 +132,8 @@ impl Column {
 
     /// Whether `other` has an equal name, unit, definition and type, so that one file may hold the rows of both.
     pub(crate) fn continues(&self, other: &Self) -> bool {
-        let same_kind =
-            std::mem::discriminant(&self.values) == std::mem::discriminant(&other.values);
-        same_kind
-            && (&self.name, &self.unit, &self.description)
-                == (&other.name, &other.unit, &other.description)
+        let same_kind = std::mem::discriminant(&self.values) == std::mem::discriminant(&other.values);
+        same_kind && (&self.name, &self.unit, &self.description) == (&other.name, &other.unit, &other.description)
     }
 }
 

@@ -50,9 +50,7 @@ impl<W: Write + Send> TableWriter<W> {
         let gathered = heading.heading();
         gathered.check()?;
         let writer = schema(&gathered)
-            .and_then(|schema| {
-                SerializedFileWriter::new(sink, schema, properties(&gathered).into())
-            })
+            .and_then(|schema| SerializedFileWriter::new(sink, schema, properties(&gathered).into()))
             .map_err(|why| unwritable(&gathered, &why))?;
         Ok(Self { gathered, writer })
     }
@@ -129,10 +127,7 @@ pub fn to_parquet(table: &Table) -> Result<Vec<u8>, StoreError> {
 }
 
 /// Writes the rows of a table as one row group.
-fn encode<W: Write + Send>(
-    writer: &mut SerializedFileWriter<W>,
-    table: &Table,
-) -> Result<(), ParquetError> {
+fn encode<W: Write + Send>(writer: &mut SerializedFileWriter<W>, table: &Table) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
     for column in &table.columns {
         let Some(mut writer) = group.next_column()? else { break };

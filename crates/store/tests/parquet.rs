@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use proptest::prelude::*;
 use shallop_store::{
-    Column, Draft, StoreError, Table, TableWriter, Text, Values, from_parquet, publish, read_table,
-    to_parquet,
+    Column, Draft, StoreError, Table, TableWriter, Text, Values, from_parquet, publish, read_table, to_parquet,
 };
 
 fn flows(rows: u64) -> Table {
@@ -156,18 +155,17 @@ fn tables() -> impl Strategy<Value = Table> {
     (0usize..6, 0usize..40).prop_flat_map(|(columns, rows)| {
         let column = (".{0,8}", ".{0,8}", ".{0,20}", values(rows));
         let columns = prop::collection::vec(column, columns);
-        (".{0,8}", columns, prop::collection::vec((".{0,8}", ".{0,20}"), 0..3)).prop_map(
-            |(name, columns, notes)| {
-                let columns =
-                    columns.into_iter().enumerate().map(|(n, (name, unit, meaning, values))| {
-                        Column::new(&format!("{n}{name}"), &unit, &meaning, values)
-                    });
-                let table = Table::new(&name, columns.collect());
-                notes.iter().enumerate().fold(table, |table, (n, (name, text))| {
-                    table.with_note(&format!("{n}{name}"), text)
-                })
-            },
-        )
+        (".{0,8}", columns, prop::collection::vec((".{0,8}", ".{0,20}"), 0..3)).prop_map(|(name, columns, notes)| {
+            let columns = columns
+                .into_iter()
+                .enumerate()
+                .map(|(n, (name, unit, meaning, values))| Column::new(&format!("{n}{name}"), &unit, &meaning, values));
+            let table = Table::new(&name, columns.collect());
+            notes
+                .iter()
+                .enumerate()
+                .fold(table, |table, (n, (name, text))| table.with_note(&format!("{n}{name}"), text))
+        })
     })
 }
 

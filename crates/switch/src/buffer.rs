@@ -13,13 +13,7 @@ pub trait Buffer {
     ///
     /// # Errors
     /// Cause of the drop, if there is no room for the packet.
-    fn store(
-        &mut self,
-        now: Time,
-        queue: usize,
-        length: QueueLength,
-        size: Bytes,
-    ) -> Result<(), DropCause>;
+    fn store(&mut self, now: Time, queue: usize, length: QueueLength, size: Bytes) -> Result<(), DropCause>;
 
     /// Releases the memory of a packet that left its queue at `at`. `length` is the length of the queue including the
     /// packet.
@@ -91,13 +85,7 @@ impl PortBuffer {
 
 impl Buffer for PortBuffer {
     /// Refuses packets of a queue that uses a pool, since only [`PooledBuffer`] can store them.
-    fn store(
-        &mut self,
-        _now: Time,
-        queue: usize,
-        length: QueueLength,
-        size: Bytes,
-    ) -> Result<(), DropCause> {
+    fn store(&mut self, _now: Time, queue: usize, length: QueueLength, size: Bytes) -> Result<(), DropCause> {
         if let Some(own) = &self.own[queue] {
             return fits(!own.exceeded_by(length.with(size)), DropCause::QueueFull);
         }
@@ -125,13 +113,7 @@ pub struct PooledBuffer<'a> {
 }
 
 impl Buffer for PooledBuffer<'_> {
-    fn store(
-        &mut self,
-        now: Time,
-        queue: usize,
-        length: QueueLength,
-        size: Bytes,
-    ) -> Result<(), DropCause> {
+    fn store(&mut self, now: Time, queue: usize, length: QueueLength, size: Bytes) -> Result<(), DropCause> {
         match self.buffer.usage(queue) {
             Some(usage) => self.pool.store(now, usage, size),
             None => self.buffer.store(now, queue, length, size),

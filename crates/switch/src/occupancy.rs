@@ -120,8 +120,7 @@ mod tests {
         assert!((990..=1_010).contains(&p95), "{p95}");
         let p999 = queue.quantile(0.999).get();
         assert!((99_000..=100_000).contains(&p999), "{p999}");
-        let above = [0, 2_000, 99_000, 100_000]
-            .map(|level| queue.fraction_above(Bytes::new(level)) * 100.0);
+        let above = [0, 2_000, 99_000, 100_000].map(|level| queue.fraction_above(Bytes::new(level)) * 100.0);
         assert_eq!(above.map(|part| part.round() as u64), [10, 1, 1, 0], "{above:?}");
         assert_eq!((queue.take_peak(), queue.take_peak()), (Bytes::new(100_000), Bytes::ZERO));
     }

@@ -122,8 +122,7 @@ impl Pool {
     /// Index of the port that must be served next, if any serves a packet by `now`, and the time up to which it must be
     /// served.
     pub fn next_to_serve(&self, now: Time) -> Option<(usize, Time)> {
-        let until =
-            if self.marks_departures() { self.next_service.earliest().min(now) } else { now };
+        let until = if self.marks_departures() { self.next_service.earliest().min(now) } else { now };
         self.next_service.earliest_due(now).map(|index| (index, until))
     }
 
@@ -137,12 +136,7 @@ impl Pool {
         self.held + (usage.shared(used) - usage.shared(usage.used))
     }
 
-    pub(crate) fn store(
-        &mut self,
-        now: Time,
-        usage: &mut PoolUsage,
-        size: Bytes,
-    ) -> Result<(), DropCause> {
+    pub(crate) fn store(&mut self, now: Time, usage: &mut PoolUsage, size: Bytes) -> Result<(), DropCause> {
         let after = self.held_with(usage, size);
         let free = self.size.saturating_sub(self.held).get() as f64;
         let threshold = Bytes::new((usage.quota.alpha * free) as u64);

@@ -68,8 +68,7 @@ mod tests {
         let occupancy = pool.occupancy();
         assert_eq!((occupancy.max(), occupancy.held()), (bytes(300_000), bytes(300_000)));
         assert!((occupancy.mean() - 11e6 / 60.0).abs() < 1e-6, "{}", occupancy.mean());
-        let above = [50_000, 150_000, 250_000, 350_000]
-            .map(|at| occupancy.fraction_above(bytes(at)) * 60.0);
+        let above = [50_000, 150_000, 250_000, 350_000].map(|at| occupancy.fraction_above(bytes(at)) * 60.0);
         for (above, expected) in above.into_iter().zip([50.0, 40.0, 20.0, 0.0]) {
             assert!((above - expected).abs() < 1e-9, "{above} us, not {expected}");
         }

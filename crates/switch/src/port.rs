@@ -12,9 +12,7 @@ mod state;
 
 pub use state::PortCounters;
 
-use shallop_core::{
-    Bytes, Class, DropCause, Ecn, End, Envelope, Pace, Packet, Probe, QueueId, Share, Span, Time,
-};
+use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Pace, Packet, Probe, QueueId, Share, Span, Time};
 
 use crate::aggregate::FrameAggregation;
 use crate::buffer::Buffer;
@@ -342,13 +340,7 @@ impl<C: Copy> Port<C> {
     /// Serves one packet of a managed queue, or a frame of all packets that were enqueued by `start` and fit. Sends
     /// nothing if the discipline drops all packets.
     #[cold]
-    fn serve_special(
-        &mut self,
-        start: Time,
-        index: usize,
-        buffer: &mut impl Buffer,
-        probe: &mut impl Probe,
-    ) {
+    fn serve_special(&mut self, start: Time, index: usize, buffer: &mut impl Buffer, probe: &mut impl Probe) {
         let at = self.id(index);
         let Cold { queues, schedule, frame, .. } = &mut *self.cold;
         let queue = &mut queues[index];

@@ -34,14 +34,7 @@ pub struct QueueConfig {
 
 impl Default for QueueConfig {
     fn default() -> Self {
-        Self {
-            priority: 0,
-            weight: 1,
-            discipline: Discipline::default(),
-            select: None,
-            meter: None,
-            aggregate: None,
-        }
+        Self { priority: 0, weight: 1, discipline: Discipline::default(), select: None, meter: None, aggregate: None }
     }
 }
 
@@ -119,8 +112,7 @@ impl<C: Copy> Queue<C> {
             return Err(self.refusal(cause));
         }
         self.length = after;
-        let marked =
-            matches!(decision, Decision::Mark) || marks(self.mark, packet, MarkAt::Enqueue, after);
+        let marked = matches!(decision, Decision::Mark) || marks(self.mark, packet, MarkAt::Enqueue, after);
         let stored = self.packets.push(|| *packet);
         *stored = *packet;
         if marked {
@@ -212,12 +204,7 @@ impl<C: Copy> Queue<C> {
     }
 
     /// Dequeues a packet of a FIFO at `start`. Returns the packet and whether it was marked at dequeue.
-    pub fn dequeue(
-        &mut self,
-        start: Time,
-        index: usize,
-        buffer: &mut impl Buffer,
-    ) -> Option<(&Packet<C>, bool)> {
+    pub fn dequeue(&mut self, start: Time, index: usize, buffer: &mut impl Buffer) -> Option<(&Packet<C>, bool)> {
         let before = self.length;
         let packet = self.packets.pop()?;
         let (size, ecn) = (packet.envelope.bytes(), packet.envelope.ecn);
@@ -232,8 +219,7 @@ impl<C: Copy> Queue<C> {
         if let Some(red) = &mut self.red {
             decision = decision.max(decide_departure(red, start, ecn, before));
         }
-        let marked =
-            matches!(decision, Decision::Mark) || marks(self.mark, packet, MarkAt::Dequeue, before);
+        let marked = matches!(decision, Decision::Mark) || marks(self.mark, packet, MarkAt::Dequeue, before);
         if marked {
             packet.envelope.ecn = Ecn::Ce;
         }
@@ -257,12 +243,7 @@ impl<C: Copy> Queue<C> {
     }
 
     /// Dequeues a packet from a managed queue, whose discipline chooses the packet and may drop others first.
-    fn dequeue_managed(
-        &mut self,
-        start: Time,
-        index: usize,
-        buffer: &mut impl Buffer,
-    ) -> Option<(&Packet<C>, bool)> {
+    fn dequeue_managed(&mut self, start: Time, index: usize, buffer: &mut impl Buffer) -> Option<(&Packet<C>, bool)> {
         let Managed { aqm, dropped, dequeued, .. } = &mut **self.managed.as_mut()?;
         let first = dropped.len();
         let head = aqm.dequeue(start, dropped);
@@ -348,13 +329,7 @@ impl<C: Copy> Queue<C> {
 
 /// Releases the memory of packets that were dropped from queue `index`. `length` is the length of the queue including
 /// these packets; returns the length without them.
-fn release(
-    dropped: &[Dropped],
-    at: Time,
-    length: QueueLength,
-    index: usize,
-    buffer: &mut impl Buffer,
-) -> QueueLength {
+fn release(dropped: &[Dropped], at: Time, length: QueueLength, index: usize, buffer: &mut impl Buffer) -> QueueLength {
     dropped.iter().fold(length, |length, dropped| {
         let size = dropped.packet.bytes();
         buffer.release(at, index, length, size);
@@ -375,11 +350,6 @@ fn decide_departure(red: &mut Red, start: Time, ecn: Ecn, before: QueueLength) -
 
 /// Whether the step threshold marks a packet at enqueue or dequeue.
 #[inline]
-fn marks<C>(
-    mark: Option<MarkThreshold>,
-    packet: &Packet<C>,
-    at: MarkAt,
-    length: QueueLength,
-) -> bool {
+fn marks<C>(mark: Option<MarkThreshold>, packet: &Packet<C>, at: MarkAt, length: QueueLength) -> bool {
     mark.is_some_and(|mark| mark.applies(at, length)) && packet.envelope.ecn.is_ect()
 }

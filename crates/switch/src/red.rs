@@ -84,15 +84,12 @@ impl Red {
         let length = self.update_average(now, length);
         let signal = match ecn {
             Ecn::Ect | Ecn::Ect1 => Decision::Mark,
-            Ecn::NotEct if self.config.drops && self.config.at == MarkAt::Enqueue => {
-                Decision::Drop(DropCause::Red)
-            }
+            Ecn::NotEct if self.config.drops && self.config.at == MarkAt::Enqueue => Decision::Drop(DropCause::Red),
             Ecn::Ce | Ecn::NotEct => return Decision::Pass,
         };
         let probability = self.probability(length);
         let certain = probability <= 0.0 || probability >= 1.0;
-        let signals =
-            if certain { probability > 0.0 } else { self.config.stream.chance(probability) };
+        let signals = if certain { probability > 0.0 } else { self.config.stream.chance(probability) };
         if signals { signal } else { Decision::Pass }
     }
 

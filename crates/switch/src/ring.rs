@@ -103,9 +103,6 @@ mod tests {
             }
             assert_eq!((ring.len(), ring.front()), (queue.len(), queue.front()));
         }
-        assert!(
-            ring.slots.len() <= 8 * MIN_CAPACITY.max(ring.len() * SPARSE),
-            "memory is given back"
-        );
+        assert!(ring.slots.len() <= 8 * MIN_CAPACITY.max(ring.len() * SPARSE), "memory is given back");
     }
 }

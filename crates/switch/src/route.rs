@@ -233,14 +233,10 @@ mod tests {
     fn both_directions_of_a_flow_take_the_same_port_if_the_hash_is_symmetric() {
         let ports = [10, 11, 12];
         let (symmetric, asymmetric) = (routes(true, 3, &ports), routes(false, 3, &ports));
-        let same = |routes: &Routes, flow| {
-            choice(routes, End::sender(flow)) == choice(routes, End::receiver(flow))
-        };
+        let same = |routes: &Routes, flow| choice(routes, End::sender(flow)) == choice(routes, End::receiver(flow));
         assert!((0..100).all(|flow| same(&symmetric, flow)));
         assert!((0..100).filter(|&flow| same(&asymmetric, flow)).count() < 60);
-        let counts = ports.map(|port| {
-            (0..300).filter(|&f| choice(&symmetric, End::sender(f)) == Some(port)).count()
-        });
+        let counts = ports.map(|port| (0..300).filter(|&f| choice(&symmetric, End::sender(f)) == Some(port)).count());
         assert!(counts.iter().all(|&n| n > 70), "{counts:?}");
     }
 
@@ -260,8 +256,7 @@ mod tests {
 
     #[test]
     fn packets_for_a_single_homed_host_take_the_route_to_its_switch() {
-        let host =
-            |exit, entry| TablePosition::SingleHomed(AccessLink { exit, entry, switch: Node(0) });
+        let host = |exit, entry| TablePosition::SingleHomed(AccessLink { exit, entry, switch: Node(0) });
         let mut table = RouteTable::new(&[inner(0), inner(1), host(2, 3), host(4, 5)], 2);
         table.set(Node(1), 0, 1, &[9]);
         let routes = table.finish(true, 0);

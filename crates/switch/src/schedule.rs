@@ -36,19 +36,13 @@ impl Schedule {
             virtual_time: 0,
         };
         let same = |a: &QueueConfig, b: &QueueConfig| a.priority == b.priority;
-        let weighted =
-            queues.iter().enumerate().any(|(i, a)| queues[i + 1..].iter().any(|b| same(a, b)));
+        let weighted = queues.iter().enumerate().any(|(i, a)| queues[i + 1..].iter().any(|b| same(a, b)));
         Self { queues: queues.iter().map(share).collect(), weighted }
     }
 
     /// Index of the queue to serve next, if no packet arrives before, and the time of the service. The link is free
     /// from `free` on; `backlogged` is the bitmask of queues that have packets.
-    pub fn next<C: Copy>(
-        &self,
-        queues: &mut [Queue<C>],
-        backlogged: u32,
-        free: Time,
-    ) -> Option<(usize, Time)> {
+    pub fn next<C: Copy>(&self, queues: &mut [Queue<C>], backlogged: u32, free: Time) -> Option<(usize, Time)> {
         let mut best: Option<(Time, u8, u64, usize)> = None;
         let mut remaining = backlogged;
         while remaining != 0 {

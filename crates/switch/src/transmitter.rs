@@ -43,13 +43,7 @@ impl<C: Copy> Transmitter<C> {
 
     /// Sends packets as one frame that begins at `start` and arrives as a whole. The frame takes `overhead` in addition
     /// to the serialisation time of its bytes.
-    pub fn transmit_frame(
-        &mut self,
-        start: Time,
-        overhead: Span,
-        packets: &[Packet<C>],
-        probe: &mut impl Probe,
-    ) {
+    pub fn transmit_frame(&mut self, start: Time, overhead: Span, packets: &[Packet<C>], probe: &mut impl Probe) {
         self.free_at = start + overhead;
         for packet in packets {
             self.free_at += self.pace.charge(packet.envelope.bytes());

@@ -63,8 +63,7 @@ pub struct Wire<C> {
 
 impl<C: Copy> Wire<C> {
     pub fn new(delay: Span, impairment: Option<Impairment>) -> Self {
-        let impaired =
-            |impairment| Impaired { impairment, late: BTreeMap::new(), count: 0, removed: None };
+        let impaired = |impairment| Impaired { impairment, late: BTreeMap::new(), count: 0, removed: None };
         let impairment = impairment.map(|impairment| Box::new(impaired(impairment)));
         let varies = impairment.is_some();
         let (next, latest, ring) = (Time::LAST, Time::ZERO, Ring::default());

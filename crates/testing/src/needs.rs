@@ -96,9 +96,7 @@ mod tests {
     #[test]
     fn a_program_that_is_missing_is_named() {
         programs(&["sh"]).unwrap();
-        let Err(Stop(Why::Skipped(Cause::Programs, reason))) =
-            programs(&["sh", "no-such-program", "nor-this"])
-        else {
+        let Err(Stop(Why::Skipped(Cause::Programs, reason))) = programs(&["sh", "no-such-program", "nor-this"]) else {
             panic!("a program that does not exist was found");
         };
         assert_eq!(reason, "not installed: no-such-program, nor-this");

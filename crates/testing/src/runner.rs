@@ -86,14 +86,12 @@ fn trial((test, is_alone): (Test, bool), arguments: &Arguments, required: &Requi
     let required = required.clone();
     // libtest-mimic prints flagged tests as "ignored" without a cause, so a long test has the flag only when
     // `--ignored` or `--include-ignored` selects by it.
-    let runs_long =
-        arguments.ignored || arguments.include_ignored || required.contains(Cause::Long);
+    let runs_long = arguments.ignored || arguments.include_ignored || required.contains(Cause::Long);
     if test.is_long && !runs_long {
         let reason = format!("{}: part of the full check, or by --include-ignored", Cause::Long);
         return Trial::ignorable_test(test.name, || Ok(Completion::ignored_with(reason)));
     }
-    let trial =
-        Trial::ignorable_test(test.name, move || report(outcome(test, is_alone), &required));
+    let trial = Trial::ignorable_test(test.name, move || report(outcome(test, is_alone), &required));
     trial.with_ignored_flag(test.is_long && (arguments.ignored || arguments.include_ignored))
 }
 
@@ -104,9 +102,7 @@ fn report(outcome: Outcome, required: &Required) -> Result<Completion, Failed> {
         Err(Stop(Why::Skipped(cause, reason))) if required.contains(cause) => {
             Err(format!("{} requires {cause}: {reason}", crate::cause::REQUIRE).into())
         }
-        Err(Stop(Why::Skipped(cause, reason))) => {
-            Ok(Completion::ignored_with(format!("{cause}: {reason}")))
-        }
+        Err(Stop(Why::Skipped(cause, reason))) => Ok(Completion::ignored_with(format!("{cause}: {reason}"))),
     }
 }
 

@@ -96,8 +96,7 @@ impl Fabric for Campus {
     const LABEL: &'static str = "campus";
 
     fn size(&self) -> (u64, u64) {
-        let [clouds, points, stations] =
-            [self.cloud_hosts, self.access_points, self.stations].map(|n| n as u64);
+        let [clouds, points, stations] = [self.cloud_hosts, self.access_points, self.stations].map(|n| n as u64);
         let below = points.saturating_mul(stations.saturating_add(2));
         let nodes = clouds.saturating_add(below).saturating_add(3);
         (nodes, nodes - 1)
@@ -110,10 +109,8 @@ impl Fabric for Campus {
         let line = |rate, delay| LinkProperties { rate, delay, mtu };
         let index = |name: &Option<String>| switches.index(name.as_deref());
         let point_switch = index(&self.access_point_switch);
-        let mut builder = NetworkBuilder {
-            aggregation: self.frames().map(|frames| (RADIO, frames)),
-            ..NetworkBuilder::default()
-        };
+        let mut builder =
+            NetworkBuilder { aggregation: self.frames().map(|frames| (RADIO, frames)), ..NetworkBuilder::default() };
         let core = builder.switch("core".to_owned(), index(&self.core_switch));
         let aggregation = builder.switch("agg".to_owned(), index(&self.aggregation_switch));
         let access = builder.switch("access".to_owned(), index(&self.access_switch));
@@ -126,10 +123,7 @@ impl Fabric for Campus {
             })
             .collect();
         builder.connect(line(self.core_rate, delay).link(core, aggregation), &["core"]);
-        builder.connect(
-            line(self.aggregation_rate, delay).link(aggregation, access),
-            &["aggregation"],
-        );
+        builder.connect(line(self.aggregation_rate, delay).link(aggregation, access), &["aggregation"]);
         builder.site("cloud", clouds);
         // Links between the radio channel and its stations take almost no time.
         let station = line(BitsPerSec::gbps(100), Span::ZERO);

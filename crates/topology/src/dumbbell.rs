@@ -1,9 +1,7 @@
 //! A dumbbell (docs/topologies.md, "dumbbell"): hosts on both sides of one bottleneck.
 
 use shallop_core::{BitsPerSec, Seed, Span};
-use shallop_options::{
-    Item, Options, Problem, RawValue, RustType, Section, Value, ValueType, WrongValue,
-};
+use shallop_options::{Item, Options, Problem, RawValue, RustType, Section, Value, ValueType, WrongValue};
 
 use crate::bounds::{COUNT, DELAY, MAX_DELAY, RATE};
 use crate::builder::NetworkBuilder;
@@ -84,9 +82,9 @@ impl SenderDelay {
         match self {
             Self::One(delay) => vec![*delay; count],
             Self::Each(delays) => delays.clone(),
-            Self::Drawn(low, high) => (0..count as u64)
-                .map(|index| *low + (*high - *low).scale(seed.stream("delay", index).unit()))
-                .collect(),
+            Self::Drawn(low, high) => {
+                (0..count as u64).map(|index| *low + (*high - *low).scale(seed.stream("delay", index).unit())).collect()
+            }
         }
     }
 }
@@ -99,9 +97,7 @@ impl Dumbbell {
         match &self.sender_delay {
             SenderDelay::Each(delays) if delays.len() != self.senders => {
                 let message = format!("{} delays for {} senders", delays.len(), self.senders);
-                Err(section
-                    .reject(Self::KEY.sender_delay, message)
-                    .with_help("one for each sender"))
+                Err(section.reject(Self::KEY.sender_delay, message).with_help("one for each sender"))
             }
             _ => Ok(()),
         }
@@ -126,11 +122,7 @@ impl Fabric for Dumbbell {
         let access = |delay| LinkProperties { rate: access_rate, delay, mtu };
         let mut builder = NetworkBuilder::default();
         let left = builder.switch("left".to_owned(), 0);
-        let right = if receivers == 1 {
-            builder.host("r0".to_owned())
-        } else {
-            builder.switch("right".to_owned(), 0)
-        };
+        let right = if receivers == 1 { builder.host("r0".to_owned()) } else { builder.switch("right".to_owned(), 0) };
         let bottleneck = LinkProperties { rate, delay, mtu };
         builder.connect(bottleneck.link(left, right), &["bottleneck"]);
         let mut senders = Vec::new();

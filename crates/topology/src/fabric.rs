@@ -81,13 +81,7 @@ impl LinkProperties {
     }
 
     /// Adds hosts `NAMEh0`, `NAMEh1` and so on, each with a link of these properties to a switch.
-    pub(crate) fn attach(
-        self,
-        builder: &mut NetworkBuilder,
-        at: Node,
-        count: usize,
-        name: &str,
-    ) -> Vec<Node> {
+    pub(crate) fn attach(self, builder: &mut NetworkBuilder, at: Node, count: usize, name: &str) -> Vec<Node> {
         let add = |number| {
             let host = builder.host(format!("{name}h{number}"));
             builder.connect(self.link(host, at), &["access"]);

@@ -83,15 +83,12 @@ impl Fabric for FatTree {
 
     fn build(&self, _: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder {
         let [tor_switch, aggregation_switch, core_switch] =
-            [&self.tor_switch, &self.aggregation_switch, &self.core_switch]
-                .map(|name| switches.index(name.as_deref()));
+            [&self.tor_switch, &self.aggregation_switch, &self.core_switch].map(|name| switches.index(name.as_deref()));
         let (delay, mtu) = (self.delay, self.largest.mtu);
         let fabric = LinkProperties { rate: self.rate, delay, mtu };
         let access = LinkProperties { rate: self.access_rate, delay: delay + self.host_delay, mtu };
         let mut builder = NetworkBuilder::default();
-        let cores: Vec<Node> = (0..self.cores)
-            .map(|core| builder.switch(format!("core{core}"), core_switch))
-            .collect();
+        let cores: Vec<Node> = (0..self.cores).map(|core| builder.switch(format!("core{core}"), core_switch)).collect();
         for pod in 0..self.pods {
             let first = pod * self.aggregations;
             let above: Vec<Node> = (first..first + self.aggregations)

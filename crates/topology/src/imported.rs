@@ -46,8 +46,7 @@ pub struct Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rates, default_rates, delays, lengths, distances, default_delays, renamed } =
-            self;
+        let Self { rates, default_rates, delays, lengths, distances, default_delays, renamed } = self;
         write!(f, "rates: {rates} from the file, {default_rates} by default; ")?;
         write!(f, "delays: {delays} from the file, ")?;
         if *lengths > 0 {
@@ -77,8 +76,7 @@ impl Imported {
             builder.switch(name.clone(), switch);
         }
         for &(a, b, line) in &self.links {
-            let [forth, back] =
-                [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", self.nodes[a].0, self.nodes[b].0));
+            let [forth, back] = [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", self.nodes[a].0, self.nodes[b].0));
             let link = line.link(Node(a as u32), Node(b as u32));
             builder.connect(link, &["core", &forth, &back]);
         }

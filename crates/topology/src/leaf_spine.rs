@@ -60,9 +60,8 @@ impl Fabric for LeafSpine {
         let fabric = LinkProperties { rate: self.rate, delay: self.delay, mtu };
         let access = LinkProperties { rate: self.access_rate, delay: self.access_delay, mtu };
         let mut builder = NetworkBuilder::default();
-        let spines: Vec<Node> = (0..self.spines)
-            .map(|spine| builder.switch(format!("spine{spine}"), spine_switch))
-            .collect();
+        let spines: Vec<Node> =
+            (0..self.spines).map(|spine| builder.switch(format!("spine{spine}"), spine_switch)).collect();
         for number in 0..self.leaves {
             let leaf = builder.switch(format!("leaf{number}"), leaf_switch);
             for &spine in &spines {

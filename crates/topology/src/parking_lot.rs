@@ -47,8 +47,7 @@ impl Fabric for ParkingLot {
         let Self { rate, access_rate, delay, access_delay, hops, hosts, largest } = *self;
         let mtu = largest.mtu;
         let mut builder = NetworkBuilder::default();
-        let switches: Vec<Node> =
-            (0..=hops).map(|number| builder.switch(format!("p{number}"), 0)).collect();
+        let switches: Vec<Node> = (0..=hops).map(|number| builder.switch(format!("p{number}"), 0)).collect();
         let chain = LinkProperties { rate, delay, mtu };
         for pair in switches.windows(2) {
             builder.connect(chain.link(pair[0], pair[1]), &["chain"]);

@@ -49,9 +49,8 @@ impl Paths {
         for (column, &class) in (0..).zip(&destinations) {
             column_of_class[class] = Some(column);
         }
-        let column_of: Vec<Option<u32>> = (twins.class_of.iter())
-            .map(|class| class.and_then(|(class, _)| column_of_class[class as usize]))
-            .collect();
+        let column_of: Vec<Option<u32>> =
+            (twins.class_of.iter()).map(|class| class.and_then(|(class, _)| column_of_class[class as usize])).collect();
         let position = |node: usize| match twins.access_links[node] {
             Some(link) => TablePosition::SingleHomed(link),
             None => TablePosition::Inner(column_of[node].zip(twins.class_of[node].map(|it| it.1))),
@@ -195,8 +194,7 @@ impl<'a> Search<'a> {
     /// Sets the routes of all nodes to the class `destination`.
     fn fill(&self, table: &mut RouteTable, column: usize, destination: usize, costs: &[Cost]) {
         for (class, members) in self.twins.members.iter().enumerate() {
-            let best =
-                if class == destination { self.between_twins(class, costs) } else { costs[class] };
+            let best = if class == destination { self.between_twins(class, costs) } else { costs[class] };
             let alone = class == destination && members.len() == 1;
             if best == UNREACHABLE || alone {
                 continue;

@@ -55,12 +55,10 @@ impl Fabric for ThreeDc {
     }
 
     fn build(&self, _: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder {
-        let (border_switch, mtu) =
-            (switches.index(self.border_switch.as_deref()), self.largest.mtu);
+        let (border_switch, mtu) = (switches.index(self.border_switch.as_deref()), self.largest.mtu);
         let access = LinkProperties { rate: self.access_rate, delay: self.access_delay, mtu };
         let mut builder = NetworkBuilder::default();
-        let borders: Vec<Node> =
-            (0..3).map(|dc| builder.switch(format!("b{dc}"), border_switch)).collect();
+        let borders: Vec<Node> = (0..3).map(|dc| builder.switch(format!("b{dc}"), border_switch)).collect();
         for (&delay, (a, b)) in self.wan_delay.iter().zip([(0, 1), (1, 2), (0, 2)]) {
             let wan = LinkProperties { rate: self.wan_rate, delay, mtu };
             let link = wan.link(borders[a], borders[b]);

@@ -76,10 +76,7 @@ impl Twins {
 
     /// Class of a node, which must not be a single-homed host.
     pub fn class(&self, node: Node) -> usize {
-        debug_assert!(
-            self.class_of[node.0 as usize].is_some(),
-            "a single-homed host is in no class"
-        );
+        debug_assert!(self.class_of[node.0 as usize].is_some(), "a single-homed host is in no class");
         self.class_of[node.0 as usize].map_or(0, |(class, _)| class as usize)
     }
 
@@ -104,8 +101,7 @@ impl Twins {
 fn access_link(graph: &Graph, node: usize, ports: &[u32]) -> Option<AccessLink> {
     let [exit] = *ports else { return None };
     let switch = graph.far(exit);
-    let single_homed =
-        graph.nodes[node] == NodeKind::Host && graph.kind(switch) == NodeKind::Switch;
+    let single_homed = graph.nodes[node] == NodeKind::Host && graph.kind(switch) == NodeKind::Switch;
     single_homed.then_some(AccessLink { exit, entry: exit ^ 1, switch })
 }
 

@@ -87,10 +87,7 @@ impl ConnectError {
             )),
             Self::FingerprintMismatch { host, known_hosts, .. } => {
                 let then = known_hosts.as_ref().map_or_else(String::new, |file| {
-                    format!(
-                        "; if it is the new one, remove the line of {host} in {}",
-                        file.display()
-                    )
+                    format!("; if it is the new one, remove the line of {host} in {}", file.display())
                 });
                 Some(format!(
                     "somebody else answers there, or it has a new identity: compare with what 'shallop receive' prints \
@@ -203,14 +200,8 @@ pub fn connect_for_ping(
     connect_by(host, SERVER_NAME, config, &Tls::client(ServerVerifier::first_use()))
 }
 
-fn connect_by(
-    host: &HostAddress,
-    name: &str,
-    config: Config,
-    tls: &Tls,
-) -> Result<SendSession, ConnectError> {
-    let addresses =
-        host.addresses().map_err(|source| ConnectError::Name { host: host.clone(), source })?;
+fn connect_by(host: &HostAddress, name: &str, config: Config, tls: &Tls) -> Result<SendSession, ConnectError> {
+    let addresses = host.addresses().map_err(|source| ConnectError::Name { host: host.clone(), source })?;
     SendSession::connect(&addresses, name, config, tls)
         .map_err(|source| ConnectError::Unreachable { host: host.clone(), source })
 }

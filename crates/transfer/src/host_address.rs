@@ -157,9 +157,7 @@ mod tests {
 
     #[test]
     fn ipv6_and_ipv4_addresses_alternate() {
-        let of = |all: &[&str]| -> Vec<SocketAddr> {
-            all.iter().map(|of| of.parse().unwrap()).collect()
-        };
+        let of = |all: &[&str]| -> Vec<SocketAddr> { all.iter().map(|of| of.parse().unwrap()).collect() };
         let given = of(&["1.0.0.1:1", "1.0.0.2:1", "[2::1]:1", "1.0.0.3:1", "1.0.0.1:1"]);
         let expected = of(&["[2::1]:1", "1.0.0.1:1", "1.0.0.2:1", "1.0.0.3:1"]);
         assert_eq!(alternate(given.into_iter()), expected);

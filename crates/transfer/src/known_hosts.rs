@@ -49,8 +49,7 @@ impl KnownHosts {
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(String::new()),
             Err(why) => Err(why),
         };
-        let text =
-            text.map_err(|source| KnownHostsError::File { path: path.to_owned(), source })?;
+        let text = text.map_err(|source| KnownHostsError::File { path: path.to_owned(), source })?;
         Ok(KnownHosts { path: path.to_owned(), hosts: parse(path, &text)? })
     }
 
@@ -198,8 +197,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("known");
         let (first, second) = (fingerprint(), fingerprint());
-        std::fs::write(&path, format!("# who\n\n  a:1   {first}  \na:1 {first}\nb:1 {second}"))
-            .unwrap();
+        std::fs::write(&path, format!("# who\n\n  a:1   {first}  \na:1 {first}\nb:1 {second}")).unwrap();
         let mut known = KnownHosts::load(&path).unwrap();
         assert_eq!(known.fingerprint("b:1"), Some(second));
         known.add("c:1", first).unwrap();

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 
 use pollster::block_on;
 use shallop_core::{BitsPerSec, Span};
-use shallop_quic::{
-    Connection, CreditStats, PathStats, QuicError, RecvStream, SendMode, SendStream,
-};
+use shallop_quic::{Connection, CreditStats, PathStats, QuicError, RecvStream, SendMode, SendStream};
 
 use crate::protocol::pause_if_short;
 use crate::timeout::with_timeout;
@@ -109,12 +107,7 @@ impl Load {
 ///
 /// # Errors
 /// The connection is lost.
-pub fn load(
-    connection: &Connection,
-    rate: BitsPerSec,
-    time: Duration,
-    settle: Duration,
-) -> Result<Load, QuicError> {
+pub fn load(connection: &Connection, rate: BitsPerSec, time: Duration, settle: Duration) -> Result<Load, QuicError> {
     let mut left = rate.bytes_in(span(time)).get();
     let asked = left / FRAME;
     let count = || (connection.stats(), connection.path_stats());
@@ -149,11 +142,7 @@ pub struct Arrived {
 ///
 /// # Errors
 /// The connection is lost, or the peer does not report its count.
-pub fn send_for(
-    connection: &Connection,
-    time: Duration,
-    written: &mut dyn FnMut(u64),
-) -> Result<Arrived, QuicError> {
+pub fn send_for(connection: &Connection, time: Duration, written: &mut dyn FnMut(u64)) -> Result<Arrived, QuicError> {
     let begun = Instant::now();
     let answer = block_on(async {
         let (mut send, mut recv) = connection.open_bi().await?;

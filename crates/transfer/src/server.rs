@@ -56,9 +56,7 @@ impl ListenError {
             io::ErrorKind::AddrNotAvailable => {
                 Some(format!("{bind} takes an address of this host; 'ip address' shows them"))
             }
-            io::ErrorKind::PermissionDenied => {
-                Some(format!("ports below 1024 are for root: {bind} takes another one"))
-            }
+            io::ErrorKind::PermissionDenied => Some(format!("ports below 1024 are for root: {bind} takes another one")),
             _ => None,
         }
     }

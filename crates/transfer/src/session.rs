@@ -11,16 +11,14 @@ use serde::Serialize;
 use shallop_quic::authority::ClientCertVerifier;
 use shallop_quic::identity::{Fingerprint, Identity};
 use shallop_quic::{
-    AnyStream, Config, Connection, CreditStats, Endpoint, PathStats, QuicError, RecvStream,
-    SendMode, SendStream, Tls,
+    AnyStream, Config, Connection, CreditStats, Endpoint, PathStats, QuicError, RecvStream, SendMode, SendStream, Tls,
 };
 
 use crate::active_senders::ActiveSenders;
 use crate::happy_eyeballs::{self, OTHER_ADDRESS_CHOSEN};
 use crate::ping;
 use crate::protocol::{
-    self, Link, Outgoing, Progress, ReceiveOptions, SendOptions, SourcePaths, Summary,
-    TransferError,
+    self, Link, Outgoing, Progress, ReceiveOptions, SendOptions, SourcePaths, Summary, TransferError,
 };
 
 /// The default UDP port of receivers.
@@ -61,12 +59,7 @@ impl SendSession {
     ///
     /// # Errors
     /// No answer within 10 s, or a receiver that `tls` does not trust.
-    pub fn connect(
-        addresses: &[SocketAddr],
-        name: &str,
-        config: Config,
-        tls: &Tls,
-    ) -> Result<Self, QuicError> {
+    pub fn connect(addresses: &[SocketAddr], name: &str, config: Config, tls: &Tls) -> Result<Self, QuicError> {
         let (endpoint, connection) = happy_eyeballs::connect(addresses, name, config, tls)?;
         Ok(Self { connection, endpoint })
     }
@@ -101,11 +94,7 @@ impl SendSession {
     ///
     /// # Errors
     /// The connection is lost, or the receiver does not report its count.
-    pub fn send_for(
-        self,
-        time: Duration,
-        progress: &dyn Progress,
-    ) -> Result<TransferReport, TransferError> {
+    pub fn send_for(self, time: Duration, progress: &dyn Progress) -> Result<TransferReport, TransferError> {
         let arrived = ping::send_for(&self.connection, time, &mut |count| progress.bytes(0, count));
         let arrived = arrived.map_err(QuicError::into_io)?;
         let (bytes, seconds) = (arrived.bytes, arrived.time.as_secs_f64());
@@ -208,8 +197,7 @@ impl ReceiveServer {
                 }
                 (Ok(AnyStream::Uni(stream)), Some(folder)) => {
                     let _registered = self.senders.register(connection);
-                    let link =
-                        QuicLink { first: Mutex::new(Some(stream)), ..QuicLink::new(connection) };
+                    let link = QuicLink { first: Mutex::new(Some(stream)), ..QuicLink::new(connection) };
                     let transfer = protocol::receive(&link, folder, options, progress)?;
                     let report = TransferReport::new(connection, transfer);
                     return Ok(Served::Files(Box::new(report)));
@@ -220,9 +208,7 @@ impl ReceiveServer {
                     return Err(TransferError::Protocol(why.to_owned()));
                 }
                 (Err(QuicError::Closed { .. }), _) if pings > 0 => return Ok(Served::Pings(pings)),
-                (Err(QuicError::Closed { reason, .. }), _)
-                    if reason.as_bytes() == OTHER_ADDRESS_CHOSEN =>
-                {
+                (Err(QuicError::Closed { reason, .. }), _) if reason.as_bytes() == OTHER_ADDRESS_CHOSEN => {
                     return Ok(Served::Pings(0));
                 }
                 (Err(why), _) => return Err(why.into_io().into()),
@@ -288,9 +274,7 @@ impl Link for QuicLink {
         }
         match block_on(self.connection.accept_uni()) {
             Ok(stream) => Ok(Some(Box::new(BlockingRecv(stream)))),
-            Err(QuicError::Closed { reason, .. }) if reason.is_empty() || reason == DONE => {
-                Ok(None)
-            }
+            Err(QuicError::Closed { reason, .. }) if reason.is_empty() || reason == DONE => Ok(None),
             Err(why) => Err(why.into_io()),
         }
     }

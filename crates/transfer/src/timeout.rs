@@ -5,11 +5,7 @@ use std::time::Duration;
 
 /// Runs `act` and returns its result. If it takes longer than `limit`, another thread calls `cancel`, which has to make
 /// `act` return, and the result is `None`.
-pub(crate) fn with_timeout<T>(
-    limit: Duration,
-    cancel: impl FnOnce() + Send,
-    act: impl FnOnce() -> T,
-) -> Option<T> {
+pub(crate) fn with_timeout<T>(limit: Duration, cancel: impl FnOnce() + Send, act: impl FnOnce() -> T) -> Option<T> {
     let (done, is_done) = sync_channel::<()>(1);
     std::thread::scope(|scope| {
         let watch = scope.spawn(move || {

@@ -56,8 +56,7 @@ impl Axis {
     /// Whether the axis suits the points: no two points coincide, and curves have at least two points.
     fn is_clear(&self) -> bool {
         let Self::Quantity { values, panels, .. } = self else { return true };
-        let mut places: Vec<(&String, u64)> =
-            panels.iter().zip(values.iter().map(|value| value.to_bits())).collect();
+        let mut places: Vec<(&String, u64)> = panels.iter().zip(values.iter().map(|value| value.to_bits())).collect();
         let all = places.len();
         places.sort_unstable();
         places.dedup();
@@ -77,8 +76,7 @@ fn title(keys: &[&String], key: &str, unit: &str) -> String {
 /// The values of a key at all points, and the name of their unit, if all are quantities of one kind. Rates, times and
 /// sizes may be in several units; other numbers must be followed by the same word.
 fn quantities(points: &[Point], key: &str) -> Option<(Vec<f64>, String)> {
-    let values: Vec<&Value> =
-        points.iter().map(|point| point.set.get(key)).collect::<Option<_>>()?;
+    let values: Vec<&Value> = points.iter().map(|point| point.set.get(key)).collect::<Option<_>>()?;
     let sizes = |text: &str| text.parse::<Bytes>().ok().map(|bytes| bytes.get() as f64);
     let times = |text: &str| text.parse::<Span>().ok().map(|span| span.as_ps() as f64 * 1e-12);
     let rates = |text: &str| text.parse::<BitsPerSec>().ok().map(|rate| rate.get() as f64);
@@ -105,8 +103,7 @@ fn in_one_unit(
     read: impl Fn(&str) -> Option<f64>,
     units: &'static [Unit],
 ) -> Option<(Vec<f64>, String)> {
-    let values: Vec<f64> =
-        values.iter().map(|value| read(value.as_str()?)).collect::<Option<_>>()?;
+    let values: Vec<f64> = values.iter().map(|value| read(value.as_str()?)).collect::<Option<_>>()?;
     let unit = Unit::for_largest(values.iter().copied(), units);
     Some((values.into_iter().map(|value| unit.put(value)).collect(), unit.name.to_owned()))
 }
@@ -117,8 +114,7 @@ fn number(value: &Value) -> Option<(f64, String)> {
         return Some((number, String::new()));
     }
     let text = value.as_str()?.trim();
-    let end =
-        text.find(|letter: char| !matches!(letter, '0'..='9' | '.' | '_')).unwrap_or(text.len());
+    let end = text.find(|letter: char| !matches!(letter, '0'..='9' | '.' | '_')).unwrap_or(text.len());
     let number = text[..end].replace('_', "").parse().ok()?;
     let unit = text[end..].trim();
     // Ranges and lists are no quantities.
@@ -159,19 +155,13 @@ mod tests {
             json!({ "group.all.arrivals.load": 0.4 }),
         ]));
         let Axis::Quantity { title, values, panels } = axis else { panic!("{axis:?}") };
-        assert_eq!(
-            (title.as_str(), values, panels),
-            ("arrivals load", vec![0.2, 0.4], vec![String::new(); 2])
-        );
+        assert_eq!((title.as_str(), values, panels), ("arrivals load", vec![0.2, 0.4], vec![String::new(); 2]));
     }
 
     #[test]
     fn units_stand_on_the_axis_if_all_are_the_same() {
         let two = |a: &str, b: &str| {
-            Axis::for_points(&points(&[
-                json!({ "topology.rate": a }),
-                json!({ "topology.rate": b }),
-            ]))
+            Axis::for_points(&points(&[json!({ "topology.rate": a }), json!({ "topology.rate": b })]))
         };
         let Axis::Quantity { title, values, .. } = two("10Gbps", "40 Gbps") else { panic!() };
         assert_eq!((title.as_str(), values), ("topology rate (Gb/s)", vec![10.0, 40.0]));
@@ -187,12 +177,7 @@ mod tests {
             ("delay", ["40ms", "1.5s", "200us"], "delay (s)", [0.04, 1.5, 0.0002]),
             ("mark", ["8pkt", "33pkt", "250pkt"], "mark (pkt)", [8.0, 33.0, 250.0]),
             ("mark", ["20KB/Gbps", "40KB/Gbps", "1KB/Gbps"], "mark (KB/Gbps)", [20.0, 40.0, 1.0]),
-            (
-                "buffer",
-                ["20KB/Gbps", "2MB/Gbps", "1KB/Gbps"],
-                "buffer (MB/Gbps)",
-                [0.02, 2.0, 0.001],
-            ),
+            ("buffer", ["20KB/Gbps", "2MB/Gbps", "1KB/Gbps"], "buffer (MB/Gbps)", [0.02, 2.0, 0.001]),
         ];
         for (key, texts, name, expected) in cases {
             let axis = Axis::for_points(&points(&texts.map(|text| json!({ key: text }))));
@@ -200,41 +185,25 @@ mod tests {
             assert_eq!((title.as_str(), values), (name, expected.to_vec()));
         }
         // Packets are no fixed number of bytes.
-        assert_eq!(
-            Axis::for_points(&points(&[json!({ "buffer": "8pkt" }), json!({ "buffer": "20KB" })])),
-            Axis::Names
-        );
+        assert_eq!(Axis::for_points(&points(&[json!({ "buffer": "8pkt" }), json!({ "buffer": "20KB" })])), Axis::Names);
     }
 
     #[test]
     fn the_key_with_the_most_values_is_the_axis_and_others_are_panels() {
         let grid = [(2, "8pkt"), (3, "8pkt"), (4, "8pkt"), (2, "20KB"), (3, "20KB"), (4, "20KB")];
-        let sets = grid.map(|(senders, buffer)| {
-            json!({ "topology.senders": senders, "switch.default.buffer": buffer })
-        });
-        let Axis::Quantity { title, panels, .. } = Axis::for_points(&points(&sets)) else {
-            panic!()
-        };
-        assert_eq!(
-            (title.as_str(), panels[5].as_str()),
-            ("topology senders", "default buffer = 20KB")
-        );
+        let sets =
+            grid.map(|(senders, buffer)| json!({ "topology.senders": senders, "switch.default.buffer": buffer }));
+        let Axis::Quantity { title, panels, .. } = Axis::for_points(&points(&sets)) else { panic!() };
+        assert_eq!((title.as_str(), panels[5].as_str()), ("topology senders", "default buffer = 20KB"));
     }
 
     #[test]
     fn points_at_one_place_and_single_points_have_no_curve() {
         assert_eq!(Axis::for_points(&points(&[json!({})])), Axis::One);
         assert_eq!(
-            Axis::for_points(&points(&[
-                json!({ "a": 1 }),
-                json!({ "a": 1, "b": "x" }),
-                json!({ "b": "y" })
-            ])),
+            Axis::for_points(&points(&[json!({ "a": 1 }), json!({ "a": 1, "b": "x" }), json!({ "b": "y" })])),
             Axis::Names
         );
-        assert_eq!(
-            Axis::for_points(&points(&[json!({ "a": 1, "b": "x" }), json!({ "a": 2, "b": "y" })])),
-            Axis::Names
-        );
+        assert_eq!(Axis::for_points(&points(&[json!({ "a": 1, "b": "x" }), json!({ "a": 2, "b": "y" })])), Axis::Names);
     }
 }

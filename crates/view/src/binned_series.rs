@@ -68,10 +68,7 @@ mod tests {
         let mut many = BinnedSeries::new(2.0);
         (1..=4800).for_each(|row| many.add(f64::from(row) * 2.0 / 4800.0, f64::from(row % 20)));
         assert_eq!(many.iter().count(), BINS);
-        assert!(
-            many.iter()
-                .all(|(_, bin)| (bin.mean() - 9.5).abs() < 1e-9 && (bin.max - 19.0).abs() < 1e-9)
-        );
+        assert!(many.iter().all(|(_, bin)| (bin.mean() - 9.5).abs() < 1e-9 && (bin.max - 19.0).abs() < 1e-9));
         assert!((many.iter().last().unwrap().1.time - 2.0).abs() < 1e-12);
     }
 }

@@ -7,8 +7,8 @@
 
 /// The colours of schemes. The first eight are for the transports that are most often compared.
 pub const PALETTE: [&str; 16] = [
-    "#3496EF", "#F9601F", "#794DB6", "#445BFE", "#AE6AA8", "#4A6B64", "#9C9277", "#B13E06",
-    "#C2206A", "#83963A", "#7071DD", "#955290", "#105FD9", "#AB6E64", "#21763C", "#CE70C7",
+    "#3496EF", "#F9601F", "#794DB6", "#445BFE", "#AE6AA8", "#4A6B64", "#9C9277", "#B13E06", "#C2206A", "#83963A",
+    "#7071DD", "#955290", "#105FD9", "#AB6E64", "#21763C", "#CE70C7",
 ];
 /// The background colours of figures: of light and printed pages, and of dark pages.
 pub const GROUNDS: [&str; 2] = ["#FFFFFF", "#12161B"];
@@ -61,9 +61,9 @@ fn known(name: &str) -> Option<&'static str> {
 
 /// FNV-1a with 64 bits (Fowler, Noll, Vo; RFC 9923). The upper half is folded into the lower.
 fn hash(text: &str) -> u64 {
-    let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let fnv = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     fnv ^ (fnv >> 32)
 }
 
@@ -115,28 +115,18 @@ mod tests {
     /// 1).
     const SIGHTS: [[Colour; 3]; 3] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
-        [
-            [0.152_286, 1.052_583, -0.204_868],
-            [0.114_503, 0.786_281, 0.099_216],
-            [-0.003_882, -0.048_116, 1.051_998],
-        ],
-        [
-            [0.367_322, 0.860_646, -0.227_968],
-            [0.280_085, 0.672_501, 0.047_413],
-            [-0.011_820, 0.042_940, 0.968_881],
-        ],
+        [[0.152_286, 1.052_583, -0.204_868], [0.114_503, 0.786_281, 0.099_216], [-0.003_882, -0.048_116, 1.051_998]],
+        [[0.367_322, 0.860_646, -0.227_968], [0.280_085, 0.672_501, 0.047_413], [-0.011_820, 0.042_940, 0.968_881]],
     ];
 
     /// The least distance between two of these colours, for any of [`SIGHTS`], in hundredths of Oklab.
     fn least_distance(colours: &[&str]) -> f64 {
         let mut least = f64::INFINITY;
         for sight in &SIGHTS {
-            let seen: Vec<Colour> =
-                colours.iter().map(|hex| oklab(times(sight, linear(hex)))).collect();
+            let seen: Vec<Colour> = colours.iter().map(|hex| oklab(times(sight, linear(hex)))).collect();
             for (place, one) in seen.iter().enumerate() {
                 for other in &seen[..place] {
-                    let squares: f64 =
-                        (0..3).map(|at| (one[at] - other[at]) * (one[at] - other[at])).sum();
+                    let squares: f64 = (0..3).map(|at| (one[at] - other[at]) * (one[at] - other[at])).sum();
                     least = least.min(100.0 * squares.sqrt());
                 }
             }
@@ -168,10 +158,7 @@ mod tests {
         assert_eq!([colour("cubic"), colour("CUBIC")], ["#3496EF"; 2]);
         assert_eq!(colour("flashpass"), "#F9601F");
         // The colours of names of users are a promise too: those of their other pages.
-        assert_eq!(
-            [colour("mine"), colour("vegas-10"), colour("")],
-            ["#AE6AA8", "#B13E06", "#F9601F"]
-        );
+        assert_eq!([colour("mine"), colour("vegas-10"), colour("")], ["#AE6AA8", "#B13E06", "#F9601F"]);
         let places: Vec<usize> = KNOWN.iter().map(|(_, place)| *place).collect();
         assert!(places.iter().all(|place| *place < PALETTE.len()));
     }

@@ -39,11 +39,7 @@ impl Comparison {
                 schemes.push(scheme.clone());
             }
             if !points.iter().any(|other| other.set == *point) {
-                points.push(Point {
-                    name: keys_and_values(point),
-                    set: point.clone(),
-                    ..Point::default()
-                });
+                points.push(Point { name: keys_and_values(point), set: point.clone(), ..Point::default() });
             }
         }
         // Points without finished runs have no data.
@@ -166,10 +162,7 @@ mod tests {
         assert_eq!(comparison(9, 1).points_over_time(), [0, 4, 8]);
         assert_eq!(comparison(9, 20).points_over_time(), [0]);
         assert_eq!(comparison(2, 1).omission_note(&[0, 1]), "");
-        assert_eq!(
-            comparison(9, 1).omission_note(&[0, 8]),
-            " Of the 9 points 2 are shown: 0 and 8."
-        );
+        assert_eq!(comparison(9, 1).omission_note(&[0, 8]), " Of the 9 points 2 are shown: 0 and 8.");
     }
 
     #[test]
@@ -185,19 +178,11 @@ mod tests {
             };
             labels(&names.iter().map(point).collect::<Vec<_>>())
         };
-        let sweep = [
-            "topology.senders=2, switch.default.buffer=20KB",
-            "topology.senders=4, switch.default.buffer=20KB",
-        ];
+        let sweep =
+            ["topology.senders=2, switch.default.buffer=20KB", "topology.senders=4, switch.default.buffer=20KB"];
         assert_eq!(of(&sweep), ["senders=2", "senders=4"]);
-        let ends = [
-            "switch.near.buffer=8pkt, switch.far.buffer=1MB",
-            "switch.near.buffer=1MB, switch.far.buffer=8pkt",
-        ];
-        assert_eq!(
-            of(&ends),
-            ["far.buffer=1MB, near.buffer=8pkt", "far.buffer=8pkt, near.buffer=1MB"]
-        );
+        let ends = ["switch.near.buffer=8pkt, switch.far.buffer=1MB", "switch.near.buffer=1MB, switch.far.buffer=8pkt"];
+        assert_eq!(of(&ends), ["far.buffer=1MB, near.buffer=8pkt", "far.buffer=8pkt, near.buffer=1MB"]);
         assert_eq!(of(&["90 %", "a=1"]), ["90 %", "a=1"]);
         assert_eq!(of(&[""]), [""]);
     }
@@ -209,8 +194,7 @@ mod tests {
             point: Keys::from([("topology.senders".to_owned(), senders.into())]),
             ..Aggregate::default()
         };
-        let summary =
-            Summary { aggregates: vec![aggregate(20), aggregate(40)], ..Summary::default() };
+        let summary = Summary { aggregates: vec![aggregate(20), aggregate(40)], ..Summary::default() };
         let comparison = Comparison::from_summary(&summary);
         assert_eq!(comparison.points[1].name, "topology.senders = 40");
         assert_eq!(comparison.point_named("elsewhere"), None);

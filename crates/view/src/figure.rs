@@ -58,8 +58,7 @@ impl Dataset {
         let mut ranges: Vec<(String, f64, f64)> = Vec::new();
         for row in &self.rows {
             let Some(number) = place(value).and_then(|at| row[at].as_f64()) else { continue };
-            let parts =
-                words.iter().filter_map(|&at| row[at].as_str()).filter(|part| !part.is_empty());
+            let parts = words.iter().filter_map(|&at| row[at].as_str()).filter(|part| !part.is_empty());
             let name = parts.collect::<Vec<_>>().join(", ");
             match ranges.iter_mut().find(|(known, ..)| *known == name) {
                 Some((_, low, high)) => (*low, *high) = (low.min(number), high.max(number)),

@@ -216,8 +216,7 @@ impl RunSeries {
             group.add(row.time_s, row.value);
             return;
         }
-        let lifetime =
-            flow_number(row.place).and_then(|number| Some((number, *self.lifetimes.get(&number)?)));
+        let lifetime = flow_number(row.place).and_then(|number| Some((number, *self.lifetimes.get(&number)?)));
         // After its end, the rate of zero of a flow is not shown.
         if let Some((number, (start, end))) = lifetime
             && (start..=end).contains(&row.time_s)

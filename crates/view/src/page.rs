@@ -64,8 +64,7 @@ impl Page<'_> {
             let _ = writeln!(body, "<script type=\"application/gzip\" id=\"data\">{data}</script>");
         }
         let title = self.summary.id.as_deref().unwrap_or(&self.summary.scenario);
-        let libraries: &[Script] =
-            if self.figures.is_empty() { &[] } else { &[VEGA, VEGA_LITE, VEGA_EMBED] };
+        let libraries: &[Script] = if self.figures.is_empty() { &[] } else { &[VEGA, VEGA_LITE, VEGA_EMBED] };
         document(title, &body, libraries)
     }
 
@@ -83,9 +82,7 @@ impl Page<'_> {
         };
         out.push_str("<header>\n");
         element(out, "h1", "", &name);
-        out.push_str(
-            "<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n<main>\n",
-        );
+        out.push_str("<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n<main>\n");
         if !summary.about.is_empty() && summary.about != summary.scenario {
             element(out, "p", "question", &summary.about);
         }
@@ -120,12 +117,9 @@ impl Page<'_> {
         }
         let warned = self.summary.runs.iter().filter(|run| !run.warnings.is_empty()).count();
         if warned > 0 {
-            let (warned, all) =
-                (thousands(warned as u64), thousands(self.summary.runs.len() as u64));
-            let _ = writeln!(
-                out,
-                "<p class=\"note\">{warned} of {all} runs have <a href=\"#warnings\">warnings</a>.</p>"
-            );
+            let (warned, all) = (thousands(warned as u64), thousands(self.summary.runs.len() as u64));
+            let _ =
+                writeln!(out, "<p class=\"note\">{warned} of {all} runs have <a href=\"#warnings\">warnings</a>.</p>");
         }
         if let Some(figure) = lead {
             plot(out, figure);
@@ -162,8 +156,7 @@ impl Page<'_> {
         });
         say("schemes", &list(&schemes.collect::<Vec<_>>()));
         if summary.points.len() > 1 {
-            let names: Vec<String> =
-                summary.points.iter().map(|point| point.name.clone()).collect();
+            let names: Vec<String> = summary.points.iter().map(|point| point.name.clone()).collect();
             say(&format!("{} points", names.len()), &names.join("; "));
         }
         let seeds: Vec<String> = summary.seeds.iter().map(ToString::to_string).collect();
@@ -175,8 +168,7 @@ impl Page<'_> {
 
     /// Writes all figures except `lead`, which the top of the page has.
     fn others(&self, out: &mut String, lead: Option<&Figure>) {
-        let others =
-            self.figures.iter().filter(|figure| lead.is_none_or(|lead| lead.id != figure.id));
+        let others = self.figures.iter().filter(|figure| lead.is_none_or(|lead| lead.id != figure.id));
         let mut others = others.peekable();
         if others.peek().is_none() {
             return;
@@ -213,8 +205,7 @@ impl Page<'_> {
 
 /// The worst verdict on these claims, as a word; "reported" if no claim was judged.
 pub fn worst(claims: &[JudgedClaim]) -> &'static str {
-    let judged =
-        claims.iter().map(|claim| claim.verdict).filter(|verdict| *verdict != Verdict::NotRun);
+    let judged = claims.iter().map(|claim| claim.verdict).filter(|verdict| *verdict != Verdict::NotRun);
     judged.max().unwrap_or(Verdict::Reported).word()
 }
 

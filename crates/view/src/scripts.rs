@@ -20,8 +20,7 @@ pub const VEGA: Script = script("vega", include_bytes!("../vendor/vega.min.js.gz
 /// Vega-Lite, the library that translates specs to specs of Vega. It needs [`VEGA`].
 pub const VEGA_LITE: Script = script("vega-lite", include_bytes!("../vendor/vega-lite.min.js.gz"));
 /// vega-embed, the library that places figures in pages. It needs [`VEGA`] and [`VEGA_LITE`].
-pub const VEGA_EMBED: Script =
-    script("vega-embed", include_bytes!("../vendor/vega-embed.min.js.gz"));
+pub const VEGA_EMBED: Script = script("vega-embed", include_bytes!("../vendor/vega-embed.min.js.gz"));
 /// The licences of all code in the embedded libraries.
 pub const NOTICES: &str = include_str!("../vendor/NOTICES.txt");
 /// One line for each library: its SHA-256, its name, its version.

@@ -13,8 +13,7 @@ const DASHES: [&[u32]; 5] = [&[], &[6, 3], &[2, 2], &[8, 2, 2, 2], &[12, 4]];
 const FILLS: [f64; 3] = [1.0, 0.5, 0.2];
 /// Name of the dataset column with the labels of schemes.
 const SCHEME: &str = "scheme";
-const SHAPES: [&str; 7] =
-    ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left"];
+const SHAPES: [&str; 7] = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left"];
 
 /// Width in pixels of a figure that is as wide as the page, without axes.
 pub const WIDE: u32 = 720;
@@ -55,9 +54,7 @@ impl NominalScale<'_> {
     /// colours differ.
     pub fn fill(&self) -> Option<Value> {
         let colours = self.colours();
-        let before = |place: usize| {
-            colours[..place].iter().filter(|colour| **colour == colours[place]).count()
-        };
+        let before = |place: usize| colours[..place].iter().filter(|colour| **colour == colours[place]).count();
         let repeats = (0..colours.len()).any(|place| before(place) > 0);
         repeats.then(|| self.channel(|place| json!(FILLS[before(place).min(FILLS.len() - 1)])))
     }
@@ -124,8 +121,7 @@ pub fn lift_selections(spec: &mut Value) {
     let mut lifted = Vec::new();
     let layers = spec.get_mut("layer").and_then(Value::as_array_mut);
     for (place, layer) in layers.into_iter().flatten().enumerate() {
-        let Some(Value::Array(params)) = layer.as_object_mut().and_then(|it| it.remove("params"))
-        else {
+        let Some(Value::Array(params)) = layer.as_object_mut().and_then(|it| it.remove("params")) else {
             continue;
         };
         let name = format!("layer_{place}");
@@ -159,9 +155,8 @@ pub fn amount(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> V
 /// more than a factor of 30.
 pub fn spread(field: &str, title: &str, figures: impl Iterator<Item = f64>) -> Value {
     let mut axis = quantity(field, title);
-    let (least, most) = figures.fold((f64::INFINITY, 0.0_f64), |(least, most), figure| {
-        (least.min(figure), most.max(figure))
-    });
+    let (least, most) =
+        figures.fold((f64::INFINITY, 0.0_f64), |(least, most), figure| (least.min(figure), most.max(figure)));
     let powers = least > 0.0 && most > 30.0 * least;
     axis["scale"] = if powers { logarithmic() } else { json!({ "zero": false, "nice": true }) };
     // Padding, so that marks at the ends are not clipped.
@@ -185,13 +180,7 @@ pub fn figure(field: &str, title: &str) -> Value {
 }
 
 /// A layer of lines over the column `time_s`, one line for each name, with selection and zoom.
-pub fn lines(
-    names: &NominalScale<'_>,
-    value: &str,
-    title: &str,
-    height: u32,
-    hints: &[Value],
-) -> Value {
+pub fn lines(names: &NominalScale<'_>, value: &str, title: &str, height: u32, hints: &[Value]) -> Value {
     let own = [figure("time_s", "time (s)"), figure(value, title)];
     let hints: Vec<&Value> = hints.iter().chain(&own).collect();
     json!({

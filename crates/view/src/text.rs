@@ -45,9 +45,7 @@ mod tests {
 
     #[test]
     fn numbers_and_lists_read_well() {
-        let words = |count: usize| {
-            list(&["a", "b", "c"][..count].iter().map(ToString::to_string).collect::<Vec<_>>())
-        };
+        let words = |count: usize| list(&["a", "b", "c"][..count].iter().map(ToString::to_string).collect::<Vec<_>>());
         assert_eq!([words(0), words(1), words(2), words(3)], ["", "a", "a and b", "a, b and c"]);
     }
 }

@@ -92,10 +92,9 @@ mod linux {
     fn row(network: &Network, lateness: Option<Lateness>, run: &Run) -> String {
         let Network { number, transport, flows, rate, rtt, buffer, seconds } = network;
         let of = run.rehearsal.clone().unwrap_or_default();
-        let (pause, paused, standstill, stood_still) = lateness
-            .map_or((0.0, 0.0, 0.0, 0.0), |of| {
-                (of.pause.as_secs_f64(), of.paused, of.standstill.as_secs_f64(), of.stood_still)
-            });
+        let (pause, paused, standstill, stood_still) = lateness.map_or((0.0, 0.0, 0.0, 0.0), |of| {
+            (of.pause.as_secs_f64(), of.paused, of.standstill.as_secs_f64(), of.stood_still)
+        });
         format!(
             "{number},{transport},{flows},{rate},{rtt},{buffer},{seconds},{},{pause:.9},{paused:.6},{standstill:.9},\
              {stood_still:.6},{:.9},{:.9},{:.9},{:.9},{:.9},{:.9},{},{:.9},{:.9},{:.0},{:.6},{:.9},{:.0},{},{},{}",

@@ -62,8 +62,7 @@ pub fn aggregate_grid(summary: &Summary) -> Grid {
     let runs = summary.aggregates.iter().map(|one| one.n.to_string()).collect();
     columns.push(("runs".to_owned(), runs));
     for metric in METRICS {
-        let estimates: Vec<Option<Estimate>> =
-            summary.aggregates.iter().map(|one| one.get(metric).copied()).collect();
+        let estimates: Vec<Option<Estimate>> = summary.aggregates.iter().map(|one| one.get(metric).copied()).collect();
         let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         if estimates.iter().any(Option::is_some) {
             let means = estimates.iter().map(|of| number(of.map(|of| of.mean))).collect();
@@ -99,8 +98,7 @@ pub fn aggregate_table(summary: &Summary) -> Table {
         Column::new(key, "", KEY, typed(&values))
     }));
     let unit = "as the metric";
-    let [mean, n] =
-        ["The mean of the runs that have the figure.", "The number of runs that have it."];
+    let [mean, n] = ["The mean of the runs that have the figure.", "The number of runs that have it."];
     let half = "Half its 95 % confidence interval; null without one.";
     let low = "The lower end of the interval, within what is possible.";
     let high = "The upper end of the interval, within what is possible.";
@@ -190,8 +188,7 @@ mod tests {
     #[test]
     fn means_have_a_row_for_each_scheme_and_a_column_for_each_key() {
         let grid = aggregate_grid(&summary());
-        let header =
-            ["switch.default.buffer", "topology.senders", "scheme", "runs", "jain", "jain ci95"];
+        let header = ["switch.default.buffer", "topology.senders", "scheme", "runs", "jain", "jain ci95"];
         assert_eq!(grid.header, header);
         assert_eq!(grid.rows[0], ["8pkt", "2", "cubic", "2", "0.5", "0.25"]);
         assert_eq!(grid.rows[1], ["true", "20", "cubic", "2", "1", ""]);

@@ -70,10 +70,8 @@ pub fn part(text: &str) -> Result<Share, String> {
 pub fn attachment(text: &str) -> Result<Attachment, String> {
     let parts = text.split_once('=').map(|(interface, host)| (interface.trim(), host.trim()));
     let parts = parts.filter(|(interface, host)| !interface.is_empty() && !host.is_empty());
-    let attachment = |(interface, host): (&str, &str)| Attachment {
-        interface: interface.to_owned(),
-        host: host.to_owned(),
-    };
+    let attachment =
+        |(interface, host): (&str, &str)| Attachment { interface: interface.to_owned(), host: host.to_owned() };
     parts.map(attachment).ok_or_else(|| "expected INTERFACE=HOST, as in eth1=r0".to_owned())
 }
 
@@ -81,9 +79,7 @@ fn whole<T: FromStr>(text: &str, least: u64, most: u64) -> Result<T, String> {
     let number: Option<u64> = text.trim().parse().ok();
     let number = number.filter(|number| (least..=most).contains(number));
     // Every number in the range fits `T`.
-    number
-        .and_then(|number| number.to_string().parse().ok())
-        .ok_or_else(|| refused(text, least, most))
+    number.and_then(|number| number.to_string().parse().ok()).ok_or_else(|| refused(text, least, most))
 }
 
 fn refused(text: &str, least: impl Display, most: impl Display) -> String {
@@ -101,9 +97,7 @@ mod tests {
         assert_eq!(seed("9223372036854775807"), Ok(MOST_SEED));
         let wanted = "negative; expected a whole number from 0 to 9223372036854775807";
         assert_eq!(seed("-1"), Err(wanted.to_owned()));
-        for bad in
-            ["9223372036854775808", "18446744073709551616", "1.5", "True", "", "1e3", "--quick"]
-        {
+        for bad in ["9223372036854775808", "18446744073709551616", "1.5", "True", "", "1e3", "--quick"] {
             let why = seed(bad).unwrap_err();
             assert_eq!(why, "expected a whole number from 0 to 9223372036854775807", "{bad}");
         }
@@ -125,9 +119,7 @@ mod tests {
         assert_eq!(seeds("0").unwrap_err(), "expected a whole number from 1 to 10000");
         assert_eq!(record("flows"), Ok("1ms".to_owned()));
         assert_eq!(record("flows= 100us"), Ok("100us".to_owned()));
-        for (bad, why) in
-            [("queues=1ms", "only flows"), ("flows=", "is missing"), ("", "only flows")]
-        {
+        for (bad, why) in [("queues=1ms", "only flows"), ("flows=", "is missing"), ("", "only flows")] {
             assert!(record(bad).unwrap_err().contains(why), "{bad}");
         }
         assert!(folder(" ").unwrap_err().contains("empty"));

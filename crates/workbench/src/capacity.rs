@@ -234,10 +234,7 @@ fn over_capacity(of: HeaviestPoint, by: Option<Share>, least: u64) -> String {
     let load = under_load(of.load).map_or_else(String::new, |load| format!(" ({load})"));
     let packets = of.packets.filter(|&packets| packets > of.carried);
     let packets = packets.map_or_else(String::new, |packets| {
-        format!(
-            "; {:.0} Mb/s where hosts send packet by packet (kernel.gso_max_segs = 1)",
-            packets / 1e6
-        )
+        format!("; {:.0} Mb/s where hosts send packet by packet (kernel.gso_max_segs = 1)", packets / 1e6)
     });
     format!(
         "{part}real hosts would send up to {demand:.0} Mb/s, and this machine carries {carried:.0} Mb/s in real \
@@ -265,8 +262,7 @@ pub fn scale_by(study: &mut Study, by: Share) -> Result<()> {
     for point in &mut study.points {
         let scaled = point.plan.clone().scaled(by).map_err(|why| plain(&why))?;
         for scheme in 0..scaled.schemes.len() {
-            let setup =
-                ResolvedRun::new(&scaled, scheme, scaled.seed).map_err(|why| plain(&why))?;
+            let setup = ResolvedRun::new(&scaled, scheme, scaled.seed).map_err(|why| plain(&why))?;
             let Some((bytes, frame, port)) = setup.shallowest_buffer() else { continue };
             let (frames, place) = (bytes.get() / frame.get(), setup.network.port_name(port));
             if frames == 0 {
@@ -314,17 +310,11 @@ mod tests {
         let age = Some(Duration::from_secs(3 * 3_600));
         let of = HeaviestPoint { demand: 1e9, carried: 1e8, packets: Some(5e7), age, load: None };
         let told = over_capacity(of, Share::new(1, 2), 10);
-        assert!(
-            told.starts_with("with --scale 1/2 real hosts would send up to 500 Mb/s"),
-            "{told}"
-        );
+        assert!(told.starts_with("with --scale 1/2 real hosts would send up to 500 Mb/s"), "{told}");
         assert!(told.contains("measured 3 hours ago. --scale 1/10"), "{told}");
         assert!(!told.contains("gso_max_segs"), "{told}");
         let packets = HeaviestPoint { packets: Some(2e8), ..of };
-        assert!(
-            over_capacity(packets, None, 10)
-                .contains("; 200 Mb/s where hosts send packet by packet")
-        );
+        assert!(over_capacity(packets, None, 10).contains("; 200 Mb/s where hosts send packet by packet"));
         assert_eq!(ago(Duration::from_secs(200_000)), " 2 days ago");
     }
 
@@ -351,8 +341,7 @@ mod tests {
         assert!(notes[0].contains("holds 1 frame (port") && notes[0].ends_with("a burst decides"));
         assert_eq!(scaled(10).unwrap().len(), 1);
         let deep = text.replace("20KB", "2MB");
-        let mut deep =
-            shallop_scenario::read(&deep, &shallop_scenario::Options::default()).unwrap();
+        let mut deep = shallop_scenario::read(&deep, &shallop_scenario::Options::default()).unwrap();
         scale_by(&mut deep, Share::new(1, 10).unwrap()).unwrap();
         assert_eq!(deep.notes, Vec::<String>::new());
     }

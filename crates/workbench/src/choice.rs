@@ -19,8 +19,7 @@ pub fn choose(study: &mut Study, texts: &[String]) -> Result<()> {
             names.push(text.clone());
             continue;
         }
-        let parts =
-            values(text).map_err(|why| with_help(&format!("--schemes {text}: {why}"), &""))?;
+        let parts = values(text).map_err(|why| with_help(&format!("--schemes {text}: {why}"), &""))?;
         names.extend(parts.iter().map(|part| unquoted(part).to_owned()));
     }
     if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {

@@ -1,9 +1,6 @@
 //! A stopwatch for the computing time of runs.
 
-#![expect(
-    clippy::disallowed_types,
-    reason = "how long something takes is asked here and nowhere else"
-)]
+#![expect(clippy::disallowed_types, reason = "how long something takes is asked here and nowhere else")]
 
 #[derive(Clone, Copy, Debug)]
 pub struct Clock(std::time::Instant);

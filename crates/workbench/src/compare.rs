@@ -25,8 +25,7 @@ impl Side {
         if path.is_dir() {
             return results(path).map(Box::new).map(Self::Results);
         }
-        let options =
-            Options { quick, files: Arc::new(FolderFiles::beside(path)), ..Options::default() };
+        let options = Options { quick, files: Arc::new(FolderFiles::beside(path)), ..Options::default() };
         let study = read_scenario(path, &options)?;
         Ok(Self::Scenario(Box::new(StudyTask { id: None, study, folder: out })))
     }

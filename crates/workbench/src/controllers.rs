@@ -61,9 +61,7 @@ pub fn law(program: Program, set: &[(String, String)]) -> Result<Law> {
     if let Some(law) = fixed {
         return match set.first() {
             None => Ok(law),
-            Some((key, _)) => {
-                Err(plain(&format!("{key}: nothing can be set of {}", program.name())))
-            }
+            Some((key, _)) => Err(plain(&format!("{key}: nothing can be set of {}", program.name()))),
         };
     }
     let known = gemini_keys();
@@ -131,9 +129,7 @@ fn gemini_law(config: &gemini::Config, capacity: Option<BitsPerSec>) -> Result<L
             let help = "leave --capacity out, or `capacity` in the scheme";
             Err(with_help(&"--capacity: the scheme has one of its own", &help))
         }
-        (Some(capacity), None) | (None, Some(capacity)) => {
-            Ok(Law::Gemini(config.integers(capacity)))
-        }
+        (Some(capacity), None) | (None, Some(capacity)) => Ok(Law::Gemini(config.integers(capacity))),
     }
 }
 
@@ -153,14 +149,8 @@ fn program_of(transport: &Transport) -> Option<Program> {
 ///
 /// # Errors
 /// If no scheme fits or several do, or the capacity is missing, given twice or out of bounds.
-pub fn of_scenario(
-    scenario: &Path,
-    capacity: Option<&str>,
-    program: Program,
-    scheme: Option<&str>,
-) -> Result<Law> {
-    let pairs: Vec<_> =
-        capacity.map(|of| ("capacity".to_owned(), of.to_owned())).into_iter().collect();
+pub fn of_scenario(scenario: &Path, capacity: Option<&str>, program: Program, scheme: Option<&str>) -> Result<Law> {
+    let pairs: Vec<_> = capacity.map(|of| ("capacity".to_owned(), of.to_owned())).into_iter().collect();
     let capacity = match capacity.map(|_| law(program, &pairs)).transpose()? {
         Some(Law::Gemini(of)) => Some(BitsPerSec::at_least_one(of.capacity_kbps * 1_000)),
         _ => None,
@@ -175,13 +165,8 @@ pub fn of_scenario(
 
 /// The scheme with this name among those that fit, or the only one that fits. `what` describes these schemes in
 /// messages.
-pub(crate) fn the_scheme<'a>(
-    fitting: &[&'a Scheme],
-    name: Option<&str>,
-    what: &str,
-) -> Result<&'a Scheme> {
-    let found: Vec<&Scheme> =
-        fitting.iter().copied().filter(|of| name.is_none_or(|name| of.name == name)).collect();
+pub(crate) fn the_scheme<'a>(fitting: &[&'a Scheme], name: Option<&str>, what: &str) -> Result<&'a Scheme> {
+    let found: Vec<&Scheme> = fitting.iter().copied().filter(|of| name.is_none_or(|name| of.name == name)).collect();
     if let [one] = found[..] {
         return Ok(one);
     }
@@ -203,9 +188,7 @@ fn base_of(law: &Law) -> Result<Law> {
             let capacity = ("capacity".to_owned(), format!("{}Kbps", set.capacity_kbps));
             self::law(Program::Gemini, &[capacity])
         }
-        Law::Dctcp | Law::EcnStar | Law::Vegas => {
-            Err(plain(&"--to: only gemini has settings for some destinations"))
-        }
+        Law::Dctcp | Law::EcnStar | Law::Vegas => Err(plain(&"--to: only gemini has settings for some destinations")),
     }
 }
 
@@ -236,9 +219,7 @@ pub(crate) fn with_unit(value: u64, units: &[(&str, u64)]) -> String {
 fn fixed(value: u64, bits: u32) -> String {
     let one = (1_u64 << bits) as f64;
     let text = |digits: usize| format!("{:.digits$}", value as f64 / one);
-    let is_same = |text: &String| {
-        text.parse::<f64>().is_ok_and(|parsed| (parsed * one).round() as u64 == value)
-    };
+    let is_same = |text: &String| text.parse::<f64>().is_ok_and(|parsed| (parsed * one).round() as u64 == value);
     (1..20).map(text).find(is_same).unwrap_or_else(|| text(20))
 }
 
@@ -283,8 +264,7 @@ mod tests {
         let values = written(&of).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
         let shown = ["10Gbps", "76900B", "2ms", "0.2", "0.00000012", "0.0625"];
         assert_eq!(values[..6], shown);
-        let other =
-            changed(&of, &set(&[("wan", "false"), ("decrease", "0.4"), ("delay", "3ms")])).unwrap();
+        let other = changed(&of, &set(&[("wan", "false"), ("decrease", "0.4"), ("delay", "3ms")])).unwrap();
         assert_eq!((other.wan, other.decrease, other.mark_bytes), (false, 419_430, of.mark_bytes));
         assert_eq!(other.threshold_ns, 3_000_000);
     }
@@ -334,13 +314,9 @@ scheme = [
         let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
         std::fs::write(file.path(), SCENARIO).unwrap();
         let of = |program, scheme, capacity| of_scenario(file.path(), capacity, program, scheme);
-        let why = |program, scheme, capacity| {
-            crate::diagnostic::text(&of(program, scheme, capacity).unwrap_err())
-        };
+        let why = |program, scheme, capacity| crate::diagnostic::text(&of(program, scheme, capacity).unwrap_err());
         assert!(matches!(of(Program::Dctcp, None, None), Ok(Law::Dctcp)));
-        let Ok(Law::Gemini(near)) = of(Program::Gemini, Some("near"), Some("4Gbps")) else {
-            panic!("no gemini")
-        };
+        let Ok(Law::Gemini(near)) = of(Program::Gemini, Some("near"), Some("4Gbps")) else { panic!("no gemini") };
         assert_eq!((near.capacity_kbps, near.mark_bytes), (4_000_000, 20 * 1_538));
         let several = why(Program::Gemini, None, None);
         assert!(several.contains("2 schemes") && several.contains("one of near, far"), "{several}");

@@ -10,13 +10,8 @@ use shallop_results::metrics;
 use shallop_results::summary::Summary;
 
 /// Units of numbers by the ending of a field's name; the first match counts.
-const ENDINGS: [(&str, &str); 5] = [
-    ("_bytes", "B"),
-    ("_bps", "bit/s"),
-    ("_rate", "fraction"),
-    ("_packets", "packets"),
-    ("_s", "s"),
-];
+const ENDINGS: [(&str, &str); 5] =
+    [("_bytes", "B"), ("_bps", "bit/s"), ("_rate", "fraction"), ("_packets", "packets"), ("_s", "s")];
 
 /// JSON Schema (draft 2020-12) of `summary.json`, which is also the output of `run --json`. Every number has a `unit`
 /// beside its type; "none" if it has no unit.
@@ -65,8 +60,7 @@ fn add_units(schema: &mut Value) {
 /// Whether a schema is of a number, or of a list or map of numbers.
 fn is_number(schema: &Value) -> bool {
     let kind = &schema["type"];
-    let is =
-        |name: &str| kind == name || kind.as_array().is_some_and(|all| all.contains(&name.into()));
+    let is = |name: &str| kind == name || kind.as_array().is_some_and(|all| all.contains(&name.into()));
     if is("number") || is("integer") {
         return true;
     }
@@ -104,17 +98,13 @@ mod tests {
     fn every_word_is_defined_and_every_number_has_a_unit() {
         let schema = summary();
         let kinds = schema["$defs"].as_object().unwrap();
-        let all =
-            kinds.iter().map(|(name, kind)| (name.as_str(), kind)).chain([("Summary", &schema)]);
+        let all = kinds.iter().map(|(name, kind)| (name.as_str(), kind)).chain([("Summary", &schema)]);
         let mut numbers = 0;
         for (name, kind) in all {
             for (word, it) in properties(kind) {
                 let about = it["description"].as_str().unwrap_or_default();
                 assert!(!about.is_empty(), "{name}.{word} has no definition");
-                assert!(
-                    !is_number(it) || it["unit"].is_string(),
-                    "{name}.{word} is a number without a unit"
-                );
+                assert!(!is_number(it) || it["unit"].is_string(), "{name}.{word} is a number without a unit");
                 numbers += usize::from(is_number(it));
             }
         }

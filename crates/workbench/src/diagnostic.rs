@@ -6,8 +6,7 @@ use std::path::Path;
 
 pub use miette::Report;
 use miette::{
-    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic,
-    MietteHandlerOpts, NamedSource,
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, MietteHandlerOpts, NamedSource,
 };
 use textwrap::{WordSeparator, WordSplitter};
 
@@ -82,9 +81,8 @@ fn showable(text: &str, span: std::ops::Range<usize>) -> Option<std::ops::Range<
 
 /// Sets up how diagnostics break lines: at spaces only, so that options, fingerprints and paths can be copied.
 pub fn keep_words_whole() {
-    let whole = MietteHandlerOpts::new()
-        .word_separator(WordSeparator::AsciiSpace)
-        .word_splitter(WordSplitter::NoHyphenation);
+    let whole =
+        MietteHandlerOpts::new().word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
     // If a hook is set already, it stays.
     let _ = miette::set_hook(Box::new(move |_| Box::new(whole.clone().build())));
 }

@@ -69,11 +69,7 @@ impl ShaperOptions {
 pub fn check_device(name: &str) -> Result<()> {
     const LONGEST: usize = 15;
     let is_wrong = |letter: char| letter.is_whitespace() || "/:".contains(letter);
-    if (1..=LONGEST).contains(&name.len())
-        && name != "."
-        && name != ".."
-        && !name.contains(is_wrong)
-    {
+    if (1..=LONGEST).contains(&name.len()) && name != "." && name != ".." && !name.contains(is_wrong) {
         return Ok(());
     }
     let what = format!("\"{name}\" cannot be the name of a device");
@@ -99,10 +95,7 @@ pub fn config(set: &[(String, String)]) -> Result<Config> {
 
 /// The settings of a scenario's only proxy, or of the proxy of the scheme with this name.
 pub fn of_scenario(scenario: &Path, scheme: Option<&str>) -> Result<Config> {
-    let study = super::run_study::read_scenario(
-        scenario,
-        &Options { in_real_time: true, ..Options::default() },
-    )?;
+    let study = super::run_study::read_scenario(scenario, &Options { in_real_time: true, ..Options::default() })?;
     let schemes = study.points.first().map(|point| &point.plan.schemes[..]).unwrap_or_default();
     let found: Vec<&Scheme> = schemes.iter().filter(|of| of.clean.is_some()).collect();
     let clean = the_scheme(&found, scheme, "with a proxy (`clean`)")?.clean.as_ref();
@@ -124,13 +117,7 @@ pub fn written(config: &Config) -> Vec<(String, String)> {
         ("alpha_initial", part(law.alpha_initial.units())),
         ("min_window", law.min_window.to_string()),
         ("initial_window", law.initial_window.to_string()),
-        (
-            "idle",
-            with_unit(
-                config.idle.as_ps() / 1_000_000,
-                &[("s", 1_000_000), ("ms", 1_000), ("us", 1)],
-            ),
-        ),
+        ("idle", with_unit(config.idle.as_ps() / 1_000_000, &[("s", 1_000_000), ("ms", 1_000), ("us", 1)])),
         ("flows", config.flows.to_string()),
         ("validate", config.validate.to_string()),
     ];
@@ -190,10 +177,8 @@ mod tests {
 
     #[test]
     fn a_shaper_marks_before_it_is_full() {
-        let of =
-            |mark, buffer| ShaperOptions { rate: BitsPerSec::gbps(1), mark, buffer }.resolved();
-        let (shaper, buffer) =
-            of(BufferSize::Packets(100), BufferSize::Bytes(Bytes::new(400_000))).unwrap();
+        let of = |mark, buffer| ShaperOptions { rate: BitsPerSec::gbps(1), mark, buffer }.resolved();
+        let (shaper, buffer) = of(BufferSize::Packets(100), BufferSize::Bytes(Bytes::new(400_000))).unwrap();
         assert_eq!((shaper.mark_above.get(), buffer.get()), (153_800, 400_000));
         assert!(of(BufferSize::Packets(100), BufferSize::Packets(100)).is_err());
     }
@@ -227,11 +212,7 @@ mod tests {
 
     #[test]
     fn device_names_follow_the_rules_of_linux() {
-        assert!(
-            ["eth0", "wlan-0", "a.b+c", "fifteen_letters"]
-                .iter()
-                .all(|of| check_device(of).is_ok())
-        );
+        assert!(["eth0", "wlan-0", "a.b+c", "fifteen_letters"].iter().all(|of| check_device(of).is_ok()));
         for wrong in ["", "a b", "a/b", "a:b", "..", "sixteen_letters_"] {
             assert!(check_device(wrong).is_err(), "{wrong}");
         }
@@ -250,8 +231,7 @@ scheme = [{ name = "set", transport = "cubic", clean = { edges = ["s0>left"], la
     #[test]
     fn only_schemes_with_a_proxy_are_offered() {
         let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-        let with = TEXT
-            .replace("scheme = [{", "scheme = [{ name = \"without\", transport = \"cubic\" }, {");
+        let with = TEXT.replace("scheme = [{", "scheme = [{ name = \"without\", transport = \"cubic\" }, {");
         std::fs::write(file.path(), with).unwrap();
         assert_eq!(of_scenario(file.path(), None).unwrap(), Config::default());
         let why = crate::diagnostic::text(&of_scenario(file.path(), Some("without")).unwrap_err());

@@ -6,9 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use shallop_results::{Summary, table, warning_lines};
-use shallop_store::{
-    Column, Draft, StoreError, Table, TableReader, TableWriter, Text, Values, publish,
-};
+use shallop_store::{Column, Draft, StoreError, Table, TableReader, TableWriter, Text, Values, publish};
 
 use super::aggregate_tables::{aggregate_table, with_point_columns};
 use super::completion_table::completion_table;
@@ -138,8 +136,7 @@ impl Export {
     /// Writes CSV, with the columns' names as the first line.
     pub fn to_csv(self, sink: impl Write) -> Result<(), StoreError> {
         let table = self.heading.name.clone();
-        let failed =
-            |why: csv::Error| StoreError::Unwritable { table: table.clone(), why: why.to_string() };
+        let failed = |why: csv::Error| StoreError::Unwritable { table: table.clone(), why: why.to_string() };
         let mut writer = csv::Writer::from_writer(sink);
         let names = self.heading.columns.iter().map(|column| printable(&column.name).into_owned());
         writer.write_record(names).map_err(failed)?;

@@ -157,12 +157,7 @@ mod tests {
         let report = parse_scenario("edge.toml", text, &Options::default()).unwrap_err();
         let fault = Fault::from(&report);
         assert_eq!(fault.kind, FaultKind::Scenario);
-        let position = TextPosition {
-            name: "edge.toml".to_owned(),
-            line: 3,
-            column: 21,
-            length: "\"dumbel\"".len(),
-        };
+        let position = TextPosition { name: "edge.toml".to_owned(), line: 3, column: 21, length: "\"dumbel\"".len() };
         assert_eq!(fault.position, Some(position));
         assert!(fault.message.contains("dumbel"), "{fault:?}");
         assert!(fault.help.is_some_and(|help| help.contains("dumbbell")));

@@ -102,8 +102,7 @@ fn measure(plan: &Plan, job: Job) -> Option<f64> {
         Ok(_) | Err(RunError::Stopped) => {}
         Err(_) => return None,
     }
-    let (seconds, simulated) =
-        observer.reached.unwrap_or((observer.clock.seconds(), plan.duration));
+    let (seconds, simulated) = observer.reached.unwrap_or((observer.clock.seconds(), plan.duration));
     Some(seconds / simulated.as_secs_f64().max(1e-12) * end.ratio(plan.duration))
 }
 

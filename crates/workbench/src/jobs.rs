@@ -107,13 +107,8 @@ pub fn run_all(
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build();
     let pool = pool.map_err(|why| StudyError::Threads { why: why.to_string() })?;
     let worker = Worker { study, options, progress, failed: AtomicBool::new(false) };
-    let results: Vec<Result<(Identity, Run), StudyError>> = pool.install(|| {
-        to_run
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|(job, identity)| worker.run(job, identity))
-            .collect()
-    });
+    let results: Vec<Result<(Identity, Run), StudyError>> = pool
+        .install(|| to_run.into_par_iter().with_max_len(1).map(|(job, identity)| worker.run(job, identity)).collect());
     let mut ended = BTreeMap::new();
     let stopped = |error: &StudyError| matches!(error, StudyError::Run(RunError::Stopped));
     for result in results {

@@ -34,10 +34,7 @@ pub fn find(plan: &Plan) -> Result<Kernel, StudyError> {
 
 /// Runs the first scheme of a plan in real time with a shell at this process's terminal. Returns the exit status of the
 /// shell and the frames lost at attached interfaces; `None` if the run ended before the shell.
-pub fn run_live_shell(
-    plan: &Plan,
-    observer: &mut dyn Observer,
-) -> Result<Option<(u8, u64)>, StudyError> {
+pub fn run_live_shell(plan: &Plan, observer: &mut dyn Observer) -> Result<Option<(u8, u64)>, StudyError> {
     match run(plan, 0, plan.seed, observer, None) {
         #[cfg(target_os = "linux")]
         Err(StudyError::Rehearsal(shallop_linux::RehearsalError::Left { status, lost })) => {
@@ -116,11 +113,7 @@ pub fn run(
 }
 
 /// Runs the first scheme of a plan in virtual time with a shell at this terminal.
-pub fn run_shell(
-    plan: &Plan,
-    terminal: Box<dyn Terminal>,
-    observer: &mut dyn Observer,
-) -> Result<(), StudyError> {
+pub fn run_shell(plan: &Plan, terminal: Box<dyn Terminal>, observer: &mut dyn Observer) -> Result<(), StudyError> {
     let kernel = find(plan)?;
     run_with(&kernel, plan, (0, plan.seed), observer, None, Some(terminal)).map(|_| ())
 }
@@ -199,11 +192,7 @@ pub fn list() -> (std::path::PathBuf, Vec<KernelRow>) {
 }
 
 /// Builds and installs a kernel of this release from Debian's source package. `tell` receives a line for each step.
-pub fn build(
-    release: Option<&str>,
-    jobs: usize,
-    tell: &mut dyn FnMut(&str),
-) -> Result<KernelRow, StudyError> {
+pub fn build(release: Option<&str>, jobs: usize, tell: &mut dyn FnMut(&str)) -> Result<KernelRow, StudyError> {
     #[cfg(target_os = "linux")]
     {
         use shallop_kernel::{build, installed};

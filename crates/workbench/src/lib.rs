@@ -1,10 +1,7 @@
 //! Everything that the command does, except for its arguments and terminals: jobs on threads, the clock, the archive of
 //! finished runs, reports and files.
 
-#![allow(
-    clippy::missing_errors_doc,
-    reason = "an error is a diagnostic for the user, which says what is wrong"
-)]
+#![allow(clippy::missing_errors_doc, reason = "an error is a diagnostic for the user, which says what is wrong")]
 
 mod aggregate_tables;
 pub mod arguments;

@@ -31,11 +31,8 @@ pub(super) fn links_table(summary: &Summary) -> Table {
 pub(super) fn groups_table(summary: &Summary) -> Table {
     let rows = rows(summary, |run| &run.groups);
     let mut columns = run_columns(summary, &rows);
-    let all =
-        |of: fn(&Completion) -> Option<f64>| move |row: &RunRow<'_, Group>| flows(row).and_then(of);
-    let is_bound = |row: &RunRow<'_, Group>| {
-        flows(row).is_some_and(|all| all.lower_bounds.contains(&Statistic::P99S))
-    };
+    let all = |of: fn(&Completion) -> Option<f64>| move |row: &RunRow<'_, Group>| flows(row).and_then(of);
+    let is_bound = |row: &RunRow<'_, Group>| flows(row).is_some_and(|all| all.lower_bounds.contains(&Statistic::P99S));
     let bound = "Whether that percentile is a lower bound, as flows did not finish.";
     columns.extend([
         text_column(&rows, "group", "The name of the group.", |row| &row.2.name),
@@ -88,13 +85,8 @@ mod tests {
             groups: groups.clone(),
             ..Run::default()
         };
-        let point = Point {
-            name: "low".to_owned(),
-            set: BTreeMap::new(),
-            schemes: vec!["cubic".to_owned()],
-        };
-        let summary =
-            Summary { points: vec![point], runs: vec![run(1), run(2)], ..Summary::default() };
+        let point = Point { name: "low".to_owned(), set: BTreeMap::new(), schemes: vec!["cubic".to_owned()] };
+        let summary = Summary { points: vec![point], runs: vec![run(1), run(2)], ..Summary::default() };
         let (links, groups) = (links_table(&summary), groups_table(&summary));
         assert_eq!((links.rows(), groups.rows()), (2, 4));
         let values = |table: &Table, name: &str| table.column(name).unwrap().values.clone();

@@ -87,8 +87,7 @@ fn without_hosts(study: &Study, simulated: &[&str]) -> Result<()> {
         }
     }
     let help = if real.is_empty() {
-        "transports of real hosts are congestion controllers of a kernel, such as cubic, and udp"
-            .to_owned()
+        "transports of real hosts are congestion controllers of a kernel, such as cubic, and udp".to_owned()
     } else {
         format!("leave it out with --schemes {}", argument(real))
     };
@@ -110,8 +109,7 @@ pub fn replay(study: &Study, tape: &Path) -> Result<Played> {
 /// Formats the packets of a tape as text, one per line.
 pub fn lines_of(tape: &Path) -> Result<Vec<String>> {
     #[cfg(target_os = "linux")]
-    return shallop_linux::replay::lines(tape)
-        .map_err(|why| study_error(&StudyError::Rehearsal(why)));
+    return shallop_linux::replay::lines(tape).map_err(|why| study_error(&StudyError::Rehearsal(why)));
     #[cfg(not(target_os = "linux"))]
     Err(plain(&format!("{}: tapes are read on Linux", tape.display())))
 }
@@ -119,8 +117,7 @@ pub fn lines_of(tape: &Path) -> Result<Vec<String>> {
 /// Lets an ordinary user create network namespaces, if the kernel allows it. The process must have a single thread.
 pub fn enter_user_namespace() -> Result<()> {
     #[cfg(target_os = "linux")]
-    shallop_linux::user_namespace::enter()
-        .map_err(|why| plain(&format!("a user namespace for hosts: {why}")))?;
+    shallop_linux::user_namespace::enter().map_err(|why| plain(&format!("a user namespace for hosts: {why}")))?;
     Ok(())
 }
 
@@ -141,11 +138,7 @@ pub fn abilities() -> Vec<Ability> {
     all.push(Ability {
         what: "kernels in virtual time".to_owned(),
         can: !releases.is_empty(),
-        found: if releases.is_empty() {
-            "shallop kernel build makes one".to_owned()
-        } else {
-            releases.join(", ")
-        },
+        found: if releases.is_empty() { "shallop kernel build makes one".to_owned() } else { releases.join(", ") },
         used_for: "stack = \"kernel\" in run".to_owned(),
     });
     all

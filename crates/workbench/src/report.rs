@@ -4,9 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use shallop_store::{
-    StoreError, Table, TableReader, Text, Values, read_bytes, read_text, write_file,
-};
+use shallop_store::{StoreError, Table, TableReader, Text, Values, read_bytes, read_text, write_file};
 use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, figures, page};
 
 use super::results::{FLOWS, SERIES, SUMMARY};
@@ -115,10 +113,9 @@ pub fn write_index(folder: &Path) -> Result<PathBuf, ReportError> {
     let (mut entries, mut all) = (Vec::new(), Vec::new());
     for inside in result_folders(folder) {
         let path = inside.join(SUMMARY);
-        let summary: Summary = serde_json::from_str(&read_text(&path)?)
-            .map_err(|why| ReportError::Summary { path, why })?;
-        let claims =
-            if summary.claims.is_empty() { String::new() } else { table::tally(&summary.claims) };
+        let summary: Summary =
+            serde_json::from_str(&read_text(&path)?).map_err(|why| ReportError::Summary { path, why })?;
+        let claims = if summary.claims.is_empty() { String::new() } else { table::tally(&summary.claims) };
         entries.push(IndexEntry {
             folder: inside.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             title: if summary.about.is_empty() { summary.scenario } else { summary.about },

@@ -25,8 +25,7 @@ pub(super) const SERIES: &str = "series.parquet";
 pub fn summarise(study: &Study, id: Option<&str>, done: &[FinishedRun], shard: Shard) -> Summary {
     let runs: Vec<(Job, &Run)> = done.iter().map(|done| (done.job, &done.run)).collect();
     // A rehearsal that was too late is in the results, but not in means and verdicts.
-    let counted: Vec<(Job, &Run)> =
-        runs.iter().copied().filter(|(_, run)| !run.is_void()).collect();
+    let counted: Vec<(Job, &Run)> = runs.iter().copied().filter(|(_, run)| !run.is_void()).collect();
     let identities: Vec<_> = done.iter().map(|done| (done.job, &done.identity)).collect();
     Summary {
         id: id.map(str::to_owned),
@@ -58,9 +57,7 @@ pub fn check_folder(folder: &Path) -> Result<(), StoreError> {
     let there = folder.ancestors().find(|above| above.exists() && !above.as_os_str().is_empty());
     let draft = Draft::create(there.unwrap_or(Path::new(".")).join(SUMMARY));
     draft.map(drop).map_err(|error| match error {
-        StoreError::File { why, .. } => {
-            StoreError::File { path: folder.to_owned(), doing: "create the folder", why }
-        }
+        StoreError::File { why, .. } => StoreError::File { path: folder.to_owned(), doing: "create the folder", why },
         other => other,
     })
 }
@@ -69,16 +66,9 @@ pub fn check_folder(folder: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// If a file cannot be written or a run cannot be read; existing files are unchanged then.
-pub fn write(
-    folder: &Path,
-    study: &Study,
-    summary: &Summary,
-    done: &[FinishedRun],
-) -> Result<(), StoreError> {
-    let mut text = serde_json::to_vec_pretty(summary).map_err(|why| StoreError::Unwritable {
-        table: SUMMARY.to_owned(),
-        why: why.to_string(),
-    })?;
+pub fn write(folder: &Path, study: &Study, summary: &Summary, done: &[FinishedRun]) -> Result<(), StoreError> {
+    let mut text = serde_json::to_vec_pretty(summary)
+        .map_err(|why| StoreError::Unwritable { table: SUMMARY.to_owned(), why: why.to_string() })?;
     text.push(b'\n');
     let archive = RunArchive::in_results(folder);
     let table = |name: &str, part: &dyn Fn(&FinishedRun) -> PathBuf, none: Table| {
@@ -93,8 +83,7 @@ pub fn write(
         writer.finish()
     };
     let flows = table(FLOWS, &|run| archive.flows(&run.identity), flow_table(&[]))?;
-    let series =
-        table(SERIES, &|run| archive.series(&run.identity), series_table(&Samples::default()))?;
+    let series = table(SERIES, &|run| archive.series(&run.identity), series_table(&Samples::default()))?;
     publish([flows, series, Draft::of_bytes(folder.join(SUMMARY), &text)?])
 }
 
@@ -111,11 +100,7 @@ impl Keys {
         let point = &study.points[done.job.point];
         let scheme = &point.plan.schemes[done.job.scheme];
         let repeat = |text: &str| (0..rows).map(|_| Some(text)).collect();
-        Self {
-            point: repeat(&point.name),
-            scheme: repeat(&scheme.name),
-            seed: vec![done.job.seed; rows],
-        }
+        Self { point: repeat(&point.name), scheme: repeat(&scheme.name), seed: vec![done.job.seed; rows] }
     }
 }
 

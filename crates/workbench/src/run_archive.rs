@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use shallop_store::{
-    Draft, StoreError, TableWriter, clear_drafts, publish, read_bytes, read_text, to_parquet,
-};
+use shallop_store::{Draft, StoreError, TableWriter, clear_drafts, publish, read_bytes, read_text, to_parquet};
 
 use super::identity::{Identity, digest, hexadecimal};
 use super::tables::{flow_table, series_table};
@@ -120,15 +118,9 @@ impl RunArchive {
     ///
     /// # Errors
     /// If a file cannot be written; the archive then does not have the run.
-    pub fn store(
-        &self,
-        id: &Identity,
-        outcome: &Outcome,
-        flows: FlowWriter,
-    ) -> Result<(), StoreError> {
+    pub fn store(&self, id: &Identity, outcome: &Outcome, flows: FlowWriter) -> Result<(), StoreError> {
         let flows = flows.0.finish()?;
-        let capture =
-            outcome.capture.as_ref().map(|bytes| Draft::of_bytes(self.capture(id), bytes));
+        let capture = outcome.capture.as_ref().map(|bytes| Draft::of_bytes(self.capture(id), bytes));
         let series = to_parquet(&series_table(&outcome.series))?;
         let json = |why: serde_json::Error| StoreError::Unwritable {
             table: self.json(id).display().to_string(),
@@ -157,8 +149,7 @@ impl RunArchive {
         }
         let broken = |why: &dyn std::fmt::Display| format!("{}: broken: {why}", path.display());
         let text = read_text(&path).map_err(|why| why.to_string())?;
-        let ArchivedRun { sha256, run, .. } =
-            serde_json::from_str(&text).map_err(|why| broken(&why))?;
+        let ArchivedRun { sha256, run, .. } = serde_json::from_str(&text).map_err(|why| broken(&why))?;
         let compact = serde_json::to_vec(&run).map_err(|why| broken(&why))?;
         let of_file = |path: PathBuf| read_bytes(path).map(|bytes| digest(&bytes));
         let found = Digests {

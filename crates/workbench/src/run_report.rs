@@ -121,8 +121,7 @@ fn titled(title: &str, grid: &Grid, note: String, form: TableForm) -> String {
     }
     let between = if form == TableForm::Markdown { "\n\n" } else { "\n" };
     let marks = grid.notes().into_iter().map(str::to_owned);
-    let note: String =
-        marks.chain([note]).filter(|line| !line.is_empty()).map(|line| line + "\n").collect();
+    let note: String = marks.chain([note]).filter(|line| !line.is_empty()).map(|line| line + "\n").collect();
     format!("{title}{between}{}{between}{note}\n", render(grid, form))
 }
 

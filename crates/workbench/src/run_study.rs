@@ -37,8 +37,7 @@ pub fn scenario_text(path: &Path) -> Result<String> {
 /// Reads a scenario from a text that messages call `name`.
 pub fn parse_scenario(name: &str, text: &str, options: &Options) -> Result<Study> {
     if text.trim().is_empty() {
-        let help =
-            "a scenario is a TOML file: see `shallop schema` and the files under experiments";
+        let help = "a scenario is a TOML file: see `shallop schema` and the files under experiments";
         return Err(in_scenario(with_help(&format!("{name}: the file is empty"), &help)));
     }
     scenario::read(text, options).map_err(|problem| in_scenario(in_text(name, text, problem)))
@@ -59,10 +58,8 @@ pub fn find_experiments<I: AsRef<str>>(ids: &[I]) -> Result<Vec<Shipped>> {
 fn unknown(id: &str, all: &[Shipped]) -> miette::Report {
     let names: Vec<&str> = all.iter().map(|shipped| shipped.id).collect();
     let near = |name: &&&str| strsim::jaro_winkler(id, name) > 0.8;
-    let nearest = names
-        .iter()
-        .filter(near)
-        .min_by(|a, b| strsim::jaro_winkler(id, b).total_cmp(&strsim::jaro_winkler(id, a)));
+    let nearest =
+        names.iter().filter(near).min_by(|a, b| strsim::jaro_winkler(id, b).total_cmp(&strsim::jaro_winkler(id, a)));
     let guess = nearest.map_or_else(String::new, |name| format!("did you mean \"{name}\"? "));
     let help = format!("{guess}There are: {}, and all", names.join(", "));
     in_scenario(with_help(&format!("there is no experiment \"{id}\""), &help))
@@ -103,19 +100,14 @@ impl StudyTask {
         let is_new = |job: &Job| {
             let plan = &self.study.points[job.point].plan;
             let identity = Identity::for_run(plan, job.scheme, job.seed);
-            let is_done =
-                archive.as_ref().is_some_and(|archive| archive.flows(&identity).is_file());
+            let is_done = archive.as_ref().is_some_and(|archive| archive.flows(&identity).is_file());
             seen.insert(identity) && !is_done
         };
         shard.select(self.study.jobs()).into_iter().filter(is_new).collect()
     }
 
     /// Runs the study, and writes its results and their page.
-    pub fn run(
-        &self,
-        options: JobOptions<'_>,
-        progress: &dyn Progress,
-    ) -> Result<(Summary, Option<Results>)> {
+    pub fn run(&self, options: JobOptions<'_>, progress: &dyn Progress) -> Result<(Summary, Option<Results>)> {
         let archive = self.folder.as_deref().map(RunArchive::in_results);
         let options = JobOptions { archive: archive.as_ref(), ..options };
         let mut done = Vec::new();
@@ -196,8 +188,7 @@ pub fn check_points(folder: &Path, study: &Study) -> Result<()> {
     // Damaged results are reported when they are replaced or read.
     let Ok(summary) = read_summary(folder) else { return Ok(()) };
     let known = |name: &str| study.points.iter().any(|point| point.name == name);
-    let Some(other) = summary.points.iter().find(|it| !it.set.is_empty() && !known(&it.name))
-    else {
+    let Some(other) = summary.points.iter().find(|it| !it.set.is_empty() && !known(&it.name)) else {
         return Ok(());
     };
     let what = format!(
@@ -223,10 +214,7 @@ pub fn warnings(study: &Study) -> Result<Vec<String>> {
         for (index, scheme) in point.plan.schemes.iter().enumerate() {
             let setup = common.scheme(index).map_err(|why| plain(&why))?;
             let warnings = warn::before(&setup);
-            runs.push((
-                number,
-                Run { scheme: scheme.name.clone(), seed, warnings, ..Run::default() },
-            ));
+            runs.push((number, Run { scheme: scheme.name.clone(), seed, warnings, ..Run::default() }));
         }
     }
     let runs: Vec<(usize, &Run)> = runs.iter().map(|(point, run)| (*point, run)).collect();

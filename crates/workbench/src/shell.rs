@@ -67,8 +67,7 @@ impl ShellSession {
                 Some(name) => hosts.get(name).map(|node| node.0),
                 None => first,
             };
-            let known: Vec<(u32, String)> =
-                hosts.iter().map(|(name, node)| (node.0, (*name).to_owned())).collect();
+            let known: Vec<(u32, String)> = hosts.iter().map(|(name, node)| (node.0, (*name).to_owned())).collect();
             (number, known)
         };
         let Some(number) = number.filter(|number| names.iter().any(|(of, _)| of == number)) else {
@@ -112,9 +111,7 @@ impl ShellSession {
             return Err(with_help(&format!("there is no host \"{host}\""), &help));
         }
         if self.attached.iter().any(|of| of.host == *host || of.interface == *interface) {
-            return Err(plain(&format!(
-                "{interface}={host}: the interface or the host is attached already"
-            )));
+            return Err(plain(&format!("{interface}={host}: the interface or the host is attached already")));
         }
         self.attached.push(attachment);
         Ok(())
@@ -167,8 +164,7 @@ impl ShellSession {
 /// Whether an interface of this machine is up.
 pub fn is_up(interface: &str) -> Result<bool> {
     #[cfg(target_os = "linux")]
-    return shallop_linux::is_up(interface)
-        .map_err(|why| study_error(&crate::error::StudyError::Rehearsal(why)));
+    return shallop_linux::is_up(interface).map_err(|why| study_error(&crate::error::StudyError::Rehearsal(why)));
     #[cfg(not(target_os = "linux"))]
     Err(plain(&format!("{interface}: interfaces are attached on Linux only")))
 }

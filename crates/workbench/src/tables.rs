@@ -13,13 +13,7 @@ pub(super) const SCHEME: &str = "The label of the scheme.";
 pub(super) const SEED: &str = "The run seed.";
 
 /// A column of numbers or truth values, one for each row.
-pub(super) fn column<T, V>(
-    rows: &[T],
-    name: &str,
-    unit: &str,
-    description: &str,
-    of: impl Fn(&T) -> V,
-) -> Column
+pub(super) fn column<T, V>(rows: &[T], name: &str, unit: &str, description: &str, of: impl Fn(&T) -> V) -> Column
 where
     Values: From<Vec<V>>,
 {
@@ -92,12 +86,7 @@ pub(super) fn series_table(samples: &Samples) -> Table {
         Column::new("time_s", "s", "The time since the start of the run.", time),
         Column::new("what", "", quantities, quantity),
         Column::new("place", "", "The queue, the group or the flow.", place),
-        Column::new(
-            "value",
-            "B, bit/s, segments or s",
-            "The value, in the unit that `what` ends in.",
-            value,
-        ),
+        Column::new("value", "B, bit/s, segments or s", "The value, in the unit that `what` ends in.", value),
     ];
     Table::new("series", columns)
 }
@@ -120,10 +109,7 @@ pub(super) fn drops_table(summary: &Summary) -> Table {
 pub(super) type RunRow<'a, T> = (usize, &'a Run, &'a T);
 
 /// Collects the entries of a list that every run has, such as its links.
-pub(super) fn rows<'a, T>(
-    summary: &'a Summary,
-    of: impl Fn(&'a Run) -> &'a [T],
-) -> Vec<RunRow<'a, T>> {
+pub(super) fn rows<'a, T>(summary: &'a Summary, of: impl Fn(&'a Run) -> &'a [T]) -> Vec<RunRow<'a, T>> {
     let runs = table::placed(summary).into_iter();
     runs.flat_map(|(point, run)| of(run).iter().map(move |entry| (point, run, entry))).collect()
 }
@@ -172,22 +158,14 @@ mod tests {
         let summary: Summary = serde_json::from_value(summary).expect("the schema of summary.json");
         let table = drops_table(&summary);
         let rows = |name: &str| match &table.column(name).expect(name).values {
-            Values::Text(text) => {
-                text.iter().map(Option::unwrap_or_default).collect::<Vec<_>>().join(" ")
-            }
+            Values::Text(text) => text.iter().map(Option::unwrap_or_default).collect::<Vec<_>>().join(" "),
             other => format!("{other:?}"),
         };
         assert_eq!(rows("point"), "low high high");
         assert_eq!(rows("place"), "a>b a>b b>c");
         assert_eq!(rows("cause"), "wire_loss buffer_full red");
-        assert_eq!(
-            table.column("seed").map(|column| &column.values),
-            Some(&vec![2u64, 1, 1].into())
-        );
-        assert_eq!(
-            table.column("packets").map(|column| &column.values),
-            Some(&vec![1u64, 70, 9].into())
-        );
+        assert_eq!(table.column("seed").map(|column| &column.values), Some(&vec![2u64, 1, 1].into()));
+        assert_eq!(table.column("packets").map(|column| &column.values), Some(&vec![1u64, 70, 9].into()));
         let bytes = to_parquet(&table).expect("a table");
         assert_eq!(from_parquet("drops", bytes).expect("what was written"), table);
     }

@@ -65,10 +65,8 @@ fn fitted(grid: &Grid, width: usize) -> String {
         return text;
     }
     let names: Vec<&str> = left_out.iter().map(|&column| grid.header[column].as_str()).collect();
-    let note = format!(
-        "Left out, as the terminal is {width} columns wide: {}. --wide shows all columns.",
-        names.join(", ")
-    );
+    let note =
+        format!("Left out, as the terminal is {width} columns wide: {}. --wide shows all columns.", names.join(", "));
     format!("{text}\n{note}")
 }
 
@@ -223,18 +221,11 @@ mod tests {
         let all = shown(200);
         assert!(!all.contains("Left out"), "{all}");
         let note = |text: &str| text.lines().last().unwrap_or_default().to_owned();
-        assert!(
-            note(&shown(46)).contains("46 columns wide: Mhop/s, wall s. --wide"),
-            "{}",
-            shown(46)
-        );
+        assert!(note(&shown(46)).contains("46 columns wide: Mhop/s, wall s. --wide"), "{}", shown(46));
         let few = shown(20);
         let lost = "Mhop/s, wall s, goodput, KB, last, loss %.";
         assert!(note(&few).contains(lost), "{few}");
-        assert!(
-            few.lines().nth(2) == Some("flashpass 9.123") || few.contains("flashpass  9.123"),
-            "{few}"
-        );
+        assert!(few.lines().nth(2) == Some("flashpass 9.123") || few.contains("flashpass  9.123"), "{few}");
         for width in 20..80 {
             let text = shown(width);
             let table = text.lines().filter(|line| !line.starts_with("Left out"));
@@ -247,9 +238,7 @@ mod tests {
     #[test]
     fn names_are_escaped_in_every_form() {
         let table = grid(&["scheme", "Gb/s"], 1, &[&["a\u{1b}[31m\nb\u{202e}", "1"]]);
-        for form in
-            [TableForm::Text(None), TableForm::Text(Some(80)), TableForm::Markdown, TableForm::Csv]
-        {
+        for form in [TableForm::Text(None), TableForm::Text(Some(80)), TableForm::Markdown, TableForm::Csv] {
             let text = render(&table, form);
             assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
             assert_eq!(text.lines().count(), if form == TableForm::Csv { 2 } else { 3 }, "{text}");

@@ -11,11 +11,7 @@ const QUANTITIES: [(Quantity, &str, &str); 6] = [
     (Quantity::Pacing, "bit/s", "The pacing rate, of payload."),
     (Quantity::SmoothedRtt, "s", "The smoothed round-trip time; null before the first sample."),
     (Quantity::Delivered, "segments", "Data segments acknowledged so far."),
-    (
-        Quantity::CaState,
-        "",
-        "0: open, 1: disorder, 2: CWR, 3: recovery, 4: loss (TCP_CA_* of Linux).",
-    ),
+    (Quantity::CaState, "", "0: open, 1: disorder, 2: CWR, 3: recovery, 4: loss (TCP_CA_* of Linux)."),
 ];
 
 /// A flow at a time, with its values in the order of [`QUANTITIES`].
@@ -51,8 +47,7 @@ impl TraceRows {
         for row in 0..batch.rows() {
             let what = text("what", row);
             let quantity = QUANTITIES.iter().position(|(it, ..)| Some(it.name()) == what);
-            let flow =
-                text("place", row).and_then(|place| place.strip_prefix("flow ")?.parse().ok());
+            let flow = text("place", row).and_then(|place| place.strip_prefix("flow ")?.parse().ok());
             let Some((quantity, flow)) = quantity.zip(flow) else { continue };
             let seed = match values("seed") {
                 Some(Values::U64(seeds)) => seeds.get(row).copied().flatten(),
@@ -118,9 +113,8 @@ mod tests {
 
     /// Rows of a series: time, what, place, value.
     fn series(rows: &[(f64, &str, &str, f64)]) -> Table {
-        let text = |of: fn(&(f64, &str, &str, f64)) -> String| {
-            Values::Text(rows.iter().map(|row| Some(of(row))).collect())
-        };
+        let text =
+            |of: fn(&(f64, &str, &str, f64)) -> String| Values::Text(rows.iter().map(|row| Some(of(row))).collect());
         let columns = vec![
             Column::new("point", "", "", text(|_| String::new())),
             Column::new("scheme", "", "", text(|_| "cubic".to_owned())),

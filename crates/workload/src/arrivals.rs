@@ -13,9 +13,7 @@ pub enum ArrivalsError {
     Rate { found: f64 },
     #[error("a period of zero: give the span from one start to the next")]
     Period,
-    #[error(
-        "on periods of {on} with {rate} starts per second: at least one in a thousand must hold a start"
-    )]
+    #[error("on periods of {on} with {rate} starts per second: at least one in a thousand must hold a start")]
     /// An on/off process would almost never start a flow. `on` is the mean on period, `rate` the rate in on periods.
     Quiet { on: Span, rate: f64 },
     #[error("a burst of no flows: give at least one sender")]
@@ -52,11 +50,7 @@ fn later(at: Time, span: Span) -> Option<Time> {
 }
 
 fn gap_of(rate: f64) -> Result<f64, ArrivalsError> {
-    if rate > 0.0 && rate <= PS_PER_SEC {
-        Ok(PS_PER_SEC / rate)
-    } else {
-        Err(ArrivalsError::Rate { found: rate })
-    }
+    if rate > 0.0 && rate <= PS_PER_SEC { Ok(PS_PER_SEC / rate) } else { Err(ArrivalsError::Rate { found: rate }) }
 }
 
 /// A Poisson process: gaps between starts are exponential and independent.
@@ -144,12 +138,7 @@ impl OnOff {
     ///
     /// # Errors
     /// [`ArrivalsError::Rate`]; [`ArrivalsError::Quiet`] if fewer than one start falls in a thousand on periods.
-    pub fn new(
-        rate_per_second: f64,
-        on: Span,
-        off: Span,
-        stream: Stream,
-    ) -> Result<Self, ArrivalsError> {
+    pub fn new(rate_per_second: f64, on: Span, off: Span, stream: Stream) -> Result<Self, ArrivalsError> {
         let gap = gap_of(rate_per_second)?;
         let means = (on.as_ps() as f64, off.as_ps() as f64);
         if means.0 * 1_000.0 < gap {
@@ -316,8 +305,7 @@ mod tests {
         assert_eq!(first, starts(0));
         assert_ne!(first, starts(1));
         assert!(first.is_sorted());
-        let (mut one, mut other) =
-            (Poisson::new(1e6, stream(0)).unwrap(), Poisson::new(5.0, stream(1)).unwrap());
+        let (mut one, mut other) = (Poisson::new(1e6, stream(0)).unwrap(), Poisson::new(5.0, stream(1)).unwrap());
         let mixed: Vec<Time> = (0..1_000)
             .filter_map(|_| {
                 other.next();
@@ -381,9 +369,6 @@ mod tests {
         let nobody = Bursts::new(Time::ZERO, Span::from_ms(1), 0).unwrap_err();
         assert_eq!(nobody, ArrivalsError::NoSenders);
         let quiet = OnOff::new(1.0, Span::from_us(1), Span::from_us(1), stream(0)).unwrap_err();
-        assert!(
-            quiet.to_string().contains("on periods of 1us with 1 starts per second"),
-            "{quiet}"
-        );
+        assert!(quiet.to_string().contains("on periods of 1us with 1 starts per second"), "{quiet}");
     }
 }

@@ -16,15 +16,11 @@ pub type Pair = (Node, Node);
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PairsError {
-    #[error(
-        "a host would have nobody but itself to send to: name at least two hosts, one on each side"
-    )]
+    #[error("a host would have nobody but itself to send to: name at least two hosts, one on each side")]
     NoOtherHost,
     #[error("a host is named twice: each belongs to one site, and once to a permutation")]
     Duplicate,
-    #[error(
-        "{asked} senders at once, and a receiver has only {there} others: ask for 1 to {there}"
-    )]
+    #[error("{asked} senders at once, and a receiver has only {there} others: ask for 1 to {there}")]
     Senders { asked: usize, there: usize },
     #[error("a weight of {found}: weights are finite and not negative, and one of them is above 0")]
     /// A weight is invalid, or the sum of all weights is. `found` is the invalid value.
@@ -211,9 +207,8 @@ impl Pairs {
             return Err(PairsError::Weight { found });
         }
         let used = entries.iter().filter(|entry| entry.2 > 0.0);
-        let between = |(from, to, weight): &(Vec<_>, Vec<_>, f64)| {
-            HostSets::new(from, to).map(|sets| (sets, weight / sum))
-        };
+        let between =
+            |(from, to, weight): &(Vec<_>, Vec<_>, f64)| HostSets::new(from, to).map(|sets| (sets, weight / sum));
         Ok(Self(Pattern::Matrix { entries: used.map(between).collect::<Result<_, _>>()? }))
     }
 
@@ -277,9 +272,7 @@ impl Pairs {
                     others.map(move |&to| ((from, to), each))
                 }))
             }
-            Pattern::Incast(incast) => {
-                Box::new(incast.sets.weights().map(|((to, from), weight)| ((from, to), weight)))
-            }
+            Pattern::Incast(incast) => Box::new(incast.sets.weights().map(|((to, from), weight)| ((from, to), weight))),
             Pattern::Listed { pairs, .. } => {
                 let each = 1.0 / pairs.len() as f64;
                 Box::new(pairs.iter().map(move |&pair| (pair, each)))
@@ -292,9 +285,11 @@ impl Pairs {
                 let count = meetings(from, to).count();
                 Box::new(meetings(from, to).map(move |pair| (pair, 1.0 / count as f64)))
             }
-            Pattern::Matrix { entries } => Box::new(entries.iter().flat_map(|(sets, weight)| {
-                sets.weights().map(move |(pair, share)| (pair, share * weight))
-            })),
+            Pattern::Matrix { entries } => Box::new(
+                entries
+                    .iter()
+                    .flat_map(|(sets, weight)| sets.weights().map(move |(pair, share)| (pair, share * weight))),
+            ),
         }
     }
 }
@@ -396,10 +391,7 @@ mod tests {
             let got = counts.get(&pair).copied().unwrap_or(0.0) / count as f64;
             // Six standard deviations; flows of a burst share a receiver, so there are fewer independent draws.
             let allowed = 6.0 * (share * 8.0 / count as f64).sqrt();
-            assert!(
-                (got - share).abs() <= allowed,
-                "{pair:?}: {got}, expected {share}, in {pairs:?}"
-            );
+            assert!((got - share).abs() <= allowed, "{pair:?}: {got}, expected {share}, in {pairs:?}");
         }
     }
 
@@ -454,10 +446,7 @@ mod tests {
         assert_eq!(Pairs::uniform(&two, &one).unwrap_err(), PairsError::NoOtherHost);
         assert_eq!(Pairs::uniform(&[], &one).unwrap_err(), PairsError::NoOtherHost);
         assert_eq!(Pairs::other_site(&[two.clone(), vec![]]).unwrap_err(), PairsError::NoOtherHost);
-        assert_eq!(
-            Pairs::other_site(&[two.clone(), one.clone()]).unwrap_err(),
-            PairsError::Duplicate
-        );
+        assert_eq!(Pairs::other_site(&[two.clone(), one.clone()]).unwrap_err(), PairsError::Duplicate);
         assert_eq!(Pairs::permutation(&one, &mut stream(0)).unwrap_err(), PairsError::NoOtherHost);
         for weight in [-1.0, f64::NAN, 0.0, f64::INFINITY] {
             let error = Pairs::matrix(&[(one.clone(), nodes(&[2]), weight)]).unwrap_err();

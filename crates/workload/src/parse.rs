@@ -26,33 +26,21 @@ pub enum SizesError {
         "the table is empty: each line needs a size in bytes and the share of flows up to it, as in \"10000,0.15\""
     )]
     Empty,
-    #[error(
-        "line {line}: {found} columns where {allowed} are needed: size,share or, as in ns-2, size count share"
-    )]
+    #[error("line {line}: {found} columns where {allowed} are needed: size,share or, as in ns-2, size count share")]
     Columns { line: usize, found: usize, allowed: &'static str },
-    #[error(
-        "line {line}, column {column}: \"{found}\" is no number; a line looks like \"10000,0.15\""
-    )]
+    #[error("line {line}, column {column}: \"{found}\" is no number; a line looks like \"10000,0.15\"")]
     NotANumber { line: usize, column: usize, found: String },
     #[error("line {line}: a size of {found}: sizes are whole bytes from 0 to {LARGEST}")]
     Size { line: usize, found: String },
-    #[error(
-        "line {line}: a share of {found}: shares lie between 0 and 1, or 0 and 100 if they are percentages"
-    )]
+    #[error("line {line}: a share of {found}: shares lie between 0 and 1, or 0 and 100 if they are percentages")]
     Share { line: usize, found: String },
     #[error("line {line}: size {found} comes after {before}: sizes must not decrease")]
     SizeDecreases { line: usize, found: u64, before: u64 },
-    #[error(
-        "line {line}: share {found} comes after {before}: shares add up over sizes and must not decrease"
-    )]
+    #[error("line {line}: share {found} comes after {before}: shares add up over sizes and must not decrease")]
     ShareDecreases { line: usize, found: f64, before: f64 },
-    #[error(
-        "line {line}: the last share is {found}; it must be 1, or 100 if shares are percentages"
-    )]
+    #[error("line {line}: the last share is {found}; it must be 1, or 100 if shares are percentages")]
     End { line: usize, found: f64 },
-    #[error(
-        "sizes from {low} to {high} bytes: the range must start at 1 or above and not end below its start"
-    )]
+    #[error("sizes from {low} to {high} bytes: the range must start at 1 or above and not end below its start")]
     Range { low: u64, high: u64 },
 }
 

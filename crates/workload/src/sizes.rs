@@ -38,8 +38,7 @@ impl Sizes {
             return Err(SizesError::Range { low, high });
         }
         // Draws between points are rounded up, so the lower point itself is never drawn.
-        let points =
-            vec![CdfPoint { size: low - 1, share: 0.0 }, CdfPoint { size: high, share: 1.0 }];
+        let points = vec![CdfPoint { size: low - 1, share: 0.0 }, CdfPoint { size: high, share: 1.0 }];
         Ok(Self::from_points(format!("{low} B to {high} B"), points))
     }
 
@@ -126,8 +125,7 @@ struct Segment {
 
 /// The mass at the first point, then one segment between each two successive points.
 fn segments(points: &[CdfPoint]) -> impl Iterator<Item = Segment> + '_ {
-    let first =
-        points.first().map(|&CdfPoint { size, share }| Segment { low: size, high: size, share });
+    let first = points.first().map(|&CdfPoint { size, share }| Segment { low: size, high: size, share });
     let others = points.windows(2).map(|pair| Segment {
         low: pair[0].size,
         high: pair[1].size,
@@ -150,11 +148,8 @@ impl Segment {
     fn bytes_up_to(&self, bytes: u64) -> f64 {
         let top = bytes.min(self.high);
         // Mean of the whole numbers above `low` and up to `top`.
-        let mean = if self.low == self.high {
-            self.high.max(1) as f64
-        } else {
-            (self.low as f64 + top as f64 + 1.0) / 2.0
-        };
+        let mean =
+            if self.low == self.high { self.high.max(1) as f64 } else { (self.low as f64 + top as f64 + 1.0) / 2.0 };
         self.flows_up_to(bytes) * mean
     }
 }
@@ -207,10 +202,7 @@ mod tests {
         assert!((count(300) - 0.3).abs() < 0.005, "{}", count(300));
         assert!((sizes.mean() - 210.0).abs() < 1e-9);
         assert!((sizes.bytes_fraction_up_to(200) - 120.0 / 210.0).abs() < 1e-12);
-        assert_eq!(
-            [0.1, 0.2, 0.21, 0.7, 0.9].map(|p| sizes.quantile(p)),
-            [100, 100, 200, 200, 300]
-        );
+        assert_eq!([0.1, 0.2, 0.21, 0.7, 0.9].map(|p| sizes.quantile(p)), [100, 100, 200, 200, 300]);
     }
 
     #[test]

@@ -138,11 +138,7 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         let start = start(field(0)?)?;
         if start < self.last {
             let message = format!("{start} comes after {}", self.last);
-            return Err((
-                Some(0),
-                message,
-                "starts must not go back: sort the trace by them".into(),
-            ));
+            return Err((Some(0), message, "starts must not go back: sort the trace by them".into()));
         }
         let host = |column: usize| {
             let name = field(column)?;
@@ -236,9 +232,7 @@ fn plain_seconds(text: &[u8]) -> Option<Span> {
         return None;
     }
     let digits = |text: &[u8]| {
-        text.iter().try_fold(0u64, |sum, byte| {
-            byte.is_ascii_digit().then(|| sum * 10 + u64::from(byte - b'0'))
-        })
+        text.iter().try_fold(0u64, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + u64::from(byte - b'0')))
     };
     let part = (decimals.len()..12).fold(digits(decimals)?, |sum, _| sum * 10);
     Some(Span::from_secs(digits(&text[..point])?) + Span::from_ps(part))

@@ -40,32 +40,25 @@ struct Page {
 
 /// All pages and pictures with figures.
 fn pages() -> Result<Vec<Page>, String> {
-    let read =
-        |path: &str| fs::read_to_string(root().join(path)).map_err(|why| format!("{path}: {why}"));
-    let described: Table =
-        read(&description())?.parse().map_err(|why| format!("{FOLDER}: {why}"))?;
+    let read = |path: &str| fs::read_to_string(root().join(path)).map_err(|why| format!("{path}: {why}"));
+    let described: Table = read(&description())?.parse().map_err(|why| format!("{FOLDER}: {why}"))?;
     let records = Records::read(&root())?;
-    let part =
-        |name: &str| described.get(name).and_then(Value::as_table).cloned().unwrap_or_default();
+    let part = |name: &str| described.get(name).and_then(Value::as_table).cloned().unwrap_or_default();
     let (tables, mut pages) = (part("tables"), Vec::new());
     for (name, of) in part("pictures") {
         let path = format!("docs/figures/{name}.svg");
         let text = fs::read_to_string(root().join(&path)).unwrap_or_default();
         let of = of.as_table().ok_or_else(|| format!("{name}: not a table"))?;
-        let written =
-            picture::draw(of, &records).map_err(|why| format!("picture {name}: {why}"))?;
+        let written = picture::draw(of, &records).map_err(|why| format!("picture {name}: {why}"))?;
         let differs = (text != written).then(|| "shows other figures than the records".to_owned());
         let checked = Checked { written, wrong: differs.into_iter().collect(), traced: Vec::new() };
         pages.push(Page { path, text, checked, given: None });
     }
-    for (path, of) in
-        described.iter().filter(|(path, _)| !["tables", "pictures"].contains(&path.as_str()))
-    {
+    for (path, of) in described.iter().filter(|(path, _)| !["tables", "pictures"].contains(&path.as_str())) {
         let list = |key: &str| of.get(key).and_then(Value::as_array).cloned();
         let text = read(path)?;
         let checked = pages::check(&text, &list("figures").unwrap_or_default(), &tables, &records);
-        let words =
-            |list: Vec<Value>| list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let words = |list: Vec<Value>| list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         pages.push(Page { path: path.clone(), text, checked, given: list("given").map(words) });
     }
     Ok(pages)
@@ -78,10 +71,7 @@ impl Page {
         let numbers = untraced::numbers(&self.checked.written, &self.checked.traced);
         let unknown = numbers.into_iter().filter(|(_, number)| !given.contains(number));
         let untraced = |(line, number): (usize, String)| {
-            let what = format!(
-                "{number} comes from no record: name one in {}, or 'given' there",
-                description()
-            );
+            let what = format!("{number} comes from no record: name one in {}, or 'given' there", description());
             Finding::new(&self.path, line, &what)
         };
         wrong.chain(unknown.map(untraced)).collect()
@@ -93,8 +83,7 @@ pub fn check_tree() -> Result<Vec<Finding>, String> {
     let mut findings: Vec<Finding> = pages()?.iter().flat_map(Page::findings).collect();
     let examples = root().join("examples");
     for page in sources()? {
-        if page.extension() == "md" && (page.path == "README.md" || page.path.starts_with("docs/"))
-        {
+        if page.extension() == "md" && (page.path == "README.md" || page.path.starts_with("docs/")) {
             findings.extend(shown::differing(&page, &examples));
         }
     }

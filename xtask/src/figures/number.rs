@@ -34,16 +34,11 @@ pub fn cell(style: &str, of: Figure, scale: f64, significant: usize) -> Result<S
     let digits = places(mean, significant);
     let text = |value: f64| decimals(value, digits);
     match (style, ci95) {
-        ("spread", _) if max - min > 0.05 * mean => {
-            Ok(format!("{} ({} to {})", text(mean), text(min), text(max)))
-        }
+        ("spread", _) if max - min > 0.05 * mean => Ok(format!("{} ({} to {})", text(mean), text(min), text(max))),
         ("interval", Some(half)) if half > 0.0 => {
             let half = half / scale;
-            let shown = if half < 10f64.powi(-i32::try_from(digits).unwrap_or_default()) {
-                places(half, 1)
-            } else {
-                digits
-            };
+            let shown =
+                if half < 10f64.powi(-i32::try_from(digits).unwrap_or_default()) { places(half, 1) } else { digits };
             Ok(format!("{} ± {}", text(mean), decimals(half, shown)))
         }
         ("spread" | "interval" | "mean", _) => Ok(text(mean)),

@@ -28,8 +28,7 @@ impl<'a> Sentence<'a> {
     /// Reads `[text, record, scheme, point, metric, scale, decimals]`, to which `"min"` or `"max"` may be added.
     fn new(row: &'a Value) -> Result<Self, String> {
         let row = row.as_array().ok_or("a figure is a list")?;
-        let wrong =
-            || format!("not [text, record, scheme, point, metric, scale, decimals]: {row:?}");
+        let wrong = || format!("not [text, record, scheme, point, metric, scale, decimals]: {row:?}");
         let text = |at: usize| row.get(at).and_then(Value::as_str).ok_or_else(wrong);
         Ok(Self {
             text: text(0)?,
@@ -85,8 +84,7 @@ fn place(page: &str, text: &str) -> Result<Range<usize>, String> {
     let mut found = joined.match_indices(before).filter_map(|(at, _)| {
         let start = at + before.len();
         let end = start + number::length(&joined[start..]);
-        (end > start && joined[end..].starts_with(after))
-            .then(|| places[start]..places[end - 1] + 1)
+        (end > start && joined[end..].starts_with(after)).then(|| places[start]..places[end - 1] + 1)
     });
     match (found.next(), found.next()) {
         (Some(place), None) => Ok(place),
@@ -102,8 +100,7 @@ fn list<'a>(table: &'a Table, key: &str) -> Result<&'a Vec<Value>, String> {
 /// A table of figures: a row `[label, scheme, point]`, a column `[heading, point, metric, scale, style, digits]`. The
 /// point of a row counts, unless it is empty.
 fn table(of: &Table, records: &Records) -> Result<String, String> {
-    let text =
-        |key: &str| of.get(key).and_then(Value::as_str).ok_or_else(|| format!("lacks {key}"));
+    let text = |key: &str| of.get(key).and_then(Value::as_str).ok_or_else(|| format!("lacks {key}"));
     let (record, columns) = (text("record")?, list(of, "columns")?);
     let mut lines = format!("| {} |", text("head")?);
     let mut rule = "|".to_owned() + &"---|".repeat(text("head")?.split('|').count());
@@ -113,8 +110,7 @@ fn table(of: &Table, records: &Records) -> Result<String, String> {
     }
     let _ = writeln!(lines, "\n{rule}");
     for row in list(of, "rows")? {
-        let word =
-            |value: &'static str, at: usize| row.get(at).and_then(Value::as_str).unwrap_or(value);
+        let word = |value: &'static str, at: usize| row.get(at).and_then(Value::as_str).unwrap_or(value);
         let (label, scheme, own) = (word("", 0), word("", 1), word("", 2));
         let _ = write!(lines, "| {label} |");
         for column in columns {
@@ -122,8 +118,7 @@ fn table(of: &Table, records: &Records) -> Result<String, String> {
             let point = if own.is_empty() { word(1) } else { own };
             let figure = records.find(record, [scheme, point, word(2)])?;
             let scale = column.get(3).and_then(float).ok_or("a column lacks its scale")?;
-            let digits =
-                column.get(5).and_then(Value::as_integer).ok_or("a column lacks its digits")?;
+            let digits = column.get(5).and_then(Value::as_integer).ok_or("a column lacks its digits")?;
             let _ = write!(lines, " {} |", number::cell(word(4), figure, scale, digits as usize)?);
         }
         lines.push('\n');
@@ -211,11 +206,10 @@ mod tests {
     fn checked(page: &str, text: &str) -> Checked {
         let figures = format!("f = [[{text:?}, 'compare', 'cubic', '', 'goodput_bps', 1e6, 0]]");
         let figures: Table = figures.parse().unwrap();
-        let tables: Table =
-            "[wan]\nrecord = 'compare'\nhead = 'transport'\nrows = [['`cubic`', 'cubic', '']]\n\
+        let tables: Table = "[wan]\nrecord = 'compare'\nhead = 'transport'\nrows = [['`cubic`', 'cubic', '']]\n\
                              columns = [['goodput', '', 'goodput_bps', 1e6, 'mean', 3]]"
-                .parse()
-                .unwrap();
+            .parse()
+            .unwrap();
         check(page, figures["f"].as_array().unwrap(), &tables, &records())
     }
 
@@ -244,11 +238,7 @@ mod tests {
             (PAGE.replace("End", "CUBIC carries 1 Mb/s"), "CUBIC carries {} Mb/s", "twice"),
             (PAGE.to_owned(), "CUBIC carries 415", "has no {}"),
             (PAGE.replace(END, ""), "CUBIC carries {} Mb/s", "has no <!--"),
-            (
-                PAGE.replace("recorded: wan", "recorded: dc"),
-                "CUBIC carries {} Mb/s",
-                "not described",
-            ),
+            (PAGE.replace("recorded: wan", "recorded: dc"), "CUBIC carries {} Mb/s", "not described"),
         ] {
             let wrong = checked(&page, text).wrong.join("\n");
             assert!(wrong.contains(expected), "{wrong}");

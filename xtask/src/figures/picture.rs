@@ -34,8 +34,7 @@ fn value(of: &Value, records: &Records) -> Result<f64, String> {
 /// Draws a picture: `panels` are `[title, largest value, decimals]`, `bars` are `[label, colour, value...]` with a
 /// value for each panel, or `[heading]`.
 pub fn draw(of: &Table, records: &Records) -> Result<String, String> {
-    let list =
-        |key: &str| of.get(key).and_then(Value::as_array).ok_or_else(|| format!("lacks {key}"));
+    let list = |key: &str| of.get(key).and_then(Value::as_array).ok_or_else(|| format!("lacks {key}"));
     let title = of.get("title").and_then(Value::as_str).ok_or("lacks title")?;
     let (panels, rows) = (list("panels")?, list("bars")?);
     let width = LABELS + panels.len() as f64 * (PANEL + GAP);
@@ -71,10 +70,7 @@ fn left(place: usize) -> f64 {
 }
 
 fn text(svg: &mut String, x: f64, y: f64, anchor: &str, words: &str) {
-    let _ = writeln!(
-        svg,
-        "<text x=\"{x}\" y=\"{y}\" fill=\"#1a1a1a\" text-anchor=\"{anchor}\">{words}</text>"
-    );
+    let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" fill=\"#1a1a1a\" text-anchor=\"{anchor}\">{words}</text>");
 }
 
 fn bar(svg: &mut String, y: f64, of: &Bar, panels: &[Value]) {
@@ -110,10 +106,7 @@ mod tests {
             .parse()
             .unwrap();
         let svg = draw(&of, &records).unwrap();
-        let bars = [
-            "width=\"57.5\" height=\"16\" fill=\"#111111\"",
-            "width=\"115.0\" height=\"16\" fill=\"#222222\"",
-        ];
+        let bars = ["width=\"57.5\" height=\"16\" fill=\"#111111\"", "width=\"115.0\" height=\"16\" fill=\"#222222\""];
         assert!(bars.iter().all(|bar| svg.contains(bar)), "{svg}");
         assert!(svg.contains(">5.0</text>"));
     }

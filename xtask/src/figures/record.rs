@@ -45,8 +45,7 @@ impl Records {
     pub fn read(root: &Path) -> Result<Self, String> {
         let mut all = BTreeMap::new();
         for folder in [FOLDER, crate::records::RECORDS] {
-            let entries =
-                fs::read_dir(root.join(folder)).map_err(|why| format!("{folder}: {why}"))?;
+            let entries = fs::read_dir(root.join(folder)).map_err(|why| format!("{folder}: {why}"))?;
             for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
                 if path.extension().is_some_and(|ending| ending == "json") {
                     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -72,8 +71,7 @@ impl Records {
             row["scheme"] == scheme && at == point && row["metric"] == metric
         };
         let row = rows.and_then(|rows| rows.iter().find(same));
-        let row =
-            row.ok_or_else(|| format!("{record} has no {metric} of {scheme} at {point:?}"))?;
+        let row = row.ok_or_else(|| format!("{record} has no {metric} of {scheme} at {point:?}"))?;
         let number = |names: [&str; 2]| names.iter().find_map(|name| row[*name].as_f64());
         let missing = || format!("{record}: {metric} of {scheme} at {point:?} was not measured");
         Ok(Figure {

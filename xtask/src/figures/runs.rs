@@ -22,11 +22,7 @@ struct PageRun {
 const BUFFERS: &str = "switch.default.buffer=20KB/Gbps,40KB/Gbps,2MB/Gbps";
 
 const RUNS: [PageRun; 3] = [
-    PageRun {
-        name: "compare-wan",
-        full: &["run", "examples/compare-wan.toml"],
-        quick: &["--quick"],
-    },
+    PageRun { name: "compare-wan", full: &["run", "examples/compare-wan.toml"], quick: &["--quick"] },
     PageRun { name: "compare-dc", full: &["run", "examples/compare-dc.toml"], quick: &["--quick"] },
     PageRun {
         name: "sites",

@@ -27,13 +27,9 @@ fn blank_between(text: &mut [u8], page: &str, open: &str, close: &str) {
 /// figures that come from records.
 pub fn numbers(page: &str, traced: &[Range<usize>]) -> Vec<(usize, String)> {
     let mut bytes = page.as_bytes().to_vec();
-    for (open, close) in [
-        (BEGIN, END),
-        ("<!-- generated", "<!-- end of generated -->"),
-        ("```", "```"),
-        ("<!--", "-->"),
-        ("](", ")"),
-    ] {
+    for (open, close) in
+        [(BEGIN, END), ("<!-- generated", "<!-- end of generated -->"), ("```", "```"), ("<!--", "-->"), ("](", ")")]
+    {
         blank_between(&mut bytes, page, open, close);
     }
     let mut start = 0;
@@ -51,9 +47,7 @@ pub fn numbers(page: &str, traced: &[Range<usize>]) -> Vec<(usize, String)> {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(place) =
-        text[at..].find(|letter: char| letter.is_ascii_digit()).map(|it| at + it)
-    {
+    while let Some(place) = text[at..].find(|letter: char| letter.is_ascii_digit()).map(|it| at + it) {
         let length = number::length(&text[place..]);
         let before = text[..place].chars().next_back();
         at = place + length;

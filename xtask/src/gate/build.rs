@@ -53,11 +53,7 @@ impl Test {
     }
 
     pub fn name(&self) -> String {
-        if self.is_unit {
-            format!("{} (unit)", self.package)
-        } else {
-            format!("{} {}", self.package, self.target)
-        }
+        if self.is_unit { format!("{} (unit)", self.package) } else { format!("{} {}", self.package, self.target) }
     }
 }
 
@@ -86,11 +82,7 @@ pub fn cargo() -> Result<Command, String> {
 }
 
 /// Compiles, and calls `each` with every artifact as soon as it exists.
-pub fn stream(
-    selection: Selection,
-    machine: &Machine,
-    each: &mut dyn FnMut(Artifact),
-) -> Result<(), String> {
+pub fn stream(selection: Selection, machine: &Machine, each: &mut dyn FnMut(Artifact)) -> Result<(), String> {
     let mut cargo = cargo()?;
     // Always the whole workspace: a build of fewer packages would compile dependencies with other features.
     let targets: &[&str] = match selection {
@@ -100,14 +92,12 @@ pub fn stream(
     };
     cargo.args(targets).args(["--workspace", "--locked", "--features", machine.features()]);
     cargo.args(["--message-format", "json-render-diagnostics"]).stdout(Stdio::piped());
-    let mut child = without_cargos_variables(&mut cargo)
-        .spawn()
-        .map_err(|why| format!("cargo could not be started: {why}"))?;
+    let mut child =
+        without_cargos_variables(&mut cargo).spawn().map_err(|why| format!("cargo could not be started: {why}"))?;
     let out = child.stdout.take().ok_or("cargo has no output")?;
     for line in BufReader::new(out).lines() {
         let line = line.map_err(|why| format!("the output of cargo: {why}"))?;
-        let Some(artifact) = serde_json::from_str(&line).ok().and_then(|value| artifact(&value))
-        else {
+        let Some(artifact) = serde_json::from_str(&line).ok().and_then(|value| artifact(&value)) else {
             continue;
         };
         let is_seen = matches!(&artifact, Artifact::Test(test) if test.is_unit);
@@ -169,12 +159,7 @@ mod tests {
 
     #[test]
     fn a_test_executable_is_found_with_its_package_and_folder() {
-        let found = artifact(&message(
-            "path+file:///a/crates/measure#shallop-measure@0.1.0",
-            "test",
-            "it",
-            true,
-        ));
+        let found = artifact(&message("path+file:///a/crates/measure#shallop-measure@0.1.0", "test", "it", true));
         let Some(Artifact::Test(test)) = found else { panic!("no test") };
         assert_eq!((test.name().as_str(), test.is_alone()), ("shallop-measure it", false));
         assert_eq!(test.folder, Path::new("/a/crates/measure"));
@@ -188,10 +173,7 @@ mod tests {
     #[test]
     fn the_command_is_no_test_and_libraries_are_nothing_to_run() {
         let id = "path+file:///a/crates/shallop#0.1.0";
-        assert!(matches!(
-            artifact(&message(id, "bin", "shallop", false)),
-            Some(Artifact::Command(_))
-        ));
+        assert!(matches!(artifact(&message(id, "bin", "shallop", false)), Some(Artifact::Command(_))));
         assert!(artifact(&message(id, "bin", "xtask", false)).is_none());
         let mut without_tests = message(id, "bin", "shallop", false);
         without_tests["target"]["test"] = json!(false);

@@ -18,12 +18,7 @@ pub struct Ended {
 }
 
 /// Runs a process, its standard output and standard error in one file each.
-pub fn run(
-    command: &mut Command,
-    limit: Duration,
-    out: &Path,
-    err: &Path,
-) -> Result<Ended, String> {
+pub fn run(command: &mut Command, limit: Duration, out: &Path, err: &Path) -> Result<Ended, String> {
     let file = |path: &Path| File::create(path).map_err(|why| format!("{}: {why}", path.display()));
     command.stdin(Stdio::null()).stdout(file(out)?).stderr(file(err)?);
     let begin = Instant::now();

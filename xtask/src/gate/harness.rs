@@ -29,8 +29,7 @@ pub fn read(output: &str) -> Option<Counts> {
 
 /// The output of several executables, such as those of doc tests.
 pub fn read_all(output: &str) -> Option<Counts> {
-    let sum =
-        |all: [usize; 3], one: [usize; 3]| [all[0] + one[0], all[1] + one[1], all[2] + one[2]];
+    let sum = |all: [usize; 3], one: [usize; 3]| [all[0] + one[0], all[1] + one[1], all[2] + one[2]];
     let closing = output.lines().filter_map(closing).reduce(sum)?;
     Some(counts(output, closing))
 }
@@ -58,11 +57,7 @@ fn skip(line: &str) -> Option<Skip> {
     let reason = rest.strip_prefix(", ").or_else(|| rest.strip_prefix(" (")).unwrap_or_default();
     let is_built_in = !rest.starts_with(" (");
     let cause = reason.split_once(':').map(|parts| parts.0).filter(|cause| !cause.contains(' '));
-    Some(Skip {
-        name: name.trim_end().to_owned(),
-        cause: cause.unwrap_or(OTHER).to_owned(),
-        is_built_in,
-    })
+    Some(Skip { name: name.trim_end().to_owned(), cause: cause.unwrap_or(OTHER).to_owned(), is_built_in })
 }
 
 #[cfg(test)]
@@ -105,10 +100,7 @@ test result: FAILED. 1 passed; 1 failed; 3 ignored; 0 measured; 0 filtered out; 
         );
         let found = found.unwrap();
         assert_eq!((found.passed, causes(&found)), (2, vec!["programs"]));
-        assert_eq!(
-            (found.skipped[0].name.as_str(), found.skipped[0].is_built_in),
-            ("rehearse::programs_talk", false)
-        );
+        assert_eq!((found.skipped[0].name.as_str(), found.skipped[0].is_built_in), ("rehearse::programs_talk", false));
     }
 
     #[test]

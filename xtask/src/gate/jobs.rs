@@ -82,8 +82,7 @@ impl Job {
             }
             Ok((counts, trouble, seconds))
         });
-        let (counts, trouble, seconds) =
-            ended.unwrap_or_else(|why| (Counts::default(), Some(why), 0.0));
+        let (counts, trouble, seconds) = ended.unwrap_or_else(|why| (Counts::default(), Some(why), 0.0));
         Outcome { group, name, counts, seconds, trouble }
     }
 }
@@ -96,9 +95,8 @@ fn file_name(job: &str) -> String {
 fn start(command: &mut Command, reader: &Reader, file: &Path) -> Result<(Read, f64), String> {
     let (out, err) = (file.with_extension("out"), file.with_extension("err"));
     let ended = child::run(command, child::JOB_LIMIT, &out, &err)?;
-    let text = |path: &Path| {
-        fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
-    };
+    let text =
+        |path: &Path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     let printed = text(&out);
     let counts = match reader {
         Reader::Executable => harness::read(&printed),
@@ -125,10 +123,8 @@ fn run_required(
     required: &Required,
     counts: &mut Counts,
 ) -> Result<Option<String>, String> {
-    let (due, others): (Vec<Skip>, _) = counts
-        .skipped
-        .drain(..)
-        .partition(|skip| skip.is_built_in && required.contains_word(&skip.cause));
+    let (due, others): (Vec<Skip>, _) =
+        counts.skipped.drain(..).partition(|skip| skip.is_built_in && required.contains_word(&skip.cause));
     counts.skipped = others;
     if due.is_empty() {
         return Ok(None);

@@ -10,13 +10,8 @@ pub fn read(report: &str) -> Option<Counts> {
     let (failed, tests) = (failures? + errors?, tests?);
     let skips = suite.split("<skipped ").skip(1).map(|skip| {
         let reason = attribute(skip, "message").unwrap_or_default();
-        let cause =
-            reason.split_once(':').map(|parts| parts.0).filter(|cause| !cause.contains(' '));
-        Skip {
-            name: reason.to_owned(),
-            cause: cause.unwrap_or("python").to_owned(),
-            is_built_in: false,
-        }
+        let cause = reason.split_once(':').map(|parts| parts.0).filter(|cause| !cause.contains(' '));
+        Skip { name: reason.to_owned(), cause: cause.unwrap_or("python").to_owned(), is_built_in: false }
     });
     let mut skips: Vec<Skip> = skips.take(skipped?).collect();
     let other = || Skip { name: String::new(), cause: "python".to_owned(), is_built_in: false };

@@ -34,17 +34,13 @@ pub fn say(line: &str) {
 /// `keep_going`.
 pub fn test(keep_going: bool) -> Result<bool, String> {
     let machine = Machine::look();
-    let mut gate = Gate {
-        pool: Pool::new(machine.cores, &jobs::folder())?,
-        tally: Tally::default(),
-        phases: Vec::new(),
-    };
+    let mut gate =
+        Gate { pool: Pool::new(machine.cores, &jobs::folder())?, tally: Tally::default(), phases: Vec::new() };
     if let Err(why) = &machine.bpf {
         say(&format!("The tests run without programs for the running kernel: {why}."));
     }
     let mut command = None;
-    let phases: [(&str, Selection); 2] =
-        [("unit", Selection::Unit), ("integration", Selection::Integration)];
+    let phases: [(&str, Selection); 2] = [("unit", Selection::Unit), ("integration", Selection::Integration)];
     for (name, selection) in phases {
         gate.build(name, selection, &machine, &mut command)?;
         if gate.tally.has_failed() && !keep_going {
@@ -110,11 +106,7 @@ impl Gate {
     }
 
     /// Adds jobs to the pool, and waits until all have ended.
-    fn phase(
-        &mut self,
-        name: &str,
-        fill: impl FnOnce(&Pool) -> Result<(), String>,
-    ) -> Result<(), String> {
+    fn phase(&mut self, name: &str, fill: impl FnOnce(&Pool) -> Result<(), String>) -> Result<(), String> {
         let begin = Instant::now();
         let outcomes: Vec<Outcome> = self.pool.run(fill)?;
         for outcome in outcomes {

@@ -61,10 +61,7 @@ impl Pool {
     }
 
     /// Adds jobs by `fill`, and waits until all have ended, also if `fill` fails.
-    pub fn run(
-        &mut self,
-        fill: impl FnOnce(&Self) -> Result<(), String>,
-    ) -> Result<Vec<Outcome>, String> {
+    pub fn run(&mut self, fill: impl FnOnce(&Self) -> Result<(), String>) -> Result<Vec<Outcome>, String> {
         *self.state() = State { limit: 1, ..State::default() };
         let filled = std::thread::scope(|scope| {
             for _ in 0..self.cores {
@@ -118,8 +115,7 @@ impl Pool {
             let seconds = self.seconds.get(&job.name).copied().unwrap_or(60.0);
             if job.group == Group::Experiments { f64::INFINITY } else { seconds }
         };
-        let longest = (0..waiting.len())
-            .max_by(|one, other| rank(&waiting[*one]).total_cmp(&rank(&waiting[*other])));
+        let longest = (0..waiting.len()).max_by(|one, other| rank(&waiting[*one]).total_cmp(&rank(&waiting[*other])));
         waiting.swap_remove(longest.unwrap_or_default())
     }
 
@@ -153,14 +149,9 @@ mod tests {
             pool.add(Job::experiment("d", Path::new("false")));
             Ok(())
         });
-        let mut ended: Vec<_> =
-            outcomes.unwrap().iter().map(|one| (one.name.clone(), one.failed())).collect();
+        let mut ended: Vec<_> = outcomes.unwrap().iter().map(|one| (one.name.clone(), one.failed())).collect();
         ended.sort();
-        assert_eq!(
-            ended,
-            [("a", 0), ("b", 0), ("c", 0), ("d", 1)]
-                .map(|(name, failed)| (name.to_owned(), failed))
-        );
+        assert_eq!(ended, [("a", 0), ("b", 0), ("c", 0), ("d", 1)].map(|(name, failed)| (name.to_owned(), failed)));
         assert_eq!(Pool::new(2, folder.path()).unwrap().seconds.len(), 4);
     }
 

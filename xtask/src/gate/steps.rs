@@ -70,8 +70,7 @@ pub fn full() -> Result<bool, String> {
     for step in &steps {
         say(&format!("{:<22}{:>8.0}  {}", step.name, step.seconds, step.verdict));
     }
-    let failed: Vec<&str> =
-        steps.iter().filter(|step| step.has_failed).map(|step| step.name).collect();
+    let failed: Vec<&str> = steps.iter().filter(|step| step.has_failed).map(|step| step.name).collect();
     say(&format!("\n{} steps, {} failed {}", steps.len(), failed.len(), failed.join(" ")));
     Ok(failed.is_empty())
 }

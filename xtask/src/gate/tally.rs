@@ -71,8 +71,7 @@ impl Tally {
         let mut all = [0; 3];
         for (group, [passed, failed, skipped]) in groups {
             all = [all[0] + passed, all[1] + failed, all[2] + skipped];
-            let _ =
-                writeln!(text, "{:<12}{:>8}{failed:>8}{skipped:>9}", group.word(), passed + failed);
+            let _ = writeln!(text, "{:<12}{:>8}{failed:>8}{skipped:>9}", group.word(), passed + failed);
         }
         if !causes.is_empty() {
             text += "\nskipped, by cause\n";
@@ -85,10 +84,7 @@ impl Tally {
             text += "\nfailed\n";
         }
         for outcome in failed {
-            let why = outcome
-                .trouble
-                .clone()
-                .unwrap_or_else(|| format!("{} tests", outcome.counts.failed));
+            let why = outcome.trouble.clone().unwrap_or_else(|| format!("{} tests", outcome.counts.failed));
             let _ = writeln!(text, "  {}: {why}", outcome.name);
         }
         let [passed, failed, skipped] = all;
@@ -122,8 +118,7 @@ mod tests {
     use crate::gate::harness::Skip;
 
     fn outcome(group: Group, passed: usize, failed: usize, causes: &[&str]) -> Outcome {
-        let skip =
-            |cause: &&str| Skip { name: "t".into(), cause: (*cause).into(), is_built_in: true };
+        let skip = |cause: &&str| Skip { name: "t".into(), cause: (*cause).into(), is_built_in: true };
         let counts = Counts { passed, failed, skipped: causes.iter().map(skip).collect() };
         Outcome { group, name: "shallop-x it".into(), counts, seconds: 1.0, trouble: None }
     }
@@ -136,15 +131,10 @@ mod tests {
         tally.add(outcome(Group::Unit, 10, 0, &[]));
         let table = tally.table();
         assert!(
-            table.contains(
-                "unit              10       0        0\nintegration        8       1        3\n"
-            ),
+            table.contains("unit              10       0        0\nintegration        8       1        3\n"),
             "{table}"
         );
-        assert!(
-            table.contains("  kernel: 2 (make kernel)\n  long: 1 (make check-full)\n"),
-            "{table}"
-        );
+        assert!(table.contains("  kernel: 2 (make kernel)\n  long: 1 (make check-full)\n"), "{table}");
         assert!(table.ends_with("\n17 passed, 1 failed, 3 skipped"), "{table}");
     }
 

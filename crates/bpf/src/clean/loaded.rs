@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use libbpf_rs::{
-    MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, ProgramMut, TC_EGRESS,
-    TC_INGRESS, TcHook as LibbpfHook,
+    MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, ProgramMut, TC_EGRESS, TC_INGRESS,
+    TcHook as LibbpfHook,
 };
 
 use super::{Counters, Flow, Program, Settings, TcHook};
@@ -150,12 +150,7 @@ impl Proxy {
 }
 
 /// Sets the device, direction, priority and handle at which a program is attached.
-fn place(
-    filter: &mut LibbpfHook,
-    device: u32,
-    program: Program,
-    is_egress: bool,
-) -> &mut LibbpfHook {
+fn place(filter: &mut LibbpfHook, device: u32, program: Program, is_egress: bool) -> &mut LibbpfHook {
     let point = if is_egress { TC_EGRESS } else { TC_INGRESS };
     filter.ifindex(device.cast_signed()).attach_point(point);
     filter.priority(PRIORITY).handle(1 + program as u32)

@@ -9,9 +9,7 @@ use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder,
 use shallop_control::gemini::Integers;
 
 use super::pins::MAPS;
-use super::{
-    Law, MAX_CLASSES, Program, Settings, check_name, gemini_bytes, gemini_from_bytes, unpin,
-};
+use super::{Law, MAX_CLASSES, Program, Settings, check_name, gemini_bytes, gemini_from_bytes, unpin};
 use crate::error::file;
 use crate::libbpf::{listen, missing, refused, warnings};
 use crate::{BpfError, Connection, Prefix};
@@ -190,12 +188,7 @@ pub fn change(folder: &Path, set: &Integers, to: &[Prefix]) -> Result<(), BpfErr
 
 /// Writes settings for destinations of these prefixes; without any prefix, for class 0. A new prefix gets the first
 /// free class.
-fn write(
-    classes: &impl MapCore,
-    prefixes: &impl MapCore,
-    set: &Integers,
-    to: &[Prefix],
-) -> Result<(), BpfError> {
+fn write(classes: &impl MapCore, prefixes: &impl MapCore, set: &Integers, to: &[Prefix]) -> Result<(), BpfError> {
     if to.is_empty() {
         return write_class(classes, 0, set);
     }
@@ -205,10 +198,7 @@ fn write(
         let is_taken = |class: &u32| known.iter().any(|(_, of)| of == class);
         let class = before.or_else(|| (1..MAX_CLASSES).find(|class| !is_taken(class)));
         let class = class.ok_or_else(|| {
-            BpfError::Name(format!(
-                "at most {} prefixes have settings of their own",
-                MAX_CLASSES - 1
-            ))
+            BpfError::Name(format!("at most {} prefixes have settings of their own", MAX_CLASSES - 1))
         })?;
         write_class(classes, class, set)?;
         let written = prefixes.update(&prefix.to_bytes(), &class.to_ne_bytes(), MapFlags::ANY);

@@ -26,9 +26,7 @@ mod tests {
 
     #[test]
     fn names_fit_into_what_the_kernel_has_for_them() {
-        assert!(
-            ["gemini_1234567", "2", "fifteen_letters"].iter().all(|name| check_name(name).is_ok())
-        );
+        assert!(["gemini_1234567", "2", "fifteen_letters"].iter().all(|name| check_name(name).is_ok()));
         for wrong in ["", "a/b", "sixteen_letters_", "a b", "a.b", "a-b", "\u{e9}"] {
             assert!(check_name(wrong).is_err(), "{wrong}");
         }

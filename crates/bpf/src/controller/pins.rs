@@ -34,8 +34,7 @@ impl Pinned {
 /// If something cannot be removed.
 pub fn unpin(folder: &Path, root: &Path) -> Result<(), BpfError> {
     let told = file("removing", folder);
-    let names = fs::read_dir(folder)
-        .and_then(|entries| entries.map(|entry| entry.map(|of| of.file_name())).collect());
+    let names = fs::read_dir(folder).and_then(|entries| entries.map(|entry| entry.map(|of| of.file_name())).collect());
     let mut names: Vec<OsString> = names.map_err(&told)?;
     names.sort_unstable_by_key(|name| MAPS.iter().any(|map| name == map));
     for name in names {

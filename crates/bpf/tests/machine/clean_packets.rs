@@ -63,9 +63,7 @@ pub fn marks_are_cleared_and_windows_reduced_with_valid_checksums() -> Outcome {
     assert_eq!((counted.data, counted.marked, counted.cleared, counted.reduced), (2, 2, 2, 2));
     let flows = proxy.maps().flows().unwrap();
     assert_eq!(flows.len(), 2);
-    assert!(flows.iter().all(|of| of.is_controlled
-        && (4.99..5.01).contains(&of.window_segments)
-        && of.rtt.is_some()));
+    assert!(flows.iter().all(|of| of.is_controlled && (4.99..5.01).contains(&of.window_segments) && of.rtt.is_some()));
     Ok(())
 }
 
@@ -83,8 +81,7 @@ pub fn windows_are_unchanged_unless_both_syns_with_scales_were_seen() -> Outcome
         assert_eq!(pass(&mut proxy, &frame), frame.bytes(), "one SYN was seen");
     }
     assert_eq!(proxy.maps().counters().unwrap().unknown, 4);
-    for (number, scales) in [(None, Some(7)), (Some(7), None), (None, None)].into_iter().enumerate()
-    {
+    for (number, scales) in [(None, Some(7)), (Some(7), None), (None, None)].into_iter().enumerate() {
         let of = Frame { ports: (100 + number as u16, 40_000), ..PLAIN };
         open(&mut proxy, of, scales);
         pass(&mut proxy, &Frame { ecn: CE, payload: 1_448, ..of });
@@ -190,10 +187,7 @@ pub fn random_frames_never_get_a_larger_window_or_a_wrong_checksum() -> Outcome 
         assert_eq!(tcp_sum(&passed), tcp_sum(&frame), "{frame:?}");
     }
     let all = steps.unwrap_or(50_000);
-    assert!(
-        changed > all / 10 && refused < all / 10,
-        "{changed} changed, {refused} refused of {all}"
-    );
+    assert!(changed > all / 10 && refused < all / 10, "{changed} changed, {refused} refused of {all}");
     assert_eq!(proxy.maps().counters().unwrap().failed, 0);
     Ok(())
 }
@@ -204,13 +198,7 @@ pub fn a_packet_costs_less_than_5_us() -> Outcome {
     let data = Frame { payload: 1_448, ..PLAIN };
     let ack = Frame { is_of_sender: false, seq: 5_001, ack: 2_449, ..PLAIN };
     let marked = Frame { ecn: CE, ..data };
-    let frames = [
-        ("edge", data),
-        ("data", data),
-        ("data, marked", marked),
-        ("data, of 10", data),
-        ("acks", ack),
-    ];
+    let frames = [("edge", data), ("data", data), ("data, marked", marked), ("data, of 10", data), ("acks", ack)];
     for (name, frame) in frames {
         let program = match name {
             "edge" => Program::Edge,

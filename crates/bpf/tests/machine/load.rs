@@ -14,8 +14,7 @@ use shallop_testing::Outcome;
 use crate::kernel_programs;
 
 /// The pages of the documentation with tables of sizes.
-const PAGES: [&str; 2] =
-    [include_str!("../../../../docs/host.md"), include_str!("../../../../docs/edge.md")];
+const PAGES: [&str; 2] = [include_str!("../../../../docs/host.md"), include_str!("../../../../docs/edge.md")];
 /// The kernel truncates the names of programs to this length.
 const KEPT: usize = 15;
 
@@ -78,11 +77,7 @@ pub fn the_verifier_gives_no_warnings_and_sizes_are_near_those_of_the_page() -> 
         let Some((_, known)) = known else { panic!("{} is not on the page: {told:#?}", of.name) };
         for (size, known) in sizes(of).into_iter().zip(*known) {
             // Kernels and compilers differ by less.
-            assert!(
-                size * 2 > known && size < known * 2 + 20,
-                "{} of {known:?}: {told:#?}",
-                of.name
-            );
+            assert!(size * 2 > known && size < known * 2 + 20, "{} of {known:?}: {told:#?}", of.name);
         }
     }
     assert_eq!(ours.len(), recorded.len(), "{told:#?}");

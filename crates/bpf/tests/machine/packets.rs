@@ -74,16 +74,14 @@ fn sum(bytes: &[u8]) -> u16 {
 /// The offsets of the TCP header and of the end of the packet.
 fn tcp_of(frame: &[u8]) -> Option<(usize, usize)> {
     let at = ETHERNET;
-    let word =
-        |at: usize| Some(usize::from(*frame.get(at)?) << 8 | usize::from(*frame.get(at + 1)?));
+    let word = |at: usize| Some(usize::from(*frame.get(at)?) << 8 | usize::from(*frame.get(at + 1)?));
     let (tcp, end) = match (word(12)?, frame.get(at)? >> 4) {
         (0x0800, 4) => (at + usize::from(frame[at] & 15) * 4, at + word(at + 2)?),
         (0x86dd, 6) => (at + 40, at + 40 + word(at + 4)?),
         _ => return None,
     };
     // A burst that is too long for the length field has length 0.
-    let end =
-        if word(if frame[12] == 8 { at + 2 } else { at + 4 })? == 0 { frame.len() } else { end };
+    let end = if word(if frame[12] == 8 { at + 2 } else { at + 4 })? == 0 { frame.len() } else { end };
     (tcp + 20 <= end && end <= frame.len()).then_some((tcp, end))
 }
 

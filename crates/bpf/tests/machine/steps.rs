@@ -61,8 +61,7 @@ pub fn compare(steps: impl Iterator<Item = Step> + Send) -> Outcome {
         for (number, (inputs, wanted)) in wanted.into_iter().enumerate() {
             let mut bytes = [0; 8 * OUT];
             output.read_exact(&mut bytes).unwrap();
-            let words =
-                bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap()));
+            let words = bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap()));
             assert!(words.eq(wanted), "step {number}: {inputs:?} is to be {wanted:?}");
         }
     });

@@ -64,8 +64,7 @@ pub fn all_rows_of_the_tables_are_equal_in_c() -> Outcome {
         }
     }
     for row in table(include_str!("../../../control/vectors/dctcp.csv")) {
-        let [shift, before, delivered, marked, alpha, cwnd, reduced] =
-            [0, 1, 2, 3, 4, 5, 6].map(|at| whole(row[at]));
+        let [shift, before, delivered, marked, alpha, cwnd, reduced] = [0, 1, 2, 3, 4, 5, 6].map(|at| whole(row[at]));
         all.push(step(10, &[before, shift, delivered, marked], &[alpha]));
         all.push(step(11, &[cwnd, alpha], &[reduced]));
     }
@@ -75,8 +74,7 @@ pub fn all_rows_of_the_tables_are_equal_in_c() -> Outcome {
         all.push(step(13, &[c, w_max, k, t], &[window]));
     }
     for row in table(include_str!("../../../control/vectors/clean_flow.csv")) {
-        let [initial, alpha, mss, limit, edge, now, seq, ce] =
-            [1, 2, 3, 4, 5, 6, 7, 8].map(|at| whole(row[at]));
+        let [initial, alpha, mss, limit, edge, now, seq, ce] = [1, 2, 3, 4, 5, 6, 7, 8].map(|at| whole(row[at]));
         let state = [9, 10, 11, 12].map(|at| whole(row[at]));
         if row[0].is_empty() {
             let bytes = (state[0] * mss).div_ceil(SEGMENT);

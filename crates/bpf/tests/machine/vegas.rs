@@ -56,21 +56,18 @@ pub fn windows_after_a_round_trip_are_equal_in_c() -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let mut random = Seed::new(14).stream("vegas", 0);
     let rounds: Vec<_> = (0..ROUNDS).map(|_| round(&mut random)).collect();
-    let input: Vec<u8> =
-        rounds.iter().flat_map(|(of, _)| of.iter().flat_map(|of| of.to_ne_bytes())).collect();
+    let input: Vec<u8> = rounds.iter().flat_map(|(of, _)| of.iter().flat_map(|of| of.to_ne_bytes())).collect();
     fs::write(folder.path().join("rounds"), input).unwrap();
     let input = File::open(folder.path().join("rounds")).unwrap();
     let output = Command::new(&program).stdin(input).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let words =
-        output.stdout.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap()));
+    let words = output.stdout.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap()));
     let words: Vec<u64> = words.map(u64::from).collect();
     assert_eq!(words.len(), 2 * ROUNDS);
     for ((given, wanted), found) in rounds.iter().zip(words.chunks_exact(2)) {
         assert_eq!(found, wanted, "{given:?}");
     }
-    let has =
-        |is: fn(&Round, &[u64; 2]) -> bool| rounds.iter().filter(|(of, then)| is(of, then)).count();
+    let has = |is: fn(&Round, &[u64; 2]) -> bool| rounds.iter().filter(|(of, then)| is(of, then)).count();
     let grown = has(|of, then| then[0] > of[0].into());
     let reduced = has(|of, then| then[0] < of[0].into());
     assert!(grown > 1_000 && reduced > 1_000, "{grown} {reduced}");

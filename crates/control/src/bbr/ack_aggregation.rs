@@ -93,12 +93,7 @@ mod tests {
 
     /// Increase of cwnd, in segments, after rounds of 40 segments. Each ACK covers `aggregated` segments, at slightly
     /// less than the bottleneck bandwidth; cwnd is 80 segments.
-    fn after(
-        aggregation: &mut AckAggregation,
-        now: &mut Time,
-        rounds: u32,
-        aggregated: u64,
-    ) -> u64 {
+    fn after(aggregation: &mut AckAggregation, now: &mut Time, rounds: u32, aggregated: u64) -> u64 {
         for _ in 0..rounds {
             for nth in 0..40 / aggregated {
                 *now += Span::from_us(1_100 * aggregated);

@@ -100,8 +100,7 @@ impl LtBw {
         let delivered = sample.delivered.saturating_sub(self.last_delivered);
         let lost = sample.lost.saturating_sub(self.last_lost).get();
         let interval = sample.now.saturating_since(self.last_stamp);
-        let below_loss_thresh =
-            lost.saturating_mul(256) < LOSS_THRESH.saturating_mul(delivered.get());
+        let below_loss_thresh = lost.saturating_mul(256) < LOSS_THRESH.saturating_mul(delivered.get());
         if delivered == Bytes::ZERO || below_loss_thresh || interval < MIN_INTERVAL {
             return;
         }

@@ -52,8 +52,7 @@ fn round(bbr: &mut Bbr, now: Time, delivered: Bytes, mbps: f64) -> Bytes {
     let path = FixedRtt::new(Span::from_ms(10));
     let acked = rate(mbps).bytes_in(path.rtt);
     let (prior_delivered, delivered) = (delivered, delivered + acked);
-    let sample =
-        RateSample { delivered: acked, interval: path.rtt, prior_delivered, is_app_limited: false };
+    let sample = RateSample { delivered: acked, interval: path.rtt, prior_delivered, is_app_limited: false };
     let (rate_sample, in_flight) = (Some(sample), acked * 3);
     bbr.on_ack(&Ack { now, delivered, rate_sample, in_flight, ..path.ack(bbr, acked) });
     delivered
@@ -61,8 +60,7 @@ fn round(bbr: &mut Bbr, now: Time, delivered: Bytes, mbps: f64) -> Bytes {
 
 #[test]
 fn startup_ends_after_three_rounds_in_which_bw_grew_by_less_than_a_quarter() {
-    let mut case =
-        (String::new(), Bbr::new(&Config::LINUX_IDEAL, &start()), Time::ZERO, Bytes::ZERO);
+    let mut case = (String::new(), Bbr::new(&Config::LINUX_IDEAL, &start()), Time::ZERO, Bytes::ZERO);
     for row in table(include_str!("../../vectors/bbr_startup.csv")) {
         if case.0 != row[0] {
             let bbr = Bbr::new(&Config::LINUX_IDEAL, &start());

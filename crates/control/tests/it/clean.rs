@@ -39,17 +39,12 @@ fn the_cubic_function_matches_the_table_and_the_formula() {
 fn the_state_of_flows_matches_the_table_after_every_data_packet() {
     let (mut config, mut flow, mut rows) = (Config::default(), None, 0);
     for row in table(include_str!("../../vectors/clean_flow.csv")) {
-        let [mss, growth_limit, window_edge, now, seq, ce] =
-            [3, 4, 5, 6, 7, 8].map(|at| whole(row[at]));
+        let [mss, growth_limit, window_edge, now, seq, ce] = [3, 4, 5, 6, 7, 8].map(|at| whole(row[at]));
         if !row[0].is_empty() {
             let decrease = if row[0] == "half" { Decrease::Half } else { Decrease::Marked };
             let (initial, alpha) = (whole(row[1]) as u32, whole(row[2]) as u32);
-            config = Config {
-                decrease,
-                initial_window: initial,
-                alpha_initial: Fraction::new(alpha),
-                ..Config::default()
-            };
+            config =
+                Config { decrease, initial_window: initial, alpha_initial: Fraction::new(alpha), ..Config::default() };
             flow = Some(Clean::new(&config, seq as u32));
         } else if let Some(flow) = &mut flow {
             let (seq, mss, window_edge) = (seq as u32, mss as u16, window_edge as u32);

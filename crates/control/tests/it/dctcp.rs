@@ -43,11 +43,7 @@ fn alpha_and_reductions_match_the_kernels_integers() {
         assert_eq!(update_alpha(before, shift, delivered, marked), alpha, "{row:?}");
         assert_eq!(reduced_cwnd(cwnd, alpha), reduced, "{row:?}");
         // The controller counts the bytes of full-sized segments and gives equal values.
-        let config = Config {
-            gain: Gain::new(shift),
-            alpha_initial: Fraction::new(before),
-            ..Config::LINUX_IDEAL
-        };
+        let config = Config { gain: Gain::new(shift), alpha_initial: Fraction::new(before), ..Config::LINUX_IDEAL };
         let mut dctcp = dctcp(&config, cwnd, Bytes::MAX);
         let mut path = path();
         let ack = ack(&mut path, &dctcp, delivered, marked);
@@ -74,11 +70,7 @@ fn alpha_decays_by_a_sixteenth_without_marks_and_is_zero_after_75_windows() {
         let max_error = 16.0 * (1.0 - real) / 1024.0;
         assert!((-5e-4..max_error + 5e-4).contains(&error), "{windows} windows: {error}");
     }
-    assert_eq!(
-        update_alpha(0, 4, 100, 100),
-        Alpha::MAX / 16,
-        "one window, in which all packets are marked"
-    );
+    assert_eq!(update_alpha(0, 4, 100, 100), Alpha::MAX / 16, "one window, in which all packets are marked");
 }
 
 #[test]

@@ -36,8 +36,7 @@ fn scale_factor_and_increase_step_match_the_formulas() {
 #[test]
 fn reductions_and_growth_of_cwnd_match_the_formulas() {
     for row in table(include_str!("../../vectors/gemini_window.csv")) {
-        let field =
-            |field: usize| if row[field].is_empty() { 0 } else { number(row[field]) as u64 };
+        let field = |field: usize| if row[field].is_empty() { 0 } else { number(row[field]) as u64 };
         let cwnd = Cwnd { segments: field(1), cwnd_cnt: field(2) };
         let new = match row[0] {
             "reduce" => {

@@ -3,8 +3,7 @@
 use crate::support::{FixedRtt, SEGMENT, number, start, table};
 use shallop_control::any::{AnyWindow, Config};
 use shallop_control::{
-    Ack, Cubic, HostStack, Loss, Reno, Start, Window, cubic, dctcp, gemini, hystart, loss, reno,
-    vegas,
+    Ack, Cubic, HostStack, Loss, Reno, Start, Window, cubic, dctcp, gemini, hystart, loss, reno, vegas,
 };
 use shallop_core::{Bytes, Span};
 
@@ -23,11 +22,8 @@ fn cubic_after_loss_at(w_max: f64, config: cubic::Config) -> (Cubic, FixedRtt) {
 }
 
 /// CUBIC without the Reno-friendly region.
-const CUBIC_ONLY: cubic::Config = cubic::Config {
-    reno_friendly: false,
-    slow_start: hystart::Config::STANDARD,
-    ..cubic::Config::RFC
-};
+const CUBIC_ONLY: cubic::Config =
+    cubic::Config { reno_friendly: false, slow_start: hystart::Config::STANDARD, ..cubic::Config::RFC };
 
 #[test]
 fn cubic_follows_w_cubic() {
@@ -53,10 +49,7 @@ fn the_mean_cwnd_under_deterministic_loss_matches_the_model() {
         let [rtt, loss, expected] = [1, 2, 3].map(|field| number(row[field]));
         let config = match row[0] {
             "reno" => Config::Reno(reno::Config::RFC),
-            _ => Config::Cubic(cubic::Config {
-                slow_start: hystart::Config::STANDARD,
-                ..cubic::Config::RFC
-            }),
+            _ => Config::Cubic(cubic::Config { slow_start: hystart::Config::STANDARD, ..cubic::Config::RFC }),
         };
         let cwnd = SEGMENT * (expected * 1.2) as u64;
         let start = Start { initial_window: cwnd, initial_ssthresh: cwnd, ..start() };
@@ -257,10 +250,7 @@ fn slow_start_after_an_idle_period_is_standard_once_hystart_plus_plus_has_ended_
 
 #[test]
 fn classic_hystart_ends_slow_start_when_the_rtt_increases_by_an_eighth() {
-    let linux = hystart::Exit::Classic(hystart::Classic {
-        burst: Bytes::new(1),
-        ..hystart::Classic::LINUX
-    });
+    let linux = hystart::Exit::Classic(hystart::Classic { burst: Bytes::new(1), ..hystart::Classic::LINUX });
     let rounds = slow_start(linux, &[100, 100, 113].map(Span::from_ms));
     assert!(rounds[2].1, "{rounds:?}");
     let ns3 = hystart::Classic { delay_max: Span::from_secs(1), ..hystart::Classic::LINUX };
@@ -270,8 +260,7 @@ fn classic_hystart_ends_slow_start_when_the_rtt_increases_by_an_eighth() {
 
 /// Round trip and cwnd in which the length of the ACK train makes classic `HyStart` end slow start.
 fn ack_train_exit(pacing: bool) -> Option<(u64, u64)> {
-    let exit =
-        hystart::Exit::Classic(hystart::Classic { burst: SEGMENT, ..hystart::Classic::LINUX });
+    let exit = hystart::Exit::Classic(hystart::Classic { burst: SEGMENT, ..hystart::Classic::LINUX });
     let slow_start = hystart::Config { limit: 1, exit, ..hystart::Config::STANDARD };
     let config = reno::Config { loss: loss::Config { slow_start, ..loss::Config::RFC }, pacing };
     let mut reno = Reno::new(&config, &start());
@@ -294,8 +283,7 @@ fn ack_train_exit(pacing: bool) -> Option<(u64, u64)> {
 }
 
 #[test]
-fn classic_hystart_ends_slow_start_when_the_ack_train_is_longer_than_half_an_rtt_or_an_rtt_if_paced()
- {
+fn classic_hystart_ends_slow_start_when_the_ack_train_is_longer_than_half_an_rtt_or_an_rtt_if_paced() {
     assert_eq!(ack_train_exit(false), Some((3, 80)), "40 segments take 40 us, 80 more than 50 us");
     assert_eq!(ack_train_exit(true), Some((4, 160)), "pacing alone makes the train half an RTT");
 }

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use shallop_control::any::Config;
 use shallop_control::binary::Fraction;
-use shallop_control::{
-    Basis, HostStack, Marking, bbr, copa, cubic, dctcp, gemini, hystart, loss, reno, vegas,
-};
+use shallop_control::{Basis, HostStack, Marking, bbr, copa, cubic, dctcp, gemini, hystart, loss, reno, vegas};
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::{At, Entry, Item, Problem, RawValue, Section, ValueType};
 
@@ -67,14 +65,10 @@ fn defaults_depend_on_the_host_stack() {
     let paced = vegas::Config { pacing: true, ..vegas };
     let vegases = [vegas::Config { loss: ns2, ..exact }, exact, paced, vegas, vegas];
     assert_eq!(of("vegas"), vegases.map(Config::Vegas));
-    let [ns2, ns3, fq, pfifo, ideal] = renos.map(|reno::Config { loss, pacing }| dctcp::Config {
-        loss,
-        pacing,
-        ..dctcp::Config::RFC
-    });
+    let [ns2, ns3, fq, pfifo, ideal] =
+        renos.map(|reno::Config { loss, pacing }| dctcp::Config { loss, pacing, ..dctcp::Config::RFC });
     let ns2 = dctcp::Config { alpha_initial: Fraction::new(0), ..ns2 };
-    let [fq, pfifo] =
-        [fq, pfifo].map(|config| dctcp::Config { loss_after_mark: Basis::Flight, ..config });
+    let [fq, pfifo] = [fq, pfifo].map(|config| dctcp::Config { loss_after_mark: Basis::Flight, ..config });
     assert_eq!(of("dctcp"), [ns2, ns3, fq, pfifo, ideal].map(Config::Dctcp));
     let offload = bbr::Config { send_quantum: Bytes::new(65_215), ..bbr::Config::LINUX_IDEAL };
     let linux = bbr::Config::LINUX_IDEAL;

@@ -14,14 +14,11 @@ const END: &str = "<!-- end of generated -->";
 fn table(name: &str) -> String {
     let (_, body) = SOURCE.split_once(&format!("pub struct {name} {{\n")).unwrap();
     let (body, _) = body.split_once("\n}").unwrap();
-    let (mut rows, mut words) =
-        ("| field | type | meaning |\n|---|---|---|\n".to_owned(), Vec::new());
+    let (mut rows, mut words) = ("| field | type | meaning |\n|---|---|---|\n".to_owned(), Vec::new());
     for line in body.lines().map(str::trim) {
         if let Some(comment) = line.strip_prefix("/// ") {
             words.push(comment);
-        } else if let Some((field, kind)) =
-            line.strip_prefix("pub ").and_then(|it| it.split_once(": "))
-        {
+        } else if let Some((field, kind)) = line.strip_prefix("pub ").and_then(|it| it.split_once(": ")) {
             let text = words.join(" ").replace("[`", "`").replace("`]", "`");
             rows.extend(["| `", field, "` | `", kind.trim_end_matches(','), "` | ", &text, " |\n"]);
             words.clear();

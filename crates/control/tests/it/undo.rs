@@ -2,9 +2,7 @@
 
 use crate::support::{FixedRtt, SEGMENT, start};
 use shallop_control::any::{self, AnyWindow};
-use shallop_control::{
-    Bbr, Cubic, Dctcp, Loss, Undo, Window, bbr, cubic, dctcp, gemini, reno, vegas,
-};
+use shallop_control::{Bbr, Cubic, Dctcp, Loss, Undo, Window, bbr, cubic, dctcp, gemini, reno, vegas};
 use shallop_core::{Bytes, Span};
 
 const RTT: Span = Span::from_ms(100);

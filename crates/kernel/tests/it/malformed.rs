@@ -52,8 +52,7 @@ fn frame_bytes() -> impl Strategy<Value = Vec<u8>> {
 /// A request as it comes through a socket.
 fn request() -> impl Strategy<Value = Vec<u8>> {
     let known = prop_oneof![0..40_u32, any::<u32>()];
-    let payload =
-        vec(prop_oneof![3 => number().prop_map(u64::to_ne_bytes), 1 => any::<[u8; 8]>()], 0..40);
+    let payload = vec(prop_oneof![3 => number().prop_map(u64::to_ne_bytes), 1 => any::<[u8; 8]>()], 0..40);
     let length = prop_oneof![9 => Just(None), 1 => any::<u32>().prop_map(Some)];
     (known, any::<u32>(), payload, length).prop_map(|(request, flags, payload, length)| {
         let payload = payload.as_flattened();
@@ -220,8 +219,7 @@ fn with_memory(bytes: u64) -> Result<Served, CardError> {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let file = rustix::fs::memfd_create("memory", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
     rustix::fs::ftruncate(&file, 4_096).unwrap();
-    let table: Vec<u8> =
-        [1, 0, bytes, 0, 0].iter().flat_map(|word: &u64| word.to_ne_bytes()).collect();
+    let table: Vec<u8> = [1, 0, bytes, 0, 0].iter().flat_map(|word: &u64| word.to_ne_bytes()).collect();
     let header = [5, 1, table.len() as u32].map(u32::to_ne_bytes);
     let request = [header.as_flattened(), &table[..]].concat();
     let files = [std::os::fd::AsFd::as_fd(&file)];

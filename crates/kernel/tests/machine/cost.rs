@@ -20,10 +20,7 @@ fn cost(kernel: &Installed, run: &Run) -> (f64, f64) {
     let outcome = run.run(kernel);
     let packets = outcome.transcript.delivered as f64;
     let [ours, theirs] = [own_time() - before, outcome.processor].map(|s| s * 1e6 / packets);
-    report(
-        run,
-        &format!("{packets} packets, {ours:.1} us of ours and {theirs:.1} us of kernels a packet"),
-    );
+    report(run, &format!("{packets} packets, {ours:.1} us of ours and {theirs:.1} us of kernels a packet"));
     report(run, &format!("{} kernels with {} MB", run.kernels + 1, outcome.memory >> 20));
     (ours, theirs)
 }

@@ -53,8 +53,7 @@ pub fn the_same_seed_gives_the_same_run() -> Outcome {
 pub fn another_seed_gives_another_run() -> Outcome {
     let kernel = kernel()?;
     let hash = |seed| {
-        let run =
-            Run { controller: "bbr", seed, duration: Span::from_ms(100), ..small(Mode::Shared) };
+        let run = Run { controller: "bbr", seed, duration: Span::from_ms(100), ..small(Mode::Shared) };
         run.run(&kernel).transcript.hash
     };
     assert_ne!(hash(1), hash(2));

@@ -43,8 +43,7 @@ fn kill_after(wait: Duration) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let before = memory();
     let claimed_before = claims();
-    let mut child =
-        child::command("killed::runs_until_it_is_killed", folder.path()).spawn().unwrap();
+    let mut child = child::command("killed::runs_until_it_is_killed", folder.path()).spawn().unwrap();
     std::thread::sleep(wait);
     let had_kernels = !child::kernels_of(child.id()).is_empty();
     child.kill().unwrap();
@@ -99,8 +98,7 @@ pub fn nothing_is_left_of_a_build_after_a_kill() -> Outcome {
         return Err(skip(Cause::Kernel, "no source of Linux is installed"));
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut child =
-        child::command("killed::builds_until_it_is_killed", folder.path()).spawn().unwrap();
+    let mut child = child::command("killed::builds_until_it_is_killed", folder.path()).spawn().unwrap();
     let kernels = folder.path().join("kernels");
     let unpacks = || files(&kernels).iter().any(|name| kernels.join(name).join("source").is_dir());
     let begun = (0..500).any(|_| {

@@ -60,10 +60,7 @@ pub fn geminis_module_is_marked_and_loses_nothing() -> Outcome {
         rate,
         rtt: Span::from_ms(2),
         controller: "gemini",
-        modules: vec![shallop_kernel::modules::gemini(
-            &shallop_control::gemini::Config::THESIS,
-            rate,
-        )],
+        modules: vec![shallop_kernel::modules::gemini(&shallop_control::gemini::Config::THESIS, rate)],
         flows: vec![None, None],
         // Room for slow start, which doubles the window once more after the first mark.
         buffer: Bytes::new(1_000_000),

@@ -132,12 +132,8 @@ pub fn a_full_buffer_drops_and_the_flow_recovers() -> Outcome {
 
 pub fn two_hundred_hosts_share_10_gbps() -> Outcome {
     let kernel = kernel()?;
-    let run = Run {
-        rate: BitsPerSec::gbps(10),
-        buffer: Bytes::new(2_500_000),
-        flows: vec![None; 200],
-        ..Run::default()
-    };
+    let run =
+        Run { rate: BitsPerSec::gbps(10), buffer: Bytes::new(2_500_000), flows: vec![None; 200], ..Run::default() };
     let outcome = run.run(&kernel);
     assert!(run.goodput(&outcome) > 0.9 * run.line(), "{}", run.goodput(&outcome));
     assert!(outcome.received.iter().all(|&bytes| bytes > 0));

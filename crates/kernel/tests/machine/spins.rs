@@ -60,10 +60,7 @@ pub fn a_program_that_spins_is_an_error_and_leaves_no_process() -> Outcome {
     let mut compiler = Command::new("cc");
     compiler.args(["-O1", "-static", "-o"]).arg(&agent).arg(&source);
     if !compiler.status()?.success() {
-        return Err(skip(
-            Cause::Programs,
-            "cc links no static programs: a static C library is missing",
-        ));
+        return Err(skip(Cause::Programs, "cc links no static programs: a static C library is missing"));
     }
     let kernel = Installed { agent, ..kernel };
     let error = boot(&kernel, SPINNING_MB);

@@ -50,11 +50,7 @@ fn a_replay_in_another_network_differs() {
 fn tapes_are_listed_packet_by_packet_and_damaged_ones_refused() {
     let tape = folder().join("cubic.tape");
     let shown = lines(&tape).unwrap();
-    assert!(
-        shown[0].contains("10.0.0.1:10000 > 10.0.0.2:5000") && shown[0].ends_with("SYN"),
-        "{}",
-        shown[0]
-    );
+    assert!(shown[0].contains("10.0.0.1:10000 > 10.0.0.2:5000") && shown[0].ends_with("SYN"), "{}", shown[0]);
     assert!(shown.iter().any(|line| line.ends_with(" CE")));
     assert!(shown.iter().any(|line| line.ends_with(" SYN-ACK")));
     let named = tempfile::NamedTempFile::new().unwrap();
@@ -76,9 +72,7 @@ fn tapes_are_listed_packet_by_packet_and_damaged_ones_refused() {
 /// A copy of a tape with random bytes, lengths and cuts of frames.
 fn damaged(tape: &Tape, chance: &mut impl FnMut(usize) -> usize) -> Tape {
     let mut damaged = tape.clone();
-    for record in
-        damaged.records.iter_mut().filter(|record| record.direction == Direction::FromHost)
-    {
+    for record in damaged.records.iter_mut().filter(|record| record.direction == Direction::FromHost) {
         for _ in 0..chance(4) {
             // Half of the changes are in the headers of virtio-net and IP, which have lengths and types.
             let within = if chance(2) == 0 { 48 } else { record.bytes.len() };
@@ -120,8 +114,7 @@ fn play_damaged(frames: usize) {
         state ^= state << 17;
         (state % below.max(1) as u64) as usize
     };
-    let tapes =
-        ["cubic", "bbr"].map(|name| read_tape(&folder().join(format!("{name}.tape"))).unwrap());
+    let tapes = ["cubic", "bbr"].map(|name| read_tape(&folder().join(format!("{name}.tape"))).unwrap());
     let (mut read, mut written) = (0, 0);
     while read < frames {
         for tape in &tapes {

@@ -14,8 +14,7 @@ use shallop_plan::plan::{Driver, Plan};
 use shallop_testing::{Cause, Outcome as TestOutcome, child, need, processes, programs, skip};
 use thread_priority::ThreadPriority;
 use thread_priority::unix::{
-    RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
-    thread_native_id,
+    RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
 };
 
 use crate::support::{four_flows, plan, scenario};
@@ -291,9 +290,7 @@ pub fn a_killed_process_leaves_no_files_processes_or_namespaces() -> TestOutcome
     }
     // Programs end a moment after their parent.
     for _ in 0..100 {
-        if processes::sleepers("98765").is_empty()
-            && processes::network_namespaces().is_subset(&before)
-        {
+        if processes::sleepers("98765").is_empty() && processes::network_namespaces().is_subset(&before) {
             break;
         }
         std::thread::sleep(Duration::from_millis(20));

@@ -127,11 +127,8 @@ fn a_threshold_of_nothing_degenerates_to_no_start_and_one_of_everything_to_a_bli
 #[test]
 fn over_provision_and_selective_drop_are_chosen_apart() {
     // Eight flows of 2 MB, one after the other: near its end each has spare emulation packets beside ordinary ones.
-    let groups: Vec<_> = (0..8)
-        .map(|n| {
-            burst(&format!("g{n}"), n..n + 1, Span::from_us(u64::from(n) * 200), Some(2_000_000))
-        })
-        .collect();
+    let groups: Vec<_> =
+        (0..8).map(|n| burst(&format!("g{n}"), n..n + 1, Span::from_us(u64::from(n) * 200), Some(2_000_000))).collect();
     let base = star(8, groups);
     let over = |on: bool, select: Option<BufferSize>| {
         let mut plan = base.clone();

@@ -21,10 +21,8 @@ fn both_ways(accounting: Accounting, batch: u8) -> Plan {
         largest: Largest { mtu: Bytes::new(1500) },
     });
     // Hosts 2 to 5 are on the left, 6 to 9 on the right.
-    let pair =
-        |n: u32| [group("right", (2 + n, 6 + n), 1, None), group("left", (6 + n, 2 + n), 1, None)];
-    let mut plan =
-        plan(topology, BufferSize::Bytes(Bytes::new(200_000)), (0..4).flat_map(pair).collect());
+    let pair = |n: u32| [group("right", (2 + n, 6 + n), 1, None), group("left", (6 + n, 2 + n), 1, None)];
+    let mut plan = plan(topology, BufferSize::Bytes(Bytes::new(200_000)), (0..4).flat_map(pair).collect());
     for group in &mut plan.groups {
         group.start = Starts::Drawn(Span::ZERO, Span::from_ms(20));
     }

@@ -72,10 +72,8 @@ fn a_burst_costs_newreno_packets_and_clean_neither_packets_nor_time() {
 
 #[test]
 fn frames_with_their_overhead_carry_what_a_plain_radio_of_850_mbps_does() {
-    let framed = CAMPUS.replace(
-        "stations = 21",
-        "stations = 21\nradio_rate = \"1201Mbps\"\nradio_overhead = \"178us\"",
-    );
+    let framed =
+        CAMPUS.replace("stations = 21", "stations = 21\nradio_rate = \"1201Mbps\"\nradio_overhead = \"178us\"");
     let [plain, framed] = [CAMPUS, &framed].map(|text| outcome(text, 2).run);
     let rate = |run: &shallop_results::summary::Run| run.windows[1].throughput_bps;
     let ratio = rate(&framed) / rate(&plain);
@@ -113,10 +111,7 @@ fn problem(text: &str) -> Problem {
 fn what_is_wrong_with_a_proxy_is_said_at_its_place() {
     let right = "clean = { decrease = \"alpha\" }";
     let cases: &[(&str, &[&str])] = &[
-        (
-            "clean = { decrese = \"half\" }",
-            &["`clean` in [[scheme]] \"clean\"", "did you mean \"decrease\""],
-        ),
+        ("clean = { decrese = \"half\" }", &["`clean` in [[scheme]] \"clean\"", "did you mean \"decrease\""]),
         ("clean = { decrease = \"third\" }", &["decrease", "\"alpha\"", "\"half\""]),
         ("clean = { gain = 0.3 }", &["0.3 is no power of one half", "1/1024"]),
         ("clean = { scale = 5 }", &["scale", "out of range"]),
@@ -157,9 +152,7 @@ scheme = [{ transport = "cubic", clean = {} }]
     assert!(lacks.contains("lacks the key `edges`") && lacks.contains("campus"), "{lacks}");
     let credits = said(&dumbbell.replace("cubic", "expresspass"));
     assert!(credits.contains("unknown key `clean`"), "{credits}");
-    let own = said(&CAMPUS.replace(
-        "name = \"long\"",
-        "name = \"long\"\ntransport = { transport = \"cubic\", clean = {} }",
-    ));
+    let own =
+        said(&CAMPUS.replace("name = \"long\"", "name = \"long\"\ntransport = { transport = \"cubic\", clean = {} }"));
     assert!(own.contains("the same for all groups"), "{own}");
 }

@@ -4,9 +4,7 @@
 use crate::support::{group, plan};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use shallop_core::{
-    BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Probe, QueueId, Span, Time,
-};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Probe, QueueId, Span, Time};
 use shallop_measure::ends::{self, EndpointFactory};
 use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, Group, Plan, QueueMarking, Shared, Topology};
 use shallop_plan::{ResolvedRun, SetupError};
@@ -56,10 +54,7 @@ fn total(count: Count) -> u64 {
 }
 
 /// A simulator of this setup at time zero.
-fn sim<'a, E: EndpointFactory>(
-    setup: &'a ResolvedRun<'_>,
-    ends: &'a E,
-) -> Simulator<'a, E::End, Tally> {
+fn sim<'a, E: EndpointFactory>(setup: &'a ResolvedRun<'_>, ends: &'a E) -> Simulator<'a, E::End, Tally> {
     let salt = setup.root().stream("ecmp", 0).draw();
     let graph = setup.network.graph.clone();
     let network = Network {
@@ -70,8 +65,7 @@ fn sim<'a, E: EndpointFactory>(
         pools: setup.layout.memory.pools.clone(),
         nic: setup.plan.nic,
     };
-    let flows: Vec<_> =
-        shallop_plan::flows::FlowGenerator::new(setup).map(|flow| ends.flow(&flow)).collect();
+    let flows: Vec<_> = shallop_plan::flows::FlowGenerator::new(setup).map(|flow| ends.flow(&flow)).collect();
     Simulator::new(network, Box::new(flows.into_iter()), Tally::default())
 }
 
@@ -81,11 +75,7 @@ fn of_data(count: Count) -> u64 {
 }
 
 /// What the ports of hosts, or those of switches, sent, dropped and hold.
-fn sums<E: Endpoint>(
-    setup: &ResolvedRun<'_>,
-    sim: &Simulator<'_, E, Tally>,
-    host: bool,
-) -> (Count, Count, u64) {
+fn sums<E: Endpoint>(setup: &ResolvedRun<'_>, sim: &Simulator<'_, E, Tally>, host: bool) -> (Count, Count, u64) {
     let (mut sent, mut dropped, mut queued) = (Count::default(), Count::default(), 0);
     for (number, port) in (0..).zip(sim.ports()) {
         if setup.network.is_switch_port(number) != host {
@@ -98,10 +88,7 @@ fn sums<E: Endpoint>(
 }
 
 /// The conservation of packets and of payload at this instant: `Err` says what is not conserved.
-fn audit<E: Endpoint>(
-    setup: &ResolvedRun<'_>,
-    sim: &Simulator<'_, E, Tally>,
-) -> Result<(), String> {
+fn audit<E: Endpoint>(setup: &ResolvedRun<'_>, sim: &Simulator<'_, E, Tally>) -> Result<(), String> {
     let at = sim.now();
     let wrong = |what: &str, left: u64, right: u64| Err(format!("{at}: {what}: {left}, {right}"));
     let (sent, host_dropped, host_queued) = sums(setup, sim, true);
@@ -113,20 +100,12 @@ fn audit<E: Endpoint>(
     let began = copies.fold(sent, plus);
     for class in Class::ALL.map(Class::index) {
         let Some(rest) = began[class].checked_sub(gone[class]) else {
-            return wrong(
-                &format!("more of class {class} ended than was sent"),
-                gone[class],
-                began[class],
-            );
+            return wrong(&format!("more of class {class} ended than was sent"), gone[class], began[class]);
         };
         flying += rest;
     }
     if flying + host_queued != sim.in_network() as u64 {
-        return wrong(
-            "sent and not ended, in flight",
-            flying + host_queued,
-            sim.in_network() as u64,
-        );
+        return wrong("sent and not ended, in flight", flying + host_queued, sim.in_network() as u64);
     }
     if plus(host_dropped, switch_dropped) != dropped {
         return wrong("drops of ports and of the probe", total(host_dropped), total(dropped));
@@ -144,12 +123,8 @@ fn audit<E: Endpoint>(
 }
 
 /// No receiver has more than there is, and one is complete when it has it all.
-fn payload<E: Endpoint>(
-    setup: &ResolvedRun<'_>,
-    sim: &Simulator<'_, E, Tally>,
-) -> Result<(), String> {
-    let receivers =
-        sim.ends().skip(1).step_by(2).zip(shallop_plan::flows::FlowGenerator::new(setup));
+fn payload<E: Endpoint>(setup: &ResolvedRun<'_>, sim: &Simulator<'_, E, Tally>) -> Result<(), String> {
+    let receivers = sim.ends().skip(1).step_by(2).zip(shallop_plan::flows::FlowGenerator::new(setup));
     for (number, (receiver, flow)) in receivers.enumerate() {
         let (size, received) = (flow.size.unwrap_or(u64::MAX), receiver.counters().received);
         if received > size || receiver.is_complete() != (received == size) {
@@ -240,14 +215,14 @@ fn disorder() -> impl Strategy<Value = ((f64, Span), f64, Vec<Outage>)> {
     let reordering = (prop_oneof![2 => Just(0.0), 1 => 0.0..0.02], (0u64..3_000));
     let duplicates = prop_oneof![2 => Just(0.0), 1 => 0.0..0.02];
     let ms = Span::from_ms;
-    let outage =
-        (0u64..300, 1u64..40, prop::option::of(400u64..900)).prop_map(move |(at, lasts, every)| {
-            Outage { from: Time::after_start(ms(at)), lasts: ms(lasts), every: every.map(ms) }
-        });
+    let outage = (0u64..300, 1u64..40, prop::option::of(400u64..900)).prop_map(move |(at, lasts, every)| Outage {
+        from: Time::after_start(ms(at)),
+        lasts: ms(lasts),
+        every: every.map(ms),
+    });
     let down = prop_oneof![3 => Just(vec![]), 1 => prop::collection::vec(outage, 1..3)];
-    (reordering, duplicates, down).prop_map(|((part, late), duplicates, down)| {
-        ((part, Span::from_us(late)), duplicates, down)
-    })
+    (reordering, duplicates, down)
+        .prop_map(|((part, late), duplicates, down)| ((part, Span::from_us(late)), duplicates, down))
 }
 
 /// Switches in a random tree with a few links more, and hosts at any of them. Gives the numbers of the hosts.
@@ -259,8 +234,7 @@ fn graph() -> impl Strategy<Value = (Topology, Vec<u32>)> {
     );
     parts.prop_flat_map(|(parents, more, hosts)| {
         let switches = parents.len() + 1;
-        let mut pairs: Vec<_> =
-            parents.iter().enumerate().map(|(n, parent)| (parent.index(n + 1), n + 1)).collect();
+        let mut pairs: Vec<_> = parents.iter().enumerate().map(|(n, parent)| (parent.index(n + 1), n + 1)).collect();
         let more = more.iter().map(|(a, b)| (a.index(switches), b.index(switches)));
         pairs.extend(more.filter(|(a, b)| a != b));
         pairs.extend(hosts.iter().enumerate().map(|(n, at)| (switches + n, at.index(switches))));
@@ -269,9 +243,7 @@ fn graph() -> impl Strategy<Value = (Topology, Vec<u32>)> {
         let nodes: Vec<_> = (0..switches + hosts.len()).map(|n| node(n, kind(n))).collect();
         let numbers: Vec<u32> = (switches as u32..nodes.len() as u32).collect();
         let links: Vec<_> = pairs.into_iter().map(link).collect();
-        links.prop_map(move |links| {
-            (Topology::Graph { nodes: nodes.clone(), links }, numbers.clone())
-        })
+        links.prop_map(move |links| (Topology::Graph { nodes: nodes.clone(), links }, numbers.clone()))
     })
 }
 
@@ -279,23 +251,21 @@ fn graph() -> impl Strategy<Value = (Topology, Vec<u32>)> {
 fn shape() -> impl Strategy<Value = (Topology, Vec<u32>)> {
     let delays = prop::collection::vec((0u64..5_000).prop_map(Span::from_us), 2..5);
     let largest = Largest { mtu: Bytes::new(1500) };
-    let dumbbell =
-        (rate(), rate(), delays, 1usize..4).prop_map(move |(trunk, access, delays, right)| {
-            let hosts = if right == 1 { 1 } else { 2 }
-                ..(2 + delays.len() + if right == 1 { 0 } else { right });
-            let hosts = hosts.map(|host| host as u32).collect();
-            let (senders, sender_delay) = (delays.len(), SenderDelay::Each(delays));
-            let dumbbell = Dumbbell {
-                rate: trunk,
-                access_rate: access,
-                delay: Span::from_ms(1),
-                senders,
-                sender_delay,
-                receivers: right,
-                largest,
-            };
-            (dumbbell.into(), hosts)
-        });
+    let dumbbell = (rate(), rate(), delays, 1usize..4).prop_map(move |(trunk, access, delays, right)| {
+        let hosts = if right == 1 { 1 } else { 2 }..(2 + delays.len() + if right == 1 { 0 } else { right });
+        let hosts = hosts.map(|host| host as u32).collect();
+        let (senders, sender_delay) = (delays.len(), SenderDelay::Each(delays));
+        let dumbbell = Dumbbell {
+            rate: trunk,
+            access_rate: access,
+            delay: Span::from_ms(1),
+            senders,
+            sender_delay,
+            receivers: right,
+            largest,
+        };
+        (dumbbell.into(), hosts)
+    });
     let lot = (rate(), rate(), 1usize..5).prop_map(move |(trunk, access, hops)| {
         let hosts = (hops as u32 + 1..(hops as u32 + 1) * 3).collect();
         let lot = ParkingLot {
@@ -314,21 +284,19 @@ fn shape() -> impl Strategy<Value = (Topology, Vec<u32>)> {
 
 fn plans() -> impl Strategy<Value = Plan> {
     let network = prop_oneof![3 => graph(), 1 => shape()];
-    let flow =
-        (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1usize..4, 1u64..60_000);
+    let flow = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1usize..4, 1u64..60_000);
     let buffer = prop_oneof![
         (2u32..30).prop_map(BufferSize::Packets),
         (3_100u64..50_000).prop_map(|bytes| BufferSize::Bytes(Bytes::new(bytes))),
     ];
     let cell = prop::sample::select(vec![Bytes::new(1), Bytes::new(208)]);
     let rest = (prop::option::of(1u32..4), cell, marking());
-    let shared = (3_100u64..80_000, 0.5..8.0, 0u64..3_000, rest).prop_map(
-        |(size, alpha, private, (ports, cell, mark))| {
+    let shared =
+        (3_100u64..80_000, 0.5..8.0, 0u64..3_000, rest).prop_map(|(size, alpha, private, (ports, cell, mark))| {
             // Alone a queue has at least a third of it, which is more than a frame.
             let (size, private) = (Bytes::new(size + 3_100), Bytes::new(private));
             Shared { alpha, private, ports, cell, mark, ..Shared::new(size) }
-        },
-    );
+        });
     let shared = prop_oneof![2 => Just(None), 1 => shared.prop_map(Some)];
     let marks = (marking(), discipline());
     (network, buffer, shared, marks, prop::collection::vec(flow, 1..4)).prop_map(
@@ -356,14 +324,7 @@ fn marking() -> impl Strategy<Value = Option<QueueMarking>> {
     let all = (3_100u64..12_000, 0u64..9_000, 0.01..1.0, 0u32..3, (at, any::<bool>()));
     let mark = all.prop_map(|(min, more, max_probability, weight, (at, drops))| {
         let [min, max] = [min, min + more].map(|it| BufferSize::Bytes(Bytes::new(it)));
-        QueueMarking {
-            min,
-            max,
-            max_probability,
-            weight,
-            at,
-            drops: drops && at == MarkAt::Enqueue,
-        }
+        QueueMarking { min, max, max_probability, weight, at, drops: drops && at == MarkAt::Enqueue }
     });
     prop_oneof![2 => Just(None), 1 => mark.prop_map(Some)]
 }

@@ -71,9 +71,7 @@ fn only_flows_between_warm_up_and_cool_down_are_judged_and_the_run_ends_with_the
         let Outcome { run, flows, .. } = outcome(&plan, scheme);
         let all = run.fct.all.as_ref().unwrap();
         assert_eq!((all.count, all.unfinished), (250, 0), "{}", run.scheme);
-        let of = |class: &Option<shallop_results::summary::Completion>| {
-            class.as_ref().map_or(0, |it| it.count)
-        };
+        let of = |class: &Option<shallop_results::summary::Completion>| class.as_ref().map_or(0, |it| it.count);
         let classes = of(&run.fct.small) + of(&run.fct.medium) + of(&run.fct.large);
         assert_eq!(classes, 250, "every flow is of one class");
         let counted = flows.iter().filter(|flow| flow.counted).count();
@@ -101,8 +99,7 @@ fn no_flow_is_faster_than_on_an_empty_network() {
 
 #[test]
 fn a_run_of_more_flows_than_are_remembered_forgets_none() {
-    let group =
-        "pattern = \"uniform\"\nsize = \"1KB\"\nflows = 12000\narrivals = { per_second = 20000 }";
+    let group = "pattern = \"uniform\"\nsize = \"1KB\"\nflows = 12000\narrivals = { per_second = 20000 }";
     let plan = plan(group);
     let Outcome { run, flows, .. } = outcome(&plan, 0);
     assert_eq!((run.flows, flows.len()), (12_000, 12_000));
@@ -128,8 +125,7 @@ fn bursts_are_sent_by_several_at_once_to_one() {
     }
 }
 
-const TRACE: &str =
-    "start,source,destination,bytes\n0.001,s0,r1,5000\n0.002,s3,r0,1\n2ms,s1,r2,1MB\n";
+const TRACE: &str = "start,source,destination,bytes\n0.001,s0,r1,5000\n0.002,s3,r0,1\n2ms,s1,r2,1MB\n";
 
 #[test]
 fn a_trace_says_who_sends_what_to_whom_and_when() {
@@ -176,8 +172,7 @@ fn what_is_wrong_with_traffic_is_told_with_its_place() {
 #[test]
 fn credits_ahead_of_the_data_do_not_go_with_data_ahead_of_credits() {
     let scheme = |text: &str| {
-        let text =
-            NETWORK.replace("{ transport = \"cubic\" }", text) + "[[group]]\nname = \"all\"\n";
+        let text = NETWORK.replace("{ transport = \"cubic\" }", text) + "[[group]]\nname = \"all\"\n";
         read(&text, &Options::default()).map_err(|problem| problem.message())
     };
     let both = scheme("{ transport = \"expresspass-ideal\", aeolus = true }");

@@ -101,8 +101,7 @@ fn delivered_segments_grow_up_to_what_has_arrived() {
     let outcome = outcome(&plan, scheme);
     let (traced, _) = divided(&outcome);
     // The SYN of a flow may have been dropped.
-    let sent =
-        outcome.flows.iter().filter(|row| row.size_bytes.is_none() && row.received_bytes > 0);
+    let sent = outcome.flows.iter().filter(|row| row.size_bytes.is_none() && row.received_bytes > 0);
     let (mut flows, mut recovering) = (0, 0);
     for row in sent {
         let place = format!("flow {}", row.flow);

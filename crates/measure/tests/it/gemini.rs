@@ -40,11 +40,9 @@ fn controllers(schemes: &str) -> Vec<(Config, EcnConfig)> {
     let study = study(&format!("{MANY}{schemes}"));
     let schemes = study.points[0].plan.schemes.iter();
     let gemini = |transport: &Transport| match transport {
-        Transport::Tcp(shallop_plan::plan::Tcp {
-            config,
-            controller: Window::Gemini(gemini),
-            ..
-        }) => (*gemini, config.ecn),
+        Transport::Tcp(shallop_plan::plan::Tcp { config, controller: Window::Gemini(gemini), .. }) => {
+            (*gemini, config.ecn)
+        }
         other => panic!("{other:?}"),
     };
     schemes.map(|scheme| gemini(&scheme.transport)).collect()
@@ -100,14 +98,10 @@ fn pacing_is_an_option_of_cubic_and_newreno() {
     );
     let study = study(&text);
     let schemes = &study.points[0].plan.schemes;
-    let Transport::Tcp(shallop_plan::plan::Tcp { controller: Window::Cubic(cubic), .. }) =
-        schemes[0].transport
-    else {
+    let Transport::Tcp(shallop_plan::plan::Tcp { controller: Window::Cubic(cubic), .. }) = schemes[0].transport else {
         panic!()
     };
-    let Transport::Tcp(shallop_plan::plan::Tcp { controller: Window::Reno(reno), .. }) =
-        schemes[1].transport
-    else {
+    let Transport::Tcp(shallop_plan::plan::Tcp { controller: Window::Reno(reno), .. }) = schemes[1].transport else {
         panic!()
     };
     assert!(cubic.pacing && reno.pacing);
@@ -130,8 +124,7 @@ fn figures_of_a_group_can_be_claimed_by_their_path() {
              unit = \"ms\"\nlow = 10\nhigh = 20\n"
         )
     };
-    let claims =
-        ["mean_s", "p50_s", "p99_s"].map(|field| claim(&format!("groups.near.by.rtt.{field}")));
+    let claims = ["mean_s", "p50_s", "p99_s"].map(|field| claim(&format!("groups.near.by.rtt.{field}")));
     let small = MANY.replace("4s", "1s").replace("2s..1s", "0.5s..1s").replace("= 40", "= 4");
     let study = study(&format!("{small}\n[[scheme]]\ntransport = \"gemini\"\n{}", claims.concat()));
     let runs = runs(&study);
@@ -142,10 +135,7 @@ fn figures_of_a_group_can_be_claimed_by_their_path() {
     // One group is all there is.
     assert_eq!(runs[0].groups[0].rtt, runs[0].rtt);
     assert!(runs[0].groups[0].rtt.p50_s.unwrap() > 0.01);
-    let unknown = format!(
-        "{small}\n[[scheme]]\ntransport = \"gemini\"\n{}",
-        claim("groups.near.by.rtt.p9_s")
-    );
+    let unknown = format!("{small}\n[[scheme]]\ntransport = \"gemini\"\n{}", claim("groups.near.by.rtt.p9_s"));
     let problem = read(&unknown, &Options::default()).unwrap_err();
     assert!(format!("{problem:?}").contains("p99_s"), "{problem:?}");
 }

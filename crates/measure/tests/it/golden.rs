@@ -4,11 +4,7 @@
 //! `experiments/golden.csv`; the commit says which figure moved, from what to what, and why.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "the digests are kept in a file"
-)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the digests are kept in a file")]
 
 use std::fmt::Write;
 use std::path::Path;
@@ -48,13 +44,12 @@ fn digest(bytes: &[u8]) -> String {
 fn collect_pairs(path: &str, value: &Value, pairs: &mut Vec<String>) {
     match value {
         Value::Null => {}
-        Value::Array(all) => all
-            .iter()
-            .enumerate()
-            .for_each(|(index, inner)| collect_pairs(&format!("{path}[{index}]"), inner, pairs)),
-        Value::Object(fields) => fields
-            .iter()
-            .for_each(|(name, inner)| collect_pairs(&format!("{path}.{name}"), inner, pairs)),
+        Value::Array(all) => {
+            all.iter().enumerate().for_each(|(index, inner)| collect_pairs(&format!("{path}[{index}]"), inner, pairs))
+        }
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, inner)| collect_pairs(&format!("{path}.{name}"), inner, pairs))
+        }
         other => pairs.push(format!("{path} = {other}")),
     }
 }
@@ -64,8 +59,7 @@ fn pairs(run: &Value) -> Vec<String> {
     let mut pairs = Vec::new();
     collect_pairs("", run, &mut pairs);
     for pair in &mut pairs {
-        let rest =
-            |new: &str| pair.strip_prefix(new).filter(|rest| rest.starts_with(['.', '[', ' ']));
+        let rest = |new: &str| pair.strip_prefix(new).filter(|rest| rest.starts_with(['.', '[', ' ']));
         let renamed = RENAMES.iter().find_map(|(old, new)| Some(format!("{old}{}", rest(new)?)));
         *pair = renamed.unwrap_or_else(|| std::mem::take(pair));
     }
@@ -94,14 +88,12 @@ fn a_digest_depends_on_values_and_not_on_the_order_of_fields() {
 fn ten_quick_runs_have_their_recorded_digests() {
     let name = |&(id, scheme, point): &(&str, &str, &str)| format!("{id},{scheme},{point}");
     let rows = RUNS.iter().map(|run| format!("{},{}", name(run), digest_of(run.0, run.1, run.2)));
-    let found =
-        format!("experiment,scheme,point,sha256\n{}\n", rows.collect::<Vec<_>>().join("\n"));
+    let found = format!("experiment,scheme,point,sha256\n{}\n", rows.collect::<Vec<_>>().join("\n"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/golden.csv");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, &found).unwrap();
     }
     let recorded = std::fs::read_to_string(&path).unwrap_or_default();
-    let moved: Vec<&str> =
-        found.lines().filter(|line| !recorded.lines().any(|other| other == *line)).collect();
+    let moved: Vec<&str> = found.lines().filter(|line| !recorded.lines().any(|other| other == *line)).collect();
     assert!(recorded == found, "results moved; their digests are now:\n{}", moved.join("\n"));
 }

@@ -25,9 +25,8 @@ scheme = [{ transport = "cubic" }]
 "#;
 
 fn outcome(network: &str, scheme: usize, connections: &str, group: &str) -> Outcome {
-    let text = format!(
-        "{network}\n[[group]]\nname = \"all\"\nsize = \"100KB\"\nconnections = \"{connections}\"\n{group}\n"
-    );
+    let text =
+        format!("{network}\n[[group]]\nname = \"all\"\nsize = \"100KB\"\nconnections = \"{connections}\"\n{group}\n");
     let study = read(&text, &Options::default()).unwrap();
     run(&study.points[0].plan, scheme, 1, &mut |_| true).unwrap()
 }
@@ -52,10 +51,7 @@ fn a_flow_goes_on_where_the_one_before_it_ended() {
 fn flows_at_once_have_a_connection_each_and_all_bytes_arrive() {
     let group = "flows = 30\narrivals = { every = \"200ms\", at_once = 3 }";
     let kept = outcome(DUMBBELL, 0, "kept", group);
-    assert_eq!(
-        (kept.run.fct.all.as_ref().unwrap().count, kept.run.fct.all.as_ref().unwrap().unfinished),
-        (30, 0)
-    );
+    assert_eq!((kept.run.fct.all.as_ref().unwrap().count, kept.run.fct.all.as_ref().unwrap().unfinished), (30, 0));
     assert!((kept.run.goodput_bps * kept.run.duration_s / 8.0 - 3e6).abs() < 1.0);
     // The first three have a handshake.
     assert!(times(&kept)[..3].iter().all(|&time| time > 0.035));
@@ -73,10 +69,7 @@ fn a_connection_keeps_its_way() {
     };
     let (new, kept) = (ways("new"), ways("kept"));
     // There: a leaf's port, a spine's and that to the host.
-    assert!(
-        kept <= 4 && new > kept + 2,
-        "{kept} ports carry data where connections are kept, {new}"
-    );
+    assert!(kept <= 4 && new > kept + 2, "{kept} ports carry data where connections are kept, {new}");
 }
 
 #[test]

@@ -61,8 +61,7 @@ fn links_add_up_to_the_run() {
 #[test]
 fn the_load_offered_to_a_link_follows_from_the_traffic_matrix() {
     let run = outcome();
-    let offered =
-        |place: &str| run.links.iter().find(|link| link.place == place).unwrap().offered.unwrap();
+    let offered = |place: &str| run.links.iter().find(|link| link.place == place).unwrap().offered.unwrap();
     // Every host sends and receives 0.5. Of what the four of a leaf send, 4/7 leaves it, by two spines alike.
     for (place, load) in [
         ("leaf0h3>leaf0", 0.5),

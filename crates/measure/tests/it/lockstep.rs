@@ -33,9 +33,8 @@ fn outcome(jitter: &str) -> Outcome {
 }
 
 fn share_of_the_near(outcome: &Outcome) -> f64 {
-    let [near, far] = ["near", "far"].map(|name| {
-        outcome.run.groups.iter().find(|group| group.name == name).unwrap().goodput_bps
-    });
+    let [near, far] =
+        ["near", "far"].map(|name| outcome.run.groups.iter().find(|group| group.name == name).unwrap().goodput_bps);
     near / (near + far)
 }
 

@@ -53,8 +53,7 @@ fn transport(scheme: &str) -> (Config, Window) {
 }
 
 fn outcome(scheme: &str, switch: &str) -> Run {
-    let study =
-        read(&text(scheme, switch), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
+    let study = read(&text(scheme, switch), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
     run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap().run
 }
 
@@ -68,15 +67,9 @@ const ABOVE: &str = "buffer = \"100pkt\"\nmark = { above = \"24pkt\" }";
 #[test]
 fn transports_have_the_marks_that_their_papers_ask_for_and_others_where_they_are_told() {
     let (config, controller) = transport(r#"transport = "dctcp""#);
-    assert_eq!(
-        (config.ecn, controller),
-        (EcnConfig::EXACT, Window::Dctcp(dctcp::Config::LINUX_IDEAL))
-    );
+    assert_eq!((config.ecn, controller), (EcnConfig::EXACT, Window::Dctcp(dctcp::Config::LINUX_IDEAL)));
     let (config, controller) = transport(r#"transport = "ecn-star""#);
-    assert_eq!(
-        (config.ecn, controller),
-        (EcnConfig::CLASSIC, Window::Reno(reno::Config::LINUX_IDEAL))
-    );
+    assert_eq!((config.ecn, controller), (EcnConfig::CLASSIC, Window::Reno(reno::Config::LINUX_IDEAL)));
     let (config, controller) = transport(r#"transport = "vegas""#);
     assert_eq!(config.ecn.ecn, Marking::Off);
     assert_eq!(controller, Window::Vegas(vegas::Config::LINUX_IDEAL));
@@ -98,9 +91,7 @@ fn a_run_depends_on_marks_only_if_packets_are_ecn_capable() {
     };
     let (low, high) = (r#"mark = { above = "4pkt" }"#, r#"mark = { above = "24pkt" }"#);
     let (low, high) = (format!("{PLAIN}\n{low}"), format!("{PLAIN}\n{high}"));
-    for (scheme, depends) in
-        [("cubic", false), ("vegas", false), ("dctcp", true), ("flashpass", true)]
-    {
+    for (scheme, depends) in [("cubic", false), ("vegas", false), ("dctcp", true), ("flashpass", true)] {
         let scheme = format!("transport = \"{scheme}\"");
         assert_eq!(effective(&scheme, &low) != effective(&scheme, &high), depends, "{scheme}");
         // FlashPass does not respond to marks, but its data is marked, and marks are results.
@@ -137,8 +128,7 @@ fn dualpi2_keeps_l4s_flows_apart_by_their_codepoint() {
 
 #[test]
 fn what_a_discipline_drops_is_told_as_such() {
-    let switch =
-        "buffer = \"1MB\"\naqm = \"codel\"\ncodel = { target = \"100us\", interval = \"2ms\" }";
+    let switch = "buffer = \"1MB\"\naqm = \"codel\"\ncodel = { target = \"100us\", interval = \"2ms\" }";
     let run = outcome(r#"transport = "cubic""#, switch);
     let aqm: Vec<_> = run.drops_by_cause.iter().filter(|drop| drop.cause == "aqm").collect();
     assert!(aqm.iter().all(|drop| drop.class == "data" && drop.packets > 0) && !aqm.is_empty());
@@ -147,14 +137,12 @@ fn what_a_discipline_drops_is_told_as_such() {
 
 #[test]
 fn options_of_vegas_and_dctcp_arrive() {
-    let (_, controller) = transport(
-        "transport = \"vegas\"\nname = \"vegas-10\"\nalpha = 20\nbeta = 40\ngamma = 10\nclock = \"exact\"",
-    );
+    let (_, controller) =
+        transport("transport = \"vegas\"\nname = \"vegas-10\"\nalpha = 20\nbeta = 40\ngamma = 10\nclock = \"exact\"");
     let Window::Vegas(config) = controller else { panic!("{controller:?}") };
     assert_eq!((config.alpha, config.beta, config.gamma), (20, 40, 10));
     assert_eq!(config.clock, vegas::Clock::Exact);
-    let (_, controller) =
-        transport("transport = \"dctcp\"\ngain = 0.00390625\nalpha_initial = 0.5\ndecrease = 0.3");
+    let (_, controller) = transport("transport = \"dctcp\"\ngain = 0.00390625\nalpha_initial = 0.5\ndecrease = 0.3");
     let Window::Dctcp(config) = controller else { panic!("{controller:?}") };
     assert_eq!((config.gain.shift(), config.alpha_initial.units()), (8, 512));
     assert!((1.0 - config.loss.decrease - 0.7).abs() < 1e-12);
@@ -187,11 +175,7 @@ fn marks_spare_drops_and_keep_the_queue_near_the_threshold() {
         assert!(unmarked.marks == 0 && unmarked.drops.data > 0, "{scheme}");
         assert!(unmarked.mean_queue_bytes > marked.mean_queue_bytes, "{scheme}");
         assert_eq!(unmarked.warnings.len(), 1, "{:?}", unmarked.warnings);
-        assert!(
-            unmarked.warnings[0].contains("no switch on their way marks any"),
-            "{:?}",
-            unmarked.warnings
-        );
+        assert!(unmarked.warnings[0].contains("no switch on their way marks any"), "{:?}", unmarked.warnings);
     }
 }
 

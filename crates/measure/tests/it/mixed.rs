@@ -127,8 +127,7 @@ fn a_bottleneck_without_emulation_queue_loses_data_and_says_so() {
         assert!(bare.warnings.iter().any(|w| w.contains(what)), "{:?}", bare.warnings);
         if own == "flashpass" {
             assert!(bare.drops.data > 0);
-            let lost =
-                format!("lost {} data packets", bare.drops.scheduled.unwrap_or(bare.drops.data));
+            let lost = format!("lost {} data packets", bare.drops.scheduled.unwrap_or(bare.drops.data));
             assert!(bare.warnings.iter().any(|w| w.contains(&lost)), "{:?}", bare.warnings);
         }
     }
@@ -160,10 +159,7 @@ fn a_group_says_its_transport_with_the_keys_of_a_scheme_and_set_reaches_them() {
     assert_eq!(plan.groups[0].transport, None);
     assert_eq!(plan.groups[1].transport.as_ref().unwrap().name, "cubic");
     assert_eq!((plan.switches[0].weights, plan.switches[0].emulation), (Some((3, 2)), false));
-    let set = [
-        ("group.old.transport.transport", "newreno"),
-        ("group.old.transport.stack", "linux-ideal"),
-    ];
+    let set = [("group.old.transport.transport", "newreno"), ("group.old.transport.stack", "linux-ideal")];
     let set = set.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
     let study = read(TEXT, &Options { set, ..Options::default() }).unwrap();
     let transport = study.points[0].plan.groups[1].transport.clone();
@@ -175,11 +171,7 @@ fn what_is_wrong_with_a_mix_is_said() {
     let cases = [
         ("stack = \"ns2\"", "epochs = 3", "epochs"),
         ("transport = \"cubic\"", "transport = \"qubic\"", "unknown `transport`"),
-        (
-            "transport = \"cubic\", stack = \"ns2\"",
-            "transport = \"expresspass\"",
-            "both send credits",
-        ),
+        ("transport = \"cubic\", stack = \"ns2\"", "transport = \"expresspass\"", "both send credits"),
         ("legacy_weight = 2, ", "", "no queue to share with"),
         ("legacy_weight = 2", "legacy_weight = 2, buffer = \"2pkt\"", "holds no frame"),
     ];

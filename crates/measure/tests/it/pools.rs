@@ -12,8 +12,7 @@ const HOG: &str = "transport = \"udp\"\nrate = \"7.5Gbps\"";
 
 /// Hosts a and b send to c by the scheme, as d and e send to f by packets that nothing stops, over 10 Gb/s.
 fn outcome(scheme: &str, switch: &str, hog: &str) -> Run {
-    let node =
-        |name: &str, kind| format!("[[topology.node]]\nname = \"{name}\"\nkind = \"{kind}\"\n");
+    let node = |name: &str, kind| format!("[[topology.node]]\nname = \"{name}\"\nkind = \"{kind}\"\n");
     let names = ["a", "b", "c", "d", "e", "f"];
     let nodes: String = names.iter().map(|name| node(name, "host")).collect();
     let speed = "rate = \"10Gbps\"\ndelay = \"5us\"\n";
@@ -97,8 +96,7 @@ fn bcc_marks_as_a_pool_with_its_thresholds_does() {
     for at in ["enqueue", "dequeue"] {
         let ramp = format!("min = \"150KB\", max = \"450KB\", probability = 0.1, at = \"{at}\"");
         let pool = shared(&format!("alpha = 1, mark = {{ {ramp} }}"));
-        let bcc =
-            format!("{}\nbcc = {{ rtt = \"20us\", lambda = 1, {ramp} }}", shared("alpha = 1"));
+        let bcc = format!("{}\nbcc = {{ rtt = \"20us\", lambda = 1, {ramp} }}", shared("alpha = 1"));
         let runs = [pool, bcc].map(|switch| outcome(TCP, &switch, &beside(HOG)));
         assert!(runs[0].marks > 100, "{at}: {}", runs[0].marks);
         assert_eq!(runs[0], runs[1], "{at}");

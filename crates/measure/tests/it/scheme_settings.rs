@@ -27,8 +27,7 @@ group = [{ name = "all", flows = 2, from = "rack0", to = "rack1" }]
 "#;
 
 fn study(set: &str, options: &Options) -> Result<Study, String> {
-    let said =
-        |problem: shallop_scenario::Problem| format!("{} {}", problem.message(), problem.help);
+    let said = |problem: shallop_scenario::Problem| format!("{} {}", problem.message(), problem.help);
     read(&TEXT.replace("SET", set), options).map_err(said)
 }
 
@@ -40,8 +39,7 @@ fn what_a_scheme_sets_holds_under_it_alone() {
     let marks = [0, 1].map(|scheme| plan.switches(scheme)[0].mark.map(|mark| mark.max));
     assert_eq!(marks, [None, Some(BufferSize::Packets(10))]);
     assert_eq!(plan.switches(1)[1], plan.switches(0)[1], "the other is as it was");
-    let marked = [0, 1]
-        .map(|scheme| shallop_measure::run(plan, scheme, 1, &mut |_| true).unwrap().run.marks);
+    let marked = [0, 1].map(|scheme| shallop_measure::run(plan, scheme, 1, &mut |_| true).unwrap().run.marks);
     assert!(marked[0] == 0 && marked[1] > 0, "{marked:?}");
 }
 
@@ -50,13 +48,10 @@ fn who_sets_marks_of_its_own_is_not_warned_that_there_are_none() {
     let study = study(r#""switch.default.mark.above" = "10pkt""#, &Options::default()).unwrap();
     let plan = &study.points[0].plan;
     assert!(plan.switches.iter().all(|switch| switch.mark.is_none()), "the scenario has none");
-    let [bare, marked] = [0, 1]
-        .map(|scheme| shallop_measure::run(plan, scheme, 1, &mut |_| true).unwrap().run.warnings);
+    let [bare, marked] =
+        [0, 1].map(|scheme| shallop_measure::run(plan, scheme, 1, &mut |_| true).unwrap().run.warnings);
     assert_eq!(bare.len(), 1, "{bare:?}");
-    assert!(
-        bare[0].contains("newreno") && bare[0].contains("no switch on their way marks any"),
-        "{bare:?}"
-    );
+    assert!(bare[0].contains("newreno") && bare[0].contains("no switch on their way marks any"), "{bare:?}");
     assert!(marked.is_empty(), "{marked:?}");
 }
 

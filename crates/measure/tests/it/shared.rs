@@ -25,8 +25,7 @@ fn incast(receivers: u32, alpha: f64) -> Plan {
     });
     // Nodes 0 and 1 are the switches, then come the hosts on the left and those on the right.
     let groups = (0..receivers * 2).map(|number| {
-        let mut group =
-            group(&format!("g{number}"), (5 + number, 2 + number / 2), 4, Some(600_000));
+        let mut group = group(&format!("g{number}"), (5 + number, 2 + number / 2), 4, Some(600_000));
         group.start = Starts::Drawn(Span::ZERO, Span::from_ms(2));
         group
     });

@@ -32,8 +32,7 @@ fn a_run_that_is_cut_short_never_overstates_what_it_knows() {
     assert!(short.lower_bounds.contains(&Statistic::P99S), "{short:?}");
     // The flows that the cut run has started, with the completion times that they have in the whole one.
     let started = cut.flows.len();
-    let mut times: Vec<f64> =
-        whole.flows[..started].iter().map(|flow| flow.fct_s.unwrap()).collect();
+    let mut times: Vec<f64> = whole.flows[..started].iter().map(|flow| flow.fct_s.unwrap()).collect();
     times.sort_by(f64::total_cmp);
     for (statistic, rank) in [(Statistic::P50S, started.div_ceil(2)), (Statistic::P99S, started)] {
         let (known, truth) = (short.figure(statistic).unwrap(), times[rank - 1]);

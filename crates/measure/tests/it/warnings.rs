@@ -36,8 +36,7 @@ fn try_study(text: &str) -> Result<Study, Problem> {
     let late = "start,source,destination,bytes\n0,s0,r0,1460\n0.1,s1,r1,1460\n0.2,s0,r1,1460\n5,s0,r0,1460\n";
     let never = "start,source,destination,bytes\n# a remark\n0.2,s0,r0,1460\n7,s1,r1,1460\n";
     let heavy = "start,source,destination,bytes\n0,s0,r0,6MB\n";
-    let files =
-        FilesInMemory::from_texts([("late.csv", late), ("never.csv", never), ("heavy.csv", heavy)]);
+    let files = FilesInMemory::from_texts([("late.csv", late), ("never.csv", never), ("heavy.csv", heavy)]);
     read(text, &Options { files: Arc::new(files), ..Options::default() })
 }
 
@@ -161,10 +160,7 @@ fn a_threshold_at_the_buffer_or_above_never_marks() {
         assert_eq!(after.len(), usize::from(warned), "{above}: {after:?}");
         if warned {
             assert!(after[0].contains("switch \"default\" at 100Mbps never marks"), "{after:?}");
-            assert!(
-                after[0].contains("is not below the 20KB that its queue may hold"),
-                "{after:?}"
-            );
+            assert!(after[0].contains("is not below the 20KB that its queue may hold"), "{after:?}");
         }
         let (before, after) = warnings(&text("", &switch, "cubic", ""));
         assert!(before.is_empty() && after.is_empty(), "cubic ignores marks: {after:?}");
@@ -243,15 +239,12 @@ fn a_load_above_a_link_is_warned_of_and_twice_that_refused_unless_it_is_forced()
 fn load_is_of_the_directions_that_flows_take() {
     // 0.8 of 100 Mb/s is 100 flows of 100 KB in a second, whether the other direction is used or not.
     let rate = |pattern: &str| {
-        let group = format!(
-            "flows = 5\nsize = \"100KB\"\narrivals = {{ load = 0.8, of = \"bottleneck\" }}\n{pattern}"
-        );
+        let group = format!("flows = 5\nsize = \"100KB\"\narrivals = {{ load = 0.8, of = \"bottleneck\" }}\n{pattern}");
         let study = try_study(&text("", "", "cubic", &group)).unwrap();
         let setup = ResolvedRun::new(&study.points[0].plan, 0, 1).unwrap();
         setup.rates[0].unwrap()
     };
-    let (one_way, both) =
-        (rate(""), rate("from = \"hosts\"\nto = \"hosts\"\npattern = \"other-site\""));
+    let (one_way, both) = (rate(""), rate("from = \"hosts\"\nto = \"hosts\"\npattern = \"other-site\""));
     assert!((one_way - 100.0).abs() < 1e-9, "{one_way}");
     assert!((both - 200.0).abs() < 1e-9, "{both}");
 }

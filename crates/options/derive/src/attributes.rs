@@ -5,8 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Meta, Result, Token,
-    Type, Visibility,
+    Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Meta, Result, Token, Type, Visibility,
 };
 
 /// A parsed struct with `#[derive(Options)]`.
@@ -43,13 +42,7 @@ pub struct OptionField {
 #[expect(clippy::large_enum_variant, reason = "one for each field, while the macro runs")]
 pub enum Role {
     /// A key with a value: `#[key(TYPE, default = VALUE, shown = TEXT, or = TEXT, was = "old name", required)]`.
-    Key {
-        value_type: Option<Expr>,
-        default: Option<Expr>,
-        shown: Option<Shown>,
-        required: bool,
-        was: Vec<LitStr>,
-    },
+    Key { value_type: Option<Expr>, default: Option<Expr>, shown: Option<Shown>, required: bool, was: Vec<LitStr> },
     /// `#[part(CONTEXT)]`: another struct of options, whose keys are in the same section.
     Part(TokenStream),
     /// `#[fixed(VALUE)]`: a field that no key sets.
@@ -170,36 +163,28 @@ impl OptionField {
         let (role, attribute) = attribute.map_or(("key", None), |(role, of)| (role, Some(of)));
         let context = &head.context;
         let of_preset = quote_spanned!(name.span() => #context.#name);
-        let role =
-            match role {
-                "key" => {
-                    let Arguments { value_type, mut default, shown, required, was } =
-                        arguments(attribute)?;
-                    if default.is_none() && head.preset {
-                        default = Some(syn::parse2(of_preset)?);
-                    } else if default.is_none() && is_option(&field.ty) {
-                        default = Some(syn::parse_quote!(None));
-                    }
-                    Role::Key {
-                        value_type,
-                        required: required || default.is_none(),
-                        default,
-                        shown,
-                        was,
-                    }
+        let role = match role {
+            "key" => {
+                let Arguments { value_type, mut default, shown, required, was } = arguments(attribute)?;
+                if default.is_none() && head.preset {
+                    default = Some(syn::parse2(of_preset)?);
+                } else if default.is_none() && is_option(&field.ty) {
+                    default = Some(syn::parse_quote!(None));
                 }
-                "part" if head.preset => Role::Part(of_preset),
-                "fixed" if head.preset => Role::Fixed(of_preset),
-                "part" => Role::Part(expression(attribute)?.unwrap_or_else(|| quote!(()))),
-                "fixed" => Role::Fixed(expression(attribute)?.ok_or_else(|| {
-                    Error::new(attribute.span(), "write the value: #[fixed(...)]")
-                })?),
-                _ => {
-                    let Arguments { required, was, .. } = arguments(attribute)?;
-                    let variant = if role == "section" { "Section" } else { "Sections" };
-                    Role::Subsection { variant: Ident::new(variant, name.span()), required, was }
-                }
-            };
+                Role::Key { value_type, required: required || default.is_none(), default, shown, was }
+            }
+            "part" if head.preset => Role::Part(of_preset),
+            "fixed" if head.preset => Role::Fixed(of_preset),
+            "part" => Role::Part(expression(attribute)?.unwrap_or_else(|| quote!(()))),
+            "fixed" => Role::Fixed(
+                expression(attribute)?.ok_or_else(|| Error::new(attribute.span(), "write the value: #[fixed(...)]"))?,
+            ),
+            _ => {
+                let Arguments { required, was, .. } = arguments(attribute)?;
+                let variant = if role == "section" { "Section" } else { "Sections" };
+                Role::Subsection { variant: Ident::new(variant, name.span()), required, was }
+            }
+        };
         Ok(Self { name, ty: field.ty.clone(), about: about(&field.attrs), role })
     }
 }

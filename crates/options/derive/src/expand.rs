@@ -12,8 +12,7 @@ pub fn options(options: &Struct) -> TokenStream {
     let Head { context, context_type, .. } = head;
     let names: Vec<_> = fields.iter().map(|field| &field.name).collect();
     let handles: Vec<_> = fields.iter().filter_map(handle).collect();
-    let [key_names, key_types, key_values] =
-        [0, 1, 2].map(|part| handles.iter().map(move |handle| &handle[part]));
+    let [key_names, key_types, key_values] = [0, 1, 2].map(|part| handles.iter().map(move |handle| &handle[part]));
     let keys = fields.iter().map(keys);
     let reads = fields.iter().map(read);
     let documents = fields.iter().map(document);
@@ -182,8 +181,7 @@ fn document(field: &OptionField) -> TokenStream {
                     quote!(.or_else(|| Some(String::from(#text))))
                 }
             });
-            let push =
-                push(quote!(Self::KEY.#name), quote!(::shallop_options::Value::show(&#name) #or));
+            let push = push(quote!(Self::KEY.#name), quote!(::shallop_options::Value::show(&#name) #or));
             quote!(let #name: #ty = #default; #push)
         }
         Role::Key { default: None, .. } => push(quote!(Self::KEY.#name), quote!(None)),

@@ -9,10 +9,7 @@ use shallop_proto::expresspass::{Config, Receiver, Sender, StopPolicy};
 use shallop_proto::{ExpressPassEnd, Peer};
 
 use super::aeolus::{AeolusSwitch, BurstSize};
-use super::{
-    Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol,
-    TIMEOUT,
-};
+use super::{Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol, TIMEOUT};
 
 /// `ExpressPass` with the options of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,18 +48,12 @@ type Paper = (ExpressPassOptions, expresspass::PaperConfig, AeolusSwitch, BurstS
 type WithAeolus = (ExpressPassOptions, expresspass::CodeConfig, BurstSize, Demand);
 type Ideal = (ExpressPassOptions, expresspass::CodeConfig, Demand);
 
-const CODE: SectionKind =
-    section_kind::<Code>("expresspass", "receivers' credits, the public code's rule");
-const PAPER: SectionKind =
-    section_kind::<Paper>("expresspass-paper", "receivers' credits, the 2017 paper's rule");
-const WITH_AEOLUS: SectionKind = section_kind::<WithAeolus>(
-    "expresspass-aeolus",
-    "the public code's, with data before the first credit",
-);
-const IDEAL: SectionKind = section_kind::<Ideal>(
-    "expresspass-ideal",
-    "the same with credits a round trip ahead: cannot be built",
-);
+const CODE: SectionKind = section_kind::<Code>("expresspass", "receivers' credits, the public code's rule");
+const PAPER: SectionKind = section_kind::<Paper>("expresspass-paper", "receivers' credits, the 2017 paper's rule");
+const WITH_AEOLUS: SectionKind =
+    section_kind::<WithAeolus>("expresspass-aeolus", "the public code's, with data before the first credit");
+const IDEAL: SectionKind =
+    section_kind::<Ideal>("expresspass-ideal", "the same with credits a round trip ahead: cannot be built");
 
 impl Configured for ExpressPass {
     fn kinds() -> Vec<SectionKind> {

@@ -4,19 +4,12 @@
 
 use shallop_control::flashpass::{self, Aimd, Mimd};
 use shallop_core::{BufferSize, Bytes, Class, Span};
-use shallop_options::{
-    HostStack, Key, Options, Problem, Section, SectionKind, StringEnum, section_kind, string_enum,
-};
-use shallop_proto::flashpass::{
-    CreditEngineConfig, Receiver, ReceiverConfig, Sender, SenderConfig,
-};
+use shallop_options::{HostStack, Key, Options, Problem, Section, SectionKind, StringEnum, section_kind, string_enum};
+use shallop_proto::flashpass::{CreditEngineConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
 use shallop_proto::{FlashPassEnd, Peer, aeolus};
 
 use super::aeolus::{AeolusSwitch, BurstEnd, BurstSize};
-use super::{
-    Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol,
-    TIMEOUT,
-};
+use super::{Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol, TIMEOUT};
 
 /// `FlashPass` with the options of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,10 +30,7 @@ const MAX_WAIT: Span = Span::from_secs(600);
 #[options(defaults)]
 pub struct FlashPassOptions {
     /// The waiting time `T_wait` from an emulation packet to its data packet.
-    #[key(
-        Time(Span::from_ns(1), MAX_WAIT),
-        shown = "the largest base round-trip time of the network, with a margin"
-    )]
+    #[key(Time(Span::from_ns(1), MAX_WAIT), shown = "the largest base round-trip time of the network, with a margin")]
     pub wait: Option<Span>,
     /// Whether a `wait` below the largest base round-trip time is accepted.
     #[key(default = false)]
@@ -128,18 +118,12 @@ type Paper = (FlashPassOptions, flashpass::MimdConfig, AeolusSwitch, BurstSize, 
 type ChoiceWithAeolus = (FlashPassOptions, Laws, BurstSize, BurstEnd, Demand);
 type PaperWithAeolus = (FlashPassOptions, flashpass::MimdConfig, BurstSize, BurstEnd, Demand);
 
-const CHOICE: SectionKind =
-    section_kind::<Choice>("flashpass", "emulation packets ahead of the data, our law");
-const PAPER: SectionKind =
-    section_kind::<Paper>("flashpass-mimd", "the same by Algorithm 1 of the paper");
-const CHOICE_WITH_AEOLUS: SectionKind = section_kind::<ChoiceWithAeolus>(
-    "flashpass-aeolus",
-    "our law, with data before the first credit",
-);
-const PAPER_WITH_AEOLUS: SectionKind = section_kind::<PaperWithAeolus>(
-    "flashpass-mimd-aeolus",
-    "Algorithm 1, with data before the first credit",
-);
+const CHOICE: SectionKind = section_kind::<Choice>("flashpass", "emulation packets ahead of the data, our law");
+const PAPER: SectionKind = section_kind::<Paper>("flashpass-mimd", "the same by Algorithm 1 of the paper");
+const CHOICE_WITH_AEOLUS: SectionKind =
+    section_kind::<ChoiceWithAeolus>("flashpass-aeolus", "our law, with data before the first credit");
+const PAPER_WITH_AEOLUS: SectionKind =
+    section_kind::<PaperWithAeolus>("flashpass-mimd-aeolus", "Algorithm 1, with data before the first credit");
 
 impl Configured for FlashPass {
     fn kinds() -> Vec<SectionKind> {

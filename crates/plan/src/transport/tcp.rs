@@ -75,8 +75,7 @@ fn only_the_kernels(controller: &str, section: &Section<'_>) -> Result<(), Probl
     match keys.into_iter().find(ours) {
         None => Ok(()),
         Some(key) => {
-            let message =
-                format!("with stack = \"kernel\" `{}` is for the kernel to say", key.name);
+            let message = format!("with stack = \"kernel\" `{}` is for the kernel to say", key.name);
             let help = "set what the kernel can be told with `sysctls` in [kernel]";
             Err(section.reject(key, message).with_help(help))
         }
@@ -93,9 +92,7 @@ impl Configured for Tcp {
             [tcp, window::Config::describe(controller, stack)].concat()
         }
         let kinds = window::Config::kinds();
-        kinds
-            .map(|kind| SectionKind { name: kind.name, about: kind.about, keys, describe })
-            .collect()
+        kinds.map(|kind| SectionKind { name: kind.name, about: kind.about, keys, describe }).collect()
     }
 
     fn read(kind: &str, section: &Section<'_>, stack: HostStack) -> Result<Self, Problem> {
@@ -149,8 +146,7 @@ impl Protocol for Tcp {
         let gap = config.interrupt_gap;
         let sender = HostQueue::new(tcp::Sender::new(&config, window, flow.size), gap);
         let receiver = tcp::Receiver::new(&config, flow.size);
-        let (sender, receiver) =
-            (InterruptCoalescing::new(sender, gap), InterruptCoalescing::new(receiver, gap));
+        let (sender, receiver) = (InterruptCoalescing::new(sender, gap), InterruptCoalescing::new(receiver, gap));
         [Peer::sender(sender), Peer::receiver(receiver)]
     }
 }

@@ -86,8 +86,7 @@ impl Flow {
             self.round_start = now;
         }
         let mss = self.mss(config);
-        let growth_limit =
-            if config.validate { self.growth_limit(config, now) } else { MAX_WINDOW };
+        let growth_limit = if config.validate { self.growth_limit(config, now) } else { MAX_WINDOW };
         self.last_data = now;
         let (seq, window_edge) = (head.seq as u32, self.right_edge as u32);
         let packet = DataPacket { now, seq, ce: marked, window_edge, mss, growth_limit };

@@ -130,15 +130,11 @@ impl<H: AsTcp> Middlebox for Proxy<H> {
             self.counters.made_ect += 1;
         }
         let end = packet.envelope.end;
-        if end.is_sender()
-            && head.flags.has(Flags::ACK)
-            && self.last_hop_ports.contains(&(port ^ 1))
-        {
+        if end.is_sender() && head.flags.has(Flags::ACK) && self.last_hop_ports.contains(&(port ^ 1)) {
             let next = head.ack as u32;
             match self.flows.find(&self.config, now, end.flow(), next) {
                 Some(flow) => {
-                    self.counters.reduced_windows +=
-                        u64::from(flow.on_ack(&self.config, now, head));
+                    self.counters.reduced_windows += u64::from(flow.on_ack(&self.config, now, head));
                 }
                 None => self.counters.cache_full += 1,
             }

@@ -79,8 +79,7 @@ pub enum Head {
     },
 }
 
-const _: () =
-    assert!(size_of::<Head>() <= 32, "heads travel inside packets: keep them at four words");
+const _: () = assert!(size_of::<Head>() <= 32, "heads travel inside packets: keep them at four words");
 
 /// Makes a control packet of minimum size. It is ECN-capable, like all packets except unscheduled data, so that queues
 /// do not drop it selectively.

@@ -160,9 +160,7 @@ impl Sender {
     fn credit_timeout(&self) -> Span {
         match self.policy {
             StopPolicy::Demand => self.two_round_trips(),
-            StopPolicy::LastData | StopPolicy::Early => {
-                self.two_round_trips().max(self.retransmit_timeout)
-            }
+            StopPolicy::LastData | StopPolicy::Early => self.two_round_trips().max(self.retransmit_timeout),
         }
     }
 
@@ -324,18 +322,13 @@ impl Sender {
             let wait = (first * (1 << self.stop_retransmits.min(8))).min(longest);
             self.timer = Some(now.saturating_add(wait));
         }
-        Head::Stop {
-            end: self.end.unwrap_or(u64::MAX),
-            generation: self.generation,
-            reply_requested,
-        }
+        Head::Stop { end: self.end.unwrap_or(u64::MAX), generation: self.generation, reply_requested }
     }
 
     /// Chooses the bytes to send on a credit: lost unscheduled data first, then new data, then outstanding unscheduled
     /// data.
     fn next_frame(&mut self) -> Option<Range<u64>> {
-        if self.generation == 0 && self.unscheduled.end() > 0 && self.unscheduled.outstanding() == 0
-        {
+        if self.generation == 0 && self.unscheduled.end() > 0 && self.unscheduled.outstanding() == 0 {
             // All unscheduled data has been sent again, so the receiver may report every gap from here on.
             self.generation = 1;
         }
@@ -446,9 +439,7 @@ impl Endpoint for Sender {
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         match self.pending.take() {
             Some(Pending::Request) => Some(control(self.request_head(now))),
-            Some(Pending::Stop { reply_requested }) => {
-                Some(control(self.stop_head(now, reply_requested)))
-            }
+            Some(Pending::Stop { reply_requested }) => Some(control(self.stop_head(now, reply_requested))),
             None => self.poll_unscheduled(now).or_else(|| self.poll_data(now)),
         }
     }

@@ -173,10 +173,7 @@ mod tests {
         for _ in 0..5 {
             epochs.on_send(false);
         }
-        assert!(
-            epochs.on_credit(Time::after_start(Span::from_ns(124_900))),
-            "the third, late by 4.9 us"
-        );
+        assert!(epochs.on_credit(Time::after_start(Span::from_ns(124_900))), "the third, late by 4.9 us");
         assert_eq!(epochs.untagged_in_flight(), 2, "the first two are lost");
         assert!(!epochs.on_credit(at(151)), "nothing was sent then");
     }
@@ -195,11 +192,7 @@ mod tests {
             assert!(epochs.on_credit(at(us)));
         }
         let closed = epochs.close_before(at(110)).unwrap();
-        assert_eq!(
-            (closed.untagged_sent, closed.untagged_returned),
-            (8, 3),
-            "the tagged one at 90 is not counted"
-        );
+        assert_eq!((closed.untagged_sent, closed.untagged_returned), (8, 3), "the tagged one at 90 is not counted");
         assert!(epochs.on_credit(at(110)));
         assert_eq!(epochs.untagged_in_flight(), 6);
     }
@@ -225,9 +218,6 @@ mod tests {
         assert_eq!(epochs.expiry(Span::from_us(100)), at(110) + Span::from_ps(1));
         let due = epochs.expiry(Span::from_us(100));
         let closed = epochs.close_expired(due, Span::from_us(100)).unwrap();
-        assert_eq!(
-            (closed.untagged_sent, closed.untagged_returned, epochs.untagged_in_flight()),
-            (1, 0, 0)
-        );
+        assert_eq!((closed.untagged_sent, closed.untagged_returned, epochs.untagged_in_flight()), (1, 0, 0));
     }
 }

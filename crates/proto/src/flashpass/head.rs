@@ -76,9 +76,7 @@ impl Head {
             Self::UnscheduledAck(_) => frame(BITMAP_BYTES),
             Self::Credit { timestamps, ack } => frame(ack.size() + timestamps.size()),
             Self::Ack(ack) => frame(ack.size()),
-            Self::Data { length, .. } | Self::Unscheduled { length, .. } => {
-                crate::wire::data_frame(u64::from(*length))
-            }
+            Self::Data { length, .. } | Self::Unscheduled { length, .. } => crate::wire::data_frame(u64::from(*length)),
         }
     }
 }
@@ -232,8 +230,7 @@ impl Timestamps {
 
     pub fn iter(&self) -> impl Iterator<Item = Time> + '_ {
         let later = self.later.iter().take(self.count().saturating_sub(1));
-        let rest =
-            later.map(|&steps| self.first().saturating_add(TIMESTAMP_STEP * u64::from(steps)));
+        let rest = later.map(|&steps| self.first().saturating_add(TIMESTAMP_STEP * u64::from(steps)));
         std::iter::once(self.first()).chain(rest)
     }
 
@@ -267,10 +264,7 @@ mod tests {
         for number in 8..12 {
             assert!(timestamps.add(step(number)));
         }
-        assert!(
-            timestamps.add(step(9_000)) && !timestamps.add(step(9_001)),
-            "there is room for six"
-        );
+        assert!(timestamps.add(step(9_000)) && !timestamps.add(step(9_001)), "there is room for six");
         let ack = Ack::new(0, NO_PACKET, 0..0);
         assert_eq!(Head::Credit { timestamps, ack }.size(), 90);
         let all: Vec<_> = timestamps.iter().collect();

@@ -97,9 +97,7 @@ impl Receiver {
     /// Moves the credit packet that is being filled to the queue, if it has `batch` timestamps or its deadline has
     /// come.
     fn complete_credit(&mut self, now: Time, batch: usize) {
-        let complete = |(timestamps, deadline): &(Timestamps, Time)| {
-            timestamps.count() >= batch || *deadline <= now
-        };
+        let complete = |(timestamps, deadline): &(Timestamps, Time)| timestamps.count() >= batch || *deadline <= now;
         if let Some((timestamps, _)) = self.open_credit.take_if(|credit| complete(credit)) {
             self.credits.push_back(timestamps);
         }
@@ -187,10 +185,7 @@ impl Endpoint for Receiver {
             }
             Head::Probe { upto, last } => self.on_probe(upto, last),
             // Addressed to a sender, or empty.
-            Head::Unscheduled { .. }
-            | Head::UnscheduledAck(_)
-            | Head::Credit { .. }
-            | Head::Ack(_) => {}
+            Head::Unscheduled { .. } | Head::UnscheduledAck(_) | Head::Credit { .. } | Head::Ack(_) => {}
         }
     }
 
@@ -203,10 +198,7 @@ impl Endpoint for Receiver {
     }
 
     fn ready(&self, _now: Time) -> bool {
-        self.ack_now
-            || !self.earlier_acks.is_empty()
-            || !self.credits.is_empty()
-            || self.unscheduled.is_ready()
+        self.ack_now || !self.earlier_acks.is_empty() || !self.credits.is_empty() || self.unscheduled.is_ready()
     }
 
     fn poll(&mut self, _now: Time) -> Option<Out<Head>> {

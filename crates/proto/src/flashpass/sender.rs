@@ -188,8 +188,7 @@ impl<R: Rate> Sender<R> {
     /// Removes from the data to retransmit what was acknowledged in the meantime.
     fn cancel_retransmissions(&mut self) {
         let acked = &self.acked;
-        self.retransmissions
-            .retain(|&(offset, length)| !acked.covers(&(offset..offset + u64::from(length))));
+        self.retransmissions.retain(|&(offset, length)| !acked.covers(&(offset..offset + u64::from(length))));
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack) {
@@ -268,10 +267,7 @@ impl<R: Rate> Endpoint for Sender<R> {
             Head::Ack(ack) => self.on_ack(now, ack),
             Head::UnscheduledAck(bitmap) => self.on_unscheduled_ack(now, bitmap),
             // Addressed to a receiver.
-            Head::Emulation { .. }
-            | Head::Data { .. }
-            | Head::Unscheduled { .. }
-            | Head::Probe { .. } => {}
+            Head::Emulation { .. } | Head::Data { .. } | Head::Unscheduled { .. } | Head::Probe { .. } => {}
         }
         self.take_due_credits(now);
     }

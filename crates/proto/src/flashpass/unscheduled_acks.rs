@@ -24,8 +24,7 @@ impl UnscheduledAcks {
         let index_in = |bitmap: &AckBitmap| {
             let distance = offset.checked_sub(bitmap.start())?;
             let index = distance / self.frame;
-            (distance.is_multiple_of(self.frame) && index < u64::from(BITMAP_FRAMES))
-                .then_some(index as u32)
+            (distance.is_multiple_of(self.frame) && index < u64::from(BITMAP_FRAMES)).then_some(index as u32)
         };
         if let Some((bitmap, _)) = &mut self.open
             && let Some(index) = index_in(bitmap)

@@ -68,8 +68,7 @@ impl<W: Window> Sender<W> {
             self.rtt.reset_backoff();
             self.timers.rto_start = now;
         }
-        let (rate_sample, round_start) =
-            self.delivery_rate.on_ack(now, &summary, self.rtt.min_rtt());
+        let (rate_sample, round_start) = self.delivery_rate.on_ack(now, &summary, self.rtt.min_rtt());
         self.process_dsack(head, before.snd_una);
         self.process_probe(now, head, summary.delivered == 0);
         let evidence = Evidence { now, tsecr: head.timestamp, advanced, summary: &summary };
@@ -241,8 +240,7 @@ impl<W: Window> Sender<W> {
             is_cwnd_limited: self.limits.is_cwnd_limited(before.snd_una),
             snd_una_advance: Bytes::new(snd_una - before.snd_una),
             round_start: false,
-            in_cwnd_reduction: self.recovery.prr.is_some()
-                || self.recovery.phase == Phase::Recovery,
+            in_cwnd_reduction: self.recovery.prr.is_some() || self.recovery.phase == Phase::Recovery,
             snd_una: prior + snd_una,
             snd_nxt: prior + snd_nxt,
         }

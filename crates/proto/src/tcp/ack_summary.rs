@@ -54,10 +54,7 @@ pub struct DetectionInput<'a> {
 impl AckSummary {
     /// Makes a summary of an acknowledgement that arrived at `now`, with nothing delivered yet.
     pub fn new(now: Time, min_rtt: Span) -> Self {
-        Self {
-            newest_plausible: Time::after_start(now.since_start().saturating_sub(min_rtt)),
-            ..Self::default()
-        }
+        Self { newest_plausible: Time::after_start(now.since_start().saturating_sub(min_rtt)), ..Self::default() }
     }
 
     /// Adds a segment of `len` bytes that the acknowledgement delivers.

@@ -149,10 +149,7 @@ impl<W: Window> Sender<W> {
     /// Whether new data waits until acknowledgements allow a whole burst, although the windows allow a segment.
     pub(super) fn defers(&self, now: Time) -> bool {
         let last = self.pacer.due.max(self.timers.last_sent);
-        if !self.offload.is_on()
-            || self.recovery.phase != Phase::Open
-            || now > last.saturating_add(DEFER)
-        {
+        if !self.offload.is_on() || self.recovery.phase != Phase::Open || now > last.saturating_add(DEFER) {
             return false;
         }
         let (mss, next) = (self.scoreboard.mss, self.scoreboard.snd_nxt);

@@ -22,9 +22,7 @@
 use shallop_control::options::LONGEST;
 use shallop_control::{HostStack, Marking, Start};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Span};
-use shallop_options::{
-    Item, Options, Problem, RustType, Section, Value, ValueType, WrongValue, string_enum,
-};
+use shallop_options::{Item, Options, Problem, RustType, Section, Value, ValueType, WrongValue, string_enum};
 
 use super::echo;
 use super::head::{MAX_SCALE, scale_for};
@@ -120,10 +118,7 @@ impl EcnConfig {
         }
     }
 
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "checks of all options have one signature"
-    )]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "checks of all options have one signature")]
     fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let keys = Self::KEY;
         if self.ecn == Marking::Off && section.is_written(keys.ecn_gradual) {
@@ -132,8 +127,7 @@ impl EcnConfig {
         }
         if self.l4s && self.ecn != Marking::Exact {
             let message = "an L4S sender needs each mark echoed";
-            let help =
-                "write ecn = \"exact\" beside it, or leave it out: ECT(0) suits a classic response";
+            let help = "write ecn = \"exact\" beside it, or leave it out: ECT(0) suits a classic response";
             return Err(section.reject(keys.l4s, message).with_help(help));
         }
         Ok(())
@@ -408,10 +402,8 @@ impl Stack {
     };
 
     /// Linux with segmentation offload, where the host does not pace (`pfifo_fast`).
-    pub const LINUX_PFIFO: Self = Self {
-        tcp: Config { fq_flow_limit: u16::MAX, ..Self::LINUX.tcp },
-        host: HostStack::LinuxPfifo,
-    };
+    pub const LINUX_PFIFO: Self =
+        Self { tcp: Config { fq_flow_limit: u16::MAX, ..Self::LINUX.tcp }, host: HostStack::LinuxPfifo };
 }
 
 #[cfg(test)]
@@ -420,9 +412,7 @@ mod tests {
 
     #[test]
     fn a_buffer_holds_two_segments_and_can_be_advertised_whole() {
-        let kept = |bytes| {
-            Config { receive_buffer: Bytes::new(bytes), ..Stack::NS2.tcp }.usable_receive_buffer()
-        };
+        let kept = |bytes| Config { receive_buffer: Bytes::new(bytes), ..Stack::NS2.tcp }.usable_receive_buffer();
         assert_eq!([0, 10_000, 70_001].map(kept), [2_920, 10_000, 70_002]);
         assert_eq!(kept(u64::MAX), LARGEST_BUFFER.get());
     }

@@ -45,12 +45,7 @@ impl DeliveryRate {
 
     /// Counts the bytes that an acknowledgement delivers. Returns the rate sample, if there is one, and whether a round
     /// trip begins.
-    pub fn on_ack(
-        &mut self,
-        now: Time,
-        summary: &AckSummary,
-        min_rtt: Span,
-    ) -> (Option<RateSample>, bool) {
+    pub fn on_ack(&mut self, now: Time, summary: &AckSummary, min_rtt: Span) -> (Option<RateSample>, bool) {
         if summary.delivered > 0 {
             self.delivered += summary.delivered;
             self.delivered_at = now;

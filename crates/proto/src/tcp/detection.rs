@@ -30,11 +30,7 @@ impl Detector {
     }
 
     /// Marks segments lost. Returns when more segments will be lost if no acknowledgement arrives before.
-    pub fn detect(
-        &mut self,
-        input: &DetectionInput<'_>,
-        scoreboard: &mut Scoreboard,
-    ) -> Option<Time> {
+    pub fn detect(&mut self, input: &DetectionInput<'_>, scoreboard: &mut Scoreboard) -> Option<Time> {
         match self {
             Self::DuplicateAcks(count) => {
                 if *count as usize >= DUP_THRESH && !input.in_recovery {

@@ -108,8 +108,7 @@ pub struct Head {
     pub scale: u8,
 }
 
-const _: () =
-    assert!(size_of::<Head>() == 48, "a header is copied for every packet: keep it small");
+const _: () = assert!(size_of::<Head>() == 48, "a header is copied for every packet: keep it small");
 
 impl Head {
     /// The right edge of the receive window: the first byte that the receiver does not accept.
@@ -182,11 +181,7 @@ mod tests {
     #[test]
     fn a_first_block_below_the_acknowledgement_or_within_the_second_is_a_dsack() {
         let dsack = |ack: u64, first: Range<u64>, second: Range<u64>| {
-            let blocks = [
-                SackBlock::for_range(&first, ack),
-                SackBlock::for_range(&second, ack),
-                SackBlock::default(),
-            ];
+            let blocks = [SackBlock::for_range(&first, ack), SackBlock::for_range(&second, ack), SackBlock::default()];
             Head { ack, blocks, ..Head::default() }.dsack()
         };
         let none = 4_000..4_000;

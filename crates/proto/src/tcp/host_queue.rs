@@ -131,8 +131,7 @@ mod tests {
     fn open(size: u64, round_trip: u64) -> HostQueue<any::AnyWindow> {
         let config = Config { segment: 1_448, ..Stack::LINUX.tcp };
         let start: Start = config.start(shallop_core::BitsPerSec::gbps(25), 0);
-        let window =
-            any::Config::for_stack("newreno", Stack::LINUX.host).map(|kind| kind.build(&start));
+        let window = any::Config::for_stack("newreno", Stack::LINUX.host).map(|kind| kind.build(&start));
         let Some(window) = window else { panic!("NewReno is a controller") };
         let sender = Sender::new(&config, window, Some(size));
         let mut queue = HostQueue::new(sender, Span::from_us(20));

@@ -34,14 +34,7 @@ pub struct InterruptCoalescing<E> {
 impl<E> InterruptCoalescing<E> {
     /// Delivers packets to an endpoint `gap` after they arrive; at once if `gap` is zero.
     pub const fn new(end: E, gap: Span) -> Self {
-        Self {
-            end,
-            gap,
-            waiting: VecDeque::new(),
-            interrupt: Time::LAST,
-            called: Time::ZERO,
-            held: false,
-        }
+        Self { end, gap, waiting: VecDeque::new(), interrupt: Time::LAST, called: Time::ZERO, held: false }
     }
 
     /// Requests an interrupt for a packet that arrived or was sent, unless one is due already.

@@ -77,10 +77,7 @@ impl Scoreboard {
 
     /// Marks first transmissions lost in the order in which they were sent, until `is_lost` is false for one, which is
     /// returned. `None` if all first transmissions in flight are marked.
-    pub fn mark_originals_lost(
-        &mut self,
-        is_lost: impl Fn(Transmission) -> bool,
-    ) -> Option<Transmission> {
+    pub fn mark_originals_lost(&mut self, is_lost: impl Fn(Transmission) -> bool) -> Option<Transmission> {
         loop {
             self.advance_first_original();
             let index = self.first_original;
@@ -94,10 +91,7 @@ impl Scoreboard {
 
     /// Marks retransmissions lost in the order in which they were sent, until `is_lost` is false for one, which is
     /// returned. `None` if all retransmissions in flight are marked.
-    pub fn mark_retransmissions_lost(
-        &mut self,
-        is_lost: impl Fn(Transmission) -> bool,
-    ) -> Option<Transmission> {
+    pub fn mark_retransmissions_lost(&mut self, is_lost: impl Fn(Transmission) -> bool) -> Option<Transmission> {
         loop {
             let transmission = *self.loss_state.as_ref()?.retransmissions.front()?;
             let in_flight = self.is_in_flight(transmission);
@@ -126,9 +120,8 @@ impl Scoreboard {
 
     /// Whether this transmission is in flight, and the last one of its segment.
     fn is_in_flight(&self, transmission: Transmission) -> bool {
-        self.segment(transmission.index).is_some_and(|segment| {
-            segment.state == SegmentState::InFlight && segment.sent_at == transmission.at
-        })
+        self.segment(transmission.index)
+            .is_some_and(|segment| segment.state == SegmentState::InFlight && segment.sent_at == transmission.at)
     }
 
     fn is_lost(&self, index: u64) -> bool {

@@ -44,11 +44,7 @@ impl Default for Rack {
 }
 
 impl Rack {
-    pub(super) fn detect(
-        &mut self,
-        input: &DetectionInput<'_>,
-        scoreboard: &mut Scoreboard,
-    ) -> Option<Time> {
+    pub(super) fn detect(&mut self, input: &DetectionInput<'_>, scoreboard: &mut Scoreboard) -> Option<Time> {
         self.reordering_seen |= input.summary.reordered;
         if let Some(last) = input.summary.last_sent {
             self.rtt = input.now.saturating_since(last.transmission.at);
@@ -59,9 +55,7 @@ impl Rack {
         let is_lost = |sent: Transmission| sent < latest && sent.at + timeout <= input.now;
         let original = scoreboard.mark_originals_lost(is_lost);
         let retransmission = scoreboard.mark_retransmissions_lost(is_lost);
-        let due = |sent: Option<Transmission>| {
-            sent.filter(|&sent| sent < latest).map(|sent| sent.at + timeout)
-        };
+        let due = |sent: Option<Transmission>| sent.filter(|&sent| sent < latest).map(|sent| sent.at + timeout);
         [due(original), due(retransmission)].into_iter().flatten().min()
     }
 

@@ -169,8 +169,7 @@ impl Tuning {
         let copied = rcv_nxt - self.space_from;
         if copied > self.space {
             let window = 2 * copied + CUSHION * self.segment;
-            let grown =
-                u128::from(window) * u128::from(copied - self.space) / u128::from(self.space);
+            let grown = u128::from(window) * u128::from(copied - self.space) / u128::from(self.space);
             let wanted = u128::from(window) + 2 * grown;
             self.clamp = self.clamp.max(u64::try_from(wanted).unwrap_or(buffer).min(buffer));
             self.space = copied;
@@ -197,9 +196,7 @@ mod tests {
     /// Delivers segments that arrive evenly in a round trip, each in answer to an acknowledgement of the previous one.
     fn round(window: &mut ReceiveWindow, number: u64, rcv_nxt: &mut u64, segments: u64) {
         for n in 0..segments {
-            let now = Time::after_start(
-                Span::from_ms(ROUND * number) + Span::from_ms(ROUND) * n / segments,
-            );
+            let now = Time::after_start(Span::from_ms(ROUND * number) + Span::from_ms(ROUND) * n / segments);
             let tsecr = Timestamp::at(now - Span::from_ms(ROUND));
             let head = Head { seq: *rcv_nxt, len: 1_000, window: tsecr.0, ..Head::default() };
             *rcv_nxt += 1_000;

@@ -325,11 +325,7 @@ impl Endpoint for Receiver {
     }
 
     fn counters(&self) -> EndpointCounters {
-        EndpointCounters {
-            received: self.received,
-            duplicates: self.duplicates,
-            ..EndpointCounters::default()
-        }
+        EndpointCounters { received: self.received, duplicates: self.duplicates, ..EndpointCounters::default() }
     }
 
     fn continue_connection(&mut self, before: &Self) {

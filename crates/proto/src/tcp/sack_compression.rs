@@ -65,10 +65,7 @@ mod tests {
     fn the_fourth_acknowledgement_waits_a_twentieth_of_the_round_trip_and_1_ms_at_most() {
         let rtt = Span::from_ms(10);
         let mut compression = SackCompression::new(true);
-        assert_eq!(
-            [(); 4].map(|()| compression.wait(7, rtt)),
-            [None, None, None, Some(Span::from_us(600))]
-        );
+        assert_eq!([(); 4].map(|()| compression.wait(7, rtt)), [None, None, None, Some(Span::from_us(600))]);
         assert_eq!(compression.wait(7, Span::from_ms(60)), Some(Span::from_us(1_100)));
         assert_eq!(compression.wait(8, rtt), None, "another byte");
         compression.answered_at = Some(Time::ZERO);

@@ -111,13 +111,7 @@ impl Scoreboard {
     }
 
     /// Records that a segment is retransmitted, unless it was selectively acknowledged. Returns its bytes.
-    pub fn retransmit(
-        &mut self,
-        now: Time,
-        index: u64,
-        snapshot: Snapshot,
-        app_limited: bool,
-    ) -> Range<u64> {
+    pub fn retransmit(&mut self, now: Time, index: u64, snapshot: Snapshot, app_limited: bool) -> Range<u64> {
         let (body, len) = (self.body(index), self.len(index));
         let Some(segment) = self.segment_mut(index) else { return body };
         let (before, repeated) = (segment.state, segment.is_retransmission_in_flight());
@@ -208,8 +202,7 @@ impl Scoreboard {
         if state.is_new_block(block)
             && let Some(gap) = state.sacked.gap(block.clone())
         {
-            let rest =
-                if block.end == self.end { 0 } else { (block.end - self.snd_una) % self.mss };
+            let rest = if block.end == self.end { 0 } else { (block.end - self.snd_una) % self.mss };
             let first = self.first_index + (gap.start - self.snd_una).div_ceil(self.mss);
             let whole = self.body(first).start..block.end - rest;
             self.sack_range(whole, first, &mut state, summary);
@@ -218,13 +211,7 @@ impl Scoreboard {
     }
 
     /// Marks the segments of `whole` as received. The first of them has the index `index`.
-    fn sack_range(
-        &mut self,
-        whole: Range<u64>,
-        mut index: u64,
-        state: &mut LossState,
-        summary: &mut AckSummary,
-    ) {
+    fn sack_range(&mut self, whole: Range<u64>, mut index: u64, state: &mut LossState, summary: &mut AckSummary) {
         let mut at = whole.start;
         while let Some(gap) = state.sacked.gap(at..whole.end) {
             index += (gap.start - at) / self.mss;

@@ -157,14 +157,11 @@ impl<W: Window> Sender<W> {
             return room.then_some(NextSegment::Retransmission(lost));
         }
         let new = self.scoreboard.unsent();
-        let allowed =
-            new.end <= self.limits.right_edge || self.connection.pending == Pending::Override;
+        let allowed = new.end <= self.limits.right_edge || self.connection.pending == Pending::Override;
         if !new.is_empty() && allowed {
             return self.has_room(new.end - new.start).then_some(NextSegment::New);
         }
-        if self.recovery.phase == Phase::Recovery
-            && matches!(self.recovery.detector, Detector::Sack)
-        {
+        if self.recovery.phase == Phase::Recovery && matches!(self.recovery.detector, Detector::Sack) {
             return self.next_possibly_lost();
         }
         None
@@ -176,8 +173,7 @@ impl<W: Window> Sender<W> {
             return None;
         }
         let scoreboard = &self.scoreboard;
-        let is_original =
-            |&index: &u64| scoreboard.segment(index).is_some_and(|segment| !segment.retransmitted);
+        let is_original = |&index: &u64| scoreboard.segment(index).is_some_and(|segment| !segment.retransmitted);
         let rescue = || {
             let allowed = |_: &u64| !self.recovery.rescue_used;
             scoreboard.highest_unsacked().filter(is_original).filter(allowed)
@@ -314,8 +310,7 @@ impl<W: Window> Sender<W> {
         let (seq, scale) = (body.start, self.connection.window_scale);
         let timestamp = self.undo.tsval(now);
         let window = self.connection.tsecr.0;
-        let head =
-            Head { seq, len: len as u16, timestamp, flags, scale, window, ..Head::default() };
+        let head = Head { seq, len: len as u16, timestamp, flags, scale, window, ..Head::default() };
         let size = wire::data_frame(len + u64::from(self.connection.option_bytes));
         Out { head, body, size, class: Class::Data, ecn }
     }

@@ -70,9 +70,7 @@ impl<W: Window> Sender<W> {
     /// acknowledgement is expected that could open it.
     pub(super) fn is_persisting(&self) -> bool {
         let new = self.scoreboard.unsent();
-        self.scoreboard.snd_una == self.scoreboard.snd_nxt
-            && !new.is_empty()
-            && new.end > self.limits.right_edge
+        self.scoreboard.snd_una == self.scoreboard.snd_nxt && !new.is_empty() && new.end > self.limits.right_edge
     }
 
     /// The timer that is running, and when it expires.
@@ -127,8 +125,7 @@ impl<W: Window> Sender<W> {
             Timer::Reordering => self.on_reordering_timeout(now),
             Timer::Persist => {
                 let closed = self.limits.right_edge <= self.scoreboard.snd_nxt;
-                self.connection.pending =
-                    if closed { Pending::WindowProbe } else { Pending::Override };
+                self.connection.pending = if closed { Pending::WindowProbe } else { Pending::Override };
                 self.rtt.back_off();
                 self.timers.rto_start = now;
             }

@@ -70,12 +70,10 @@ mod tests {
     #[test]
     fn receivers_echo_the_timestamp_of_the_last_segment_that_advanced_the_window() {
         let mut ts_recent = TsRecent::default();
-        let echoes = [(1, 0, 0), (2, 1, 0), (3, 3, 2), (4, 2, 2), (1, 0, 4)].map(
-            |(tsval, seq, last_ack)| {
-                ts_recent.on_segment(ms(10), Timestamp(tsval), seq, last_ack);
-                ts_recent.tsecr().0
-            },
-        );
+        let echoes = [(1, 0, 0), (2, 1, 0), (3, 3, 2), (4, 2, 2), (1, 0, 4)].map(|(tsval, seq, last_ack)| {
+            ts_recent.on_segment(ms(10), Timestamp(tsval), seq, last_ack);
+            ts_recent.tsecr().0
+        });
         assert_eq!(echoes, [1, 1, 1, 4, 4]);
     }
 

@@ -31,8 +31,7 @@ impl ProxyHarness {
     fn data(&mut self, at: Time, flow: u32, number: u64, ecn: Ecn) -> Ecn {
         let cargo = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };
         let end = End::receiver(flow);
-        let mut packet =
-            Packet { envelope: Envelope { end, size: 1538, class: Class::Data, ecn }, cargo };
+        let mut packet = Packet { envelope: Envelope { end, size: 1538, class: Class::Data, ecn }, cargo };
         self.0.on_ingress(at, OUTSIDE, &mut packet);
         self.0.on_egress(at, INSIDE, &mut packet);
         packet.envelope.ecn
@@ -45,8 +44,7 @@ impl ProxyHarness {
         let flags = Flags::ACK;
         let cargo = Head { ack: number * SEGMENT, window, scale, flags, ..Head::default() };
         let (end, ecn) = (End::sender(flow), Ecn::NotEct);
-        let mut packet =
-            Packet { envelope: Envelope { end, size: 84, class: Class::Ack, ecn }, cargo };
+        let mut packet = Packet { envelope: Envelope { end, size: 84, class: Class::Ack, ecn }, cargo };
         self.0.on_ingress(at, INSIDE ^ 1, &mut packet);
         packet.cargo.right_edge() - packet.cargo.ack
     }
@@ -79,15 +77,13 @@ fn windows_follow_the_law_and_never_exceed_the_receivers() {
 
 #[test]
 fn a_smaller_window_takes_effect_as_acknowledgements_catch_up() {
-    let law =
-        law::Config { decrease: law::Decrease::Half, initial_window: 20, ..law::Config::default() };
+    let law = law::Config { decrease: law::Decrease::Half, initial_window: 20, ..law::Config::default() };
     let mut harness = ProxyHarness::new(&Config { law, ..Config::default() });
     let exact = (65_535, 0);
     assert_eq!(harness.ack(ms(0), 0, 0, exact), 20 * SEGMENT);
     harness.data(ms(10), 0, 0, Ecn::Ce);
     // Ten segments are allowed from now on, after twenty: nothing new until ten are acknowledged.
-    let windows: Vec<u64> =
-        (1..=12).map(|ack| harness.ack(ms(10), 0, ack, exact) / SEGMENT).collect();
+    let windows: Vec<u64> = (1..=12).map(|ack| harness.ack(ms(10), 0, ack, exact) / SEGMENT).collect();
     assert_eq!(windows, [19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 10, 10]);
 }
 
@@ -143,10 +139,8 @@ fn an_unused_window_stops_growing() {
     // Given ten segments each round trip of 10 ms, for ten seconds,
     let grown = |validate| {
         let mut harness = ProxyHarness::new(&Config { validate, ..Config::default() });
-        let syn_ack =
-            Head { window: 65_535, scale: 7, flags: Flags::SYN | Flags::ACK, ..Head::default() };
-        let envelope =
-            Envelope { end: End::sender(0), size: 84, class: Class::Control, ecn: Ecn::NotEct };
+        let syn_ack = Head { window: 65_535, scale: 7, flags: Flags::SYN | Flags::ACK, ..Head::default() };
+        let envelope = Envelope { end: End::sender(0), size: 84, class: Class::Control, ecn: Ecn::NotEct };
         harness.0.on_ingress(ms(0), INSIDE ^ 1, &mut Packet { envelope, cargo: syn_ack });
         for number in 0..10_000 {
             harness.data(ms(10 + number), 0, number, Ecn::Ect);
@@ -162,9 +156,7 @@ fn an_unused_window_stops_growing() {
 fn upstream_data_and_traffic_on_other_ports_stay_unchanged() {
     let mut proxy = proxy(&Config::default());
     let cargo = Head { window: 65_535, scale: 7, flags: Flags::ACK, len: 1460, ..Head::default() };
-    for (end, port) in
-        [(End::sender(0), 0), (End::receiver(0), INSIDE ^ 1), (End::sender(0), OUTSIDE ^ 1)]
-    {
+    for (end, port) in [(End::sender(0), 0), (End::receiver(0), INSIDE ^ 1), (End::sender(0), OUTSIDE ^ 1)] {
         let envelope = Envelope { end, size: 1538, class: Class::Data, ecn: Ecn::Ce };
         let mut packet = Packet { envelope, cargo };
         let before = packet;
@@ -239,8 +231,7 @@ fn paths() -> impl Strategy<Value = Path> {
 }
 
 fn tcps() -> impl Strategy<Value = shallop_proto::tcp::Config> {
-    let detection =
-        prop::sample::select(vec![Detection::DuplicateAcks, Detection::Sack, Detection::Rack]);
+    let detection = prop::sample::select(vec![Detection::DuplicateAcks, Detection::Sack, Detection::Rack]);
     let acks = prop::sample::select(vec![DelayedAcks::OFF, Stack::LINUX_IDEAL.tcp.acks]);
     // All window scales, with buffers that do not fill the scaled window.
     let buffer = (0..=MAX_SCALE, 0.5..1.0f64)

@@ -45,11 +45,7 @@ fn is_stop(packet: &Packet) -> bool {
 }
 
 fn times(pair: &Pair<Peer<Rule>>, which: fn(&Packet) -> bool) -> Vec<Span> {
-    pair.capture
-        .iter()
-        .filter(|packet| which(packet))
-        .map(|packet| packet.sent.since_start())
-        .collect()
+    pair.capture.iter().filter(|packet| which(packet)).map(|packet| packet.sent.since_start()).collect()
 }
 
 fn near(span: Span, expected: Span, tolerance: Span) -> bool {
@@ -123,11 +119,9 @@ fn an_early_stop_wastes_less() {
 
 #[test]
 fn an_early_stop_that_was_too_early_is_taken_back() {
-    let mut pair =
-        pair(&config(StopPolicy::Early), code(1.0), 2000 * PAYLOAD).with_drops(|packet| {
-            is_credit(packet)
-                && (Span::from_us(2_600)..Span::from_us(3_200)).contains(&packet.sent.since_start())
-        });
+    let mut pair = pair(&config(StopPolicy::Early), code(1.0), 2000 * PAYLOAD).with_drops(|packet| {
+        is_credit(packet) && (Span::from_us(2_600)..Span::from_us(3_200)).contains(&packet.sent.since_start())
+    });
     pair.finish();
     assert_eq!(pair.carried(), [(0, 2000 * PAYLOAD)]);
     assert_eq!(times(&pair, is_request).len(), 2);
@@ -182,8 +176,8 @@ fn a_lost_request_is_repeated_and_does_not_spoil_the_round_trip_time() {
 #[test]
 fn a_stop_without_an_answer_is_repeated_after_two_round_trips() {
     let is_done = |packet: &Packet| matches!(packet.head, Head::Complete { .. });
-    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), PAYLOAD)
-        .with_drops(lose(is_done, |number| number == 0));
+    let mut pair =
+        pair(&config(StopPolicy::Demand), code(1.0), PAYLOAD).with_drops(lose(is_done, |number| number == 0));
     pair.finish();
     let stops = times(&pair, is_stop);
     assert_eq!(stops.len(), 2);
@@ -198,19 +192,14 @@ fn lost_data_makes_the_sender_go_back_once() {
     assert_eq!(pair.carried(), [(0, 1000 * PAYLOAD)]);
     assert_eq!(times(&pair, is_nack).len(), 1);
     let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
-    assert!(
-        sender.retransmits > 100,
-        "all that followed in a round trip is sent again: {sender:?}"
-    );
+    assert!(sender.retransmits > 100, "all that followed in a round trip is sent again: {sender:?}");
     assert_eq!(receiver.duplicates, sender.retransmits - 3);
 }
 
 #[test]
 fn a_lost_retransmission_makes_the_sender_go_back_again() {
-    let mut pair =
-        pair(&config(StopPolicy::LastData), code(0.5), 1000 * PAYLOAD).with_drops(|packet| {
-            matches!(packet.head, Head::Data { offset: 146_000, generation: 0..2, .. })
-        });
+    let mut pair = pair(&config(StopPolicy::LastData), code(0.5), 1000 * PAYLOAD)
+        .with_drops(|packet| matches!(packet.head, Head::Data { offset: 146_000, generation: 0..2, .. }));
     pair.finish();
     assert_eq!(pair.carried(), [(0, 1000 * PAYLOAD)]);
     assert_eq!(times(&pair, is_nack).len(), 2);
@@ -220,12 +209,9 @@ fn a_lost_retransmission_makes_the_sender_go_back_again() {
 #[test]
 fn a_lost_nack_is_repeated() {
     let config = Config { retransmit_timeout: Span::from_ms(3), ..config(StopPolicy::LastData) };
-    let (mut chosen, mut reports) = (
-        lose(is_data, |number| [100].contains(&number)),
-        lose(is_nack, |number| [0].contains(&number)),
-    );
-    let mut pair = pair(&config, code(0.5), 8000 * PAYLOAD)
-        .with_drops(move |packet| chosen(packet) | reports(packet));
+    let (mut chosen, mut reports) =
+        (lose(is_data, |number| [100].contains(&number)), lose(is_nack, |number| [0].contains(&number)));
+    let mut pair = pair(&config, code(0.5), 8000 * PAYLOAD).with_drops(move |packet| chosen(packet) | reports(packet));
     pair.finish();
     assert_eq!(pair.carried(), [(0, 8000 * PAYLOAD)]);
     let (nacks, stops) = (times(&pair, is_nack), times(&pair, is_stop));
@@ -271,8 +257,7 @@ fn missing_data_is_not_reported_while_data_still_arrives() {
     };
     let end = 10 * PAYLOAD;
     receive(0, Head::Request { demand: 10, end: Some(end), sent: Time::ZERO });
-    let data =
-        Head::Data { offset: 0, length: 1460, generation: 0, credit: 0, credit_sent: Time::ZERO };
+    let data = Head::Data { offset: 0, length: 1460, generation: 0, credit: 0, credit_sent: Time::ZERO };
     assert_eq!(receive(100, data), None);
     let stop = |reply_requested| Head::Stop { end, generation: 0, reply_requested };
     assert_eq!(receive(110, stop(false)), None);
@@ -315,9 +300,7 @@ fn credits_after_the_end_are_wasted_and_late_credits_get_a_stop() {
     let mut send_credit = |now: Time| {
         sender.on_packet(now, &credit(now), Ecn::Ect);
         assert_eq!(sender.wakeup(), None, "a sender that is done has no timer");
-        sender
-            .poll(now)
-            .map(|Out { head, .. }| matches!(head, Head::Stop { reply_requested: true, .. }))
+        sender.poll(now).map(|Out { head, .. }| matches!(head, Head::Stop { reply_requested: true, .. }))
     };
     let answers = [3_100, 8_000, 8_100, 12_000].map(|at| send_credit(us(at)));
     assert_eq!(answers, [None, Some(true), None, Some(true)]);

@@ -1,8 +1,6 @@
 //! `ExpressPass` with the unscheduled burst of Aeolus, packet by packet.
 
-use crate::support::{
-    BDP, CapturedPacket, DELAY, FRAME, GAP, PAYLOAD, Pair, Path, lose, lose_unscheduled,
-};
+use crate::support::{BDP, CapturedPacket, DELAY, FRAME, GAP, PAYLOAD, Pair, Path, lose, lose_unscheduled};
 use shallop_control::expresspass::{CodeConfig, Rule};
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Seed, Span, Time};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
@@ -104,8 +102,7 @@ fn the_probe_follows_the_last_frame_and_carries_its_end() {
 #[test]
 fn credits_send_lost_frames_then_new_data_then_outstanding_frames_from_the_end() {
     // Frame 5 is lost, and all frames from 20 on, which only the probe shows, a round trip after the burst.
-    let mut pair = pair(&config(true), BDP + 100)
-        .with_drops(lose_unscheduled(|frame| frame == 5 || frame >= 20));
+    let mut pair = pair(&config(true), BDP + 100).with_drops(lose_unscheduled(|frame| frame == 5 || frame >= 20));
     pair.finish();
     let burst = pair.frames(Class::Unscheduled).len() as u64;
     let scheduled = pair.frames(Class::Data);
@@ -116,8 +113,7 @@ fn credits_send_lost_frames_then_new_data_then_outstanding_frames_from_the_end()
     let down = turn as u64 - 100;
     assert!((400..700).contains(&down), "{down} frames before the probe was answered");
     let anticipated = (burst - down..burst).rev();
-    let expected: Vec<u64> =
-        (burst..BDP + 100).chain(anticipated).chain(20..burst - down).collect();
+    let expected: Vec<u64> = (burst..BDP + 100).chain(anticipated).chain(20..burst - down).collect();
     assert_eq!(rest, expected);
     assert_eq!(pair.ends[1].counters().duplicates, 0);
 }
@@ -125,8 +121,8 @@ fn credits_send_lost_frames_then_new_data_then_outstanding_frames_from_the_end()
 #[test]
 fn a_lost_tail_is_found_by_the_probe() {
     // Only the tail is lost, and the credits are so slow that they could not have repaired it by chance.
-    let mut pair = pair_with(&config(true), 100, 0.002)
-        .with_drops(lose_unscheduled(|frame| [97, 98, 99].contains(&frame)));
+    let mut pair =
+        pair_with(&config(true), 100, 0.002).with_drops(lose_unscheduled(|frame| [97, 98, 99].contains(&frame)));
     pair.finish();
     // The first credit arrives before any acknowledgement and happens to repair the last frame.
     assert_eq!(pair.frames(Class::Data), [99, 97, 98]);
@@ -134,8 +130,7 @@ fn a_lost_tail_is_found_by_the_probe() {
 
 #[test]
 fn lost_unscheduled_frames_cause_no_nacks_and_count_as_no_lost_credits() {
-    let mut pair =
-        pair(&config(true), 4 * BDP).with_drops(lose_unscheduled(|frame| frame.is_multiple_of(3)));
+    let mut pair = pair(&config(true), 4 * BDP).with_drops(lose_unscheduled(|frame| frame.is_multiple_of(3)));
     pair.finish();
     assert!(!pair.capture.iter().any(|packet| matches!(packet.head, Head::Nack { .. })));
     let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
@@ -160,8 +155,7 @@ fn a_lost_retransmission_of_an_unscheduled_frame_is_repeated_alone() {
 fn a_lost_retransmission_is_noticed_after_the_burst_is_repaired_and_hides_no_other_loss() {
     // Frame 7 is lost twice, and 2,000, which was sent on a credit, once. The flow goes on long after both.
     let (mut first, mut second) = (lose(carries(7), |n| n < 2), lose(carries(2_000), |n| n < 1));
-    let mut pair =
-        pair(&config(true), 20 * BDP).with_drops(move |packet| first(packet) || second(packet));
+    let mut pair = pair(&config(true), 20 * BDP).with_drops(move |packet| first(packet) || second(packet));
     pair.finish();
     let scheduled = pair.frames(Class::Data);
     let place = scheduled.iter().rposition(|&frame| frame == 7).unwrap() as u64;
@@ -173,8 +167,7 @@ fn a_lost_retransmission_is_noticed_after_the_burst_is_repaired_and_hides_no_oth
 
 #[test]
 fn every_unscheduled_packet_is_acknowledged() {
-    let mut pair =
-        pair(&config(true), 50).with_drops(lose_unscheduled(|frame| [3, 49].contains(&frame)));
+    let mut pair = pair(&config(true), 50).with_drops(lose_unscheduled(|frame| [3, 49].contains(&frame)));
     pair.finish();
     let acked: Vec<u64> = pair
         .capture

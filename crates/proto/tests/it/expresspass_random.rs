@@ -18,18 +18,15 @@ fn rule() -> impl Strategy<Value = Rule> {
 }
 
 fn config() -> impl Strategy<Value = Config> {
-    let stop =
-        prop_oneof![Just(StopPolicy::LastData), Just(StopPolicy::Early), Just(StopPolicy::Demand)];
+    let stop = prop_oneof![Just(StopPolicy::LastData), Just(StopPolicy::Early), Just(StopPolicy::Demand)];
     let buffer = prop::option::of(1u64..100_000);
     (stop, 84u16..=92, 0u32..4, prop::option::of(0u64..200_000), buffer).prop_map(
         |(stop, max_credit, reordering, burst, buffer)| Config {
             stop,
             max_credit,
             reordering,
-            unscheduled: burst.map(|max_burst| aeolus::Config {
-                link: BitsPerSec::gbps(1),
-                max_burst: Bytes::new(max_burst),
-            }),
+            unscheduled: burst
+                .map(|max_burst| aeolus::Config { link: BitsPerSec::gbps(1), max_burst: Bytes::new(max_burst) }),
             send_buffer: buffer.map(Bytes::new),
             ..Config::new(BitsPerSec::gbps(1))
         },
@@ -53,13 +50,14 @@ fn head() -> impl Strategy<Value = Head> {
     let time = || number().prop_map(|us| Time::after_start(Span::from_ps(us)));
     let count = || prop_oneof![0u32..10, any::<u32>()];
     prop_oneof![
-        (count(), prop::option::of(number()), time())
-            .prop_map(|(demand, end, sent)| Head::Request { demand, end, sent }),
-        (number(), time(), time(), count()).prop_map(
-            |(sequence, sent, request_sent, remaining)| {
-                Head::Credit { sequence, sent, request_sent, remaining }
-            }
-        ),
+        (count(), prop::option::of(number()), time()).prop_map(|(demand, end, sent)| Head::Request {
+            demand,
+            end,
+            sent
+        }),
+        (number(), time(), time(), count()).prop_map(|(sequence, sent, request_sent, remaining)| {
+            Head::Credit { sequence, sent, request_sent, remaining }
+        }),
         (number(), any::<u16>(), count(), number(), time()).prop_map(
             |(offset, length, generation, credit, credit_sent)| Head::Data {
                 offset,
@@ -69,16 +67,17 @@ fn head() -> impl Strategy<Value = Head> {
                 credit_sent
             }
         ),
-        (number(), count(), any::<bool>()).prop_map(|(end, generation, reply_requested)| {
-            Head::Stop { end, generation, reply_requested }
-        }),
+        (number(), count(), any::<bool>())
+            .prop_map(|(end, generation, reply_requested)| { Head::Stop { end, generation, reply_requested } }),
         (number(), count()).prop_map(|(expected, generation)| Head::Nack { expected, generation }),
         number().prop_map(|end| Head::Complete { end }),
-        (number(), any::<u16>(), any::<bool>())
-            .prop_map(|(offset, length, last)| Head::Unscheduled { offset, length, last }),
+        (number(), any::<u16>(), any::<bool>()).prop_map(|(offset, length, last)| Head::Unscheduled {
+            offset,
+            length,
+            last
+        }),
         (number(), prop::option::of(number())).prop_map(|(upto, end)| Head::Probe { upto, end }),
-        (number(), any::<u16>())
-            .prop_map(|(offset, length)| Head::UnscheduledAck { offset, length }),
+        (number(), any::<u16>()).prop_map(|(offset, length)| Head::UnscheduledAck { offset, length }),
         (0u64..140).prop_map(|frame| Head::UnscheduledAck { offset: frame * 1460, length: 1460 }),
     ]
 }

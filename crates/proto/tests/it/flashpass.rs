@@ -1,9 +1,7 @@
 //! Both ends of `FlashPass`, packet by packet. Known answers: flashpass-icnp21, III-B and III-C.
 
 use crate::support::flashpass::{Setting, Spy, check, credited, data, emulations, epochs};
-use crate::support::{
-    CapturedPacket, DELAY, GAP, PAYLOAD, Pair, Path, RecordingNic, lose, ms, sleep,
-};
+use crate::support::{CapturedPacket, DELAY, GAP, PAYLOAD, Pair, Path, RecordingNic, lose, ms, sleep};
 use shallop_core::{BitsPerSec, Class, Ecn, Span, Time};
 use shallop_proto::flashpass::head::{Ack, NO_PACKET, TIMESTAMP_STEP, Timestamps, credit_size};
 use shallop_proto::flashpass::{CreditEngineConfig, Head, Peer, ReceiverConfig};
@@ -41,8 +39,7 @@ fn data_leaves_exactly_one_waiting_time_after_its_emulation_packet() {
     let setting = with(|engine| (engine.jitter, engine.over_provision) = (0.02, false));
     let mut pair = setting.pair(Some(frames(50)), Spy::aimd(), Path::fast());
     finish(&mut pair, &setting);
-    let mut expected: Vec<Time> =
-        emulations(&pair).into_iter().map(|(time, _)| time + setting.engine.wait).collect();
+    let mut expected: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time + setting.engine.wait).collect();
     expected.truncate(50);
     assert_eq!(data(&pair), expected);
     let gaps: Vec<Span> = expected.windows(2).map(|two| two[1] - two[0]).collect();
@@ -54,9 +51,8 @@ fn data_leaves_exactly_one_waiting_time_after_its_emulation_packet() {
 #[test]
 fn only_emulation_packets_that_arrived_release_data() {
     let setting = setting();
-    let mut pair = setting
-        .pair(Some(frames(60)), Spy::aimd(), Path::fast())
-        .with_drops(lose(is_emulation, |turn| turn % 3 == 1));
+    let mut pair =
+        setting.pair(Some(frames(60)), Spy::aimd(), Path::fast()).with_drops(lose(is_emulation, |turn| turn % 3 == 1));
     finish(&mut pair, &setting);
     let times: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time).collect();
     let passed = times.iter().enumerate().filter(|(turn, _)| turn % 3 != 1).map(|(_, time)| time);
@@ -104,8 +100,7 @@ fn emulation_starts_at_the_full_rate() {
         // A millisecond has 770.65 gaps, and the first packet leaves at once.
         assert!(times.len().abs_diff(771) <= most, "{} packets, jitter {jitter}", times.len());
         assert_eq!(times[0], Time::ZERO);
-        let ratios: Vec<f64> =
-            times.windows(2).map(|two| (two[1] - two[0]).ratio(GAP) - 1.0).collect();
+        let ratios: Vec<f64> = times.windows(2).map(|two| (two[1] - two[0]).ratio(GAP) - 1.0).collect();
         let rounding = TIMESTAMP_STEP.ratio(GAP);
         let widest = ratios.iter().fold(0.0, |most: f64, ratio| ratio.abs().max(most));
         assert!(widest <= 2.0 * jitter + rounding, "{widest} at jitter {jitter}");
@@ -228,9 +223,8 @@ fn a_timeout_for_lost_acknowledgements_retransmits_nothing() {
 #[test]
 fn lost_emulation_packets_are_repeated_even_without_over_provisioning() {
     let setting = with(|engine| engine.over_provision = false);
-    let mut pair = setting
-        .pair(Some(frames(1)), Spy::aimd(), Path::fast())
-        .with_drops(lose(is_emulation, |turn| turn < 4));
+    let mut pair =
+        setting.pair(Some(frames(1)), Spy::aimd(), Path::fast()).with_drops(lose(is_emulation, |turn| turn < 4));
     finish(&mut pair, &setting);
     let times: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time).collect();
     assert_eq!(times.len(), 5, "{times:?}");
@@ -248,8 +242,7 @@ fn emulation_resumes_from_a_pause_without_a_burst() {
         });
         for period in [2, 3, 5, 7] {
             let drops = lose(is_emulation, move |turn| turn % period == 0);
-            let mut pair =
-                setting.pair(Some(frames(1_500)), Spy::aimd(), Path::fast()).with_drops(drops);
+            let mut pair = setting.pair(Some(frames(1_500)), Spy::aimd(), Path::fast()).with_drops(drops);
             finish(&mut pair, &setting);
         }
     }
@@ -265,9 +258,7 @@ fn credits_are_delayed_until_a_packet_is_full_but_arrive_in_time() {
         pair.run(ms(10));
         assert_eq!(check(&pair, &setting), Ok(()));
         let held = |packet: &CapturedPacket<Head>| match &packet.head {
-            Head::Credit { timestamps, .. } => {
-                Some((packet.sent, timestamps.count() as u64, packet.size))
-            }
+            Head::Credit { timestamps, .. } => Some((packet.sent, timestamps.count() as u64, packet.size)),
             _ => None,
         };
         let credits: Vec<_> = pair.capture.iter().filter_map(held).collect();

@@ -1,9 +1,7 @@
 //! `FlashPass` with the unscheduled burst of Aeolus, packet by packet: what is sent before the first credit, and after.
 
 use crate::support::flashpass::{Setting, Spy, check, data, emulations};
-use crate::support::{
-    BDP, CapturedPacket, DELAY, FRAME, PAYLOAD, Pair, Path, lose, lose_unscheduled,
-};
+use crate::support::{BDP, CapturedPacket, DELAY, FRAME, PAYLOAD, Pair, Path, lose, lose_unscheduled};
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Span};
 use shallop_proto::flashpass::{Head, Peer};
 use shallop_proto::{Endpoint, aeolus};
@@ -54,8 +52,7 @@ fn the_burst_ends_with_the_first_credit_and_data_follows_after_the_waiting_time(
     let setting = setting(false);
     let mut pair = pair(&setting, 5 * BDP);
     finish(&mut pair, &setting);
-    let bursts: Vec<Span> =
-        pair.of_class(Class::Unscheduled).map(|packet| packet.sent.since_start()).collect();
+    let bursts: Vec<Span> = pair.of_class(Class::Unscheduled).map(|packet| packet.sent.since_start()).collect();
     let last = *bursts.last().unwrap();
     assert!(last < DELAY * 2 + Span::from_us(2) && last > (DELAY * 2).scale(0.95), "{last}");
     let first = data(&pair)[0].since_start();
@@ -140,8 +137,7 @@ fn only_tagged_emulation_and_unscheduled_data_are_not_ecn_capable() {
         };
         assert_eq!(packet.ecn, expected, "{packet:?}");
     }
-    let probe =
-        pair.capture.iter().find(|packet| matches!(packet.head, Head::Probe { .. })).unwrap();
+    let probe = pair.capture.iter().find(|packet| matches!(packet.head, Head::Probe { .. })).unwrap();
     assert_eq!((probe.class, probe.size), (Class::Control, 84));
 }
 

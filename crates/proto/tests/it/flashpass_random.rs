@@ -34,20 +34,11 @@ fn setting(path: &Path) -> impl Strategy<Value = Setting> + use<> {
     (parts, burst, buffer).prop_map(move |(parts, burst, buffer)| {
         let (more, epochs, jitter, expected_loss, over_provision, batch) = parts;
         let burst_until_first_data = burst.is_some_and(|(_, long)| long);
-        let unscheduled = burst.map(|(max_burst, _)| aeolus::Config {
-            link: BitsPerSec::gbps(1),
-            max_burst: Bytes::new(max_burst),
-        });
+        let unscheduled =
+            burst.map(|(max_burst, _)| aeolus::Config { link: BitsPerSec::gbps(1), max_burst: Bytes::new(max_burst) });
         let plain = Setting::for_link(BitsPerSec::gbps(1));
         let wait = wait + Span::from_us(more);
-        let engine = CreditEngineConfig {
-            wait,
-            epochs,
-            jitter,
-            expected_loss,
-            over_provision,
-            ..plain.engine
-        };
+        let engine = CreditEngineConfig { wait, epochs, jitter, expected_loss, over_provision, ..plain.engine };
         let receiver = ReceiverConfig { batch, ..plain.receiver };
         let timeout = wait * 2 + Span::from_ms(5);
         let send_buffer = buffer.map(Bytes::new);
@@ -65,43 +56,41 @@ fn number() -> impl Strategy<Value = u64> {
 
 fn time() -> impl Strategy<Value = Time> {
     let step = |number| Time::after_start(TIMESTAMP_STEP * number);
-    prop_oneof![
-        (0u64..20_000).prop_map(step),
-        number().prop_map(|ps| Time::after_start(Span::from_ps(ps)))
-    ]
+    prop_oneof![(0u64..20_000).prop_map(step), number().prop_map(|ps| Time::after_start(Span::from_ps(ps)))]
 }
 
 fn ack() -> impl Strategy<Value = Ack> {
     let newest = prop_oneof![0u32..300, any::<u32>()];
-    (number(), newest, number(), number())
-        .prop_map(|(upto, newest, start, end)| Ack::new(upto, newest, start..end))
+    (number(), newest, number(), number()).prop_map(|(upto, newest, start, end)| Ack::new(upto, newest, start..end))
 }
 
 fn head() -> impl Strategy<Value = Head> {
-    let timestamps =
-        (time(), prop::collection::vec(0u64..70_000, 0..6)).prop_map(|(first, later)| {
-            let mut timestamps = Timestamps::one(first);
-            for steps in later {
-                timestamps.add(first.saturating_add(TIMESTAMP_STEP * steps));
-            }
-            timestamps
-        });
+    let timestamps = (time(), prop::collection::vec(0u64..70_000, 0..6)).prop_map(|(first, later)| {
+        let mut timestamps = Timestamps::one(first);
+        for steps in later {
+            timestamps.add(first.saturating_add(TIMESTAMP_STEP * steps));
+        }
+        timestamps
+    });
     prop_oneof![
-        (time(), number()).prop_map(|(time, delay)| Head::Emulation {
-            time,
-            max_credit_delay: Span::from_ps(delay)
-        }),
+        (time(), number()).prop_map(|(time, delay)| Head::Emulation { time, max_credit_delay: Span::from_ps(delay) }),
         (timestamps, ack()).prop_map(|(timestamps, ack)| Head::Credit { timestamps, ack }),
-        (number(), any::<u16>(), any::<bool>(), any::<u32>())
-            .prop_map(|(offset, length, last, number)| Head::Data { offset, length, last, number }),
+        (number(), any::<u16>(), any::<bool>(), any::<u32>()).prop_map(|(offset, length, last, number)| Head::Data {
+            offset,
+            length,
+            last,
+            number
+        }),
         ack().prop_map(Head::Ack),
-        (number(), any::<u16>(), any::<bool>())
-            .prop_map(|(offset, length, last)| Head::Unscheduled { offset, length, last }),
+        (number(), any::<u16>(), any::<bool>()).prop_map(|(offset, length, last)| Head::Unscheduled {
+            offset,
+            length,
+            last
+        }),
         (number(), any::<bool>()).prop_map(|(upto, last)| Head::Probe { upto, last }),
         number().prop_map(|upto| Head::UnscheduledAck(AckBitmap::of_probe(upto))),
         (number(), 0u32..64).prop_map(|(start, index)| Head::UnscheduledAck(bitmap(start, index))),
-        (0u64..140, 0u32..64)
-            .prop_map(|(frame, index)| Head::UnscheduledAck(bitmap(frame * 1460, index))),
+        (0u64..140, 0u32..64).prop_map(|(frame, index)| Head::UnscheduledAck(bitmap(frame * 1460, index))),
     ]
 }
 

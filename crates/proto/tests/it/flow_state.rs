@@ -15,12 +15,8 @@ fn state(hand: &SenderHarness) -> FlowState {
 fn the_state_is_open_then_disorder_recovery_and_after_a_timeout_loss() {
     let mut hand = SenderHarness::new(&plain(), Spy::new(20));
     assert_eq!(hand.leaving().len(), 20);
-    let first = FlowState {
-        cwnd: Some(20.0),
-        delivered: Some(0),
-        ca_state: Some(CaState::Open),
-        ..FlowState::default()
-    };
+    let first =
+        FlowState { cwnd: Some(20.0), delivered: Some(0), ca_state: Some(CaState::Open), ..FlowState::default() };
     assert_eq!(state(&hand), first, "without a round trip, a reduction or a pacing rate");
     let told = |hand: &SenderHarness| (state(hand).ca_state, state(hand).delivered);
     hand.sends_after_ack(ms(10), 0, &[(1, 2)]);
@@ -55,10 +51,8 @@ fn the_threshold_is_there_after_the_first_reduction_and_a_complete_flow_has_no_s
     };
     let config = Config { initial_window: 64, ..plain() };
     let lost = 70 * SEGMENT;
-    let mut pair =
-        pair(&config, &control, 4_000 * SEGMENT + 1, Path::clean()).with_drops(move |packet| {
-            packet.from == 0 && packet.body.start == lost && packet.sent < ms(15)
-        });
+    let mut pair = pair(&config, &control, 4_000 * SEGMENT + 1, Path::clean())
+        .with_drops(move |packet| packet.from == 0 && packet.body.start == lost && packet.sent < ms(15));
     assert_eq!(states(&mut pair, ms(5)).ssthresh, None);
     let after = states(&mut pair, ms(60));
     let ssthresh = after.ssthresh.unwrap_or(f64::NAN);
@@ -71,8 +65,7 @@ fn the_threshold_is_there_after_the_first_reduction_and_a_complete_flow_has_no_s
 
 #[test]
 fn a_udp_flow_has_the_rate_of_its_payload() {
-    let config =
-        udp::Config { rate: BitsPerSec::gbps(1), ect: false, payload: Bytes::new(SEGMENT) };
+    let config = udp::Config { rate: BitsPerSec::gbps(1), ect: false, payload: Bytes::new(SEGMENT) };
     let mut end = udp::Sender::new(&config, Some(2 * SEGMENT));
     assert_eq!(end.flow_state(), None, "it has not started");
     end.on_timer(ms(0));

@@ -43,8 +43,7 @@ impl Endpoint for StopAndWait {
         } else {
             (0..0, Class::Ack)
         };
-        let head =
-            if self.sender { self.at } else { self.at.saturating_sub(1).div_euclid(1000) * 1000 };
+        let head = if self.sender { self.at } else { self.at.saturating_sub(1).div_euclid(1000) * 1000 };
         let size = wire::data_frame(body.end - body.start);
         Some(Out { head, body, size, class, ecn: Ecn::NotEct })
     }

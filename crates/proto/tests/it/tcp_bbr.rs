@@ -140,8 +140,7 @@ fn bbr_is_at_full_rate_within_some_round_trips_after_an_outage() {
 fn a_loss_reduces_the_window_until_it_is_repaired() {
     let mut bench = path(50, 10, 1.0);
     let mut lost = false;
-    bench.drop_rule =
-        Some(Box::new(move |now, _| now > ms(3_000) && !std::mem::replace(&mut lost, true)));
+    bench.drop_rule = Some(Box::new(move |now, _| now > ms(3_000) && !std::mem::replace(&mut lost, true)));
     bench.add(&plain(), &CONTROL, Time::ZERO, None);
     bench.run(ms(3_000));
     let segments = |bench: &SharedBottleneck| bbr(bench, 0).window().get() / SEGMENT;

@@ -14,10 +14,7 @@ fn receiver(spurious: Spurious) -> Receiver {
     Receiver::new(&config, None)
 }
 
-fn arrive(
-    receiver: &mut Receiver,
-    body: &Range<u64>,
-) -> (u64, Vec<(u64, u64)>, Option<Range<u64>>) {
+fn arrive(receiver: &mut Receiver, body: &Range<u64>) -> (u64, Vec<(u64, u64)>, Option<Range<u64>>) {
     let len = (body.end - body.start) as u16;
     let head = Head { seq: body.start, len, ..Head::default() };
     receiver.on_packet(Time::ZERO, &head, Ecn::NotEct);
@@ -31,11 +28,7 @@ fn arrive(
 const EXAMPLES: [(&str, &[Step]); 7] = [
     (
         "4.1.1, a duplicate segment",
-        &[
-            (3_000..3_500, 3_500, &[]),
-            (3_500..4_000, 4_000, &[]),
-            (3_000..3_500, 4_000, &[(3_000, 3_500)]),
-        ],
+        &[(3_000..3_500, 3_500, &[]), (3_500..4_000, 4_000, &[]), (3_000..3_500, 4_000, &[(3_000, 3_500)])],
     ),
     (
         "4.1.2, an out-of-order segment and a duplicate segment",
@@ -66,11 +59,7 @@ const EXAMPLES: [(&str, &[Step]); 7] = [
     ),
     (
         "5.1, a segment that the network replicated",
-        &[
-            (500..1_000, 1_000, &[]),
-            (1_000..1_500, 1_500, &[]),
-            (1_000..1_500, 1_500, &[(1_000, 1_500)]),
-        ],
+        &[(500..1_000, 1_000, &[]), (1_000..1_500, 1_500, &[]), (1_000..1_500, 1_500, &[(1_000, 1_500)])],
     ),
     (
         "5.2, a false retransmission due to reordering",

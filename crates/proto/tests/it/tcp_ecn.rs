@@ -22,13 +22,7 @@ fn path(link: Link) -> f64 {
 }
 
 /// Flows that started within a round trip, after `warm` round trips.
-fn flows(
-    control: &any::Config,
-    ecn: EcnConfig,
-    count: usize,
-    link: Link,
-    warm: u64,
-) -> SharedBottleneck {
+fn flows(control: &any::Config, ecn: EcnConfig, count: usize, link: Link, warm: u64) -> SharedBottleneck {
     let config = Config { ecn, ..plain() };
     let mut shared = SharedBottleneck::at_once(link);
     shared.add_each(&config, control, count, link.delay / count as u64);
@@ -71,9 +65,7 @@ fn marked_by(full: f64, cut: impl Fn(f64) -> f64) -> f64 {
 
 #[test]
 fn the_fluid_model_gives_the_values_of_the_table() {
-    for (full, alpha) in
-        [(148.3, 0.117), (74.2, 0.166), (14.8, 0.367), (14.2, 0.375), (66.7, 0.175)]
-    {
+    for (full, alpha) in [(148.3, 0.117), (74.2, 0.166), (14.8, 0.367), (14.2, 0.375), (66.7, 0.175)] {
         let solved = marked_by(full, |alpha| (full + 1.0) * alpha / 2.0);
         assert!((solved - alpha).abs() < 6e-4, "{solved} instead of {alpha}");
         assert!((solved / (2.0f64 / full).sqrt() - 1.0).abs() < 0.03, "about the root of 2/W");
@@ -116,11 +108,7 @@ fn alpha_is_the_marked_fraction_of_packets_with_delayed_acknowledgements() {
     for every in [1, 2, 4] {
         for (count, gradual) in [(1, false), (4, false), (2, true)] {
             let acks = DelayedAcks { ack_every: every, ack_delay: Span::from_ms(1), ack_quick: 0 };
-            let config = Config {
-                ecn: EcnConfig { ecn_gradual: gradual, ..EcnConfig::EXACT },
-                acks,
-                ..plain()
-            };
+            let config = Config { ecn: EcnConfig { ecn_gradual: gradual, ..EcnConfig::EXACT }, acks, ..plain() };
             let link = link(10, 100, 65);
             let mut shared = SharedBottleneck::at_once(link);
             shared.add_each(&config, &DCTCP, count, Span::from_us(20));

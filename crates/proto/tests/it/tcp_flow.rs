@@ -82,8 +82,7 @@ fn a_closed_window_is_probed_at_doubling_intervals_until_it_opens() {
     // While the window stays closed, probes without payload are sent.
     let mut asked = vec![];
     while asked.len() < 4 {
-        hand.now =
-            hand.sender.wakeup().expect("the persist timer must run while the window is closed");
+        hand.now = hand.sender.wakeup().expect("the persist timer must run while the window is closed");
         hand.sender.on_timer(hand.now);
         for out in hand.take() {
             assert_eq!((out.class, out.size, out.head.len), (Class::Control, wire::MIN_FRAME, 0));
@@ -148,11 +147,7 @@ fn acknowledgements_are_delayed_as_configured() {
     assert_eq!(arrive(4, 5).0, Some(4), "out of order, at once");
     assert_eq!(arrive(5, 4).0, Some(6), "a filled hole, at once");
     let (said, due) = arrive(30, 6);
-    assert_eq!(
-        (said, due),
-        (None, Some(ms(42))),
-        "the deadline known is early, and is looked at again"
-    );
+    assert_eq!((said, due), (None, Some(ms(42))), "the deadline known is early, and is looked at again");
     receiver.on_timer(ms(42));
     assert_eq!((receiver.poll(ms(42)), receiver.wakeup()), (None, Some(ms(70))));
     receiver.on_timer(ms(70));

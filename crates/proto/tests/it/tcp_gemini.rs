@@ -120,8 +120,7 @@ fn packets_are_paced_and_not_sent_in_bursts() {
         }
         let data = pair.capture.iter().zip(paces).filter(|(packet, _)| packet.from == 0);
         // Packets before the first sample are not paced.
-        let data: Vec<_> =
-            data.skip(10).filter_map(|(packet, pace)| Some((packet, pace?))).collect();
+        let data: Vec<_> = data.skip(10).filter_map(|(packet, pace)| Some((packet, pace?))).collect();
         assert!(data.len() > 5_000);
         for few in data.windows(3).chain(data.windows(21)) {
             // One packet may make up for having waited for the window.

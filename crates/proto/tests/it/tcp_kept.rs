@@ -80,8 +80,7 @@ fn controllers_count_the_connections_bytes_and_recovery_the_flows() {
     let mut again = hand.advance(ms(2_000));
     again.truncate(1);
     assert_eq!(again.iter().map(|&(_, number)| number).collect::<Vec<_>>(), [0]);
-    let told: Vec<_> =
-        hand.spy().timeouts.iter().map(|(loss, first)| (loss.snd_una, *first)).collect();
+    let told: Vec<_> = hand.spy().timeouts.iter().map(|(loss, first)| (loss.snd_una, *first)).collect();
     assert_eq!(told[0], (4 * SEGMENT, true));
     assert!(told[1..].iter().all(|&(_, first)| !first), "one byte, one first timeout");
     hand.ack(ms(2_001), 2, &[]);

@@ -68,17 +68,15 @@ fn marked_bytes_stay_exact_when_data_is_lost_and_sent_again() {
     for every in [1, 2, 4] {
         let (config, path) = exact(every);
         let mut data = 0;
-        let mut pair =
-            pair_with(&config, Spy::new(20), 1_000 * SEGMENT, path).with_drops(move |packet| {
-                data += u64::from(packet.from == 0);
-                packet.from == 0 && data % 37 == 0
-            });
+        let mut pair = pair_with(&config, Spy::new(20), 1_000 * SEGMENT, path).with_drops(move |packet| {
+            data += u64::from(packet.from == 0);
+            packet.from == 0 && data % 37 == 0
+        });
         assert!(pair.run(ms(60_000)));
         // A duplicate counts with the mark of its first arrival.
         let mut new = BTreeSet::new();
         let arrived = pair.capture.iter().filter(|packet| packet.from == 0 && !packet.lost);
-        let came =
-            arrived.filter(|packet| new.insert(packet.body.start) && packet.ecn == Ecn::Ce).count();
+        let came = arrived.filter(|packet| new.insert(packet.body.start) && packet.ecn == Ecn::Ce).count();
         assert!(came > 250 && pair.ends[0].counters().retransmits > 20);
         assert_eq!(told_marks(&pair), came as u64, "every {every}");
     }
@@ -142,8 +140,7 @@ fn a_mark_in_the_window_of_a_loss_reduces_nothing_and_one_in_the_next_window_doe
 fn a_gradual_reduction_keeps_sending() {
     let leaving = |gradual| {
         let marks = EcnConfig { ecn_gradual: gradual, ..EcnConfig::CLASSIC };
-        let mut hand =
-            SenderHarness::new(&Config { ecn: marks, ..plain() }, Spy::shrinking(20, 10));
+        let mut hand = SenderHarness::new(&Config { ecn: marks, ..plain() }, Spy::shrinking(20, 10));
         hand.take();
         let mut left = vec![];
         for number in 1..=20 {
@@ -154,11 +151,7 @@ fn a_gradual_reduction_keeps_sending() {
         assert_eq!(hand.sender.scoreboard().pipe(), 10 * SEGMENT);
         left
     };
-    assert_eq!(
-        leaving(false)[..12],
-        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1],
-        "no marks for half a window"
-    );
+    assert_eq!(leaving(false)[..12], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1], "no marks for half a window");
     assert_eq!(leaving(true)[..6], [1, 0, 1, 0, 1, 0]);
 }
 
@@ -191,8 +184,7 @@ fn ece_ends_when_cwr_arrives() {
     let path = Path { mark: 0.002, ..Path::clean() };
     let mut pair = pair_with(&classic(), Spy::new(50), 5_000 * SEGMENT, path);
     assert!(pair.run(ms(60_000)));
-    let echoed =
-        pair.capture.iter().filter(|s| s.from == 1 && s.head.flags.has(Flags::ECE)).count();
+    let echoed = pair.capture.iter().filter(|s| s.from == 1 && s.head.flags.has(Flags::ECE)).count();
     let marks = sender(&pair).controller().marks.len();
     assert!((5..=20).contains(&marks), "{marks}");
     // From a mark until CWR arrives, a round trip passes: about a window of acknowledgements.

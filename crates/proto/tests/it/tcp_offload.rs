@@ -48,11 +48,7 @@ fn bursts_leave_whole_and_are_spaced_at_the_pacing_rate() {
     // 80 Mb/s: 9,765 B or 6 segments in 2^-10 s, which take 876 us.
     let spy = Spy { pace: BitsPerSec::new(80_000_000), ..Spy::new(100) };
     let mut tcp = SenderHarness::new(&offload(), spy);
-    assert_eq!(
-        tcp.leaving().len(),
-        12,
-        "the first burst is not paced: it has less than ten segments"
-    );
+    assert_eq!(tcp.leaving().len(), 12, "the first burst is not paced: it has less than ten segments");
     assert_eq!(tcp.advance(us(876)), []);
     assert_eq!(tcp.leaving(), [12, 13, 14, 15, 16, 17]);
     let sent = tcp.advance(us(2 * 876 + 1));
@@ -125,11 +121,7 @@ fn new_data_does_not_wait_if_no_acknowledgement_is_due() {
 fn new_data_does_not_wait_in_recovery() {
     let mut tcp = in_flight();
     assert_eq!(tcp.sends_after_ack(ms(10), 22, &[]), [0; 0]);
-    assert_eq!(
-        tcp.sends_after_ack(ms(10), 22, &[(23, 26)]),
-        [22, 50, 51],
-        "the lost segment, and fewer than a burst"
-    );
+    assert_eq!(tcp.sends_after_ack(ms(10), 22, &[(23, 26)]), [22, 50, 51], "the lost segment, and fewer than a burst");
     assert_eq!(tcp.sends_after_ack(ms(10), 22, &[(23, 28)]), [52, 53]);
 }
 

@@ -8,26 +8,24 @@ use shallop_control::binary::Fraction;
 use shallop_control::{HostStack, copa, cubic, dctcp, gemini, reno, vegas};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Span, Time};
 use shallop_proto::tcp::{
-    Config, DelayedAcks, Detection, EcnConfig, Flags, Head, Receiver, SackBlock, Sender, Spurious,
-    Stack, Tcp, Timestamp,
+    Config, DelayedAcks, Detection, EcnConfig, Flags, Head, Receiver, SackBlock, Sender, Spurious, Stack, Tcp,
+    Timestamp,
 };
 use shallop_proto::{Endpoint, rtt};
 
 fn configs() -> impl Strategy<Value = Config> {
-    let detection =
-        prop::sample::select(vec![Detection::DuplicateAcks, Detection::Sack, Detection::Rack]);
+    let detection = prop::sample::select(vec![Detection::DuplicateAcks, Detection::Sack, Detection::Rack]);
     let acks = prop::sample::select(vec![
         DelayedAcks::OFF,
         DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 16 },
         DelayedAcks { ack_every: 4, ack_delay: Span::from_ms(200), ack_quick: 0 },
     ]);
     let gradual = EcnConfig { ecn_gradual: true, ..EcnConfig::CLASSIC };
-    let marks =
-        prop::sample::select(vec![EcnConfig::OFF, EcnConfig::CLASSIC, gradual, EcnConfig::EXACT]);
+    let marks = prop::sample::select(vec![EcnConfig::OFF, EcnConfig::CLASSIC, gradual, EcnConfig::EXACT]);
     let buffer = prop_oneof![Just(0u64), 3_000u64..100_000, Just(u64::MAX)];
     let segment = prop_oneof![Just(1460u16), 100u16..9_000];
-    let spurious = prop::array::uniform3(any::<bool>())
-        .prop_map(|[dsack, timestamps, frto]| Spurious { dsack, timestamps, frto });
+    let spurious =
+        prop::array::uniform3(any::<bool>()).prop_map(|[dsack, timestamps, frto]| Spurious { dsack, timestamps, frto });
     (detection, acks, (marks, spurious), buffer, any::<bool>(), segment).prop_map(
         |(detection, acks, (marks, spurious), buffer, handshake, segment)| {
             // Timeouts stay short, so that a path with 30 % loss takes bearable time.
@@ -89,15 +87,11 @@ fn places() -> impl Strategy<Value = u64> {
 }
 
 fn heads() -> impl Strategy<Value = Head> {
-    let offset =
-        || prop_oneof![(-5i32..40).prop_map(|number| number * SEGMENT as i32), any::<i32>()];
+    let offset = || prop_oneof![(-5i32..40).prop_map(|number| number * SEGMENT as i32), any::<i32>()];
     let block = (offset(), offset()).prop_map(|(from, to)| SackBlock { from, to });
     let blocks = prop::array::uniform3(block);
     let flags = prop::array::uniform4(any::<bool>()).prop_map(|[syn, ack, ece, cwr]| {
-        Flags::SYN.when(syn && !ack)
-            | Flags::ACK.when(ack)
-            | Flags::ECE.when(ece)
-            | Flags::CWR.when(cwr)
+        Flags::SYN.when(syn && !ack) | Flags::ACK.when(ack) | Flags::ECE.when(ece) | Flags::CWR.when(cwr)
     });
     let len = prop_oneof![Just(0u16), Just(1460u16), any::<u16>()];
     let window = prop_oneof![Just(u16::MAX), any::<u16>()];

@@ -102,9 +102,7 @@ fn a_segment_is_lost_with_three_sacked_above_and_not_with_two() {
     assert_eq!(hand.sends_after_ack(ms(10), 0, &[(2, 3), (5, 6)]), [10, 11]);
     hand.ack(ms(11), 0, &[(8, 9), (5, 6), (2, 3)]);
     let board = hand.sender.scoreboard();
-    let lost: Vec<_> = (0..12)
-        .filter(|&n| board.segment(n).is_some_and(|r| r.state == SegmentState::Lost))
-        .collect();
+    let lost: Vec<_> = (0..12).filter(|&n| board.segment(n).is_some_and(|r| r.state == SegmentState::Lost)).collect();
     assert_eq!(lost, [0, 1], "3 and 4 have two above them");
     assert_eq!(hand.spy().losses.len(), 1);
 }
@@ -157,16 +155,15 @@ fn rack_does_not_wait_after_three_sacked_segments_on_a_path_without_reordering()
 fn rack_repairs_a_lost_retransmission_without_the_timeout_that_rfc_6675_needs() {
     let timeouts = |config: &Config| {
         let mut lost = vec![];
-        let mut pair =
-            pair(config, &any::Config::Reno(reno::Config::RFC), 300 * SEGMENT, Path::clean())
-                .with_drops(move |packet| {
-                    let hit =
-                        packet.from == 0 && packet.body.start == 30 * SEGMENT && lost.len() < 2;
-                    if hit {
-                        lost.push(packet.sent);
-                    }
-                    hit
-                });
+        let mut pair = pair(config, &any::Config::Reno(reno::Config::RFC), 300 * SEGMENT, Path::clean()).with_drops(
+            move |packet| {
+                let hit = packet.from == 0 && packet.body.start == 30 * SEGMENT && lost.len() < 2;
+                if hit {
+                    lost.push(packet.sent);
+                }
+                hit
+            },
+        );
         assert!(pair.run(ms(5_000)));
         pair.ends[0].counters().timeouts
     };
@@ -201,8 +198,7 @@ fn a_probe_that_repaired_a_loss_reduces_the_window_and_a_needless_one_does_not()
         hand.take();
         assert_eq!(hand.sends_after_ack(ms(100), 2, &[]), [2, 3]);
         // A receive window of two segments allows no new data, so the probe is a retransmission.
-        let closed =
-            Head { ack: 2 * SEGMENT, flags: Flags::ACK, window: 2, scale: 10, ..Head::default() };
+        let closed = Head { ack: 2 * SEGMENT, flags: Flags::ACK, window: 2, scale: 10, ..Head::default() };
         hand.sender.on_packet(ms(100), &closed, Ecn::NotEct);
         assert_eq!(hand.advance(ms(320)), [(ms(300), 3)]);
         if needless {
@@ -214,11 +210,7 @@ fn a_probe_that_repaired_a_loss_reduces_the_window_and_a_needless_one_does_not()
         hand.take();
         hand.answer(ms(500), 6, &[], Flags::ACK | Flags::ECE);
         assert_eq!(hand.spy().losses.len(), reductions);
-        assert_eq!(
-            hand.spy().marks.len(),
-            1 - reductions,
-            "a mark in the same window is answered with it"
-        );
+        assert_eq!(hand.spy().marks.len(), 1 - reductions, "a mark in the same window is answered with it");
     }
 }
 
@@ -271,8 +263,7 @@ fn the_controller_knows_when_snd_una_advances() {
     }
     hand.ack(ms(3_505), 5, &[]);
     // then only the last acknowledgement advances SND.UNA.
-    let told =
-        hand.spy().acks.iter().map(|ack| (ack.acked_sacked.get(), ack.snd_una_advance.get()));
+    let told = hand.spy().acks.iter().map(|ack| (ack.acked_sacked.get(), ack.snd_una_advance.get()));
     let beyond = (SEGMENT, 0);
     let last = (SEGMENT, 5 * SEGMENT);
     assert_eq!(told.collect::<Vec<_>>(), [beyond, beyond, beyond, beyond, last]);

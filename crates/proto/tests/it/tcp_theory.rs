@@ -11,11 +11,10 @@ fn mean_window(config: &Config, control: &any::Config, every: u64, rtt: Span) ->
     const LOSSES: u64 = 30;
     let path = Path { rate: BitsPerSec::gbps(10), delay: rtt / 2, ..Path::clean() };
     let mut nth = 0;
-    let mut pair =
-        pair(config, control, every * LOSSES * SEGMENT, path).with_drops(move |packet| {
-            nth += u64::from(packet.from == 0);
-            packet.from == 0 && nth % every == 0
-        });
+    let mut pair = pair(config, control, every * LOSSES * SEGMENT, path).with_drops(move |packet| {
+        nth += u64::from(packet.from == 0);
+        packet.from == 0 && nth % every == 0
+    });
     assert!(pair.run(Time::LAST));
     let data: Vec<_> = pair.capture.iter().filter(|packet| packet.from == 0).collect();
     let (first, last) = (8 * every as usize, (LOSSES as usize - 1) * every as usize);

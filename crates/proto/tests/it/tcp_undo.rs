@@ -49,11 +49,7 @@ fn a_fast_retransmit_caused_by_reordering_is_undone_when_the_duplicate_is_report
     let mut hand = recovering(DSACK);
     hand.ack(ms(81), 4, &[]);
     hand.take();
-    assert_eq!(
-        (window(&hand), undone(&hand)),
-        (5, (0, 0)),
-        "the retransmission may have filled the gap"
-    );
+    assert_eq!((window(&hand), undone(&hand)), (5, (0, 0)), "the retransmission may have filled the gap");
     hand.ack(ms(160), 4, &[(0, 1)]);
     assert_eq!((window(&hand), undone(&hand)), (10, (1, 1)));
     assert_eq!((hand.spy().undos.len(), hand.spy().exits.len()), (1, 1), "recovery is over");
@@ -136,11 +132,7 @@ fn an_original_that_arrives_during_a_retransmission_holds_back_further_ones() {
     hand.echo(ms(82), 2, &[(3, 7)], ms(0));
     assert_eq!((window(&hand), undone(&hand).0), (10, 1));
     let board = hand.sender.scoreboard();
-    assert!(
-        board.segment(2).is_some_and(
-            |segment| segment.state == SegmentState::InFlight && !segment.retransmitted
-        )
-    );
+    assert!(board.segment(2).is_some_and(|segment| segment.state == SegmentState::InFlight && !segment.retransmitted));
 }
 
 /// A sender after a timeout at 1 s: segment 0 was retransmitted, and the window is one segment. Tail loss probes are
@@ -228,11 +220,7 @@ fn timestamps_half_a_minute_apart_are_not_compared() {
     let last = left.last().map(|&(at, _)| at).unwrap_or_default();
     assert_eq!(last, ms(31_000), "after 1, 3, 7 and 15 s");
     hand.echo(ms(40_000), 1, &[], last);
-    assert_eq!(
-        (window(&hand), undone(&hand).0),
-        (1, 0),
-        "the fifth retransmission was the first to arrive"
-    );
+    assert_eq!((window(&hand), undone(&hand).0), (1, 0), "the fifth retransmission was the first to arrive");
 }
 
 /// RFC 3168, 6.1.2: a mark requires the reduction even without a loss.
@@ -323,10 +311,7 @@ fn undo_keeps_the_rate_on_a_path_that_reorders() {
         let mut pair = pair(&config, &control, 20_000 * SEGMENT, path);
         assert!(pair.run(ms(60_000)));
         let report = pair.ends[0].counters();
-        assert_eq!(
-            report.retransmits.min(report.spurious_retransmits),
-            report.spurious_retransmits
-        );
+        assert_eq!(report.retransmits.min(report.spurious_retransmits), report.spurious_retransmits);
         (pair.now.since_start(), report)
     };
     let ((with, report), (without, _)) = (run(Spurious::LINUX), run(Spurious::OFF));

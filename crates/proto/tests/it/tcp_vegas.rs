@@ -48,10 +48,7 @@ fn later_flows_mistake_the_queue_for_propagation_delay_and_take_more_of_the_link
     let flows = 5;
     let late = at_rest(Clock::Exact, flows, Span::from_ms(60), ms(60 * flows as u64));
     let windows = windows(&late);
-    assert!(
-        windows.windows(2).all(|pair| pair[0] < pair[1]),
-        "in the order they came: {windows:?}"
-    );
+    assert!(windows.windows(2).all(|pair| pair[0] < pair[1]), "in the order they came: {windows:?}");
     assert!(windows[flows - 1] > 2 * windows[0], "{windows:?}");
     let queued = windows.iter().sum::<u64>() as f64 - PATH;
     assert!(queued > 5.0 * flows as f64, "more than any that know the path: {queued}");

@@ -20,15 +20,13 @@ impl Connection {
     /// Sends this side's settings if both sides use credits, which the ALPN tells.
     pub(super) fn negotiate(&mut self) {
         let data = self.quic.crypto_session().handshake_data();
-        let data = data
-            .and_then(|data| data.downcast::<quinn_proto::crypto::rustls::HandshakeData>().ok());
+        let data = data.and_then(|data| data.downcast::<quinn_proto::crypto::rustls::HandshakeData>().ok());
         let protocol = data.and_then(|data| data.protocol);
         if !self.config.credits || protocol.as_deref() != Some(ALPN) {
             return self.leave_credits(SendMode::WithoutCredits);
         }
         let (wait, credit_delay) = (self.config.wait_span(), self.config.credit_delay());
-        let settings =
-            CreditSettings { tag: self.tag, batch: self.config.batch, wait, credit_delay };
+        let settings = CreditSettings { tag: self.tag, batch: self.config.batch, wait, credit_delay };
         if !self.settings_stream.open(&mut self.quic, &settings) {
             self.leave_credits(SendMode::WithoutCredits);
         }
@@ -80,12 +78,7 @@ impl Connection {
     }
 
     /// Stops using credits if the path is unfit for them, and sends a probe if that is in doubt.
-    pub(super) fn check_for_fallback(
-        &mut self,
-        now: Instant,
-        time: Time,
-        out: &mut Vec<OutgoingDatagram>,
-    ) {
+    pub(super) fn check_for_fallback(&mut self, now: Instant, time: Time, out: &mut Vec<OutgoingDatagram>) {
         let waits = self.waiting_packets() > 0;
         let Some(credits) = &mut self.credits else { return };
         let (granted, emulated) = (credits.granted(), credits.emulated());
@@ -112,12 +105,7 @@ impl Connection {
         self.leave_credits(mode);
     }
 
-    fn send_liveness_probe(
-        &mut self,
-        now: Instant,
-        emulated: u64,
-        out: &mut Vec<OutgoingDatagram>,
-    ) {
+    fn send_liveness_probe(&mut self, now: Instant, emulated: u64, out: &mut Vec<OutgoingDatagram>) {
         if self.quic_silence.is_silent(now)
             || !self.liveness_probe.should_probe(now, self.gate.newest_acked(), emulated)
         {

@@ -67,12 +67,7 @@ impl Connection {
     }
 
     /// Sends one packet on a credit: a retransmission if there is one, else new data.
-    pub(super) fn send_on_credit(
-        &mut self,
-        now: Instant,
-        time: Time,
-        out: &mut Vec<OutgoingDatagram>,
-    ) {
+    pub(super) fn send_on_credit(&mut self, now: Instant, time: Time, out: &mut Vec<OutgoingDatagram>) {
         let has_sent = self.use_credit(now, out);
         if let Some(credits) = &mut self.credits {
             if has_sent {
@@ -119,12 +114,7 @@ impl Connection {
     }
 
     /// Sends data before the first credit, as far as the configuration allows.
-    pub(super) fn send_unscheduled(
-        &mut self,
-        now: Instant,
-        time: Time,
-        out: &mut Vec<OutgoingDatagram>,
-    ) {
+    pub(super) fn send_unscheduled(&mut self, now: Instant, time: Time, out: &mut Vec<OutgoingDatagram>) {
         if self.has_held_frames {
             self.unscheduled_start.stop();
             return;
@@ -220,12 +210,7 @@ impl Connection {
     }
 
     /// Asks QUIC for a packet and appends it to `out`. Returns false if QUIC has none, or the gate holds it back.
-    fn poll_quic(
-        &mut self,
-        now: Instant,
-        purpose: PacketPurpose,
-        out: &mut Vec<OutgoingDatagram>,
-    ) -> bool {
+    fn poll_quic(&mut self, now: Instant, purpose: PacketPurpose, out: &mut Vec<OutgoingDatagram>) -> bool {
         let mut bytes = std::mem::take(&mut self.spare);
         bytes.reserve(usize::from(self.config.datagram));
         // Reading statistics also asks for the window.

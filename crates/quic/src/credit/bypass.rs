@@ -98,12 +98,7 @@ impl Bypass {
 /// The number of ack-eliciting frames (RFC 9002, 2) in these counts.
 pub(crate) fn ack_eliciting(all: &FrameStats) -> u64 {
     let flow = [all.max_data, all.max_stream_data, all.max_streams_bidi, all.max_streams_uni];
-    let blocked = [
-        all.data_blocked,
-        all.stream_data_blocked,
-        all.streams_blocked_bidi,
-        all.streams_blocked_uni,
-    ];
+    let blocked = [all.data_blocked, all.stream_data_blocked, all.streams_blocked_bidi, all.streams_blocked_uni];
     let ids = [all.new_connection_id, all.retire_connection_id, all.new_token];
     let path = [all.path_challenge, all.path_response, all.ping, u64::from(all.handshake_done)];
     let data = [all.stream, all.reset_stream, all.stop_sending, all.crypto, all.datagram];

@@ -90,8 +90,7 @@ mod tests {
             stamp_late: 512,
         };
         assert_eq!(counters.total(), (1 << names.len()) - 1);
-        let twice =
-            serde_json::to_value([counters, counters].into_iter().sum::<DropCounters>()).unwrap();
+        let twice = serde_json::to_value([counters, counters].into_iter().sum::<DropCounters>()).unwrap();
         let once = serde_json::to_value(counters).unwrap();
         for name in names.keys() {
             assert_eq!(twice[name].as_u64().unwrap(), 2 * once[name].as_u64().unwrap(), "{name}");

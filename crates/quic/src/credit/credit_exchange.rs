@@ -10,9 +10,7 @@ use crate::config::Config;
 use crate::credit::counters::DropCounters;
 use crate::credit::fallback_detector::DataLossDetector;
 use crate::credit::outstanding::{Outstanding, SentEmulation};
-use crate::credit::packet::{
-    Credit, Emulation, Encoded, MacKey, Packet, PacketKind, Parsed, Stamp,
-};
+use crate::credit::packet::{Credit, Emulation, Encoded, MacKey, Packet, PacketKind, Parsed, Stamp};
 use crate::credit::replay::ReplayWindow;
 use crate::credit::settings::CreditSettings;
 use crate::credit::stats::CreditStats;
@@ -101,12 +99,7 @@ fn engine(config: &Config, wait: Span, tag: u16, earlier: u64) -> CreditEngine<L
 impl CreditExchange {
     /// Creates the exchange of a connection. `own_key` authenticates the packets of this side, and `peer_key` the
     /// packets of the peer.
-    pub(crate) fn new(
-        config: &Config,
-        own_key: MacKey,
-        peer_key: MacKey,
-        peer: CreditSettings,
-    ) -> Self {
+    pub(crate) fn new(config: &Config, own_key: MacKey, peer_key: MacKey, peer: CreditSettings) -> Self {
         let wait = config.wait_span().max(peer.wait);
         Self {
             newest_at: Time::ZERO,
@@ -251,9 +244,7 @@ impl CreditExchange {
         // side's.
         let pause = now.saturating_since(self.newest_at);
         let reference = match parsed.kind {
-            PacketKind::Emulation | PacketKind::TaggedEmulation => {
-                self.seen.newest().saturating_add(pause)
-            }
+            PacketKind::Emulation | PacketKind::TaggedEmulation => self.seen.newest().saturating_add(pause),
             PacketKind::Credit => now,
         };
         match parsed.verify(&self.peer_key, reference) {
@@ -360,8 +351,7 @@ mod tests {
         let wait = std::time::Duration::from_millis(20);
         let config = Config { wait, ..Config::new(BitsPerSec::gbps(1)) };
         let key = |byte: u8| MacKey::new([byte; 16]);
-        let settings =
-            CreditSettings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
+        let settings = CreditSettings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
         let first = CreditExchange::new(&config, key(1), key(2), settings);
         [first, CreditExchange::new(&config, key(2), key(1), settings)]
     }
@@ -409,8 +399,7 @@ mod tests {
             wait: std::time::Duration::from_millis(20),
             ..Config::new(BitsPerSec::gbps(1))
         };
-        let settings =
-            CreditSettings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
+        let settings = CreditSettings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
         let [own, peer] = [1, 2].map(|byte| MacKey::new([byte; 16]));
         let mut credits = CreditExchange::new(&config, own, peer, settings);
         credits.set_demand(Time::ZERO, 100);

@@ -70,12 +70,7 @@ impl CreditLivenessProbe {
     }
 
     /// Whether a probe is to be sent now. `newest_acked` is the send time of the newest acknowledged QUIC packet.
-    pub(crate) fn should_probe(
-        &mut self,
-        now: Instant,
-        newest_acked: Option<Instant>,
-        emulated: u64,
-    ) -> bool {
+    pub(crate) fn should_probe(&mut self, now: Instant, newest_acked: Option<Instant>, emulated: u64) -> bool {
         let is_long = self.since.is_some_and(|since| since + self.limit < now);
         if !is_long || emulated - self.emulated < UNANSWERED {
             return false;
@@ -258,12 +253,7 @@ mod tests {
     }
 
     /// Sends an emulation packet and a data packet every 125 us during `ms`, and loses these fractions of both.
-    fn run(
-        detector: &mut DataLossDetector,
-        millis: (u64, u64),
-        parts: (f64, f64),
-        random: &mut Stream,
-    ) {
+    fn run(detector: &mut DataLossDetector, millis: (u64, u64), parts: (f64, f64), random: &mut Stream) {
         for now in (millis.0 * 1_000..millis.1 * 1_000).step_by(125).map(at) {
             detector.on_emulation(now);
             if !random.chance(parts.0) {
@@ -327,9 +317,7 @@ mod tests {
         let (begun, wait) = (Instant::now(), Duration::from_millis(40));
         let limit = wait * 4 + Duration::from_millis(100);
         // Whether probes are acknowledged, and the ms from which credits arrive.
-        for (is_answered, credits_from, stops) in
-            [(true, None, true), (false, None, false), (true, Some(270), false)]
-        {
+        for (is_answered, credits_from, stops) in [(true, None, true), (false, None, false), (true, Some(270), false)] {
             let mut probe = CreditLivenessProbe::new(wait, limit);
             let (mut granted, mut newest) = (0, None);
             for millis in 0..1_000 {

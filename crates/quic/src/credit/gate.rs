@@ -55,11 +55,7 @@ pub(crate) struct CreditGate {
 
 impl CreditGate {
     pub(crate) fn new(mode: GateMode) -> Arc<Self> {
-        Arc::new(Self {
-            mode: AtomicU8::new(mode as u8),
-            asked: AtomicBool::new(false),
-            reports: Mutex::default(),
-        })
+        Arc::new(Self { mode: AtomicU8::new(mode as u8), asked: AtomicBool::new(false), reports: Mutex::default() })
     }
 
     pub(crate) fn set(&self, mode: GateMode) {
@@ -149,19 +145,11 @@ impl Controller for GatedController {
         self.controller.on_sent(now, bytes, number);
     }
 
-    fn on_ack(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        bytes: u64,
-        app_limited: bool,
-        rtt: &RttEstimator,
-    ) {
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
         {
             let mut reports = self.gate.reports();
             reports.newest_acked = reports.newest_acked.max(Some(sent));
-            let is_unscheduled =
-                reports.unscheduled.is_some_and(|(first, last)| (first..=last).contains(&sent));
+            let is_unscheduled = reports.unscheduled.is_some_and(|(first, last)| (first..=last).contains(&sent));
             reports.unscheduled_acked += u64::from(is_unscheduled);
         }
         if self.is_fallback_active(now) {
@@ -169,13 +157,7 @@ impl Controller for GatedController {
         }
     }
 
-    fn on_end_acks(
-        &mut self,
-        now: Instant,
-        in_flight: u64,
-        app_limited: bool,
-        largest: Option<u64>,
-    ) {
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
         if self.is_fallback_active(now) {
             self.controller.on_end_acks(now, in_flight, app_limited, largest);
         }
@@ -208,11 +190,7 @@ impl Controller for GatedController {
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(Self {
-            gate: Arc::clone(&self.gate),
-            controller: self.controller.clone_box(),
-            ..*self
-        })
+        Box::new(Self { gate: Arc::clone(&self.gate), controller: self.controller.clone_box(), ..*self })
     }
 
     fn initial_window(&self) -> u64 {

@@ -115,11 +115,9 @@ impl DscpMonitor {
         if self.emulation.count < WINDOW {
             return None;
         }
-        let (emulation, data) =
-            (std::mem::take(&mut self.emulation), std::mem::take(&mut self.data));
+        let (emulation, data) = (std::mem::take(&mut self.emulation), std::mem::take(&mut self.data));
         let knows_data = data.count >= MIN_DATA;
-        let is_unexpected =
-            emulation.are_mostly_unexpected() || knows_data && data.are_mostly_unexpected();
+        let is_unexpected = emulation.are_mostly_unexpected() || knows_data && data.are_mostly_unexpected();
         let is_due = self.notice_at.is_none_or(|at| at + self.gap <= now);
         if is_unexpected && is_due {
             self.notice_at = Some(now);
@@ -212,9 +210,7 @@ mod tests {
         for message in [[0, 0, 0], [2, 24, 10], [1, 64, 10], [1, 24, 64], [1, 0xFF, 0xFF]] {
             assert_eq!(DscpNotice::decode(message), None, "{message:?}");
         }
-        for notice in
-            [DscpNotice { emulation: 63, data: Some(0) }, DscpNotice { emulation: 0, data: None }]
-        {
+        for notice in [DscpNotice { emulation: 63, data: Some(0) }, DscpNotice { emulation: 0, data: None }] {
             assert_eq!(DscpNotice::decode(notice.encode()), Some(notice));
         }
     }

@@ -182,12 +182,7 @@ mod tests {
         assert_eq!(outstanding.expire(time_of(51), steps(20)), 1);
         assert_eq!(outstanding.take(sent[2]), Err(StampError::Late));
         assert!(outstanding.sent.is_empty());
-        let dropped = DropCounters {
-            stamp_unknown: 4,
-            stamp_repeated: 1,
-            stamp_late: 2,
-            ..DropCounters::default()
-        };
+        let dropped = DropCounters { stamp_unknown: 4, stamp_repeated: 1, stamp_late: 2, ..DropCounters::default() };
         assert_eq!(outstanding.dropped, dropped);
     }
 
@@ -221,9 +216,8 @@ mod tests {
     fn credits_are_valid_across_the_wrap_of_timestamps() {
         let (wrap, key) = (1 << 40, MacKey::new([3; 16]));
         let mut outstanding = Outstanding::default();
-        let sent: Vec<Stamp> = (0..100)
-            .map(|index| outstanding.note(time_of(5 * wrap - 50 + index), Span::ZERO))
-            .collect();
+        let sent: Vec<Stamp> =
+            (0..100).map(|index| outstanding.note(time_of(5 * wrap - 50 + index), Span::ZERO)).collect();
         for &stamp in &sent {
             let credit = Credit::new(9, stamp).encode(&key);
             let parsed = Parsed::parse(&credit).unwrap();

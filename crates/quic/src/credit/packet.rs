@@ -302,9 +302,7 @@ impl Parsed {
             return None;
         }
         Some(match self.kind {
-            PacketKind::Credit => {
-                Packet::Credit(Credit { tag: self.tag, stamps, count: self.count })
-            }
+            PacketKind::Credit => Packet::Credit(Credit { tag: self.tag, stamps, count: self.count }),
             kind => {
                 let tagged = kind == PacketKind::TaggedEmulation;
                 Packet::Emulation(Emulation { tag: self.tag, stamp: stamps[0], tagged })

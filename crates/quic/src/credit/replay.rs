@@ -208,8 +208,7 @@ mod tests {
         assert_eq!(window.accept(sent(5)), Err(ReplayError::Behind));
         assert_eq!(window.accept(sent(65_541)), Ok(()));
         assert_eq!(window.accept(sent(65_541)), Err(ReplayError::Repeated));
-        let dropped =
-            DropCounters { emulation_behind: 1, emulation_repeated: 1, ..DropCounters::default() };
+        let dropped = DropCounters { emulation_behind: 1, emulation_repeated: 1, ..DropCounters::default() };
         assert_eq!(window.dropped, dropped);
     }
 

@@ -51,9 +51,7 @@ impl fmt::Display for SendMode {
             Self::WithoutCredits => "without credits: one of both ends does not use them",
             Self::Unanswered => "without credits: no emulation packet was answered",
             Self::CreditsStopped => "without credits: they stopped, and other packets still arrive",
-            Self::ClassesErased => {
-                "without credits: the path changes the classes (DSCP) of packets"
-            }
+            Self::ClassesErased => "without credits: the path changes the classes (DSCP) of packets",
             Self::DataLost => "without credits: the path loses data rather than emulation packets",
         })
     }

@@ -122,12 +122,8 @@ mod tests {
 
     use super::*;
 
-    const USUAL: CreditSettings = CreditSettings {
-        tag: 0x1234,
-        batch: 3,
-        wait: Span::from_ms(40),
-        credit_delay: Span::from_us(100),
-    };
+    const USUAL: CreditSettings =
+        CreditSettings { tag: 0x1234, batch: 3, wait: Span::from_ms(40), credit_delay: Span::from_us(100) };
     /// [`USUAL`], as docs/quic-wire.md has it.
     const MESSAGE: &str = "01 1234 03 0000000002625a00 00000000000186a0";
 

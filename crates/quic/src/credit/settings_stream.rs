@@ -31,10 +31,7 @@ impl SettingsStream {
     }
 
     /// The peer's settings, once they have arrived and this side's are sent.
-    pub(crate) fn settings(
-        &mut self,
-        quic: &mut Connection,
-    ) -> Option<Result<CreditSettings, SettingsError>> {
+    pub(crate) fn settings(&mut self, quic: &mut Connection) -> Option<Result<CreditSettings, SettingsError>> {
         self.own?;
         if self.peer.is_none() {
             self.peer = quic.streams().accept(Dir::Uni);

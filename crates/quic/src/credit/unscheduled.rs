@@ -57,12 +57,7 @@ impl UnscheduledStart {
 
     /// The packet to send now, if `queued` bytes wait; `may_grow` tells whether the application may write more to the
     /// same streams. The burst begins with the first data of the connection and ends where its streams end.
-    pub(crate) fn next(
-        &mut self,
-        now: Time,
-        queued: usize,
-        may_grow: bool,
-    ) -> Option<UnscheduledSend> {
+    pub(crate) fn next(&mut self, now: Time, queued: usize, may_grow: bool) -> Option<UnscheduledSend> {
         self.rule.on_timer(now);
         if !self.has_begun && queued > 0 {
             self.has_begun = true;

@@ -106,12 +106,7 @@ fn spin_of(latest: Duration) -> Duration {
 }
 
 /// Receives the datagrams that have arrived.
-fn receive(
-    shared: &SharedState,
-    socket: &mut Socket,
-    inbox: &mut ReceiveBuffers,
-    now: Instant,
-) -> io::Result<()> {
+fn receive(shared: &SharedState, socket: &mut Socket, inbox: &mut ReceiveBuffers, now: Instant) -> io::Result<()> {
     for _ in 0..BATCH {
         // The state is not locked during the system call.
         let mut state = None;
@@ -171,10 +166,7 @@ fn timeout(ahead: Duration, spin: Duration) -> Duration {
 
 /// Waits until a file descriptor is ready, and returns how many are.
 fn wait(fds: &mut [PollFd<'_>], timeout: Duration) -> io::Result<usize> {
-    let timeout = Timespec {
-        tv_sec: timeout.as_secs().cast_signed(),
-        tv_nsec: i64::from(timeout.subsec_nanos()),
-    };
+    let timeout = Timespec { tv_sec: timeout.as_secs().cast_signed(), tv_nsec: i64::from(timeout.subsec_nanos()) };
     match poll(fds, Some(&timeout)) {
         Err(rustix::io::Errno::INTR) => Ok(0),
         ready => Ok(ready?),

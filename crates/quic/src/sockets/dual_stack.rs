@@ -21,8 +21,7 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
 
 /// Whether this error of binding to an IPv6 address means that the system has no IPv6.
 pub(crate) fn is_without_ipv6(why: &io::Error) -> bool {
-    let (unsupported, unavailable) =
-        (rustix::io::Errno::AFNOSUPPORT, rustix::io::Errno::ADDRNOTAVAIL);
+    let (unsupported, unavailable) = (rustix::io::Errno::AFNOSUPPORT, rustix::io::Errno::ADDRNOTAVAIL);
     [unsupported, unavailable].iter().any(|of| why.raw_os_error() == Some(of.raw_os_error()))
 }
 

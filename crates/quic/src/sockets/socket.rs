@@ -9,8 +9,8 @@ use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::sys::socket::sockopt::{RcvBuf, UdpGroSegment};
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage,
-    recvmmsg, sendmmsg, sendmsg, setsockopt,
+    ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, recvmmsg, sendmmsg, sendmsg,
+    setsockopt,
 };
 
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
@@ -97,8 +97,7 @@ impl Socket {
         mut take: impl FnMut(&IncomingDatagram<'_>),
     ) -> io::Result<bool> {
         let most = inbox.buffer.len() / MAX_MESSAGE;
-        let mut headers =
-            MultiHeaders::<SockaddrStorage>::preallocate(most, Some(cmsg_space!(i32, i32)));
+        let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(most, Some(cmsg_space!(i32, i32)));
         let slots = inbox.buffer.chunks_exact_mut(MAX_MESSAGE);
         let mut slots: Vec<_> = slots.map(|slot| [IoSliceMut::new(slot)]).collect();
         let fd = self.udp.as_raw_fd();
@@ -215,9 +214,7 @@ impl<'a> Batch<'a> {
         let Some(first) = datagrams.first() else { return batch };
         let (length, may_pair) = (first.bytes.len(), paired == Some(first.tos));
         let is_like = |of: &&OutgoingDatagram| {
-            of.tos == first.tos
-                && of.to.is_ipv4() == first.to.is_ipv4()
-                && !(may_pair && of.bytes.len() > length)
+            of.tos == first.tos && of.to.is_ipv4() == first.to.is_ipv4() && !(may_pair && of.bytes.len() > length)
         };
         let mut open: Option<&OutgoingDatagram> = None;
         for datagram in datagrams.iter().take_while(is_like) {
@@ -252,8 +249,7 @@ impl<'a> Batch<'a> {
         // The space has to match the control messages, because the kernel reads all of it.
         let room = if self.segment.is_some() { cmsg_space!(i32, u16) } else { cmsg_space!(i32) };
         let mut headers = MultiHeaders::preallocate(self.messages.len(), Some(room));
-        let sent =
-            sendmmsg(fd, &mut headers, &self.messages, &self.addresses, &control, flags)?.count();
+        let sent = sendmmsg(fd, &mut headers, &self.messages, &self.addresses, &control, flags)?.count();
         Ok(self.messages[..sent].iter().map(Vec::len).sum())
     }
 }
@@ -345,11 +341,7 @@ mod tests {
     /// Sends six datagrams through a kernel that returns `errno` for those to port 1. Returns the ports of the
     /// datagrams that the kernel took.
     fn send_past(errno: Errno, sender: &mut Socket) -> Vec<u16> {
-        let make = |port| OutgoingDatagram {
-            to: (Ipv4Addr::LOCALHOST, port).into(),
-            tos: DATA,
-            bytes: vec![0; 1_200],
-        };
+        let make = |port| OutgoingDatagram { to: (Ipv4Addr::LOCALHOST, port).into(), tos: DATA, bytes: vec![0; 1_200] };
         let all = [2, 1, 1, 3, 1, 4].map(make);
         let mut left = Vec::new();
         // sendmmsg stops at the first error, and returns it only if nothing was sent before.
@@ -423,11 +415,7 @@ mod tests {
 
     #[test]
     fn a_kernel_without_segmentation_offload_gets_datagrams_one_by_one() {
-        let make = |_| OutgoingDatagram {
-            to: (Ipv4Addr::LOCALHOST, 1).into(),
-            tos: DATA,
-            bytes: vec![0; 1_200],
-        };
+        let make = |_| OutgoingDatagram { to: (Ipv4Addr::LOCALHOST, 1).into(), tos: DATA, bytes: vec![0; 1_200] };
         let all: [OutgoingDatagram; 4] = std::array::from_fn(make);
         let mut sender = socket().pairing(Some(DATA));
         let mut kernel = |batch: &Batch<'_>, _: &OutgoingDatagram| match batch.segment {
@@ -447,10 +435,7 @@ mod tests {
         // A timestamp takes the space of the DSCP and ECN.
         for (stamps, number) in [(true, 1), (false, 2)] {
             setsockopt(&udp, ReceiveTimestampns, &stamps).unwrap();
-            assert_eq!(
-                sender.send(&[OutgoingDatagram { to, tos: DATA, bytes: vec![number; 30] }]),
-                1
-            );
+            assert_eq!(sender.send(&[OutgoingDatagram { to, tos: DATA, bytes: vec![number; 30] }]), 1);
             let (begun, mut seen) = (Instant::now(), (0, None));
             while seen == (0, None) && begun.elapsed() < Duration::from_secs(5) {
                 let take = |of: &IncomingDatagram<'_>| seen.1 = Some((of.tos, of.bytes[0]));

@@ -57,10 +57,7 @@ impl Identity {
     /// The system has no random numbers.
     pub fn make() -> Result<Identity, IdentityError> {
         let (certificate, key) = make()?;
-        Ok(Identity {
-            chain: vec![certificate.der().clone()],
-            key: PrivateKeyDer::Pkcs8(key.serialize_der().into()),
-        })
+        Ok(Identity { chain: vec![certificate.der().clone()], key: PrivateKeyDer::Pkcs8(key.serialize_der().into()) })
     }
 
     /// Loads the identity in `folder/identity.pem`. If there is none, creates a self-signed one, and the folder.
@@ -74,8 +71,7 @@ impl Identity {
         }
         let (certificate, key) = make()?;
         let text = format!("{}{}", certificate.pem(), key.serialize_pem());
-        keep(folder, &path, text.as_bytes())
-            .map_err(|why| IdentityError::File(path.clone(), why))?;
+        keep(folder, &path, text.as_bytes()).map_err(|why| IdentityError::File(path.clone(), why))?;
         // If another process has created the file meanwhile, its identity is used.
         load(&path)?.ok_or_else(|| IdentityError::File(path, io::ErrorKind::NotFound.into()))
     }
@@ -87,8 +83,7 @@ impl Identity {
     /// A file cannot be read or parsed, or everybody has access to the key.
     pub fn load(certificate: &Path, key: &Path) -> Result<Identity, IdentityError> {
         let chain = certificates(certificate, &read(certificate)?)?;
-        let metadata =
-            std::fs::metadata(key).map_err(|why| IdentityError::File(key.to_owned(), why))?;
+        let metadata = std::fs::metadata(key).map_err(|why| IdentityError::File(key.to_owned(), why))?;
         // Keys of services are often shared with a group.
         if metadata.permissions().mode() & 0o007 != 0 {
             return Err(IdentityError::Open(key.to_owned()));
@@ -138,14 +133,9 @@ fn load(path: &Path) -> Result<Option<Identity>, IdentityError> {
         return Err(IdentityError::Open(path.to_owned()));
     }
     let text = contents(file, path)?;
-    let none = |what: &str, why| {
-        malformed(
-            path,
-            format!("it holds no {what}: {why:?}; when removed, a new identity is made"),
-        )
-    };
-    let certificate =
-        CertificateDer::from_pem_slice(&text).map_err(|why| none("certificate", why))?;
+    let none =
+        |what: &str, why| malformed(path, format!("it holds no {what}: {why:?}; when removed, a new identity is made"));
+    let certificate = CertificateDer::from_pem_slice(&text).map_err(|why| none("certificate", why))?;
     let key = PrivateKeyDer::from_pem_slice(&text).map_err(|why| none("key", why))?;
     Ok(Some(Identity { chain: vec![certificate], key }))
 }
@@ -164,13 +154,9 @@ fn contents(file: File, path: &Path) -> Result<Vec<u8>, IdentityError> {
 }
 
 /// Parses the certificates of a PEM file, which has at least one.
-pub(crate) fn certificates(
-    path: &Path,
-    text: &[u8],
-) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
+pub(crate) fn certificates(path: &Path, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
-    let all =
-        all.map_err(|why| malformed(path, format!("a certificate in it is wrong: {why:?}")))?;
+    let all = all.map_err(|why| malformed(path, format!("a certificate in it is wrong: {why:?}")))?;
     if all.is_empty() {
         return Err(malformed(path, "it holds no certificate".to_owned()));
     }
@@ -189,16 +175,14 @@ fn keep(folder: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
         Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
         _ => {}
     }
-    let written = File::options().write(true).create_new(true).mode(0o600).open(&draft).and_then(
-        |mut file| {
-            file.write_all(text)?;
-            file.sync_all()?;
-            match std::fs::hard_link(&draft, path) {
-                Err(why) if why.kind() != io::ErrorKind::AlreadyExists => Err(why),
-                _ => Ok(()),
-            }
-        },
-    );
+    let written = File::options().write(true).create_new(true).mode(0o600).open(&draft).and_then(|mut file| {
+        file.write_all(text)?;
+        file.sync_all()?;
+        match std::fs::hard_link(&draft, path) {
+            Err(why) if why.kind() != io::ErrorKind::AlreadyExists => Err(why),
+            _ => Ok(()),
+        }
+    });
     std::fs::remove_file(&draft)?;
     written?;
     File::open(folder)?.sync_all()
@@ -353,16 +337,11 @@ mod tests {
         Arc::new(SingleCertAndKey::from(CertifiedKey::new(chain, signer)))
     }
 
-    fn shake(
-        verifier: &Arc<ServerVerifier>,
-        resolver: Arc<dyn ResolvesServerCert>,
-    ) -> Result<(), rustls::Error> {
+    fn shake(verifier: &Arc<ServerVerifier>, resolver: Arc<dyn ResolvesServerCert>) -> Result<(), rustls::Error> {
         let tls13 = &[&rustls::version::TLS13];
         let builder = ClientConfig::builder_with_provider(default_provider().into());
         let builder = builder.with_protocol_versions(tls13)?.dangerous();
-        let client = builder
-            .with_custom_certificate_verifier(Arc::clone(verifier) as _)
-            .with_no_client_auth();
+        let client = builder.with_custom_certificate_verifier(Arc::clone(verifier) as _).with_no_client_auth();
         let builder = ServerConfig::builder_with_provider(default_provider().into());
         let builder = builder.with_protocol_versions(tls13)?.with_no_client_auth();
         let name = ServerName::try_from(SERVER_NAME).unwrap();

@@ -75,9 +75,7 @@ impl Tls {
         self.server.as_ref().map(|(_, key)| ResetSecret::new(key, port))
     }
 
-    pub(crate) fn client_config(
-        &self,
-    ) -> Result<Arc<dyn quinn_proto::crypto::ClientConfig>, QuicError> {
+    pub(crate) fn client_config(&self) -> Result<Arc<dyn quinn_proto::crypto::ClientConfig>, QuicError> {
         let Some(verifier) = &self.server_verifier else {
             return Err(QuicError::Identity("this endpoint trusts no server".to_owned()));
         };
@@ -89,18 +87,16 @@ impl Tls {
             .with_custom_certificate_verifier(Arc::clone(verifier));
         let mut config = match &self.client {
             None => config.with_no_client_auth(),
-            Some((chain, key)) => config
-                .with_client_auth_cert(chain.clone(), key.clone_key())
-                .map_err(|why| identity_error(&why))?,
+            Some((chain, key)) => {
+                config.with_client_auth_cert(chain.clone(), key.clone_key()).map_err(|why| identity_error(&why))?
+            }
         };
         config.alpn_protocols.clone_from(&self.protocols);
         let config = QuicClientConfig::try_from(config).map_err(|why| identity_error(&why))?;
         Ok(Arc::new(config))
     }
 
-    pub(crate) fn server_config(
-        &self,
-    ) -> Result<Option<Arc<dyn quinn_proto::crypto::ServerConfig>>, QuicError> {
+    pub(crate) fn server_config(&self) -> Result<Option<Arc<dyn quinn_proto::crypto::ServerConfig>>, QuicError> {
         let Some((chain, key)) = &self.server else { return Ok(None) };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ServerConfig::builder_with_provider(provider)
@@ -110,9 +106,7 @@ impl Tls {
             None => config.with_no_client_auth(),
             Some(verifier) => config.with_client_cert_verifier(Arc::clone(verifier)),
         };
-        let mut config = config
-            .with_single_cert(chain.clone(), key.clone_key())
-            .map_err(|why| identity_error(&why))?;
+        let mut config = config.with_single_cert(chain.clone(), key.clone_key()).map_err(|why| identity_error(&why))?;
         config.alpn_protocols.clone_from(&self.protocols);
         let config = QuicServerConfig::try_from(config).map_err(|why| identity_error(&why))?;
         Ok(Some(Arc::new(config)))

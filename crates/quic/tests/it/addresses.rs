@@ -8,9 +8,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use rustix::net::{
-    AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with,
-};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with};
 use shallop_quic::identity::{Identity, SERVER_NAME};
 use shallop_quic::{Endpoint, MultiEndpoint, SendMode, Tls};
 use shallop_testing::{Cause, Outcome, Stop, need};
@@ -68,8 +66,7 @@ pub fn a_destination_that_the_kernel_refuses_ends_no_other_endpoint_of_one_threa
 /// The Internet checksum (RFC 1071).
 fn checksum(parts: &[&[u8]]) -> u16 {
     let bytes = parts.concat();
-    let words =
-        bytes.chunks(2).map(|of| u32::from(of[0]) << 8 | u32::from(*of.get(1).unwrap_or(&0)));
+    let words = bytes.chunks(2).map(|of| u32::from(of[0]) << 8 | u32::from(*of.get(1).unwrap_or(&0)));
     let mut sum: u32 = words.sum();
     while sum > 0xFFFF {
         sum = (sum & 0xFFFF) + (sum >> 16);

@@ -47,12 +47,7 @@ fn signed(place: &Path, of: &Issuer, name: &str, is_expired: bool) -> [PathBuf; 
 }
 
 /// Connects to a server with this identity by a name and sends a stream. `clients` authenticates the client.
-fn connect(
-    identity: &Identity,
-    name: &str,
-    tls: Tls,
-    clients: Option<&Authority>,
-) -> Result<(), QuicError> {
+fn connect(identity: &Identity, name: &str, tls: Tls, clients: Option<&Authority>) -> Result<(), QuicError> {
     let clients = clients.map(|of| of.of_clients().unwrap());
     let server_tls = clients.into_iter().fold(Tls::server(identity), Tls::asking);
     let server = Endpoint::bind(ANY, config(), server_tls).unwrap();

@@ -141,12 +141,7 @@ pub fn packets_of_no_connection_are_counted_and_get_no_answer() {
     for packet in [&[0x08; 18][..], &[0x0A; 18], &[0x08; 17], &[0x0F; 18]] {
         socket.send_to(packet, endpoint.address()).unwrap();
     }
-    let expected = DropCounters {
-        unknown_tag: 2,
-        wrong_length: 1,
-        unknown_kind: 1,
-        ..DropCounters::default()
-    };
+    let expected = DropCounters { unknown_tag: 2, wrong_length: 1, unknown_kind: 1, ..DropCounters::default() };
     let begun = Instant::now();
     while endpoint.dropped() != expected && begun.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(5));

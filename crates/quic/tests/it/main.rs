@@ -44,12 +44,7 @@ fn server_and_client(server: Config, client: Config) -> (Endpoint, Endpoint, Fin
 
 /// Sends a stream of these bytes from one endpoint to another, which has this address. Returns the send mode at the
 /// end, the counts of the sender, and the time that the stream took.
-fn send_stream(
-    from: &Endpoint,
-    to: &Endpoint,
-    address: SocketAddr,
-    bytes: &[u8],
-) -> (SendMode, CreditStats, Duration) {
+fn send_stream(from: &Endpoint, to: &Endpoint, address: SocketAddr, bytes: &[u8]) -> (SendMode, CreditStats, Duration) {
     let (to, limit) = (to.clone(), bytes.len() + 1);
     let received = spawn(move || {
         let connection = block_on(to.accept()).expect("the endpoint lives");

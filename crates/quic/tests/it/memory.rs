@@ -58,9 +58,6 @@ pub fn measures_connections_at_rest() {
     // The first connections also allocate what all share.
     let first = connect(&client, to, &mut connections);
     let later = connect(&client, to, &mut connections);
-    assert!(
-        later < MOST,
-        "both ends of one: {first} B of the first {CONNECTIONS}, {later} B of the next"
-    );
+    assert!(later < MOST, "both ends of one: {first} B of the first {CONNECTIONS}, {later} B of the next");
     drop(accepted.join().unwrap());
 }

@@ -104,10 +104,7 @@ pub fn the_end_of_a_connection_has_a_code_and_a_reason() {
     // A second close has no effect.
     client.close(43, b"more");
     let why = block_on(server.closed());
-    assert!(
-        matches!(&why, QuicError::Closed { code: 42, reason } if reason == "that is all"),
-        "{why}"
-    );
+    assert!(matches!(&why, QuicError::Closed { code: 42, reason } if reason == "that is all"), "{why}");
     assert_eq!(why.to_string(), "the peer has closed the connection: that is all");
     let why = block_on(server.open_uni()).err().unwrap();
     assert!(matches!(why, QuicError::Closed { code: 42, .. }), "{why}");

@@ -8,9 +8,7 @@ use std::fmt::Write;
 
 use shallop_core::{Seed, Span, Stream};
 use shallop_quic::notice::DscpNotice;
-use shallop_quic::packet::{
-    Credit, Emulation, MAX_STAMPS, MacKey, Packet, Parsed, Stamp, step_of, time_of,
-};
+use shallop_quic::packet::{Credit, Emulation, MAX_STAMPS, MacKey, Packet, Parsed, Stamp, step_of, time_of};
 use shallop_quic::settings::CreditSettings;
 
 const VECTORS: &str = include_str!("../../vectors/packets.csv");
@@ -97,8 +95,7 @@ fn drawn(random: &mut Stream, round: u64) -> Vector {
     let mut key = [0; 16];
     key[..8].copy_from_slice(&random.draw().to_be_bytes());
     key[8..].copy_from_slice(&random.draw().to_be_bytes());
-    let reference =
-        WRAP + random.below(if round.is_multiple_of(2) { LAST - 2 * WRAP } else { 8 * WRAP });
+    let reference = WRAP + random.below(if round.is_multiple_of(2) { LAST - 2 * WRAP } else { 8 * WRAP });
     let mut near = || {
         let step = reference - WRAP / 2 + 1 + random.below(WRAP - 1);
         stamp(random.draw() as u16, step)
@@ -135,9 +132,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 fn row(vector: &Vector) -> String {
     let (kind, tag, stamps) = match &vector.packet {
-        Packet::Emulation(one) => {
-            (if one.tagged { "tagged" } else { "emulation" }, one.tag, vec![one.stamp])
-        }
+        Packet::Emulation(one) => (if one.tagged { "tagged" } else { "emulation" }, one.tag, vec![one.stamp]),
         Packet::Credit(credit) => ("credit", credit.tag, credit.stamps().to_vec()),
     };
     let join = |all: Vec<String>| all.join(" ");
@@ -188,11 +183,7 @@ fn notice_row(emulation: u8, data: Option<u8>) -> String {
 }
 
 pub fn every_message_is_what_this_crate_writes() {
-    let settings = [
-        [0x1234, 3, 40_000_000, 100_000],
-        [0, 1, 1_000, 0],
-        [65_535, 6, 600_000_000_000, 600_000_000_000],
-    ];
+    let settings = [[0x1234, 3, 40_000_000, 100_000], [0, 1, 1_000, 0], [65_535, 6, 600_000_000_000, 600_000_000_000]];
     let notices = [(0, Some(0)), (24, Some(0)), (0, None), (63, Some(10)), (24, Some(40))];
     let mut rows: Vec<String> = settings.into_iter().map(settings_row).collect();
     rows.extend(notices.into_iter().map(|(emulation, data)| notice_row(emulation, data)));

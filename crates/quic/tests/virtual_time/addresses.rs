@@ -59,8 +59,7 @@ fn an_unvalidated_address_gets_at_most_three_times_the_bytes_it_sent() {
     network.until(ms(20), |network| network.server.connection().quic.remote_address() == address);
     network.cut(secs(100));
     network.run(secs(5));
-    let received: usize =
-        network.sent(Direction::ToServer, |_| true).iter().map(|seen| seen.bytes).sum();
+    let received: usize = network.sent(Direction::ToServer, |_| true).iter().map(|seen| seen.bytes).sum();
     let sent = network.sent(Direction::ToClient, |seen| seen.to == address);
     let emulation = sent.iter().filter(|seen| seen.is_emulation()).count() * 18;
     assert!(emulation > 100 && emulation <= 3 * received, "{emulation} B, {received} B");

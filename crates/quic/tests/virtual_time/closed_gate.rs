@@ -67,10 +67,7 @@ fn without_received_data_packets_pass_only_after_a_silence() {
     // Probes of QUIC come in pairs.
     assert!((3..=10).contains(&times.len()) && passed.len() <= 2 * times.len(), "{times:?}");
     network.run(secs(3));
-    assert!(
-        network.client.connection().close_reason.is_none()
-            && network.server.connection().close_reason.is_none()
-    );
+    assert!(network.client.connection().close_reason.is_none() && network.server.connection().close_reason.is_none());
 }
 
 #[test]
@@ -79,9 +76,7 @@ fn flow_control_updates_pass_within_the_maximum_delay() {
     network.run(MAX_ACK_DELAY * 3);
     let before = network.server.connection().quic.stats().frame_rx.max_data;
     network.client.connection().quic.set_receive_window(VarInt::from_u32(200 << 20));
-    let took = network.until(ms(100), |network| {
-        network.server.connection().quic.stats().frame_rx.max_data > before
-    });
+    let took = network.until(ms(100), |network| network.server.connection().quic.stats().frame_rx.max_data > before);
     assert!(took <= MAX_ACK_DELAY + DELAY + ms(1), "{took:?}");
 }
 
@@ -106,8 +101,5 @@ fn retransmissions_wait_for_credits_that_return_later() {
     network.run(WAIT * 5);
     network.to_server.config.blocked = None;
     network.until(secs(10), |network| network.client.is_done());
-    assert_eq!(
-        (network.client.send_mode(), network.server.received),
-        (SendMode::Credits, 2_000_000)
-    );
+    assert_eq!((network.client.send_mode(), network.server.received), (SendMode::Credits, 2_000_000));
 }

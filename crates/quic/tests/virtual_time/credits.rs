@@ -15,10 +15,7 @@ fn residue(stats: &CreditStats) -> f64 {
 
 /// A network that loses this fraction of data packets.
 fn losing(data_loss: f64) -> Network {
-    Network::connected_with(
-        config(100, 40),
-        &LinkConfig { data_loss, ..LinkConfig::new(100e6, ms(10)) },
-    )
+    Network::connected_with(config(100, 40), &LinkConfig { data_loss, ..LinkConfig::new(100e6, ms(10)) })
 }
 
 #[test]

@@ -33,8 +33,7 @@ fn returns(network: &mut Network) {
     network.until(secs(5), |network| network.client.is_done());
     let after = network.client.stats();
     assert_eq!(network.client.send_mode(), SendMode::Credits);
-    let (data, without) =
-        (after.data_packets - before.data_packets, after.without_credit - before.without_credit);
+    let (data, without) = (after.data_packets - before.data_packets, after.without_credit - before.without_credit);
     assert!(data > 2_000 && data <= after.used - before.used, "{after:?}");
     assert!(without * 200 <= data, "{without} of {data}");
 }
@@ -47,11 +46,7 @@ fn without_any_credit_data_continues_and_credits_can_return() {
         network.client.send(5 * MB);
         leaves(&mut network, SendMode::Unanswered, ms(200));
         network.finish(secs(3));
-        assert_eq!(
-            network.server.send_mode(),
-            SendMode::Credits,
-            "each side decides about its own data"
-        );
+        assert_eq!(network.server.send_mode(), SendMode::Credits, "each side decides about its own data");
         network.to_server.config.blocked = None;
         returns(&mut network);
         assert_eq!(network.server.received, 8 * MB);
@@ -62,15 +57,12 @@ fn without_any_credit_data_continues_and_credits_can_return() {
 fn credits_that_stop_during_a_transfer_are_left_and_can_return() {
     let classes = Classes::default();
     for fallback in CONTROLLERS {
-        for (to_server, to_client) in
-            [(Some(classes.emulation), None), (None, Some(classes.credit))]
-        {
+        for (to_server, to_client) in [(Some(classes.emulation), None), (None, Some(classes.credit))] {
             let mut network = connected(fallback, &link());
             network.client.send(10 * MB);
             network.run(ms(300));
             assert_eq!(network.client.send_mode(), SendMode::Credits);
-            (network.to_server.config.blocked, network.to_client.config.blocked) =
-                (to_server, to_client);
+            (network.to_server.config.blocked, network.to_client.config.blocked) = (to_server, to_client);
             leaves(&mut network, SendMode::CreditsStopped, ms(800));
             network.finish(secs(4));
             network.both(|link| link.blocked = None);

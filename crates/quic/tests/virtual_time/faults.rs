@@ -20,11 +20,7 @@ fn a_dead_path_gets_fewer_and_fewer_probes_and_emulation_packets() {
     let begun = network.now;
     network.watch();
     network.run(secs(30));
-    assert_eq!(
-        network.sent(Direction::ToServer, SentPacket::is_data).len(),
-        0,
-        "the probes have no data"
-    );
+    assert_eq!(network.sent(Direction::ToServer, SentPacket::is_data).len(), 0, "the probes have no data");
     // Probes come in pairs, at intervals that double, the first after about a round trip and 25 ms.
     let probes = network.sent(Direction::ToServer, SentPacket::is_quic);
     let times: BTreeSet<Instant> = probes.iter().map(|seen| seen.at).collect();
@@ -35,14 +31,11 @@ fn a_dead_path_gets_fewer_and_fewer_probes_and_emulation_packets() {
     assert!(gaps[..7].windows(2).all(|pair| pair[1] >= pair[0] * 19 / 10), "{gaps:?}");
     assert!(gaps[7..].iter().all(|&gap| gap >= secs(5)), "{gaps:?}");
     let emulation = network.sent(Direction::ToServer, SentPacket::is_emulation);
-    let in_second =
-        |second| emulation.iter().filter(|seen| (seen.at - begun).as_secs() == second).count();
+    let in_second = |second| emulation.iter().filter(|seen| (seen.at - begun).as_secs() == second).count();
     assert!((5..40).contains(&in_second(0)), "one in a round trip, then fewer: {}", in_second(0));
     assert!((5..30).all(|second| in_second(second) <= 1), "{emulation:?}");
     network.run(secs(40));
-    assert!(
-        matches!(&network.client.connection().close_reason, Some(CloseReason::Lost(why)) if why == "timed out")
-    );
+    assert!(matches!(&network.client.connection().close_reason, Some(CloseReason::Lost(why)) if why == "timed out"));
 }
 
 #[test]
@@ -54,10 +47,7 @@ fn a_stall_of_40_seconds_loses_nothing() {
         network.run(ms(500));
         network.cut(secs(stall));
         network.until(secs(within), |network| network.client.is_done());
-        assert_eq!(
-            (network.client.send_mode(), network.server.received),
-            (SendMode::Credits, 20 * MB)
-        );
+        assert_eq!((network.client.send_mode(), network.server.received), (SendMode::Credits, 20 * MB));
         assert!(network.client.connection().close_reason.is_none());
     }
 }
@@ -78,12 +68,8 @@ fn a_transfer_continues_when_the_path_drops_long_packets() {
 
 #[test]
 fn delayed_and_duplicated_packets_do_no_harm() {
-    let link = LinkConfig {
-        loss: 0.01,
-        duplication: 0.02,
-        reordering: (0.02, ms(5)),
-        ..LinkConfig::new(100e6, ms(10))
-    };
+    let link =
+        LinkConfig { loss: 0.01, duplication: 0.02, reordering: (0.02, ms(5)), ..LinkConfig::new(100e6, ms(10)) };
     let mut network = Network::connected_with(config(100, 60), &link);
     network.client.send(5 * MB);
     network.server.send(5 * MB);

@@ -137,12 +137,7 @@ impl ShallopHost {
 }
 
 /// Reads and checks the received bytes of a stream. Returns true at its end.
-pub(super) fn read(
-    quic: &mut quinn_proto::Connection,
-    id: StreamId,
-    offset: &mut u64,
-    pattern: &Pattern,
-) -> bool {
+pub(super) fn read(quic: &mut quinn_proto::Connection, id: StreamId, offset: &mut u64, pattern: &Pattern) -> bool {
     let mut stream = quic.recv_stream(id);
     let Ok(mut chunks) = stream.read(true) else { return true };
     let mut is_over = false;

@@ -137,11 +137,8 @@ fn forger(name: &str, each: u64, made: &Rc<Cell<u64>>) -> Attacker {
     let (mut before, made) = (Vec::new(), Rc::clone(made));
     Box::new(move |packet: &Packet| {
         // Forged datagrams arrive before the packet itself, so they are made of earlier packets.
-        let forged: Vec<Packet> = if before.is_empty() {
-            Vec::new()
-        } else {
-            (0..each).map(|_| forge(&mut random, &before)).collect()
-        };
+        let forged: Vec<Packet> =
+            if before.is_empty() { Vec::new() } else { (0..each).map(|_| forge(&mut random, &before)).collect() };
         made.set(made.get() + forged.len() as u64);
         if before.len() < 4_096 {
             before.push(packet.clone());
@@ -178,8 +175,7 @@ fn forged_datagrams_from_any_address_do_not_reduce_goodput() {
     assert!(client.dropped.wrong_mac > 10_000 && server.dropped.wrong_mac > 10_000);
     // Third parties get only stateless resets of QUIC, at most 50 a second.
     let others = |seen: &SentPacket| ![CLIENT, SERVER].contains(&seen.to);
-    let answers =
-        [Direction::ToServer, Direction::ToClient].map(|direction| network.sent(direction, others));
+    let answers = [Direction::ToServer, Direction::ToClient].map(|direction| network.sent(direction, others));
     let answers: Vec<SentPacket> = answers.into_iter().flatten().collect();
     let least = answers.iter().map(|seen| seen.first_byte).min().unwrap_or(255);
     assert!(answers.len() <= 2 * 50 * 10 && least >= 64, "{} to others", answers.len());
@@ -253,8 +249,7 @@ fn initial_packets_with_forged_addresses_leave_room_for_clients() {
     }
     assert_eq!(network.server.state.connections.len(), 64);
     // A client now has to validate its address, and is served.
-    let connect =
-        |state: &mut EndpointState| state.connect(network.now, crypto, SERVER, SERVER_NAME);
+    let connect = |state: &mut EndpointState| state.connect(network.now, crypto, SERVER, SERVER_NAME);
     network.client.number = Some(connect(&mut network.client.state).unwrap());
     network.until(secs(5), |network| !network.client.connection().quic.is_handshaking());
     assert_eq!(network.server.state.connections.len(), 65);
@@ -302,10 +297,7 @@ fn guessed_credits_for_lost_packets_end_the_connection() {
         let guess = |random: &mut Stream| from + between.scale(random.unit());
         let guesses = missing.filter(|_| last.time > before.time);
         guesses
-            .map(|ahead| Stamp {
-                sequence: before.sequence.wrapping_add(ahead),
-                time: time_of(step_of(guess(random))),
-            })
+            .map(|ahead| Stamp { sequence: before.sequence.wrapping_add(ahead), time: time_of(step_of(guess(random))) })
             .collect()
     });
     network.client.send(20 * MB);
@@ -315,10 +307,7 @@ fn guessed_credits_for_lost_packets_end_the_connection() {
     assert!(stats.granted <= network.server.stats().credits_sent, "{stats:?}");
     network.run(ms(50));
     let why = network.server.connection().close_reason.clone();
-    assert!(
-        matches!(&why, Some(CloseReason::ByPeer { reason, .. }) if reason.contains("not sent")),
-        "{why:?}"
-    );
+    assert!(matches!(&why, Some(CloseReason::ByPeer { reason, .. }) if reason.contains("not sent")), "{why:?}");
 }
 
 #[test]

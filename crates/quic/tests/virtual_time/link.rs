@@ -5,9 +5,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use shallop_core::{
-    BitsPerSec, BufferSize, Bytes, Class, Ecn, End, Envelope, NoProbe, Span, Stream, Time,
-};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Class, Ecn, End, Envelope, NoProbe, Span, Stream, Time};
 use shallop_proto::wire;
 use shallop_switch::{Limit, Meter, Port, PortBuffer, PortConfig, QueueConfig, SelectiveDrop};
 
@@ -237,8 +235,7 @@ impl Link {
     /// The next deadline.
     pub(super) fn wakeup(&mut self) -> Option<Instant> {
         let start = self.start;
-        let after =
-            |at: Time| start + Duration::from_nanos(at.since_start().as_ps().div_ceil(1_000));
+        let after = |at: Time| start + Duration::from_nanos(at.since_start().as_ps().div_ceil(1_000));
         let departure = self.port.deadline().map(after);
         let arrival = self.flying.first_key_value().map(|(key, _)| key.0);
         departure.into_iter().chain(arrival).min()
@@ -256,8 +253,8 @@ impl Link {
     }
 
     fn fly(&mut self, now: Instant, packet: Packet) {
-        let lost = self.random.chance(self.config.loss)
-            || is_data(&packet) && self.random.chance(self.config.data_loss);
+        let lost =
+            self.random.chance(self.config.loss) || is_data(&packet) && self.random.chance(self.config.data_loss);
         if lost {
             self.drops.faults += 1;
             return;
@@ -270,11 +267,7 @@ impl Link {
             self.inject(now, forged);
         }
         let (late, most) = self.config.reordering;
-        let late = if self.random.chance(late) {
-            most.mul_f64(self.random.unit())
-        } else {
-            Duration::ZERO
-        };
+        let late = if self.random.chance(late) { most.mul_f64(self.random.unit()) } else { Duration::ZERO };
         if self.random.chance(self.config.duplication) {
             self.inject(now, packet.clone());
         }

@@ -78,10 +78,8 @@ pub(super) fn secs(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-pub(super) const CLIENT: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 1_111);
-pub(super) const SERVER: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 4_747);
+pub(super) const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 1_111);
+pub(super) const SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 4_747);
 
 /// A configuration with this link rate and waiting time.
 pub(super) fn config(mbps: u64, wait_ms: u64) -> Config {
@@ -97,11 +95,7 @@ pub(super) fn identities() -> (Tls, Tls) {
 }
 
 /// A client that has begun to connect to [`SERVER`].
-pub(super) fn shallop_client(
-    base: Instant,
-    config: Config,
-    crypto: Arc<dyn crypto::ClientConfig>,
-) -> ShallopHost {
+pub(super) fn shallop_client(base: Instant, config: Config, crypto: Arc<dyn crypto::ClientConfig>) -> ShallopHost {
     let mut state = EndpointState::new(config, None, None, 1).unwrap();
     let number = state.connect(base, crypto, SERVER, SERVER_NAME).unwrap();
     let mut shallop = ShallopHost::new(state, CLIENT);
@@ -114,8 +108,7 @@ impl Network {
     pub(super) fn new_pair(client: Config, server: Config, link: &LinkConfig) -> Self {
         let (client_tls, server_tls) = identities();
         let base = Instant::now();
-        let state =
-            EndpointState::new(server, server_tls.server_config().unwrap(), None, 2).unwrap();
+        let state = EndpointState::new(server, server_tls.server_config().unwrap(), None, 2).unwrap();
         let client = shallop_client(base, client, client_tls.client_config().unwrap());
         Self::new(base, client, ShallopHost::new(state, SERVER), link)
     }
@@ -200,23 +193,13 @@ impl<C: Host, S: Host> Network<C, S> {
     }
 
     /// The recorded packets of a direction for which `holds` is true.
-    pub(super) fn sent(
-        &self,
-        direction: Direction,
-        holds: impl Fn(&SentPacket) -> bool,
-    ) -> Vec<SentPacket> {
+    pub(super) fn sent(&self, direction: Direction, holds: impl Fn(&SentPacket) -> bool) -> Vec<SentPacket> {
         let seen = self.seen.iter().flatten();
-        seen.filter(|sighting| sighting.direction == direction && holds(sighting))
-            .copied()
-            .collect()
+        seen.filter(|sighting| sighting.direction == direction && holds(sighting)).copied().collect()
     }
 
     /// Runs until `holds` is true and returns the time that took, at most `within`.
-    pub(super) fn until(
-        &mut self,
-        within: Duration,
-        holds: impl Fn(&mut Self) -> bool,
-    ) -> Duration {
+    pub(super) fn until(&mut self, within: Duration, holds: impl Fn(&mut Self) -> bool) -> Duration {
         let begun = self.now;
         self.act();
         while !holds(self) {

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig,
-    Event, ServerConfig, StreamEvent, StreamId, crypto,
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, ServerConfig,
+    StreamEvent, StreamId, crypto,
 };
 
 use super::MB;
@@ -151,10 +151,7 @@ fn link() -> LinkConfig {
 }
 
 /// Runs until each host has received 5 MB.
-fn exchange<C: Host, S: Host>(
-    network: &mut Network<C, S>,
-    received: impl Fn(&Network<C, S>) -> [u64; 2],
-) {
+fn exchange<C: Host, S: Host>(network: &mut Network<C, S>, received: impl Fn(&Network<C, S>) -> [u64; 2]) {
     network.until(secs(10), |network| received(network) == [5 * MB; 2]);
 }
 
@@ -171,8 +168,7 @@ fn a_quinn_client_transfers_both_ways_without_credits() {
     let base = Instant::now();
     let (client_tls, server_tls) = identities();
     let server_tls = server_tls.speaking(&[crate::credit::settings::ALPN, ALPN]);
-    let state =
-        EndpointState::new(shallop(), server_tls.server_config().unwrap(), None, 2).unwrap();
+    let state = EndpointState::new(shallop(), server_tls.server_config().unwrap(), None, 2).unwrap();
     let mut client = QuinnHost::new(None, CLIENT);
     client.connect(base, client_tls.speaking(&[ALPN]).client_config().unwrap());
     client.to_send = 5 * MB;

@@ -12,10 +12,7 @@ fn sequence_numbers_and_times_wrap_during_transfers() {
     // Almost two and a half hours with nothing but keep-alives.
     network.run(secs(9_000));
     let stats = network.client.stats();
-    assert!(
-        stats.emulated < 2_000 && network.client.connection().close_reason.is_none(),
-        "{stats:?}"
-    );
+    assert!(stats.emulated < 2_000 && network.client.connection().close_reason.is_none(), "{stats:?}");
     // The clock began at the end of the handshake, so it wraps 6 s from here.
     for _ in 0..90 {
         network.upload(MB, secs(1));

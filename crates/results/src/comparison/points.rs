@@ -15,11 +15,7 @@ const MAX_TOLD: usize = 10;
 pub(super) type PairedPoint = (String, usize, usize);
 
 /// Pairs points with equal keys. If each of the results has one point only, these two are a pair.
-pub(super) fn equal(
-    a: &Summary,
-    b: &Summary,
-    unpaired: &mut Vec<String>,
-) -> Result<Vec<PairedPoint>, String> {
+pub(super) fn equal(a: &Summary, b: &Summary, unpaired: &mut Vec<String>) -> Result<Vec<PairedPoint>, String> {
     if let ([one], [_]) = (&a.points[..], &b.points[..]) {
         return Ok(vec![(one.name.clone(), 0, 0)]);
     }
@@ -56,8 +52,7 @@ pub(super) fn named(
     let mut pairs: Vec<PairedPoint> = Vec::new();
     for &at_a in &in_a {
         let own = rest(&a.points[at_a]);
-        let alike: Vec<usize> =
-            in_b.iter().copied().filter(|&at_b| rest(&b.points[at_b]) == own).collect();
+        let alike: Vec<usize> = in_b.iter().copied().filter(|&at_b| rest(&b.points[at_b]) == own).collect();
         match alike[..] {
             [] => {}
             [at_b] => {
@@ -65,16 +60,12 @@ pub(super) fn named(
                 pairs.push((words.collect::<Vec<_>>().join(", "), at_a, at_b));
             }
             _ => {
-                return Err(format!(
-                    "\"{other}\" names several points for \"{one}\": name the same keys in both"
-                ));
+                return Err(format!("\"{other}\" names several points for \"{one}\": name the same keys in both"));
             }
         }
     }
     if pairs.is_empty() {
-        return Err(format!(
-            "no point of \"{one}\" and none of \"{other}\" are equal in the other keys"
-        ));
+        return Err(format!("no point of \"{one}\" and none of \"{other}\" are equal in the other keys"));
     }
     let lone = |points: &'_ [Point], all: &[usize], paired: &BTreeSet<usize>| -> Vec<String> {
         let lone = all.iter().filter(|at| !paired.contains(at));
@@ -93,11 +84,7 @@ pub(super) fn named(
 
 /// The indices of the points that `wanted` names, and the keys that it sets. `wanted` is the name of a point, or a list
 /// of `KEY=VALUE` in which the end of a key suffices.
-fn matching<'a>(
-    points: &'a [Point],
-    wanted: &str,
-    which: &str,
-) -> Result<(Vec<usize>, Vec<&'a String>), String> {
+fn matching<'a>(points: &'a [Point], wanted: &str, which: &str) -> Result<(Vec<usize>, Vec<&'a String>), String> {
     if let Some(at) = points.iter().position(|point| point.name == wanted) {
         return Ok((vec![at], points[at].set.keys().collect()));
     }
@@ -106,15 +93,11 @@ fn matching<'a>(
         let told = names.iter().take(MAX_TOLD).copied().collect::<Vec<_>>().join("; ");
         let more = names.len().saturating_sub(MAX_TOLD);
         match (names.len(), more) {
-            (0, _) => format!(
-                "there is no point \"{wanted}\" in {which} results: they have one point only"
-            ),
+            (0, _) => format!("there is no point \"{wanted}\" in {which} results: they have one point only"),
             (_, 0) => {
                 format!("there is no point \"{wanted}\" in {which} results: they have {told}")
             }
-            _ => format!(
-                "there is no point \"{wanted}\" in {which} results: they have {told}; and {more} more"
-            ),
+            _ => format!("there is no point \"{wanted}\" in {which} results: they have {told}; and {more} more"),
         }
     };
     let mut keys: Vec<&String> = Vec::new();

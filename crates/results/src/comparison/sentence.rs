@@ -40,8 +40,7 @@ struct Named {
 /// The sentence on the significant differences: at most two of completion times, then those with the largest ratio, in
 /// either direction. Without three seeds it has estimates, and says that they decide nothing.
 pub(super) fn sentence(comparison: &Comparison) -> String {
-    let all: Vec<&PairedDifference> =
-        comparison.distinct().flat_map(|pair| pair.metrics.values()).collect();
+    let all: Vec<&PairedDifference> = comparison.distinct().flat_map(|pair| pair.metrics.values()).collect();
     let significant = findings(&differences(comparison, LEAST, Finding::is_difference));
     if !significant.is_empty() {
         return format!("{}.", texts(significant));
@@ -68,8 +67,7 @@ pub(super) fn sentence(comparison: &Comparison) -> String {
 /// The first of these as text.
 fn texts(mut named: Vec<Named>) -> String {
     named.sort_by(|one, other| other.size.total_cmp(&one.size));
-    let (mut first, mut others): (Vec<Named>, Vec<Named>) =
-        named.into_iter().partition(|one| one.is_time);
+    let (mut first, mut others): (Vec<Named>, Vec<Named>) = named.into_iter().partition(|one| one.is_time);
     others.extend(first.split_off(first.len().min(MAX_FIRST)));
     others.sort_by(|one, other| other.size.total_cmp(&one.size));
     first.append(&mut others);
@@ -79,26 +77,16 @@ fn texts(mut named: Vec<Named>) -> String {
 
 /// The differences of at least this fraction of A that are worth a word. Stragglers decide the throughput of a run
 /// whose flows end, but for that of its load phase.
-fn differences(
-    comparison: &Comparison,
-    least: f64,
-    is_told: impl Fn(Finding) -> bool + Copy,
-) -> Vec<Difference<'_>> {
+fn differences(comparison: &Comparison, least: f64, is_told: impl Fn(Finding) -> bool + Copy) -> Vec<Difference<'_>> {
     let of_pair = comparison.distinct().flat_map(move |pair| {
-        let place =
-            if pair.point.is_empty() { String::new() } else { format!(" at {}", pair.point) };
+        let place = if pair.point.is_empty() { String::new() } else { format!(" at {}", pair.point) };
         let ends = pair.has_completion_times();
-        let of_stragglers = move |metric: &Metric| {
-            ends && [metrics::THROUGHPUT.path, metrics::GOODPUT.path].contains(&metric.path)
-        };
-        let all = pair
-            .in_order()
-            .filter(move |(metric, of)| is_told(of.finding) && !of_stragglers(metric));
+        let of_stragglers =
+            move |metric: &Metric| ends && [metrics::THROUGHPUT.path, metrics::GOODPUT.path].contains(&metric.path);
+        let all = pair.in_order().filter(move |(metric, of)| is_told(of.finding) && !of_stragglers(metric));
         all.map(move |(metric, of)| Difference { who: format!("{}{place}", pair.b), metric, of })
     });
-    let large = |of: &PairedDifference| {
-        of.relative().map_or(of.b > of.a, |(relative, _)| relative.abs() >= least)
-    };
+    let large = |of: &PairedDifference| of.relative().map_or(of.b > of.a, |(relative, _)| relative.abs() >= least);
     of_pair.filter(|one| large(one.of)).collect()
 }
 
@@ -116,9 +104,8 @@ fn findings(all: &[Difference<'_>]) -> Vec<Named> {
     for wanted in kinds {
         let same: Vec<&Difference<'_>> = all.iter().filter(|one| kind(one) == wanted).collect();
         let finding = Named::of(&same);
-        let alike = |other: &&mut Named| {
-            other.who == finding.who && other.amount == finding.amount && finding.size > 0.0
-        };
+        let alike =
+            |other: &&mut Named| other.who == finding.who && other.amount == finding.amount && finding.size > 0.0;
         match found.iter_mut().find(alike) {
             Some(other) => {
                 other.what.extend(&finding.what);
@@ -139,8 +126,7 @@ impl Named {
         let who = same.iter().map(|one| one.who.clone()).collect();
         let what = vec![metric.label];
         let is_time = metric.statistic().is_some();
-        let parts: Vec<f64> =
-            same.iter().filter_map(|one| one.of.relative()).map(|(part, _)| part).collect();
+        let parts: Vec<f64> = same.iter().filter_map(|one| one.of.relative()).map(|(part, _)| part).collect();
         let ends = |values: &[f64]| {
             let least = values.iter().copied().fold(f64::INFINITY, f64::min);
             (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
@@ -149,15 +135,13 @@ impl Named {
             let values: Vec<f64> = same.iter().map(|one| one.of.b).collect();
             let (least, most) = ends(&values);
             let range = range(&figure(metric, least), &figure(metric, most));
-            let amount = format!("{range} {} instead of 0", metric.quantity.compared().name)
-                .replace("  ", " ");
+            let amount = format!("{range} {} instead of 0", metric.quantity.compared().name).replace("  ", " ");
             return Self { who, what, amount, interval: String::new(), size: 0.0, is_time };
         }
         let sizes: Vec<f64> = parts.iter().map(|part| part.abs()).collect();
         let (least, most) = ends(&sizes);
         let range = range(&percent(least), &percent(most));
-        let amount =
-            format!("{range} % {}", metric.quantity.comparatives()[usize::from(parts[0] > 0.0)]);
+        let amount = format!("{range} % {}", metric.quantity.comparatives()[usize::from(parts[0] > 0.0)]);
         let ratio = |one: &&Difference<'_>| (one.of.b / one.of.a).max(one.of.a / one.of.b);
         let size = same.iter().map(ratio).fold(0.0, f64::max);
         let interval = match same {

@@ -36,15 +36,10 @@ fn before(_: &str, seed: u64) -> f64 {
 #[test]
 fn the_sentence_names_what_differs_by_how_much() {
     let a = summary(&["cubic", "dctcp"], 4, before);
-    let after = |scheme: &str, seed: u64| {
-        before(scheme, seed) * if scheme == "dctcp" { 0.7 - 0.01 * seed as f64 } else { 1.0 }
-    };
+    let after =
+        |scheme: &str, seed: u64| before(scheme, seed) * if scheme == "dctcp" { 0.7 - 0.01 * seed as f64 } else { 1.0 };
     let found = compare(&a, &summary(&["cubic", "dctcp"], 4, after), Selection::default()).unwrap();
-    assert!(
-        found.finding.starts_with("dctcp: completion time p99 of small flows 33 % shorter ("),
-        "{}",
-        found.finding
-    );
+    assert!(found.finding.starts_with("dctcp: completion time p99 of small flows 33 % shorter ("), "{}", found.finding);
     assert_eq!((found.pairs.len(), found.unpaired.len()), (2, 0));
     let cubic = &found.pairs[0].metrics["fct.small.p99_s"];
     assert_eq!((cubic.finding, cubic.difference), (Finding::Equal, 0.0));
@@ -54,9 +49,8 @@ fn the_sentence_names_what_differs_by_how_much() {
 
 #[test]
 fn two_schemes_of_one_folder_are_compared_by_name() {
-    let gain = |scheme: &str, seed: u64| {
-        before(scheme, seed) + if scheme == "dctcp" { 1.0 + 0.01 * seed as f64 } else { 0.0 }
-    };
+    let gain =
+        |scheme: &str, seed: u64| before(scheme, seed) + if scheme == "dctcp" { 1.0 + 0.01 * seed as f64 } else { 0.0 };
     let all = summary(&["cubic", "dctcp"], 3, gain);
     let found = compare(&all, &all, of_schemes("cubic", "dctcp")).unwrap();
     let pair = &found.pairs[0];
@@ -97,8 +91,7 @@ fn points_are_paired_by_their_keys() {
         }
         all
     };
-    let found =
-        compare(&at(&[0.2, 0.4, 0.6]), &at(&[0.6, 0.4, 0.8]), Selection::default()).unwrap();
+    let found = compare(&at(&[0.2, 0.4, 0.6]), &at(&[0.6, 0.4, 0.8]), Selection::default()).unwrap();
     let points: Vec<&str> = found.pairs.iter().map(|pair| pair.point.as_str()).collect();
     assert_eq!(points, ["load=0.4", "load=0.6"]);
     assert!(found.unpaired[0].contains("load=0.2") && found.unpaired[1].contains("load=0.8"));
@@ -127,9 +120,7 @@ fn swept(buffers: &[u64], senders: &[u64]) -> Summary {
     let mut all = summary(&["cubic"], 3, before);
     let runs = std::mem::take(&mut all.runs);
     all.points.clear();
-    for (buffer, senders) in
-        buffers.iter().flat_map(|buffer| senders.iter().map(move |it| (buffer, it)))
-    {
+    for (buffer, senders) in buffers.iter().flat_map(|buffer| senders.iter().map(move |it| (buffer, it))) {
         let set = BTreeMap::from([
             ("switch.default.buffer".to_owned(), serde_json::json!(format!("{buffer}KB"))),
             ("topology.senders".to_owned(), serde_json::json!(senders)),
@@ -161,11 +152,7 @@ fn two_points_of_one_sweep_are_compared() {
         assert_eq!((found.pairs.len(), found.pairs[0].point.as_str()), (1, ""), "{one}");
     }
     for (one, other, word) in [
-        (
-            "buffer=30KB",
-            "buffer=200KB",
-            "no point \"buffer=30KB\" in the first results: they have switch.def",
-        ),
+        ("buffer=30KB", "buffer=200KB", "no point \"buffer=30KB\" in the first results: they have switch.def"),
         ("buffer=20KB", "low", "no point \"low\" in the second"),
         ("colour=red", "buffer=20KB", "no point \"colour=red\""),
         ("buffer=20KB", "", "no point \"\""),
@@ -177,8 +164,7 @@ fn two_points_of_one_sweep_are_compared() {
     let part = swept(&[200], &[9, 20]);
     let found = compare(&all, &part, of_points("buffer=20KB", "buffer=200KB")).unwrap();
     assert_eq!((found.pairs.len(), found.unpaired.len()), (1, 2), "{:?}", found.unpaired);
-    let alone =
-        compare(&summary(&["cubic"], 3, before), &all, of_points("a=1", "a=2")).unwrap_err();
+    let alone = compare(&summary(&["cubic"], 3, before), &all, of_points("a=1", "a=2")).unwrap_err();
     assert!(alone.contains("one point only"), "{alone}");
 }
 
@@ -200,10 +186,7 @@ fn runs_that_stand_for_several_points_are_one_comparison() {
     assert!(lines(&apart).contains("\n2 differences have one; "), "{}", lines(&apart));
     b.reused.push(Reuse { scheme: "cubic".to_owned(), runs: 3, ..Reuse::default() });
     let found = compare(&a, &b, Selection::default()).unwrap();
-    assert_eq!(
-        (found.pairs.len(), found.pairs[0].same_as, found.pairs[1].same_as),
-        (2, None, Some(0))
-    );
+    assert_eq!((found.pairs.len(), found.pairs[0].same_as, found.pairs[1].same_as), (2, None, Some(0)));
     assert!(lines(&found).contains("\n1 differences have one; "), "{}", lines(&found));
     assert!(lines(&found).contains("1 of 2 pairs are made of the same runs"), "{}", lines(&found));
     let points = found.table().0.rows.into_iter().map(|row| row[0].clone());
@@ -245,16 +228,10 @@ fn completion_times_come_before_larger_differences_and_stragglers_decide_nothing
 #[test]
 fn differences_that_read_as_nothing_are_no_finding() {
     let a = summary(&["cubic"], 3, before);
-    let tiny = summary(&["cubic"], 3, |scheme, seed| {
-        before(scheme, seed) * (1.0 - 1e-4) - 1e-6 * seed as f64
-    });
+    let tiny = summary(&["cubic"], 3, |scheme, seed| before(scheme, seed) * (1.0 - 1e-4) - 1e-6 * seed as f64);
     let found = compare(&a, &tiny, Selection::default()).unwrap();
     assert_eq!(found.pairs[0].metrics["fct.small.p99_s"].finding, Finding::Significant);
-    assert!(
-        found.finding.starts_with("No significant difference of 0.1 % or more"),
-        "{}",
-        found.finding
-    );
+    assert!(found.finding.starts_with("No significant difference of 0.1 % or more"), "{}", found.finding);
     let row = |row: &Vec<String>| row[1].starts_with("completion").then(|| row[5].clone());
     assert_eq!(found.table().0.rows.iter().find_map(row).as_deref(), Some("0.0"), "not -0.0");
 }
@@ -263,9 +240,7 @@ fn differences_that_read_as_nothing_are_no_finding() {
 fn differences_that_are_alike_are_one_sentence() {
     let schemes = ["bbr", "copa", "cubic", "dctcp"];
     let a = summary(&schemes, 3, before);
-    let mut b = summary(&schemes, 3, |scheme, seed| {
-        before(scheme, seed) * if scheme == "bbr" { 1.3 } else { 1.5 }
-    });
+    let mut b = summary(&schemes, 3, |scheme, seed| before(scheme, seed) * if scheme == "bbr" { 1.3 } else { 1.5 });
     let mut a = a;
     let trips = |of: f64| Rtt { mean_s: Some(of), p99_s: Some(2.0 * of), ..Rtt::default() };
     a.runs.iter_mut().for_each(|run| run.rtt = trips(0.010));

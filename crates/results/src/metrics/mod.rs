@@ -118,18 +118,14 @@ impl Metric {
     /// The label with a capital first letter.
     pub fn title(&self) -> String {
         let mut letters = self.label.chars();
-        letters.next().map_or_else(String::new, |first| {
-            format!("{}{}", first.to_uppercase(), letters.as_str())
-        })
+        letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), letters.as_str()))
     }
 
     /// Whether a column with this heading, in any unit, shows the metric.
     pub fn has_heading(&self, heading: &str) -> bool {
         let units = || self.quantity.shown().iter().map(|unit| unit.ascii());
         match self.heading.split_once("{}") {
-            Some((before, _)) => {
-                heading.strip_prefix(before).is_some_and(|rest| units().any(|unit| unit == rest))
-            }
+            Some((before, _)) => heading.strip_prefix(before).is_some_and(|rest| units().any(|unit| unit == rest)),
             None => !heading.is_empty() && heading == self.heading,
         }
     }
@@ -148,10 +144,8 @@ pub fn find(path: &str) -> Option<&'static Metric> {
 pub type Shares = fn(&Run) -> &BTreeMap<String, f64>;
 
 /// The maps of fractions whose entries are averaged over seeds, by their names in `summary.json`.
-pub const SHARES_BY_NAME: [(&str, Shares); 2] = [
-    ("loss_by_set", |run| &run.loss_by_set),
-    ("utilization_by_place", |run| &run.utilization_by_place),
-];
+pub const SHARES_BY_NAME: [(&str, Shares); 2] =
+    [("loss_by_set", |run| &run.loss_by_set), ("utilization_by_place", |run| &run.utilization_by_place)];
 
 /// The means, by path, of all metrics and of the entries of [`SHARES_BY_NAME`].
 pub fn estimates(runs: &[&Run]) -> BTreeMap<String, Estimate> {
@@ -207,9 +201,7 @@ impl Quantity {
                 (1.0 / flows as f64, 1.0)
             }
             Self::QueueLength => (0.0, largest(|run| run.queue_limit_bytes)),
-            Self::PoolOccupancy => {
-                (0.0, largest(|run| run.pools.iter().map(|pool| pool.size_bytes).max()))
-            }
+            Self::PoolOccupancy => (0.0, largest(|run| run.pools.iter().map(|pool| pool.size_bytes).max())),
             Self::Share => (0.0, 1.0),
             _ => (0.0, f64::INFINITY),
         }

@@ -6,8 +6,7 @@ use super::{Metric, Number, Source};
 use crate::completion::Statistic;
 use crate::summary::{Fct, Run};
 use crate::units::Quantity::{
-    self, Bytes, Count, Fraction, JainIndex, Packets, PoolOccupancy, QueueLength, Rate, Ratio,
-    Share, Time,
+    self, Bytes, Count, Fraction, JainIndex, Packets, PoolOccupancy, QueueLength, Rate, Ratio, Share, Time,
 };
 
 /// A metric without heading, label and definition, which no table shows by itself.
@@ -23,13 +22,7 @@ impl Metric {
     }
 
     /// Adds what tables and pages need.
-    const fn shown(
-        self,
-        digits: usize,
-        better: Better,
-        heading: &'static str,
-        label: &'static str,
-    ) -> Self {
+    const fn shown(self, digits: usize, better: Better, heading: &'static str, label: &'static str) -> Self {
         Self { digits, better, heading, label, ..self }
     }
 }

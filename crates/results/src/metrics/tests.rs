@@ -13,10 +13,7 @@ fn full() -> Run {
     let mut run = Run {
         credit: Some(Credit::default()),
         kernel: Some(KernelOfRun::default()),
-        rehearsal: Some(RehearsalOfRun {
-            proxy: Some(ProxyOfRun::default()),
-            ..RehearsalOfRun::default()
-        }),
+        rehearsal: Some(RehearsalOfRun { proxy: Some(ProxyOfRun::default()), ..RehearsalOfRun::default() }),
         fct: Fct { all: all.clone(), small: all.clone(), medium: all.clone(), large: all },
         ..Run::default()
     };
@@ -119,8 +116,7 @@ fn headings_are_told_apart_by_their_units() {
         ("RTT p99", P99_RTT),
         ("FCT ms", all_flows::MEAN),
     ] {
-        let found: Vec<&str> =
-            all().filter(|row| row.has_heading(heading)).map(|row| row.path).collect();
+        let found: Vec<&str> = all().filter(|row| row.has_heading(heading)).map(|row| row.path).collect();
         assert_eq!(found, [metric.path], "{heading}");
     }
     assert_eq!(THROUGHPUT.definition(), "IP bytes of data that arrived, with retransmissions");

@@ -12,17 +12,9 @@ const LABELS: [&str; 3] = ["cubic", "expresspass", "flashpass"];
 
 /// Two points, each with a run of each transport for each of two seeds.
 fn design(claim: Claim) -> Design {
-    let point = |name: &str| Point {
-        name: name.to_owned(),
-        set: BTreeMap::new(),
-        schemes: LABELS.map(str::to_owned).to_vec(),
-    };
-    Design {
-        quick: false,
-        points: vec![point("low"), point("high")],
-        seeds: vec![1, 2],
-        claims: vec![claim],
-    }
+    let point =
+        |name: &str| Point { name: name.to_owned(), set: BTreeMap::new(), schemes: LABELS.map(str::to_owned).to_vec() };
+    Design { quick: false, points: vec![point("low"), point("high")], seeds: vec![1, 2], claims: vec![claim] }
 }
 
 /// A claim on the throughput of flashpass at the first point, in Gb/s, of 9 to 10.
@@ -80,8 +72,7 @@ fn judged(claim: Claim, gbps: impl Fn(usize, &str, u64) -> f64) -> JudgedClaim {
 
 /// The verdict, and what is shown, for figures of the two seeds at the first point.
 fn check(claim: Claim, figures: [f64; 2], verdict: Verdict, shown: f64) {
-    let judged =
-        judged(claim, |point, _, seed| if point == 0 { figures[seed as usize - 1] } else { 1.0 });
+    let judged = judged(claim, |point, _, seed| if point == 0 { figures[seed as usize - 1] } else { 1.0 });
     assert_eq!(judged.verdict, verdict, "{judged:?}");
     let measured = judged.measured.unwrap();
     assert!((measured - shown).abs() < 1e-9, "{measured} is not {shown}");
@@ -106,8 +97,7 @@ fn a_mean_may_hide_what_each_would_not() {
 #[test]
 fn a_known_difference_has_a_band_of_its_own() {
     let range = Range { low: Some(6.0), high: Some(7.0) };
-    let differs =
-        || Claim { differs: Some(Differs { range, why: "traced".to_owned() }), ..claim() };
+    let differs = || Claim { differs: Some(Differs { range, why: "traced".to_owned() }), ..claim() };
     check(differs(), [6.5, 6.2], Verdict::Differs, 6.2);
     check(differs(), [9.5, 6.2], Verdict::Differs, 6.2);
     check(differs(), [9.5, 9.4], Verdict::Holds, 9.4);
@@ -122,10 +112,7 @@ fn a_claim_without_a_point_is_about_all() {
     let at = |point: usize, _: &str, _| if point == 0 { 9.5 } else { 3.0 };
     assert_eq!(judged(claim(), at).verdict, Verdict::Holds);
     let all = judged(all, at);
-    assert_eq!(
-        (all.verdict, all.measured_min, all.measured_max),
-        (Verdict::Fails, Some(3.0), Some(9.5))
-    );
+    assert_eq!((all.verdict, all.measured_min, all.measured_max), (Verdict::Fails, Some(3.0), Some(9.5)));
 }
 
 #[test]
@@ -152,11 +139,8 @@ fn a_difference_is_in_the_unit_and_to_another_point_if_one_is_named() {
 
 #[test]
 fn a_ratio_is_to_the_same_point_and_seed() {
-    let relative = || Claim {
-        relative_to: Some("cubic".to_owned()),
-        range: Range { low: Some(2.0), high: Some(2.0) },
-        ..claim()
-    };
+    let relative =
+        || Claim { relative_to: Some("cubic".to_owned()), range: Range { low: Some(2.0), high: Some(2.0) }, ..claim() };
     let gbps = |point: usize, label: &str, seed| {
         let base = point as f64 + seed as f64;
         if label == "cubic" { base } else { 2.0 * base }
@@ -202,17 +186,13 @@ fn fields_are_found_by_their_path_and_window() {
         (Claim { scheme: "cubic".to_owned(), ..loss }, "credit.loss_rate does not apply here"),
         (Claim { metric: "through".to_owned(), ..claim() }, "a run has no number through"),
         (Claim { metric: "drops".to_owned(), ..claim() }, "a run has no number drops"),
-        (
-            Claim { metric: "loss_by_place.heer".to_owned(), ..claim() },
-            "a run has no number loss_by_place.heer",
-        ),
+        (Claim { metric: "loss_by_place.heer".to_owned(), ..claim() }, "a run has no number loss_by_place.heer"),
     ] {
         let judged = judged(claim, |_, _, _| 9.5);
         assert_eq!((judged.verdict, judged.why.as_str()), (Verdict::Fails, why));
     }
     let place = Claim { metric: "loss_by_place.here".to_owned(), ..claim() };
-    let judged =
-        judged(Claim { range: Range { low: None, high: Some(0.0) }, ..place }, |_, _, _| 9.5);
+    let judged = judged(Claim { range: Range { low: None, high: Some(0.0) }, ..place }, |_, _, _| 9.5);
     assert_eq!((judged.verdict, judged.measured), (Verdict::Holds, Some(0.0)));
 }
 
@@ -266,8 +246,7 @@ fn judged_tail(claim: Claim, unfinished: &[&str], at_least_ms: f64) -> JudgedCla
 #[test]
 fn no_claim_holds_because_of_flows_that_did_not_finish() {
     let range = |low, high| Range { low, high };
-    let verdict =
-        |range, at_least_ms| judged_tail(tail(range), &["flashpass"], at_least_ms).verdict;
+    let verdict = |range, at_least_ms| judged_tail(tail(range), &["flashpass"], at_least_ms).verdict;
     // A lower bound of 5 ms says that 8 ms at most is possible, not that it is so.
     assert_eq!(verdict(range(None, Some(8.0)), 5.0), Verdict::Undecided);
     assert_eq!(verdict(range(Some(3.0), Some(8.0)), 5.0), Verdict::Undecided);
@@ -288,8 +267,7 @@ fn a_band_of_a_known_difference_does_not_decide_a_lower_bound_either() {
         differs: Some(Differs { range: band, why: "traced".to_owned() }),
         ..tail(range)
     };
-    let (up_to_2, from_5) =
-        (Range { low: None, high: Some(2.0) }, Range { low: Some(5.0), high: None });
+    let (up_to_2, from_5) = (Range { low: None, high: Some(2.0) }, Range { low: Some(5.0), high: None });
     let found = judged_tail(known(up_to_2, from_5), &["flashpass"], 6.0);
     assert_eq!(found.verdict, Verdict::Differs);
     let band = Range { low: Some(5.0), high: Some(9.0) };

@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use shallop_results::rehearsal_bound::{
-    self, CAUSES, FACTORS, LEAST_HEADROOM, NetworkTimes, SPREADS, causes, spreads,
-};
+use shallop_results::rehearsal_bound::{self, CAUSES, FACTORS, LEAST_HEADROOM, NetworkTimes, SPREADS, causes, spreads};
 use shallop_results::summary::{RehearsalOfRun, Run};
 
 const ROWS: &str = include_str!("../../data/late_hosts.csv");
@@ -57,11 +55,8 @@ fn samples() -> Vec<Sample> {
     let rows = rows(ROWS);
     let mut all = Vec::new();
     for network in rows.chunk_by(|a, b| a["network"] == b["network"]) {
-        let (late, exact): (Vec<&Row>, Vec<&Row>) =
-            network.iter().partition(|row| number(row, "paused") > 0.0);
-        let mean = |column: &str| {
-            exact.iter().map(|row| number(row, column)).sum::<f64>() / exact.len() as f64
-        };
+        let (late, exact): (Vec<&Row>, Vec<&Row>) = network.iter().partition(|row| number(row, "paused") > 0.0);
+        let mean = |column: &str| exact.iter().map(|row| number(row, column)).sum::<f64>() / exact.len() as f64;
         all.extend(late.into_iter().map(|row| {
             let rate = number(row, "rate_bps");
             let times = NetworkTimes {
@@ -70,9 +65,8 @@ fn samples() -> Vec<Sample> {
                 duration_s: number(row, "duration_s"),
                 utilization: number(row, "utilization"),
             };
-            let moved = |column: &str, least: f64| {
-                libm::log((number(row, column) + least) / (mean(column) + least)).abs()
-            };
+            let moved =
+                |column: &str, least: f64| libm::log((number(row, column) + least) / (mean(column) + least)).abs();
             let mut terms = [0.0; TERMS];
             terms[..CAUSES].copy_from_slice(&causes(&rehearsal(row), times));
             terms[CAUSES..].copy_from_slice(&spreads(times, number(row, "drops") as u64));
@@ -93,9 +87,7 @@ fn samples() -> Vec<Sample> {
 
 /// The half width of the interval of a figure with these factors.
 fn predicted(figure: usize, factors: &[f64; TERMS], of: &Sample) -> f64 {
-    let sum = |from: usize, to: usize| -> f64 {
-        (from..to).map(|term| factors[term] * of.terms[term]).sum()
-    };
+    let sum = |from: usize, to: usize| -> f64 { (from..to).map(|term| factors[term] * of.terms[term]).sum() };
     let most = if figure == 0 { of.headroom } else { f64::INFINITY };
     sum(0, CAUSES).min(most) + sum(CAUSES, TERMS)
 }
@@ -199,8 +191,7 @@ fn other_differences_of_hosts_are_the_least_that_twelve_rehearsals_need() {
         let other = (most * 100.0).ceil() / 100.0;
         assert_eq!(other, rehearsal_bound::OTHER_HOSTS[figure], "figure {figure}: {most}");
     }
-    let is_inside =
-        |row: &Row, figure: usize| outside(row, figure) <= rehearsal_bound::OTHER_HOSTS[figure];
+    let is_inside = |row: &Row, figure: usize| outside(row, figure) <= rehearsal_bound::OTHER_HOSTS[figure];
     let inside = |figure: usize| check.iter().filter(|row| is_inside(row, figure)).count();
     let together = check.iter().filter(|row| (0..3).all(|figure| is_inside(row, figure))).count();
     let text = format!(
@@ -254,8 +245,7 @@ fn factors_of_half_of_the_networks_cover_85_percent_of_the_runs_of_the_others() 
 #[test]
 fn a_saturated_bottleneck_bounds_the_goodput() {
     let late = RehearsalOfRun { lateness_mean_s: 1e-3, ..RehearsalOfRun::default() };
-    let network =
-        |utilization| NetworkTimes { rtt_s: 1e-3, drain_s: 1e-3, duration_s: 1.0, utilization };
+    let network = |utilization| NetworkTimes { rtt_s: 1e-3, drain_s: 1e-3, duration_s: 1.0, utilization };
     let bound = |utilization| rehearsal_bound::bounds(&late, network(utilization)).goodput;
     assert!(bound(0.1) > 0.5, "{}", bound(0.1));
     assert_eq!(bound(1.0), LEAST_HEADROOM);

@@ -40,8 +40,7 @@ pub(super) fn rows(setup: &ResolvedRun<'_>) -> Vec<LinkRow> {
         .map(|port| {
             let link = network.graph.link_of(port);
             let node = network.graph.near(port).0 as usize;
-            let switch =
-                network.is_switch_port(port).then(|| &setup.plan.switches[network.switch_of[node]]);
+            let switch = network.is_switch_port(port).then(|| &setup.plan.switches[network.switch_of[node]]);
             LinkRow {
                 link: network.port_name(port),
                 rate: link.rate,

@@ -31,8 +31,7 @@ fn arrivals(setup: &ResolvedRun<'_>, section: &mut Section) {
         let Some(rate) = rate else { continue };
         let offered = match intensity(group) {
             Some(Intensity::Load(load, links)) => {
-                let offered =
-                    LoadTerms::for_group(group, index, network, paths, links, setup.root());
+                let offered = LoadTerms::for_group(group, index, network, paths, links, setup.root());
                 offered.map(|offered| (load, links, offered))
             }
             _ => None,
@@ -64,8 +63,7 @@ fn largest_load(setup: &ResolvedRun<'_>, section: &mut Section) {
         return section.say("largest load of a link", "not computed", how);
     };
     let rate = |port: usize| network.graph.link_of(port as u32).rate;
-    let relative =
-        offered.iter().enumerate().map(|(port, bits)| (port, bits / rate(port).get() as f64));
+    let relative = offered.iter().enumerate().map(|(port, bits)| (port, bits / rate(port).get() as f64));
     let most = relative.reduce(|most, one| if one.1 > most.1 { one } else { most });
     if let Some((port, load)) = most.filter(|(_, load)| *load > 0.0) {
         let how = format!(

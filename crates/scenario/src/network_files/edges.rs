@@ -9,8 +9,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use super::facts::{DELAYS, LENGTHS, OF_NODES, RATES};
 use super::{Drawing, Element, Wrong};
 
-pub(super) const HELP: &str =
-    "the first line is a header: from,to and, if wanted, columns for the rate and the delay";
+pub(super) const HELP: &str = "the first line is a header: from,to and, if wanted, columns for the rate and the delay";
 
 /// The columns for the two ends of a link, each with an alternative name.
 const ENDS: [[&str; 2]; 2] = [["from", "source"], ["to", "destination"]];
@@ -18,11 +17,8 @@ const ENDS: [[&str; 2]; 2] = [["from", "source"], ["to", "destination"]];
 pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
     // The reader counts a line that ends in CRLF as ended with the next one.
     let text = text.replace("\r\n", "\n");
-    let mut reader = ReaderBuilder::new()
-        .flexible(true)
-        .trim(Trim::All)
-        .comment(Some(b'#'))
-        .from_reader(text.as_bytes());
+    let mut reader =
+        ReaderBuilder::new().flexible(true).trim(Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
     let wrong = |error: &csv::Error| {
         let line = error.position().map(|at| at.line() as usize);
         Wrong { line, message: format!("this is no CSV: {error}"), help: HELP.into() }
@@ -47,8 +43,7 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
         let [from, to] = ends.map(|column| record.get(column).unwrap_or_default());
         let columns = header.iter().zip(record.iter()).enumerate();
         let attributes = columns.filter(|(column, _)| !ends.contains(column));
-        let attributes =
-            attributes.map(|(_, (key, value))| (key.to_owned(), value.to_owned())).collect();
+        let attributes = attributes.map(|(_, (key, value))| (key.to_owned(), value.to_owned())).collect();
         let element = Element { line, attributes };
         let describes = element.get(&OF_NODES).is_some();
         if from.is_empty() || to.is_empty() && !describes {
@@ -124,8 +119,7 @@ fn columns(header: &StringRecord) -> Result<[usize; 2], Wrong> {
         let near = |known: &&&str| strsim::osa_distance(&name.to_ascii_lowercase(), known) <= 1;
         let meant = groups.iter().filter(lacks).flat_map(|group| group.iter()).find(near);
         if let Some(meant) = meant.filter(|_| !known) {
-            let allowed: Vec<&str> =
-                groups.iter().flat_map(|group| group.iter().copied()).collect();
+            let allowed: Vec<&str> = groups.iter().flat_map(|group| group.iter().copied()).collect();
             let help = format!("did you mean `{meant}`? {HELP}; known: {}", allowed.join(", "));
             return Err(Wrong::new(1, format!("there is no column \"{name}\""), help));
         }

@@ -32,24 +32,14 @@ pub(super) const RATES: [&str; 16] = [
 ];
 /// Names of attributes for delays. The value has a unit, or is in the unit that ends the name: milliseconds if it has
 /// none.
-pub(super) const DELAYS: [&str; 8] = [
-    "delay",
-    "latency",
-    "delay_us",
-    "delay_ms",
-    "delay_s",
-    "latency_us",
-    "latency_ms",
-    "latency_s",
-];
+pub(super) const DELAYS: [&str; 8] =
+    ["delay", "latency", "delay_us", "delay_ms", "delay_s", "latency_us", "latency_ms", "latency_s"];
 /// Names of attributes for the length of a cable in kilometres.
 pub(super) const LENGTHS: [&str; 3] = ["length_km", "distance_km", "fibre_km"];
 /// Attributes of links in the Internet Topology Zoo from which rates are read.
-const LABELS: [&str; 6] =
-    ["LinkSpeedRaw", "LinkSpeed", "LinkSpeedUnits", "LinkLabel", "LinkNote", "LinkType"];
+const LABELS: [&str; 6] = ["LinkSpeedRaw", "LinkSpeed", "LinkSpeedUnits", "LinkLabel", "LinkNote", "LinkType"];
 /// Attributes of nodes that are read.
-pub(super) const OF_NODES: [&str; 8] =
-    ["switch", "chip", "latitude", "longitude", "lat", "lon", "lng", "long"];
+pub(super) const OF_NODES: [&str; 8] = ["switch", "chip", "latitude", "longitude", "lat", "lon", "lng", "long"];
 /// Attributes that name nodes and links, or that the formats need.
 const OF_FORMATS: [&str; 5] = ["id", "label", "name", "source", "target"];
 /// Names that nodes cannot have, since sets of hosts or links have them.
@@ -130,11 +120,7 @@ fn unread(drawing: &Drawing) -> Vec<String> {
 type Coordinates = Option<(f64, f64)>;
 
 /// The rate of a link: as written, or the default. Counts in `origin` where it came from.
-fn link_rate(
-    element: &Element,
-    defaults: &Defaults,
-    origin: &mut Origin,
-) -> Result<Option<BitsPerSec>, Wrong> {
+fn link_rate(element: &Element, defaults: &Defaults, origin: &mut Origin) -> Result<Option<BitsPerSec>, Wrong> {
     let written = rate(element, defaults)?;
     let counter = if written.is_some() { &mut origin.rates } else { &mut origin.default_rates };
     *counter += 1;
@@ -207,8 +193,7 @@ fn names(drawing: &Drawing, origin: &mut Origin) -> Vec<String> {
 /// Parses the value of the attribute `key` as a number.
 fn number((key, text): (&str, &str), line: usize) -> Result<f64, Wrong> {
     let parsed = text.parse::<f64>().ok().filter(|number| number.is_finite());
-    parsed
-        .ok_or_else(|| Wrong::new(line, format!("`{key}` is \"{text}\", no number"), "write 12.5"))
+    parsed.ok_or_else(|| Wrong::new(line, format!("`{key}` is \"{text}\", no number"), "write 12.5"))
 }
 
 /// Latitude and longitude of a node in degrees, if both are written.
@@ -245,9 +230,7 @@ fn rate(element: &Element, defaults: &Defaults) -> Result<Option<BitsPerSec>, Wr
     let line = element.line;
     let bits = if let Some(raw) = element.get(&["LinkSpeedRaw"]) {
         number(raw, line)?
-    } else if let (Some(speed), Some((_, unit))) =
-        (element.get(&["LinkSpeed"]), element.get(&["LinkSpeedUnits"]))
-    {
+    } else if let (Some(speed), Some((_, unit))) = (element.get(&["LinkSpeed"]), element.get(&["LinkSpeedUnits"])) {
         let prefix = unit.chars().next().and_then(multiple);
         let Some(prefix) = prefix else {
             let message = format!("`LinkSpeedUnits` is \"{unit}\"");
@@ -314,11 +297,7 @@ fn written_delay(element: &Element, defaults: &Defaults) -> Result<Option<Span>,
 }
 
 /// Parses a number with a unit; `None` if the text is a number only.
-fn with_unit<T: std::str::FromStr>(
-    (key, text): (&str, &str),
-    line: usize,
-    allowed: &str,
-) -> Result<Option<T>, Wrong> {
+fn with_unit<T: std::str::FromStr>((key, text): (&str, &str), line: usize, allowed: &str) -> Result<Option<T>, Wrong> {
     if text.parse::<f64>().is_ok() {
         return Ok(None);
     }
@@ -333,11 +312,7 @@ fn multiple(prefix: char) -> Option<f64> {
 }
 
 fn scale_of(unit: &str) -> f64 {
-    if unit.eq_ignore_ascii_case("bps") {
-        1.0
-    } else {
-        unit.chars().next().and_then(multiple).unwrap_or(1.0)
-    }
+    if unit.eq_ignore_ascii_case("bps") { 1.0 } else { unit.chars().next().and_then(multiple).unwrap_or(1.0) }
 }
 
 /// Parses the value of an attribute for rates that has words beside the number: "10 Gbit/s", "2 x 100GbE", "OC-192". In

@@ -92,18 +92,12 @@ fn pairs(text: &str) -> Result<Vec<Pair>, Wrong> {
     for token in tokens {
         let (line, token) = token?;
         match (key.take(), token) {
-            (None, Token::Word(word))
-                if word.starts_with(|c: char| c.is_alphabetic() || c == '_') =>
-            {
+            (None, Token::Word(word)) if word.starts_with(|c: char| c.is_alphabetic() || c == '_') => {
                 key = Some((word, line));
             }
             (None, Token::Close) => {
                 let Some((outer, key, line)) = open.pop() else {
-                    return Err(Wrong::new(
-                        line,
-                        "a ] without its [",
-                        "take it out, or write the [",
-                    ));
+                    return Err(Wrong::new(line, "a ] without its [", "take it out, or write the ["));
                 };
                 let value = Value::List(std::mem::replace(&mut pairs, outer));
                 pairs.push(Pair { key, line, value });

@@ -69,9 +69,7 @@ impl Element {
     /// value. Case is ignored.
     fn get(&self, names: &[&str]) -> Option<(&str, &str)> {
         let find = |name: &&str| {
-            let says = |(key, value): &&(String, String)| {
-                key.eq_ignore_ascii_case(name) && !value.trim().is_empty()
-            };
+            let says = |(key, value): &&(String, String)| key.eq_ignore_ascii_case(name) && !value.trim().is_empty();
             self.attributes.iter().find(says)
         };
         names.iter().find_map(find).map(|(key, value)| (key.as_str(), value.trim()))

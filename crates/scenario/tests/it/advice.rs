@@ -28,15 +28,10 @@ fn a_group_without_senders_is_told_the_sets_of_hosts() {
 #[test]
 fn a_misspelt_distribution_is_no_missing_file() {
     let group = |sizes: &str| {
-        format!(
-            "{SMALL}group = [{{ name = \"a\", from = \"hosts\", to = \"hosts\", sizes = \"{sizes}\" }}]"
-        )
+        format!("{SMALL}group = [{{ name = \"a\", from = \"hosts\", to = \"hosts\", sizes = \"{sizes}\" }}]")
     };
     let near = problem(&group("websearch"), &Options::default());
-    assert!(
-        near.message().ends_with("there is no distribution of sizes \"websearch\""),
-        "{near:?}"
-    );
+    assert!(near.message().ends_with("there is no distribution of sizes \"websearch\""), "{near:?}");
     assert!(near.help.starts_with("did you mean \"web-search\"? "), "{near:?}");
     let file = problem(&group("my/own.csv"), &Options::default());
     assert!(file.message().contains("\"my/own.csv\": "), "{file:?}");
@@ -45,9 +40,8 @@ fn a_misspelt_distribution_is_no_missing_file() {
 
 #[test]
 fn a_misspelt_key_of_a_scheme_is_looked_for_in_that_scheme() {
-    let text = format!(
-        "{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]"
-    );
+    let text =
+        format!("{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]");
     let set = vec![("scheme.cubic.beta".to_owned(), "0.5".to_owned())];
     let wrong = problem(&text, &Options { set, ..Options::default() });
     assert!(wrong.help.starts_with("did you mean scheme.cubic.decrease?"), "{wrong:?}");
@@ -61,19 +55,16 @@ fn a_misspelt_key_of_a_scheme_is_looked_for_in_that_scheme() {
 
 #[test]
 fn quick_without_a_quick_section_is_the_full_run_and_says_so() {
-    let text = format!(
-        "{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]"
-    );
+    let text =
+        format!("{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]");
     let quick = Options { quick: true, ..Options::default() };
     let full = read(&text, &quick).expect("a good scenario");
     assert!(!full.quick, "it is not called quick");
     assert_eq!(full.notes.len(), 1, "{:?}", full.notes);
     assert!(full.notes[0].contains("no [quick] section"), "{:?}", full.notes);
-    let short =
-        read(&format!("{text}\n[quick]\nduration = \"100ms\""), &quick).expect("a good one");
+    let short = read(&format!("{text}\n[quick]\nduration = \"100ms\""), &quick).expect("a good one");
     assert!(short.quick && short.notes.is_empty());
-    let points =
-        "\n[[point]]\nname = \"a\"\nset = {}\n[[point]]\nname = \"b\"\nset = {}\nfull_only = true";
+    let points = "\n[[point]]\nname = \"a\"\nset = {}\n[[point]]\nname = \"b\"\nset = {}\nfull_only = true";
     let fewer = read(&format!("{text}{points}"), &quick).expect("a good one");
     assert!(fewer.quick && fewer.notes.is_empty() && fewer.points.len() == 1);
 }
@@ -81,9 +72,7 @@ fn quick_without_a_quick_section_is_the_full_run_and_says_so() {
 #[test]
 fn the_end_of_arrivals_and_the_largest_load_are_explained_where_there_are_some() {
     let lines = |group: &str| {
-        let group = format!(
-            "name = \"web\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\", {group}"
-        );
+        let group = format!("name = \"web\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\", {group}");
         let study = read(&format!("{SMALL}group = [{{ {group} }}]"), &Options::default());
         let sections = explain::explain(&study.expect("a good scenario")).expect("it can run");
         let lines = sections.into_iter().flat_map(|section| section.lines);
@@ -101,25 +90,20 @@ fn the_end_of_arrivals_and_the_largest_load_are_explained_where_there_are_some()
 
 #[test]
 fn parameters_are_explained_in_full() {
-    let text = format!(
-        "{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]"
-    );
+    let text =
+        format!("{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]");
     let study = read(&text, &Options::default()).expect("a good scenario");
     let sections = explain::explain(&study).expect("it can run");
     let lines: Vec<_> = sections.iter().flat_map(|section| &section.lines).collect();
     assert!(lines.iter().any(|line| line.how.contains(". ")), "no text has a second sentence");
     let starting = lines.iter().find(|line| line.what == "flows that start").expect("a line");
-    assert_eq!(
-        (starting.value.as_str(), starting.how.as_str()),
-        ("4", "before the end, at 1s, with seed 1")
-    );
+    assert_eq!((starting.value.as_str(), starting.how.as_str()), ("4", "before the end, at 1s, with seed 1"));
 }
 
 #[test]
 fn flows_are_recorded_at_the_written_interval_and_wrong_ones_are_named() {
     let text = |record: &str| {
-        let group =
-            "group = [{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }]";
+        let group = "group = [{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }]";
         format!("{SMALL}{group}\n{record}")
     };
     let recorded = |record: &str| {

@@ -90,11 +90,7 @@ fn chips_have_the_memory_that_the_papers_say() {
         assert_eq!(chip.ports % memory.count, 0, "{}", chip.id);
         let private = memory.private * u64::from(chip.ports);
         let whole = chip.pool().unwrap() * u64::from(memory.count) + private;
-        assert!(
-            chip.buffer.unwrap().get().abs_diff(whole.get()) < u64::from(chip.ports),
-            "{}",
-            chip.id
-        );
+        assert!(chip.buffer.unwrap().get().abs_diff(whole.get()) < u64::from(chip.ports), "{}", chip.id);
         assert!(memory.note.contains("assumed"), "{}", chip.id);
     }
     assert!(chips::find("arista-7504r").unwrap().memory.is_none());
@@ -116,8 +112,7 @@ fn ports_draw_on_pools_in_their_order_or_as_they_are_told() {
     assert_eq!(places("shared = { size = \"4MB\" }"), [all(ten)]);
     let chip = places("chip = \"tomahawk\"\nshared = {}");
     assert_eq!(chip, [all("h0 h1 h2 h3 h4 h5 h6 h7"), all("h8 h9")]);
-    let told =
-        places("shared = { size = \"4MB\", ports = 4, pools = [[\"h4\"], [\"h5\", \"h0-x\"]] }");
+    let told = places("shared = { size = \"4MB\", ports = 4, pools = [[\"h4\"], [\"h5\", \"h0-x\"]] }");
     assert_eq!(told, [all("h0 h5"), all("h1 h2 h3 h6"), all("h4"), all("h7 h8 h9")]);
     assert_eq!(places("buffer = \"1MB\""), Vec::<Vec<String>>::new());
 }
@@ -132,8 +127,7 @@ fn thresholds_are_those_of_the_paper() {
     for line in KNOWN.lines().filter(|line| !line.starts_with('#')).skip(1) {
         let (case, numbers) = line.split_once(',').unwrap();
         let numbers: Vec<f64> = numbers.split(',').map(|cell| cell.parse().unwrap()).collect();
-        let [gbps, rtt, lambda, h, alpha, ports, size, private, required, max, min] = numbers[..]
-        else {
+        let [gbps, rtt, lambda, h, alpha, ports, size, private, required, max, min] = numbers[..] else {
             panic!("{line}")
         };
         let kb = |size: f64| Bytes::new((size * 1e3).round() as u64);
@@ -192,10 +186,7 @@ fn a_queue_marks_above_what_keeps_its_link_busy_unless_it_is_told_otherwise() {
     let ramp = "mark = { min = \"50KB\", max = \"150KB\", probability = 0.1, weight = 9, \
                 not_ect = \"drop\" }";
     let (min, max, at) = (bytes(50_000), bytes(150_000), MarkAt::Enqueue);
-    assert_eq!(
-        marking(ramp),
-        Some(QueueMarking { min, max, max_probability: 0.1, weight: 9, at, drops: true })
-    );
+    assert_eq!(marking(ramp), Some(QueueMarking { min, max, max_probability: 0.1, weight: 9, at, drops: true }));
 }
 
 /// What is written, the line that is wrong, and what is said.
@@ -218,16 +209,8 @@ const WRONG: &[(&str, &str, &[&str])] = &[
     ("mark = { above = \"2KB\", max = \"9KB\" }", "\"2KB\"", &["either `above` or the two"]),
     ("mark = { above = \"2KB\", probability = 0.1 }", "0.1", &["`min` and `max`"]),
     ("mark = { min = \"2KB\", max = \"9KB\", probability = 2 }", "2 }", &["above 0, up to 1"]),
-    (
-        "mark = { above = \"2KB\", at = \"dequeue\", not_ect = \"drop\" }",
-        "\"drop\"",
-        &["only what arrives is dropped"],
-    ),
-    (
-        "shared = { size = \"1MB\", mark = { above = \"9pkt\" } }",
-        "\"9pkt\"",
-        &["a size with its unit"],
-    ),
+    ("mark = { above = \"2KB\", at = \"dequeue\", not_ect = \"drop\" }", "\"drop\"", &["only what arrives is dropped"]),
+    ("shared = { size = \"1MB\", mark = { above = \"9pkt\" } }", "\"9pkt\"", &["a size with its unit"]),
     ("bcc = { rtt = \"80us\", lambda = 1 }", "{ rtt", &["share no memory", "`shared`"]),
     (
         "shared = { size = \"9MB\", mark = { above = \"1MB\" } }\nbcc = { rtt = \"80us\", lambda = 1 }",
@@ -236,11 +219,7 @@ const WRONG: &[(&str, &str, &[&str])] = &[
     ),
     ("shared = { size = \"9MB\" }\nbcc = { rtt = \"80us\" }", "{ rtt", &["lacks the key `lambda`"]),
     ("aqm = \"fq_codel\"", "\"fq_codel\"", &["\"fifo\", \"codel\", \"fq-codel\", \"dualpi2\""]),
-    (
-        "aqm = \"codel\"\nmark = { above = \"9KB\" }",
-        "{ above",
-        &["codel decides", "`mark` or `aqm`"],
-    ),
+    ("aqm = \"codel\"\nmark = { above = \"9KB\" }", "{ above", &["codel decides", "`mark` or `aqm`"]),
     (
         "aqm = \"dualpi2\"\nshared = { size = \"9MB\" }\nbcc = { rtt = \"80us\", lambda = 1 }",
         "{ rtt",
@@ -329,20 +308,14 @@ fn data_queues_of_switches_have_the_discipline_and_no_other_queue() {
 
 #[test]
 fn explanations_have_the_discipline_with_its_options() {
-    let study = study(
-        "buffer = \"1MB\"\naqm = \"codel\"\ncodel = { target = \"50us\", interval = \"1ms\" }",
-    );
+    let study = study("buffer = \"1MB\"\naqm = \"codel\"\ncodel = { target = \"50us\", interval = \"1ms\" }");
     let sections = explain::explain(&study).unwrap();
     let mut lines = sections.iter().flat_map(|section| &section.lines);
     let mut find = |what: &str| lines.find(|line| line.what.starts_with(what)).unwrap();
     let line = find("discipline of \"default\" at 100Gbps");
     let how = "target = \"50us\", interval = \"1ms\", ecn = true, ce_threshold = none";
     assert_eq!((line.value.as_str(), line.how.as_str()), ("codel", how));
-    assert_eq!(
-        find("time to drain a full buffer of \"default\"").value,
-        "80.000 us",
-        "1 MB at 100 Gb/s"
-    );
+    assert_eq!(find("time to drain a full buffer of \"default\"").value, "80.000 us", "1 MB at 100 Gb/s");
 }
 
 #[test]
@@ -373,9 +346,7 @@ fn a_lower_threshold_at_or_below_zero_is_refused_with_what_to_change() {
         switch(&format!("{shared}\n{by_hand}"));
     }
     let over = "shared = { size = \"3MB\" }\nbcc = { rtt = \"80us\", lambda = 1, MIN }";
-    for (given, word) in
-        [("min = \"2MB\", max = \"1MB\"", "above Kmax"), ("max = \"4MB\"", "than the pool")]
-    {
+    for (given, word) in [("min = \"2MB\", max = \"1MB\"", "above Kmax"), ("max = \"4MB\"", "than the pool")] {
         let (problem, _) = problem(&over.replace("MIN", given));
         assert!(problem.message().contains(word), "{problem:?}");
     }

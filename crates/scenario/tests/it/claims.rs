@@ -73,10 +73,8 @@ fn good(quick: bool) -> Vec<Claim> {
 #[test]
 fn one_entry_is_a_claim_of_every_scheme_at_every_point() {
     let claims = good(false);
-    let about: Vec<(&str, &str)> = claims
-        .iter()
-        .map(|claim| (claim.scheme.as_str(), claim.point.as_deref().unwrap()))
-        .collect();
+    let about: Vec<(&str, &str)> =
+        claims.iter().map(|claim| (claim.scheme.as_str(), claim.point.as_deref().unwrap())).collect();
     let expected = [
         ("cubic", "few"),
         ("cubic", "many"),
@@ -144,9 +142,7 @@ fn a_scheme_has_the_keys_of_the_one_it_is_like_and_its_own() {
     // A change of the one is none of the other.
     let set = vec![("scheme.cubic.rto_min".to_owned(), "7ms".to_owned())];
     let changed = read(GOOD, &Options { set, ..Options::default() }).unwrap();
-    let plan = |study: &shallop_plan::Study, scheme: usize| {
-        format!("{:?}", study.points[0].plan.schemes[scheme])
-    };
+    let plan = |study: &shallop_plan::Study, scheme: usize| format!("{:?}", study.points[0].plan.schemes[scheme]);
     assert_ne!(plan(&changed, 0), plan(&study, 0));
     assert_eq!(plan(&changed, 1), plan(&study, 1));
 }

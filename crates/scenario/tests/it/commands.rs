@@ -30,8 +30,7 @@ fn a_command_has_a_flow_for_each_pair_of_hosts() {
 
 #[test]
 fn in_turn_each_host_has_one_other_whose_name_may_be_an_argument_and_a_start_of_its_own() {
-    let group =
-        "name = \"x\"\ncommand = [\"ping\", \"{to}:1\"]\npattern = \"turn\"\nstart = \"0s..1ms\"";
+    let group = "name = \"x\"\ncommand = [\"ping\", \"{to}:1\"]\npattern = \"turn\"\nstart = \"0s..1ms\"";
     let study = read(&scenario(group), &Options::default()).unwrap();
     let group = &study.points[0].plan.groups[0];
     assert_eq!((group.flows, &group.pattern), (2, &Pattern::RoundRobin));
@@ -42,8 +41,7 @@ fn in_turn_each_host_has_one_other_whose_name_may_be_an_argument_and_a_start_of_
 #[test]
 fn programs_with_flashpass_are_in_kernels_and_switches_have_its_queues() {
     let flashpass = "name = \"x\"\ncommand = [\"shallop\", \"receive\"]\ntransport = { transport = \"flashpass\" }";
-    let text = scenario(flashpass)
-        .replace("[[group]]", "switch.default.credit_queue = \"8pkt\"\n[[group]]");
+    let text = scenario(flashpass).replace("[[group]]", "switch.default.credit_queue = \"8pkt\"\n[[group]]");
     let study = read(&text, &Options::default()).unwrap();
     let plan = &study.points[0].plan;
     assert!(plan.has_kernels(0));
@@ -62,11 +60,7 @@ fn what_a_command_cannot_have_is_pointed_at() {
         ("name = \"..\"\ncommand = [\"true\"]".to_owned(), "`name`", "the folder of a program"),
         (format!("{name}command = [\"true\"]\nsize = \"1MB\""), "`size`", "decides what is sent"),
         (format!("{name}command = [\"true\"]\nflows = 3"), "`flows`", "decides what is sent"),
-        (
-            format!("{name}command = [\"true\"]\nstart = \"0s..1ms\""),
-            "`start`",
-            "a program starts at one time",
-        ),
+        (format!("{name}command = [\"true\"]\nstart = \"0s..1ms\""), "`start`", "a program starts at one time"),
         (format!("{name}command = \"true\""), "`command`", ""),
         (format!("{name}command = [\"ping\", \"{{to}}\"]"), "`command`", "there may be several"),
         (

@@ -1,10 +1,6 @@
 //! The tables of keys in docs against the keys themselves. With `UPDATE_DOCS=1` the tables are written instead.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "the pages are files of the repository"
-)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the pages are files of the repository")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::path::{Path, PathBuf};
@@ -18,8 +14,7 @@ const END: &str = "<!-- end of generated -->";
 fn pages() -> Vec<PathBuf> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let files = fs::read_dir(docs).unwrap().map(|entry| entry.unwrap().path());
-    let mut pages: Vec<PathBuf> =
-        files.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
+    let mut pages: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
     pages.sort();
     pages
 }
@@ -80,8 +75,7 @@ fn every_transport_and_every_topology_has_a_table() {
 
 #[test]
 fn what_is_no_section_has_no_table() {
-    for section in ["scenari", "switch.default", "scheme cubik", "topology", "scheme cubic only x"]
-    {
+    for section in ["scenari", "switch.default", "scheme cubik", "topology", "scheme cubic only x"] {
         assert!(tables::table(section).is_err(), "{section}");
     }
 }

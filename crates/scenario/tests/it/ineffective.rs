@@ -27,62 +27,19 @@ fn sweep(text: &str, key: &str, values: &[&str]) -> Result<Vec<String>, Problem>
     read(text, &Options { vary, ..Options::default() }).map(|study| study.notes)
 }
 
-type Case =
-    (&'static str, &'static str, &'static str, &'static str, [&'static str; 2], &'static str);
+type Case = (&'static str, &'static str, &'static str, &'static str, [&'static str; 2], &'static str);
 
 /// What stands at the top and in the switch, the transport, the key without effect, two values of it, the reason.
 const CASES: [Case; 9] = [
-    (
-        "",
-        "buffer = \"1MB\"\nchip = \"trident2\"",
-        "cubic",
-        "switch.default.chip",
-        ["trident2", "tofino"],
-        "`buffer`",
-    ),
-    (
-        "",
-        "credit_queue = \"4pkt\"",
-        "cubic",
-        "switch.default.credit_queue",
-        ["4pkt", "8pkt"],
-        "credits",
-    ),
-    (
-        "",
-        "accounting = \"one-way\"",
-        "dctcp",
-        "switch.default.accounting",
-        ["one-way", "two-way"],
-        "credits",
-    ),
-    (
-        "",
-        "mark = { above = \"5pkt\" }",
-        "cubic",
-        "switch.default.mark.above",
-        ["5pkt", "9pkt"],
-        "ECN-capable",
-    ),
+    ("", "buffer = \"1MB\"\nchip = \"trident2\"", "cubic", "switch.default.chip", ["trident2", "tofino"], "`buffer`"),
+    ("", "credit_queue = \"4pkt\"", "cubic", "switch.default.credit_queue", ["4pkt", "8pkt"], "credits"),
+    ("", "accounting = \"one-way\"", "dctcp", "switch.default.accounting", ["one-way", "two-way"], "credits"),
+    ("", "mark = { above = \"5pkt\" }", "cubic", "switch.default.mark.above", ["5pkt", "9pkt"], "ECN-capable"),
     ("nic_credit_queue = \"4pkt\"", "", "cubic", "nic_credit_queue", ["4pkt", "8pkt"], "credits"),
     ("nic_buffer = \"40pkt\"", "", "cubic", "nic_buffer", ["40pkt", "80pkt"], "nic = \"fifo\""),
-    (
-        "kernel.qdisc = \"fq\"",
-        "",
-        "cubic",
-        "kernel.qdisc",
-        ["fq", "fq_codel"],
-        "stack = \"kernel\"",
-    ),
+    ("kernel.qdisc = \"fq\"", "", "cubic", "kernel.qdisc", ["fq", "fq_codel"], "stack = \"kernel\""),
     ("capture_limit = 7", "", "cubic", "capture_limit", ["7", "8"], "`capture`"),
-    (
-        "",
-        "mark = { above = \"5pkt\" }",
-        "udp",
-        "switch.default.mark.above",
-        ["5pkt", "9pkt"],
-        "ECN-capable",
-    ),
+    ("", "mark = { above = \"5pkt\" }", "udp", "switch.default.mark.above", ["5pkt", "9pkt"], "ECN-capable"),
 ];
 
 #[test]
@@ -104,37 +61,13 @@ fn a_key_without_effect_is_noted_and_not_swept() {
 #[test]
 fn a_key_with_an_effect_somewhere_is_swept_without_a_note() {
     for (top, switch, transport, key, values) in [
-        (
-            "",
-            "buffer = \"1MB\"\nchip = \"jericho2c\"",
-            "cubic",
-            "switch.default.buffer",
-            ["1MB", "2MB"],
-        ),
-        (
-            "",
-            "credit_queue = \"4pkt\"",
-            "expresspass",
-            "switch.default.credit_queue",
-            ["4pkt", "8pkt"],
-        ),
+        ("", "buffer = \"1MB\"\nchip = \"jericho2c\"", "cubic", "switch.default.buffer", ["1MB", "2MB"]),
+        ("", "credit_queue = \"4pkt\"", "expresspass", "switch.default.credit_queue", ["4pkt", "8pkt"]),
         ("", "mark = { above = \"5pkt\" }", "dctcp", "switch.default.mark.above", ["5pkt", "9pkt"]),
-        (
-            "",
-            "mark = { above = \"5pkt\", not_ect = \"drop\" }",
-            "cubic",
-            "switch.default.mark.above",
-            ["5pkt", "9pkt"],
-        ),
+        ("", "mark = { above = \"5pkt\", not_ect = \"drop\" }", "cubic", "switch.default.mark.above", ["5pkt", "9pkt"]),
         ("nic = \"fifo\"\nnic_buffer = \"40pkt\"", "", "cubic", "nic_buffer", ["40pkt", "80pkt"]),
         ("nic_buffer = \"40pkt\"", "", "cubic", "nic", ["fair", "fifo"]),
-        (
-            "stack = \"kernel\"\nkernel.qdisc = \"fq\"",
-            "",
-            "cubic",
-            "kernel.qdisc",
-            ["fq", "fq_codel"],
-        ),
+        ("stack = \"kernel\"\nkernel.qdisc = \"fq\"", "", "cubic", "kernel.qdisc", ["fq", "fq_codel"]),
     ] {
         let notes = sweep(&text(top, switch, transport), key, &values).unwrap();
         assert!(notes.is_empty(), "{key}: {notes:?}");
@@ -150,8 +83,7 @@ fn a_buffer_beside_chips_of_nodes_has_no_effect() {
     );
     let text = format!("{text}from = \"a.h0\"\nto = \"b.h0\"\n");
     let sweep = |csv: &str| {
-        let vary =
-            vec![("switch.default.buffer".to_owned(), vec!["1MB".to_owned(), "2MB".to_owned()])];
+        let vary = vec![("switch.default.buffer".to_owned(), vec!["1MB".to_owned(), "2MB".to_owned()])];
         read(&text, &Options { vary, files: Arc::new(files(csv)), ..Options::default() })
     };
     let both = "from,to,rate,delay,chip\na,b,1Gbps,1us,\na,,,,trident2\nb,,,,tofino\n";

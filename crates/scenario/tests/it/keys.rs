@@ -9,20 +9,8 @@ use shallop_scenario::{Options, read, schema};
 const GOOD: &str = include_str!("../scenarios/good.toml");
 
 /// Values of every kind, some in bounds, most not.
-const VALUES: [&str; 12] = [
-    "0",
-    "-1",
-    "3",
-    "1e99",
-    "0.5",
-    "true",
-    "\"\"",
-    "\"off\"",
-    "\"10ms\"",
-    "\"20KB/Gbps\"",
-    "[\"1ms\"]",
-    "{ x = 1 }",
-];
+const VALUES: [&str; 12] =
+    ["0", "-1", "3", "1e99", "0.5", "true", "\"\"", "\"off\"", "\"10ms\"", "\"20KB/Gbps\"", "[\"1ms\"]", "{ x = 1 }"];
 
 /// Reads a text in which this part was written; a problem must be at a place that is there.
 fn try_out(text: &str, part: &Range<usize>) {
@@ -96,8 +84,7 @@ fn no_value_of_any_key_panics_and_problems_have_places() {
 fn a_key_that_was_renamed_is_told_its_new_name() {
     let scheme = |body: &str| format!("{GOOD}\n[[scheme]]\nname = \"tried\"\n{body}");
     let switch = GOOD.replacen("[switch.default]\n", "[switch.default]\nselect = \"2pkt\"\n", 1);
-    let campus =
-        |key: &str| GOOD.replacen("kind = \"dumbbell\"", &format!("kind = \"campus\"\n{key}"), 1);
+    let campus = |key: &str| GOOD.replacen("kind = \"dumbbell\"", &format!("kind = \"campus\"\n{key}"), 1);
     for (text, old, new) in [
         (scheme("transport = \"flashpass\"\nstep = 0.1\n"), "step", "increase"),
         (scheme("transport = \"flashpass\"\nmost = 0.1\n"), "most", "max_loss"),

@@ -36,10 +36,7 @@ pub fn check(good: &str, test: &str) {
         let changed = good.replacen(from, to, 1);
         let problem = problem(&changed);
         let span = problem.span.clone().unwrap_or_else(|| panic!("{to}: no place: {problem:?}"));
-        let expected = line(
-            &changed,
-            changed.find(at.as_str()).unwrap_or_else(|| panic!("{at} is not there")),
-        );
+        let expected = line(&changed, changed.find(at.as_str()).unwrap_or_else(|| panic!("{at} is not there")));
         assert_eq!(line(&changed, span.start), expected, "{to}: {problem:?}");
         assert!(span.end <= changed.len() && span.start < span.end, "{to}: {problem:?}");
         let said = format!("{} {}", problem.message(), problem.help);

@@ -74,8 +74,7 @@ impl<'a> Reference<'a> {
             let mut changed = false;
             for port in 0..graph.ports() as u32 {
                 let (near, far) = (graph.near(port), graph.far(port));
-                let Some((delay, hops)) = costs[far.0 as usize].filter(|_| self.forwards(far, to))
-                else {
+                let Some((delay, hops)) = costs[far.0 as usize].filter(|_| self.forwards(far, to)) else {
                     continue;
                 };
                 let through = (delay + graph.link_of(port).delay, hops + 1);
@@ -124,8 +123,7 @@ impl<'a> Reference<'a> {
     fn mean(&self, tree: &Tree, node: Node, counts: &[bool]) -> f64 {
         let ports = self.next(tree, node);
         let each = ports.iter().map(|&port| {
-            f64::from(u8::from(counts[port as usize]))
-                + self.mean(tree, self.network.graph.far(port), counts)
+            f64::from(u8::from(counts[port as usize])) + self.mean(tree, self.network.graph.far(port), counts)
         });
         each.sum::<f64>() / ports.len().max(1) as f64
     }
@@ -163,13 +161,8 @@ impl<'a> Reference<'a> {
 fn network() -> impl Strategy<Value = String> {
     let link = (0usize..7, 0usize..7, 0usize..3);
     let host = prop::collection::vec((0usize..7, 0usize..4), 1..4);
-    (
-        3usize..8,
-        any::<bool>(),
-        prop::collection::vec(link, 0..14),
-        prop::collection::vec(host, 3..8),
-    )
-        .prop_map(|(switches, hub, links, hosts)| {
+    (3usize..8, any::<bool>(), prop::collection::vec(link, 0..14), prop::collection::vec(host, 3..8)).prop_map(
+        |(switches, hub, links, hosts)| {
             let kinds = [
                 "rate = \"1Gbps\", delay = \"1us\"",
                 "rate = \"1Gbps\", delay = \"2us\"",
@@ -198,7 +191,8 @@ fn network() -> impl Strategy<Value = String> {
                 }
             }
             format!("kind = \"graph\"\n{text}")
-        })
+        },
+    )
 }
 
 const GROUPS: [&str; 6] = [
@@ -260,8 +254,7 @@ fn hosts_take_no_searches() {
         let plan = plan(&scenario(topology, group));
         Network::build(&plan, Seed::new(1)).paths().searches()
     };
-    let dumbbell =
-        "kind = \"dumbbell\"\nsenders = 2000\nreceivers = 2000\nrate = \"10Gbps\"\ndelay = \"5ms\"";
+    let dumbbell = "kind = \"dumbbell\"\nsenders = 2000\nreceivers = 2000\nrate = \"10Gbps\"\ndelay = \"5ms\"";
     assert_eq!(searches(dumbbell, "flows = 1"), 2);
     let leaf_spine = "kind = \"leaf-spine\"\nspines = 4\nleaves = 9\nhosts = 3\nrate = \"10Gbps\"\ndelay = \"1us\"";
     assert_eq!(searches(leaf_spine, "from = \"hosts\", to = \"hosts\", pattern = \"uniform\""), 1);
@@ -270,15 +263,11 @@ fn hosts_take_no_searches() {
 #[test]
 fn links_with_impairments_make_no_twins() {
     let link = |a: &str, b: &str, more: &str| {
-        format!(
-            "[[topology.link]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"1Gbps\"\ndelay = \"1us\"\n{more}"
-        )
+        format!("[[topology.link]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"1Gbps\"\ndelay = \"1us\"\n{more}")
     };
     let star = |more: &str| {
         let mut text = "kind = \"graph\"\n".to_owned();
-        for (name, kind) in
-            [("hub", "switch"), ("x", "switch"), ("y", "switch"), ("a", "host"), ("b", "host")]
-        {
+        for (name, kind) in [("hub", "switch"), ("x", "switch"), ("y", "switch"), ("a", "host"), ("b", "host")] {
             text += &node_text(name, kind);
         }
         text += &link("hub", "x", more);
@@ -296,8 +285,7 @@ fn links_with_impairments_make_no_twins() {
 }
 
 /// 74 pods of 37 top-of-rack switches with 37 hosts each: 101,306 hosts and 6,845 switches.
-const LARGE: &str =
-    "kind = \"fat-tree\"\npods = 74\ntors = 37\naggregations = 37\ncores = 1369\nhosts = 37";
+const LARGE: &str = "kind = \"fat-tree\"\npods = 74\ntors = 37\naggregations = 37\ncores = 1369\nhosts = 37";
 
 #[test]
 fn a_fat_tree_of_100_000_hosts_is_set_up_with_a_search_for_each_pod() {
@@ -310,18 +298,10 @@ fn a_fat_tree_of_100_000_hosts_is_set_up_with_a_search_for_each_pod() {
     assert_eq!(setup.traffic_paths.hops, 6);
     assert!(setup.traffic_paths.ports.iter().all(|port| port.data && port.returns));
     // Every flow crosses two access links, of which each host has both directions.
-    let offered = LoadTerms::for_group(
-        &plan.groups[0],
-        0,
-        &setup.network,
-        &setup.paths,
-        "access",
-        Seed::new(1),
-    )
-    .unwrap();
+    let offered =
+        LoadTerms::for_group(&plan.groups[0], 0, &setup.network, &setup.paths, "access", Seed::new(1)).unwrap();
     assert!((offered.crossings - 2.0).abs() < 1e-9, "{}", offered.crossings);
-    let every =
-        LoadTerms::for_group(&plan.groups[0], 0, &setup.network, &setup.paths, "all", Seed::new(1));
+    let every = LoadTerms::for_group(&plan.groups[0], 0, &setup.network, &setup.paths, "all", Seed::new(1));
     // Of the other hosts, 36 are two hops away, 36 * 37 four and all others six.
     let (near, pod, all) = (36.0, 36.0 * 37.0, 101_305.0);
     let mean = (2.0 * near + 4.0 * pod + 6.0 * (all - near - pod)) / all;

@@ -160,12 +160,7 @@ fn candidates(claim: &Claim) -> Vec<f64> {
     let bounds: Vec<f64> = bounds.flatten().collect();
     let mut all = Vec::new();
     for &bound in &bounds {
-        all.extend(
-            bounds
-                .iter()
-                .map(|other| f64::midpoint(bound, *other))
-                .filter(|f| f.total_cmp(&bound).is_ne()),
-        );
+        all.extend(bounds.iter().map(|other| f64::midpoint(bound, *other)).filter(|f| f.total_cmp(&bound).is_ne()));
         let steps = [0.001, 0.01, 0.1, 0.9].map(|part| part * bound.abs());
         for step in steps.into_iter().chain([1.0, 10.0]).filter(|step| *step > 0.0) {
             all.extend([bound - step, bound + step, (bound - step).ceil(), (bound + step).floor()]);
@@ -177,9 +172,8 @@ fn candidates(claim: &Claim) -> Vec<f64> {
 
 /// The verdict that a figure should have.
 fn expected(claim: &Claim, figure: f64) -> Verdict {
-    let within = |range: &Range| {
-        range.low.is_none_or(|low| figure >= low) && range.high.is_none_or(|high| figure <= high)
-    };
+    let within =
+        |range: &Range| range.low.is_none_or(|low| figure >= low) && range.high.is_none_or(|high| figure <= high);
     match &claim.differs {
         _ if claim.range == Range::default() => Verdict::Reported,
         _ if within(&claim.range) => Verdict::Holds,

@@ -5,8 +5,8 @@ use shallop_control::{bbr, copa, cubic};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_options::HostStack;
 use shallop_plan::plan::{
-    Accounting, Aeolus, BurstUntil, Ecmp, ExpressPassRule, FlashPassLaw, Plan, QueueMarking,
-    Starts, Topology, Transport,
+    Accounting, Aeolus, BurstUntil, Ecmp, ExpressPassRule, FlashPassLaw, Plan, QueueMarking, Starts, Topology,
+    Transport,
 };
 use shallop_plan::{Study, chips};
 use shallop_scenario::experiments;
@@ -51,8 +51,7 @@ fn what_is_left_out_has_its_default() {
     assert!(plan.ecmp == Ecmp::Symmetric);
     let second = |at| (Span::from_secs(at), Span::from_secs(at + 1));
     assert_eq!(plan.windows, [second(0), second(1)]);
-    let Dumbbell { rate, access_rate, senders, sender_delay, receivers, largest, .. } =
-        dumbbell(plan);
+    let Dumbbell { rate, access_rate, senders, sender_delay, receivers, largest, .. } = dumbbell(plan);
     assert_eq!([rate, access_rate], [&BitsPerSec::gbps(10); 2]);
     assert_eq!((*senders, *receivers), (3, 1));
     assert_eq!((sender_delay, largest.mtu), (&SenderDelay::One(Span::ZERO), Bytes::new(1500)));
@@ -71,16 +70,11 @@ fn what_is_left_out_has_its_default() {
     assert_eq!((options.batch, options.timeout, options.wait), (1, Span::from_ms(200), None));
     assert!(matches!((ours.law, paper.law), (FlashPassLaw::Aimd(_), FlashPassLaw::Mimd(_))));
     assert_eq!(plan.schemes[2].name, "flashpass-mimd");
-    let Transport::Tcp(shallop_plan::plan::Tcp { config, controller, .. }) =
-        plan.schemes[1].transport
-    else {
+    let Transport::Tcp(shallop_plan::plan::Tcp { config, controller, .. }) = plan.schemes[1].transport else {
         panic!()
     };
     let linux = shallop_proto::tcp::Stack::LINUX;
-    assert_eq!(
-        (config, controller),
-        (linux.tcp, Window::Cubic(cubic::Config::defaults(HostStack::Linux)))
-    );
+    assert_eq!((config, controller), (linux.tcp, Window::Cubic(cubic::Config::defaults(HostStack::Linux))));
 }
 
 #[test]
@@ -97,14 +91,10 @@ fn what_is_written_arrives() {
     assert_eq!(plan.switches[nodes[3].switch].name, "deep");
     assert_eq!((links[1].between, links[1].jitter), ((1, 3), Span::from_us(1)));
     assert_eq!(links[1].changes.len(), 2);
-    assert_eq!(
-        plan.switches[0].mark,
-        Some(QueueMarking::step(BufferSize::Bytes(Bytes::new(65_000)), MarkAt::Dequeue))
-    );
+    assert_eq!(plan.switches[0].mark, Some(QueueMarking::step(BufferSize::Bytes(Bytes::new(65_000)), MarkAt::Dequeue)));
     assert_eq!(plan.switches[1].buffer, BufferSize::PerGbps(Bytes::new(19_660)));
-    let Transport::Tcp(shallop_plan::plan::Tcp {
-        config, controller: Window::Cubic(cubic), ..
-    }) = plan.schemes[0].transport
+    let Transport::Tcp(shallop_plan::plan::Tcp { config, controller: Window::Cubic(cubic), .. }) =
+        plan.schemes[0].transport
     else {
         panic!()
     };
@@ -161,16 +151,12 @@ fn windows_by_a_model_of_the_path_have_options_of_their_own() {
     assert_eq!(window("bbr"), (4, Window::Bbr(bbr)));
     let copa = copa::Config { delta: 0.1, mode: copa::Mode::Competitive };
     assert_eq!(window("copa").1, Window::Copa(copa));
-    for (name, default) in [
-        ("bbr", Window::Bbr(bbr::Config::defaults(HostStack::Linux))),
-        ("copa", Window::Copa(copa::Config::PAPER)),
-    ] {
+    for (name, default) in
+        [("bbr", Window::Bbr(bbr::Config::defaults(HostStack::Linux))), ("copa", Window::Copa(copa::Config::PAPER))]
+    {
         let text = SMALL.replacen("cubic", name, 1);
         let plan = &study(&text, &Options::default()).points[0].plan;
-        let Transport::Tcp(shallop_plan::plan::Tcp { controller, .. }) = plan.schemes[1].transport
-        else {
-            panic!()
-        };
+        let Transport::Tcp(shallop_plan::plan::Tcp { controller, .. }) = plan.schemes[1].transport else { panic!() };
         assert_eq!(controller, default);
     }
 }
@@ -240,17 +226,14 @@ fn fits(schema: &serde_json::Value, value: &serde_json::Value) -> bool {
         Some("number") => value.is_number(),
         _ => true,
     };
-    let keys =
-        value.as_object().into_iter().flatten().all(|(key, value)| {
-            match schema["properties"].get(key) {
-                Some(schema) => fits(schema, value),
-                None => match &schema["additionalProperties"] {
-                    serde_json::Value::Bool(allowed) => *allowed,
-                    serde_json::Value::Null => true,
-                    schema => fits(schema, value),
-                },
-            }
-        });
+    let keys = value.as_object().into_iter().flatten().all(|(key, value)| match schema["properties"].get(key) {
+        Some(schema) => fits(schema, value),
+        None => match &schema["additionalProperties"] {
+            serde_json::Value::Bool(allowed) => *allowed,
+            serde_json::Value::Null => true,
+            schema => fits(schema, value),
+        },
+    });
     let needed = any("required").into_iter().flatten();
     let has = |key: &serde_json::Value| key.as_str().is_some_and(|key| value.get(key).is_some());
     kind && keys

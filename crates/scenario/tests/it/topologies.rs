@@ -131,22 +131,14 @@ fn the_campus_is_that_of_the_paper() {
     let campus = Net::of(r#"kind = "campus", access_points = 2, stations = 3, cloud_hosts = 2"#);
     campus.consistent();
     assert_eq!(campus.counts(), (8, 7, 14));
-    let links = [
-        ("access", 4),
-        ("aggregation", 2),
-        ("all", 28),
-        ("cloud", 4),
-        ("core", 2),
-        ("radio", 4),
-        ("stations", 12),
-    ];
+    let links =
+        [("access", 4), ("aggregation", 2), ("all", 28), ("cloud", 4), ("core", 2), ("radio", 4), ("stations", 12)];
     assert_eq!(campus.links(), links);
     assert_eq!(campus.network.sites.len(), 3);
     // Delays; 30 us of frames on their way there and 2 us of acknowledgements make it 10 ms.
     assert_eq!(campus.round_trip("cloud0", "ap1h2"), us(9_970));
-    let rates = ["cloud", "core", "aggregation", "access", "radio"].map(|set| {
-        campus.network.graph.link_of(campus.network.links[set][0]).rate.get() / 1_000_000
-    });
+    let rates = ["cloud", "core", "aggregation", "access", "radio"]
+        .map(|set| campus.network.graph.link_of(campus.network.links[set][0]).rate.get() / 1_000_000);
     assert_eq!(rates, [100_000, 40_000, 10_000, 1_000, 850]);
     assert!(study(r#"kind = "campus", radio_frame = "0B""#).is_err());
 }
@@ -174,9 +166,7 @@ fn the_fat_tree_is_that_of_the_paper() {
 fn paths_of_the_fat_tree_go_no_higher_than_they_must() {
     let tree = Net::of(r#"kind = "fat-tree""#);
     let core = &tree.network.links["core"];
-    for (other, hops, through_core) in
-        [("tor0h1", 2, 0), ("tor3h5", 4, 0), ("tor4h0", 6, 2), ("tor31h5", 6, 2)]
-    {
+    for (other, hops, through_core) in [("tor0h1", 2, 0), ("tor3h5", 4, 0), ("tor4h0", 6, 2), ("tor31h5", 6, 2)] {
         for flow in 0..50 {
             let ports = tree.walk(tree.node("tor0h0"), tree.node(other), End::receiver(flow));
             let cores = ports.iter().filter(|port| core.contains(port)).count();
@@ -212,9 +202,7 @@ fn flows_return_as_they_went_and_spread_over_all_links_of_a_tier() {
     for set in ["core", "uplinks", "access"] {
         even(&tree, &crossed, set);
     }
-    let fabric = Net::of(
-        r#"kind = "leaf-spine", spines = 4, leaves = 6, hosts = 8, rate = "40Gbps", delay = "1us""#,
-    );
+    let fabric = Net::of(r#"kind = "leaf-spine", spines = 4, leaves = 6, hosts = 8, rate = "40Gbps", delay = "1us""#);
     let crossed = fabric.symmetric(&drawn(&fabric, 12_000));
     even(&fabric, &crossed, "fabric");
     // Tiers that offer equally many choices must not choose alike: here two and two.
@@ -249,18 +237,14 @@ fn two_data_centres_are_as_far_apart_as_in_the_thesis() {
     assert_eq!(net.network.sets["dc1"].len(), 24);
     let sets = ["dc0", "dc1", "hosts", "rack0", "rack1", "rack2", "rack3"];
     assert_eq!(net.set_names(), sets);
-    assert_eq!(
-        net.links(),
-        [("access", 96), ("all", 106), ("fabric", 8), ("inside", 104), ("wan", 2)]
-    );
+    assert_eq!(net.links(), [("access", 96), ("all", 106), ("fabric", 8), ("inside", 104), ("wan", 2)]);
     assert_eq!(net.round_trip("dc0s0h0", "dc0s0h1"), us(200));
     assert_eq!(net.round_trip("dc0s0h0", "dc1s1h11"), Span::from_ms(10));
 }
 
 #[test]
 fn older_networks_have_sites_and_links_too() {
-    let net =
-        Net::of(r#"kind = "dumbbell", senders = 3, receivers = 2, rate = "1Gbps", delay = "1ms""#);
+    let net = Net::of(r#"kind = "dumbbell", senders = 3, receivers = 2, rate = "1Gbps", delay = "1ms""#);
     net.consistent();
     assert_eq!(net.links(), [("access", 10), ("all", 12), ("bottleneck", 2)]);
     assert_eq!(net.set_names(), ["hosts", "left", "right"]);
@@ -270,8 +254,7 @@ fn older_networks_have_sites_and_links_too() {
     let near = |port: &u32| lone.network.port_name(*port);
     let names: Vec<String> = lone.network.links["bottleneck"].iter().map(near).collect();
     assert_eq!(names, ["left>r0", "r0>left"]);
-    let net =
-        Net::of(r#"kind = "parking-lot", hops = 3, hosts = 2, rate = "1Gbps", delay = "1ms""#);
+    let net = Net::of(r#"kind = "parking-lot", hops = 3, hosts = 2, rate = "1Gbps", delay = "1ms""#);
     net.consistent();
     assert_eq!(net.links(), [("access", 16), ("all", 22), ("chain", 6)]);
     assert_eq!(net.set_names(), ["at0", "at1", "at2", "at3", "hosts"]);
@@ -280,9 +263,7 @@ fn older_networks_have_sites_and_links_too() {
 
 #[test]
 fn five_thousand_hosts_need_no_five_thousand_squared() {
-    let net = Net::of(
-        r#"kind = "leaf-spine", spines = 16, leaves = 64, hosts = 76, rate = "100Gbps", delay = "1us""#,
-    );
+    let net = Net::of(r#"kind = "leaf-spine", spines = 16, leaves = 64, hosts = 76, rate = "100Gbps", delay = "1us""#);
     assert_eq!(net.counts().0, 4864);
     net.symmetric(&drawn(&net, 2_000));
 }

@@ -43,8 +43,7 @@ fn names(study: &Study) -> Vec<&str> {
 
 #[test]
 fn every_combination_of_values_is_a_point() {
-    let options =
-        vary(&[("switch.default.buffer", "20KB, \"8pkt\""), ("topology.senders", "20,200")]);
+    let options = vary(&[("switch.default.buffer", "20KB, \"8pkt\""), ("topology.senders", "20,200")]);
     let study = read(SCENARIO, &options).unwrap();
     assert_eq!(
         names(&study),
@@ -67,10 +66,7 @@ fn every_combination_of_values_is_a_point() {
 fn points_of_the_scenario_are_varied_too_and_give_way() {
     let text = format!("{SCENARIO}{POINTS}");
     let study = read(&text, &vary(&[("sample", "1ms,10ms")])).unwrap();
-    assert_eq!(
-        names(&study),
-        ["few, sample=1ms", "few, sample=10ms", "many, sample=1ms", "many, sample=10ms"]
-    );
+    assert_eq!(names(&study), ["few, sample=1ms", "few, sample=10ms", "many, sample=1ms", "many, sample=10ms"]);
     assert_eq!(study.points[2].set["topology.senders"], 8);
     let study = read(&text, &vary(&[("topology.senders", "4")])).unwrap();
     assert_eq!(study.points[1].set["topology.senders"], 4);
@@ -87,10 +83,7 @@ fn seeds_count_from_the_first_one_and_leave_the_claims() {
     for (count, words) in [(0, "must be a seed"), (20_000, "more than 10000")] {
         let options = Options { seeds: Some(count), ..Options::default() };
         let problem = read(SCENARIO, &options).unwrap_err();
-        assert!(
-            problem.message().contains("--seeds") && problem.message().contains(words),
-            "{problem}"
-        );
+        assert!(problem.message().contains("--seeds") && problem.message().contains(words), "{problem}");
     }
 }
 

@@ -77,10 +77,8 @@ fn json_has_the_promised_fields() {
     assert_eq!(summary["scenario"], "Four flows");
     assert_eq!(summary["version"], env!("CARGO_PKG_VERSION"));
     let runs = summary["runs"].as_array().unwrap();
-    let made: Vec<(&str, u64)> = runs
-        .iter()
-        .map(|run| (run["scheme"].as_str().unwrap(), run["seed"].as_u64().unwrap()))
-        .collect();
+    let made: Vec<(&str, u64)> =
+        runs.iter().map(|run| (run["scheme"].as_str().unwrap(), run["seed"].as_u64().unwrap())).collect();
     assert_eq!(made, [("cubic", 1), ("cubic", 2), ("flashpass", 1), ("flashpass", 2)]);
     for run in runs {
         for field in [
@@ -163,12 +161,8 @@ fn a_claim_that_fails_is_exit_code_1() {
     let output = folder.shallop(&["run", "scenario.toml", "--out", "results", "--json"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let verdicts: Vec<&str> = summary["claims"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|claim| claim["verdict"].as_str().unwrap())
-        .collect();
+    let verdicts: Vec<&str> =
+        summary["claims"].as_array().unwrap().iter().map(|claim| claim["verdict"].as_str().unwrap()).collect();
     assert_eq!(verdicts, ["holds", "fails"]);
     assert!(folder.path("results/summary.json").exists());
     let honest = CLAIMS.split("\n\n").next().unwrap();
@@ -180,12 +174,9 @@ fn a_claim_that_fails_is_exit_code_1() {
 #[test]
 fn piped_output_is_plain_text_of_120_columns() {
     let folder = Folder::with(format!("{}{CLAIMS}", scenario()));
-    for arguments in [
-        &["run", "scenario.toml"][..],
-        &["check", "scenario.toml", "--explain"],
-        &["reproduce"],
-        &["chips"],
-    ] {
+    for arguments in
+        [&["run", "scenario.toml"][..], &["check", "scenario.toml", "--explain"], &["reproduce"], &["chips"]]
+    {
         let output = folder.shallop(arguments);
         let printed = text(&output.stdout);
         assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
@@ -212,18 +203,14 @@ fn long_studies_say_how_long_they_take_here() {
     let folder = Folder::with(scenario().replacen("200ms", "86400s", 1));
     let output = folder.shallop(&["check", "scenario.toml"]);
     let said = text(&output.stdout);
-    let (_, how_long) =
-        said.trim_end().split_once(" each, about ").unwrap_or_else(|| panic!("{said}"));
+    let (_, how_long) = said.trim_end().split_once(" each, about ").unwrap_or_else(|| panic!("{said}"));
     assert!(how_long.ends_with(" on this machine"), "{said}");
 }
 
 #[test]
 fn check_explains_each_link_with_its_switch_and_chip() {
-    let folder = Folder::with(scenario().replacen(
-        "[[scheme]]",
-        "[switch.default]\nchip = \"trident2\"\n[[scheme]]",
-        1,
-    ));
+    let folder =
+        Folder::with(scenario().replacen("[[scheme]]", "[switch.default]\nchip = \"trident2\"\n[[scheme]]", 1));
     let explained = text(&folder.shallop(&["check", "scenario.toml", "--explain"]).stdout);
     let row = |start: &str| {
         let line = explained.lines().find(|line| line.starts_with(start));
@@ -235,8 +222,7 @@ fn check_explains_each_link_with_its_switch_and_chip() {
     let bottleneck = row("left>r0 ");
     assert!(bottleneck.contains("default") && bottleneck.contains("trident2"), "{bottleneck}");
     assert!(row("r0>left ").contains("host"), "{explained}");
-    let links =
-        &folder.json(&["check", "scenario.toml", "--explain", "--json"])["sections"][0]["links"];
+    let links = &folder.json(&["check", "scenario.toml", "--explain", "--json"])["sections"][0]["links"];
     assert!(links.as_array().unwrap().iter().any(|link| link["link"] == "left>r0"), "{links}");
     let many = ["check", "scenario.toml", "--explain", "--set", "topology.senders=30"];
     let short = text(&folder.shallop(&many).stdout);

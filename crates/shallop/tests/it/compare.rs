@@ -53,10 +53,7 @@ fn two_schemes_of_one_folder_are_compared() {
     let folder = folder();
     folder.done(&["run", "scenario.toml", "--out", "a"]);
     let found = folder.json(&["compare", "a", "--scheme", "cubic", "--with", "newreno", "--json"]);
-    assert_eq!(
-        (&found["pairs"][0]["a"], &found["pairs"][0]["b"]),
-        (&"cubic".into(), &"newreno".into())
-    );
+    assert_eq!((&found["pairs"][0]["a"], &found["pairs"][0]["b"]), (&"cubic".into(), &"newreno".into()));
 }
 
 #[test]
@@ -89,10 +86,7 @@ fn results_without_common_runs_are_not_compared() {
         (&["a", "--scheme", "cubic", "--with", "copa"], &["no scheme \"copa\"", "newreno"]),
         (&["a"], &["<B>"]),
         (&["a", "b", "--scheme", "cubic"], &["--with"]),
-        (
-            &["a", "--points", "buffer=1KB", "buffer=2KB"],
-            &["no point \"buffer=1KB\"", "one point only"],
-        ),
+        (&["a", "--points", "buffer=1KB", "buffer=2KB"], &["no point \"buffer=1KB\"", "one point only"]),
         (&["a", "."], &["holds no summary.json"]),
         (&["a", "nothing.toml"], &["nothing.toml", "could not read"]),
     ] {

@@ -119,10 +119,7 @@ fn run_page(page: &str, text: &str) -> (Vec<String>, usize, Vec<Change>) {
                 }
             }
             "text" => match printed.take().filter(|_| block.note("output").is_some()) {
-                None => wrong.push(format!(
-                    "{}: not the output of a block that was run in full",
-                    block.at()
-                )),
+                None => wrong.push(format!("{}: not the output of a block that was run in full", block.at())),
                 Some(printed) if timeless(&printed) != timeless(&block.text) => {
                     changes.push((block.line, block.text.lines().count(), printed));
                 }
@@ -187,9 +184,8 @@ fn blocks_that_are_not_run_have_a_reason() {
             assert!(known.contains(&note.as_str()), "{}: unknown comment {note}", block.at());
         }
         // Commands in other blocks would not be run.
-        let is_command = |line: &str| {
-            ["shallop ", "make ", "cargo "].iter().any(|name| line.trim_start().starts_with(name))
-        };
+        let is_command =
+            |line: &str| ["shallop ", "make ", "cargo "].iter().any(|name| line.trim_start().starts_with(name));
         let may_hold_commands = ["sh", "text"].contains(&block.kind.as_str());
         let is_hidden = !may_hold_commands && block.text.lines().any(is_command);
         assert!(!is_hidden, "{}: a command in a block of \"{}\"", block.at(), block.kind);

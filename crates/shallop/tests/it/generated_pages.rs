@@ -13,12 +13,7 @@ fn generated_pages_are_up_to_date() {
             continue;
         }
         let found = fs::read_to_string(root().join(path)).unwrap();
-        let differ: Vec<&str> =
-            text.lines().filter(|line| !found.lines().any(|other| other == *line)).collect();
-        assert!(
-            found == text,
-            "{path} differs (make write-docs writes it):\n{}",
-            differ.join("\n")
-        );
+        let differ: Vec<&str> = text.lines().filter(|line| !found.lines().any(|other| other == *line)).collect();
+        assert!(found == text, "{path} differs (make write-docs writes it):\n{}", differ.join("\n"));
     }
 }

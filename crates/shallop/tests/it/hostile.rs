@@ -91,8 +91,7 @@ impl Case {
             let dumbbell = scenario.find("kind = ").unwrap()..scenario.find("[switch").unwrap();
             let file = format!("kind = \"file\"\nfile = \"{network}\"\n\n");
             scenario.replace_range(dumbbell, &file);
-            scenario = scenario
-                .replace("name = \"all\"", "name = \"all\"\nfrom = \"hosts\"\nto = \"hosts\"");
+            scenario = scenario.replace("name = \"all\"", "name = \"all\"\nfrom = \"hosts\"\nto = \"hosts\"");
         }
         scenario.push_str(&self.add);
         if self.crlf {
@@ -194,8 +193,7 @@ fn answer(case: &Case, results: &Path) -> (String, Vec<String>) {
 
 #[test]
 fn hostile_inputs_are_refused_with_a_place_and_a_remedy() {
-    let cases: Vec<Case> =
-        paths(&here().join("cases")).iter().flat_map(|path| read(path)).collect();
+    let cases: Vec<Case> = paths(&here().join("cases")).iter().flat_map(|path| read(path)).collect();
     assert!(cases.len() >= 290, "{}", cases.len());
     let made = Folder::with(SCENARIO);
     made.done(&["run", "scenario.toml", "--out", "results"]);

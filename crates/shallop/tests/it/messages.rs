@@ -90,10 +90,8 @@ fn a_scenario_comes_by_standard_input_as_toml_or_as_a_request() {
 #[test]
 fn files_of_a_request_stand_for_those_of_its_folder_and_are_listed() {
     let folder = Folder::with(SCENARIO);
-    let scenario = SCENARIO.replace(
-        "size = \"20KB\"",
-        "sizes = \"sizes.txt\", arrivals = { per_second = 1000 }, flows = 5",
-    );
+    let scenario =
+        SCENARIO.replace("size = \"20KB\"", "sizes = \"sizes.txt\", arrivals = { per_second = 1000 }, flows = 5");
     let asked = ["check", "-", "--runs", "--json"];
     let files = json!({ "sizes.txt": "size,cdf\n1000,0\n20000,1\n" });
     let request = json!({ "text": scenario, "files": files });
@@ -113,10 +111,7 @@ fn errors_have_a_kind_a_position_and_the_allowed_values() {
     assert_eq!(output.status.code(), Some(2));
     let error = &of_type(&messages(&output), "error")[0];
     assert_eq!(error["kind"], "scenario");
-    assert_eq!(
-        (&error["position"]["name"], &error["position"]["line"]),
-        (&json!("scenario.toml"), &json!(4))
-    );
+    assert_eq!((&error["position"]["name"], &error["position"]["line"]), (&json!("scenario.toml"), &json!(4)));
     assert!(error["help"].as_str().unwrap().contains("dumbbell"), "{error}");
     assert!(error["text"].as_str().unwrap().contains("scenario.toml:4"), "{error}");
 
@@ -162,10 +157,7 @@ fn every_table_of_a_sweep_is_exported_with_a_column_for_each_swept_key() {
     }
     // Two schemes, a flow for each sender.
     assert_eq!(listed["flows"]["rows"], 2 * (2 + 3));
-    assert_eq!(
-        folder.shallop(&["export", "out", "--table", "flows", "--format", "parquet"]).status.code(),
-        Some(2)
-    );
+    assert_eq!(folder.shallop(&["export", "out", "--table", "flows", "--format", "parquet"]).status.code(), Some(2));
 }
 
 #[test]
@@ -176,8 +168,7 @@ fn a_sweep_runs_only_the_run_with_the_given_identity() {
     let identity = listed["runs"][2]["identity"].as_str().unwrap().to_owned();
     folder.done(&[&["sweep"], &vary[..], &["--identity", &identity, "--out", "out"]].concat());
     let runs = std::fs::read_dir(folder.path("out/runs")).unwrap();
-    let names: Vec<String> =
-        runs.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let names: Vec<String> = runs.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert!(names.contains(&format!("{identity}.json")), "{names:?}");
     assert!(names.iter().all(|name| name.starts_with(&identity)), "{names:?}");
     let asked = [&["sweep"], &vary[..], &["--identity", "0123", "--out", "out"]].concat();

@@ -36,10 +36,7 @@ fn unread_columns_are_noted_and_the_longest_round_trip_sets_the_duration() {
     let said = folder.done(&["new", "--network", "far.csv", "--out", "far.toml"]);
     assert!(said.contains("note: far.csv: not read: owner"), "{said}");
     let written = fs::read_to_string(folder.path("far.toml")).unwrap();
-    assert!(
-        written.contains("duration = \"91s\"") && written.contains("duration = \"18.1s\""),
-        "{written}"
-    );
+    assert!(written.contains("duration = \"91s\"") && written.contains("duration = \"18.1s\""), "{written}");
     let said = folder.done(&["check", "far.toml"]);
     assert_eq!(said.matches("note: far.csv: not read: owner").count(), 1, "{said}");
 }
@@ -48,8 +45,7 @@ fn unread_columns_are_noted_and_the_longest_round_trip_sets_the_duration() {
 fn flags_choose_and_nothing_is_asked() {
     let folder = Folder::with("");
     let flags = ["--topology", "leaf-spine", "--transport", "dctcp,bbr", "--transport", "dctcp"];
-    let said =
-        folder.done(&[&["new", "--out", "f.toml", "--traffic", "incast"][..], &flags].concat());
+    let said = folder.done(&[&["new", "--out", "f.toml", "--traffic", "incast"][..], &flags].concat());
     assert_eq!(said, "");
     let written = fs::read_to_string(folder.path("f.toml")).unwrap();
     assert_eq!(written.matches("[[scheme]]").count(), 2, "{written}");
@@ -63,8 +59,7 @@ fn a_network_file_is_found_from_the_folder_of_the_scenario() {
     let sites = "from,to,rate,delay\nLyon,Geneva,1Gbps,2ms\nGeneva,Zurich,1Gbps,3ms\n";
     fs::create_dir(folder.path("nets")).unwrap();
     fs::write(folder.path("nets/sites.csv"), sites).unwrap();
-    let network =
-        ["new", "--transport", "cubic", "--network", "nets/sites.csv", "--traffic", "long"];
+    let network = ["new", "--transport", "cubic", "--network", "nets/sites.csv", "--traffic", "long"];
     for out in ["nets/a.toml", "b.toml"] {
         folder.done(&[&network[..], &["--out", out]].concat());
         folder.done(&["check", out]);
@@ -121,11 +116,7 @@ fn every_command_gets_a_manual_page() {
     fs::create_dir(folder.path("man")).unwrap();
     let output = folder.shallop(&["man", "man"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    for (page, word) in [
-        ("shallop.1", "reproduce"),
-        ("shallop-run.1", "quick"),
-        ("shallop-host-load.1", "capacity"),
-    ] {
+    for (page, word) in [("shallop.1", "reproduce"), ("shallop-run.1", "quick"), ("shallop-host-load.1", "capacity")] {
         let text = fs::read_to_string(folder.path("man").join(page)).unwrap();
         assert!(text.contains(".TH shallop") && text.contains(word), "{page}: {text}");
     }

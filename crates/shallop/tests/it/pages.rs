@@ -73,13 +73,7 @@ pub fn blocks(page: &str, text: &str) -> Vec<Block> {
             (Some(block), _) => block.text.extend([line, "\n"]),
             (None, Some(kind)) => {
                 let (kind, notes) = (kind.trim().to_owned(), std::mem::take(&mut notes));
-                open = Some(Block {
-                    page: page.to_owned(),
-                    line: number,
-                    kind,
-                    notes,
-                    text: String::new(),
-                });
+                open = Some(Block { page: page.to_owned(), line: number, kind, notes, text: String::new() });
             }
             (None, None) => {
                 let comment = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"));

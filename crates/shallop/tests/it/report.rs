@@ -72,13 +72,9 @@ fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
     folder.done(&["report", "a"]);
     assert!(first == page("a"), "report makes another page");
     assert!(first.contains("<h1>A title &lt;b&gt;of ours&lt;/b&gt; &amp; theirs</h1>"));
-    for said in [
-        "dumbbell",
-        "seeds</dt><dd>1 and 2",
-        "1 claim: 1 holds",
-        "<p class=\"headline\">",
-        "95 % interval of the mean",
-    ] {
+    for said in
+        ["dumbbell", "seeds</dt><dd>1 and 2", "1 claim: 1 holds", "<p class=\"headline\">", "95 % interval of the mean"]
+    {
         assert!(first.contains(said), "{said}");
     }
     assert!(!first.contains("wall s"), "the time it took differs from one time to the next");
@@ -137,11 +133,7 @@ fn several_experiments_have_an_index_page() {
     folder.done(&["run", "scenario.toml", "--out", "all/two words"]);
     folder.done(&["report", "all"]);
     let page = fs::read_to_string(folder.path("all/report.html")).unwrap();
-    assert!(
-        page.contains("href=\"one/report.html\"")
-            && page.contains("href=\"two%20words/report.html\""),
-        "{page}"
-    );
+    assert!(page.contains("href=\"one/report.html\"") && page.contains("href=\"two%20words/report.html\""), "{page}");
     assert!(page.contains("1 claim: 1 holds") && page.contains("&lt;b&gt;"), "{page}");
 }
 
@@ -159,10 +151,8 @@ fn a_folder_without_results_is_refused_with_advice() {
 /// Results in a folder `out`, of which these runs, by scheme and seed, are made void, with the means that are left.
 fn make_void(folder: &Folder, is_void: impl Fn(&str, u64) -> bool) {
     let mut summary = folder.summary("out");
-    let late = serde_json::to_value(RehearsalOfRun {
-        void: vec!["it was late".to_owned()],
-        ..RehearsalOfRun::default()
-    });
+    let late =
+        serde_json::to_value(RehearsalOfRun { void: vec!["it was late".to_owned()], ..RehearsalOfRun::default() });
     for run in summary["runs"].as_array_mut().unwrap() {
         if is_void(run["scheme"].as_str().unwrap(), run["seed"].as_u64().unwrap()) {
             run["rehearsal"] = late.as_ref().unwrap().clone();

@@ -9,19 +9,12 @@ use crate::support::{Folder, dumbbell, text, timeless};
 use serde_json::Value;
 
 fn scenario() -> String {
-    let top =
-        "title = \"A few flows\"\nseed = 3\nduration = \"30ms\"\nsample = \"1ms\"\nstack = \"ns2\"";
+    let top = "title = \"A few flows\"\nseed = 3\nduration = \"30ms\"\nsample = \"1ms\"\nstack = \"ns2\"";
     dumbbell(top, &["cubic"], "0s..5ms")
 }
 
-const VARY: [&str; 6] = [
-    "sweep",
-    "scenario.toml",
-    "--vary",
-    "switch.default.buffer=8pkt,20KB",
-    "--vary",
-    "topology.senders=2,3",
-];
+const VARY: [&str; 6] =
+    ["sweep", "scenario.toml", "--vary", "switch.default.buffer=8pkt,20KB", "--vary", "topology.senders=2,3"];
 
 /// The files of finished runs with their contents.
 fn runs(folder: &Folder, out: &str) -> BTreeMap<String, Vec<u8>> {
@@ -175,22 +168,10 @@ fn a_key_that_does_not_change_a_scheme_does_not_run_it_again() {
     assert!(printed.contains(line), "{printed}");
     assert_eq!(whole(&runs(&folder, "a")), 8, "6 of DCTCP, 2 of CUBIC");
     let summary = folder.summary("a");
-    assert_eq!(
-        (&summary["reused"][0]["scheme"], &summary["reused"][0]["runs"]),
-        (&"cubic".into(), &4.into())
-    );
+    assert_eq!((&summary["reused"][0]["scheme"], &summary["reused"][0]["runs"]), (&"cubic".into(), &4.into()));
     assert_eq!(summary["runs"].as_array().unwrap().len(), 12);
     // Each reused run equals the run of its point alone.
-    let alone = [
-        "sweep",
-        "scenario.toml",
-        "--vary",
-        "switch.default.mark.above=15KB",
-        "--seeds",
-        "2",
-        "--out",
-        "b",
-    ];
+    let alone = ["sweep", "scenario.toml", "--vary", "switch.default.mark.above=15KB", "--seeds", "2", "--out", "b"];
     folder.done(&alone);
     let of = |out: &str| {
         let runs = folder.summary(out)["runs"].as_array().unwrap().clone();
@@ -322,10 +303,7 @@ fn run_resumes_when_it_is_asked_to() {
 fn a_bad_sweep_is_explained_and_nothing_is_written() {
     let long = ["--vary", "topology.delay=1ms,10Gbps"];
     for (arguments, words) in [
-        (
-            &["--vary", "topology.sendrs=3,4"][..],
-            &["--vary topology.sendrs", "topology.senders"][..],
-        ),
+        (&["--vary", "topology.sendrs=3,4"][..], &["--vary topology.sendrs", "topology.senders"][..]),
         (&long, &["--vary topology.delay=10Gbps", "unknown unit"]),
         (&["--vary", "topology.senders"], &["KEY=V1,V2"]),
         (&["--vary", "topology.senders=3,,4"], &["value 2 is empty"]),
@@ -339,9 +317,7 @@ fn a_bad_sweep_is_explained_and_nothing_is_written() {
         assert!(!folder.path("a").exists());
     }
     let folder = Folder::with(scenario());
-    for arguments in
-        [&["run", "scenario.toml", "--resume"][..], &["sweep", "scenario.toml", "--shard", "1/2"]]
-    {
+    for arguments in [&["run", "scenario.toml", "--resume"][..], &["sweep", "scenario.toml", "--shard", "1/2"]] {
         folder.refused(arguments, &["--out"]);
     }
 }

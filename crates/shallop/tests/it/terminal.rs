@@ -17,10 +17,7 @@ fn formats_are_read_back_by_programs() {
     let printed = text(&output.stdout);
     let rows: Vec<Vec<&str>> = printed.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!((rows.len(), rows[0].len()), (2, rows[1].len()), "{printed}");
-    assert_eq!(
-        (rows[0][..3].to_vec(), rows[1][0]),
-        (vec!["scheme", "runs", "throughput_bps"], "cubic")
-    );
+    assert_eq!((rows[0][..3].to_vec(), rows[1][0]), (vec!["scheme", "runs", "throughput_bps"], "cubic"));
     let rate = folder.summary("out")["runs"][0]["throughput_bps"].as_f64().unwrap();
     assert!((rows[1][2].parse::<f64>().unwrap() - rate).abs() < 1e-3);
     let swept = ["sweep", "scenario.toml", "--vary", "topology.senders=1,2", "--seeds", "3"];
@@ -28,10 +25,7 @@ fn formats_are_read_back_by_programs() {
     let header = "topology.senders,scheme,runs,throughput_bps,throughput_bps ci95,";
     assert!(printed.starts_with(header) && printed.lines().count() == 3, "{printed}");
     let printed = text(&folder.shallop(&["run", "scenario.toml", "--format", "markdown"]).stdout);
-    assert!(
-        printed.starts_with("## Two flows\n\nCompletion times cannot be compared"),
-        "{printed}"
-    );
+    assert!(printed.starts_with("## Two flows\n\nCompletion times cannot be compared"), "{printed}");
     assert!(printed.contains("\n\n| scheme | Mb/s |"), "{printed}");
     assert!(printed.contains("| --- | ---: |") && printed.contains("| cubic |"), "{printed}");
     let json = folder.json(&["run", "scenario.toml", "--format", "json"]);
@@ -58,9 +52,8 @@ fn control_characters_in_names_are_escaped_in_every_output() {
         .replace("name = \"all\"", &format!("name = \"g{hostile}\""));
     let folder = Folder::with(named);
     let plain = |printed: &str| {
-        let obeyed = |letter: char| {
-            (letter.is_control() && letter != '\n') || matches!(letter, '\u{202e}' | '\u{2066}')
-        };
+        let obeyed =
+            |letter: char| (letter.is_control() && letter != '\n') || matches!(letter, '\u{202e}' | '\u{2066}');
         assert!(!printed.contains(obeyed), "{printed:?}");
     };
     for format in ["table", "csv", "markdown", "json"] {
@@ -85,10 +78,7 @@ fn negative_numbers_are_refused_with_the_allowed_range() {
     let folder = Folder::with(SCENARIO);
     for (arguments, words) in [
         (["--seed", "-1"], "'-1' for '--seed <N>': negative; expected a whole number from 0 to"),
-        (
-            ["--jobs", "-1"],
-            "'-1' for '--jobs <N>': negative; expected a whole number from 1 to 1024",
-        ),
+        (["--jobs", "-1"], "'-1' for '--jobs <N>': negative; expected a whole number from 1 to 1024"),
         (["--jobs", "0"], "expected a whole number from 1 to 1024"),
         (["--set", "topology.rate=100mbps"], "write \"100Mbps\""),
         (["--set", "topology.rate=1,5Gbps"], "write \"1.5Gbps\""),
@@ -124,8 +114,7 @@ fn a_page_that_shallop_did_not_make_is_not_overwritten() {
 #[test]
 fn a_second_writer_of_a_folder_is_refused_until_the_first_is_gone() {
     let folder = Folder::with(SCENARIO);
-    let endless =
-        ["run", "scenario.toml", "--out", "out", "--jobs", "1", "--set", "group.all.size=1TB"];
+    let endless = ["run", "scenario.toml", "--out", "out", "--jobs", "1", "--set", "group.all.size=1TB"];
     let mut first = folder.command(&[&endless[..], &["--set", "duration=3600s"]].concat());
     let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = || fs::read_dir(folder.path("out/runs")).is_ok_and(|mut it| it.next().is_some());
@@ -133,10 +122,9 @@ fn a_second_writer_of_a_folder_is_refused_until_the_first_is_gone() {
         assert!(first.try_wait().unwrap().is_none(), "it should still run");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    for arguments in [
-        &["run", "scenario.toml", "--out", "out"][..],
-        &["sweep", "scenario.toml", "--out", "out", "--shard", "1/2"],
-    ] {
+    for arguments in
+        [&["run", "scenario.toml", "--out", "out"][..], &["sweep", "scenario.toml", "--out", "out", "--shard", "1/2"]]
+    {
         folder.refused(arguments, &["out: another shallop is writing to this folder"]);
     }
     first.kill().unwrap();

@@ -14,9 +14,7 @@ fn files_arrive_at_a_known_receiver_only() {
     let (address, fingerprint) = (receiver.address.clone(), receiver.fingerprint.clone());
 
     let other = "00000000-00000000-00000000-00000000-00000000-00000000-00000000-00000000";
-    for (more, why) in
-        [(&[][..], "is not known"), (&["--fingerprint", other], "somebody else answers")]
-    {
+    for (more, why) in [(&[][..], "is not known"), (&["--fingerprint", other], "somebody else answers")] {
         let refused = place.send("source", &address, more);
         assert_eq!(refused.status.code(), Some(2));
         assert!(String::from_utf8_lossy(&refused.stderr).contains(why));
@@ -115,17 +113,11 @@ fn bad_transfer_options_are_refused_with_their_name() {
     let taken = port.local_addr().unwrap().to_string();
     for (args, said) in [
         (&["send", "nowhere", "127.0.0.1"][..], &["nowhere: No such file"][..]),
-        (
-            &["send", "notes.txt", "127.0.0.1", "--wait", "0s"],
-            &["--wait: the waiting time is from 1us"],
-        ),
+        (&["send", "notes.txt", "127.0.0.1", "--wait", "0s"], &["--wait: the waiting time is from 1us"]),
         (&["send", "notes.txt", "no-such-host.invalid"], &["no-such-host.invalid:4747 is no host"]),
         (&["send", "notes.txt", "no such host"], &["' ' has no place in the name of a host"]),
         (&["send", "notes.txt", "ship:70000"], &["a port is a number from 1 to 65535"]),
-        (
-            &["send", "notes.txt", "notes.txt"],
-            &["there is a file of that name", "the last argument"],
-        ),
+        (&["send", "notes.txt", "notes.txt"], &["there is a file of that name", "the last argument"]),
         (&["send", "notes.txt"], &["HOST[:PORT]"]),
         (&["send", "link", "127.0.0.1"], &["link: symbolic links are not sent"]),
         (&["send", "notes.txt", "127.0.0.1", "--fingerprint", "12"], &["64 hexadecimal digits"]),
@@ -187,11 +179,7 @@ fn odd_file_names_arrive_and_are_printed_escaped() {
     assert_eq!(sent.status.code(), Some(1), "{}", one_line(&sent.stderr));
     let said = String::from_utf8(sent.stderr).unwrap();
     assert_eq!(said.lines().count(), 3, "{said}");
-    for name in [
-        r"two\nlines\u001b[31m: not in place at the receiver: a file",
-        "a file there",
-        "a folder there",
-    ] {
+    for name in [r"two\nlines\u001b[31m: not in place at the receiver: a file", "a file there", "a folder there"] {
         let start = format!("source/{name}");
         assert!(said.lines().any(|line| line.starts_with(&start)), "{start}: {said}");
     }

@@ -15,9 +15,7 @@ fn write_certificates(place: &Place) {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
     let certificate = params.signed_by(&key, &issuer).unwrap();
-    for (name, text) in
-        [("ca", issuer.pem()), ("cert", certificate.pem()), ("key", key.serialize_pem())]
-    {
+    for (name, text) in [("ca", issuer.pem()), ("cert", certificate.pem()), ("key", key.serialize_pem())] {
         fs::write(place.path(name), text).unwrap();
         fs::set_permissions(place.path(name), Permissions::from_mode(0o600)).unwrap();
     }

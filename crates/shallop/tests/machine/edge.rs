@@ -281,10 +281,7 @@ $shallop edge clean detach s0 2>&1
 [ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show dev s0 | grep clsact
 ";
     let said = flat(&in_path(script, &[]));
-    assert!(
-        said.contains("An edge is at s0.") && said.contains("answered at the last hop"),
-        "{said}"
-    );
+    assert!(said.contains("An edge is at s0.") && said.contains("answered at the last hop"), "{said}");
     assert!(said.contains("nothing can be set of the edge at \"s0\""), "{said}");
     assert!(said.contains("s0 (edge)") && said.contains("made_ect_packets 0"), "{said}");
     assert!(!said.contains("flows whose") && !said.contains("min_window"), "{said}");

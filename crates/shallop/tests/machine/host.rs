@@ -100,8 +100,7 @@ $shallop host unload $NAME
 ";
     let name = name("route");
     let said = between_hosts(script, &[("NAME", &name)]);
-    let ends: Vec<String> =
-        said.lines().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let ends: Vec<String> = said.lines().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
     let [plain, ecn] = ["plain", "ecn"].map(|of| format!("{name} {of}"));
     assert_eq!(ends, [&plain, &ecn, &ecn, &ecn].map(String::as_str));
     Ok(())
@@ -149,10 +148,7 @@ $shallop host unload ecn-star
     let said = between_hosts(script, &[]);
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[..6], ["3 1"; 6], "{said}");
-    assert_eq!(
-        lines[6..],
-        ["0 connections of ecn_star", "ecn_star is ecn-star, of which nothing can be set"]
-    );
+    assert_eq!(lines[6..], ["0 connections of ecn_star", "ecn_star is ecn-star, of which nothing can be set"]);
     Ok(())
 }
 
@@ -188,9 +184,7 @@ $shallop host unload $NAME
     assert!(before > 2.0 && after < 1.0 && of_prefix > 2.0, "{said}");
     let shown: Value = serde_json::from_str(&lines.collect::<String>()).unwrap();
     let settings = shown["settings"].as_array().unwrap();
-    let of = |at: usize| {
-        [&settings[at]["to"], &settings[at]["keys"]["k"]].map(|of| of.as_str().unwrap())
-    };
+    let of = |at: usize| [&settings[at]["to"], &settings[at]["keys"]["k"]].map(|of| of.as_str().unwrap());
     assert_eq!((of(0), of(1)), (["all others", "100B"], ["10.9.0.2/32", "76900B"]), "{shown}");
     Ok(())
 }
@@ -292,9 +286,7 @@ fn as_ordinary_user(arguments: &[&str]) -> Output {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
     let mut user = Command::new("setpriv");
-    user.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(command)
-        .args(arguments);
+    user.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(command).args(arguments);
     user.current_dir(folder.path()).output().unwrap()
 }
 

@@ -25,12 +25,8 @@ pub fn in_namespaces(files: &str, script: &str, variables: &[(&str, &str)]) -> S
     let file = folder.path().join("script.sh");
     fs::write(&file, format!(". {files}/set_up.sh\n{script}")).unwrap();
     let mut command = Command::new("unshare");
-    command
-        .args(["--net", "--mount", "bash"])
-        .arg(file)
-        .args([env!("CARGO_BIN_EXE_shallop"), files]);
-    let output =
-        command.current_dir(folder.path()).envs(variables.iter().copied()).output().unwrap();
+    command.args(["--net", "--mount", "bash"]).arg(file).args([env!("CARGO_BIN_EXE_shallop"), files]);
+    let output = command.current_dir(folder.path()).envs(variables.iter().copied()).output().unwrap();
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     text(&output.stdout)
 }

@@ -24,10 +24,7 @@ fn of(folder: &Folder, stack: &str) -> [f64; 3] {
     // The first slow start takes 50 ms and has less than 1 % of the round-trip samples.
     for (quantile, most) in [("p50_s", 4.5e-3), ("p99_s", 5e-3)] {
         let rtt = run["rtt"][quantile].as_f64();
-        assert!(
-            rtt.is_some_and(|rtt| (2.4e-3..most).contains(&rtt)),
-            "{stack}: {quantile} {rtt:?}"
-        );
+        assert!(rtt.is_some_and(|rtt| (2.4e-3..most).contains(&rtt)), "{stack}: {quantile} {rtt:?}");
     }
     let figure = |name: &str| run[name].as_f64().unwrap_or(f64::NAN);
     [figure("goodput_bps"), figure("loss_rate"), longest]

@@ -70,8 +70,7 @@ pub fn iperf3_curl_and_ssh_share_a_bottleneck_with_flashpass_the_same_way_twice(
     for out in ["once", "again"] {
         folder.done(&["run", "programs.toml", "--out", out]);
     }
-    let [once, again] =
-        ["once", "again"].map(|out| relative(files(&folder.path(out)), &folder.path(out)));
+    let [once, again] = ["once", "again"].map(|out| relative(files(&folder.path(out)), &folder.path(out)));
     assert!(once.keys().any(|path| path.extension().is_some_and(|of| of == "pcapng")));
     for (path, bytes) in &once {
         assert!(again.get(path) == Some(bytes), "{} differs", path.display());
@@ -102,20 +101,15 @@ pub fn iperf3_curl_and_ssh_share_a_bottleneck_with_flashpass_the_same_way_twice(
 }
 
 pub fn a_failed_program_is_reported_with_its_last_words_and_its_files_are_kept() -> Outcome {
-    let command =
-        r#"["sh", "-c", "echo kept > file; mkdir inner; cp file inner; echo no >&2; exit 7"]"#;
+    let command = r#"["sh", "-c", "echo kept > file; mkdir inner; cp file inner; echo no >&2; exit 7"]"#;
     let missing = r#"["there-is-no-such-program"]"#;
-    let text =
-        two_hosts(&(group("one", ("s0", "r0"), command) + &group("two", ("s1", "r1"), missing)));
+    let text = two_hosts(&(group("one", ("s0", "r0"), command) + &group("two", ("s1", "r1"), missing)));
     let folder = folder(&text, &[])?;
     folder.done(&["run", "scenario.toml", "--out", "out"]);
     let run = &folder.summary("out")["runs"][0];
     let warnings = run["warnings"].to_string();
     assert!(warnings.contains("sh in s0 ended with status 7: no"), "{warnings}");
-    assert!(
-        warnings.contains("there-is-no-such-program in s1 ended with status 127"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("there-is-no-such-program in s1 ended with status 127"), "{warnings}");
     let programs = &run["programs"];
     assert_eq!((&programs[0]["status"], &programs[1]["status"]), (&7.into(), &127.into()));
     let kept = folder.path("out").join(programs[0]["files"].as_str().unwrap());
@@ -182,14 +176,10 @@ pub fn a_program_in_a_host_of_this_kernel_has_its_network_and_gives_its_status()
     let folder = Folder::with(without);
     hosts(&folder)?;
     let script = "hostname; cat /etc/hosts; ip -br addr; exit 9";
-    let output =
-        folder.shallop(&["shell", "scenario.toml", "--host", "s0", "--", "sh", "-c", script]);
+    let output = folder.shallop(&["shell", "scenario.toml", "--host", "s0", "--", "sh", "-c", script]);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(9), "{said} {}", text(&output.stderr));
     assert!(said.starts_with("s0\n") && said.contains(" r0\n"), "{said}");
-    assert!(
-        said.lines().any(|line| line.starts_with("eth0") && line.contains("10.0.0.")),
-        "{said}"
-    );
+    assert!(said.lines().any(|line| line.starts_with("eth0") && line.contains("10.0.0.")), "{said}");
     Ok(())
 }

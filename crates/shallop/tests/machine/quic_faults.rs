@@ -116,12 +116,10 @@ struct Watched {
 }
 
 fn watched(data: &Path, rate: u32, aim: &str) -> Watched {
-    let attack =
-        |name, from, to| ATTACK.replace("NAME", name).replace("FROM", from).replace("TO", to);
+    let attack = |name, from, to| ATTACK.replace("NAME", name).replace("FROM", from).replace("TO", to);
     let attacks = [attack("receiver", "s0", "r0"), attack("sender", "r0", "s0")].concat();
     let folder = Folder::with([WATCHED, &attacks].concat());
-    let attacker =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machine/quic_faults/attacker.py");
+    let attacker = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machine/quic_faults/attacker.py");
     let (data, attacker) = (data.to_str().unwrap(), attacker.to_str().unwrap());
     let rate = rate.to_string();
     let variables = [("DATA", data), ("ATTACKER", attacker), ("RATE", rate.as_str()), ("AIM", aim)];
@@ -148,8 +146,7 @@ fn median(mut of: Vec<f64>) -> f64 {
 /// send to a port that nobody reads; one unless it is set. All share the processors of this machine.
 /// `SHALLOP_ATTACK` is the rate of each attacker in datagrams a second; 2,000 unless it is set.
 pub fn an_attacker_without_keys_who_sees_all_packets_changes_nothing() -> Outcome {
-    let number =
-        |name: &str, default| std::env::var(name).map_or(default, |of| of.parse().unwrap());
+    let number = |name: &str, default| std::env::var(name).map_or(default, |of| of.parse().unwrap());
     let (pairs, rate) = (number("SHALLOP_PAIRS", 1), number("SHALLOP_ATTACK", 2_000));
     let place = Folder::with("");
     hosts(&place)?;

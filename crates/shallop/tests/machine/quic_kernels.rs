@@ -8,8 +8,7 @@ use shallop_testing::Outcome;
 use crate::real::kernel;
 use crate::support::{Folder, timeless};
 
-const EXAMPLE: &str =
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quic/programs.toml"));
+const EXAMPLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quic/programs.toml"));
 
 /// The reports of the senders in a run, by host.
 fn reports(folder: &Folder, out: &str) -> Vec<Value> {
@@ -24,11 +23,9 @@ fn reports(folder: &Folder, out: &str) -> Vec<Value> {
     said.collect()
 }
 
-pub fn the_programs_share_a_shallow_bottleneck_without_loss_or_lateness_the_same_way_twice()
--> Outcome {
+pub fn the_programs_share_a_shallow_bottleneck_without_loss_or_lateness_the_same_way_twice() -> Outcome {
     // Fewer and smaller flows.
-    let small =
-        EXAMPLE.replace("= 4\n", "= 2\n").replace("500Mbps", "100Mbps").replace("350ms", "100ms");
+    let small = EXAMPLE.replace("= 4\n", "= 2\n").replace("500Mbps", "100Mbps").replace("350ms", "100ms");
     let folder = Folder::with(small);
     kernel(&folder)?;
     for out in ["once", "again"] {

@@ -58,8 +58,7 @@ pub fn nothing_is_left_after_any_signal_at_any_moment() -> Outcome {
         }
         let mut command = folder.command(&arguments);
         command.env("TMPDIR", files.path()).stdin(Stdio::null());
-        let mut child =
-            Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        let mut child = Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         std::thread::sleep(Duration::from_millis(137 * time % 600));
         signal(&child.0, name);
         let mut sent = Instant::now();
@@ -74,18 +73,13 @@ pub fn nothing_is_left_after_any_signal_at_any_moment() -> Outcome {
         assert!(soon(has_ended), "{arguments:?} goes on after {name}");
         let status = child.0.wait().unwrap();
         // Before the command handles signals, they end the process.
-        assert!(
-            status.code() == Some(130) || status.signal().is_some(),
-            "{arguments:?} {name}: {status}"
-        );
+        assert!(status.code() == Some(130) || status.signal().is_some(), "{arguments:?} {name}: {status}");
     }
-    assert!(soon(|| processes::sleepers("98766").is_empty()
-        && processes::network_namespaces().is_subset(&before)));
+    assert!(soon(|| processes::sleepers("98766").is_empty() && processes::network_namespaces().is_subset(&before)));
     assert_eq!(fs::read_dir(files.path()).unwrap().count(), 0, "files");
     let names = fs::read_dir("/sys/class/net").unwrap().flatten();
     assert!(names.into_iter().all(|name| !name.file_name().to_string_lossy().starts_with("tap")));
-    let drafts: Vec<String> =
-        folder.names().into_iter().filter(|name| name.starts_with('.')).collect();
+    let drafts: Vec<String> = folder.names().into_iter().filter(|name| name.starts_with('.')).collect();
     assert!(drafts.is_empty(), "{drafts:?}");
     Ok(())
 }
@@ -174,10 +168,7 @@ pub fn terminals_join_a_session_and_their_programs_talk_in_both_versions_of_ip()
     };
     assert!(soon(|| join("r1", &["true"]).output().unwrap().status.code() == Some(0)));
     let named = text(&join("r1", &["hostname"]).output().unwrap().stdout);
-    assert_eq!(
-        (named.trim(), join("s0", &["sh", "-c", "exit 7"]).status().unwrap().code()),
-        ("r1", Some(7))
-    );
+    assert_eq!((named.trim(), join("s0", &["sh", "-c", "exit 7"]).status().unwrap().code()), ("r1", Some(7)));
     for version in ["4", "6"] {
         let mut server = join("r1", &["python3", "-c", TALK, version]);
         let mut server = server.stdout(Stdio::piped()).spawn().unwrap();
@@ -201,8 +192,7 @@ pub fn a_joined_program_ends_with_its_session_and_with_its_terminal() -> Outcome
         command.args(SLEEPS).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Process(command.spawn().unwrap())
     };
-    let sleeping =
-        || processes::sleepers("98766").iter().filter(|line| line.starts_with("sleep")).count();
+    let sleeping = || processes::sleepers("98766").iter().filter(|line| line.starts_with("sleep")).count();
     for (ends, name) in [("session", "TERM"), ("session", "KILL"), ("terminal", "KILL")] {
         let mut session = start(&["shell", "scenario.toml"]);
         let process = session.0.id().to_string();
@@ -211,10 +201,7 @@ pub fn a_joined_program_ends_with_its_session_and_with_its_terminal() -> Outcome
         assert!(soon(|| sleeping() == 4));
         if ends == "session" {
             signal(&session.0, name);
-            assert!(
-                soon(|| joined.0.try_wait().unwrap().is_some()),
-                "it outlives its session: {name}"
-            );
+            assert!(soon(|| joined.0.try_wait().unwrap().is_some()), "it outlives its session: {name}");
         } else {
             signal(&joined.0, name);
             assert!(soon(|| sleeping() == 2), "it outlives its terminal");
@@ -283,9 +270,7 @@ fn as_nobody(folder: &Folder, may_open_tun: bool) -> Output {
         "true"
     };
     let command = env!("CARGO_BIN_EXE_shallop");
-    let script = format!(
-        "{open} && exec setpriv --reuid 65534 --regid 65534 --clear-groups {command} \"$@\""
-    );
+    let script = format!("{open} && exec setpriv --reuid 65534 --regid 65534 --clear-groups {command} \"$@\"");
     let mut nobody = Command::new("unshare");
     nobody.args(["--mount", "sh", "-c", &script, "sh", "rehearse", "scenario.toml", "--json"]);
     nobody.current_dir(folder.path("")).env("HOME", folder.path("")).output().unwrap()
@@ -320,8 +305,7 @@ pub fn a_live_run_shows_queues_and_flows_and_needs_a_terminal() -> Outcome {
     let folder = folder()?;
     folder.refused(&["rehearse", "scenario.toml", "--live"], &["terminal"]);
     let command = env!("CARGO_BIN_EXE_shallop");
-    let typed =
-        format!("stty cols 90 rows 24; {command} rehearse scenario.toml --live --set duration=1s");
+    let typed = format!("stty cols 90 rows 24; {command} rehearse scenario.toml --live --set duration=1s");
     let mut script = Command::new("script");
     script.args(["-qec", &typed, "/dev/null"]).current_dir(folder.path(""));
     let shown = script.env("TERM", "xterm-256color").stdin(Stdio::null()).output().unwrap();
@@ -367,8 +351,7 @@ pub fn schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run
 
 /// A scenario with two flows, and a program in a host that prints the names of its network interfaces.
 fn write_lists(folder: &Folder, transport: &str) {
-    let lists =
-        "name = \"lists\", from = \"s0\", to = \"r0\", command = [\"ls\", \"/sys/class/net\"]";
+    let lists = "name = \"lists\", from = \"s0\", to = \"r0\", command = [\"ls\", \"/sys/class/net\"]";
     let groups = format!("group = [{{ name = \"all\" }}, {{ {lists}{transport} }}]");
     let text = SCENARIO.replace("group = [{ name = \"all\" }]", &groups);
     fs::write(folder.path("lists.toml"), text.replace("cubic", "bbr")).unwrap();
@@ -385,8 +368,7 @@ fn made(output: &Output) -> Outcome {
     Ok(())
 }
 
-pub fn programs_run_though_the_scenario_says_nothing_of_kernels_and_see_the_cards_of_their_host()
--> Outcome {
+pub fn programs_run_though_the_scenario_says_nothing_of_kernels_and_see_the_cards_of_their_host() -> Outcome {
     let folder = folder()?;
     write_lists(&folder, "");
     let refused = folder.shallop(&["run", "lists.toml"]);

@@ -42,14 +42,7 @@ pub fn tables_fit_the_terminal_and_say_what_is_left_out() -> Outcome {
     for wide in [
         on_a_terminal(&folder, "", "run scenario.toml --wide"),
         on_a_terminal(&folder, "COLUMNS=300", "run scenario.toml"),
-        text(
-            &folder
-                .command(&["run", "scenario.toml"])
-                .env("COLUMNS", "40")
-                .output()
-                .unwrap()
-                .stdout,
-        ),
+        text(&folder.command(&["run", "scenario.toml"]).env("COLUMNS", "40").output().unwrap().stdout),
     ] {
         assert!(table(&wide)[0].ends_with("Mhop/s") && !wide.contains("Left out"), "{wide}");
     }
@@ -59,9 +52,7 @@ pub fn tables_fit_the_terminal_and_say_what_is_left_out() -> Outcome {
 pub fn colours_are_for_terminals_that_want_them() -> Outcome {
     programs(&["script", "stty"])?;
     let folder = Folder::with(SCENARIO.replace("100Mbps", "fast"));
-    let colours = |variables: &str| {
-        on_a_terminal(&folder, variables, "check scenario.toml").contains("\u{1b}[3")
-    };
+    let colours = |variables: &str| on_a_terminal(&folder, variables, "check scenario.toml").contains("\u{1b}[3");
     assert!(colours(""));
     assert!(!colours("NO_COLOR=1"));
     Ok(())

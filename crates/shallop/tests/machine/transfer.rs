@@ -12,8 +12,7 @@ pub fn a_receiver_of_both_families_is_reached_over_either() -> Outcome {
     let place = Place::new();
     for host in ["127.0.0.1", "[::1]", "localhost"] {
         fs::write(place.path(host), vec![9; 200_000]).unwrap();
-        let receiver =
-            Listener::start(place.command(&[RECEIVE_ONCE, &["--bind", "[::]:0"]].concat()));
+        let receiver = Listener::start(place.command(&[RECEIVE_ONCE, &["--bind", "[::]:0"]].concat()));
         let to = format!("{host}:{}", receiver.port());
         let sent = report(&place.send(host, &to, &["--trust-new", "--json"]));
         assert_eq!(sent["on_credits"], true, "{host}");

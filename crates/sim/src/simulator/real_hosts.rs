@@ -6,9 +6,7 @@ use shallop_proto::{Endpoint, Middlebox};
 use super::Simulator;
 use crate::real_hosts::{Outgoing, RealHosts};
 
-impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
-    Simulator<'_, E, P, M, H>
-{
+impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simulator<'_, E, P, M, H> {
     /// Simulates until `end`, but never ahead of the clock that the hosts follow.
     pub(super) fn keep_pace(&mut self, end: Time) {
         loop {

@@ -9,9 +9,7 @@ use crate::flow_table::Retired;
 use crate::link::Interface;
 use crate::real_hosts::RealHosts;
 
-impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
-    Simulator<'_, E, P, M, H>
-{
+impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simulator<'_, E, P, M, H> {
     /// Ends the run and returns the real hosts and the probe.
     pub fn into_hosts(self) -> (H, P) {
         (self.hosts, self.probe)
@@ -60,8 +58,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
 
     /// Number of packets that are queued or on a wire.
     pub fn in_network(&self) -> usize {
-        let packets =
-            |interface: &Interface<_>| interface.port.on_wire() + interface.port.queued() as usize;
+        let packets = |interface: &Interface<_>| interface.port.on_wire() + interface.port.queued() as usize;
         self.interfaces.iter().map(packets).sum()
     }
 

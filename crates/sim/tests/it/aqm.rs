@@ -2,17 +2,15 @@
 //! stays below the discipline's target.
 
 use shallop_control::{Reno, reno};
-use shallop_core::{
-    BitsPerSec, Bytes, DropCause, Envelope, Facts, Probe, QueueId, Seed, Span, Time,
-};
+use shallop_core::{BitsPerSec, Bytes, DropCause, Envelope, Facts, Probe, QueueId, Seed, Span, Time};
 use shallop_proto::tcp::{Config, EcnConfig, Receiver, Sender, Stack, Tcp};
 use shallop_sim::{Flow, Network, Simulator};
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
-    Aqm, AqmPort, Discipline, Limit, Occupancy, Pool, PoolConfig, PoolMember, PoolQuota,
-    PortBuffer, PortConfig, QueueConfig,
+    Aqm, AqmPort, Discipline, Limit, Occupancy, Pool, PoolConfig, PoolMember, PoolQuota, PortBuffer, PortConfig,
+    QueueConfig,
 };
 use shallop_topology::{Dumbbell, Fabric, Largest, NicMode, Paths, SenderDelay, SwitchNames};
 
@@ -84,8 +82,7 @@ fn sim(setting: &Setting) -> Simulator<'static, Tcp<Reno>, Watch> {
     // Port 2 is the first host's.
     let tested = if setting.at_host { 2 } else { Dumbbell::BOTTLENECK };
     let port = |number: u32| {
-        let discipline =
-            if number == tested { setting.discipline.clone() } else { Discipline::default() };
+        let discipline = if number == tested { setting.discipline.clone() } else { Discipline::default() };
         let queues = vec![QueueConfig { discipline, ..QueueConfig::default() }];
         PortConfig::new(LINK, net.graph.link_of(number).delay, queues)
     };

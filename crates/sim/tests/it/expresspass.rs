@@ -1,8 +1,6 @@
 //! `ExpressPass` in a network that meters credits on every link, hosts' links included.
 
-use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Envelope, Probe, QueueId, Seed, Span, Time,
-};
+use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Envelope, Probe, QueueId, Seed, Span, Time};
 use shallop_proto::Endpoint;
 use shallop_proto::expresspass::rule::{CodeConfig, PaperConfig, Rule};
 use shallop_proto::expresspass::{Config, Peer, StopPolicy};
@@ -118,8 +116,7 @@ fn one_flow_uses_94_8_percent_of_its_link() {
         let sim = run(&endless(rule), &jobs);
         let share = utilisation(&sim);
         assert!((share - 0.948).abs() < 0.001, "{rule:?}: {share}");
-        let lost =
-            sim.probe.credits_dropped as f64 / sim.ends().nth(1).unwrap().counters().metered as f64;
+        let lost = sim.probe.credits_dropped as f64 / sim.ends().nth(1).unwrap().counters().metered as f64;
         assert!(lost <= most_lost, "{rule:?}: {lost} of its credits were lost");
         assert_eq!((sim.probe.data_dropped, sim.probe.longest), (0, Bytes::ZERO));
     }
@@ -138,15 +135,11 @@ fn flows_with_equal_round_trip_times_share_a_link_fairly_and_queue_under_four_fr
             assert!((least..0.949).contains(&share), "{flows} flows, {rule:?}: {share}");
             let received = sim.ends().skip(1).step_by(2);
             let shares: Vec<f64> = received.map(|end| end.counters().received as f64).collect();
-            let (sum, squares) =
-                (shares.iter().sum::<f64>(), shares.iter().map(|x| x * x).sum::<f64>());
+            let (sum, squares) = (shares.iter().sum::<f64>(), shares.iter().map(|x| x * x).sum::<f64>());
             let fairness = sum * sum / (shares.len() as f64 * squares);
             assert!(fairness > 0.95, "{flows} flows, {rule:?}: {fairness}");
             let longest = sim.probe.longest.ratio(Bytes::new(FRAME));
-            assert!(
-                longest < 4.0 && sim.probe.data_dropped == 0,
-                "{flows} flows: {longest} frames"
-            );
+            assert!(longest < 4.0 && sim.probe.data_dropped == 0, "{flows} flows: {longest} frames");
         }
     }
 }

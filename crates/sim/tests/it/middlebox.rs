@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 
 use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Node, Packet, Probe, QueueId, Seed, Span,
-    Time,
+    BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Node, Packet, Probe, QueueId, Seed, Span, Time,
 };
 use shallop_proto::expresspass::rule::{CodeConfig, Rule};
 use shallop_proto::expresspass::{Config, Head, Peer};
@@ -115,9 +114,7 @@ fn a_pass_through_middlebox_changes_no_event_and_no_counter() {
         let boxed = run(Some(at), PassThrough::default);
         assert_eq!(boxed.middleboxes().count(), 3);
         assert!(bare.probe.0 == boxed.probe.0, "the traces differ");
-        let reports = |sim: &Simulator<Peer<Rule>, Trace>| -> Vec<_> {
-            sim.ends().map(Endpoint::counters).collect()
-        };
+        let reports = |sim: &Simulator<Peer<Rule>, Trace>| -> Vec<_> { sim.ends().map(Endpoint::counters).collect() };
         assert_eq!(reports(&bare), reports(&boxed));
     }
 }
@@ -140,11 +137,7 @@ fn a_middlebox_processes_each_packet_once_each_time_it_enters_its_node() {
         assert_eq!(left().filter(|(_, by, _)| by == port).count(), sent, "port {port}");
     }
     let ports: BTreeSet<u32> = left().map(|(_, port, _)| *port).collect();
-    assert_eq!(
-        ports.len(),
-        7,
-        "switches at the ends of the chain have two ports, the middle one three"
-    );
+    assert_eq!(ports.len(), 7, "switches at the ends of the chain have two ports, the middle one three");
     let hosts = run(Some(NodeKind::Host), Counting::default);
     let seen: usize = hosts.middleboxes().map(|each| each.passed.len()).sum();
     assert_eq!(seen, hosts.probe.count("deliver"));

@@ -26,8 +26,7 @@ pub fn credit_network(graph: Graph, buffer: &str) -> Network {
     let ports: Vec<_> = (0..graph.ports() as u32).map(port).collect();
     let buffer: BufferSize = buffer.parse().unwrap();
     let own = vec![Some(Limit { packets: 8, ..Limit::NONE }), None];
-    let room =
-        |port: &PortConfig| PortBuffer::new(Limit::for_buffer(buffer, port.rate), own.clone());
+    let room = |port: &PortConfig| PortBuffer::new(Limit::for_buffer(buffer, port.rate), own.clone());
     let buffers = ports.iter().map(room).collect();
     let routes = Paths::new(&graph).routes(true, 0);
     Network { graph, ports, buffers, pools: vec![], routes, nic: NicMode::Fair }

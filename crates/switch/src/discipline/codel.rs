@@ -41,11 +41,7 @@ impl CoDelConfig {
         if target <= interval {
             return Ok(());
         }
-        let key = if section.is_written(Self::KEY.target) {
-            Self::KEY.target
-        } else {
-            Self::KEY.interval
-        };
+        let key = if section.is_written(Self::KEY.target) { Self::KEY.target } else { Self::KEY.interval };
         let message = format!("the target, {target}, is above the interval, {interval}");
         Err(section.reject(key, message).with_help("a target of 5 to 10 % of the interval"))
     }

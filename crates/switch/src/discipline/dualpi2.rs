@@ -210,11 +210,7 @@ impl<C: Copy> ManagedQueue<C> for DualPi2<C> {
     fn on_idle_arrival(&mut self, now: Time, packet: Envelope) -> Decision {
         self.update(now);
         self.reset_credit();
-        let decision = if packet.ecn.is_l4s() {
-            self.decide_l4s(Span::ZERO)
-        } else {
-            self.decide_classic(packet.ecn)
-        };
+        let decision = if packet.ecn.is_l4s() { self.decide_l4s(Span::ZERO) } else { self.decide_classic(packet.ecn) };
         if decision == Decision::Mark && !packet.ecn.is_ect() { Decision::Pass } else { decision }
     }
 }
@@ -224,8 +220,7 @@ impl<C: Copy> DualPi2<C> {
     /// L4S.
     fn reset_credit(&mut self) {
         let DualPi2Config { classic_weight, l4s_weight, .. } = self.config;
-        self.credit =
-            self.mtu.get().cast_signed() * (i64::from(classic_weight) - i64::from(l4s_weight));
+        self.credit = self.mtu.get().cast_signed() * (i64::from(classic_weight) - i64::from(l4s_weight));
     }
 
     /// Whether the L4S queue is served next (`scheduler`).
@@ -348,9 +343,7 @@ mod tests {
         // + 0.16 (20 - 15) ms + 3.2 (20 - 10) ms = 0.064, then + 0 + 3.2 (15 - 20) ms = 0.048, then
         // + 0.16 (0 - 15) ms + 3.2 (0 - 15) ms = -0.0024, which is bounded to 0.
         let mut dual = queues(DEFAULT);
-        for (update, delay, expected) in
-            [(1, 10, 0.0312), (2, 20, 0.064), (3, 15, 0.048), (4, 0, 0.0)]
-        {
+        for (update, delay, expected) in [(1, 10, 0.0312), (2, 20, 0.064), (3, 15, 0.048), (4, 0, 0.0)] {
             let now = at(16 * update);
             dual.classic.backlog = Backlog::default();
             if delay > 0 {
@@ -397,12 +390,9 @@ mod tests {
         // (9/8). Of 10,240 packets 360 and 3,840.
         let mut dual = with_base(0.1875);
         let count = 10_240;
-        let decisions = |dual: &mut DualPi2<u32>, ecn| -> Vec<Decision> {
-            (0..count).map(|_| dual.decide_classic(ecn)).collect()
-        };
-        let struck = |decisions: &[Decision], decision| {
-            decisions.iter().filter(|&&other| other == decision).count()
-        };
+        let decisions =
+            |dual: &mut DualPi2<u32>, ecn| -> Vec<Decision> { (0..count).map(|_| dual.decide_classic(ecn)).collect() };
+        let struck = |decisions: &[Decision], decision| decisions.iter().filter(|&&other| other == decision).count();
         let drop = Decision::Drop(DropCause::Aqm);
         let not_ect = decisions(&mut dual, Ecn::NotEct);
         assert_eq!(not_ect.iter().position(|&decision| decision == drop), Some(28));
@@ -478,8 +468,7 @@ mod tests {
     fn the_l4s_queue_marks_above_its_threshold_but_not_the_last_two_packets() {
         let mut dual = with_base(0.0);
         (0..5).for_each(|it| dual.enqueue(at(0), packet(Ecn::Ect1, it), Ecn::Ect1));
-        let marks: Vec<bool> =
-            std::iter::from_fn(|| dual.dequeue(at(2), &mut vec![])).map(|it| it.1).collect();
+        let marks: Vec<bool> = std::iter::from_fn(|| dual.dequeue(at(2), &mut vec![])).map(|it| it.1).collect();
         // After 2 ms the ramp has reached 1; with Th_len = 1 it applies while two packets or more remain.
         assert_eq!(marks, [true, true, true, false, false]);
     }
@@ -488,8 +477,7 @@ mod tests {
     fn the_coupled_probabilities_apply_to_packets_that_find_the_link_idle() {
         let mut dual = with_base(0.25);
         let on = |dual: &mut DualPi2<u32>, ecn, count: u32| -> Vec<u32> {
-            let strikes =
-                |_: &u32| dual.on_idle_arrival(at(0), packet(ecn, 0).envelope) != Decision::Pass;
+            let strikes = |_: &u32| dual.on_idle_arrival(at(0), packet(ecn, 0).envelope) != Decision::Pass;
             (1..=count).filter(strikes).collect()
         };
         // p_CL = 0.5 sums to 1.5 at packet 3, then exceeds 1 at every second one; p_C = 1/16 exceeds 1 at packet 17.

@@ -34,10 +34,7 @@ pub struct FqCoDelConfig {
     #[key(Integer(1, 65_536), default = 1_024)]
     pub flows: u32,
     /// The bytes on the wire that a queue may send in a round.
-    #[key(
-        Size(Bytes::new(64), Bytes::new(1_000_000_000)),
-        shown = "the largest packet of the link"
-    )]
+    #[key(Size(Bytes::new(64), Bytes::new(1_000_000_000)), shown = "the largest packet of the link")]
     pub quantum: Option<Bytes>,
     /// The number of packets that all queues may hold together, besides the limit of the buffer.
     #[key(Integer(1, 100_000_000), default = 10_240)]
@@ -145,12 +142,7 @@ impl<C: Copy> ManagedQueue<C> for FqCoDel<C> {
     }
 
     /// Drops packets from the head of the longest queue. The arriving packet counts as the tail of its flow's queue.
-    fn overflow(
-        &mut self,
-        arriving: Envelope,
-        cause: DropCause,
-        dropped: &mut Vec<Dropped>,
-    ) -> Overflow {
+    fn overflow(&mut self, arriving: Envelope, cause: DropCause, dropped: &mut Vec<Dropped>) -> Overflow {
         let own = self.queue_of(arriving.end);
         let length = |index: u32| {
             let queue = &self.queues[index as usize];
@@ -186,8 +178,7 @@ impl<C: Copy> ManagedQueue<C> for FqCoDel<C> {
             }
             let mut drop = |packet| dropped.push(Dropped { packet, cause: DropCause::Aqm });
             let FlowQueue { backlog, codel, .. } = queue;
-            if let Some((packet, mark)) = codel.dequeue(&self.config.codel, now, backlog, &mut drop)
-            {
+            if let Some((packet, mark)) = codel.dequeue(&self.config.codel, now, backlog, &mut drop) {
                 queue.credits -= packet.envelope.bytes().get().cast_signed();
                 return Some((packet, mark));
             }
@@ -332,8 +323,7 @@ mod tests {
         let mut fq = queues();
         fill(&mut fq, 1, 100, 3);
         let mut dropped = vec![];
-        let overflow =
-            fq.overflow(packet(2, 1500, 0).envelope, DropCause::BufferFull, &mut dropped);
+        let overflow = fq.overflow(packet(2, 1500, 0).envelope, DropCause::BufferFull, &mut dropped);
         assert_eq!((overflow, dropped.len()), (Overflow::DropArriving, 0));
     }
 

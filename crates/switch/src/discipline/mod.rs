@@ -97,12 +97,7 @@ pub(crate) trait ManagedQueue<C: Copy> {
     }
 
     /// Makes room for an arriving packet that does not fit, by dropping stored packets, or refuses the arriving packet.
-    fn overflow(
-        &mut self,
-        _arriving: Envelope,
-        _cause: DropCause,
-        _dropped: &mut Vec<Dropped>,
-    ) -> Overflow {
+    fn overflow(&mut self, _arriving: Envelope, _cause: DropCause, _dropped: &mut Vec<Dropped>) -> Overflow {
         Overflow::DropArriving
     }
 

@@ -1,11 +1,9 @@
 //! Frame aggregation: packets that wait leave and arrive together, and each frame costs its overhead.
 
-use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Packet, Probe, QueueId, Span, Time,
-};
+use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Packet, Probe, QueueId, Span, Time};
 use shallop_switch::{
-    AqmInput, Buffer, Decision, Discipline, FifoConfig, FrameAggregation, Limit, MarkAt,
-    MarkThreshold, PortBuffer, PortConfig, QueueConfig, QueueLength,
+    AqmInput, Buffer, Decision, Discipline, FifoConfig, FrameAggregation, Limit, MarkAt, MarkThreshold, PortBuffer,
+    PortConfig, QueueConfig, QueueLength,
 };
 
 use crate::support::{self, queue};

@@ -4,15 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its bench should fail there")]
 
 use proptest::prelude::*;
-use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time,
-};
+use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time};
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
-    Aqm, Discipline, FrameAggregation, Meter, Pool, PoolConfig, PoolMember, PoolQuota, PortBuffer,
-    PortConfig, QueueConfig,
+    Aqm, Discipline, FrameAggregation, Meter, Pool, PoolConfig, PoolMember, PoolQuota, PortBuffer, PortConfig,
+    QueueConfig,
 };
 
 use crate::support::{self, at_port};
@@ -110,13 +108,12 @@ enum Extra {
     Frames,
 }
 
-const EXTRAS: [Extra; 5] =
-    [Extra::None, Extra::Priority, Extra::Weighted, Extra::Metered, Extra::Frames];
+const EXTRAS: [Extra; 5] = [Extra::None, Extra::Priority, Extra::Weighted, Extra::Metered, Extra::Frames];
 
 /// A port of 1 Gb/s with a pool of `size` bytes to itself.
 fn bench(discipline: Discipline, extra: Extra, size: u64) -> Bench {
-    let meter = matches!(extra, Extra::Metered)
-        .then(|| Meter::new(BitsPerSec::at_least_one(500_000_000), Bytes::new(3_076)));
+    let meter =
+        matches!(extra, Extra::Metered).then(|| Meter::new(BitsPerSec::at_least_one(500_000_000), Bytes::new(3_076)));
     let frame = FrameAggregation { overhead: Span::from_us(20), max_bytes: Bytes::new(5_000) };
     let aggregate = matches!(extra, Extra::Frames).then_some(frame);
     let data = QueueConfig { discipline, meter, aggregate, priority: 1, ..Default::default() };
@@ -252,8 +249,7 @@ fn a_port_continues_if_all_queued_packets_are_dropped_at_dequeue() {
 #[test]
 fn fq_codel_makes_room_by_dropping_from_the_longest_queue() {
     // Memory for nine packets; packet 0 is in service.
-    let discipline =
-        on_port(Aqm::FqCoDel(FqCoDelConfig { codel: codel(), ..FqCoDelConfig::defaults(()) }));
+    let discipline = on_port(Aqm::FqCoDel(FqCoDelConfig { codel: codel(), ..FqCoDelConfig::defaults(()) }));
     let mut bench = bench(discipline, Extra::None, 15_380);
     assert_eq!(burst(&mut bench, 10, 1538, Ecn::Ect, |_| 0), 10);
     let other = |number| packet(number, &(0, 2, 1538, Ecn::Ect, true));
@@ -269,8 +265,7 @@ fn fq_codel_makes_room_by_dropping_from_the_longest_queue() {
 
 #[test]
 fn a_port_is_idle_after_all_queued_packets_were_dropped_for_one_that_does_not_fit() {
-    let discipline =
-        on_port(Aqm::FqCoDel(FqCoDelConfig { codel: codel(), ..FqCoDelConfig::defaults(()) }));
+    let discipline = on_port(Aqm::FqCoDel(FqCoDelConfig { codel: codel(), ..FqCoDelConfig::defaults(()) }));
     let mut bench = bench(discipline, Extra::Metered, 1_000);
     let mut offer = |us, size| {
         let taken = bench.offer(at(us), &packet(0, &(0, 0, size, Ecn::Ect, true))).is_ok();
@@ -297,8 +292,7 @@ fn codel_on_a_port_drops_at_the_times_of_its_control_law() {
     let mut bench = bench(discipline, Extra::None, 1_000_000);
     burst(&mut bench, 40, 1538, Ecn::NotEct, |_| 0);
     bench.drain();
-    let times: Vec<u64> =
-        bench.probe.drops.iter().map(|it| it.0.since_start().as_ps() / 1_000).collect();
+    let times: Vec<u64> = bench.probe.drops.iter().map(|it| it.0.since_start().as_ps() / 1_000).collect();
     assert_eq!(times[..3], [123_040, 233_776, 295_296]);
     assert!(bench.probe.drops.iter().all(|it| it.2 == DropCause::Aqm));
 }

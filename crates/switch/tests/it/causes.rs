@@ -1,13 +1,10 @@
 //! Every drop has the cause of the rule that refused the packet.
 
-use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Probe, QueueId, Seed, Span, Time,
-};
+use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Probe, QueueId, Seed, Span, Time};
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
-    Aqm, Buffer, Discipline, Fate, FifoConfig, Impairment, Limit, MarkAt, Meter, Pool, PoolConfig,
-    PoolMember, PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig, RedConfig,
-    SelectiveDrop,
+    Aqm, Buffer, Discipline, Fate, FifoConfig, Impairment, Limit, MarkAt, Meter, Pool, PoolConfig, PoolMember,
+    PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig, RedConfig, SelectiveDrop,
 };
 
 use crate::support::{self, at_port, queue};
@@ -37,9 +34,8 @@ fn packet(class: Class, ecn: Ecn) -> shallop_core::Packet<u32> {
 /// Causes of the drops among six packets that arrive at once. The first finds the link idle.
 fn causes(mut port: Port<u32>, memory: &mut impl Buffer, class: Class, ecn: Ecn) -> Vec<DropCause> {
     let mut drops = Drops::default();
-    let refused: Vec<DropCause> = (0..6)
-        .filter_map(|_| port.enqueue(Time::ZERO, &packet(class, ecn), memory, &mut drops).err())
-        .collect();
+    let refused: Vec<DropCause> =
+        (0..6).filter_map(|_| port.enqueue(Time::ZERO, &packet(class, ecn), memory, &mut drops).err()).collect();
     let reported: Vec<DropCause> = drops.0.iter().map(|drop| drop.2).collect();
     assert!(port.take_dropped().next().is_some() || refused == reported);
     assert!(drops.0.iter().all(|drop| drop.1 == class));
@@ -67,9 +63,7 @@ fn a_full_buffer_a_full_queue_and_a_full_metered_queue_have_different_causes() {
 
 #[test]
 fn a_full_pool_and_a_reached_threshold_have_different_causes() {
-    for (alpha, expected) in
-        [(8.0, vec![DropCause::BufferFull; 2]), (0.5, vec![DropCause::DynamicThreshold; 4])]
-    {
+    for (alpha, expected) in [(8.0, vec![DropCause::BufferFull; 2]), (0.5, vec![DropCause::DynamicThreshold; 4])] {
         // Alpha 8: three packets of 1000 B fill the pool. Alpha 0.5: with 1000 B held the threshold is 0.5 x 2000 B.
         let quota = PoolQuota { alpha, private: Bytes::ZERO };
         let mut buffer = PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None], &[quota]);
@@ -110,8 +104,7 @@ fn red_selective_drop_and_the_limit_of_a_discipline_have_different_causes() {
 fn a_loss_on_the_wire_is_reported_with_the_queue_of_the_packet() {
     let stream = Seed::new(1).stream("wire", 0);
     let impairment = Some(Impairment { loss: 1.0, ..Impairment::none(stream) });
-    let queues =
-        vec![QueueConfig::default(), QueueConfig { priority: 1, ..QueueConfig::default() }];
+    let queues = vec![QueueConfig::default(), QueueConfig { priority: 1, ..QueueConfig::default() }];
     let mut port = port(queues, impairment);
     let (mut buffer, mut drops) = (PortBuffer::new(limit(9), vec![None, None]), Drops::default());
     for class in [Class::Data, Class::Credit] {

@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, Packet, Seed, Span, Time};
 use shallop_switch::{
-    Buffer, Limit, MarkAt, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, PortBuffer,
-    PortConfig, QueueConfig, QueueLength, RedConfig,
+    Buffer, Limit, MarkAt, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, PortBuffer, PortConfig, QueueConfig,
+    QueueLength, RedConfig,
 };
 
 use crate::support::{self, Bench};
@@ -27,8 +27,7 @@ fn buffer(index: u32, alpha: f64, private: Bytes) -> PortBuffer {
 /// Keeps a queue of one port for each alpha saturated. Returns the bytes that each holds in the end, and the pool.
 fn saturate(alphas: &[f64], private: Bytes) -> (Vec<Bytes>, Pool) {
     let mut pool = pool(SIZE, BYTE, alphas.len());
-    let mut buffers: Vec<PortBuffer> =
-        (0..).zip(alphas).map(|(place, &alpha)| buffer(place, alpha, private)).collect();
+    let mut buffers: Vec<PortBuffer> = (0..).zip(alphas).map(|(place, &alpha)| buffer(place, alpha, private)).collect();
     let mut held = vec![QueueLength::default(); alphas.len()];
     for _ in 0..20_000 {
         for (buffer, held) in buffers.iter_mut().zip(&mut held) {
@@ -55,10 +54,7 @@ fn saturated_queues_hold_alpha_over_one_plus_n_alpha_of_the_pool() {
             let part = alpha / (1.0 + alpha * count as f64) * SIZE.get() as f64;
             for held in &held {
                 let off = (held.get() as f64 - part).abs();
-                assert!(
-                    off <= 2.0 * PACKET.get() as f64,
-                    "{alpha}, {count}: {held}, expected {part}"
-                );
+                assert!(off <= 2.0 * PACKET.get() as f64, "{alpha}, {count}: {held}, expected {part}");
             }
             assert_eq!(pool.held(), held.iter().fold(Bytes::ZERO, |sum, held| sum + *held));
         }
@@ -142,8 +138,7 @@ fn a_packet_occupies_whole_cells() {
 fn queues_of_one_port_have_separate_alphas() {
     let mut pool = pool(SIZE, BYTE, 1);
     let quotas = [1.0, 0.25].map(|alpha| PoolQuota { alpha, private: Bytes::ZERO });
-    let mut buffer =
-        PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None, None], &quotas);
+    let mut buffer = PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None, None], &quotas);
     let mut fill = |queue| fill(&mut buffer, &mut pool, queue);
     // Alpha 1/4 first: x = (1,000,000 - x) / 4. Alpha 1 then: x = 800,000 - x.
     assert_eq!((fill(1), fill(0)), (Bytes::new(200_000), Bytes::new(400_000)));
@@ -246,8 +241,7 @@ fn packet(ecn: Ecn) -> Packet<u32> {
 
 /// Offers packets of 1000 B at once. Returns for each the ECN field with which it leaves, or the cause of its drop.
 fn bits(mut bench: Bench, offered: &[Ecn]) -> Vec<Result<Ecn, DropCause>> {
-    let mut out: Vec<_> =
-        offered.iter().map(|&ecn| bench.offer(Time::ZERO, &packet(ecn)).map(|()| ecn)).collect();
+    let mut out: Vec<_> = offered.iter().map(|&ecn| bench.offer(Time::ZERO, &packet(ecn)).map(|()| ecn)).collect();
     let left = bench.drain();
     for (taken, (_, packet)) in out.iter_mut().filter(|taken| taken.is_ok()).zip(&left) {
         *taken = Ok(packet.envelope.ecn);
@@ -264,11 +258,7 @@ fn a_pool_marks_packets_above_its_threshold_at_enqueue_or_dequeue() {
     // Packet 0 finds the link idle; packets 1 and 2 fill the pool to the threshold.
     assert_eq!(found, [ect, ect, ect, ce, ce]);
     let found = bits(marking(2_000, MarkAt::Dequeue, false), &[Ecn::Ect; 5]);
-    assert_eq!(
-        found,
-        [ect, ce, ce, ect, ect],
-        "packets that leave while the pool holds more are marked"
-    );
+    assert_eq!(found, [ect, ce, ce, ect, ect], "packets that leave while the pool holds more are marked");
 }
 
 #[test]

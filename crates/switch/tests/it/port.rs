@@ -4,12 +4,11 @@
 
 use proptest::prelude::*;
 use shallop_core::{
-    BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, Envelope, Packet, Probe, QueueId, Seed,
-    Share, Span, Time,
+    BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, Envelope, Packet, Probe, QueueId, Seed, Share, Span, Time,
 };
 use shallop_switch::{
-    Discipline, Fate, FifoConfig, Impairment, Limit, LinkChange, MarkAt, MarkThreshold, Meter,
-    Outage, PortBuffer, PortConfig, QueueConfig, SelectiveDrop,
+    Discipline, Fate, FifoConfig, Impairment, Limit, LinkChange, MarkAt, MarkThreshold, Meter, Outage, PortBuffer,
+    PortConfig, QueueConfig, SelectiveDrop,
 };
 
 use crate::support::{self, packet, queue};
@@ -120,9 +119,7 @@ fn a_full_buffer_drops_arrivals_until_a_frame_has_left() {
 #[test]
 fn of_twenty_credits_at_once_one_is_sent_eight_wait_and_eleven_are_dropped() {
     let mut bench = credits();
-    let kept = (0..20)
-        .filter(|&head| bench.offer_at(0, packet(Class::Credit, CREDIT, Ecn::Ect, head)))
-        .count();
+    let kept = (0..20).filter(|&head| bench.offer_at(0, packet(Class::Credit, CREDIT, Ecn::Ect, head))).count();
     assert_eq!((kept, bench.probe.drops.len()), (9, 11));
     assert!(bench.probe.drops.iter().all(|drop| *drop == (0, DropCause::MeteredQueueFull)));
     let times: Vec<_> = bench.arrivals().iter().map(|&(ps, _)| ps - 67_200 - 1_000_000).collect();
@@ -143,11 +140,7 @@ fn credits_within_their_rate_precede_data_and_data_fills_the_rest_of_the_link() 
     }
     let arrivals = bench.arrivals();
     let order: Vec<_> = arrivals.iter().map(|&(_, head)| head).take(6).collect();
-    assert_eq!(
-        order,
-        [0, 50, 51, 1, 52, 2],
-        "one frame was in service, then the bucket's two credits"
-    );
+    assert_eq!(order, [0, 50, 51, 1, 52, 2], "one frame was in service, then the bucket's two credits");
     let busy = 50 * FRAME_PS + 8 * 67_200;
     assert_eq!(arrivals.last().unwrap().0, busy + 1_000_000, "the link never idles");
 }
@@ -177,8 +170,7 @@ fn packets_above_the_threshold_are_marked_at_enqueue_or_dequeue() {
         for head in 0..9 {
             bench.offer_at(0, data(head));
         }
-        let marks: Vec<_> =
-            bench.drain().iter().map(|(_, it)| it.envelope.ecn == Ecn::Ce).collect();
+        let marks: Vec<_> = bench.drain().iter().map(|(_, it)| it.envelope.ecn == Ecn::Ce).collect();
         assert_eq!(marks.iter().filter(|&&ce| ce).count(), marked);
         assert_eq!(marks[1], when == MarkAt::Dequeue, "the oldest frame in the queue");
         assert_eq!(marks[8], when == MarkAt::Enqueue, "the youngest");
@@ -199,11 +191,8 @@ fn selective_drop_admits_only_ecn_capable_packets_above_its_threshold() {
 
 #[test]
 fn a_change_of_rate_and_delay_takes_effect_on_time_and_does_not_reorder() {
-    let change = LinkChange {
-        at: at(FRAME_PS * 10),
-        rate: BitsPerSec::new(1_000_000_000),
-        delay: Some(Span::from_us(1)),
-    };
+    let change =
+        LinkChange { at: at(FRAME_PS * 10), rate: BitsPerSec::new(1_000_000_000), delay: Some(Span::from_us(1)) };
     let config = PortConfig {
         delay: Span::from_us(100),
         impairment: Some(Impairment { jitter: Span::from_us(5), ..perfect() }),
@@ -248,10 +237,7 @@ fn reordered_packets_are_overtaken_and_arrive_once() {
     let late: Vec<u64> = lateness.filter(|&late| late > 0).collect();
     assert!((300..500).contains(&late.len()), "{}", late.len());
     assert!(late.iter().all(|&late| late < 30_000_000) && late.iter().max() > Some(&25_000_000));
-    assert!(
-        heads.windows(2).filter(|two| two[0] > two[1]).count() > 250,
-        "later packets overtake them"
-    );
+    assert!(heads.windows(2).filter(|two| two[0] > two[1]).count() > 250, "later packets overtake them");
     heads.sort_unstable();
     assert!(heads.into_iter().eq(0..4_000), "each packet arrives once");
 }

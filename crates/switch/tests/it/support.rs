@@ -1,11 +1,7 @@
 //! A port under test with its memory and probe.
 
-use shallop_core::{
-    Bytes, Class, DropCause, Ecn, End, Envelope, NoProbe, Packet, Probe, Seed, Time,
-};
-use shallop_switch::{
-    Aqm, AqmPort, Discipline, Pool, PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig,
-};
+use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, NoProbe, Packet, Probe, Seed, Time};
+use shallop_switch::{Aqm, AqmPort, Discipline, Pool, PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig};
 
 pub struct Bench<P = NoProbe> {
     pub port: Port<u32>,

@@ -73,9 +73,7 @@ impl ControlReader {
         (&mut self.stream).take(MAX_LINE).read_until(b'\n', &mut self.line)?;
         if self.line.last() != Some(&b'\n') {
             if self.line.len() as u64 == MAX_LINE {
-                return Err(TransferError::Protocol(format!(
-                    "a line of more than {MAX_LINE} bytes"
-                )));
+                return Err(TransferError::Protocol(format!("a line of more than {MAX_LINE} bytes")));
             }
             return Err(TransferError::Link(io::ErrorKind::UnexpectedEof.into()));
         }

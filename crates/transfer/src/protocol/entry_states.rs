@@ -144,9 +144,7 @@ impl EntryStates {
         match &slot.state {
             State::New => return MessageEffect::Violation,
             State::Answered => return MessageEffect::Stored,
-            State::Requested(found)
-                if found.closed && matches!(verdict, SenderVerdict::Sent(_)) =>
-            {
+            State::Requested(found) if found.closed && matches!(verdict, SenderVerdict::Sent(_)) => {
                 return MessageEffect::Violation;
             }
             State::Requested(_) if matches!(verdict, SenderVerdict::Abandoned(_)) => {

@@ -1,8 +1,8 @@
 //! The receiver's folder. Symbolic links in it are never followed, so that nothing outside is read or written.
 
 use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, fchmod, flock, fstat, fsync,
-    mkdirat, openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, fchmod, flock, fstat, fsync, mkdirat, openat,
+    renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::fs::File;
@@ -173,9 +173,7 @@ impl TargetPath {
 
     fn rename_if_free(&self) -> io::Result<()> {
         match statat(&self.parent, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => {
-                Ok(renameat(&self.parent, self.part.as_str(), &self.parent, self.name.as_str())?)
-            }
+            Err(Errno::NOENT) => Ok(renameat(&self.parent, self.part.as_str(), &self.parent, self.name.as_str())?),
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(why) => Err(why.into()),
         }
@@ -232,10 +230,7 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o111, 0);
         assert!(place.open_part().unwrap().is_none());
-        assert!(
-            folder.target("x/y", true).unwrap().unwrap().open_complete().is_err(),
-            "a folder is no file"
-        );
+        assert!(folder.target("x/y", true).unwrap().unwrap().open_complete().is_err(), "a folder is no file");
     }
 
     #[test]
@@ -251,9 +246,7 @@ mod tests {
     #[test]
     fn names_of_partial_files_have_at_most_255_bytes() {
         for name in ["n".repeat(255), "ü".repeat(127), "n".repeat(242), "n".repeat(243)] {
-            assert!(
-                part_name(&name).len() <= 255 && part_name(&name).ends_with(super::PART_SUFFIX)
-            );
+            assert!(part_name(&name).len() <= 255 && part_name(&name).ends_with(super::PART_SUFFIX));
         }
         assert_eq!(part_name("a"), "a.shallop-part");
         let other = format!("{}m", "n".repeat(254));

@@ -115,16 +115,13 @@ mod tests {
     #[test]
     fn messages_decode_to_themselves_and_malformed_ones_are_refused() {
         let sum = Digest(blake3::hash(b"a"));
-        let have =
-            Message::Have { id: 7, whole: None, replace: true, part: Some(Part { len: 1, sum }) };
+        let have = Message::Have { id: 7, whole: None, replace: true, part: Some(Part { len: 1, sum }) };
         let line = serde_json::to_string(&have).expect("a line");
         assert_eq!(serde_json::from_str::<Message>(&line).expect("a message"), have);
         assert_eq!(serde_json::to_string(&Message::End).expect("a line"), r#"{"say":"end"}"#);
-        for bad in [
-            r#"{"say":"same","id":1,"more":1}"#,
-            r#"{"say":"sent","id":1,"sum":"00"}"#,
-            r#"{"say":"same","id":-1}"#,
-        ] {
+        for bad in
+            [r#"{"say":"same","id":1,"more":1}"#, r#"{"say":"sent","id":1,"sum":"00"}"#, r#"{"say":"same","id":-1}"#]
+        {
             assert!(serde_json::from_str::<Message>(bad).is_err(), "{bad}");
         }
     }

@@ -97,10 +97,7 @@ fn read_manifest(control: &mut ControlReader) -> Result<Manifest, TransferError>
         return Err(TransferError::Protocol("it does not greet".to_owned()));
     };
     if protocol != PROTOCOL {
-        return Err(TransferError::Protocol(format!(
-            "it speaks {:?}, not {PROTOCOL:?}",
-            tidy(&protocol)
-        )));
+        return Err(TransferError::Protocol(format!("it speaks {:?}, not {PROTOCOL:?}", tidy(&protocol))));
     }
     if entries as usize > MAX_ENTRIES {
         return wrong("it has too many entries");
@@ -174,11 +171,7 @@ impl Receiver<'_> {
                 continue;
             }
             if entry.kind == Kind::Folder {
-                self.answer(
-                    id,
-                    entry,
-                    self.folder.create_folder(&entry.path).map(|()| FileOutcome::Moved),
-                );
+                self.answer(id, entry, self.folder.create_folder(&entry.path).map(|()| FileOutcome::Moved));
                 continue;
             }
             match self.inspect(id, entry) {
@@ -259,8 +252,7 @@ impl Receiver<'_> {
     fn listen(&self, control: &mut ControlReader) -> Result<(), TransferError> {
         loop {
             let message = control.read()?;
-            let out_of_place =
-                || TransferError::Protocol(format!("it says \"{}\" out of target", message.name()));
+            let out_of_place = || TransferError::Protocol(format!("it says \"{}\" out of target", message.name()));
             let (id, heard, outcome) = match &message {
                 Message::Same { id } => (*id, self.states.compared(*id), Ok(FileOutcome::Skipped)),
                 Message::Different { id } => (*id, self.states.compared(*id), Err(different())),
@@ -396,9 +388,7 @@ impl Receiver<'_> {
                 FileOutcome::Moved => summary.files += 1,
                 FileOutcome::Skipped => summary.skipped += 1,
                 FileOutcome::Failed(reason) => {
-                    summary
-                        .failed
-                        .push(Failure { path: entry.path.clone(), reason: reason.clone() });
+                    summary.failed.push(Failure { path: entry.path.clone(), reason: reason.clone() });
                 }
             }
         }
@@ -416,11 +406,7 @@ impl Receiver<'_> {
             FileOutcome::Moved | FileOutcome::Skipped => Message::Done { id },
         };
         let mut control = lock(&self.control);
-        let said = if entry.kind.is_file() {
-            control.write_now(&message)
-        } else {
-            control.write(&message)
-        };
+        let said = if entry.kind.is_file() { control.write_now(&message) } else { control.write(&message) };
         if let Err(why) = said {
             drop(control);
             self.fail(why.into());
@@ -435,9 +421,7 @@ fn different() -> io::Error {
 }
 
 fn hidden() -> io::Error {
-    io::Error::other(
-        "a name in its path begins with a dot, and the receiver was not started with --hidden",
-    )
+    io::Error::other("a name in its path begins with a dot, and the receiver was not started with --hidden")
 }
 
 fn abandoned(reason: &str) -> io::Error {

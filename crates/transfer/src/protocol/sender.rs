@@ -156,21 +156,14 @@ impl<'a> Sender<'a> {
     }
 
     /// Processes the receiver's messages until all entries are answered.
-    fn listen(
-        &self,
-        control: &mut ControlReader,
-        give: &mpsc::Sender<FileRequest>,
-    ) -> Result<(), TransferError> {
+    fn listen(&self, control: &mut ControlReader, give: &mpsc::Sender<FileRequest>) -> Result<(), TransferError> {
         while lock(&self.entries).left > 0 {
             match control.read()? {
                 Message::Have { id, whole, replace, part } => {
                     let size = self.sources.manifest.entry(id).filter(|entry| entry.kind.is_file());
-                    let fits =
-                        size.is_some_and(|entry| part.is_none_or(|part| part.len <= entry.size));
+                    let fits = size.is_some_and(|entry| part.is_none_or(|part| part.len <= entry.size));
                     if !fits || !self.mark(id, State::Announced, State::Requested) {
-                        return Err(TransferError::Protocol(format!(
-                            "what it says to have of entry {id}"
-                        )));
+                        return Err(TransferError::Protocol(format!("what it says to have of entry {id}")));
                     }
                     // If all workers have ended, the link is lost, and the next read reports it.
                     let _ = give.send(FileRequest { id, whole, replace, part });
@@ -251,9 +244,7 @@ impl<'a> Sender<'a> {
                 Ok(message @ Message::Same { .. }) => (State::Same, message),
                 Ok(message @ Message::Sent { .. }) => (State::Sent, message),
                 Ok(message) => (State::GivenUp, message),
-                Err(why) => {
-                    (State::GivenUp, Message::Abandon { id, reason: tidy(&why.to_string()) })
-                }
+                Err(why) => (State::GivenUp, Message::Abandon { id, reason: tidy(&why.to_string()) }),
             };
             // If the receiver has answered the entry already, it ignores this message.
             self.mark(id, State::Requested, state);
@@ -333,12 +324,7 @@ impl<'a> Sender<'a> {
     }
 
     /// Reads `count` bytes of a file in chunks.
-    fn read(
-        &self,
-        file: &mut File,
-        count: u64,
-        mut take: impl FnMut(&[u8]) -> io::Result<()>,
-    ) -> io::Result<()> {
+    fn read(&self, file: &mut File, count: u64, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let mut buffer = vec![0; CHUNK.min(count as usize)];
         let mut left = count;
         while left > 0 {

@@ -51,13 +51,11 @@ impl SourcePaths {
     /// # Errors
     /// The file cannot be read, or has changed its type or length.
     pub(crate) fn open(&self, id: u32) -> io::Result<File> {
-        let (Some(path), Some(entry)) = (self.paths.get(id as usize), self.manifest.entry(id))
-        else {
+        let (Some(path), Some(entry)) = (self.paths.get(id as usize), self.manifest.entry(id)) else {
             return Err(io::ErrorKind::NotFound.into());
         };
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file =
-            File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+        let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() || metadata.len() != entry.size {
             return Err(io::Error::other("it has changed since the transfer began"));
@@ -133,19 +131,11 @@ mod tests {
         let sources = SourcePaths::collect(&[root.join("b/.."), root.join("a")]);
         assert!(sources.is_ok(), "root and a do not meet");
         let sources = SourcePaths::collect(&[root]).unwrap();
-        let found: Vec<_> = sources
-            .manifest
-            .entries()
-            .iter()
-            .map(|it| (it.path.as_str(), it.kind, it.size))
-            .collect();
+        let found: Vec<_> = sources.manifest.entries().iter().map(|it| (it.path.as_str(), it.kind, it.size)).collect();
         let folder = |path| (path, Kind::Folder, 0);
         let file = ("root/b/ü x", Kind::File, 2);
         let program = ("root/a", Kind::Executable, 1);
-        assert_eq!(
-            found,
-            [folder("root"), program, folder("root/b"), folder("root/b/empty"), file]
-        );
+        assert_eq!(found, [folder("root"), program, folder("root/b"), folder("root/b/empty"), file]);
     }
 
     #[test]

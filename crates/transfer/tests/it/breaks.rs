@@ -34,9 +34,7 @@ fn no_file_is_wrong(from: &Path, to: &Path) {
     }
     for (path, part) in to.iter().filter(|(path, _)| path.ends_with(PART_SUFFIX)) {
         let whole = &from[path.trim_end_matches(PART_SUFFIX)];
-        let (Some((whole, _)), Some((part, _))) = (whole, part) else {
-            panic!("{path:?} is a folder")
-        };
+        let (Some((whole, _)), Some((part, _))) = (whole, part) else { panic!("{path:?} is a folder") };
         assert!(whole.starts_with(part), "{path:?} is not the start of what was sent");
     }
 }
@@ -46,8 +44,7 @@ fn break_and_finish(seed: u64, files: u64, largest: u64, breaks: u32) -> u32 {
     let mut numbers = Numbers(seed);
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     plant(from.path(), &mut numbers, files, largest);
-    let all: u64 =
-        contents(from.path()).values().flatten().map(|(bytes, _)| bytes.len() as u64).sum();
+    let all: u64 = contents(from.path()).values().flatten().map(|(bytes, _)| bytes.len() as u64).sum();
     let received = Count::default();
     let mut broken = 0;
     for _ in 0..breaks {
@@ -146,11 +143,8 @@ pub fn a_killed_process_leaves_no_half_file_under_its_final_name() {
     std::fs::write(from.path().join("large"), numbers.bytes(2_000_000)).unwrap();
     let mut killed = 0;
     for _ in 0..30 {
-        let mut process = child::command("breaks::transfers_until_killed")
-            .env(FROM, from.path())
-            .env(TO, to.path())
-            .spawn()
-            .unwrap();
+        let mut process =
+            child::command("breaks::transfers_until_killed").env(FROM, from.path()).env(TO, to.path()).spawn().unwrap();
         std::thread::sleep(std::time::Duration::from_micros(4_000 + numbers.below(60_000)));
         process.kill().unwrap();
         killed += u32::from(!process.wait().unwrap().success());

@@ -3,9 +3,7 @@
 use super::{Outcome, contents, sources};
 use crate::memory_link::MemoryLink;
 use proptest::prelude::{ProptestConfig, prop, proptest};
-use shallop_transfer::protocol::{
-    Link, Outgoing, ReceiveOptions, SendOptions, TransferError, receive, send,
-};
+use shallop_transfer::protocol::{Link, Outgoing, ReceiveOptions, SendOptions, TransferError, receive, send};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
@@ -22,8 +20,7 @@ impl Peer<'_> {
     }
 
     fn say(&mut self, text: &str) {
-        let _ =
-            self.control.write_all(text.as_bytes()).and_then(|()| self.control.write_all(b"\n"));
+        let _ = self.control.write_all(text.as_bytes()).and_then(|()| self.control.write_all(b"\n"));
     }
 
     fn say_all<'a>(&mut self, lines: impl Iterator<Item = &'a str>) {
@@ -155,10 +152,7 @@ pub fn malformed_messages_are_refused() {
         vec![r#"{"say":"end"}"#.to_owned()],
         vec![hello(0, 0).replace("files-1", "files-2")],
         vec![hello(1, 1), entry(0, "a", "device", 1)],
-        vec![
-            hello(1, 1),
-            r#"{"say":"entry","id":0,"path":"\ud800","kind":"file","size":1}"#.to_owned(),
-        ],
+        vec![hello(1, 1), r#"{"say":"entry","id":0,"path":"\ud800","kind":"file","size":1}"#.to_owned()],
         vec![hello(1, 1), entry(0, "a", "file", 1).replace(":1}", ":-1}")],
         vec!["[".repeat(20_000)],
         vec!["x".repeat(100_000)],
@@ -170,11 +164,7 @@ pub fn malformed_messages_are_refused() {
 }
 
 /// Offers one file of four bytes; returns the outcome and the files of the folder.
-fn one_file(
-    options: ReceiveOptions,
-    there: &[(&str, &str)],
-    peer: impl FnOnce(&mut Peer),
-) -> (Outcome, Vec<String>) {
+fn one_file(options: ReceiveOptions, there: &[(&str, &str)], peer: impl FnOnce(&mut Peer)) -> (Outcome, Vec<String>) {
     let (around, inside) = nested();
     for (name, text) in there {
         std::fs::write(inside.join(name), text).unwrap();
@@ -213,8 +203,7 @@ pub fn a_file_of_other_length_or_hash_gets_no_name() {
             assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
         });
         assert!(answer.contains("failed") && answer.contains(what), "{answer}");
-        let found: Vec<_> =
-            found.iter().map(String::as_str).filter(|it| *it != "inside/a.shallop-part=").collect();
+        let found: Vec<_> = found.iter().map(String::as_str).filter(|it| *it != "inside/a.shallop-part=").collect();
         assert_eq!(found, left, "{what}");
     }
 }
@@ -240,8 +229,7 @@ pub fn a_forbidden_stream_ends_the_session() {
             assert_eq!(peer.hear(), "");
         });
         assert!(matches!(outcome, Err(TransferError::Protocol(_))), "{outcome:?}: {id} {offset}");
-        let before: Vec<_> =
-            there.iter().map(|(name, text)| format!("inside/{name}={text}")).collect();
+        let before: Vec<_> = there.iter().map(|(name, text)| format!("inside/{name}={text}")).collect();
         assert_eq!(found, before);
     }
     let (outcome, _) = one_file(no, &[], |peer| {
@@ -311,9 +299,7 @@ fn received_by(answers: &[&str]) -> Outcome {
 
 pub fn a_sender_ends_the_session_with_an_inconsistent_receiver() {
     let sum = blake3::hash(b"").to_hex();
-    let long = format!(
-        r#"{{"say":"have","id":1,"whole":null,"replace":true,"part":{{"len":5,"sum":"{sum}"}}}}"#
-    );
+    let long = format!(r#"{{"say":"have","id":1,"whole":null,"replace":true,"part":{{"len":5,"sum":"{sum}"}}}}"#);
     let have = r#"{"say":"have","id":1,"whole":null,"replace":false,"part":null}"#;
     let answers: [&[&str]; 8] = [
         &[&long],

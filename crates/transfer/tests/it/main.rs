@@ -130,8 +130,7 @@ struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 ^ (self.0 >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 16
     }
 
@@ -144,18 +143,8 @@ impl Numbers {
     }
 }
 
-const NAMES: [&str; 10] = [
-    "a",
-    "b c",
-    "ü",
-    "файл",
-    "…",
-    ".hidden",
-    "back\\slash",
-    "new\nline",
-    "longer name with (brackets)",
-    "--dash",
-];
+const NAMES: [&str; 10] =
+    ["a", "b c", "ü", "файл", "…", ".hidden", "back\\slash", "new\nline", "longer name with (brackets)", "--dash"];
 
 /// Makes a tree of up to `files` files of up to `largest` bytes.
 fn plant(place: &Path, numbers: &mut Numbers, files: u64, largest: u64) {

@@ -2,9 +2,7 @@
 
 use super::{Numbers, Run, contents, plant, sources};
 use crate::memory_link::MemoryLink;
-use shallop_transfer::protocol::{
-    Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Summary, receive, send,
-};
+use shallop_transfer::protocol::{Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Summary, receive, send};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -16,9 +14,7 @@ fn run(from: &Path, to: &Path, overwrite: bool) -> Summary {
 fn agreed(run: &Run) -> Summary {
     let (sent, got) = run.run(&(), &());
     let (sent, got) = (sent.unwrap(), got.unwrap());
-    let all = |it: &Summary| {
-        (it.files, it.folders, it.bytes, it.skipped, it.resumed_bytes, it.failed.len())
-    };
+    let all = |it: &Summary| (it.files, it.folders, it.bytes, it.skipped, it.resumed_bytes, it.failed.len());
     assert_eq!(all(&sent), all(&got), "the sides do not agree");
     sent
 }
@@ -35,9 +31,7 @@ pub fn a_second_transfer_skips_files_that_have_arrived() {
 
 pub fn a_different_file_is_kept_unless_overwriting_is_allowed() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    for (name, new, old) in
-        [("same size", "new", "old"), ("other size", "new", "older"), ("same", "new", "new")]
-    {
+    for (name, new, old) in [("same size", "new", "old"), ("other size", "new", "older"), ("same", "new", "new")] {
         std::fs::write(from.path().join(name), new).unwrap();
         std::fs::write(to.path().join(name), old).unwrap();
     }
@@ -67,8 +61,7 @@ pub fn hidden_files_and_folders_are_refused_unless_allowed() {
     let refused = send_with(false);
     let mut failed: Vec<_> = refused.failed.iter().map(|it| it.path.as_str()).collect();
     failed.sort_unstable();
-    let hidden =
-        [".bash_profile", ".ssh", ".ssh/authorized_keys", "deep/.git", "deep/.git/x", "deep/er/.x"];
+    let hidden = [".bash_profile", ".ssh", ".ssh/authorized_keys", "deep/.git", "deep/.git/x", "deep/er/.x"];
     assert_eq!(failed, hidden);
     assert!(refused.failed.iter().all(|it| it.reason.contains("not started with --hidden")));
     let there: Vec<_> = contents(to.path()).into_keys().collect();
@@ -84,8 +77,7 @@ pub fn symbolic_links_in_the_receivers_folder_are_not_followed() {
     std::fs::write(from.path().join("d/a"), "a").unwrap();
     std::fs::write(from.path().join("b"), "b").unwrap();
     std::fs::write(from.path().join("c"), "c").unwrap();
-    let link =
-        |name| std::os::unix::fs::symlink(outside.path().join("x"), to.path().join(name)).unwrap();
+    let link = |name| std::os::unix::fs::symlink(outside.path().join("x"), to.path().join(name)).unwrap();
     std::os::unix::fs::symlink(outside.path(), to.path().join("d")).unwrap();
     link("b");
     link("c.shallop-part");
@@ -96,9 +88,7 @@ pub fn symbolic_links_in_the_receivers_folder_are_not_followed() {
 
 pub fn a_partial_file_of_other_content_is_replaced() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    for (name, start) in
-        [("right", "0123"), ("wrong", "012x"), ("long", "0123456789abc"), ("all", "0123456789")]
-    {
+    for (name, start) in [("right", "0123"), ("wrong", "012x"), ("long", "0123456789abc"), ("all", "0123456789")] {
         std::fs::write(from.path().join(name), "0123456789").unwrap();
         std::fs::write(to.path().join(format!("{name}.shallop-part")), start).unwrap();
     }
@@ -133,10 +123,7 @@ pub fn a_file_that_changes_during_the_transfer_is_not_sent() {
         (send(&here, &sources, SendOptions::default(), &()).unwrap(), got.join().unwrap().unwrap())
     });
     assert_eq!((sent.files, sent.failed.len(), got.files, got.failed.len()), (1, 2, 1, 2));
-    assert!(
-        got.failed.iter().any(|it| it.path == "grown" && it.reason.contains("changed")),
-        "{got:?}"
-    );
+    assert!(got.failed.iter().any(|it| it.path == "grown" && it.reason.contains("changed")), "{got:?}");
     assert_eq!(contents(to.path()).len(), 1);
 }
 
@@ -180,10 +167,7 @@ pub fn both_sides_report_the_same_progress() {
     let run = Run { streams: 1, ..Run::new(from.path(), to.path()) };
     let (sent, got) = run.run(&sending, &receiving);
     let summary = serde_json::to_value(sent.unwrap()).unwrap();
-    assert_eq!(
-        (&summary["files"], &summary["bytes"], &summary["resumed_bytes"]),
-        (&1.into(), &6.into(), &4.into())
-    );
+    assert_eq!((&summary["files"], &summary["bytes"], &summary["resumed_bytes"]), (&1.into(), &6.into(), &4.into()));
     assert!(got.is_ok());
     let log = ["1 files, 10 bytes", "0 a from 4", "0 6", "0 a Moved"];
     assert_eq!(*sending.0.lock().unwrap(), log);

@@ -30,8 +30,7 @@ pub fn a_folder_arrives_on_credits_and_a_second_time_nothing_is_sent() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let folder = from.path().join("a folder");
     fs::create_dir_all(folder.join("deep/er")).unwrap();
-    let large: Vec<u8> =
-        (0..3_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let large: Vec<u8> = (0..3_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     fs::write(folder.join("large"), &large).unwrap();
     fs::write(folder.join("deep/er/small"), b"small").unwrap();
     fs::write(folder.join("empty"), b"").unwrap();

@@ -17,8 +17,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
     let several = comparison.points.len() > 1;
     let mut rows = Compared::rows(&["point", "scheme"], unit);
     for (point, scheme, estimate) in metric.estimates(summary, input) {
-        let which =
-            [comparison.labels[point].as_str().into(), comparison.schemes[scheme].as_str().into()];
+        let which = [comparison.labels[point].as_str().into(), comparison.schemes[scheme].as_str().into()];
         rows.rows.push(which.into_iter().chain(Compared::cells(unit, estimate)).collect());
     }
     let left_out = rows.rows.len().saturating_sub(MAX_BARS);
@@ -52,8 +51,7 @@ fn spec(across: &Value, columns: &[String; 4], input: &FigureData, intervals: bo
     let several = points.len() > 1;
     let [value, low, high, _] = columns;
     let title = across["title"].as_str().unwrap_or_default();
-    let by_scheme =
-        json!({ "field": "scheme", "type": "nominal", "sort": comparison.schemes, "title": null });
+    let by_scheme = json!({ "field": "scheme", "type": "nominal", "sort": comparison.schemes, "title": null });
     let mut place = json!({ "y": by_scheme });
     if several {
         place = json!({

@@ -12,16 +12,13 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let shown: Vec<(&JudgedClaim, f64, f64)> = summary
         .claims
         .iter()
-        .filter_map(|claim| {
-            Some((claim, claim.paper.filter(|paper| *paper > 0.0)?, claim.measured?))
-        })
+        .filter_map(|claim| Some((claim, claim.paper.filter(|paper| *paper > 0.0)?, claim.measured?)))
         .collect();
     if shown.is_empty() {
         return None;
     }
     let columns = ["claim", "unit", "paper", "measured", "least", "most", "low", "high", "verdict"];
-    let ratios =
-        ["measured_to_paper", "least_to_paper", "most_to_paper", "low_to_paper", "high_to_paper"];
+    let ratios = ["measured_to_paper", "least_to_paper", "most_to_paper", "low_to_paper", "high_to_paper"];
     let mut rows = Dataset::new(&columns);
     rows.columns.extend(ratios.map(str::to_owned));
     for (claim, paper, measured) in &shown {

@@ -70,8 +70,7 @@ fn panel(point: &str, class: usize, told: bool) -> String {
 /// Computes the curve of a class of flows: completion times, each with the fraction of flows that are complete by then.
 /// Also returns the number of all flows of the class, complete or not.
 fn curve(input: &FigureData, flows: &Flows, class: usize) -> (Vec<(f64, f64)>, u64) {
-    let of_class =
-        flows.completed.iter().filter(|done| class == 0 || input.class(done.size_bytes) == class);
+    let of_class = flows.completed.iter().filter(|done| class == 0 || input.class(done.size_bytes) == class);
     let mut times: Vec<f32> = of_class.map(|done| done.fct_s).collect();
     times.sort_unstable_by(f32::total_cmp);
     let all = times.len() as u64 + flows.incomplete[class];
@@ -86,10 +85,7 @@ fn curve(input: &FigureData, flows: &Flows, class: usize) -> (Vec<(f64, f64)>, u
 fn caption(open: &[String], shown: &str) -> String {
     let open = match open {
         [] => "Every flow that counts finished.".to_owned(),
-        some => format!(
-            "Not finished at the end of the run, so that curves end below 100 %: {}.",
-            some.join("; ")
-        ),
+        some => format!("Not finished at the end of the run, so that curves end below 100 %: {}.", some.join("; ")),
     };
     format!(
         "The part of the flows that count, finished or not, that were complete after a time; flows of all seeds \

@@ -14,11 +14,8 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
     let unit = metric.unit(summary);
     let mut rows = Compared::rows(&["panel", "at", "scheme"], unit);
     for (point, scheme, estimate) in metric.estimates(summary, input) {
-        let which = [
-            panels[point].as_str().into(),
-            values[point].into(),
-            input.comparison.schemes[scheme].as_str().into(),
-        ];
+        let which =
+            [panels[point].as_str().into(), values[point].into(), input.comparison.schemes[scheme].as_str().into()];
         rows.rows.push(which.into_iter().chain(Compared::cells(unit, estimate)).collect());
     }
     if rows.is_empty() {
@@ -30,10 +27,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
     names.dedup();
     let across = spec_parts::spread("at", title, values.iter().copied());
     let measure = unit.title(&metric.title());
-    let alt = format!(
-        "Against {title}: {}",
-        rows.summary(&["panel", "scheme"], &Compared::columns(unit)[0], &measure)
-    );
+    let alt = format!("Against {title}: {}", rows.summary(&["panel", "scheme"], &Compared::columns(unit)[0], &measure));
     let intervals = rows.numbers(&Compared::columns(unit)[1]).next().is_some();
     let mut inner = inner(&across, &measure, &Compared::columns(unit), &input.comparison.schemes);
     let up = Compared::axis(unit, &measure, &rows);

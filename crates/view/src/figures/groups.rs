@@ -25,11 +25,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     for (&(point, scheme), timed) in &input.series {
         let comparison = &input.comparison;
         // Groups of a scheme are compared with each other, the one group of all schemes with theirs.
-        let panel = if several {
-            comparison.panel(point, scheme)
-        } else {
-            comparison.labels[point].clone()
-        };
+        let panel = if several { comparison.panel(point, scheme) } else { comparison.labels[point].clone() };
         for (group, rate) in &timed.groups {
             for (_, bin) in rate.iter() {
                 let words = [&*panel, &*comparison.schemes[scheme], &**group].map(Value::from);
@@ -54,8 +50,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     let points = input.comparison.points_over_time();
     Some(Figure {
         id: "throughput-over-time".to_owned(),
-        title: if several { "Throughput by group over time" } else { "Throughput over time" }
-            .to_owned(),
+        title: if several { "Throughput by group over time" } else { "Throughput over time" }.to_owned(),
         alt: rows.summary(&["panel", "scheme", "group"], &value, &unit.title("throughput")),
         caption: format!(
             "IP bytes that arrived; first seed. At most {BINS} points a line: means of the rows of series.parquet \

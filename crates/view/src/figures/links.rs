@@ -33,8 +33,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
     let (used, queue) = (units::PERCENT.column("utilization"), unit.column("longest_queue"));
     let columns = ["link", "scheme", &used, &queue, "loss_percent", "rate_gbps", "offered_percent"];
     let mut rows = Dataset::new(&columns);
-    let shown: Vec<String> =
-        chosen(&worst, MAX_LINKS).into_iter().map(|index| links[index].to_owned()).collect();
+    let shown: Vec<String> = chosen(&worst, MAX_LINKS).into_iter().map(|index| links[index].to_owned()).collect();
     for (scheme, links) in comparison.schemes.iter().zip(&all) {
         for (place, link) in links.iter().filter(|(place, _)| shown.iter().any(|it| it == place)) {
             let longest = link.max_queue_bytes.map(|bytes| unit.put(bytes as f64));
@@ -56,12 +55,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
         title: "Links: utilisation and longest queue".to_owned(),
         alt: rows.summary(&["link", "scheme"], &used, "utilisation (%)"),
         caption: caption(more, has_unmeasured, &comparison.omission_note(&[0])),
-        spec: spec(
-            input,
-            &rows,
-            &shown,
-            [(&used, "utilisation (%)"), (&queue, &unit.title("longest queue"))],
-        ),
+        spec: spec(input, &rows, &shown, [(&used, "utilisation (%)"), (&queue, &unit.title("longest queue"))]),
         rows,
         wide: true,
     })
@@ -84,11 +78,7 @@ fn caption(more: usize, has_unmeasured: bool, omission: &str) -> String {
         0 => String::new(),
         more => format!(" {more} links more are not shown."),
     };
-    let unmeasured = if has_unmeasured {
-        " Links without a bar are of hosts, inside which packets wait."
-    } else {
-        ""
-    };
+    let unmeasured = if has_unmeasured { " Links without a bar are of hosts, inside which packets wait." } else { "" };
     format!(
         "Each direction of a link, named by the nodes from and to which it leads: those that lost or marked packets \
          first, by their loss, and then the busiest. Means over seeds, and of the queue the longest of any \

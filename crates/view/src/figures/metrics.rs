@@ -50,11 +50,7 @@ impl Compared {
 
     /// The definition of the metric, as a sentence for captions.
     fn about(&self) -> String {
-        let ages = if self.metric.statistic().is_some() {
-            " Unfinished flows count with their age."
-        } else {
-            ""
-        };
+        let ages = if self.metric.statistic().is_some() { " Unfinished flows count with their age." } else { "" };
         format!("{}{ages}", self.metric.sentence())
     }
 
@@ -109,8 +105,7 @@ impl Compared {
     /// A sentence that names the schemes whose means are only lower bounds; empty if there are none.
     fn bounds(&self, summary: &Summary, input: &FigureData) -> String {
         let bounds = self.estimates(summary, input).filter(|(.., estimate)| estimate.at_least);
-        let mut named: Vec<String> =
-            bounds.map(|(point, scheme, _)| input.comparison.panel(point, scheme)).collect();
+        let mut named: Vec<String> = bounds.map(|(point, scheme, _)| input.comparison.panel(point, scheme)).collect();
         named.dedup();
         lower_bounds(&named)
     }

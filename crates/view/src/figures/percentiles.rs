@@ -28,8 +28,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
     let unit = Unit::for_largest(all().map(|(_, _, of)| of.mean), units::TIMES);
     // The largest figure is a tail: half of it would be thousands of the next unit.
     let value = unit.column("completion_time");
-    let columns =
-        ["panel", "size", "scheme", "part", &value, &unit.column("low"), &unit.column("high")];
+    let columns = ["panel", "size", "scheme", "part", &value, &unit.column("low"), &unit.column("high")];
     let (mut rows, mut bounds) = (Dataset::new(&columns), Vec::new());
     for of in &summary.aggregates {
         let place = comparison.point(&of.point).zip(comparison.scheme(&of.scheme));
@@ -42,8 +41,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
                 let size = CLASSES[class];
                 bounds.push(format!("{} {size} {part}", comparison.panel(point, scheme)));
             }
-            let words =
-                [&*comparison.labels[point], CLASSES[class], &*comparison.schemes[scheme], part];
+            let words = [&*comparison.labels[point], CLASSES[class], &*comparison.schemes[scheme], part];
             let figures = [unit.put(estimate.mean).into(), end(estimate.low), end(estimate.high)];
             rows.rows.push(words.map(Value::from).into_iter().chain(figures).collect());
         }
@@ -75,9 +73,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
 }
 
 /// The mean over seeds of each statistic of each size class.
-fn estimates(
-    of: &shallop_results::Aggregate,
-) -> impl Iterator<Item = (usize, &'static str, Estimate)> + '_ {
+fn estimates(of: &shallop_results::Aggregate) -> impl Iterator<Item = (usize, &'static str, Estimate)> + '_ {
     let classes = metrics::CLASSES.iter().enumerate();
     classes.flat_map(move |(class, rows)| {
         PARTS.iter().filter_map(move |(statistic, part)| {

@@ -8,8 +8,7 @@ use shallop_results::units::{self, Unit};
 
 pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     let timed = input.series.iter().filter(|(_, timed)| timed.queue.is_some());
-    let most =
-        timed.clone().flat_map(|(_, timed)| timed.queue_bytes.1.iter().map(|(_, bin)| bin.max));
+    let most = timed.clone().flat_map(|(_, timed)| timed.queue_bytes.1.iter().map(|(_, bin)| bin.max));
     let unit = Unit::for_largest(most, units::SIZES);
     let measures = ["longest since the row before", "when sampled"].map(str::to_owned);
     let value = unit.column("queue");

@@ -21,15 +21,10 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
         // A single flow's rate is the throughput.
         return None;
     }
-    let panels: Vec<String> =
-        timed().map(|(&(point, scheme), _)| input.comparison.panel(point, scheme)).collect();
+    let panels: Vec<String> = timed().map(|(&(point, scheme), _)| input.comparison.panel(point, scheme)).collect();
     let rates = timed().flat_map(|(_, timed)| timed.flows.values());
-    let unit = Unit::for_largest(
-        rates.flat_map(|rate| rate.iter().map(|(_, bin)| bin.mean())),
-        units::RATES,
-    );
-    let (rows, inner, how) =
-        if most <= MAX_LINES { lines(input, most, unit) } else { spread(input, unit) };
+    let unit = Unit::for_largest(rates.flat_map(|rate| rate.iter().map(|(_, bin)| bin.mean())), units::RATES);
+    let (rows, inner, how) = if most <= MAX_LINES { lines(input, most, unit) } else { spread(input, unit) };
     let title = unit.title("rate of a flow");
     let alt = if most <= MAX_LINES {
         rows.summary(&["panel", "flow"], &unit.column("rate"), &title)
@@ -72,8 +67,7 @@ fn lines(input: &FigureData, most: usize, unit: Unit) -> (Dataset, Value, String
 }
 
 /// The quantiles over active flows that the figure shows, with their labels.
-const PARTS: [(&str, f64); 5] =
-    [("least", 0.0), ("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("most", 1.0)];
+const PARTS: [(&str, f64); 5] = [("least", 0.0), ("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("most", 1.0)];
 
 fn spread(input: &FigureData, unit: Unit) -> (Dataset, Value, String) {
     let columns = PARTS.map(|(name, _)| unit.column(name));

@@ -26,11 +26,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
                 slowdowns.sort_unstable_by(f64::total_cmp);
                 let mut add = |part: &str, value: f64| {
                     let words = [&*comparison.labels[point], &**label, part].map(Value::from);
-                    let figures = [
-                        units::round(size).into(),
-                        units::round(value).into(),
-                        slowdowns.len().into(),
-                    ];
+                    let figures = [units::round(size).into(), units::round(value).into(), slowdowns.len().into()];
                     rows.rows.push(words.into_iter().chain(figures).collect());
                 };
                 add(&parts[0], nearest(&slowdowns, 0.5));
@@ -63,16 +59,13 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
 /// Groups the slowdowns of flows in bins by size. Each bin is named by the geometric mean of its flows' sizes.
 fn by_size(flows: &Flows) -> Vec<(f64, Vec<f64>)> {
     let mut bins: BTreeMap<i64, (f64, Vec<f64>)> = BTreeMap::new();
-    for done in flows.completed.iter().filter(|done| !done.slowdown.is_nan() && done.size_bytes > 0)
-    {
+    for done in flows.completed.iter().filter(|done| !done.slowdown.is_nan() && done.size_bytes > 0) {
         let power = libm::log10(done.size_bytes as f64);
         let (sum, slowdowns) = bins.entry(libm::floor(power * PER_DECADE) as i64).or_default();
         *sum += power;
         slowdowns.push(f64::from(done.slowdown));
     }
-    let middle = |(sum, slowdowns): (f64, Vec<f64>)| {
-        (libm::pow(10.0, sum / slowdowns.len() as f64), slowdowns)
-    };
+    let middle = |(sum, slowdowns): (f64, Vec<f64>)| (libm::pow(10.0, sum / slowdowns.len() as f64), slowdowns);
     bins.into_values().map(middle).collect()
 }
 
@@ -118,12 +111,7 @@ mod tests {
     fn flows_of_one_size_are_at_that_size() {
         let done = |size_bytes, slowdown| CompletedFlow { fct_s: 1.0, slowdown, size_bytes };
         let flows = Flows {
-            completed: vec![
-                done(100_000, 2.0),
-                done(100_000, 3.0),
-                done(10, 1.0),
-                done(10, f32::NAN),
-            ],
+            completed: vec![done(100_000, 2.0), done(100_000, 3.0), done(10, 1.0), done(10, f32::NAN)],
             incomplete: [0; 4],
         };
         let bins = by_size(&flows);

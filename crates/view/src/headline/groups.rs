@@ -35,8 +35,7 @@ pub(super) fn clauses(summary: &Summary, told: &[String]) -> Vec<String> {
         })
         .collect();
     if groups.len() > MAX_GROUPS {
-        clauses
-            .push(format!("{} more groups are in the table of groups.", groups.len() - MAX_GROUPS));
+        clauses.push(format!("{} more groups are in the table of groups.", groups.len() - MAX_GROUPS));
     }
     clauses
 }

@@ -48,8 +48,7 @@ fn void_runs(summary: &Summary) -> (Vec<String>, String) {
         let scheme = quoted(scheme);
         format!("{scheme}: void{place}, no run counts ({why}).")
     };
-    let part =
-        |of: &VoidScheme<'_>| format!("{} {} of {}", quoted(of.scheme), of.runs.0, of.runs.1);
+    let part = |of: &VoidScheme<'_>| format!("{} {} of {}", quoted(of.scheme), of.runs.0, of.runs.1);
     let parts: Vec<String> = some.iter().map(part).collect();
     let some = format!("Void runs, which count nowhere: {}.", list(&parts));
     (none.into_iter().map(sentence).collect(), if parts.is_empty() { String::new() } else { some })

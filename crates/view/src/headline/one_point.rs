@@ -77,16 +77,10 @@ fn alone(standings: &Standings<'_>, only: &Entry<'_>) -> String {
 
 /// A second sentence on a single scheme: goodput and loss beside completion times, otherwise the longest queue.
 fn beside(standings: &Standings<'_>, only: &Entry<'_>) -> String {
-    if let (true, Some(goodput)) =
-        (standings.topic.is_less_better(), only.of.get(&metrics::GOODPUT))
-    {
+    if let (true, Some(goodput)) = (standings.topic.is_less_better(), only.of.get(&metrics::GOODPUT)) {
         let unit = Unit::for_largest([goodput.mean], units::RATES);
         let loss = Standings::loss(&[only]);
-        return format!(
-            "It carried {:.2} {} of new data and lost {loss}.",
-            goodput.mean / unit.size,
-            unit.name
-        );
+        return format!("It carried {:.2} {} of new data and lost {loss}.", goodput.mean / unit.size, unit.name);
     }
     let queue = only.mean(&metrics::MAX_QUEUE);
     if queue <= 0.0 {
@@ -123,8 +117,7 @@ fn estimates(standings: &Standings<'_>, entries: &[&Entry<'_>]) -> String {
 fn ranked(standings: &Standings<'_>, ranking: &Ranking<'_, '_>) -> Vec<String> {
     let Ranking { best, rest, worst, undecided, .. } = ranking;
     if rest.is_empty() {
-        let verb =
-            if standings.topic.is_less_better() { "did equally well" } else { "carried the same" };
+        let verb = if standings.topic.is_less_better() { "did equally well" } else { "carried the same" };
         let detail = standings.detail(best);
         let all = format!("{} {verb}, {}: {detail}.", schemes(best), alike());
         return if best.len() > 1 { vec![all] } else { Vec::new() };
@@ -148,8 +141,7 @@ fn ranked(standings: &Standings<'_>, ranking: &Ranking<'_, '_>) -> Vec<String> {
     let mut sentences = vec![format!("{apart}{}.", sentence(best, true))];
     if worst.is_empty() {
         let each: Vec<String> = rest.iter().map(|entry| estimate(standings, entry)).collect();
-        sentences
-            .push(format!("Worse, in an order that the seeds do not tell: {}.", listed(&each)));
+        sentences.push(format!("Worse, in an order that the seeds do not tell: {}.", listed(&each)));
     } else if undecided.is_empty() {
         sentences.push(format!("{}.", sentence(worst, false)));
     } else {

@@ -50,10 +50,7 @@ fn sentence(leader: &Entry<'_>, all: &[&Entry<'_>]) -> Option<String> {
     let has_jain = leader.of.get(&metrics::JAIN).is_some();
     if has_jain && fair.mean(&metrics::JAIN) - leader.mean(&metrics::JAIN) >= LESS_FAIR {
         let [own, other] = [leader, *fair].map(|entry| range(&[entry.mean(&metrics::JAIN)], 1.0));
-        parts.push(format!(
-            "shared the link unfairly: Jain's index {own} ({}: {other})",
-            quoted(fair.scheme)
-        ));
+        parts.push(format!("shared the link unfairly: Jain's index {own} ({}: {other})", quoted(fair.scheme)));
     }
     let text = parts.join(", and ");
     (!text.is_empty()).then(|| format!("But {} {text}.", quoted(leader.scheme)))
@@ -65,7 +62,6 @@ pub(super) fn least_loss(standings: &Standings<'_>, told: &[&str]) -> Option<Str
     let sorted = sorted(&losses.iter().collect::<Vec<_>>(), true);
     let (first, others) = sorted.split_first()?;
     let is_shown = others.iter().all(|other| is_worse(other, first, true));
-    (is_shown && !told.contains(&first.scheme)).then(|| {
-        format!("{} lost the least: {}.", names(&[first.scheme]), Standings::loss(&[first]))
-    })
+    (is_shown && !told.contains(&first.scheme))
+        .then(|| format!("{} lost the least: {}.", names(&[first.scheme]), Standings::loss(&[first])))
 }

@@ -64,8 +64,7 @@ pub(super) fn rank<'e, 'a>(entries: &[&'e Entry<'a>], less: bool) -> Ranking<'e,
         }
     }
     let Ranking { best, rest, .. } = &mut ranking;
-    let (worse, open) =
-        rest.iter().partition(|entry| best.iter().all(|first| is_worse(entry, first, less)));
+    let (worse, open) = rest.iter().partition(|entry| best.iter().all(|first| is_worse(entry, first, less)));
     *rest = worse;
     ranking.undecided.extend::<Vec<&Entry<'_>>>(open);
     ranking.worst = worst(&ranking.rest, less);

@@ -26,8 +26,7 @@ pub(super) struct Topic {
     pub figures: &'static [&'static str],
 }
 
-const GOODPUT: Topic =
-    Topic { metric: &metrics::GOODPUT, words: ("", " of new data"), figures: &["goodput"] };
+const GOODPUT: Topic = Topic { metric: &metrics::GOODPUT, words: ("", " of new data"), figures: &["goodput"] };
 const SMALL_TAIL: Topic = Topic {
     metric: &small_flows::P99,
     words: ("99 % of the small flows finished within ", ""),
@@ -209,11 +208,7 @@ impl<'a> Standings<'a> {
     pub fn detail(&self, entries: &[&Entry<'_>]) -> String {
         let (before, after) = self.topic.words;
         let value = format!("{before}{}{after}", self.value(entries));
-        if self.topic.is_less_better() {
-            value
-        } else {
-            format!("{value}, and lost {}", Self::loss(entries))
-        }
+        if self.topic.is_less_better() { value } else { format!("{value}, and lost {}", Self::loss(entries)) }
     }
 
     /// The largest number of seeds of a scheme.
@@ -228,11 +223,7 @@ impl<'a> Standings<'a> {
 
     /// What a sentence on estimates of one or two seeds begins with.
     pub fn by_estimate(&self) -> &'static str {
-        if self.seeds() == 1 {
-            "By one seed, which decides nothing, "
-        } else {
-            "By two seeds, which decide nothing, "
-        }
+        if self.seeds() == 1 { "By one seed, which decides nothing, " } else { "By two seeds, which decide nothing, " }
     }
 
     /// A caveat for one or two seeds; empty for more.
@@ -249,9 +240,7 @@ impl<'a> Standings<'a> {
         let mut found: Vec<&Aggregate> = Vec::new();
         for of in self.summary.aggregates.iter().filter(|of| shown(of)) {
             let reused = self.summary.reused.iter().any(|reuse| reuse.scheme == of.scheme);
-            let same = |other: &&Aggregate| {
-                (&other.scheme, other.n, &other.metrics) == (&of.scheme, of.n, &of.metrics)
-            };
+            let same = |other: &&Aggregate| (&other.scheme, other.n, &other.metrics) == (&of.scheme, of.n, &of.metrics);
             if !(reused && found.iter().any(same)) {
                 found.push(of);
             }
@@ -264,8 +253,7 @@ impl<'a> Standings<'a> {
         let mut schemes: Vec<(&str, f64, f64)> = Vec::new();
         for of in self.once(shown) {
             let runs = of.n as f64;
-            let counts =
-                [all_flows::UNFINISHED, all_flows::COUNT].map(|metric| mean(of, &metric) * runs);
+            let counts = [all_flows::UNFINISHED, all_flows::COUNT].map(|metric| mean(of, &metric) * runs);
             match schemes.iter_mut().find(|(name, ..)| *name == of.scheme) {
                 Some((_, open, all)) => (*open, *all) = (*open + counts[0], *all + counts[1]),
                 None => schemes.push((&of.scheme, counts[0], counts[1])),
@@ -273,11 +261,7 @@ impl<'a> Standings<'a> {
         }
         let whole = |count: f64| thousands(count.round() as u64);
         let words = schemes.iter().filter(|(_, open, _)| *open > 0.0);
-        words
-            .map(|(name, open, all)| {
-                format!("{} {} of {}", names(&[*name]), whole(*open), whole(*all))
-            })
-            .collect()
+        words.map(|(name, open, all)| format!("{} {} of {}", names(&[*name]), whole(*open), whole(*all))).collect()
     }
 
     /// A caveat on flows that did not finish; empty without any.
@@ -293,10 +277,7 @@ impl<'a> Standings<'a> {
             text.push(format!("Not compared, as flows did not finish: {names}."));
         }
         if !others.is_empty() {
-            text.push(format!(
-                "Unfinished flows, which do not change these times: {}.",
-                list(&others)
-            ));
+            text.push(format!("Unfinished flows, which do not change these times: {}.", list(&others)));
         }
         text.join(" ")
     }

@@ -32,8 +32,7 @@ pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
     if points.is_empty() {
         return if turns.is_empty() { vec![span(standings)] } else { turns };
     }
-    let rankings: Vec<Ranked<'_, '_>> =
-        points.iter().map(|(point, entries)| (*point, rank(entries, less))).collect();
+    let rankings: Vec<Ranked<'_, '_>> = points.iter().map(|(point, entries)| (*point, rank(entries, less))).collect();
     let leads: Vec<(usize, Lead<'_>)> =
         rankings.iter().map(|(point, ranking)| (*point, lead(standings, ranking))).collect();
     let mut sentences = vec![who_leads(standings, &leads, &rankings)];
@@ -49,13 +48,8 @@ pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
 fn lead<'a>(standings: &Standings<'_>, ranking: &Ranking<'_, 'a>) -> Lead<'a> {
     if standings.is_undecided() {
         let first = ranking.best[0];
-        let is_near =
-            |other: &&Entry<'_>| first.contrast(other).is_some_and(|contrast| contrast.is_near());
-        return if ranking.undecided.iter().any(is_near) {
-            Lead::Alike
-        } else {
-            Lead::One(first.scheme)
-        };
+        let is_near = |other: &&Entry<'_>| first.contrast(other).is_some_and(|contrast| contrast.is_near());
+        return if ranking.undecided.iter().any(is_near) { Lead::Alike } else { Lead::One(first.scheme) };
     }
     match (ranking.best.as_slice(), ranking.undecided.is_empty()) {
         (_, false) => Lead::Open,
@@ -78,11 +72,7 @@ pub(super) fn on_a_line(standings: &Standings<'_>) -> bool {
     matches!(&standings.comparison.axis, Axis::Quantity { panels, .. } if panels.iter().all(String::is_empty))
 }
 
-fn who_leads(
-    standings: &Standings<'_>,
-    leads: &[(usize, Lead<'_>)],
-    rankings: &[Ranked<'_, '_>],
-) -> String {
+fn who_leads(standings: &Standings<'_>, leads: &[(usize, Lead<'_>)], rankings: &[Ranked<'_, '_>]) -> String {
     let stretches: Vec<&[(usize, Lead<'_>)]> = leads.chunk_by(|a, b| a.1 == b.1).collect();
     let of_two = standings.comparison.schemes.len() == 2;
     let best = standings.verb(true, of_two);
@@ -98,8 +88,7 @@ fn who_leads(
             }
         },
         few if few.len() <= MAX_STRETCHES && on_a_line(standings) => {
-            let parts: Vec<String> =
-                few.iter().map(|stretch| part(standings, best, stretch, rankings)).collect();
+            let parts: Vec<String> = few.iter().map(|stretch| part(standings, best, stretch, rankings)).collect();
             parts.join("; ")
         }
         _ => counted(standings, leads, best, rankings),
@@ -136,12 +125,7 @@ fn nobody(standings: &Standings<'_>, lead: Lead<'_>, points: &[Ranked<'_, '_>]) 
 }
 
 /// Who leads on a stretch of points.
-fn part(
-    standings: &Standings<'_>,
-    best: &str,
-    stretch: &[(usize, Lead<'_>)],
-    rankings: &[Ranked<'_, '_>],
-) -> String {
+fn part(standings: &Standings<'_>, best: &str, stretch: &[(usize, Lead<'_>)], rankings: &[Ranked<'_, '_>]) -> String {
     let label = |lead: &(usize, Lead<'_>)| standings.comparison.labels[lead.0].as_str();
     let place = match stretch {
         [one] => format!("at {}", label(one)),
@@ -160,12 +144,7 @@ fn part(
 }
 
 /// At how many points each scheme leads.
-fn counted(
-    standings: &Standings<'_>,
-    leads: &[(usize, Lead<'_>)],
-    best: &str,
-    rankings: &[Ranked<'_, '_>],
-) -> String {
+fn counted(standings: &Standings<'_>, leads: &[(usize, Lead<'_>)], best: &str, rankings: &[Ranked<'_, '_>]) -> String {
     let mut wins: Vec<(&str, usize)> = Vec::new();
     for (_, lead) in leads {
         let Lead::One(scheme) = lead else { continue };
@@ -206,8 +185,7 @@ fn widest(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Option<Stri
             rest.filter(|entry| is_firmly_worse(entry, best, less)).collect()
         };
         let worst = *sorted(&others, less).last()?;
-        let (high, low) =
-            (best.value.mean.max(worst.value.mean), best.value.mean.min(worst.value.mean));
+        let (high, low) = (best.value.mean.max(worst.value.mean), best.value.mean.min(worst.value.mean));
         Some((*point, best, worst, if low > 0.0 { high / low } else { f64::INFINITY }))
     });
     let (point, best, worst, _) = pairs.max_by(|a, b| a.3.total_cmp(&b.3))?;
@@ -216,10 +194,7 @@ fn widest(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Option<Stri
     let names = [best, worst].map(|entry| quoted(entry.scheme));
     let what = if less {
         let (before, after) = standings.topic.words;
-        format!(
-            "{before}{}{after} under {}, and {} under {}",
-            values[0], names[0], values[1], names[1]
-        )
+        format!("{before}{}{after} under {}, and {} under {}", values[0], names[0], values[1], names[1])
     } else {
         let [gained, lost] = [best, worst].map(|entry| Standings::loss(&[entry]));
         format!(
@@ -245,15 +220,10 @@ fn span(standings: &Standings<'_>) -> String {
         let who = if is_one { String::new() } else { format!("{}, ", quoted(entry.scheme)) };
         format!("{} ({who}{label})", standings.value(&[entry]))
     };
-    let (before, after) =
-        if standings.topic.is_less_better() { standings.topic.words } else { ("goodput was ", "") };
+    let (before, after) = if standings.topic.is_less_better() { standings.topic.words } else { ("goodput was ", "") };
     let who = if is_one { format!("{}: ", quoted(least.scheme)) } else { String::new() };
     if least.contrast(most).is_some_and(|contrast| contrast.is_near()) {
-        return format!(
-            "{who}{before}{}{after} at all points, {}.",
-            standings.value(&[least, most]),
-            alike()
-        );
+        return format!("{who}{before}{}{after} at all points, {}.", standings.value(&[least, most]), alike());
     }
     format!("{who}{before}{}{after} at the least and {} at the most.", at(least), at(most))
 }

@@ -74,9 +74,7 @@ fn summary(runs: Vec<Vec<Run>>) -> Summary {
         }
     }
     let mut jobs = Vec::new();
-    for (scheme, same) in
-        runs.chunk_by(|a, b| a.scheme == b.scheme && a.point == b.point).enumerate()
-    {
+    for (scheme, same) in runs.chunk_by(|a, b| a.scheme == b.scheme && a.point == b.point).enumerate() {
         jobs.extend(same.iter().map(|run| (Job { point: 0, scheme, seed: run.seed }, run)));
     }
     let aggregates = aggregate(&jobs);
@@ -93,10 +91,8 @@ fn sentences(runs: Vec<Vec<Run>>) -> String {
 
 #[test]
 fn the_best_and_the_worst_are_named_with_their_numbers() {
-    let headline = told(vec![
-        seeds(&long("cubic", 2.05e9, 0.0461), 0.03),
-        seeds(&long("flashpass", 9.05e9, 0.0), 0.001),
-    ]);
+    let headline =
+        told(vec![seeds(&long("cubic", 2.05e9, 0.0461), 0.03), seeds(&long("flashpass", 9.05e9, 0.0), 0.001)]);
     assert_eq!(
         headline.sentences,
         [
@@ -159,9 +155,7 @@ fn schemes_that_are_worse_in_an_unknown_order_are_listed_with_their_means() {
         by_seed(&finite("c", 0.11, 0), &[1.0, 0.6, 1.4]),
     ]);
     assert!(
-        text.ends_with(
-            "Worse, in an order that the seeds do not tell: \"b, slow\" 100 ms and c 110 ms."
-        ),
+        text.ends_with("Worse, in an order that the seeds do not tell: \"b, slow\" 100 ms and c 110 ms."),
         "{text}"
     );
 }
@@ -172,15 +166,10 @@ fn few_seeds_give_estimates_that_are_marked_as_such() {
     let near = told(vec![run(1.0e9), run(1.04e9)]);
     assert_eq!(
         near.sentences,
-        [
-            "By one seed, which decides nothing, s1040000000 and s1000000000 are within 5 % of each other: 1 to 1.04 \
-          Gb/s of new data, and lost nothing."
-        ]
+        ["By one seed, which decides nothing, s1040000000 and s1000000000 are within 5 % of each other: 1 to 1.04 \
+          Gb/s of new data, and lost nothing."]
     );
-    assert_eq!(
-        near.caveat,
-        "How far another seed would differ is not known; three or more can decide."
-    );
+    assert_eq!(near.caveat, "How far another seed would differ is not known; three or more can decide.");
     let two = by_seed(&long("a", 1e9, 0.0), &[1.0; 2]);
     assert_eq!(
         sentences(vec![two, by_seed(&long("b", 2e9, 0.1), &[1.0; 2])]),
@@ -208,10 +197,7 @@ fn the_price_of_a_lead_is_told_with_it() {
 
 #[test]
 fn completion_times_are_compared_where_flows_end() {
-    let headline = told(vec![
-        seeds(&finite("cubic", 0.040, 0), 0.02),
-        seeds(&finite("flashpass", 0.0012, 12), 0.02),
-    ]);
+    let headline = told(vec![seeds(&finite("cubic", 0.040, 0), 0.02), seeds(&finite("flashpass", 0.0012, 12), 0.02)]);
     assert_eq!(
         headline.sentences,
         [
@@ -219,10 +205,7 @@ fn completion_times_are_compared_where_flows_end() {
             "cubic did worse: 99 % of the flows finished within 40 ms."
         ]
     );
-    assert_eq!(
-        headline.caveat,
-        "Unfinished flows, which do not change these times: flashpass 36 of 12,000."
-    );
+    assert_eq!(headline.caveat, "Unfinished flows, which do not change these times: flashpass 36 of 12,000.");
     assert_eq!(headline.figures, ["fct-p99", "completion-times"]);
 }
 
@@ -241,11 +224,7 @@ fn a_scheme_that_leaves_flows_open_does_not_lead() {
 #[test]
 fn each_group_of_a_workload_has_its_clause() {
     let run = |scheme: &str, people: f64, copies: f64| {
-        let group = |name: &str, p99: f64| Group {
-            name: name.to_owned(),
-            fct: times(p99, 0),
-            ..Group::default()
-        };
+        let group = |name: &str, p99: f64| Group { name: name.to_owned(), fct: times(p99, 0), ..Group::default() };
         let groups = vec![group("people", people), group("night copies", copies)];
         seeds(&Run { groups, ..finite(scheme, people, 0) }, 0.01)
     };
@@ -301,10 +280,7 @@ fn a_sweep_says_where_who_leads_and_which_value_is_best() {
     assert!(sentences(all.clone()).starts_with("flashpass carried more at each of the 2 points."));
     let estimates: Vec<Vec<Run>> = all.iter().map(|runs| runs[..1].to_vec()).collect();
     let text = sentences(estimates);
-    assert!(
-        text.starts_with("By one seed, which decides nothing, flashpass carried more at"),
-        "{text}"
-    );
+    assert!(text.starts_with("By one seed, which decides nothing, flashpass carried more at"), "{text}");
     assert!(text.contains("largest by these estimates, at buffer=20KB"), "{text}");
     assert!(
         text.ends_with(
@@ -323,9 +299,7 @@ fn a_sweep_says_where_who_leads_and_which_value_is_best() {
 #[test]
 fn a_swept_key_has_a_best_value_where_the_metric_turns() {
     let sweep = |values: &[(u64, f64)], step: f64| {
-        let point = |&(above, p99): &(u64, f64)| {
-            at(seeds(&finite("gemini", p99, 0), step), "mark.above", above)
-        };
+        let point = |&(above, p99): &(u64, f64)| at(seeds(&finite("gemini", p99, 0), step), "mark.above", above);
         sentences(values.iter().map(point).collect())
     };
     assert_eq!(
@@ -337,10 +311,7 @@ fn a_swept_key_has_a_best_value_where_the_metric_turns() {
         at(by_seed(&finite("x", 0.3, 0), &[0.5, 1.0, 1.5]), "mark.above", 65),
         at(by_seed(&finite("x", 0.31, 0), &[1.5, 1.0, 0.5]), "mark.above", 250),
     ];
-    assert_eq!(
-        sentences(open),
-        "Which value is best for x is not decided: 300 ms at above=65, 310 ms at above=250."
-    );
+    assert_eq!(sentences(open), "Which value is best for x is not decided: 300 ms at above=65, 310 ms at above=250.");
 }
 
 #[test]
@@ -376,15 +347,12 @@ fn a_scheme_of_which_no_run_counts_is_named_and_nothing_is_said_of_nothing() {
     };
     let mut summary = serde_json::to_value(Summary::default()).unwrap();
     summary["points"] = json!([{ "name": "", "set": {}, "schemes": ["cubic", "bbr"] }]);
-    summary["runs"] =
-        vec![void("cubic", 1, &[]), void("cubic", 2, &["late"]), void("bbr", 1, &["late"])].into();
-    let told =
-        |summary: &Value| Headline::from_summary(&serde_json::from_value(summary.clone()).unwrap());
+    summary["runs"] = vec![void("cubic", 1, &[]), void("cubic", 2, &["late"]), void("bbr", 1, &["late"])].into();
+    let told = |summary: &Value| Headline::from_summary(&serde_json::from_value(summary.clone()).unwrap());
     let none = told(&summary);
     assert_eq!(none.sentences, ["bbr: void, no run counts (late)."]);
     let estimates = json!({ "goodput_bps": { "mean": 2e9, "ci95": null, "n": 1 } });
-    summary["aggregates"] =
-        json!([{ "scheme": "cubic", "point": {}, "n": 1, "metrics": estimates }]);
+    summary["aggregates"] = json!([{ "scheme": "cubic", "point": {}, "n": 1, "metrics": estimates }]);
     let some = told(&summary);
     assert!(some.sentences[0].starts_with("cubic carried 2 Gb/s"), "{:?}", some.sentences);
     assert_eq!(some.sentences.last(), none.sentences.last());

@@ -62,11 +62,7 @@ fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) ->
         return None;
     }
     if from == 0 && to + 1 == line.len() {
-        return Some(format!(
-            "Which value is best for {who} is not decided: {}, {}.",
-            with(first),
-            with(last)
-        ));
+        return Some(format!("Which value is best for {who} is not decided: {}, {}.", with(first), with(last)));
     }
     let values = standings.value(&line[from..=to]);
     let place = if from == to {
@@ -79,11 +75,7 @@ fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) ->
     let beside = match (from == 0, to + 1 == line.len()) {
         (true, _) => format!(", an end of the sweep: {values}, beside {}", with(last)),
         (_, true) => format!(", an end of the sweep: {values}, beside {}", with(first)),
-        _ => format!(
-            " and gets worse to both sides: {values}, beside {} and {}",
-            with(first),
-            with(last)
-        ),
+        _ => format!(" and gets worse to both sides: {values}, beside {} and {}", with(first), with(last)),
     };
     Some(format!("{by}{who} {place}{beside}."))
 }

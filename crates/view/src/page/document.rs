@@ -13,9 +13,7 @@ const TITLE_END: &str = " · shallop";
 /// A complete HTML page with this body. `libraries` are embedded compressed; the script of the page unpacks and starts
 /// them, and the policy admits them by their digests.
 pub(super) fn document(title: &str, body: &str, libraries: &[Script]) -> String {
-    let mut policy = String::from(
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src",
-    );
+    let mut policy = String::from("default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src");
     let _ = write!(policy, " '{}'", digest(SCRIPT));
     for library in libraries {
         let _ = write!(policy, " '{}'", digest(&library.inline()));
@@ -28,11 +26,7 @@ pub(super) fn document(title: &str, body: &str, libraries: &[Script]) -> String 
         escape(title)
     );
     for library in libraries {
-        let _ = writeln!(
-            out,
-            "<script type=\"application/gzip\" class=\"library\">{}</script>",
-            library.packed()
-        );
+        let _ = writeln!(out, "<script type=\"application/gzip\" class=\"library\">{}</script>", library.packed());
     }
     let _ = writeln!(out, "<script>{SCRIPT}</script>");
     out.push_str("</body>\n</html>\n");

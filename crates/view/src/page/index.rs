@@ -23,9 +23,7 @@ pub struct IndexEntry {
 /// The HTML of an index page. `total` states the counts of verdicts of all claims; it may be empty.
 pub fn index(version: &str, total: &str, entries: &[IndexEntry]) -> String {
     let mut body = String::from("<header>\n<h1>Results</h1>\n");
-    body.push_str(
-        "<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n<main>\n",
-    );
+    body.push_str("<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n<main>\n");
     let noun = if entries.len() == 1 { "result" } else { "results" };
     let total = if total.is_empty() { String::new() } else { format!(", {total}") };
     element(&mut body, "p", "headline", &format!("{} {noun}{total}.", entries.len()));
@@ -47,11 +45,7 @@ pub fn index(version: &str, total: &str, entries: &[IndexEntry]) -> String {
             escape(&entry.claims)
         );
     }
-    let _ = writeln!(
-        body,
-        "</tbody></table>\n</main>\n<footer><p>Made by shallop {}.</p></footer>",
-        escape(version)
-    );
+    let _ = writeln!(body, "</tbody></table>\n</main>\n<footer><p>Made by shallop {}.</p></footer>", escape(version));
     document("Results", &body, &[])
 }
 

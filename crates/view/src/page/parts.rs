@@ -31,8 +31,7 @@ pub(super) fn section(out: &mut String, table: &PageTable) {
         let is_void = row.iter().any(|cell| cell == "VOID");
         out.push_str(if is_void { "<tr class=\"void\">" } else { "<tr>" });
         for (place, cell) in row.iter().enumerate() {
-            let verdict =
-                matches!(cell.as_str(), "reported" | "holds" | "differs" | "undecided" | "fails");
+            let verdict = matches!(cell.as_str(), "reported" | "holds" | "differs" | "undecided" | "fails");
             if verdict && place >= table.words {
                 let _ = write!(out, "<td class=\"{cell}\">{cell}</td>");
             } else {
@@ -73,10 +72,8 @@ pub(super) fn plot(out: &mut String, figure: &Figure) {
     );
     for kind in ["CSV", "SVG", "PNG"] {
         let (class, title) = (kind.to_ascii_lowercase(), escape(&figure.title));
-        let _ = write!(
-            out,
-            "<button class=\"{class}\" type=\"button\" aria-label=\"{kind} of {title}\">{kind}</button> "
-        );
+        let _ =
+            write!(out, "<button class=\"{class}\" type=\"button\" aria-label=\"{kind} of {title}\">{kind}</button> ");
     }
     out.push_str("</span></figcaption>\n</figure>\n");
 }

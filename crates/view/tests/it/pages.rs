@@ -8,9 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use shallop_results::{Run, Summary};
 use shallop_view::colours::colour;
-use shallop_view::{
-    Figure, FigureData, IndexEntry, Page, PageTable, PlotFlow, PlotSample, figures, page,
-};
+use shallop_view::{Figure, FigureData, IndexEntry, Page, PageTable, PlotFlow, PlotSample, figures, page};
 
 /// A summary of two schemes at one point, two seeds, with everything a figure can be of.
 fn summary() -> Value {
@@ -107,24 +105,8 @@ fn drawn(summary: &Summary) -> Vec<Figure> {
             ("cwnd_segments", "flow 8", 80.0),
         ] {
             for time_s in [0.1, 0.2, 0.3] {
-                input.add_sample(&PlotSample {
-                    point,
-                    scheme,
-                    seed: 1,
-                    time_s,
-                    what,
-                    place,
-                    value,
-                });
-                input.add_sample(&PlotSample {
-                    point,
-                    scheme,
-                    seed: 2,
-                    time_s,
-                    what,
-                    place,
-                    value: 1e12,
-                });
+                input.add_sample(&PlotSample { point, scheme, seed: 1, time_s, what, place, value });
+                input.add_sample(&PlotSample { point, scheme, seed: 2, time_s, what, place, value: 1e12 });
             }
         }
     }
@@ -136,10 +118,7 @@ fn ids(figures: &[Figure]) -> Vec<&str> {
 }
 
 fn find<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
-    figures
-        .iter()
-        .find(|figure| figure.id == id)
-        .unwrap_or_else(|| panic!("{id} in {:?}", ids(figures)))
+    figures.iter().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id} in {:?}", ids(figures)))
 }
 
 #[test]
@@ -183,15 +162,7 @@ fn the_figure_of_links_has_those_that_lose_and_the_busiest_as_means_over_seeds()
     let links = find(&figures, "links");
     assert_eq!(links.rows.rows.len(), 2 * 12, "twelve links under two schemes");
     // Seeds 1 and 2 use a1>b by 1/2 and 1/3; the longer of the two queues counts.
-    let first = [
-        json!("a1>b"),
-        json!("cubic"),
-        json!(41.6667),
-        json!(2.0),
-        json!(0.0),
-        json!(10.0),
-        json!(50.0),
-    ];
+    let first = [json!("a1>b"), json!("cubic"), json!(41.6667), json!(2.0), json!(0.0), json!(10.0), json!(50.0)];
     assert_eq!(links.rows.rows[0], first);
     // The least busy of the fourteen is the only one that loses.
     let order = &links.spec["hconcat"][0]["encoding"]["y"]["sort"];
@@ -222,19 +193,14 @@ fn every_column_a_spec_names_has_values_and_every_axis_a_title() {
             if let ("field", Value::String(field)) = (key, value) {
                 assert!(columns.contains(field.as_str()), "{}: {field} of {columns:?}", figure.id);
             }
-            let titled =
-                |value: &Value| value["type"] == "quantitative" && value["title"].is_string();
+            let titled = |value: &Value| value["type"] == "quantitative" && value["title"].is_string();
             axes += usize::from(matches!(key, "x" | "y") && titled(value));
         });
         assert!(axes > 0, "{}", figure.id);
         assert!(figure.caption.ends_with('.') && !figure.title.is_empty(), "{}", figure.id);
         let whole = figure.whole();
         assert_eq!(whole["data"]["values"].as_array().unwrap().len(), figure.rows.rows.len());
-        assert_eq!(
-            whole["$schema"], "https://vega.github.io/schema/vega-lite/v6.json",
-            "{}",
-            figure.id
-        );
+        assert_eq!(whole["$schema"], "https://vega.github.io/schema/vega-lite/v6.json", "{}", figure.id);
     }
 }
 
@@ -286,11 +252,7 @@ fn the_paper_is_set_beside_what_was_measured_where_that_makes_sense() {
     let figures = drawn(&read(&summary()));
     let claims = find(&figures, "paper-and-measured");
     assert_eq!(claims.rows.rows.len(), 1);
-    assert!(
-        claims.caption.contains("One more claim has no figure of the paper, or zero"),
-        "{}",
-        claims.caption
-    );
+    assert!(claims.caption.contains("One more claim has no figure of the paper, or zero"), "{}", claims.caption);
     let ratio: Vec<f64> = claims.rows.numbers("measured_to_paper").collect();
     assert!((ratio[0] - 9.0 / 9.1).abs() < 1e-5);
 }
@@ -302,8 +264,7 @@ fn a_sweep_has_curves_with_bands_in_panels() {
     for buffer in ["8pkt", "20KB"] {
         for senders in [2, 4, 8] {
             let mut aggregate = summary["aggregates"][0].clone();
-            aggregate["point"] =
-                json!({ "topology.senders": senders, "switch.default.buffer": buffer });
+            aggregate["point"] = json!({ "topology.senders": senders, "switch.default.buffer": buffer });
             aggregates.push(aggregate);
         }
     }
@@ -313,10 +274,7 @@ fn a_sweep_has_curves_with_bands_in_panels() {
     let figures = drawn(&read(&summary));
     let figure = find(&figures, "goodput");
     assert_eq!(figure.title, "Goodput against topology senders");
-    assert_eq!(
-        figure.spec["facet"]["sort"],
-        json!(["default buffer = 20KB", "default buffer = 8pkt"])
-    );
+    assert_eq!(figure.spec["facet"]["sort"], json!(["default buffer = 20KB", "default buffer = 8pkt"]));
     assert_eq!(figure.rows.rows.len(), 6);
 }
 
@@ -367,9 +325,7 @@ fn the_same_results_give_the_same_bytes_and_nothing_of_a_text_is_html() {
         legend: evil.into(),
         warnings: vec![evil.into()],
     };
-    let page = || {
-        Page { summary: &summary, tables: std::slice::from_ref(&table), figures: &figures }.html()
-    };
+    let page = || Page { summary: &summary, tables: std::slice::from_ref(&table), figures: &figures }.html();
     let html = page();
     assert!(html == page());
     assert!(!html.contains("<script>alert") && !html.contains("<b a="), "a text got through");
@@ -378,13 +334,7 @@ fn the_same_results_give_the_same_bytes_and_nothing_of_a_text_is_html() {
     let index = page::index(
         evil,
         evil,
-        &[IndexEntry {
-            folder: evil.into(),
-            title: evil.into(),
-            quick: true,
-            claims: evil.into(),
-            worst: "holds",
-        }],
+        &[IndexEntry { folder: evil.into(), title: evil.into(), quick: true, claims: evil.into(), worst: "holds" }],
     );
     assert!(!index.contains("<script>alert") && !index.contains("<b a="), "{index}");
 }
@@ -407,12 +357,7 @@ fn a_page_starts_with_the_answer_and_its_figure() {
     assert_eq!(html.matches("<figure id=\"completion-times\"").count(), 1);
     for figure in &figures {
         assert!(html.contains(&format!("<figure id=\"{}\"", figure.id)), "{}", figure.id);
-        assert!(
-            figure.alt.contains(|letter: char| letter.is_ascii_digit()),
-            "{}: {}",
-            figure.id,
-            figure.alt
-        );
+        assert!(figure.alt.contains(|letter: char| letter.is_ascii_digit()), "{}: {}", figure.id, figure.alt);
     }
 }
 
@@ -427,12 +372,7 @@ fn a_scheme_has_its_colour_in_every_figure() {
             }
             let scale = &value["scale"];
             assert_eq!(scale["domain"], json!(["cubic", "flashpass"]), "{}", figure.id);
-            assert_eq!(
-                scale["range"],
-                json!([colour("cubic"), colour("flashpass")]),
-                "{}",
-                figure.id
-            );
+            assert_eq!(scale["range"], json!([colour("cubic"), colour("flashpass")]), "{}", figure.id);
             scales += 1;
         });
     }
@@ -461,12 +401,8 @@ fn bars_of_one_colour_differ_in_strength() {
 fn a_page_fetches_nothing_and_admits_its_own_scripts_only() {
     let summary = read(&summary());
     let html = Page { summary: &summary, tables: &[], figures: &drawn(&summary) }.html();
-    let policy =
-        html.split("Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap();
-    assert!(
-        policy.starts_with("default-src 'none'") && policy.matches("'sha256-").count() == 4,
-        "{policy}"
-    );
+    let policy = html.split("Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(policy.starts_with("default-src 'none'") && policy.matches("'sha256-").count() == 4, "{policy}");
     assert!(!policy.contains("script-src 'unsafe") && !policy.contains("eval"), "{policy}");
     // What the scripts themselves hold, their policy answers for.
     let page = html.split("<script").next().unwrap();

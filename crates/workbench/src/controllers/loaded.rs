@@ -39,8 +39,7 @@ pub fn check_file_system() -> Result<()> {
 /// The message where no BPF file system is mounted. `entered` is the network namespace of `ip netns exec`, which mounts
 /// another /sys for its command.
 fn no_file_system(entered: Option<&str>) -> String {
-    let what =
-        format!("no BPF file system is mounted at {BPF_FILE_SYSTEM}, in which programs stay");
+    let what = format!("no BPF file system is mounted at {BPF_FILE_SYSTEM}, in which programs stay");
     let mount = format!("mount -t bpf bpf {BPF_FILE_SYSTEM}");
     let enter = |name: &str| format!("nsenter --net=/run/netns/{name} shallop ...");
     match entered {
@@ -78,8 +77,7 @@ impl LoadedController {
     /// All loaded controllers, sorted by name.
     pub fn all() -> Vec<Self> {
         let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
-        let mut names: Vec<String> =
-            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort_unstable();
         let loaded = |name: String| {
             let folder = Path::new(FOLDER).join(&name);
@@ -149,8 +147,7 @@ impl LoadedController {
         if to.is_empty() {
             return change(&base, &[]);
         }
-        to.iter()
-            .try_for_each(|prefix| change(before(prefix).map_or(&base, |(_, set)| set), &[*prefix]))
+        to.iter().try_for_each(|prefix| change(before(prefix).map_or(&base, |(_, set)| set), &[*prefix]))
     }
 
     /// The program, if all of its pins exist.
@@ -158,10 +155,8 @@ impl LoadedController {
         match self.pinned {
             Pinned::Whole(program) => Ok(program),
             Pinned::Part => {
-                let what = format!(
-                    "\"{}\" is incomplete: a command was killed while it loaded or unloaded it",
-                    self.name
-                );
+                let what =
+                    format!("\"{}\" is incomplete: a command was killed while it loaded or unloaded it", self.name);
                 Err(with_help(&what, &format!("shallop host unload {}", self.name)))
             }
         }
@@ -196,9 +191,8 @@ mod tests {
     fn names_and_prefixes_are_checked_before_loading() {
         let set = [("capacity".to_owned(), "1Gbps".to_owned())];
         let gemini = super::super::law(Program::Gemini, &set).unwrap();
-        let to = |count: u8| -> Vec<Prefix> {
-            (0..count).map(|of| format!("10.{of}.0.0/16").parse().unwrap()).collect()
-        };
+        let to =
+            |count: u8| -> Vec<Prefix> { (0..count).map(|of| format!("10.{of}.0.0/16").parse().unwrap()).collect() };
         let why = |law: &Law, name: &str, count: u8| {
             check(law, name, &to(count)).map_err(|why| crate::diagnostic::text(&why))
         };

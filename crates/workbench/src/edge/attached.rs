@@ -165,12 +165,7 @@ impl AttachedProxy {
     ///
     /// # Errors
     /// If the machine cannot attach it, or a proxy is there already. Nothing stays attached then.
-    pub fn attach(
-        device: &str,
-        role: ProxyRole,
-        config: &Config,
-        shaper: Option<ShaperOptions>,
-    ) -> Result<Self> {
+    pub fn attach(device: &str, role: ProxyRole, config: &Config, shaper: Option<ShaperOptions>) -> Result<Self> {
         check_device(device)?;
         check_machine()?;
         check_file_system()?;
@@ -211,12 +206,7 @@ impl AttachedProxy {
     }
 
     /// Attaches step by step. The order lets `remove` conclude from a later step that the earlier ones were done.
-    fn attach_parts(
-        &self,
-        device: &mut Device,
-        settings: &Settings,
-        buffer: Option<Bytes>,
-    ) -> Result<()> {
+    fn attach_parts(&self, device: &mut Device, settings: &Settings, buffer: Option<Bytes>) -> Result<()> {
         let of_device = of_device(&self.device);
         let mut proxy = Proxy::load(settings, device.link_header).map_err(|why| bpf_error(&why))?;
         proxy.pin(&self.folder).map_err(|why| bpf_error(&why))?;
@@ -232,8 +222,7 @@ impl AttachedProxy {
 
     fn maps(&self) -> Result<ProxyMaps> {
         if self.state == ProxyState::Part {
-            let what =
-                format!("the proxy at \"{}\" is incomplete: a command was killed", self.device);
+            let what = format!("the proxy at \"{}\" is incomplete: a command was killed", self.device);
             return Err(with_help(&what, &format!("shallop edge clean detach {}", self.device)));
         }
         ProxyMaps::open(&self.folder).map_err(|why| bpf_error(&why))
@@ -279,8 +268,7 @@ impl AttachedProxy {
                 device.unshape().map_err(&of_device)?;
             }
             if self.folder.join(OWN_CLSACT).exists() {
-                others = !device.remove_unused_clsact().map_err(&of_device)?
-                    && !self.pass_on_clsact()?;
+                others = !device.remove_unused_clsact().map_err(&of_device)? && !self.pass_on_clsact()?;
             }
         }
         self.unpin().map_err(|why| plain(&format!("{}: {why}", self.folder.display())))?;

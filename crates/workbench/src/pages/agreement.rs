@@ -65,9 +65,8 @@ impl Row {
 fn rows(record: &RecordedRun) -> Vec<Row> {
     let of = |scheme: &str, point: Option<&str>, metric: &Metric| {
         let mut claims = record.claims.iter();
-        let found = claims.find(|claim| {
-            claim.scheme == scheme && claim.point.as_deref() == point && claim.metric == metric.path
-        });
+        let found = claims
+            .find(|claim| claim.scheme == scheme && claim.point.as_deref() == point && claim.metric == metric.path);
         found.and_then(|claim| claim.measured)
     };
     let mut networks: Vec<(Option<&str>, &str)> = Vec::new();
@@ -104,19 +103,14 @@ fn table(rows: &[Row]) -> String {
             Some(Difference::Goodput) => "**goodput differs**",
             Some(Difference::Loss) => "**loss differs**",
         };
-        let ([kernel, simulator], [lost, simulated], [jain, simulated_jain]) =
-            (row.goodput, row.loss, row.jain);
+        let ([kernel, simulator], [lost, simulated], [jain, simulated_jain]) = (row.goodput, row.loss, row.jain);
         let _ = writeln!(
             text,
             "| {} | {kernel:.1} | {simulator:.1} | {:.2} | {lost:.3} | {simulated:.3} | \
              {} | {verdict} |",
             row.network,
             row.ratio(),
-            if jain.is_nan() {
-                "–".to_owned()
-            } else {
-                format!("{jain:.2}, {simulated_jain:.2}")
-            }
+            if jain.is_nan() { "–".to_owned() } else { format!("{jain:.2}, {simulated_jain:.2}") }
         );
     }
     text
@@ -140,8 +134,7 @@ pub(super) fn page(experiments: &[RecordedExperiment], traces: &str) -> String {
         if id.contains("single") { single.extend(rows) } else { bursts.extend(rows) }
     }
     let counted = |rows: &[Row]| {
-        let goodput =
-            rows.iter().filter(|row| row.difference() != Some(Difference::Goodput)).count();
+        let goodput = rows.iter().filter(|row| row.difference() != Some(Difference::Goodput)).count();
         let agree = rows.iter().filter(|row| row.difference().is_none()).count();
         let jain = |row: &&Row| (row.jain[0] - row.jain[1]).abs() <= 0.1;
         let known: Vec<&Row> = rows.iter().filter(|row| !row.jain[0].is_nan()).collect();

@@ -37,8 +37,7 @@ pub fn recorded_experiments(root: &Path) -> Result<Vec<RecordedExperiment>, Stri
     let mut all = Vec::new();
     for shipped in experiments::all() {
         let id = shipped.id;
-        let study =
-            read(shipped.text, &Options::default()).map_err(|why| format!("{id}: {why}"))?;
+        let study = read(shipped.text, &Options::default()).map_err(|why| format!("{id}: {why}"))?;
         let path = root.join(RECORDS).join(format!("{id}.json"));
         let record = match fs::read_to_string(&path) {
             Err(_) => None,

@@ -48,8 +48,7 @@ fn kind(schema: &Value) -> String {
     match &schema["type"] {
         Value::String(kind) => one(kind),
         Value::Array(kinds) => {
-            let kinds: Vec<String> =
-                kinds.iter().map(|kind| one(kind.as_str().unwrap_or_default())).collect();
+            let kinds: Vec<String> = kinds.iter().map(|kind| one(kind.as_str().unwrap_or_default())).collect();
             kinds.join(" or ")
         }
         _ => "anything".to_owned(),
@@ -128,10 +127,7 @@ pub(super) fn page(page: &str) -> Result<String, String> {
         }
     }
     for (file, columns) in describe::columns().as_object().into_iter().flatten() {
-        let _ = write!(
-            page,
-            "\n## {file}\n\n| column | unit | type | definition |\n|---|---|---|---|\n"
-        );
+        let _ = write!(page, "\n## {file}\n\n| column | unit | type | definition |\n|---|---|---|---|\n");
         for column in columns.as_array().into_iter().flatten() {
             let text = |key: &str| column[key].as_str().unwrap_or_default();
             let about = cell(text("description"));

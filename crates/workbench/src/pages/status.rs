@@ -23,42 +23,12 @@ accepted ranges come from. The revision is that of the program that made the run
 /// Questions that papers leave open and kernels answer: the experiment and the label of the claim, the experiment that
 /// asked kernels, and the label there of the claims that report what kernels and simulated Linux hosts did.
 const ASKED: [(&str, &str, &str, &str); 12] = [
-    (
-        "fp-fig10a",
-        "cubic: IP throughput",
-        "lx-flashpass",
-        "cubic *, Figure 10a: 20 flows, 20 to 60 ms: goodput",
-    ),
-    (
-        "fp-fig10a",
-        "cubic: data packets lost",
-        "lx-flashpass",
-        "cubic *, Figure 10a: 20 flows, 20 to 60 ms: data lost",
-    ),
-    (
-        "fp-fig10b",
-        "cubic: IP throughput",
-        "lx-flashpass",
-        "cubic *, Figure 10b: 200 flows, 20 to 60 ms: goodput",
-    ),
-    (
-        "fp-fig10b",
-        "cubic: data packets lost",
-        "lx-flashpass",
-        "cubic *, Figure 10b: 200 flows, 20 to 60 ms: data lost",
-    ),
-    (
-        "fp-fig10c",
-        "cubic: IP throughput",
-        "lx-flashpass",
-        "cubic *, Figure 10c: 20 flows, 40 ms: goodput",
-    ),
-    (
-        "fp-fig10c",
-        "cubic: data packets lost",
-        "lx-flashpass",
-        "cubic *, Figure 10c: 20 flows, 40 ms: data lost",
-    ),
+    ("fp-fig10a", "cubic: IP throughput", "lx-flashpass", "cubic *, Figure 10a: 20 flows, 20 to 60 ms: goodput"),
+    ("fp-fig10a", "cubic: data packets lost", "lx-flashpass", "cubic *, Figure 10a: 20 flows, 20 to 60 ms: data lost"),
+    ("fp-fig10b", "cubic: IP throughput", "lx-flashpass", "cubic *, Figure 10b: 200 flows, 20 to 60 ms: goodput"),
+    ("fp-fig10b", "cubic: data packets lost", "lx-flashpass", "cubic *, Figure 10b: 200 flows, 20 to 60 ms: data lost"),
+    ("fp-fig10c", "cubic: IP throughput", "lx-flashpass", "cubic *, Figure 10c: 20 flows, 40 ms: goodput"),
+    ("fp-fig10c", "cubic: data packets lost", "lx-flashpass", "cubic *, Figure 10c: 20 flows, 40 ms: data lost"),
     (
         "fp-fig2",
         "bbr, 200KB: data packets lost",
@@ -71,12 +41,7 @@ const ASKED: [(&str, &str, &str, &str); 12] = [
         "lx-thresholds",
         "dctcp *, inter, K = 20 against inter, K = 320: goodput",
     ),
-    (
-        "gm-fig3.9",
-        "dctcp, K = 320: goodput",
-        "lx-thresholds",
-        "dctcp *, two flows, K = 320: goodput",
-    ),
+    ("gm-fig3.9", "dctcp, K = 320: goodput", "lx-thresholds", "dctcp *, two flows, K = 320: goodput"),
     ("bc-fig1", "dctcp, 25 KB: IP throughput", "lx-buffers", "dctcp *, 25 KB: goodput"),
     ("bc-fig1", "dctcp, 125 KB: IP throughput", "lx-buffers", "dctcp *, 125 KB: goodput"),
     ("bc-fig1", "dctcp, 250 KB: IP throughput", "lx-buffers", "dctcp *, 250 KB: goodput"),
@@ -97,9 +62,7 @@ fn judged(study: &Study, record: &RecordedRun) -> Vec<JudgedClaim> {
 }
 
 /// Recorded figures that belong to no claim, because the claim was changed or removed since.
-pub(super) fn left_over(
-    RecordedExperiment { id, study, record }: &RecordedExperiment,
-) -> Vec<String> {
+pub(super) fn left_over(RecordedExperiment { id, study, record }: &RecordedExperiment) -> Vec<String> {
     let unknown = |row: &&RecordedClaim| !study.claims.iter().any(|claim| row.is_of(claim));
     let name = |row: &RecordedClaim| format!("{id}: {} {:?} {}", row.scheme, row.point, row.metric);
     record.iter().flat_map(|record| &record.claims).filter(unknown).map(name).collect()
@@ -163,8 +126,7 @@ impl Sections {
     /// A CSV file with a line for each experiment: the number of claims with each verdict, and a hash of the text that
     /// the page has about the experiment.
     pub fn verdicts(&self) -> String {
-        let mut lines =
-            format!("experiment,{},sha256\n", Verdict::ALL.map(Verdict::word).join(","));
+        let mut lines = format!("experiment,{},sha256\n", Verdict::ALL.map(Verdict::word).join(","));
         for Section { id, claims, row, text } in &self.experiments {
             let counts = Verdict::ALL.map(|verdict| count(claims, verdict).to_string()).join(",");
             let _ = writeln!(lines, "{id},{counts},{}", digest(&format!("{row}{text}")));
@@ -183,11 +145,10 @@ fn digest(text: &str) -> String {
 
 /// Makes the table of the papers' open questions with what kernels did.
 fn answers(experiments: &[RecordedExperiment]) -> Result<String, String> {
-    let mut lines =
-        "## What real kernels do in the papers' networks\n\n| experiment | claim | paper | \
+    let mut lines = "## What real kernels do in the papers' networks\n\n| experiment | claim | paper | \
                      measured with the paper's stack | real kernels | simulated Linux hosts |\n\
                      |---|---|---|---|---|---|\n"
-            .to_owned();
+        .to_owned();
     for (id, label, asked, answer) in ASKED {
         let claim = labelled(experiments, id, label)?;
         let answer = |hosts: &str| labelled(experiments, asked, &answer.replace('*', hosts));

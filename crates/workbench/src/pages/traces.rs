@@ -87,9 +87,7 @@ impl Traces {
         };
         row("congestion window, mean, segments", 1, &|it| mean(it.cwnd.iter().copied()));
         row("reductions of the window", 0, &|it| it.reductions() as f64);
-        row("smoothed round trip, mean, ms", 2, &|it| {
-            1e3 * mean(it.srtt_s.iter().flatten().copied())
-        });
+        row("smoothed round trip, mean, ms", 2, &|it| 1e3 * mean(it.srtt_s.iter().flatten().copied()));
         row("segments delivered", 0, &|it| it.delivered.last().copied().unwrap_or_default());
         text
     }
@@ -106,30 +104,20 @@ impl Traces {
         for step in 0..=5 {
             let (time, cwnd) = (length * f64::from(step) / 5.0, top * f64::from(step) / 5.0);
             let (right, below) = (LEFT + WIDTH, BOTTOM + 18.0);
-            let _ = writeln!(
-                grid,
-                "  <path d=\"M{LEFT} {0:.1}H{right}\" stroke=\"#ddd9cf\"/>",
-                y(cwnd)
-            );
+            let _ = writeln!(grid, "  <path d=\"M{LEFT} {0:.1}H{right}\" stroke=\"#ddd9cf\"/>", y(cwnd));
             let _ = writeln!(
                 grid,
                 "  <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{cwnd:.0}</text>",
                 LEFT - 8.0,
                 y(cwnd) + 4.0
             );
-            let _ = writeln!(
-                grid,
-                "  <text x=\"{:.1}\" y=\"{below}\" text-anchor=\"middle\">{time:.0}</text>",
-                x(time)
-            );
+            let _ =
+                writeln!(grid, "  <text x=\"{:.1}\" y=\"{below}\" text-anchor=\"middle\">{time:.0}</text>", x(time));
         }
         let mut lines = String::new();
-        for ((trace, (colour, width)), (name, at)) in
-            all().zip(STROKES).zip(SCHEMES.iter().zip([150, 330]))
-        {
+        for ((trace, (colour, width)), (name, at)) in all().zip(STROKES).zip(SCHEMES.iter().zip([150, 330])) {
             let points = trace.time_s.iter().zip(&trace.cwnd);
-            let points: Vec<String> =
-                points.map(|(&time, &cwnd)| format!("{:.1},{:.1}", x(time), y(cwnd))).collect();
+            let points: Vec<String> = points.map(|(&time, &cwnd)| format!("{:.1},{:.1}", x(time), y(cwnd))).collect();
             let points = points.join(" ");
             let stroke = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"");
             let _ = writeln!(lines, "  <polyline {stroke} points=\"{points}\"/>");

@@ -89,28 +89,17 @@ fn graphml_and_gml_describe_the_same_network() {
     let study = open("net.graphml", GRAPHML, "", names).unwrap();
     let same = open("net.GML", GML, "", names).unwrap();
     let file = imported(&study).unread.0.clone();
-    let same =
-        Imported { unread: (file, imported(&same).unread.1.clone()), ..imported(&same).clone() };
+    let same = Imported { unread: (file, imported(&same).unread.1.clone()), ..imported(&same).clone() };
     assert_eq!(*imported(&study), same);
     let Imported { nodes, links, origin, .. } = imported(&study);
-    assert_eq!(
-        nodes.iter().map(|node| node.0.as_str()).collect::<Vec<_>>(),
-        ["North", "South", "North#2"]
-    );
+    assert_eq!(nodes.iter().map(|node| node.0.as_str()).collect::<Vec<_>>(), ["North", "South", "North#2"]);
     let rates: Vec<u64> = links.iter().map(|link| link.2.rate.get()).collect();
     assert_eq!(rates, [10_000_000_000, 5_000_000_000, 1_000_000_000]);
     // A quarter of a great circle of 40,030 km, at 200,000 km a second.
     let delays: Vec<f64> = links.iter().map(|link| link.2.delay.as_secs_f64()).collect();
     assert!((delays[0] - 0.050_038).abs() < 1e-6 && (delays[1] - 0.001).abs() < 1e-12);
-    let expected = Origin {
-        rates: 2,
-        default_rates: 1,
-        delays: 0,
-        lengths: 0,
-        distances: 1,
-        default_delays: 2,
-        renamed: 1,
-    };
+    let expected =
+        Origin { rates: 2, default_rates: 1, delays: 0, lengths: 0, distances: 1, default_delays: 2, renamed: 1 };
     assert_eq!(*origin, expected);
     let sections = explain::explain(&study).unwrap();
     let line = sections[0].lines.iter().find(|line| line.what == "links of the file").unwrap();
@@ -170,12 +159,7 @@ const WRONG: &[Case] = &[
         "<data key=\"y\">91</data><data key=\"x\">0<",
         &["line 10", "91 degrees", "-90 to 90"],
     ),
-    (
-        "net.graphml",
-        "<data key=\"n\">a little network</data>",
-        "<hyperedge/>",
-        &["line 9", "<hyperedge> is not read"],
-    ),
+    ("net.graphml", "<data key=\"n\">a little network</data>", "<hyperedge/>", &["line 9", "<hyperedge> is not read"]),
     ("net.gml", "graph [", "grapf [", &["there is no graph"]),
     ("net.gml", "directed 0", "directed 1", &["line 3", "is directed"]),
     ("net.gml", "id 2 label", "label", &["line 6", "node lacks its `id`"]),
@@ -184,12 +168,7 @@ const WRONG: &[Case] = &[
     ("net.gml", "target 2 ]\n]", "target ]\n]", &["line 9", "`target` lacks its value"]),
     ("net.gml", "\"5 Gbps\"", "\"5 Gbps", &["without its closing quote"]),
     ("net.gml", "\"5 Gbps\"", "\"5 apples\"", &["line 8", "`bandwidth` is \"5 apples\"", "10Gbps"]),
-    (
-        "net.gml",
-        "Units \"G\"",
-        "Units \"x\"",
-        &["line 7", "`LinkSpeedUnits` is \"x\"", "K, M, G, T"],
-    ),
+    ("net.gml", "Units \"G\"", "Units \"x\"", &["line 7", "`LinkSpeedUnits` is \"x\"", "K, M, G, T"]),
     ("net.gml", "id 0 label", "0 0 label", &["line 4", "expected a key"]),
     ("net.gml", "edge [ source 0", "edge 5 vertex [ source 0", &["line 7", "this edge is no list"]),
     ("net.csv", "from,to", "form,to", &["line 1", "no column \"form\"", "rate_gbps"]),
@@ -198,35 +177,15 @@ const WRONG: &[Case] = &[
     ("net.csv", "A,B,10Gbps,5ms", "A,B,10Gbps", &["line 3", "3 values for 4 columns"]),
     ("net.csv", "A,B,10Gbps,5ms", "A,,10Gbps,5ms", &["line 3", "lacks the name of a node"]),
     ("net.csv", "10Gbps", "10 parsecs", &["line 3", "`rate` is \"10 parsecs\"", "bits a second"]),
-    (
-        "net.csv",
-        "rate,delay",
-        "rate,dealy",
-        &["line 1", "no column \"dealy\"", "did you mean `delay`"],
-    ),
+    ("net.csv", "rate,delay", "rate,dealy", &["line 1", "no column \"dealy\"", "did you mean `delay`"]),
     ("net.csv", CSV, "from;to;rate\nA;B;1G\n", &["line 1", "semicolons", "commas"]),
     ("net.csv", CSV, "from\tto\trate\nA\tB\t1G\n", &["line 1", "tabs", "commas"]),
     ("net.csv", CSV, "from,to,length_km\nA,B,-5\n", &["line 2", "-5 kilometres", "from 0"]),
     ("net.csv", CSV, "from,to,switch\nA,B,\nA,,fat\n", &["line 3", "no [switch.fat]"]),
-    (
-        "net.csv",
-        CSV,
-        "from,to,chip\nA,B,\nA,,tofino9\n",
-        &["line 3", "no chip \"tofino9\"", "tofino"],
-    ),
+    ("net.csv", CSV, "from,to,chip\nA,B,\nA,,tofino9\n", &["line 3", "no chip \"tofino9\"", "tofino"]),
     ("net.csv", CSV, "from,to,chip\nA,B,\nA,,tomahawk5\n", &["line 3", "not public", "`buffer`"]),
-    (
-        "net.csv",
-        CSV,
-        "from,to,chip\nA,B,tofino\n",
-        &["line 2", "a link has no switch", "`to` is empty"],
-    ),
-    (
-        "net.csv",
-        CSV,
-        "from,to,chip\nA,B,\nA,,tofino\nA,,tofino2\n",
-        &["line 4", "second line about \"A\"", "line 3"],
-    ),
+    ("net.csv", CSV, "from,to,chip\nA,B,tofino\n", &["line 2", "a link has no switch", "`to` is empty"]),
+    ("net.csv", CSV, "from,to,chip\nA,B,\nA,,tofino\nA,,tofino2\n", &["line 4", "second line about \"A\"", "line 3"]),
     ("net.csv", "10Gbps", "0", &["line 3", "out of range"]),
     ("net.csv", "5ms", "5m", &["line 3", "`delay` is \"5m\"", "milliseconds"]),
     ("net.csv", "5ms", "-1", &["line 3", "`delay` is \"-1\"", "0s to 10s"]),
@@ -249,16 +208,12 @@ fn rates_delays_and_lengths_are_read_as_operators_write_them() {
     assert_eq!(*unread, ("net.csv".to_owned(), vec!["owner".to_owned()]));
     let notes = shallop_workbench::run_study::notes(&study);
     assert_eq!(notes, ["net.csv: not read: owner"]);
-    assert!(
-        shallop_workbench::run_study::notes(&open("net.csv", CSV, "", ("A", "B")).unwrap())
-            .is_empty()
-    );
+    assert!(shallop_workbench::run_study::notes(&open("net.csv", CSV, "", ("A", "B")).unwrap()).is_empty());
 }
 
 #[test]
 fn each_switch_of_a_file_may_have_its_section_and_its_chip() {
-    let csv =
-        "from,to,switch,chip\nA,B,,\nB,C,,\nC,D,,\nA,,edge,\nB,,,trident3\nC,,edge,trident3\n";
+    let csv = "from,to,switch,chip\nA,B,,\nB,C,,\nC,D,,\nA,,edge,\nB,,,trident3\nC,,edge,trident3\n";
     let graphml = GRAPHML
         .replace("<key id=\"n\"", "<key id=\"c\" for=\"node\" attr.name=\"chip\"/><key id=\"n\"")
         .replace("<node id=\"2\">", "<node id=\"2\"><data key=\"c\">trident3</data>");
@@ -332,11 +287,9 @@ fn a_chip_of_a_file_shares_its_memory_as_its_section_says() {
     a_chip_of_a_file_is_size_enough();
     let scheme = "[switch.default]\nbuffer = \"1MB\"\n[[scheme]]\ntransport = \"dctcp\"\n\
                   set = { \"switch.default.mark\" = { above = \"9KB\" } }";
-    let text =
-        scenario("net.csv", "", ("A", "B")).replace("scheme = [{ transport = \"cubic\" }]\n", "");
+    let text = scenario("net.csv", "", ("A", "B")).replace("scheme = [{ transport = \"cubic\" }]\n", "");
     let files = Arc::new(FilesInMemory::from_texts([("net.csv", csv)]));
-    let study =
-        read(&format!("{text}{scheme}\n"), &Options { files, ..Options::default() }).unwrap();
+    let study = read(&format!("{text}{scheme}\n"), &Options { files, ..Options::default() }).unwrap();
     let plan = &study.points[0].plan;
     let own = imported(&study).switches[0];
     assert_eq!(plan.switches(0)[own].name, "default, tomahawk");
@@ -407,9 +360,7 @@ fn the_examples_are_read_in_full_and_quick() {
 #[test]
 fn a_deep_file_is_refused_not_followed() {
     let gml = "a [ ".repeat(100_000);
-    assert!(
-        open("net.gml", &gml, "", ("A", "B")).unwrap_err().message().contains("too many lists")
-    );
+    assert!(open("net.gml", &gml, "", ("A", "B")).unwrap_err().message().contains("too many lists"));
     let xml = "<graphml>".repeat(100_000);
     assert!(open("net.graphml", &xml, "", ("A", "B")).is_err());
     let lines = format!("<graphml>{}</graphml>", "<key/>".repeat(1000));

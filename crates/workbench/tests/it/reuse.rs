@@ -39,8 +39,7 @@ const GROUPS: [&str; 2] = [
 ];
 
 fn plans() -> Vec<Plan> {
-    let texts =
-        SWITCHES.iter().flat_map(|switch| GROUPS.map(|group| format!("{SCENARIO}{switch}{group}")));
+    let texts = SWITCHES.iter().flat_map(|switch| GROUPS.map(|group| format!("{SCENARIO}{switch}{group}")));
     texts
         .map(|text| {
             let study = read(&text, &Options::default());
@@ -62,9 +61,7 @@ const CHANGES: [Change; 6] = [
     }),
     ("another mark", |switch| {
         let above = BufferSize::Bytes(Bytes::new(3_000));
-        for mark in
-            switch.mark.iter_mut().chain(switch.shared.iter_mut().filter_map(|it| it.mark.as_mut()))
-        {
+        for mark in switch.mark.iter_mut().chain(switch.shared.iter_mut().filter_map(|it| it.mark.as_mut())) {
             (mark.min, mark.max) = (above, above);
         }
     }),
@@ -97,8 +94,7 @@ fn runs_with_equal_identities_are_equal_byte_for_byte() {
             for (name, change) in CHANGES {
                 let mut changed = plan.clone();
                 changed.switches.iter_mut().for_each(change);
-                let same =
-                    Identity::for_run(&changed, scheme, 3) == Identity::for_run(&plan, scheme, 3);
+                let same = Identity::for_run(&changed, scheme, 3) == Identity::for_run(&plan, scheme, 3);
                 made += usize::from(!same);
                 if same && format!("{changed:?}") != format!("{plan:?}") {
                     reused += 1;
@@ -122,9 +118,8 @@ fn a_scheme_that_sends_any_ecn_capable_packet_depends_on_marks() {
         plan.switches.iter_mut().for_each(|switch| switch.mark = None);
         plan
     };
-    let notices = |plan: &Plan, scheme| {
-        Identity::for_run(plan, scheme, 1) != Identity::for_run(&without(plan), scheme, 1)
-    };
+    let notices =
+        |plan: &Plan, scheme| Identity::for_run(plan, scheme, 1) != Identity::for_run(&without(plan), scheme, 1);
     let found: Vec<bool> = (0..6).map(|scheme| notices(marked, scheme)).collect();
     // Credit transports send ECN-capable packets, too.
     assert_eq!(found, [false, false, true, true, true, true]);
@@ -136,8 +131,7 @@ fn a_scheme_that_sends_any_ecn_capable_packet_depends_on_marks() {
     // All schemes notice a threshold above which packets that cannot be marked are dropped.
     let mut dropping = marked.clone();
     dropping.switches.iter_mut().for_each(|switch| {
-        switch.mark =
-            switch.mark.map(|mark| shallop_plan::plan::QueueMarking { drops: true, ..mark });
+        switch.mark = switch.mark.map(|mark| shallop_plan::plan::QueueMarking { drops: true, ..mark });
     });
     assert!(notices(&dropping, 0));
 }

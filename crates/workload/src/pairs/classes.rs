@@ -20,10 +20,7 @@ struct HostClass {
 }
 
 /// Divides hosts by class and property. `hosts` has each host with its property.
-fn parts(
-    hosts: impl Iterator<Item = (Node, usize)>,
-    class: &dyn Fn(Node) -> u32,
-) -> Vec<HostClass> {
+fn parts(hosts: impl Iterator<Item = (Node, usize)>, class: &dyn Fn(Node) -> u32) -> Vec<HostClass> {
     let mut parts: BTreeMap<(u32, usize), HostClass> = BTreeMap::new();
     for (host, property) in hosts {
         let class = class(host);
@@ -59,12 +56,7 @@ impl HostSets {
     }
 
     /// Calls `each` for every two classes with pairs, in the order of receivers if `by_receiver`, otherwise of senders.
-    fn by_class(
-        &self,
-        class: &dyn Fn(Node) -> u32,
-        by_receiver: bool,
-        each: &mut dyn FnMut(ClassPair<'_>),
-    ) {
+    fn by_class(&self, class: &dyn Fn(Node) -> u32, by_receiver: bool, each: &mut dyn FnMut(ClassPair<'_>)) {
         let (from, to) = self.parts(class);
         let mut join = |from: &HostClass, to: &HostClass| {
             let both = same_hosts(from, to);
@@ -140,9 +132,7 @@ impl Pairs {
                 let (from, to): (Vec<_>, Vec<_>) = entries.iter().map(|entry| of(&entry.0)).unzip();
                 (from.concat(), to.concat())
             }
-            Pattern::Listed { .. } | Pattern::RoundRobin { .. } => {
-                self.weights().map(|(pair, _)| pair).unzip()
-            }
+            Pattern::Listed { .. } | Pattern::RoundRobin { .. } => self.weights().map(|(pair, _)| pair).unzip(),
         }
     }
 
@@ -170,8 +160,7 @@ impl Pairs {
             }
             Pattern::OtherSite { hosts, sites } => {
                 let property = hosts.iter().zip(sites).map(|(&host, site)| (host, site.0));
-                let size: BTreeMap<usize, usize> =
-                    sites.iter().map(|&(first, end)| (first, end - first)).collect();
+                let size: BTreeMap<usize, usize> = sites.iter().map(|&(first, end)| (first, end - first)).collect();
                 let parts = parts(property, class);
                 for to in &parts {
                     for from in parts.iter().filter(|from| from.property != to.property) {

@@ -130,8 +130,7 @@ proptest! {
 #[ignore = "release: measures time, which is meaningless in a debug build"]
 #[expect(clippy::print_stderr, clippy::disallowed_types, reason = "a measurement")]
 fn a_million_rows_take_well_under_a_second() {
-    let names: Vec<String> =
-        (0..60).map(|host| format!("dc{}-host{}", host / 20, host % 20)).collect();
+    let names: Vec<String> = (0..60).map(|host| format!("dc{}-host{}", host / 20, host % 20)).collect();
     let mut text = "start,source,destination,bytes\n".to_owned();
     for row in 0u64..1_000_000 {
         let (from, to) = (row % 60, (row * 7 + 1) % 60);

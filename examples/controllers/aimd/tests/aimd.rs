@@ -1,11 +1,7 @@
 //! AIMD over a path: 1,000 segments through 10 ms that lose one of them. And as a scenario names it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "tests write scenarios and start the command"
-)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests write scenarios and start the command")]
 
 #[path = "../src/aimd.rs"]
 mod aimd;
@@ -74,8 +70,7 @@ fn a_name_of_another_controller_cannot_be_added() {
     #[derive(Clone, Copy, Debug, PartialEq, Options)]
     struct Taken {}
     impl Parameters for Taken {
-        const KINDS: &[ControllerName] =
-            &[ControllerName { name: "cubic", about: "", marking: Marking::Off }];
+        const KINDS: &[ControllerName] = &[ControllerName { name: "cubic", about: "", marking: Marking::Off }];
     }
     impl Controller for Taken {
         type Window = aimd::Aimd;

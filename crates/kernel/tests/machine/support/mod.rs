@@ -146,8 +146,7 @@ impl Run {
         };
         let kernels = Kernels::boot(&start, self.moderation, false).unwrap();
         let transcript = self.transcript(&net, access);
-        let mut sim: KernelSimulator =
-            Simulator::with_hosts(network, Box::new(flows.into_iter()), transcript, kernels);
+        let mut sim: KernelSimulator = Simulator::with_hosts(network, Box::new(flows.into_iter()), transcript, kernels);
         sim.run_until(Time::after_start(self.duration));
         self.outcome(sim)
     }
@@ -155,34 +154,24 @@ impl Run {
     /// Packets of a burst have gaps of less than half a packet on the link of the first host.
     fn transcript(&self, net: &NetworkBuilder, access: BitsPerSec) -> Transcript {
         let ports = 0..net.graph.ports() as u32;
-        let first =
-            ports.into_iter().find(|&port| net.graph.near(port) == net.sites[0][0]).unwrap();
+        let first = ports.into_iter().find(|&port| net.graph.near(port) == net.sites[0][0]).unwrap();
         let gap = Span::from_ps(1_538 * 8 * 1_000_000_000_000 / access.get() * 3 / 2);
         let since = Time::after_start(self.measure_from);
         Transcript::new(since, (first, gap))
     }
 
     fn network(&self, net: &NetworkBuilder) -> Network {
-        let mark =
-            |bytes| MarkThreshold { above: Limit { bytes, ..Limit::NONE }, at: MarkAt::Enqueue };
+        let mark = |bytes| MarkThreshold { above: Limit { bytes, ..Limit::NONE }, at: MarkAt::Enqueue };
         let fifo = FifoConfig { mark: self.mark_above.map(mark), red: None };
         let marking = QueueConfig { discipline: Discipline::Fifo(fifo), ..QueueConfig::default() };
         let port = |number: u32| {
-            let queue = if number == Dumbbell::BOTTLENECK {
-                marking.clone()
-            } else {
-                QueueConfig::default()
-            };
+            let queue = if number == Dumbbell::BOTTLENECK { marking.clone() } else { QueueConfig::default() };
             let link = net.graph.link_of(number);
             PortConfig::new(link.rate, link.delay, vec![queue])
         };
         let limit = Limit { bytes: self.buffer, ..Limit::NONE };
-        let buffer = |number: u32| {
-            PortBuffer::new(
-                if number == Dumbbell::BOTTLENECK { limit } else { Limit::NONE },
-                vec![None],
-            )
-        };
+        let buffer =
+            |number: u32| PortBuffer::new(if number == Dumbbell::BOTTLENECK { limit } else { Limit::NONE }, vec![None]);
         let ports = 0..net.graph.ports() as u32;
         Network {
             ports: ports.clone().map(port).collect(),
@@ -200,11 +189,7 @@ impl Run {
             qdisc: self.qdisc.to_owned(),
             gso_max_segs: self.gso_max_segs,
             modules: self.modules.clone(),
-            sysctls: if ["dctcp", "gemini"].contains(&self.controller) {
-                vec![ecn]
-            } else {
-                vec![]
-            },
+            sysctls: if ["dctcp", "gemini"].contains(&self.controller) { vec![ecn] } else { vec![] },
             socket_buffer: 64 << 20,
             record: self.record.map(|interval| interval.as_ps() / 1_000),
         }

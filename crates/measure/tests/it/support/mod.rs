@@ -6,8 +6,8 @@ use shallop_control::flashpass::{AimdConfig, MimdConfig};
 use shallop_control::options::ControllerName;
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_plan::plan::{
-    Accounting, Aeolus, BurstUntil, Connections, Ecmp, ExpressPass, ExpressPassRule, FlashPass,
-    FlashPassLaw, Group, Pattern, Plan, Scheme, Starts, Switch, Topology, Transport,
+    Accounting, Aeolus, BurstUntil, Connections, Ecmp, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
+    Pattern, Plan, Scheme, Starts, Switch, Topology, Transport,
 };
 use shallop_plan::transport::{ExpressPassOptions, FlashPassOptions};
 use shallop_proto::tcp::{self, EcnConfig, Stack};
@@ -78,12 +78,8 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
 }
 
 pub fn flashpass(law: FlashPassLaw) -> FlashPass {
-    let options = FlashPassOptions {
-        epochs: Some(1),
-        jitter: 0.1,
-        over_provision: true,
-        ..FlashPassOptions::defaults(())
-    };
+    let options =
+        FlashPassOptions { epochs: Some(1), jitter: 0.1, over_provision: true, ..FlashPassOptions::defaults(()) };
     FlashPass { options, law, aeolus: None, send_buffer: None }
 }
 
@@ -97,10 +93,7 @@ pub fn mimd() -> Transport {
 
 pub fn expresspass() -> Transport {
     Transport::ExpressPass(ExpressPass {
-        options: ExpressPassOptions {
-            largest_credit: Bytes::new(92),
-            ..ExpressPassOptions::defaults(())
-        },
+        options: ExpressPassOptions { largest_credit: Bytes::new(92), ..ExpressPassOptions::defaults(()) },
         rule: ExpressPassRule::Code(CodeConfig::default()),
         aeolus: None,
         ahead: false,
@@ -112,9 +105,7 @@ pub fn expresspass() -> Transport {
 pub fn aeolus(transport: &Transport) -> Transport {
     let start = Some(Aeolus { burst: None, until: BurstUntil::FirstResponse });
     match *transport {
-        Transport::ExpressPass(config) => {
-            Transport::ExpressPass(ExpressPass { aeolus: start, ..config })
-        }
+        Transport::ExpressPass(config) => Transport::ExpressPass(ExpressPass { aeolus: start, ..config }),
         Transport::FlashPass(config) => Transport::FlashPass(FlashPass { aeolus: start, ..config }),
         _ => transport.clone(),
     }
@@ -132,8 +123,7 @@ fn ahead(mut transport: Transport) -> Transport {
 pub fn schemes() -> Vec<Scheme> {
     let linux = Stack::LINUX_IDEAL;
     let tcp = |kind: &'static ControllerName| {
-        let config =
-            tcp::Config { ecn: EcnConfig::for_marking(kind.marking, linux.tcp.ecn), ..linux.tcp };
+        let config = tcp::Config { ecn: EcnConfig::for_marking(kind.marking, linux.tcp.ecn), ..linux.tcp };
         let controller = any::Config::for_stack(kind.name, linux.host).expect("a name of its own");
         (kind.name, Transport::Tcp(shallop_plan::plan::Tcp { config, controller, kernel: None }))
     };
@@ -145,11 +135,7 @@ pub fn schemes() -> Vec<Scheme> {
         ("expresspass-ideal", ahead(expresspass())),
         ("flashpass-aeolus", aeolus(&aimd())),
     ];
-    let scheme = |(name, transport): (&str, _)| Scheme {
-        name: name.to_owned(),
-        transport,
-        switches: None,
-        clean: None,
-    };
+    let scheme =
+        |(name, transport): (&str, _)| Scheme { name: name.to_owned(), transport, switches: None, clean: None };
     any::Config::kinds().map(tcp).chain(credits).map(scheme).collect()
 }

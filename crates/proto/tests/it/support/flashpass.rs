@@ -6,9 +6,7 @@ use shallop_control::flashpass::{Aimd, AimdConfig, Law, Mimd, MimdConfig};
 use shallop_control::{Epoch, Rate};
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Seed, Share, Span, Time};
 use shallop_proto::flashpass::head::TIMESTAMP_STEP;
-use shallop_proto::flashpass::{
-    CreditEngineConfig, Head, Peer, Receiver, ReceiverConfig, Sender, SenderConfig,
-};
+use shallop_proto::flashpass::{CreditEngineConfig, Head, Peer, Receiver, ReceiverConfig, Sender, SenderConfig};
 use shallop_proto::{Endpoint, aeolus};
 
 use super::{CapturedPacket, PAYLOAD, Pair, Path};
@@ -139,8 +137,7 @@ pub fn credited(pair: &Pair<Peer<Spy>>) -> Vec<(Time, Time)> {
         Head::Credit { timestamps, .. } => Some((packet.arrives, timestamps)),
         _ => None,
     });
-    each.flat_map(|(arrives, timestamps)| timestamps.iter().map(move |time| (time, arrives)))
-        .collect()
+    each.flat_map(|(arrives, timestamps)| timestamps.iter().map(move |time| (time, arrives))).collect()
 }
 
 /// Checks the invariants of every capture, with and without losses.
@@ -153,10 +150,8 @@ pub fn check(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), String> {
 /// The `n`-th data packet is not sent before the `n`-th departure time of a credit that arrived in time.
 fn data_is_credited(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Result<(), String> {
     let allowed = credited(pair).into_iter().map(|(time, came)| (time + setting.engine.wait, came));
-    let mut due: Vec<Time> = allowed
-        .filter(|(due, came)| due >= came && *came <= pair.now)
-        .map(|(due, _)| due)
-        .collect();
+    let mut due: Vec<Time> =
+        allowed.filter(|(due, came)| due >= came && *came <= pair.now).map(|(due, _)| due).collect();
     due.sort_unstable();
     let sent = data(pair);
     if sent.len() > due.len() {
@@ -180,9 +175,7 @@ fn emulation_keeps_its_distance(pair: &Pair<Peer<Spy>>, setting: &Setting) -> Re
     let pauses = !over_provision || stops;
     let two = if pauses { 0.5 - jitter } else { 1.0 - 2.0 * jitter };
     let times = emulations(pair);
-    if let Some((time, _)) =
-        times.iter().find(|(time, _)| time.since_start().as_ps() % TIMESTAMP_STEP.as_ps() != 0)
-    {
+    if let Some((time, _)) = times.iter().find(|(time, _)| time.since_start().as_ps() % TIMESTAMP_STEP.as_ps() != 0) {
         return Err(format!("an emulation packet at {time} is off the steps"));
     }
     for (count, gaps) in [(2, two), (3, 1.5 - 2.0 * jitter)] {

@@ -95,16 +95,14 @@ impl Path {
     ) -> impl Strategy<Value = Self> {
         let rate = prop::sample::select(rates).prop_map(BitsPerSec::at_least_one);
         let (delay, late) = (delay.prop_map(Span::from_us), late.prop_map(Span::from_us));
-        (rate, delay, loss, reorder, late, mark).prop_map(
-            |(rate, delay, loss, reorder, late, mark)| Self {
-                rate,
-                delay,
-                loss,
-                reorder,
-                late,
-                mark,
-            },
-        )
+        (rate, delay, loss, reorder, late, mark).prop_map(|(rate, delay, loss, reorder, late, mark)| Self {
+            rate,
+            delay,
+            loss,
+            reorder,
+            late,
+            mark,
+        })
     }
 }
 
@@ -194,12 +192,7 @@ impl<H> Nic<H> for RecordingNic<H> {
 }
 
 /// Runs the timers of an endpoint from `now` to `until`. False if a deadline is not later than the time of its call.
-pub fn sleep<E: Endpoint>(
-    end: &mut E,
-    mut now: Time,
-    until: Time,
-    nic: &mut RecordingNic<E::Head>,
-) -> bool {
+pub fn sleep<E: Endpoint>(end: &mut E, mut now: Time, until: Time, nic: &mut RecordingNic<E::Head>) -> bool {
     let mut wakeup = settle(end, now, nic);
     while let Some(at) = wakeup.filter(|&at| at <= until) {
         if at <= now {
@@ -263,18 +256,12 @@ impl<E: Endpoint> Pair<E> {
     }
 
     /// Drops the packets that `drops` selects, and no others.
-    pub fn with_drops(
-        mut self,
-        drops: impl FnMut(&CapturedPacket<E::Head>) -> bool + 'static,
-    ) -> Self {
+    pub fn with_drops(mut self, drops: impl FnMut(&CapturedPacket<E::Head>) -> bool + 'static) -> Self {
         self.drops = Some(Box::new(drops));
         self
     }
 
-    pub fn with_middlebox(
-        mut self,
-        rewrite: impl FnMut(Time, Hook, &mut E::Head, &mut Ecn) + 'static,
-    ) -> Self {
+    pub fn with_middlebox(mut self, rewrite: impl FnMut(Time, Hook, &mut E::Head, &mut Ecn) + 'static) -> Self {
         self.rewrite = Some(Box::new(rewrite));
         self
     }
@@ -330,11 +317,8 @@ impl<E: Endpoint> Pair<E> {
 
     /// The payload of all data packets that were not lost, merged into ranges.
     pub fn carried(&self) -> Vec<(u64, u64)> {
-        let whole = |packet: &&CapturedPacket<E::Head>| {
-            packet.from == 0 && !packet.lost && !packet.body.is_empty()
-        };
-        let mut bodies: Vec<_> =
-            self.capture.iter().filter(whole).map(|packet| packet.body.clone()).collect();
+        let whole = |packet: &&CapturedPacket<E::Head>| packet.from == 0 && !packet.lost && !packet.body.is_empty();
+        let mut bodies: Vec<_> = self.capture.iter().filter(whole).map(|packet| packet.body.clone()).collect();
         bodies.sort_by_key(|body| (body.start, Reverse(body.end)));
         let mut merged: Vec<(u64, u64)> = vec![];
         for body in bodies {
@@ -389,17 +373,7 @@ impl<E: Endpoint> Pair<E> {
             rewrite(start, Hook::Egress(from), &mut head, &mut ecn);
         }
         let arrives = start;
-        let mut packet = CapturedPacket {
-            sent: start,
-            from,
-            head,
-            body,
-            class,
-            size,
-            lost: false,
-            arrives,
-            ecn,
-        };
+        let mut packet = CapturedPacket { sent: start, from, head, body, class, size, lost: false, arrives, ecn };
         packet.lost = match &mut self.drops {
             Some(drops) => drops(&packet),
             None => self.random.chance(self.path.loss),
@@ -408,8 +382,7 @@ impl<E: Endpoint> Pair<E> {
             ecn = Ecn::Ce;
         }
         packet.ecn = ecn;
-        let mut arrival =
-            start + Pace::new(self.path.rate).quote(Bytes::new(size.into())) + self.path.delay;
+        let mut arrival = start + Pace::new(self.path.rate).quote(Bytes::new(size.into())) + self.path.delay;
         if self.random.chance(self.path.reorder) {
             arrival += self.path.late.scale(self.random.unit());
         }

@@ -179,12 +179,7 @@ pub fn pair(config: &Config, control: &any::Config, size: u64, path: Path) -> Pa
 }
 
 /// A pair with any controller, such as a [`Spy`].
-pub fn pair_with<W: Window + Clone>(
-    config: &Config,
-    controller: W,
-    size: u64,
-    path: Path,
-) -> Pair<Tcp<W>> {
+pub fn pair_with<W: Window + Clone>(config: &Config, controller: W, size: u64, path: Path) -> Pair<Tcp<W>> {
     let sender = Sender::new(config, controller, Some(size));
     let receiver = Receiver::new(config, Some(size));
     Pair::new(Tcp::sender(sender), Tcp::receiver(receiver), path, 7)

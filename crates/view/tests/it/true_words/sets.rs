@@ -144,10 +144,7 @@ impl ResultSet {
         let seeds = pick(of, &[(1, 2), (2, 2), (3, 7), (4, 1), (5, 4), (8, 1), (10, 3)]);
         let kind = match pick(of, &[(0, 4), (1, 5), (2, 1)]) {
             0 => Kind::Goodput,
-            1 => Kind::Tail {
-                flows: log_uniform(of, 100.0, 1500.0) as u64,
-                is_shared: of.chance(0.5),
-            },
+            1 => Kind::Tail { flows: log_uniform(of, 100.0, 1500.0) as u64, is_shared: of.chance(0.5) },
             _ => Kind::Mean { flows: 10 + of.below(90) },
         };
         let (schemes, cells) = cells(of, kind, points);
@@ -207,18 +204,14 @@ impl ResultSet {
     /// The true mean and the true standard error of the paired difference of the logarithms.
     pub fn paired(&self, one: usize, other: usize) -> (f64, f64) {
         let (a, b) = (self.cells[one], self.cells[other]);
-        let (mut difference, mut variance) =
-            (b.level - a.level, a.noise.variance() + b.noise.variance());
+        let (mut difference, mut variance) = (b.level - a.level, a.noise.variance() + b.noise.variance());
         match self.kind {
             Kind::Goodput => {}
             Kind::Tail { flows, is_shared } => {
                 let rank = rank_of_p99(flows);
                 difference += (b.tail - a.tail) * spacings(flows, rank, 1);
-                let tails = if is_shared {
-                    (b.tail - a.tail) * (b.tail - a.tail)
-                } else {
-                    a.tail * a.tail + b.tail * b.tail
-                };
+                let tails =
+                    if is_shared { (b.tail - a.tail) * (b.tail - a.tail) } else { a.tail * a.tail + b.tail * b.tail };
                 variance += tails * spacings(flows, rank, 2);
             }
             // The logarithm of a gamma variable has the variance trigamma(n).
@@ -330,27 +323,16 @@ mod tests {
                     let same = Seed::new(2).stream("same", number);
                     let fct = flow_times(kind, &scheme, scale, (same, &mut own), None);
                     let run = Run { fct, ..Run::default() };
-                    let metric = if matches!(kind, Kind::Tail { .. }) {
-                        all_flows::P99
-                    } else {
-                        all_flows::MEAN
-                    };
+                    let metric = if matches!(kind, Kind::Tail { .. }) { all_flows::P99 } else { all_flows::MEAN };
                     metric.figure(&run).map_or(scale, |found| found.value)
                 })
                 .collect();
-            let set = ResultSet {
-                summary: Summary::default(),
-                seeds: 1,
-                schemes: 2,
-                less,
-                kind,
-                cells: vec![base, scheme],
-            };
+            let set =
+                ResultSet { summary: Summary::default(), seeds: 1, schemes: 2, less, kind, cells: vec![base, scheme] };
             let mean = draws.iter().sum::<f64>() / draws.len() as f64;
             let logs: Vec<f64> = draws.iter().map(|&draw| log(draw)).collect();
             let middle = logs.iter().sum::<f64>() / logs.len() as f64;
-            let variance = logs.iter().map(|it| (it - middle) * (it - middle)).sum::<f64>()
-                / logs.len() as f64;
+            let variance = logs.iter().map(|it| (it - middle) * (it - middle)).sum::<f64>() / logs.len() as f64;
             assert!((log(mean) - set.log_mean(1)).abs() < 0.02, "{kind:?}: {mean}");
             // The other scheme has the flows' part of the variance, too.
             let flows = set.paired(0, 0).1;

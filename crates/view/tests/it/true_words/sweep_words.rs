@@ -42,8 +42,7 @@ impl<'a> Sweep<'a> {
     pub fn new(set: &'a ResultSet) -> Self {
         let metric = super::words::metric(&set.summary);
         let value = |of: &shallop_results::Aggregate| of.get(&metric).copied();
-        let exact =
-            set.summary.aggregates.iter().map(|of| value(of).is_some_and(|it| !it.at_least));
+        let exact = set.summary.aggregates.iter().map(|of| value(of).is_some_and(|it| !it.at_least));
         Self { set, exact: exact.collect() }
     }
 
@@ -78,9 +77,7 @@ impl<'a> Sweep<'a> {
         let all: Vec<usize> = all.filter(|point| self.exact[cell(*point)]).collect();
         let inside = |point: &usize| (best[0]..=best[best.len() - 1]).contains(point);
         let (inside, outside): (Vec<usize>, Vec<usize>) = all.into_iter().partition(inside);
-        let beats = |point: usize| {
-            outside.iter().all(|other| self.excess(cell(point), cell(*other)) <= 0.0)
-        };
+        let beats = |point: usize| outside.iter().all(|other| self.excess(cell(point), cell(*other)) <= 0.0);
         inside.into_iter().any(beats)
     }
 

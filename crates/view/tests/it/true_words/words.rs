@@ -50,8 +50,7 @@ fn named(list: &str, compared: &[usize], first: bool) -> Vec<usize> {
     let many = if list.contains("schemes") {
         number(list)
     } else {
-        list.split_once(" more")
-            .and_then(|(names, _)| number(names).map(|more| more + names.matches('s').count()))
+        list.split_once(" more").and_then(|(names, _)| number(names).map(|more| more + names.matches('s').count()))
     };
     if let Some(many) = many {
         assert!(many <= compared.len(), "{list}");
