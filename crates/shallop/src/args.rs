@@ -262,8 +262,8 @@ pub struct PrintOptions {
     #[arg(long)]
     json: bool,
     /// Print all columns of tables. Without it, a terminal that is too narrow leaves some out: Mhop/s, wall s, RTOs,
-    /// resent, goodput, KB, credit loss %, open, in load, RTT p99, FCT p99, small p99, in this order, then the
-    /// rightmost. Pipes get all
+    /// resent, KB, credit loss %, open, in load, RTT p99, in this order, then the rightmost, and at last those that the
+    /// sentences quote: FCT, goodput, loss %, small p99. Pipes get all
     #[arg(long)]
     pub wide: bool,
 }
@@ -346,9 +346,12 @@ pub struct Check {
     pub source: ScenarioOptions,
     #[command(flatten)]
     pub points: PointOptions,
-    /// Print every derived value with its formula
+    /// Print the derived values of the first point with their formulas
     #[arg(long)]
     pub explain: bool,
+    /// With --explain, print also those of the other points and the parameters of the schemes; JSON and CSV have all
+    #[arg(long, requires = "explain")]
+    pub all: bool,
     /// Print the runs of the scenario: point, scheme, seed and identity, which is a digest of everything that
     /// determines the results of a run. With --json, also the title and the files that the scenario names
     #[arg(long, conflicts_with = "explain")]
@@ -458,7 +461,9 @@ mod tests {
         let mut run = Arguments::command();
         let run = run.find_subcommand_mut("run").map(|run| run.render_long_help().to_string());
         let help = run.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(help.contains(&text_table::LEFT_OUT_FIRST.join(", ")), "{help}");
+        for order in [&text_table::LEFT_OUT_FIRST[..], &text_table::LEFT_OUT_LAST] {
+            assert!(help.contains(&order.join(", ")), "{help}");
+        }
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub const CHECK: &str = "\
 Examples:
   shallop check scenario.toml
   shallop check scenario.toml --explain
+  shallop check scenario.toml --explain --all
   shallop check scenario.toml --set switch.default.chip=tomahawk --explain
   shallop check scenario.toml --vary topology.senders=10,100 --seeds 3 --runs";
 

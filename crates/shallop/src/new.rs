@@ -11,7 +11,7 @@ use shallop_scenario::Options;
 use shallop_scenario::template::{self, Choice, DEFAULT_TOPOLOGY, DEFAULT_TRAFFIC, DEFAULT_TRANSPORTS, Item};
 
 use shallop_workbench::diagnostic::{Result, name, plain, with_help};
-use shallop_workbench::printable::printable;
+use shallop_workbench::printable::{printable, shell_word};
 use shallop_workbench::run_study::{check_setups, notes, parse_scenario};
 
 use crate::args;
@@ -40,10 +40,11 @@ pub fn new(args: &args::New) -> Result<ExitCode> {
     shallop_workbench::write_file(&args.out, text.as_bytes()).map_err(|why| plain(&why))?;
     let file = name(&args.out);
     print::line(&format!(
-        "{file}: {}, {} traffic, {}\nRun it with `shallop run {file}`, in small with --quick.",
+        "{file}: {}, {} traffic, {}\nRun it with `shallop run {}`, in small with --quick.",
         choice.topology,
         choice.traffic,
         choice.transports.join(", "),
+        shell_word(&file),
     ))?;
     Ok(ExitCode::SUCCESS)
 }

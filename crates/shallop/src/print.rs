@@ -5,7 +5,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use serde_json::Value;
 use shallop_results::table::Grid;
 use shallop_workbench::diagnostic::{Report, Result, plain};
-use shallop_workbench::printable::printable_lines;
+use shallop_workbench::printable::{printable_lines, wrapped};
 use shallop_workbench::{TableForm, render};
 
 use crate::args::{Format, PrintOptions};
@@ -22,11 +22,19 @@ pub fn line(text: &str) -> Result<()> {
     }
 }
 
+/// Prints notes on standard error. On a terminal, their lines break at spaces.
 pub fn notes(notes: &[String]) {
     for note in notes {
         let note = printable_lines(note);
-        let prefix = if messages::is_json() { "" } else { "note: " };
-        stderr(&format!("{prefix}{note}\n"));
+        if messages::is_json() {
+            stderr(&note);
+            continue;
+        }
+        let (terminal, note) = (console::Term::stderr(), format!("note: {note}"));
+        let size = terminal.is_term().then(|| terminal.size_checked()).flatten();
+        let width = size.map_or(0, |(_, columns)| usize::from(columns));
+        let note = if width > 0 { wrapped(&note, width) } else { note };
+        stderr(&format!("{note}\n"));
     }
 }
 

@@ -56,12 +56,19 @@ pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     print::line(&ok)?;
-    for section in sections {
+    // After the sections of the first point: those of the other points, and the parameters of the schemes.
+    let first = 1 + study.points.first().map_or(0, |point| point.plan.schemes.len());
+    let shown = if args.all { sections.len() } else { first.min(sections.len()) };
+    let more: usize = sections[shown..].iter().map(|section| section.lines.len()).sum();
+    for section in sections.into_iter().take(shown) {
         let rows = section.lines.into_iter().map(|line| vec![line.what, line.value, line.how]);
         let header = vec![section.title, "value".to_owned(), "how".to_owned()];
         print::line("")?;
         print::grid(&Grid { header, rows: rows.collect(), words: 3 }, args.printed)?;
         links(&section.links, args.printed)?;
+    }
+    if more > 0 {
+        print::line(&format!("\n… {more} values more, of parameters and other points: --all has them"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,7 @@ use shallop_plan::Study;
 use shallop_scenario::values;
 
 use super::diagnostic::{Result, with_help};
+use super::printable::shell_word;
 
 /// Removes all schemes of a study except these; keeps all if `texts` is empty. Each text is the name of a scheme, or
 /// several names with commas between them, of which those with commas are in quotes.
@@ -45,16 +46,11 @@ pub fn argument<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
             all.push(name);
         }
     }
-    let is_plain = |c: char| c.is_alphanumeric() || "-_.+/:@%".contains(c);
-    let plain = all.iter().all(|name| name.chars().all(is_plain));
-    if plain {
-        return all.join(",");
-    }
     let quoted = |name: &&str| {
         if name.contains(',') { format!("\"{name}\"") } else { (*name).to_owned() }
     };
     let list = all.iter().map(quoted).collect::<Vec<_>>().join(",");
-    format!("'{}'", list.replace('\'', "'\\''"))
+    shell_word(&list).into_owned()
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use shallop_plan::transport::{Protocol as _, Transport};
 use shallop_scenario::{Options, read_options};
 
 use super::diagnostic::{Report, Result, missing, plain, with_help};
+use super::printable::shell_word;
 
 /// Options of the command whose names differ from the scenario's keys: (option, key).
 const ALIASES: [(&str, &str); 2] = [("mark", "k"), ("delay", "delay_threshold")];
@@ -170,7 +171,7 @@ pub(crate) fn the_scheme<'a>(fitting: &[&'a Scheme], name: Option<&str>, what: &
     if let [one] = found[..] {
         return Ok(one);
     }
-    let names: Vec<&str> = fitting.iter().map(|of| of.name.as_str()).collect();
+    let names: Vec<_> = fitting.iter().map(|of| shell_word(&of.name)).collect();
     if names.is_empty() {
         return Err(plain(&format!("the scenario has no scheme {what}")));
     }

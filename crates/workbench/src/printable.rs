@@ -1,8 +1,10 @@
 //! Escapes control characters in text from users, so that it cannot move the cursor, change colours or reverse the
-//! order of letters on a terminal.
+//! order of letters on a terminal. Breaks lines at spaces, and quotes words of commands in messages.
 
 use std::borrow::Cow;
 use std::fmt::Write;
+
+use unicode_width::UnicodeWidthStr;
 
 /// Whether a terminal or an editor acts on this character instead of showing it: Unicode control characters, line and
 /// paragraph separators, direction marks and overrides (UAX #9), the byte order mark.
@@ -27,6 +29,37 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
 /// Like [`printable`], but keeps tabs and line ends. CR LF becomes LF.
 pub fn printable_source(text: &str) -> String {
     escaped(&text.replace('\r', ""), |letter| matches!(letter, '\n' | '\t')).into_owned()
+}
+
+/// Breaks a text at spaces into lines of at most `width` columns; a longer word has a line of its own. Line ends stay.
+pub fn wrapped(text: &str, width: usize) -> String {
+    let (mut out, mut used) = (String::with_capacity(text.len()), 0);
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+            used = 0;
+        }
+        for (place, word) in line.split(' ').enumerate() {
+            let own = word.width();
+            if place > 0 {
+                let fits = used + 1 + own <= width;
+                out.push(if fits { ' ' } else { '\n' });
+                used = if fits { used + 1 } else { 0 };
+            }
+            out.push_str(word);
+            used += own;
+        }
+    }
+    out
+}
+
+/// A word as a shell takes it, for commands in messages: in quotes if the shell would split or change it.
+pub fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=+@%,".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("'{}'", text.replace('\'', "'\\''")))
 }
 
 fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -62,6 +95,25 @@ mod tests {
         assert_eq!(printable_lines("a\nb\r"), "a\nb\\r");
         for plain in ["Zürich – 東京 µs ± 95 %", "שלום", ""] {
             assert!(matches!(printable(plain), Cow::Borrowed(text) if text == plain));
+        }
+    }
+
+    #[test]
+    fn lines_break_at_spaces_alone() {
+        assert_eq!(wrapped("goodput is left out", 10), "goodput is\nleft out");
+        assert_eq!(wrapped("a\n--an-option-that-is-long b", 8), "a\n--an-option-that-is-long\nb");
+        assert_eq!(wrapped("東京 東京", 8), "東京\n東京");
+        assert_eq!(wrapped("fits", 80), "fits");
+    }
+
+    #[test]
+    fn a_shell_reads_quoted_words_as_they_were() {
+        assert_eq!(shell_word("cubic,examples/edge.toml"), "cubic,examples/edge.toml");
+        assert_eq!(shell_word("Linux 6.12"), "'Linux 6.12'");
+        for text in ["", "a b", "it's", "$HOME `id`", "a\"b\\c!", "a;b", "ecn*"] {
+            let command = format!("printf %s {}", shell_word(text));
+            let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), text);
         }
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::diagnostic::name;
-use super::printable::printable;
+use super::printable::{printable, wrapped};
 use super::run_study::StudyTask;
 use super::text_table::{TableForm, markdown_text, render};
 use super::{REPORT, RunArchive};
@@ -74,26 +74,18 @@ fn headline(summary: &Summary, form: TableForm) -> String {
         .chain((!caveat.is_empty()).then_some(&caveat))
         .map(|line| match form {
             TableForm::Markdown => markdown_text(&printable(line)),
-            _ => wrapped(&printable(line)),
+            _ => fitted(&wrapped(&printable(line), WIDTH), form),
         })
         .collect();
     if lines.is_empty() { String::new() } else { format!("{}\n\n", lines.join("\n")) }
 }
 
-/// Breaks a sentence into lines of at most [`WIDTH`] columns.
-fn wrapped(sentence: &str) -> String {
-    let (mut text, mut used) = (String::new(), 0);
-    for word in sentence.split(' ') {
-        let width = word.chars().count();
-        if used > 0 {
-            let fits = used + 1 + width <= WIDTH;
-            text.push(if fits { ' ' } else { '\n' });
-            used = if fits { used + 1 } else { 0 };
-        }
-        text.push_str(word);
-        used += width;
+/// Breaks a line of text at spaces, if it is for a terminal that is narrower.
+fn fitted(line: &str, form: TableForm) -> String {
+    match form {
+        TableForm::Text(Some(width)) => wrapped(line, width),
+        _ => line.to_owned(),
     }
-    text
 }
 
 /// The warnings of a summary, one per line.
@@ -121,7 +113,8 @@ fn titled(title: &str, grid: &Grid, note: String, form: TableForm) -> String {
     }
     let between = if form == TableForm::Markdown { "\n\n" } else { "\n" };
     let marks = grid.notes().into_iter().map(str::to_owned);
-    let note: String = marks.chain([note]).filter(|line| !line.is_empty()).map(|line| line + "\n").collect();
+    let note: String =
+        marks.chain([note]).filter(|line| !line.is_empty()).map(|line| fitted(&line, form) + "\n").collect();
     format!("{title}{between}{}{between}{note}\n", render(grid, form))
 }
 
@@ -138,14 +131,14 @@ fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
         text.push_str(between);
         let longest = longest_queues(&runs);
         if !longest.is_empty() {
-            text.push_str(&printable(&longest));
+            text.push_str(&fitted(&printable(&longest), form));
             text.push('\n');
         }
         for note in grid.notes() {
-            text.push_str(note);
+            text.push_str(&fitted(note, form));
             text.push('\n');
         }
-        text.push_str(&warnings(summary));
+        text.push_str(&fitted(&warnings(summary), form));
         text.push('\n');
         let drops = drops(points, &runs);
         if !sweep && summary.claims.is_empty() && !drops.rows.is_empty() {

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Wi
 use shallop_results::table::Grid;
 use unicode_width::UnicodeWidthStr;
 
-use crate::printable::printable;
+use crate::printable::{printable, wrapped};
 
 /// The width of tables, in columns, if the output is not a terminal.
 const WIDTH: usize = 120;
@@ -12,21 +12,12 @@ const WIDTH: usize = 120;
 const NARROW: usize = 24;
 
 /// The headings of columns that a narrow terminal does not show, in the order in which they are left out. After them go
-/// the rightmost columns; the names and the first figure always stay.
-pub const LEFT_OUT_FIRST: [&str; 12] = [
-    "Mhop/s",
-    "wall s",
-    "RTOs",
-    "resent",
-    "goodput",
-    "KB",
-    "credit loss %",
-    "open",
-    "in load",
-    "RTT p99",
-    "FCT p99",
-    "small p99",
-];
+/// the rightmost columns, and at last [`LEFT_OUT_LAST`]; the names and the first figure always stay.
+pub const LEFT_OUT_FIRST: [&str; 9] =
+    ["Mhop/s", "wall s", "RTOs", "resent", "KB", "credit loss %", "open", "in load", "RTT p99"];
+/// How the headings of the columns begin that the sentence above the table quotes, in the order in which they are left
+/// out.
+pub const LEFT_OUT_LAST: [&str; 4] = ["FCT", "goodput", "loss %", "small p99"];
 
 /// The format of a printed table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,17 +58,19 @@ fn fitted(grid: &Grid, width: usize) -> String {
     let names: Vec<&str> = left_out.iter().map(|&column| grid.header[column].as_str()).collect();
     let note =
         format!("Left out, as the terminal is {width} columns wide: {}. --wide shows all columns.", names.join(", "));
-    format!("{text}\n{note}")
+    format!("{text}\n{}", wrapped(&note, width))
 }
 
-/// The columns to leave out so that the others fit `width`, in the order of [`LEFT_OUT_FIRST`].
+/// The columns to leave out so that the others fit `width`, in the order of [`LEFT_OUT_FIRST`] and [`LEFT_OUT_LAST`].
 fn left_out(grid: &Grid, width: usize) -> Vec<usize> {
     let wanted: Vec<usize> = (0..grid.header.len()).map(|column| wanted(grid, column)).collect();
     // The names and the first figure stay.
     let figures = (grid.words.max(1) + 1).min(grid.header.len())..grid.header.len();
     let rank = |column: &usize| {
         let heading = grid.header[*column].as_str();
-        let place = LEFT_OUT_FIRST.iter().position(|first| *first == heading);
+        let first = LEFT_OUT_FIRST.iter().position(|first| *first == heading);
+        let last = LEFT_OUT_LAST.iter().position(|last| heading.starts_with(last));
+        let place = first.or(last.map(|place| LEFT_OUT_FIRST.len() + 1 + place));
         (place.unwrap_or(LEFT_OUT_FIRST.len()), usize::MAX - column)
     };
     let mut order: Vec<usize> = figures.collect();
@@ -220,19 +213,31 @@ mod tests {
         let shown = |width| render(&table, TableForm::Text(Some(width)));
         let all = shown(200);
         assert!(!all.contains("Left out"), "{all}");
-        let note = |text: &str| text.lines().last().unwrap_or_default().to_owned();
+        let note = |text: &str| text[text.find("Left out").unwrap_or_default()..].replace('\n', " ");
         assert!(note(&shown(46)).contains("46 columns wide: Mhop/s, wall s. --wide"), "{}", shown(46));
         let few = shown(20);
-        let lost = "Mhop/s, wall s, goodput, KB, last, loss %.";
+        let lost = "Mhop/s, wall s, KB, last, goodput, loss %.";
         assert!(note(&few).contains(lost), "{few}");
         assert!(few.lines().nth(2) == Some("flashpass 9.123") || few.contains("flashpass  9.123"), "{few}");
         for width in 20..80 {
             let text = shown(width);
-            let table = text.lines().filter(|line| !line.starts_with("Left out"));
-            assert!(table.map(UnicodeWidthStr::width).all(|it| it <= width), "{width}:\n{text}");
+            assert!(widest(&text) <= width, "{width}:\n{text}");
         }
         let note = shown(46).lines().filter(|line| line.starts_with("Left out")).count();
         assert_eq!(note, 1);
+    }
+
+    #[test]
+    fn the_columns_that_sentences_quote_stay_at_80_columns() {
+        let header = "scheme, Mb/s, goodput, loss %, max queue pkts, KB, RTT ms, RTT p99, Jain, resent, RTOs, FCT ms, \
+                      FCT p99, small p99, open, wall s, Mhop/s";
+        let row = std::iter::once("flashpass").chain(["896.580"; 16]).map(str::to_owned).collect();
+        let text = render(&Grid::new(header, [row], 1), TableForm::Text(Some(80)));
+        let shown = text.lines().next().unwrap_or_default();
+        for quoted in ["Mb/s", "goodput", "loss %", "FCT ms", "FCT p99", "small p99"] {
+            assert!(shown.contains(quoted), "{quoted} is not in:\n{text}");
+        }
+        assert!(widest(&text) <= 80, "{text}");
     }
 
     #[test]

@@ -196,6 +196,11 @@ fn check_counts_the_runs_and_explains_the_numbers() {
     for words in ["20.000 KB", "84 / (84 + 1538)", "largest base round trip + margin"] {
         assert!(explained.contains(words), "{words} is not in: {explained}");
     }
+    assert!(!explained.contains("parameters of scheme"), "{explained}");
+    assert!(explained.trim_end().ends_with("other points: --all has them"), "{explained}");
+    let all = text(&folder.shallop(&["check", "scenario.toml", "--explain", "--all"]).stdout);
+    let first = explained.rsplit_once("\n\n…").unwrap_or_default().0;
+    assert!(all.starts_with(first) && all.contains("parameters of scheme"), "{all}");
 }
 
 #[test]
