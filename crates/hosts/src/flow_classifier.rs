@@ -50,7 +50,7 @@ impl FlowClassifier {
         let HostEndpoint::Monitored(monitor) = sender else { return };
         match monitor.packets {
             MonitoredPackets::Tcp(sockets) | MonitoredPackets::Udp(sockets) | MonitoredPackets::Quic(sockets) => {
-                self.add_flow(sockets, flow)
+                self.add_flow(sockets, flow);
             }
             MonitoredPackets::Programs(from, to) => self.add_programs(from, to, flow),
         }
