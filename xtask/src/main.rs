@@ -37,7 +37,7 @@ const VERBS: [(&str, &str, Check); 7] = [
 ];
 
 /// The other verbs, with what they do.
-const OTHERS: [(&str, &str); 8] = [
+const OTHERS: [(&str, &str); 9] = [
     ("test", "compile the workspace under Clippy once, run all tests and six quick experiments: make test"),
     ("full", "run every step of make check-full, and go on after one that fails"),
     ("experiments", "run every experiment in its quick form with the command that tests call"),
@@ -45,6 +45,7 @@ const OTHERS: [(&str, &str); 8] = [
     ("records", "run in full the experiments with other quick results than recorded: make records"),
     ("record", "record REVISION DIR...: record the full runs in these folders, which that revision made"),
     ("write-figures", "write the figures of recorded runs to the pages of docs"),
+    ("figures-of", "figures-of PAGE: print an entry for each paragraph whose numbers come from nowhere"),
     ("record-page", "record-page REVISION NAME DIR QUICK: record an example's full run, with its quick form's digest"),
 ];
 
@@ -96,6 +97,10 @@ fn run(words: &[&str]) -> Option<Result<bool, String>> {
         ["full"] => Some(gate::full()),
         ["experiments"] => Some(gate::experiments()),
         ["write-figures"] => Some(figures::write().map(|()| true)),
+        ["figures-of", page] => Some(figures::entries(page).map(|text| {
+            gate::say(&text);
+            true
+        })),
         ["record-page", revision, name, full, quick] => {
             let done = figures::runs::record(revision, name, Path::new(full), Path::new(quick));
             Some(done.map(|()| true))

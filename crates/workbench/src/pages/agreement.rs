@@ -143,11 +143,11 @@ pub(super) fn page(experiments: &[RecordedExperiment], traces: &str) -> String {
     };
     let _ = writeln!(
         text,
-        "\n| hosts | networks | goodput within 10 % | agree | \
+        "\n<!-- generated: figures of recorded runs -->\n\n| hosts | networks | goodput within 10 % | agree | \
          Jain index within 0.1 |\n|---|---|---|---|---|\n| as they are, with segmentation \
          offload | {} |\n| packet by packet (`gso_max_segs = 1`) | {} |",
         counted(&bursts),
         counted(&single)
     );
-    text + traces + &tables
+    text + traces + &tables + "\n<!-- end of generated -->\n"
 }
