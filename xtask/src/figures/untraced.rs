@@ -1,5 +1,5 @@
-//! Numbers on a page that come from no record. Code, links, comments, generated tables and headings do not count, nor do
-//! numbers that name something, such as `RFC 9438` and `Figure 10a`.
+//! Numbers on a page that come from no record. Code, links, comments, generated tables and headings do not count, nor
+//! do numbers that name something, such as `RFC 9438` and `Figure 10a`.
 
 use std::ops::Range;
 
