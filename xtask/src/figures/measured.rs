@@ -149,8 +149,8 @@ mod tests {
     const PAGE: &str = "Ten of 20 hosts.\n\nIt takes 10.9 ms, or 51\nms with 3 flows.\n\n\
                         - 878 s\n- 4 s\n";
     const FILE: &str = "given = ['20 hosts', '4 s']\n[[measured]]\nwhat = 'It takes'\ncommit = 'abc'\n\
-                        date = '2026-11-25'\nnumbers = '10.9 51 3'\n[[measured]]\nwhat = '- 878 s'\nsource = 'RFC 1, 2'\n\
-                        numbers = '878'\n";
+                        date = '2026-11-25'\nnumbers = '10.9 51 3'\n\
+                        [[measured]]\nwhat = '- 878 s'\nsource = 'RFC 1, 2'\nnumbers = '878'\n";
 
     fn wrong(page: &str, file: &str) -> Vec<(usize, String)> {
         Measured::of(file).unwrap().wrong("docs/a.md", &numbers(page, &[]))
