@@ -7,6 +7,7 @@
 //! [`fallback`] decides whether data leaves on credits at all.
 
 mod fallback;
+mod probing;
 mod transmit;
 
 use std::sync::Arc;
@@ -312,6 +313,7 @@ impl Connection {
             self.wake_writers();
             self.send_credits(time, out);
         }
+        self.send_probes(now, out);
         self.send_notice(now, out);
         self.send_without_credit(now, out);
         self.process_losses(now, time);

@@ -20,6 +20,7 @@ use rustls::pki_types::CertificateDer;
 use crate::config::Config;
 use crate::connection;
 use crate::credit::counters::DropCounters;
+use crate::credit::path_probe::{ProbeCounts, ProbePlan};
 use crate::credit::send_mode::SendMode;
 use crate::credit::settings::ALPN_WITHOUT_CREDITS;
 use crate::credit::stats::CreditStats;
@@ -355,6 +356,23 @@ impl Connection {
     /// fallback nothing changes. Each side decides about its own data.
     pub fn use_credits(&self) {
         self.handle.with(connection::Connection::use_credits);
+    }
+
+    /// Starts a test of how the path treats emulation packets, beside whatever else is sent. Returns false if the peer
+    /// answers no emulation packets.
+    pub fn start_probe(&self, plan: ProbePlan) -> bool {
+        self.handle.with(|of| of.start_probe(Instant::now(), plan)).unwrap_or_default()
+    }
+
+    /// The counts of each train of the newest test, and whether all of its packets have left. `None` without a test.
+    pub fn probed(&self) -> Option<(Vec<ProbeCounts>, bool)> {
+        self.handle.with(|of| of.probed())?
+    }
+
+    /// Sends data without credits ([`SendMode::Unmetered`]), because a test has shown no meter. Returns false if data
+    /// does not leave on credits. [`Connection::use_credits`] returns to them.
+    pub fn leave_unmetered(&self) -> bool {
+        self.handle.with(connection::Connection::leave_unmetered).unwrap_or_default()
     }
 
     /// Waits until this side sends data in another mode than `before`, and returns the mode.

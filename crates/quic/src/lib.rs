@@ -110,7 +110,7 @@ pub use credit::lateness::Lateness;
 pub use credit::send_mode::{Fallback, SendMode};
 pub use credit::stats::CreditStats;
 pub use credit::unscheduled::Unscheduled;
-pub use credit::{counters, notice, outstanding, packet, replay, settings};
+pub use credit::{counters, notice, outstanding, packet, path_probe, replay, settings};
 pub use endpoint::{AnyStream, Connection, Endpoint, RecvStream, SendStream};
 pub use error::QuicError;
 pub use multi_endpoint::MultiEndpoint;

@@ -11,6 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use shallop_core::{Bytes, Span};
 use shallop_quic::{Config, Connection, Fallback, SendMode};
+use shallop_transfer::plain_trial::TrialResult;
 use shallop_transfer::protocol::{Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, SourcePaths};
 use shallop_transfer::session::{ReceiveServer, Served, TransferReport};
 use shallop_workbench::diagnostic::{Result, plain};
@@ -22,11 +23,13 @@ use crate::messages::{self, Message, MessagePace};
 use crate::print;
 use crate::transfer_args::{NetworkOptions, Receive, Send, SendingOptions, TransferPrintOptions};
 use crate::transfer_identity::{connect, listen, transfer_error};
-use crate::transfer_path;
+use crate::transfer_path::{self, CreditPolicy, PathEvent};
 use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
+/// The time to wait for answers to a test of the path, besides twice the waiting time of credits.
+const SETTLE: Duration = Duration::from_millis(200);
 /// The warning of a receiver that accepts senders without a certificate.
 const ANYBODY: &str = "warning: anybody who reaches this port may send files into this folder. --client-ca FILE \
                        accepts only senders whose certificate was signed by an authority in FILE.\n";
@@ -61,13 +64,15 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
     let bar = TransferBar::new(args.sending.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let connection = sending.connection().clone();
-    let retry = args.retry_credits.map(duration);
-    let tell = |path: SendMode| {
+    let policy =
+        CreditPolicy { retry: args.retry_credits.map(duration), link: config.link, settle: config.wait * 2 + SETTLE };
+    let tell = |event: PathEvent| {
         if !args.sending.printing.quiet {
-            bar.say(&format!("{}\n", leaving_sentence(path, args.sending.fallback.into())));
+            let fallback = args.sending.fallback.into();
+            bar.say(&format!("{}\n", event_sentence(&event, fallback)));
         }
     };
-    let sent = transfer_path::watch(&connection, retry, &stop, &tell, || match args.time {
+    let sent = transfer_path::watch(&connection, &policy, &stop, &tell, || match args.time {
         Some(time) => sending.send_for(duration(time), &bar),
         None => sending.send(&sources, options, &bar),
     });
@@ -203,6 +208,22 @@ fn leaving_sentence(path: SendMode, fallback: Fallback) -> String {
         format!("Data leaves by {fallback}, {path}.")
     } else {
         format!("Data leaves {path}.")
+    }
+}
+
+/// Says what has happened to the way in which data leaves.
+fn event_sentence(event: &PathEvent, fallback: Fallback) -> String {
+    match event {
+        PathEvent::Changed(path) => leaving_sentence(*path, fallback),
+        PathEvent::Compared(TrialResult { credits_bps, plain_bps, is_plain }) => {
+            let [credits, plain] = [credits_bps, plain_bps].map(|bps| bps / 1e6);
+            let rates = format!("{plain:.0} Mb/s by {fallback}, {credits:.0} Mb/s on credits");
+            if *is_plain {
+                format!("It is faster so: {rates}.")
+            } else {
+                format!("It is not faster so: {rates}. Data returns to credits.")
+            }
+        }
     }
 }
 

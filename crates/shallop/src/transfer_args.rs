@@ -181,8 +181,9 @@ pub struct Ping {
     /// not 4747
     #[arg(value_name = "HOST[:PORT]", required_unless_present = "listen", conflicts_with = "listen")]
     pub host: Option<HostAddress>,
-    /// Test whether the path drops emulation packets rather than data: request credits at a tenth of --rate-limit, at
-    /// --rate-limit and, if nothing is lost, at twice that. Uses the bandwidth for three seconds
+    /// Test whether the path meters emulation packets, serves them before data and spares data on credits, and compare
+    /// the rates with and without credits. --rate-limit is the rate of the bottleneck. Uses the bandwidth for about
+    /// five seconds
     #[arg(long, conflicts_with = "listen")]
     pub flashpass: bool,
     /// Answer pings of other hosts, and refuse files

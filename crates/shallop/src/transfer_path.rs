@@ -1,26 +1,45 @@
-//! Watches a transfer from a second thread: reports how data leaves, tries credits again, and closes the connection
-//! after Ctrl-C.
+//! Watches a transfer from a second thread: reports how data leaves, tries whether it moves faster without credits,
+//! tries credits again, and closes the connection after Ctrl-C.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use shallop_core::BitsPerSec;
 use shallop_quic::{Connection, SendMode};
+use shallop_transfer::plain_trial::{PlainTrial, TrialResult};
 use shallop_transfer::session::ReceiveServer;
 
 /// The interval at which the second thread checks the connection.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Calls `act` and meanwhile passes each change of how data leaves to `tell`. After a fallback, credits are tried again
-/// every `retry`. Setting `stop` closes the connection.
+/// What happens to the way in which data leaves.
+pub enum PathEvent {
+    Changed(SendMode),
+    Compared(TrialResult),
+}
+
+/// How credits are left and tried again during a transfer.
+pub struct CreditPolicy {
+    /// The interval at which credits are tried again after a fallback.
+    pub retry: Option<Duration>,
+    /// The rate that the user gave, and the time after which answers to tests are no longer awaited.
+    pub link: BitsPerSec,
+    pub settle: Duration,
+}
+
+/// Calls `act` and meanwhile tries whether data moves faster without credits, and passes each change of how data leaves
+/// to `tell`. Setting `stop` closes the connection.
 pub fn watch<T>(
     connection: &Connection,
-    retry: Option<Duration>,
+    policy: &CreditPolicy,
     stop: &AtomicBool,
-    tell: &(dyn Fn(SendMode) + Sync),
+    tell: &(dyn Fn(PathEvent) + Sync),
     act: impl FnOnce() -> T,
 ) -> T {
     let (mut path, mut since) = (connection.send_mode(), Instant::now());
+    let retry = policy.retry;
+    let mut trial = PlainTrial::new(policy.link, policy.settle);
     let look = move || {
         if stop.load(Ordering::Relaxed) {
             connection.close(0, b"interrupted");
@@ -29,7 +48,10 @@ pub fn watch<T>(
         // `Unknown` means that the connection has ended.
         if now != path && now != SendMode::Unknown {
             (path, since) = (now, Instant::now());
-            tell(path);
+            tell(PathEvent::Changed(path));
+        }
+        if let Some(result) = trial.poll(Instant::now(), connection) {
+            tell(PathEvent::Compared(result));
         }
         if path.is_fallback() && retry.is_some_and(|retry| since.elapsed() >= retry) {
             connection.use_credits();

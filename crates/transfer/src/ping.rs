@@ -26,6 +26,8 @@ const MAX_ECHO: usize = 64;
 const MAX_LOAD: u64 = 100 << 30;
 /// The length of a full packet on the wire, preamble and gap included, bytes.
 const FRAME: u64 = 1_538;
+/// The length of the IP packet of a full packet, bits.
+const PACKET_BITS: f64 = 1_500.0 * 8.0;
 /// The length of the answer to [`COUNT`], bytes.
 const ANSWER: usize = 16;
 /// The length of a read or write, bytes.
@@ -89,6 +91,12 @@ impl Load {
             data_lost: path.packets_lost - before.1.packets_lost,
             ..Self::default()
         }
+    }
+
+    /// The rate of data that was not lost, with the headers of its packets, bits a second.
+    pub fn data_bps(&self) -> f64 {
+        let arrived = self.data_packets.saturating_sub(self.data_lost) as f64;
+        if self.seconds > 0.0 { arrived * PACKET_BITS / self.seconds } else { 0.0 }
     }
 
     /// The fraction of emulation packets without a credit, 0 to 1; 0 if none was sent.

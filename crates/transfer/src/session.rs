@@ -27,6 +27,9 @@ pub const PORT: u16 = 4_747;
 /// The close reason with which a sender ends a successful transfer.
 const DONE: &str = "done";
 
+/// The close reason of a connection that served to test the path and opened no stream.
+pub const TESTED: &[u8] = b"tested";
+
 /// The result of a transfer, and what was measured during the transfer.
 #[derive(Clone, Debug, Serialize)]
 pub struct TransferReport {
@@ -208,7 +211,9 @@ impl ReceiveServer {
                     return Err(TransferError::Protocol(why.to_owned()));
                 }
                 (Err(QuicError::Closed { .. }), _) if pings > 0 => return Ok(Served::Pings(pings)),
-                (Err(QuicError::Closed { reason, .. }), _) if reason.as_bytes() == OTHER_ADDRESS_CHOSEN => {
+                (Err(QuicError::Closed { reason, .. }), _)
+                    if [OTHER_ADDRESS_CHOSEN, TESTED].contains(&reason.as_bytes()) =>
+                {
                     return Ok(Served::Pings(0));
                 }
                 (Err(why), _) => return Err(why.into_io().into()),

@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    fn leave_credits(&mut self, mode: SendMode) {
+    pub(super) fn leave_credits(&mut self, mode: SendMode) {
         self.send_mode = mode;
         self.has_held_frames = false;
         self.lost_bytes = 0;

@@ -10,6 +10,7 @@ pub(crate) mod lateness;
 pub mod notice;
 pub mod outstanding;
 pub mod packet;
+pub mod path_probe;
 pub mod replay;
 pub(crate) mod send_mode;
 pub mod settings;

@@ -90,6 +90,11 @@ impl Outstanding {
         done
     }
 
+    /// Refuses further credits for a packet that is remembered.
+    pub(crate) fn settle(&mut self, stamp: Stamp) {
+        let _ = self.find_and_mark(stamp.sequence, step_of(stamp.time));
+    }
+
     /// Forgets the packets that were sent more than `wait` before `now`, and returns how many of them had no credit.
     pub fn expire(&mut self, now: Time, wait: Span) -> usize {
         let mut lost = 0;

@@ -28,13 +28,18 @@ pub enum SendMode {
     /// The path lost data packets far more often than emulation packets. The fallback controller decides when data
     /// leaves.
     DataLost,
+    /// No switch of the path meters emulation packets ([`Connection::leave_unmetered`]). The fallback controller
+    /// decides when data leaves.
+    ///
+    /// [`Connection::leave_unmetered`]: crate::Connection::leave_unmetered
+    Unmetered,
 }
 
 impl SendMode {
     /// Whether the path was found unfit for credits, which may be tried again.
     pub const fn is_fallback(self) -> bool {
-        use SendMode::{ClassesErased, CreditsStopped, DataLost, Unanswered};
-        matches!(self, Unanswered | CreditsStopped | ClassesErased | DataLost)
+        use SendMode::{ClassesErased, CreditsStopped, DataLost, Unanswered, Unmetered};
+        matches!(self, Unanswered | CreditsStopped | ClassesErased | DataLost | Unmetered)
     }
 
     /// Whether the fallback controller decides when data leaves.
@@ -53,6 +58,7 @@ impl fmt::Display for SendMode {
             Self::CreditsStopped => "without credits: they stopped, and other packets still arrive",
             Self::ClassesErased => "without credits: the path changes the classes (DSCP) of packets",
             Self::DataLost => "without credits: the path loses data rather than emulation packets",
+            Self::Unmetered => "without credits: no switch of the path meters emulation packets",
         })
     }
 }

@@ -1,0 +1,50 @@
+//! Tests of how the path treats emulation packets, and the change to QUIC without credits that follows from one.
+
+use std::time::Instant;
+
+use super::{Connection, OutgoingDatagram};
+use crate::config::ECT;
+use crate::credit::packet::EMULATION_BYTES;
+use crate::credit::path_probe::{ProbeCounts, ProbePlan};
+use crate::credit::send_mode::SendMode;
+
+impl Connection {
+    /// Starts a test of the path. Returns false if the peer answers no emulation packets.
+    pub(crate) fn start_probe(&mut self, now: Instant, plan: ProbePlan) -> bool {
+        let time = self.time(now);
+        self.needs_transmit = true;
+        self.credits.as_mut().map(|credits| credits.start_probe(time, plan)).is_some()
+    }
+
+    /// The counts of the newest test, and whether all of its packets have left.
+    pub(crate) fn probed(&self) -> Option<(Vec<ProbeCounts>, bool)> {
+        let (trains, is_over) = self.credits.as_ref()?.probed()?;
+        Some((trains.to_vec(), is_over))
+    }
+
+    /// Sends data without credits, because no switch of the path meters emulation packets. Returns false if data does
+    /// not leave on credits.
+    pub(crate) fn leave_unmetered(&mut self) -> bool {
+        let is_on_credits = self.send_mode == SendMode::Credits && !self.quic.is_closed();
+        if is_on_credits {
+            if let Some(credits) = &mut self.credits {
+                credits.restart();
+            }
+            self.leave_credits(SendMode::Unmetered);
+        }
+        is_on_credits
+    }
+
+    /// Appends the packets of a test that are due to `out`.
+    pub(super) fn send_probes(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
+        let time = self.time(now);
+        while self.amplification_limit.allows(EMULATION_BYTES) {
+            let probe = self.credits.as_mut().and_then(|credits| credits.probe(time));
+            let Some((packet, is_control)) = probe else { return };
+            let datagram = self.credit_datagram(&packet);
+            let tos = if is_control { self.config.classes.data << 2 | ECT } else { datagram.tos };
+            out.push(OutgoingDatagram { tos, ..datagram });
+            self.amplification_limit.on_departure(EMULATION_BYTES);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `shallop ping --flashpass` through a router whose port to the receiver is right, or wrong in one of four ways, on a
+//! quiet and on a busy machine; and `shallop send` over a path without a meter.
+
+#![expect(clippy::print_stderr, reason = "counts and the load of the machine are printed beside the bound")]
+
+use serde_json::Value;
+use shallop_testing::{Outcome, programs, root};
+
+use crate::namespaces::in_namespaces;
+
+/// A sender, this router and a receiver.
+const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/edge");
+
+/// Sets up both ports of the router, at 20 Mb/s, as docs/quic-operators.md does, with the changes of `$PATH_KIND`.
+const ROUTER: &str = r#"
+class() { echo "htb rate $1kbit ceil $2kbit prio $3 burst $4 cburst $4 quantum 1538 overhead 24 mpu 84"; }
+match() {
+    tc filter add dev $1 parent 1: protocol ip prio 1 u32 match ip dsfield $2 0xfc flowid 1:$3
+}
+classes() { # DEVICE EMULATION DATA: the rate, ceiling and priority of both
+    tc qdisc add dev $1 root handle 1: htb default 30
+    tc class add dev $1 parent 1: classid 1:1 $(class 20000 20000 0 3076)
+    tc class add dev $1 parent 1:1 classid 1:10 $(class $2 200)
+    tc class add dev $1 parent 1:1 classid 1:20 $(class 2000 20000 0 3076)
+    tc class add dev $1 parent 1:1 classid 1:30 $(class $3 3076)
+    tc qdisc add dev $1 parent 1:10 handle 10: pfifo limit 8
+    tc qdisc add dev $1 parent 1:20 handle 20: pfifo limit 64
+    tc qdisc add dev $1 parent 1:30 handle 30: pfifo limit 13
+    match $1 0x60 10
+    match $1 0x80 20
+    match $1 0x20 20
+}
+for device in r0 s0; do
+    case $PATH_KIND in
+        right) classes $device "1036 1036 0" "16000 20000 1" ;;
+        no-meter) classes $device "2000 20000 0" "16000 20000 1" ;;
+        data-first) classes $device "64 1036 7" "16000 20000 0" ;;
+        data-first-no-meter) classes $device "64 20000 7" "16000 20000 0" ;;
+        one-queue) tc qdisc add dev $device root tbf rate 20mbit burst 3076 limit 20000 overhead 24 mpu 84 ;;
+    esac
+done
+export XDG_DATA_HOME=$PWD
+"#;
+
+/// Pings `$RUNS` times beside `$LOOPS` busy loops, and prints the load of the machine and what each ping says.
+const PINGS: &str = r#"
+nsenter -n -t $receiver $shallop ping --listen --wait 20ms --json > listens & sleep 0.5
+for loop in $(seq $LOOPS); do (while :; do :; done) & done
+cat /proc/loadavg
+for run in $(seq $RUNS); do
+    timeout 60 nsenter -n -t $sender $shallop ping --flashpass 10.8.2.2 --rate-limit 20Mbps --wait 20ms \
+        --count 1 --json || [ $? = 1 ]
+done
+cat /proc/loadavg
+"#;
+
+/// Three paths that do not honour the classes.
+const WRONG: [&str; 3] = ["one-queue", "data-first", "no-meter"];
+/// The runs that fit into the time for which the namespaces exist.
+const BATCH: u32 = 10;
+
+fn needs() -> Outcome {
+    root()?;
+    programs(&["bash", "unshare", "nsenter", "ip", "tc", "python3"])
+}
+
+/// What `runs` pings say over a path, beside busy loops.
+fn pings(path: &str, runs: u32, loops: u32) -> Vec<Value> {
+    let mut told = Vec::new();
+    while told.len() < runs as usize {
+        let batch = BATCH.min(runs - told.len() as u32).to_string();
+        let loops = loops.to_string();
+        let variables = [("PATH_KIND", path), ("RUNS", batch.as_str()), ("LOOPS", loops.as_str())];
+        let said = in_namespaces(FILES, &format!("{ROUTER}{PINGS}"), &variables);
+        let (results, load): (Vec<&str>, Vec<&str>) = said.lines().partition(|line| line.starts_with('{'));
+        assert_eq!(results.len().to_string(), batch, "{said}");
+        let results = results.into_iter().map(|line| serde_json::from_str(line).unwrap());
+        told.extend(results);
+        eprintln!("{path}, {loops} busy loops, {batch} runs, load {}", load.join(" to "));
+    }
+    told
+}
+
+/// Runs pings over a path, prints how often each verdict came, and returns how many paths passed.
+fn passes(path: &str, runs: u32, loops: u32) -> u32 {
+    let told = pings(path, runs, loops);
+    let count = |verdict: &Value| told.iter().filter(|of| of["honours_classes"] == *verdict).count();
+    let [passed, failed, open] = [Value::Bool(true), Value::Bool(false), Value::Null].map(|of| count(&of));
+    eprintln!("{path}, {loops} busy loops: of {runs} runs {passed} pass, {failed} fail, {open} are not known");
+    for of in told.iter().filter(|of| of["honours_classes"].is_null()) {
+        eprintln!("  {}", of["verdict"]);
+    }
+    passed as u32
+}
+
+pub fn a_ping_passes_a_path_with_a_meter_and_no_wrong_one() -> Outcome {
+    needs()?;
+    let wrong = WRONG.iter().chain(&["data-first-no-meter"]);
+    for path in wrong {
+        for loops in [0, 2] {
+            assert_eq!(passes(path, 1, loops), 0, "{path}");
+        }
+    }
+    // A busy machine may take several.
+    assert!((0..5).any(|_| passes("right", 1, 0) == 1));
+    Ok(())
+}
+
+pub fn in_300_runs_no_wrong_path_passes_and_a_right_one_passes_in_50_of_50() -> Outcome {
+    needs()?;
+    let wrong: u32 = WRONG.iter().map(|path| passes(path, 50, 0) + passes(path, 50, 2)).sum();
+    assert_eq!(wrong, 0);
+    assert_eq!(passes("right", 50, 0), 50);
+    Ok(())
+}
+
+/// Receives at the other end, and sends zeros for a time.
+const SEND: &str = r#"
+mkdir inbox
+nsenter -n -t $receiver $shallop receive inbox --wait 20ms --json > listens 2> /dev/null & sleep 0.5
+nsenter -n -t $sender $shallop send --for 8s 10.8.2.2 --rate-limit 20Mbps --wait 20ms --trust-new
+"#;
+
+pub fn a_transfer_over_a_path_without_a_meter_leaves_credits_and_says_why() -> Outcome {
+    needs()?;
+    let script = format!("{ROUTER}{SEND}").replace("--trust-new", "--trust-new 2>&1");
+    let said = in_namespaces(FILES, &script, &[("PATH_KIND", "one-queue")]);
+    assert!(said.contains("no switch of the path meters emulation packets"), "{said}");
+    assert!(said.contains("Mb/s by CUBIC, "), "{said}");
+    let said = in_namespaces(FILES, &script, &[("PATH_KIND", "right")]);
+    assert!(said.contains("On credits: ") && !said.contains("CUBIC"), "{said}");
+    Ok(())
+}

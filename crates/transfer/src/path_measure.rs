@@ -1,0 +1,107 @@
+//! The measurements of `shallop ping --flashpass`: emulation packets above the meter's rate, emulation packets beside
+//! data without credits, and data on credits.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use shallop_core::BitsPerSec;
+use shallop_quic::path_probe::ProbeCounts;
+use shallop_quic::{Config, QuicError};
+
+use crate::class_test::{ABOVE, BELOW, Metering, Order, metering, order, plan, probe};
+use crate::ping::{Load, load, send_for};
+use crate::session::{SendSession, TESTED};
+
+/// The duration of the load on credits.
+const LOAD: Duration = Duration::from_secs(1);
+/// The duration of data without credits, longer than the emulation packets beside it.
+const BESIDE: Duration = Duration::from_millis(1_600);
+/// The head start of that data.
+const FILL: Duration = Duration::from_millis(300);
+/// The time to wait for packets in flight after a test, besides twice the waiting time of credits.
+const SETTLE: Duration = Duration::from_millis(200);
+/// The fraction of the given rate that data without credits has to reach to fill the link.
+pub const FILLED: f64 = 0.7;
+/// The most tests of a kind, which are repeated while they say nothing.
+const TESTS: u32 = 3;
+
+/// What was measured on a path.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PathMeasured {
+    /// The trains of emulation packets above the meter's rate.
+    pub above: Vec<ProbeCounts>,
+    /// The trains of emulation packets below the meter's rate, beside data without credits.
+    pub beside_data: Vec<ProbeCounts>,
+    /// The rate of that data at the receiver, bits a second.
+    pub plain_bps: f64,
+    /// Data on credits at the given rate, at twice the rate if a meter was seen.
+    pub load: Option<Load>,
+}
+
+impl PathMeasured {
+    /// The rate of data on credits, bits a second; `None` if it was not measured.
+    pub fn credits_bps(&self) -> Option<f64> {
+        self.load.map(|load| load.data_bps())
+    }
+}
+
+/// Measures a path whose bottleneck has the rate [`Config::link`]. `without` is a connection without credits; `connect`
+/// makes one with a configuration, and `lost` turns the error of a lost one into that of `connect`.
+///
+/// # Errors
+/// A connection fails.
+pub fn measure<E>(
+    config: Config,
+    without: &SendSession,
+    connect: impl Fn(Config) -> Result<SendSession, E>,
+    lost: impl Fn(QuicError) -> E,
+) -> Result<PathMeasured, E> {
+    let (link, settle) = (config.link, config.wait * 2 + SETTLE);
+    let testing = connect(Config { keeps_credits: true, ..config })?;
+    let mut found = PathMeasured::default();
+    for _ in 0..TESTS {
+        let trains = probe(testing.connection(), plan(link, ABOVE), settle).map_err(&lost)?;
+        found.above.extend(trains);
+        if !matches!(metering(&found.above, link), Metering::Slow | Metering::Lossy) {
+            break;
+        }
+    }
+    let is_metered = metering(&found.above, link) == Metering::Metered;
+    for _ in 0..TESTS {
+        let beside = beside_data(&testing, without, link, settle);
+        (found.beside_data, found.plain_bps) = beside.map_err(&lost)?;
+        let is_open = order(&found.beside_data) == Order::Open || found.plain_bps < link.get() as f64 * FILLED;
+        if !(is_metered && is_open) {
+            break;
+        }
+    }
+    testing.connection().close(0, TESTED);
+    drop(testing);
+    if !found.above.is_empty() {
+        let rate = link.scale(if is_metered { 2.0 } else { 1.0 });
+        let sending = connect(Config { link: rate, keeps_credits: true, ..config })?;
+        found.load = Some(load(sending.connection(), rate, LOAD, settle).map_err(&lost)?);
+    }
+    Ok(found)
+}
+
+/// Sends emulation packets below the meter's rate while data without credits fills the link. Returns their counts, and
+/// the rate of data at the receiver, bits a second.
+fn beside_data(
+    testing: &SendSession,
+    without: &SendSession,
+    link: BitsPerSec,
+    settle: Duration,
+) -> Result<(Vec<ProbeCounts>, f64), QuicError> {
+    let (trains, arrived) = std::thread::scope(|scope| {
+        let connection = without.connection();
+        let data = scope.spawn(|| send_for(connection, BESIDE, &mut |_| ()));
+        std::thread::sleep(FILL);
+        let trains = probe(testing.connection(), plan(link, BELOW), settle);
+        (trains, data.join())
+    });
+    let failed = |_| QuicError::Failed("a thread of the measurement has panicked".to_owned());
+    let arrived = arrived.map_err(failed)??;
+    let rate = arrived.bytes as f64 * 8.0 / arrived.time.as_secs_f64().max(1e-3);
+    Ok((trains?, rate))
+}

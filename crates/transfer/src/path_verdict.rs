@@ -1,0 +1,197 @@
+//! The verdict of `shallop ping --flashpass`: whether a path meters emulation packets, serves them before data, and
+//! drops no data that leaves on credits.
+
+use shallop_core::BitsPerSec;
+use shallop_quic::path_probe::ProbeCounts;
+
+use crate::class_test::{Metering, Order, metering, order};
+use crate::path_measure::{FILLED, PathMeasured};
+
+/// The largest loss of data on credits that counts as none: losses may be chance, or a host that was late.
+const NEGLIGIBLE_LOSS: f64 = 0.002;
+/// If the loss of data on credits is below this fraction of the loss of emulation packets, the path spares data.
+const SPARED_FRACTION: f64 = 0.25;
+/// The fraction of credits that a host may skip because it is late, without which losses of data are those of the path.
+const MOST_SKIPPED: f64 = 0.01;
+/// A path that carries more than this multiple of the given rate has a faster bottleneck.
+const FASTER: f64 = 1.2;
+
+/// Whether a path honours the classes of `FlashPass`, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathVerdict {
+    /// `None` if it is not known.
+    pub honours: Option<bool>,
+    /// One sentence.
+    pub sentence: String,
+}
+
+/// Why it is not known if packets of all classes were lost alike.
+const BUSY: &str = "the hosts lost many packets whatever their class, as they do when other programs keep them busy; \
+                    try again, or give a lower --rate-limit.";
+
+/// Judges a path with a bottleneck of this rate.
+pub fn verdict(found: &PathMeasured, link: BitsPerSec) -> PathVerdict {
+    let problem = without_meter(found, link).or_else(|| with_wrong_order(found, link));
+    problem.or_else(|| with_lost_data(found)).unwrap_or_else(|| PathVerdict {
+        honours: Some(true),
+        sentence: "The path honours the classes: it meters emulation packets, serves them before data, and spares \
+                   data on credits."
+            .to_owned(),
+    })
+}
+
+fn fails(why: &str) -> PathVerdict {
+    let sentence = format!("The path does not honour the classes: {why}");
+    PathVerdict { honours: Some(false), sentence }
+}
+
+fn open(why: &str) -> PathVerdict {
+    PathVerdict { honours: None, sentence: format!("Not known: {why}") }
+}
+
+/// The verdict if no meter was seen.
+fn without_meter(found: &PathMeasured, link: BitsPerSec) -> Option<PathVerdict> {
+    if found.above.is_empty() {
+        let sentence = "The peer offers no credits: it speaks QUIC without FlashPass.".to_owned();
+        return Some(PathVerdict { honours: Some(false), sentence });
+    }
+    Some(match metering(&found.above, link) {
+        Metering::Metered => return None,
+        Metering::Unanswered | Metering::Blocked => fails("no emulation packet was answered."),
+        Metering::Unmetered if found.plain_bps > link.get() as f64 * FASTER => open(
+            "the path carries more than --rate-limit, so a meter at its bottleneck would let all of these emulation \
+             packets pass; give the rate of the bottleneck.",
+        ),
+        Metering::Unmetered => fails(
+            "it lets emulation packets pass at three times the rate of a meter, as it does other packets. No port \
+             meters them, or their DSCP was erased.",
+        ),
+        Metering::Slow => open(
+            "this host could not send emulation packets faster than a meter of that rate lets them pass; try again \
+             when it is idle, or give a lower --rate-limit.",
+        ),
+        Metering::Lossy => open(BUSY),
+    })
+}
+
+/// The verdict if data is served first, or it was not seen what is.
+fn with_wrong_order(found: &PathMeasured, link: BitsPerSec) -> Option<PathVerdict> {
+    Some(match order(&found.beside_data) {
+        Order::DataFirst => {
+            let lost = ProbeCounts::sum(&found.beside_data).emulation.loss() * 100.0;
+            fails(&format!(
+                "it serves data before emulation packets, of which {lost:.1} % were lost while data filled the link."
+            ))
+        }
+        Order::Open => open(BUSY),
+        Order::EmulationFirst if found.plain_bps < link.get() as f64 * FILLED => open(
+            "data without credits did not fill the link, so it was not seen what is served first; give the rate of \
+             the bottleneck, or try again when the hosts are idle.",
+        ),
+        Order::EmulationFirst => return None,
+    })
+}
+
+/// The verdict if data on credits was lost, or none was sent.
+fn with_lost_data(found: &PathMeasured) -> Option<PathVerdict> {
+    let Some(load) = found.load.filter(|load| load.data_packets > 0) else {
+        return Some(open("no data left on credits; give a longer --wait, or try again."));
+    };
+    let lost = load.data_loss();
+    if lost <= NEGLIGIBLE_LOSS || lost < load.emulation_loss() * SPARED_FRACTION {
+        return None;
+    }
+    if load.skipped as f64 > load.granted as f64 * MOST_SKIPPED {
+        return Some(open(BUSY));
+    }
+    let lost = lost * 100.0;
+    Some(fails(&format!(
+        "it meters emulation packets, and still {lost:.1} % of the data on credits was lost. The meter is too fast, or \
+         counts not all bytes of a packet; or the queue of data is too short."
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class_test::meter_rate;
+    use crate::ping::Load;
+    use shallop_quic::path_probe::Answered;
+
+    const LINK: BitsPerSec = BitsPerSec::at_least_one(100_000_000);
+
+    /// Twenty trains with these answers to 150 emulation packets and to 50 packets with the DSCP of data.
+    fn trains(multiple: f64, emulation: u64, control: u64) -> Vec<ProbeCounts> {
+        let train = ProbeCounts {
+            emulation: Answered { sent: 150, answered: emulation },
+            control: Answered { sent: 50, answered: control },
+            seconds: 150.0 / (meter_rate(LINK) * multiple),
+        };
+        vec![train; 20]
+    }
+
+    fn right() -> PathMeasured {
+        let load = Load { seconds: 1.0, emulated: 7_700, granted: 7_500, data_packets: 7_400, ..Load::default() };
+        PathMeasured {
+            above: trains(2.0, 85, 50),
+            beside_data: trains(0.5, 150, 47),
+            plain_bps: 92e6,
+            load: Some(load),
+        }
+    }
+
+    fn said(found: &PathMeasured) -> (Option<bool>, String) {
+        let PathVerdict { honours, sentence } = verdict(found, LINK);
+        (honours, sentence)
+    }
+
+    #[test]
+    fn a_path_passes_if_all_three_tests_do() {
+        assert_eq!(said(&right()).0, Some(true));
+        let few = PathMeasured { plain_bps: 50e6, ..right() };
+        assert!(said(&few).1.contains("did not fill the link"));
+        let unmeasured = PathMeasured { load: None, ..right() };
+        assert_eq!(said(&unmeasured).0, None);
+    }
+
+    #[test]
+    fn each_wrong_path_fails_with_its_reason() {
+        let unmetered = PathMeasured { above: trains(2.0, 150, 50), ..right() };
+        let data_first = PathMeasured { beside_data: trains(0.5, 40, 49), ..right() };
+        let load = right().load.map(|load| Load { data_lost: 900, ..load });
+        let too_fast = PathMeasured { load, ..right() };
+        let silent = PathMeasured { above: trains(2.0, 0, 50), ..right() };
+        let without = PathMeasured { above: Vec::new(), ..right() };
+        for (found, why) in [
+            (unmetered, "meters them, or their DSCP"),
+            (data_first, "serves data before emulation packets, of which 73.3 %"),
+            (too_fast, "12.2 % of the data on credits was lost"),
+            (silent, "no emulation packet was answered"),
+            (without, "speaks QUIC without FlashPass"),
+        ] {
+            let (honours, sentence) = said(&found);
+            assert_eq!(honours, Some(false), "{sentence}");
+            assert!(sentence.contains(why), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn hosts_that_are_late_and_rates_that_do_not_fit_leave_it_open() {
+        let faster = PathMeasured { above: trains(2.0, 150, 50), plain_bps: 400e6, ..right() };
+        let slow = PathMeasured { above: trains(0.8, 150, 50), ..right() };
+        let lossy = PathMeasured { above: trains(2.0, 75, 25), ..right() };
+        let busy = PathMeasured { beside_data: trains(0.5, 75, 25), ..right() };
+        let skips = |load: Load| Load { data_lost: 900, skipped: 500, ..load };
+        let late = PathMeasured { load: right().load.map(skips), ..right() };
+        for (found, why) in [
+            (faster, "carries more than --rate-limit"),
+            (slow, "could not send"),
+            (lossy, "whatever their class"),
+            (busy, "whatever their class"),
+            (late, "whatever their class"),
+        ] {
+            let (honours, sentence) = said(&found);
+            assert!(honours.is_none() && sentence.contains(why), "{sentence}");
+        }
+    }
+}
