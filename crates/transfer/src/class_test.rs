@@ -2,8 +2,8 @@
 //!
 //! A test sends trains of emulation packets, a quarter of them with the DSCP of data
 //! ([`path_probe`](shallop_quic::path_probe)). Above the meter's rate, a path with a meter drops emulation packets and
-//! spares that quarter; a path without one treats both alike, and so do busy hosts. While data fills the link, a path
-//! that serves data first drops emulation packets.
+//! spares that quarter; a path without one treats both alike, and so do busy hosts. While data fills the link, emulation
+//! packets overtake that quarter on a path that serves them first, and are lost on one that serves data first.
 
 use std::time::{Duration, Instant};
 
@@ -136,11 +136,12 @@ fn is_enough(sum: &ProbeCounts) -> bool {
 pub enum Order {
     EmulationFirst,
     DataFirst,
-    /// The packets were too few, or too many of both kinds were lost.
+    /// No packets have overtaken others, or they were too few.
     Open,
 }
 
-/// What the trains of a test below the meter's rate say that were sent while data filled the link.
+/// What the trains of a test below the meter's rate say that were sent while data filled the link. If data did not fill
+/// it, no packet has overtaken another.
 pub fn order(trains: &[ProbeCounts]) -> Order {
     let sum = ProbeCounts::sum(trains);
     if !is_enough(&sum) {
@@ -149,7 +150,7 @@ pub fn order(trains: &[ProbeCounts]) -> Order {
     let (difference, error) = (sum.difference(), sum.error());
     if difference >= STARVED && difference >= ERRORS * error {
         Order::DataFirst
-    } else if difference < NOT_STARVED && sum.emulation.loss() < MOST_LOST {
+    } else if difference < NOT_STARVED && sum.overtaking() >= ERRORS {
         Order::EmulationFirst
     } else {
         Order::Open
@@ -164,20 +165,25 @@ mod tests {
 
     const LINK: BitsPerSec = BitsPerSec::at_least_one(100_000_000);
 
-    /// A train whose emulation packets leave at `multiple` of the meter's rate, and are answered with one probability,
-    /// and those with the DSCP of data with another.
-    fn train(multiple: f64, emulation: f64, control: f64, random: &mut Stream) -> ProbeCounts {
-        let mut of = |sent, part| {
-            let answered = (0..sent).filter(|_| random.chance(part)).count() as u64;
-            Answered { sent, answered }
+    /// A train whose emulation packets leave at `multiple` of the meter's rate. Of both kinds, emulation packets and
+    /// those with the DSCP of data, these parts are answered, within a second after these times.
+    fn train(multiple: f64, parts: [f64; 2], least: [f64; 2], random: &mut Stream) -> ProbeCounts {
+        let mut of = |sent, kind: usize| {
+            let mut of = Answered { sent, ..Answered::default() };
+            for _ in 0..sent {
+                if random.chance(parts[kind]) {
+                    of.answer(least[kind] + random.unit());
+                }
+            }
+            of
         };
-        let (emulation, control) = (of(150, emulation), of(50, control));
+        let (emulation, control) = (of(150, 0), of(50, 1));
         ProbeCounts { emulation, control, seconds: 150.0 / (meter_rate(LINK) * multiple) }
     }
 
-    fn trains(multiple: f64, emulation: f64, control: f64, seed: u64) -> Vec<ProbeCounts> {
+    fn trains(multiple: f64, parts: [f64; 2], least: [f64; 2], seed: u64) -> Vec<ProbeCounts> {
         let mut random = Seed::new(seed).stream("trains", 0);
-        (0..20).map(|_| train(multiple, emulation, control, &mut random)).collect()
+        (0..20).map(|_| train(multiple, parts, least, &mut random)).collect()
     }
 
     #[test]
@@ -198,7 +204,7 @@ mod tests {
             (2.0, 0.0, 0.0, Unanswered),
         ] {
             for seed in 0..200 {
-                let trains = trains(multiple, emulation, control, seed);
+                let trains = trains(multiple, [emulation, control], [0.0; 2], seed);
                 assert_eq!(metering(&trains, LINK), found, "{emulation} {control} {seed}");
             }
         }
@@ -213,7 +219,7 @@ mod tests {
             let all: Vec<ProbeCounts> = (0..20)
                 .map(|_| {
                     let part = random.unit();
-                    train(2.0, part, part, &mut random)
+                    train(2.0, [part; 2], [0.0; 2], &mut random)
                 })
                 .collect();
             assert_ne!(metering(&all, LINK), Metering::Metered, "{seed}: {all:?}");
@@ -221,18 +227,20 @@ mod tests {
     }
 
     #[test]
-    fn data_is_served_first_where_emulation_packets_alone_are_lost_beside_data() {
+    fn the_order_is_seen_where_emulation_packets_are_lost_beside_data_or_overtake_it() {
         use Order::{DataFirst, EmulationFirst, Open};
-        for (emulation, control, found) in [
-            (1.0, 1.0, EmulationFirst),
-            (0.99, 0.9, EmulationFirst),
-            (0.5, 0.95, DataFirst),
-            (0.0, 0.9, DataFirst),
-            (0.4, 0.4, Open),
+        for (parts, later, found) in [
+            ([1.0, 1.0], [0.0, 0.2], EmulationFirst),
+            ([0.99, 0.9], [0.0, 0.2], EmulationFirst),
+            ([1.0, 1.0], [0.0, 0.0], Open),
+            ([1.0, 1.0], [0.2, 0.0], Open),
+            ([0.4, 0.4], [0.0, 0.0], Open),
+            ([0.5, 0.95], [0.0, 0.2], DataFirst),
+            ([0.0, 0.9], [0.0, 0.0], DataFirst),
         ] {
             for seed in 0..200 {
-                let trains = trains(0.5, emulation, control, seed);
-                assert_eq!(order(&trains), found, "{emulation} {control} {seed}");
+                let trains = trains(0.5, parts, later, seed);
+                assert_eq!(order(&trains), found, "{parts:?} {later:?} {seed}");
             }
         }
         assert_eq!(order(&[]), Open);

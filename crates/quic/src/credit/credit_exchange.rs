@@ -290,7 +290,7 @@ impl CreditExchange {
     fn on_credit(&mut self, now: Time, credit: &Credit) -> PacketNovelty {
         let mut novelty = PacketNovelty::Rejected;
         for &stamp in credit.stamps() {
-            if self.probe.as_mut().is_some_and(|probe| probe.on_answer(stamp)) {
+            if self.probe.as_mut().is_some_and(|probe| probe.on_answer(now, stamp)) {
                 novelty = PacketNovelty::New;
             } else if let Ok(SentEmulation { time, late }) = self.outstanding.take(stamp) {
                 self.loss_detector.on_credit(time);

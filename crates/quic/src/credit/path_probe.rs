@@ -2,8 +2,9 @@
 //! leaves with the DSCP of data.
 //!
 //! The peer answers both kinds alike, and both hosts are equally late for both, whatever else they do. So if one kind
-//! is answered less often, the path has dropped it: the packets with the DSCP of data are the control group. Answers
-//! count whether or not they are too late for a data packet. Source of the inference: Fisher's randomisation test.
+//! is answered less often, the path has dropped it, and if one is answered earlier, the path has served it first: the
+//! packets with the DSCP of data are the control group. Answers count whether or not they are too late for a data
+//! packet. Source of the inference: Fisher's randomisation test.
 
 use std::collections::BTreeMap;
 
@@ -37,12 +38,16 @@ pub struct ProbePlan {
 }
 
 /// Packets of one kind that were sent, and those that the peer answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Answered {
     /// Packets that left.
     pub sent: u64,
     /// Packets with an answer, however late.
     pub answered: u64,
+    /// The sum of the times from the departures to the answers, seconds.
+    pub waited: f64,
+    /// The sum of the squares of these times.
+    pub waited_squares: f64,
 }
 
 impl Answered {
@@ -51,9 +56,18 @@ impl Answered {
         fraction(self.sent.saturating_sub(self.answered), self.sent)
     }
 
+    /// Notes an answer after `waited` seconds.
+    pub fn answer(&mut self, waited: f64) {
+        self.answered += 1;
+        self.waited += waited;
+        self.waited_squares += waited * waited;
+    }
+
     fn add(&mut self, other: Self) {
         self.sent += other.sent;
         self.answered += other.answered;
+        self.waited += other.waited;
+        self.waited_squares += other.waited_squares;
     }
 }
 
@@ -80,11 +94,6 @@ impl ProbeCounts {
         sum
     }
 
-    /// The packets with the DSCP of emulation packets that left in a second.
-    pub fn emulation_rate(&self) -> f64 {
-        if self.seconds > 0.0 { self.emulation.sent as f64 / self.seconds } else { 0.0 }
-    }
-
     /// How much more often emulation packets were lost than those with the DSCP of data, -1 to 1.
     pub fn difference(&self) -> f64 {
         self.emulation.loss() - self.control.loss()
@@ -102,6 +111,22 @@ impl ProbeCounts {
         // One packet of each kind more, so that no loss is not certainty.
         let lost = lost.clamp(1.0 / (some + others), 1.0 - 1.0 / (some + others));
         (lost * (1.0 - lost) * (1.0 / some + 1.0 / others)).sqrt()
+    }
+
+    /// How much later packets with the DSCP of data were answered than emulation packets, in standard errors of that
+    /// difference if the path serves both kinds alike. 0 if either kind has no answers.
+    pub fn overtaking(&self) -> f64 {
+        let [some, others] = [self.emulation, self.control];
+        let [few, fewer] = [some.answered, others.answered].map(|count| count as f64);
+        if few * fewer == 0.0 {
+            return 0.0;
+        }
+        let all = few + fewer;
+        let mean = (some.waited + others.waited) / all;
+        let variance = (some.waited_squares + others.waited_squares) / all - mean * mean;
+        let error = (variance.max(0.0) * (1.0 / few + 1.0 / fewer)).sqrt();
+        let later = others.waited / fewer - some.waited / few;
+        if error > 0.0 { later / error } else { 0.0 }
     }
 }
 
@@ -192,7 +217,7 @@ impl PathProbe {
     }
 
     /// Notes a stamp of an authentic credit. Returns whether it answers a packet of this probe.
-    pub(crate) fn on_answer(&mut self, stamp: Stamp) -> bool {
+    pub(crate) fn on_answer(&mut self, now: Time, stamp: Stamp) -> bool {
         let found = self.waiting.get_mut(&stamp.sequence).filter(|of| of.time == stamp.time);
         let Some(of) = found else { return false };
         if std::mem::replace(&mut of.is_answered, true) {
@@ -200,7 +225,7 @@ impl PathProbe {
         }
         let (train, is_control) = (of.train, of.is_control);
         if let Some(kind) = self.kind(train, is_control) {
-            kind.answered += 1;
+            kind.answer(now.saturating_since(stamp.time).as_secs_f64());
         }
         true
     }
@@ -237,10 +262,10 @@ mod tests {
                 probe.on_sent(stamp, is_control);
                 let is_dropped = !is_control && drops(now);
                 if !is_dropped && !random.chance(host) {
-                    assert!(probe.on_answer(stamp));
-                    assert!(probe.on_answer(stamp), "a second answer is one of the probe");
+                    assert!(probe.on_answer(time, stamp));
+                    assert!(probe.on_answer(time, stamp), "a second answer is one of the probe");
                 }
-                assert!(!probe.on_answer(Stamp { time: Time::ZERO, ..stamp }));
+                assert!(!probe.on_answer(time, Stamp { time: Time::ZERO, ..stamp }));
             }
             now = now.saturating_add(step);
         }
