@@ -131,7 +131,7 @@ fn table(found: &PathMeasured) -> String {
         let [lost, data_lost] = [load.emulation_loss(), load.data_loss()].map(percent);
         vec!["data on credits".to_owned(), emulated, lost, data, data_lost]
     }));
-    render(&Grid::new(header, rows.into_iter(), 1), TableForm::Text(None))
+    render(&Grid::new(header, rows, 1), TableForm::Text(None))
 }
 
 /// Compares the rates of data with and without credits.

@@ -2,8 +2,9 @@
 //!
 //! A test sends trains of emulation packets, a quarter of them with the DSCP of data
 //! ([`path_probe`](shallop_quic::path_probe)). Above the meter's rate, a path with a meter drops emulation packets and
-//! spares that quarter; a path without one treats both alike, and so do busy hosts. While data fills the link, emulation
-//! packets overtake that quarter on a path that serves them first, and are lost on one that serves data first.
+//! spares that quarter; a path without one treats both alike, and so do busy hosts. While data fills the link,
+//! emulation packets overtake that quarter on a path that serves them first, and are lost on one that serves data
+//! first.
 
 use std::time::{Duration, Instant};
 
