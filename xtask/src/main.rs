@@ -42,7 +42,7 @@ const OTHERS: [(&str, &str); 9] = [
     ("full", "run every step of make check-full, and go on after one that fails"),
     ("experiments", "run every experiment in its quick form with the command that tests call"),
     ("docs", "write the pages of docs that are made of the program and its records: make write-docs"),
-    ("records", "run in full the experiments with other quick results than recorded: make records"),
+    ("records", "records [ID...]: run in full those with other quick results than recorded: make records"),
     ("record", "record REVISION DIR...: record the full runs in these folders, which that revision made"),
     ("write-figures", "write the figures of recorded runs to the pages of docs"),
     ("figures-of", "figures-of PAGE: print an entry for each paragraph whose numbers come from nowhere"),
@@ -110,7 +110,7 @@ fn run(words: &[&str]) -> Option<Result<bool, String>> {
         #[cfg(not(feature = "docs"))]
         ["docs"] => Some(Err("this needs the pages: make write-docs".to_owned())),
         #[cfg(feature = "records")]
-        ["records"] => Some(record::records().map(|()| true)),
+        ["records", chosen @ ..] => Some(record::records(chosen).map(|()| true)),
         #[cfg(feature = "records")]
         ["record", revision, folders @ ..] => {
             let folders: Vec<String> = folders.iter().map(ToString::to_string).collect();

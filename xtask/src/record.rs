@@ -12,17 +12,19 @@ use crate::gate::{say, without_cargos_variables};
 use crate::records::{RECORDS, digest, stale};
 use crate::tree::{root, target};
 
-/// Runs all experiments in quick form, and in full those whose record has another digest of the quick form, or none.
-/// Records each when it ends. An interrupted command resumes from the folder of its revision.
-pub fn records() -> Result<(), String> {
+/// Runs all experiments in quick form, or the `chosen` ones, and in full those whose record has another digest of the
+/// quick form, or none. Records each when it ends. An interrupted command resumes from the folder of its revision.
+pub fn records(chosen: &[&str]) -> Result<(), String> {
     let revision = revision()?;
     let folder = target().join("records").join(&revision);
     run("cargo", &["build", "--release", "--locked", "--package", "shallop"])?;
     let shallop = target().join("release/shallop").to_string_lossy().into_owned();
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     let (quick, full) = (path("quick"), path("full"));
-    run(&shallop, &["reproduce", "all", "--quick", "--resume", "--out", &quick])?;
-    let due = stale(Path::new(&quick))?;
+    let chosen = if chosen.is_empty() { &["all"] } else { chosen };
+    run(&shallop, &[&["reproduce"], chosen, &["--quick", "--resume", "--out", &quick]].concat())?;
+    let due = stale(Path::new(&quick))?.into_iter().map(|(id, _)| id);
+    let due: Vec<String> = due.filter(|id| chosen == ["all"] || chosen.contains(&id.as_str())).collect();
     say(&format!("{} full experiments are due: {}", due.len(), due.join(", ")));
     for id in due {
         run(&shallop, &["reproduce", &id, "--resume", "--out", &full])?;

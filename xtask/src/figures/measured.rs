@@ -8,12 +8,14 @@
 //! | `command` | what measured them, where one command did |
 //! | `commit`, `date` | the commit that handed these figures in, and its date |
 //! | `source` | instead of a commit: the publication and its section, or the test that holds the figures |
+//! | `records` | experiments that the paragraph is about, each as `ID CLAIMS`: the digest of its record's claims |
 //!
 //! The file's `given` are the other numbers of the page: settings, counts and citations.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
+use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 
 use super::record::FOLDER;
@@ -29,6 +31,18 @@ struct Entry {
     what: String,
     origin: String,
     numbers: Vec<String>,
+    records: Vec<String>,
+}
+
+/// The experiment with the digest of the claims in its record; without one, the experiment alone.
+fn of_record(root: &Path, id: &str) -> String {
+    let text = std::fs::read_to_string(root.join(crate::records::RECORDS).join(format!("{id}.json")));
+    let claims = text.as_deref().ok().and_then(|text| text.split_once("\"claims\""));
+    claims.map_or_else(|| id.to_owned(), |(_, claims)| format!("{id} {:.8}", hex(claims)))
+}
+
+fn hex(text: &str) -> String {
+    format!("{:x}", Sha256::digest(text))
 }
 
 /// What the file of a page says.
@@ -62,9 +76,26 @@ impl Measured {
                 (None, Some(source)) => source.to_owned(),
                 _ => return Err(format!("{what:?} needs commit and date, or source")),
             };
-            Ok(Entry { what, origin, numbers: numbers.split(' ').map(str::to_owned).collect() })
+            let numbers = numbers.split(' ').map(str::to_owned).collect();
+            let records = of.get("records").and_then(Value::as_array).into_iter().flatten();
+            let records = records.filter_map(Value::as_str).map(str::to_owned).collect();
+            Ok(Entry { what, origin, numbers, records })
         };
         Ok(Self { given, entries: list("measured").map(entry).collect::<Result<_, String>>()? })
+    }
+
+    /// Paragraphs about experiments whose record has other claims than when the paragraph was written.
+    pub fn moved(&self, root: &Path, page: &str) -> Vec<(usize, String)> {
+        let mut moved = Vec::new();
+        for (entry, record) in self.entries.iter().flat_map(|it| it.records.iter().map(move |record| (it, record))) {
+            let now = of_record(root, record.split(' ').next().unwrap_or_default());
+            if now != *record {
+                let (what, file) = (&entry.what, file(page));
+                let then = "correct what it says, then put this name into";
+                moved.push((0, format!("the record {now} has moved since {what:?} was written: {then} {file}")));
+            }
+        }
+        moved
     }
 
     /// What is wrong with the numbers of a page, by line.
@@ -176,6 +207,21 @@ mod tests {
             assert!(!found.is_empty(), "{from}");
             assert!(found[0].0 == line && found[0].1.contains(expected), "{found:?}");
         }
+    }
+
+    #[test]
+    fn a_paragraph_about_an_experiment_whose_record_has_moved_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let records = folder.path().join(crate::records::RECORDS);
+        std::fs::create_dir_all(&records).unwrap();
+        let moved = |claims: &str, revision: &str| {
+            let text = format!("{{\n\"revision\": \"{revision}\",\n\"claims\": [{claims}]\n}}\n");
+            std::fs::write(records.join("x-a.json"), text).unwrap();
+            let file = FILE.replacen("numbers", "records = ['x-a 2c3a9b58']\nnumbers", 1);
+            Measured::of(&file).unwrap().moved(folder.path(), "docs/a.md")
+        };
+        assert_eq!(moved("1", "abc"), moved("1", "abd"), "the same claims of another revision");
+        assert_ne!(moved("1", "abc"), moved("2", "abc"), "other claims");
     }
 
     #[test]

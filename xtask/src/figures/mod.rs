@@ -88,7 +88,8 @@ impl Page {
     fn findings(&self) -> Vec<Finding> {
         let of_records = self.checked.wrong.iter().map(|what| (0, what.clone()));
         let others = self.measured.iter().flat_map(|measured| measured.wrong(&self.path, &self.numbers()));
-        of_records.chain(others).map(|(line, what)| Finding::new(&self.path, line, &what)).collect()
+        let moved = self.measured.iter().flat_map(|measured| measured.moved(&root(), &self.path));
+        of_records.chain(others).chain(moved).map(|(line, what)| Finding::new(&self.path, line, &what)).collect()
     }
 }
 
