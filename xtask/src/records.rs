@@ -47,7 +47,7 @@ pub fn stale(quick: &Path) -> Result<Vec<(String, State)>, String> {
 
 fn stale_in(records: &Path, quick: &Path) -> Result<Vec<(String, State)>, String> {
     let entries = fs::read_dir(quick).map_err(|why| format!("{}: {why}", quick.display()))?;
-    let mut stale = Vec::new();
+    let mut found = Vec::new();
     for entry in entries {
         let path = entry.map_err(|why| format!("{}: {why}", quick.display()))?.path();
         if !path.join("summary.json").exists() {
@@ -61,10 +61,10 @@ fn stale_in(records: &Path, quick: &Path) -> Result<Vec<(String, State)>, String
             Some(record) if record[KEY] != digest(&path)? => State::Stale,
             Some(_) => continue,
         };
-        stale.push((id, state));
+        found.push((id, state));
     }
-    stale.sort_by(|one, other| one.0.cmp(&other.0));
-    Ok(stale)
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(found)
 }
 
 /// The digest of the figures of all runs in a results folder, in order and without the computing time.
