@@ -31,6 +31,14 @@ const BYTES: Scale = &[
 ];
 const RATE: Scale =
     &[("bps", 1), ("Kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
+/// Other spellings of the units of rates, as in lists of links. They are read and never printed.
+const RATE_SPELLINGS: [(&str, &[&str]); 5] = [
+    ("bps", &["bit/s", "b/s"]),
+    ("Kbps", &["K", "Kbit/s", "kbit/s", "Kb/s", "kb/s"]),
+    ("Mbps", &["M", "Mbit/s", "Mb/s"]),
+    ("Gbps", &["G", "Gbit/s", "Gb/s", "GbE", "GE"]),
+    ("Tbps", &["T", "Tbit/s", "Tb/s", "TbE"]),
+];
 
 /// Names of the unit of packets; the first one is printed.
 const PACKETS: [&str; 3] = ["pkt", "pkts", "packets"];
@@ -241,7 +249,14 @@ impl FromStr for Bytes {
 impl FromStr for BitsPerSec {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        let bits = ticks(text, RATE, "\"10Gbps\"")?;
+        const EXAMPLE: &str = "\"10Gbps\"";
+        let unit = number(text, EXAMPLE)?.unit;
+        let usual = RATE_SPELLINGS.iter().find(|(_, others)| others.contains(&unit));
+        let spelled = usual.zip(text.trim().strip_suffix(unit));
+        let bits = match spelled {
+            Some(((usual, _), value)) => ticks(&format!("{value}{usual}"), RATE, EXAMPLE)?,
+            None => ticks(text, RATE, EXAMPLE)?,
+        };
         Self::new(bits).ok_or_else(|| QuantityError::Zero { found: text.to_owned() })
     }
 }
@@ -336,6 +351,10 @@ mod tests {
             assert_eq!(text.parse::<Span>(), Ok(Span::from_ps(ps)));
         }
         assert_eq!("10Gbps".parse(), Ok(BitsPerSec::gbps(10)));
+        for text in ["40G", "40 Gbit/s", "40GbE", "40 GE", "40Gb/s", "0.04T", "40000M"] {
+            assert_eq!(text.parse(), Ok(BitsPerSec::gbps(40)), "{text}");
+        }
+        assert_eq!("64 kbit/s".parse::<BitsPerSec>().unwrap().get(), 64_000);
         assert_eq!("84B".parse(), Ok(Bytes::new(84)));
         assert_eq!("1.5KiB".parse(), Ok(Bytes::new(1536)));
         assert_eq!(Span::from_ps(1_297_600).to_string(), "1.2976us");

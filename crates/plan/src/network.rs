@@ -6,7 +6,7 @@ use shallop_core::{BitsPerSec, Bytes, Node, Pace, Seed, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::{FrameAggregation, Impairment, LinkChange};
 use shallop_topology::builder::NetworkBuilder;
-use shallop_topology::{Graph, LinkProperties, NodeKind, Paths, SwitchNames, Twins};
+use shallop_topology::{Graph, Imported, LinkProperties, NodeKind, Paths, SwitchNames, Twins};
 
 use crate::plan::{GraphLink, GraphNode, Plan, Switch, Topology};
 use crate::scale;
@@ -53,6 +53,7 @@ impl Network {
         let NetworkBuilder { mut graph, names, switch_of, sets, sites, links, aggregation } = builder.finish();
         let mut impaired = match plan.topology.unscaled() {
             Topology::Graph { links, .. } if links.iter().any(GraphLink::is_impaired) => links.clone(),
+            Topology::File(imported, faults) if !faults.is_empty() => with_faults(imported, faults),
             _ => Vec::new(),
         };
         if let Some(by) = plan.topology.scale() {
@@ -200,9 +201,19 @@ fn builder(topology: &Topology, seed: Seed, switches: &SwitchNames<'_>) -> Netwo
     match topology {
         Topology::Fabric(fabric) => fabric.build(seed, switches),
         Topology::Graph { nodes, links } => graph_builder(nodes, links),
-        Topology::File(imported) => imported.build(),
+        Topology::File(imported, _) => imported.build(),
         Topology::Scaled { of, .. } => builder(of, seed, switches),
     }
+}
+
+/// The links of a file, with the faults of some of them.
+fn with_faults(imported: &Imported, faults: &[(usize, GraphLink)]) -> Vec<GraphLink> {
+    let plain = |&(a, b, properties): &(usize, usize, LinkProperties)| GraphLink::without_faults((a, b), properties);
+    let mut links: Vec<GraphLink> = imported.links.iter().map(plain).collect();
+    for (index, link) in faults {
+        links[*index] = link.clone();
+    }
+    links
 }
 
 fn slowest_frame(graph: &Graph) -> Span {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_options::string_enum;
 use shallop_switch::Outage;
-use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind};
+use shallop_topology::{AnyFabric, Imported, LinkProperties, NicMode, NodeKind};
 
 use crate::files::Files;
 use crate::kernel::KernelOptions;
@@ -171,8 +171,9 @@ pub enum Topology {
     Fabric(AnyFabric),
     /// Nodes and links that the scenario lists.
     Graph { nodes: Vec<GraphNode>, links: Vec<GraphLink> },
-    /// A network whose switches and links are read from a file, with generated hosts.
-    File(Imported),
+    /// A network whose switches and links are read from a file, with generated hosts; and the links of the file that
+    /// have faults, by their indices.
+    File(Imported, Vec<(usize, GraphLink)>),
     /// A topology with all link rates multiplied by a factor below 1, for rehearsals.
     Scaled { by: Share, of: Box<Self> },
 }
@@ -214,6 +215,14 @@ pub struct GraphLink {
 }
 
 impl GraphLink {
+    /// A link that is perfect throughout the run.
+    pub fn without_faults(between: (usize, usize), of: LinkProperties) -> Self {
+        let LinkProperties { rate, delay, mtu } = of;
+        let (loss, jitter, reordering, duplicates) = (0.0, Span::ZERO, (0.0, Span::ZERO), 0.0);
+        let (down, changes) = (Vec::new(), Vec::new());
+        Self { between, rate, delay, mtu, loss, jitter, reordering, duplicates, down, changes }
+    }
+
     /// Whether the link loses, duplicates or delays packets at random, has outages, or changes during the run.
     pub fn is_impaired(&self) -> bool {
         [self.loss, self.reordering.0, self.duplicates].iter().any(|&of| of > 0.0)
@@ -305,6 +314,8 @@ pub struct Trace {
     pub pairs: BTreeMap<(u32, u32), u64>,
     /// The number of flows in the file that start after the run has ended.
     pub late: usize,
+    /// Whether rows are in the order of their starts. Otherwise the run reads all of them and sorts them.
+    pub sorted: bool,
     pub digest: u64,
 }
 

@@ -14,10 +14,12 @@ pub struct CleanOptions {
     #[part]
     pub config: clean::Config,
     /// Ports through which packets enter the network of the proxy, by the nodes they lead from and to, such as
-    /// `"cloud>core"`. Their packets become ECN-capable.
+    /// `"cloud>core"`, or sets of links such as `"access"`: their ports towards switches. Their packets become
+    /// ECN-capable.
     #[key(shown = "with `kind = \"campus\"`, the links of the cloud")]
     pub edges: Option<Vec<String>>,
-    /// Ports of the last hop, such as `"ap>station"`. Behind their queues marks are counted and cleared.
+    /// Ports of the last hop, such as `"ap>station"`, or sets of links: their ports of switches. Behind their queues
+    /// marks are counted and cleared.
     #[key(shown = "with `kind = \"campus\"`, the radios", was = "points")]
     pub last_hop: Option<Vec<String>>,
 }

@@ -90,17 +90,23 @@ fn generated(
 }
 
 /// The flows of a trace, read from its file. The file was checked when the plan was made; if it has changed since, the
-/// flows end at the first bad row.
+/// flows end at the first bad row. Rows that are not in the order of their starts are read at once and sorted.
 fn traced<'a>(run: &'a ResolvedRun<'_>, trace: &'a Trace) -> ArrivalIter<'a> {
     let Ok(text) = trace.files.open(&trace.name) else { return Box::new(std::iter::empty()) };
-    let rows = TraceReader::new(&trace.name, text, run.network.hosts());
-    Box::new(rows.map_while(Result::ok).map(|row| Arrival {
+    let rows = TraceReader::new(&trace.name, text, &run.network.sets);
+    let flows = rows.map_while(Result::ok).map(|row| Arrival {
         start: Time::after_start(row.start),
         from: row.from,
         to: row.to,
         size: Some(row.bytes),
         counted: true,
-    }))
+    });
+    if trace.sorted {
+        return Box::new(flows);
+    }
+    let mut all: Vec<Arrival> = flows.collect();
+    all.sort_by_key(|arrival| arrival.start);
+    Box::new(all.into_iter())
 }
 
 /// Flows whose starts are known before the run: drawn in order of their numbers, then sorted by start.

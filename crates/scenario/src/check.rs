@@ -18,7 +18,7 @@ use shallop_plan::load;
 use shallop_plan::memory;
 use shallop_plan::network::Network;
 use shallop_plan::pairs::intensity;
-use shallop_plan::plan::{Plan, Topology, Transport};
+use shallop_plan::plan::{Plan, Switch, Topology, Transport};
 use shallop_plan::pools;
 use shallop_plan::requirements::Requirements;
 use shallop_plan::wait;
@@ -123,19 +123,20 @@ fn loads_as_written(top: &Section<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks that each `[switch.NAME]` except the default is used: by a node, or as the model of a switch with its own
-/// chip (`models`).
-pub(super) fn switches(top: &Section<'_>, plan: &Plan, network: &Network, models: &[usize]) -> Result<(), Problem> {
-    for (number, switch) in plan.switches.iter().enumerate().skip(1) {
-        if !network.switch_of.contains(&number) && !models.contains(&number) {
-            let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
-            let at = section.map_or(top.place(Scenario::KEY.topology), |item| &item.at);
-            let problem = at.problem(format!("[switch.{}] is for no node of this network", switch.name));
-            let help = "name it with `switch` at nodes of [topology], or write [switch.default]";
-            return Err(problem.with_help(help));
-        }
-    }
-    Ok(())
+/// The settings of `[switch.NAME]` sections except the default that nothing uses: no node, and no switch with its own
+/// chip as a model (`models`).
+pub(super) fn unused<'a>(plan: &'a Plan, network: &Network, models: &[usize]) -> Vec<&'a Switch> {
+    let is_unused = |number: &usize| !network.switch_of.contains(number) && !models.contains(number);
+    (1..plan.switches.len()).filter(is_unused).map(|number| &plan.switches[number]).collect()
+}
+
+/// Checks that each `[switch.NAME]` except the default is used.
+pub(super) fn switches(top: &Section<'_>, unused: &[&Switch]) -> Result<(), Problem> {
+    let Some(switch) = unused.first() else { return Ok(()) };
+    let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
+    let at = section.map_or(top.place(Scenario::KEY.topology), |item| &item.at);
+    let problem = at.problem(format!("[switch.{}] is for no node of this network", switch.name));
+    Err(problem.with_help("name it with `switch` at nodes of [topology], or write [switch.default]"))
 }
 
 /// Checks that no switch of the network has shared memory of unknown size. `missing` has the settings without a size.

@@ -115,7 +115,7 @@ pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
     let hosts = graph.hosts().count();
     section.say("nodes", graph.nodes.len().to_string(), format!("{hosts} hosts, the others switches"));
     section.say("ports", graph.ports().to_string(), "two for each link");
-    if let Topology::File(imported) = &plan.topology {
+    if let Topology::File(imported, _) = &plan.topology {
         let links = imported.links.len();
         section.say("links of the file", links.to_string(), imported.origin.to_string());
     }

@@ -1,13 +1,14 @@
 //! Reads `[topology]` with `kind = "file"`: a network from a file beside the scenario.
 
-use shallop_options::suggest::advice;
+use shallop_options::suggest::{advice, list};
 use shallop_options::{Problem, Section};
 
-use super::network_options::FileOptions;
-use super::topology::{Known, like};
+use super::network_options::{FileFaultOptions, FileOptions};
+use super::rows::rows;
+use super::topology::{Known, like, with_faults};
 use crate::network_files::{self, Defaults, Format, MAX_BYTES, Part, Wrong};
 use shallop_plan::chips::{self, Chip};
-use shallop_plan::plan::Topology;
+use shallop_plan::plan::{GraphLink, Topology};
 use shallop_topology::bounds::{MAX_DELAY, MAX_NODES, MAX_RATE, MIN_RATE};
 use shallop_topology::{Imported, LinkProperties};
 
@@ -48,15 +49,66 @@ pub(super) fn read(section: &Section<'_>, known: &Known<'_>, chips: &mut Vec<Own
     let otherwise = like(section, keys.switch, options.switch.as_deref(), known)?;
     let switch = |part: &Part| switch(part, otherwise, known, chips).map_err(in_file);
     let switches = parts.nodes.iter().map(switch).collect::<Result<Vec<_>, _>>()?;
-    let names = parts.nodes.into_iter().map(|part| part.name).collect();
-    Ok(Topology::File(Imported {
+    let names: Vec<String> = parts.nodes.into_iter().map(|part| part.name).collect();
+    let properties = |(a, b, rate, delay)| (a, b, LinkProperties { rate, delay, mtu });
+    let links: Vec<Link> = parts.links.into_iter().map(properties).collect();
+    let faults = faults(section, (&names, &links))?;
+    let imported = Imported {
         nodes: hosts(section, &options, names)?,
         access: LinkProperties { rate, delay: options.access_delay, mtu },
-        links: parts.links.into_iter().map(|(a, b, rate, delay)| (a, b, LinkProperties { rate, delay, mtu })).collect(),
+        links,
         switches,
         origin: parts.origin,
         unread: (file.clone(), parts.unread),
-    }))
+    };
+    Ok(Topology::File(imported, faults))
+}
+
+/// A link between two nodes, given by their indices.
+type Link = (usize, usize, LinkProperties);
+
+/// Reads `fault`, the faults of links: the index of each such link, and the link with its faults.
+fn faults(section: &Section<'_>, (names, links): (&[String], &[Link])) -> Result<Vec<(usize, GraphLink)>, Problem> {
+    let key = FileFaultOptions::KEY.between;
+    let mut found: Vec<(usize, GraphLink)> = Vec::new();
+    for (name, item) in rows(section, FileOptions::KEY.fault)? {
+        let fault = Section::open::<FileFaultOptions>(name, item)?;
+        let FileFaultOptions { between, .. } = fault.read(())?;
+        let [a, b] = &between[..] else {
+            let problem = fault.reject(key, format!("{} names", between.len()));
+            return Err(problem.with_help("a link joins two nodes"));
+        };
+        let find = |name: &String| {
+            names.iter().position(|known| known == name).ok_or_else(|| {
+                let problem = fault.reject(key, format!("there is no node \"{name}\""));
+                problem.with_help(advice(name, names.iter().map(String::as_str)))
+            })
+        };
+        let ends = (find(a)?, find(b)?);
+        let joins = |(a, b): (usize, usize)| (a, b) == ends || (b, a) == ends;
+        let before = found.len();
+        for (index, &(a, b, properties)) in links.iter().enumerate() {
+            if !joins((a, b)) {
+                continue;
+            }
+            if found.iter().any(|other| other.0 == index) {
+                let problem = fault.reject(key, "the link has an earlier section");
+                return Err(problem.with_help("one section for each link, with all of its faults"));
+            }
+            found.push((index, with_faults(&fault, (a, b), properties)?));
+        }
+        if found.len() == before {
+            let neighbours = links.iter().filter_map(|link| match (link.0, link.1) {
+                (a, b) if a == ends.0 => Some(names[b].as_str()),
+                (b, a) if a == ends.0 => Some(names[b].as_str()),
+                _ => None,
+            });
+            let help = format!("\"{a}\" is linked to {}", list(neighbours));
+            let problem = fault.reject(key, format!("no link joins \"{a}\" and \"{b}\""));
+            return Err(problem.with_help(help));
+        }
+    }
+    Ok(found)
 }
 
 /// The index of the switch settings of a node; `otherwise` if the file names none. A `chip` in the file adds an entry

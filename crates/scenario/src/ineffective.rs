@@ -26,6 +26,13 @@ pub(super) struct Ineffective {
     why: &'static str,
 }
 
+impl Ineffective {
+    /// A `[switch.NAME]` section that no node of the network uses.
+    pub fn section(name: &str) -> Self {
+        Self { path: format!("{}.{name}", Scenario::KEY.switch.name), why: NO_SWITCH }
+    }
+}
+
 const NO_SWITCH: &str = "no node of this network is a switch of that section";
 const SIZE_WRITTEN: &str = "`buffer` beside it says the size";
 const OWN_CHIPS: &str = "each node of that section has a `chip` in the network file, whose memory is used";
@@ -207,12 +214,37 @@ fn is_ecn_capable(plan: &Plan) -> bool {
         || transports(plan).any(|scheme| Transport::is_ecn_capable(&scheme.transport))
 }
 
-/// Notes on the keys that have no effect at any point.
+/// Notes on `[switch.NAME]` sections that no node uses at some of the points.
+fn without_nodes(points: &[Vec<Ineffective>], names: &[&str]) -> Vec<String> {
+    let mut at: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (found, name) in points.iter().zip(names) {
+        let sections = found.iter().filter(|it| it.why == NO_SWITCH && is_section(&it.path));
+        for Ineffective { path, .. } in sections {
+            at.entry(path).or_default().push(format!("\"{name}\""));
+        }
+    }
+    at.retain(|_, names| names.len() < points.len());
+    let note = |(path, names): (&str, Vec<String>)| {
+        let count = if names.len() == 1 { "point" } else { "points" };
+        let names = list(names.iter().map(String::as_str));
+        format!("[{path}] is for no node of the network at the {count} {names}")
+    };
+    at.into_iter().map(note).collect()
+}
+
+/// Whether a path is that of a `[switch.NAME]` section, not of a key in it.
+fn is_section(path: &str) -> bool {
+    path.matches('.').count() == 1
+}
+
+/// Notes on the keys that have no effect at any point, and on sections without a node at some of the points, which
+/// have these `names`.
 ///
 /// # Errors
 /// If one of the keys that are varied is among them.
 pub(super) fn judge<'a>(
     points: &[Vec<Ineffective>],
+    names: &[&str],
     varied: impl Iterator<Item = &'a str>,
 ) -> Result<Vec<String>, Problem> {
     let Some((first, others)) = points.split_first() else { return Ok(Vec::new()) };
@@ -237,5 +269,5 @@ pub(super) fn judge<'a>(
         let verb = if paths.len() == 1 { "has" } else { "have" };
         format!("{} {verb} no effect: {why}", list(paths.iter().map(String::as_str)))
     };
-    Ok(by_reason.into_iter().map(note).collect())
+    Ok(by_reason.into_iter().map(note).chain(without_nodes(points, names)).collect())
 }

@@ -63,6 +63,8 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Keys to vary, each with its values, written as in `set`: every combination becomes a point.
     pub vary: Vec<(String, Vec<String>)>,
+    /// Keys that move together with a key of `vary`: that key, the other key, and a value for each value of the first.
+    pub with: Vec<(String, String, Vec<String>)>,
     /// Runs with this number of seeds, which are consecutive from the first seed of the scenario on.
     pub seeds: Option<u32>,
     /// Opens files that the scenario names: traces, networks, tables of sizes.
@@ -78,6 +80,7 @@ impl Default for Options {
             quick: false,
             seed: None,
             vary: Vec::new(),
+            with: Vec::new(),
             seeds: None,
             files: Arc::new(NoFiles),
             in_real_time: false,
@@ -157,9 +160,11 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
         let problem = top.at.problem("every point is for full runs only".to_owned());
         return Err(problem.with_help("leave out full_only = true in at least one point"));
     }
-    let varied = options.vary.iter().map(|(key, _)| key.as_str());
+    let with = options.with.iter().map(|(_, key, _)| key.as_str());
+    let varied = options.vary.iter().map(|(key, _)| key.as_str()).chain(with);
     let mut notes = notes(options.quick && !has_quick);
-    notes.extend(ineffective::judge(&ineffective, varied)?);
+    let places: Vec<&str> = points.iter().map(|point| point.name.as_str()).collect();
+    notes.extend(ineffective::judge(&ineffective, &places, varied)?);
     let claims = if options.vary.is_empty() {
         let names = names.iter().map(|(name, full_only)| (name.as_str(), *full_only)).collect();
         claims::read(&top, (Scenario::KEY.claim, Scenario::KEY.defaults), &Subjects { names, points: &points, quick })?

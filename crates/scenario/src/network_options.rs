@@ -77,6 +77,13 @@ pub(super) struct LinkOptions {
     pub delay: Span,
     #[part]
     pub largest: Largest,
+    #[part]
+    pub faults: FaultOptions,
+}
+
+/// The keys of a link for faults and changes.
+#[derive(Clone, Copy, Debug, Options)]
+pub(super) struct FaultOptions {
     /// The probability that the link loses a packet.
     #[key(Number(0.0, 1.0), default = 0.0)]
     pub loss: f64,
@@ -100,6 +107,15 @@ pub(super) struct LinkOptions {
     /// Changes of rate and delay at given times, such as `[{ at = "1s", rate = "2Gbps" }]`.
     #[key(List(&CHANGE))]
     pub changes: Option<Unread>,
+}
+
+/// The keys of an entry of `fault`: faults of a link of a network file.
+#[derive(Clone, Debug, Options)]
+pub(super) struct FileFaultOptions {
+    /// The names of the two nodes that the link joins. Parallel links have the faults, too.
+    pub between: Vec<String>,
+    #[part]
+    pub faults: FaultOptions,
 }
 
 /// The keys of an entry of `changes`: a new rate or delay of a link at a time.
@@ -159,6 +175,9 @@ pub(super) struct FileOptions {
     /// The NAME of the `[switch.NAME]` that describes nodes for which the file names none.
     #[key(shown = "\"default\"")]
     pub switch: Option<String>,
+    /// Faults, outages and changes of links in the file.
+    #[sections]
+    pub fault: Subsection<FileFaultOptions>,
     #[part]
     pub largest: Largest,
 }

@@ -11,7 +11,7 @@ use super::root_options::{RecordOptions, Scenario};
 use super::schemes::SchemeEntry;
 use super::set;
 use super::switches::Switches;
-use super::{Options, check, ineffective, kernel, proxy, schemes, switches, topology, traffic};
+use super::{Options, check, ineffective, kernel, proxy, schemes, switches, topology, traffic, vary};
 use shallop_plan::bounds::MAX_SAMPLES;
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Driver, Plan, Scheme, Switch};
@@ -23,8 +23,8 @@ const MOST: usize = 10_000;
 const MAX_SECONDS: u64 = 1_000;
 
 /// Reads a plan, its seeds, and its keys without effect.
-pub(super) fn read(root: &Item, options: &Options) -> Result<(Plan, Vec<u64>, Vec<Ineffective>), Problem> {
-    let (keys, files, in_real_time) = (Scenario::KEY, &options.files, options.in_real_time);
+pub(super) fn read(root: &Item, given: &Options) -> Result<(Plan, Vec<u64>, Vec<Ineffective>), Problem> {
+    let (keys, files, in_real_time) = (Scenario::KEY, &given.files, given.in_real_time);
     let top = Section::open::<Scenario>("the scenario", root)?;
     let options: Scenario = top.read(())?;
     let seeds = seeds(&top)?;
@@ -76,12 +76,26 @@ pub(super) fn read(root: &Item, options: &Options) -> Result<(Plan, Vec<u64>, Ve
     check::mixes(&top, &plan)?;
     check::frames_fit(&top, &plan, &network)?;
     let models: Vec<usize> = topology.chips.iter().map(|own| own.like).collect();
-    check::switches(&top, &plan, &network, &models)?;
+    let unused = unused_sections(&top, (root, given), (&plan, &network), &models)?;
     check::pools(&top, &plan, &network)?;
     schemes_fit(&top, &plan, &network)?;
     check::waits(&plan, &schemes, &seeds)?;
-    let ineffective = ineffective::find(root, &plan, &network, &models);
+    let ineffective = [ineffective::find(root, &plan, &network, &models), unused].concat();
     Ok((plan, seeds, ineffective))
+}
+
+/// Finds `[switch.NAME]` sections that no node uses. They are errors, unless points have different networks.
+fn unused_sections(
+    top: &Section<'_>,
+    (root, given): (&Item, &Options),
+    (plan, network): (&Plan, &Network),
+    models: &[usize],
+) -> Result<Vec<Ineffective>, Problem> {
+    let unused = check::unused(plan, network, models);
+    if !vary::changes_network(root, given) {
+        check::switches(top, &unused)?;
+    }
+    Ok(unused.iter().map(|switch| Ineffective::section(&switch.name)).collect())
 }
 
 /// Checks that buffers and pools also fit the network with the switch settings of each scheme's `set`.

@@ -27,17 +27,19 @@ fn clean(scheme: &str, item: &Item, (topology, network): (&Topology, &Network)) 
     let options: CleanOptions = section.read(())?;
     let campus = matches!(topology, Topology::Fabric(AnyFabric::Campus(_)));
     let (edges, last_hop) = if campus { campus_ports(network) } else { (vec![], vec![]) };
-    let ports = |key, names: Option<Vec<String>>, default: Vec<u32>| match names {
-        Some(names) => ports(&section, key, &names, network),
+    let ports = |key, names: Option<Vec<String>>, default: Vec<u32>, fits: &dyn Fn(u32) -> bool| match names {
+        Some(names) => ports(&section, key, (&names, fits), network),
         None if default.is_empty() => Err(section.lacks(key).with_help(
-            "a port by the nodes it leads from and to, such as \"ap>station\"; known by itself in kind = \"campus\"",
+            "a port by the nodes it leads from and to, such as \"ap>station\", or a set of links such as \"access\"; \
+             known by itself in kind = \"campus\"",
         )),
         None => Ok(default),
     };
-    let edges = ports(keys.edges, options.edges, edges)?;
-    let last_hop = ports(keys.last_hop, options.last_hop, last_hop)?;
-    let at = |port: &&u32| network.graph.kind(network.graph.far(**port)) == NodeKind::Host;
-    if let Some(port) = edges.iter().find(at) {
+    let leads_in = |port| network.graph.kind(network.graph.far(port)) != NodeKind::Host;
+    let leads_out = |port| network.is_switch_port(port);
+    let edges = ports(keys.edges, options.edges, edges, &leads_in)?;
+    let last_hop = ports(keys.last_hop, options.last_hop, last_hop, &leads_out)?;
+    if let Some(port) = edges.iter().find(|port| !leads_in(**port)) {
         let message = format!("{} leads to a host", network.port_name(*port));
         let help = "an edge is where packets come in: from outside to a switch";
         return Err(section.reject(keys.edges, message).with_help(help));
@@ -59,18 +61,27 @@ fn campus_ports(network: &Network) -> (Vec<u32>, Vec<u32>) {
     (set(CLOUD).filter(host).collect(), set(RADIO).filter(down).collect())
 }
 
-/// Finds ports by name, as in `ap>station`.
-fn ports(section: &Section<'_>, key: &'static Key, names: &[String], network: &Network) -> Result<Vec<u32>, Problem> {
+/// Finds ports by name, as in `ap>station`, or by sets of links, of which those ports are taken that fit the key.
+fn ports(
+    section: &Section<'_>,
+    key: &'static Key,
+    (names, fits): (&[String], &dyn Fn(u32) -> bool),
+    network: &Network,
+) -> Result<Vec<u32>, Problem> {
     let all: Vec<String> = (0..network.graph.ports() as u32).map(|port| network.port_name(port)).collect();
     let mut ports = Vec::new();
     for name in names {
-        let found = (0..).zip(&all).filter(|(_, known)| *known == name).map(|(port, _)| port);
-        let before = ports.len();
-        ports.extend(found);
-        if ports.len() == before {
-            let problem = section.reject(key, format!("there is no port \"{name}\""));
-            return Err(problem.with_help(advice(name, all.iter().map(String::as_str))));
+        let found: Vec<u32> = match network.links.get(name) {
+            Some(set) => set.iter().copied().filter(|port| fits(*port)).collect(),
+            None => (0..).zip(&all).filter(|(_, known)| *known == name).map(|it| it.0).collect(),
+        };
+        if found.is_empty() {
+            let message = format!("there is no port and no set of links \"{name}\"");
+            let sets = network.links.keys();
+            let known = all.iter().chain(sets).map(String::as_str);
+            return Err(section.reject(key, message).with_help(advice(name, known)));
         }
+        ports.extend(found);
     }
     Ok(ports)
 }

@@ -88,7 +88,7 @@ fn quantity(units: &str) -> String {
 
 const TIME: &str = "ps|ns|us|µs|ms|s|min";
 const BYTES: &str = "B|KB|KiB|MB|MiB|GB|GiB|TB";
-const RATE: &str = "bps|Kbps|Mbps|Gbps|Tbps";
+const RATE: &str = "[KMGT]?bps|[kKMGT]?b(it)?/s|[KMGT]|GE|[GT]bE";
 
 fn form(form: &ValueType) -> Value {
     let text = |pattern: String| json!({ "type": "string", "pattern": pattern });

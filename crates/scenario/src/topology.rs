@@ -10,11 +10,11 @@ use shallop_options::{
 };
 use shallop_switch::Outage;
 use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
-use shallop_topology::{AnyFabric, NodeKind, SwitchNames};
+use shallop_topology::{AnyFabric, LinkProperties, NodeKind, SwitchNames};
 
 use super::import::{self, OwnChip};
 use super::network_options::{
-    AnyTopology, ChangeOptions, DownOptions, FileOptions, GraphOptions, LinkOptions, NodeOptions,
+    AnyTopology, ChangeOptions, DownOptions, FaultOptions, FileOptions, GraphOptions, LinkOptions, NodeOptions,
 };
 use super::rows::{rows, unique};
 use shallop_plan::files::Files;
@@ -89,7 +89,7 @@ pub(super) fn size(topology: &Topology) -> (u64, u64) {
     match topology {
         Topology::Fabric(fabric) => fabric.size(),
         Topology::Graph { nodes, links } => (nodes.len() as u64, links.len() as u64),
-        Topology::File(imported) => imported.size(),
+        Topology::File(imported, _) => imported.size(),
         Topology::Scaled { of, .. } => size(of),
     }
 }
@@ -175,24 +175,25 @@ fn link(
         let problem = section.reject(key, format!("\"{a}\" is linked to itself"));
         return Err(problem.with_help("a link joins two different nodes"));
     }
-    Ok(GraphLink {
-        between,
-        rate: options.rate,
-        delay: options.delay,
-        mtu: options.largest.mtu,
-        loss: options.loss,
-        jitter: options.jitter,
-        reordering: (options.reordering, options.reordering_delay),
-        duplicates: options.duplicates,
-        down: down(section)?,
-        changes: changes(section)?,
-    })
+    let LinkOptions { rate, delay, largest, .. } = options;
+    with_faults(section, between, LinkProperties { rate, delay, mtu: largest.mtu })
+}
+
+/// Makes a link of its properties and of the faults in its section.
+pub(super) fn with_faults(
+    section: &Section<'_>,
+    between: (usize, usize),
+    LinkProperties { rate, delay, mtu }: LinkProperties,
+) -> Result<GraphLink, Problem> {
+    let FaultOptions { loss, jitter, reordering, reordering_delay, duplicates, .. } = section.read(())?;
+    let (reordering, down, changes) = ((reordering, reordering_delay), down(section)?, changes(section)?);
+    Ok(GraphLink { between, rate, delay, mtu, loss, jitter, reordering, duplicates, down, changes })
 }
 
 /// Reads `down`, the outages of a link.
 fn down(section: &Section<'_>) -> Result<Vec<Outage>, Problem> {
     let mut down = Vec::new();
-    for (index, (_, item)) in rows(section, LinkOptions::KEY.down)?.into_iter().enumerate() {
+    for (index, (_, item)) in rows(section, FaultOptions::KEY.down)?.into_iter().enumerate() {
         let name = format!("`down` number {} in {}", index + 1, section.name);
         let outage = Section::open::<DownOptions>(name, item)?;
         let DownOptions { at, lasts, every } = outage.read(())?;
@@ -210,7 +211,7 @@ type Change = (Span, Option<BitsPerSec>, Option<Span>);
 
 fn changes(section: &Section<'_>) -> Result<Vec<Change>, Problem> {
     let mut changes: Vec<Change> = Vec::new();
-    for (index, (_, item)) in rows(section, LinkOptions::KEY.changes)?.into_iter().enumerate() {
+    for (index, (_, item)) in rows(section, FaultOptions::KEY.changes)?.into_iter().enumerate() {
         let name = format!("`changes` number {} in {}", index + 1, section.name);
         let change = Section::open::<ChangeOptions>(name, item)?;
         let ChangeOptions { at, rate, delay } = change.read(())?;

@@ -142,14 +142,16 @@ impl Reader<'_, '_> {
         let text = self.files.open(&name);
         let text = text.map_err(|why| section.reject(GroupOptions::KEY.trace, format!("\"{name}\": {why}")))?;
         let (mut flows, mut late, mut pairs, mut digest) = (0, 0, BTreeMap::new(), 0);
-        let mut first = None;
-        let mut rows = TraceReader::new(&name, text, self.network.hosts());
+        let mut first: Option<(u64, Span)> = None;
+        let mut rows = TraceReader::new(&name, text, &self.network.sets);
         while let Some(row) = rows.next() {
             let row =
                 row.map_err(|why| section.reject(GroupOptions::KEY.trace, why.to_string()).with_help(why.help))?;
             flows += 1;
             late += usize::from(row.start >= self.duration);
-            first.get_or_insert((rows.line(), row.start));
+            if first.is_none_or(|(_, start)| row.start < start) {
+                first = Some((rows.line(), row.start));
+            }
             let bytes: &mut u64 = pairs.entry((row.from.0, row.to.0)).or_default();
             if row.start < self.duration {
                 *bytes = bytes.saturating_add(row.bytes);
@@ -170,7 +172,8 @@ impl Reader<'_, '_> {
             let help = "a longer `duration`, or earlier starts";
             return Err(section.reject(GroupOptions::KEY.trace, message).with_help(help));
         }
-        let start = Starts::Trace(Trace { name, files: self.files.clone(), pairs, late, digest });
+        let (files, sorted) = (self.files.clone(), rows.in_order());
+        let start = Starts::Trace(Trace { name, files, pairs, late, sorted, digest });
         self.started(options, flows, start)
     }
 

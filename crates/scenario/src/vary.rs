@@ -1,18 +1,19 @@
-//! Sweeps. `--vary KEY=V1,V2` multiplies the points of a scenario by the values of a key; `--seeds N` runs each point
-//! with N seeds.
+//! Sweeps. `--vary KEY=V1,V2` multiplies the points of a scenario by the values of a key, and `--with KEY=W1,W2` behind
+//! it moves another key along; `--seeds N` runs each point with N seeds.
 
 use shallop_options::{At, Item, Problem, RawValue, Section};
 
 use super::plans;
-use super::root_options::Scenario;
+use super::root_options::{PointOptions, Scenario};
 use super::set::{self, Change};
 use super::tree::{self, on_a_line};
 use super::{MAX_POINTS, Options, Variation};
 
-/// A varied key. Each of its values is a change, with a suffix for the names of points.
+/// A varied key, and those that move with it. Each step has the changes of all of them, and a suffix for the names of
+/// points.
 struct Axis {
-    path: Vec<String>,
-    steps: Vec<(String, Change)>,
+    paths: Vec<Vec<String>>,
+    steps: Vec<(String, Vec<Change>)>,
 }
 
 /// Splits `V1,V2,...` at commas that are not inside quotes or brackets.
@@ -75,12 +76,12 @@ pub(super) fn cross(points: Vec<Variation>, options: &Options) -> Result<Vec<Var
     let crossed = axes.iter().fold(points, |points, axis| {
         let with = |point: &Variation| {
             let point = point.clone();
-            let steps = axis.steps.iter().map(move |(name, change)| {
+            let steps = axis.steps.iter().map(move |(name, changes)| {
                 let mut point = point.clone();
                 let names = [point.name.as_str(), name];
                 let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
                 point.name = names.join(", ");
-                point.changes.push(change.clone());
+                point.changes.extend(changes.iter().cloned());
                 point
             });
             steps.collect::<Vec<_>>()
@@ -93,26 +94,77 @@ pub(super) fn cross(points: Vec<Variation>, options: &Options) -> Result<Vec<Var
 fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
     let mut axes: Vec<Axis> = Vec::new();
     for (key, values) in &options.vary {
-        let place = At::via(on_a_line(&format!("--vary {key}")));
-        let Some(path) = set::steps(key) else {
-            let problem = place.problem(format!("`{key}` is no key"));
-            return Err(problem.with_help("write it like --vary topology.senders=20,200"));
-        };
-        if path.first().is_some_and(|first| super::ONE_FOR_ALL.contains(&first.as_str())) {
-            let problem = place.problem(format!("`{key}` is one for all points"));
-            return Err(problem.with_help("--seeds N runs every point with N seeds"));
+        let path = key_path(("--vary", key), options, axes.iter().flat_map(|axis| &axis.paths))?;
+        let mut steps: Vec<(String, Vec<Change>)> = Vec::new();
+        for (name, change) in self::steps(("--vary", key), &path, values)? {
+            let same = |(other, changes): &(String, Vec<Change>)| {
+                *other == name || tree::json(&changes[0].item) == tree::json(&change.item)
+            };
+            if steps.iter().any(same) {
+                let problem = change.key.problem("the value is there twice");
+                return Err(problem.with_help("give each value once"));
+            }
+            steps.push((name, vec![change]));
         }
-        if axes.iter().any(|other| other.path == path) {
-            let problem = place.problem(format!("`{key}` is varied twice"));
-            return Err(problem.with_help("give all its values in one --vary"));
+        let mut moved = Axis { paths: vec![path], steps };
+        for (_, with, values) in options.with.iter().filter(|(leader, ..)| leader == key) {
+            let taken = axes.iter().chain([&moved]).flat_map(|axis| &axis.paths);
+            let path = key_path(("--with", with), options, taken)?;
+            let moves = self::steps(("--with", with), &path, values)?;
+            if moves.len() != moved.steps.len() {
+                let place = At::via(on_a_line(&format!("--with {with}")));
+                let message = format!("{} values, and `{key}` has {}", moves.len(), moved.steps.len());
+                return Err(place.problem(message).with_help("one value for each of the other key"));
+            }
+            for ((name, changes), (suffix, change)) in moved.steps.iter_mut().zip(moves) {
+                *name = format!("{name}, {suffix}");
+                changes.push(change);
+            }
+            moved.paths.push(path);
         }
-        if options.set.iter().any(|(other, _)| set::steps(other).as_ref() == Some(&path)) {
-            let problem = place.problem(format!("`{key}` is set with --set as well"));
-            return Err(problem.with_help("give one of the two"));
-        }
-        axes.push(Axis { steps: steps(key, &path, values)?, path });
+        axes.push(moved);
     }
     Ok(axes)
+}
+
+/// The path of a key that an option (`--vary` or `--with`) varies; `taken` has the paths of those before it.
+fn key_path<'a>(
+    (option, key): (&str, &str),
+    options: &Options,
+    mut taken: impl Iterator<Item = &'a Vec<String>>,
+) -> Result<Vec<String>, Problem> {
+    let place = At::via(on_a_line(&format!("{option} {key}")));
+    let Some(path) = set::steps(key) else {
+        let problem = place.problem(format!("`{key}` is no key"));
+        return Err(problem.with_help(format!("write it like {option} topology.senders=20,200")));
+    };
+    if path.first().is_some_and(|first| super::ONE_FOR_ALL.contains(&first.as_str())) {
+        let problem = place.problem(format!("`{key}` is one for all points"));
+        return Err(problem.with_help("--seeds N runs every point with N seeds"));
+    }
+    if taken.any(|other| *other == path) {
+        let problem = place.problem(format!("`{key}` is varied twice"));
+        return Err(problem.with_help(format!("give all its values in one {option}")));
+    }
+    if options.set.iter().any(|(other, _)| set::steps(other).as_ref() == Some(&path)) {
+        let problem = place.problem(format!("`{key}` is set with --set as well"));
+        return Err(problem.with_help("give one of the two"));
+    }
+    Ok(path)
+}
+
+/// Whether points of a scenario have different networks: `--vary` or the `set` of a point changes `[topology]`.
+pub(super) fn changes_network(root: &Item, options: &Options) -> bool {
+    let topology = Scenario::KEY.topology;
+    let is_of_it = |path: &[String]| path.first().is_some_and(|first| first == topology.name);
+    let with = options.with.iter().map(|(_, key, _)| key);
+    let mut keys = options.vary.iter().map(|(key, _)| key).chain(with);
+    let points = root.at_key(Scenario::KEY.point).map(Item::items).unwrap_or_default();
+    keys.any(|key| set::steps(key).is_some_and(|path| is_of_it(&path)))
+        || points.iter().filter_map(|point| point.at_key(PointOptions::KEY.set)).any(|set| {
+            let changes = set::changes("`set`", set).unwrap_or_default();
+            changes.iter().any(|change| is_of_it(&change.path))
+        })
 }
 
 /// Whether two values are the halves of a number with a decimal comma and a unit, such as `2,5ms`.
@@ -124,36 +176,26 @@ fn is_decimal_comma(pair: &[String]) -> bool {
         && unit.trim_start().starts_with(|c: char| c.is_alphabetic())
 }
 
-/// The change that each value of a varied key makes, with the name `KEY=VALUE`.
-fn steps(key: &str, path: &[String], values: &[String]) -> Result<Vec<(String, Change)>, Problem> {
-    let mut steps: Vec<(String, Change)> = Vec::new();
+/// The change that each value of a varied key makes, with the name `KEY=VALUE`. `option` is `--vary` or `--with`.
+fn steps((option, key): (&str, &str), path: &[String], values: &[String]) -> Result<Vec<(String, Change)>, Problem> {
     if let Some([whole, rest]) = values.windows(2).find(|pair| is_decimal_comma(pair)) {
-        let place = At::via(format!("--vary {key}={whole},{rest}"));
+        let place = At::via(format!("{option} {key}={whole},{rest}"));
         let problem = place.problem(format!("{whole} has no unit, and {rest} has one"));
         let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
         return Err(problem.with_help(format!(
             "commas separate values: write {whole}.{rest} for one value with a decimal point, or {whole}{unit},{rest}"
         )));
     }
-    for text in values {
-        let via = on_a_line(&format!("--vary {key}={text}"));
-        let item = tree::parse_value(text, &At::via(via));
-        let at = item.at.clone();
-        let name = match &item.value {
-            RawValue::Text(text) => format!("{key}={text}"),
-            _ => format!("{key}={text}"),
-        };
-        let same = |(other, change): &(String, Change)| *other == name || tree::json(&change.item) == tree::json(&item);
-        if steps.iter().any(same) {
-            return Err(at.problem("the value is there twice").with_help("give each value once"));
-        }
-        steps.push((name, Change { path: path.to_owned(), key: at, item }));
+    if values.is_empty() {
+        let problem = At::via(format!("{option} {key}")).problem("no values");
+        return Err(problem.with_help(format!("write it like {option} topology.senders=20,200")));
     }
-    if steps.is_empty() {
-        let problem = At::via(format!("--vary {key}")).problem("no values");
-        return Err(problem.with_help("write it like --vary topology.senders=20,200"));
-    }
-    Ok(steps)
+    let step = |text: &String| {
+        let item = tree::parse_value(text, &At::via(on_a_line(&format!("{option} {key}={text}"))));
+        let value = if let RawValue::Text(text) = &item.value { text } else { text };
+        (format!("{key}={value}"), Change { path: path.to_owned(), key: item.at.clone(), item })
+    };
+    Ok(values.iter().map(step).collect())
 }
 
 /// The change of `seeds` to `count` seeds, consecutive from the first seed of the scenario on.

@@ -14,6 +14,7 @@ use crate::controller_args::Edge;
 use crate::controller_args::Host;
 use crate::examples;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
+use crate::point_args::PointOptions;
 pub use crate::program_args::{Completions, Export, Man, ProgramOptions, Schema};
 #[cfg(target_os = "linux")]
 use crate::transfer_args::{Ping, Receive, Send};
@@ -169,23 +170,6 @@ impl ScenarioOptions {
     pub fn changes(&self) -> Vec<(String, String)> {
         let record = self.record.iter().map(|interval| (RECORD.to_owned(), interval.clone()));
         self.set.iter().cloned().chain(record).collect()
-    }
-}
-
-/// The points and seeds of a sweep, which make its runs.
-#[derive(Debug, Args)]
-pub struct PointOptions {
-    /// Vary a key: every combination of all keys' values is a point. Quote values that contain commas
-    #[arg(long, value_name = "KEY=V1,V2,...", value_parser = varied)]
-    pub vary: Vec<(String, Vec<String>)>,
-    /// Use N seeds at every point, counting up from the first one
-    #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
-    pub seeds: Option<u32>,
-}
-
-impl PointOptions {
-    pub fn options(&self, scenario: &ScenarioOptions) -> Options {
-        Options { vary: self.vary.clone(), seeds: self.seeds, ..scenario.options() }
     }
 }
 
@@ -410,7 +394,7 @@ fn closed(text: &str, quote: char) -> bool {
     text.len() > 1 && text.ends_with(quote) && !text.contains('\n')
 }
 
-fn varied(text: &str) -> Result<(String, Vec<String>), String> {
+pub fn varied(text: &str) -> Result<(String, Vec<String>), String> {
     match text.split_once('=') {
         Some((key, values)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), shallop_scenario::values(values)?)),
         _ => Err("expected KEY=V1,V2,..., for example topology.senders=20,200".to_owned()),

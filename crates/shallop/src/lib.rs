@@ -24,6 +24,7 @@ mod new;
 mod parent;
 #[cfg(target_os = "linux")]
 mod ping;
+mod point_args;
 mod print;
 mod program_args;
 mod progress;

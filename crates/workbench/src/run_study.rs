@@ -16,7 +16,7 @@ use super::results::{check_folder, summarise, write};
 use super::{Results, RunArchive};
 use shallop_core::BufferSize;
 use shallop_plan::chips;
-use shallop_plan::plan::{Switch, Topology};
+use shallop_plan::plan::{Group, Starts, Switch, Topology};
 use shallop_plan::wait;
 use shallop_plan::{ResolvedNetwork, Study, warn};
 use shallop_results::summary::{Run, Summary};
@@ -147,7 +147,7 @@ pub fn notes(study: &Study) -> Vec<String> {
     const MOST: usize = 10;
     let mut notes = study.notes.clone();
     for point in &study.points {
-        let Topology::File(imported) = point.plan.topology.unscaled() else { continue };
+        let Topology::File(imported, _) = point.plan.topology.unscaled() else { continue };
         let (file, names) = &imported.unread;
         let told = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = names.len().saturating_sub(MOST);
@@ -158,12 +158,20 @@ pub fn notes(study: &Study) -> Vec<String> {
         }
     }
     let switches = study.points.iter().flat_map(|point| &point.plan.switches);
-    for note in switches.filter_map(even_parts) {
+    let groups = study.points.iter().flat_map(|point| &point.plan.groups);
+    for note in switches.filter_map(even_parts).chain(groups.filter_map(unsorted)) {
         if !notes.contains(&note) {
             notes.push(note);
         }
     }
     notes
+}
+
+/// A note on a trace whose rows are not in the order of their starts.
+fn unsorted(group: &Group) -> Option<String> {
+    let Starts::Trace(trace) = &group.start else { return None };
+    let why = "rows are not in the order of their starts, so each run sorts them in memory";
+    (!trace.sorted).then(|| format!("{}: {why}", name(Path::new(&trace.name))))
 }
 
 /// A note on a switch whose ports have even parts of the memory of a chip, as nobody knows how the chip shares it.

@@ -38,7 +38,7 @@ fn topology(topology: &Topology) -> &'static str {
     match topology {
         Topology::Fabric(fabric) => fabric.label(),
         Topology::Graph { .. } => "graph",
-        Topology::File(_) => "from a file",
+        Topology::File(..) => "from a file",
         Topology::Scaled { of, .. } => self::topology(of),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The first line names the columns: `start`, `source`, `destination` and `bytes` in any order; others are ignored.
 //! `source` and `destination` may be called `from` and `to`, as in network files. A start is in seconds unless it has a
-//! unit, and must not be before the start of the previous line; bytes may have a unit, too. Fields are plain text
+//! unit; bytes may have a unit, too. Rows may be in any order ([`TraceReader::in_order`]). Fields are plain text
 //! without quotes; lines that begin with `#` are comments. State: the current line. See docs/workloads.md, "Traces".
 
 use std::collections::BTreeMap;
@@ -51,13 +51,16 @@ const LONGEST: usize = 4_096;
 pub struct TraceReader<'a, R> {
     file: String,
     text: R,
-    hosts: BTreeMap<&'a str, Node>,
+    hosts: &'a BTreeMap<String, Vec<Node>>,
+    /// For senders and for receivers: the number of flows so far of each set of several hosts.
+    turns: [BTreeMap<&'a str, usize>; 2],
     /// Text of the current line, and its number.
     line: Vec<u8>,
     number: u64,
     /// Position of each column in a line; `None` before the header has been read.
     places: Option<[usize; 4]>,
     last: Span,
+    sorted: bool,
     done: bool,
 }
 
@@ -65,16 +68,24 @@ pub struct TraceReader<'a, R> {
 type Problem = (Option<usize>, String, String);
 
 impl<'a, R: BufRead> TraceReader<'a, R> {
-    /// Reads the trace `text`. `file` is its name in errors; `hosts` maps the names of hosts to nodes.
-    pub fn new(file: impl Into<String>, text: R, hosts: BTreeMap<&'a str, Node>) -> Self {
+    /// Reads the trace `text`. `file` is its name in errors; `hosts` has the hosts of each name: one host, or a set
+    /// such as a site, whose hosts take turns.
+    pub fn new(file: impl Into<String>, text: R, hosts: &'a BTreeMap<String, Vec<Node>>) -> Self {
         let (line, places) = (Vec::new(), None);
         let file = file.into();
-        Self { file, text, hosts, line, number: 0, places, last: Span::ZERO, done: false }
+        let last = Span::ZERO;
+        let turns = Default::default();
+        Self { file, text, hosts, turns, line, number: 0, places, last, sorted: true, done: false }
     }
 
     /// Number of the line that was read last, counted from 1.
     pub fn line(&self) -> u64 {
         self.number
+    }
+
+    /// Whether no row so far starts before the row above it.
+    pub fn in_order(&self) -> bool {
+        self.sorted
     }
 
     /// Reads the next flow; `None` at the end of the trace.
@@ -136,23 +147,28 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
             str::from_utf8(field).map(str::trim).map_err(no_text)
         };
         let start = start(field(0)?)?;
-        if start < self.last {
-            let message = format!("{start} comes after {}", self.last);
-            return Err((Some(0), message, "starts must not go back: sort the trace by them".into()));
-        }
-        let host = |column: usize| {
+        let host = |column: usize, turns: &mut BTreeMap<&'a str, usize>| {
             let name = field(column)?;
-            self.hosts.get(name).copied().ok_or_else(|| {
-                let help = advice(name, self.hosts.keys().copied());
-                (Some(column), format!("\"{name}\" is no host"), help)
-            })
+            let named = self.hosts.get_key_value(name).filter(|(_, hosts)| !hosts.is_empty());
+            let (name, hosts) = named.ok_or_else(|| {
+                let help = advice(name, self.hosts.keys().map(String::as_str));
+                (Some(column), format!("\"{name}\" is no host, nor a set of hosts"), help)
+            })?;
+            if let [host] = hosts[..] {
+                return Ok(host);
+            }
+            let turn = turns.entry(name).or_default();
+            *turn += 1;
+            Ok(hosts[(*turn - 1) % hosts.len()])
         };
-        let (from, to) = (host(1)?, host(2)?);
+        let [senders, receivers] = &mut self.turns;
+        let (from, to) = (host(1, senders)?, host(2, receivers)?);
         if from == to {
             let message = format!("\"{}\" sends to itself", field(2)?);
             return Err((Some(2), message, "source and destination are two hosts".into()));
         }
         let bytes = bytes(field(3)?)?;
+        self.sorted &= start >= self.last;
         self.last = start;
         Ok(TraceRow { start, from, to, bytes })
     }

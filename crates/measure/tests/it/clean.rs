@@ -100,6 +100,28 @@ scheme = [
     assert!(clean.max_queue_bytes * 3 < bare.max_queue_bytes, "{}", clean.max_queue_bytes);
 }
 
+#[test]
+fn sets_of_links_stand_for_their_ports() {
+    let text = r#"
+title = "a proxy by sets"
+duration = "10ms"
+topology = { kind = "dumbbell", senders = 2, receivers = 2, rate = "100M", access_rate = "1 Gbit/s", delay = "2ms" }
+group = [{ name = "all", from = "left", to = "right" }]
+scheme = [
+    { name = "sets", transport = "newreno", clean = { edges = ["access"], last_hop = ["access", "bottleneck"] } },
+    { name = "ports", transport = "newreno", clean = { edges = ["s0>left", "s1>left", "r0>right", "r1>right"], last_hop = [
+      "left>s0", "left>s1", "right>r0", "right>r1", "left>right", "right>left"] } },
+]
+"#;
+    let study = read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}"));
+    let [sets, ports] = [0, 1].map(|scheme| {
+        let clean = study.points[0].plan.schemes[scheme].clean.clone().unwrap();
+        let sorted = |ports: Vec<u32>| ports.into_iter().collect::<std::collections::BTreeSet<_>>();
+        (sorted(clean.edges), sorted(clean.last_hop))
+    });
+    assert_eq!(sets, ports);
+}
+
 fn problem(text: &str) -> Problem {
     match read(text, &Options::default()) {
         Ok(_) => panic!("this was read:\n{text}"),
@@ -117,7 +139,7 @@ fn what_is_wrong_with_a_proxy_is_said_at_its_place() {
         ("clean = { scale = 5 }", &["scale", "out of range"]),
         ("clean = { initial_window = 1 }", &["less than the least, 2"]),
         ("clean = { idle = \"0s\" }", &["idle", "out of range"]),
-        ("clean = { edges = [\"cloud0>cor\"] }", &["no port \"cloud0>cor\"", "cloud0>core"]),
+        ("clean = { edges = [\"cloud0>cor\"] }", &["no set of links \"cloud0>cor\"", "cloud0>core"]),
         ("clean = { edges = [\"core>cloud0\"] }", &["leads to a host", "from outside"]),
         ("clean = { last_hop = [\"ap0h0>air0\"] }", &["leads from a host", "to receivers"]),
         ("clean = true", &["should be a table"]),

@@ -87,6 +87,43 @@ fn seeds_count_from_the_first_one_and_leave_the_claims() {
     }
 }
 
+fn with(keys: &[(&str, &str, &str)], options: Options) -> Options {
+    let with = keys.iter().map(|(leader, key, text)| ((*leader).to_owned(), (*key).to_owned(), values(text).unwrap()));
+    Options { with: with.collect(), ..options }
+}
+
+#[test]
+fn keys_move_together_with_another_key() {
+    let options = vary(&[("topology.senders", "20,200"), ("sample", "1ms,2ms")]);
+    let pairs = [("topology.senders", "switch.default.buffer", "20KB,8pkt")];
+    let study = read(SCENARIO, &with(&pairs, options.clone())).unwrap();
+    assert_eq!(
+        names(&study),
+        [
+            "topology.senders=20, switch.default.buffer=20KB, sample=1ms",
+            "topology.senders=20, switch.default.buffer=20KB, sample=2ms",
+            "topology.senders=200, switch.default.buffer=8pkt, sample=1ms",
+            "topology.senders=200, switch.default.buffer=8pkt, sample=2ms",
+        ]
+    );
+    assert_eq!(study.points[3].set["switch.default.buffer"], "8pkt");
+    let same = with(&[("topology.senders", "switch.default.buffer", "8pkt,8pkt")], options.clone());
+    assert_eq!(read(SCENARIO, &same).unwrap().points.len(), 4, "a value may be there twice");
+    for (pair, words) in [
+        (
+            ("topology.senders", "switch.default.buffer", "8pkt"),
+            &["--with switch.default.buffer", "1 values, and `topology.senders` has 2"][..],
+        ),
+        (("topology.senders", "sample", "1ms,2ms"), &["`sample` is varied twice"]),
+        (("topology.senders", "topology.delay", "1ms,2"), &["--with topology.delay=2"]),
+        (("sample", "seed", "1,2"), &["--with seed", "one for all points"]),
+    ] {
+        let problem = read(SCENARIO, &with(&[pair], options.clone())).unwrap_err();
+        let said = format!("{} {}", problem.message(), problem.help);
+        assert!(words.iter().all(|word| said.contains(word)), "{pair:?}: {said}");
+    }
+}
+
 #[test]
 fn what_cannot_be_varied_is_told_with_the_option() {
     let many = (0..200).map(|n| n.to_string()).collect::<Vec<_>>().join(",");

@@ -53,7 +53,7 @@ B,\"C, D\",5000000000,2.5
 \"C, D\",A,,
 ";
 
-fn scenario(file: &str, keys: &str, hosts: (&str, &str)) -> String {
+pub fn scenario(file: &str, keys: &str, hosts: (&str, &str)) -> String {
     let (from, to) = hosts;
     format!(
         r#"
@@ -73,13 +73,13 @@ default_delay = "1ms"
 }
 
 /// Reads a scenario with this network file, and flows between these hosts.
-fn open(file: &str, text: &str, keys: &str, hosts: (&str, &str)) -> Result<Study, Problem> {
+pub fn open(file: &str, text: &str, keys: &str, hosts: (&str, &str)) -> Result<Study, Problem> {
     let files = Arc::new(FilesInMemory::from_texts([(file, text)]));
     read(&scenario(file, keys, hosts), &Options { files, ..Options::default() })
 }
 
 fn imported(study: &Study) -> &Imported {
-    let Topology::File(imported) = &study.points[0].plan.topology else { panic!("no file") };
+    let Topology::File(imported, _) = &study.points[0].plan.topology else { panic!("no file") };
     imported
 }
 

@@ -2,4 +2,5 @@
 
 mod imports;
 mod reuse;
+mod site_networks;
 mod traces;

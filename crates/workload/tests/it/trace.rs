@@ -9,9 +9,15 @@ use shallop_workload::trace::{TraceError, TraceReader, TraceRow};
 
 const NAMES: [&str; 4] = ["a0", "a1", "b0", "b1"];
 
+/// The hosts by name, and the site `a` with its two hosts.
+fn hosts() -> BTreeMap<String, Vec<Node>> {
+    let single = NAMES.into_iter().zip((0..).map(|host| vec![Node(host)]));
+    let site = ("a", vec![Node(0), Node(1)]);
+    single.chain([site]).map(|(name, hosts)| (name.to_owned(), hosts)).collect()
+}
+
 fn read(text: &[u8]) -> Result<Vec<TraceRow>, TraceError> {
-    let hosts: BTreeMap<&str, Node> = NAMES.into_iter().zip((0..).map(Node)).collect();
-    TraceReader::new("flows.csv", text, hosts).collect()
+    TraceReader::new("flows.csv", text, &hosts()).collect()
 }
 
 fn row(start: Span, from: u32, to: u32, bytes: u64) -> TraceRow {
@@ -47,15 +53,27 @@ fn columns_may_have_any_order_and_values_may_have_units() {
     assert_eq!(read(b"start,source,destination,bytes\n").unwrap(), []);
 }
 
+#[test]
+fn hosts_of_a_site_take_turns_and_rows_may_be_in_any_order() {
+    let text = "start,source,destination,bytes\n2,a,b0,1\n1,a,b0,2\n3,b1,a,3\n3,a,a1,4\n";
+    let (hosts, secs) = (hosts(), Span::from_secs);
+    let mut reader = TraceReader::new("flows.csv", text.as_bytes(), &hosts);
+    let mut next = || (reader.next().unwrap().unwrap(), reader.in_order());
+    assert_eq!(next(), (row(secs(2), 0, 2, 1), true));
+    assert_eq!(next(), (row(secs(1), 1, 2, 2), false));
+    assert_eq!(next(), (row(secs(3), 3, 0, 3), false));
+    assert_eq!(next(), (row(secs(3), 0, 1, 4), false));
+    assert!(reader.next().is_none());
+}
+
 /// A trace with `H` for the header and `\n` for line ends, the place and message of its error, and words of the help.
 const ERRORS: &str = r#"
  | line 1: the trace has no lines | the first line names the columns
 # H | line 1: the trace has no lines | the first line names the columns
 0,a0,b0,1\n | line 1, column start: the first line does not name this column: "0,a0,b0,1" | names
 start,source,destination,start,bytes\n | line 1, column start: the first line names twice | names
-#c\nH\n0,a0,b9,1\n | line 3, column destination: "b9" is no host | allowed here: a0, a1
+#c\nH\n0,a0,b9,1\n | line 3, column destination: "b9" is no host, nor a set of hosts | allowed here: a, a0, a1
 H\n0,a0,b0,1\n\n0,a0,a0,1\n | line 4, column destination: "a0" sends to itself | two hosts
-H\n2,a0,b0,1\n1.5,a0,b0,1\n | line 3, column start: 1.5s comes after 2s | sort the trace
 H\n-1,a0,b0,1\n | line 2, column start: "-1" is out of range | not negative
 H\nsoon,a0,b0,1\n | line 2, column start: "soon" does not start with a number | 250us
 H\n5h,a0,b0,1\n | line 2, column start: "5h" has an unknown unit | 250us
@@ -92,9 +110,8 @@ fn invalid_utf8_and_long_lines_are_refused() {
 
 #[test]
 fn the_reader_ends_after_an_error() {
-    let hosts: BTreeMap<&str, Node> = NAMES.into_iter().zip((0..).map(Node)).collect();
     let text = "start,source,destination,bytes\n0,a0,b0,1\n0,x,b0,1\n0,a0,b0,1\n";
-    let rows: Vec<_> = TraceReader::new("t", text.as_bytes(), hosts).collect();
+    let rows: Vec<_> = TraceReader::new("t", text.as_bytes(), &hosts()).collect();
     assert_eq!(rows.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
 }
 
@@ -111,9 +128,12 @@ proptest! {
         }
         let mut bytes = text.into_bytes();
         bytes.extend(end);
-        if let Ok(rows) = read(&bytes) {
+        let hosts = hosts();
+        let mut reader = TraceReader::new("flows.csv", &bytes[..], &hosts);
+        let rows: Result<Vec<TraceRow>, TraceError> = reader.by_ref().collect();
+        if let Ok(rows) = rows {
             prop_assert!(rows.iter().all(|row| row.bytes > 0 && row.from != row.to));
-            prop_assert!(rows.is_sorted_by_key(|row| row.start));
+            prop_assert_eq!(rows.is_sorted_by_key(|row| row.start), reader.in_order());
         }
     }
 
@@ -139,9 +159,9 @@ fn a_million_rows_take_well_under_a_second() {
         let us = row * 13;
         writeln!(text, "{}.{:06},{from},{to},{}", us / 1_000_000, us % 1_000_000, row + 1).unwrap();
     }
-    let hosts = names.iter().map(String::as_str).zip((0..).map(Node)).collect();
+    let hosts = names.iter().cloned().zip((0..).map(|host| vec![Node(host)])).collect();
     let begin = std::time::Instant::now();
-    let rows = TraceReader::new("t", text.as_bytes(), hosts).map(Result::unwrap);
+    let rows = TraceReader::new("t", text.as_bytes(), &hosts).map(Result::unwrap);
     let sum: u64 = rows.map(|row| row.bytes).sum();
     let seconds = begin.elapsed().as_secs_f64();
     eprintln!("{:.0} rows a second ({seconds:.3} s for 1,000,000)", 1e6 / seconds);
