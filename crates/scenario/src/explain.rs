@@ -14,7 +14,7 @@ use shallop_results::DerivedValue;
 
 use shallop_plan::bcc::Thresholds;
 use shallop_plan::flows;
-use shallop_plan::plan::{FlashPass, Plan, Scheme, Switch, Topology, Transport};
+use shallop_plan::plan::{FlashPass, GraphLink, Plan, Scheme, Switch, Topology, Transport};
 use shallop_plan::pools;
 use shallop_plan::proxy::Clean;
 use shallop_plan::study::Study;
@@ -22,6 +22,7 @@ use shallop_plan::traffic_paths::PairRtt;
 use shallop_plan::transport::Configured;
 use shallop_plan::wait::{self, WaitMargin};
 use shallop_plan::{ResolvedNetwork, ResolvedRun, SetupError};
+use shallop_topology::Imported;
 
 /// A list of derived values under a title.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,9 +116,8 @@ pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
     let hosts = graph.hosts().count();
     section.say("nodes", graph.nodes.len().to_string(), format!("{hosts} hosts, the others switches"));
     section.say("ports", graph.ports().to_string(), "two for each link");
-    if let Topology::File(imported, _) = &plan.topology {
-        let links = imported.links.len();
-        section.say("links of the file", links.to_string(), imported.origin.to_string());
+    if let Topology::File(imported, faults) = plan.topology.unscaled() {
+        of_file(imported, faults, &mut section);
     }
     let (looked, same) = flows::symmetric_flows(setup, |_| true);
     section.say(
@@ -145,6 +145,25 @@ pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
     );
     switches(setup, &plan.switches, most, &mut section);
     section
+}
+
+/// Adds what a network file gives: hosts that were made for its nodes, the origin of its links, and their faults.
+fn of_file(imported: &Imported, faults: &[(usize, GraphLink)], section: &mut Section) {
+    let sites: Vec<&(String, usize)> = imported.nodes.iter().filter(|node| node.1 > 0).collect();
+    if let Some((first, each)) = sites.first() {
+        let (count, rate) = (sites.len(), imported.access.rate);
+        let how = format!("{each} at each of {count} nodes on links of {rate}; \"{first}\" is {first}.h0 and so on");
+        section.say("hosts made for nodes of the file", (each * count).to_string(), how);
+    }
+    section.say("links of the file", imported.links.len().to_string(), imported.origin.to_string());
+    if !faults.is_empty() {
+        let ends = |(_, link): &(usize, GraphLink)| {
+            let (a, b) = link.between;
+            format!("{}-{}", imported.nodes[a].0, imported.nodes[b].0)
+        };
+        let names: Vec<String> = faults.iter().map(ends).collect();
+        section.say("links of the file with faults", faults.len().to_string(), names.join(", "));
+    }
 }
 
 /// Adds the settings of the ports of `switches`, for each rate of links. `most` is the largest base round-trip time.

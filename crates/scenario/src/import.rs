@@ -5,7 +5,7 @@ use shallop_options::{Problem, Section};
 
 use super::network_options::{FileFaultOptions, FileOptions};
 use super::rows::rows;
-use super::topology::{Known, like, with_faults};
+use super::topology::{Known, ends, like, with_faults};
 use crate::network_files::{self, Defaults, Format, MAX_BYTES, Part, Wrong};
 use shallop_plan::chips::{self, Chip};
 use shallop_plan::plan::{GraphLink, Topology};
@@ -74,17 +74,8 @@ fn faults(section: &Section<'_>, (names, links): (&[String], &[Link])) -> Result
     for (name, item) in rows(section, FileOptions::KEY.fault)? {
         let fault = Section::open::<FileFaultOptions>(name, item)?;
         let FileFaultOptions { between, .. } = fault.read(())?;
-        let [a, b] = &between[..] else {
-            let problem = fault.reject(key, format!("{} names", between.len()));
-            return Err(problem.with_help("a link joins two nodes"));
-        };
-        let find = |name: &String| {
-            names.iter().position(|known| known == name).ok_or_else(|| {
-                let problem = fault.reject(key, format!("there is no node \"{name}\""));
-                problem.with_help(advice(name, names.iter().map(String::as_str)))
-            })
-        };
-        let ends = (find(a)?, find(b)?);
+        let find = |name: &str| names.iter().position(|known| known == name);
+        let ends = ends(&fault, (key, &between), find, names.iter().map(String::as_str))?;
         let joins = |(a, b): (usize, usize)| (a, b) == ends || (b, a) == ends;
         let before = found.len();
         for (index, &(a, b, properties)) in links.iter().enumerate() {
@@ -103,6 +94,7 @@ fn faults(section: &Section<'_>, (names, links): (&[String], &[Link])) -> Result
                 (b, a) if a == ends.0 => Some(names[b].as_str()),
                 _ => None,
             });
+            let (a, b) = (&names[ends.0], &names[ends.1]);
             let help = format!("\"{a}\" is linked to {}", list(neighbours));
             let problem = fault.reject(key, format!("no link joins \"{a}\" and \"{b}\""));
             return Err(problem.with_help(help));

@@ -40,6 +40,8 @@ const NO_CREDITS: &str = "no transport here has credits or emulation packets";
 const NO_ECN: &str = "no transport here sends ECN-capable packets";
 const FAIR: &str = "with nic = \"fair\" hosts have no queue of their own; nic = \"fifo\" gives them one";
 const NO_KERNELS: &str = "no host here has stack = \"kernel\"";
+/// The most points that a note lists by name.
+const MOST_NAMES: usize = 3;
 const NO_CAPTURE: &str = "`capture` names no links";
 
 /// Keys of a `[switch.NAME]` that have no effect unless a node of the network is such a switch.
@@ -225,9 +227,14 @@ fn without_nodes(points: &[Vec<Ineffective>], names: &[&str]) -> Vec<String> {
     }
     at.retain(|_, names| names.len() < points.len());
     let note = |(path, names): (&str, Vec<String>)| {
-        let count = if names.len() == 1 { "point" } else { "points" };
-        let names = list(names.iter().map(String::as_str));
-        format!("[{path}] is for no node of the network at the {count} {names}")
+        let places = match &names[..] {
+            [one] => format!("at the point {one}"),
+            [first, .., last] if names.len() > MOST_NAMES => {
+                format!("at {} of {} points, from {first} to {last}", names.len(), points.len())
+            }
+            _ => format!("at the points {}", list(names.iter().map(String::as_str))),
+        };
+        format!("[{path}] is for no node of the network {places}")
     };
     at.into_iter().map(note).collect()
 }

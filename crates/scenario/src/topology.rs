@@ -6,7 +6,7 @@ use shallop_core::BitsPerSec;
 use shallop_core::{Span, Time};
 use shallop_options::suggest::advice;
 use shallop_options::{
-    HostStack, Item, Key, KeyDoc, Options, Problem, Section, SectionKind, TaggedSections, section_kind,
+    HostStack, Item, Key, KeyDoc, Options, Problem, RawValue, Section, SectionKind, TaggedSections, section_kind,
 };
 use shallop_switch::Outage;
 use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
@@ -158,25 +158,47 @@ fn link(
     section: &Section<'_>,
     (nodes, numbers): (&[GraphNode], &BTreeMap<String, usize>),
 ) -> Result<GraphLink, Problem> {
-    let key = LinkOptions::KEY.between;
     let options: LinkOptions = section.read(())?;
-    let [a, b] = &options.between[..] else {
-        let problem = section.reject(key, format!("{} names", options.between.len()));
+    let names = nodes.iter().map(|node| node.name.as_str());
+    let named = (LinkOptions::KEY.between, &options.between[..]);
+    let between = ends(section, named, |name| numbers.get(name).copied(), names)?;
+    let LinkOptions { rate, delay, largest, .. } = options;
+    with_faults(section, between, LinkProperties { rate, delay, mtu: largest.mtu })
+}
+
+/// The indices of the two nodes that a link joins. `names` has the names of all nodes, and `find` the index of each.
+pub(super) fn ends<'n>(
+    section: &Section<'_>,
+    (key, between): (&'static Key, &[String]),
+    find: impl Fn(&str) -> Option<usize>,
+    names: impl Iterator<Item = &'n str> + Clone,
+) -> Result<(usize, usize), Problem> {
+    let [a, b] = between else {
+        let problem = section.reject(key, format!("number of names: {}", between.len()));
         return Err(problem.with_help("a link joins two nodes"));
     };
     let find = |name: &String| {
-        numbers.get(name).copied().ok_or_else(|| {
+        find(name).ok_or_else(|| {
             let problem = section.reject(key, format!("there is no node \"{name}\""));
-            problem.with_help(advice(name, nodes.iter().map(|node| node.name.as_str())))
+            problem.with_help(advice(name, names.clone()))
         })
     };
-    let between = (find(a)?, find(b)?);
-    if between.0 == between.1 {
+    if a == b {
         let problem = section.reject(key, format!("\"{a}\" is linked to itself"));
         return Err(problem.with_help("a link joins two different nodes"));
     }
-    let LinkOptions { rate, delay, largest, .. } = options;
-    with_faults(section, between, LinkProperties { rate, delay, mtu: largest.mtu })
+    Ok((find(a)?, find(b)?))
+}
+
+/// The entries of `down` or `changes`, each with its name in errors. An empty list has none, so that a sweep can compare
+/// a link with and without faults.
+fn entries<'a>(section: &Section<'a>, key: &'static Key) -> Result<Vec<(String, &'a Item)>, Problem> {
+    if section.item(key).is_some_and(|item| matches!(&item.value, RawValue::List(rows) if rows.is_empty())) {
+        return Ok(Vec::new());
+    }
+    let entries = rows(section, key)?.into_iter().enumerate();
+    let named = |(index, (_, item))| (format!("`{}` number {} in {}", key.name, index + 1, section.name), item);
+    Ok(entries.map(named).collect())
 }
 
 /// Makes a link of its properties and of the faults in its section.
@@ -193,8 +215,7 @@ pub(super) fn with_faults(
 /// Reads `down`, the outages of a link.
 fn down(section: &Section<'_>) -> Result<Vec<Outage>, Problem> {
     let mut down = Vec::new();
-    for (index, (_, item)) in rows(section, FaultOptions::KEY.down)?.into_iter().enumerate() {
-        let name = format!("`down` number {} in {}", index + 1, section.name);
+    for (name, item) in entries(section, FaultOptions::KEY.down)? {
         let outage = Section::open::<DownOptions>(name, item)?;
         let DownOptions { at, lasts, every } = outage.read(())?;
         if every.is_some_and(|every| every <= lasts) {
@@ -211,8 +232,7 @@ type Change = (Span, Option<BitsPerSec>, Option<Span>);
 
 fn changes(section: &Section<'_>) -> Result<Vec<Change>, Problem> {
     let mut changes: Vec<Change> = Vec::new();
-    for (index, (_, item)) in rows(section, FaultOptions::KEY.changes)?.into_iter().enumerate() {
-        let name = format!("`changes` number {} in {}", index + 1, section.name);
+    for (name, item) in entries(section, FaultOptions::KEY.changes)? {
         let change = Section::open::<ChangeOptions>(name, item)?;
         let ChangeOptions { at, rate, delay } = change.read(())?;
         if rate.is_none() && delay.is_none() {

@@ -106,23 +106,23 @@ fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
             }
             steps.push((name, vec![change]));
         }
-        let mut moved = Axis { paths: vec![path], steps };
+        let mut axis = Axis { paths: vec![path], steps };
         for (_, with, values) in options.with.iter().filter(|(leader, ..)| leader == key) {
-            let taken = axes.iter().chain([&moved]).flat_map(|axis| &axis.paths);
+            let taken = axes.iter().chain([&axis]).flat_map(|axis| &axis.paths);
             let path = key_path(("--with", with), options, taken)?;
-            let moves = self::steps(("--with", with), &path, values)?;
-            if moves.len() != moved.steps.len() {
+            let others = self::steps(("--with", with), &path, values)?;
+            if others.len() != axis.steps.len() {
                 let place = At::via(on_a_line(&format!("--with {with}")));
-                let message = format!("{} values, and `{key}` has {}", moves.len(), moved.steps.len());
+                let message = format!("number of values: {}, and `{key}` has {}", others.len(), axis.steps.len());
                 return Err(place.problem(message).with_help("one value for each of the other key"));
             }
-            for ((name, changes), (suffix, change)) in moved.steps.iter_mut().zip(moves) {
+            for ((name, changes), (suffix, change)) in axis.steps.iter_mut().zip(others) {
                 *name = format!("{name}, {suffix}");
                 changes.push(change);
             }
-            moved.paths.push(path);
+            axis.paths.push(path);
         }
-        axes.push(moved);
+        axes.push(axis);
     }
     Ok(axes)
 }
@@ -153,12 +153,13 @@ fn key_path<'a>(
     Ok(path)
 }
 
-/// Whether points of a scenario have different networks: `--vary` or the `set` of a point changes `[topology]`.
+/// Whether the network is not, or not only, the one that the scenario describes: `--set`, `--vary`, `--with` or the `set`
+/// of a point changes `[topology]`.
 pub(super) fn changes_network(root: &Item, options: &Options) -> bool {
     let topology = Scenario::KEY.topology;
     let is_of_it = |path: &[String]| path.first().is_some_and(|first| first == topology.name);
-    let with = options.with.iter().map(|(_, key, _)| key);
-    let mut keys = options.vary.iter().map(|(key, _)| key).chain(with);
+    let (set, with) = (options.set.iter().map(|(key, _)| key), options.with.iter().map(|(_, key, _)| key));
+    let mut keys = options.vary.iter().map(|(key, _)| key).chain(with).chain(set);
     let points = root.at_key(Scenario::KEY.point).map(Item::items).unwrap_or_default();
     keys.any(|key| set::steps(key).is_some_and(|path| is_of_it(&path)))
         || points.iter().filter_map(|point| point.at_key(PointOptions::KEY.set)).any(|set| {

@@ -21,7 +21,7 @@ struct GivenPoints {
     #[arg(long, value_name = "KEY=V1,V2,...", value_parser = varied)]
     vary: Vec<(String, Vec<String>)>,
     /// Move another key along with the --vary before it: one value for each of its values
-    #[arg(long, value_name = "KEY=W1,W2,...", value_parser = varied)]
+    #[arg(long, value_name = "KEY=W1,W2,...", value_parser = varied, requires = "vary")]
     with: Vec<(String, Vec<String>)>,
     /// Use N seeds at every point, counting up from the first one
     #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
@@ -34,7 +34,7 @@ impl FromArgMatches for PointOptions {
         let (vary, with) = (places("vary"), places("with"));
         let before = |at: &usize| vary.iter().filter(|other| *other < at).count().checked_sub(1);
         let leaders = with.iter().map(before).collect::<Option<Vec<usize>>>().ok_or_else(|| {
-            let what = "--with stands behind the --vary whose key it moves along with\n";
+            let what = "--with stands behind the --vary whose key it moves along with";
             clap::Error::raw(ErrorKind::MissingRequiredArgument, what)
         })?;
         Ok(Self { given: GivenPoints::from_arg_matches(matches)?, leaders })

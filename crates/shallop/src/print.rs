@@ -30,7 +30,8 @@ pub fn notes(notes: &[String]) {
             stderr(&note);
             continue;
         }
-        let (terminal, note) = (console::Term::stderr(), format!("note: {note}"));
+        let prefix = if note.starts_with("warning: ") { "" } else { "note: " };
+        let (terminal, note) = (console::Term::stderr(), format!("{prefix}{note}"));
         let size = terminal.is_term().then(|| terminal.size_checked()).flatten();
         let width = size.map_or(0, |(_, columns)| usize::from(columns));
         let note = if width > 0 { wrapped(&note, width) } else { note };

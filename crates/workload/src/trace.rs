@@ -52,7 +52,7 @@ pub struct TraceReader<'a, R> {
     file: String,
     text: R,
     hosts: &'a BTreeMap<String, Vec<Node>>,
-    /// For senders and for receivers: the number of flows so far of each set of several hosts.
+    /// For senders and for receivers: the place of the next host in each set of several hosts.
     turns: [BTreeMap<&'a str, usize>; 2],
     /// Text of the current line, and its number.
     line: Vec<u8>,
@@ -147,24 +147,26 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
             str::from_utf8(field).map(str::trim).map_err(no_text)
         };
         let start = start(field(0)?)?;
-        let host = |column: usize, turns: &mut BTreeMap<&'a str, usize>| {
+        let hosts = |column: usize| {
             let name = field(column)?;
             let named = self.hosts.get_key_value(name).filter(|(_, hosts)| !hosts.is_empty());
-            let (name, hosts) = named.ok_or_else(|| {
+            named.map(|(name, hosts)| (name.as_str(), &hosts[..])).ok_or_else(|| {
                 let help = advice(name, self.hosts.keys().map(String::as_str));
                 (Some(column), format!("\"{name}\" is no host, nor a set of hosts"), help)
-            })?;
-            if let [host] = hosts[..] {
-                return Ok(host);
-            }
-            let turn = turns.entry(name).or_default();
-            *turn += 1;
-            Ok(hosts[(*turn - 1) % hosts.len()])
+            })
         };
-        let [senders, receivers] = &mut self.turns;
-        let (from, to) = (host(1, senders)?, host(2, receivers)?);
+        let (senders, receivers) = (hosts(1)?, hosts(2)?);
+        let mut from = turn(senders, &mut self.turns[0]);
+        let mut to = turn(receivers, &mut self.turns[1]);
         if from == to {
-            let message = format!("\"{}\" sends to itself", field(2)?);
+            // A flow within a site is between two of its hosts.
+            to = turn(receivers, &mut self.turns[1]);
+        }
+        if from == to {
+            from = turn(senders, &mut self.turns[0]);
+        }
+        if from == to {
+            let message = format!("\"{}\" sends to itself", receivers.0);
             return Err((Some(2), message, "source and destination are two hosts".into()));
         }
         let bytes = bytes(field(3)?)?;
@@ -172,6 +174,17 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         self.last = start;
         Ok(TraceRow { start, from, to, bytes })
     }
+}
+
+/// The host whose turn it is among `hosts`, which have this name.
+fn turn<'a>((name, hosts): (&'a str, &[Node]), turns: &mut BTreeMap<&'a str, usize>) -> Node {
+    if let [host] = hosts[..] {
+        return host;
+    }
+    let next = turns.entry(name).or_default();
+    let host = hosts[*next];
+    *next = (*next + 1) % hosts.len();
+    host
 }
 
 impl<R: BufRead> Iterator for TraceReader<'_, R> {

@@ -112,7 +112,7 @@ fn keys_move_together_with_another_key() {
     for (pair, words) in [
         (
             ("topology.senders", "switch.default.buffer", "8pkt"),
-            &["--with switch.default.buffer", "1 values, and `topology.senders` has 2"][..],
+            &["--with switch.default.buffer", "number of values: 1, and `topology.senders` has 2"][..],
         ),
         (("topology.senders", "sample", "1ms,2ms"), &["`sample` is varied twice"]),
         (("topology.senders", "topology.delay", "1ms,2"), &["--with topology.delay=2"]),

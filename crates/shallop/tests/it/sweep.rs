@@ -44,6 +44,34 @@ fn whole(runs: &BTreeMap<String, Vec<u8>>) -> usize {
 }
 
 #[test]
+fn keys_move_together_with_the_key_before_them() {
+    let folder = Folder::with(scenario());
+    let with = ["--with", "sample=1ms,2ms"];
+    let others = ["--vary", "topology.delay=1ms,2ms", "--with", "topology.access_rate=10Gbps,20Gbps"];
+    folder.done(&[&VARY[..], &with, &others, &["--out", "a"]].concat());
+    let summary = folder.summary("a");
+    let point = |run: &Value| {
+        ["topology.senders", "sample", "topology.delay", "topology.access_rate"]
+            .map(|key| run["point"][key].to_string())
+            .join(" ")
+    };
+    let points: Vec<String> = summary["runs"].as_array().unwrap().iter().map(point).collect();
+    assert_eq!(
+        points[..4],
+        [
+            r#"2 "1ms" "1ms" "10Gbps""#,
+            r#"2 "1ms" "2ms" "20Gbps""#,
+            r#"3 "2ms" "1ms" "10Gbps""#,
+            r#"3 "2ms" "2ms" "20Gbps""#,
+        ]
+    );
+    assert_eq!((points.len(), &points[4..]), (8, &points[..4]));
+    let first = ["sweep", "scenario.toml", "--with", "sample=1ms,2ms", "--vary", "topology.senders=2,3"];
+    folder.refused(&first, &["--with stands behind the --vary whose key it moves along with"]);
+    folder.refused(&["sweep", "scenario.toml", "--with", "sample=1ms,2ms"], &["--vary <KEY=V1,V2,...>"]);
+}
+
+#[test]
 fn a_sweep_runs_every_combination_with_every_seed_and_never_twice() {
     let folder = Folder::with(scenario());
     folder.done(&[&VARY[..], &["--seeds", "2", "--out", "a"]].concat());

@@ -123,6 +123,10 @@ fn links_from_csv_have_hosts_where_they_are_wanted() {
     assert_eq!((links[2].2.rate, links[2].2.delay), (BitsPerSec::gbps(1), Span::from_ms(1)));
     let network = Network::build(&study.points[0].plan, Seed::new(1));
     assert_eq!(network.names[3..], ["A.h0", "A.h1", "C, D.h0", "C, D.h1"]);
+    let sections = explain::explain(&study).unwrap();
+    let line = sections[0].lines.iter().find(|line| line.what == "hosts made for nodes of the file").unwrap();
+    let how = "2 at each of 2 nodes on links of 10Gbps; \"A\" is A.h0 and so on";
+    assert_eq!((line.value.as_str(), line.how.as_str()), ("4", how));
     assert_eq!((network.sites.len(), network.sets["A"].len()), (2, 2));
     assert_eq!(network.links["B-C, D"], network.links["C, D-B"]);
     assert_eq!((network.links["core"].len(), network.links["access"].len()), (6, 8));

@@ -6,7 +6,7 @@ use shallop_core::{BufferSize, Bytes, Seed};
 use shallop_plan::files::FilesInMemory;
 use shallop_plan::network::Network;
 use shallop_plan::plan::Topology;
-use shallop_scenario::{Options, read};
+use shallop_scenario::{Options, explain, read};
 
 use crate::imports::{open, scenario};
 
@@ -39,17 +39,24 @@ fn a_sweep_over_files_notes_sections_without_a_node() {
     assert_eq!(study.notes, notes);
     let nowhere = "`switch.shallow` has no effect: no node of this network is a switch of that section";
     assert_eq!(sweep(&["deep.csv"]).unwrap().notes, [nowhere]);
-    let alone = read(&text, &Options { files: Arc::new(files()), ..Options::default() });
-    let problem = alone.unwrap_err();
+    let set = |keys: &[(&str, &str)]| {
+        let set = keys.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        read(&text, &Options { set, files: Arc::new(files()), ..Options::default() })
+    };
+    assert_eq!(set(&[("topology.file", "deep.csv")]).unwrap().notes, [nowhere]);
+    let problem = set(&[]).unwrap_err();
     assert!(problem.message().contains("[switch.shallow] is for no node"), "{problem:?}");
 }
 
 #[test]
 fn links_of_a_file_may_have_faults() {
-    let fault = "[[topology.fault]]\nbetween = [\"B\", \"A\"]\nloss = 0.5\n\
+    let fault = "[[topology.fault]]\nbetween = [\"B\", \"A\"]\nloss = 0.05\n\
                  down = [{ at = \"100ms\", lasts = \"50ms\" }]\n";
     let study = open("net.csv", &DEEP.replace("deep", "default"), fault, ("A", "C")).unwrap();
     let plan = &study.points[0].plan;
+    let lines = &explain::explain(&study).unwrap()[0].lines;
+    let line = lines.iter().find(|line| line.what == "links of the file with faults").unwrap();
+    assert_eq!((line.value.as_str(), line.how.as_str()), ("1", "A-B"));
     let network = Network::build(plan, Seed::new(1));
     let faulty = (0..network.graph.ports() as u32).filter(|&port| {
         network.impairment(port, Seed::new(1)).is_some_and(|of| of.loss > 0.0 && of.outages.len() == 1)
@@ -59,15 +66,42 @@ fn links_of_a_file_may_have_faults() {
     let outcome = shallop_measure::run(plan, 0, 1, &mut |_| true).unwrap();
     assert!(outcome.run.links.iter().any(|link| link.place == "A>B" && link.loss_rate > 0.0));
     for (wrong, words) in [
-        (fault.replace("\"A\"", "\"C\", \"A\""), "3 names"),
+        (fault.replace("\"A\"", "\"C\", \"A\""), "number of names: 3"),
         (fault.replace("\"A\"", "\"D\""), "there is no node \"D\""),
         (fault.replace("\"B\"", "\"C\""), "no link joins \"C\" and \"A\""),
+        (fault.replace("\"B\"", "\"A\""), "\"A\" is linked to itself"),
         (format!("{fault}{fault}"), "an earlier section"),
     ] {
         let csv = DEEP.replace("deep", "default");
         let problem = open("net.csv", &csv, &wrong, ("A", "C")).unwrap_err();
         assert!(problem.message().contains(words), "{problem:?}");
     }
+}
+
+#[test]
+fn a_sweep_compares_a_link_with_and_without_faults_and_links_in_turn() {
+    let fault = "[[topology.fault]]\nbetween = [\"A\", \"B\"]\ndown = [{ at = \"100ms\", lasts = \"50ms\" }]\n";
+    let csv = DEEP.replace("deep", "default");
+    let sweep = |key: &str, values: [&str; 2]| {
+        let vary = vec![(format!("topology.fault.0.{key}"), values.map(str::to_owned).to_vec())];
+        let files = Arc::new(FilesInMemory::from_texts([("net.csv", &*csv)]));
+        let text = scenario("net.csv", fault, ("A", "C"));
+        let study = read(&text, &Options { vary, files, ..Options::default() }).unwrap();
+        [0, 1].map(|point: usize| {
+            let plan = &study.points[point].plan;
+            let network = Network::build(plan, Seed::new(1));
+            let outages = |port: &u32| network.impairment(*port, Seed::new(1)).is_some_and(|of| !of.outages.is_empty());
+            let down = (0..network.graph.ports() as u32).filter(outages).map(|port| network.port_name(port));
+            let goodput = shallop_measure::run(plan, 0, 1, &mut |_| true).unwrap().run.goodput_bps;
+            (down.collect::<Vec<String>>().join(" "), goodput)
+        })
+    };
+    let [without, with] = sweep("down", ["[]", "[{ at = \"100ms\", lasts = \"50ms\" }]"]);
+    assert_eq!([&*without.0, &*with.0], ["", "A>B B>A"]);
+    assert!(with.1 < without.1, "{with:?} {without:?}");
+    let [first, second] = sweep("between", ["[\"A\", \"B\"]", "[\"B\", \"C\"]"]);
+    assert_eq!([&*first.0, &*second.0], ["A>B B>A", "B>C C>B"]);
+    assert_eq!(first.1, with.1);
 }
 
 #[test]
