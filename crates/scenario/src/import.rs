@@ -75,7 +75,7 @@ fn faults(section: &Section<'_>, (names, links): (&[String], &[Link])) -> Result
         let fault = Section::open::<FileFaultOptions>(name, item)?;
         let FileFaultOptions { between, .. } = fault.read(())?;
         let find = |name: &str| names.iter().position(|known| known == name);
-        let ends = ends(&fault, (key, &between), find, names.iter().map(String::as_str))?;
+        let ends = ends(&fault, (key, &between), find, &names.iter().map(String::as_str))?;
         let joins = |(a, b): (usize, usize)| (a, b) == ends || (b, a) == ends;
         let before = found.len();
         for (index, &(a, b, properties)) in links.iter().enumerate() {

@@ -160,8 +160,8 @@ fn link(
 ) -> Result<GraphLink, Problem> {
     let options: LinkOptions = section.read(())?;
     let names = nodes.iter().map(|node| node.name.as_str());
-    let named = (LinkOptions::KEY.between, &options.between[..]);
-    let between = ends(section, named, |name| numbers.get(name).copied(), names)?;
+    let joined = (LinkOptions::KEY.between, &options.between[..]);
+    let between = ends(section, joined, |name| numbers.get(name).copied(), &names)?;
     let LinkOptions { rate, delay, largest, .. } = options;
     with_faults(section, between, LinkProperties { rate, delay, mtu: largest.mtu })
 }
@@ -171,7 +171,7 @@ pub(super) fn ends<'n>(
     section: &Section<'_>,
     (key, between): (&'static Key, &[String]),
     find: impl Fn(&str) -> Option<usize>,
-    names: impl Iterator<Item = &'n str> + Clone,
+    names: &(impl Iterator<Item = &'n str> + Clone),
 ) -> Result<(usize, usize), Problem> {
     let [a, b] = between else {
         let problem = section.reject(key, format!("number of names: {}", between.len()));

@@ -106,23 +106,23 @@ fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
             }
             steps.push((name, vec![change]));
         }
-        let mut axis = Axis { paths: vec![path], steps };
+        let mut moved = Axis { paths: vec![path], steps };
         for (_, with, values) in options.with.iter().filter(|(leader, ..)| leader == key) {
-            let taken = axes.iter().chain([&axis]).flat_map(|axis| &axis.paths);
+            let taken = axes.iter().chain([&moved]).flat_map(|axis| &axis.paths);
             let path = key_path(("--with", with), options, taken)?;
             let others = self::steps(("--with", with), &path, values)?;
-            if others.len() != axis.steps.len() {
+            if others.len() != moved.steps.len() {
                 let place = At::via(on_a_line(&format!("--with {with}")));
-                let message = format!("number of values: {}, and `{key}` has {}", others.len(), axis.steps.len());
+                let message = format!("number of values: {}, and `{key}` has {}", others.len(), moved.steps.len());
                 return Err(place.problem(message).with_help("one value for each of the other key"));
             }
-            for ((name, changes), (suffix, change)) in axis.steps.iter_mut().zip(others) {
+            for ((name, changes), (suffix, change)) in moved.steps.iter_mut().zip(others) {
                 *name = format!("{name}, {suffix}");
                 changes.push(change);
             }
-            axis.paths.push(path);
+            moved.paths.push(path);
         }
-        axes.push(axis);
+        axes.push(moved);
     }
     Ok(axes)
 }
