@@ -45,10 +45,10 @@ fn collect_pairs(path: &str, value: &Value, pairs: &mut Vec<String>) {
     match value {
         Value::Null => {}
         Value::Array(all) => {
-            all.iter().enumerate().for_each(|(index, inner)| collect_pairs(&format!("{path}[{index}]"), inner, pairs))
+            all.iter().enumerate().for_each(|(index, inner)| collect_pairs(&format!("{path}[{index}]"), inner, pairs));
         }
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, inner)| collect_pairs(&format!("{path}.{name}"), inner, pairs))
+            fields.iter().for_each(|(name, inner)| collect_pairs(&format!("{path}.{name}"), inner, pairs));
         }
         other => pairs.push(format!("{path} = {other}")),
     }
