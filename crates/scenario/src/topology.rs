@@ -190,8 +190,8 @@ pub(super) fn ends<'n>(
     Ok((find(a)?, find(b)?))
 }
 
-/// The entries of `down` or `changes`, each with its name in errors. An empty list has none, so that a sweep can compare
-/// a link with and without faults.
+/// The entries of `down` or `changes`, each with its name in errors. A list may be empty, so that a sweep can compare a
+/// link with and without faults.
 fn entries<'a>(section: &Section<'a>, key: &'static Key) -> Result<Vec<(String, &'a Item)>, Problem> {
     if section.item(key).is_some_and(|item| matches!(&item.value, RawValue::List(rows) if rows.is_empty())) {
         return Ok(Vec::new());

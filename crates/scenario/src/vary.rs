@@ -153,8 +153,8 @@ fn key_path<'a>(
     Ok(path)
 }
 
-/// Whether the network is not, or not only, the one that the scenario describes: `--set`, `--vary`, `--with` or the `set`
-/// of a point changes `[topology]`.
+/// Whether `--set`, `--vary`, `--with` or the `set` of a point changes `[topology]`, so that the network is not, or not
+/// at all points, the one that the scenario describes.
 pub(super) fn changes_network(root: &Item, options: &Options) -> bool {
     let topology = Scenario::KEY.topology;
     let is_of_it = |path: &[String]| path.first().is_some_and(|first| first == topology.name);

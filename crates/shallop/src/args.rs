@@ -394,13 +394,6 @@ fn closed(text: &str, quote: char) -> bool {
     text.len() > 1 && text.ends_with(quote) && !text.contains('\n')
 }
 
-pub fn varied(text: &str) -> Result<(String, Vec<String>), String> {
-    match text.split_once('=') {
-        Some((key, values)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), shallop_scenario::values(values)?)),
-        _ => Err("expected KEY=V1,V2,..., for example topology.senders=20,200".to_owned()),
-    }
-}
-
 /// Makes a parser for the name of a folder that is not empty.
 fn folder() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|text| match text.to_str() {

@@ -5,8 +5,6 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use shallop_scenario::Options;
 use shallop_workbench::arguments;
 
-use crate::args::{ScenarioOptions, varied};
-
 /// The points and seeds of a sweep, which make its runs.
 #[derive(Debug)]
 pub struct PointOptions {
@@ -57,12 +55,20 @@ impl Args for PointOptions {
 }
 
 impl PointOptions {
-    pub fn options(&self, scenario: &ScenarioOptions) -> Options {
+    /// Adds these points and seeds to the options of a scenario.
+    pub fn options(&self, scenario: Options) -> Options {
         let GivenPoints { vary, with, seeds } = &self.given;
         let leader = |(index, (key, values)): (&usize, &(String, Vec<String>))| {
             (vary[*index].0.clone(), key.clone(), values.clone())
         };
         let with = self.leaders.iter().zip(with).map(leader).collect();
-        Options { vary: vary.clone(), with, seeds: *seeds, ..scenario.options() }
+        Options { vary: vary.clone(), with, seeds: *seeds, ..scenario }
+    }
+}
+
+fn varied(text: &str) -> Result<(String, Vec<String>), String> {
+    match text.split_once('=') {
+        Some((key, values)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), shallop_scenario::values(values)?)),
+        _ => Err("expected KEY=V1,V2,..., for example topology.senders=20,200".to_owned()),
     }
 }

@@ -21,7 +21,7 @@ use crate::print;
 use crate::run::threads;
 
 pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
-    let study = input.study(args.points.options(&args.source))?;
+    let study = input.study(args.points.options(args.source.options()))?;
     if args.runs {
         return runs(&study, input, args.printed);
     }

@@ -109,8 +109,8 @@ topology = { kind = "dumbbell", senders = 2, receivers = 2, rate = "100M", acces
 group = [{ name = "all", from = "left", to = "right" }]
 scheme = [
     { name = "sets", transport = "newreno", clean = { edges = ["access"], last_hop = ["access", "bottleneck"] } },
-    { name = "ports", transport = "newreno", clean = { edges = ["s0>left", "s1>left", "r0>right", "r1>right"], last_hop = [
-      "left>s0", "left>s1", "right>r0", "right>r1", "left>right", "right>left"] } },
+    { name = "ports", transport = "newreno", clean = { edges = ["s0>left", "s1>left", "r0>right", "r1>right"],
+      last_hop = ["left>s0", "left>s1", "right>r0", "right>r1", "left>right", "right>left"] } },
 ]
 "#;
     let study = read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}"));
