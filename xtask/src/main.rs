@@ -40,7 +40,7 @@ const VERBS: [(&str, &str, Check); 7] = [
 const OTHERS: [(&str, &str); 9] = [
     ("test", "compile the workspace under Clippy once, run all tests and six quick experiments: make test"),
     ("full", "run every step of make check-full, and go on after one that fails"),
-    ("experiments", "run every experiment in its quick form with the command that tests call"),
+    ("experiments", "experiments [ID...]: run all in quick form with the command that tests call, or with $SHALLOP"),
     ("docs", "write the pages of docs that are made of the program and its records: make write-docs"),
     ("records", "records [ID...]: run in full those with other quick results than recorded: make records"),
     ("record", "record REVISION DIR...: record the full runs in these folders, which that revision made"),
@@ -95,7 +95,7 @@ fn run(words: &[&str]) -> Option<Result<bool, String>> {
         ["test"] => Some(gate::test(false)),
         ["test", "--keep-going"] => Some(gate::test(true)),
         ["full"] => Some(gate::full()),
-        ["experiments"] => Some(gate::experiments()),
+        ["experiments", chosen @ ..] => Some(gate::experiments(chosen)),
         ["write-figures"] => Some(figures::write().map(|()| true)),
         ["figures-of", page] => Some(figures::entries(page).map(|text| {
             gate::say(&text);
