@@ -1,5 +1,5 @@
 //! Parses arbitrary text as a table of flow sizes and as a trace of flows. A table is a valid distribution. A trace
-//! gives flows in order of time between existing hosts, up to the first wrong line.
+//! gives flows between existing hosts, up to the first wrong line, and tells whether they are in order of time.
 
 #![no_main]
 
@@ -58,13 +58,17 @@ fn lies_within(error: &SizesError, text: &str) -> bool {
 }
 
 fn trace(bytes: &[u8]) {
-    let hosts: BTreeMap<&str, Node> = HOSTS.into_iter().zip((0..).map(Node)).collect();
-    let mut reader = TraceReader::new("trace", bytes, hosts);
-    let mut last = Span::ZERO;
-    for row in reader.by_ref() {
+    let single = HOSTS.into_iter().zip((0..).map(|host| vec![Node(host)]));
+    let sets = [("left", vec![Node(0), Node(1)]), ("none", Vec::new())];
+    let hosts: BTreeMap<String, Vec<Node>> = single.chain(sets).map(|(name, set)| (name.to_owned(), set)).collect();
+    let mut reader = TraceReader::new("trace", bytes, &hosts);
+    let (mut last, mut sorted) = (Span::ZERO, true);
+    while let Some(row) = reader.next() {
         match row {
             Ok(row) => {
-                assert!(row.start >= last && row.bytes > 0 && row.from != row.to);
+                assert!(row.bytes > 0 && row.from != row.to);
+                sorted &= row.start >= last;
+                assert_eq!(reader.in_order(), sorted);
                 last = row.start;
             }
             Err(error) => {
