@@ -77,15 +77,14 @@ fn who_leads(standings: &Standings<'_>, leads: &[(usize, Lead<'_>)], rankings: &
     let of_two = standings.comparison.schemes.len() == 2;
     let best = standings.verb(true, of_two);
     let by = if standings.is_undecided() { standings.by_estimate() } else { "" };
+    let at = |each: &str| match leads.len() {
+        1 => "at the one point that is compared".to_owned(),
+        all => format!("at {each} of the {all} points"),
+    };
     let text = match stretches.as_slice() {
         [all] => match all[0].1 {
-            Lead::One(scheme) => {
-                format!("{} {best} at each of the {} points", quoted(scheme), all.len())
-            }
-            other => {
-                let why = nobody(standings, other, rankings);
-                format!("no scheme leads at any of the {} points: {why}", all.len())
-            }
+            Lead::One(scheme) => format!("{} {best} {}", quoted(scheme), at("each")),
+            other => format!("no scheme leads {}: {}", at("any"), nobody(standings, other, rankings)),
         },
         few if few.len() <= MAX_STRETCHES && on_a_line(standings) => {
             let parts: Vec<String> = few.iter().map(|stretch| part(standings, best, stretch, rankings)).collect();

@@ -263,6 +263,16 @@ fn unfinished_flows_of_runs_that_stand_for_several_points_count_once() {
 }
 
 #[test]
+fn the_one_point_of_a_sweep_that_is_compared_is_called_so() {
+    let pair = |mark: &str, open: u64| {
+        [("cubic", 0.04), ("dctcp", 0.02)]
+            .map(|(name, p99)| at(seeds(&finite(name, p99, open), 0.02), "switch.default.mark.above", mark))
+    };
+    let text = sentences([pair("20KB", 0), pair("40KB", 60)].concat());
+    assert!(text.starts_with("dctcp did better at the one point that is compared."), "{text}");
+}
+
+#[test]
 fn a_sweep_says_where_who_leads_and_which_value_is_best() {
     let mut all = Vec::new();
     for (buffer, cubic) in [("20KB", 2e9), ("200KB", 5e9), ("3MB", 9.9e9)] {
