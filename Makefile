@@ -35,6 +35,7 @@ LYCHEE = 0.24.2
 CARGO_DENY = 0.20.2
 CARGO_FUZZ = 0.13.2
 AXE = 4.14.1
+AXE_SHA256 = 29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c
 ACTIONLINT = 1.7.12
 # Makes a tool, or says that the step is skipped and why, and ends the recipe.
 TOOL = $(MAKE) --no-print-directory $(1) > /dev/null || { echo "SKIPPED $@: $(notdir $(1)) could not be installed"; exit 0; }
@@ -180,9 +181,12 @@ check-report: ## Tests of reports in a headless Chromium
 	        echo "make $@: SHALLOP_REQUIRE requires chromium, and chromium, chromedriver or npm is missing" >&2; exit 1;; esac; \
 	    echo "SKIPPED $@: chromium, chromedriver or npm is missing (make setup)"; exit 0; }; \
 	$(call TOOL,$(TOOLS)/axe-core-$(AXE)); \
+	axe=$(TOOLS)/node_modules/axe-core/axe.min.js; \
+	echo "$(AXE_SHA256)  $$axe" | sha256sum --check --status || { \
+	    echo "make $@: $$axe is not that of axe-core $(AXE)" >&2; exit 1; }; \
 	$(CARGO) build --release --locked --quiet --package shallop; \
 	SHALLOP_COMMAND="$$(realpath "$(TARGET)/release/shallop")" PYTHONPATH="$(CURDIR)/python" \
-	    python3 checks/report/check.py $(TARGET)/release/shallop --axe $(TOOLS)/node_modules/axe-core/axe.min.js \
+	    python3 checks/report/check.py $(TARGET)/release/shallop --axe $$axe \
 	    $$($(HAS_FIGURES) && echo "--python $(VENV)/bin/python")
 
 $(TOOLS)/axe-core-$(AXE):

@@ -116,7 +116,7 @@ def make(shallop: pathlib.Path, folder: pathlib.Path) -> dict[str, pathlib.Path]
     (folder / "ten.toml").write_text(TEN)
     (folder / "sizes.txt").write_text(SIZES)
     run("reproduce", "fp-fig10a", "ae-fig3", "gm-fig3.13", "--quick", "--out", "papers")
-    run("sweep", "sweep.toml", "--vary", "topology.senders=2,4,8", "--vary", "switch.default.buffer=8pkt,20KB",
+    run("sweep", "sweep.toml", "--vary", "topology.senders=2,4,8", "--vary", "switch.default.buffer=8pkt,200KB/Gbps",
         "--seeds", "3", "--out", "sweep")
     run("run", "many.toml", "--out", "many")
     run("run", "single.toml", "--out", "single")
@@ -332,7 +332,8 @@ def check(shallop: pathlib.Path, axe: str, folder: pathlib.Path, shots: bool, py
         check_large(browser, pages["many"])
         browser.open(folder / "papers/report.html")
         assert browser.run("return document.links.length") == 3 and not browser.console(), "the index"
-        looked_at = {"single": "single", "ten schemes": "ten", "web search": "papers/gm-fig3.13", "index": "all"}
+        looked_at = {"single": "single", "sweep": "sweep", "ten schemes": "ten", "leaf-spine": "many",
+                     "web search": "papers/gm-fig3.13", "index": "all"}
         for name, where in looked_at.items():
             start = time.monotonic()
             check_layout(browser, name, folder / where / "report.html", axe, folder if shots else None)

@@ -8,7 +8,7 @@ from typing import Any
 from browser import Browser
 
 # Widths in CSS pixels: of screens, and of an A4 sheet without its margins of 14 mm.
-WIDTHS = (390, 768, 1440)
+WIDTHS = (390, 768, 1280)
 PAPER = 688
 # The height of an A4 sheet without margins: printed figures must be lower, so that no page break cuts them.
 SHEET = 1017

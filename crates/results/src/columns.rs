@@ -84,13 +84,13 @@ impl Column {
         if row.is_void() {
             return VOID.to_owned();
         }
-        self.estimate(row).map_or_else(|| NOTHING.to_owned(), |of| self.marked(&of, of.mean))
+        self.estimate(row).map_or_else(|| NOTHING.to_owned(), |of| Self::marked(&of, &self.number(of.mean)))
     }
 
-    /// A cell with a value of an estimate, with marks for lower bounds and few samples.
-    fn marked(&self, of: &Estimate, value: f64) -> String {
+    /// A number of an estimate with the marks for lower bounds and few samples.
+    fn marked(of: &Estimate, number: &str) -> String {
         let (before, after) = (if of.at_least { AT_LEAST } else { "" }, if of.few_samples { FEW } else { "" });
-        format!("{before}{}{after}", self.number(value))
+        format!("{before}{number}{after}")
     }
 
     /// A cell with the mean and its 95 % interval. With two seeds it has both values, with equal values a mark.
@@ -99,12 +99,12 @@ impl Column {
             return VOID.to_owned();
         }
         let Some(of) = self.estimate(row) else { return NOTHING.to_owned() };
-        let mean = self.marked(&of, of.mean);
+        let mean = Self::marked(&of, &self.number(of.mean));
         if of.is_equal() && !of.at_least {
             return format!("{mean}{EQUAL}");
         }
         match (self.interval(&of), of.n) {
-            (Some(half), _) => format!("{mean} {half}"),
+            (Some(both), _) => both,
             (None, 2) if !of.at_least => {
                 let few = if of.few_samples { FEW } else { "" };
                 format!("[{}, {}]{few}", self.number(of.min), self.number(of.max))
@@ -113,14 +113,19 @@ impl Column {
         }
     }
 
-    /// The 95 % interval as text: half its width or, where it is clipped to possible values, both ends.
+    /// The mean and the 95 % interval, as half its width or, where it is clipped to possible values, as both ends. Half
+    /// the width has at least two digits, and all numbers have the decimal places that these take.
     fn interval(&self, of: &Estimate) -> Option<String> {
         let (half, low, high) = (of.ci95?, of.low?, of.high?);
         let is_cut = low > of.mean - half || high < of.mean + half;
+        let least = [10.0, 1.0, 0.1, 0.01];
+        let places = least.iter().position(|least| half / self.size >= *least).unwrap_or(least.len());
+        let number = |value: f64| format!("{:.*}", places.min(self.metric.digits), value / self.size);
+        let mean = Self::marked(of, &number(of.mean));
         Some(if is_cut {
-            format!("({} to {})", self.number(low), self.number(high))
+            format!("{mean} ({} to {})", number(low), number(high))
         } else {
-            format!("± {}", self.number(half))
+            format!("{mean} ± {}", number(half))
         })
     }
 
@@ -129,7 +134,7 @@ impl Column {
     pub fn value(&self, row: &Row, value: impl Fn(&Estimate) -> Option<f64>) -> String {
         let Some(of) = self.estimate(row) else { return NOTHING.to_owned() };
         match value(&of) {
-            Some(value) => self.marked(&of, value),
+            Some(value) => Self::marked(&of, &self.number(value)),
             None if of.is_equal() && !of.at_least => EQUAL.to_owned(),
             None => NOTHING.to_owned(),
         }
@@ -148,13 +153,21 @@ pub(crate) fn unit<'a>(metric: &Metric, runs: impl Iterator<Item = &'a Run>) -> 
     Unit::for_largest(values, metric.quantity.shown())
 }
 
-/// The columns of the table that `run` prints.
+/// The columns of the table that `run` prints. Where flows end, completion times are first, as in the sentences.
 pub(crate) fn all<'a>(mut runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
     let [rate, time, rtt] = units(&runs);
     let kilobytes = Column { heading: "KB".to_owned(), ..Column::new(&metrics::MAX_QUEUE, SIZES[2]) };
     let millions = Unit { size: 1e6, ..NONE };
-    let mut columns = vec![
-        Column::new(&metrics::THROUGHPUT, rate),
+    let mut columns = Vec::new();
+    if runs.clone().any(|run| run.fct.all.as_ref().is_some_and(|all| all.count > 0)) {
+        columns = [&all_flows::MEAN, &all_flows::P99, &small_flows::P99].map(|times| Column::new(times, time)).into();
+    }
+    columns.push(Column::new(&metrics::THROUGHPUT, rate));
+    let has_stragglers = |run: &Run| run.load_throughput_bps.is_some_and(|load| load > STRAGGLERS * run.throughput_bps);
+    if runs.any(has_stragglers) {
+        columns.push(Column::new(&metrics::LOAD_THROUGHPUT, rate));
+    }
+    columns.extend([
         Column::new(&metrics::GOODPUT, rate),
         Column::new(&metrics::LOSS, PERCENT),
         Column::new(&metrics::CREDIT_LOSS, PERCENT),
@@ -165,17 +178,10 @@ pub(crate) fn all<'a>(mut runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Co
         Column::new(&metrics::JAIN, NONE),
         Column::new(&metrics::RETRANSMITS, NONE),
         Column::new(&metrics::TIMEOUTS, NONE),
-        Column::new(&all_flows::MEAN, time),
-        Column::new(&all_flows::P99, time),
-        Column::new(&small_flows::P99, time),
         Column::new(&all_flows::UNFINISHED, NONE),
         Column::new(&metrics::WALL, NONE),
         Column::new(&metrics::SPEED, millions),
-    ];
-    let has_stragglers = |run: &Run| run.load_throughput_bps.is_some_and(|load| load > STRAGGLERS * run.throughput_bps);
-    if runs.any(has_stragglers) {
-        columns.insert(1, Column::new(&metrics::LOAD_THROUGHPUT, rate));
-    }
+    ]);
     columns
 }
 

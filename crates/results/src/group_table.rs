@@ -38,13 +38,13 @@ fn columns(groups: &[Run]) -> Vec<Column> {
     let [rate, time, rtt] = columns::units(&groups.iter());
     vec![
         Column::new(&metrics::FLOWS, NONE),
+        Column::new(&all_flows::MEAN, time),
+        Column::new(&all_flows::P99, time),
         Column::new(&metrics::THROUGHPUT, rate),
         Column::new(&metrics::LOSS, PERCENT),
         Column::new(&metrics::RETRANSMITS, NONE),
         Column::new(&metrics::TIMEOUTS, NONE),
         Column::new(&metrics::MEAN_RTT, rtt),
-        Column::new(&all_flows::MEAN, time),
-        Column::new(&all_flows::P99, time),
         Column::new(&all_flows::MEAN_SLOWDOWN, NONE),
         Column::new(&all_flows::P99_SLOWDOWN, NONE),
         Column::new(&all_flows::UNFINISHED, NONE),

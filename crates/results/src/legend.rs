@@ -16,8 +16,11 @@ pub fn legend<'a>(grids: impl IntoIterator<Item = &'a Grid>) -> String {
         seeds |= grid.rows.iter().flatten().any(|cell| cell.trim() == "least");
     }
     let mut parts = Vec::new();
+    // Of metrics with the same heading the first is meant.
+    let mut said: Vec<&str> = Vec::new();
     for metric in metrics::all().filter(|metric| !metric.sentence().is_empty()) {
-        let heading = headings.iter().find(|heading| metric.has_heading(heading));
+        let heading = headings.iter().find(|heading| metric.has_heading(heading) && !said.contains(*heading));
+        said.extend(heading);
         parts.extend(heading.map(|heading| format!("{heading}: {}", metric.definition())));
     }
     if interval {
@@ -83,6 +86,7 @@ mod tests {
         assert!(text.contains("Jain: fairness") && text.ends_with('.'), "{text}");
         assert!(!text.contains("goodput") && !text.contains("mean round") && !text.contains("FCT"));
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert_eq!(legend([&Grid::new("scheme, open", [], 1)]).matches("open: ").count(), 1);
     }
 
     #[test]

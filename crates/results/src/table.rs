@@ -71,10 +71,27 @@ pub fn counted<'a>(runs: &[(usize, &'a Run)]) -> Vec<(usize, &'a Run)> {
     runs.iter().copied().filter(|(_, run)| !run.is_void()).collect()
 }
 
-/// The table of runs, given with the indices of their points. The runs of a scheme at a point with several seeds are a
-/// row with their mean; two rows with the ends of its 95 % interval, for three seeds or more; and two rows with the
-/// least and the largest value. Void runs are left out. If all runs are void, the cells say so.
-pub fn runs(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
+/// The rows of a table of runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// A row for each scheme at each point, with all columns.
+    Runs,
+    /// A row for each scheme at each point, with the main metrics and the number of unfinished flows.
+    Sweep,
+    /// All columns, and for several seeds rows of the mean, of the ends of its 95 % interval, and of the least and the
+    /// largest value.
+    Details,
+}
+
+/// The table of runs, given with the indices of their points. Void runs are left out. If all runs of a row are void,
+/// its first cell says so.
+pub fn table(points: &[Point], runs: &[(usize, &Run)], form: Rows) -> Grid {
+    if form == Rows::Sweep { sweep(points, runs) } else { by_run(points, runs, form == Rows::Details) }
+}
+
+/// The table with all columns. The runs of a scheme at a point are a row with the mean and its 95 % interval or, with
+/// details, up to five rows.
+fn by_run(points: &[Point], runs: &[(usize, &Run)], details: bool) -> Grid {
     let rows = rows(runs);
     let columns = shown(columns::all, runs, &rows);
     let mut grid = Grid { header: header(&["scheme"], &columns), rows: Vec::new(), words: 1 };
@@ -87,7 +104,12 @@ pub fn runs(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
             ""
         };
         for row in here {
-            grid.group(indent, &columns, row);
+            if details && row.runs.len() > 1 {
+                grid.group(indent, &columns, row);
+            } else {
+                let cells = columns.iter().map(|column| column.mean_and_interval(row));
+                grid.push(&format!("{indent}{}", row.scheme), cells);
+            }
         }
     }
     grid
@@ -139,7 +161,7 @@ impl Grid {
     }
 
     fn group(&mut self, indent: &str, columns: &[Column], row: &Row<'_>) {
-        self.push(&format!("{indent}{}", row.scheme), columns.iter().map(|column| column.mean(row)));
+        self.push(&format!("{indent}{}: mean", row.scheme), columns.iter().map(|column| column.mean(row)));
         let mut values = |name: &str, value: fn(&Estimate) -> Option<f64>| {
             let cells = columns.iter().map(|column| column.value(row, value));
             self.push(&format!("{indent}  {name}"), cells);
@@ -148,10 +170,8 @@ impl Grid {
             values("95 % from", |of| of.low);
             values("95 % to", |of| of.high);
         }
-        if row.runs.len() > 1 {
-            values("least", |of| Some(of.min));
-            values("most", |of| Some(of.max));
-        }
+        values("least", |of| Some(of.min));
+        values("most", |of| Some(of.max));
     }
 
     /// Explanations of the marks in the cells, a line each.
@@ -162,8 +182,8 @@ impl Grid {
 }
 
 /// The table of a sweep, with a row for each scheme at each point: the main metrics, with several seeds as mean and 95
-/// % interval, and the number of unfinished flows if there are any. Void runs are left out as in [`runs`].
-pub fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
+/// % interval, and the number of unfinished flows if there are any.
+fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
     let rows = rows(runs);
     let columns = shown(columns::main, runs, &rows);
     let mut grid = Grid { header: header(&["point", "scheme"], &columns), rows: vec![], words: 2 };
@@ -267,9 +287,9 @@ mod tests {
         assert_eq!(cell(&[0.5], None, "Jain").0, "0.500");
         assert_eq!(cell(&[0.5, 0.7], None, "Jain").0, "[0.500, 0.700]");
         assert_eq!(cell(&[0.5; 5], None, "Jain").0, "0.500 =");
-        assert_eq!(cell(&[0.5, 0.6, 0.7], None, "Jain").0, "0.600 ± 0.248");
+        assert_eq!(cell(&[0.5, 0.6, 0.7], None, "Jain").0, "0.60 ± 0.25");
         let (cut, notes) = cell(&[0.7, 1.0, 1.0], None, "Jain");
-        assert_eq!(cut, "0.900 (0.470 to 1.000)");
+        assert_eq!(cut, "0.90 (0.47 to 1.00)");
         assert!(notes.contains("cut off at what is possible"), "{notes}");
         assert!(cell(&[0.5, 0.7], None, "Jain").1.contains("two seeds"));
         assert_eq!(cell(&[0.5], None, "Jain").1, "");
@@ -296,17 +316,19 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_in_the_table_of_runs_has_two_rows() {
+    fn details_have_rows_for_the_mean_its_interval_and_the_extremes() {
         let (points, all) = runs_of(&[0.7, 1.0, 1.0], None);
         let placed: Vec<(usize, &Run)> = all.iter().map(|run| (0, run)).collect();
-        let grid = runs(&points, &placed);
+        let grid = table(&points, &placed, Rows::Details);
         let at = grid.header.iter().position(|it| it == "Jain").unwrap();
         let column: Vec<&str> = grid.rows.iter().map(|row| row[at].as_str()).collect();
         assert_eq!(column, ["0.900", "0.470", "1.000", "0.700", "1.000"]);
         let names: Vec<&str> = grid.rows.iter().map(|row| row[0].trim()).collect();
-        assert_eq!(names, ["cubic", "95 % from", "95 % to", "least", "most"]);
-        let two = runs(&points, &placed[..2]);
+        assert_eq!(names, ["cubic: mean", "95 % from", "95 % to", "least", "most"]);
+        let two = table(&points, &placed[..2], Rows::Details);
         assert_eq!(two.rows.len(), 3, "no interval of two seeds");
+        let one = table(&points, &placed, Rows::Runs);
+        assert_eq!((one.rows.len(), one.rows[0][at].as_str()), (1, "0.90 (0.47 to 1.00)"));
     }
 
     /// This run, as one that does not count.
@@ -324,13 +346,13 @@ mod tests {
         all[3] = void(all[3].clone());
         all.push(void(other));
         let placed: Vec<(usize, &Run)> = all.iter().map(|run| (0, run)).collect();
-        let grid = runs(&points, &placed);
+        let grid = table(&points, &placed, Rows::Runs);
         let at = grid.header.iter().position(|it| it == "Jain").unwrap();
         let column: Vec<&str> = grid.rows.iter().map(|row| row[at].as_str()).collect();
         // Two of four count: no interval.
-        assert_eq!(column, ["0.600", "0.500", "0.700", "VOID"]);
+        assert_eq!(column, ["[0.500, 0.700]", "VOID"]);
         assert_eq!(sweep(&points, &placed).rows[1][0..3], ["", "bbr", "VOID"].map(str::to_owned));
-        let none = runs(&points, &placed[4..]);
+        let none = table(&points, &placed[4..], Rows::Runs);
         assert_eq!(none.rows, [["bbr", "VOID"].map(str::to_owned).to_vec()]);
         assert_eq!(counted(&placed).len(), 2);
     }

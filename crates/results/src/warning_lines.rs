@@ -86,6 +86,11 @@ fn shared<'a>(runs: &[(usize, &'a Run)]) -> Vec<Shared<'a>> {
 
 impl Shared<'_> {
     fn line(&self) -> String {
+        if let [one] = self.schemes[..]
+            && self.text.strip_prefix(one).is_some_and(|rest| rest.starts_with(' '))
+        {
+            return self.text.to_owned();
+        }
         let more = self.schemes.len().saturating_sub(MAX_NAMED);
         let names = self.schemes.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -1,12 +1,14 @@
 //! What `check --explain` prints: values derived from a scenario before anything runs, each with its formula.
 
 mod links;
+mod main_values;
 mod traffic;
 
 use shallop_options::{Key, StringEnum};
 use std::collections::BTreeSet;
 
 pub use links::LinkRow;
+pub use main_values::main_values;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Share, Span};
 use shallop_proto::wire;

@@ -231,6 +231,10 @@ pub struct CommonOptions {
     /// runs in it when the run ends; reproduce creates a folder for each ID
     #[arg(long, value_name = "DIR", value_parser = folder())]
     pub out: Option<PathBuf>,
+    /// Print rows for the mean, the ends of its 95 % interval, the least and the largest value of several seeds, with
+    /// the columns of run. Without it, a row for each scheme has the mean and half the width of the interval
+    #[arg(long)]
+    pub details: bool,
     #[command(flatten)]
     removed: RemovedOptions,
     #[command(flatten)]
@@ -330,10 +334,11 @@ pub struct Check {
     pub source: ScenarioOptions,
     #[command(flatten)]
     pub points: PointOptions,
-    /// Print the derived values of the first point with their formulas
+    /// Print the derived values that decide most, at the first point, with their formulas
     #[arg(long)]
     pub explain: bool,
-    /// With --explain, print also those of the other points and the parameters of the schemes; JSON and CSV have all
+    /// With --explain, print all derived values of all points, the links, and the parameters of the schemes; JSON and
+    /// CSV always have all
     #[arg(long, requires = "explain")]
     pub all: bool,
     /// Print the runs of the scenario: point, scheme, seed and identity, which is a digest of everything that

@@ -30,7 +30,8 @@ pub fn notes(notes: &[String]) {
             stderr(&note);
             continue;
         }
-        let prefix = if note.starts_with("warning: ") { "" } else { "note: " };
+        // A warning, and the place of one, has its own first word.
+        let prefix = if ["warning: ", "  "].iter().any(|start| note.starts_with(start)) { "" } else { "note: " };
         let (terminal, note) = (console::Term::stderr(), format!("{prefix}{note}"));
         let size = terminal.is_term().then(|| terminal.size_checked()).flatten();
         let width = size.map_or(0, |(_, columns)| usize::from(columns));

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use shallop_plan::Study;
 use shallop_plan::files::Files;
 use shallop_results::summary::{Reproduction, Run, Summary};
-use shallop_results::table;
+use shallop_results::table::{self, Rows};
 use shallop_results::verdict::count;
 use shallop_results::void;
 use shallop_results::{Job, Shard, Verdict};
@@ -232,7 +232,7 @@ impl<'a> StudyTasks<'a> {
         match self.common.printed.format() {
             Format::Json => self.print_json(summaries, interrupted)?,
             Format::Csv => print::grid(&Self::csv(&summaries), self.common.printed)?,
-            _ => print::line(&workbench::run_report::legend(&summaries, self.sweep))?,
+            _ => print::line(&workbench::run_report::legend(&summaries, self.rows()))?,
         }
         Ok(match (interrupted, void, failed) {
             (true, ..) => ExitCode::from(INTERRUPTED),
@@ -311,10 +311,19 @@ impl<'a> StudyTasks<'a> {
             }),
             _ => {
                 let form = print::form(self.common.printed);
-                bar.hidden_while(|| print::line(&task.text(&summary, self.shard, self.sweep, form)))?;
+                bar.hidden_while(|| print::line(&task.text(&summary, self.shard, self.rows(), form)))?;
             }
         }
         Ok(summary)
+    }
+
+    /// The rows of the table of runs.
+    fn rows(&self) -> Rows {
+        match () {
+            () if self.common.details => Rows::Details,
+            () if self.sweep => Rows::Sweep,
+            () => Rows::Runs,
+        }
     }
 
     /// Sends the results of a study to a program.
@@ -327,9 +336,9 @@ impl<'a> StudyTasks<'a> {
         messages::send(&Message::Results {
             id: task.id.as_deref(),
             folder: task.folder.as_deref(),
-            tables: &homeless.text(summary, self.shard, self.sweep, form),
+            tables: &homeless.text(summary, self.shard, self.rows(), form),
             notes: &task.notes(summary, self.shard),
-            legend: &workbench::run_report::legend([summary], self.sweep),
+            legend: &workbench::run_report::legend([summary], self.rows()),
         });
     }
 

@@ -56,11 +56,12 @@ pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     print::line(&ok)?;
-    // After the sections of the first point: those of the other points, and the parameters of the schemes.
-    let first = 1 + study.points.first().map_or(0, |point| point.plan.schemes.len());
-    let shown = if args.all { sections.len() } else { first.min(sections.len()) };
-    let more: usize = sections[shown..].iter().map(|section| section.lines.len()).sum();
-    for section in sections.into_iter().take(shown) {
+    let all: usize = sections.iter().map(|section| section.lines.len()).sum();
+    let schemes = study.points.first().map_or(0, |point| point.plan.schemes.len());
+    let main = !args.all && !sections.is_empty();
+    let sections = if main { vec![explain::main_values(&sections, schemes)] } else { sections };
+    let more = all.saturating_sub(if main { sections[0].lines.len() } else { all });
+    for section in sections {
         let rows = section.lines.into_iter().map(|line| vec![line.what, line.value, line.how]);
         let header = vec![section.title, "value".to_owned(), "how".to_owned()];
         print::line("")?;
@@ -68,7 +69,7 @@ pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
         links(&section.links, args.printed)?;
     }
     if more > 0 {
-        print::line(&format!("\n… {more} values more, of parameters and other points: --all has them"))?;
+        print::line(&format!("\n… {more} values more, and the links: --explain --all has them"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -25,21 +25,22 @@ pub struct Imported {
     pub unread: (String, Vec<String>),
 }
 
-/// Numbers of links by the source of their rate and delay, for `check` to report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Where the rates and delays of links come from, for `check` to report: numbers of links, and of links whose value is
+/// not in the file the lines there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// Links whose rate is in the file.
     pub rates: usize,
-    /// Links with the default rate.
-    pub default_rates: usize,
+    /// Lines of the links with the default rate.
+    pub default_rates: Vec<usize>,
     /// Links whose delay is in the file.
     pub delays: usize,
     /// Links whose delay is computed from a cable length in the file.
     pub lengths: usize,
-    /// Links whose delay is computed from the coordinates of both ends.
-    pub distances: usize,
-    /// Links with the default delay.
-    pub default_delays: usize,
+    /// Lines of the links whose delay is computed from the coordinates of both ends.
+    pub distances: Vec<usize>,
+    /// Lines of the links with the default delay.
+    pub default_delays: Vec<usize>,
     /// Nodes that were renamed because an earlier node in the file has their label.
     pub renamed: usize,
 }
@@ -47,18 +48,38 @@ pub struct Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rates, default_rates, delays, lengths, distances, default_delays, renamed } = self;
-        write!(f, "rates: {rates} from the file, {default_rates} by default; ")?;
-        write!(f, "delays: {delays} from the file, ")?;
+        write!(f, "rates: {rates} from the file")?;
+        guessed(f, default_rates, "by default")?;
+        write!(f, "; delays: {delays} from the file")?;
         if *lengths > 0 {
-            write!(f, "{lengths} from lengths, ")?;
+            write!(f, ", {lengths} from lengths")?;
         }
-        write!(f, "{distances} from coordinates, ")?;
-        write!(f, "{default_delays} by default")?;
+        guessed(f, distances, "from coordinates")?;
+        guessed(f, default_delays, "by default")?;
         if *renamed > 0 {
             write!(f, "; {renamed} nodes renamed, as others have their labels")?;
         }
         Ok(())
     }
+}
+
+/// The most ranges of lines that are printed.
+const MAX_RANGES: usize = 8;
+
+/// Writes how many links have a value of this source, and their lines in the file, which are in ascending order.
+fn guessed(f: &mut fmt::Formatter<'_>, lines: &[usize], source: &str) -> fmt::Result {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let ranges: Vec<&[usize]> = lines.chunk_by(|line, next| *next <= line + 1).collect();
+    let shown = ranges.iter().take(MAX_RANGES).map(|range| match (range[0], range[range.len() - 1]) {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{first} to {last}"),
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let noun = if lines.len() == 1 { "line" } else { "lines" };
+    let more = if ranges.len() > MAX_RANGES { ", …" } else { "" };
+    write!(f, ", {} {source} ({noun} {shown}{more})", lines.len())
 }
 
 impl Imported {

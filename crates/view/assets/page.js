@@ -61,7 +61,7 @@
     }
     // Legends that have no room beside each other stand one above the other.
     const stacked = [...legends.values()].reduce((sum, width) => sum + width, 0) > room - 30;
-    const layout = { top: { direction: stacked ? "vertical" : "horizontal", anchor: "start" } };
+    const layout = { top: { direction: stacked ? "vertical" : "horizontal", anchor: "start", margin: 24 } };
     spec.config = { legend: { layout } };
     if (spec.hconcat) return beside(spec, room);
     if (!spec.facet) return { ...spec, width: room - 60 };

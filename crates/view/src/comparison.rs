@@ -94,7 +94,8 @@ impl Comparison {
         }
         let names: Vec<String> = points.iter().map(|&at| self.labels[at].clone()).collect();
         let all = self.points.len();
-        format!(" Of the {all} points {} are shown: {}.", names.len(), text::list(&names))
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        format!(" Of the {all} points {} {verb} shown: {}.", names.len(), text::list(&names))
     }
 }
 

@@ -100,9 +100,7 @@ impl Page<'_> {
     /// headline.
     fn answer(&self, out: &mut String, headline: &Headline, lead: Option<&Figure>) {
         out.push_str("<section class=\"answer\">\n<h2>Result</h2>\n");
-        // A line does not end between a number and its percent sign.
-        let sentences = headline.sentences.join(" ").replace(" %", "\u{a0}%");
-        element(out, "p", "headline", &sentences);
+        element(out, "p", "headline", &headline.sentences.join(" "));
         let claims = &self.summary.claims;
         if !claims.is_empty() {
             let class = worst(claims);

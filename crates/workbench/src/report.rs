@@ -12,7 +12,7 @@ use shallop_results::Reuse;
 use shallop_results::drops::drops;
 use shallop_results::legend::{legend, longest_queues};
 use shallop_results::summary::{Run, Summary};
-use shallop_results::table::{self, Grid};
+use shallop_results::table::{self, Grid, Rows};
 use shallop_results::warning_lines;
 use shallop_results::{group_table, links, program_table, rehearsal_table};
 
@@ -165,9 +165,9 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
     let points = &summary.points;
     let mut tables = Vec::new();
     if !all.is_empty() {
-        let grid = table::runs(points, &all);
+        let grid = table::table(points, &all, Rows::Runs);
         let many = grid.rows.len() > MAX_ROWS;
-        let grid = if many { table::sweep(points, &all) } else { grid };
+        let grid = if many { table::table(points, &all, Rows::Sweep) } else { grid };
         let mut lines = vec![legend([&grid]), longest_queues(&runs)];
         lines.extend(grid.notes().into_iter().map(str::to_owned));
         lines.retain(|line| !line.is_empty());

@@ -15,7 +15,7 @@ use shallop_results::links;
 use shallop_results::program_table::programs;
 use shallop_results::rehearsal_table::rehearsals;
 use shallop_results::summary::Summary;
-use shallop_results::table::{self, Grid};
+use shallop_results::table::{self, Grid, Rows};
 use shallop_results::warning_lines;
 use shallop_results::{Reuse, Shard};
 use shallop_view::Headline;
@@ -24,9 +24,8 @@ use shallop_view::Headline;
 const WIDTH: usize = 120;
 
 impl StudyTask {
-    /// The title, the sentences and the tables, with a row per run, or per point and scheme for a sweep; then
-    /// [`StudyTask::notes`].
-    pub fn text(&self, summary: &Summary, shard: Shard, sweep: bool, form: TableForm) -> String {
+    /// The title, the sentences and the tables, then [`StudyTask::notes`].
+    pub fn text(&self, summary: &Summary, shard: Shard, rows: Rows, form: TableForm) -> String {
         let id = self.id.as_ref().map_or_else(String::new, |id| format!("{id}: "));
         let quick = if self.study.quick { " (quick)" } else { "" };
         let title = printable(&self.study.title);
@@ -37,7 +36,7 @@ impl StudyTask {
         if shard.is_whole() {
             text.push_str(&headline(summary, form));
         }
-        text.push_str(&tables(summary, sweep, form));
+        text.push_str(&tables(summary, rows, form));
         text.push_str(&self.notes(summary, shard));
         text
     }
@@ -69,12 +68,13 @@ impl StudyTask {
 /// The sentences at the head of a report, one per line, and their caveat.
 fn headline(summary: &Summary, form: TableForm) -> String {
     let Headline { sentences, caveat, .. } = Headline::from_summary(summary);
+    let width = if let TableForm::Text(Some(width)) = form { width.min(WIDTH) } else { WIDTH };
     let lines: Vec<String> = sentences
         .iter()
         .chain((!caveat.is_empty()).then_some(&caveat))
         .map(|line| match form {
             TableForm::Markdown => markdown_text(&printable(line)),
-            _ => fitted(&wrapped(&printable(line), WIDTH), form),
+            _ => wrapped(&printable(line), width),
         })
         .collect();
     if lines.is_empty() { String::new() } else { format!("{}\n\n", lines.join("\n")) }
@@ -96,14 +96,13 @@ pub fn warnings(summary: &Summary) -> String {
 }
 
 /// The legend of the summaries' tables: the meaning of each column.
-pub fn legend<'a>(summaries: impl IntoIterator<Item = &'a Summary>, sweep: bool) -> String {
-    let grids = summaries.into_iter().map(|summary| runs_table(summary, sweep));
+pub fn legend<'a>(summaries: impl IntoIterator<Item = &'a Summary>, rows: Rows) -> String {
+    let grids = summaries.into_iter().map(|summary| runs_table(summary, rows));
     shallop_results::legend::legend(&grids.collect::<Vec<_>>())
 }
 
-fn runs_table(summary: &Summary, sweep: bool) -> Grid {
-    let (points, runs) = (&summary.points, table::placed(summary));
-    if sweep { table::sweep(points, &runs) } else { table::runs(points, &runs) }
+fn runs_table(summary: &Summary, rows: Rows) -> Grid {
+    table::table(&summary.points, &table::placed(summary), rows)
 }
 
 /// A table below its title, with a note on what it leaves out; empty if it has no rows.
@@ -119,14 +118,14 @@ fn titled(title: &str, grid: &Grid, note: String, form: TableForm) -> String {
 }
 
 /// The tables of runs and claims of a summary.
-fn tables(summary: &Summary, sweep: bool, form: TableForm) -> String {
-    let mut text = String::new();
+fn tables(summary: &Summary, rows: Rows, form: TableForm) -> String {
+    let (mut text, sweep) = (String::new(), rows == Rows::Sweep);
     let (points, all) = (&summary.points, table::placed(summary));
     let runs = table::counted(&all);
     // Markdown takes a line directly below a table for a row of it.
     let between = if form == TableForm::Markdown { "\n\n" } else { "\n" };
     if !all.is_empty() {
-        let grid = runs_table(summary, sweep);
+        let grid = runs_table(summary, rows);
         text.push_str(&render(&grid, form));
         text.push_str(between);
         let longest = longest_queues(&runs);

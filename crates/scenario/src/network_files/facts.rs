@@ -119,15 +119,17 @@ fn unread(drawing: &Drawing) -> Vec<String> {
 
 type Coordinates = Option<(f64, f64)>;
 
-/// The rate of a link: as written, or the default. Counts in `origin` where it came from.
+/// The rate of a link: as written, or the default. Notes in `origin` where it came from.
 fn link_rate(element: &Element, defaults: &Defaults, origin: &mut Origin) -> Result<Option<BitsPerSec>, Wrong> {
     let written = rate(element, defaults)?;
-    let counter = if written.is_some() { &mut origin.rates } else { &mut origin.default_rates };
-    *counter += 1;
+    match written {
+        Some(_) => origin.rates += 1,
+        None => origin.default_rates.push(element.line),
+    }
     Ok(written.or(defaults.rate))
 }
 
-/// The delay of a link: as written, by its length, by the coordinates of its ends, or the default. Counts in `origin`
+/// The delay of a link: as written, by its length, by the coordinates of its ends, or the default. Notes in `origin`
 /// where it came from.
 fn link_delay(
     element: &Element,
@@ -136,21 +138,25 @@ fn link_delay(
     origin: &mut Origin,
 ) -> Result<Option<Span>, Wrong> {
     let written = (written_delay(element, defaults)?, length_km(element)?);
-    let (counter, delay) = match (written, coordinates) {
-        ((Some(delay), _), _) => (&mut origin.delays, Some(delay)),
+    let of_length = |km: f64| Some(Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest));
+    Ok(match (written, coordinates) {
+        ((Some(delay), _), _) => {
+            origin.delays += 1;
+            Some(delay)
+        }
         ((None, Some(km)), _) => {
-            let delay = Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest);
-            (&mut origin.lengths, Some(delay))
+            origin.lengths += 1;
+            of_length(km)
         }
         (_, (Some(from), Some(to))) => {
-            let km = great_circle_km(from, to) * defaults.path_factor;
-            let delay = Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest);
-            (&mut origin.distances, Some(delay))
+            origin.distances.push(element.line);
+            of_length(great_circle_km(from, to) * defaults.path_factor)
         }
-        _ => (&mut origin.default_delays, defaults.delay),
-    };
-    *counter += 1;
-    Ok(delay)
+        _ => {
+            origin.default_delays.push(element.line);
+            defaults.delay
+        }
+    })
 }
 
 /// The index of each node by its identifier, which must be unique.

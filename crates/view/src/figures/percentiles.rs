@@ -95,12 +95,12 @@ fn inner(input: &FigureData, rows: &Dataset, value: &str, title: &str) -> Value 
     let schemes = &input.comparison.schemes;
     let names = NominalScale { field: "scheme", title: "scheme", all: schemes };
     let parts: Vec<String> = PARTS.iter().map(|(_, part)| (*part).to_owned()).collect();
-    let parts = NominalScale { field: "part", title: "flows up to", all: &parts };
+    let parts = NominalScale { field: "part", title: "mean, or flows up to", all: &parts };
     let along = spec_parts::spread(value, title, rows.numbers(value));
     let hints = json!([
         spec_parts::hint("scheme", "scheme"),
         spec_parts::hint("size", "size"),
-        spec_parts::hint("part", "flows up to"),
+        spec_parts::hint("part", "mean, or flows up to"),
         spec_parts::figure(value, title),
         spec_parts::figure(&value.replace("completion_time", "low"), "95 % interval from"),
         spec_parts::figure(&value.replace("completion_time", "high"), "to"),

@@ -8,9 +8,14 @@ use super::PageTable;
 use crate::figure::Figure;
 use crate::text::escape;
 
+/// Escapes a text, of which no line ends between a number and its percent sign.
+fn unbroken(text: &str) -> String {
+    escape(&text.replace(" %", "\u{a0}%"))
+}
+
 pub(super) fn element(out: &mut String, name: &str, class: &str, text: &str) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    let _ = writeln!(out, "<{name}{class}>{}</{name}>", escape(text));
+    let _ = writeln!(out, "<{name}{class}>{}</{name}>", unbroken(text));
 }
 
 /// Writes a table with its title. The table scrolls in a box that the keyboard can reach.
@@ -68,7 +73,7 @@ pub(super) fn plot(out: &mut String, figure: &Figure) {
          <div class=\"plot\" role=\"group\" aria-label=\"{}\"></div>\n<figcaption>{}\n<span class=\"screen\">",
         escape(&figure.title),
         escape(&figure.alt),
-        escape(&figure.caption)
+        unbroken(&figure.caption)
     );
     for kind in ["CSV", "SVG", "PNG"] {
         let (class, title) = (kind.to_ascii_lowercase(), escape(&figure.title));

@@ -98,15 +98,22 @@ fn graphml_and_gml_describe_the_same_network() {
     // A quarter of a great circle of 40,030 km, at 200,000 km a second.
     let delays: Vec<f64> = links.iter().map(|link| link.2.delay.as_secs_f64()).collect();
     assert!((delays[0] - 0.050_038).abs() < 1e-6 && (delays[1] - 0.001).abs() < 1e-12);
-    let expected =
-        Origin { rates: 2, default_rates: 1, delays: 0, lengths: 0, distances: 1, default_delays: 2, renamed: 1 };
+    let expected = Origin {
+        rates: 2,
+        default_rates: vec![9],
+        delays: 0,
+        lengths: 0,
+        distances: vec![7],
+        default_delays: vec![8, 9],
+        renamed: 1,
+    };
     assert_eq!(*origin, expected);
     let sections = explain::explain(&study).unwrap();
     let line = sections[0].lines.iter().find(|line| line.what == "links of the file").unwrap();
     assert_eq!(
         line.how,
-        "rates: 2 from the file, 1 by default; delays: 0 from the file, 1 from coordinates, \
-         2 by default; 1 nodes renamed, as others have their labels"
+        "rates: 2 from the file, 1 by default (line 9); delays: 0 from the file, 1 from coordinates (line 7), \
+         2 by default (lines 8 to 9); 1 nodes renamed, as others have their labels"
     );
     let longer = open("net.gml", GML, "path_factor = 2.0", names).unwrap();
     let delay = imported(&longer).links[0].2.delay.as_secs_f64();
@@ -208,7 +215,7 @@ fn rates_delays_and_lengths_are_read_as_operators_write_them() {
     // 5 us per kilometre; the last link has the default.
     let delays: Vec<Span> = links.iter().map(|link| link.2.delay).collect();
     assert_eq!(delays, [Span::from_us(600), Span::ZERO, Span::from_ns(7_500), Span::from_ms(1)]);
-    assert_eq!((origin.lengths, origin.default_delays), (3, 1));
+    assert_eq!((origin.lengths, &origin.default_delays[..]), (3, &[5][..]));
     assert_eq!(*unread, ("net.csv".to_owned(), vec!["owner".to_owned()]));
     let notes = shallop_workbench::run_study::notes(&study);
     assert_eq!(notes, ["net.csv: not read: owner"]);
@@ -352,8 +359,8 @@ fn the_examples_are_read_in_full_and_quick() {
             let study = study.unwrap_or_else(|why| panic!("{name}: {why:?}"));
             let imported = imported(&study);
             assert_eq!((imported.nodes.len(), imported.links.len()), (nodes, links));
-            let Origin { default_rates, default_delays, renamed, .. } = imported.origin;
-            assert_eq!((default_rates, default_delays, renamed), (0, 0, 0), "{name}");
+            let Origin { default_rates, default_delays, renamed, .. } = &imported.origin;
+            assert!(default_rates.is_empty() && default_delays.is_empty() && *renamed == 0, "{name}");
             for scheme in 0..study.points[0].plan.schemes.len() {
                 shallop_plan::wait::check(&study.points[0].plan, scheme, 1).unwrap();
             }
