@@ -364,7 +364,8 @@ impl Connection {
         self.handle.with(|of| of.start_probe(Instant::now(), plan)).unwrap_or_default()
     }
 
-    /// The counts of each train of the newest test, and whether all of its packets have left. `None` without a test.
+    /// The counts of each train of the newest test, and whether all of its packets have left. `None` without a test, or
+    /// if the connection has ended.
     pub fn probed(&self) -> Option<(Vec<ProbeCounts>, bool)> {
         self.handle.with(|of| of.probed())?
     }
@@ -412,6 +413,11 @@ impl Connection {
     /// second call has no effect.
     pub fn close(&self, code: u32, reason: &[u8]) {
         self.handle.with(|connection| connection.close(Instant::now(), code, reason));
+    }
+
+    /// Whether the connection has ended.
+    pub fn is_closed(&self) -> bool {
+        self.handle.with(|connection| connection.close_reason.is_some()).unwrap_or(true)
     }
 
     /// Waits for the end of the connection and returns its cause: [`QuicError::Closed`] with the code and the reason of

@@ -118,11 +118,9 @@ fn table(found: &PathMeasured) -> String {
     let header = "sent, emulation packets, lost %, data packets, lost %";
     let percent = |loss: f64| format!("{:.2}", loss * 100.0);
     let probes = |name: &str, trains: &[ProbeCounts]| {
-        let sum = ProbeCounts::sum(trains);
-        let [emulation, control] = [sum.emulation, sum.control];
-        let sent = [emulation, control].map(|of| of.sent.to_string());
-        let [some, others] = sent;
-        vec![name.to_owned(), some, percent(emulation.loss()), others, percent(control.loss())]
+        let ProbeCounts { emulation, control, .. } = ProbeCounts::sum(trains);
+        let [some, others] = [emulation, control].map(|of| [of.sent.to_string(), percent(of.loss())]);
+        [&[name.to_owned()], &some[..], &others].concat()
     };
     let mut rows =
         vec![probes("three times a meter's rate", &found.above), probes("half of it, beside data", &found.beside_data)];
@@ -136,12 +134,9 @@ fn table(found: &PathMeasured) -> String {
 
 /// Compares the rates of data with and without credits.
 fn rates(found: &PathMeasured) -> String {
-    let mbps = |bps: f64| bps / 1e6;
-    let plain = format!("Data without credits: {:.0} Mb/s", mbps(found.plain_bps));
-    match found.credits_bps() {
-        Some(credits) => format!("{plain}; on credits: {:.0} Mb/s.", mbps(credits)),
-        None => format!("{plain}."),
-    }
+    let on_credits = |bps: f64| format!("; on credits: {:.0} Mb/s", bps / 1e6);
+    let credits = found.credits_bps().map(on_credits).unwrap_or_default();
+    format!("Data without credits: {:.0} Mb/s{credits}.", found.plain_bps / 1e6)
 }
 
 /// What to do on a path that does not honour the classes.

@@ -23,13 +23,11 @@ use crate::messages::{self, Message, MessagePace};
 use crate::print;
 use crate::transfer_args::{NetworkOptions, Receive, Send, SendingOptions, TransferPrintOptions};
 use crate::transfer_identity::{connect, listen, transfer_error};
-use crate::transfer_path::{self, CreditPolicy, PathEvent};
+use crate::transfer_path::{self, PathEvent};
 use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
-/// The time to wait for answers to a test of the path, besides twice the waiting time of credits.
-const SETTLE: Duration = Duration::from_millis(200);
 /// The warning of a receiver that accepts senders without a certificate.
 const ANYBODY: &str = "warning: anybody who reaches this port may send files into this folder. --client-ca FILE \
                        accepts only senders whose certificate was signed by an authority in FILE.\n";
@@ -64,15 +62,14 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
     let bar = TransferBar::new(args.sending.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
     let connection = sending.connection().clone();
-    let policy =
-        CreditPolicy { retry: args.retry_credits.map(duration), link: config.link, settle: config.wait * 2 + SETTLE };
+    let retry = args.retry_credits.map(duration);
     let tell = |event: PathEvent| {
         if !args.sending.printing.quiet {
             let fallback = args.sending.fallback.into();
             bar.say(&format!("{}\n", event_sentence(&event, fallback)));
         }
     };
-    let sent = transfer_path::watch(&connection, &policy, &stop, &tell, || match args.time {
+    let sent = transfer_path::watch(&connection, &config, retry, &stop, &tell, || match args.time {
         Some(time) => sending.send_for(duration(time), &bar),
         None => sending.send(&sources, options, &bar),
     });
@@ -217,12 +214,8 @@ fn event_sentence(event: &PathEvent, fallback: Fallback) -> String {
         PathEvent::Changed(path) => leaving_sentence(*path, fallback),
         PathEvent::Compared(TrialResult { credits_bps, plain_bps, is_plain }) => {
             let [credits, plain] = [credits_bps, plain_bps].map(|bps| bps / 1e6);
-            let rates = format!("{plain:.0} Mb/s by {fallback}, {credits:.0} Mb/s on credits");
-            if *is_plain {
-                format!("It is faster so: {rates}.")
-            } else {
-                format!("It is not faster so: {rates}. Data returns to credits.")
-            }
+            let [faster, then] = if *is_plain { ["faster", ""] } else { ["not faster", " Data returns to credits."] };
+            format!("{fallback} is {faster} here: {plain:.0} Mb/s, and {credits:.0} Mb/s on credits.{then}")
         }
     }
 }

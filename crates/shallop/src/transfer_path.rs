@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use shallop_core::BitsPerSec;
-use shallop_quic::{Connection, SendMode};
-use shallop_transfer::plain_trial::{PlainTrial, TrialResult};
+use shallop_quic::{Config, Connection, SendMode};
+use shallop_transfer::plain_trial::{TrialResult, try_without_credits};
 use shallop_transfer::session::ReceiveServer;
 
 /// The interval at which the second thread checks the connection.
@@ -19,27 +18,18 @@ pub enum PathEvent {
     Compared(TrialResult),
 }
 
-/// How credits are left and tried again during a transfer.
-pub struct CreditPolicy {
-    /// The interval at which credits are tried again after a fallback.
-    pub retry: Option<Duration>,
-    /// The rate that the user gave, and the time after which answers to tests are no longer awaited.
-    pub link: BitsPerSec,
-    pub settle: Duration,
-}
-
-/// Calls `act` and meanwhile tries whether data moves faster without credits, and passes each change of how data leaves
-/// to `tell`. Setting `stop` closes the connection.
+/// Calls `act`, which ends the connection. Meanwhile tries whether data moves faster without credits, and passes each
+/// change of how data leaves to `tell`. After a fallback, credits are tried again every `retry`. Setting `stop` closes
+/// the connection.
 pub fn watch<T>(
     connection: &Connection,
-    policy: &CreditPolicy,
+    config: &Config,
+    retry: Option<Duration>,
     stop: &AtomicBool,
     tell: &(dyn Fn(PathEvent) + Sync),
     act: impl FnOnce() -> T,
 ) -> T {
     let (mut path, mut since) = (connection.send_mode(), Instant::now());
-    let retry = policy.retry;
-    let mut trial = PlainTrial::new(policy.link, policy.settle);
     let look = move || {
         if stop.load(Ordering::Relaxed) {
             connection.close(0, b"interrupted");
@@ -50,15 +40,15 @@ pub fn watch<T>(
             (path, since) = (now, Instant::now());
             tell(PathEvent::Changed(path));
         }
-        if let Some(result) = trial.poll(Instant::now(), connection) {
-            tell(PathEvent::Compared(result));
-        }
         if path.is_fallback() && retry.is_some_and(|retry| since.elapsed() >= retry) {
             connection.use_credits();
             since = Instant::now();
         }
     };
-    meanwhile(look, act)
+    std::thread::scope(|scope| {
+        scope.spawn(|| try_without_credits(connection, config, |result| tell(PathEvent::Compared(result))));
+        meanwhile(look, act)
+    })
 }
 
 /// Calls `act`, and closes the listener when `stop` is set.

@@ -8,10 +8,9 @@
 
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
 use shallop_core::{BitsPerSec, Span};
 use shallop_quic::path_probe::{CONTROL, ProbeCounts, ProbePlan};
-use shallop_quic::{Connection, QuicError};
+use shallop_quic::{Config, Connection, QuicError};
 
 /// An emulation packet and its data packet on the wire, over IPv4, bits.
 const PAIR_BITS: f64 = (84.0 + 1_538.0) * 8.0;
@@ -27,6 +26,8 @@ const TRAINS: (u32, u32) = (3, 20);
 const TIME: Duration = Duration::from_secs(1);
 /// The time between two trains.
 const PAUSE: Duration = Duration::from_millis(10);
+/// The time to wait for answers after the last packet, besides twice the waiting time of credits.
+const SETTLE: Duration = Duration::from_millis(200);
 /// The interval at which a test is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 /// The least number of packets of each kind for a finding.
@@ -53,7 +54,7 @@ pub fn meter_rate(link: BitsPerSec) -> f64 {
 }
 
 /// The packets of a test at a multiple of the meter's rate.
-pub fn plan(link: BitsPerSec, multiple: f64) -> ProbePlan {
+fn plan(link: BitsPerSec, multiple: f64) -> ProbePlan {
     let gap = (1.0 - CONTROL) / (meter_rate(link) * multiple);
     let train = Duration::from_secs_f64((gap * f64::from(TRAIN)).min(TIME.as_secs_f64()));
     let fitting = TIME.as_secs_f64() / (train + PAUSE).as_secs_f64();
@@ -62,13 +63,14 @@ pub fn plan(link: BitsPerSec, multiple: f64) -> ProbePlan {
     ProbePlan { trains, packets: TRAIN, gap, pause: Span::from(PAUSE) }
 }
 
-/// Sends the packets of a test and waits for their answers, after the last packet for `settle` at most. Returns the
-/// counts of each train; none if the peer answers no emulation packets.
+/// Sends the packets of a test at a multiple of the meter's rate, and waits for their answers. Returns the counts of each
+/// train; none if the peer answers no emulation packets.
 ///
 /// # Errors
 /// The connection is lost.
-pub fn probe(connection: &Connection, plan: ProbePlan, settle: Duration) -> Result<Vec<ProbeCounts>, QuicError> {
-    if !connection.start_probe(plan) {
+pub fn probe(connection: &Connection, config: &Config, multiple: f64) -> Result<Vec<ProbeCounts>, QuicError> {
+    let settle = config.wait * 2 + SETTLE;
+    if !connection.start_probe(plan(config.link, multiple)) {
         return Ok(Vec::new());
     }
     let mut over: Option<Instant> = None;
@@ -87,17 +89,14 @@ pub fn probe(connection: &Connection, plan: ProbePlan, settle: Duration) -> Resu
 }
 
 /// Whether a path meters emulation packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metering {
     /// The path dropped emulation packets and not those with the DSCP of data.
     Metered,
     /// The path passed emulation packets far above the meter's rate.
     Unmetered,
-    /// No packet was answered.
+    /// No emulation packet was answered.
     Unanswered,
-    /// No emulation packet was answered, and packets with the DSCP of data were.
-    Blocked,
     /// This host could not send fast enough.
     Slow,
     /// Too many packets of both kinds were lost, in the hosts or on the path.
@@ -107,10 +106,8 @@ pub enum Metering {
 /// What the trains of a test above the meter's rate say.
 pub fn metering(trains: &[ProbeCounts], link: BitsPerSec) -> Metering {
     let sum = ProbeCounts::sum(trains);
-    match (sum.emulation.answered, sum.control.answered) {
-        (0, 0) => return Metering::Unanswered,
-        (0, _) if is_enough(&sum) => return Metering::Blocked,
-        _ => {}
+    if sum.emulation.answered == 0 && (sum.control.answered == 0 || is_enough(&sum)) {
+        return Metering::Unanswered;
     }
     let shown = |sum: &ProbeCounts| sum.difference() / (1.0 - sum.control.loss()).max(0.01);
     if is_enough(&sum) && shown(&sum) >= METERED && sum.difference() >= ERRORS * sum.error() {
@@ -132,8 +129,7 @@ fn is_enough(sum: &ProbeCounts) -> bool {
 }
 
 /// Which of both kinds a path serves first while data fills its link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     EmulationFirst,
     DataFirst,
@@ -189,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_meter_is_seen_only_where_emulation_packets_alone_are_dropped() {
-        use Metering::{Blocked, Lossy, Metered, Slow, Unanswered, Unmetered};
+        use Metering::{Lossy, Metered, Slow, Unanswered, Unmetered};
         for (multiple, emulation, control, found) in [
             (2.0, 0.57, 1.0, Metered),
             (2.0, 0.3, 0.5, Metered),
@@ -201,7 +197,7 @@ mod tests {
             (2.0, 0.1, 0.1, Lossy),
             (1.2, 1.0, 1.0, Slow),
             (0.3, 0.6, 0.6, Slow),
-            (2.0, 0.0, 1.0, Blocked),
+            (2.0, 0.0, 1.0, Unanswered),
             (2.0, 0.0, 0.0, Unanswered),
         ] {
             for seed in 0..200 {

@@ -3,12 +3,10 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
-use shallop_core::BitsPerSec;
 use shallop_quic::path_probe::ProbeCounts;
 use shallop_quic::{Config, QuicError};
 
-use crate::class_test::{ABOVE, BELOW, Metering, Order, metering, order, plan, probe};
+use crate::class_test::{ABOVE, BELOW, Metering, Order, metering, order, probe};
 use crate::ping::{Load, load, send_for};
 use crate::session::{SendSession, TESTED};
 
@@ -24,7 +22,7 @@ const SETTLE: Duration = Duration::from_millis(200);
 const TESTS: u32 = 3;
 
 /// What was measured on a path.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct PathMeasured {
     /// The trains of emulation packets above the meter's rate.
     pub above: Vec<ProbeCounts>,
@@ -58,7 +56,7 @@ pub fn measure<E>(
     let testing = connect(Config { keeps_credits: true, ..config })?;
     let mut found = PathMeasured::default();
     for _ in 0..TESTS {
-        let trains = probe(testing.connection(), plan(link, ABOVE), settle).map_err(&lost)?;
+        let trains = probe(testing.connection(), &config, ABOVE).map_err(&lost)?;
         found.above.extend(trains);
         if !matches!(metering(&found.above, link), Metering::Slow | Metering::Lossy) {
             break;
@@ -66,7 +64,7 @@ pub fn measure<E>(
     }
     let is_metered = metering(&found.above, link) == Metering::Metered;
     for _ in 0..TESTS {
-        let beside = beside_data(&testing, without, link, settle);
+        let beside = beside_data(&testing, without, &config);
         (found.beside_data, found.plain_bps) = beside.map_err(&lost)?;
         if !is_metered || order(&found.beside_data) != Order::Open {
             break;
@@ -87,14 +85,13 @@ pub fn measure<E>(
 fn beside_data(
     testing: &SendSession,
     without: &SendSession,
-    link: BitsPerSec,
-    settle: Duration,
+    config: &Config,
 ) -> Result<(Vec<ProbeCounts>, f64), QuicError> {
     let (trains, arrived) = std::thread::scope(|scope| {
         let connection = without.connection();
         let data = scope.spawn(|| send_for(connection, BESIDE, &mut |_| ()));
         std::thread::sleep(FILL);
-        let trains = probe(testing.connection(), plan(link, BELOW), settle);
+        let trains = probe(testing.connection(), config, BELOW);
         (trains, data.join())
     });
     let failed = |_| QuicError::Failed("a thread of the measurement has panicked".to_owned());

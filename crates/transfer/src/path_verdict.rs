@@ -57,7 +57,7 @@ fn without_meter(found: &PathMeasured, link: BitsPerSec) -> Option<PathVerdict> 
     }
     Some(match metering(&found.above, link) {
         Metering::Metered => return None,
-        Metering::Unanswered | Metering::Blocked => fails("no emulation packet was answered."),
+        Metering::Unanswered => fails("no emulation packet was answered."),
         Metering::Unmetered if found.plain_bps > link.get() as f64 * FASTER => open(
             "the path carries more than --rate-limit, so a meter at its bottleneck would let all of these emulation \
              packets pass; give the rate of the bottleneck.",

@@ -16,9 +16,10 @@ impl Connection {
         self.credits.as_mut().map(|credits| credits.start_probe(time, plan)).is_some()
     }
 
-    /// The counts of the newest test, and whether all of its packets have left.
+    /// The counts of the newest test, and whether all of its packets have left. `None` if the connection has ended.
     pub(crate) fn probed(&self) -> Option<(Vec<ProbeCounts>, bool)> {
-        let (trains, is_over) = self.credits.as_ref()?.probed()?;
+        let credits = self.credits.as_ref().filter(|_| self.close_reason.is_none());
+        let (trains, is_over) = credits?.probed()?;
         Some((trains.to_vec(), is_over))
     }
 

@@ -136,7 +136,6 @@ struct Waiting {
     time: Time,
     train: usize,
     is_control: bool,
-    is_answered: bool,
 }
 
 /// One probe: decides when its packets leave, and counts their answers.
@@ -154,7 +153,7 @@ pub(crate) struct PathProbe {
     done: u32,
     /// Packets of the current train that have left.
     sent: u32,
-    /// Packets sent, by sequence number.
+    /// Packets without an answer, by sequence number.
     waiting: BTreeMap<u16, Waiting>,
 }
 
@@ -209,8 +208,7 @@ impl PathProbe {
     /// Notes the stamp of the packet that was taken.
     pub(crate) fn on_sent(&mut self, stamp: Stamp, is_control: bool) {
         let train = self.trains.len().saturating_sub(1);
-        let waiting = Waiting { time: stamp.time, train, is_control, is_answered: false };
-        self.waiting.insert(stamp.sequence, waiting);
+        self.waiting.insert(stamp.sequence, Waiting { time: stamp.time, train, is_control });
         if let Some(kind) = self.kind(train, is_control) {
             kind.sent += 1;
         }
@@ -218,13 +216,11 @@ impl PathProbe {
 
     /// Notes a stamp of an authentic credit. Returns whether it answers a packet of this probe.
     pub(crate) fn on_answer(&mut self, now: Time, stamp: Stamp) -> bool {
-        let found = self.waiting.get_mut(&stamp.sequence).filter(|of| of.time == stamp.time);
-        let Some(of) = found else { return false };
-        if std::mem::replace(&mut of.is_answered, true) {
-            return true;
-        }
-        let (train, is_control) = (of.train, of.is_control);
-        if let Some(kind) = self.kind(train, is_control) {
+        let Some(of) = self.waiting.get(&stamp.sequence).copied().filter(|of| of.time == stamp.time) else {
+            return false;
+        };
+        self.waiting.remove(&stamp.sequence);
+        if let Some(kind) = self.kind(of.train, of.is_control) {
             kind.answer(now.saturating_since(stamp.time).as_secs_f64());
         }
         true
@@ -263,7 +259,7 @@ mod tests {
                 let is_dropped = !is_control && drops(now);
                 if !is_dropped && !random.chance(host) {
                     assert!(probe.on_answer(time, stamp));
-                    assert!(probe.on_answer(time, stamp), "a second answer is one of the probe");
+                    assert!(!probe.on_answer(time, stamp), "a second answer is none");
                 }
                 assert!(!probe.on_answer(time, Stamp { time: Time::ZERO, ..stamp }));
             }

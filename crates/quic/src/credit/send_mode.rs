@@ -58,7 +58,9 @@ impl fmt::Display for SendMode {
             Self::CreditsStopped => "without credits: they stopped, and other packets still arrive",
             Self::ClassesErased => "without credits: the path changes the classes (DSCP) of packets",
             Self::DataLost => "without credits: the path loses data rather than emulation packets",
-            Self::Unmetered => "without credits: no switch of the path meters emulation packets",
+            Self::Unmetered => {
+                "without credits: the path has no FlashPass classes, as nothing meters emulation packets"
+            }
         })
     }
 }

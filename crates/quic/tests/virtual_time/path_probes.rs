@@ -5,6 +5,7 @@ use shallop_core::Span;
 use super::MB;
 use super::link::LinkConfig;
 use super::network::{Network, config, ms, secs};
+use crate::config::Config;
 use crate::credit::path_probe::{ProbeCounts, ProbePlan};
 use crate::credit::send_mode::SendMode;
 
@@ -75,6 +76,24 @@ fn a_test_beside_a_transfer_changes_no_data_and_loses_none() {
     let stats = network.client.stats();
     assert!(stats.data_packets <= stats.used && stats.used <= stats.granted, "{stats:?}");
     assert_eq!(network.to_server.drops.data, 0);
+}
+
+#[test]
+fn emulation_packets_overtake_data_that_fills_the_link_unless_both_share_a_queue() {
+    let path = LinkConfig { buffer: 60, ..link() };
+    let erased = LinkConfig { is_erasing: true, ..path.clone() };
+    for (path, overtakes) in [(path, true), (erased, false)] {
+        let mut network = Network::connected_with(Config { keeps_credits: true, ..config(100, 40) }, &path);
+        network.client.send(20 * MB);
+        network.run(ms(100));
+        assert!(network.client.connection().leave_unmetered());
+        network.run(ms(300));
+        let now = network.now;
+        network.client.connection().start_probe(now, ProbePlan { gap: PLAN.gap * 4, ..PLAN });
+        network.run(ms(1_300));
+        let seen = ProbeCounts::sum(&network.client.connection().probed().unwrap().0).overtaking();
+        assert!(if overtakes { seen > 15.0 } else { seen.abs() < 5.0 }, "{seen}");
+    }
 }
 
 #[test]
