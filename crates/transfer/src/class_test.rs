@@ -63,8 +63,8 @@ fn plan(link: BitsPerSec, multiple: f64) -> ProbePlan {
     ProbePlan { trains, packets: TRAIN, gap, pause: Span::from(PAUSE) }
 }
 
-/// Sends the packets of a test at a multiple of the meter's rate, and waits for their answers. Returns the counts of each
-/// train; none if the peer answers no emulation packets.
+/// Sends the packets of a test at a multiple of the meter's rate, and waits for their answers. Returns the counts of
+/// each train; none if the peer answers no emulation packets.
 ///
 /// # Errors
 /// The connection is lost.

@@ -85,13 +85,12 @@ pub struct ProbeCounts {
 impl ProbeCounts {
     /// The sum of several trains.
     pub fn sum(trains: &[Self]) -> Self {
-        let mut sum = Self::default();
-        for train in trains {
+        trains.iter().fold(Self::default(), |mut sum, train| {
             sum.emulation.add(train.emulation);
             sum.control.add(train.control);
             sum.seconds += train.seconds;
-        }
-        sum
+            sum
+        })
     }
 
     /// How much more often emulation packets were lost than those with the DSCP of data, -1 to 1.
@@ -173,14 +172,9 @@ impl PathProbe {
         }
     }
 
-    /// When the next packet is due.
+    /// When the next packet is due; `None` if all have left.
     pub(crate) fn due(&self) -> Option<Time> {
         self.next
-    }
-
-    /// Whether all packets have left.
-    pub(crate) fn is_over(&self) -> bool {
-        self.next.is_none()
     }
 
     /// Takes the packet that is due. Returns whether it leaves with the DSCP of data.
@@ -250,7 +244,7 @@ mod tests {
         let stream = |name| Seed::new(seed).stream(name, 0);
         let mut probe = PathProbe::new(Time::ZERO, PLAN, stream("probe"));
         let (mut now, mut random, mut sequence) = (Time::ZERO, stream("host"), 65_000_u16);
-        while !probe.is_over() {
+        while probe.due().is_some() {
             while let Some(is_control) = probe.take(now) {
                 let time = now.saturating_add(Span::from_ns(u64::from(sequence)));
                 let stamp = Stamp { sequence, time };
@@ -317,6 +311,6 @@ mod tests {
     fn a_plan_is_bounded() {
         let plan = ProbePlan { trains: u32::MAX, packets: u32::MAX, ..PLAN };
         let stream = Seed::new(1).stream("probe", 0);
-        assert!(PathProbe::new(Time::ZERO, plan, stream).is_over());
+        assert!(PathProbe::new(Time::ZERO, plan, stream).due().is_none());
     }
 }

@@ -117,7 +117,6 @@ fn no_path_that_erases_the_classes_honours_them() {
         |_, _| true,
         // Short packets are dropped, whatever their class.
         |meter, of| !is_emulation(of) || meter.has_room(),
-        // Data is lost.
         |meter, of| {
             meter.count += u64::from(of.len() > 1_300);
             of.len() <= 1_300 || meter.count % 10 > 0

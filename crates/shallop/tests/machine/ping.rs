@@ -80,9 +80,7 @@ fn passes(path: &str, runs: usize, loops: u32) -> usize {
 pub fn a_ping_passes_a_path_with_a_meter_and_no_wrong_one() -> Outcome {
     needs()?;
     for path in WRONG {
-        for loops in [0, 2] {
-            assert_eq!(passes(path, 1, loops), 0, "{path}");
-        }
+        assert_eq!(passes(path, 1, 0) + passes(path, 1, 2), 0, "{path}");
     }
     assert!((0..5).any(|_| passes("right", 1, 0) == 1));
     Ok(())

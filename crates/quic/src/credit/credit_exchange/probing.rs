@@ -31,6 +31,6 @@ impl CreditExchange {
 
     /// The counts of the newest test, and whether all of its packets have left.
     pub(crate) fn probed(&self) -> Option<(&[ProbeCounts], bool)> {
-        self.probe.as_ref().map(|probe| (probe.trains(), probe.is_over()))
+        self.probe.as_ref().map(|probe| (probe.trains(), probe.due().is_none()))
     }
 }
