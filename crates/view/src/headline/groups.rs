@@ -11,29 +11,29 @@ use shallop_results::{Aggregate, Run, Summary};
 
 /// The most groups with a clause; others are counted.
 const MAX_GROUPS: usize = 4;
-/// The most sentences on a group in a sweep.
-const MAX_SENTENCES: usize = 2;
-
-/// The sentences on the groups of these results; none for a single group. A group whose sentences are those of all
-/// flows (`told`) is left out.
-pub(super) fn clauses(summary: &Summary, told: &[String]) -> Vec<String> {
+/// The groups of these results.
+pub(super) fn names(summary: &Summary) -> Vec<&str> {
     let mut groups: Vec<&str> = Vec::new();
     for group in summary.runs.iter().flat_map(|run| &run.groups) {
         if !groups.contains(&group.name.as_str()) {
             groups.push(&group.name);
         }
     }
+    groups
+}
+
+/// The sentences on the groups of these results; none for a single group. A group whose sentences are among those of
+/// all flows (`told`) is left out.
+pub(super) fn clauses(summary: &Summary, groups: &[&str], told: &[String]) -> Vec<String> {
     if groups.len() < 2 {
         return Vec::new();
     }
-    let mut clauses: Vec<String> = groups
-        .iter()
-        .take(MAX_GROUPS)
-        .filter_map(|group| {
-            let text = sentences(&of_group(summary, group))?.join(" ");
-            (!told.join(" ").starts_with(&text)).then(|| format!("Group {}: {text}", quoted(group)))
-        })
-        .collect();
+    let of_group = |group: &&str| {
+        let sentences = sentences(&of_group(summary, group))?;
+        let is_told = sentences.iter().all(|sentence| told.contains(sentence));
+        (!is_told).then(|| format!("Group {}: {}", quoted(group), sentences.join(" ")))
+    };
+    let mut clauses: Vec<String> = groups.iter().take(MAX_GROUPS).filter_map(of_group).collect();
     if groups.len() > MAX_GROUPS {
         clauses.push(format!("{} more groups are in the table of groups.", groups.len() - MAX_GROUPS));
     }
@@ -63,11 +63,11 @@ fn of_group(summary: &Summary, name: &str) -> Summary {
 
 fn sentences(of_group: &Summary) -> Option<Vec<String>> {
     let comparison = Comparison::from_summary(of_group);
-    let standings = Standings::new(of_group, &comparison, topic(of_group)?);
+    let standings = Standings::new(of_group, &comparison, topic(of_group)?, true);
     let mut sentences = if standings.entries.is_empty() {
         vec![standings.nothing_to_compare()]
     } else if comparison.points.len() > 1 {
-        sweep::sentences(&standings).into_iter().take(MAX_SENTENCES).collect()
+        sweep::of_group(&standings)
     } else {
         one_point::order(&standings)
     };

@@ -63,7 +63,8 @@ impl Headline {
         let Some(topic) = topic(summary) else {
             return Self { sentences: void, ..Self::default() };
         };
-        let standings = Standings::new(summary, &comparison, topic);
+        let groups = groups::names(summary);
+        let standings = Standings::new(summary, &comparison, topic, groups.len() > 1);
         let mut sentences = if standings.entries.is_empty() {
             vec![standings.nothing_to_compare()]
         } else if comparison.points.len() > 1 {
@@ -71,7 +72,7 @@ impl Headline {
         } else {
             one_point::sentences(&standings)
         };
-        sentences.extend(groups::clauses(summary, &sentences));
+        sentences.extend(groups::clauses(summary, &groups, &sentences));
         sentences.extend(void);
         let caveat = [standings.few_seeds().to_owned(), some_void, standings.unfinished()];
         let caveat: Vec<String> = caveat.into_iter().filter(|text| !text.is_empty()).collect();

@@ -1,7 +1,7 @@
 //! The sentences of results with one point.
 
-use super::price;
-use super::ranking::{Ranking, rank, sorted};
+use super::price::Prices;
+use super::ranking::{Ranking, sorted};
 use super::standings::{Entry, Standings};
 use super::wording::{listed, names, quoted, seeds};
 use shallop_results::contrast::{BOUND, MAX_SEEDS};
@@ -16,17 +16,18 @@ pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
         return sentences;
     }
     let less = standings.topic.is_less_better();
+    let prices = Prices::new(standings);
     if standings.is_undecided() {
-        sentences.extend(price::sentences(&sorted(&entries, less)[..1], &entries));
+        sentences.extend(prices.sentences(&sorted(&entries, less)[..1]));
         return sentences;
     }
-    let ranking = rank(&entries, less);
-    sentences.extend(price::sentences(&ranking.best, &entries));
+    let ranking = standings.rank(&entries);
+    sentences.extend(prices.sentences(&ranking.best));
     if !less {
         // Of schemes that carried the same, loss is what tells them apart.
         let leaders = ranking.best.iter().filter(|_| !ranking.rest.is_empty());
         let told: Vec<&str> = leaders.chain(&ranking.worst).map(|entry| entry.scheme).collect();
-        sentences.extend(price::least_loss(standings, &told));
+        sentences.extend(prices.least_loss(&told));
     }
     sentences
 }
@@ -48,7 +49,7 @@ pub(super) fn order(standings: &Standings<'_>) -> Vec<String> {
     if standings.is_undecided() {
         return vec![estimates(standings, &entries)];
     }
-    let ranking = rank(&entries, standings.topic.is_less_better());
+    let ranking = standings.rank(&entries);
     let mut sentences = ranked(standings, &ranking);
     if !ranking.undecided.is_empty() {
         sentences.push(undecided(standings, &ranking));

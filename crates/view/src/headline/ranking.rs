@@ -1,8 +1,8 @@
 //! Which schemes are shown to be better than others.
 
-use shallop_results::contrast::Shown;
+use shallop_results::contrast::{Level, Shown};
 
-use super::standings::Entry;
+use super::standings::{Entry, Standings};
 
 /// Schemes by what their seeds show. Every scheme is in one of `best`, `rest` and `undecided`.
 #[derive(Clone, Debug)]
@@ -30,57 +30,82 @@ pub(super) fn sorted<'e, 'a>(entries: &[&'e Entry<'a>], less: bool) -> Vec<&'e E
 }
 
 /// Whether a scheme is shown to be worse than another one.
-pub(super) fn is_worse(one: &Entry<'_>, than: &Entry<'_>, less: bool) -> bool {
-    than.shown(one) == if less { Shown::More } else { Shown::Less }
+pub(super) fn is_worse(one: &Entry<'_>, than: &Entry<'_>, less: bool, level: Level) -> bool {
+    than.shown(one, level) == if less { Shown::More } else { Shown::Less }
 }
 
-/// Whether that is shown with the confidence for differences that are picked from many.
-pub(super) fn is_firmly_worse(one: &Entry<'_>, than: &Entry<'_>, less: bool) -> bool {
-    let worse = if less { Shown::More } else { Shown::Less };
-    than.contrast(one).is_some_and(|contrast| contrast.firmly_shown() == worse)
+/// How the seeds are judged.
+struct Judge<'e, 'a> {
+    less: bool,
+    /// The schemes beside the best estimate with the deviations of their differences from it; `None` at the usual
+    /// level, which is not moderated.
+    deviations: Option<Vec<(&'e Entry<'a>, f64)>>,
 }
 
-fn is_alike(one: &Entry<'_>, others: &[&Entry<'_>]) -> bool {
-    others.iter().all(|other| other.shown(one) == Shown::Alike)
-}
+impl<'e, 'a> Judge<'e, 'a> {
+    fn new(sorted: &[&'e Entry<'a>], less: bool, has_groups: bool) -> Self {
+        let deviation = |entry: &&'e Entry<'a>| Some((*entry, sorted[0].contrast(entry)?.deviation()?));
+        let deviations = has_groups.then(|| sorted.iter().skip(1).filter_map(deviation).collect());
+        Self { less, deviations }
+    }
 
-/// The ranking of these, at least one; `less` if less is better.
-pub(super) fn rank<'e, 'a>(entries: &[&'e Entry<'a>], less: bool) -> Ranking<'e, 'a> {
-    let sorted = sorted(entries, less);
-    let mut ranking = Ranking {
-        best: sorted.first().copied().into_iter().collect(),
-        rest: Vec::new(),
-        worst: Vec::new(),
-        undecided: Vec::new(),
-        seeds_needed: None,
-    };
-    for &entry in sorted.iter().skip(1) {
-        if is_alike(entry, &ranking.best) {
-            ranking.best.push(entry);
-        } else if is_worse(entry, ranking.best[0], less) {
-            ranking.rest.push(entry);
-        } else {
-            ranking.undecided.push(entry);
+    /// The level for a statement on this scheme, which the others moderate.
+    fn level(&self, of: &Entry<'_>) -> Level {
+        let others = |all: &Vec<(&Entry<'_>, f64)>| -> Vec<f64> {
+            all.iter().filter(|(other, _)| other.scheme != of.scheme).map(|(_, deviation)| *deviation).collect()
+        };
+        self.deviations.as_ref().map_or(Level::USUAL, |all| Level::beside(others(all)))
+    }
+
+    fn is_worse(&self, one: &Entry<'_>, than: &Entry<'_>) -> bool {
+        is_worse(one, than, self.less, self.level(one))
+    }
+
+    fn is_alike(&self, one: &Entry<'_>, others: &[&Entry<'_>]) -> bool {
+        others.iter().all(|other| other.shown(one, self.level(one)) == Shown::Alike)
+    }
+
+    /// The worst of these, which are sorted; none if the seeds do not tell.
+    fn worst(&self, rest: &[&'e Entry<'a>]) -> Vec<&'e Entry<'a>> {
+        let mut worst: Vec<&Entry<'_>> = Vec::new();
+        let mut others = rest.to_vec();
+        while let Some(last) = others.pop_if(|entry| self.is_alike(entry, &worst)) {
+            worst.push(last);
         }
+        let is_shown = |other: &&Entry<'_>| worst.iter().all(|last| self.is_worse(last, other));
+        if others.iter().all(is_shown) { worst } else { Vec::new() }
     }
-    let Ranking { best, rest, .. } = &mut ranking;
-    let (worse, open) = rest.iter().partition(|entry| best.iter().all(|first| is_worse(entry, first, less)));
-    *rest = worse;
-    ranking.undecided.extend::<Vec<&Entry<'_>>>(open);
-    ranking.worst = worst(&ranking.rest, less);
-    let needed = |entry: &&Entry<'_>| sorted[0].contrast(entry)?.seeds_needed();
-    let needed: Option<Vec<u64>> = ranking.undecided.iter().map(needed).collect();
-    ranking.seeds_needed = needed.and_then(|all| all.into_iter().max());
-    ranking
 }
 
-/// The worst of these, which are sorted; none if the seeds do not tell.
-fn worst<'e, 'a>(rest: &[&'e Entry<'a>], less: bool) -> Vec<&'e Entry<'a>> {
-    let mut worst: Vec<&Entry<'_>> = Vec::new();
-    let mut others = rest.to_vec();
-    while let Some(last) = others.pop_if(|entry| is_alike(entry, &worst)) {
-        worst.push(last);
+impl Standings<'_> {
+    /// The ranking of these, at least one.
+    pub(super) fn rank<'e, 'a>(&self, entries: &[&'e Entry<'a>]) -> Ranking<'e, 'a> {
+        let sorted = sorted(entries, self.topic.is_less_better());
+        let judge = Judge::new(&sorted, self.topic.is_less_better(), self.has_groups);
+        let mut ranking = Ranking {
+            best: sorted.first().copied().into_iter().collect(),
+            rest: Vec::new(),
+            worst: Vec::new(),
+            undecided: Vec::new(),
+            seeds_needed: None,
+        };
+        for &entry in sorted.iter().skip(1) {
+            if judge.is_alike(entry, &ranking.best) {
+                ranking.best.push(entry);
+            } else if judge.is_worse(entry, ranking.best[0]) {
+                ranking.rest.push(entry);
+            } else {
+                ranking.undecided.push(entry);
+            }
+        }
+        let Ranking { best, rest, .. } = &mut ranking;
+        let (worse, open) = rest.iter().partition(|entry| best.iter().all(|first| judge.is_worse(entry, first)));
+        *rest = worse;
+        ranking.undecided.extend::<Vec<&Entry<'_>>>(open);
+        ranking.worst = judge.worst(&ranking.rest);
+        let needed = |entry: &&Entry<'_>| sorted[0].contrast(entry)?.seeds_needed(judge.level(entry));
+        let needed: Option<Vec<u64>> = ranking.undecided.iter().map(needed).collect();
+        ranking.seeds_needed = needed.and_then(|all| all.into_iter().max());
+        ranking
     }
-    let is_shown = |other: &&Entry<'_>| worst.iter().all(|last| is_worse(last, other, less));
-    if others.iter().all(is_shown) { worst } else { Vec::new() }
 }

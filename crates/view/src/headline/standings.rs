@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shallop_results::contrast::{Contrast, Shown};
+use shallop_results::contrast::{Contrast, Level, Shown};
 use shallop_results::{Aggregate, Estimate, Summary};
 
 use super::wording::{names, range};
@@ -15,6 +15,9 @@ use shallop_results::units::Unit;
 const MIN_SEEDS: u64 = 3;
 /// The least number of flows for a 99th percentile.
 const MIN_FLOWS: f64 = 100.0;
+
+/// A smaller loss rate is no loss to speak of.
+pub(super) const LEAST_LOSS: f64 = 1e-4;
 
 /// The metric of the sentences.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +68,8 @@ impl Entry<'_> {
     }
 
     /// What the seeds show of another entry, compared with this one.
-    pub fn shown(&self, other: &Entry<'_>) -> Shown {
-        self.contrast(other).map_or(Shown::Nothing, |contrast| contrast.shown())
+    pub fn shown(&self, other: &Entry<'_>, level: Level) -> Shown {
+        self.contrast(other).map_or(Shown::Nothing, |contrast| contrast.shown(level))
     }
 
     /// The mean of another metric; zero without it.
@@ -89,6 +92,8 @@ pub(super) struct Standings<'a> {
     pub comparison: &'a Comparison,
     /// The schemes that can be compared, in the order of the results.
     pub entries: Vec<Entry<'a>>,
+    /// Whether the headline has statements on groups beside those on all flows.
+    pub has_groups: bool,
     summary: &'a Summary,
 }
 
@@ -131,8 +136,8 @@ fn by_seed<'a>(summary: &'a Summary, comparison: &Comparison, metric: &Metric) -
 }
 
 impl<'a> Standings<'a> {
-    pub fn new(summary: &'a Summary, comparison: &'a Comparison, topic: Topic) -> Self {
-        let mut standings = Self { topic, comparison, entries: Vec::new(), summary };
+    pub fn new(summary: &'a Summary, comparison: &'a Comparison, topic: Topic, has_groups: bool) -> Self {
+        let mut standings = Self { topic, comparison, entries: Vec::new(), has_groups, summary };
         let mut seeds = by_seed(summary, comparison, topic.metric);
         standings.entries = summary
             .aggregates
@@ -147,15 +152,19 @@ impl<'a> Standings<'a> {
         standings
     }
 
-    /// The schemes with their loss instead of the topic's metric.
-    pub fn losses(&self) -> Vec<Entry<'a>> {
-        let mut seeds = by_seed(self.summary, self.comparison, &metrics::LOSS);
-        let loss = |entry: &Entry<'a>| {
-            let value = *entry.of.get(&metrics::LOSS)?;
-            let by_seed = seeds.remove(&(entry.point, entry.scheme)).unwrap_or_default();
+    /// The schemes with another metric instead of the topic's. The values of seeds are larger by `floor`, so that those
+    /// far below it do not differ by factors.
+    pub fn of(&self, metric: &Metric, floor: f64) -> Vec<Entry<'a>> {
+        let mut seeds = by_seed(self.summary, self.comparison, metric);
+        let of = |entry: &Entry<'a>| {
+            let value = *entry.of.get(metric)?;
+            let mut by_seed = seeds.remove(&(entry.point, entry.scheme)).unwrap_or_default();
+            for value in by_seed.values_mut() {
+                *value += floor;
+            }
             Some(Entry { value, by_seed, ..entry.clone() })
         };
-        self.entries.iter().filter_map(loss).collect()
+        self.entries.iter().filter_map(of).collect()
     }
 
     /// Whether the completion time is a lower bound only, because flows did not finish.
@@ -199,7 +208,7 @@ impl<'a> Standings<'a> {
         let most = losses.iter().copied().fold(0.0, f64::max);
         match most {
             most if most <= 0.0 => "nothing".to_owned(),
-            most if most < 0.0001 => "less than 0.01 %".to_owned(),
+            most if most < LEAST_LOSS => "less than 0.01 %".to_owned(),
             _ => format!("{} %", range(&losses, 0.01)),
         }
     }

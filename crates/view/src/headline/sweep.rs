@@ -1,8 +1,10 @@
 //! The sentences of results with several points: where which scheme leads, and where the difference is largest.
 
+use shallop_results::contrast::Level;
+
 use super::one_point::{alike, seeds_that_would_do};
-use super::price;
-use super::ranking::{Ranking, is_firmly_worse, rank, sorted};
+use super::price::Prices;
+use super::ranking::{Ranking, is_worse, sorted};
 use super::standings::{Entry, Standings};
 use super::turn;
 use super::wording::{names, quoted, seeds};
@@ -24,25 +26,36 @@ enum Lead<'a> {
 
 type Ranked<'e, 'a> = (usize, Ranking<'e, 'a>);
 
+/// The sentences on these standings: who leads where, what the leads cost, which value of the swept key is the best,
+/// and where loss begins.
 pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
-    let less = standings.topic.is_less_better();
-    let points = order(standings).into_iter().map(|point| (point, standings.at(point)));
-    let points: Vec<_> = points.filter(|(_, entries)| entries.len() > 1).collect();
+    let rankings = rankings(standings);
     let turns = turn::sentences(standings);
-    if points.is_empty() {
-        return if turns.is_empty() { vec![span(standings)] } else { turns };
-    }
-    let rankings: Vec<Ranked<'_, '_>> = points.iter().map(|(point, entries)| (*point, rank(entries, less))).collect();
-    let leads: Vec<(usize, Lead<'_>)> =
-        rankings.iter().map(|(point, ranking)| (*point, lead(standings, ranking))).collect();
-    let mut sentences = vec![who_leads(standings, &leads, &rankings)];
-    sentences.extend(widest(standings, &rankings));
-    sentences.extend(price::of_points(rankings.iter().map(|(point, ranking)| {
-        let all = [&ranking.best[..], &ranking.rest, &ranking.undecided].concat();
-        (standings.comparison.labels[*point].as_str(), ranking.best[0], all)
-    })));
+    let mut sentences: Vec<String> = who_leads(standings, &rankings).into_iter().collect();
+    // With groups there are many sentences, and this one is the first that can be missed.
+    let has_room = turns.is_empty() || !standings.has_groups;
+    sentences.extend(widest(standings, &rankings).filter(|_| has_room));
+    sentences.extend(Prices::new(standings).of_points(rankings.iter().map(|(_, ranking)| ranking.best[0])));
     sentences.extend(turns);
-    sentences
+    sentences.extend(turn::losses(standings));
+    if sentences.is_empty() { vec![span(standings)] } else { sentences }
+}
+
+/// The sentences on a group: who leads where, and which value is the best for one scheme, or where the difference is
+/// largest.
+pub(super) fn of_group(standings: &Standings<'_>) -> Vec<String> {
+    let rankings = rankings(standings);
+    let mut sentences: Vec<String> = who_leads(standings, &rankings).into_iter().collect();
+    let turn = turn::sentences(standings).into_iter().next();
+    sentences.extend(turn.or_else(|| widest(standings, &rankings)));
+    if sentences.is_empty() { vec![span(standings)] } else { sentences }
+}
+
+/// The rankings at the points that have several schemes.
+fn rankings<'e, 'a>(standings: &'e Standings<'a>) -> Vec<Ranked<'e, 'a>> {
+    let points = order(standings).into_iter().map(|point| (point, standings.at(point)));
+    let points = points.filter(|(_, entries)| entries.len() > 1);
+    points.map(|(point, entries)| (point, standings.rank(&entries))).collect()
 }
 
 fn lead<'a>(standings: &Standings<'_>, ranking: &Ranking<'_, 'a>) -> Lead<'a> {
@@ -72,7 +85,10 @@ pub(super) fn on_a_line(standings: &Standings<'_>) -> bool {
     matches!(&standings.comparison.axis, Axis::Quantity { panels, .. } if panels.iter().all(String::is_empty))
 }
 
-fn who_leads(standings: &Standings<'_>, leads: &[(usize, Lead<'_>)], rankings: &[Ranked<'_, '_>]) -> String {
+/// Who leads at which points; `None` if no point has several schemes.
+fn who_leads(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Option<String> {
+    let leads: Vec<(usize, Lead<'_>)> =
+        rankings.iter().map(|(point, ranking)| (*point, lead(standings, ranking))).collect();
     let stretches: Vec<&[(usize, Lead<'_>)]> = leads.chunk_by(|a, b| a.1 == b.1).collect();
     let of_two = standings.comparison.schemes.len() == 2;
     let best = standings.verb(true, of_two);
@@ -82,6 +98,7 @@ fn who_leads(standings: &Standings<'_>, leads: &[(usize, Lead<'_>)], rankings: &
         all => format!("at {each} of the {all} points"),
     };
     let text = match stretches.as_slice() {
+        [] => return None,
         [all] => match all[0].1 {
             Lead::One(scheme) => format!("{} {best} {}", quoted(scheme), at("each")),
             other => format!("no scheme leads {}: {}", at("any"), nobody(standings, other, rankings)),
@@ -90,20 +107,20 @@ fn who_leads(standings: &Standings<'_>, leads: &[(usize, Lead<'_>)], rankings: &
             let parts: Vec<String> = few.iter().map(|stretch| part(standings, best, stretch, rankings)).collect();
             parts.join("; ")
         }
-        _ => counted(standings, leads, best, rankings),
+        _ => counted(standings, &leads, best, rankings),
     };
     let text = format!("{by}{text}.");
     let text = if text.starts_with("no scheme") { text.replacen('n', "N", 1) } else { text };
     let open = rankings.iter().filter(|(_, ranking)| !ranking.undecided.is_empty());
     let needed: Option<Vec<u64>> = open.map(|(_, ranking)| ranking.seeds_needed).collect();
-    match needed {
+    Some(match needed {
         Some(all) if all.is_empty() => text,
         _ if standings.is_undecided() => text,
         needed => {
             let needed = needed.and_then(|all| all.into_iter().max());
             format!("{text} Where nothing is decided, {}.", seeds_that_would_do(needed))
         }
-    }
+    })
 }
 
 /// The reason why no scheme leads at these points, with the schemes that may be the best.
@@ -181,7 +198,7 @@ fn widest(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Option<Stri
             ranking.undecided.clone()
         } else {
             let rest = ranking.rest.iter().copied();
-            rest.filter(|entry| is_firmly_worse(entry, best, less)).collect()
+            rest.filter(|entry| is_worse(entry, best, less, Level::FIRM)).collect()
         };
         let worst = *sorted(&others, less).last()?;
         let (high, low) = (best.value.mean.max(worst.value.mean), best.value.mean.min(worst.value.mean));

@@ -325,6 +325,28 @@ fn a_swept_key_has_a_best_value_where_the_metric_turns() {
 }
 
 #[test]
+fn a_sweep_says_where_loss_begins() {
+    let sweep = |all: &[(&str, &[f64])]| {
+        let mut runs = Vec::new();
+        for (point, above) in [65, 250, 1000].into_iter().enumerate() {
+            let run = |(scheme, losses): &(&str, &[f64])| seeds(&long(scheme, 1e9, losses[point]), 0.0);
+            runs.extend(all.iter().map(|of| at(run(of), "mark.above", above)));
+        }
+        sentences(runs)
+    };
+    let text = sweep(&[("dctcp", &[0.0, 9e-5, 0.007]), ("gemini", &[0.0, 0.0, 2e-4]), ("cubic", &[0.03, 0.02, 0.0])]);
+    assert!(
+        text.ends_with(
+            "Loss begins between above=250 and above=1000: dctcp 0.7 % and gemini 0.02 %. Loss begins between \
+             above=1000 and above=250: cubic 2 %."
+        ),
+        "{text}"
+    );
+    let text = sweep(&[("up and down", &[0.0, 0.1, 0.0]), ("none", &[0.0; 3]), ("all", &[0.1; 3])]);
+    assert!(!text.contains("oss begins"), "{text}");
+}
+
+#[test]
 fn points_that_are_no_line_are_counted() {
     let mut all = Vec::new();
     for (nic, cubic) in [("fair", 2e9), ("fifo", 5e9), ("other", 9.9e9), ("last", 9e9)] {

@@ -1,11 +1,14 @@
-//! Which value of the swept key is the best for a scheme, and whether the metric turns there. Points are compared as
-//! schemes are: a seed draws the same traffic at each point, so that the differences are paired.
+//! Which value of the swept key is the best for a scheme, whether the metric turns there, and where loss begins.
+//! Points are compared as schemes are: a seed draws the same traffic at each point, so that the differences are paired.
+
+use shallop_results::contrast::Level;
+use shallop_results::metrics;
 
 use super::one_point::alike;
-use super::ranking::{is_firmly_worse, sorted};
-use super::standings::{Entry, Standings};
+use super::ranking::{is_worse, sorted};
+use super::standings::{Entry, LEAST_LOSS, Standings};
 use super::sweep::{on_a_line, order};
-use super::wording::quoted;
+use super::wording::{listed, quoted};
 
 /// The most schemes with a sentence of their own, the best first.
 const MAX_SCHEMES: usize = 3;
@@ -36,6 +39,44 @@ pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
     sentences.take(MAX_SCHEMES).collect()
 }
 
+/// Where loss begins for the schemes that lost nothing at one end of the swept key, and something at the other end in
+/// every seed: a sentence for each pair of points between which it begins, with the loss at the second one.
+pub(super) fn losses(standings: &Standings<'_>) -> Vec<String> {
+    let all = standings.of(&metrics::LOSS, 0.0);
+    let mut found: Vec<([usize; 2], Vec<String>)> = Vec::new();
+    let points = if on_a_line(standings) { order(standings) } else { Vec::new() };
+    for scheme in &standings.comparison.schemes {
+        let at = |point: &usize| all.iter().find(|entry| entry.point == *point && entry.scheme == *scheme);
+        let line: Vec<&Entry<'_>> = points.iter().filter_map(at).collect();
+        let Some([last, first]) = beginning(&line) else { continue };
+        let text = format!("{} {}", quoted(scheme), Standings::loss(&[first]));
+        let place = [last.point, first.point];
+        match found.iter_mut().find(|(other, _)| *other == place) {
+            Some((_, schemes)) => schemes.push(text),
+            None => found.push((place, vec![text])),
+        }
+    }
+    let by = if standings.is_undecided() { "By these estimates, loss" } else { "Loss" };
+    let sentence = |(places, schemes): ([usize; 2], Vec<String>)| {
+        let [last, first] = places.map(|point| &standings.comparison.labels[point]);
+        format!("{by} begins between {last} and {first}: {}.", listed(&schemes))
+    };
+    found.into_iter().map(sentence).take(MAX_SCHEMES).collect()
+}
+
+/// The last point without loss and the first one with loss, in whichever direction of the line loss begins.
+fn beginning<'e, 'a>(line: &[&'e Entry<'a>]) -> Option<[&'e Entry<'a>; 2]> {
+    let every = |entry: &Entry<'_>, is_loss: bool| entry.by_seed.values().all(|loss| (*loss >= LEAST_LOSS) == is_loss);
+    let has_loss = |entry: &&Entry<'_>| {
+        if every(entry, true) { Some(true) } else { every(entry, false).then_some(false) }
+    };
+    let losses: Vec<bool> = line.iter().map(has_loss).collect::<Option<_>>()?;
+    let mut changes = (1..line.len()).filter(|at| losses[*at] != losses[at - 1]);
+    let (Some(at), None) = (changes.next(), changes.next()) else { return None };
+    let both = [line[at - 1], line[at]];
+    Some(if losses[at] { both } else { [both[1], both[0]] })
+}
+
 /// The sentence on a scheme of which `line` has the points in order and `best` the best estimate.
 fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) -> Option<String> {
     let less = standings.topic.is_less_better();
@@ -44,11 +85,16 @@ fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) ->
         return None;
     }
     let is_estimate = standings.is_undecided();
+    let others = |of: &Entry<'_>| {
+        let all = line.iter().filter(|entry| entry.point != of.point && entry.point != best.point);
+        all.filter_map(|entry| best.contrast(entry)?.deviation()).collect()
+    };
+    let level = |entry: &Entry<'_>| if standings.has_groups { Level::beside(others(entry)) } else { Level::FIRM };
     let is_below = |entry: &&Entry<'_>| {
         if is_estimate {
             !best.contrast(entry).is_some_and(|contrast| contrast.is_near())
         } else {
-            is_firmly_worse(entry, best, less)
+            is_worse(entry, best, less, level(entry))
         }
     };
     let worse: Vec<bool> = line.iter().map(is_below).collect();

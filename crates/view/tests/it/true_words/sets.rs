@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use libm::{exp, lgamma, log, sqrt};
 use shallop_core::seed::{Seed, Stream};
 use shallop_results::aggregate::aggregate;
-use shallop_results::summary::{Fct, FlowTime};
-use shallop_results::{Job, Point, Run, Summary, summary::Completion};
+use shallop_results::summary::{Completion, Fct, FlowTime, Group};
+use shallop_results::{Aggregate, Job, Point, Run, Summary};
 
 /// The distribution of a scheme's own noise, on the logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,6 +93,10 @@ pub struct ResultSet {
     pub schemes: usize,
     /// Whether smaller values are better.
     pub less: bool,
+    /// The results of each group of the workload, with its name; of a set with one group none.
+    pub groups: Vec<(&'static str, ResultSet)>,
+    /// The loss and the fairness of cells; empty for sets that have neither.
+    pub prices: Vec<Price>,
     kind: Kind,
     cells: Vec<Scheme>,
 }
@@ -140,14 +144,45 @@ impl ResultSet {
     pub fn generate(number: u64, points: u64) -> Self {
         let name_of_stream = if points > 1 { "sweeps" } else { "result sets" };
         let mut stream = Seed::new(20_261_126).stream(name_of_stream, number);
-        let of = &mut stream;
-        let seeds = pick(of, &[(1, 2), (2, 2), (3, 7), (4, 1), (5, 4), (8, 1), (10, 3)]);
+        let seeds = seeds(&mut stream);
+        Self::draw(&mut stream, number, points, (seeds, None))
+    }
+
+    /// A set whose workload has two groups, users and backups, and whose schemes lose packets and share unfairly.
+    pub fn with_groups(number: u64, points: u64) -> Self {
+        let stream = |name: &str| Seed::new(20_261_126).stream(name, number);
+        let mut own = stream("workloads");
+        let seeds = seeds(&mut own);
+        let mut all = Self::draw(&mut own, number, points, (seeds, None));
+        let group = |name| (name, Self::draw(&mut stream(name), number, points, (seeds, Some(all.schemes))));
+        all.groups = ["users", "backups"].map(group).into();
+        all.prices = (0..all.cells.len()).map(|_| Price::draw(&mut own)).collect();
+        for (index, run) in all.summary.runs.iter_mut().enumerate() {
+            let of_group = |(name, group): &(&str, Self)| {
+                let run = &group.summary.runs[index];
+                Group {
+                    name: (*name).to_owned(),
+                    goodput_bps: run.goodput_bps,
+                    fct: run.fct.clone(),
+                    ..Group::default()
+                }
+            };
+            run.groups = all.groups.iter().map(of_group).collect();
+            let price = &all.prices[index / seeds as usize];
+            run.loss_rate = price.loss * exp(price.noise.draw(true, &mut own));
+            run.jain = Some(price.jain * exp(price.jain_noise.draw(false, &mut own)));
+        }
+        all.summary.aggregates = aggregates(&all.summary.runs, (seeds, all.schemes));
+        all
+    }
+
+    fn draw(of: &mut Stream, number: u64, points: u64, (seeds, schemes): (u64, Option<usize>)) -> Self {
         let kind = match pick(of, &[(0, 4), (1, 5), (2, 1)]) {
             0 => Kind::Goodput,
             1 => Kind::Tail { flows: log_uniform(of, 100.0, 1500.0) as u64, is_shared: of.chance(0.5) },
             _ => Kind::Mean { flows: 10 + of.below(90) },
         };
-        let (schemes, cells) = cells(of, kind, points);
+        let (schemes, cells) = cells(of, kind, (points, schemes));
         let spread = log_uniform(of, 0.01, 1.0);
         let horizon = of.chance(0.3).then(|| log_uniform(of, 20.0, 2000.0));
         let shared: Vec<f64> = (0..seeds).map(|_| spread * normal(of)).collect();
@@ -175,14 +210,9 @@ impl ResultSet {
             schemes: labels.clone(),
         });
         let points = all.collect();
-        let jobs = runs.iter().enumerate().map(|(index, run)| {
-            let point = index / seeds as usize / schemes;
-            let scheme = index / seeds as usize % schemes;
-            (Job { point, scheme, seed: run.seed }, run)
-        });
-        let aggregates = aggregate(&jobs.collect::<Vec<_>>());
+        let aggregates = aggregates(&runs, (seeds, schemes));
         let summary = Summary { runs, points, aggregates, ..Summary::default() };
-        Self { summary, seeds, schemes, less, kind, cells }
+        Self { summary, seeds, schemes, less, groups: Vec::new(), prices: Vec::new(), kind, cells }
     }
 
     /// The logarithm of the true mean of the figure of a cell, but for a part that all cells have.
@@ -235,10 +265,60 @@ fn key(at: usize, points: u64) -> BTreeMap<String, serde_json::Value> {
     all.into_iter().collect()
 }
 
+fn seeds(of: &mut Stream) -> u64 {
+    pick(of, &[(1, 2), (2, 2), (3, 7), (4, 1), (5, 4), (8, 1), (10, 3)])
+}
+
+/// The means over seeds of these runs, by point, then scheme.
+fn aggregates(runs: &[Run], (seeds, schemes): (u64, usize)) -> Vec<Aggregate> {
+    let jobs = runs.iter().enumerate().map(|(index, run)| {
+        let cell = index / seeds as usize;
+        (Job { point: cell / schemes, scheme: cell % schemes, seed: run.seed }, run)
+    });
+    aggregate(&jobs.collect::<Vec<_>>())
+}
+
+/// The loss rate and Jain's index of a cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Price {
+    loss: f64,
+    noise: Noise,
+    jain: f64,
+    jain_noise: Noise,
+}
+
+impl Price {
+    fn draw(of: &mut Stream) -> Self {
+        let loss = if of.chance(0.25) { 0.0 } else { log_uniform(of, 1e-4, 0.6) };
+        let deviation = log_uniform(of, 0.003, 0.1);
+        let jain_noise = if of.chance(0.5) { Noise::Normal(deviation) } else { Noise::Tail(deviation) };
+        Self { loss, noise: noise(of), jain: of.between(0.2, 1.0), jain_noise }
+    }
+
+    /// The true means of the loss rate and of Jain's index.
+    pub fn means(&self) -> [f64; 2] {
+        [self.loss * exp(self.noise.log_mean(true)), self.jain * exp(self.jain_noise.log_mean(false))]
+    }
+
+    /// Whether the true paired differences of the logarithms from another cell exceed four standard errors: of the loss
+    /// rate, and of Jain's index.
+    pub fn is_clear(&self, other: &Self, seeds: u64) -> [bool; 2] {
+        let beyond = |difference: f64, one: Noise, other: Noise| {
+            difference.abs() > 4.0 * sqrt((one.variance() + other.variance()) / seeds as f64)
+        };
+        let loss = |of: &Self| log(of.loss.max(1e-4));
+        [
+            beyond(loss(self) - loss(other), self.noise, other.noise),
+            beyond(log(self.jain / other.jain), self.jain_noise, other.jain_noise),
+        ]
+    }
+}
+
 /// Two to six schemes: equal, near and far ones, with equal noise or noise of their own. A point of a sweep moves each
 /// of them.
-fn cells(of: &mut Stream, kind: Kind, points: u64) -> (usize, Vec<Scheme>) {
-    let count = 2 + of.below(5);
+fn cells(of: &mut Stream, kind: Kind, (points, count): (u64, Option<usize>)) -> (usize, Vec<Scheme>) {
+    let drawn = 2 + of.below(5) as usize;
+    let count = count.unwrap_or(drawn);
     let effect = log_uniform(of, 0.01, 2.0);
     let (all_noise, all_tail) = (noise(of), of.between(0.2, 0.6));
     let (is_alike, has_tails) = (of.chance(0.5), of.chance(0.3));
@@ -256,7 +336,7 @@ fn cells(of: &mut Stream, kind: Kind, points: u64) -> (usize, Vec<Scheme>) {
     for _ in 1..points {
         all.extend(first.iter().map(|it| Scheme { level: it.level + moves * normal(of), ..*it }));
     }
-    (count as usize, all)
+    (count, all)
 }
 
 fn noise(of: &mut Stream) -> Noise {
@@ -327,8 +407,9 @@ mod tests {
                     metric.figure(&run).map_or(scale, |found| found.value)
                 })
                 .collect();
-            let set =
-                ResultSet { summary: Summary::default(), seeds: 1, schemes: 2, less, kind, cells: vec![base, scheme] };
+            let (cells, summary) = (vec![base, scheme], Summary::default());
+            let (groups, prices) = (Vec::new(), Vec::new());
+            let set = ResultSet { summary, seeds: 1, schemes: 2, less, groups, prices, kind, cells };
             let mean = draws.iter().sum::<f64>() / draws.len() as f64;
             let logs: Vec<f64> = draws.iter().map(|&draw| log(draw)).collect();
             let middle = logs.iter().sum::<f64>() / logs.len() as f64;

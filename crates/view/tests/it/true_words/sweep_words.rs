@@ -1,12 +1,10 @@
 //! What the sentences on a sweep of the key `x` claim, read from the words alone.
 
-use shallop_view::Headline;
-
 use super::BOUND;
 use super::sets::ResultSet;
 
 /// The numbers in a text that follow this mark: of "x=10" the point 0, of "s3" the scheme 3.
-fn numbers(text: &str, mark: &str) -> Vec<usize> {
+pub fn numbers(text: &str, mark: &str) -> Vec<usize> {
     let starts = text.match_indices(mark).map(|(at, _)| &text[at + mark.len()..]);
     let digits = starts.map(|rest| {
         let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
@@ -81,10 +79,10 @@ impl<'a> Sweep<'a> {
         inside.into_iter().any(beats)
     }
 
-    /// Reads the headline and compares it with the truth.
-    pub fn read(&self) -> Told {
+    /// Compares these sentences with the truth.
+    pub fn read(&self, sentences: &[String]) -> Told {
         let mut told = Told::default();
-        for sentence in Headline::from_summary(&self.set.summary).sentences {
+        for sentence in sentences {
             if sentence.starts_with("By ") || sentence.contains("by these estimates") {
                 continue;
             }

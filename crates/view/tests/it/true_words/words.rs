@@ -4,6 +4,8 @@ use shallop_results::Summary;
 use shallop_results::metrics::{GOODPUT, Metric, all_flows};
 use shallop_view::Headline;
 
+use super::sets::ResultSet;
+
 /// What a headline says of pairs of schemes, by number.
 #[derive(Debug, Default)]
 pub struct Claims {
@@ -61,11 +63,25 @@ fn named(list: &str, compared: &[usize], first: bool) -> Vec<usize> {
     words.filter_map(|word| word.strip_prefix('s')?.parse().ok()).collect()
 }
 
+/// The sentences on all flows, and those on each of the groups of the set.
+pub fn sentences(set: &ResultSet) -> Vec<Vec<String>> {
+    let all = Headline::from_summary(&set.summary).sentences;
+    let (of_groups, of_all): (Vec<_>, Vec<_>) = all.into_iter().partition(|text| text.starts_with("Group "));
+    let mut found = vec![of_all];
+    for (name, _) in &set.groups {
+        let own = of_groups.iter().find_map(|text| text.strip_prefix(&format!("Group {name}: ")));
+        found.push(
+            own.map_or_else(Vec::new, |text| text.split_inclusive(". ").map(|one| one.trim().to_owned()).collect()),
+        );
+    }
+    found
+}
+
 impl Claims {
-    pub fn read(summary: &Summary, less: bool) -> Self {
-        let sentences = Headline::from_summary(summary).sentences;
-        let mut claims = Self { compared: compared(summary, less), ..Self::default() };
-        for sentence in &sentences {
+    /// What these sentences claim of a set.
+    pub fn read(sentences: &[String], set: &ResultSet) -> Self {
+        let mut claims = Self { compared: compared(&set.summary, set.less), ..Self::default() };
+        for sentence in sentences {
             if let Some(list) = sentence.strip_prefix("Not decided: ") {
                 // More than four of at most six are all, as then no scheme is shown to be worse than the best.
                 claims.undecided = if list.contains(" more over ") {
