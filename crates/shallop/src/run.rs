@@ -246,11 +246,10 @@ impl<'a> StudyTasks<'a> {
     fn say_how_long(&self) {
         let all = self.all.iter();
         let studies: Vec<_> = all.map(|task| (&task.study, task.remaining(self.shard, self.resume))).collect();
-        let Some(forecast) = forecast::forecast(&studies, threads(self.jobs)) else { return };
+        let Some(words) = forecast::forecast(&studies, threads(self.jobs)).words() else { return };
         let runs: usize = studies.iter().map(|(_, jobs)| jobs.len()).sum();
         let plural = if runs == 1 { "" } else { "s" };
-        let words = forecast::words(forecast);
-        print::notes(&[format!("{runs} run{plural}, {words} on this machine")]);
+        print::notes(&[format!("{runs} run{plural}, {words}")]);
     }
 
     /// The folder of the index page; `None` without experiments.

@@ -28,8 +28,8 @@ pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
     workbench::run_study::check_setups(&study)?;
     print::notes(&workbench::run_study::notes(&study));
     print::notes(&workbench::run_study::warnings(&study)?);
-    let forecast = forecast::forecast(&[(&study, study.jobs())], threads(0)).map(forecast::words);
-    let how_long = forecast.map_or_else(String::new, |words| format!(", {words} on this machine"));
+    let forecast = forecast::forecast(&[(&study, study.jobs())], threads(0)).words();
+    let how_long = forecast.map_or_else(String::new, |words| format!(", {words}"));
     let ok = format!("ok: {}{how_long}", explain::work(&study));
     let sections = if args.explain { explain::explain(&study) } else { Ok(Vec::new()) };
     let sections = sections.map_err(|why| plain(&why))?;

@@ -3,43 +3,72 @@
 use std::time::Duration;
 
 use shallop_core::{Span, Time};
+use shallop_measure::Observer;
 use shallop_measure::flow_log::FlowRow;
-use shallop_measure::{Observer, RunError, run_observed};
+use shallop_measure::live_snapshot::LiveSnapshot;
 use shallop_plan::flows::FlowGenerator;
 use shallop_plan::plan::{Driver, Plan};
 use shallop_plan::{ResolvedRun, Study};
 use shallop_results::Job;
 
 use crate::clock::Clock;
+use crate::kernels;
 
-/// Seconds for which the first scheme is measured, and each other one if the first shows that the study is long.
+/// Seconds for which the first scheme is measured, and each other one if the first shows that the study may be long.
 const MEASURED: f64 = 0.1;
+/// The same with kernels, from the end of their start.
+const MEASURED_WITH_KERNELS: f64 = 0.5;
+/// Seconds after which a measurement does not wait for flows to start any more.
+const MOST: f64 = 0.4;
 /// Seconds for which all schemes together are measured, at most.
-const MEASURED_IN_ALL: f64 = 1.5;
+const MEASURED_IN_ALL: f64 = 2.0;
 /// A shorter study is not worth a message, in seconds.
-pub const WORTH_A_MESSAGE: f64 = 10.0;
-/// Flows whose ends are looked at, to see when a run ends.
+const WORTH_A_MESSAGE: f64 = 5.0;
+/// No scheme takes this many times longer than the first one.
+const SLOWEST: f64 = 10.0;
+/// The most flows whose sizes are added up; those of others are like them.
 const MOST_FLOWS: usize = 20_000;
 /// Samples in a run that is measured. The measurement can stop at each.
 const SAMPLES: u64 = 4_000;
 
-/// The forecast for jobs of studies on `threads` threads; `None` if it is below [`WORTH_A_MESSAGE`], or if hosts are
-/// kernels in virtual time, whose speed a short run does not show. It is an upper estimate where flows end, since a run
-/// ends when all are complete.
-#[must_use]
-pub fn forecast(studies: &[(&Study, Vec<Job>)], threads: usize) -> Option<Duration> {
-    let clock = Clock::start();
-    let mut seconds = 0.0;
-    for (study, jobs) in studies {
-        seconds += of_study(study, jobs, threads, &clock)?;
-    }
-    (seconds >= WORTH_A_MESSAGE).then(|| Duration::from_secs_f64(seconds))
+/// How long a study takes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Forecast {
+    /// Too short for a message.
+    Short,
+    /// About this long.
+    Takes(Duration),
+    /// Why it cannot be told.
+    Unknown(&'static str),
 }
 
-/// The forecast as a message: "about 5 minutes".
+/// The forecast for jobs of studies on `threads` threads.
 #[must_use]
-pub fn words(forecast: Duration) -> String {
-    let seconds = forecast.as_secs_f64();
+pub fn forecast(studies: &[(&Study, Vec<Job>)], threads: usize) -> Forecast {
+    let clock = Clock::start();
+    let each = studies.iter().map(|(study, jobs)| of_study(study, jobs, threads, &clock));
+    match each.sum::<Result<f64, &'static str>>() {
+        Ok(seconds) if seconds < WORTH_A_MESSAGE => Forecast::Short,
+        Ok(seconds) => Forecast::Takes(Duration::from_secs_f64(seconds)),
+        Err(why) => Forecast::Unknown(why),
+    }
+}
+
+impl Forecast {
+    /// The forecast as a message: "about 5 minutes on this machine"; `None` for a short study.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        match self {
+            Self::Short => None,
+            Self::Takes(time) => Some(format!("{} on this machine", words(*time))),
+            Self::Unknown(why) => Some(format!("how long is not known: {why}")),
+        }
+    }
+}
+
+/// A time in words: "about 5 minutes".
+fn words(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
     let (number, unit) = match seconds {
         _ if seconds < 90.0 => (seconds, "second"),
         _ if seconds < 5_400.0 => (seconds / 60.0, "minute"),
@@ -54,7 +83,7 @@ pub fn words(forecast: Duration) -> String {
 }
 
 /// Seconds for the jobs of a study.
-fn of_study(study: &Study, jobs: &[Job], threads: usize, clock: &Clock) -> Option<f64> {
+fn of_study(study: &Study, jobs: &[Job], threads: usize, clock: &Clock) -> Result<f64, &'static str> {
     let plan = |job: &Job| &study.points[job.point].plan;
     let mut costs: Vec<(Job, f64)> = Vec::new();
     let (mut sum, mut longest, mut in_real_time) = (0.0, 0.0_f64, false);
@@ -66,77 +95,113 @@ fn of_study(study: &Study, jobs: &[Job], threads: usize, clock: &Clock) -> Optio
             sum += simulated;
             continue;
         }
-        if plan.has_kernels(job.scheme) {
-            return None;
-        }
         let known = costs.iter().rev().find(|(other, _)| other.scheme == job.scheme);
         let same_point = known.is_some_and(|(other, _)| other.point == job.point);
         let in_budget = clock.seconds() < MEASURED_IN_ALL;
         let cost = match known {
             Some((_, cost)) if same_point || !in_budget => *cost,
-            None if !in_budget => mean(&costs),
-            _ => measure(plan, *job)?,
+            None if !in_budget && !plan.has_kernels(job.scheme) => mean(&costs),
+            _ => measure(plan, *job)? / simulated.max(1e-12),
         };
-        if costs.is_empty() && cost * simulated * jobs.len() as f64 / (threads as f64) < 1.0 {
-            return Some(0.0);
+        let all = cost * simulated * jobs.len() as f64 / threads as f64;
+        if costs.is_empty() && all * SLOWEST < WORTH_A_MESSAGE && !plan.has_kernels(job.scheme) {
+            return Ok(0.0);
         }
         costs.push((*job, cost));
         sum += cost * simulated;
         longest = longest.max(cost * simulated);
     }
-    Some(if in_real_time { sum } else { longest.max(sum / threads as f64) })
+    Ok(if in_real_time { sum } else { longest.max(sum / threads as f64) })
 }
 
 fn mean(costs: &[(Job, f64)]) -> f64 {
     costs.iter().map(|(_, cost)| cost).sum::<f64>() / costs.len().max(1) as f64
 }
 
-/// Seconds of computing for each second of a job's longest duration, from a run that is stopped after [`MEASURED`]
-/// seconds. `None` if the job cannot run.
-fn measure(plan: &Plan, job: Job) -> Option<f64> {
-    let end = likely_end(plan, job)?;
+/// Seconds of computing for a job, from the second half of a part of the run. A run whose flows all end takes as long
+/// as its bytes need: late flows that wait for timeouts cost simulated time and hardly any computing. With flows
+/// without end, the part begins when all have started.
+fn measure(plan: &Plan, job: Job) -> Result<f64, &'static str> {
+    let has_kernels = plan.has_kernels(job.scheme);
+    if has_kernels && plan.has_programs() {
+        return Err("programs in kernels run for the results alone");
+    }
+    let (bytes, started) = flows(plan, job);
     let sample = Span::from_ps((plan.duration.as_ps() / SAMPLES).max(1)).min(plan.sample);
     let plan = Plan { sample, ..plan.clone() };
-    let mut observer = StopAfter { clock: Clock::start(), reached: None };
-    match run_observed(&plan, job.scheme, job.seed, &mut observer) {
-        Ok(_) | Err(RunError::Stopped) => {}
-        Err(_) => return None,
+    let least = if has_kernels { MEASURED_WITH_KERNELS } else { MEASURED };
+    let mut part = Part { clock: Clock::start(), least, started, begun: None, half: None, reached: None };
+    if kernels::run(&plan, job.scheme, job.seed, &mut part, None).is_ok() {
+        return Ok(part.clock.seconds());
     }
-    let (seconds, simulated) = observer.reached.unwrap_or((observer.clock.seconds(), plan.duration));
-    Some(seconds / simulated.as_secs_f64().max(1e-12) * end.ratio(plan.duration))
+    let (Some(half), Some(end)) = (part.half, part.reached) else {
+        // The run itself will say why it cannot be.
+        return if has_kernels { Err("kernels in virtual time did not start") } else { Ok(part.clock.seconds()) };
+    };
+    let of_time = (plan.duration - end.time).ratio(end.time - half.time);
+    let (arrived, left) = (end.bytes - half.bytes, |all: f64| (all - end.bytes as f64).max(0.0));
+    let of_bytes = bytes.filter(|_| arrived > 0).map_or(f64::INFINITY, |all| left(all) / arrived as f64);
+    Ok(end.seconds + (end.seconds - half.seconds) * of_time.min(of_bytes))
 }
 
-/// The time at which a run ends if flows take twice as long as in an empty network: runs end when all counted flows
-/// are complete.
-fn likely_end(plan: &Plan, job: Job) -> Option<Span> {
-    let run = ResolvedRun::new(plan, job.scheme, job.seed).ok()?;
-    let (mut end, mut flows) = (Span::ZERO, 0);
-    for flow in FlowGenerator::new(&run).take(MOST_FLOWS).filter(|flow| flow.counted) {
-        if flow.size.is_none() {
-            return Some(plan.duration);
-        }
-        flows += 1;
-        let ideal = flow.ideal(&run);
-        end = end.max(flow.start - Time::ZERO + ideal + ideal);
+/// The bytes of all flows, or, if one has no end, when the last one has started; at most a quarter of the run is waited
+/// for.
+fn flows(plan: &Plan, job: Job) -> (Option<f64>, Span) {
+    let Ok(run) = ResolvedRun::new(plan, job.scheme, job.seed) else { return (None, Span::ZERO) };
+    let (mut bytes, mut count, mut last) = (Some(0.0), 0_usize, Span::ZERO);
+    for flow in FlowGenerator::new(&run).take(MOST_FLOWS) {
+        bytes = bytes.zip(flow.size).map(|(sum, size)| sum + size as f64);
+        last = last.max(flow.start - Time::ZERO);
+        count += 1;
     }
-    Some(if (1..MOST_FLOWS).contains(&flows) { end.min(plan.duration) } else { plan.duration })
+    let all = if count == MOST_FLOWS { plan.flows() as f64 / count as f64 } else { 1.0 };
+    let bytes = bytes.filter(|bytes| *bytes > 0.0).map(|bytes| bytes * all.max(1.0));
+    (bytes, if bytes.is_some() { Span::ZERO } else { last.min(plan.duration / 4) })
 }
 
-/// Stops a run after [`MEASURED`] seconds of computing.
-struct StopAfter {
+/// What a run has reached.
+#[derive(Clone, Copy, Debug)]
+struct Reached {
+    /// Seconds of computing since the measurement began.
+    seconds: f64,
+    /// The simulated time.
+    time: Span,
+    /// Bytes of data that arrived.
+    bytes: u64,
+}
+
+/// Stops a run after some seconds of computing.
+struct Part {
     clock: Clock,
-    /// Seconds of computing so far, and the time simulated in them.
-    reached: Option<(f64, Span)>,
+    least: f64,
+    /// The simulated time from which the run is measured.
+    started: Span,
+    /// The seconds until the run itself began: kernels start first.
+    begun: Option<f64>,
+    half: Option<Reached>,
+    reached: Option<Reached>,
 }
 
-impl Observer for StopAfter {
-    fn on_progress(&mut self, now: Time) -> bool {
-        let seconds = self.clock.seconds();
-        self.reached = Some((seconds, now - Time::ZERO));
-        seconds < MEASURED
+impl Observer for Part {
+    fn on_progress(&mut self, _: Time) -> bool {
+        self.begun.get_or_insert_with(|| self.clock.seconds());
+        self.reached.is_none()
     }
 
     fn on_flows(&mut self, _: Vec<FlowRow>) {}
+
+    fn wants_snapshot(&self, now: Span) -> bool {
+        let begun = self.half.map(|half| half.seconds).or(self.begun).unwrap_or(0.0);
+        let seconds = self.clock.seconds() - begun;
+        let waits = self.half.is_none() && now < self.started && seconds < MOST;
+        now > Span::ZERO && seconds >= self.least / 2.0 && !waits
+    }
+
+    fn on_snapshot(&mut self, now: LiveSnapshot) {
+        let reached = Reached { seconds: self.clock.seconds(), time: now.at, bytes: now.ip_bytes };
+        let next = if self.half.is_none() { &mut self.half } else { &mut self.reached };
+        *next = Some(reached);
+    }
 }
 
 #[cfg(test)]
