@@ -11,6 +11,8 @@ use crate::proxy::CleanOptions;
 /// TCP with the options of a scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
+    /// The hosts whose defaults the configuration has.
+    pub stack: HostStack,
     /// Configuration of the hosts' TCP, except the segment size, which follows from the path.
     pub config: tcp::Config,
     pub controller: window::Config,
@@ -110,7 +112,7 @@ impl Configured for Tcp {
             config.initial_threshold = threshold;
         }
         let name = window::Config::kinds().map(|of| of.name).find(|&name| name == kind);
-        Ok(Self { config, controller, kernel: name.filter(|_| stack == HostStack::Kernel) })
+        Ok(Self { stack, config, controller, kernel: name.filter(|_| stack == HostStack::Kernel) })
     }
 
     fn values(&self) -> Vec<(&'static Key, Option<String>)> {
@@ -123,7 +125,15 @@ impl Protocol for Tcp {
     const NAME: &'static str = "TCP";
 
     fn describe(&self) -> String {
-        format!("TCP with {}", self.controller.name())
+        let hosts = match self.stack {
+            HostStack::Ns2 => "hosts as in ns-2",
+            HostStack::Ns3 => "hosts as in ns-3",
+            HostStack::Linux => "hosts as Linux with fq",
+            HostStack::LinuxPfifo => "hosts as Linux with pfifo_fast",
+            HostStack::LinuxIdeal => "hosts as Linux without offload",
+            HostStack::Kernel => "hosts of real Linux kernels",
+        };
+        format!("TCP with {}, {hosts}", self.controller.name())
     }
 
     fn responds_to_marks(&self) -> bool {

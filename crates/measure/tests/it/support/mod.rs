@@ -125,7 +125,7 @@ pub fn schemes() -> Vec<Scheme> {
     let tcp = |kind: &'static ControllerName| {
         let config = tcp::Config { ecn: EcnConfig::for_marking(kind.marking, linux.tcp.ecn), ..linux.tcp };
         let controller = any::Config::for_stack(kind.name, linux.host).expect("a name of its own");
-        (kind.name, Transport::Tcp(shallop_plan::plan::Tcp { config, controller, kernel: None }))
+        (kind.name, Transport::Tcp(shallop_plan::plan::Tcp { stack: linux.host, config, controller, kernel: None }))
     };
     let credits = [
         ("expresspass", expresspass()),
