@@ -101,8 +101,8 @@ pub fn in_300_runs_no_wrong_path_passes_and_a_right_one_passes_in_50_of_50() -> 
 /// Receives at the other end, and sends zeros for a time.
 const SEND: &str = r"
 mkdir inbox
-nsenter -n -t $receiver $shallop receive inbox --wait 20ms --json > listens 2> /dev/null & sleep 0.5
-nsenter -n -t $sender $shallop send --for 8s 10.8.2.2 --rate-limit 20Mbps --wait 20ms --trust-new
+nsenter -n -t $receiver chrt -f 10 $shallop receive inbox --wait 20ms --json > listens 2> /dev/null & sleep 0.5
+nsenter -n -t $sender chrt -f 10 $shallop send --for 8s 10.8.2.2 --rate-limit 20Mbps --wait 20ms --trust-new
 ";
 
 pub fn a_transfer_over_a_path_without_a_meter_leaves_credits_and_says_why() -> Outcome {
