@@ -34,10 +34,7 @@ impl Axis {
         if points.len() < 2 {
             return Self::One;
         }
-        let mut keys: Vec<&String> = points.iter().flat_map(|point| point.set.keys()).collect();
-        keys.sort();
-        keys.dedup();
-        keys.retain(|key| !same_at_all(points, key));
+        let keys = different_keys(points);
         let quantities = keys.iter().filter_map(|key| Some((*key, quantities(points, key)?)));
         let different = |values: &[f64]| {
             let mut values = values.to_vec();
@@ -65,6 +62,30 @@ impl Axis {
         panels.dedup();
         places.len() == all && panels.len() * 2 <= all
     }
+}
+
+/// The keys by which the points differ.
+fn different_keys(points: &[Point]) -> Vec<&String> {
+    let mut keys: Vec<&String> = points.iter().flat_map(|point| point.set.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    keys.retain(|key| !same_at_all(points, key));
+    keys
+}
+
+/// The values of the first key by which the points differ, if it is a quantity and all others rise with it, as those
+/// that `--with` moves along.
+pub(crate) fn moved_together(points: &[Point]) -> Option<Vec<f64>> {
+    let keys = different_keys(points);
+    let (first, others) = keys.split_first()?;
+    let (values, _) = quantities(points, first)?;
+    let rises = |key: &&String| {
+        let Some((other, _)) = quantities(points, key) else { return false };
+        let mut both: Vec<(f64, f64)> = values.iter().copied().zip(other).collect();
+        both.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        both.windows(2).all(|pair| (pair[0].0 < pair[1].0) == (pair[0].1 < pair[1].1))
+    };
+    others.iter().all(rises).then_some(values)
 }
 
 /// The title of a key on an axis: the last two parts of the key, or more if another key that varies ends like that.

@@ -172,6 +172,12 @@ impl<'a> Standings<'a> {
         self.topic.is_less_better() && of.get(self.topic.metric).is_some_and(|value| value.at_least)
     }
 
+    /// Whether a scheme is left out at this point, as its flows did not finish.
+    pub fn has_left_out(&self, point: usize) -> bool {
+        let here = self.summary.aggregates.iter().filter(|of| self.comparison.point(&of.point) == Some(point));
+        here.into_iter().any(|of| self.is_open(of))
+    }
+
     /// The schemes at a point.
     pub fn at(&self, point: usize) -> Vec<&Entry<'a>> {
         self.entries.iter().filter(|entry| entry.point == point).collect()
@@ -286,7 +292,8 @@ impl<'a> Standings<'a> {
             text.push(format!("Not compared, as flows did not finish: {names}."));
         }
         if !others.is_empty() {
-            text.push(format!("Unfinished flows, which do not change these times: {}.", list(&others)));
+            let others = list(&others);
+            text.push(format!("Compared, as too few flows did not finish to change these times: {others}."));
         }
         text.join(" ")
     }

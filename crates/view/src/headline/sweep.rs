@@ -7,8 +7,8 @@ use super::price::Prices;
 use super::ranking::{Ranking, is_worse, sorted};
 use super::standings::{Entry, Standings};
 use super::turn;
-use super::wording::{names, quoted, seeds};
-use crate::axis::Axis;
+use super::wording::{capitalized, listed, names, quoted, seeds};
+use crate::axis::{Axis, moved_together};
 use crate::text::list;
 
 /// The most stretches of a sweep in a sentence; more are counted.
@@ -41,12 +41,14 @@ pub(super) fn sentences(standings: &Standings<'_>) -> Vec<String> {
     if sentences.is_empty() { vec![span(standings)] } else { sentences }
 }
 
-/// The sentences on a group: who leads where, and which value is the best for one scheme, or where the difference is
-/// largest.
+/// The sentences on a group: who leads where, and which value is the best for the first scheme of which that is
+/// decided, or where the difference is largest.
 pub(super) fn of_group(standings: &Standings<'_>) -> Vec<String> {
     let rankings = rankings(standings);
     let mut sentences: Vec<String> = who_leads(standings, &rankings).into_iter().collect();
-    let turn = turn::sentences(standings).into_iter().next();
+    let turns = turn::sentences(standings);
+    let decided = turns.iter().find(|turn| !turn.starts_with(turn::NOT_DECIDED));
+    let turn = decided.or_else(|| turns.first()).cloned();
     sentences.extend(turn.or_else(|| widest(standings, &rankings)));
     if sentences.is_empty() { vec![span(standings)] } else { sentences }
 }
@@ -74,15 +76,26 @@ fn lead<'a>(standings: &Standings<'_>, ranking: &Ranking<'_, 'a>) -> Lead<'a> {
 /// The points in the order of the quantity by which they differ, or of the results.
 pub(super) fn order(standings: &Standings<'_>) -> Vec<usize> {
     let mut points: Vec<usize> = (0..standings.comparison.points.len()).collect();
-    if let Axis::Quantity { values, .. } = &standings.comparison.axis {
+    if let Some(values) = values(standings) {
         points.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     }
     points
 }
 
+/// The quantity by which the points differ, by point.
+fn values(standings: &Standings<'_>) -> Option<Vec<f64>> {
+    match &standings.comparison.axis {
+        Axis::Quantity { values, .. } => Some(values.clone()),
+        _ => moved_together(&standings.comparison.points),
+    }
+}
+
 /// Whether the points are on one line, so that "from" and "to" mean something.
 pub(super) fn on_a_line(standings: &Standings<'_>) -> bool {
-    matches!(&standings.comparison.axis, Axis::Quantity { panels, .. } if panels.iter().all(String::is_empty))
+    match &standings.comparison.axis {
+        Axis::Quantity { panels, .. } => panels.iter().all(String::is_empty),
+        _ => moved_together(&standings.comparison.points).is_some(),
+    }
 }
 
 /// Who leads at which points; `None` if no point has several schemes.
@@ -93,24 +106,33 @@ fn who_leads(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Option<S
     let of_two = standings.comparison.schemes.len() == 2;
     let best = standings.verb(true, of_two);
     let by = if standings.is_undecided() { standings.by_estimate() } else { "" };
-    let at = |each: &str| match leads.len() {
-        1 => "at the one point that is compared".to_owned(),
-        all => format!("at {each} of the {all} points"),
+    let label = |point: usize| standings.comparison.labels[point].clone();
+    let at = |each: &str| match leads.as_slice() {
+        [one] => format!("at {}", label(one.0)),
+        all if all.len() < standings.comparison.points.len() => format!("at {each} of the {} ranked points", all.len()),
+        all => format!("at {each} of the {} points", all.len()),
     };
-    let text = match stretches.as_slice() {
+    let is_scheme = |of: &(usize, Lead<'_>)| matches!(of.1, Lead::One(_));
+    let (text, has_name_first) = match stretches.as_slice() {
         [] => return None,
         [all] => match all[0].1 {
-            Lead::One(scheme) => format!("{} {best} {}", quoted(scheme), at("each")),
-            other => format!("no scheme leads {}: {}", at("any"), nobody(standings, other, rankings)),
+            Lead::One(scheme) => (format!("{} {best} {}", quoted(scheme), at("each")), true),
+            other => (format!("no scheme leads {}: {}", at("any"), nobody(standings, other, rankings)), false),
         },
         few if few.len() <= MAX_STRETCHES && on_a_line(standings) => {
             let parts: Vec<String> = few.iter().map(|stretch| part(standings, best, stretch, rankings)).collect();
-            parts.join("; ")
+            (parts.join("; "), is_scheme(&leads[0]))
         }
-        _ => counted(standings, &leads, best, rankings),
+        _ => (counted(standings, &leads, best, rankings), leads.iter().any(is_scheme)),
     };
-    let text = format!("{by}{text}.");
-    let text = if text.starts_with("no scheme") { text.replacen('n', "N", 1) } else { text };
+    let text = if by.is_empty() && !has_name_first { capitalized(&text) } else { format!("{by}{text}") };
+    let open: Vec<String> = order(standings).into_iter().filter(|it| is_unranked(standings, *it)).map(label).collect();
+    let unranked = if open.is_empty() {
+        String::new()
+    } else {
+        format!(" At {} flows did not finish, and nothing is ranked.", listed(&open))
+    };
+    let text = format!("{text}.{unranked}");
     let open = rankings.iter().filter(|(_, ranking)| !ranking.undecided.is_empty());
     let needed: Option<Vec<u64>> = open.map(|(_, ranking)| ranking.seeds_needed).collect();
     Some(match needed {
@@ -121,6 +143,11 @@ fn who_leads(standings: &Standings<'_>, rankings: &[Ranked<'_, '_>]) -> Option<S
             format!("{text} Where nothing is decided, {}.", seeds_that_would_do(needed))
         }
     })
+}
+
+/// Whether a point has schemes left out, as their flows did not finish, and fewer than two others.
+fn is_unranked(standings: &Standings<'_>, point: usize) -> bool {
+    standings.at(point).len() < 2 && standings.has_left_out(point)
 }
 
 /// The reason why no scheme leads at these points, with the schemes that may be the best.
@@ -137,7 +164,7 @@ fn nobody(standings: &Standings<'_>, lead: Lead<'_>, points: &[Ranked<'_, '_>]) 
         }
     }
     let seeds = seeds(standings.seeds());
-    format!("{seeds} do not tell which of {} is the best", names(&contenders))
+    format!("the {seeds} do not tell which of {} is the best", names(&contenders))
 }
 
 /// Who leads on a stretch of points.
@@ -182,7 +209,9 @@ fn counted(standings: &Standings<'_>, leads: &[(usize, Lead<'_>)], best: &str, r
     for kind in [Lead::Alike, Lead::Open] {
         let count = leads.iter().filter(|(_, lead)| *lead == kind).count();
         if count > 0 {
-            text.push(format!("at {count} {}", nobody(standings, kind, rankings)));
+            let of =
+                if parts.is_empty() && text.len() == 1 { format!(" of {} points", leads.len()) } else { String::new() };
+            text.push(format!("{} at {count}{of}", nobody(standings, kind, rankings)));
         }
     }
     text.retain(|part| !part.is_empty());

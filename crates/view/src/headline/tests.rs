@@ -205,7 +205,10 @@ fn completion_times_are_compared_where_flows_end() {
             "cubic did worse: 99 % of the flows finished within 40 ms."
         ]
     );
-    assert_eq!(headline.caveat, "Unfinished flows, which do not change these times: flashpass 36 of 12,000.");
+    assert_eq!(
+        headline.caveat,
+        "Compared, as too few flows did not finish to change these times: flashpass 36 of 12,000."
+    );
     assert_eq!(headline.figures, ["fct-p99", "completion-times"]);
 }
 
@@ -263,13 +266,16 @@ fn unfinished_flows_of_runs_that_stand_for_several_points_count_once() {
 }
 
 #[test]
-fn the_one_point_of_a_sweep_that_is_compared_is_called_so() {
+fn points_at_which_flows_did_not_finish_are_named() {
     let pair = |mark: &str, open: u64| {
         [("cubic", 0.04), ("dctcp", 0.02)]
             .map(|(name, p99)| at(seeds(&finite(name, p99, open), 0.02), "switch.default.mark.above", mark))
     };
     let text = sentences([pair("20KB", 0), pair("40KB", 60)].concat());
-    assert!(text.starts_with("dctcp did better at the one point that is compared."), "{text}");
+    let unranked = "At above=40KB flows did not finish, and nothing is ranked.";
+    assert!(text.starts_with(&format!("dctcp did better at above=20KB. {unranked}")), "{text}");
+    let text = sentences([pair("20KB", 0), pair("40KB", 60), pair("80KB", 0)].concat());
+    assert!(text.starts_with(&format!("dctcp did better at each of the 2 ranked points. {unranked}")), "{text}");
 }
 
 #[test]
@@ -325,6 +331,22 @@ fn a_swept_key_has_a_best_value_where_the_metric_turns() {
 }
 
 #[test]
+fn thresholds_that_move_together_have_a_best_value_for_each_group() {
+    let run = |point: usize, copies: f64, step: f64, scheme: &str| {
+        let group = |name: &str, p99: f64| Group { name: name.to_owned(), fct: times(p99, 0), ..Group::default() };
+        let run = Run { groups: vec![group("people", 0.1), group("copies", copies)], ..finite(scheme, 0.1, 0) };
+        let set = [("deep.mark.above", ["1MB", "2MB", "4MB"]), ("shallow.mark.above", ["100KB", "200KB", "400KB"])];
+        let set = set.map(|(key, values)| (key.to_owned(), Value::from(values[point])));
+        seeds(&run, step).into_iter().map(move |run| Run { point: set.clone().into(), ..run }).collect::<Vec<_>>()
+    };
+    let gemini = [1.43, 1.32, 1.08].into_iter().enumerate().map(|(at, p99)| run(at, p99, 0.01, "gemini"));
+    let open = [1.0, 1.07, 1.03].into_iter().enumerate().map(|(at, p99)| run(at, p99, 0.1 * at as f64, "open"));
+    let text = sentences(gemini.chain(open).collect());
+    assert!(text.contains("gemini is best at deep.mark.above=4MB"), "{text}");
+    assert!(text.contains(", an end of the sweep: 1.08 s, beside 1.43 s at "), "{text}");
+}
+
+#[test]
 fn a_sweep_says_where_loss_begins() {
     let sweep = |all: &[(&str, &[f64])]| {
         let mut runs = Vec::new();
@@ -356,7 +378,26 @@ fn points_that_are_no_line_are_counted() {
     let text = sentences(all);
     assert!(
         text.starts_with(
-            "flashpass carried more at 2 of 4 points and cubic at 1; at 1 the best are within 5 % of each other."
+            "flashpass carried more at 2 of 4 points and cubic at 1; the best are within 5 % of each other at 1."
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn sentences_without_a_leader_begin_with_a_capital_letter() {
+    let mut all = Vec::new();
+    for (nic, factors) in
+        [("fair", [1.0; 3]), ("fifo", [0.5, 1.0, 2.0]), ("other", [1.0; 3]), ("last", [0.4, 1.0, 3.0])]
+    {
+        all.push(at(seeds(&long("cubic", 9e9, 0.01), 0.0), "nic", nic));
+        all.push(at(by_seed(&long("flashpass", 9e9, 0.0), &factors), "nic", nic));
+    }
+    let text = sentences(all);
+    assert!(
+        text.starts_with(
+            "The best are within 5 % of each other at 2 of 4 points; the 3 seeds do not tell which of flashpass and \
+             cubic is the best at 2. Where nothing is decided, "
         ),
         "{text}"
     );

@@ -12,6 +12,8 @@ use super::wording::{listed, quoted};
 
 /// The most schemes with a sentence of their own, the best first.
 const MAX_SCHEMES: usize = 3;
+/// What a sentence begins with that names no value.
+pub(super) const NOT_DECIDED: &str = "Which value is best for";
 /// The least number of points of which one can be the best.
 const MIN_POINTS: usize = 2;
 
@@ -108,7 +110,7 @@ fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) ->
         return None;
     }
     if from == 0 && to + 1 == line.len() {
-        return Some(format!("Which value is best for {who} is not decided: {}, {}.", with(first), with(last)));
+        return Some(format!("{NOT_DECIDED} {who} is not decided: {}, {}.", with(first), with(last)));
     }
     let values = standings.value(&line[from..=to]);
     let place = if from == to {

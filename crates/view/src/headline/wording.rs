@@ -26,6 +26,11 @@ pub(super) fn names(schemes: &[&str]) -> String {
     listed(&schemes.iter().map(|scheme| quoted(scheme)).collect::<Vec<_>>())
 }
 
+/// A sentence that begins with a word, which gets a capital letter.
+pub(super) fn capitalized(text: &str) -> String {
+    text.get(..1).map_or_else(String::new, |first| first.to_uppercase() + &text[1..])
+}
+
 /// "LEAST to MOST" of these values in a unit of this size, or one number if both are printed alike.
 pub(super) fn range(values: &[f64], unit: f64) -> String {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min) / unit;
