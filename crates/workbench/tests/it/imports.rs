@@ -103,11 +103,11 @@ fn graphml_and_gml_describe_the_same_network() {
     assert!((delays[0] - 0.050_038).abs() < 1e-6 && (delays[1] - 0.001).abs() < 1e-12);
     let expected = Origin {
         rates: 2,
-        default_rates: vec![9],
+        default_rates: vec![15],
         delays: 0,
         lengths: 0,
-        distances: vec![7],
-        default_delays: vec![8, 9],
+        distances: vec![13],
+        default_delays: vec![14, 15],
         renamed: 1,
     };
     assert_eq!(*origin, expected);
@@ -115,8 +115,8 @@ fn graphml_and_gml_describe_the_same_network() {
     let line = sections[0].lines.iter().find(|line| line.what == "links of the file").unwrap();
     assert_eq!(
         line.how,
-        "rates: 2 from the file, 1 by default (line 9); delays: 0 from the file, 1 from coordinates (line 7), \
-         2 by default (lines 8 to 9); 1 nodes renamed, as others have their labels"
+        "rates: 2 from the file, 1 by default (line 15); delays: 0 from the file, 1 from coordinates (line 13), \
+         2 by default (lines 14 to 15); 1 nodes renamed, as others have their labels"
     );
     let longer = open("net.gml", GML, "path_factor = 2.0", names).unwrap();
     let delay = imported(&longer).links[0].2.delay.as_secs_f64();
