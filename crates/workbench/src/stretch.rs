@@ -15,6 +15,9 @@ const FACTORS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// The duration of a trial: this time of the machine, but at least this time of the network.
 const TRIAL: Span = Span::from_secs(1);
 const SHORTEST: Span = Span::from_ms(200);
+/// Behind buffers that hold less than this, time is not stretched for `--scale auto`: hosts send bursts of up to 64 KB
+/// at once (TSO), which stretched time makes shorter, so that less is lost and more carried than in the network.
+const LEAST_BUFFER: u64 = 65_536;
 /// A trial decides if its bound of the goodput is below this fraction of what a run may have, as no two seconds of a
 /// machine are alike.
 const MARGIN: f64 = 0.7;
@@ -62,8 +65,15 @@ fn counts(of: &RehearsalOfRun) -> Option<bool> {
 }
 
 /// The smallest factor, from `least` on, at which short rehearsals of all schemes and points count on this machine now;
-/// the largest if none does. 1 if a scheme has programs, UDP or QUIC, which keep the machine's time.
-pub fn find(study: &Study, least: u32) -> u32 {
+/// the largest if none does. 1 if a scheme has programs, UDP or QUIC, which keep the machine's time, or if the buffers
+/// are shallower than [`LEAST_BUFFER`], which a note says.
+pub fn find(study: &mut Study, least: u32) -> u32 {
+    let (factor, note) = search(study, least);
+    study.notes.extend(note);
+    factor
+}
+
+fn search(study: &Study, least: u32) -> (u32, Option<String>) {
     let mut factor = least;
     for point in &study.points {
         for scheme in 0..point.plan.schemes.len() {
@@ -73,15 +83,26 @@ pub fn find(study: &Study, least: u32) -> u32 {
                 plan.duration = plan.duration.min(trial);
                 set(&mut plan, factor);
                 // The run itself reports its errors.
-                let Ok(trial) = kernels::trial(&plan, scheme) else { return factor };
-                let Some(counts) = trial.rehearsal.as_ref().and_then(counts) else { return 1 };
+                let Ok(trial) = kernels::trial(&plan, scheme) else { return (factor, None) };
+                let Some(counts) = trial.rehearsal.as_ref().and_then(counts) else { return (1, None) };
                 let next = FACTORS.into_iter().find(|&next| next > factor);
                 let Some(next) = next.filter(|_| !counts) else { break };
+                if let Some(bytes) = trial.queue_limit_bytes.filter(|&bytes| bytes < LEAST_BUFFER) {
+                    return (1, Some(shallow(bytes)));
+                }
                 factor = next;
             }
         }
     }
-    factor
+    (factor, None)
+}
+
+fn shallow(bytes: u64) -> String {
+    format!(
+        "time is not stretched: behind {:.1} KB the hosts' bursts of up to 64 KB decide what is lost, and stretched \
+         time makes them shorter; a deeper buffer or a lower rate may count",
+        bytes as f64 / 1e3
+    )
 }
 
 #[cfg(test)]

@@ -44,7 +44,8 @@ pub(super) fn order(standings: &Standings<'_>) -> Vec<String> {
         return vec![format!("{} carried nothing.", schemes(&entries))];
     }
     if let [only] = entries.as_slice() {
-        return vec![alone(standings, only), beside(standings, only)];
+        let sentences = [alone(standings, only), beside(standings, only)];
+        return sentences.into_iter().filter(|text| !text.is_empty()).collect();
     }
     if standings.is_undecided() {
         return vec![estimates(standings, &entries)];
@@ -83,7 +84,8 @@ fn beside(standings: &Standings<'_>, only: &Entry<'_>) -> String {
         let loss = Standings::loss(&[only]);
         return format!("It carried {:.2} {} of new data and lost {loss}.", goodput.mean / unit.size, unit.name);
     }
-    let queue = only.mean(&metrics::MAX_QUEUE);
+    // Groups have no queue of their own.
+    let Some(queue) = only.of.get(&metrics::MAX_QUEUE).map(|queue| queue.mean) else { return String::new() };
     if queue <= 0.0 {
         return "No data packet waited at a switch.".to_owned();
     }
