@@ -41,7 +41,8 @@ const QUEUE: f64 = 10.0;
 const PASSED: f64 = 0.75;
 /// The standard errors by which a difference is shown. Of 10^8 paths without a meter, one seems to have one.
 const ERRORS: f64 = 6.0;
-/// The largest loss of the control group with which the absence of a meter can be seen.
+/// The largest loss of the control group with which the absence of a meter can be seen, and of emulation packets with
+/// which it can be seen that they are served first.
 const MOST_LOST: f64 = 0.3;
 /// The loss of emulation packets beside data, above that of the control group, which shows that data is served first.
 const STARVED: f64 = 0.02;
@@ -97,7 +98,7 @@ pub enum Metering {
     Unmetered,
     /// No emulation packet was answered.
     Unanswered,
-    /// This host could not send fast enough.
+    /// This host could not send, or the peer could not receive, fast enough to see a meter.
     Slow,
     /// Too many packets of both kinds were lost, in the hosts or on the path.
     Lossy,
@@ -113,7 +114,11 @@ pub fn metering(trains: &[ProbeCounts], link: BitsPerSec) -> Metering {
     if is_enough(&sum) && shown(&sum) >= METERED && sum.difference() >= ERRORS * sum.error() {
         return Metering::Metered;
     }
-    let could_show = |of: &&ProbeCounts| QUEUE + meter_rate(link) * of.seconds <= PASSED * of.emulation.sent as f64;
+    // Packets that were answered at one instant have an unknown rate.
+    let could_show = |of: &&ProbeCounts| {
+        let seconds = of.seconds.max(of.answered_over);
+        of.answered_over > 0.0 && QUEUE + meter_rate(link) * seconds <= PASSED * of.emulation.sent as f64
+    };
     let fast: Vec<ProbeCounts> = trains.iter().filter(could_show).copied().collect();
     let fast = ProbeCounts::sum(&fast);
     if !is_enough(&fast) {
@@ -126,6 +131,11 @@ pub fn metering(trains: &[ProbeCounts], link: BitsPerSec) -> Metering {
 
 fn is_enough(sum: &ProbeCounts) -> bool {
     sum.emulation.sent >= LEAST.0 && sum.control.sent >= LEAST.1
+}
+
+/// Whether so many emulation packets were lost that those that arrived do not stand for all.
+pub fn is_lossy(sum: &ProbeCounts) -> bool {
+    sum.emulation.loss() > MOST_LOST
 }
 
 /// Which of both kinds a path serves first while data fills its link.
@@ -147,7 +157,7 @@ pub fn order(trains: &[ProbeCounts]) -> Order {
     let (difference, error) = (sum.difference(), sum.error());
     if difference >= STARVED && difference >= ERRORS * error {
         Order::DataFirst
-    } else if difference < NOT_STARVED && sum.overtaking() >= ERRORS {
+    } else if difference < NOT_STARVED && !is_lossy(&sum) && sum.overtaking() >= ERRORS {
         Order::EmulationFirst
     } else {
         Order::Open
@@ -175,7 +185,8 @@ mod tests {
             of
         };
         let (emulation, control) = (of(150, 0), of(50, 1));
-        ProbeCounts { emulation, control, seconds: 150.0 / (meter_rate(LINK) * multiple) }
+        let seconds = 150.0 / (meter_rate(LINK) * multiple);
+        ProbeCounts { emulation, control, seconds, answered_over: seconds }
     }
 
     fn trains(multiple: f64, parts: [f64; 2], least: [f64; 2], seed: u64) -> Vec<ProbeCounts> {
@@ -209,6 +220,21 @@ mod tests {
     }
 
     #[test]
+    fn no_path_is_without_a_meter_if_packets_arrived_more_slowly_than_one_and_a_half_times_its_rate() {
+        use Metering::{Metered, Slow, Unmetered};
+        let unhurt = trains(3.0, [1.0; 2], [0.0; 2], 1);
+        let dropped = trains(3.0, [0.4, 1.0], [0.0; 2], 1);
+        for (arrived, found) in [(2.9, Unmetered), (1.6, Unmetered), (1.4, Slow), (0.8, Slow), (f64::INFINITY, Slow)] {
+            let answered_over = 150.0 / (meter_rate(LINK) * arrived);
+            let at = |of: &[ProbeCounts]| -> Vec<ProbeCounts> {
+                of.iter().map(|of| ProbeCounts { answered_over, ..*of }).collect()
+            };
+            assert_eq!(metering(&at(&unhurt), LINK), found, "{arrived}");
+            assert_eq!(metering(&at(&dropped), LINK), Metered, "{arrived}");
+        }
+    }
+
+    #[test]
     fn packets_with_losses_of_the_hosts_never_show_a_meter() {
         for seed in 0..3_000 {
             let mut random = Seed::new(seed).stream("hosts", 0);
@@ -232,6 +258,7 @@ mod tests {
             ([1.0, 1.0], [0.0, 0.0], Open),
             ([1.0, 1.0], [0.2, 0.0], Open),
             ([0.4, 0.4], [0.0, 0.0], Open),
+            ([0.45, 0.45], [0.0, 0.2], Open),
             ([0.5, 0.95], [0.0, 0.2], DataFirst),
             ([0.0, 0.9], [0.0, 0.0], DataFirst),
         ] {

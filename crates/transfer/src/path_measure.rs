@@ -30,6 +30,8 @@ pub struct PathMeasured {
     pub beside_data: Vec<ProbeCounts>,
     /// The rate of that data at the receiver, bits a second.
     pub plain_bps: f64,
+    /// Packets of that data that were declared lost.
+    pub plain_lost: u64,
     /// Data on credits at the given rate, at twice the rate if a meter was seen.
     pub load: Option<Load>,
 }
@@ -65,7 +67,7 @@ pub fn measure<E>(
     let is_metered = metering(&found.above, link) == Metering::Metered;
     for _ in 0..TESTS {
         let beside = beside_data(&testing, without, &config);
-        (found.beside_data, found.plain_bps) = beside.map_err(&lost)?;
+        (found.beside_data, found.plain_bps, found.plain_lost) = beside.map_err(&lost)?;
         if !is_metered || order(&found.beside_data) != Order::Open {
             break;
         }
@@ -80,13 +82,15 @@ pub fn measure<E>(
     Ok(found)
 }
 
-/// Sends emulation packets below the meter's rate while data without credits fills the link. Returns their counts, and
-/// the rate of data at the receiver, bits a second.
+/// Sends emulation packets below the meter's rate while data without credits fills the link. Returns their counts, the
+/// rate of data at the receiver, bits a second, and its lost packets.
 fn beside_data(
     testing: &SendSession,
     without: &SendSession,
     config: &Config,
-) -> Result<(Vec<ProbeCounts>, f64), QuicError> {
+) -> Result<(Vec<ProbeCounts>, f64, u64), QuicError> {
+    let lost = || without.connection().path_stats().packets_lost;
+    let before = lost();
     let (trains, arrived) = std::thread::scope(|scope| {
         let connection = without.connection();
         let data = scope.spawn(|| send_for(connection, BESIDE, &mut |_| ()));
@@ -97,5 +101,5 @@ fn beside_data(
     let failed = |_| QuicError::Failed("a thread of the measurement has panicked".to_owned());
     let arrived = arrived.map_err(failed)??;
     let rate = arrived.bytes as f64 * 8.0 / arrived.time.as_secs_f64().max(1e-3);
-    Ok((trains?, rate))
+    Ok((trains?, rate, lost() - before))
 }

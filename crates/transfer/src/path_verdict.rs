@@ -4,7 +4,7 @@
 use shallop_core::BitsPerSec;
 use shallop_quic::path_probe::ProbeCounts;
 
-use crate::class_test::{Metering, Order, metering, order};
+use crate::class_test::{Metering, Order, is_lossy, metering, order};
 use crate::path_measure::PathMeasured;
 
 /// The largest loss of data on credits that counts as none: losses may be chance, or a host that was late.
@@ -67,8 +67,8 @@ fn without_meter(found: &PathMeasured, link: BitsPerSec) -> Option<PathVerdict> 
              meters them, or their DSCP was erased.",
         ),
         Metering::Slow => open(
-            "this host could not send emulation packets faster than a meter of that rate lets them pass; try again \
-             when it is idle, or give a lower --rate-limit.",
+            "this host could not send, or the other could not receive, fast enough to see a meter for that rate; try \
+             again when both are idle, or try --rate-limit 100Mbps with a port that is set to it.",
         ),
         Metering::Lossy => open(BUSY),
     })
@@ -84,6 +84,7 @@ fn with_wrong_order(found: &PathMeasured) -> Option<PathVerdict> {
                 "it serves data before emulation packets, of which {lost:.1} % were lost while data filled the link."
             )))
         }
+        Order::Open if is_lossy(&ProbeCounts::sum(&found.beside_data)) => Some(open(BUSY)),
         Order::Open => Some(open(
             "emulation packets were not seen to overtake data: both share a queue, or data did not fill the link; \
              give the rate of the bottleneck, or try again when the hosts are idle.",
@@ -128,7 +129,8 @@ mod tests {
             of
         };
         let (emulation, control) = (of(150, emulation, 0.0), of(50, control, 2e-3));
-        vec![ProbeCounts { emulation, control, seconds: 150.0 / (meter_rate(LINK) * multiple) }; 20]
+        let seconds = 150.0 / (meter_rate(LINK) * multiple);
+        vec![ProbeCounts { emulation, control, seconds, answered_over: seconds }; 20]
     }
 
     fn right() -> PathMeasured {
@@ -137,6 +139,7 @@ mod tests {
             above: trains(2.0, 85, 50),
             beside_data: trains(0.5, 150, 47),
             plain_bps: 92e6,
+            plain_lost: 40,
             load: Some(load),
         }
     }
@@ -180,6 +183,7 @@ mod tests {
         let slow = PathMeasured { above: trains(0.8, 150, 50), ..right() };
         let lossy = PathMeasured { above: trains(2.0, 75, 25), ..right() };
         let alike = PathMeasured { beside_data: Vec::new(), ..right() };
+        let lossy_beside = PathMeasured { beside_data: trains(0.5, 68, 22), ..right() };
         let skips = |load: Load| Load { data_lost: 900, skipped: 500, ..load };
         let late = PathMeasured { load: right().load.map(skips), ..right() };
         for (found, why) in [
@@ -187,6 +191,7 @@ mod tests {
             (slow, "could not send"),
             (lossy, "whatever their class"),
             (alike, "did not fill the link"),
+            (lossy_beside, "whatever their class"),
             (late, "whatever their class"),
         ] {
             let (honours, sentence) = said(&found);

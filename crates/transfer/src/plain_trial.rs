@@ -18,6 +18,8 @@ const MEASURE: Duration = Duration::from_millis(700);
 const START: Duration = Duration::from_millis(300);
 /// The interval at which the connection is looked at.
 const LOOK: Duration = Duration::from_millis(20);
+/// The fewest packets of data in that time for a rate, 0.8 Mb/s. With fewer, nothing is compared or told.
+const LEAST: u64 = 50;
 /// The most tests of a path.
 const TESTS: u32 = 6;
 /// The payload of a full packet, bits.
@@ -57,7 +59,10 @@ fn compare(connection: &Connection, config: &Config) -> Option<TrialResult> {
     if !(is_unmetered(connection, config) && connection.leave_unmetered()) {
         return None;
     }
-    let plain_bps = rate(connection, SendMode::Unmetered)?;
+    let Some(plain_bps) = rate(connection, SendMode::Unmetered) else {
+        connection.use_credits();
+        return None;
+    };
     let is_plain = plain_bps > credits_bps && plain_bps <= config.link.get() as f64 * ABOVE_LIMIT;
     if !is_plain {
         connection.use_credits();
@@ -78,7 +83,8 @@ fn is_unmetered(connection: &Connection, config: &Config) -> bool {
     false
 }
 
-/// Measures the rate of data after its start, bits a second; `None` if data does not leave in this way all the time.
+/// Measures the rate of data after its start, bits a second; `None` if data does not leave in this way all the time, or
+/// is too little.
 fn rate(connection: &Connection, mode: SendMode) -> Option<f64> {
     let keeps = |time: Duration| {
         let begun = Instant::now();
@@ -98,7 +104,8 @@ fn rate(connection: &Connection, mode: SendMode) -> Option<f64> {
     keeps(START)?;
     let before = packets(connection);
     let seconds = keeps(MEASURE)?;
-    Some(packets(connection).saturating_sub(before) as f64 * PAYLOAD_BITS / seconds)
+    let count = packets(connection).saturating_sub(before);
+    (count >= LEAST).then(|| count as f64 * PAYLOAD_BITS / seconds)
 }
 
 /// The packets with data that have left and were not lost.

@@ -8,6 +8,9 @@ use crate::credit::packet::EMULATION_BYTES;
 use crate::credit::path_probe::{ProbeCounts, ProbePlan};
 use crate::credit::send_mode::SendMode;
 
+/// The most packets of a test that leave with one time.
+const PROBES_AT_ONCE: u32 = 8;
+
 impl Connection {
     /// Starts a test of the path. Returns false if the peer answers no emulation packets.
     pub(crate) fn start_probe(&mut self, now: Instant, plan: ProbePlan) -> bool {
@@ -36,10 +39,14 @@ impl Connection {
         is_on_credits
     }
 
-    /// Appends the packets of a test that are due to `out`.
+    /// Appends the packets of a test that are due to `out`, a few at a time: those of one call leave with one time, so
+    /// a host that sends more slowly than planned would not see that it does.
     pub(super) fn send_probes(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
         let time = self.time(now);
-        while self.amplification_limit.allows(EMULATION_BYTES) {
+        for _ in 0..PROBES_AT_ONCE {
+            if !self.amplification_limit.allows(EMULATION_BYTES) {
+                return;
+            }
             let probe = self.credits.as_mut().and_then(|credits| credits.probe(time));
             let Some((packet, is_control)) = probe else { return };
             let datagram = self.credit_datagram(&packet);

@@ -80,6 +80,8 @@ pub struct ProbeCounts {
     pub control: Answered,
     /// The time from the first packet of a train to the last, seconds.
     pub seconds: f64,
+    /// The time from the first answer to the last, seconds: the peer has received the packets no faster.
+    pub answered_over: f64,
 }
 
 impl ProbeCounts {
@@ -89,6 +91,7 @@ impl ProbeCounts {
             sum.emulation.add(train.emulation);
             sum.control.add(train.control);
             sum.seconds += train.seconds;
+            sum.answered_over += train.answered_over;
             sum
         })
     }
@@ -154,6 +157,8 @@ pub(crate) struct PathProbe {
     sent: u32,
     /// Packets without an answer, by sequence number.
     waiting: BTreeMap<u16, Waiting>,
+    /// When the first answer to each train came.
+    answered_from: BTreeMap<usize, Time>,
 }
 
 impl PathProbe {
@@ -169,6 +174,7 @@ impl PathProbe {
             done: 0,
             sent: 0,
             waiting: BTreeMap::new(),
+            answered_from: BTreeMap::new(),
         }
     }
 
@@ -216,6 +222,10 @@ impl PathProbe {
         self.waiting.remove(&stamp.sequence);
         if let Some(kind) = self.kind(of.train, of.is_control) {
             kind.answer(now.saturating_since(stamp.time).as_secs_f64());
+        }
+        let first = *self.answered_from.entry(of.train).or_insert(now);
+        if let Some(train) = self.trains.get_mut(of.train) {
+            train.answered_over = now.saturating_since(first).as_secs_f64();
         }
         true
     }
@@ -281,6 +291,7 @@ mod tests {
         let sum = ProbeCounts::sum(probe.trains());
         assert_eq!((probe.trains().len(), sum.emulation.sent + sum.control.sent), (5, 1_000));
         assert!((sum.seconds - 5.0 * 199.0 * 30e-6).abs() < 1e-3, "{sum:?}");
+        assert!((sum.answered_over - sum.seconds).abs() < 1e-3, "{sum:?}");
         assert_eq!((sum.emulation.loss(), sum.control.loss()), (0.0, 0.0));
         assert!((200..300).contains(&sum.control.sent), "{sum:?}");
     }
