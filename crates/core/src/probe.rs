@@ -125,6 +125,10 @@ pub trait Probe {
     fn on_rtt(&mut self, _now: Time, _end: End, _rtt: Span) {}
     /// An endpoint has finished: a sender when all bytes are acknowledged, a receiver when all bytes have arrived.
     fn on_complete(&mut self, _now: Time, _end: End) {}
+    /// Whether all that the run waits for has happened: the simulator stops at this instant.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 /// A probe that does nothing, for runs whose measurements nobody reads.

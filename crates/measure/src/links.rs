@@ -34,7 +34,7 @@ pub(crate) fn links(
             place: network.port_name(port),
             rate_bps: rate.get(),
             offered,
-            utilization: ratio(counts.bytes, rate.bytes_in(end).get()),
+            utilization: used_part(setup, port, counts, end),
             loss_rate: ratio(dropped + data(&counts.lost), dropped + data(&counts.sent)),
             marks: measure.marks_at[index],
             max_queue_bytes: longest.get(&port).copied(),
@@ -44,6 +44,13 @@ pub(crate) fn links(
     // Ports that are equally busy stay in the order of their numbers.
     links.sort_by(|one, other| other.utilization.total_cmp(&one.utilization));
     links
+}
+
+/// Bits that a port has sent until `end`, as a fraction of what its link can carry. A frame counts when it begins to be
+/// sent: the last one, of which the run may have seen a part only, adds nothing beyond the capacity.
+pub(crate) fn used_part(setup: &ResolvedRun<'_>, port: u32, counts: &PortCounters, end: Span) -> f64 {
+    let capacity = setup.network.capacity(port, end).get();
+    ratio(counts.bytes.min(capacity), capacity)
 }
 
 /// Rank of a link if not all are kept: links that lost data, by their loss, before links without loss, by utilisation.

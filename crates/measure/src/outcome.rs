@@ -10,7 +10,7 @@ use crate::flow_log::{FlowLog, FlowRow};
 use crate::flow_trace::FlowTrace;
 use crate::fractions::{above, data, rate, ratio};
 use crate::groups;
-use crate::links::{self, bounded, bounded_map};
+use crate::links::{self, bounded, bounded_map, used_part};
 use crate::offered;
 use crate::pools;
 use crate::probe::Measurements;
@@ -303,20 +303,13 @@ fn queue_limit(setup: &ResolvedRun<'_>, pools: &[Pool]) -> Option<u64> {
 }
 
 fn utilization(setup: &ResolvedRun<'_>, ports: &[PortCounters], end: Span) -> f64 {
-    let busiest = switch_ports(setup, ports).map(|(port, counts)| {
-        let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();
-        ratio(counts.bytes, capacity)
-    });
-    busiest.fold(0.0, f64::max)
+    let used = switch_ports(setup, ports).map(|(port, counts)| used_part(setup, port, counts, end));
+    used.fold(0.0, f64::max)
 }
 
 fn utilizations(setup: &ResolvedRun<'_>, ports: &[PortCounters], end: Span) -> BTreeMap<String, f64> {
     let carried = switch_ports(setup, ports).filter(|(_, counts)| data(&counts.sent) > 0);
-    let part = |(port, counts): (u32, &PortCounters)| {
-        let capacity = setup.network.graph.link_of(port).rate.bytes_in(end).get();
-        (setup.network.port_name(port), ratio(counts.bytes, capacity))
-    };
-    carried.map(part).collect()
+    carried.map(|(port, counts)| (setup.network.port_name(port), used_part(setup, port, counts, end))).collect()
 }
 
 fn credit(setup: &ResolvedRun<'_>, total: &Totals, lost: u64, data: u64) -> Option<Credit> {

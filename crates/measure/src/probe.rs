@@ -49,6 +49,8 @@ pub struct Measurements {
     /// Number of counted flows that start before the end of the run, which ends early once these are complete; `None`
     /// if some flows never end.
     pub counted: Option<usize>,
+    /// Whether all counted flows are complete.
+    over: bool,
     /// Times of first and last flow starts, and the bytes that arrived between them.
     pub load_phase: LoadPhase,
     /// Number of data packets that arrived.
@@ -82,6 +84,7 @@ impl Measurements {
             complete: 0,
             starting,
             counted,
+            over: false,
             load_phase: LoadPhase::new(counted),
             data: 0,
             metered: 0,
@@ -207,7 +210,12 @@ impl Probe for Measurements {
             if flow.facts.counted {
                 self.complete += 1;
                 self.load_phase.on_complete(now, self.complete);
+                self.over = self.counted == Some(self.complete);
             }
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.over
     }
 }

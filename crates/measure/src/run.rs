@@ -11,7 +11,7 @@ use crate::observer::Observer;
 use crate::outcome::{self, Outcome};
 use crate::probe::Measurements;
 use crate::series::Series;
-use shallop_core::{Span, Time};
+use shallop_core::{Probe, Span, Time};
 use shallop_plan::error::SetupError;
 use shallop_plan::flows::FlowGenerator;
 use shallop_plan::plan::Plan;
@@ -221,7 +221,6 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
     fn sampled(&mut self) -> Result<Series, RunError> {
         let plan = self.setup.plan;
         let mut series = Series::new(self.setup);
-        let judged = self.sim.probe.counted;
         let mut edges = plan.windows.iter().flat_map(|&(from, to)| [from, to]).collect::<Vec<_>>();
         // The last second is always a window.
         edges.extend([plan.duration.saturating_sub(Span::from_secs(1)), plan.duration]);
@@ -231,7 +230,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
             let edge = edges.iter().copied().find(|&edge| edge > now).unwrap_or(plan.duration);
             let fair = series.converge.due();
             now = sample.min(edge).min(fair).min(plan.duration);
-            while reached < now {
+            while reached < now && !self.sim.probe.is_over() {
                 reached = now.min(reached + self.interval);
                 self.trace_flows(reached);
                 self.advance(Time::after_start(reached))?;
@@ -239,18 +238,18 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
             // Ports must catch up before they are sampled.
             let sim = &mut self.sim;
             sim.run_until(Time::after_start(now));
+            let complete = sim.probe.is_over();
+            now = sim.now().since_start();
             if now == fair {
                 series.converge.end_window(sim.probe.flows.all());
             }
-            let sampled = now == edge || now == sample;
-            let complete = sampled && judged.is_some_and(|judged| sim.probe.complete == judged);
             if now == edge || complete {
                 series.checkpoint(now, &sim.probe, sim.ports().map(shallop_switch::Port::counters));
             }
+            if series.is_due(now) || complete {
+                series.sample(now, &mut sim.probe);
+            }
             if now == sample {
-                if series.is_due(now) {
-                    series.sample(now, &mut sim.probe);
-                }
                 if self.observer.wants_snapshot(now) {
                     self.observer.on_snapshot(LiveSnapshot::new(self.setup, now, &sim.probe));
                 }
@@ -272,6 +271,9 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
         while trace.due() <= until {
             let now = trace.due();
             self.sim.advance(Time::after_start(now));
+            if self.sim.now() < Time::after_start(now) {
+                return;
+            }
             let states = self.sim.addressed_ends();
             let mut states: Vec<_> =
                 states.filter_map(|(end, machine)| Some((end.flow(), machine.flow_state()?))).collect();
@@ -285,6 +287,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
 
     fn advance(&mut self, to: Time) -> Result<(), RunError> {
         self.sim.advance(to);
+        let now = self.sim.now();
         let retired = self.sim.take_retired();
         if retired.len() > RECENT_FLOWS {
             self.interval = (self.interval / 2).max(Span::from_ns(1));
@@ -293,11 +296,11 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
         }
         for Retired { flow, sender, receiver } in retired {
             if let Some(record) = self.sim.probe.flows.close(flow) {
-                self.log.write(flow, &record, [sender, receiver], to);
+                self.log.write(flow, &record, [sender, receiver], now);
             }
         }
         self.log.flush(false, &mut |rows| self.observer.on_flows(rows));
-        if self.observer.on_progress(to) { Ok(()) } else { Err(RunError::Stopped) }
+        if self.observer.on_progress(now) { Ok(()) } else { Err(RunError::Stopped) }
     }
 
     /// Writes the flows that are in progress at the end of the run to the log.

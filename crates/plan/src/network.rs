@@ -43,6 +43,9 @@ pub struct Network {
     impaired: Vec<GraphLink>,
     /// The largest random delay of packets that a host sends.
     nic_jitter: Span,
+    /// The number of each port of parallel links among the ports between its two nodes, from 1; empty without parallel
+    /// links.
+    parallel: BTreeMap<u32, u32>,
 }
 
 impl Network {
@@ -65,7 +68,8 @@ impl Network {
             }
         }
         let nic_jitter = plan.nic_jitter.unwrap_or_else(|| slowest_frame(&graph));
-        Self { graph, names, sets, sites, links, switch_of, aggregation, impaired, nic_jitter }
+        let parallel = parallel(&graph);
+        Self { graph, names, sets, sites, links, switch_of, aggregation, impaired, nic_jitter, parallel }
     }
 
     pub fn paths(&self) -> Paths {
@@ -97,10 +101,24 @@ impl Network {
         self.graph.hosts().map(|host| (self.names[host.0 as usize].as_str(), host)).collect()
     }
 
-    /// Names a port by the nodes at its ends: `from>to`.
+    /// Names a port by the nodes at its ends, `from>to`, and by its number if links are parallel, `from>to#2`.
     pub fn port_name(&self, port: u32) -> String {
         let name = |node: Node| self.names[node.0 as usize].as_str();
-        format!("{}>{}", name(self.graph.near(port)), name(self.graph.far(port)))
+        let ends = format!("{}>{}", name(self.graph.near(port)), name(self.graph.far(port)));
+        self.parallel.get(&port).map_or(ends.clone(), |number| format!("{ends}#{number}"))
+    }
+
+    /// Bytes that a port's link can carry from the start of the run until `end`, at the rates that it has.
+    pub fn capacity(&self, port: u32, end: Span) -> Bytes {
+        let (mut rate, mut from, mut bytes) = (self.graph.link_of(port).rate, Span::ZERO, Bytes::ZERO);
+        for change in self.changes(port) {
+            let at = change.at.since_start().min(end);
+            if let Some(new) = change.rate {
+                bytes += rate.bytes_in(at.saturating_sub(from));
+                (rate, from) = (new, at);
+            }
+        }
+        bytes + rate.bytes_in(end - from)
     }
 
     pub fn switch_ports(&self) -> impl Iterator<Item = u32> + '_ {
@@ -194,6 +212,16 @@ impl Network {
         };
         link.changes.iter().map(change).collect()
     }
+}
+
+/// Numbers the ports of parallel links.
+fn parallel(graph: &Graph) -> BTreeMap<u32, u32> {
+    let mut between: BTreeMap<(Node, Node), Vec<u32>> = BTreeMap::new();
+    for port in 0..graph.ports() as u32 {
+        between.entry((graph.near(port), graph.far(port))).or_default().push(port);
+    }
+    let bundles = between.into_values().filter(|ports| ports.len() > 1);
+    bundles.flat_map(|ports| ports.into_iter().zip(1..)).collect()
 }
 
 /// Builds the nodes and links of a topology. Rates are those before scaling.

@@ -140,23 +140,27 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
         self.middleboxes[node].push(middlebox);
     }
 
-    /// Simulates until `end`, when every port has caught up.
+    /// Simulates until `end`, or until the probe says that the run is over. Then every port has caught up.
     pub fn run_until(&mut self, end: Time) {
         self.advance(end);
         for number in 0..self.interfaces.len() {
-            self.catch_up(end, number);
+            self.catch_up(self.now, number);
         }
     }
 
-    /// Simulates until `end`. Ports without a deadline by `end` do not catch up.
+    /// Simulates until `end`, or until the probe says that the run is over. Ports without a deadline by then do not
+    /// catch up.
     pub fn advance(&mut self, end: Time) {
+        if self.probe.is_over() {
+            return;
+        }
         if H::PACED {
             return self.keep_pace(end);
         }
         self.run_events(end);
     }
 
-    fn run_events(&mut self, end: Time) {
+    fn run_events(&mut self, mut end: Time) {
         let ports = self.interfaces.len() as u32;
         while let Some((now, target)) = self.events.pop_until(end) {
             self.now = now;
@@ -168,6 +172,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
                     let end = self.flows.end(other - Self::first_end(ports));
                     self.on_end_timer(now, end);
                 }
+            }
+            if self.probe.is_over() {
+                end = self.now;
             }
         }
         self.now = end;

@@ -25,7 +25,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
                     state.report(self.now, end, &mut self.probe);
                 }
             }
-            if reached >= end {
+            if reached >= end || self.probe.is_over() {
                 return;
             }
         }
