@@ -35,6 +35,7 @@ pub(crate) fn links(
             rate_bps: rate.get(),
             offered,
             utilization: used_part(setup, port, counts, end),
+            bundle_utilization: network.bundle(port).map(|all| bundle_use(setup, all, ports, end)),
             loss_rate: ratio(dropped + data(&counts.lost), dropped + data(&counts.sent)),
             marks: measure.marks_at[index],
             max_queue_bytes: longest.get(&port).copied(),
@@ -51,6 +52,13 @@ pub(crate) fn links(
 pub(crate) fn used_part(setup: &ResolvedRun<'_>, port: u32, counts: &PortCounters, end: Span) -> f64 {
     let capacity = setup.network.capacity(port, end).get();
     ratio(counts.bytes.min(capacity), capacity)
+}
+
+/// Bits that parallel links have sent until `end`, as a fraction of what they can carry together.
+fn bundle_use(setup: &ResolvedRun<'_>, bundle: &[u32], ports: &[PortCounters], end: Span) -> f64 {
+    let capacity = |port: &u32| setup.network.capacity(*port, end).get();
+    let sent = bundle.iter().map(|port| ports[*port as usize].bytes.min(capacity(port))).sum();
+    ratio(sent, bundle.iter().map(capacity).sum())
 }
 
 /// Rank of a link if not all are kept: links that lost data, by their loss, before links without loss, by utilisation.

@@ -43,9 +43,8 @@ pub struct Network {
     impaired: Vec<GraphLink>,
     /// The largest random delay of packets that a host sends.
     nic_jitter: Span,
-    /// The number of each port of parallel links among the ports between its two nodes, from 1; empty without parallel
-    /// links.
-    parallel: BTreeMap<u32, u32>,
+    /// The ports of parallel links, by sending and receiving node, in ascending order; empty without parallel links.
+    parallel: BTreeMap<(Node, Node), Vec<u32>>,
 }
 
 impl Network {
@@ -105,7 +104,16 @@ impl Network {
     pub fn port_name(&self, port: u32) -> String {
         let name = |node: Node| self.names[node.0 as usize].as_str();
         let ends = format!("{}>{}", name(self.graph.near(port)), name(self.graph.far(port)));
-        self.parallel.get(&port).map_or(ends.clone(), |number| format!("{ends}#{number}"))
+        match self.bundle(port).and_then(|all| all.iter().position(|other| *other == port)) {
+            Some(place) => format!("{ends}#{}", place + 1),
+            None => ends,
+        }
+    }
+
+    /// The ports of this port's link and of its parallel links in the same direction; `None` without parallel links.
+    pub fn bundle(&self, port: u32) -> Option<&[u32]> {
+        let ends = (self.graph.near(port), self.graph.far(port));
+        self.parallel.get(&ends).map(Vec::as_slice)
     }
 
     /// Bytes that a port's link can carry from the start of the run until `end`, at the rates that it has.
@@ -214,14 +222,14 @@ impl Network {
     }
 }
 
-/// Numbers the ports of parallel links.
-fn parallel(graph: &Graph) -> BTreeMap<u32, u32> {
+/// The ports of parallel links by their nodes.
+fn parallel(graph: &Graph) -> BTreeMap<(Node, Node), Vec<u32>> {
     let mut between: BTreeMap<(Node, Node), Vec<u32>> = BTreeMap::new();
     for port in 0..graph.ports() as u32 {
         between.entry((graph.near(port), graph.far(port))).or_default().push(port);
     }
-    let bundles = between.into_values().filter(|ports| ports.len() > 1);
-    bundles.flat_map(|ports| ports.into_iter().zip(1..)).collect()
+    between.retain(|_, ports| ports.len() > 1);
+    between
 }
 
 /// Builds the nodes and links of a topology. Rates are those before scaling.

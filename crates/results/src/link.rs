@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// One direction of a link: the port from which it is sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Link {
-    /// The name of the sending port, `FROM>TO`: the two nodes that the link joins.
+    /// The name of the sending port, `FROM>TO`: the two nodes that the link joins. Parallel links have a number each,
+    /// `FROM>TO#2`.
     pub place: String,
     /// The rate of the link at the start of the run, in bits per second.
     pub rate_bps: u64,
@@ -17,6 +18,11 @@ pub struct Link {
     pub offered: Option<f64>,
     /// The bits sent over the link, as a fraction of what it could carry in the run.
     pub utilization: f64,
+    /// The bits sent over all parallel links of these two nodes in this direction, as a fraction of what they could
+    /// carry together in the run; null without a parallel link.
+    #[schemars(extend("unit" = "fraction"))]
+    #[serde(default)]
+    pub bundle_utilization: Option<f64>,
     /// Data packets dropped at the port or lost on the wire, as a fraction of those offered to the port.
     pub loss_rate: f64,
     /// Packets that the port marked CE (congestion experienced).

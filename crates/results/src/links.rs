@@ -13,6 +13,8 @@ pub const MAX_ROWS: usize = 20;
 pub const MAX_PRINTED: usize = 8;
 /// The most rows of the table with the worst port of each scheme at each point.
 pub const MAX_WORST: usize = 24;
+/// The most bundles of parallel links in the note below a table.
+const MAX_BUNDLES: usize = 4;
 /// The most combinations of scheme and point for which the command prints a table of links. With more, it prints the
 /// worst port of each.
 pub const MAX_KINDS: usize = 4;
@@ -26,6 +28,8 @@ pub struct LinkMeans {
     pub offered: Option<f64>,
     /// The mean of [`crate::Link::utilization`].
     pub utilization: f64,
+    /// The mean of [`crate::Link::bundle_utilization`].
+    pub bundle_utilization: Option<f64>,
     /// The mean of [`crate::Link::loss_rate`].
     pub loss_rate: f64,
     /// The mean of [`crate::Link::marks`].
@@ -45,6 +49,7 @@ pub fn means<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(&'a str, LinkMeans
             sum.rate_bps = link.rate_bps;
             sum.offered = link.offered;
             sum.utilization += link.utilization;
+            sum.bundle_utilization = link.bundle_utilization.map(|used| used + sum.bundle_utilization.unwrap_or(0.0));
             sum.loss_rate += link.loss_rate;
             sum.marks += link.marks as f64;
             sum.max_queue_bytes = sum.max_queue_bytes.max(link.max_queue_bytes);
@@ -52,7 +57,8 @@ pub fn means<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<(&'a str, LinkMeans
     }
     let mean = |(name, sum): (&'a str, LinkMeans)| {
         let (utilization, loss_rate) = (sum.utilization / all, sum.loss_rate / all);
-        (name, LinkMeans { utilization, loss_rate, marks: sum.marks / all, ..sum })
+        let bundle_utilization = sum.bundle_utilization.map(|used| used / all);
+        (name, LinkMeans { utilization, bundle_utilization, loss_rate, marks: sum.marks / all, ..sum })
     };
     let mut links: Vec<_> = links.into_iter().map(mean).collect();
     links.sort_by(|(a, one), (b, other)| other.utilization.total_cmp(&one.utilization).then(a.cmp(b)));
@@ -76,15 +82,27 @@ pub fn chosen(links: &[LinkMeans], most: usize) -> Vec<usize> {
     order
 }
 
-/// The table of the [`chosen`] links of each scheme at each point, in at most `rows` rows, and a note on the number of
-/// links left out. Empty if no network has more than `FEW` links.
+/// The use of each bundle of parallel links with a link among these, in words. Links are listed by name.
+fn bundles(links: &[(&str, LinkMeans)]) -> BTreeMap<String, String> {
+    let bundle = |(place, link): &(&str, LinkMeans)| {
+        let (ends, used) = (place.rsplit_once('#')?.0, link.bundle_utilization?);
+        Some((ends.to_owned(), format!("The parallel links {ends} together are used {:.1} %.", used * 100.0)))
+    };
+    links.iter().filter_map(bundle).collect()
+}
+
+/// The table of the [`chosen`] links of each scheme at each point, in at most `rows` rows, and a note on bundles of
+/// parallel links and on the number of links left out. Empty if no network has more than `FEW` links.
 pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, String) {
     let header = ["point", "scheme", "link", "Gb/s", "offered %", "used %", "loss %", "marks", "longest queue KB"];
     let mut shown_rows: Vec<Vec<String>> = Vec::new();
     let each = (rows / kinds(points).max(1)).max(1);
-    let (mut left_out, mut all) = (0, 0);
+    let (mut left_out, mut all, mut notes) = (0, 0, BTreeMap::new());
     for (point, scheme, runs) in by_scheme(points, runs) {
         let links = means(runs.iter().copied());
+        if kinds(points) == 1 {
+            notes = bundles(&links);
+        }
         let unlisted = runs.iter().filter_map(|run| run.left_out.get("links")).max();
         let shown = each.min(links.len()).min(rows - shown_rows.len());
         all = all.max(links.len());
@@ -100,12 +118,13 @@ pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, St
         grid.rows.clear();
         return (grid, String::new());
     }
-    let note = match left_out {
-        0 => String::new(),
-        1 => "1 link more is not shown; `links` of summary.json has it.".to_owned(),
-        more => format!("{more} links more are not shown; `links` of summary.json has them."),
-    };
-    (grid, note)
+    let mut notes: Vec<String> = notes.into_values().take(MAX_BUNDLES).collect();
+    match left_out {
+        0 => {}
+        1 => notes.push("1 link more is not shown; `links` of summary.json has it.".to_owned()),
+        more => notes.push(format!("{more} links more are not shown; `links` of summary.json has them.")),
+    }
+    (grid, notes.join(" "))
 }
 
 /// The number of combinations of a point and a scheme that runs there.

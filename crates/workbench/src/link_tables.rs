@@ -14,12 +14,14 @@ pub(super) fn links_table(summary: &Summary) -> Table {
     let place = "The port, as the nodes from and to which it leads.";
     let offered = "Payload offered by random arrivals, over the rate; null without them.";
     let used = "Bits sent over what the link could carry.";
+    let bundle = "Bits sent over all parallel links over what they could carry together; null without parallel links.";
     let queue = "The longest data queue; null for links of hosts.";
     columns.extend([
         text_column(&rows, "link", place, |row| &row.2.place),
         column(&rows, "rate_bps", "bit/s", "The rate of the link.", |row| row.2.rate_bps),
         column(&rows, "offered", "fraction", offered, |row| row.2.offered),
         column(&rows, "utilization", "fraction", used, |row| row.2.utilization),
+        column(&rows, "bundle_utilization", "fraction", bundle, |row| row.2.bundle_utilization),
         column(&rows, "loss_rate", "fraction", "Data lost of that offered.", |row| row.2.loss_rate),
         column(&rows, "marks", "packets", "Packets marked.", |row| row.2.marks),
         column(&rows, "max_queue_bytes", "B", queue, |row| row.2.max_queue_bytes),

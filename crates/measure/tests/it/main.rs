@@ -18,6 +18,7 @@ mod replay;
 mod scheme_settings;
 mod series;
 mod shared;
+mod short_runs;
 mod support;
 mod tails;
 mod warnings;
