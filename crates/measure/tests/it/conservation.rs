@@ -1,10 +1,12 @@
 //! Nothing comes from nowhere and nothing disappears: in networks of any shape, with any trouble on their wires, what
 //! ends sent was delivered, dropped, lost on a wire or is still there, and every flow that has an end comes to it.
 
+use std::collections::BTreeMap;
+
 use crate::support::{group, plan};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Probe, QueueId, Span, Time};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Node, Probe, QueueId, Span, Time};
 use shallop_measure::ends::{self, EndpointFactory};
 use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, Group, Plan, QueueMarking, Shared, Topology};
 use shallop_plan::{ResolvedRun, SetupError};
@@ -26,19 +28,36 @@ struct Tally {
     lost: Count,
     delivered: Count,
     complete: Vec<End>,
+    /// Whether each port is a host's.
+    of_host: Vec<bool>,
+    /// Packets of each flow that hosts sent, and that were delivered, lost, or dropped by switches.
+    flows: BTreeMap<u32, [u64; 2]>,
+}
+
+impl Tally {
+    fn count(&mut self, packet: &Envelope, gone: usize) {
+        self.flows.entry(packet.end.flow()).or_default()[gone] += 1;
+    }
 }
 
 impl Probe for Tally {
-    fn on_send(&mut self, _: Time, _: u32, _: &Envelope) {
+    fn on_send(&mut self, _: Time, port: u32, packet: &Envelope) {
         self.sent += 1;
+        if self.of_host[port as usize] {
+            self.count(packet, 0);
+        }
     }
-    fn on_drop(&mut self, _: Time, _: QueueId, packet: &Envelope, cause: DropCause) {
+    fn on_drop(&mut self, _: Time, at: QueueId, packet: &Envelope, cause: DropCause) {
         let lost = cause == DropCause::WireLoss;
+        if lost || !self.of_host[at.port as usize] {
+            self.count(packet, 1);
+        }
         let count = if lost { &mut self.lost } else { &mut self.dropped };
         count[packet.class.index()] += 1;
     }
     fn on_deliver(&mut self, _: Time, packet: &Envelope) {
         self.delivered[packet.class.index()] += 1;
+        self.count(packet, 1);
     }
     fn on_complete(&mut self, _: Time, end: End) {
         self.complete.push(end);
@@ -66,7 +85,8 @@ fn sim<'a, E: EndpointFactory>(setup: &'a ResolvedRun<'_>, ends: &'a E) -> Simul
         nic: setup.plan.nic,
     };
     let flows: Vec<_> = shallop_plan::flows::FlowGenerator::new(setup).map(|flow| ends.flow(&flow)).collect();
-    Simulator::new(network, Box::new(flows.into_iter()), Tally::default())
+    let of_host = (0..network.ports.len() as u32).map(|port| !setup.network.is_switch_port(port)).collect();
+    Simulator::new(network, Box::new(flows.into_iter()), Tally { of_host, ..Tally::default() })
 }
 
 /// The packets that carry payload.
@@ -119,7 +139,40 @@ fn audit<E: Endpoint>(setup: &ResolvedRun<'_>, sim: &Simulator<'_, E, Tally>) ->
     if !(left..=left + host_queued).contains(&data) {
         return wrong("data sent by ends, data that left hosts", data, left);
     }
+    let copied = sim.ports().any(|port| total(port.counters().duplicated) > 0);
+    for (flow, [sent, gone]) in &sim.probe.flows {
+        if gone > sent && !copied {
+            return wrong(&format!("packets of flow {flow} that ended, and that were sent"), *gone, *sent);
+        }
+    }
+    links(setup, sim)?;
     payload(setup, sim)
+}
+
+/// At each switch, the packets that its links have brought are sent, dropped or queued there. No link carries more than
+/// its capacity and a frame.
+fn links<E: Endpoint>(setup: &ResolvedRun<'_>, sim: &Simulator<'_, E, Tally>) -> Result<(), String> {
+    let (network, now) = (&setup.network, sim.now().since_start());
+    let mut nodes = vec![[0u64; 2]; network.graph.nodes.len()];
+    for (number, port) in (0..).zip(sim.ports()) {
+        let counts = port.counters();
+        let brought = total(counts.sent) + total(counts.duplicated) - total(counts.lost) - port.on_wire() as u64;
+        nodes[network.graph.far(number).0 as usize][0] += brought;
+        let taken = total(counts.sent) + total(counts.dropped) + u64::from(port.queued());
+        nodes[network.graph.near(number).0 as usize][1] += taken;
+        let frames = network.full_frame(number).get() * (1 + network.changes(number).len() as u64);
+        let most = network.capacity(number, now).get() + frames;
+        if counts.bytes > most {
+            return Err(format!("{now}: {}: {} of {most} bytes", network.port_name(number), counts.bytes));
+        }
+    }
+    let switches = (0u32..).zip(&nodes).filter(|(node, _)| network.graph.kind(Node(*node)) == NodeKind::Switch);
+    for (node, [brought, taken]) in switches {
+        if brought != taken {
+            return Err(format!("{now}: {}: {brought} packets came, {taken} went", network.names[node as usize]));
+        }
+    }
+    Ok(())
 }
 
 /// No receiver has more than there is, and one is complete when it has it all.
@@ -391,7 +444,11 @@ fn looks() -> impl Strategy<Value = Vec<Span>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    // The variable PROPTEST_CASES asks for more.
+    #![proptest_config(match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => ProptestConfig::default(),
+        None => ProptestConfig::with_cases(32),
+    })]
 
     #[test]
     fn every_packet_and_every_byte_is_accounted_for_and_every_flow_completes(

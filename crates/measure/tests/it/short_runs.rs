@@ -1,0 +1,128 @@
+//! Runs that end at their last completion, and links that carry no more than they can: known answers by arithmetic.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
+
+use shallop_measure::{Outcome, run};
+use shallop_scenario::{Options, read};
+
+fn outcome(text: &str) -> Outcome {
+    let study = read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}\n{text}"));
+    run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap()
+}
+
+/// One transfer of 1 MB over 10 Gb/s and 20 us of round trip.
+fn transfer(transport: &str, sample: &str) -> Outcome {
+    outcome(&format!(
+        r#"
+title = "one transfer"
+duration = "1s"
+sample = "{sample}"
+windows = ["100us..300us", "100us..900ms"]
+topology = {{ kind = "dumbbell", senders = 1, rate = "10Gbps", delay = "5us" }}
+scheme = [{{ transport = "{transport}" }}]
+switch.default.buffer = "1MB"
+group = [{{ name = "all", size = "1MB" }}]
+"#
+    ))
+}
+
+#[test]
+fn a_run_ends_at_its_last_completion_whatever_the_interval_of_the_series() {
+    for (transport, gbps) in [("dctcp", 8.3), ("udp", 9.4)] {
+        let (fine, coarse) = (transfer(transport, "1us"), transfer(transport, "10ms"));
+        assert_eq!(coarse.run, fine.run, "{transport}");
+        let row = &coarse.flows[0];
+        assert_eq!(coarse.run.duration_s, row.start_s + row.fct_s.unwrap(), "{transport}");
+        let goodput = coarse.run.goodput_bps / 1e9;
+        assert!((goodput - gbps).abs() < 0.05, "{transport}: {goodput} Gb/s");
+        assert!((coarse.run.goodput_bps - 8e6 / coarse.run.duration_s).abs() < 1.0, "{transport}");
+    }
+}
+
+#[test]
+fn windows_and_series_end_with_the_run() {
+    let Outcome { run, series, .. } = transfer("udp", "10ms");
+    let [first, second] = &run.windows[..] else { panic!("{:?}", run.windows) };
+    assert_eq!((first.from_s, first.to_s), (0.0001, 0.0003));
+    assert!((9.3e9..9.9e9).contains(&first.throughput_bps), "{}", first.throughput_bps);
+    assert_eq!(second.to_s, run.duration_s, "the window ends with the run");
+    assert!((9.3e9..9.9e9).contains(&second.throughput_bps), "{}", second.throughput_bps);
+    // One row, at the end of the run: the mean rate of all of it.
+    let last = series.samples.last().unwrap();
+    assert_eq!(last.time.as_secs_f64(), run.duration_s);
+    assert!((last.value - run.throughput_bps).abs() < 1.0, "{} and {}", last.value, run.throughput_bps);
+}
+
+#[test]
+fn parallel_links_have_a_name_each() {
+    let sides = || (0..8).flat_map(|number| [("s", "A", number), ("r", "B", number)]);
+    let hosts: Vec<_> =
+        sides().map(|(side, _, number)| format!(r#"{{ name = "{side}{number}", kind = "host" }}"#)).collect();
+    let links: Vec<_> = sides()
+        .map(|(side, at, number)| {
+            format!(r#"{{ between = ["{side}{number}", "{at}"], rate = "1Gbps", delay = "10us" }}"#)
+        })
+        .collect();
+    let names = |side: &str| (0..8).map(|number| format!("\"{side}{number}\"")).collect::<Vec<_>>().join(", ");
+    let (hosts, links) = (hosts.join(", "), links.join(",\n    "));
+    let Outcome { run, series, .. } = outcome(
+        &r#"
+title = "bundle of three"
+duration = "100ms"
+scheme = [{ transport = "cubic" }]
+switch.default.buffer = "30KB"
+group = [{ name = "all", from = [FROM], to = [TO] }]
+[topology]
+kind = "graph"
+node = [{ name = "A", kind = "switch" }, { name = "B", kind = "switch" }, HOSTS]
+link = [
+    { between = ["A", "B"], rate = "1Gbps", delay = "1ms" },
+    { between = ["A", "B"], rate = "1Gbps", delay = "1ms" },
+    { between = ["A", "B"], rate = "1Gbps", delay = "1ms" },
+    LINKS
+]
+"#
+        .replace("FROM", &names("s"))
+        .replace("TO", &names("r"))
+        .replace("HOSTS", &hosts)
+        .replace("LINKS", &links),
+    );
+    let mut names: Vec<&str> = run.links.iter().map(|link| link.place.as_str()).collect();
+    names.retain(|name| name.starts_with("A>B"));
+    names.sort_unstable();
+    assert_eq!(names, ["A>B#1", "A>B#2", "A>B#3"]);
+    let members = || run.links.iter().filter(|link| link.place.starts_with("A>B"));
+    let all: Vec<f64> = members().map(|link| link.utilization).collect();
+    for link in members() {
+        assert_eq!(run.utilization_by_place[&link.place], link.utilization);
+        let bundle = link.bundle_utilization.unwrap();
+        assert!((bundle - all.iter().sum::<f64>() / 3.0).abs() < 1e-9, "{bundle} of {all:?}");
+        assert_eq!(run.loss_by_place.get(&link.place).copied().unwrap_or(0.0), link.loss_rate);
+        assert!(series.places.contains(&format!("{} data", link.place)), "{:?}", series.places);
+    }
+}
+
+#[test]
+fn the_capacity_of_a_link_follows_its_changes() {
+    let Outcome { run, .. } = outcome(
+        r#"
+title = "a link that becomes faster"
+duration = "1s"
+scheme = [{ transport = "udp" }]
+switch.default.buffer = "30KB"
+group = [{ name = "all", from = "s", to = "r" }]
+[topology]
+kind = "graph"
+node = [{ name = "A", kind = "switch" }, { name = "B", kind = "switch" }, { name = "s", kind = "host" }, { name = "r", kind = "host" }]
+link = [
+    { between = ["s", "A"], rate = "1Gbps", delay = "10us" },
+    { between = ["A", "B"], rate = "100Mbps", delay = "1ms", changes = [{ at = "500ms", rate = "300Mbps" }] },
+    { between = ["B", "r"], rate = "1Gbps", delay = "10us" },
+]
+"#,
+    );
+    // Full all the time: 100 Mb/s for half of the run, then 300 Mb/s.
+    let used = run.utilization_by_place["A>B"];
+    assert!((0.99..=1.0).contains(&used), "{used}");
+    assert!((195e6..=200e6).contains(&run.wire_bps), "{}", run.wire_bps);
+}
