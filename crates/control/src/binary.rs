@@ -20,7 +20,8 @@ impl Gain {
         self.0
     }
 
-    fn value(self) -> f64 {
+    /// The gain, above 0 to 1.
+    pub fn value(self) -> f64 {
         1.0 / f64::from(1_u32 << self.0)
     }
 
@@ -71,6 +72,11 @@ impl Fraction {
     pub const fn units(self) -> u32 {
         self.0
     }
+
+    /// This fraction as a real number.
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / f64::from(Self::ONE.0)
+    }
 }
 
 impl Value for Fraction {
@@ -82,6 +88,6 @@ impl Value for Fraction {
     }
 
     fn show(&self) -> Option<String> {
-        (f64::from(self.0) / f64::from(Self::ONE.0)).show()
+        self.value().show()
     }
 }

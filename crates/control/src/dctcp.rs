@@ -1,14 +1,14 @@
 //! DCTCP: on congestion marks cwnd is reduced by half the fraction of marked bytes. State: alpha, the moving average
-//! of that fraction ([`crate::ewma`]), and `WindowEnd`. alpha is in units of 2^-10 and cwnd is reduced to whole
-//! packets, in integers as in the kernel. The kernel counts packets for alpha, this controller bytes, which gives
-//! equal values while segments are full-sized. Growth, and the response to losses, are Reno's. Units: bytes,
-//! packets. Sources: RFC 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`.
+//! of that fraction ([`crate::ewma`]), and `WindowEnd`. In the kernel's arithmetic alpha is in units of 2^-10 and cwnd
+//! is reduced to whole packets; in ns-2 and ns-3 both are real numbers. The kernel counts packets for alpha, this
+//! controller bytes, which gives equal values while segments are full-sized. Growth, and the response to losses, are
+//! Reno's. Units: bytes, packets. Sources: RFC 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`; ns-3: `TcpDctcp`.
 
 use shallop_core::{BitsPerSec, Bytes, Span};
-use shallop_options::{HostStack, Options};
+use shallop_options::{HostStack, Options, string_enum};
 
 use crate::binary::{Fraction, Gain};
-use crate::ewma::Alpha;
+use crate::ewma::{Alpha, RealAlpha};
 use crate::loss;
 use crate::options::{ControllerName, Marking, Parameters};
 use crate::reno::{self, Reno};
@@ -16,6 +16,17 @@ use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 
 /// Minimum cwnd after a reduction, in packets (kernel: `dctcp_ssthresh`).
 const MIN_CWND: u64 = 2;
+
+/// Arithmetic of alpha and of reductions for marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Integers, each term rounded down.
+    Integer,
+    /// Real numbers.
+    Real,
+}
+
+string_enum! { Arithmetic { Integer = "integer", Real = "real" } }
 
 /// Parameters of DCTCP.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
@@ -38,6 +49,16 @@ pub struct Config {
         }
     )]
     pub alpha_initial: Fraction,
+    /// The arithmetic of alpha and of reductions for marks: integers in which each term is rounded down
+    /// (`"integer"`; Linux), or real numbers (`"real"`; ns-2 and ns-3). In integers marks that are evenly spread, less
+    /// than 1.6 % of all packets, have next to no effect.
+    #[key(
+        default = match stack {
+            HostStack::Ns2 | HostStack::Ns3 => Arithmetic::Real,
+            _ => Arithmetic::Integer,
+        }
+    )]
+    pub arithmetic: Arithmetic,
     /// What a loss reduces if a mark has reduced cwnd in this window of data: what the loss would have reduced before
     /// the mark (`"window"`), so that both together leave as much as the loss alone, or the bytes in flight at the
     /// loss, at most that (`"flight"`; Linux: `dctcp_react_to_loss`).
@@ -75,6 +96,45 @@ pub fn reduced_cwnd(cwnd: u64, alpha: u32) -> u64 {
     cwnd.saturating_sub(reduction as u64).max(MIN_CWND)
 }
 
+/// Alpha in the arithmetic of the scenario.
+#[derive(Clone, Copy, Debug)]
+enum Estimate {
+    Integer(Alpha),
+    Real(RealAlpha),
+}
+
+impl Estimate {
+    fn new(config: &Config) -> Self {
+        let (initial, gain) = (config.alpha_initial, config.gain);
+        match config.arithmetic {
+            Arithmetic::Integer => Self::Integer(Alpha::new(initial.units(), gain.shift())),
+            Arithmetic::Real => Self::Real(RealAlpha::new(initial.value(), gain.value())),
+        }
+    }
+
+    fn count(&mut self, acked: Bytes, marked: Bytes) {
+        match self {
+            Self::Integer(alpha) => alpha.count(acked, marked),
+            Self::Real(alpha) => alpha.count(acked, marked),
+        }
+    }
+
+    fn end_window(&mut self) {
+        match self {
+            Self::Integer(alpha) => alpha.end_window(),
+            Self::Real(alpha) => alpha.end_window(),
+        }
+    }
+
+    /// cwnd after a reduction for congestion marks.
+    fn reduced(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
+        match self {
+            Self::Integer(alpha) => mss * reduced_cwnd(cwnd.get() / mss.get(), alpha.value()),
+            Self::Real(alpha) => Bytes::new((cwnd.get() as f64 * (1.0 - alpha.value() / 2.0)) as u64),
+        }
+    }
+}
+
 /// DCTCP congestion control of one connection.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
@@ -83,7 +143,7 @@ pub struct Dctcp {
     beta: f64,
     basis: Basis,
     mss: Bytes,
-    alpha: Alpha,
+    alpha: Estimate,
     /// `DCTCP.WindowEnd`: the observation window ends when SND.UNA reaches it.
     window_end: u64,
     /// cwnd from which a mark reduces: cwnd without the growth of the last ACK, if that ACK carried ECN-Echo.
@@ -104,7 +164,7 @@ impl Dctcp {
             beta: 1.0 - config.loss.decrease,
             basis: config.loss.basis,
             mss: start.mss,
-            alpha: Alpha::new(config.alpha_initial.units(), config.gain.shift()),
+            alpha: Estimate::new(config),
             window_end: 0,
             cwnd_before_mark: cwnd,
             prior_basis: cwnd,
@@ -114,7 +174,10 @@ impl Dctcp {
 
     /// The average fraction of marked bytes (alpha), in units of 2^-10.
     pub fn alpha(&self) -> u32 {
-        self.alpha.value()
+        match self.alpha {
+            Estimate::Integer(alpha) => alpha.value(),
+            Estimate::Real(alpha) => (alpha.value() * f64::from(Alpha::MAX)).round() as u32,
+        }
     }
 
     fn packets(&self, bytes: Bytes) -> u64 {
@@ -160,8 +223,12 @@ impl Window for Dctcp {
     fn on_mark(&mut self, mark: &Loss) {
         let cwnd = self.cwnd_before_mark.min(self.reno.window());
         self.prior_basis = self.basis.bytes(cwnd, mark);
-        let packets = reduced_cwnd(self.packets(cwnd), self.alpha());
-        self.reno.reduce(self.mss * packets, MIN_CWND);
+        let reduced = self.alpha.reduced(cwnd, self.mss);
+        match self.alpha {
+            Estimate::Integer(_) => self.reno.reduce(reduced, MIN_CWND),
+            // ns-2 and ns-3 add a part of a segment at each ACK, and a reduction takes none of it back.
+            Estimate::Real(_) => self.reno.reduce_amid_growth(reduced, MIN_CWND),
+        }
         self.cwnd_before_mark = self.reno.window();
     }
 

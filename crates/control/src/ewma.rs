@@ -1,6 +1,7 @@
 //! DCTCP's estimate of the fraction of marked bytes (`alpha`), an exponentially weighted moving average over windows of
-//! data, in the integers of Linux. DCTCP, Gemini and CLEAN use it. State: alpha in 2^-10, and the bytes counted in the
-//! current observation window. Sources: RFC 8257, 3.3; kernel: `dctcp_update_alpha`.
+//! data: in the integers of Linux ([`Alpha`]; DCTCP, Gemini and CLEAN), and in real numbers ([`RealAlpha`]; DCTCP of
+//! ns-2 and ns-3). State: alpha, and the bytes counted in the current observation window. Sources: RFC 8257, 3.3;
+//! kernel: `dctcp_update_alpha`; ns-3: `TcpDctcp::PktsAcked`.
 
 use shallop_core::Bytes;
 
@@ -41,6 +42,40 @@ impl Alpha {
 
     /// The average fraction of marked bytes, in 2^-10.
     pub const fn value(&self) -> u32 {
+        self.value
+    }
+}
+
+/// The average fraction of marked bytes of one flow, as a real number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RealAlpha {
+    value: f64,
+    gain: f64,
+    bytes_acked: Bytes,
+    bytes_marked: Bytes,
+}
+
+impl RealAlpha {
+    /// An average that starts at `alpha`, 0 to 1, with the estimation gain `gain`, above 0 to 1.
+    pub fn new(alpha: f64, gain: f64) -> Self {
+        Self { value: alpha, gain, bytes_acked: Bytes::ZERO, bytes_marked: Bytes::ZERO }
+    }
+
+    /// Counts the bytes of an ACK. `marked` is the part that was acknowledged with ECN-Echo.
+    pub fn count(&mut self, acked: Bytes, marked: Bytes) {
+        self.bytes_acked += acked;
+        self.bytes_marked += marked;
+    }
+
+    /// Ends the observation window: updates alpha and starts counting anew.
+    pub fn end_window(&mut self) {
+        let (acked, marked) = (self.bytes_acked.get() as f64, self.bytes_marked.get() as f64);
+        self.value += self.gain * (marked / acked.max(1.0) - self.value);
+        (self.bytes_acked, self.bytes_marked) = (Bytes::ZERO, Bytes::ZERO);
+    }
+
+    /// The average fraction of marked bytes, 0 to 1.
+    pub const fn value(&self) -> f64 {
         self.value
     }
 }

@@ -116,9 +116,14 @@ impl Reno {
     /// Reduces cwnd and ssthresh to `to`, and ends slow start. cwnd is at least `min_segments` segments, ssthresh at
     /// least two.
     pub fn reduce(&mut self, to: Bytes, min_segments: u64) {
+        self.reduce_amid_growth(to, min_segments);
+        self.bytes_acked = Bytes::ZERO;
+    }
+
+    /// Reduces as [`Reno::reduce`] does, but bytes acknowledged since the last growth still count for the next.
+    pub fn reduce_amid_growth(&mut self, to: Bytes, min_segments: u64) {
         self.cwnd = to.max(self.mss * min_segments);
         self.ssthresh = to.max(self.mss * 2);
-        self.bytes_acked = Bytes::ZERO;
         self.slow_start.on_congestion();
     }
 

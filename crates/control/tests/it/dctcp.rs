@@ -2,10 +2,11 @@
 
 use crate::support::{FixedRtt, SEGMENT, number, start, table};
 use shallop_control::binary::{Fraction, Gain};
-use shallop_control::dctcp::{Config, reduced_cwnd};
+use shallop_control::dctcp::{Arithmetic, Config, reduced_cwnd};
 use shallop_control::ewma::{Alpha, update_alpha};
 use shallop_control::{Ack, Dctcp, Loss, Reno, Start, Window, loss, reno};
-use shallop_core::{Bytes, Span};
+use shallop_core::{Bytes, Seed, Span};
+use shallop_options::HostStack;
 
 /// DCTCP with this cwnd in packets and this ssthresh.
 fn dctcp(config: &Config, cwnd: u64, initial_ssthresh: Bytes) -> Dctcp {
@@ -180,4 +181,40 @@ fn an_rto_leaves_one_packet_and_half_of_cwnd_as_ssthresh_and_a_mark_leaves_two_p
     assert_eq!((packets(&dctcp), dctcp.slow_start_threshold()), (1, SEGMENT * 20));
     dctcp.on_mark(&path.loss(&dctcp));
     assert_eq!((packets(&dctcp), dctcp.slow_start_threshold()), (2, SEGMENT * 2));
+}
+
+/// The mean cwnd, in packets, of a flow of which a fraction `marked` of the packets is marked at random.
+fn mean_under_random_marks(config: &Config, marked: f64) -> f64 {
+    let mut dctcp = dctcp(config, 40, SEGMENT * 40);
+    let mut path = path();
+    let mut marks = Seed::new(1).stream("marks", 0);
+    let (mut sum, mut reduced_until) = (0.0, 0);
+    let acks = 400_000;
+    for nth in 0..acks {
+        let is_marked = marks.chance(marked);
+        let in_flight = dctcp.window().get();
+        let ack = ack(&mut path, &dctcp, 1, u64::from(is_marked));
+        dctcp.on_ack(&Ack { snd_nxt: path.snd_una + in_flight, ..ack });
+        if is_marked && path.snd_una >= reduced_until {
+            dctcp.on_mark(&path.loss(&dctcp));
+            reduced_until = path.snd_una + in_flight;
+        }
+        if nth >= acks / 2 {
+            sum += dctcp.window().get() as f64 / SEGMENT.get() as f64;
+        }
+    }
+    sum / f64::from(acks / 2)
+}
+
+#[test]
+fn random_marks_hold_cwnd_at_two_over_their_fraction_in_real_numbers_and_not_in_integers() {
+    let real = Config { arithmetic: Arithmetic::Real, ..Config::LINUX_IDEAL };
+    for marked in [0.01, 0.04, 0.1] {
+        let cwnd = mean_under_random_marks(&real, marked) * marked;
+        // Two if each window has a mark; a seventh of the windows has none.
+        assert!((1.8..3.0).contains(&cwnd), "{marked}: {cwnd} over the fraction");
+    }
+    let integers = mean_under_random_marks(&Config::LINUX_IDEAL, 0.01);
+    assert!(integers > 400.0, "{integers}");
+    assert_eq!(Config::defaults(HostStack::Ns3).arithmetic, Arithmetic::Real);
 }
