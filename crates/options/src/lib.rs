@@ -57,7 +57,7 @@ pub use problem::{At, Problem};
 pub use section::{Section, Subsection};
 pub use shallop_options_derive::Options;
 pub use tree::{Entry, Item, RawValue, Table};
-pub use value::{StringEnum, Unread, Value, WrongValue, value_type};
+pub use value::{EachWay, StringEnum, Unread, Value, WrongValue, value_type};
 
 /// A struct whose fields are keys of a section. The derive macro `Options` implements this trait.
 pub trait Options: Sized {

@@ -187,6 +187,38 @@ impl<T: Value> Value for Option<T> {
     }
 }
 
+/// A property of a link in each of its two directions: one value for both, or a list of two, the first for the way from
+/// the first node to the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EachWay<T>(pub [T; 2]);
+
+impl<T: Copy> EachWay<T> {
+    pub const fn both(value: T) -> Self {
+        Self([value; 2])
+    }
+}
+
+impl<T: Value + Copy + PartialEq> Value for EachWay<T> {
+    const RUST_TYPE: RustType = RustType::Any;
+
+    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
+        if !matches!(item.value, RawValue::List(_)) {
+            return T::read(item, allowed).map(Self::both);
+        }
+        let ways: Vec<T> = Vec::read(item, allowed)?;
+        <[T; 2]>::try_from(ways).map(Self).map_err(|ways| {
+            let help = "a link has two directions: write one value for both, or two, the first for the way from the \
+                        first node to the second";
+            WrongValue::new(format!("{} values", ways.len()), help)
+        })
+    }
+
+    fn show(&self) -> Option<String> {
+        let [forth, back] = self.0;
+        if forth == back { forth.show() } else { vec![forth, back].show() }
+    }
+}
+
 impl<T: Value> Value for Vec<T> {
     const RUST_TYPE: RustType = RustType::List;
     const VALUE_TYPE: Option<ValueType> = match T::VALUE_TYPE {

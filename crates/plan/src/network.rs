@@ -6,9 +6,9 @@ use shallop_core::{BitsPerSec, Bytes, Node, Pace, Seed, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::{FrameAggregation, Impairment, LinkChange};
 use shallop_topology::builder::NetworkBuilder;
-use shallop_topology::{Graph, Imported, LinkProperties, NodeKind, Paths, SwitchNames, Twins};
+use shallop_topology::{Graph, Imported, NodeKind, Paths, SwitchNames, Twins, Way};
 
-use crate::plan::{GraphLink, GraphNode, Plan, Switch, Topology};
+use crate::plan::{GraphLink, GraphNode, LinkWay, Plan, Switch, Topology};
 use crate::scale;
 
 /// An error: no path leads from a sender to its receiver.
@@ -60,7 +60,9 @@ impl Network {
         };
         if let Some(by) = plan.topology.scale() {
             for link in &mut graph.links {
-                link.rate = link.rate.share(by);
+                for way in &mut link.ways {
+                    way.rate = way.rate.share(by);
+                }
             }
             for link in &mut impaired {
                 *link = scale::link(link, by);
@@ -159,24 +161,25 @@ impl Network {
 
     /// What the wire of a port does to packets besides its delay: loss, jitter, reordering, duplicates and outages.
     pub fn impairment(&self, port: u32, seed: Seed) -> Option<Impairment> {
-        let (link, jitter) = (self.impaired(port), self.jitter(port));
-        if jitter.is_zero() && link.is_none_or(|link| !link.is_impaired()) {
+        let (way, jitter) = (self.impaired(port), self.jitter(port));
+        if jitter.is_zero() && way.is_none_or(|way| !way.is_impaired()) {
             return None;
         }
         let none = Impairment::none(seed.stream("wire", u64::from(port)));
         let none = Impairment { jitter, ..none };
-        Some(link.map_or(none.clone(), |link| Impairment {
-            loss: link.loss,
-            reordering: link.reordering.0,
-            reordering_delay: link.reordering.1,
-            duplicates: link.duplicates,
-            outages: link.down.clone(),
+        Some(way.map_or(none.clone(), |way| Impairment {
+            loss: way.loss,
+            reordering: way.reordering.0,
+            reordering_delay: way.reordering.1,
+            duplicates: way.duplicates,
+            outages: way.down.clone(),
             ..none
         }))
     }
 
-    fn impaired(&self, port: u32) -> Option<&GraphLink> {
-        self.impaired.get(port as usize / 2)
+    /// The direction of a link with impairments or changes into which a port sends.
+    fn impaired(&self, port: u32) -> Option<&LinkWay> {
+        self.impaired.get(port as usize / 2).map(|link| &link.ways[port as usize % 2])
     }
 
     /// The largest random delay at a port: jitter of the link and, at a host, jitter of the host.
@@ -244,7 +247,7 @@ fn builder(topology: &Topology, seed: Seed, switches: &SwitchNames<'_>) -> Netwo
 
 /// The links of a file, with the faults of some of them.
 fn with_faults(imported: &Imported, faults: &[(usize, GraphLink)]) -> Vec<GraphLink> {
-    let plain = |&(a, b, properties): &(usize, usize, LinkProperties)| GraphLink::without_faults((a, b), properties);
+    let plain = |&(a, b, properties): &(usize, usize, Way)| GraphLink::without_faults((a, b), [properties; 2]);
     let mut links: Vec<GraphLink> = imported.links.iter().map(plain).collect();
     for (index, link) in faults {
         links[*index] = link.clone();
@@ -253,10 +256,8 @@ fn with_faults(imported: &Imported, faults: &[(usize, GraphLink)]) -> Vec<GraphL
 }
 
 fn slowest_frame(graph: &Graph) -> Span {
-    let frame = |link: &shallop_topology::GraphLink| {
-        Pace::new(link.rate).quote(Bytes::new(u64::from(wire::frame(link.mtu.get()))))
-    };
-    graph.links.iter().map(frame).max().unwrap_or_default()
+    let frame = |way: &Way| Pace::new(way.rate).quote(Bytes::new(u64::from(wire::frame(way.mtu.get()))));
+    graph.links.iter().flat_map(|link| &link.ways).map(frame).max().unwrap_or_default()
 }
 
 fn graph_builder(nodes: &[GraphNode], links: &[GraphLink]) -> NetworkBuilder {
@@ -272,10 +273,11 @@ fn graph_builder(nodes: &[GraphNode], links: &[GraphLink]) -> NetworkBuilder {
     let mut placed = vec![false; nodes.len()];
     for link in links {
         let (a, b) = link.between;
-        let GraphLink { rate, delay, mtu, .. } = *link;
         let [forth, back] = [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", nodes[a].name, nodes[b].name));
-        let line = LinkProperties { rate, delay, mtu };
-        builder.connect(line.link(Node(a as u32), Node(b as u32)), &[&forth, &back]);
+        let way = |way: &LinkWay| Way { rate: way.rate, delay: way.delay, mtu: way.mtu };
+        let ways = link.ways.each_ref().map(way);
+        let line = shallop_topology::GraphLink { a: Node(a as u32), b: Node(b as u32), ways };
+        builder.connect(line, &[&forth, &back]);
         for (host, switch) in [(a, b), (b, a)] {
             let kinds = (nodes[host].kind, nodes[switch].kind);
             if kinds == (NodeKind::Host, NodeKind::Switch) && !placed[host] {

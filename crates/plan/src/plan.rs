@@ -8,7 +8,7 @@ use std::sync::Arc;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_options::string_enum;
 use shallop_switch::Outage;
-use shallop_topology::{AnyFabric, Imported, LinkProperties, NicMode, NodeKind};
+use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind, Way};
 
 use crate::files::Files;
 use crate::kernel::KernelOptions;
@@ -198,6 +198,25 @@ pub struct GraphNode {
 pub struct GraphLink {
     /// Indices of the nodes at the two ends of the link.
     pub between: (usize, usize),
+    /// The directions from the first node to the second and back.
+    pub ways: [LinkWay; 2],
+}
+
+impl GraphLink {
+    /// A link that is perfect throughout the run.
+    pub fn without_faults(between: (usize, usize), ways: [Way; 2]) -> Self {
+        Self { between, ways: ways.map(LinkWay::without_faults) }
+    }
+
+    /// Whether the link loses, duplicates or delays packets at random, has outages, or changes during the run.
+    pub fn is_impaired(&self) -> bool {
+        self.ways.iter().any(LinkWay::is_impaired)
+    }
+}
+
+/// One direction of a link of a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkWay {
     pub rate: BitsPerSec,
     pub delay: Span,
     pub mtu: Bytes,
@@ -208,22 +227,22 @@ pub struct GraphLink {
     /// Probability that a packet is delayed so that later packets overtake it, and the longest such delay.
     pub reordering: (f64, Span),
     pub duplicates: f64,
-    /// Outages of the link: periods in which no packet passes.
+    /// Outages: periods in which no packet passes.
     pub down: Vec<Outage>,
-    /// Changes of the link in the run: (time, new rate, new delay); `None` for no change of the rate or delay.
+    /// Changes in the run: (time, new rate, new delay); `None` for no change of the rate or delay.
     pub changes: Vec<(Span, Option<BitsPerSec>, Option<Span>)>,
 }
 
-impl GraphLink {
-    /// A link that is perfect throughout the run.
-    pub fn without_faults(between: (usize, usize), of: LinkProperties) -> Self {
-        let LinkProperties { rate, delay, mtu } = of;
+impl LinkWay {
+    /// A direction that is perfect throughout the run.
+    pub fn without_faults(of: Way) -> Self {
+        let Way { rate, delay, mtu } = of;
         let (loss, jitter, reordering, duplicates) = (0.0, Span::ZERO, (0.0, Span::ZERO), 0.0);
         let (down, changes) = (Vec::new(), Vec::new());
-        Self { between, rate, delay, mtu, loss, jitter, reordering, duplicates, down, changes }
+        Self { rate, delay, mtu, loss, jitter, reordering, duplicates, down, changes }
     }
 
-    /// Whether the link loses, duplicates or delays packets at random, has outages, or changes during the run.
+    /// Whether the direction loses, duplicates or delays packets at random, has outages, or changes during the run.
     pub fn is_impaired(&self) -> bool {
         [self.loss, self.reordering.0, self.duplicates].iter().any(|&of| of > 0.0)
             || !self.jitter.is_zero()

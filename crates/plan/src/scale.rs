@@ -9,7 +9,7 @@ use shallop_control::gemini;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 
 use crate::plan::{
-    Bcc, GraphLink, Group, Intensity, Plan, QueueMarking, Scheme, Shared, Starts, Switch, Topology, Transport,
+    Bcc, GraphLink, Group, Intensity, LinkWay, Plan, QueueMarking, Scheme, Shared, Starts, Switch, Topology, Transport,
 };
 
 /// An error: a plan that cannot be scaled.
@@ -74,8 +74,11 @@ impl Plan {
 /// Multiplies the rate of a link, and its rates after later changes, by `by`.
 pub(crate) fn link(link: &GraphLink, by: Share) -> GraphLink {
     let slower = |rate: BitsPerSec| rate.share(by);
-    let changes = link.changes.iter().map(|&(at, rate, delay)| (at, rate.map(slower), delay));
-    GraphLink { rate: slower(link.rate), changes: changes.collect(), ..link.clone() }
+    let way = |way: &LinkWay| {
+        let changes = way.changes.iter().map(|&(at, rate, delay)| (at, rate.map(slower), delay));
+        LinkWay { rate: slower(way.rate), changes: changes.collect(), ..way.clone() }
+    };
+    GraphLink { between: link.between, ways: link.ways.each_ref().map(way) }
 }
 
 fn bytes(bytes: Bytes, by: Share) -> Bytes {
@@ -220,8 +223,7 @@ mod tests {
     fn link_changes_and_flow_starts_are_scaled() {
         let [fast, slow] = [2_000_000_000, 100_000_000].map(BitsPerSec::at_least_one);
         let changes = vec![(Span::from_ms(3), Some(fast), None)];
-        let whole = GraphLink {
-            between: (0, 1),
+        let way = LinkWay {
             rate: fast,
             delay: Span::from_ms(7),
             mtu: Bytes::new(1_500),
@@ -232,8 +234,9 @@ mod tests {
             down: Vec::new(),
             changes,
         };
-        let scaled = link(&whole, by());
-        assert_eq!((scaled.rate, scaled.delay), (slow, whole.delay));
+        let whole = GraphLink { between: (0, 1), ways: [way.clone(), way.clone()] };
+        let [scaled, _] = link(&whole, by()).ways;
+        assert_eq!((scaled.rate, scaled.delay), (slow, way.delay));
         assert_eq!(scaled.changes, [(Span::from_ms(3), Some(slow), None)]);
         let poisson = Starts::Poisson(Intensity::PerSecond(100.0), Span::ZERO);
         let rarer = Starts::Poisson(Intensity::PerSecond(5.0), Span::ZERO);

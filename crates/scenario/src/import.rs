@@ -10,7 +10,7 @@ use crate::network_files::{self, Defaults, Format, MAX_BYTES, Part, Wrong};
 use shallop_plan::chips::{self, Chip};
 use shallop_plan::plan::{GraphLink, Topology};
 use shallop_topology::bounds::{MAX_DELAY, MAX_NODES, MAX_RATE, MIN_RATE};
-use shallop_topology::{Imported, LinkProperties};
+use shallop_topology::{Imported, Way};
 
 /// Reads the network. Switches whose `chip` the file names are added to `chips`; their indices follow those of the
 /// `[switch.NAME]` sections.
@@ -50,12 +50,12 @@ pub(super) fn read(section: &Section<'_>, known: &Known<'_>, chips: &mut Vec<Own
     let switch = |part: &Part| switch(part, otherwise, known, chips).map_err(in_file);
     let switches = parts.nodes.iter().map(switch).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = parts.nodes.into_iter().map(|part| part.name).collect();
-    let properties = |(a, b, rate, delay)| (a, b, LinkProperties { rate, delay, mtu });
+    let properties = |(a, b, rate, delay)| (a, b, Way { rate, delay, mtu });
     let links: Vec<Link> = parts.links.into_iter().map(properties).collect();
     let faults = faults(section, (&names, &links))?;
     let imported = Imported {
         nodes: hosts(section, &options, names)?,
-        access: LinkProperties { rate, delay: options.access_delay, mtu },
+        access: Way { rate, delay: options.access_delay, mtu },
         links,
         switches,
         origin: parts.origin,
@@ -65,7 +65,7 @@ pub(super) fn read(section: &Section<'_>, known: &Known<'_>, chips: &mut Vec<Own
 }
 
 /// A link between two nodes, given by their indices.
-type Link = (usize, usize, LinkProperties);
+type Link = (usize, usize, Way);
 
 /// Reads `fault`, the faults of links: the index of each such link, and the link with its faults.
 fn faults(section: &Section<'_>, (names, links): (&[String], &[Link])) -> Result<Vec<(usize, GraphLink)>, Problem> {
@@ -86,7 +86,11 @@ fn faults(section: &Section<'_>, (names, links): (&[String], &[Link])) -> Result
                 let problem = fault.reject(key, "the link has an earlier section");
                 return Err(problem.with_help("one section for each link, with all of its faults"));
             }
-            found.push((index, with_faults(&fault, (a, b), properties)?));
+            let mut ways = with_faults(&fault, [properties; 2])?;
+            if (a, b) != ends {
+                ways.reverse();
+            }
+            found.push((index, GraphLink { between: (a, b), ways }));
         }
         if found.len() == before {
             let neighbours = links.iter().filter_map(|link| match (link.0, link.1) {

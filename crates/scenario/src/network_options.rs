@@ -1,8 +1,10 @@
 //! The keys of `[topology]`: those of all kinds, and those of a network drawn by hand (`graph`) or read from a file
 //! (`file`).
 
-use shallop_core::{BitsPerSec, Span};
-use shallop_options::{Options, Subsection, Unread, ValueType, section_keys, string_enum};
+use shallop_core::{BitsPerSec, Bytes, MTU, Span};
+use shallop_options::{
+    EachWay, Item, Options, RustType, Subsection, Unread, Value, ValueType, WrongValue, section_keys, string_enum,
+};
 use shallop_plan::bounds::DAY;
 use shallop_plan::plan::Ecmp;
 use shallop_topology::NodeKind;
@@ -10,6 +12,13 @@ use shallop_topology::bounds::{COUNT, DELAY, RATE};
 use shallop_topology::fabric::Largest;
 
 const DOWN: ValueType = ValueType::Section(section_keys::<DownOptions>());
+/// A value for both directions of a link, or one for each.
+const EACH_RATE: ValueType = ValueType::AnyOf(&[RATE, ValueType::List(&RATE)]);
+const EACH_DELAY: ValueType = ValueType::AnyOf(&[DELAY, ValueType::List(&DELAY)]);
+const PART: ValueType = ValueType::Number(0.0, 1.0);
+const EACH_PART: ValueType = ValueType::AnyOf(&[PART, ValueType::List(&PART)]);
+const FRAME: ValueType = ValueType::Size(Bytes::new(576), Bytes::new(9_216));
+const EACH_FRAME: ValueType = ValueType::AnyOf(&[FRAME, ValueType::List(&FRAME)]);
 const CHANGE: ValueType = ValueType::Section(section_keys::<ChangeOptions>());
 
 /// The keys that every kind of topology has.
@@ -69,42 +78,45 @@ pub(super) struct NodeOptions {
 pub(super) struct LinkOptions {
     /// The names of the two nodes that the link joins.
     pub between: Vec<String>,
-    /// The rate of each direction.
-    #[key(RATE)]
-    pub rate: BitsPerSec,
-    /// The propagation delay of each direction.
-    #[key(DELAY)]
-    pub delay: Span,
-    #[part]
-    pub largest: Largest,
+    /// The rate of both directions, or of each: `["100Mbps", "10Mbps"]` is 100 Mb/s from the first node to the second,
+    /// and 10 Mb/s back.
+    #[key(EACH_RATE)]
+    pub rate: EachWay<BitsPerSec>,
+    /// The propagation delay of both directions, or of each.
+    #[key(EACH_DELAY)]
+    pub delay: EachWay<Span>,
+    /// The largest IP packet of both directions, or of each.
+    #[key(EACH_FRAME, default = EachWay::both(Bytes::new(MTU)), shown = "\"1500B\"")]
+    pub mtu: EachWay<Bytes>,
     #[part]
     pub faults: FaultOptions,
 }
 
-/// The keys of a link for faults and changes.
+/// The keys of a link for faults and changes. A list of two values is one for each direction, as in `rate`.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct FaultOptions {
     /// The probability that the link loses a packet.
-    #[key(Number(0.0, 1.0), default = 0.0)]
-    pub loss: f64,
+    #[key(EACH_PART, default = EachWay::both(0.0))]
+    pub loss: EachWay<f64>,
     /// The largest random delay. Each packet arrives later by a time drawn uniformly from zero to this.
-    #[key(DELAY, default = Span::ZERO)]
-    pub jitter: Span,
+    #[key(EACH_DELAY, default = EachWay::both(Span::ZERO))]
+    pub jitter: EachWay<Span>,
     /// The probability that later packets overtake a packet.
-    #[key(Number(0.0, 1.0), default = 0.0)]
-    pub reordering: f64,
+    #[key(EACH_PART, default = EachWay::both(0.0))]
+    pub reordering: EachWay<f64>,
     /// The largest delay of a packet that others overtake. The packet arrives later by a time drawn uniformly from zero
     /// to this.
-    #[key(DELAY, default = Span::from_ms(1), shown = "\"1ms\"")]
-    pub reordering_delay: Span,
+    #[key(EACH_DELAY, default = EachWay::both(Span::from_ms(1)), shown = "\"1ms\"")]
+    pub reordering_delay: EachWay<Span>,
     /// The probability that a packet arrives twice.
-    #[key(Number(0.0, 1.0), default = 0.0)]
-    pub duplicates: f64,
+    #[key(EACH_PART, default = EachWay::both(0.0))]
+    pub duplicates: EachWay<f64>,
     /// Times at which the link is down. No packet passes, and packets on the wire are lost: `[{ at = "2s", lasts =
     /// "500ms", every = "10s" }]`.
     #[key(List(&DOWN))]
     pub down: Option<Unread>,
-    /// Changes of rate and delay at given times, such as `[{ at = "1s", rate = "2Gbps" }]`.
+    /// Changes of rate and delay at given times, such as `[{ at = "1s", rate = "2Gbps" }]`. With the rate `"0"` the link
+    /// is down until the next change of its rate.
     #[key(List(&CHANGE))]
     pub changes: Option<Unread>,
 }
@@ -124,12 +136,32 @@ pub(super) struct ChangeOptions {
     /// The time of the change.
     #[key(Time(Span::ZERO, DAY))]
     pub at: Span,
-    /// The rate of the link from that time on.
-    #[key(RATE, shown = "as before")]
-    pub rate: Option<BitsPerSec>,
-    /// The delay of the link from that time on.
-    #[key(DELAY, shown = "as before")]
-    pub delay: Option<Span>,
+    /// The rate of the link from that time on, or of each direction.
+    #[key(EACH_RATE, shown = "as before")]
+    pub rate: Option<EachWay<ChangedRate>>,
+    /// The delay of the link from that time on, or of each direction.
+    #[key(EACH_DELAY, shown = "as before")]
+    pub delay: Option<EachWay<Span>>,
+}
+
+/// A new rate of a link; `None` while no bit passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChangedRate(pub Option<BitsPerSec>);
+
+impl Value for ChangedRate {
+    const RUST_TYPE: RustType = RustType::Any;
+
+    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
+        let number = item.text().map(|text| text.trim_end_matches(|last: char| !last.is_ascii_digit()));
+        if number.is_some_and(|number| number.parse() == Ok(0.0)) {
+            return Ok(Self(None));
+        }
+        BitsPerSec::read(item, allowed).map(|rate| Self(Some(rate)))
+    }
+
+    fn show(&self) -> Option<String> {
+        self.0.map_or_else(|| Some("\"0\"".to_owned()), |rate| rate.show())
+    }
 }
 
 /// The keys of an entry of `down`: an outage of a link, which may repeat.

@@ -2,23 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use shallop_core::BitsPerSec;
-use shallop_core::{Span, Time};
+use shallop_core::{BitsPerSec, Span, Time};
 use shallop_options::suggest::advice;
 use shallop_options::{
-    HostStack, Item, Key, KeyDoc, Options, Problem, RawValue, Section, SectionKind, TaggedSections, section_kind,
+    EachWay, HostStack, Item, Key, KeyDoc, Options, Problem, RawValue, Section, SectionKind, TaggedSections,
+    section_kind,
 };
 use shallop_switch::Outage;
 use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
-use shallop_topology::{AnyFabric, LinkProperties, NodeKind, SwitchNames};
+use shallop_topology::{AnyFabric, NodeKind, SwitchNames, Way};
 
 use super::import::{self, OwnChip};
 use super::network_options::{
     AnyTopology, ChangeOptions, DownOptions, FaultOptions, FileOptions, GraphOptions, LinkOptions, NodeOptions,
 };
 use super::rows::{rows, unique};
+use shallop_plan::bounds::DAY;
 use shallop_plan::files::Files;
-use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, Topology};
+use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, LinkWay, Topology};
 
 /// What a topology may refer to: names of switch settings, and files.
 #[derive(Clone, Copy)]
@@ -162,8 +163,9 @@ fn link(
     let names = nodes.iter().map(|node| node.name.as_str());
     let joined = (LinkOptions::KEY.between, &options.between[..]);
     let between = ends(section, joined, |name| numbers.get(name).copied(), &names)?;
-    let LinkOptions { rate, delay, largest, .. } = options;
-    with_faults(section, between, LinkProperties { rate, delay, mtu: largest.mtu })
+    let LinkOptions { rate: EachWay(rate), delay: EachWay(delay), mtu: EachWay(mtu), .. } = options;
+    let ways = [0, 1].map(|way| Way { rate: rate[way], delay: delay[way], mtu: mtu[way] });
+    Ok(GraphLink { between, ways: with_faults(section, ways)? })
 }
 
 /// The indices of the two nodes that a link joins. `names` has the names of all nodes, and `find` the index of each.
@@ -201,15 +203,20 @@ fn entries<'a>(section: &Section<'a>, key: &'static Key) -> Result<Vec<(String, 
     Ok(entries.map(named).collect())
 }
 
-/// Makes a link of its properties and of the faults in its section.
-pub(super) fn with_faults(
-    section: &Section<'_>,
-    between: (usize, usize),
-    LinkProperties { rate, delay, mtu }: LinkProperties,
-) -> Result<GraphLink, Problem> {
+/// The two directions of a link with the faults in its section. The first direction is the one from the first node of
+/// its `between`.
+pub(super) fn with_faults(section: &Section<'_>, ways: [Way; 2]) -> Result<[LinkWay; 2], Problem> {
     let FaultOptions { loss, jitter, reordering, reordering_delay, duplicates, .. } = section.read(())?;
-    let (reordering, down, changes) = ((reordering, reordering_delay), down(section)?, changes(section)?);
-    Ok(GraphLink { between, rate, delay, mtu, loss, jitter, reordering, duplicates, down, changes })
+    let (down, changes) = (down(section)?, changes(section)?);
+    Ok([0, 1].map(|way| LinkWay {
+        loss: loss.0[way],
+        jitter: jitter.0[way],
+        reordering: (reordering.0[way], reordering_delay.0[way]),
+        duplicates: duplicates.0[way],
+        down: [&down[..], &pauses(&changes, way)].concat(),
+        changes: changed(&changes, way),
+        ..LinkWay::without_faults(ways[way])
+    }))
 }
 
 /// Reads `down`, the outages of a link.
@@ -227,23 +234,46 @@ fn down(section: &Section<'_>) -> Result<Vec<Outage>, Problem> {
     Ok(down)
 }
 
-/// A change of a link: the time, the new rate and the new delay.
-type Change = (Span, Option<BitsPerSec>, Option<Span>);
-
-fn changes(section: &Section<'_>) -> Result<Vec<Change>, Problem> {
-    let mut changes: Vec<Change> = Vec::new();
+/// Reads `changes` of the rate and delay of a link.
+fn changes(section: &Section<'_>) -> Result<Vec<ChangeOptions>, Problem> {
+    let mut changes: Vec<ChangeOptions> = Vec::new();
     for (name, item) in entries(section, FaultOptions::KEY.changes)? {
         let change = Section::open::<ChangeOptions>(name, item)?;
-        let ChangeOptions { at, rate, delay } = change.read(())?;
-        if rate.is_none() && delay.is_none() {
+        let options: ChangeOptions = change.read(())?;
+        if options.rate.is_none() && options.delay.is_none() {
             let help = "write a `rate`, a `delay` or both";
             return Err(item.problem("this changes nothing").with_help(help));
         }
-        if changes.last().is_some_and(|last| last.0 >= at) {
+        if changes.last().is_some_and(|last| last.at >= options.at) {
             let problem = change.reject(ChangeOptions::KEY.at, "not later than the change before");
             return Err(problem.with_help("changes come in the order of time"));
         }
-        changes.push((at, rate, delay));
+        changes.push(options);
     }
     Ok(changes)
+}
+
+/// The changes of one direction of a link: the time, the new rate and the new delay.
+fn changed(changes: &[ChangeOptions], way: usize) -> Vec<(Span, Option<BitsPerSec>, Option<Span>)> {
+    let of = |change: &ChangeOptions| {
+        let rate = change.rate.and_then(|rate| rate.0[way].0);
+        let delay = change.delay.map(|delay| delay.0[way]);
+        (rate.is_some() || delay.is_some()).then_some((change.at, rate, delay))
+    };
+    changes.iter().filter_map(of).collect()
+}
+
+/// The outages of one direction of a link in which its rate is zero.
+fn pauses(changes: &[ChangeOptions], way: usize) -> Vec<Outage> {
+    let rates = changes.iter().filter_map(|change| Some((change.at, change.rate?.0[way].0)));
+    let rates: Vec<(Span, Option<BitsPerSec>)> = rates.collect();
+    let end = |from: usize| rates[from..].iter().find(|(_, rate)| rate.is_some()).map_or(DAY, |(at, _)| *at);
+    let paused = rates.iter().enumerate().filter(|(_, (_, rate))| rate.is_none());
+    paused
+        .map(|(from, &(at, _))| Outage {
+            from: Time::after_start(at),
+            lasts: end(from).saturating_sub(at),
+            every: None,
+        })
+        .collect()
 }

@@ -7,7 +7,8 @@ use shallop_switch::FrameAggregation;
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
+use crate::fabric::{Fabric, Largest, SwitchNames};
+use crate::graph::Way;
 
 /// Name of the set of links to the hosts in the cloud, where a CLEAN proxy has its edge.
 pub const CLOUD: &str = "cloud";
@@ -106,7 +107,7 @@ impl Fabric for Campus {
     /// access point share one queue in each direction.
     fn build(&self, _: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder {
         let (delay, mtu) = (self.delay, self.largest.mtu);
-        let line = |rate, delay| LinkProperties { rate, delay, mtu };
+        let line = |rate, delay| Way { rate, delay, mtu };
         let index = |name: &Option<String>| switches.index(name.as_deref());
         let point_switch = index(&self.access_point_switch);
         let mut builder =

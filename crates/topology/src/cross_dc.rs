@@ -5,7 +5,8 @@ use shallop_options::Options;
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
+use crate::fabric::{Fabric, Largest, SwitchNames};
+use crate::graph::Way;
 
 /// Two data centres whose border routers `b0` and `b1` are joined by one link (Figure 3.3 of
 /// gemini-flashpass-thesis). Switches `dc0s0` and so on are joined to a border router, and have hosts `dc0s0h0` and
@@ -61,9 +62,9 @@ impl Fabric for CrossDc {
         let [dc_switch, border_switch] =
             [&self.dc_switch, &self.border_switch].map(|name| switches.index(name.as_deref()));
         let mtu = self.largest.mtu;
-        let wan = LinkProperties { rate: self.wan_rate, delay: self.wan_delay, mtu };
-        let fabric = LinkProperties { rate: self.rate, delay: self.delay, mtu };
-        let access = LinkProperties { rate: self.access_rate, delay: self.access_delay, mtu };
+        let wan = Way { rate: self.wan_rate, delay: self.wan_delay, mtu };
+        let fabric = Way { rate: self.rate, delay: self.delay, mtu };
+        let access = Way { rate: self.access_rate, delay: self.access_delay, mtu };
         let mut builder = NetworkBuilder::default();
         let borders = [0, 1].map(|dc| builder.switch(format!("b{dc}"), border_switch));
         builder.connect(wan.link(borders[0], borders[1]), &["wan"]);

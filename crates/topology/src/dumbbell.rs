@@ -5,7 +5,8 @@ use shallop_options::{Item, Options, Problem, RawValue, RustType, Section, Value
 
 use crate::bounds::{COUNT, DELAY, MAX_DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
+use crate::fabric::{Fabric, Largest, SwitchNames};
+use crate::graph::Way;
 
 /// Hosts `s0`, `s1` and so on at a switch `left`, and one bottleneck link. A single receiver `r0` is at the end of the
 /// bottleneck itself, as in Figure 9 of flashpass-icnp21; several receivers are at a second switch `right`, by links
@@ -119,11 +120,11 @@ impl Fabric for Dumbbell {
     fn build(&self, seed: Seed, _: &SwitchNames<'_>) -> NetworkBuilder {
         let Self { rate, access_rate, delay, receivers, .. } = *self;
         let mtu = self.largest.mtu;
-        let access = |delay| LinkProperties { rate: access_rate, delay, mtu };
+        let access = |delay| Way { rate: access_rate, delay, mtu };
         let mut builder = NetworkBuilder::default();
         let left = builder.switch("left".to_owned(), 0);
         let right = if receivers == 1 { builder.host("r0".to_owned()) } else { builder.switch("right".to_owned(), 0) };
-        let bottleneck = LinkProperties { rate, delay, mtu };
+        let bottleneck = Way { rate, delay, mtu };
         builder.connect(bottleneck.link(left, right), &["bottleneck"]);
         let mut senders = Vec::new();
         for (number, delay) in self.sender_delay.draw(self.senders, seed).into_iter().enumerate() {

@@ -1,12 +1,12 @@
 //! The trait of fabrics: topologies that are built from a few options. A new fabric needs a file with its options in
 //! scenarios, and a line in the list of [`crate::any`].
 
-use shallop_core::{BitsPerSec, Bytes, MTU, Node, Seed, Span};
+use shallop_core::{Bytes, MTU, Node, Seed};
 use shallop_options::suggest::advice;
 use shallop_options::{Options, Problem, Section, ValueType};
 
 use crate::builder::NetworkBuilder;
-use crate::graph::GraphLink;
+use crate::graph::{GraphLink, Way};
 
 /// A topology that is built from a few options, which are the fields of the implementing type. An option whose value is
 /// a text names a `[switch.NAME]`; without the option, the name is "default".
@@ -64,20 +64,10 @@ pub struct Largest {
     pub mtu: Bytes,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LinkProperties {
-    /// Rate of each direction of the link.
-    pub rate: BitsPerSec,
-    /// Propagation delay of each direction, including the time that a host at its end takes to process a packet.
-    pub delay: Span,
-    /// Largest IP packet, in bytes.
-    pub mtu: Bytes,
-}
-
-impl LinkProperties {
+impl Way {
+    /// A link whose directions are alike.
     pub fn link(self, a: Node, b: Node) -> GraphLink {
-        let Self { rate, delay, mtu } = self;
-        GraphLink { a, b, rate, delay, mtu }
+        GraphLink { a, b, ways: [self; 2] }
     }
 
     /// Adds hosts `NAMEh0`, `NAMEh1` and so on, each with a link of these properties to a switch.

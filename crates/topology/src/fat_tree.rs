@@ -5,7 +5,8 @@ use shallop_options::{Options, Problem, Section};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
+use crate::fabric::{Fabric, Largest, SwitchNames};
+use crate::graph::Way;
 
 /// Three tiers (section 4 of aeolus-apnet18). In a pod, every top-of-rack switch `tor0` and so on is joined to every
 /// aggregation switch. Each of a pod's aggregation switches is joined to an equal number of core switches: switch 0
@@ -85,8 +86,8 @@ impl Fabric for FatTree {
         let [tor_switch, aggregation_switch, core_switch] =
             [&self.tor_switch, &self.aggregation_switch, &self.core_switch].map(|name| switches.index(name.as_deref()));
         let (delay, mtu) = (self.delay, self.largest.mtu);
-        let fabric = LinkProperties { rate: self.rate, delay, mtu };
-        let access = LinkProperties { rate: self.access_rate, delay: delay + self.host_delay, mtu };
+        let fabric = Way { rate: self.rate, delay, mtu };
+        let access = Way { rate: self.access_rate, delay: delay + self.host_delay, mtu };
         let mut builder = NetworkBuilder::default();
         let cores: Vec<Node> = (0..self.cores).map(|core| builder.switch(format!("core{core}"), core_switch)).collect();
         for pod in 0..self.pods {

@@ -21,17 +21,23 @@ pub enum NodeKind {
     Switch,
 }
 
+/// One direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    pub rate: BitsPerSec,
+    /// Propagation delay, including the time that a host at the end takes to process a packet.
+    pub delay: Span,
+    /// Largest IP packet, in bytes.
+    pub mtu: Bytes,
+}
+
 /// A full-duplex link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GraphLink {
     pub a: Node,
     pub b: Node,
-    /// Rate of each direction of the link.
-    pub rate: BitsPerSec,
-    /// Propagation delay of each direction of the link.
-    pub delay: Span,
-    /// Largest IP packet, in bytes.
-    pub mtu: Bytes,
+    /// The directions from `a` to `b` and from `b` to `a`.
+    pub ways: [Way; 2],
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,13 +63,14 @@ impl Graph {
         self.links.len() * 2
     }
 
-    pub fn link_of(&self, port: u32) -> &GraphLink {
-        &self.links[(port / 2) as usize]
+    /// The direction of a link into which a port sends.
+    pub fn link_of(&self, port: u32) -> &Way {
+        &self.links[(port / 2) as usize].ways[(port % 2) as usize]
     }
 
     /// Node to which a port belongs, and from which it sends.
     pub fn near(&self, port: u32) -> Node {
-        let link = self.link_of(port);
+        let link = &self.links[(port / 2) as usize];
         if port.is_multiple_of(2) { link.a } else { link.b }
     }
 

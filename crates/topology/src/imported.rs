@@ -6,7 +6,7 @@ use std::fmt;
 use shallop_core::Node;
 
 use crate::builder::NetworkBuilder;
-use crate::fabric::LinkProperties;
+use crate::graph::Way;
 
 /// Switches and links from a file, with hosts at the switches.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,9 +14,9 @@ pub struct Imported {
     /// Name of each switch, and its number of hosts.
     pub nodes: Vec<(String, usize)>,
     /// Links between switches: the indices of both switches in `nodes`, and the properties of the link.
-    pub links: Vec<(usize, usize, LinkProperties)>,
+    pub links: Vec<(usize, usize, Way)>,
     /// Properties of the links to hosts.
-    pub access: LinkProperties,
+    pub access: Way,
     /// Index into `Plan::switches` of each switch's configuration.
     pub switches: Vec<usize>,
     /// Where the rates and delays of links come from.

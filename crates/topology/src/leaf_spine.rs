@@ -5,7 +5,8 @@ use shallop_options::Options;
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
+use crate::fabric::{Fabric, Largest, SwitchNames};
+use crate::graph::Way;
 
 /// Leaf switches `leaf0` and so on, each joined to every spine switch `spine0` and so on, with hosts `leaf0h0`
 /// and so on.
@@ -57,8 +58,8 @@ impl Fabric for LeafSpine {
         let [leaf_switch, spine_switch] =
             [&self.leaf_switch, &self.spine_switch].map(|name| switches.index(name.as_deref()));
         let mtu = self.largest.mtu;
-        let fabric = LinkProperties { rate: self.rate, delay: self.delay, mtu };
-        let access = LinkProperties { rate: self.access_rate, delay: self.access_delay, mtu };
+        let fabric = Way { rate: self.rate, delay: self.delay, mtu };
+        let access = Way { rate: self.access_rate, delay: self.access_delay, mtu };
         let mut builder = NetworkBuilder::default();
         let spines: Vec<Node> =
             (0..self.spines).map(|spine| builder.switch(format!("spine{spine}"), spine_switch)).collect();

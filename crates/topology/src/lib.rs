@@ -19,8 +19,8 @@ pub mod twins;
 
 pub use any::AnyFabric;
 pub use dumbbell::{Dumbbell, SenderDelay};
-pub use fabric::{Fabric, Largest, LinkProperties, SwitchNames};
-pub use graph::{Graph, GraphLink, NicMode, NodeKind};
+pub use fabric::{Fabric, Largest, SwitchNames};
+pub use graph::{Graph, GraphLink, NicMode, NodeKind, Way};
 pub use imported::Imported;
 pub use parking_lot::ParkingLot;
 pub use paths::Paths;

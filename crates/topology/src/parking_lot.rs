@@ -5,7 +5,8 @@ use shallop_options::Options;
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
+use crate::fabric::{Fabric, Largest, SwitchNames};
+use crate::graph::Way;
 
 /// Switches `p0`, `p1` and so on in a row, with hosts `p0h0`, `p0h1` and so on at each.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
@@ -48,11 +49,11 @@ impl Fabric for ParkingLot {
         let mtu = largest.mtu;
         let mut builder = NetworkBuilder::default();
         let switches: Vec<Node> = (0..=hops).map(|number| builder.switch(format!("p{number}"), 0)).collect();
-        let chain = LinkProperties { rate, delay, mtu };
+        let chain = Way { rate, delay, mtu };
         for pair in switches.windows(2) {
             builder.connect(chain.link(pair[0], pair[1]), &["chain"]);
         }
-        let access = LinkProperties { rate: access_rate, delay: access_delay, mtu };
+        let access = Way { rate: access_rate, delay: access_delay, mtu };
         for (number, &switch) in switches.iter().enumerate() {
             let hosts = access.attach(&mut builder, switch, hosts, &format!("p{number}"));
             builder.site(format!("at{number}"), hosts);

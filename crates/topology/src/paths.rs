@@ -148,7 +148,7 @@ fn extend(cost: Cost, delay: Span) -> Cost {
 struct Search<'a> {
     graph: &'a Graph,
     twins: &'a Twins,
-    /// Neighbours of each class, with the least delay of the links to them.
+    /// Neighbours of each class, with the least delay from them to the class.
     edges: Vec<Vec<(usize, Span)>>,
     /// Whether the nodes of each class forward packets.
     forwards: Vec<bool>,
@@ -158,7 +158,7 @@ impl<'a> Search<'a> {
     fn new(graph: &'a Graph, twins: &'a Twins) -> Self {
         let edges = |members: &Vec<Node>| {
             let ports = members.first().map(|node| &twins.ports[node.0 as usize]);
-            let edge = |&port: &u32| (twins.class(graph.far(port)), graph.link_of(port).delay);
+            let edge = |&port: &u32| (twins.class(graph.far(port)), graph.link_of(port ^ 1).delay);
             let mut edges: Vec<(usize, Span)> = ports.into_iter().flatten().map(edge).collect();
             edges.sort_unstable();
             edges.dedup_by_key(|edge| edge.0);
@@ -207,8 +207,11 @@ impl<'a> Search<'a> {
 
     /// Cost of the paths between two nodes of the class `destination`, which are not neighbours.
     fn between_twins(&self, destination: usize, costs: &[Cost]) -> Cost {
-        let edges = self.edges[destination].iter().filter(|edge| self.forwards[edge.0]);
-        edges.map(|&(next, delay)| extend(costs[next], delay)).min().unwrap_or(UNREACHABLE)
+        let Some(node) = self.twins.members[destination].first() else { return UNREACHABLE };
+        let ports = self.twins.ports[node.0 as usize].iter();
+        let edges = ports.map(|&port| (self.twins.class(self.graph.far(port)), self.graph.link_of(port).delay));
+        let forwarding = edges.filter(|edge| self.forwards[edge.0]);
+        forwarding.map(|(next, delay)| extend(costs[next], delay)).min().unwrap_or(UNREACHABLE)
     }
 
     /// Sets the routes of one node whose paths to the destination cost `best`.

@@ -5,7 +5,8 @@ use shallop_options::{Options, Problem, Section};
 
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
-use crate::fabric::{Fabric, Largest, LinkProperties, SwitchNames};
+use crate::fabric::{Fabric, Largest, SwitchNames};
+use crate::graph::Way;
 
 /// Three data centres whose border routers `b0`, `b1` and `b2` are joined pairwise (Figure 13 of flashpass-icnp21).
 /// Hosts `dc0h0` and so on have links to the border router.
@@ -56,11 +57,11 @@ impl Fabric for ThreeDc {
 
     fn build(&self, _: Seed, switches: &SwitchNames<'_>) -> NetworkBuilder {
         let (border_switch, mtu) = (switches.index(self.border_switch.as_deref()), self.largest.mtu);
-        let access = LinkProperties { rate: self.access_rate, delay: self.access_delay, mtu };
+        let access = Way { rate: self.access_rate, delay: self.access_delay, mtu };
         let mut builder = NetworkBuilder::default();
         let borders: Vec<Node> = (0..3).map(|dc| builder.switch(format!("b{dc}"), border_switch)).collect();
         for (&delay, (a, b)) in self.wan_delay.iter().zip([(0, 1), (1, 2), (0, 2)]) {
-            let wan = LinkProperties { rate: self.wan_rate, delay, mtu };
+            let wan = Way { rate: self.wan_rate, delay, mtu };
             let link = wan.link(borders[a], borders[b]);
             builder.connect(link, &["wan", &format!("b{a}-b{b}"), &format!("b{b}-b{a}")]);
         }

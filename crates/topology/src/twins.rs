@@ -13,8 +13,8 @@ use shallop_switch::AccessLink;
 
 use crate::graph::{Graph, NodeKind};
 
-/// A neighbour of a node, and the delay, rate and MTU of the link to it.
-type Neighbour = (Node, Span, BitsPerSec, Bytes);
+/// A neighbour of a node, and the delay, rate and MTU of the link to it and from it.
+type Neighbour = (Node, [(Span, BitsPerSec, Bytes); 2]);
 
 /// Single-homed hosts of a network, and classes of all other nodes. The nodes of a class are twins: they have equal
 /// neighbours and therefore equal paths.
@@ -106,6 +106,9 @@ fn access_link(graph: &Graph, node: usize, ports: &[u32]) -> Option<AccessLink> 
 }
 
 fn neighbour(graph: &Graph, port: u32) -> Neighbour {
-    let link = graph.link_of(port);
-    (graph.far(port), link.delay, link.rate, link.mtu)
+    let way = |port| {
+        let way = graph.link_of(port);
+        (way.delay, way.rate, way.mtu)
+    };
+    (graph.far(port), [way(port), way(port ^ 1)])
 }

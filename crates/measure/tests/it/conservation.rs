@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Class, DropCause, End, Envelope, Node, Probe, QueueId, Span, Time};
 use shallop_measure::ends::{self, EndpointFactory};
-use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, Group, Plan, QueueMarking, Shared, Topology};
+use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, Group, LinkWay, Plan, QueueMarking, Shared, Topology};
 use shallop_plan::{ResolvedRun, SetupError};
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, Simulator};
@@ -239,7 +239,7 @@ fn rate() -> impl Strategy<Value = BitsPerSec> {
         .prop_map(|mbps| BitsPerSec::at_least_one(mbps * 1_000_000))
 }
 
-fn link(between: (usize, usize)) -> impl Strategy<Value = GraphLink> {
+fn way() -> impl Strategy<Value = LinkWay> {
     let loss = prop_oneof![2 => Just(0.0), 1 => 0.0..0.01];
     let jitter = prop_oneof![2 => Just(0), 1 => 0u64..20];
     let change = prop_oneof![
@@ -247,9 +247,8 @@ fn link(between: (usize, usize)) -> impl Strategy<Value = GraphLink> {
         1 => (1u64..200, rate(), 0u64..5_000)
             .prop_map(|(ms, rate, us)| vec![(Span::from_ms(ms), Some(rate), Some(Span::from_us(us)))]),
     ];
-    (rate(), 0u64..5_000, (loss, jitter), change, disorder()).prop_map(
-        move |(rate, delay, (loss, jitter), changes, (reordering, duplicates, down))| GraphLink {
-            between,
+    (rate(), 0u64..5_000, (loss, jitter), change, disorder(), down()).prop_map(
+        |(rate, delay, (loss, jitter), changes, (reordering, duplicates), down)| LinkWay {
             rate,
             delay: Span::from_us(delay),
             mtu: Bytes::new(1500),
@@ -263,19 +262,30 @@ fn link(between: (usize, usize)) -> impl Strategy<Value = GraphLink> {
     )
 }
 
-/// Packets that are late, copies, and times at which a link is down.
-fn disorder() -> impl Strategy<Value = ((f64, Span), f64, Vec<Outage>)> {
+/// A link whose two directions are alike, or differ.
+fn link(between: (usize, usize)) -> impl Strategy<Value = GraphLink> {
+    (way(), prop::option::of(way())).prop_map(move |(forth, back)| {
+        let back = back.unwrap_or_else(|| forth.clone());
+        GraphLink { between, ways: [forth, back] }
+    })
+}
+
+/// Packets that are late, and copies.
+fn disorder() -> impl Strategy<Value = ((f64, Span), f64)> {
     let reordering = (prop_oneof![2 => Just(0.0), 1 => 0.0..0.02], (0u64..3_000));
     let duplicates = prop_oneof![2 => Just(0.0), 1 => 0.0..0.02];
+    (reordering, duplicates).prop_map(|((part, late), duplicates)| ((part, Span::from_us(late)), duplicates))
+}
+
+/// Times at which a link is down.
+fn down() -> impl Strategy<Value = Vec<Outage>> {
     let ms = Span::from_ms;
     let outage = (0u64..300, 1u64..40, prop::option::of(400u64..900)).prop_map(move |(at, lasts, every)| Outage {
         from: Time::after_start(ms(at)),
         lasts: ms(lasts),
         every: every.map(ms),
     });
-    let down = prop_oneof![3 => Just(vec![]), 1 => prop::collection::vec(outage, 1..3)];
-    (reordering, duplicates, down)
-        .prop_map(|((part, late), duplicates, down)| ((part, Span::from_us(late)), duplicates, down))
+    prop_oneof![3 => Just(vec![]), 1 => prop::collection::vec(outage, 1..3)]
 }
 
 /// Switches in a random tree with a few links more, and hosts at any of them. Gives the numbers of the hosts.

@@ -1,6 +1,7 @@
 //! Whole runs in the simulator: one executable, one module per subject.
 
 mod aeolus;
+mod asymmetric;
 mod both_ways;
 mod clean;
 mod conservation;

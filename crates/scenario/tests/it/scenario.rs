@@ -89,8 +89,8 @@ fn what_is_written_arrives() {
     let Topology::Graph { nodes, links } = &plan.topology else { panic!() };
     assert_eq!((nodes.len(), links.len()), (5, 4));
     assert_eq!(plan.switches[nodes[3].switch].name, "deep");
-    assert_eq!((links[1].between, links[1].jitter), ((1, 3), Span::from_us(1)));
-    assert_eq!(links[1].changes.len(), 2);
+    assert_eq!((links[1].between, links[1].ways[1].jitter), ((1, 3), Span::from_us(1)));
+    assert_eq!(links[1].ways[0].changes.len(), 2);
     assert_eq!(plan.switches[0].mark, Some(QueueMarking::step(BufferSize::Bytes(Bytes::new(65_000)), MarkAt::Dequeue)));
     assert_eq!(plan.switches[1].buffer, BufferSize::PerGbps(Bytes::new(19_660)));
     let Transport::Tcp(shallop_plan::plan::Tcp { config, controller: Window::Cubic(cubic), .. }) =
