@@ -115,8 +115,8 @@ pub(super) struct FaultOptions {
     /// "500ms", every = "10s" }]`.
     #[key(List(&DOWN))]
     pub down: Option<Unread>,
-    /// Changes of rate and delay at given times, such as `[{ at = "1s", rate = "2Gbps" }]`. With the rate `"0"` the link
-    /// is down until the next change of its rate.
+    /// Changes of rate and delay at given times, such as `[{ at = "1s", rate = "2Gbps" }]`. With the rate `"0"` the
+    /// link is down until the next change of its rate.
     #[key(List(&CHANGE))]
     pub changes: Option<Unread>,
 }

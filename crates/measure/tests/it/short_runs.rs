@@ -113,7 +113,12 @@ switch.default.buffer = "30KB"
 group = [{ name = "all", from = "s", to = "r" }]
 [topology]
 kind = "graph"
-node = [{ name = "A", kind = "switch" }, { name = "B", kind = "switch" }, { name = "s", kind = "host" }, { name = "r", kind = "host" }]
+node = [
+    { name = "A", kind = "switch" },
+    { name = "B", kind = "switch" },
+    { name = "s", kind = "host" },
+    { name = "r", kind = "host" },
+]
 link = [
     { between = ["s", "A"], rate = "1Gbps", delay = "10us" },
     { between = ["A", "B"], rate = "100Mbps", delay = "1ms", changes = [{ at = "500ms", rate = "300Mbps" }] },
