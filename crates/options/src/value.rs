@@ -203,7 +203,8 @@ impl<T: Value + Copy + PartialEq> Value for EachWay<T> {
 
     fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
         if !matches!(item.value, RawValue::List(_)) {
-            return T::read(item, allowed).map(Self::both);
+            let one = if let ValueType::AnyOf([one, ..]) = allowed { one } else { allowed };
+            return T::read(item, one).map(Self::both);
         }
         let ways: Vec<T> = Vec::read(item, allowed)?;
         <[T; 2]>::try_from(ways).map(Self).map_err(|ways| {
