@@ -130,13 +130,16 @@ pub(super) fn unused<'a>(plan: &'a Plan, network: &Network, models: &[usize]) ->
     (1..plan.switches.len()).filter(is_unused).map(|number| &plan.switches[number]).collect()
 }
 
+const SWITCH_ADVICE: &str = "name it with `switch` at nodes of [topology], or write [switch.default]; a sweep over \
+                             network files (`--vary topology.file=a.csv,b.csv`) may have sections that one of them lacks";
+
 /// Checks that each `[switch.NAME]` except the default is used.
 pub(super) fn switches(top: &Section<'_>, unused: &[&Switch]) -> Result<(), Problem> {
     let Some(switch) = unused.first() else { return Ok(()) };
     let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
     let at = section.map_or(top.place(Scenario::KEY.topology), |item| &item.at);
     let problem = at.problem(format!("[switch.{}] is for no node of this network", switch.name));
-    Err(problem.with_help("name it with `switch` at nodes of [topology], or write [switch.default]"))
+    Err(problem.with_help(SWITCH_ADVICE))
 }
 
 /// Checks that no switch of the network has shared memory of unknown size. `missing` has the settings without a size.

@@ -157,6 +157,9 @@ pub fn notes(study: &Study) -> Vec<String> {
             notes.push(note);
         }
     }
+    if study.points.iter().any(|point| is_cut(point.plan.topology.unscaled())) {
+        notes.push(NOT_REROUTED.to_owned());
+    }
     let switches = study.points.iter().flat_map(|point| &point.plan.switches);
     let groups = study.points.iter().flat_map(|point| &point.plan.groups);
     for note in switches.filter_map(even_parts).chain(groups.filter_map(unsorted)) {
@@ -165,6 +168,19 @@ pub fn notes(study: &Study) -> Vec<String> {
         }
     }
     notes
+}
+
+/// A note on links that are down for a time.
+const NOT_REROUTED: &str = "`down` reroutes nothing: flows over the link wait until it is back; the network after \
+                            rerouting is one without the link";
+
+/// Whether a link of the network is down for a time.
+fn is_cut(topology: &Topology) -> bool {
+    match topology {
+        Topology::File(_, faults) => faults.iter().any(|(_, link)| !link.down.is_empty()),
+        Topology::Graph { links, .. } => links.iter().any(|link| !link.down.is_empty()),
+        _ => false,
+    }
 }
 
 /// A note on a trace whose rows are not in the order of their starts.
@@ -179,11 +195,13 @@ fn even_parts(switch: &Switch) -> Option<String> {
     let chip = switch.chip.and_then(chips::find)?;
     let each = chip.buffer_per_gbps()?;
     let even = switch.shared.is_none() && switch.buffer == BufferSize::PerGbps(each);
+    let port = each.get() as f64 * 1e-5;
     even.then(|| {
         format!(
-            "{}: it is not public how this chip shares its memory, so each port has an even part of it, {each} per \
-             Gb/s; `buffer` or `shared` with a `size`, without the chip, says otherwise",
-            chip.id
+            "{}: a port of 10 Gb/s gets {port:.1} MB, since its memory is divided by the {} that all ports of the chip \
+             have, as it is not public how they share it; if fewer are in use, each has more: leave out the chip and \
+             write `buffer`, such as \"12.5MB/Gbps\" for 100 ms",
+            chip.id, chip.capacity
         )
     })
 }

@@ -53,6 +53,8 @@ fn links_of_a_file_may_have_faults() {
     let fault = "[[topology.fault]]\nbetween = [\"B\", \"A\"]\nloss = 0.05\n\
                  down = [{ at = \"100ms\", lasts = \"50ms\" }]\n";
     let study = open("net.csv", &DEEP.replace("deep", "default"), fault, ("A", "C")).unwrap();
+    let notes = shallop_workbench::run_study::notes(&study);
+    assert!(notes.len() == 1 && notes[0].starts_with("`down` reroutes nothing"), "{notes:?}");
     let plan = &study.points[0].plan;
     let lines = &explain::explain(&study).unwrap()[0].lines;
     let line = lines.iter().find(|line| line.what == "links of the file with faults").unwrap();
