@@ -1,5 +1,8 @@
 //! Reads `[topology]` with `kind = "file"`: a network from a file beside the scenario.
 
+use std::collections::BTreeSet;
+
+use shallop_core::Span;
 use shallop_options::suggest::{advice, list};
 use shallop_options::{Problem, Section};
 
@@ -8,6 +11,7 @@ use super::rows::rows;
 use super::topology::{Known, ends, like, with_faults};
 use crate::network_files::{self, Defaults, Format, MAX_BYTES, Part, Wrong};
 use shallop_plan::chips::{self, Chip};
+use shallop_plan::files::Files;
 use shallop_plan::plan::{GraphLink, Topology};
 use shallop_topology::bounds::{MAX_DELAY, MAX_NODES, MAX_RATE, MIN_RATE};
 use shallop_topology::{Imported, Way};
@@ -62,6 +66,18 @@ pub(super) fn read(section: &Section<'_>, known: &Known<'_>, chips: &mut Vec<Own
         unread: (file.clone(), parts.unread),
     };
     Ok(Topology::File(imported, faults))
+}
+
+/// The names of the `[switch.NAME]` sections that a network file names, except the default, in alphabetical order; none
+/// of a file that is wrong.
+pub(super) fn switches(files: &dyn Files, file: &str) -> Vec<String> {
+    let (rate, delay) = (Some(MIN_RATE), Some(Span::ZERO));
+    let defaults = Defaults { rate, delay, path_factor: 1.0, rates: MIN_RATE..=MAX_RATE, longest: MAX_DELAY };
+    let format = Format::of(file).zip(files.text(file, MAX_BYTES).ok());
+    let parts = format.and_then(|(format, text)| network_files::read(format, &text, &defaults).ok());
+    let nodes = parts.into_iter().flat_map(|parts| parts.nodes);
+    let names: BTreeSet<String> = nodes.filter_map(|node| Some(node.switch?.0)).collect();
+    names.into_iter().filter(|name| name != "default").collect()
 }
 
 /// A link between two nodes, given by their indices.

@@ -8,10 +8,12 @@ use std::fmt::Write as _;
 use shallop_core::Span;
 use shallop_options::SectionKind;
 
+use crate::import;
 use crate::topology::TOPOLOGY;
 use parts::TOPOLOGIES;
 use shallop_control::{Marking, any as window};
 use shallop_plan::bounds::DAY;
+use shallop_plan::files::Files;
 use shallop_plan::plan::Transport;
 use shallop_plan::transport::Configured;
 
@@ -47,7 +49,7 @@ pub const fn traffics() -> &'static [Item] {
 
 const LONG: Item = Item { name: "long", about: "flows without end, to see rates, queues and fairness" };
 const MIXED: Item =
-    Item { name: "mixed", about: "flows that come and go at a load of 0.4, to see completion times by size" };
+    Item { name: "mixed", about: "flows that come and go at a load of 0.4 or less, to see completion times by size" };
 const INCAST: Item = Item { name: "incast", about: "many hosts answer one at once, again and again, to see bursts" };
 
 /// The network of `shallop new` if none is chosen.
@@ -63,7 +65,7 @@ const HEADER: &str = "\
 ";
 
 /// What the user of `shallop new` chose.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// A name from [`topologies`].
     pub topology: String,
@@ -75,8 +77,20 @@ pub struct Choice {
     pub network: Option<String>,
     /// The chip of the switches, one of `shallop chips`.
     pub chip: Option<String>,
+    /// The sections `[switch.NAME]` that the network file names ([`switches`]).
+    pub switches: Vec<String>,
+    /// The load of "mixed" traffic, [`LOAD`] or less.
+    pub load: f64,
     /// The longest base round-trip time of the traffic, of which the run lasts a multiple; zero if it is not known.
     pub longest_rtt: Span,
+}
+
+/// The load of "mixed" traffic on links that can carry it.
+pub const LOAD: f64 = 0.4;
+
+/// The sections `[switch.NAME]` that a network file names, except the default.
+pub fn switches(files: &dyn Files, file: &str) -> Vec<String> {
+    import::switches(files, file)
 }
 
 /// The least duration of a full and of a quick run, in base round trips.
@@ -123,12 +137,15 @@ pub fn write(choice: &Choice) -> Result<String, String> {
         .any(|kind| choice.transports.iter().any(|name| name == kind.name));
     let mut text = head(shape.kind, traffic, choice.longest_rtt);
     let _ = write!(text, "\n[topology]\n{topology}\n[switch.default]\n{}", switch(choice, marks));
+    for name in &choice.switches {
+        let _ = write!(text, "\n[switch.{}]\n{}", quoted(name), switch(choice, marks));
+    }
     if traffic.name != LONG.name {
         text += "\n[classes]\n";
         text += &commented("small = \"100KB\"", "completion times are told apart by size: up to this, and more");
     }
     text += &schemes;
-    text += &group(shape, traffic);
+    text += &group(shape, traffic, choice.load);
     text += &quick(traffic, choice.longest_rtt);
     Ok(text)
 }
@@ -175,7 +192,7 @@ fn options(transport: &str) -> String {
     }
 }
 
-fn group(shape: &parts::TopologyTemplate, traffic: &Item) -> String {
+fn group(shape: &parts::TopologyTemplate, traffic: &Item, load: f64) -> String {
     let mut text =
         format!("\n[[group]]\n{}{}", commented("name = \"all\"", "some traffic; there may be more groups"), shape.ends);
     match traffic.name {
@@ -188,7 +205,7 @@ fn group(shape: &parts::TopologyTemplate, traffic: &Item) -> String {
         "mixed" => {
             text += &commented("pattern = \"uniform\"", "any host to any other");
             text += &commented("sizes = \"web-search\"", "a distribution of the literature, or a file of yours");
-            let load = format!("arrivals = {{ load = 0.4, of = \"{}\" }}", shape.links);
+            let load = format!("arrivals = {{ load = {load}, of = \"{}\" }}", shape.links);
             text += &commented(&load, "Poisson, payload over the capacity of these links");
             text += &commented("flows = 1_000", "more flows, better tails");
             text += &commented("warm_up = 50", "these make the load and are not judged");
@@ -235,7 +252,7 @@ mod tests {
 
     use super::*;
     use crate::{self as scenario, Options};
-    use shallop_plan::files::{Files, NoFiles};
+    use shallop_plan::files::NoFiles;
 
     #[derive(Debug)]
     struct Sites;
@@ -268,6 +285,8 @@ mod tests {
             transports: transports.iter().map(|&name| name.to_owned()).collect(),
             traffic: traffic.name.to_owned(),
             network: (topology.name == "file").then(|| "my \"sites\".csv".to_owned()),
+            switches: Vec::new(),
+            load: LOAD,
             longest_rtt: Span::ZERO,
         }
     }

@@ -211,6 +211,9 @@ pub struct Sweep {
     pub source: ScenarioOptions,
     #[command(flatten)]
     pub points: PointOptions,
+    /// Run only these schemes, separated by commas or with the option repeated. Quote names that contain commas
+    #[arg(long, value_name = "NAME")]
+    pub schemes: Vec<String>,
     /// Run only every N-th run, starting with the I-th: shards 1/4 to 4/4 divide a sweep among four commands
     #[arg(long, value_name = "I/N", requires = "out")]
     pub shard: Option<Shard>,

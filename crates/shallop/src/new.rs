@@ -31,10 +31,20 @@ pub fn new(args: &args::New) -> Result<ExitCode> {
         check_setups(&study)?;
         Result::Ok((text, study))
     };
+    if let Some(network) = &choice.network {
+        choice.switches = template::switches(&*run::files(&args.out), network);
+        choice.load = PROBE;
+    }
     let (_, study) = read(&choice)?;
     print::notes(&notes(&study));
     // The durations depend on the longest round trip of the network.
     let setup = ResolvedRun::new(&study.points[0].plan, 0, study.seeds[0]).map_err(|why| plain(&why))?;
+    if choice.network.is_some() {
+        let rate = |port: usize| setup.network.graph.link_of(port as u32).rate.get() as f64;
+        let relative =
+            |offered: Vec<f64>| offered.iter().enumerate().map(|(port, bits)| bits / rate(port)).fold(0.0, f64::max);
+        choice.load = setup.offered_load().map(relative).map_or(template::LOAD, fitting_load);
+    }
     choice.longest_rtt = setup.traffic_paths.longest.map_or(Span::ZERO, |longest| longest.base_rtt);
     let (text, _) = read(&choice)?;
     shallop_workbench::write_file(&args.out, text.as_bytes()).map_err(|why| plain(&why))?;
@@ -47,6 +57,17 @@ pub fn new(args: &args::New) -> Result<ExitCode> {
         shell_word(&file),
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The load with which a network is tried whose busiest link is not known.
+const PROBE: f64 = 1e-4;
+
+/// The load at which the busiest link carries at most 80 %, by what [`PROBE`] offers to it; with one digit.
+fn fitting_load(most: f64) -> f64 {
+    let fits = PROBE * 0.8 / most;
+    let digit = 10_f64.powf(fits.log10().floor());
+    // Rounded to billionths, so that one digit is printed.
+    template::LOAD.min(((fits / digit).floor() * digit * 1e9).round() / 1e9)
 }
 
 /// Combines the arguments with the answers to questions, or with defaults.
@@ -105,7 +126,8 @@ fn choose(args: &args::New) -> Result<Choice> {
         print::stderr(&format!("Defaults are used for {}\n", guessed.join(", ")));
     }
     let chip = args.chip.clone();
-    Ok(Choice { topology, transports, traffic, network, chip, longest_rtt: Span::ZERO })
+    let (switches, load) = (Vec::new(), template::LOAD);
+    Ok(Choice { topology, transports, traffic, network, chip, switches, load, longest_rtt: Span::ZERO })
 }
 
 fn without_file() -> Vec<Item> {
@@ -189,6 +211,13 @@ mod tests {
         let both = format!("{second}, 1\n");
         assert_eq!(answer(both.as_bytes(), &DEFAULT_TRANSPORTS).unwrap(), [second, first]);
         assert_eq!(answer(b"\n", &DEFAULT_TRANSPORTS).unwrap(), DEFAULT_TRANSPORTS);
+    }
+
+    #[test]
+    fn the_busiest_link_carries_the_load() {
+        for (most, load) in [(0.0, 0.4), (1e-4, 0.4), (PROBE * 3.59 / 0.4, 0.08), (PROBE * 90.0, 0.008)] {
+            assert_eq!(fitting_load(most).to_string(), load.to_string());
+        }
     }
 
     #[test]

@@ -78,7 +78,8 @@ pub fn rehearse(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCod
 }
 
 pub fn sweep(args: &args::Sweep, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
-    let study = input.study(args.points.options(args.source.options()))?;
+    let mut study = input.study(args.points.options(args.source.options()))?;
+    choose(&mut study, &args.schemes)?;
     let shard = match &args.identity {
         Some(identity) => shard_of(&study, identity)?,
         None => args.shard.unwrap_or(Shard::WHOLE),

@@ -81,6 +81,21 @@ fn a_network_file_is_found_from_the_folder_of_the_scenario() {
 }
 
 #[test]
+fn a_network_file_with_sections_and_a_thin_link_gives_a_scenario_that_is_read() {
+    let folder = Folder::with("");
+    let sites = "from,to,rate,delay,switch\nA,B,100Gbps,2ms,\nB,C,100Gbps,2ms,\nC,D,100Mbps,2ms,\nA,,,,deep\nB,,,,\n";
+    fs::write(folder.path("sites.csv"), sites).unwrap();
+    let new = ["new", "--transport", "dctcp", "--network", "sites.csv", "--traffic", "mixed", "--out", "n.toml"];
+    folder.done(&new);
+    let written = fs::read_to_string(folder.path("n.toml")).unwrap();
+    assert!(written.contains("[switch.\"deep\"]\nbuffer = "), "{written}");
+    let load = written.split("load = ").nth(1).and_then(|rest| rest.split(',').next()?.parse::<f64>().ok());
+    assert!(load.is_some_and(|load| load > 0.0 && load < 0.01), "{written}");
+    let said = folder.done(&["check", "n.toml"]);
+    assert!(!said.contains("the arrivals offer the link"), "{said}");
+}
+
+#[test]
 fn misspelt_names_get_the_nearest_one_as_a_suggestion() {
     let folder = Folder::with("");
     folder.refused(&["new", "--transport", "cubik"], &["'cubic'"]);
