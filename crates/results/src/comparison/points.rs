@@ -65,7 +65,8 @@ pub(super) fn named(
         }
     }
     if pairs.is_empty() {
-        return Err(format!("no point of \"{one}\" and none of \"{other}\" are equal in the other keys"));
+        let all = "name every key that moves along, too, as `KEY=VALUE,KEY=VALUE`, or the points by their full names";
+        return Err(format!("no point of \"{one}\" and none of \"{other}\" are equal in the other keys: {all}"));
     }
     let lone = |points: &'_ [Point], all: &[usize], paired: &BTreeSet<usize>| -> Vec<String> {
         let lone = all.iter().filter(|at| !paired.contains(at));
