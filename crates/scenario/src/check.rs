@@ -131,7 +131,7 @@ pub(super) fn unused<'a>(plan: &'a Plan, network: &Network, models: &[usize]) ->
 }
 
 const SWITCH_ADVICE: &str = "name it with `switch` at nodes of [topology], or write [switch.default]; a sweep over \
-                             network files (`--vary topology.file=a.csv,b.csv`) may have sections that one of them lacks";
+                             network files (`--vary topology.file=a.csv,b.csv`) may have sections that one lacks";
 
 /// Checks that each `[switch.NAME]` except the default is used.
 pub(super) fn switches(top: &Section<'_>, unused: &[&Switch]) -> Result<(), Problem> {

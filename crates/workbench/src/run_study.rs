@@ -16,7 +16,7 @@ use super::results::{check_folder, summarise, write};
 use super::{Results, RunArchive};
 use shallop_core::BufferSize;
 use shallop_plan::chips;
-use shallop_plan::plan::{Group, Starts, Switch, Topology};
+use shallop_plan::plan::{GraphLink, Group, Starts, Switch, Topology};
 use shallop_plan::wait;
 use shallop_plan::{ResolvedNetwork, Study, warn};
 use shallop_results::summary::{Run, Summary};
@@ -176,9 +176,10 @@ const NOT_REROUTED: &str = "`down` reroutes nothing: flows over the link wait un
 
 /// Whether a link of the network is down for a time.
 fn is_cut(topology: &Topology) -> bool {
+    let is_down = |link: &GraphLink| link.ways.iter().any(|way| !way.down.is_empty());
     match topology {
-        Topology::File(_, faults) => faults.iter().any(|(_, link)| !link.down.is_empty()),
-        Topology::Graph { links, .. } => links.iter().any(|link| !link.down.is_empty()),
+        Topology::File(_, faults) => faults.iter().any(|(_, link)| is_down(link)),
+        Topology::Graph { links, .. } => links.iter().any(is_down),
         _ => false,
     }
 }
