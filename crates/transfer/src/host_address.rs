@@ -24,6 +24,10 @@ pub enum HostAddressError {
     Port,
     #[error("an IPv6 address with a port is [ADDRESS]:PORT")]
     Brackets,
+    #[error("HOST[:PORT] has no folder behind it: the folder is chosen at the receiver")]
+    Folder,
+    #[error("the host is missing: this is a path, and the receiver is the last argument")]
+    Path,
     #[error("{0:?} has no place in the name of a host")]
     Character(char),
 }
@@ -75,7 +79,10 @@ impl FromStr for HostAddress {
         // An IPv6 address may end in a zone after a %.
         let odd = name.chars().find(|&of| !(fits(of) || is_address && matches!(of, ':' | '%')));
         if let Some(odd) = odd {
-            return Err(HostAddressError::Character(odd));
+            return Err(if odd == '/' { HostAddressError::Path } else { HostAddressError::Character(odd) });
+        }
+        if port.is_some_and(|port| port.starts_with(['/', '~', '.'])) {
+            return Err(HostAddressError::Folder);
         }
         let digits = |port: &&str| !port.is_empty() && port.bytes().all(|of| of.is_ascii_digit());
         let port = match port {
@@ -149,7 +156,8 @@ mod tests {
             ("my ship", HostAddressError::Character(' ')),
             ("ship\n", HostAddressError::Character('\n')),
             ("user@ship", HostAddressError::Character('@')),
-            ("notes/ship", HostAddressError::Character('/')),
+            ("notes/ship", HostAddressError::Path),
+            ("ship:/tmp", HostAddressError::Folder),
         ] {
             assert_eq!(text.parse::<HostAddress>(), Err(why), "{text:?}");
         }

@@ -8,6 +8,9 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+/// The most symbolic links that an error names.
+const NAMED: usize = 10;
+
 /// The files and folders to send, with their local paths and the paths at the receiver.
 #[derive(Clone, Debug, Default)]
 pub struct SourcePaths {
@@ -32,8 +35,13 @@ impl SourcePaths {
 
     fn walk(&mut self, path: &Path) -> Result<(), TransferError> {
         let mut left = vec![(path.to_owned(), own_name(path)?)];
+        let mut links = Vec::new();
         while let Some((path, name)) = left.pop() {
             let metadata = path.symlink_metadata().map_err(|source| local(&path, source))?;
+            if metadata.is_symlink() {
+                links.push(path);
+                continue;
+            }
             let kind = kind(&metadata).map_err(|reason| unsendable(&path, reason))?;
             if kind == Kind::Folder {
                 let inside = children(&path, &name)?;
@@ -43,7 +51,7 @@ impl SourcePaths {
             self.manifest.push(Entry { path: name, kind, size })?;
             self.paths.push(path);
         }
-        Ok(())
+        links.first().map_or(Ok(()), |first| Err(unsendable(first, &refusal(&links))))
     }
 
     /// Opens the file of an entry.
@@ -62,6 +70,17 @@ impl SourcePaths {
         }
         Ok(file)
     }
+}
+
+/// Says that symbolic links are not sent, and which others were found.
+fn refusal(links: &[PathBuf]) -> String {
+    let reason = "symbolic links are not sent; send what it leads to".to_owned();
+    if links.len() == 1 {
+        return reason;
+    }
+    let names: Vec<String> = links.iter().take(NAMED).map(|link| link.display().to_string()).collect();
+    let more = if links.len() > NAMED { ", ..." } else { "" };
+    format!("{reason}. There are {} links: {}{more}", links.len(), names.join(", "))
 }
 
 /// The name under which a path arrives at the receiver: the last one of the path.
@@ -93,8 +112,6 @@ fn kind(metadata: &Metadata) -> Result<Kind, &'static str> {
     let kind = metadata.file_type();
     if kind.is_dir() {
         Ok(Kind::Folder)
-    } else if kind.is_symlink() {
-        Err("symbolic links are not sent; send what it leads to")
     } else if !kind.is_file() {
         Err("it is neither file nor folder")
     } else if metadata.permissions().mode() & 0o111 == 0 {
@@ -150,7 +167,14 @@ mod tests {
         symlink("a", root.join("link")).unwrap();
         let why = SourcePaths::collect(std::slice::from_ref(&root)).unwrap_err().to_string();
         assert!(why.contains("root/link: symbolic links are not sent"), "{why}");
-        std::fs::remove_file(root.join("link")).unwrap();
+        for number in 0..10 {
+            symlink("a", root.join(format!("link {number}"))).unwrap();
+        }
+        let why = SourcePaths::collect(std::slice::from_ref(&root)).unwrap_err().to_string();
+        assert!(why.contains("There are 11 links: ") && why.contains("root/link 8, ..."), "{why}");
+        for link in ["link".to_owned()].into_iter().chain((0..10).map(|number| format!("link {number}"))) {
+            std::fs::remove_file(root.join(link)).unwrap();
+        }
         std::fs::write(root.join(OsStr::from_bytes(b"\xff")), "1").unwrap();
         let why = SourcePaths::collect(&[root]).unwrap_err().to_string();
         assert!(why.contains("not UTF-8"), "{why}");
