@@ -255,6 +255,7 @@ pub struct PrintOptions {
     /// Print all columns of tables. Without it, a terminal that is too narrow leaves some out: Mhop/s, wall s, RTOs,
     /// resent, KB, credit loss %, open, in load, RTT p99, in this order, then the rightmost, and at last those that the
     /// sentences quote: FCT, goodput, loss %, small p99. Pipes get all
+    /// columns, but of several seeds those that fit 120
     #[arg(long)]
     pub wide: bool,
 }

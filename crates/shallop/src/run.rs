@@ -18,7 +18,7 @@ use shallop_scenario::Options;
 use shallop_workbench::choice::choose;
 use shallop_workbench::diagnostic::{Result, plain, with_help};
 use shallop_workbench::identity::Identity;
-use shallop_workbench::run_report::warnings;
+use shallop_workbench::run_report::{self, warnings};
 use shallop_workbench::run_study::{check_points, find_experiments, read_scenario};
 use shallop_workbench::{self as workbench, StudyTask, TableForm, forecast, jobs, kernels};
 
@@ -233,7 +233,7 @@ impl<'a> StudyTasks<'a> {
         match self.common.printed.format() {
             Format::Json => self.print_json(summaries, interrupted)?,
             Format::Csv => print::grid(&Self::csv(&summaries), self.common.printed)?,
-            _ => print::line(&workbench::run_report::legend(&summaries, self.rows()))?,
+            _ => print::line(&run_report::legend(&summaries, self.rows(), print::form(self.common.printed)))?,
         }
         Ok(match (interrupted, void, failed) {
             (true, ..) => ExitCode::from(INTERRUPTED),
@@ -310,8 +310,15 @@ impl<'a> StudyTasks<'a> {
                 print::stderr(&task.notes(&summary, self.shard));
             }),
             _ => {
-                let form = print::form(self.common.printed);
-                bar.hidden_while(|| print::line(&task.text(&summary, self.shard, self.rows(), form)))?;
+                let (wide, rows) = (self.common.printed.wide, self.rows());
+                let form = match print::form(self.common.printed) {
+                    // With intervals, all columns are wider than a page.
+                    TableForm::Text(None) if rows == Rows::Runs && summary.seeds.len() > 1 && !wide => {
+                        TableForm::Text(Some(run_report::WIDTH))
+                    }
+                    form => form,
+                };
+                bar.hidden_while(|| print::line(&task.text(&summary, self.shard, rows, form)))?;
             }
         }
         Ok(summary)
@@ -338,7 +345,7 @@ impl<'a> StudyTasks<'a> {
             folder: task.folder.as_deref(),
             tables: &homeless.text(summary, self.shard, self.rows(), form),
             notes: &task.notes(summary, self.shard),
-            legend: &workbench::run_report::legend([summary], self.rows()),
+            legend: &run_report::legend([summary], self.rows(), form),
         });
     }
 

@@ -21,7 +21,7 @@ use shallop_results::{Reuse, Shard};
 use shallop_view::Headline;
 
 /// The longest line of a sentence, in columns.
-const WIDTH: usize = 120;
+pub const WIDTH: usize = 120;
 
 impl StudyTask {
     /// The title, the sentences and the tables, then [`StudyTask::notes`].
@@ -96,9 +96,9 @@ pub fn warnings(summary: &Summary) -> String {
 }
 
 /// The legend of the summaries' tables: the meaning of each column.
-pub fn legend<'a>(summaries: impl IntoIterator<Item = &'a Summary>, rows: Rows) -> String {
+pub fn legend<'a>(summaries: impl IntoIterator<Item = &'a Summary>, rows: Rows, form: TableForm) -> String {
     let grids = summaries.into_iter().map(|summary| runs_table(summary, rows));
-    shallop_results::legend::legend(&grids.collect::<Vec<_>>())
+    fitted(&shallop_results::legend::legend(&grids.collect::<Vec<_>>()), form)
 }
 
 fn runs_table(summary: &Summary, rows: Rows) -> Grid {

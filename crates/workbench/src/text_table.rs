@@ -57,7 +57,7 @@ fn fitted(grid: &Grid, width: usize) -> String {
     }
     let names: Vec<&str> = left_out.iter().map(|&column| grid.header[column].as_str()).collect();
     let note =
-        format!("Left out, as the terminal is {width} columns wide: {}. --wide shows all columns.", names.join(", "));
+        format!("Left out, as the output is {width} columns wide: {}. --wide shows all columns.", names.join(", "));
     format!("{text}\n{}", wrapped(&note, width))
 }
 

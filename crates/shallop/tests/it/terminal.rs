@@ -26,7 +26,7 @@ fn formats_are_read_back_by_programs() {
     assert!(printed.starts_with(header) && printed.lines().count() == 3, "{printed}");
     let printed = text(&folder.shallop(&["run", "scenario.toml", "--format", "markdown"]).stdout);
     assert!(printed.starts_with("## Two flows\n\nCompletion times cannot be compared"), "{printed}");
-    assert!(printed.contains("\n\n| scheme | Mb/s |"), "{printed}");
+    assert!(printed.contains("\n\n| scheme | FCT ms |"), "{printed}");
     assert!(printed.contains("| --- | ---: |") && printed.contains("| cubic |"), "{printed}");
     let json = folder.json(&["run", "scenario.toml", "--format", "json"]);
     assert_eq!(json["scenario"], "Two flows");

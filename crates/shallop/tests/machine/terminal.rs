@@ -32,7 +32,7 @@ pub fn tables_fit_the_terminal_and_say_what_is_left_out() -> Outcome {
     let printed = on_a_terminal(&folder, "", "run scenario.toml");
     let fitted = table(&printed);
     let (note, rows) = fitted.split_last().unwrap();
-    assert!(note.starts_with("Left out, as the terminal is 90 columns wide: Mhop/s"), "{printed}");
+    assert!(note.starts_with("Left out, as the output is 90 columns wide: Mhop/s"), "{printed}");
     assert!(note.ends_with("--wide shows all columns."), "{printed}");
     assert!(rows.len() == 3 && rows.iter().all(|row| row.chars().count() <= 90), "{printed}");
     assert!(!rows[0].contains("Mhop/s") && rows[0].contains("Jain"), "{printed}");
