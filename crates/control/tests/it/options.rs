@@ -67,6 +67,7 @@ fn defaults_depend_on_the_host_stack() {
     assert_eq!(of("vegas"), vegases.map(Config::Vegas));
     let [ns2, ns3, fq, pfifo, ideal] =
         renos.map(|reno::Config { loss, pacing }| dctcp::Config { loss, pacing, ..dctcp::Config::RFC });
+    let [ns2, ns3] = [ns2, ns3].map(|config| dctcp::Config { arithmetic: dctcp::Arithmetic::Real, ..config });
     let ns2 = dctcp::Config { alpha_initial: Fraction::new(0), ..ns2 };
     let [fq, pfifo] = [fq, pfifo].map(|config| dctcp::Config { loss_after_mark: Basis::Flight, ..config });
     assert_eq!(of("dctcp"), [ns2, ns3, fq, pfifo, ideal].map(Config::Dctcp));
