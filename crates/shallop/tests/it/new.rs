@@ -83,7 +83,7 @@ fn a_network_file_is_found_from_the_folder_of_the_scenario() {
 #[test]
 fn a_network_file_with_sections_and_a_thin_link_gives_a_scenario_that_is_read() {
     let folder = Folder::with("");
-    let sites = "from,to,rate,delay,switch\nA,B,100Gbps,2ms,\nB,C,100Gbps,2ms,\nC,D,100Mbps,2ms,\nA,,,,deep\nB,,,,\n";
+    let sites = "from,to,rate,delay,switch\nA,B,100Gbps,2ms,\nB,C,100Gbps,2ms,\nC,D,100Mbps,2ms,\nA,,,,deep\n";
     fs::write(folder.path("sites.csv"), sites).unwrap();
     let new = ["new", "--transport", "dctcp", "--network", "sites.csv", "--traffic", "mixed", "--out", "n.toml"];
     folder.done(&new);
