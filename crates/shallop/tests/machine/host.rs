@@ -33,13 +33,13 @@ fn controllers() -> String {
     fs::read_to_string(CONTROLLERS).unwrap()
 }
 
-/// Prints a connection as `watch` shows it, after a second over a wire that marks every 16th packet.
+/// Prints a connection as `watch` shows it, after two seconds over a wire that marks every 16th packet.
 const TRANSFER: &str = r"
 $shallop host load $PROGRAM --name $NAME $OPTIONS > said
 $shallop host list --json > list
 serve 5001 $NAME
-transfer 5001 $NAME 2 > sent & sender=$!
-seen $NAME > first; sleep 1
+transfer 5001 $NAME 3 > sent & sender=$!
+seen $NAME > first; sleep 2
 seen $NAME
 wait $sender
 cat sent; received 5001; cat list

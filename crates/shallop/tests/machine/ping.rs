@@ -109,8 +109,11 @@ pub fn a_transfer_over_a_path_without_a_meter_leaves_credits_and_says_why() -> O
     needs()?;
     let script = format!("{ROUTER}{SEND}").replace("--trust-new", "--trust-new 2>&1");
     let said = in_namespaces(FILES, &script, &[("PATH_KIND", "one-queue")]);
-    assert!(said.contains("the path has no FlashPass classes"), "{said}");
-    assert!(said.contains("CUBIC is faster here: "), "{said}");
+    // Two rules can decide first: the test of classes, after which CUBIC is tried, or data that is lost beside
+    // emulation packets that pass.
+    let by_classes = said.contains("the path has no FlashPass classes") && said.contains("CUBIC is faster here: ");
+    let by_loss = said.contains("Data leaves by CUBIC, without credits: the path loses data rather than emulation");
+    assert!(by_classes || by_loss, "{said}");
     let said = in_namespaces(FILES, &script, &[("PATH_KIND", "right")]);
     assert!(said.contains("On credits: ") && !said.contains("CUBIC"), "{said}");
     Ok(())
