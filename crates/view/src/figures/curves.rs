@@ -70,13 +70,10 @@ fn inner(across: &Value, title: &str, columns: &[String; 4], schemes: &[String])
         "color": names.colour(),
         "opacity": names.opacity(1.0),
     });
-    let mut dash = names.dash();
-    // The shapes in the legend are of the points: with the dashes of the lines their edges would be ragged.
-    dash["legend"] = Value::Null;
     let line = json!({
         "y": spec_parts::quantity(value, title),
         "color": names.colour(),
-        "strokeDash": dash,
+        "strokeDash": names.dash(),
         "opacity": names.opacity(1.0),
     });
     let points = json!({
