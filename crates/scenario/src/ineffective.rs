@@ -239,7 +239,7 @@ fn without_nodes(points: &[Vec<Ineffective>], names: &[&str]) -> Vec<String> {
     at.into_iter().map(note).collect()
 }
 
-/// Whether a path is that of a `[switch.NAME]` section, not of a key in it.
+/// Whether a path names a whole `[switch.NAME]` section rather than a key in it.
 fn is_section(path: &str) -> bool {
     path.matches('.').count() == 1
 }

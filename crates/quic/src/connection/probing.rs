@@ -39,8 +39,8 @@ impl Connection {
         is_on_credits
     }
 
-    /// Appends the packets of a test that are due to `out`, a few at a time: those of one call leave with one time, so
-    /// a host that sends more slowly than planned would not see that it does.
+    /// Appends the due packets of the path test to `out`, at most [`PROBES_AT_ONCE`] per call. All packets of a call
+    /// get one departure time; with more of them, a host that sends too slowly would seem fast.
     pub(super) fn send_probes(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
         let time = self.time(now);
         for _ in 0..PROBES_AT_ONCE {

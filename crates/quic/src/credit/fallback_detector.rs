@@ -116,6 +116,8 @@ struct Slot {
     credited: u64,
     data: u64,
     lost: u64,
+    /// Whether a test of the path may have filled queues.
+    is_tested: bool,
 }
 
 /// Detects that the path loses data packets rather than emulation packets.
@@ -123,7 +125,8 @@ struct Slot {
 /// A switch for `FlashPass` drops emulation packets so that it need not drop data. Random loss affects both equally,
 /// and emulation packets twice: on the way to the peer, and as a credit on the way back. So if emulation packets are
 /// lost far less often than data, no queue on the path meters them. Losses are compared in slots of time in which both
-/// kinds were sent, because a link that fails after the last emulation packet loses only data.
+/// kinds were sent, because a link that fails after the last emulation packet loses only data. Slots during a test of
+/// the path ([`super::path_probe`]) are left out: its packets come above the meter's rate, and fill queues themselves.
 #[derive(Debug)]
 pub(crate) struct DataLossDetector {
     slot: Span,
@@ -138,6 +141,8 @@ pub(crate) struct DataLossDetector {
     evidence: u64,
     counted: u32,
     is_data_lost: bool,
+    /// When queues that a test of the path has filled no longer count as its doing.
+    tested_until: Time,
 }
 
 impl DataLossDetector {
@@ -153,6 +158,7 @@ impl DataLossDetector {
             evidence: 0,
             counted: 0,
             is_data_lost: false,
+            tested_until: Time::ZERO,
         }
     }
 
@@ -175,9 +181,20 @@ impl DataLossDetector {
 
     /// Counts an emulation packet that is sent now.
     pub(crate) fn on_emulation(&mut self, now: Time) {
+        self.count_sent(now, |slot| slot.emulated += 1);
+    }
+
+    /// Notes a packet of a test of the path that is sent now.
+    pub(crate) fn on_test(&mut self, now: Time) {
+        self.tested_until = now.saturating_add(self.settle);
+    }
+
+    fn count_sent(&mut self, now: Time, count: impl FnOnce(&mut Slot)) {
         self.close(now);
+        let is_tested = now < self.tested_until;
         if let Some(slot) = self.at(now) {
-            slot.emulated += 1;
+            slot.is_tested |= is_tested;
+            count(slot);
         }
     }
 
@@ -190,10 +207,7 @@ impl DataLossDetector {
 
     /// Counts a data packet that is sent now.
     pub(crate) fn on_data(&mut self, now: Time) {
-        self.close(now);
-        if let Some(slot) = self.at(now) {
-            slot.data += 1;
-        }
+        self.count_sent(now, |slot| slot.data += 1);
     }
 
     /// Counts lost data packets, the newest of which was sent at `sent`.
@@ -217,7 +231,7 @@ impl DataLossDetector {
     }
 
     fn count(&mut self, slot: Slot) {
-        if slot.emulated == 0 || slot.emulated * 2 < slot.data {
+        if slot.is_tested || slot.emulated == 0 || slot.emulated * 2 < slot.data {
             return;
         }
         self.sum.emulated += slot.emulated;
@@ -227,7 +241,7 @@ impl DataLossDetector {
         self.evidence += slot.lost.min(MAX_OF_SLOT);
         self.counted += 1;
         if self.evidence >= MIN_LOST {
-            let Slot { emulated, credited, data, lost } = self.sum;
+            let Slot { emulated, credited, data, lost, .. } = self.sum;
             let emulation_lost = emulated.saturating_sub(credited);
             self.is_data_lost |= emulation_lost * data * LOSS_RATIO < lost * emulated;
         } else if self.counted < MAX_COUNTED {
@@ -296,6 +310,19 @@ mod tests {
         run(&mut detector, (2_000, 2_010), (0.0, 1.0), &mut random);
         run(&mut detector, (2_010, 3_000), (0.0, 0.0), &mut random);
         assert!(detector.is_data_lost(), "the fourth");
+    }
+
+    #[test]
+    fn losses_during_a_test_of_the_path_are_not_those_of_the_path() {
+        let (mut detector, mut random) = (detector(), Seed::new(1).stream("loss", 0));
+        for ms in (0..1_000).step_by(10) {
+            detector.on_test(at(ms * 1_000));
+            run(&mut detector, (ms, ms + 10), (0.0, 0.1), &mut random);
+        }
+        run(&mut detector, (1_000, 2_000), (0.0, 0.0), &mut random);
+        assert!(!detector.is_data_lost());
+        run(&mut detector, (2_000, 6_000), (0.0, 0.1), &mut random);
+        assert!(detector.is_data_lost(), "after the test");
     }
 
     #[test]

@@ -18,6 +18,7 @@ impl CreditExchange {
     pub(crate) fn probe(&mut self, now: Time) -> Option<((PacketKind, Encoded), bool)> {
         let probe = self.probe.as_mut()?;
         let is_control = probe.take(now)?;
+        self.loss_detector.on_test(now);
         let at = floor(now).max(self.sent_at.saturating_add(STEP));
         self.sent_at = at;
         self.outstanding.expire(now, self.wait);
