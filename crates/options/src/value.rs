@@ -210,7 +210,7 @@ impl<T: Value + Copy + PartialEq> Value for EachWay<T> {
         <[T; 2]>::try_from(ways).map(Self).map_err(|ways| {
             let help = "a link has two directions: write one value for both, or two, the first for the way from the \
                         first node to the second";
-            WrongValue::new(format!("{} values", ways.len()), help)
+            WrongValue::new(format!("number of values: {}", ways.len()), help)
         })
     }
 

@@ -152,8 +152,7 @@ impl Value for ChangedRate {
     const RUST_TYPE: RustType = RustType::Any;
 
     fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
-        let number = item.text().map(|text| text.trim_end_matches(|last: char| !last.is_ascii_digit()));
-        if number.is_some_and(|number| number.parse() == Ok(0.0)) {
+        if matches!(item.text(), Some("0" | "0bps" | "0Kbps" | "0Mbps" | "0Gbps")) {
             return Ok(Self(None));
         }
         BitsPerSec::read(item, allowed).map(|rate| Self(Some(rate)))
