@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::json;
+use shallop_core::BitsPerSec;
 use shallop_quic::Config;
 use shallop_quic::path_probe::ProbeCounts;
 use shallop_results::table::Grid;
@@ -25,6 +26,8 @@ use crate::transfer_identity::{connect_error, listen_error};
 
 /// The exit code if the path mixes the classes, or the test was inconclusive.
 const NOT_HONOURED: u8 = 1;
+/// The fraction of its rate from which a link counts as full.
+const FULL: f64 = 0.9;
 /// The time to wait for the answer to a ping.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -57,7 +60,7 @@ pub fn ping(args: &Ping) -> Result<ExitCode> {
         print::json(&told)?;
     } else {
         print::line(&table(&found))?;
-        print::line(&rates(&found))?;
+        print::line(&rates(&found, args.network.rate_limit))?;
         print::line(&verdict.sentence)?;
         if verdict.honours == Some(false) {
             print::line(advice(&found))?;
@@ -104,8 +107,9 @@ fn round_trips(args: &Ping, host: &str, sending: &SendSession) -> Result<Vec<f64
         let most = all.iter().copied().fold(0.0, f64::max);
         let mean = all.iter().sum::<f64>() / all.len() as f64;
         print::line(&format!(
-            "{} round trips: {:.3} ms at least, {:.3} ms on average, {:.3} ms at most.",
+            "{} round trip{}: {:.3} ms at least, {:.3} ms on average, {:.3} ms at most.",
             all.len(),
+            if all.len() == 1 { "" } else { "s" },
             least * 1e3,
             mean * 1e3,
             most * 1e3
@@ -133,10 +137,13 @@ fn table(found: &PathMeasured) -> String {
 }
 
 /// Compares the rates of data with and without credits.
-fn rates(found: &PathMeasured) -> String {
+fn rates(found: &PathMeasured, link: BitsPerSec) -> String {
     let on_credits = |bps: f64| format!("; on credits: {:.0} Mb/s", bps / 1e6);
     let credits = found.credits_bps().map(on_credits).unwrap_or_default();
-    format!("Data without credits: {:.0} Mb/s{credits}.", found.plain_bps / 1e6)
+    let is_spared = found.plain_lost == 0 && found.plain_bps < link.get() as f64 * FULL;
+    let spared = " No packet without credits was lost: the hosts may have been the limit, not the link.";
+    let spared = if is_spared { spared } else { "" };
+    format!("Data without credits: {:.0} Mb/s{credits}.{spared}", found.plain_bps / 1e6)
 }
 
 /// What to do on a path that does not honour the classes.

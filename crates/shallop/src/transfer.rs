@@ -28,6 +28,9 @@ use crate::transfer_stats;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
+/// What leaves a sender, and what leaves a receiver.
+const DATA: &str = "Data leaves";
+const ANSWERS: &str = "The few messages of this end left";
 /// The warning of a receiver that accepts senders without a certificate.
 const ANYBODY: &str = "warning: anybody who reaches this port may send files into this folder. --client-ca FILE \
                        accepts only senders whose certificate was signed by an authority in FILE.\n";
@@ -65,8 +68,7 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
     let retry = args.retry_credits.map(duration);
     let tell = |event: PathEvent| {
         if !args.sending.printing.quiet {
-            let fallback = args.sending.fallback.into();
-            bar.say(&format!("{}\n", event_sentence(&event, fallback)));
+            bar.say(&format!("{}\n", event_sentence(&event, &args.sending)));
         }
     };
     let sent = transfer_path::watch(&connection, &config, retry, &stop, &tell, || match args.time {
@@ -83,7 +85,7 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let done = args.time.is_none().then_some("sent");
-    print_report(&sent.map_err(|why| transfer_error(&why))?, "", done, &args.sending)
+    print_report(&sent.map_err(|why| transfer_error(&why, done.is_some()))?, "", done, &args.sending)
 }
 
 /// Receives files until Ctrl-C sets `stop` or, with `--once`, until the first sender is done.
@@ -189,7 +191,7 @@ fn print_report(report: &TransferReport, from: &str, done: Option<&str>, sending
         return Ok(ExitCode::from(code));
     }
     if !printing.quiet {
-        print::line(&format!("{from}{}", sentences(report, done, sending.fallback.into())))?;
+        print::line(&format!("{from}{}", sentences(report, done, sending)))?;
     }
     // Both sides print the reasons of the receiver.
     for failed in &report.transfer.failed {
@@ -199,21 +201,25 @@ fn print_report(report: &TransferReport, from: &str, done: Option<&str>, sending
     Ok(ExitCode::from(code))
 }
 
-/// Says how data leaves: on credits, or with which controller and why.
-fn leaving_sentence(path: SendMode, fallback: Fallback) -> String {
-    if path.is_fallback() || path == SendMode::WithoutCredits {
-        format!("Data leaves by {fallback}, {path}.")
+/// Says how data, or what `what` names, leaves: on credits, or with which controller and why.
+fn leaving_sentence(what: &str, path: SendMode, sending: &SendingOptions) -> String {
+    let fallback = Fallback::from(sending.fallback);
+    if path == SendMode::WithoutCredits && sending.without_credits {
+        format!("{what} by {fallback}, without credits, as asked.")
+    } else if path.is_fallback() || path == SendMode::WithoutCredits {
+        format!("{what} by {fallback}, {path}.")
     } else {
-        format!("Data leaves {path}.")
+        format!("{what} {path}.")
     }
 }
 
 /// Says what has happened to the way in which data leaves.
-fn event_sentence(event: &PathEvent, fallback: Fallback) -> String {
+fn event_sentence(event: &PathEvent, sending: &SendingOptions) -> String {
     match event {
-        PathEvent::Changed(path) => leaving_sentence(*path, fallback),
+        PathEvent::Changed(path) => leaving_sentence(DATA, *path, sending),
         PathEvent::Compared(TrialResult { credits_bps, plain_bps, is_plain }) => {
             let [credits, plain] = [credits_bps, plain_bps].map(|bps| bps / 1e6);
+            let fallback = Fallback::from(sending.fallback);
             let [faster, then] = if *is_plain { ["faster", ""] } else { ["not faster", " Data returns to credits."] };
             format!("{fallback} is {faster} here: {plain:.0} Mb/s, and {credits:.0} Mb/s on credits.{then}")
         }
@@ -221,7 +227,7 @@ fn event_sentence(event: &PathEvent, fallback: Fallback) -> String {
 }
 
 /// Says what was moved and how data left.
-fn sentences(report: &TransferReport, done: Option<&str>, fallback: Fallback) -> String {
+fn sentences(report: &TransferReport, done: Option<&str>, sending: &SendingOptions) -> String {
     let TransferReport { transfer, on_credits, leaves: path, credits, path: _ } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
     let failed = match transfer.failed.len() {
@@ -233,7 +239,8 @@ fn sentences(report: &TransferReport, done: Option<&str>, fallback: Fallback) ->
         format!("{} file{plural} {done}, {failed}", transfer.files)
     });
     let files = files.unwrap_or_default();
-    let moved = format!("{files}{} bytes in {:.1} s: {rate:.1} Mb/s.", transfer.bytes, transfer.seconds);
+    let covers = if done.is_none() { ", from the first to the last at the receiver" } else { "" };
+    let moved = format!("{files}{} bytes in {:.1} s{covers}: {rate:.1} Mb/s.", transfer.bytes, transfer.seconds);
     let skipped = (transfer.skipped > 0).then(|| {
         let were = if transfer.skipped == 1 { "was" } else { "were" };
         format!(" {} {were} there already.", transfer.skipped)
@@ -241,7 +248,9 @@ fn sentences(report: &TransferReport, done: Option<&str>, fallback: Fallback) ->
     let resumed = (transfer.resumed_bytes > 0)
         .then(|| format!(" {} bytes were there of an earlier try.", transfer.resumed_bytes));
     let left = match (on_credits, credits.emulated) {
-        (false, _) => Some(format!("\n{}", leaving_sentence(*path, fallback))),
+        // The sender says how data leaves.
+        _ if done == Some("received") => Some(format!("\n{}", leaving_sentence(ANSWERS, *path, sending))),
+        (false, _) => Some(format!("\n{}", leaving_sentence(DATA, *path, sending))),
         (true, 0) => None,
         (true, emulated) => Some(format!(
             "\nOn credits: {emulated} emulation packets, of which {:.2} % were lost; {} data packets, {} without a \

@@ -16,6 +16,12 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| example.to_owned())
 }
 
+/// Parses a time that is longer than zero.
+fn some_time(text: &str) -> Result<Span, String> {
+    let time = text.parse::<Span>().map_err(|why| why.to_string())?;
+    if time == Span::ZERO { Err("a time above zero".to_owned()) } else { Ok(time) }
+}
+
 /// Parses the number of files to send at a time.
 fn streams(text: &str) -> Result<u8, String> {
     let count = text.parse().ok().filter(|count| (1..=MAX_STREAMS).contains(&usize::from(*count)));
@@ -129,7 +135,7 @@ pub struct Send {
     #[arg(value_name = "HOST[:PORT]")]
     pub host: HostAddress,
     /// Send zeros for this time instead of files, to measure the rate. The receiver counts and discards them
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time)]
     pub time: Option<Span>,
     /// The number of files to send at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = streams)]

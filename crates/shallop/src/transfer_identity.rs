@@ -25,7 +25,13 @@ pub fn connect(host: &HostAddress, config: Config, trust: &TrustOptions) -> Resu
         (None, Some(fingerprint)) => Trust::Fingerprint(fingerprint),
         (None, None) => Trust::KnownHosts { file: known(), accept_new: &accepts },
     };
-    client::connect(host, config, &whom, files(&trust.own).as_ref()).map_err(|why| connect_error(&why))
+    client::connect(host, config, &whom, files(&trust.own).as_ref()).map_err(|why| {
+        if let ConnectError::UnknownHost { seen, .. } = &why {
+            // The lines of the error break within a fingerprint, which is to be copied.
+            print::stderr(&format!("--fingerprint {seen}\n"));
+        }
+        connect_error(&why)
+    })
 }
 
 fn files(own: &CertificateOptions) -> Option<CertificateFiles> {
@@ -62,7 +68,7 @@ pub fn connect_error(why: &ConnectError) -> Report {
     let is_file = |host: &HostAddress| Path::new(host.name()).exists();
     match why {
         ConnectError::Name { host, .. } if is_file(host) => {
-            let help = "there is a file of that name; the receiver is the last argument: \
+            let help = "the host is missing: there is a file of that name; the receiver is the last argument: \
                         shallop send PATH... HOST";
             with_help(why, &help)
         }
@@ -70,9 +76,11 @@ pub fn connect_error(why: &ConnectError) -> Report {
     }
 }
 
-/// Makes the diagnostic of a failed transfer.
-pub fn transfer_error(why: &TransferError) -> Report {
-    advised(why, help_of_transfer(why, &option))
+/// Makes the diagnostic of a failed transfer, which `resumes` if it was one of files.
+pub fn transfer_error(why: &TransferError, resumes: bool) -> Report {
+    let is_kept = resumes && matches!(why, TransferError::Link(_));
+    let kept = is_kept.then(|| "received data is kept: the same command resumes from there".to_owned());
+    advised(why, help_of_transfer(why, &option).or(kept))
 }
 
 /// Makes the diagnostic of a listener that cannot start.

@@ -14,10 +14,14 @@ fn files_arrive_at_a_known_receiver_only() {
     let (address, fingerprint) = (receiver.address.clone(), receiver.fingerprint.clone());
 
     let other = "00000000-00000000-00000000-00000000-00000000-00000000-00000000-00000000";
-    for (more, why) in [(&[][..], "is not known"), (&["--fingerprint", other], "somebody else answers")] {
+    let to_copy = format!("--fingerprint {fingerprint}\n");
+    for (more, why) in
+        [(&[][..], &["is not known", &to_copy][..]), (&["--fingerprint", other], &["somebody else answers"])]
+    {
         let refused = place.send("source", &address, more);
         assert_eq!(refused.status.code(), Some(2));
-        assert!(String::from_utf8_lossy(&refused.stderr).contains(why));
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(why.iter().all(|why| said.contains(why)), "{said}");
     }
     assert!(!place.path("inbox/source").exists());
 
@@ -119,6 +123,8 @@ fn bad_transfer_options_are_refused_with_their_name() {
         (&["send", "notes.txt", "ship:70000"], &["a port is a number from 1 to 65535"]),
         (&["send", "notes.txt", "notes.txt"], &["there is a file of that name", "the last argument"]),
         (&["send", "notes.txt"], &["HOST[:PORT]"]),
+        (&["send", "notes.txt", "ship:/tmp"], &["the folder is chosen at the receiver"]),
+        (&["send", "--for", "0s", "127.0.0.1"], &["a time above zero"]),
         (&["send", "link", "127.0.0.1"], &["link: symbolic links are not sent"]),
         (&["send", "notes.txt", "127.0.0.1", "--fingerprint", "12"], &["64 hexadecimal digits"]),
         (&["send", "notes.txt", "127.0.0.1", "--cert", "a"], &["--key"]),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::support::transfer::{Place, Process, wait_for};
+use crate::support::transfer::{Place, Process, one_line, wait_for};
 
 #[test]
 fn ctrl_c_ends_both_sides_at_once_and_the_transfer_resumes_later() {
@@ -38,6 +38,7 @@ fn ctrl_c_ends_both_sides_at_once_and_the_transfer_resumes_later() {
     let (code, said) = end(&mut sender);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("closed"), "{said}");
+    assert!(one_line(said.as_bytes()).contains("the same command resumes"), "{said}");
 
     let again = slow(&["receive", "inbox", "--once", "--bind"]);
     let mut again = place.start(&[&again[..4], &[address.as_str()], &again[4..]].concat());
