@@ -97,8 +97,7 @@ def check_layout(browser: Browser, name: str, page: pathlib.Path, axe: str, shot
             browser.open(page)
             drawn(browser)
             check_texts(browser, where)
-            if width != WIDTHS[1]:
-                check_axe(browser, where, axe)
+            check_axe(browser, where, axe)
             assert not browser.console(), where
             if shots:
                 (shots / f"{name}-{width}-{theme}.png").write_bytes(browser.picture(width))

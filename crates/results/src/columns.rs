@@ -3,7 +3,7 @@
 use crate::aggregate::Estimate;
 use crate::metrics::{self, Metric, all_flows, small_flows};
 use crate::summary::Run;
-use crate::units::{FRAMES, NONE, PERCENT, SIZES, Unit};
+use crate::units::{FRAMES, KILOBYTES, NONE, PERCENT, Unit};
 
 /// Printed in the cells of a scheme whose runs at a point are all void.
 pub(crate) const VOID: &str = "VOID";
@@ -156,7 +156,7 @@ pub(crate) fn unit<'a>(metric: &Metric, runs: impl Iterator<Item = &'a Run>) -> 
 /// The columns of the table that `run` prints. Where flows end, completion times are first, as in the sentences.
 pub(crate) fn all<'a>(mut runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<Column> {
     let [rate, time, rtt] = units(&runs);
-    let kilobytes = Column { heading: "KB".to_owned(), ..Column::new(&metrics::MAX_QUEUE, SIZES[2]) };
+    let kilobytes = Column { heading: "KB".to_owned(), ..Column::new(&metrics::MAX_QUEUE, KILOBYTES) };
     let millions = Unit { size: 1e6, ..NONE };
     let mut columns = Vec::new();
     if runs.clone().any(|run| run.fct.all.as_ref().is_some_and(|all| all.count > 0)) {

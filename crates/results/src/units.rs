@@ -31,6 +31,9 @@ pub const FRAMES: Unit = unit("packets", "packets", FULL_FRAME);
 pub const SIZES: &[Unit] =
     &[unit("GB", "gb", 1e9), unit("MB", "mb", 1e6), unit("KB", "kb", 1e3), unit("B", "bytes", 1.0)];
 
+/// The unit of queues in tables and figures: 1,000 bytes.
+pub const KILOBYTES: Unit = SIZES[2];
+
 impl Unit {
     /// The largest unit in which the largest figure is at least one; the smallest unit if there is none.
     #[must_use]

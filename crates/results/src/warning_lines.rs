@@ -1,6 +1,7 @@
 //! The warnings of all runs, without repetition: a warning that several schemes and runs have is one line.
 
 use crate::design::Point;
+use crate::metrics::LOAD_THROUGHPUT;
 use crate::summary::Run;
 
 /// The most schemes that the line of a warning names.
@@ -13,9 +14,8 @@ struct Shared<'a> {
     schemes: Vec<&'a str>,
     point: usize,
     run: &'a Run,
-    text: &'a str,
-    /// The number of runs that have the warning.
-    warned: usize,
+    /// The text of each run that has the warning.
+    texts: Vec<&'a str>,
 }
 
 /// The lines of all warnings: each names the schemes that have it; a second line names the first run, and counts the
@@ -69,12 +69,12 @@ fn shared<'a>(runs: &[(usize, &'a Run)]) -> Vec<Shared<'a>> {
                 continue;
             }
             let index = found.iter().position(|other| other.kind == kind).unwrap_or_else(|| {
-                let (kind, schemes) = (kind.clone(), Vec::new());
-                found.push(Shared { kind, schemes, point, run, text, warned: 0 });
+                let (kind, schemes, texts) = (kind.clone(), Vec::new(), Vec::new());
+                found.push(Shared { kind, schemes, point, run, texts });
                 found.len() - 1
             });
             let shared = &mut found[index];
-            shared.warned += 1;
+            shared.texts.push(text);
             if !shared.schemes.contains(&run.scheme.as_str()) {
                 shared.schemes.push(&run.scheme);
             }
@@ -86,15 +86,16 @@ fn shared<'a>(runs: &[(usize, &'a Run)]) -> Vec<Shared<'a>> {
 
 impl Shared<'_> {
     fn line(&self) -> String {
+        let text = in_all(&self.texts).replace(LOAD_THROUGHPUT.path, &format!("\"{}\"", LOAD_THROUGHPUT.heading));
         if let [one] = self.schemes[..]
-            && self.text.strip_prefix(one).is_some_and(|rest| rest.starts_with(' '))
+            && text.strip_prefix(one).is_some_and(|rest| rest.starts_with(' '))
         {
-            return self.text.to_owned();
+            return text;
         }
         let more = self.schemes.len().saturating_sub(MAX_NAMED);
         let names = self.schemes.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{names}{more}: {}", self.text)
+        format!("{names}{more}: {text}")
     }
 
     fn place(&self, points: &[Point], runs: &[(usize, &Run)]) -> String {
@@ -110,12 +111,39 @@ impl Shared<'_> {
             [one] => (one.to_owned(), String::new()),
             _ => ("these".to_owned(), format!("{}, ", self.run.scheme)),
         };
-        let runs = match self.warned {
+        let runs = match self.texts.len() {
             1 => "only there".to_owned(),
             warned => format!("in {warned} of {all} runs"),
         };
         format!("{first}{point}seed {seed}; {runs} of {whose}")
     }
+}
+
+/// One text for texts that differ only in numbers, with the range of each number. If digits of names differ, so that
+/// the numbers are not of the same thing, it is the first text.
+fn in_all(texts: &[&str]) -> String {
+    let first = texts.first().copied().unwrap_or_default();
+    let split: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
+    let word = |(place, word): (usize, &str)| {
+        let all: Vec<&str> = split.iter().filter_map(|words| words.get(place).copied()).collect();
+        if all.iter().all(|other| *other == word) { Some(word.to_owned()) } else { range(&all) }
+    };
+    first.split(' ').enumerate().map(word).collect::<Option<Vec<_>>>().map_or(first.to_owned(), |words| words.join(" "))
+}
+
+/// The range of these numbers, each with the same marks around it, such as "(3 to 12 %"; `None` if they are no numbers.
+fn range(words: &[&str]) -> Option<String> {
+    let mut numbers: Vec<(f64, &str)> = Vec::new();
+    let is_mark = |letter: char| !letter.is_alphanumeric();
+    for word in words {
+        let number = word.trim_matches(is_mark);
+        numbers.push((number.parse().ok()?, number));
+    }
+    numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (first, number) = (words.first()?, words.first()?.trim_matches(is_mark));
+    let (before, after) = first.split_once(number)?;
+    let (least, most) = (numbers.first()?.1, numbers.last()?.1);
+    Some(format!("{before}{least} to {most}{after}"))
 }
 
 #[cfg(test)]
@@ -146,13 +174,32 @@ mod tests {
         assert_eq!(
             lines(&runs),
             [
-                "warning: cubic, dctcp: 3 flows start after the end",
+                "warning: cubic, dctcp: 3 to 4 flows start after the end",
                 "  (cubic, seed 1; in 3 of 4 runs of these)",
                 "warning: bbr: something else",
                 "  (seed 1; only there of bbr)",
             ]
         );
         assert_eq!(lines(&runs[4..5]), ["warning: bbr: something else"], "one run has no place");
+    }
+
+    #[test]
+    fn numbers_of_several_runs_are_told_as_a_range_and_metrics_by_their_heading() {
+        let late = |part: u64| format!("the last 5 flows take {part} % of the run; load_throughput_bps without them");
+        let lost = |packets: u64, port: u64| format!("lost {packets} packets at a>h{port}");
+        let runs = [
+            run("bbr", 1, &[&late(83), &lost(7, 1), "one has (97 %)"]),
+            run("cubic", 1, &[&late(9), &lost(9, 2), "one has (7 %)"]),
+        ];
+        let found: Vec<String> = lines(&runs).into_iter().filter(|line| line.starts_with("warning")).collect();
+        assert_eq!(
+            found,
+            [
+                "warning: bbr, cubic: the last 5 flows take 9 to 83 % of the run; \"in load\" without them",
+                "warning: bbr, cubic: lost 7 packets at a>h1",
+                "warning: bbr, cubic: one has (7 to 97 %)",
+            ]
+        );
     }
 
     #[test]

@@ -54,7 +54,7 @@
       if (touch && Array.isArray(part.params)) part.params = part.params.filter((param) => param.name !== "zoom");
       if (part.axis?.labelLimit) part.axis.labelLimit = Math.min(part.axis.labelLimit, Math.round(room * 0.45));
       if (!part.legend || !part.scale?.domain) continue;
-      const entry = 42 + Math.min(220, Math.max(...part.scale.domain.map(textWidth)));
+      const entry = (42 + (part.legend.labelOffset ?? 0)) + Math.min(220, Math.max(...part.scale.domain.map(textWidth)));
       part.legend.columns = Math.max(1, Math.floor((room - 30) / entry));
       legends.set(part.field, entry * Math.min(part.legend.columns, part.scale.domain.length));
       part.legend.labelLimit = Math.min(220, room - 60);
@@ -182,7 +182,12 @@
 
   // A table that is wider than its box says so.
   const watch = new ResizeObserver((boxes) => {
-    for (const { target } of boxes) target.classList.toggle("wider", target.scrollWidth > target.clientWidth + 1);
+    for (const { target } of boxes) {
+      target.classList.toggle("wider", target.scrollWidth > target.clientWidth + 1);
+      const edge = target.getBoundingClientRect().right;
+      const more = [...target.querySelectorAll("th")].filter((it) => it.getBoundingClientRect().right > edge + 1).length;
+      target.dataset.more = `${more} more column${more === 1 ? "" : "s"}: scroll sideways \u2192`;
+    }
   });
   document.querySelectorAll(".scroll").forEach((box) => watch.observe(box));
 

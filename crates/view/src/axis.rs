@@ -118,14 +118,22 @@ fn quantities(points: &[Point], key: &str) -> Option<(Vec<f64>, String)> {
         })
 }
 
-/// Converts values of one kind to the unit that suits the largest; `None` if `read` fails for any of them.
+/// Values on an axis are below this, in the unit of the axis.
+const MOST_ON_AXIS: f64 = 1e5;
+
+/// Converts values of one kind to the unit that suits the smallest, or the next one in which all are below
+/// [`MOST_ON_AXIS`]; `None` if `read` fails for any of them.
 fn in_one_unit(
     values: &[&Value],
     read: impl Fn(&str) -> Option<f64>,
     units: &'static [Unit],
 ) -> Option<(Vec<f64>, String)> {
     let values: Vec<f64> = values.iter().map(|value| read(value.as_str()?)).collect::<Option<_>>()?;
-    let unit = Unit::for_largest(values.iter().copied(), units);
+    let least = values.iter().copied().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let unit = Unit::for_largest([least], units);
+    let mut above = units.iter().rev().skip_while(|other| other.size < unit.size);
+    let unit = above.find(|unit| largest < MOST_ON_AXIS * unit.size).copied().unwrap_or(unit);
     Some((values.into_iter().map(|value| unit.put(value)).collect(), unit.name.to_owned()))
 }
 
@@ -193,12 +201,12 @@ mod tests {
     #[test]
     fn values_in_several_units_are_on_one_axis() {
         let cases = [
-            ("buffer", ["200KB", "3MB", "512KiB"], "buffer (MB)", [0.2, 3.0, 0.524_288]),
-            ("rate", ["500Mbps", "10Gbps", "1_000Kbps"], "rate (Gb/s)", [0.5, 10.0, 0.001]),
-            ("delay", ["40ms", "1.5s", "200us"], "delay (s)", [0.04, 1.5, 0.0002]),
+            ("buffer", ["200KB", "3MB", "512KiB"], "buffer (KB)", [200.0, 3000.0, 524.288]),
+            ("rate", ["500Mbps", "10Gbps", "1_000Kbps"], "rate (Mb/s)", [500.0, 10_000.0, 1.0]),
+            ("delay", ["40ms", "1.5s", "200us"], "delay (ms)", [40.0, 1500.0, 0.2]),
             ("mark", ["8pkt", "33pkt", "250pkt"], "mark (pkt)", [8.0, 33.0, 250.0]),
             ("mark", ["20KB/Gbps", "40KB/Gbps", "1KB/Gbps"], "mark (KB/Gbps)", [20.0, 40.0, 1.0]),
-            ("buffer", ["20KB/Gbps", "2MB/Gbps", "1KB/Gbps"], "buffer (MB/Gbps)", [0.02, 2.0, 0.001]),
+            ("buffer", ["20KB/Gbps", "2MB/Gbps", "1KB/Gbps"], "buffer (KB/Gbps)", [20.0, 2000.0, 1.0]),
         ];
         for (key, texts, name, expected) in cases {
             let axis = Axis::for_points(&points(&texts.map(|text| json!({ key: text }))));

@@ -1,19 +1,40 @@
 //! The colour of each scheme, the same in every figure, page and language: a function of its name alone.
 //!
 //! One set of colours serves light and dark grounds: each has a contrast of at least 3:1 with white and with the dark
-//! ground of pages (WCAG 2.2, 1.4.11). The first eight stay apart for readers who do not see red or green (simulated
-//! as Machado, Oliveira and Fernandes 2009 describe, distances in Oklab); tests hold all of this. Dashes, shapes and
-//! names beside marks tell schemes apart without colour.
+//! ground of pages (WCAG 2.2, 1.4.11), so that drawings can be saved and pasted anywhere. On dark pages it is replaced
+//! by a brighter one of a like hue, of at least 4.5:1, so that thin lines are seen. The first eight stay apart for
+//! readers who do not see red or green (simulated as Machado, Oliveira and Fernandes 2009 describe, distances
+//! in Oklab); tests hold all of this. Dashes, shapes and names beside marks tell schemes apart without colour.
 
 /// The colours of schemes. The first eight are for the transports that are most often compared.
 pub const PALETTE: [&str; 16] = [
     "#3496EF", "#F9601F", "#794DB6", "#445BFE", "#AE6AA8", "#4A6B64", "#9C9277", "#B13E06", "#C2206A", "#83963A",
     "#7071DD", "#955290", "#105FD9", "#AB6E64", "#21763C", "#CE70C7",
 ];
+/// The colours that stand for those of [`PALETTE`] on dark pages.
+const ON_DARK: [&str; 16] = [
+    "#4EB2FD", "#FF7C07", "#956FBB", "#5A8AFF", "#B58EB2", "#528B6D", "#BCAC88", "#CE5F0E", "#E731BC", "#809F5D",
+    "#7275DC", "#A66D98", "#197AFF", "#B07E90", "#3D9042", "#CD79D8",
+];
 /// The background colours of figures: of light and printed pages, and of dark pages.
 pub const GROUNDS: [&str; 2] = ["#FFFFFF", "#12161B"];
 /// The colour of legends' shapes that stand for no colour.
 pub const GREY: &str = "#808080";
+
+/// The rules by which the colours of [`PALETTE`] become those of [`ON_DARK`] on dark pages, as CSS.
+pub(crate) fn dark_rules() -> String {
+    let numbered = |part: fn((usize, (&str, &str))) -> String| -> String {
+        PALETTE.into_iter().zip(ON_DARK).enumerate().map(part).collect()
+    };
+    let names = numbered(|(at, (_, dark))| format!("--c{at}:{dark};"));
+    let uses = numbered(|(at, (light, _))| {
+        ["fill", "stroke"].map(|what| format!(".plot [{what}=\"{light}\"]{{{what}:var(--c{at},{light})}}\n")).concat()
+    });
+    format!(
+        "@media screen and (prefers-color-scheme: dark) {{ :root:not([data-theme=\"light\"]) {{{names}}} }}\n\
+         @media screen {{ :root[data-theme=\"dark\"] {{{names}}}\n{uses}}}\n"
+    )
+}
 
 /// Names of schemes with a fixed place in [`PALETTE`]: transports under their usual names, and two variants whose hash
 /// would give them the colour of a scheme beside them.
@@ -142,13 +163,17 @@ mod tests {
                 assert!(ratio >= 3.0, "{colour} on {ground}: {ratio:.2}");
             }
         }
+        let least = ON_DARK.map(|colour| contrast(colour, GROUNDS[1])).into_iter().fold(f64::INFINITY, f64::min);
+        assert!(least >= 4.5, "{least:.2}");
         assert!((contrast("#000000", "#FFFFFF") - 21.0).abs() < 1e-9);
     }
 
     #[test]
     fn colours_stay_apart_for_readers_who_do_not_see_red_or_green() {
-        assert!(least_distance(&PALETTE[..8]) > 10.0, "{}", least_distance(&PALETTE[..8]));
-        assert!(least_distance(&PALETTE) > 5.0, "{}", least_distance(&PALETTE));
+        for palette in [PALETTE, ON_DARK] {
+            assert!(least_distance(&palette[..8]) > 10.0, "{}", least_distance(&palette[..8]));
+            assert!(least_distance(&palette) > 5.0, "{}", least_distance(&palette));
+        }
         // Okabe and Ito's blue and violet of the same lightness would be one colour.
         assert!(least_distance(&["#0072B2", "#7A4FBF"]) < 5.0);
     }

@@ -100,6 +100,8 @@ pub struct FigureData {
     pub flows: BTreeMap<(usize, usize), Flows>,
     /// By (point, scheme): time series of one run, for the points that are shown over time.
     pub series: BTreeMap<(usize, usize), RunSeries>,
+    /// The number of seeds.
+    seeds: usize,
     /// Void runs, which figures leave out, as (point, scheme, seed).
     void: BTreeSet<(usize, usize, u64)>,
 }
@@ -121,7 +123,12 @@ impl FigureData {
                 series.entry((point, scheme)).or_insert_with(|| RunSeries::new(run));
             }
         }
-        Self { comparison, classes: summary.classes, flows: BTreeMap::new(), series, void }
+        Self { comparison, classes: summary.classes, flows: BTreeMap::new(), series, seeds: summary.seeds.len(), void }
+    }
+
+    /// A part of a caption that results of several seeds need; empty for one seed.
+    pub fn of_several_seeds(&self, part: &'static str) -> &'static str {
+        if self.seeds > 1 { part } else { "" }
     }
 
     /// Adds a flow. All flows of the results must be added before the first sample.

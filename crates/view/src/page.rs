@@ -13,7 +13,7 @@ use std::fmt::Write;
 use crate::figure::Figure;
 use crate::headline::Headline;
 use crate::scripts::{NOTICES, Script, VEGA, VEGA_EMBED, VEGA_LITE, pack};
-use crate::text::{escape, list, thousands};
+use crate::text::{escape, list, prose, thousands};
 use document::document;
 use parts::{data, element, plot, section};
 use shallop_results::{JudgedClaim, Summary, Verdict, table};
@@ -116,8 +116,11 @@ impl Page<'_> {
         let warned = self.summary.runs.iter().filter(|run| !run.warnings.is_empty()).count();
         if warned > 0 {
             let (warned, all) = (thousands(warned as u64), thousands(self.summary.runs.len() as u64));
-            let _ =
-                writeln!(out, "<p class=\"note\">{warned} of {all} runs have <a href=\"#warnings\">warnings</a>.</p>");
+            let verb = if warned == "1" { "has" } else { "have" };
+            let _ = writeln!(
+                out,
+                "<p class=\"note\">{warned} of {all} runs {verb} <a href=\"#warnings\">warnings</a>.</p>"
+            );
         }
         if let Some(figure) = lead {
             plot(out, figure);
@@ -141,7 +144,7 @@ impl Page<'_> {
         );
         let mut say = |what: &str, value: &str| {
             if !value.is_empty() {
-                let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", escape(what), escape(value));
+                let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", prose(what), prose(value));
             }
         };
         for fact in &summary.setup {
@@ -174,9 +177,15 @@ impl Page<'_> {
         out.push_str(
             "<h2>Figures</h2>\n<p class=\"legend screen\">A click on names in a legend, or Enter, picks them out; \
              another lets them go. Where axes are quantities, dragging moves, the wheel with the Ctrl key zooms, a \
-             double click resets. Times and sizes of bytes are in powers of 1,000.</p>\n<div class=\"figures\">\n",
+             double click resets. A KB is 1,000 bytes.</p>\n<div class=\"figures\">\n",
         );
-        others.for_each(|figure| plot(out, figure));
+        let mut is_second = false;
+        while let Some(figure) = others.next() {
+            // A figure alone in its row is as wide as the page.
+            let is_alone = !is_second && others.peek().is_none_or(|next| next.wide);
+            is_second = !figure.wide && !is_second && !is_alone;
+            plot(out, &Figure { wide: figure.wide || is_alone, ..figure.clone() });
+        }
         out.push_str("</div>\n");
     }
 

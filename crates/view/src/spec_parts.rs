@@ -9,6 +9,8 @@ use crate::colours;
 pub const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";
 
 const DASHES: [&[u32]; 5] = [&[], &[6, 3], &[2, 2], &[8, 2, 2, 2], &[12, 4]];
+/// The path of lines in legends; 14 pixels for a step of two.
+const KEY: &str = "M-2,0L2,0";
 /// Opacities that distinguish bars of one colour: of the first bar, of the second, and of all later ones.
 const FILLS: [f64; 3] = [1.0, 0.5, 0.2];
 /// Name of the dataset column with the labels of schemes.
@@ -62,6 +64,19 @@ impl NominalScale<'_> {
     /// The Vega-Lite encoding by dashes of lines.
     pub fn dash(&self) -> Value {
         self.channel(|place| json!(DASHES[place % DASHES.len()]))
+    }
+
+    /// The Vega-Lite encodings of lines by colour and by dashes, whose keys in the legend are long enough to tell the
+    /// dashes apart.
+    pub fn line(&self) -> [Value; 2] {
+        [self.colour(), self.dash()].map(|mut channel| {
+            // A size would make keys as high as they are long.
+            for (key, value) in [("symbolType", json!(KEY)), ("symbolSize", json!(196)), ("symbolOffset", json!(8))] {
+                channel["legend"][key] = value;
+            }
+            channel["legend"]["labelOffset"] = json!(14);
+            channel
+        })
     }
 
     /// The Vega-Lite encoding by shapes of points.
@@ -181,6 +196,7 @@ pub fn figure(field: &str, title: &str) -> Value {
 
 /// A layer of lines over the column `time_s`, one line for each name, with selection and zoom.
 pub fn lines(names: &NominalScale<'_>, value: &str, title: &str, height: u32, hints: &[Value]) -> Value {
+    let [colour, dash] = names.line();
     let own = [figure("time_s", "time (s)"), figure(value, title)];
     let hints: Vec<&Value> = hints.iter().chain(&own).collect();
     json!({
@@ -190,8 +206,8 @@ pub fn lines(names: &NominalScale<'_>, value: &str, title: &str, height: u32, hi
         "encoding": {
             "x": quantity("time_s", "time (s)"),
             "y": quantity(value, title),
-            "color": names.colour(),
-            "strokeDash": names.dash(),
+            "color": colour,
+            "strokeDash": dash,
             "opacity": names.opacity(1.0),
             "tooltip": hints,
         },
@@ -217,7 +233,8 @@ pub fn panels(names: &[String], inner: &Value, alone: u32) -> Value {
             // The scheme and its point have a line each, so that long names of points are not cut.
             "header": { "labelLimit": PANEL + 40, "labelExpr": "split(datum.label, ' · ')" },
         },
-        "columns": COLUMNS,
+        // Four panels in rows of three would leave two places empty.
+        "columns": if names.len() == 4 { 4 } else { COLUMNS },
         "spec": inner,
         // With a shared axis, panels above an empty place would have none.
         "resolve": { "axis": { "x": "independent" } },

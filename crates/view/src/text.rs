@@ -22,6 +22,56 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// The longest word, in characters, in which no line ends.
+const LONG: usize = 20;
+/// Words between which and the number before them no line ends.
+const UNITS: [&str; 13] = ["%", "s", "ms", "us", "µs", "B", "KB", "MB", "GB", "kb/s", "Mb/s", "Gb/s", "bytes"];
+
+/// Prose for HTML: escaped; what is in backticks is code; no line ends between a number and its unit, and in
+/// long words, such as names of points, one may end after a punctuation mark.
+pub fn prose(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    for (place, word) in text.split(' ').enumerate() {
+        let unit = word.trim_end_matches(['.', ',', ';', ':', ')', ']', '*']);
+        let is_unit = UNITS.contains(&unit) && joined.ends_with(|letter: char| letter.is_ascii_digit());
+        let between = if is_unit { "\u{a0}" } else { " " };
+        joined.push_str(if place == 0 { "" } else { between });
+        joined.push_str(word);
+    }
+    let text = joined;
+    let parts: Vec<&str> = text.split('`').collect();
+    let mut out = String::new();
+    for (place, part) in parts.iter().enumerate() {
+        let is_last = place + 1 == parts.len();
+        let (before, after) = match place % 2 {
+            1 if is_last => ("`", ""),
+            1 => ("<code>", "</code>"),
+            _ => ("", ""),
+        };
+        out.extend([before, &breakable(part), after]);
+    }
+    out
+}
+
+/// Escapes a text, with places at which long words may be broken: between a punctuation mark and what follows it, but
+/// not within a decimal number.
+fn breakable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_inclusive(char::is_whitespace) {
+        let mut rest = word;
+        while let Some(at) = rest.find(['.', '=', ',', '/', '_', '>', ':']).filter(|_| word.chars().count() > LONG) {
+            let (start, end) = rest.split_at(at + 1);
+            let is_number =
+                start[..at].ends_with(|c: char| c.is_ascii_digit()) && end.starts_with(|c: char| c.is_ascii_digit());
+            out.push_str(&escape(start));
+            out.push_str(if is_number || !end.starts_with(char::is_alphanumeric) { "" } else { "<wbr>" });
+            rest = end;
+        }
+        out.push_str(&escape(rest));
+    }
+    out
+}
+
 /// Joins words with commas, and the last one with "and".
 pub fn list(words: &[String]) -> String {
     match words {
@@ -41,6 +91,20 @@ mod tests {
         let escaped = escape(title);
         assert!(!escaped.contains(['<', '>', '"', '\'', '\u{1}']), "{escaped}");
         assert_eq!(escape("a < b & c"), "a &lt; b &amp; c");
+    }
+
+    #[test]
+    fn prose_has_code_and_long_names_have_places_to_break() {
+        for (text, html) in [
+            ("`links` of `a<b`, 5 %", "<code>links</code> of <code>a&lt;b</code>, 5\u{a0}%"),
+            ("  one ` alone", "  one ` alone"),
+            ("default.buffer=20.5KB/Gbps.", "default.<wbr>buffer=<wbr>20.5KB/<wbr>Gbps."),
+            ("r0.h1>r1 short", "r0.h1&gt;r1 short"),
+            ("took 3.02 s. 5 Gb/s; a s", "took 3.02\u{a0}s. 5\u{a0}Gb/s; a s"),
+            ("<b>.quite-a-long-word", "&lt;b&gt;.<wbr>quite-a-long-word"),
+        ] {
+            assert_eq!(prose(text), html);
+        }
     }
 
     #[test]

@@ -169,6 +169,9 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
         let many = grid.rows.len() > MAX_ROWS;
         let grid = if many { table::table(points, &all, Rows::Sweep) } else { grid };
         let mut lines = vec![legend([&grid]), longest_queues(&runs)];
+        if grid.header.iter().any(|heading| heading == "KB") {
+            lines.push("KB: the longest data queue in units of 1,000 bytes.".to_owned());
+        }
         lines.extend(grid.notes().into_iter().map(str::to_owned));
         lines.retain(|line| !line.is_empty());
         let mut warnings = warning_lines::warnings(points, &all);
@@ -181,24 +184,37 @@ fn tables(summary: &Summary) -> Vec<page::PageTable> {
             tables.push(page_table(title, grid, format!("{legend} {note}").trim()));
         }
     };
-    let about = "Data packets of all seeds, at all ports together. most at: the port that dropped most of them.";
-    add("Why data packets were dropped", drops(points, &runs), about, "");
+    let of_seeds = |several: &'static str| if summary.seeds.len() > 1 { several } else { "" };
+    let about = format!(
+        "Data packets{} at all ports together. most at: the port that dropped most of them.",
+        of_seeds(" of all seeds,")
+    );
+    add("Why data packets were dropped", drops(points, &runs), &about, "");
     let (groups, note) = group_table::groups(points, &runs);
-    let about = "Means over seeds. FCT: flow completion time. RTT: round-trip time.";
-    add("Groups of flows", groups, about, &note);
+    let about = format!(
+        "{}FCT: mean flow completion time. RTT: mean round-trip time. p99: the 99th percentile. resent: data packets \
+         retransmitted. RTOs: retransmission timeouts. slowdown: completion time over the time that the flow takes \
+         alone on an idle network. open: flows not complete at the end. {}",
+        of_seeds("Means over seeds. "),
+        groups.notes().join(" ")
+    );
+    add("Groups of flows", groups, about.trim(), &note);
     let (programs, note) = program_table::programs(points, &all);
     let about = "status: of its exit, or 128 and the signal that ended it.";
     add("Programs", programs, about, &note);
     let (rehearsals, note) = rehearsal_table::rehearsals(points, &all);
     add("Rehearsals", rehearsals, "", &note);
     let (links, note) = links::table(points, &runs, links::MAX_ROWS);
-    let about = "Each direction of a link: those that lost or marked packets first, by their loss (at most half of the \
-                 rows), and then the busiest. Means over seeds, and of the queue the longest. offered: payload of \
-                 random arrivals.";
-    add("The links with the largest loss, and the busiest", links, about, &note);
+    let about = format!(
+        "Each direction of a link: those that lost or marked packets first, by their loss (at most half of the rows), \
+         and then the busiest.{} offered: payload of random arrivals. used: bits sent of what the link can carry. KB: \
+         1,000 bytes.",
+        of_seeds(" Means over seeds, and of the queue the longest.")
+    );
+    add("The links with the largest loss, and the busiest", links, &about, &note);
     if !summary.claims.is_empty() {
         let tally = format!("{}.", table::tally(&summary.claims));
-        let about = "Figures are the mean over seeds, or of all seeds the one that decides.";
+        let about = of_seeds("Figures are the mean over seeds, or of all seeds the one that decides.");
         add("Claims of the paper", table::claims(&summary.claims), &tally, about);
     }
     tables

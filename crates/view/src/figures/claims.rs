@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 
 use crate::colours;
 use crate::figure::{Dataset, Figure, number};
+use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
 use shallop_results::units;
 use shallop_results::{JudgedClaim, Summary, table};
 
-pub(super) fn figure(summary: &Summary) -> Option<Figure> {
+pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
     let shown: Vec<(&JudgedClaim, f64, f64)> = summary
         .claims
         .iter()
@@ -57,8 +58,9 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
             rows.summary(&["claim"], "measured_to_paper", "Measured / paper")
         ),
         caption: format!(
-            "Measured, as a multiple of what the paper says: 1 is agreement. Points: the figure that decides; \
-             whiskers: the least and the most of any seed; grey: the accepted range, if it has two ends.{rest}"
+            "Measured, as a multiple of what the paper says: 1 is agreement. Points: the figure that decides;{} \
+             grey: the accepted range, if it has two ends.{rest}",
+            input.of_several_seeds(" whiskers: the least and the most of any seed;")
         ),
         spec: spec(&order),
         rows,

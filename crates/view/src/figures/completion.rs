@@ -2,22 +2,20 @@
 
 use serde_json::{Value, json};
 
+use super::metrics::completion_unit;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::{CLASSES, FigureData, Flows};
 use crate::spec_parts::{self, NominalScale};
 use crate::text::thousands;
-use shallop_results::units::{self, Unit};
+use shallop_results::{Summary, units};
 
 /// The most quantiles in a curve. With fewer flows, each flow is a point of the curve.
 const STEPS: usize = 200;
 
-pub(super) fn figure(input: &FigureData) -> Option<Figure> {
+pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
     let classes = if input.classes.is_some() { 0..CLASSES.len() } else { 0..1 };
     let points = input.comparison.sample_points(if input.classes.is_some() { 2 } else { 6 });
-    let times = input.flows.values().flat_map(|flows| &flows.completed);
-    let mut slow: Vec<f32> = times.map(|done| done.fct_s).collect();
-    slow.sort_unstable_by(f32::total_cmp);
-    let unit = Unit::for_largest(slow.get(slow.len() / 2).map(|fct| f64::from(*fct)), units::TIMES);
+    let unit = completion_unit(summary);
     let value = unit.column("completion_time");
     let mut rows = Dataset::new(&["panel", "scheme", "flows", &value, "complete_percent"]);
     let (mut panels, mut open) = (Vec::new(), Vec::new());
@@ -52,7 +50,11 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
         id: "completion-times".to_owned(),
         title: "Completion times".to_owned(),
         alt: rows.summary(&["panel", "scheme"], &value, &title),
-        caption: caption(&open, &input.comparison.omission_note(&points)),
+        caption: caption(
+            &open,
+            input.of_several_seeds("; flows of all seeds together"),
+            &input.comparison.omission_note(&points),
+        ),
         spec: spec_parts::panels(&panels, &inner(input, &value, &across), spec_parts::WIDE),
         rows,
         wide: true,
@@ -82,19 +84,20 @@ fn curve(input: &FigureData, flows: &Flows, class: usize) -> (Vec<(f64, f64)>, u
     (ranks.into_iter().filter_map(at).collect(), all)
 }
 
-fn caption(open: &[String], shown: &str) -> String {
+fn caption(open: &[String], together: &str, shown: &str) -> String {
     let open = match open {
         [] => "Every flow that counts finished.".to_owned(),
         some => format!("Not finished at the end of the run, so that curves end below 100 %: {}.", some.join("; ")),
     };
     format!(
-        "The part of the flows that count, finished or not, that were complete after a time; flows of all seeds \
-         together. A curve is drawn through {STEPS} quantiles, the first and the last flow exactly. {open}{shown}"
+        "The part of the flows that count, finished or not, that were complete after a time{together}. A curve is \
+         drawn through {STEPS} quantiles, the first and the last flow exactly. {open}{shown}"
     )
 }
 
 fn inner(input: &FigureData, value: &str, across: &Value) -> Value {
     let names = NominalScale { field: "scheme", title: "scheme", all: &input.comparison.schemes };
+    let [colour, dash] = names.line();
     json!({
         "height": 190,
         "mark": { "type": "line", "interpolate": "step-after", "strokeWidth": 1.6, "clip": true },
@@ -102,8 +105,8 @@ fn inner(input: &FigureData, value: &str, across: &Value) -> Value {
         "encoding": {
             "x": across,
             "y": spec_parts::quantity("complete_percent", "flows complete (%)"),
-            "color": names.colour(),
-            "strokeDash": names.dash(),
+            "color": colour,
+            "strokeDash": dash,
             "opacity": names.opacity(1.0),
             "tooltip": [
                 spec_parts::hint("scheme", "scheme"),

@@ -9,6 +9,9 @@ use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
 use shallop_results::Summary;
 
+/// If points have at most this many values, the axis has a label at each.
+const MAX_MARKED: usize = 8;
+
 pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -> Option<Figure> {
     let Axis::Quantity { title, values, panels } = &input.comparison.axis else { return None };
     let unit = metric.unit(summary);
@@ -25,17 +28,35 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
     names.dedup();
     names.sort();
     names.dedup();
-    let across = spec_parts::spread("at", title, values.iter().copied());
+    let mut across = spec_parts::spread("at", title, values.iter().copied());
+    let mut marked = values.clone();
+    marked.sort_unstable_by(f64::total_cmp);
+    marked.dedup();
+    if marked.len() <= MAX_MARKED {
+        across["axis"] = json!({ "values": marked });
+    }
     let measure = unit.title(&metric.title());
     let alt = format!("Against {title}: {}", rows.summary(&["panel", "scheme"], &Compared::columns(unit)[0], &measure));
     let intervals = rows.numbers(&Compared::columns(unit)[1]).next().is_some();
     let mut inner = inner(&across, &measure, &Compared::columns(unit), &input.comparison.schemes);
-    let up = Compared::axis(unit, &measure, &rows);
+    let mut up = Compared::axis(unit, &measure, &rows);
+    let [value, _, high, _] = Compared::columns(unit);
+    let top = rows.numbers(&value).chain(rows.numbers(&high)).fold(0.0, f64::max);
+    if top > 0.0 {
+        // Points at the top are not cut.
+        up["scale"]["domainMax"] = json!(top * 1.03);
+        up["scale"]["nice"] = json!(false);
+    }
     for layer in inner["layer"].as_array_mut().into_iter().flatten() {
         layer["encoding"]["y"]["scale"] = up["scale"].clone();
         for channel in ["color", "strokeDash", "shape"] {
-            if names.len() == 1 && layer["encoding"][channel].is_object() {
-                layer["encoding"][channel]["legend"]["columns"] = json!(2);
+            let channel = &mut layer["encoding"][channel];
+            if channel.is_object() {
+                // The keys are the shapes of the points: with dashes their edges would be ragged.
+                channel["legend"]["symbolStrokeWidth"] = json!(0);
+            }
+            if names.len() == 1 && channel.is_object() {
+                channel["legend"]["columns"] = json!(2);
             }
         }
     }

@@ -53,8 +53,9 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
         title: if several { "Throughput by group over time" } else { "Throughput over time" }.to_owned(),
         alt: rows.summary(&["panel", "scheme", "group"], &value, &unit.title("throughput")),
         caption: format!(
-            "IP bytes that arrived; first seed. At most {BINS} points a line: means of the rows of series.parquet \
+            "IP bytes that arrived{}. At most {BINS} points a line: means of the rows of series.parquet \
              between them.{}",
+            input.of_several_seeds("; first seed"),
             input.comparison.omission_note(&points)
         ),
         spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),

@@ -8,7 +8,7 @@ use crate::figure::{Dataset, Figure, number};
 use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
 use shallop_results::links::{LinkMeans, chosen, means};
-use shallop_results::units::{self, Unit};
+use shallop_results::units;
 use shallop_results::{Run, Summary};
 
 /// The most links in the figure.
@@ -28,8 +28,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
     if links.len() <= FEW {
         return None;
     }
-    let queues = all.iter().flatten().filter_map(|(_, link)| link.max_queue_bytes);
-    let unit = Unit::for_largest(queues.map(|bytes| bytes as f64), units::SIZES);
+    let unit = units::KILOBYTES;
     let (used, queue) = (units::PERCENT.column("utilization"), unit.column("longest_queue"));
     let columns = ["link", "scheme", &used, &queue, "loss_percent", "rate_gbps", "offered_percent"];
     let mut rows = Dataset::new(&columns);
@@ -54,7 +53,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
         id: "links".to_owned(),
         title: "Links: utilisation and longest queue".to_owned(),
         alt: rows.summary(&["link", "scheme"], &used, "utilisation (%)"),
-        caption: caption(more, has_unmeasured, &comparison.omission_note(&[0])),
+        caption: caption(input, more, has_unmeasured),
         spec: spec(input, &rows, &shown, [(&used, "utilisation (%)"), (&queue, &unit.title("longest queue"))]),
         rows,
         wide: true,
@@ -73,7 +72,7 @@ fn worst_of_any<'a>(all: &[Vec<(&'a str, LinkMeans)>]) -> (Vec<&'a str>, Vec<Lin
     links.into_iter().unzip()
 }
 
-fn caption(more: usize, has_unmeasured: bool, omission: &str) -> String {
+fn caption(input: &FigureData, more: usize, has_unmeasured: bool) -> String {
     let rest = match more {
         0 => String::new(),
         more => format!(" {more} links more are not shown."),
@@ -81,8 +80,9 @@ fn caption(more: usize, has_unmeasured: bool, omission: &str) -> String {
     let unmeasured = if has_unmeasured { " Links without a bar are of hosts, inside which packets wait." } else { "" };
     format!(
         "Each direction of a link, named by the nodes from and to which it leads: those that lost or marked packets \
-         first, by their loss, and then the busiest. Means over seeds, and of the queue the longest of any \
-         seed.{unmeasured}{rest}{omission}"
+         first, by their loss, and then the busiest.{}{unmeasured}{rest}{}",
+        input.of_several_seeds(" Means over seeds, and of the queue the longest of any seed."),
+        input.comparison.omission_note(&[0])
     )
 }
 

@@ -5,7 +5,7 @@ use crate::figure::{Dataset, number};
 use crate::figure_data::FigureData;
 use crate::spec_parts;
 use shallop_results::metrics::{self, Metric, all_flows, small_flows};
-use shallop_results::units::Unit;
+use shallop_results::units::{self, Quantity, Unit};
 use shallop_results::{Estimate, Summary};
 
 /// A metric that has a separate figure.
@@ -29,6 +29,12 @@ pub(super) const ALL: [Compared; 7] = [
     compared("fct-p99", &all_flows::P99),
     compared("fct-small-p99", &small_flows::P99),
 ];
+
+/// The unit of completion times: as in tables, that of the largest mean.
+pub(super) fn completion_unit(summary: &Summary) -> Unit {
+    let all = summary.aggregates.iter().filter_map(|of| of.get(&all_flows::MEAN));
+    Unit::for_largest(all.map(|estimate| estimate.mean), units::TIMES)
+}
 
 impl Compared {
     /// Whether results have this figure: some run has the metric, and no other figure shows it. `curves` is true for
@@ -68,6 +74,13 @@ impl Compared {
 
     /// The unit that suits the largest value of the metric.
     pub fn unit(&self, summary: &Summary) -> Unit {
+        if self.metric.quantity == Quantity::QueueLength {
+            // As in tables.
+            return units::KILOBYTES;
+        }
+        if self.metric.statistic().is_some() {
+            return completion_unit(summary);
+        }
         let all = summary.aggregates.iter().filter_map(|of| of.get(self.metric));
         Unit::for_largest(all.map(|estimate| estimate.mean), self.metric.quantity.shown())
     }

@@ -24,7 +24,7 @@ use shallop_results::Summary;
 pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
     let curves = matches!(input.comparison.axis, Axis::Quantity { .. });
     let mut figures = Vec::new();
-    figures.extend(claims::figure(summary));
+    figures.extend(claims::figure(summary, input));
     for metric in metrics::ALL.iter().filter(|metric| metric.is_shown(summary, curves)) {
         if curves {
             figures.extend(curves::figure(summary, input, metric));
@@ -34,7 +34,7 @@ pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
     }
     let others = [
         percentiles::figure(summary, input),
-        completion::figure(input),
+        completion::figure(summary, input),
         slowdown::figure(input),
         queue::figure(input),
         groups::figure(input),

@@ -2,14 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{lower_bounds, means};
+use super::{lower_bounds, means, metrics as compared};
 use crate::figure::{Dataset, Figure, number};
 use crate::figure_data::{CLASSES, FigureData};
 use crate::spec_parts::{self, NominalScale};
-use crate::text::thousands;
 use shallop_results::metrics;
 use shallop_results::summary::Statistic;
-use shallop_results::units::{self, Unit};
+use shallop_results::units::thousands;
 use shallop_results::{Estimate, Summary};
 
 /// The statistics of completion times that the figure shows, with their labels.
@@ -25,8 +24,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
     let comparison = &input.comparison;
     let points = comparison.sample_points(6);
     let all = || summary.aggregates.iter().flat_map(estimates);
-    let unit = Unit::for_largest(all().map(|(_, _, of)| of.mean), units::TIMES);
-    // The largest figure is a tail: half of it would be thousands of the next unit.
+    let unit = compared::completion_unit(summary);
     let value = unit.column("completion_time");
     let columns = ["panel", "size", "scheme", "part", &value, &unit.column("low"), &unit.column("high")];
     let (mut rows, mut bounds) = (Dataset::new(&columns), Vec::new());
@@ -86,8 +84,13 @@ fn estimates(of: &shallop_results::Aggregate) -> impl Iterator<Item = (usize, &'
 /// A sentence for the caption that states the sizes of small and large flows.
 fn sizes(input: &FigureData) -> String {
     input.classes.map_or_else(String::new, |classes| {
-        let [small, large] = [classes.small_bytes, classes.large_bytes].map(thousands);
-        format!(" Small flows have up to {small} B of payload, large ones more than {large} B.")
+        let size = |bytes: u64| match bytes {
+            0..1_000 => format!("{bytes} bytes"),
+            _ if bytes.is_multiple_of(1_000) => format!("{} KB", thousands(bytes / 1_000)),
+            _ => format!("{} KB", bytes as f64 / 1e3),
+        };
+        let [small, large] = [classes.small_bytes, classes.large_bytes].map(size);
+        format!(" Small flows have up to {small} of payload, large ones more than {large}.")
     })
 }
 
@@ -95,12 +98,12 @@ fn inner(input: &FigureData, rows: &Dataset, value: &str, title: &str) -> Value 
     let schemes = &input.comparison.schemes;
     let names = NominalScale { field: "scheme", title: "scheme", all: schemes };
     let parts: Vec<String> = PARTS.iter().map(|(_, part)| (*part).to_owned()).collect();
-    let parts = NominalScale { field: "part", title: "mean, or flows up to", all: &parts };
+    let parts = NominalScale { field: "part", title: "mean or quantile", all: &parts };
     let along = spec_parts::spread(value, title, rows.numbers(value));
     let hints = json!([
         spec_parts::hint("scheme", "scheme"),
         spec_parts::hint("size", "size"),
-        spec_parts::hint("part", "mean, or flows up to"),
+        spec_parts::hint("part", "mean or quantile"),
         spec_parts::figure(value, title),
         spec_parts::figure(&value.replace("completion_time", "low"), "95 % interval from"),
         spec_parts::figure(&value.replace("completion_time", "high"), "to"),

@@ -4,13 +4,12 @@ use crate::binned_series::BINS;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
-use shallop_results::units::{self, Unit};
+use shallop_results::units;
 
 pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     let timed = input.series.iter().filter(|(_, timed)| timed.queue.is_some());
-    let most = timed.clone().flat_map(|(_, timed)| timed.queue_bytes.1.iter().map(|(_, bin)| bin.max));
-    let unit = Unit::for_largest(most, units::SIZES);
-    let measures = ["longest since the row before", "when sampled"].map(str::to_owned);
+    let unit = units::KILOBYTES;
+    let measures = ["longest since the sample before", "when sampled"].map(str::to_owned);
     let value = unit.column("queue");
     let mut rows = Dataset::new(&["panel", "queue", "measure", "time_s", &value]);
     let mut panels = Vec::new();
@@ -39,8 +38,9 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
         title: "Data queue over time".to_owned(),
         alt: rows.summary(&["panel", "measure"], &value, &title),
         caption: format!(
-            "The data queue of a switch that was the longest of its run, under each scheme; first seed. At most {BINS} \
+            "The data queue of a switch that was the longest of its run, under each scheme{}. At most {BINS} \
              points a line: the largest, and the mean, of the rows of series.parquet between them.{}",
+            input.of_several_seeds("; first seed"),
             input.comparison.omission_note(&points)
         ),
         spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),

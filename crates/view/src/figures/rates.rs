@@ -37,8 +37,9 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
         title: "Rates of flows over time".to_owned(),
         alt,
         caption: format!(
-            "IP bytes that arrived, of each flow while it was there; first seed. {how} At most {BINS} points a line: \
-             means of the rows of series.parquet between them.{shown}"
+            "IP bytes that arrived, of each flow while it was there{}. {how} At most {BINS} points a line: \
+             means of the rows of series.parquet between them.{shown}",
+            input.of_several_seeds("; first seed")
         ),
         spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),
         rows,
@@ -126,7 +127,7 @@ fn bands(columns: &[String; 5], title: &str) -> Value {
     let mut all = band(least, most, 0.35);
     all["params"] = json!([spec_parts::zoom()]);
     let line = json!({
-        "mark": { "type": "line", "color": colours::PALETTE[3], "strokeWidth": 1.8, "clip": true },
+        "mark": { "type": "line", "color": "currentColor", "strokeWidth": 1.4, "clip": true },
         "encoding": { "y": spec_parts::quantity(median, title), "tooltip": hints },
     });
     // Lines are thin: an invisible wider mark shows the tooltip.

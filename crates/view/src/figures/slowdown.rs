@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::rates::nearest;
+use crate::colours;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::{FigureData, Flows};
 use crate::spec_parts::{self, NominalScale};
@@ -18,7 +19,7 @@ const MIN_FLOWS: usize = 100;
 pub(super) fn figure(input: &FigureData) -> Option<Figure> {
     let (comparison, points) = (&input.comparison, input.comparison.sample_points(6));
     let parts = ["median", "99 %"].map(str::to_owned);
-    let mut rows = Dataset::new(&["panel", "scheme", "part", "size_bytes", "slowdown", "flows"]);
+    let mut rows = Dataset::new(&["panel", "scheme", "part", "size_kb", "slowdown", "flows"]);
     for &point in &points {
         for (scheme, label) in comparison.schemes.iter().enumerate() {
             let Some(flows) = input.flows.get(&(point, scheme)) else { continue };
@@ -26,7 +27,8 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
                 slowdowns.sort_unstable_by(f64::total_cmp);
                 let mut add = |part: &str, value: f64| {
                     let words = [&*comparison.labels[point], &**label, part].map(Value::from);
-                    let figures = [units::round(size).into(), units::round(value).into(), slowdowns.len().into()];
+                    let figures =
+                        [units::KILOBYTES.put(size).into(), units::round(value).into(), slowdowns.len().into()];
                     rows.rows.push(words.into_iter().chain(figures).collect());
                 };
                 add(&parts[0], nearest(&slowdowns, 0.5));
@@ -45,9 +47,10 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
         title: "Slowdown against size".to_owned(),
         alt: rows.summary(&["panel", "scheme", "part"], "slowdown", "Slowdown"),
         caption: format!(
-            "Completion time as a multiple of that on an empty network (docs/model.md), of the flows that count and \
-             finished, all seeds together. A point stands for the flows of a quarter of a power of ten, at the middle \
-             of their sizes; the 99th percentile where there are at least {MIN_FLOWS} of them.{}",
+            "Slowdown: the completion time of a flow over the time that it takes alone on an idle network; of the \
+             flows that count and finished{}. A point stands for the flows of a quarter of a power of ten, at the \
+             middle of their sizes; the 99th percentile where there are at least {MIN_FLOWS} of them.{}",
+            input.of_several_seeds(", all seeds together"),
             comparison.omission_note(&points)
         ),
         spec: spec_parts::panels(&panels, &inner(input, &rows, &parts), spec_parts::WIDE),
@@ -71,20 +74,22 @@ fn by_size(flows: &Flows) -> Vec<(f64, Vec<f64>)> {
 
 fn inner(input: &FigureData, rows: &Dataset, parts: &[String]) -> Value {
     let names = NominalScale { field: "scheme", title: "scheme", all: &input.comparison.schemes };
-    let parts = NominalScale { field: "part", title: "flows up to", all: parts };
+    let parts = NominalScale { field: "part", title: "quantile of the flows", all: parts };
     let channels = json!({
-        "x": spec_parts::spread("size_bytes", "size of the flow (B)", rows.numbers("size_bytes")),
+        "x": spec_parts::spread("size_kb", "size of the flow (KB)", rows.numbers("size_kb")),
         "y": spec_parts::spread("slowdown", "slowdown", rows.numbers("slowdown")),
         "color": names.colour(),
         "opacity": names.opacity(1.0),
     });
     let hints = json!([
         spec_parts::hint("scheme", "scheme"),
-        spec_parts::hint("part", "flows up to"),
-        spec_parts::figure("size_bytes", "size (B)"),
+        spec_parts::hint("part", "quantile of the flows"),
+        spec_parts::figure("size_kb", "size (KB)"),
         spec_parts::figure("slowdown", "slowdown"),
         spec_parts::hint("flows", "flows in the bin"),
     ]);
+    let [_, mut dash] = parts.line();
+    dash["legend"]["symbolStrokeColor"] = json!(colours::GREY);
     json!({
         "height": 230,
         "encoding": channels,
@@ -92,7 +97,7 @@ fn inner(input: &FigureData, rows: &Dataset, parts: &[String]) -> Value {
             {
                 "mark": { "type": "line", "strokeWidth": 1.5, "clip": true },
                 "params": [names.toggle(), spec_parts::zoom()],
-                "encoding": { "strokeDash": parts.dash() },
+                "encoding": { "strokeDash": dash },
             },
             {
                 "mark": { "type": "point", "filled": true, "size": 40, "clip": true },

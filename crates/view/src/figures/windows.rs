@@ -40,9 +40,10 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
         title: "Congestion windows over time".to_owned(),
         alt: rows.summary(&["panel", "flow"], value, title),
         caption: format!(
-            "The windows of the flows 0 to {}, of the transports that have one; first seed. At most {BINS} points a \
+            "The windows of the flows 0 to {}, of the transports that have one{}. At most {BINS} points a \
              line: means of the rows of series.parquet between them.{shown}",
-            FLOWS_WITH_WINDOWS - 1
+            FLOWS_WITH_WINDOWS - 1,
+            input.of_several_seeds("; first seed")
         ),
         spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),
         rows,

@@ -290,7 +290,8 @@ fn a_sweep_says_where_who_leads_and_which_value_is_best() {
         sentences(all.clone()),
         "flashpass carried more from buffer=20KB to buffer=200KB; cubic carried more at buffer=3MB. Where the \
          difference is largest, at buffer=20KB, flashpass carried 9 Gb/s and lost nothing, cubic carried 2 Gb/s and \
-         lost 1 %. cubic is best at buffer=3MB, an end of the sweep: 9.9 Gb/s, beside 2 Gb/s at buffer=20KB."
+         lost 1 %. For cubic alone, the best value is buffer=3MB, an end of the sweep: 9.9 Gb/s, beside 2 Gb/s \
+         at buffer=20KB."
     );
     all.truncate(4);
     assert!(sentences(all.clone()).starts_with("flashpass carried more at each of the 2 points."));
@@ -300,7 +301,7 @@ fn a_sweep_says_where_who_leads_and_which_value_is_best() {
     assert!(text.contains("largest by these estimates, at buffer=20KB"), "{text}");
     assert!(
         text.ends_with(
-            "By these estimates, cubic is best at buffer=200KB, an end of the sweep: 5 \
+            "By these estimates, for cubic alone, the best value is buffer=200KB, an end of the sweep: 5 \
         Gb/s, beside 2 Gb/s at buffer=20KB."
         ),
         "{text}"
@@ -308,7 +309,7 @@ fn a_sweep_says_where_who_leads_and_which_value_is_best() {
     all.retain(|runs| runs[0].scheme == "cubic");
     assert_eq!(
         sentences(all),
-        "cubic is best at buffer=200KB, an end of the sweep: 5 Gb/s, beside 2 Gb/s at buffer=20KB."
+        "For cubic alone, the best value is buffer=200KB, an end of the sweep: 5 Gb/s, beside 2 Gb/s at buffer=20KB."
     );
 }
 
@@ -320,8 +321,8 @@ fn a_swept_key_has_a_best_value_where_the_metric_turns() {
     };
     assert_eq!(
         sweep(&[(65, 0.86), (250, 0.3), (1000, 0.59), (4000, 0.7)], 0.02),
-        "gemini is best at above=250 and gets worse to both sides: 300 ms, beside 860 ms at above=65 and 700 ms at \
-         above=4000."
+        "For gemini alone, the best value is above=250, worse to both sides: 300 ms, beside 860 ms at above=65 and 700 \
+         ms at above=4000."
     );
     let open = vec![
         at(by_seed(&finite("x", 0.3, 0), &[0.5, 1.0, 1.5]), "mark.above", 65),
@@ -342,7 +343,7 @@ fn thresholds_that_move_together_have_a_best_value_for_each_group() {
     let gemini = [1.43, 1.32, 1.08].into_iter().enumerate().map(|(at, p99)| run(at, p99, 0.01, "gemini"));
     let open = [1.0, 1.07, 1.03].into_iter().enumerate().map(|(at, p99)| run(at, p99, 0.1 * at as f64, "open"));
     let text = sentences(gemini.chain(open).collect());
-    assert!(text.contains("gemini is best at deep.mark.above=4MB"), "{text}");
+    assert!(text.contains("For gemini alone, the best value is deep.mark.above=4MB"), "{text}");
     assert!(text.contains(", an end of the sweep: 1.08 s, beside 1.43 s at "), "{text}");
 }
 

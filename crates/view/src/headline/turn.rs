@@ -101,7 +101,8 @@ fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) ->
     };
     let worse: Vec<bool> = line.iter().map(is_below).collect();
     let (from, to) = (worse.iter().position(|it| !it)?, worse.iter().rposition(|it| !it)?);
-    let by = if is_estimate { "By these estimates, " } else { "" };
+    // A comparison of its own values: the sentence must not be read as one with other schemes.
+    let by = if is_estimate { "By these estimates, for" } else { "For" };
     let who = quoted(best.scheme);
     let label = |entry: &Entry<'_>| standings.comparison.labels[entry.point].clone();
     let with = |entry: &Entry<'_>| format!("{} at {}", standings.value(&[entry]), label(entry));
@@ -114,16 +115,16 @@ fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) ->
     }
     let values = standings.value(&line[from..=to]);
     let place = if from == to {
-        format!("is best at {}", label(line[from]))
+        format!("value is {}", label(line[from]))
     } else {
         let (low, high) = (label(line[from]), label(line[to]));
         let apart = if is_estimate { alike() } else { "not told apart by the seeds".to_owned() };
-        format!("is best between {low} and {high}, {apart}")
+        format!("values are {low} to {high}, {apart}")
     };
     let beside = match (from == 0, to + 1 == line.len()) {
         (true, _) => format!(", an end of the sweep: {values}, beside {}", with(last)),
         (_, true) => format!(", an end of the sweep: {values}, beside {}", with(first)),
-        _ => format!(" and gets worse to both sides: {values}, beside {} and {}", with(first), with(last)),
+        _ => format!(", worse to both sides: {values}, beside {} and {}", with(first), with(last)),
     };
-    Some(format!("{by}{who} {place}{beside}."))
+    Some(format!("{by} {who} alone, the best {place}{beside}."))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::colours::dark_rules;
 use crate::scripts::{Script, digest};
 use crate::text::escape;
 
@@ -22,8 +23,9 @@ pub(super) fn document(title: &str, body: &str, libraries: &[Script]) -> String 
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}{TITLE_END}</title>\n\
-         <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n{body}",
-        escape(title)
+         <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}{}</style>\n</head>\n<body>\n{body}",
+        escape(title),
+        dark_rules()
     );
     for library in libraries {
         let _ = writeln!(out, "<script type=\"application/gzip\" class=\"library\">{}</script>", library.packed());

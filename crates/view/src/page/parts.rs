@@ -6,16 +6,11 @@ use serde_json::json;
 
 use super::PageTable;
 use crate::figure::Figure;
-use crate::text::escape;
-
-/// Escapes a text, of which no line ends between a number and its percent sign.
-fn unbroken(text: &str) -> String {
-    escape(&text.replace(" %", "\u{a0}%"))
-}
+use crate::text::{escape, prose};
 
 pub(super) fn element(out: &mut String, name: &str, class: &str, text: &str) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    let _ = writeln!(out, "<{name}{class}>{}</{name}>", unbroken(text));
+    let _ = writeln!(out, "<{name}{class}>{}</{name}>", prose(text));
 }
 
 /// Writes a table with its title. The table scrolls in a box that the keyboard can reach.
@@ -27,20 +22,32 @@ pub(super) fn section(out: &mut String, table: &PageTable) {
          tabindex=\"0\"><table>\n<thead><tr>"
     );
     let class = |place: usize| if place < table.words { " class=\"words\"" } else { "" };
-    for (place, heading) in table.header.iter().enumerate() {
+    // A column with points becomes rows above the rows of each point: names of points are long.
+    let skip = usize::from(table.header.len() > 1 && table.header[0] == "point");
+    for (place, heading) in table.header.iter().enumerate().skip(skip) {
         let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(place), escape(heading));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
+    let mut above = None;
     for row in &table.rows {
+        let is_alone = row.len() > 1 && row[1..].iter().all(String::is_empty);
+        if is_alone || (skip > 0 && above != row.first()) {
+            above = row.first();
+            let point = row.first().map_or_else(String::new, |point| prose(point));
+            let _ = writeln!(out, "<tr><td class=\"words\" colspan=\"{}\">{point}</td></tr>", row.len() - skip);
+        }
+        if is_alone {
+            continue;
+        }
         // The figures of a run that does not count are grey.
         let is_void = row.iter().any(|cell| cell == "VOID");
         out.push_str(if is_void { "<tr class=\"void\">" } else { "<tr>" });
-        for (place, cell) in row.iter().enumerate() {
+        for (place, cell) in row.iter().enumerate().skip(skip) {
             let verdict = matches!(cell.as_str(), "reported" | "holds" | "differs" | "undecided" | "fails");
             if verdict && place >= table.words {
                 let _ = write!(out, "<td class=\"{cell}\">{cell}</td>");
             } else {
-                let _ = write!(out, "<td{}>{}</td>", class(place), escape(cell));
+                let _ = write!(out, "<td{}>{}</td>", class(place), prose(cell));
             }
         }
         out.push_str("</tr>\n");
@@ -50,7 +57,7 @@ pub(super) fn section(out: &mut String, table: &PageTable) {
         element(out, "p", "legend", &table.legend);
     }
     if !table.warnings.is_empty() {
-        let warnings = escape(&table.warnings.join("\n"));
+        let warnings = prose(&table.warnings.join("\n"));
         let _ = writeln!(out, "<p class=\"note lines\" id=\"warnings\">{warnings}</p>");
     }
 }
@@ -71,9 +78,9 @@ pub(super) fn plot(out: &mut String, figure: &Figure) {
         out,
         "<figure id=\"{id}\"{class} aria-labelledby=\"{id}-title\">\n<h3 id=\"{id}-title\">{}</h3>\n\
          <div class=\"plot\" role=\"group\" aria-label=\"{}\"></div>\n<figcaption>{}\n<span class=\"screen\">",
-        escape(&figure.title),
+        prose(&figure.title),
         escape(&figure.alt),
-        unbroken(&figure.caption)
+        prose(&figure.caption)
     );
     for kind in ["CSV", "SVG", "PNG"] {
         let (class, title) = (kind.to_ascii_lowercase(), escape(&figure.title));

@@ -113,8 +113,9 @@ impl<'a> Sweep<'a> {
             let cell = |scheme: usize| places[0] * self.set.schemes + scheme;
             return vec![self.excess(cell(schemes[0]), cell(schemes[1])) <= 0.0];
         }
-        if let (true, Some(scheme)) = (part.contains(" is best "), scheme(part)) {
-            let (place, _) = part.split_once(':').unwrap();
+        if let Some((own, best)) = part.strip_prefix("For ").and_then(|rest| rest.split_once(" alone, the best value"))
+        {
+            let (scheme, (place, _)) = (scheme(own).unwrap(), best.split_once(':').unwrap());
             return vec![self.is_turn(scheme, &points(place))];
         }
         if let (true, Some(scheme)) = (best.iter().any(|it| part.contains(it)), scheme(part)) {
