@@ -24,6 +24,7 @@ pub trait Controller: Parameters + Clone + Debug + Send + Sync + 'static {
 pub struct Added {
     /// Names of the controller in scenarios.
     pub kinds: &'static [ControllerName],
+    pub(crate) is_l4s: bool,
     pub(crate) read: fn(&Section<'_>, HostStack) -> Result<Config, Problem>,
     pub(crate) keys: fn() -> Vec<&'static Key>,
     pub(crate) describe: fn(HostStack) -> Vec<KeyDoc>,
@@ -34,6 +35,7 @@ impl Added {
     pub const fn of<C: Controller>() -> Self {
         Self {
             kinds: C::KINDS,
+            is_l4s: C::IS_L4S,
             read: |section, stack| {
                 let config = C::read(section, stack.into())?;
                 Ok(Config(Box::leak(Box::new(config))))

@@ -57,6 +57,15 @@ macro_rules! controllers {
                 None
             }
 
+            /// Whether the controller `name` is one of L4S ([`Parameters::IS_L4S`](crate::Parameters::IS_L4S)).
+            pub fn is_l4s(name: &str) -> bool {
+                use crate::Parameters;
+                $(if $($module)::+::Config::KINDS.iter().any(|kind| kind.name == name) {
+                    return $($module)::+::Config::IS_L4S;
+                })+
+                added::find(name).is_some_and(|added| added.is_l4s)
+            }
+
             /// Keys that the controller `name` has in scenarios.
             pub fn keys(name: &str) -> Vec<&'static shallop_options::Key> {
                 use crate::Parameters;
@@ -208,6 +217,12 @@ macro_rules! controllers {
                     Self::Added(window) => window.min_tso_segs(),
                 }
             }
+            fn max_tso_segs(&self) -> u32 {
+                match self {
+                    $(Self::$name(window) => window.max_tso_segs(),)+
+                    Self::Added(window) => window.max_tso_segs(),
+                }
+            }
             fn owns_recovery(&self) -> bool {
                 match self {
                     $(Self::$name(window) => window.owns_recovery(),)+
@@ -227,6 +242,8 @@ controllers! {
     Vegas(crate::vegas, crate::Vegas),
     /// DCTCP, which responds to the fraction of marked bytes (RFC 8257).
     Dctcp(crate::dctcp, crate::Dctcp),
+    /// Prague, the DCTCP of L4S (draft-briscoe-iccrg-prague-congestion-control).
+    Prague(crate::prague, crate::Prague),
     /// BBR, version 1, which models the path (Linux `tcp_bbr.c`).
     Bbr(crate::bbr, Box<crate::Bbr>),
     /// Copa, which keeps a small standing queue (NSDI 2018).

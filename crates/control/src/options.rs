@@ -36,6 +36,10 @@ pub trait Parameters: Options<Context: From<HostStack>> {
     /// Names of the controller in scenarios.
     const KINDS: &'static [ControllerName];
 
+    /// Whether packets carry ECT(1), the identifier of L4S, unless the scenario says otherwise: marks that are sparse
+    /// and evenly spread reduce the window in proportion (RFC 9331, 4.3).
+    const IS_L4S: bool = false;
+
     /// Whether queues stay short only if the network marks in proportion to congestion and every mark is echoed,
     /// because the controller responds only to the number of marks and to losses.
     fn needs_each_mark(&self) -> bool {

@@ -17,6 +17,8 @@ const PS_PER_SEC: u128 = 1_000_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacing {
     enabled: bool,
+    /// Pacing rate in per cent of cwnd / SRTT, in congestion avoidance.
+    ca_ratio: u64,
     srtt: Span,
     /// Bytes sent but not cumulatively acknowledged (`FlightSize` of RFC 5681).
     flight_size: Bytes,
@@ -25,7 +27,12 @@ pub struct Pacing {
 impl Pacing {
     /// Pacing of a new connection; [`Pacing::rate`] is always `None` unless `enabled`.
     pub const fn new(enabled: bool) -> Self {
-        Self { enabled, srtt: Span::ZERO, flight_size: Bytes::ZERO }
+        Self { enabled, ca_ratio: PACING_CA_RATIO, srtt: Span::ZERO, flight_size: Bytes::ZERO }
+    }
+
+    /// The same with a rate of `ca_ratio` per cent of cwnd / SRTT in congestion avoidance.
+    pub(crate) const fn at(self, ca_ratio: u64) -> Self {
+        Self { ca_ratio, ..self }
     }
 
     /// Records the SRTT and `FlightSize` of an ACK.
@@ -36,7 +43,7 @@ impl Pacing {
 
     /// The pacing rate for this cwnd and ssthresh ([`pacing_rate`]); `None` before the first RTT sample.
     pub fn rate(&self, cwnd: Bytes, ssthresh: Bytes) -> Option<BitsPerSec> {
-        self.enabled.then(|| pacing_rate(cwnd, self.flight_size, ssthresh, self.srtt)).flatten()
+        self.enabled.then(|| rate_at(self.ca_ratio, cwnd, self.flight_size, ssthresh, self.srtt)).flatten()
     }
 }
 
@@ -44,10 +51,14 @@ impl Pacing {
 /// slow start applies below half of ssthresh only, since cwnd reaches ssthresh within the next round trip from there.
 /// `FlightSize` replaces cwnd where it is larger, as after a reduction.
 pub fn pacing_rate(cwnd: Bytes, flight: Bytes, ssthresh: Bytes, srtt: Span) -> Option<BitsPerSec> {
+    rate_at(PACING_CA_RATIO, cwnd, flight, ssthresh, srtt)
+}
+
+fn rate_at(ca_ratio: u64, cwnd: Bytes, flight: Bytes, ssthresh: Bytes, srtt: Span) -> Option<BitsPerSec> {
     if srtt.is_zero() {
         return None;
     }
-    let percent = if cwnd < ssthresh / 2 { PACING_SS_RATIO } else { PACING_CA_RATIO };
+    let percent = if cwnd < ssthresh / 2 { PACING_SS_RATIO } else { ca_ratio };
     let bytes = u128::from(cwnd.max(flight).get());
     let bits = bytes * 8 * PS_PER_SEC / 100 * u128::from(percent);
     let rate = bits / u128::from(srtt.as_ps());
@@ -61,7 +72,7 @@ mod tests {
     const KB: Bytes = Bytes::new(1_000);
 
     fn pacing(srtt: Span, flight_size: Bytes) -> Pacing {
-        Pacing { enabled: true, srtt, flight_size }
+        Pacing { srtt, flight_size, ..Pacing::new(true) }
     }
 
     #[test]

@@ -79,6 +79,12 @@ impl Reno {
         }
     }
 
+    /// Paces at `percent` of cwnd / SRTT after slow start.
+    #[must_use]
+    pub(crate) fn paced_at(self, percent: u64) -> Self {
+        Self { pacing: self.pacing.at(percent), ..self }
+    }
+
     /// Updates SRTT and `FlightSize` for the pacing rate. Called by controllers that contain a `Reno` and do not call
     /// `grow` at each ACK.
     pub(crate) fn update_pacing(&mut self, ack: &Ack) {

@@ -170,6 +170,10 @@ pub trait Window {
     fn min_tso_segs(&self) -> u32 {
         2
     }
+    /// Maximum number of segments in a burst of segmentation offload, at least [`Window::min_tso_segs`].
+    fn max_tso_segs(&self) -> u32 {
+        u32::MAX
+    }
     /// Whether the sender applies [`Window::window`] unchanged during recovery, without PRR (kernel: the controller has
     /// `cong_control`).
     fn owns_recovery(&self) -> bool {

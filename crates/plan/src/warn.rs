@@ -20,6 +20,7 @@ pub fn warnings(run: &ResolvedRun<'_>, offered: Option<&[f64]>) -> Vec<String> {
     let kinds = data_ports(run);
     let mut warnings: Vec<String> = unmarked(run, &kinds).into_iter().collect();
     warnings.extend(rarely_marked(run, &kinds));
+    warnings.extend(coarse_l4s(run));
     warnings.extend(never_reached(run, &kinds));
     warnings.extend(offered.and_then(|offered| overloaded(run, offered)));
     warnings
@@ -128,6 +129,16 @@ fn rarely_marked(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Option<St
             list(&names)
         )
     })
+}
+
+/// Rule: warn if a sender with `l4s = true` keeps alpha in integers of 1/1024, which lose sparse marks.
+fn coarse_l4s(run: &ResolvedRun<'_>) -> Option<String> {
+    let scheme = first(run, Transport::misses_sparse_marks)?;
+    Some(format!(
+        "{} has `l4s = true`, but hardly answers sparse marks, as of DualPI2: its integers round them down; \
+         `transport = \"prague\"` answers them, and DCTCP with `arithmetic = \"real\"`",
+        scheme.name
+    ))
 }
 
 /// Rule: warn if a marking threshold is not below the buffer of its queue or the size of its pool, so that nothing is

@@ -38,7 +38,7 @@ pub(crate) fn dark_rules() -> String {
 
 /// Names of schemes with a fixed place in [`PALETTE`]: transports under their usual names, and two variants whose hash
 /// would give them the colour of a scheme beside them.
-const KNOWN: [(&str, usize); 20] = [
+const KNOWN: [(&str, usize); 21] = [
     ("cubic", 0),
     ("flashpass", 1),
     ("expresspass", 2),
@@ -49,6 +49,7 @@ const KNOWN: [(&str, usize); 20] = [
     ("flashpass-mimd", 7),
     ("flashpass-aeolus", 8),
     ("copa", 9),
+    ("prague", 10),
     ("expresspass-ideal", 10),
     ("expresspass-paper", 11),
     ("ecn-star", 12),

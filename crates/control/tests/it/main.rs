@@ -10,6 +10,7 @@ mod gemini;
 mod loss_based;
 mod options;
 mod page;
+mod prague;
 mod support;
 mod undo;
 mod vegas;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use shallop_control::any::Config;
 use shallop_control::binary::Fraction;
-use shallop_control::{Basis, HostStack, Marking, bbr, copa, cubic, dctcp, gemini, hystart, loss, reno, vegas};
+use shallop_control::{Basis, HostStack, Marking, bbr, copa, cubic, dctcp, gemini, hystart, loss, prague, reno, vegas};
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::{At, Entry, Item, Problem, RawValue, Section, ValueType};
 
@@ -71,6 +71,8 @@ fn defaults_depend_on_the_host_stack() {
     let ns2 = dctcp::Config { alpha_initial: Fraction::new(0), ..ns2 };
     let [fq, pfifo] = [fq, pfifo].map(|config| dctcp::Config { loss_after_mark: Basis::Flight, ..config });
     assert_eq!(of("dctcp"), [ns2, ns3, fq, pfifo, ideal].map(Config::Dctcp));
+    let pragues = renos.map(|reno| prague::Config { loss: reno.loss, ..prague::Config::LINUX_IDEAL });
+    assert_eq!(of("prague"), pragues.map(Config::Prague));
     let offload = bbr::Config { send_quantum: Bytes::new(65_215), ..bbr::Config::LINUX_IDEAL };
     let linux = bbr::Config::LINUX_IDEAL;
     let bbrs = [linux, linux, offload, offload, linux];
@@ -90,7 +92,13 @@ fn ecn_star_asks_for_classic_marks_dctcp_and_gemini_for_exact_ones() {
         kinds.map(|kind| kind.name).collect::<Vec<_>>()
     };
     assert_eq!(asks(Marking::Classic), ["ecn-star"]);
-    assert_eq!(asks(Marking::Exact), ["dctcp", "gemini"]);
+    assert_eq!(asks(Marking::Exact), ["dctcp", "prague", "gemini"]);
+}
+
+#[test]
+fn of_all_controllers_prague_alone_sends_as_l4s_by_itself() {
+    let l4s: Vec<_> = Config::kinds().map(|kind| kind.name).filter(|name| Config::is_l4s(name)).collect();
+    assert_eq!(l4s, ["prague"]);
 }
 
 /// An allowed value; the last word of several.

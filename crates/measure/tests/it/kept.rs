@@ -85,7 +85,7 @@ proptest! {
     #[test]
     fn every_flow_of_a_connection_ends(
         transport in prop::sample::select(vec![
-            "newreno", "cubic", "vegas", "dctcp", "bbr", "copa", "gemini",
+            "newreno", "cubic", "vegas", "dctcp", "prague", "bbr", "copa", "gemini",
         ]),
         stack in prop::sample::select(vec!["linux", "linux-ideal", "ns2", "ns3"]),
         (loss, seed) in (0.0..0.02, 1u64..1000),

@@ -81,6 +81,10 @@ fn transports_have_the_marks_that_their_papers_ask_for_and_others_where_they_are
     assert_eq!(config.ecn, EcnConfig::OFF);
     let (config, _) = transport("transport = \"dctcp\"\nl4s = true");
     assert_eq!(config.ecn, EcnConfig { l4s: true, ..EcnConfig::EXACT });
+    let (config, _) = transport(r#"transport = "prague""#);
+    assert_eq!(config.ecn, EcnConfig { l4s: true, ..EcnConfig::EXACT }, "ECT(1) by itself");
+    let (config, _) = transport("transport = \"prague\"\nl4s = false\necn = \"classic\"");
+    assert_eq!(config.ecn, EcnConfig::CLASSIC);
 }
 
 #[test]
@@ -108,6 +112,10 @@ fn a_sender_that_does_not_echo_each_mark_cannot_be_l4s() {
         let problem = read(&text, &Options::default()).unwrap_err();
         assert!(text[problem.span.clone().unwrap().start..].starts_with("true"), "{problem:?}");
         assert!(problem.message().contains("`l4s`") && problem.help.contains("\"exact\""));
+        let prague = self::text(&format!("transport = \"prague\"\necn = \"{ecn}\""), PLAIN);
+        let problem = read(&prague, &Options::default()).unwrap_err();
+        assert!(prague[problem.span.clone().unwrap().start..].starts_with(&format!("\"{ecn}\"")), "{problem:?}");
+        assert!(problem.help.contains("l4s = false"), "{problem:?}");
     }
 }
 

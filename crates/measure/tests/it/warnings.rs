@@ -187,6 +187,20 @@ fn who_relies_on_marks_is_warned_of_a_discipline_that_hardly_makes_any() {
 }
 
 #[test]
+fn an_l4s_sender_in_integers_is_warned_of() {
+    let switch = "buffer = \"2.5MB\"\naqm = \"dualpi2\"";
+    let scheme = |words: &str| text("", switch, "dctcp", "").replace("transport = \"dctcp\"", words);
+    let said = warning(&scheme("transport = \"dctcp\"\nl4s = true"));
+    assert!(said.contains("`l4s = true`") && said.contains("integers") && said.contains("prague"), "{said}");
+    for good in
+        ["transport = \"dctcp\"", "transport = \"prague\"", "transport = \"dctcp\"\nl4s = true\narithmetic = \"real\""]
+    {
+        let (_, said) = warnings(&scheme(good));
+        assert!(said.is_empty(), "{good}: {said:?}");
+    }
+}
+
+#[test]
 fn a_switch_on_the_way_that_marks_nothing_is_named() {
     let scenario = r#"
 title = "two switches"

@@ -134,6 +134,11 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// Whether senders ask for the marks of L4S (`l4s`), but miss those that are sparse and evenly spread.
+    fn misses_sparse_marks(&self) -> bool {
+        false
+    }
+
     /// The number of timestamps in a full credit packet of `FlashPass`.
     fn batch(&self) -> u8 {
         1
@@ -221,6 +226,7 @@ impl Transport {
         responds_to_marks() -> bool;
         is_ecn_capable() -> bool;
         relies_on_marks() -> bool;
+        misses_sparse_marks() -> bool;
         batch() -> u8;
         largest_metered() -> Bytes;
         request_lead(base_rtt: Span) -> Span;

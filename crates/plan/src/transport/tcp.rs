@@ -1,6 +1,6 @@
 //! TCP with a congestion controller. All packets of TCP are in the data queue.
 
-use shallop_control::{Marking, any as window, gemini};
+use shallop_control::{Marking, any as window, dctcp, gemini};
 use shallop_options::{HostStack, Key, KeyDoc, Options, Problem, Section, SectionKind, Subsection};
 use shallop_proto::tcp::{self, EcnConfig, HostQueue, InterruptCoalescing, Stack};
 use shallop_proto::{Peer, TcpEnd};
@@ -35,7 +35,8 @@ fn defaults(controller: &str, stack: HostStack) -> tcp::Config {
     let kind = window::Config::kinds().find(|kind| kind.name == controller);
     let marking = kind.map_or(Marking::Off, |kind| kind.marking);
     let preset = preset(stack).tcp;
-    tcp::Config { ecn: EcnConfig::for_marking(marking, preset.ecn), ..preset }
+    let l4s = window::Config::is_l4s(controller);
+    tcp::Config { ecn: EcnConfig { l4s, ..EcnConfig::for_marking(marking, preset.ecn) }, ..preset }
 }
 
 /// The options of TCP with any congestion controller.
@@ -146,6 +147,15 @@ impl Protocol for Tcp {
 
     fn relies_on_marks(&self) -> bool {
         self.responds_to_marks() && self.controller.needs_each_mark()
+    }
+
+    fn misses_sparse_marks(&self) -> bool {
+        let in_integers = match self.controller {
+            window::Config::Dctcp(config) => config.arithmetic == dctcp::Arithmetic::Integer,
+            window::Config::Gemini(_) => true,
+            _ => false,
+        };
+        self.config.ecn.l4s && self.kernel.is_none() && in_integers
     }
 
     fn endpoints(&self, flow: &FlowContext) -> [TcpEnd; 2] {

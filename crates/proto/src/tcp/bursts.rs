@@ -28,7 +28,7 @@ impl<W: Window> Sender<W> {
         }
         let rate = self.rate();
         let least = self.controller.min_tso_segs();
-        let segs = autosize(rate, self.rtt.min_rtt(), self.scoreboard.mss, least);
+        let segs = autosize(rate, self.rtt.min_rtt(), self.scoreboard.mss, least).min(self.controller.max_tso_segs());
         self.offload.tso_segs = segs.min(self.offload.gso_max_segs.into()) as u16;
         self.offload.retransmissions_left = 0;
     }

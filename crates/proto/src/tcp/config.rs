@@ -128,6 +128,11 @@ impl EcnConfig {
         if self.l4s && self.ecn != Marking::Exact {
             let message = "an L4S sender needs each mark echoed";
             let help = "write ecn = \"exact\" beside it, or leave it out: ECT(0) suits a classic response";
+            // A controller of L4S has `l4s = true` without its being written.
+            if !section.is_written(keys.l4s) {
+                let help = "write l4s = false beside it, or leave it out";
+                return Err(section.reject(keys.ecn, message).with_help(help));
+            }
             return Err(section.reject(keys.l4s, message).with_help(help));
         }
         Ok(())

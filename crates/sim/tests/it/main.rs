@@ -5,4 +5,5 @@
 mod aqm;
 mod expresspass;
 mod middlebox;
+mod prague;
 mod support;
