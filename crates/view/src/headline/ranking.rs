@@ -40,13 +40,15 @@ struct Judge<'e, 'a> {
     /// The schemes beside the best estimate with the deviations of their differences from it; `None` at the usual
     /// level, which is not moderated.
     deviations: Option<Vec<(&'e Entry<'a>, f64)>>,
+    is_sweep: bool,
 }
 
 impl<'e, 'a> Judge<'e, 'a> {
-    fn new(sorted: &[&'e Entry<'a>], less: bool, has_groups: bool) -> Self {
+    fn new(sorted: &[&'e Entry<'a>], standings: &Standings<'_>) -> Self {
         let deviation = |entry: &&'e Entry<'a>| Some((*entry, sorted[0].contrast(entry)?.deviation()?));
-        let deviations = has_groups.then(|| sorted.iter().skip(1).filter_map(deviation).collect());
-        Self { less, deviations }
+        let deviations = standings.has_groups.then(|| sorted.iter().skip(1).filter_map(deviation).collect());
+        let is_sweep = standings.comparison.points.len() > 1;
+        Self { less: standings.topic.is_less_better(), deviations, is_sweep }
     }
 
     /// The level for a statement on this scheme, which the others moderate.
@@ -54,7 +56,7 @@ impl<'e, 'a> Judge<'e, 'a> {
         let others = |all: &Vec<(&Entry<'_>, f64)>| -> Vec<f64> {
             all.iter().filter(|(other, _)| other.scheme != of.scheme).map(|(_, deviation)| *deviation).collect()
         };
-        self.deviations.as_ref().map_or(Level::USUAL, |all| Level::beside(others(all)))
+        self.deviations.as_ref().map_or(Level::USUAL, |all| Level::beside(others(all), self.is_sweep))
     }
 
     fn is_worse(&self, one: &Entry<'_>, than: &Entry<'_>) -> bool {
@@ -81,7 +83,7 @@ impl Standings<'_> {
     /// The ranking of these, at least one.
     pub(super) fn rank<'e, 'a>(&self, entries: &[&'e Entry<'a>]) -> Ranking<'e, 'a> {
         let sorted = sorted(entries, self.topic.is_less_better());
-        let judge = Judge::new(&sorted, self.topic.is_less_better(), self.has_groups);
+        let judge = Judge::new(&sorted, self);
         let mut ranking = Ranking {
             best: sorted.first().copied().into_iter().collect(),
             rest: Vec::new(),

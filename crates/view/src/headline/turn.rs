@@ -91,7 +91,7 @@ fn sentence(standings: &Standings<'_>, line: &[&Entry<'_>], best: &Entry<'_>) ->
         let all = line.iter().filter(|entry| entry.point != of.point && entry.point != best.point);
         all.filter_map(|entry| best.contrast(entry)?.deviation()).collect()
     };
-    let level = |entry: &Entry<'_>| if standings.has_groups { Level::beside(others(entry)) } else { Level::FIRM };
+    let level = |entry: &Entry<'_>| if standings.has_groups { Level::beside(others(entry), true) } else { Level::FIRM };
     let is_below = |entry: &&Entry<'_>| {
         if is_estimate {
             !best.contrast(entry).is_some_and(|contrast| contrast.is_near())

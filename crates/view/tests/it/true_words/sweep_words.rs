@@ -86,7 +86,8 @@ impl<'a> Sweep<'a> {
             if sentence.starts_with("By ") || sentence.contains("by these estimates") {
                 continue;
             }
-            for part in sentence.split("; ") {
+            // The points at which nothing is ranked follow in a sentence of their own, without a claim.
+            for part in sentence.split(". At ").take(1).flat_map(|ranked| ranked.split("; ")) {
                 for is_true in self.check(part) {
                     told.claims += 1;
                     if !is_true {
