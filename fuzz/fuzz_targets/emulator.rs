@@ -17,10 +17,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(packet.len() <= MAX_PACKET);
         if let Some(classified) = flows.classify(&packet) {
             assert!(usize::from(classified.segment.ip_bytes) + ETHERNET <= packet.len());
-            assert_eq!(
-                addresses::host_of(classified.segment.sockets.from.0),
-                Some(classified.host)
-            );
+            assert_eq!(addresses::host_of(classified.segment.sockets.from.0), Some(classified.host));
         }
         let read = |packet: &[u8]| (Ip::from_frame(packet).map(|ip| ip.addresses()), packet.len());
         let before = read(&packet);

@@ -38,11 +38,7 @@ fn rule(u: &mut Unstructured<'_>) -> Result<Rule> {
 
 fn forge(u: &mut Unstructured<'_>, now: Time) -> Result<Head> {
     Ok(match u.int_in_range(0..=8u8)? {
-        0 => Head::Request {
-            demand: draw::count(u)?,
-            end: draw::maybe(u, draw::place)?,
-            sent: draw::time(u, now)?,
-        },
+        0 => Head::Request { demand: draw::count(u)?, end: draw::maybe(u, draw::place)?, sent: draw::time(u, now)? },
         1 => Head::Credit {
             sequence: draw::number(u, 1)?,
             sent: draw::time(u, now)?,
@@ -56,18 +52,10 @@ fn forge(u: &mut Unstructured<'_>, now: Time) -> Result<Head> {
             credit: draw::number(u, 1)?,
             credit_sent: draw::time(u, now)?,
         },
-        3 => Head::Stop {
-            end: draw::place(u)?,
-            generation: draw::count(u)?,
-            reply_requested: u.arbitrary()?,
-        },
+        3 => Head::Stop { end: draw::place(u)?, generation: draw::count(u)?, reply_requested: u.arbitrary()? },
         4 => Head::Nack { expected: draw::place(u)?, generation: draw::count(u)? },
         5 => Head::Complete { end: draw::place(u)? },
-        6 => Head::Unscheduled {
-            offset: draw::place(u)?,
-            length: draw::length(u)?,
-            last: u.arbitrary()?,
-        },
+        6 => Head::Unscheduled { offset: draw::place(u)?, length: draw::length(u)?, last: u.arbitrary()? },
         7 => Head::Probe { upto: draw::place(u)?, end: draw::maybe(u, draw::place)? },
         _ => Head::UnscheduledAck { offset: draw::place(u)?, length: draw::length(u)? },
     })

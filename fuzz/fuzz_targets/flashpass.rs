@@ -10,12 +10,8 @@ use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use shallop_fuzz::draw;
 use shallop_fuzz::flow::Flow;
 use shallop_proto::aeolus;
-use shallop_proto::flashpass::head::{
-    Ack, AckBitmap, BITMAP_FRAMES, MAX_TIMESTAMPS, TIMESTAMP_STEP, Timestamps,
-};
-use shallop_proto::flashpass::{
-    CreditEngineConfig, Head, Peer, Receiver, ReceiverConfig, Sender, SenderConfig,
-};
+use shallop_proto::flashpass::head::{Ack, AckBitmap, BITMAP_FRAMES, MAX_TIMESTAMPS, TIMESTAMP_STEP, Timestamps};
+use shallop_proto::flashpass::{CreditEngineConfig, Head, Peer, Receiver, ReceiverConfig, Sender, SenderConfig};
 
 fn law(u: &mut Unstructured<'_>) -> Result<Law> {
     Ok(if u.arbitrary()? {
@@ -63,8 +59,7 @@ fn ack(u: &mut Unstructured<'_>) -> Result<Ack> {
 
 fn bitmap(u: &mut Unstructured<'_>) -> Result<AckBitmap> {
     let start = draw::place(u)?;
-    let mut map =
-        if u.arbitrary()? { AckBitmap::of_frame(start) } else { AckBitmap::of_probe(start) };
+    let mut map = if u.arbitrary()? { AckBitmap::of_frame(start) } else { AckBitmap::of_probe(start) };
     for _ in 0..u.int_in_range(0..=4u8)? {
         map.set(u.int_in_range(0..=BITMAP_FRAMES - 1)?);
     }
@@ -82,11 +77,7 @@ fn forge(u: &mut Unstructured<'_>, now: Time) -> Result<Head> {
             number: draw::count(u)?,
         },
         3 => Head::Ack(ack(u)?),
-        4 => Head::Unscheduled {
-            offset: draw::place(u)?,
-            length: draw::length(u)?,
-            last: u.arbitrary()?,
-        },
+        4 => Head::Unscheduled { offset: draw::place(u)?, length: draw::length(u)?, last: u.arbitrary()? },
         5 => Head::Probe { upto: draw::place(u)?, last: u.arbitrary()? },
         _ => Head::UnscheduledAck(bitmap(u)?),
     })

@@ -8,17 +8,15 @@ use std::collections::BTreeMap;
 
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use shallop_core::{
-    BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time,
-};
+use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time};
 use shallop_fuzz::draw;
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
-    Aqm, AqmPort, Average, Discipline, FifoConfig, FrameAggregation, Impairment, Limit, LinkChange,
-    MarkAt, MarkThreshold, Meter, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, Port,
-    PortBuffer, PortConfig, QueueConfig, RedConfig, SelectiveDrop,
+    Aqm, AqmPort, Average, Discipline, FifoConfig, FrameAggregation, Impairment, Limit, LinkChange, MarkAt,
+    MarkThreshold, Meter, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig,
+    QueueConfig, RedConfig, SelectiveDrop,
 };
 
 const MTU: Bytes = Bytes::new(1_538);
@@ -86,8 +84,7 @@ fn dualpi2(u: &mut Unstructured<'_>) -> Result<DualPi2Config> {
 fn discipline(u: &mut Unstructured<'_>) -> Result<Discipline> {
     let aqm = match u.int_in_range(0..=4u8)? {
         0 | 1 => {
-            let step =
-                |u: &mut Unstructured<'_>| Ok(MarkThreshold { above: limit(u)?, at: at(u)? });
+            let step = |u: &mut Unstructured<'_>| Ok(MarkThreshold { above: limit(u)?, at: at(u)? });
             let fifo = FifoConfig { mark: draw::maybe(u, step)?, red: draw::maybe(u, red)? };
             return Ok(Discipline::Fifo(fifo));
         }
@@ -122,9 +119,7 @@ fn queue(u: &mut Unstructured<'_>, link: BitsPerSec) -> Result<QueueConfig> {
 
 fn port(u: &mut Unstructured<'_>) -> Result<PortConfig> {
     let queues = u.int_in_range(1..=QUEUES)?;
-    let rate = |u: &mut Unstructured<'_>| {
-        Ok(BitsPerSec::at_least_one(u.int_in_range(1_000_000..=400_000_000_000u64)?))
-    };
+    let rate = |u: &mut Unstructured<'_>| Ok(BitsPerSec::at_least_one(u.int_in_range(1_000_000..=400_000_000_000u64)?));
     let link = rate(u)?;
     let mut queue_of = [0; Class::COUNT];
     for queue in &mut queue_of {
@@ -262,8 +257,7 @@ impl Switch {
         let accepted = match pool {
             None => port.enqueue(*now, &packet, buffer, told),
             Some(pool) => {
-                let accepted =
-                    port.enqueue(*now, &packet, &mut PooledBuffer { buffer, pool }, told);
+                let accepted = port.enqueue(*now, &packet, &mut PooledBuffer { buffer, pool }, told);
                 pool.next_service.set(index, port.next_service());
                 assert!(pool.held() <= pool.size());
                 accepted
@@ -315,8 +309,7 @@ impl Switch {
     fn close(mut self) {
         self.run_until(Time::LAST);
         let gone = self.offered.iter().filter(|it| it.2);
-        let left =
-            gone.fold((0, 0), |sum: (u64, u64), it| (sum.0 + 1, sum.1 + u64::from(it.1.size)));
+        let left = gone.fold((0, 0), |sum: (u64, u64), it| (sum.0 + 1, sum.1 + u64::from(it.1.size)));
         let all = self.offered.iter().map(|it| u64::from(it.1.size));
         let dropped = self.told.all_dropped();
         assert_eq!(left.0 + dropped.0, self.offered.len() as u64, "packets");
@@ -324,9 +317,8 @@ impl Switch {
         assert_eq!(self.told.sent, left);
         assert_eq!(self.accepted, left.0 + self.dropped_later);
         assert!(self.told.held.values().all(|held| held.get() == 0), "{:?}", self.told.held);
-        let counted = |class: &dyn Fn(&Port<u32>) -> u64| -> u64 {
-            self.interfaces.iter().map(|it| class(&it.port)).sum()
-        };
+        let counted =
+            |class: &dyn Fn(&Port<u32>) -> u64| -> u64 { self.interfaces.iter().map(|it| class(&it.port)).sum() };
         assert_eq!(counted(&|port| port.counters().sent.iter().sum()), left.0);
         assert_eq!(counted(&|port| port.counters().dropped.iter().sum()), dropped.0);
         assert_eq!(counted(&|port| port.counters().bytes), left.1);

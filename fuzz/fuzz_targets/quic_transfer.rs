@@ -103,16 +103,10 @@ fn list(u: &mut Unstructured<'_>) -> Result<Vec<String>> {
         });
         let kind = *u.choose(&["file", "executable", "folder", "file"])?;
         // Most often that of a content; else any, up to 2^64 - 1.
-        let size = if u.ratio(3, 4)? {
-            u.choose(&CONTENTS)?.len() as u64
-        } else {
-            draw::number(u, 1 << 20)?
-        };
+        let size = if u.ratio(3, 4)? { u.choose(&CONTENTS)?.len() as u64 } else { draw::number(u, 1 << 20)? };
         let size = if kind == "folder" { 0 } else { size };
         total = total.wrapping_add(size);
-        lines.push(format!(
-            r#"{{"say":"entry","id":{id},"path":{path},"kind":"{kind}","size":{size}}}"#
-        ));
+        lines.push(format!(r#"{{"say":"entry","id":{id},"path":{path},"kind":"{kind}","size":{size}}}"#));
     }
     let bytes = if u.ratio(9, 10)? { total } else { draw::number(u, 1)? };
     let hello = r#"{"say":"hello","protocol":"shallop-files-1""#;

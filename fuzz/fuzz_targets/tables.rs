@@ -33,10 +33,7 @@ fn table(text: &str) {
     assert!(quantiles.is_sorted() && quantiles[0] >= 1 && quantiles[5] == last, "{quantiles:?}");
     for size in quantiles.into_iter().chain([0, u64::MAX]) {
         let parts = [sizes.fraction_up_to(size), sizes.bytes_fraction_up_to(size)];
-        assert!(
-            parts.iter().all(|part| (-1e-9..=1.0 + 1e-9).contains(part)),
-            "{parts:?} at {size}"
-        );
+        assert!(parts.iter().all(|part| (-1e-9..=1.0 + 1e-9).contains(part)), "{parts:?} at {size}");
     }
     assert!((sizes.fraction_up_to(last) - 1.0).abs() < 1e-9);
 }

@@ -9,8 +9,8 @@ use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use shallop_fuzz::draw;
 use shallop_fuzz::flow::Flow;
 use shallop_proto::tcp::{
-    Config, DelayedAcks, Detection, EcnConfig, Flags, Head, IdleRestart, Receiver, SackBlock,
-    Sender, Spurious, Stack, Tcp, Timestamp,
+    Config, DelayedAcks, Detection, EcnConfig, Flags, Head, IdleRestart, Receiver, SackBlock, Sender, Spurious, Stack,
+    Tcp, Timestamp,
 };
 
 fn config(u: &mut Unstructured<'_>) -> Result<Config> {
@@ -53,10 +53,7 @@ fn forge(u: &mut Unstructured<'_>, _: Time) -> Result<Head> {
         window: if u.arbitrary()? { u16::MAX } else { u.arbitrary()? },
         len: draw::length(u)?,
         timestamp: Timestamp(u.arbitrary()?),
-        flags: Flags::SYN.when(syn)
-            | Flags::ACK.when(ack)
-            | Flags::ECE.when(ece)
-            | Flags::CWR.when(cwr),
+        flags: Flags::SYN.when(syn) | Flags::ACK.when(ack) | Flags::ECE.when(ece) | Flags::CWR.when(cwr),
         scale: u.arbitrary()?,
     })
 }

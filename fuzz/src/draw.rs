@@ -55,10 +55,7 @@ pub fn stream(u: &mut Unstructured<'_>) -> Result<Stream> {
 }
 
 /// `Some` value or `None`.
-pub fn maybe<T>(
-    u: &mut Unstructured<'_>,
-    draw: impl FnOnce(&mut Unstructured<'_>) -> Result<T>,
-) -> Result<Option<T>> {
+pub fn maybe<T>(u: &mut Unstructured<'_>, draw: impl FnOnce(&mut Unstructured<'_>) -> Result<T>) -> Result<Option<T>> {
     if u.arbitrary()? { draw(u).map(Some) } else { Ok(None) }
 }
 

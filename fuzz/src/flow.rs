@@ -146,11 +146,7 @@ impl<E: Endpoint> Flow<E> {
     fn speak(&mut self, end: usize, room: u32) {
         let mut link = Link { room, metered: 0, sent: Vec::new() };
         let wakeup = settle(&mut self.ends[end], self.now, &mut link);
-        assert!(
-            wakeup.is_none_or(|at| at >= self.now),
-            "end {end}: a deadline at {wakeup:?}, before {:?}",
-            self.now
-        );
+        assert!(wakeup.is_none_or(|at| at >= self.now), "end {end}: a deadline at {wakeup:?}, before {:?}", self.now);
         let flying = &mut self.flying[1 - end];
         flying.extend(link.sent);
         flying.truncate(MOST_IN_FLIGHT);

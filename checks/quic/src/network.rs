@@ -45,11 +45,7 @@ impl Pair {
     }
 
     /// Runs a function in one of the namespaces.
-    fn within<T: Send>(
-        &self,
-        number: usize,
-        work: impl FnOnce() -> io::Result<T> + Send,
-    ) -> io::Result<T> {
+    fn within<T: Send>(&self, number: usize, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         apart(|| {
             setns(&self.0[number], CloneFlags::CLONE_NEWNET)?;
             work()
@@ -59,8 +55,7 @@ impl Pair {
 
 /// Runs a function on a new thread, because a network namespace belongs to a thread.
 fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-    scope(|threads| threads.spawn(work).join())
-        .unwrap_or_else(|_| Err(io::Error::other("a thread has failed")))
+    scope(|threads| threads.spawn(work).join()).unwrap_or_else(|_| Err(io::Error::other("a thread has failed")))
 }
 
 fn namespace() -> io::Result<OwnedFd> {
@@ -72,9 +67,5 @@ fn namespace() -> io::Result<OwnedFd> {
 
 fn ip(arguments: &str) -> io::Result<()> {
     let status = Command::new("ip").args(arguments.split(' ')).status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(io::Error::other(format!("'ip {arguments}' failed")))
-    }
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("'ip {arguments}' failed"))) }
 }

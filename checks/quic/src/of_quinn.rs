@@ -23,10 +23,7 @@ fn provider() -> Arc<rustls::crypto::CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-pub fn receive(
-    worker: &Worker,
-    ready: impl FnOnce(&Ready) -> Result<(), Error>,
-) -> Result<Done, Error> {
+pub fn receive(worker: &Worker, ready: impl FnOnce(&Ready) -> Result<(), Error>) -> Result<Done, Error> {
     let identity = Identity::make()?;
     let chain: Vec<CertificateDer<'static>> = identity.chain().to_vec();
     let mut tls = rustls::ServerConfig::builder_with_provider(provider())

@@ -23,13 +23,9 @@ fn config(worker: &Worker) -> Config {
     }
 }
 
-pub fn receive(
-    worker: &Worker,
-    ready: impl FnOnce(&Ready) -> Result<(), Error>,
-) -> Result<Done, Error> {
+pub fn receive(worker: &Worker, ready: impl FnOnce(&Ready) -> Result<(), Error>) -> Result<Done, Error> {
     let identity = Identity::make()?;
-    let endpoint =
-        Endpoint::bind((worker.address, 0).into(), config(worker), Tls::server(&identity))?;
+    let endpoint = Endpoint::bind((worker.address, 0).into(), config(worker), Tls::server(&identity))?;
     let port = endpoint.address().port();
     ready(&Ready { port, identity: identity.fingerprint().to_string() })?;
     let mut idle = Vec::new();
