@@ -66,7 +66,7 @@ fn counts(of: &RehearsalOfRun) -> Option<bool> {
 
 /// The smallest factor, from `least` on, at which short rehearsals of all schemes and points count on this machine now;
 /// the largest if none does. 1 if a scheme has programs, UDP or QUIC, which keep the machine's time, or if the buffers
-/// are shallower than [`LEAST_BUFFER`], which a note says.
+/// are shallower than `LEAST_BUFFER`, which a note says.
 pub fn find(study: &mut Study, least: u32) -> u32 {
     let (factor, note) = search(study, least);
     study.notes.extend(note);
