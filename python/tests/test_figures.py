@@ -30,6 +30,7 @@ FIGURES = {
     "throughput-over-time",
     "links",
     "flow-rates-over-time",
+    "windows-over-time",
 }
 
 STATIC = """
