@@ -6,8 +6,8 @@
 //! differences were not decided (`view/tests/it/true_words`).
 //! Where a workload has several groups, the headline makes three times as many statements, so the level is 99.3 %; in a
 //! sweep five times as many, and the level is 99.7 %. The standard deviation of three seeds is sometimes small by
-//! chance. It is therefore combined with the median of the other schemes' ([`Level::beside`]; Smyth 2004), which decides
-//! more clear differences than a level of 99 % alone, with fewer errors.
+//! chance. It is therefore combined with the median of the other schemes' ([`Level::beside`]; Smyth 2004), which
+//! decides more clear differences than a level of 99 % alone, with fewer errors.
 //! A bootstrap over seeds, and over the flows within each, was tried for 99th percentiles and is not used: three seeds
 //! are too few to draw from. Of what its 98 % intervals ranked with three seeds, 48 of 1,153 pairs were ranked falsely;
 //! of what Student's t ranked, 19 of 750.
