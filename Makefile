@@ -23,7 +23,7 @@ PURE = core options control switch proto topology workload results plan scenario
 # Those and the crates that need an operating system, but not Linux.
 PORTABLE = $(PURE:%=shallop-%) shallop-store shallop-workbench shallop
 # Crates that are of use only in this repository.
-UNPUBLISHED = xtask shallop-testing
+UNPUBLISHED = xtask shallop-testing shallop-aimd
 WASM = wasm32-unknown-unknown
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
