@@ -124,6 +124,8 @@ records: ## Runs in full the experiments whose quick results differ from their r
 
 # Each crate is built from its package, with the packages before it.
 package: ## Packages of all crates for crates.io (Rust 1.90 or later)
+	@# Cargo keeps what it unpacked of packages with this version number, also if they have changed since.
+	@rm -rf $${CARGO_HOME:-$$HOME/.cargo}/registry/src/*/shallop-[a-z]*-[0-9]*
 	$(CARGO) package --workspace --locked $(UNPUBLISHED:%=--exclude %)
 
 dist: ## A wheel, a source distribution and a .deb in target/packages

@@ -33,10 +33,10 @@ fn within(parts: &Parts, defaults: &Defaults) {
         assert!(a < parts.nodes.len() && b < parts.nodes.len() && a != b);
         assert!(defaults.rates.contains(&rate) && delay <= defaults.longest);
     }
-    let origin = parts.origin;
-    assert_eq!(origin.rates + origin.default_rates, parts.links.len());
-    let measured = origin.delays + origin.lengths + origin.distances;
-    assert_eq!(measured + origin.default_delays, parts.links.len());
+    let origin = &parts.origin;
+    assert_eq!(origin.rates + origin.default_rates.len(), parts.links.len());
+    let measured = origin.delays + origin.lengths + origin.distances.len();
+    assert_eq!(measured + origin.default_delays.len(), parts.links.len());
 }
 
 fn inside(wrong: &Wrong, text: &str) {

@@ -28,6 +28,8 @@ mod real;
 #[cfg(target_os = "linux")]
 mod real_hosts;
 #[cfg(target_os = "linux")]
+mod slow_way_back;
+#[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(target_os = "linux")]
 mod transfer;
@@ -79,6 +81,7 @@ shallop_testing::tests! {
         own_link::a_simulated_host_keeps_its_queue_short,
         programs::a_program_cannot_write_to_this_machine_and_sees_its_own_host,
         programs::a_failed_program_is_reported_with_its_last_words_and_its_files_are_kept,
+        slow_way_back::acknowledgements_over_a_slow_way_back_limit_kernels_and_the_simulator,
         programs::a_spinning_program_ends_the_run_with_a_message,
         programs::a_shell_keeps_its_state_from_line_to_line_and_ends_with_the_status_of_the_last,
         programs::iperf3_curl_and_ssh_share_a_bottleneck_with_flashpass_the_same_way_twice,

@@ -1,0 +1,38 @@
+//! Links whose directions differ, between kernels in virtual time and in the simulator.
+
+use shallop_testing::Outcome;
+
+use crate::real::kernel;
+use crate::support::Folder;
+
+const SCENARIO: &str = r#"
+title = "acknowledgements over 100 kb/s"
+duration = "8s"
+windows = ["4s..8s"]
+switch.default.buffer = "200KB"
+kernel = { qdisc = "fq", interrupt_gap = "20us" }
+group = [{ name = "all", from = "a", to = "b" }]
+scheme = [{ name = "simulated", transport = "cubic" }, { name = "kernel", transport = "cubic", stack = "kernel" }]
+[topology]
+kind = "graph"
+node = [{ name = "a", kind = "host" }, { name = "x", kind = "switch" }, { name = "b", kind = "host" }]
+link = [
+    { between = ["a", "x"], rate = ["100Mbps", "100Kbps"], delay = "5ms" },
+    { between = ["x", "b"], rate = "100Mbps", delay = "5ms" },
+]
+"#;
+
+/// An acknowledgement with timestamps takes 90 bytes on the wire: 70 of the frame, 20 of preamble and gap. 100 kb/s
+/// carry 138.9 a second, and each acknowledges two packets of 1,500 bytes: 3.33 Mb/s.
+pub fn acknowledgements_over_a_slow_way_back_limit_kernels_and_the_simulator() -> Outcome {
+    let folder = Folder::with(SCENARIO);
+    kernel(&folder)?;
+    folder.done(&["run", "scenario.toml", "--out", "out"]);
+    let summary = folder.summary("out");
+    let expected = 100e3 / (8.0 * 90.0) * 2.0 * 1_500.0 * 8.0;
+    for run in summary["runs"].as_array().expect("runs") {
+        let throughput = run["windows"][0]["throughput_bps"].as_f64().expect("a rate");
+        assert!((0.94..1.06).contains(&(throughput / expected)), "{}: {throughput} b/s", run["scheme"]);
+    }
+    Ok(())
+}
