@@ -244,7 +244,7 @@ impl Switch {
         while let Some((index, until)) = pool.next_to_serve(*now) {
             let Interface { port, buffer } = &mut interfaces[index];
             port.catch_up(until, &mut PooledBuffer { buffer, pool }, told);
-            pool.next_service.set(index, port.next_service());
+            pool.next_service.set(index, port.next_service);
         }
     }
 
@@ -258,7 +258,7 @@ impl Switch {
             None => port.enqueue(*now, &packet, buffer, told),
             Some(pool) => {
                 let accepted = port.enqueue(*now, &packet, &mut PooledBuffer { buffer, pool }, told);
-                pool.next_service.set(index, port.next_service());
+                pool.next_service.set(index, port.next_service);
                 assert!(pool.held() <= pool.size());
                 accepted
             }

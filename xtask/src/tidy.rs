@@ -1,5 +1,4 @@
-//! Checks of source files: length, width, unfinished code, and the licence of C. Files longer than the limit are
-//! listed; the list may only shrink.
+//! Checks of source files: length, width, unfinished code, and the licence of C.
 
 use toml::{Table, Value};
 
@@ -9,9 +8,6 @@ use crate::tree::{Finding, Source, sources};
 const LINES: usize = 500;
 /// The most columns of a line.
 const COLUMNS: usize = 120;
-
-/// Longer files, with their lines. Lower or remove an entry when its file gets shorter; add none.
-const RATCHET: [(&str, usize); 0] = [];
 
 /// Split, so that this file does not find itself.
 const LOOSE_ENDS: [&str; 4] =
@@ -23,13 +19,13 @@ const MACHINE: [&str; 4] =
 const GPL_C: [&str; 3] = ["checks/ns3/", "crates/bpf/c/", "examples/controllers/"];
 
 pub fn check_tree() -> Result<Vec<Finding>, String> {
-    Ok(check(&sources()?, &RATCHET))
+    Ok(check(&sources()?))
 }
 
-fn check(sources: &[Source], ratchet: &[(&str, usize)]) -> Vec<Finding> {
+fn check(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources {
-        length(source, ratchet, &mut findings);
+        findings.extend(length(source));
         for (line, text) in (1..).zip(source.text.split('\n')) {
             findings.extend(line_objections(source, text).iter().map(|what| Finding::new(&source.path, line, what)));
         }
@@ -38,32 +34,13 @@ fn check(sources: &[Source], ratchet: &[(&str, usize)]) -> Vec<Finding> {
         }
         findings.extend(licence(source));
     }
-    for (path, _) in ratchet {
-        if !sources.iter().any(|source| source.path == *path) {
-            findings.push(Finding::new(path, 0, "is gone: remove its entry from the ratchet"));
-        }
-    }
     findings
 }
 
-fn length(source: &Source, ratchet: &[(&str, usize)], findings: &mut Vec<Finding>) {
-    if !matches!(source.extension(), "rs" | "py" | "toml") {
-        return;
-    }
+fn length(source: &Source) -> Option<Finding> {
     let lines = source.text.lines().count();
-    let entry = ratchet.iter().find(|(path, _)| *path == source.path);
-    let what = match entry.map(|(_, lines)| *lines) {
-        None if lines > LINES => format!("has {lines} lines, more than {LINES}: split it"),
-        Some(_) if lines <= LINES => {
-            format!("has {lines} lines, no more than {LINES}: remove its entry from the ratchet")
-        }
-        Some(entry) if lines > entry => format!("has {lines} lines and had {entry}: split it"),
-        Some(entry) if lines < entry => {
-            format!("has {lines} lines and had {entry}: lower its entry in the ratchet")
-        }
-        _ => return,
-    };
-    findings.push(Finding::new(&source.path, 0, &what));
+    let is_long = matches!(source.extension(), "rs" | "py" | "toml") && lines > LINES;
+    is_long.then(|| Finding::new(&source.path, 0, &format!("has {lines} lines, more than {LINES}: split it")))
 }
 
 /// Whether the file was written for this project, not generated or copied.
@@ -151,7 +128,7 @@ mod tests {
     }
 
     fn found_in(path: &str, text: &str) -> Vec<String> {
-        check(&[source(path, text)], &[]).iter().map(Finding::to_string).collect()
+        check(&[source(path, text)]).iter().map(Finding::to_string).collect()
     }
 
     #[test]
@@ -203,25 +180,11 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_is_found_and_the_ratchet_only_shrinks() {
-        let lines = |count: usize| source("a.py", &"x = 1\n".repeat(count));
-        let found = |count, ratchet: &[(&str, usize)]| {
-            let findings = check(&[lines(count)], ratchet);
-            findings.iter().map(Finding::to_string).collect::<Vec<_>>().join("; ")
-        };
-        assert_eq!(found(LINES, &[]), "");
-        assert_eq!(found(LINES + 20, &[("a.py", LINES + 20)]), "");
-        for (count, entry, what) in [
-            (LINES + 1, None, "more than 500: split it"),
-            (LINES + 21, Some(LINES + 20), "and had 520: split it"),
-            (LINES + 19, Some(LINES + 20), "lower its entry"),
-            (LINES, Some(LINES + 20), "remove its entry"),
-        ] {
-            let ratchet: Vec<_> = entry.map(|entry| ("a.py", entry)).into_iter().collect();
-            assert!(found(count, &ratchet).contains(what), "{}", found(count, &ratchet));
-        }
-        assert!(found(1, &[("b.py", 600)]).contains("is gone"));
-        assert_eq!(check(&[source("a.csv", &"1\n".repeat(LINES * 2))], &[]), []);
+    fn a_long_file_is_found() {
+        let lines = |count: usize| found_in("a.py", &"x = 1\n".repeat(count)).join("; ");
+        assert_eq!(lines(LINES), "");
+        assert!(lines(LINES + 1).contains("more than 500: split it"), "{}", lines(LINES + 1));
+        assert_eq!(check(&[source("a.csv", &"1\n".repeat(LINES * 2))]), []);
     }
 
     #[test]

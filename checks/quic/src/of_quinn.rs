@@ -25,7 +25,7 @@ fn provider() -> Arc<rustls::crypto::CryptoProvider> {
 
 pub fn receive(worker: &Worker, ready: impl FnOnce(&Ready) -> Result<(), Error>) -> Result<Done, Error> {
     let identity = Identity::make()?;
-    let chain: Vec<CertificateDer<'static>> = identity.chain().to_vec();
+    let chain: Vec<CertificateDer<'static>> = identity.chain.clone();
     let mut tls = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])?
         .with_no_client_auth()

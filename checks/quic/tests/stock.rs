@@ -108,7 +108,7 @@ fn our_client_talks_to_quinns_server() {
         .with_protocol_versions(&[&rustls::version::TLS13])
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(identity.chain().to_vec(), identity.key())
+        .with_single_cert(identity.chain.clone(), identity.key())
         .unwrap();
     tls.alpn_protocols = vec![ALPN.to_vec()];
     let crypto = QuicServerConfig::try_from(tls).unwrap();

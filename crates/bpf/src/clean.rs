@@ -83,18 +83,8 @@ pub enum Program {
     Acks,
 }
 
-impl Program {
-    pub const ALL: [Self; 3] = [Self::Edge, Self::Data, Self::Acks];
-
-    /// The name of the program's function in `c/clean.bpf.c`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Edge => "clean_edge",
-            Self::Data => "clean_data",
-            Self::Acks => "clean_acks",
-        }
-    }
-}
+// The names of the functions in `c/clean.bpf.c`.
+shallop_core::names! { Program { Edge = "clean_edge", Data = "clean_data", Acks = "clean_acks" } }
 
 impl TcHook {
     /// The programs that are attached at this position, each with `true` for egress or `false` for ingress.

@@ -29,18 +29,9 @@ pub enum Program {
     Vegas,
 }
 
+shallop_core::names! { Program { Gemini = "gemini", Dctcp = "dctcp", EcnStar = "ecn-star", Vegas = "vegas" } }
+
 impl Program {
-    pub const ALL: [Self; 4] = [Self::Gemini, Self::Dctcp, Self::EcnStar, Self::Vegas];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gemini => "gemini",
-            Self::Dctcp => "dctcp",
-            Self::EcnStar => "ecn-star",
-            Self::Vegas => "vegas",
-        }
-    }
-
     /// The name of the controller in C; also in the kernel, unless the user chooses another one.
     pub const fn default_name(self) -> &'static str {
         match self {

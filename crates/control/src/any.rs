@@ -3,6 +3,15 @@
 
 use crate::added;
 
+/// Calls a method of the variant that a value has.
+macro_rules! dispatch {
+    ($value:expr, [$($name:ident)+], $inner:ident => $call:expr) => {
+        match $value {
+            $(Self::$name($inner) => $call,)+
+        }
+    };
+}
+
 /// Generates two types from the list of controllers: `Config`, a controller with its parameters, and `AnyWindow`, the
 /// controller of one connection.
 ///
@@ -91,24 +100,21 @@ macro_rules! controllers {
 
             /// Keys of the controller, with their values in this configuration.
             pub fn values(&self) -> Vec<(&'static shallop_options::Key, Option<String>)> {
-                match self { $(Self::$name(config) => shallop_options::Options::values(config),)+
-                    Self::Added(config) => config.values(),
-                }
+                use shallop_options::Options;
+                dispatch!(self, [$($name)+ Added], config => config.values())
             }
 
             /// Whether queues stay short only if the network marks in proportion to congestion and every mark is
             /// echoed, as DCTCP requires.
             pub fn needs_each_mark(&self) -> bool {
-                match self { $(Self::$name(config) => crate::Parameters::needs_each_mark(config),)+
-                    Self::Added(config) => config.needs_each_mark(),
-                }
+                use crate::Parameters;
+                dispatch!(self, [$($name)+ Added], config => config.needs_each_mark())
             }
 
             /// Initial slow-start threshold in bytes; `None` if the first slow start ends at congestion.
             pub fn initial_threshold(&self) -> Option<shallop_core::Bytes> {
-                match self { $(Self::$name(config) => crate::Parameters::initial_threshold(config),)+
-                    Self::Added(config) => config.initial_threshold(),
-                }
+                use crate::Parameters;
+                dispatch!(self, [$($name)+ Added], config => config.initial_threshold())
             }
 
             /// Name of the controller's Rust type, such as `Cubic`; for one of another crate its name in scenarios.
@@ -140,94 +146,49 @@ macro_rules! controllers {
 
         impl crate::Window for AnyWindow {
             fn on_handshake(&mut self, now: shallop_core::Time, rtt: shallop_core::Span) {
-                match self {
-                    $(Self::$name(window) => window.on_handshake(now, rtt),)+
-                    Self::Added(window) => window.on_handshake(now, rtt),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.on_handshake(now, rtt))
             }
             fn on_restart(&mut self, now: shallop_core::Time, app_limited: bool) {
-                match self {
-                    $(Self::$name(window) => window.on_restart(now, app_limited),)+
-                    Self::Added(window) => window.on_restart(now, app_limited),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.on_restart(now, app_limited))
             }
             fn on_ack(&mut self, ack: &crate::Ack) {
-                match self {
-                    $(Self::$name(window) => window.on_ack(ack),)+
-                    Self::Added(window) => window.on_ack(ack),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.on_ack(ack))
             }
             fn on_loss(&mut self, loss: &crate::Loss) {
-                match self {
-                    $(Self::$name(window) => window.on_loss(loss),)+
-                    Self::Added(window) => window.on_loss(loss),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.on_loss(loss))
             }
             fn on_rto(&mut self, loss: &crate::Loss, first: bool) {
-                match self {
-                    $(Self::$name(window) => window.on_rto(loss, first),)+
-                    Self::Added(window) => window.on_rto(loss, first),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.on_rto(loss, first))
             }
             fn on_mark(&mut self, mark: &crate::Loss) {
-                match self {
-                    $(Self::$name(window) => window.on_mark(mark),)+
-                    Self::Added(window) => window.on_mark(mark),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.on_mark(mark))
             }
             fn on_idle(&mut self, idle: shallop_core::Span) {
-                match self {
-                    $(Self::$name(window) => window.on_idle(idle),)+
-                    Self::Added(window) => window.on_idle(idle),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.on_idle(idle))
             }
             fn on_recovery_exit(&mut self, now: shallop_core::Time) {
-                match self {
-                    $(Self::$name(window) => window.on_recovery_exit(now),)+
-                    Self::Added(window) => window.on_recovery_exit(now),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.on_recovery_exit(now))
             }
             fn on_undo(&mut self, undo: &crate::Undo) {
-                match self {
-                    $(Self::$name(window) => window.on_undo(undo),)+
-                    Self::Added(window) => window.on_undo(undo),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.on_undo(undo))
             }
             fn window(&self) -> shallop_core::Bytes {
-                match self {
-                    $(Self::$name(window) => window.window(),)+
-                    Self::Added(window) => window.window(),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.window())
             }
             fn slow_start_threshold(&self) -> shallop_core::Bytes {
-                match self {
-                    $(Self::$name(window) => window.slow_start_threshold(),)+
-                    Self::Added(window) => window.slow_start_threshold(),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.slow_start_threshold())
             }
             fn pacing(&self) -> Option<shallop_core::BitsPerSec> {
-                match self {
-                    $(Self::$name(window) => window.pacing(),)+
-                    Self::Added(window) => window.pacing(),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.pacing())
             }
             fn min_tso_segs(&self) -> u32 {
-                match self {
-                    $(Self::$name(window) => window.min_tso_segs(),)+
-                    Self::Added(window) => window.min_tso_segs(),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.min_tso_segs())
             }
             fn max_tso_segs(&self) -> u32 {
-                match self {
-                    $(Self::$name(window) => window.max_tso_segs(),)+
-                    Self::Added(window) => window.max_tso_segs(),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.max_tso_segs())
             }
             fn owns_recovery(&self) -> bool {
-                match self {
-                    $(Self::$name(window) => window.owns_recovery(),)+
-                    Self::Added(window) => window.owns_recovery(),
-                }
+                dispatch!(self, [$($name)+ Added], window => window.owns_recovery())
             }
         }
     };

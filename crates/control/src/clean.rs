@@ -72,12 +72,6 @@ pub struct Config {
     pub initial_window: u32,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self::defaults(())
-    }
-}
-
 impl Config {
     fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let Self { initial_window: initial, min_window: least, .. } = self;
@@ -108,17 +102,17 @@ pub struct DataPacket {
 }
 
 /// Congestion control of one flow at the proxy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clean {
     /// Time of the last CE mark (`epochStartTime`), in nanoseconds since the run began.
     epoch_start_time: u64,
     /// The enforced window (`windowSize`), in 2^-10 segments.
-    window_size: u64,
+    pub window_size: u64,
     /// Window before the last reduction (`W_max`), and the time K until the cubic function reaches it again.
     w_max: u64,
     k: u64,
     /// Sequence number up to which marks are answered (`ecnCWRSeq`): packets before it cause no further reduction.
-    ecn_cwr_seq: u32,
+    pub ecn_cwr_seq: u32,
     /// Sequence number at which the observation window of alpha ends and the next begins.
     observation_end: u32,
     /// Packets in the observation window, and how many of them carry CE.
@@ -126,7 +120,7 @@ pub struct Clean {
     packets_ce: u32,
     alpha: u32,
     /// Whether no mark has arrived yet (`isSlowStart`).
-    is_slow_start: bool,
+    pub is_slow_start: bool,
 }
 
 impl Clean {
@@ -134,22 +128,13 @@ impl Clean {
     pub fn new(config: &Config, next: u32) -> Self {
         let window = u64::from(config.initial_window.max(config.min_window).max(1)) << WINDOW_BITS;
         Self {
-            epoch_start_time: 0,
             window_size: window.min(MAX_WINDOW),
-            w_max: 0,
-            k: 0,
             ecn_cwr_seq: next.wrapping_sub(1),
             observation_end: next,
-            packets: 0,
-            packets_ce: 0,
             alpha: config.alpha_initial.units().min(Alpha::MAX),
             is_slow_start: true,
+            ..Self::default()
         }
-    }
-
-    /// The enforced window (`windowSize`), in 2^-10 segments.
-    pub const fn window_size(&self) -> u64 {
-        self.window_size
     }
 
     /// The enforced window in bytes, rounded up, for segments of `mss` bytes.
@@ -160,16 +145,6 @@ impl Clean {
     /// The average fraction of marked packets (alpha), in 2^-10.
     pub const fn alpha(&self) -> u32 {
         self.alpha
-    }
-
-    /// Sequence number up to which marks are answered (`ecnCWRSeq`).
-    pub const fn ecn_cwr_seq(&self) -> u32 {
-        self.ecn_cwr_seq
-    }
-
-    /// Whether no mark has arrived yet (`isSlowStart`).
-    pub const fn is_slow_start(&self) -> bool {
-        self.is_slow_start
     }
 
     /// Updates the window for a data packet that passes the proxy (Algorithm 1).

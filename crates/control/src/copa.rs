@@ -82,7 +82,7 @@ enum Direction {
 }
 
 /// Copa congestion control of one connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Copa {
     config: Config,
     mss: f64,
@@ -91,7 +91,8 @@ pub struct Copa {
     /// The inverse of delta: number of packets that the flow keeps queued.
     inverse_delta: f64,
     in_slow_start: bool,
-    velocity: f64,
+    /// Speed at which cwnd moves: by `velocity / delta` segments per round trip.
+    pub velocity: f64,
     /// cwnd at the start of the current round trip, in segments.
     cwnd_at_round_start: f64,
     /// Direction in which cwnd moved over the last round trip.
@@ -121,13 +122,7 @@ impl Copa {
             in_slow_start: true,
             velocity: 1.0,
             cwnd_at_round_start: cwnd,
-            direction: None,
-            rounds_in_direction: 0,
-            min_rtt: WindowedMinRtt::default(),
-            standing_rtt: WindowedMinRtt::default(),
-            max_rtt: WindowedMaxRtt::default(),
-            rounds_since_empty: 0,
-            loss_in_round: false,
+            ..Self::default()
         }
     }
 
@@ -139,11 +134,6 @@ impl Copa {
     /// delta: the inverse of the packets that the flow keeps queued.
     pub fn delta(&self) -> f64 {
         1.0 / self.inverse_delta
-    }
-
-    /// Speed at which cwnd moves: by `velocity / delta` segments per round trip.
-    pub fn velocity(&self) -> f64 {
-        self.velocity
     }
 
     /// Whether slow start continues: true until the current rate first exceeds the target rate.

@@ -36,12 +36,6 @@ pub struct CodeConfig {
     pub full_start: Option<u32>,
 }
 
-impl Default for CodeConfig {
-    fn default() -> Self {
-        Self::defaults(())
-    }
-}
-
 impl CodeConfig {
     fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let keys = [Self::KEY.w_init, Self::KEY.w_min, Self::KEY.w_max];
@@ -91,12 +85,6 @@ pub struct PaperConfig {
     pub attribute: bool,
 }
 
-impl Default for PaperConfig {
-    fn default() -> Self {
-        Self::defaults(())
-    }
-}
-
 impl PaperConfig {
     fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let keys = [Self::KEY.w_init, Self::KEY.w_min, Self::KEY.w_max];
@@ -120,7 +108,8 @@ pub enum RuleConfig {
 pub struct Rule {
     config: RuleConfig,
     cur_rate: f64,
-    w: f64,
+    /// Aggressiveness factor: the weight of the maximum rate in an increase, from `w_min` to `w_max`.
+    pub w: f64,
     /// Whether the last update was an increase: if so, the next increase also increases `w`.
     increasing: bool,
 }
@@ -143,11 +132,6 @@ impl Rule {
     /// The rule of the paper, before the first transfer of its connection.
     pub fn paper(config: PaperConfig) -> Self {
         Self::new(RuleConfig::Paper(config))
-    }
-
-    /// Aggressiveness factor: the weight of the maximum rate in an increase, from `w_min` to `w_max`.
-    pub fn w(&self) -> f64 {
-        self.w
     }
 
     /// Decreases the rate to `rate`, unless the rate is lower already, and halves `w`.
@@ -258,7 +242,7 @@ mod tests {
                 let measured = returned_rate.parse().unwrap_or(0.0);
                 rule.on_epoch(&epoch(rule.rate(), loss.parse().unwrap(), measured));
             }
-            assert!(agree(rate, rule.rate()) && agree(w, rule.w()), "{row:?} {rule:?}");
+            assert!(agree(rate, rule.rate()) && agree(w, rule.w), "{row:?} {rule:?}");
         }
     }
 
@@ -279,7 +263,7 @@ mod tests {
             let sum = rule.rate() * flows;
             let loss = (1.0 - 1.0 / sum).max(0.0);
             rule.on_epoch(&epoch(rule.rate(), loss, rule.rate() * (1.0 - loss)));
-            (rule.rate() * flows, rule.w())
+            (rule.rate() * flows, rule.w)
         });
         history.collect()
     }
@@ -337,7 +321,7 @@ mod tests {
             for rule in [&mut code, &mut paper] {
                 rule.on_epoch(&epoch(rule.rate(), loss, rule.rate() * (1.0 - loss)));
             }
-            let (a, b) = ((code.rate(), code.w()), (paper.rate(), paper.w()));
+            let (a, b) = ((code.rate(), code.w), (paper.rate(), paper.w));
             writeln!(table, "{loss:.2}      {:.4} {:.4}       {:.4} {:.4}", a.0, a.1, b.0, b.1).unwrap();
         }
         insta::assert_snapshot!(table, @r"
@@ -372,7 +356,7 @@ mod tests {
             for (loss, measured) in history {
                 rule.on_epoch(&epoch(rule.rate(), loss, measured));
                 prop_assert!((MIN_RATE..=max_rate + 1e-12).contains(&rule.rate()), "{rule:?}");
-                prop_assert!((0.01..=0.5).contains(&rule.w()), "{rule:?}");
+                prop_assert!((0.01..=0.5).contains(&rule.w), "{rule:?}");
             }
         }
     }

@@ -30,12 +30,6 @@ pub struct MimdConfig {
     pub max_target_loss: f64,
 }
 
-impl Default for MimdConfig {
-    fn default() -> Self {
-        Self::defaults(())
-    }
-}
-
 impl MimdConfig {
     fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let Self { min_target_loss: low, max_target_loss: high } = self;
@@ -103,12 +97,6 @@ pub struct AimdConfig {
     /// is soon used.
     #[key(Above(0.0, 1.0), default = 0.15, was = "ease")]
     pub gain_falling: f64,
-}
-
-impl Default for AimdConfig {
-    fn default() -> Self {
-        Self::defaults(())
-    }
 }
 
 /// This project's rule: additive increase by a step that depends only on the smoothed loss rate, and multiplicative

@@ -57,7 +57,7 @@ pub struct RateSample {
 }
 
 /// State of the sender after it has processed an acknowledgement (ACK).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ack {
     /// Arrival time of the ACK.
     pub now: Time,

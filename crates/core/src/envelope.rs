@@ -59,33 +59,12 @@ pub enum Class {
     LegacyAck,
 }
 
+crate::names! { Class {
+    Data = "data", Ack = "ack", Control = "control", Emulation = "emulation", Credit = "credit",
+    Unscheduled = "unscheduled", Legacy = "legacy", LegacyAck = "legacy_ack",
+} }
+
 impl Class {
-    pub const COUNT: usize = 8;
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::Data,
-        Self::Ack,
-        Self::Control,
-        Self::Emulation,
-        Self::Credit,
-        Self::Unscheduled,
-        Self::Legacy,
-        Self::LegacyAck,
-    ];
-
-    /// Name of the class in results, tables and figures.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Data => "data",
-            Self::Ack => "ack",
-            Self::Control => "control",
-            Self::Emulation => "emulation",
-            Self::Credit => "credit",
-            Self::Unscheduled => "unscheduled",
-            Self::Legacy => "legacy",
-            Self::LegacyAck => "legacy_ack",
-        }
-    }
-
     /// True for data, unscheduled and legacy packets. Acknowledgements, control packets, credits and emulation packets
     /// carry no payload.
     pub const fn is_payload(self) -> bool {

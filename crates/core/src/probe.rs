@@ -36,36 +36,15 @@ pub enum DropCause {
     WireLoss,
 }
 
-impl DropCause {
-    pub const COUNT: usize = 8;
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::BufferFull,
-        Self::QueueFull,
-        Self::MeteredQueueFull,
-        Self::DynamicThreshold,
-        Self::Selective,
-        Self::Red,
-        Self::Aqm,
-        Self::WireLoss,
-    ];
+crate::names! { DropCause {
+    BufferFull = "buffer_full", QueueFull = "queue_full", MeteredQueueFull = "metered_queue_full",
+    DynamicThreshold = "dynamic_threshold", Selective = "selective", Red = "red", Aqm = "aqm", WireLoss = "wire_loss",
+} }
 
+impl DropCause {
     /// Position in [`DropCause::ALL`], by which counters per cause are indexed.
     pub const fn index(self) -> usize {
         self as usize
-    }
-
-    /// Name of the cause in results and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BufferFull => "buffer_full",
-            Self::QueueFull => "queue_full",
-            Self::MeteredQueueFull => "metered_queue_full",
-            Self::DynamicThreshold => "dynamic_threshold",
-            Self::Selective => "selective",
-            Self::Red => "red",
-            Self::Aqm => "aqm",
-            Self::WireLoss => "wire_loss",
-        }
     }
 }
 

@@ -54,13 +54,13 @@ pub struct Emulator<P> {
     busy: Vec<Time>,
     responses: ResponseTimer,
     /// Reports of hosts about QUIC flows, each with the number of the flow.
-    reports: Option<Receiver<(u32, Progress)>>,
+    pub reports: Option<Receiver<(u32, Progress)>>,
     /// The last report about a QUIC flow's progress.
     progress: Progress,
     /// When the hosts' links were polled last, or the intended end of a sleep since then.
     looked: Option<Time>,
     /// The longest gap that is not a standstill.
-    standstill: Span,
+    pub standstill: Span,
     pub counters: Counters,
     read: Vec<u8>,
     written: Vec<u8>,
@@ -84,18 +84,6 @@ impl<P: PacketIo> Emulator<P> {
             read: vec![0; LONGEST],
             written: Vec::new(),
         }
-    }
-
-    /// Adds a channel on which hosts report the progress of QUIC flows, each by its number.
-    #[must_use]
-    pub fn with_reports(self, reports: Receiver<(u32, Progress)>) -> Self {
-        Self { reports: Some(reports), ..self }
-    }
-
-    /// Sets the longest gap between two looks at the links that is not a standstill.
-    #[must_use]
-    pub fn with_standstill(self, standstill: Span) -> Self {
-        Self { standstill, ..self }
     }
 
     /// Returns the packet input and output, and the counters.

@@ -147,7 +147,7 @@ impl Card {
         match request {
             Request::SetMemory(regions) => self.memory = map(header, &regions, files)?,
             Request::SetRingSize(queue, size) => self.rings[queue].set_size(size),
-            Request::SetRingBase(queue, next) => self.rings[queue].set_next(next),
+            Request::SetRingBase(queue, next) => self.rings[queue].next = next,
             Request::SetRingAddresses(queue, at) => self.rings[queue].set_addresses(at),
             Request::EnableRing(queue, on) => {
                 self.rings[queue].enable(on, queue == TRANSMIT, &self.memory)?;

@@ -48,7 +48,7 @@ pub(crate) struct LateHosts {
     /// When the last delivery and the last packet of a host happen: packets do not overtake each other.
     last: [Time; 2],
     times: [Times; 2],
-    stood_still: Times,
+    pub(crate) stood_still: Times,
 }
 
 /// The longest time between two events, in nanoseconds.
@@ -115,10 +115,6 @@ impl LateHosts {
         self.last[which] = at;
         self.times[which].record(at.saturating_since(due));
         at
-    }
-
-    pub(crate) fn record_standstill(&mut self, length: u64) {
-        self.stood_still.record(Span::from_ns(length));
     }
 
     /// The lateness of the run, in the fields that a rehearsal has for it.

@@ -17,7 +17,7 @@ const NO_INTERRUPT: u16 = 1;
 pub struct Ring {
     queue: Queue,
     size: u16,
-    next: u16,
+    pub next: u16,
     addresses: [u64; 3],
 }
 
@@ -33,11 +33,6 @@ impl Ring {
 
     pub fn set_size(&mut self, size: u16) {
         self.size = size;
-    }
-
-    /// Sets the index of the next descriptor that this side reads.
-    pub fn set_next(&mut self, next: u16) {
-        self.next = next;
     }
 
     /// Sets the addresses of the descriptors, the used ring and the available ring.

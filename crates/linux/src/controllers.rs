@@ -20,7 +20,7 @@ pub(crate) struct Controllers {
     /// The kernel's name of each controller, by its name in scenarios.
     names: BTreeMap<&'static str, String>,
     /// The controllers that were loaded as BPF programs, with their settings.
-    loaded: Vec<(Law, Controller)>,
+    pub(crate) loaded: Vec<(Law, Controller)>,
 }
 
 impl Controllers {
@@ -76,11 +76,6 @@ impl Controllers {
         self.names.insert(name, named);
         self.loaded.push((law, controller));
         Ok(())
-    }
-
-    /// Whether any controller of the run is a BPF program.
-    pub(crate) fn are_programs(&self) -> bool {
-        !self.loaded.is_empty()
     }
 
     /// Looks up the kernel's name of a controller by its name in scenarios.

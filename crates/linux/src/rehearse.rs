@@ -59,7 +59,7 @@ fn settings(plan: &Plan, controllers: &Controllers, traffic: &Traffic) -> HostSe
         sysctls: own.into_iter().chain([no_memory]).chain(plan.kernel.written_sysctls()).collect(),
         // An interrupt on a processor of the hosts may find process 1 running there, and a kernel that skips programs
         // would then not run the controller. With QUIC alone, receiving costs less than interrupting another processor.
-        emulator_receives: controllers.are_programs() && shallop_bpf::machine::skips_programs()
+        emulator_receives: !controllers.loaded.is_empty() && shallop_bpf::machine::skips_programs()
             || traffic.is_quic_alone(),
     }
 }
@@ -113,7 +113,7 @@ pub fn run_observed(
     let ready = network.started().map_or_else(Duration::default, |at| at.duration_since(begun));
     let mut rehearsal = RehearsalOfRun {
         scale: plan.topology.scale().map_or(1.0, Share::as_f64),
-        stretch: u64::from(network.stretch()),
+        stretch: u64::from(network.stretch),
         setup_s: ready.as_secs_f64(),
         proxy: proxy.counted()?,
         checksum_errors,
@@ -366,10 +366,10 @@ fn emulate(
         names: traffic.flows.names.clone(),
         ..Tape::default()
     });
-    let emulator = Emulator::new(Recorder::new(links, tape), count, uses_legacy_classes(setup.plan));
+    let mut emulator = Emulator::new(Recorder::new(links, tape), count, uses_legacy_classes(setup.plan));
     let standstill = Span::from_ps(traffic.shortest_rtt.as_ps() / STANDSTILL_OF_RTT);
     let standstill = standstill.max(SHORTEST_STANDSTILL).min(STANDSTILL);
-    let emulator = emulator.with_reports(reports).with_standstill(standstill);
+    (emulator.reports, emulator.standstill) = (Some(reports), standstill);
     let factory = HostEndpoints { setup, simulated: ends::mixed(setup)?, flows: &traffic.flows };
     let (outcome, emulator) = run_with_hosts(setup, &factory, emulator, observer)?;
     let (mut io, counters) = emulator.into_io();
@@ -378,10 +378,7 @@ fn emulate(
         is_cut = tape.is_cut;
         replay::write(file, &tape)?;
     }
-    Ok((
-        outcome,
-        Emulated { counters, is_realtime: priority.is_realtime, is_cut, _links: io.into_inner().into_links() },
-    ))
+    Ok((outcome, Emulated { counters, is_realtime: priority.is_realtime, is_cut, _links: io.into_inner().links }))
 }
 
 /// The emulator at the end of a run.

@@ -23,16 +23,12 @@ pub(crate) struct NetworkClock {
     /// The time of this machine for which it stood still, in nanoseconds.
     stood_still: AtomicU64,
     /// How many times slower than this machine's clock the network's clock is; at least 1.
-    stretch: u32,
+    pub(crate) stretch: u32,
 }
 
 impl NetworkClock {
     pub(crate) fn new(stretch: u32) -> Self {
         Self { start: OnceLock::new(), stood_still: AtomicU64::new(0), stretch: stretch.max(1) }
-    }
-
-    pub(crate) fn stretch(&self) -> u32 {
-        self.stretch
     }
 
     /// The time of this machine at the start of the run, once it has started.

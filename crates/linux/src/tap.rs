@@ -69,7 +69,7 @@ impl HostLink {
 
 /// The links to all hosts, and the clock of the network, which starts at its first use.
 pub(crate) struct HostLinks<'a> {
-    links: Vec<HostLink>,
+    pub(crate) links: Vec<HostLink>,
     poll: Poll,
     /// The hosts whose links may have frames, in the order of reading.
     ready: VecDeque<u32>,
@@ -91,10 +91,6 @@ impl<'a> HostLinks<'a> {
         let count = links.len();
         let debt = gives_back.then(|| (Duration::ZERO, Instant::now()));
         Ok(Self { links, poll, ready: (0..count as u32).collect(), is_ready: vec![true; count], reads: 0, clock, debt })
-    }
-
-    pub(crate) fn into_links(self) -> Vec<HostLink> {
-        self.links
     }
 
     /// Finds the links that have frames, and waits for them at most this long.

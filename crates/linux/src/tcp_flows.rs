@@ -151,7 +151,7 @@ impl<'a> TcpFlows<'a> {
                 }
                 next += 1;
             }
-            self.sample(now.unwrap_or_default(), clock.network.stretch());
+            self.sample(now.unwrap_or_default(), clock.network.stretch);
             let due = self.flows.get(next).zip(now);
             let due = due.map(|(of, now)| Duration::from_nanos(of.flow.start).saturating_sub(now));
             let sample = now.and_then(|now| self.report.tcp_info.wait(now));

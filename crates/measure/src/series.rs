@@ -44,22 +44,11 @@ pub enum Quantity {
     CaState,
 }
 
-impl Quantity {
-    /// Name of the quantity in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Queue => "queue_bytes",
-            Self::QueuePeak => "queue_peak_bytes",
-            Self::Rate => "rate_bps",
-            Self::Cwnd => "cwnd_segments",
-            Self::Ssthresh => "ssthresh_segments",
-            Self::Pacing => "pacing_bps",
-            Self::SmoothedRtt => "srtt_s",
-            Self::Delivered => "delivered_segments",
-            Self::CaState => "ca_state",
-        }
-    }
-}
+shallop_core::names! { Quantity {
+    Queue = "queue_bytes", QueuePeak = "queue_peak_bytes", Rate = "rate_bps", Cwnd = "cwnd_segments",
+    Ssthresh = "ssthresh_segments", Pacing = "pacing_bps", SmoothedRtt = "srtt_s", Delivered = "delivered_segments",
+    CaState = "ca_state",
+} }
 
 /// One value of one time series.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -24,7 +24,8 @@
 //!
 //! - `NAME: TYPE`: the value that defaults depend on, [`Options::Context`];
 //! - `preset`: this value is another one of the struct, and its fields are the defaults;
-//! - `defaults`: a `const fn defaults` makes the struct without any key written;
+//! - `defaults`: a `const fn defaults` makes the struct without any key written, as does `Default` where defaults
+//!   depend on no value;
 //! - `check`: the method `check(&self, &Section) -> Result<(), Problem>` is called when all fields are read.
 //!
 //! Attributes of a field, at most one each:

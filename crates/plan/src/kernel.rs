@@ -44,6 +44,7 @@ const COMPUTE_LIMIT: Span = Span::from_secs(30);
 
 /// Options of the hosts with `stack = "kernel"`: the section `[kernel]` of a scenario.
 #[derive(Clone, Debug, PartialEq, Options)]
+#[options(defaults)]
 pub struct KernelOptions {
     /// The release of the kernel, or its first numbers: `"6.12"`.
     #[key(shown = "the newest that is installed")]
@@ -75,23 +76,6 @@ pub struct KernelOptions {
     /// Sysctls of each host, as `"net.ipv4.tcp_timestamps=0"`.
     #[key(default = Vec::new())]
     pub sysctls: Vec<String>,
-}
-
-/// A scenario without a `[kernel]` section has the defaults of an empty section.
-impl Default for KernelOptions {
-    fn default() -> Self {
-        Self {
-            release: None,
-            qdisc: Qdisc::Fq,
-            gso_max_segs: None,
-            interrupt_gap: INTERRUPT_GAP,
-            compute_limit: COMPUTE_LIMIT,
-            module: None,
-            controller: None,
-            parameters: Vec::new(),
-            sysctls: Vec::new(),
-        }
-    }
 }
 
 impl KernelOptions {

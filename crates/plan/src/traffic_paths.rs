@@ -248,7 +248,7 @@ impl<'a> Crossings<'a> {
         let Some(column) = self.paths.column(end) else { return };
         let graph = &self.network.graph;
         let inwards = |port: &u32| (graph.link_of(*port).delay, self.counts[(*port ^ 1) as usize]);
-        let key = (column, entry, self.paths.ports_of(end).iter().map(inwards).collect());
+        let key = (column, entry, self.paths.twins.ports[end.0 as usize].iter().map(inwards).collect());
         if self.means.as_ref().is_some_and(|(known, _)| *known == key) {
             return;
         }

@@ -51,11 +51,11 @@ pub struct Rtt {
     min: Span,
     max: Span,
     floor: RtoFloor,
-    srtt: Span,
+    pub srtt: Span,
     rttvar: Span,
     minimum: Span,
     /// The retransmission timeout without backoff.
-    rto: Span,
+    pub rto: Span,
     /// How many times backoff has doubled the retransmission timeout.
     backoff: u32,
 }
@@ -100,10 +100,6 @@ impl Rtt {
         self.minimum = self.minimum.min(rtt);
     }
 
-    pub fn srtt(&self) -> Span {
-        self.srtt
-    }
-
     /// The minimum round-trip time; zero before the first sample.
     pub fn min_rtt(&self) -> Span {
         self.minimum
@@ -115,10 +111,6 @@ impl Rtt {
         }
         let ps = self.rto.as_ps().saturating_mul(1 << self.backoff);
         Span::from_ps(ps).min(self.max.max(self.rto))
-    }
-
-    pub fn base_rto(&self) -> Span {
-        self.rto
     }
 
     /// SRTT + 4 * RTTVAR, without the configured minimum and maximum; the initial RTO before the first sample.
@@ -172,7 +164,7 @@ mod tests {
         let mut rtt = Rtt::new(&Config { rto_min: Span::ZERO, ..RFC });
         rtt.sample(Span::from_ms(100));
         rtt.sample(Span::from_ms(180));
-        assert_eq!(rtt.srtt(), Span::from_ms(110));
+        assert_eq!(rtt.srtt, Span::from_ms(110));
         assert_eq!(rtt.rto(), Span::from_us(110_000 + 4 * 57_500));
         assert_eq!(rtt.unbounded_rto(), rtt.rto(), "nothing bounds it here");
         assert_eq!(rtt.min_rtt(), Span::from_ms(100));

@@ -21,8 +21,6 @@ use crate::credit::bypass::Bypass;
 use crate::credit::credit_exchange::{CreditExchange, Departure, PacketNovelty};
 use crate::credit::fallback_detector::CreditLivenessProbe;
 use crate::credit::gate::CreditGate;
-#[cfg(test)]
-use crate::credit::gate::GateMode;
 use crate::credit::notice::DscpMonitor;
 use crate::credit::packet::{EMULATION_BYTES, Encoded, PacketKind, Parsed};
 use crate::credit::send_mode::SendMode;
@@ -65,7 +63,7 @@ pub(crate) struct Connection {
     /// The instant at which this connection's [`Time`] is zero: the end of the handshake (docs/quic-wire.md).
     start: Instant,
     config: Config,
-    gate: Arc<CreditGate>,
+    pub(crate) gate: Arc<CreditGate>,
     bypass: Bypass,
     send_mode: SendMode,
     credits: Option<CreditExchange>,
@@ -159,11 +157,6 @@ impl Connection {
             spare: Vec::new(),
             needs_transmit: true,
         }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn gate_mode(&self) -> GateMode {
-        self.gate.mode()
     }
 
     /// Moves the end of the handshake back by `span`, so that tests reach the limits of [`Time`].

@@ -15,7 +15,7 @@ struct Entry {
 pub(crate) struct Connections {
     all: BTreeMap<usize, Entry>,
     /// The connections with a deadline, in the order of deadlines.
-    due: BTreeSet<(Instant, usize)>,
+    pub(crate) due: BTreeSet<(Instant, usize)>,
     /// The connections that may have something to send before their deadline, because an event has changed them.
     touched: BTreeSet<usize>,
 }
@@ -93,11 +93,6 @@ impl Connections {
     /// The connections that were touched since [`Connections::take_active`].
     pub(crate) fn touched(&self) -> Vec<usize> {
         self.touched.iter().copied().collect()
-    }
-
-    /// The earliest deadline of all connections.
-    pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.due.first().map(|&(at, _)| at)
     }
 }
 

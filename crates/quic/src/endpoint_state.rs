@@ -260,7 +260,7 @@ impl EndpointState {
         for number in self.connections.touched() {
             self.update_due(number);
         }
-        self.connections.next_due()
+        self.connections.due.first().map(|&(at, _)| at)
     }
 
     /// Closes all connections and tells their peers.

@@ -230,11 +230,6 @@ impl ComparedRuns {
         let all = ended.into_iter().chain(others);
         all.filter_map(|metric| Some((metric, self.metrics.get(metric.path)?)))
     }
-
-    /// Whether the flows end, so that the workload is about their completion times.
-    fn has_completion_times(&self) -> bool {
-        self.in_order().any(|(metric, _)| metric.statistic().is_some())
-    }
 }
 
 impl Comparison {

@@ -85,33 +85,12 @@ pub enum Statistic {
     WithinRtt,
 }
 
+names! { Statistic::name {
+    MeanS = "mean_s", P50S = "p50_s", P95S = "p95_s", P99S = "p99_s", P999S = "p999_s",
+    SlowdownMean = "slowdown_mean", SlowdownP99 = "slowdown_p99", WithinRtt = "within_rtt",
+} }
+
 impl Statistic {
-    /// All statistics, in the order of the fields of [`Completion`].
-    pub const ALL: [Self; 8] = [
-        Self::MeanS,
-        Self::P50S,
-        Self::P95S,
-        Self::P99S,
-        Self::P999S,
-        Self::SlowdownMean,
-        Self::SlowdownP99,
-        Self::WithinRtt,
-    ];
-
-    /// The name of the field in [`Completion`] and in `summary.json`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MeanS => "mean_s",
-            Self::P50S => "p50_s",
-            Self::P95S => "p95_s",
-            Self::P99S => "p99_s",
-            Self::P999S => "p999_s",
-            Self::SlowdownMean => "slowdown_mean",
-            Self::SlowdownP99 => "slowdown_p99",
-            Self::WithinRtt => "within_rtt",
-        }
-    }
-
     /// The rank of a percentile in thousandths: 990 for the 99th. `None` if the statistic is no percentile.
     pub const fn permille(self) -> Option<u64> {
         match self {

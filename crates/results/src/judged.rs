@@ -7,44 +7,30 @@ use crate::claim::{Claim, Seeds};
 
 /// Whether the measured figures agree with a claim. Verdicts are ordered: each is worse than those above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The figure was measured, but the claim has no accepted range.
-    #[serde(rename = "reported")]
     Reported,
     /// The figure lies in the accepted range.
-    #[serde(rename = "holds")]
     Holds,
     /// The figure lies outside the accepted range, but inside another range where it is known to lie, for a reason that
     /// was traced.
-    #[serde(rename = "differs")]
     Differs,
     /// Flows did not finish, so that the figure is only a bound: the exact one may lie inside or outside the range.
-    #[serde(rename = "undecided")]
     Undecided,
     /// The figure lies outside the accepted range and outside the one where it is known to lie, or a finished run has
     /// no such figure.
-    #[serde(rename = "fails")]
     Fails,
     /// Not all runs that the claim is about were made, or this is a quick run and only full runs judge the claim.
     #[serde(rename = "not run")]
     NotRun,
 }
 
-impl Verdict {
-    /// All verdicts, in the order in which summaries count them.
-    pub const ALL: [Self; 6] = [Self::Reported, Self::Holds, Self::Differs, Self::Undecided, Self::Fails, Self::NotRun];
-
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Reported => "reported",
-            Self::Holds => "holds",
-            Self::Differs => "differs",
-            Self::Undecided => "undecided",
-            Self::Fails => "fails",
-            Self::NotRun => "not run",
-        }
-    }
-}
+// In the order in which summaries count them.
+names! { Verdict::word {
+    Reported = "reported", Holds = "holds", Differs = "differs", Undecided = "undecided", Fails = "fails",
+    NotRun = "not run",
+} }
 
 /// How the exact value may differ from a figure that depends on unfinished flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

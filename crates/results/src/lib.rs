@@ -2,6 +2,22 @@
 //! crate depends on no other crate of the workspace, so that every driver and every reader of results uses the same
 //! types.
 
+/// Gives an enum `ALL` in the order of its variants, and a method with the name of each.
+macro_rules! names {
+    ($type:ident::$method:ident { $($variant:ident = $name:literal),+ $(,)? }) => {
+        impl $type {
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// The name in results and tables.
+            pub const fn $method(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+        }
+    };
+}
+
 pub mod aggregate;
 pub mod agreement;
 pub mod claim;

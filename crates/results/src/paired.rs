@@ -68,18 +68,12 @@ pub enum Finding {
     Unfinished,
 }
 
-impl Finding {
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Significant => "significant",
-            Self::Constant => "same for all seeds",
-            Self::NotSignificant => "not significant",
-            Self::Equal => "equal",
-            Self::TooFewSeeds => "too few seeds",
-            Self::Unfinished => "flows unfinished",
-        }
-    }
+names! { Finding::word {
+    Significant = "significant", Constant = "same for all seeds", NotSignificant = "not significant", Equal = "equal",
+    TooFewSeeds = "too few seeds", Unfinished = "flows unfinished",
+} }
 
+impl Finding {
     /// Whether the difference has a row in a long table: it is not chance, or an estimate from few seeds.
     pub const fn is_told(self) -> bool {
         self.is_difference() || matches!(self, Self::TooFewSeeds)

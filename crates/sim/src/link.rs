@@ -27,10 +27,10 @@ impl<H: Copy> Interface<H> {
         let Self { port, buffer, .. } = self;
         match buffer.member() {
             None => port.catch_up(now, buffer, probe),
-            Some(member) if port.next_service() <= now => {
+            Some(member) if port.next_service <= now => {
                 let pool = &mut pools[member.pool as usize];
                 port.catch_up(now, &mut PooledBuffer { buffer, pool }, probe);
-                pool.next_service.set(member.index as usize, port.next_service());
+                pool.next_service.set(member.index as usize, port.next_service);
             }
             Some(_) => {}
         }

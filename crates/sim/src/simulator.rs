@@ -314,7 +314,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
         let pool = &mut self.pools[member.pool as usize];
         let mut pooled = PooledBuffer { buffer, pool };
         let result = port.enqueue(now, packet, &mut pooled, &mut self.probe);
-        pool.next_service.set(member.index as usize, port.next_service());
+        pool.next_service.set(member.index as usize, port.next_service);
         result.is_ok()
     }
 
@@ -347,7 +347,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
     /// Serves every packet of a port whose transmission starts by `now`.
     #[inline]
     fn catch_up(&mut self, now: Time, number: usize) {
-        if self.interfaces[number].port.next_service() <= now {
+        if self.interfaces[number].port.next_service <= now {
             self.serve(now, number);
         }
     }

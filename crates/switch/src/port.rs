@@ -30,7 +30,7 @@ use crate::wire::LinkChange;
 pub struct Port<C> {
     link: Transmitter<C>,
     /// Lower bound of the time at which the next enqueued packet is served.
-    next_service: Time,
+    pub next_service: Time,
     /// Time of the link's next change of rate or delay.
     next_change: Time,
     /// Bitmask of queues that have packets; bit `i` stands for queue `i`.
@@ -77,7 +77,7 @@ impl<C: Copy> Port<C> {
         let fast_path = config.queues.iter().enumerate().fold(0, |mask, (index, queue)| {
             let plain = queue.meter.is_none() && queue.aggregate.is_none();
             let ignores = queue.discipline.ignores_idle_arrivals();
-            mask | u32::from(plain && ignores && !schedule.is_weighted()) << index
+            mask | u32::from(plain && ignores && !schedule.weighted) << index
         });
         let cold = Cold {
             queues: config.queues.iter().map(Queue::new).collect(),
@@ -116,12 +116,6 @@ impl<C: Copy> Port<C> {
     #[inline]
     fn takes_fast_path(&self, now: Time, queue: u8) -> bool {
         self.backlogged == 0 && self.link.free_at <= now && self.fast_path >> queue & 1 == 1
-    }
-
-    /// Lower bound of the time at which the next enqueued packet is served; [`Time::LAST`] if no packet is enqueued.
-    #[inline]
-    pub fn next_service(&self) -> Time {
-        self.next_service
     }
 
     fn id(&self, queue: usize) -> QueueId {
@@ -237,7 +231,7 @@ impl<C: Copy> Port<C> {
                 }
             };
         }
-        if queue.is_managed() {
+        if queue.managed.is_some() {
             return self.enqueue_managed(now, packet, buffer, probe);
         }
         let at = QueueId { port: self.link.number, queue: index as u8 };
@@ -318,7 +312,7 @@ impl<C: Copy> Port<C> {
             self.apply_changes(start);
             let at = QueueId { port: self.link.number, queue: index as u8 };
             let queue = &mut self.cold.queues[index];
-            if queue.is_special() {
+            if queue.special {
                 self.serve_special(start, index, buffer, probe);
                 continue;
             }
@@ -440,7 +434,7 @@ impl<C: Copy> Port<C> {
         let old = self.link.pace.rate();
         self.link.pace = Pace::new(rate);
         for queue in &mut self.cold.queues {
-            if let Some(meter) = queue.meter_mut() {
+            if let Some(meter) = &mut queue.meter {
                 let share = Share::new(meter.rate().get().min(old.get()), old.get());
                 if let Some(share) = share {
                     // The meter refills at the old rate up to this packet, not only up to the change.

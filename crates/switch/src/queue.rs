@@ -45,16 +45,16 @@ pub struct Queue<C> {
     mark: Option<MarkThreshold>,
     red: Option<Box<Red>>,
     select: Option<SelectiveDrop>,
-    meter: Option<Meter>,
+    pub(crate) meter: Option<Meter>,
     aggregate: Option<FrameAggregation>,
-    managed: Option<Box<Managed<C>>>,
+    pub(crate) managed: Option<Box<Managed<C>>>,
     /// Whether the queue is managed or aggregates frames.
-    special: bool,
+    pub(crate) special: bool,
 }
 
 /// State of a queue with a discipline other than the FIFO.
 #[derive(Clone, Debug)]
-struct Managed<C> {
+pub(crate) struct Managed<C> {
     aqm: AnyQueue<C>,
     /// Size of the largest packet of the link, in bytes on the wire.
     mtu: Bytes,
@@ -266,18 +266,6 @@ impl<C: Copy> Queue<C> {
         Some((packet, marked))
     }
 
-    /// Whether the port must serve the queue with [`Queue::dequeue_any`]: the queue is managed or aggregates frames.
-    #[inline]
-    pub(crate) fn is_special(&self) -> bool {
-        self.special
-    }
-
-    /// Whether the queue has a discipline other than the FIFO.
-    #[inline]
-    pub(crate) fn is_managed(&self) -> bool {
-        self.managed.is_some()
-    }
-
     /// Removes the packets that the discipline has dropped since the last call, oldest first.
     pub(crate) fn take_dropped(&mut self) -> impl Iterator<Item = Dropped> {
         self.managed.iter_mut().flat_map(|managed| managed.dropped.drain(..))
@@ -300,7 +288,7 @@ impl<C: Copy> Queue<C> {
         if let Some(managed) = &mut self.managed {
             return managed.aqm.on_idle_arrival(now, packet);
         }
-        let Some(red) = self.red.as_mut().filter(|red| red.averages()) else {
+        let Some(red) = self.red.as_mut().filter(|red| red.config.average.is_some()) else {
             return Decision::Pass;
         };
         let decision = red.decide(now, None, packet.ecn, Bytes::ZERO);
@@ -319,11 +307,6 @@ impl<C: Copy> Queue<C> {
             None => self.packets.front().map(|packet| packet.envelope.bytes()),
             Some(managed) => (self.length.packets > 0).then_some(managed.mtu),
         }
-    }
-
-    /// The meter of the queue, so that the port can change its rate when the link's rate changes.
-    pub fn meter_mut(&mut self) -> Option<&mut Meter> {
-        self.meter.as_mut()
     }
 }
 

@@ -41,7 +41,7 @@ pub struct RedConfig {
 /// RED of one queue or one memory pool.
 #[derive(Clone, Debug)]
 pub struct Red {
-    config: RedConfig,
+    pub(crate) config: RedConfig,
     average: f64,
     /// Time at which the queue became empty; `None` once a packet has arrived since.
     empty_since: Option<Time>,
@@ -55,11 +55,6 @@ impl Red {
     /// Whether RED decides about a packet at enqueue or at dequeue.
     pub fn at(&self) -> MarkAt {
         self.config.at
-    }
-
-    /// Whether the queue length is averaged. If it is, RED must also see packets that find the link idle.
-    pub fn averages(&self) -> bool {
-        self.config.average.is_some()
     }
 
     /// Probability of a mark at a queue length of `length` bytes.

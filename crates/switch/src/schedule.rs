@@ -13,7 +13,7 @@ pub struct Schedule {
     /// Share of each queue; the index is the queue's.
     queues: Vec<QueueShare>,
     /// Whether any priority has more than one queue. If none has, virtual times are not needed.
-    weighted: bool,
+    pub weighted: bool,
 }
 
 /// Share of one queue in its link: priority, weight and virtual times.
@@ -55,12 +55,6 @@ impl Schedule {
             }
         }
         best.map(|(start, _, _, index)| (index, start))
-    }
-
-    /// Whether several queues of one priority share the link by weight. If not, `on_backlogged` and `on_served` have no
-    /// effect.
-    pub fn is_weighted(&self) -> bool {
-        self.weighted
     }
 
     /// Sets the start tag of a queue that was empty and has received a packet.

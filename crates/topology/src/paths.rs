@@ -21,7 +21,7 @@ const UNREACHABLE: Cost = (Span::MAX, u32::MAX);
 /// Shortest paths of a network.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    twins: Twins,
+    pub twins: Twins,
     /// Column in the routing table in which each node is a destination; `None` for nodes that are never destinations.
     /// The index is the node's number.
     column_of: Vec<Option<u32>>,
@@ -107,12 +107,6 @@ impl Paths {
     pub fn nearest_first(&self, column: usize) -> impl DoubleEndedIterator<Item = Node> + '_ {
         let order = self.columns[column].order.iter();
         order.flat_map(|&class| self.twins.members[class as usize].iter().copied())
-    }
-
-    /// Ports from a node to its neighbours except hosts with only one link, in ascending order of the neighbours. Empty
-    /// if `node` is such a host.
-    pub fn ports_of(&self, node: Node) -> &[u32] {
-        &self.twins.ports[node.0 as usize]
     }
 
     /// Equal-cost ports of node `from` towards node `to`. Neither may be a host with only one link.

@@ -37,8 +37,8 @@ struct CleanFlow {
 }
 
 fn state(flow: &Clean) -> Vec<u64> {
-    let slow_start = u64::from(flow.is_slow_start());
-    vec![flow.window_size(), flow.alpha().into(), flow.ecn_cwr_seq().into(), slow_start]
+    let slow_start = u64::from(flow.is_slow_start);
+    vec![flow.window_size, flow.alpha().into(), flow.ecn_cwr_seq.into(), slow_start]
 }
 
 impl CleanFlow {
@@ -138,8 +138,8 @@ impl PassingFlow {
     fn results(&self, window: u64) -> Vec<u64> {
         let law = self.flow.law();
         let edge = self.flow.right_edge() as u32;
-        let slow_start = u64::from(law.is_slow_start());
-        let of_law = [law.window_size(), law.alpha().into(), law.ecn_cwr_seq().into(), slow_start];
+        let slow_start = u64::from(law.is_slow_start);
+        let of_law = [law.window_size, law.alpha().into(), law.ecn_cwr_seq.into(), slow_start];
         [&of_law[..], &[edge.into(), window]].concat()
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use shallop_control::{Ack, Start};
-use shallop_core::{BitsPerSec, Bytes, Span, Stream, Time};
+use shallop_core::{BitsPerSec, Bytes, Span, Stream};
 use shallop_testing::{Outcome, Stop, programs};
 use tempfile::TempPath;
 
@@ -103,22 +103,17 @@ pub fn start(initial: u64, initial_ssthresh: Bytes) -> Start {
 /// An unmarked acknowledgement of one segment.
 pub fn ack(snd_una: u64, snd_nxt: u64, rtt: Span, segment: Bytes) -> Ack {
     Ack {
-        now: Time::ZERO,
         acked_sacked: segment,
-        losses: Bytes::ZERO,
-        marked: Bytes::ZERO,
         delivered: Bytes::new(snd_una),
         rtt: Some(rtt),
         srtt: rtt,
         min_rtt: rtt,
-        rate_sample: None,
         prior_in_flight: segment,
         in_flight: segment,
         is_cwnd_limited: true,
         snd_una_advance: segment,
-        round_start: false,
-        in_cwnd_reduction: false,
         snd_una,
         snd_nxt,
+        ..Ack::default()
     }
 }

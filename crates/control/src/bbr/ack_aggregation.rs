@@ -69,26 +69,7 @@ mod tests {
     const BW: BitsPerSec = BitsPerSec::at_least_one(8_000_000);
 
     fn ack(now: Time, acked_sacked: Bytes) -> Ack {
-        let (none, zero) = (Bytes::ZERO, Span::ZERO);
-        Ack {
-            now,
-            acked_sacked,
-            losses: none,
-            marked: none,
-            delivered: none,
-            rtt: None,
-            srtt: zero,
-            min_rtt: zero,
-            rate_sample: None,
-            prior_in_flight: none,
-            in_flight: none,
-            is_cwnd_limited: true,
-            snd_una_advance: acked_sacked,
-            round_start: false,
-            in_cwnd_reduction: false,
-            snd_una: 0,
-            snd_nxt: 0,
-        }
+        Ack { now, acked_sacked, is_cwnd_limited: true, snd_una_advance: acked_sacked, ..Ack::default() }
     }
 
     /// Increase of cwnd, in segments, after rounds of 40 segments. Each ACK covers `aggregated` segments, at slightly

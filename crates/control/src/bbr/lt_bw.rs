@@ -21,7 +21,7 @@ const MAX_USE_ROUNDS: u32 = 48;
 const MIN_INTERVAL: Span = Span::from_ms(1);
 
 /// State of the connection at an ACK or RTO.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sample {
     pub now: Time,
     /// Bytes delivered and bytes lost since the start of the connection.
@@ -141,14 +141,7 @@ mod tests {
 
     /// A detector after a first loss, which starts the first sampling interval.
     fn after_first_loss() -> (LtBw, Sample) {
-        let mut sample = Sample {
-            now: Time::ZERO,
-            delivered: Bytes::ZERO,
-            lost: Bytes::ZERO,
-            has_losses: true,
-            is_app_limited: false,
-            round_start: false,
-        };
+        let mut sample = Sample { has_losses: true, ..Sample::default() };
         let mut lt_bw = LtBw::default();
         lt_bw.on_sample(&sample, true);
         sample.round_start = true;

@@ -53,9 +53,9 @@ fn the_state_of_flows_matches_the_table_after_every_data_packet() {
             flow.on_data(&config, &packet);
         }
         let flow = flow.as_ref().expect("a flow begins before its packets");
-        let state = [flow.window_size(), flow.alpha().into(), flow.ecn_cwr_seq().into()];
+        let state = [flow.window_size, flow.alpha().into(), flow.ecn_cwr_seq.into()];
         assert_eq!(state, [9, 10, 11].map(|at| whole(row[at])), "{row:?}");
-        assert_eq!(u64::from(flow.is_slow_start()), whole(row[12]), "{row:?}");
+        assert_eq!(u64::from(flow.is_slow_start), whole(row[12]), "{row:?}");
         rows += 1;
     }
     assert!(rows > 200, "{rows} rows");
@@ -73,13 +73,13 @@ fn rounds(config: &Config, count: u64, ce: impl Fn(u64) -> bool) -> Vec<(u64, u3
     let mut flow = Clean::new(config, 0);
     let (mut seq, mut states) = (0u32, vec![]);
     for round in 0..count {
-        let window = flow.window_size() / SEGMENT;
+        let window = flow.window_size / SEGMENT;
         for nth in 0..window {
             let at = round * 10_000_000 + nth * 10_000_000 / window;
             flow.on_data(config, &data(seq, at, nth + 1 == window && ce(window)));
             seq = seq.wrapping_add(1000);
         }
-        states.push((flow.window_size() / SEGMENT, flow.alpha()));
+        states.push((flow.window_size / SEGMENT, flow.alpha()));
     }
     states
 }
@@ -119,8 +119,8 @@ fn idle_time_does_not_count_as_time_of_the_cubic_function() {
     idle.on_idle(Span::from_secs(5));
     idle.on_data(&config, &data(1000, 5_001_000_000, false));
     active.on_data(&config, &data(1000, 5_001_000_000, false));
-    assert!(idle.window_size() < flow.window_size() + SEGMENT / 8, "{idle:?}");
-    assert!(active.window_size() > flow.window_size() + 45 * SEGMENT, "{active:?}");
+    assert!(idle.window_size < flow.window_size + SEGMENT / 8, "{idle:?}");
+    assert!(active.window_size > flow.window_size + 45 * SEGMENT, "{active:?}");
 }
 
 proptest! {
@@ -142,10 +142,10 @@ proptest! {
         };
         let mut flow = Clean::new(&config, 7);
         for (seq, at, ce, mss, growth_limit) in packets {
-            let (before, now, window_edge) = (flow.window_size(), ns(at), seq);
+            let (before, now, window_edge) = (flow.window_size, ns(at), seq);
             let packet = DataPacket { now, seq, ce, window_edge, mss, growth_limit };
             flow.on_data(&config, &packet);
-            let window = flow.window_size();
+            let window = flow.window_size;
             prop_assert!((SEGMENT..=MAX_WINDOW).contains(&window));
             prop_assert!(flow.alpha() <= Alpha::MAX);
             prop_assert!(!ce || window <= before, "a marked packet does not grow the window");

@@ -72,7 +72,7 @@ fn the_velocity_doubles_after_three_more_round_trips_in_one_direction_and_a_turn
     let (mut copa, mut path) = flow(&Config::PAPER, 400.0, ms(100), ms(100));
     let velocity = |copa: &mut Copa, path: &mut FixedRtt| {
         round(copa, path);
-        copa.velocity()
+        copa.velocity
     };
     let up: Vec<_> = (0..9).map(|_| velocity(&mut copa, &mut path)).collect();
     assert_eq!(up, [1.0, 1.0, 1.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0]);
@@ -175,5 +175,5 @@ fn cwnd_does_not_grow_while_the_sender_is_app_limited() {
     let (mut copa, mut path) = flow(&Config::PAPER, 100.0, ms(100), ms(100));
     path.is_cwnd_limited = false;
     (0..20).for_each(|_| round(&mut copa, &mut path));
-    assert!((copa.cwnd() - 100.0).abs() < 1e-3 && copa.velocity() <= 1.0);
+    assert!((copa.cwnd() - 100.0).abs() < 1e-3 && copa.velocity <= 1.0);
 }

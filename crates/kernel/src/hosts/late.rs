@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use shallop_core::Span;
+
 use super::{CardAction, HostCard, Kernels, RECEIVE, Waiting};
 use crate::error::KernelError;
 use crate::lateness::LateHosts;
@@ -47,7 +49,7 @@ impl Kernels {
         self.clock.advance(until);
         self.stood_still += length;
         if let Some(late) = &mut self.late {
-            late.record_standstill(length);
+            late.stood_still.record(Span::from_ns(length));
         }
         Ok(())
     }

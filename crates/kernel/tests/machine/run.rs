@@ -1,7 +1,7 @@
 //! Flows of kernels through the simulator's switches.
 
 use shallop_core::{BitsPerSec, Bytes, Span};
-use shallop_testing::Outcome;
+use shallop_testing::{Outcome, Stop};
 
 use crate::support::{self, Run, kernel};
 
@@ -15,23 +15,26 @@ fn assert_clean(outcome: &support::Outcome) {
     assert!(!outcome.logs.iter().any(errors), "{:?}", outcome.logs);
 }
 
+/// The outcome of a run, in which nothing went wrong in the kernels.
+fn ran(run: &Run) -> Result<support::Outcome, Stop> {
+    let outcome = run.run(&kernel()?);
+    assert_clean(&outcome);
+    Ok(outcome)
+}
+
 pub fn flows_of_known_size_arrive_whole() -> Outcome {
-    let kernel = kernel()?;
     let run = Run { flows: vec![Some(1_000_000), Some(1)], ..Run::default() };
-    let outcome = run.run(&kernel);
+    let outcome = ran(&run)?;
     assert_eq!(outcome.received, [1_000_000, 1]);
     assert_eq!(outcome.complete, [true, true]);
-    assert_clean(&outcome);
     Ok(())
 }
 
 /// Checks that flows reach 98 % of the largest goodput after slow start.
 fn fills_the_line(run: &Run) -> Outcome {
-    let kernel = kernel()?;
-    let outcome = run.run(&kernel);
+    let outcome = ran(run)?;
     let part = run.goodput(&outcome) / run.line();
     assert!((0.98..1.001).contains(&part), "{part} of the line");
-    assert_clean(&outcome);
     Ok(())
 }
 
@@ -57,17 +60,14 @@ pub fn reno_and_vegas_fill_the_line() -> Outcome {
 }
 
 pub fn bbr_keeps_the_queue_short() -> Outcome {
-    let kernel = kernel()?;
     let run = with_controller("bbr");
-    let outcome = run.run(&kernel);
+    let outcome = ran(&run)?;
     assert!(run.goodput(&outcome) > 0.8 * run.line(), "{}", run.goodput(&outcome));
     assert_eq!(outcome.transcript.drops, 0);
-    assert_clean(&outcome);
     Ok(())
 }
 
 pub fn dctcp_is_marked_and_nothing_is_dropped() -> Outcome {
-    let kernel = kernel()?;
     let run = Run {
         controller: "dctcp",
         mark_above: Some(Bytes::new(60_000)),
@@ -77,11 +77,10 @@ pub fn dctcp_is_marked_and_nothing_is_dropped() -> Outcome {
         measure_from: Span::from_ms(60),
         ..Run::default()
     };
-    let outcome = run.run(&kernel);
+    let outcome = ran(&run)?;
     assert!(outcome.transcript.marks > 0);
     assert_eq!((outcome.transcript.drops, outcome.retransmits), (0, 0));
     assert!(run.goodput(&outcome) > 0.9 * run.line(), "{}", run.goodput(&outcome));
-    assert_clean(&outcome);
     Ok(())
 }
 
@@ -92,52 +91,43 @@ pub fn without_the_threshold_nothing_is_marked() -> Outcome {
 }
 
 pub fn segments_of_one_packet_are_sent_without_bursts() -> Outcome {
-    let kernel = kernel()?;
     let longest = |gso_max_segs| {
         let access = Some(BitsPerSec::gbps(10));
-        let outcome = Run { access, gso_max_segs, ..Run::default() }.run(&kernel);
-        assert_clean(&outcome);
-        outcome.transcript.longest_burst
+        ran(&Run { access, gso_max_segs, ..Run::default() }).map(|outcome| outcome.transcript.longest_burst)
     };
-    let (whole, single) = (longest(None), longest(Some(1)));
+    let (whole, single) = (longest(None)?, longest(Some(1))?);
     assert!(whole >= 10, "{whole} packets in a burst");
     assert!(single <= 3, "{single} packets in a burst");
     Ok(())
 }
 
 pub fn several_kernels_share_the_line() -> Outcome {
-    let kernel = kernel()?;
     let run = Run { kernels: 3, flows: vec![None; 6], ..Run::default() };
-    let outcome = run.run(&kernel);
+    let outcome = ran(&run)?;
     assert!(run.goodput(&outcome) > 0.9 * run.line(), "{}", run.goodput(&outcome));
     assert!(outcome.received.iter().all(|&bytes| bytes > 0), "{:?}", outcome.received);
-    assert_clean(&outcome);
     Ok(())
 }
 
 pub fn a_full_buffer_drops_and_the_flow_recovers() -> Outcome {
-    let kernel = kernel()?;
     let run = Run {
         access: Some(BitsPerSec::gbps(10)),
         buffer: Bytes::new(20_000),
         flows: vec![Some(1_000_000)],
         ..Run::default()
     };
-    let outcome = run.run(&kernel);
+    let outcome = ran(&run)?;
     assert!(outcome.transcript.drops > 0 && outcome.retransmits > 0);
     assert_eq!((outcome.received[0], outcome.complete[0]), (1_000_000, true));
-    assert_clean(&outcome);
     Ok(())
 }
 
 pub fn two_hundred_hosts_share_10_gbps() -> Outcome {
-    let kernel = kernel()?;
     let run =
         Run { rate: BitsPerSec::gbps(10), buffer: Bytes::new(2_500_000), flows: vec![None; 200], ..Run::default() };
-    let outcome = run.run(&kernel);
+    let outcome = ran(&run)?;
     assert!(run.goodput(&outcome) > 0.9 * run.line(), "{}", run.goodput(&outcome));
     assert!(outcome.received.iter().all(|&bytes| bytes > 0));
     assert!(outcome.memory < 1 << 30, "{} bytes of memory", outcome.memory);
-    assert_clean(&outcome);
     Ok(())
 }

@@ -1,26 +1,18 @@
 //! Aeolus in a network: what is dropped, how long queues grow, and how much sooner flows complete.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
-use crate::support::{group, plan};
+use crate::support::{dumbbell, group, plan, run_of as run};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_plan::plan::{Group, Plan, Starts, Topology, Transport};
 use shallop_results::summary::Run;
-use shallop_topology::{Dumbbell, Largest, SenderDelay};
+use shallop_topology::{Dumbbell, SenderDelay};
 
 const FRAME: u64 = 1538;
 
 /// So many hosts around the left switch of a link of 10 Gb/s to one receiver, a microsecond for each link.
 fn star(senders: usize, groups: Vec<Group>) -> Plan {
-    let rate = BitsPerSec::gbps(10);
     let topology = Topology::from(Dumbbell {
-        rate,
-        access_rate: rate,
-        delay: Span::from_us(10),
-        senders,
         sender_delay: SenderDelay::One(Span::from_us(10)),
-        receivers: 1,
-        largest: Largest { mtu: Bytes::new(1500) },
+        ..dumbbell(BitsPerSec::gbps(10), Span::from_us(10), senders)
     });
     let mut plan = plan(topology, BufferSize::Bytes(Bytes::new(200_000)), groups);
     plan.duration = Span::from_ms(200);
@@ -33,11 +25,6 @@ fn burst(name: &str, senders: std::ops::Range<u32>, at: Span, size: Option<u64>)
     let flows = senders.len();
     let from = senders.map(|number| 2 + number).collect();
     Group { from, start: Starts::At(at), ..group(name, (0, 1), flows, size) }
-}
-
-fn run(plan: &Plan, scheme: &str) -> Run {
-    let scheme = plan.schemes.iter().position(|other| other.name == scheme).unwrap();
-    shallop_measure::run(plan, scheme, 1, &mut |_| true).unwrap().run
 }
 
 const AEOLUS: [&str; 2] = ["expresspass-aeolus", "flashpass-aeolus"];

@@ -1,10 +1,7 @@
 //! Links whose directions differ: known answers by arithmetic.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
-use shallop_measure::run;
+use crate::support::outcome_of;
 use shallop_results::Run;
-use shallop_scenario::{Options, read};
 
 /// A flow from `a` to `b` over one link with these properties.
 fn over(link: &str, scheme: &str) -> Run {
@@ -31,8 +28,7 @@ link = [
 ]
 "#
     );
-    let study = read(&text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}\n{text}"));
-    run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap().run
+    outcome_of(&text).run
 }
 
 const CUBIC: &str = r#"transport = "cubic", stack = "linux-ideal", ack_every = 1"#;

@@ -1,24 +1,17 @@
 //! `FlashPass` in both directions of one link: returned credits take room that the data of the other direction needs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
-use crate::support::{group, plan};
+use crate::support::{dumbbell, group, plan, run_of};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_plan::plan::{Accounting, Plan, Starts, Topology, Transport};
 use shallop_results::summary::Run;
-use shallop_topology::{Dumbbell, Largest, SenderDelay};
+use shallop_topology::{Dumbbell, SenderDelay};
 
 /// Four hosts on either side of a link of 10 Gb/s, each sending to one on the other side without end.
 fn both_ways(accounting: Accounting, batch: u8) -> Plan {
-    let rate = BitsPerSec::gbps(10);
     let topology = Topology::from(Dumbbell {
-        rate,
-        access_rate: rate,
-        delay: Span::from_ms(2),
-        senders: 4,
         sender_delay: SenderDelay::One(Span::from_us(10)),
         receivers: 4,
-        largest: Largest { mtu: Bytes::new(1500) },
+        ..dumbbell(BitsPerSec::gbps(10), Span::from_ms(2), 4)
     });
     // Hosts 2 to 5 are on the left, 6 to 9 on the right.
     let pair = |n: u32| [group("right", (2 + n, 6 + n), 1, None), group("left", (6 + n, 2 + n), 1, None)];
@@ -39,8 +32,7 @@ fn both_ways(accounting: Accounting, batch: u8) -> Plan {
 
 /// The run of a law that lasts this long, and the IP bits per second of data each way over the last part of it.
 fn measured(law: &str, plan: &Plan) -> (Run, f64) {
-    let scheme = plan.schemes.iter().position(|scheme| scheme.name == law).unwrap();
-    let run = shallop_measure::run(plan, scheme, 1, &mut |_| true).unwrap().run;
+    let run = run_of(plan, law);
     let each = run.windows[0].throughput_bps / 2.0;
     (run, each)
 }

@@ -1,7 +1,6 @@
 //! CLEAN on a campus path: what a burst does with and without, and what a scenario may say of it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
+use crate::support::{self, study};
 use shallop_measure::outcome::Outcome;
 use shallop_scenario::{Options, Problem, read};
 
@@ -51,8 +50,7 @@ start = "500ms"
 "#;
 
 fn outcome(text: &str, scheme: usize) -> Outcome {
-    let study = read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}"));
-    shallop_measure::run(&study.points[0].plan, scheme, 1, &mut |_| true).unwrap()
+    support::outcome(&study(text).points[0].plan, scheme, 1)
 }
 
 #[test]
@@ -113,7 +111,7 @@ scheme = [
       last_hop = ["left>s0", "left>s1", "right>r0", "right>r1", "left>right", "right>left"] } },
 ]
 "#;
-    let study = read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}"));
+    let study = study(text);
     let [sets, ports] = [0, 1].map(|scheme| {
         let clean = study.points[0].plan.schemes[scheme].clean.clone().unwrap();
         let sorted = |ports: Vec<u32>| ports.into_iter().collect::<std::collections::BTreeSet<_>>();

@@ -1,12 +1,10 @@
 //! Flows that come and go: how many, when, between whom, and what is said of them.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
 use std::sync::Arc;
 
+use crate::support;
 use shallop_core::{Seed, Span};
 use shallop_measure::Outcome;
-use shallop_measure::run;
 use shallop_plan::ResolvedRun;
 use shallop_plan::files::FilesInMemory;
 use shallop_plan::flows::FlowGenerator;
@@ -33,7 +31,7 @@ fn plan(group: &str) -> Plan {
 }
 
 fn outcome(plan: &Plan, scheme: usize) -> Outcome {
-    run(plan, scheme, 1, &mut |_| true).unwrap()
+    support::outcome(plan, scheme, 1)
 }
 
 const POISSON: &str = r#"

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::{group, plan};
+use crate::support::{self, dumbbell, group, plan};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_measure::Outcome;
 use shallop_measure::series::{Quantity, Sample};
 use shallop_plan::Plan;
 use shallop_plan::plan::Transport;
-use shallop_topology::{Dumbbell, Largest, SenderDelay};
+use shallop_topology::Dumbbell;
 
 const TRACED: [Quantity; 6] = [
     Quantity::Cwnd,
@@ -22,13 +22,8 @@ const TRACED: [Quantity; 6] = [
 /// Three long flows and one of ten segments that share a link with a small buffer for half a second.
 fn crowded(record: Option<Span>) -> Plan {
     let dumbbell = Dumbbell {
-        rate: BitsPerSec::at_least_one(100_000_000),
         access_rate: BitsPerSec::gbps(1),
-        delay: Span::from_ms(5),
-        senders: 4,
-        sender_delay: SenderDelay::One(Span::ZERO),
-        receivers: 1,
-        largest: Largest { mtu: Bytes::new(1_500) },
+        ..dumbbell(BitsPerSec::at_least_one(100_000_000), Span::from_ms(5), 4)
     };
     let long = group("long", (2, 1), 3, None);
     let short = group("short", (5, 1), 1, Some(14_600));
@@ -38,7 +33,7 @@ fn crowded(record: Option<Span>) -> Plan {
 }
 
 fn outcome(plan: &Plan, scheme: usize) -> Outcome {
-    shallop_measure::run(plan, scheme, 3, &mut |_| true).expect("the plan can be run")
+    support::outcome(plan, scheme, 3)
 }
 
 /// The traced samples of an outcome, and the others with the names of their places.

@@ -1,13 +1,11 @@
 //! Gemini in scenarios: what its keys say, many flows at a link that marks, and figures by group.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
+use crate::support::{outcome, study};
 use shallop_control::Marking;
 use shallop_control::any::Config as Window;
 use shallop_control::binary::Gain;
 use shallop_control::gemini::Config;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
-use shallop_measure::run;
 use shallop_plan::Study;
 use shallop_plan::plan::Transport;
 use shallop_proto::tcp::EcnConfig;
@@ -27,13 +25,9 @@ switch.default = { buffer = "1MB", mark = { above = "50pkt" } }
 group = [{ name = "near.by", start = "0ms..100ms" }]
 "#;
 
-fn study(text: &str) -> Study {
-    read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}"))
-}
-
 fn runs(study: &Study) -> Vec<Run> {
     let plan = &study.points[0].plan;
-    (0..plan.schemes.len()).map(|scheme| run(plan, scheme, 1, &mut |_| true).unwrap().run).collect()
+    (0..plan.schemes.len()).map(|scheme| outcome(plan, scheme, 1).run).collect()
 }
 
 fn controllers(schemes: &str) -> Vec<(Config, EcnConfig)> {
@@ -109,7 +103,7 @@ fn pacing_is_an_option_of_cubic_and_newreno() {
     let through = |pacing: bool| {
         let text = text.replace("1MB", "20KB").replace("true", &pacing.to_string());
         let alone = text.replace("senders = 40", "access_rate = \"10Gbps\", senders = 1");
-        let runs = runs(&self::study(&alone));
+        let runs = runs(&crate::support::study(&alone));
         runs.iter().map(|run| run.throughput_bps).collect::<Vec<_>>()
     };
     let (paced, bursts) = (through(true), through(false));

@@ -3,15 +3,14 @@
 //! once its row is in `RENAMES`. `UPDATE_GOLDEN=1 cargo test -p shallop-measure golden` writes the new digests to
 //! `experiments/golden.csv`; the commit says which figure moved, from what to what, and why.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the digests are kept in a file")]
 
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::support::outcome;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use shallop_measure::run;
 use shallop_scenario::{Options, experiments, read};
 
 /// Experiment, scheme and point of each run; the first point where it is empty.
@@ -74,7 +73,7 @@ fn digest_of(id: &str, scheme: &str, point: &str) -> String {
     let schemes = || at.plan.schemes.iter().map(|scheme| scheme.name.as_str());
     let index = schemes().position(|name| name == scheme);
     let index = index.unwrap_or_else(|| panic!("{id} has {:?}", schemes().collect::<Vec<_>>()));
-    let outcome = run(&at.plan, index, study.seeds[0], &mut |_| true).unwrap();
+    let outcome = outcome(&at.plan, index, study.seeds[0]);
     digest(pairs(&serde_json::to_value(&outcome.run).unwrap()).join("\n").as_bytes())
 }
 

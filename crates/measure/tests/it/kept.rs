@@ -1,11 +1,8 @@
 //! Connections that carry flow after flow: who takes which, and what that changes.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
+use crate::support::{self, study};
 use proptest::prelude::*;
 use shallop_measure::Outcome;
-use shallop_measure::run;
-use shallop_scenario::{Options, read};
 
 const DUMBBELL: &str = r#"
 title = "kept"
@@ -27,8 +24,7 @@ scheme = [{ transport = "cubic" }]
 fn outcome(network: &str, scheme: usize, connections: &str, group: &str) -> Outcome {
     let text =
         format!("{network}\n[[group]]\nname = \"all\"\nsize = \"100KB\"\nconnections = \"{connections}\"\n{group}\n");
-    let study = read(&text, &Options::default()).unwrap();
-    run(&study.points[0].plan, scheme, 1, &mut |_| true).unwrap()
+    support::outcome(&study(&text).points[0].plan, scheme, 1)
 }
 
 fn times(outcome: &Outcome) -> Vec<f64> {
@@ -119,8 +115,7 @@ proptest! {
             arrivals = {{ every = "{gap}ms", at_once = 2 }}
             "#
         );
-        let study = read(&text, &Options::default()).unwrap();
-        let outcome = run(&study.points[0].plan, 0, seed, &mut |_| true).unwrap();
+        let outcome = support::outcome(&study(&text).points[0].plan, 0, seed);
         let all = outcome.run.fct.all.as_ref().unwrap();
         prop_assert_eq!((all.count, all.unfinished), (30, 0));
         let size = outcome.flows[0].size_bytes.unwrap() * 30;

@@ -1,10 +1,7 @@
 //! The results of each link and of each group agree with those of the whole run.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
-use shallop_measure::run;
+use crate::support::outcome_of;
 use shallop_results::summary::{Group, Run};
-use shallop_scenario::{Options, read};
 
 /// Two leaves with four hosts each: one group with random arrivals, one that sends from two hosts to two.
 fn outcome() -> Run {
@@ -31,8 +28,7 @@ size = "1MB"
 flows = 10
 start = { first = "0s", every = "10ms" }
 "#;
-    let study = read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}"));
-    run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap().run
+    outcome_of(text).run
 }
 
 #[test]

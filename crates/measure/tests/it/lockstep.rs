@@ -2,11 +2,8 @@
 //! never do (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1991). A frame's worth of
 //! jitter, as they recommend, ends that.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
+use crate::support::{self, outcome_of, study};
 use shallop_measure::Outcome;
-use shallop_measure::run;
-use shallop_scenario::{Options, read};
 
 const GROUP: &str = r#"to = "dc0s0h0", flows = 4, start = "0s..10ms""#;
 
@@ -28,8 +25,7 @@ fn outcome(jitter: &str) -> Outcome {
         ]
         "#
     );
-    let study = read(&text, &Options::default()).unwrap();
-    run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap()
+    outcome_of(&text)
 }
 
 fn share_of_the_near(outcome: &Outcome) -> f64 {
@@ -63,8 +59,7 @@ fn jain_by_default(delay: &str, duration: &str, seed: u64) -> f64 {
         group = [{{ name = "all", start = "0s" }}]
         "#
     );
-    let study = read(&text, &Options::default()).unwrap();
-    run(&study.points[0].plan, 0, seed, &mut |_| true).unwrap().run.windows[0].jain.unwrap()
+    support::outcome(&study(&text).points[0].plan, 0, seed).run.windows[0].jain.unwrap()
 }
 
 #[test]

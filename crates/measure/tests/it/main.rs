@@ -1,5 +1,7 @@
 //! Whole runs in the simulator: one executable, one module per subject.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
+
 mod aeolus;
 mod asymmetric;
 mod both_ways;

@@ -1,12 +1,10 @@
 //! Congestion marks from the text of a scenario to the window: who understands them, what they spare, what is said
 //! where nobody makes any.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
+use crate::support::{outcome_of, study};
 use shallop_control::any::Config as Window;
 use shallop_control::{Marking, dctcp, reno, vegas};
 use shallop_core::Bytes;
-use shallop_measure::run;
 use shallop_plan::plan::Transport;
 use shallop_proto::tcp::{Config, EcnConfig};
 use shallop_results::summary::Run;
@@ -45,7 +43,7 @@ start = "0ms..10ms"
 }
 
 fn transport(scheme: &str) -> (Config, Window) {
-    let study = read(&text(scheme, PLAIN), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
+    let study = study(&text(scheme, PLAIN));
     match study.points[0].plan.schemes[0].transport {
         Transport::Tcp(shallop_plan::plan::Tcp { config, controller, .. }) => (config, controller),
         _ => panic!("{scheme} is a TCP"),
@@ -53,8 +51,7 @@ fn transport(scheme: &str) -> (Config, Window) {
 }
 
 fn outcome(scheme: &str, switch: &str) -> Run {
-    let study = read(&text(scheme, switch), &Options::default()).unwrap_or_else(|p| panic!("{p:?}"));
-    run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap().run
+    outcome_of(&text(scheme, switch)).run
 }
 
 /// Frames that the path holds.
@@ -90,8 +87,7 @@ fn transports_have_the_marks_that_their_papers_ask_for_and_others_where_they_are
 #[test]
 fn a_run_depends_on_marks_only_if_packets_are_ecn_capable() {
     let effective = |scheme: &str, switch: &str| {
-        let study = read(&text(scheme, switch), &Options::default()).unwrap();
-        format!("{:?}", shallop_plan::effective(&study.points[0].plan, 0))
+        format!("{:?}", shallop_plan::effective(&study(&text(scheme, switch)).points[0].plan, 0))
     };
     let (low, high) = (r#"mark = { above = "4pkt" }"#, r#"mark = { above = "24pkt" }"#);
     let (low, high) = (format!("{PLAIN}\n{low}"), format!("{PLAIN}\n{high}"));

@@ -1,17 +1,14 @@
 //! Several transports in one network: everybody finishes, what happens is a function of the seed, queues and meters are
 //! what the weights say, and who breaks a promise is told.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
-use crate::support::{group, plan, schemes};
+use crate::support::{self, dumbbell, group, plan, schemes};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_measure::Outcome;
-use shallop_measure::run;
 use shallop_plan::Plan;
 use shallop_plan::plan::{Scheme, Starts, Topology};
 use shallop_plan::{ResolvedRun, SetupError};
 use shallop_scenario::{Options, read};
-use shallop_topology::{Dumbbell, Largest, SenderDelay};
+use shallop_topology::{Dumbbell, SenderDelay};
 
 /// The scheme of this label.
 fn scheme(name: &str) -> Scheme {
@@ -21,13 +18,8 @@ fn scheme(name: &str) -> Scheme {
 /// Two flows of the scheme and two of another transport, from hosts 2 to 5 to host 1, over 1 Gb/s.
 fn beside(own: &str, other: &str, size: Option<u64>) -> Plan {
     let topology = Topology::from(Dumbbell {
-        rate: BitsPerSec::gbps(1),
-        access_rate: BitsPerSec::gbps(1),
-        delay: Span::from_ms(1),
-        senders: 4,
         sender_delay: SenderDelay::One(Span::from_ms(1)),
-        receivers: 1,
-        largest: Largest { mtu: Bytes::new(1500) },
+        ..dumbbell(BitsPerSec::gbps(1), Span::from_ms(1), 4)
     });
     let mut groups = vec![group("new", (2, 1), 2, size), group("old", (4, 1), 2, size)];
     groups[0].from = vec![2, 3];
@@ -44,7 +36,7 @@ fn beside(own: &str, other: &str, size: Option<u64>) -> Plan {
 }
 
 fn outcome(plan: &Plan, seed: u64) -> Outcome {
-    run(plan, 0, seed, &mut |_| true).unwrap()
+    support::outcome(plan, 0, seed)
 }
 
 const PAIRS: [(&str, &str); 8] = [

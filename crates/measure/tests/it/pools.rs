@@ -1,10 +1,7 @@
 //! Pools that mark, in a network: a port that is flooded by packets at a constant rate beside one of TCP.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
-use shallop_measure::run;
+use crate::support::outcome_of;
 use shallop_results::summary::Run;
-use shallop_scenario::{Options, read};
 
 const FRAME: u64 = 1538;
 /// Nothing but packets at a constant rate, half as much again as the port carries.
@@ -26,8 +23,7 @@ fn outcome(scheme: &str, switch: &str, hog: &str) -> Run {
          [[group]]\nname = \"hog\"\nfrom = [\"d\", \"e\"]\nto = \"f\"\nflows = 2\n{hog}",
         node("x", "switch"),
     );
-    let study = read(&text, &Options::default()).unwrap_or_else(|why| panic!("{why:?}\n{text}"));
-    run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap().run
+    outcome_of(&text).run
 }
 
 fn beside(hog: &str) -> String {

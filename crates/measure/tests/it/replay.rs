@@ -1,25 +1,17 @@
 //! A run is a function of its plan, its scheme and its seed.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
-use crate::support::{group, plan};
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
-use shallop_measure::Outcome;
-use shallop_measure::run;
+use crate::support::{dumbbell, group, outcome, plan};
+use shallop_core::{BitsPerSec, BufferSize, Span};
 use shallop_plan::Plan;
 use shallop_plan::plan::Topology;
-use shallop_topology::{Dumbbell, Largest, SenderDelay};
+use shallop_topology::{Dumbbell, SenderDelay};
 
-fn dumbbell() -> Plan {
-    let gbps = BitsPerSec::gbps;
+fn eight_flows() -> Plan {
     let topology = Topology::from(Dumbbell {
-        rate: gbps(1),
-        access_rate: gbps(10),
-        delay: Span::from_ms(1),
-        senders: 4,
+        access_rate: BitsPerSec::gbps(10),
         sender_delay: SenderDelay::Drawn(Span::ZERO, Span::from_ms(4)),
         receivers: 2,
-        largest: Largest { mtu: Bytes::new(1500) },
+        ..dumbbell(BitsPerSec::gbps(1), Span::from_ms(1), 4)
     });
     let groups = (0..4).map(|n| group("g", (2 + n, 6 + n % 2), 2, Some(400_000))).collect();
     let mut plan = plan(topology, BufferSize::Packets(30), groups);
@@ -28,13 +20,9 @@ fn dumbbell() -> Plan {
     plan
 }
 
-fn outcome(plan: &Plan, scheme: usize, seed: u64) -> Outcome {
-    run(plan, scheme, seed, &mut |_| true).unwrap()
-}
-
 #[test]
 fn the_same_seed_gives_the_same_outcome_and_another_seed_another() {
-    let plan = dumbbell();
+    let plan = eight_flows();
     for scheme in 0..plan.schemes.len() {
         let name = &plan.schemes[scheme].name;
         let first = outcome(&plan, scheme, 7);
@@ -47,7 +35,7 @@ fn the_same_seed_gives_the_same_outcome_and_another_seed_another() {
 
 #[test]
 fn a_scheme_does_not_depend_on_what_it_is_compared_with() {
-    let plan = dumbbell();
+    let plan = eight_flows();
     for (scheme, alone) in plan.schemes.iter().enumerate() {
         let single = Plan { schemes: vec![alone.clone()], ..plan.clone() };
         assert_eq!(outcome(&plan, scheme, 3), outcome(&single, 0, 3), "{}", alone.name);

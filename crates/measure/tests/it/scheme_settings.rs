@@ -1,7 +1,6 @@
 //! What a scheme sets of switches: it holds under that scheme alone, and is checked like the rest.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
+use crate::support::outcome;
 use shallop_core::BufferSize;
 use shallop_plan::study::Study;
 use shallop_scenario::{Options, read};
@@ -39,7 +38,7 @@ fn what_a_scheme_sets_holds_under_it_alone() {
     let marks = [0, 1].map(|scheme| plan.switches(scheme)[0].mark.map(|mark| mark.max));
     assert_eq!(marks, [None, Some(BufferSize::Packets(10))]);
     assert_eq!(plan.switches(1)[1], plan.switches(0)[1], "the other is as it was");
-    let marked = [0, 1].map(|scheme| shallop_measure::run(plan, scheme, 1, &mut |_| true).unwrap().run.marks);
+    let marked = [0, 1].map(|scheme| outcome(plan, scheme, 1).run.marks);
     assert!(marked[0] == 0 && marked[1] > 0, "{marked:?}");
 }
 
@@ -48,8 +47,7 @@ fn who_sets_marks_of_its_own_is_not_warned_that_there_are_none() {
     let study = study(r#""switch.default.mark.above" = "10pkt""#, &Options::default()).unwrap();
     let plan = &study.points[0].plan;
     assert!(plan.switches.iter().all(|switch| switch.mark.is_none()), "the scenario has none");
-    let [bare, marked] =
-        [0, 1].map(|scheme| shallop_measure::run(plan, scheme, 1, &mut |_| true).unwrap().run.warnings);
+    let [bare, marked] = [0, 1].map(|scheme| outcome(plan, scheme, 1).run.warnings);
     assert_eq!(bare.len(), 1, "{bare:?}");
     assert!(bare[0].contains("newreno") && bare[0].contains("no switch on their way marks any"), "{bare:?}");
     assert!(marked.is_empty(), "{marked:?}");

@@ -1,24 +1,15 @@
 //! Memory of time series: it does not grow with the duration of a run.
 
-use crate::support::{group, plan};
+use crate::support::{self, dumbbell, group, plan};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_measure::probe::Measurements;
 use shallop_measure::series::{MAX_STORED, Series};
 use shallop_plan::bounds::DAY;
 use shallop_plan::{Plan, ResolvedRun};
-use shallop_topology::{Dumbbell, Largest, SenderDelay};
 
 /// Two hosts, and a flow of one packet at the start.
 fn near_idle(duration: Span, sample: Span) -> Plan {
-    let dumbbell = Dumbbell {
-        rate: BitsPerSec::gbps(1),
-        access_rate: BitsPerSec::gbps(1),
-        delay: Span::from_ms(5),
-        senders: 1,
-        sender_delay: SenderDelay::One(Span::ZERO),
-        receivers: 1,
-        largest: Largest { mtu: Bytes::new(1_500) },
-    };
+    let dumbbell = dumbbell(BitsPerSec::gbps(1), Span::from_ms(5), 1);
     let mut flows = group("all", (2, 1), 2, Some(1_000));
     // The second flow ends the run.
     flows.start = shallop_plan::plan::Starts::Every(Span::ZERO, duration - Span::from_secs(1));
@@ -54,7 +45,7 @@ fn stored_samples_stay_below_a_bound_and_at_equal_intervals() {
 fn a_day_of_near_idle_network_is_stored_with_its_interval_told() {
     // More samples than are stored, as the interval is short.
     let plan = near_idle(DAY, Span::from_ms(20));
-    let outcome = shallop_measure::run(&plan, 0, 1, &mut |_| true).unwrap();
+    let outcome = support::outcome(&plan, 0, 1);
     assert!(outcome.series.samples.len() <= MAX_STORED + 2, "{}", outcome.series.samples.len());
     assert!(outcome.run.duration_s > 86_398.0, "{}", outcome.run.duration_s);
     let told = |warning: &String| warning.contains("a sample every 160ms in place of 20ms");

@@ -1,12 +1,10 @@
 //! Switches whose ports share their memory, in a network: what a port may hold, and that looking changes nothing.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
-use crate::support::{group, plan};
+use crate::support::{dumbbell, group, outcome, plan};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_measure::outcome::Outcome;
 use shallop_plan::plan::{Plan, Shared, Starts, Topology};
-use shallop_topology::{Dumbbell, Largest, SenderDelay};
+use shallop_topology::{Dumbbell, SenderDelay};
 
 const SIZE: Bytes = Bytes::new(100_000);
 const FRAME: u64 = 1538;
@@ -15,13 +13,10 @@ const FRAME: u64 = 1538;
 /// links to them are slow and long, and share the memory of their switch.
 fn incast(receivers: u32, alpha: f64) -> Plan {
     let topology = Topology::from(Dumbbell {
-        rate: BitsPerSec::gbps(100),
         access_rate: BitsPerSec::gbps(1),
-        delay: Span::from_us(10),
-        senders: 3,
         sender_delay: SenderDelay::Each((0..3).map(|n| Span::from_us(100 + 17 * n)).collect()),
         receivers: 6,
-        largest: Largest { mtu: Bytes::new(1500) },
+        ..dumbbell(BitsPerSec::gbps(100), Span::from_us(10), 3)
     });
     // Nodes 0 and 1 are the switches, then come the hosts on the left and those on the right.
     let groups = (0..receivers * 2).map(|number| {
@@ -37,7 +32,7 @@ fn incast(receivers: u32, alpha: f64) -> Plan {
 
 fn run(plan: &Plan, scheme: &str) -> Outcome {
     let scheme = plan.schemes.iter().position(|other| other.name == scheme).unwrap();
-    shallop_measure::run(plan, scheme, 1, &mut |_| true).unwrap()
+    outcome(plan, scheme, 1)
 }
 
 #[test]

@@ -1,15 +1,9 @@
 //! Runs that end at their last completion, and links that carry no more than they can: known answers by arithmetic.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 #![allow(clippy::float_cmp, reason = "values that are one value are equal to the last digit")]
 
-use shallop_measure::{Outcome, run};
-use shallop_scenario::{Options, read};
-
-fn outcome(text: &str) -> Outcome {
-    let study = read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}\n{text}"));
-    run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap()
-}
+use crate::support::outcome_of as outcome;
+use shallop_measure::Outcome;
 
 /// One transfer of 1 MB over 10 Gb/s and 20 us of round trip.
 fn transfer(transport: &str, sample: &str) -> Outcome {

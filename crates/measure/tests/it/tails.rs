@@ -1,11 +1,8 @@
 //! Flows that do not finish, stragglers, and the limits of what a run can measure.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
+use crate::support::outcome_of;
 use shallop_measure::Outcome;
-use shallop_measure::run;
 use shallop_results::summary::{Completion, Statistic};
-use shallop_scenario::{Options, read};
 
 fn outcome(duration: &str, keys: &str, groups: &str) -> Outcome {
     let text = format!(
@@ -13,8 +10,7 @@ fn outcome(duration: &str, keys: &str, groups: &str) -> Outcome {
          topology = {{ kind = \"dumbbell\", senders = 4, rate = \"100Mbps\", delay = \"1ms\" }}\n\
          scheme = [{{ transport = \"cubic\" }}]\n{groups}"
     );
-    let study = read(&text, &Options::default()).unwrap();
-    run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap()
+    outcome_of(&text)
 }
 
 const SIZED: &str = "[[group]]\nname = \"all\"\nflows = 60\nsize = \"500KB\"\nstart = \"0s..2s\"\n";

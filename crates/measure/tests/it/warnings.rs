@@ -1,11 +1,9 @@
 //! What a run and its plan warn of: traffic that is left out, thresholds without effect, loads that no link carries,
 //! flows that starve others.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
-
 use std::sync::Arc;
 
-use shallop_measure::run;
+use crate::support::outcome;
 use shallop_plan::files::FilesInMemory;
 use shallop_plan::{ResolvedRun, Study, warn};
 use shallop_scenario::{Options, Problem, read};
@@ -46,7 +44,7 @@ fn warnings(text: &str) -> (Vec<String>, Vec<String>) {
     let plan = &study.points[0].plan;
     let setup = ResolvedRun::new(plan, 0, 1).unwrap();
     let before = warn::before(&setup);
-    (before, run(plan, 0, 1, &mut |_| true).unwrap().run.warnings)
+    (before, outcome(plan, 0, 1).run.warnings)
 }
 
 /// The one warning that the plan and the run have in common.
@@ -70,7 +68,7 @@ fn rows_of_a_trace_that_start_after_the_run_are_counted() {
     assert_eq!(said, "only 2 of the 4 flows of group \"all\" start within the duration, 200ms");
     // The run does not wait for them, and links are offered the others: 2,920 B in 200 ms.
     let study = try_study(&text).unwrap();
-    let run = run(&study.points[0].plan, 0, 1, &mut |_| true).unwrap().run;
+    let run = outcome(&study.points[0].plan, 0, 1).run;
     assert!(run.duration_s > 0.1 && run.duration_s < 0.12, "{} s", run.duration_s);
     assert_eq!(run.fct.all.unwrap().unfinished, 0);
     let offered = |place: &str| run.links.iter().find(|link| link.place == place).unwrap().offered;

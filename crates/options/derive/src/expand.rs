@@ -18,6 +18,7 @@ pub fn options(options: &Struct) -> TokenStream {
     let documents = fields.iter().map(document);
     let values = fields.iter().map(values);
     let defaults = head.defaults.then(|| defaults(options));
+    let by_default = head.defaults.then(|| by_default(options));
     let check = head.check.then(|| quote!(this.check(section)?;));
     quote! {
         const _: () = {
@@ -34,6 +35,7 @@ pub fn options(options: &Struct) -> TokenStream {
                 #defaults
             }
 
+            #by_default
             #[automatically_derived]
             #[allow(unused_variables, clippy::vec_init_then_push, reason = "generated")]
             impl ::shallop_options::Options for #name {
@@ -164,6 +166,18 @@ fn defaults(options: &Struct) -> TokenStream {
             Self { #(#names),* }
         }
     }
+}
+
+/// Generates `Default` for a struct whose defaults depend on no value.
+fn by_default(Struct { name, head, .. }: &Struct) -> Option<TokenStream> {
+    (head.context == "_context").then(|| {
+        quote! {
+            #[automatically_derived]
+            impl ::std::default::Default for #name {
+                fn default() -> Self { Self::defaults(()) }
+            }
+        }
+    })
 }
 
 fn document(field: &OptionField) -> TokenStream {

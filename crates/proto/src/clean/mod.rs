@@ -67,12 +67,6 @@ pub struct Config {
     pub validate: bool,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self::defaults(())
-    }
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProxyCounters {
     /// Packets that the proxy made ECN-capable.

@@ -221,7 +221,7 @@ impl<R: Rate> CreditEngine<R> {
         let Some(demand) = self.demand else { return false };
         let missing = demand.saturating_sub(self.departures.len() as u64);
         let passing = 1.0 - self.config.expected_loss.max(self.loss);
-        self.epochs.untagged_in_flight() as f64 * passing >= missing as f64
+        self.epochs.untagged_in_flight as f64 * passing >= missing as f64
     }
 
     /// Ends a pause of emulation if the expected credits no longer cover the demand.

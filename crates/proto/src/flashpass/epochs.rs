@@ -65,14 +65,10 @@ impl EmulationEpoch {
 #[derive(Clone, Debug, Default)]
 pub struct Epochs {
     epochs: VecDeque<EmulationEpoch>,
-    untagged_in_flight: u64,
+    pub untagged_in_flight: u64,
 }
 
 impl Epochs {
-    pub fn untagged_in_flight(&self) -> u64 {
-        self.untagged_in_flight
-    }
-
     /// Whether a packet sent at `now` must begin a new epoch: there is none, the current one has lasted for `length`,
     /// or the packet would miss its slot because emulation was interrupted.
     pub fn is_over(&self, now: Time, length: Span) -> bool {
@@ -174,7 +170,7 @@ mod tests {
             epochs.on_send(false);
         }
         assert!(epochs.on_credit(Time::after_start(Span::from_ns(124_900))), "the third, late by 4.9 us");
-        assert_eq!(epochs.untagged_in_flight(), 2, "the first two are lost");
+        assert_eq!(epochs.untagged_in_flight, 2, "the first two are lost");
         assert!(!epochs.on_credit(at(151)), "nothing was sent then");
     }
 
@@ -194,7 +190,7 @@ mod tests {
         let closed = epochs.close_before(at(110)).unwrap();
         assert_eq!((closed.untagged_sent, closed.untagged_returned), (8, 3), "the tagged one at 90 is not counted");
         assert!(epochs.on_credit(at(110)));
-        assert_eq!(epochs.untagged_in_flight(), 6);
+        assert_eq!(epochs.untagged_in_flight, 6);
     }
 
     #[test]
@@ -218,6 +214,6 @@ mod tests {
         assert_eq!(epochs.expiry(Span::from_us(100)), at(110) + Span::from_ps(1));
         let due = epochs.expiry(Span::from_us(100));
         let closed = epochs.close_expired(due, Span::from_us(100)).unwrap();
-        assert_eq!((closed.untagged_sent, closed.untagged_returned, epochs.untagged_in_flight()), (1, 0, 0));
+        assert_eq!((closed.untagged_sent, closed.untagged_returned, epochs.untagged_in_flight), (1, 0, 0));
     }
 }

@@ -31,7 +31,7 @@ impl Default for ReceiverConfig {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Receiver {
     config: ReceiverConfig,
     arrived: Arrived,
@@ -60,22 +60,7 @@ pub struct Receiver {
 
 impl Receiver {
     pub fn new(config: ReceiverConfig) -> Self {
-        Self {
-            config,
-            arrived: Arrived::default(),
-            size: None,
-            received: 0,
-            duplicates: 0,
-            newest: NO_PACKET,
-            block: 0..0,
-            open_credit: None,
-            credits: VecDeque::new(),
-            unacked: 0,
-            ack_deadline: None,
-            ack_now: false,
-            earlier_acks: VecDeque::new(),
-            unscheduled: UnscheduledAcks::default(),
-        }
+        Self { config, newest: NO_PACKET, ..Self::default() }
     }
 
     fn on_emulation(&mut self, now: Time, time: Time, max_credit_delay: Span) {

@@ -48,7 +48,7 @@ struct InFlight {
 #[derive(Debug)]
 pub struct Sender<R> {
     config: SenderConfig,
-    engine: CreditEngine<R>,
+    pub engine: CreditEngine<R>,
     started: bool,
     unscheduled: UnscheduledBurst,
     /// Credits whose departure time has come. Each releases a data packet as soon as the host's link is free.
@@ -87,10 +87,6 @@ impl<R: Rate> Sender<R> {
             wasted_credits: 0,
             counters: EndpointCounters::default(),
         }
-    }
-
-    pub fn credit_engine(&self) -> &CreditEngine<R> {
-        &self.engine
     }
 
     /// Tells the credit engine how many data packets are to be sent.

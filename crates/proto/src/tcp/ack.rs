@@ -232,7 +232,7 @@ impl<W: Window> Sender<W> {
             marked: Bytes::ZERO,
             delivered: Bytes::new(self.delivery_rate.delivered),
             rtt: self.rtt_sample,
-            srtt: self.rtt.srtt(),
+            srtt: self.rtt.srtt,
             min_rtt: self.rtt.min_rtt(),
             rate_sample: None,
             prior_in_flight: Bytes::new(before.pipe),

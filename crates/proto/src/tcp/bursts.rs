@@ -38,7 +38,7 @@ impl<W: Window> Sender<W> {
         self.controller.pacing().or_else(|| {
             let flight = self.scoreboard.snd_nxt - self.scoreboard.snd_una;
             let (cwnd, ssthresh) = (self.cwnd(), self.controller.slow_start_threshold());
-            pacing_rate(cwnd, Bytes::new(flight), ssthresh, self.rtt.srtt())
+            pacing_rate(cwnd, Bytes::new(flight), ssthresh, self.rtt.srtt)
         })
     }
 
@@ -163,7 +163,7 @@ impl<W: Window> Sender<W> {
         let Some(head) = self.scoreboard.segment(self.scoreboard.first_index) else {
             return false;
         };
-        let srtt = self.rtt.srtt();
+        let srtt = self.rtt.srtt;
         let expected = head.sent_at.saturating_add(srtt);
         expected <= now.saturating_add((srtt / 2).min(DEFER))
     }

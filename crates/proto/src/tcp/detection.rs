@@ -68,7 +68,7 @@ impl Detector {
     pub fn on_new_ack(&mut self, scoreboard: &mut Scoreboard) {
         if let Self::DuplicateAcks(count) = self {
             *count = 0;
-            scoreboard.clear_dupacks();
+            scoreboard.dupack_delivered = 0;
         }
     }
 

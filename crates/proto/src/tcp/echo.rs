@@ -14,16 +14,12 @@ pub enum Policy {
 #[derive(Clone, Copy, Debug)]
 pub struct Echo {
     policy: Policy,
-    ece: bool,
+    pub ece: bool,
 }
 
 impl Echo {
     pub const fn new(policy: Policy) -> Self {
         Self { policy, ece: false }
-    }
-
-    pub const fn ece(&self) -> bool {
-        self.ece
     }
 
     /// Processes a data packet. Returns true if ECE must change: then data that is not acknowledged yet must be
@@ -55,11 +51,11 @@ mod tests {
         let packets = [(Ecn::Ect, false), (Ecn::Ce, false), (Ecn::Ect, false), (Ecn::Ect, true)];
         let shown = packets.map(|(ecn, reduced)| {
             echo.on_data(ecn, reduced);
-            echo.ece()
+            echo.ece
         });
         assert_eq!(shown, [false, true, true, false]);
         echo.on_data(Ecn::Ce, true);
-        assert!(echo.ece(), "marked again, after the reduction");
+        assert!(echo.ece, "marked again, after the reduction");
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn autosize(rate: Option<BitsPerSec>, min_rtt: Span, mss: u64, min_segs: u32
     ((bytes / mss) as u32).max(min_segs)
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Offload {
     /// The most segments in a burst; 1 without offload.
     pub(super) gso_max_segs: u16,
@@ -53,17 +53,7 @@ impl Offload {
     pub(super) fn new(config: &Config) -> Self {
         let largest = (GSO_MAX_SIZE / u64::from(config.segment).max(1)).max(1) as u16;
         let gso_max_segs = config.gso_max_segs.clamp(1, largest);
-        Self {
-            gso_max_segs,
-            tso_segs: gso_max_segs,
-            burst_left: 0,
-            retransmissions_left: 0,
-            next_retransmission: 0,
-            flow_limit: config.fq_flow_limit,
-            planned: 0,
-            planned_due: Time::ZERO,
-            held: 0,
-        }
+        Self { gso_max_segs, tso_segs: gso_max_segs, flow_limit: config.fq_flow_limit, ..Self::default() }
     }
 
     pub(super) const fn reused(self) -> Self {

@@ -66,7 +66,7 @@ impl Rack {
             return Span::ZERO;
         }
         let quarters = u64::from(self.reo_wnd_mult);
-        (input.rtt.min_rtt() * quarters / 4).min(input.rtt.srtt())
+        (input.rtt.min_rtt() * quarters / 4).min(input.rtt.srtt)
     }
 
     /// Widens the reordering window, once in a round trip, because a DSACK reported an unnecessary retransmission.

@@ -205,7 +205,7 @@ impl Receiver {
 
     /// Queues an acknowledgement of all data. `duplicate` are the bytes that arrived for a second time.
     fn ack_now(&mut self, duplicate: Range<u64>) {
-        let (ack, ece) = (self.rcv_nxt(), self.echo.ece());
+        let (ack, ece) = (self.rcv_nxt(), self.echo.ece);
         let tsecr = self.ts_recent.map_or(Timestamp(0), |ts_recent| ts_recent.tsecr());
         let new = PendingAck { ack, duplicate, tsecr, ece };
         self.last_ack_sent = ack;

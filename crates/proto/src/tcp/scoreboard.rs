@@ -12,7 +12,7 @@ use super::ack_summary::AckSummary;
 use super::loss_state::LossState;
 use super::segment::{Segment, SegmentState, Snapshot, Transmission};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     pub mss: u64,
     /// Offset of the end of the message; `u64::MAX` for a message without end.
@@ -41,21 +41,7 @@ pub struct Scoreboard {
 impl Scoreboard {
     /// Makes the scoreboard of a message of `size` bytes, with nothing sent; `None` is a message without end.
     pub fn new(mss: u64, size: Option<u64>) -> Self {
-        Self {
-            mss: mss.max(1),
-            end: size.unwrap_or(u64::MAX),
-            snd_una: 0,
-            snd_nxt: 0,
-            first_index: 0,
-            ring: VecDeque::new(),
-            in_flight: 0,
-            dupack_delivered: 0,
-            lost: 0,
-            total_lost: 0,
-            loss_state: None,
-            first_original: 0,
-            records_visited: 0,
-        }
+        Self { mss: mss.max(1), end: size.unwrap_or(u64::MAX), ..Self::default() }
     }
 
     /// `pipe` of RFC 6675: an estimate of the bytes in flight. Lost bytes count again once they are retransmitted.
@@ -184,12 +170,6 @@ impl Scoreboard {
             self.dupack_delivered += self.mss;
             summary.delivered += self.mss;
         }
-    }
-
-    /// Forgets duplicate acknowledgements without SACK, because the cumulative acknowledgement covers what they
-    /// reported (kernel: `tcp_reset_reno_sack`).
-    pub fn clear_dupacks(&mut self) {
-        self.dupack_delivered = 0;
     }
 
     /// Processes a SACK block after the cumulative acknowledgement. Only whole segments count; the last segment of a

@@ -45,7 +45,7 @@ const _: () = assert!(size_of::<Sender<()>>() < 640, "there may be 100,000 of th
 #[derive(Clone, Debug)]
 pub struct Sender<W> {
     pub(super) controller: W,
-    pub(super) scoreboard: Scoreboard,
+    pub scoreboard: Scoreboard,
     pub(super) delivery_rate: DeliveryRate,
     pub(super) rtt: Rtt,
     /// The round-trip time that the last packet measured; `None` if it measured none.
@@ -85,10 +85,6 @@ impl<W: Window> Sender<W> {
 
     pub fn controller(&self) -> &W {
         &self.controller
-    }
-
-    pub fn scoreboard(&self) -> &Scoreboard {
-        &self.scoreboard
     }
 
     pub fn rtt(&self) -> &Rtt {
@@ -323,7 +319,7 @@ impl<W: Window> Sender<W> {
         let used = self.connection.prior_bytes + self.scoreboard.snd_nxt > 0;
         let long = match self.connection.idle_restart {
             IdleRestart::Never => false,
-            IdleRestart::Timeout => idle > self.rtt.base_rto(),
+            IdleRestart::Timeout => idle > self.rtt.rto,
             IdleRestart::Estimate => idle > self.rtt.unbounded_rto(),
         };
         if used && long {

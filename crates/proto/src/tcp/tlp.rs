@@ -33,11 +33,11 @@ impl TailLossProbe {
     /// When the timer of the probe expires, if it was started at `start`, the time when something was last sent or
     /// acknowledged. If a single segment is in flight, the receiver may delay its acknowledgement by `max_ack_delay`.
     pub fn timeout(start: Time, rtt: &Rtt, single: bool, max_ack_delay: Span) -> Time {
-        if rtt.srtt().is_zero() {
+        if rtt.srtt.is_zero() {
             return start.saturating_add(INITIAL_PTO);
         }
         let ack_delay = if single { max_ack_delay } else { Span::ZERO };
-        start.saturating_add(rtt.srtt() * 2 + ack_delay)
+        start.saturating_add(rtt.srtt * 2 + ack_delay)
     }
 
     /// Whether the probe in flight is a retransmission.

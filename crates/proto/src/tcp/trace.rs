@@ -23,7 +23,7 @@ impl<W: Window> Sender<W> {
             cwnd: Some(segments(self.cwnd())),
             ssthresh: (ssthresh < Bytes::MAX).then(|| segments(ssthresh)),
             pacing,
-            srtt: Some(self.rtt.srtt()).filter(|srtt| !srtt.is_zero()),
+            srtt: Some(self.rtt.srtt).filter(|srtt| !srtt.is_zero()),
             delivered: Some(delivered.div_ceil(mss)),
             ca_state: Some(self.ca_state()),
         })

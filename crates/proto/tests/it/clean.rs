@@ -145,7 +145,7 @@ fn an_unused_window_stops_growing() {
         for number in 0..10_000 {
             harness.data(ms(10 + number), 0, number, Ecn::Ect);
         }
-        harness.0.flows().get(0).unwrap().law().window_size() / law::SEGMENT
+        harness.0.flows().get(0).unwrap().law().window_size / law::SEGMENT
     };
     assert_eq!(grown(false), 10_010);
     let most = grown(true);

@@ -23,7 +23,7 @@ fn the_state_is_open_then_disorder_recovery_and_after_a_timeout_loss() {
     assert_eq!(told(&hand), (Some(CaState::Disorder), Some(1)));
     hand.sends_after_ack(us(10_100), 0, &[(1, 4)]);
     assert_eq!(told(&hand), (Some(CaState::Recovery), Some(3)));
-    let sent = hand.sender.scoreboard().snd_nxt / SEGMENT;
+    let sent = hand.sender.scoreboard.snd_nxt / SEGMENT;
     hand.sends_after_ack(ms(30), sent, &[]);
     assert_eq!(told(&hand), (Some(CaState::Open), Some(sent)));
     assert!(state(&hand).srtt.is_some_and(|srtt| ms(0) + srtt >= ms(10)));

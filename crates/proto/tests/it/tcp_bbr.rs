@@ -54,7 +54,7 @@ fn the_queue_is_a_quarter_bdp_while_probing_and_nearly_empty_while_cruising() {
     bench.watch(ms(9_000), |bench| {
         let Mode::ProbeBw(phase) = bbr(bench, 0).mode() else { panic!("it has settled") };
         most[phase] = most[phase].max(bench.backlog());
-        flight = flight.max(bench.flows[0].sender().scoreboard().pipe() / SEGMENT);
+        flight = flight.max(bench.flows[0].sender().scoreboard.pipe() / SEGMENT);
     });
     // A quarter of the BDP, three bursts of one segment, and two segments of the smallest steps.
     let quarter = bench.product() / 4.0;
@@ -79,7 +79,7 @@ fn at_most_two_bdp_and_a_burst_are_in_flight_even_among_other_flows() {
             let (Some(rate), Some(rtt)) = (bbr.bw(), bbr.min_rtt()) else { panic!() };
             // Three bursts of one segment, two to round up to even, two while probing, and room for ACK bunching.
             let most = rate.bytes_in(rtt).get() * 2 / SEGMENT + 12;
-            assert!(flow.sender().scoreboard().pipe() / SEGMENT <= most, "{most}");
+            assert!(flow.sender().scoreboard.pipe() / SEGMENT <= most, "{most}");
         }
     });
     let used = used(&mut bench, ms(16_000));
@@ -102,7 +102,7 @@ fn probe_rtt_takes_a_fiftieth_of_the_time_with_four_segments() {
             (probing, since) = (!probing, bench.now);
         }
         if probing && bench.now > since + Span::from_ms(20) {
-            flight = flight.max(bench.flows[0].sender().scoreboard().pipe() / SEGMENT);
+            flight = flight.max(bench.flows[0].sender().scoreboard.pipe() / SEGMENT);
         }
     });
     let part = held.ratio(Span::from_ms(41_000));

@@ -36,7 +36,7 @@ fn next_of(config: &Config, before: &SenderHarness, segments: u64, at: u64) -> S
 fn a_reused_connection_keeps_window_round_trip_and_byte_counts() {
     let mut hand = next(&done(), 21);
     assert_eq!(hand.leaving(), [0, 1], "the window of the flow before, its own bytes from zero");
-    assert_eq!(hand.sender.rtt().srtt(), Span::from_ms(10));
+    assert_eq!(hand.sender.rtt().srtt, Span::from_ms(10));
     hand.ack(ms(31), 2, &[]);
     let last = hand.spy().acks.last().copied();
     let (una, next) = last.map(|ack| (ack.snd_una, ack.snd_nxt)).unwrap_or_default();

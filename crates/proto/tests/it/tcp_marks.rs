@@ -125,7 +125,7 @@ fn a_mark_in_the_window_of_a_loss_reduces_nothing_and_one_in_the_next_window_doe
     assert_eq!(hand.spy().losses.len(), 1);
     let told: Vec<_> = hand.take().iter().map(|out| out.head.flags.has(Flags::CWR)).collect();
     assert_eq!(told.iter().filter(|&&cwr| cwr).count(), 1, "the receiver is told: {told:?}");
-    let next = hand.sender.scoreboard().snd_nxt / SEGMENT;
+    let next = hand.sender.scoreboard.snd_nxt / SEGMENT;
     hand.answer(ms(20), 20, &[], Flags::ACK | Flags::ECE);
     assert_eq!(hand.spy().exits.len(), 1);
     // then the window was reduced for that round trip already,
@@ -148,7 +148,7 @@ fn a_gradual_reduction_keeps_sending() {
             hand.answer(us(10_000 + number), number, &[], flags);
             left.push(hand.leaving().len());
         }
-        assert_eq!(hand.sender.scoreboard().pipe(), 10 * SEGMENT);
+        assert_eq!(hand.sender.scoreboard.pipe(), 10 * SEGMENT);
         left
     };
     assert_eq!(leaving(false)[..12], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1], "no marks for half a window");

@@ -76,7 +76,7 @@ fn after_one_loss_of_twenty_as_many_segments_leave_as_the_controller_wants() {
         let during: usize = left[2..].iter().map(Vec::len).sum();
         assert_eq!(during as u64, target, "{left:?}");
         assert!(left[2..].iter().all(|now| now.len() <= 1), "{left:?}");
-        assert_eq!(hand.sender.scoreboard().pipe(), target * SEGMENT);
+        assert_eq!(hand.sender.scoreboard.pipe(), target * SEGMENT);
         // When the retransmission is acknowledged, recovery is over.
         hand.ack(us(20_000), 22, &[(22, 22 + target - 1)]);
         assert_eq!((hand.spy().losses.len(), hand.spy().exits.len()), (1, 1));
@@ -91,7 +91,7 @@ fn prr_does_not_limit_a_controller_that_owns_recovery() {
     for number in 1..10 {
         hand.ack(us(10_000 + number), 0, &[(1, number + 1)]);
         hand.take();
-        assert_eq!(hand.sender.scoreboard().pipe(), 20 * SEGMENT);
+        assert_eq!(hand.sender.scoreboard.pipe(), 20 * SEGMENT);
     }
 }
 
@@ -101,7 +101,7 @@ fn a_segment_is_lost_with_three_sacked_above_and_not_with_two() {
     hand.take();
     assert_eq!(hand.sends_after_ack(ms(10), 0, &[(2, 3), (5, 6)]), [10, 11]);
     hand.ack(ms(11), 0, &[(8, 9), (5, 6), (2, 3)]);
-    let board = hand.sender.scoreboard();
+    let board = &hand.sender.scoreboard;
     let lost: Vec<_> = (0..12).filter(|&n| board.segment(n).is_some_and(|r| r.state == SegmentState::Lost)).collect();
     assert_eq!(lost, [0, 1], "3 and 4 have two above them");
     assert_eq!(hand.spy().losses.len(), 1);

@@ -54,7 +54,7 @@ fn a_fast_retransmit_caused_by_reordering_is_undone_when_the_duplicate_is_report
     assert_eq!((window(&hand), undone(&hand)), (10, (1, 1)));
     assert_eq!((hand.spy().undos.len(), hand.spy().exits.len()), (1, 1), "recovery is over");
     hand.take();
-    assert_eq!(hand.sender.scoreboard().pipe(), 10 * SEGMENT, "the window is used");
+    assert_eq!(hand.sender.scoreboard.pipe(), 10 * SEGMENT, "the window is used");
 }
 
 /// RFC 3522, 3.2: an echoed timestamp older than the retransmission's shows at once that the original arrived.
@@ -123,7 +123,7 @@ fn an_original_that_arrives_during_a_retransmission_holds_back_further_ones() {
     // Given segments 0, 1 and 2 marked lost, of which 0 and 1 were retransmitted,
     let mut hand = ten(&linux(TIMESTAMPS), 6);
     assert_eq!(hand.sends_after_ack(ms(80), 0, &[(3, 6)]), [0, 1]);
-    assert_eq!(hand.sender.scoreboard().lost, SEGMENT);
+    assert_eq!(hand.sender.scoreboard.lost, SEGMENT);
     // when the original of 0 arrives while the retransmission of 1 is in flight,
     hand.echo(ms(81), 1, &[(3, 7)], ms(0));
     assert_eq!(hand.leaving(), [10, 11], "new, and not 2");
@@ -131,7 +131,7 @@ fn an_original_that_arrives_during_a_retransmission_holds_back_further_ones() {
     // then the undo waits for the retransmission of 1.
     hand.echo(ms(82), 2, &[(3, 7)], ms(0));
     assert_eq!((window(&hand), undone(&hand).0), (10, 1));
-    let board = hand.sender.scoreboard();
+    let board = &hand.sender.scoreboard;
     assert!(board.segment(2).is_some_and(|segment| segment.state == SegmentState::InFlight && !segment.retransmitted));
 }
 
@@ -255,14 +255,14 @@ fn recovery_that_ends_with_an_originals_timestamp_is_undone() {
 #[test]
 fn segments_marked_lost_are_in_flight_again_after_an_undo() {
     let mut hand = timed_out(FRTO);
-    let board = hand.sender.scoreboard();
+    let board = &hand.sender.scoreboard;
     assert_eq!((board.pipe(), board.lost), (SEGMENT, 9 * SEGMENT));
     hand.ack(ms(1_010), 2, &[]);
-    let board = hand.sender.scoreboard();
+    let board = &hand.sender.scoreboard;
     assert_eq!((board.pipe(), board.lost), (8 * SEGMENT, 0));
     // All of it is acknowledged as if nothing had happened.
     hand.ack(ms(1_011), 10, &[]);
-    assert_eq!(hand.sender.scoreboard().pipe(), 0);
+    assert_eq!(hand.sender.scoreboard.pipe(), 0);
 }
 
 const SIZE: u64 = 20_000 * SEGMENT;

@@ -56,7 +56,7 @@ fn work(config: &Config, window: u64, packets: u64) -> f64 {
         }
     }
     assert!(sender.counters().retransmits > packets / 8);
-    sender.scoreboard().records_visited as f64 / events as f64
+    sender.scoreboard.records_visited as f64 / events as f64
 }
 
 #[test]

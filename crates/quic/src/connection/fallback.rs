@@ -42,7 +42,7 @@ impl Connection {
         match (settings, settings_stream::keys(&self.quic)) {
             (Ok(peer), Some((own_key, peer_key))) => {
                 let credits = CreditExchange::new(&self.config, own_key, peer_key, peer);
-                let product = self.config.link.bytes_in(credits.wait()).get();
+                let product = self.config.link.bytes_in(credits.wait).get();
                 self.send_queues.set_bandwidth_delay_product(product);
                 self.credits = Some(credits);
                 self.liveness_probe = self.new_liveness_probe();
@@ -56,7 +56,7 @@ impl Connection {
     }
 
     fn new_liveness_probe(&self) -> CreditLivenessProbe {
-        let agreed = self.credits.as_ref().map_or(Span::ZERO, CreditExchange::wait);
+        let agreed = self.credits.as_ref().map_or(Span::ZERO, |credits| credits.wait);
         let wait = Duration::from_nanos(agreed.as_ps() / 1_000);
         CreditLivenessProbe::new(wait, wait * 4 + ANSWER_TIMEOUT)
     }
@@ -81,7 +81,7 @@ impl Connection {
     pub(super) fn check_for_fallback(&mut self, now: Instant, time: Time, out: &mut Vec<OutgoingDatagram>) {
         let waits = self.waiting_packets() > 0;
         let Some(credits) = &mut self.credits else { return };
-        let (granted, emulated) = (credits.granted(), credits.emulated());
+        let (granted, emulated) = (credits.engine.credits().granted, credits.engine.emulated());
         // A silent peer is asked for no credits; data that waits is enough reason to probe.
         self.liveness_probe.observe(now, granted, emulated, waits);
         let mode = if time >= MAX_AGE {
@@ -95,7 +95,7 @@ impl Connection {
             if granted == 0 { SendMode::Unanswered } else { SendMode::CreditsStopped }
         } else if let Some(objection) = self.objection {
             objection
-        } else if credits.is_data_lost() {
+        } else if credits.loss_detector.is_data_lost {
             SendMode::DataLost
         } else {
             return self.send_liveness_probe(now, emulated, out);

@@ -39,7 +39,7 @@ impl Connection {
 
     /// Processes the losses that QUIC has declared. A loss closes the gate, so that retransmissions wait for credits.
     pub(super) fn process_losses(&mut self, now: Instant, time: Time) {
-        let losses = self.gate.take_losses();
+        let losses = std::mem::take(&mut self.gate.reports().losses);
         if self.send_mode != SendMode::Credits {
             if self.send_mode == SendMode::Unknown {
                 // Retransmissions of the handshake need no credit.
@@ -60,7 +60,7 @@ impl Connection {
             let scheduled = packets - self.unscheduled_start.on_lost(packets);
             let age = Span::from(now.saturating_duration_since(loss.sent)).min(time.since_start());
             if let Some(credits) = &mut self.credits {
-                credits.on_lost(time - age, scheduled);
+                credits.loss_detector.on_lost(time - age, scheduled);
             }
         }
         self.has_held_frames |= self.gate.mode() == GateMode::Closed;
@@ -71,9 +71,9 @@ impl Connection {
         let has_sent = self.use_credit(now, out);
         if let Some(credits) = &mut self.credits {
             if has_sent {
-                credits.on_data(time);
+                credits.loss_detector.on_data(time);
             } else {
-                credits.on_unused();
+                credits.unused += 1;
             }
         }
     }
@@ -178,7 +178,7 @@ impl Connection {
         if !self.has_held_frames {
             self.lost_bytes = 0;
             self.gate.set(GateMode::Open);
-            self.bypass.on_open();
+            self.bypass.held_since = None;
         }
         has_sent
     }

@@ -24,7 +24,7 @@ pub(crate) struct Bypass {
     /// All frames received, ack-eliciting or not.
     frames: u64,
     /// The time since which an acknowledgement or another frame without data waits.
-    held_since: Option<Instant>,
+    pub(crate) held_since: Option<Instant>,
     /// The time of the last QUIC packet sent.
     sent_at: Instant,
     /// QUIC packets sent since the last one received.
@@ -65,11 +65,6 @@ impl Bypass {
             self.acknowledged = self.received;
             self.held_since = None;
         }
-    }
-
-    /// Notes that the gate is open, so that no frame waits.
-    pub(crate) fn on_open(&mut self) {
-        self.held_since = None;
     }
 
     /// Whether a packet may pass the closed gate now. `has_control` tells whether QUIC holds frames other than data.

@@ -54,16 +54,17 @@ pub(crate) enum PacketNovelty {
 #[derive(Debug)]
 pub(crate) struct CreditExchange {
     config: Config,
-    engine: CreditEngine<Law>,
+    pub(crate) engine: CreditEngine<Law>,
     /// The number of credit engines of this connection before the current one.
     engines: u64,
-    loss_detector: DataLossDetector,
+    pub(crate) loss_detector: DataLossDetector,
     outstanding: Outstanding,
     /// The newest test of how the path treats emulation packets.
     probe: Option<PathProbe>,
     /// The tests so far.
     probes: u64,
-    wait: Span,
+    /// The waiting time: the longer one of both sides.
+    pub(crate) wait: Span,
     slack: Span,
     /// The longest time between the planned times of two data packets that leave together; `None` without segmentation
     /// offload.
@@ -92,7 +93,7 @@ pub(crate) struct CreditExchange {
     /// Counts of this connection, to which the current engine adds its counts.
     stats: CreditStats,
     /// Credits that were not used because there was nothing to send.
-    unused: u64,
+    pub(crate) unused: u64,
 }
 
 /// Creates a credit engine. `earlier` is the number of earlier engines of the connection, so that each draws other
@@ -187,21 +188,6 @@ impl CreditExchange {
         Some(Departure::Data)
     }
 
-    /// Notes that no data packet was sent although a credit allowed it.
-    pub(crate) fn on_unused(&mut self) {
-        self.unused += 1;
-    }
-
-    /// Notes a data packet sent on a credit.
-    pub(crate) fn on_data(&mut self, now: Time) {
-        self.loss_detector.on_data(now);
-    }
-
-    /// Notes lost data packets, the newest of which was sent at `sent`.
-    pub(crate) fn on_lost(&mut self, sent: Time, packets: u64) {
-        self.loss_detector.on_lost(sent, packets);
-    }
-
     /// Discards all credits and starts a new engine without demand. Credits that still arrive count as late. Sequence
     /// numbers and times continue, so the peer need not know.
     pub(crate) fn restart(&mut self) {
@@ -215,16 +201,6 @@ impl CreditExchange {
         self.loss_detector = DataLossDetector::new(self.wait, self.wait * 2 + LOSS_DETECTION);
         self.outstanding.forget_all();
         self.first_at = None;
-    }
-
-    /// Credits received since the start or [`CreditExchange::restart`].
-    pub(crate) fn granted(&self) -> u64 {
-        self.engine.credits().granted
-    }
-
-    /// Emulation packets sent since the start or [`CreditExchange::restart`].
-    pub(crate) fn emulated(&self) -> u64 {
-        self.engine.emulated()
     }
 
     /// The time of the next departure of a data packet. With segmentation offload, the first of two departures waits
@@ -313,16 +289,6 @@ impl CreditExchange {
         self.engine.credits().granted == 0
             && self.engine.emulated() >= UNANSWERED
             && self.first_at.is_some_and(|at| at.saturating_add(self.wait * 2) < now)
-    }
-
-    /// Whether the path loses data packets rather than emulation packets.
-    pub(crate) fn is_data_lost(&self) -> bool {
-        self.loss_detector.is_data_lost()
-    }
-
-    /// The waiting time: the longer one of both sides.
-    pub(crate) fn wait(&self) -> Span {
-        self.wait
     }
 
     /// Whether the peer has sent credits for emulation packets that were never sent.

@@ -18,7 +18,7 @@ const PROBES: u64 = 8;
 /// as probes, one after the other. If they are acknowledged and the emulation packets sent meanwhile get no credit,
 /// credits have stopped. Emulation packets are rare by then, because the feedback law counts all of them as lost, so
 /// not every probe has one next to it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct CreditLivenessProbe {
     /// The time without credits before the first probe, and the time limit for the answer to a probe.
     limit: Duration,
@@ -44,18 +44,7 @@ pub(crate) struct CreditLivenessProbe {
 impl CreditLivenessProbe {
     /// `wait` is the waiting time, and `limit` the time within which a reachable peer answers.
     pub(crate) fn new(wait: Duration, limit: Duration) -> Self {
-        Self {
-            limit,
-            gap: wait / 4,
-            granted: 0,
-            emulated: 0,
-            since: None,
-            pending: None,
-            last_probe: None,
-            answered: 0,
-            before_first: None,
-            between: 0,
-        }
+        Self { limit, gap: wait / 4, ..Self::default() }
     }
 
     /// Records the totals so far, credits received and emulation packets sent, and whether the sender wants more
@@ -127,7 +116,7 @@ struct Slot {
 /// lost far less often than data, no queue on the path meters them. Losses are compared in slots of time in which both
 /// kinds were sent, because a link that fails after the last emulation packet loses only data. Slots during a test of
 /// the path ([`super::path_probe`]) are left out: its packets come above the meter's rate, and fill queues themselves.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DataLossDetector {
     slot: Span,
     /// The time after which the losses of a slot are known and the slot is closed.
@@ -140,7 +129,7 @@ pub(crate) struct DataLossDetector {
     /// Lost data packets for the verdict, at most [`MAX_OF_SLOT`] of each slot.
     evidence: u64,
     counted: u32,
-    is_data_lost: bool,
+    pub(crate) is_data_lost: bool,
     /// When queues that a test of the path has filled no longer count as its doing.
     tested_until: Time,
 }
@@ -149,17 +138,7 @@ impl DataLossDetector {
     /// `wait` is the waiting time, and `settle` the time after which losses are known.
     pub(crate) fn new(wait: Span, settle: Span) -> Self {
         let slot = (wait / SLOTS).max(settle / MAX_OPEN).max(Span::from_ns(1));
-        Self {
-            slot,
-            settle,
-            first: 0,
-            open: VecDeque::new(),
-            sum: Slot::default(),
-            evidence: 0,
-            counted: 0,
-            is_data_lost: false,
-            tested_until: Time::ZERO,
-        }
+        Self { slot, settle, ..Self::default() }
     }
 
     fn number(&self, at: Time) -> u64 {
@@ -215,10 +194,6 @@ impl DataLossDetector {
         if let Some(slot) = self.at(sent) {
             slot.lost += packets;
         }
-    }
-
-    pub(crate) fn is_data_lost(&self) -> bool {
-        self.is_data_lost
     }
 
     fn close(&mut self, now: Time) {
@@ -295,7 +270,7 @@ mod tests {
             for seed in 0..20 {
                 let (mut detector, mut random) = (detector(), Seed::new(seed).stream("loss", 0));
                 run(&mut detector, (0, 10_000), (emulation, data), &mut random);
-                assert_eq!(detector.is_data_lost(), is_found, "{emulation} {data} {seed}");
+                assert_eq!(detector.is_data_lost, is_found, "{emulation} {data} {seed}");
             }
         }
     }
@@ -306,10 +281,10 @@ mod tests {
         // Three slots of 10 ms, each with all of its 80 data packets.
         run(&mut detector, (0, 30), (0.0, 1.0), &mut random);
         run(&mut detector, (30, 2_000), (0.0, 0.0), &mut random);
-        assert!(!detector.is_data_lost());
+        assert!(!detector.is_data_lost);
         run(&mut detector, (2_000, 2_010), (0.0, 1.0), &mut random);
         run(&mut detector, (2_010, 3_000), (0.0, 0.0), &mut random);
-        assert!(detector.is_data_lost(), "the fourth");
+        assert!(detector.is_data_lost, "the fourth");
     }
 
     #[test]
@@ -320,9 +295,9 @@ mod tests {
             run(&mut detector, (ms, ms + 10), (0.0, 0.1), &mut random);
         }
         run(&mut detector, (1_000, 2_000), (0.0, 0.0), &mut random);
-        assert!(!detector.is_data_lost());
+        assert!(!detector.is_data_lost);
         run(&mut detector, (2_000, 6_000), (0.0, 0.1), &mut random);
-        assert!(detector.is_data_lost(), "after the test");
+        assert!(detector.is_data_lost, "after the test");
     }
 
     #[test]
@@ -333,7 +308,7 @@ mod tests {
             detector.on_lost(now, 1);
         }
         detector.on_emulation(at(5_000_000));
-        assert!(!detector.is_data_lost());
+        assert!(!detector.is_data_lost);
         // A pause of an hour needs no more memory than a short one.
         detector.on_emulation(at(3_600_000_000));
         assert!(detector.open.len() <= 1, "{:?}", detector.open.len());

@@ -34,8 +34,8 @@ pub(crate) struct Loss {
 
 /// The acknowledgements and losses that QUIC has reported to the controller.
 #[derive(Debug, Default)]
-struct DeliveryReports {
-    losses: Vec<Loss>,
+pub(crate) struct DeliveryReports {
+    pub(crate) losses: Vec<Loss>,
     /// The send time of the newest packet that was acknowledged.
     newest_acked: Option<Instant>,
     /// The send times of the first and the last unscheduled packet.
@@ -75,13 +75,8 @@ impl CreditGate {
         self.asked.swap(false, Ordering::Relaxed)
     }
 
-    fn reports(&self) -> MutexGuard<'_, DeliveryReports> {
+    pub(crate) fn reports(&self) -> MutexGuard<'_, DeliveryReports> {
         self.reports.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The losses since the last call.
-    pub(crate) fn take_losses(&self) -> Vec<Loss> {
-        std::mem::take(&mut self.reports().losses)
     }
 
     /// The send time of the newest packet that was acknowledged.

@@ -128,7 +128,7 @@ fn send(socket: &mut Socket, mut datagrams: &[OutgoingDatagram]) -> io::Result<(
             done = socket.send(datagrams);
         }
         if done == 0 {
-            socket.count_unsent();
+            socket.drops.unsent += 1;
             done = 1;
         }
         datagrams = &datagrams[done..];

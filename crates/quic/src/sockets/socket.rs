@@ -52,7 +52,7 @@ pub(crate) struct Socket {
     /// The TOS byte of datagrams that may leave in pairs with segmentation offload.
     paired: Option<u8>,
     /// Datagrams dropped since the last [`Socket::take_drops`].
-    drops: DatagramDrops,
+    pub(crate) drops: DatagramDrops,
 }
 
 impl Socket {
@@ -83,11 +83,6 @@ impl Socket {
     /// Counts of the datagrams dropped since the last call.
     pub(crate) fn take_drops(&mut self) -> DatagramDrops {
         std::mem::take(&mut self.drops)
-    }
-
-    /// Counts a datagram that could not be sent because the socket stayed full.
-    pub(crate) fn count_unsent(&mut self) {
-        self.drops.unsent += 1;
     }
 
     /// Receives datagrams, and returns whether more may be waiting.

@@ -46,7 +46,8 @@ pub enum IdentityError {
 /// A certificate with its intermediate certificates, and its key.
 #[derive(Debug)]
 pub struct Identity {
-    chain: Vec<CertificateDer<'static>>,
+    /// The host's certificate, followed by its intermediate certificates.
+    pub chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
 
@@ -96,11 +97,6 @@ impl Identity {
     /// The host's own certificate in DER.
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.chain[0]
-    }
-
-    /// The host's certificate, followed by its intermediate certificates.
-    pub fn chain(&self) -> &[CertificateDer<'static>] {
-        &self.chain
     }
 
     /// The private key of the host's certificate, in DER.

@@ -114,7 +114,7 @@ impl Tls {
 }
 
 fn certified_key(identity: &Identity) -> CertifiedKey {
-    (identity.chain().to_vec(), Arc::new(identity.key()))
+    (identity.chain.clone(), Arc::new(identity.key()))
 }
 
 fn identity_error(why: &dyn std::fmt::Display) -> QuicError {

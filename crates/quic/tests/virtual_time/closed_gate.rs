@@ -26,7 +26,7 @@ fn without_credits() -> Network {
     network.to_server.config.blocked = Some(Classes::default().emulation);
     network.run(ms(100));
     network.to_server.config.data_loss = 0.0;
-    assert_eq!(network.client.connection().gate_mode(), GateMode::Closed);
+    assert_eq!(network.client.connection().gate.mode(), GateMode::Closed);
     network.watch();
     network
 }

@@ -51,7 +51,7 @@ impl Packet {
 }
 
 /// The properties of a link.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LinkConfig {
     /// The rate of the bottleneck, bit/s.
     pub(super) rate: f64,
@@ -81,21 +81,7 @@ pub(super) struct LinkConfig {
 
 impl LinkConfig {
     pub(super) fn new(rate: f64, delay: Duration) -> Self {
-        Self {
-            rate,
-            delay,
-            buffer: 20,
-            loss: 0.0,
-            data_loss: 0.0,
-            duplication: 0.0,
-            reordering: (0.0, Duration::ZERO),
-            mtu: 1_472,
-            down: None,
-            blocked: None,
-            is_erasing: false,
-            is_unmetered: false,
-            selective: None,
-        }
+        Self { rate, delay, buffer: 20, mtu: 1_472, ..Self::default() }
     }
 
     fn passes(&self, now: Instant, packet: &Packet) -> bool {

@@ -80,7 +80,7 @@ fn texts(mut named: Vec<Named>) -> String {
 fn differences(comparison: &Comparison, least: f64, is_told: impl Fn(Finding) -> bool + Copy) -> Vec<Difference<'_>> {
     let of_pair = comparison.distinct().flat_map(move |pair| {
         let place = if pair.point.is_empty() { String::new() } else { format!(" at {}", pair.point) };
-        let ends = pair.has_completion_times();
+        let ends = pair.in_order().any(|(metric, _)| metric.statistic().is_some());
         let of_stragglers =
             move |metric: &Metric| ends && [metrics::THROUGHPUT.path, metrics::GOODPUT.path].contains(&metric.path);
         let all = pair.in_order().filter(move |(metric, of)| is_told(of.finding) && !of_stragglers(metric));

@@ -1,8 +1,6 @@
 //! Queue disciplines that drop packets after they have enqueued them: packets and bytes are conserved, limits hold, and
 //! the result does not depend on when the port catches up.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot build its bench should fail there")]
-
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time};
 use shallop_switch::discipline::codel::CoDelConfig;

@@ -1,7 +1,5 @@
 //! Shared pools: Dynamic Thresholds, and marking by the occupancy of the pool.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot build its bench should fail there")]
-
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, Packet, Seed, Span, Time};
 use shallop_switch::{

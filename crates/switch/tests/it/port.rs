@@ -1,7 +1,5 @@
 //! A port from outside: packets are enqueued at given times, and arrive at the other end of the wire.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot build its bench should fail there")]
-
 use proptest::prelude::*;
 use shallop_core::{
     BitsPerSec, BufferSize, Bytes, Class, DropCause, Ecn, Envelope, Packet, Probe, QueueId, Seed, Share, Span, Time,

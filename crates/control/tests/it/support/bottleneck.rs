@@ -81,7 +81,6 @@ impl Bottleneck {
             now: self.now,
             acked_sacked: SEGMENT,
             losses: self.losses,
-            marked: Bytes::ZERO,
             delivered: self.delivered,
             rtt: self.has_rtt_samples.then_some(rtt),
             srtt: rtt,
@@ -97,9 +96,9 @@ impl Bottleneck {
             is_cwnd_limited: self.is_cwnd_limited,
             snd_una_advance: SEGMENT,
             round_start: self.delivered >= self.round_end,
-            in_cwnd_reduction: false,
             snd_una,
             snd_nxt: snd_una + self.in_flight.get(),
+            ..Ack::default()
         }
     }
 

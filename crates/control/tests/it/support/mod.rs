@@ -40,22 +40,18 @@ impl FixedRtt {
         Ack {
             now: self.now,
             acked_sacked,
-            losses: Bytes::ZERO,
-            marked: Bytes::ZERO,
             delivered: Bytes::new(self.snd_una),
             rtt: Some(self.rtt),
             srtt: self.rtt,
             min_rtt: self.min_rtt,
-            rate_sample: None,
             prior_in_flight: window.window(),
             in_flight: window.window().saturating_sub(acked_sacked),
             is_cwnd_limited: self.is_cwnd_limited,
             snd_una_advance: acked_sacked,
-            round_start: false,
-            in_cwnd_reduction: false,
             snd_una: self.snd_una,
             // The segments that this ACK allows are not sent yet.
             snd_nxt: self.snd_una.saturating_sub(acked_sacked.get()) + window.window().get(),
+            ..Ack::default()
         }
     }
 

@@ -4,15 +4,53 @@ use shallop_control::any;
 use shallop_control::expresspass::CodeConfig;
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
 use shallop_control::options::ControllerName;
-use shallop_core::{BufferSize, Bytes, Span};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
+use shallop_measure::Outcome;
+use shallop_plan::Study;
 use shallop_plan::plan::{
     Accounting, Aeolus, BurstUntil, Connections, Ecmp, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
     Pattern, Plan, Scheme, Starts, Switch, Topology, Transport,
 };
 use shallop_plan::transport::{ExpressPassOptions, FlashPassOptions};
 use shallop_proto::tcp::{self, EcnConfig, Stack};
-use shallop_topology::NicMode;
+use shallop_results::Run;
+use shallop_scenario::{Options, read};
+use shallop_topology::{Dumbbell, Largest, NicMode, SenderDelay};
 use shallop_workload::Sizes;
+
+/// The study of a scenario.
+pub fn study(text: &str) -> Study {
+    read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}\n{text}"))
+}
+
+/// The outcome of one scheme of a plan.
+pub fn outcome(plan: &Plan, scheme: usize, seed: u64) -> Outcome {
+    shallop_measure::run(plan, scheme, seed, &mut |_| true).unwrap()
+}
+
+/// The outcome of a scenario's first point and first scheme.
+pub fn outcome_of(text: &str) -> Outcome {
+    outcome(&study(text).points[0].plan, 0, 1)
+}
+
+/// The run of the scheme with this name.
+pub fn run_of(plan: &Plan, scheme: &str) -> Run {
+    let scheme = plan.schemes.iter().position(|other| other.name == scheme).unwrap();
+    outcome(plan, scheme, 1).run
+}
+
+/// Hosts at the left of one link of a dumbbell, whose links have one rate, and a receiver at its right.
+pub fn dumbbell(rate: BitsPerSec, delay: Span, senders: usize) -> Dumbbell {
+    Dumbbell {
+        rate,
+        access_rate: rate,
+        delay,
+        senders,
+        sender_delay: SenderDelay::One(Span::ZERO),
+        receivers: 1,
+        largest: Largest { mtu: Bytes::new(1500) },
+    }
+}
 
 /// A plan of this network and traffic, under each of the schemes of [`schemes`].
 pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan {

@@ -111,7 +111,7 @@ impl Setting {
 /// The epochs that were reported to the law of the sender.
 pub fn epochs(pair: &Pair<Peer<Spy>>) -> &[Epoch] {
     match &pair.ends[0] {
-        Peer::Sender(sender) => &sender.credit_engine().law().epochs,
+        Peer::Sender(sender) => &sender.engine.law().epochs,
         Peer::Receiver(_) => &[],
     }
 }
