@@ -121,8 +121,8 @@ pub fn table(points: &[Point], runs: &[(usize, &Run)], rows: usize) -> (Grid, St
     let mut notes: Vec<String> = notes.into_values().take(MAX_BUNDLES).collect();
     match left_out {
         0 => {}
-        1 => notes.push("1 link more is not shown; `links` of summary.json has it.".to_owned()),
-        more => notes.push(format!("{more} links more are not shown; `links` of summary.json has them.")),
+        1 => notes.push("1 row more is not shown; `links` of summary.json has it.".to_owned()),
+        more => notes.push(format!("{more} rows more are not shown; `links` of summary.json has them.")),
     }
     (grid, notes.join(" "))
 }
@@ -219,7 +219,7 @@ mod tests {
         let shown: Vec<&str> = grid.rows.iter().map(|row| row[1].as_str()).collect();
         assert_eq!(shown, ["a0>b", "a8>b"], "0.5 and 0.4 on average");
         assert_eq!(grid.rows[0][2..], ["10", "-", "50.0", "0.000", "0", "5.0"].map(str::to_owned));
-        assert_eq!(note, "10 links more are not shown; `links` of summary.json has them.");
+        assert_eq!(note, "10 rows more are not shown; `links` of summary.json has them.");
     }
 
     #[test]

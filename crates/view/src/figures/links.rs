@@ -75,7 +75,7 @@ fn worst_of_any<'a>(all: &[Vec<(&'a str, LinkMeans)>]) -> (Vec<&'a str>, Vec<Lin
 fn caption(input: &FigureData, more: usize, has_unmeasured: bool) -> String {
     let rest = match more {
         0 => String::new(),
-        more => format!(" {more} links more are not shown."),
+        more => format!(" {more} directions more are not shown."),
     };
     let unmeasured = if has_unmeasured { " Links without a bar are of hosts, inside which packets wait." } else { "" };
     format!(

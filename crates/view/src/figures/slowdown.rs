@@ -47,9 +47,10 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
         title: "Slowdown against size".to_owned(),
         alt: rows.summary(&["panel", "scheme", "part"], "slowdown", "Slowdown"),
         caption: format!(
-            "Slowdown: the completion time of a flow over the time that it takes alone on an idle network; of the \
-             flows that count and finished{}. A point stands for the flows of a quarter of a power of ten, at the \
-             middle of their sizes; the 99th percentile where there are at least {MIN_FLOWS} of them.{}",
+            "Slowdown: the completion time of a flow over the time in which its packets cross an idle network, \
+             without handshake or ramp; of the flows that count and finished{}. A point stands for the flows of a \
+             quarter of a power of ten, at the middle of their sizes; the 99th percentile where there are at least \
+             {MIN_FLOWS} of them.{}",
             input.of_several_seeds(", all seeds together"),
             comparison.omission_note(&points)
         ),

@@ -169,7 +169,7 @@ fn the_figure_of_links_has_those_that_lose_and_the_busiest_as_means_over_seeds()
     assert_eq!((&order[0], &order[1]), (&json!("a14>b"), &json!("a1>b")));
     let losing = links.rows.rows.iter().find(|row| row[0] == "a14>b").unwrap();
     assert_eq!(losing[4], json!(11.0));
-    assert!(links.caption.contains("2 links more are not shown"), "{}", links.caption);
+    assert!(links.caption.contains("2 directions more are not shown"), "{}", links.caption);
     assert_eq!(links.spec["hconcat"][0]["encoding"]["y"]["axis"]["labelOverlap"], json!(false));
     // All of these links have queues.
     assert!(!links.caption.contains("without a bar"), "{}", links.caption);
