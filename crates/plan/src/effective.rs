@@ -47,12 +47,11 @@ pub fn effective(plan: &Plan, scheme: usize) -> Plan {
 }
 
 fn leave_out_marks(switch: &mut Switch) {
-    let drops = |marking: &QueueMarking| marking.drops;
     let leaves = |marking: &QueueMarking| marking.at == MarkAt::Dequeue;
-    switch.mark = switch.mark.filter(drops);
+    switch.mark = switch.mark.filter(QueueMarking::drops);
     switch.bcc = switch.bcc.filter(|bcc| bcc.at == MarkAt::Dequeue);
     if let Some(shared) = &mut switch.shared {
-        shared.mark = shared.mark.filter(|mark| drops(mark) || leaves(mark));
+        shared.mark = shared.mark.filter(|mark| mark.drops() || leaves(mark));
     }
 }
 

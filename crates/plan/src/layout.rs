@@ -147,7 +147,7 @@ impl LinkShares {
     }
 }
 
-/// Gives each of these data queues the queue discipline of the switch or, without one, its ECN marking.
+/// Gives each of these data queues the queue discipline of the switch or, without one, its ECN marking and WRED.
 fn manage(
     queues: &mut [QueueConfig],
     switch: &Switch,
@@ -159,10 +159,12 @@ fn manage(
         if let Some(aqm) = switch.aqm {
             let port = AqmPort { mtu: frame, stream: stream("aqm", number) };
             queue.discipline = Discipline::Aqm(aqm, port);
-        } else if let Some(marking) = switch.marking(rate) {
-            let mark = marking.as_step(rate);
-            let red = || marking.red(rate, frame, stream("red", number));
-            let red = mark.is_none().then(red);
+        } else {
+            let marking = switch.marking(rate);
+            let mark = marking.and_then(|marking| marking.as_step(rate));
+            let marking = marking.filter(|_| mark.is_none()).map(|marking| (marking, "red"));
+            let rules = marking.into_iter().chain(switch.drop.map(|drop| (drop, "wred")));
+            let red = rules.map(|(rule, name)| rule.red(rate, frame, stream(name, number))).collect();
             queue.discipline = Discipline::Fifo(FifoConfig { mark, red });
         }
     }

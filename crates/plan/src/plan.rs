@@ -13,7 +13,7 @@ use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind, Way};
 use crate::files::Files;
 use crate::kernel::KernelOptions;
 use crate::proxy::Clean;
-pub use crate::switches::{Accounting, Bcc, QueueMarking, Shared, Switch};
+pub use crate::switches::{Accounting, Bcc, QueueMarking, Shared, Signals, Switch};
 pub use crate::transport::{
     Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Tcp, Transport, Udp,
 };

@@ -121,6 +121,7 @@ fn switch(switch: Switch, by: Share) -> Switch {
         shared: switch.shared.map(shared),
         bcc: switch.bcc.map(bcc),
         mark: switch.mark.map(|mark| marking(mark, by)),
+        drop: switch.drop.map(|drop| marking(drop, by)),
         unscheduled_above: size(switch.unscheduled_above, by),
         ..switch
     }

@@ -2,6 +2,7 @@
 
 use crate::chips::Chip;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Span, Stream};
+pub use shallop_switch::Signals;
 use shallop_switch::{Aqm, Average, Limit, MarkAt, MarkThreshold, RedConfig};
 
 /// A configuration of switches, under a name of the scenario.
@@ -21,6 +22,8 @@ pub struct Switch {
     pub bcc: Option<Bcc>,
     /// ECN marking of the data queue, if it is a FIFO queue.
     pub mark: Option<QueueMarking>,
+    /// Drops by the length of the data queue, if it is a FIFO queue (WRED).
+    pub drop: Option<QueueMarking>,
     /// Queue discipline of the data queue; `None` for a FIFO.
     pub aqm: Option<Aqm>,
     /// Limit of the queue for emulation packets or credits.
@@ -67,7 +70,7 @@ pub fn in_bytes(size: BufferSize, rate: BitsPerSec, frame: Bytes) -> Bytes {
     }
 }
 
-/// ECN marking by the length of a queue or the occupancy of a pool.
+/// ECN marking or drops by the length of a queue or the occupancy of a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueMarking {
     /// Length up to which no packet is marked.
@@ -80,19 +83,22 @@ pub struct QueueMarking {
     pub weight: u32,
     /// Whether packets are marked at enqueue or at dequeue.
     pub at: MarkAt,
-    /// Whether packets that are not ECN-capable are dropped where ECN-capable ones would be marked.
-    pub drops: bool,
+    pub signals: Signals,
 }
 
 impl QueueMarking {
     /// Makes a marking that marks every packet above a threshold, and none below.
     pub const fn step(above: BufferSize, at: MarkAt) -> Self {
-        Self { min: above, max: above, max_probability: 1.0, weight: 0, at, drops: false }
+        Self { min: above, max: above, max_probability: 1.0, weight: 0, at, signals: Signals::Mark }
+    }
+
+    pub fn drops(&self) -> bool {
+        self.signals != Signals::Mark
     }
 
     /// The threshold in bytes, if the marking is a single step without probabilities.
     pub fn as_step(&self, rate: BitsPerSec) -> Option<MarkThreshold> {
-        let simple = self.min == self.max && self.weight == 0 && !self.drops;
+        let simple = self.min == self.max && self.weight == 0 && !self.drops();
         simple.then(|| MarkThreshold { above: Limit::for_buffer(self.max, rate), at: self.at })
     }
 
@@ -108,7 +114,7 @@ impl QueueMarking {
             max_threshold: bytes(self.max),
             max_probability: self.max_probability,
             at: self.at,
-            drops: self.drops,
+            signals: self.signals,
             average,
             stream,
         }

@@ -146,7 +146,7 @@ fn coarse_l4s(run: &ResolvedRun<'_>) -> Option<String> {
 fn never_reached(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
     let switches = run.plan.switches(run.scheme);
     let responds = run.plan.schemes[run.scheme].clean.is_some() || first(run, Transport::responds_to_marks).is_some();
-    let matters = |marking: &QueueMarking| responds || marking.drops;
+    let matters = |marking: &QueueMarking| responds || marking.drops();
     let mut lines = Vec::new();
     for &(number, rate, mtu) in kinds {
         let switch = &switches[number];
@@ -155,14 +155,15 @@ fn never_reached(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<Strin
             Some(shared) => shared.share_of_queue(1),
             None => in_bytes(switch.buffer, rate, frame),
         };
-        let queue = switch.marking(rate).filter(matters).map(|marking| ("queue", marking.min, buffer));
+        let queue = switch.marking(rate).filter(matters).map(|marking| ("marks", "queue", marking.min, buffer));
         let pool = switch.shared.and_then(|shared| Some((shared.mark.filter(matters)?.min, shared.size)));
-        let pool = pool.map(|(min, size)| ("pool", min, size));
-        for (what, min, most) in [queue, pool].into_iter().flatten() {
+        let pool = pool.map(|(min, size)| ("marks", "pool", min, size));
+        let drop = switch.drop.map(|drop| ("drops before it is full", "queue", drop.min, buffer));
+        for (verb, what, min, most) in [queue, pool, drop].into_iter().flatten() {
             let threshold = in_bytes(min, rate, frame);
             if threshold >= most {
                 lines.push(format!(
-                    "switch \"{}\" at {rate} never marks: its threshold, {threshold}, is not below the {most} that \
+                    "switch \"{}\" at {rate} never {verb}: its threshold, {threshold}, is not below the {most} that \
                      its {what} may hold",
                     switch.name
                 ));

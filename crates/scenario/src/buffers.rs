@@ -4,7 +4,7 @@ use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::{
     Item, Key, Options, Problem, RustType, Section, Subsection, Value, ValueType, WrongValue, string_enum,
 };
-use shallop_switch::MarkAt;
+use shallop_switch::{MarkAt, Signals};
 use shallop_topology::bounds::MAX_DELAY;
 
 use super::bounds::SOME;
@@ -109,6 +109,23 @@ pub(super) struct MarkOptions {
     pub weight: u32,
     #[part]
     pub rules: MarkRules,
+}
+
+/// The keys of `drop` of a switch: drops by the length of the data queue before the buffer is full (WRED).
+#[derive(Clone, Copy, Debug, Options)]
+pub(super) struct DropOptions {
+    /// The queue length above which all these packets are dropped. For a ramp write `min` and `max` instead.
+    pub above: Option<BufferSize>,
+    /// The queue length up to which no packet is dropped.
+    pub min: Option<BufferSize>,
+    /// The queue length above which all these packets are dropped.
+    pub max: Option<BufferSize>,
+    /// The queue length is an exponentially weighted moving average with the gain 2^-`weight`. 0: the present length.
+    #[key(Integer(0, 15), default = 0)]
+    pub weight: u32,
+    /// The probability of a drop at `max`; it rises linearly from zero at `min`.
+    #[key(PROBABILITY, default = 1.0)]
+    pub probability: f64,
 }
 
 /// The keys of `mark` of `shared`: ECN marking by the occupancy of a memory pool.
@@ -268,6 +285,22 @@ pub(super) fn mark(section: &Section<'_>) -> Result<Option<QueueMarking>, Proble
     marking(&mark, ([keys.above, keys.min, keys.max], sizes), rules).map(Some)
 }
 
+/// Reads `drop` of a switch, by which data queues drop packets that none of its rules marks (`marks`: there are some).
+pub(super) fn drop(section: &Section<'_>, marks: bool) -> Result<Option<QueueMarking>, Problem> {
+    let (keys, key) = (DropOptions::KEY, SwitchOptions::KEY.drop);
+    let Some(drop) = section.nested(key)? else { return Ok(None) };
+    let beside = section.nested(SwitchOptions::KEY.mark)?.map(|mark| mark.read::<MarkOptions>(())).transpose()?;
+    if beside.is_some_and(|mark| mark.rules.not_ect == NotEct::Drop) {
+        let problem = section.reject(key, "`mark` drops packets that are not ECN-capable, too (`not_ect`)");
+        return Err(problem.with_help("leave out `not_ect` there, or `drop` here"));
+    }
+    let DropOptions { above, min, max, weight, probability } = drop.read(())?;
+    let rules = MarkRules { probability, at: MarkAt::Enqueue, not_ect: NotEct::Keep };
+    let rule = marking(&drop, ([keys.above, keys.min, keys.max], [above, min, max]), (weight, &rules))?;
+    let signals = if marks { Signals::DropNotEct } else { Signals::DropAll };
+    Ok(Some(QueueMarking { signals, ..rule }))
+}
+
 /// Makes a marking rule of `above` (a step), or of `min` and `max` (RED). `keys` are `above`, `min` and `max`, for
 /// errors.
 fn marking(
@@ -298,10 +331,11 @@ fn marking(
     ordered(mark, keys, (min, max))?;
     let probability = MarkRules::KEY.probability;
     if above.is_some() && mark.is_written(probability) {
-        let problem = mark.reject(probability, "above a step everything is marked");
+        let problem = mark.reject(probability, "above a step nothing is left to chance");
         return Err(problem.with_help("write `min` and `max` in place of `above`"));
     }
-    Ok(QueueMarking { min, max, max_probability: rules.probability, weight, at, drops })
+    let signals = if drops { Signals::MarkOrDrop } else { Signals::Mark };
+    Ok(QueueMarking { min, max, max_probability: rules.probability, weight, at, signals })
 }
 
 /// Checks that two thresholds have the same unit, and that `min` is not above `max`.

@@ -16,7 +16,7 @@ use shallop_results::DerivedValue;
 
 use shallop_plan::bcc::Thresholds;
 use shallop_plan::flows;
-use shallop_plan::plan::{FlashPass, GraphLink, Plan, Scheme, Switch, Topology, Transport};
+use shallop_plan::plan::{FlashPass, GraphLink, Plan, Scheme, Signals, Switch, Topology, Transport};
 use shallop_plan::pools;
 use shallop_plan::proxy::Clean;
 use shallop_plan::study::Study;
@@ -198,6 +198,12 @@ fn switches(setup: &ResolvedRun<'_>, switches: &[Switch], most: Span, section: &
                 section.say(what, size(min), marking.min.to_string());
             }
             section.say(format!("ECN threshold {at}"), size(max), how);
+        }
+        if let Some(drop) = switch.drop {
+            let [min, max] = [drop.min, drop.max].map(|it| size(in_bytes(it, rate, frame)));
+            let whom = if drop.signals == Signals::DropAll { "all packets" } else { "packets not ECN-capable" };
+            let how = format!("up to {} at {max}, above it all: {whom}", drop.max_probability);
+            section.say(format!("drops from {at}"), min, how);
         }
     }
     pools(setup, switches, section);

@@ -45,12 +45,13 @@ const MOST_NAMES: usize = 3;
 const NO_CAPTURE: &str = "`capture` names no links";
 
 /// Keys of a `[switch.NAME]` that have no effect unless a node of the network is such a switch.
-const OF_PORTS: [&Key; 11] = [
+const OF_PORTS: [&Key; 12] = [
     SwitchOptions::KEY.chip,
     SwitchOptions::KEY.buffer,
     SwitchOptions::KEY.shared.key,
     SwitchOptions::KEY.bcc.key,
     SwitchOptions::KEY.mark.key,
+    SwitchOptions::KEY.drop.key,
     SwitchOptions::KEY.legacy_weight,
     SwitchOptions::KEY.data_weight,
     SwitchOptions::KEY.unscheduled_above,
@@ -142,7 +143,7 @@ fn of_switch((item, switch): (&Item, &Switch), plan: &Plan, found: &mut Vec<Inef
     if is_ecn_capable(plan) {
         return;
     }
-    let drops = |mark: Option<QueueMarking>| mark.is_some_and(|mark| mark.drops);
+    let drops = |mark: Option<QueueMarking>| mark.is_some_and(|mark| mark.drops());
     if !drops(switch.mark) {
         add(found, place, keys.mark.key, NO_ECN);
     }

@@ -6,7 +6,7 @@ use shallop_options::{
     Item, Options, Problem, RustType, Section, StringEnum, Subsection, Value, ValueType, WrongValue,
 };
 
-use super::buffers::{self, BccOptions, MarkOptions, SharedOptions};
+use super::buffers::{self, BccOptions, DropOptions, MarkOptions, SharedOptions};
 use super::import::OwnChip;
 use shallop_plan::chips::{self, Chip};
 use shallop_plan::plan::{Accounting, Switch};
@@ -33,6 +33,10 @@ pub(super) struct SwitchOptions {
     /// ECN marking by the length of the data queue.
     #[section]
     pub mark: Subsection<MarkOptions>,
+    /// Drops by the length of the data queue, before the buffer is full (RED, WRED). Beside a rule that marks, they
+    /// concern packets that are not ECN-capable, otherwise all.
+    #[section]
+    pub drop: Subsection<DropOptions>,
     #[part]
     pub aqm: AqmOptions,
     /// The length of the queue of credits or emulation packets of a port.
@@ -157,6 +161,8 @@ fn switch(name: &str, section: &Section<'_>, own: Option<&'static Chip>) -> Resu
     let aqm = aqm(section)?;
     let memory = shared.as_ref().map(|shared| shared.memory);
     let bcc = buffers::bcc(section, memory.as_ref())?;
+    let mark = buffers::mark(section)?;
+    let marks = mark.is_some() || bcc.is_some() || memory.is_some_and(|shared| shared.mark.is_some());
     let (pools, missing) = shared.map_or_else(Default::default, |shared| (shared.pools, shared.missing));
     let switch = Switch {
         name: own.map_or_else(|| name.to_owned(), |own| format!("{name}, {}", own.id)),
@@ -165,7 +171,8 @@ fn switch(name: &str, section: &Section<'_>, own: Option<&'static Chip>) -> Resu
         bcc,
         shared: memory,
         pools,
-        mark: buffers::mark(section)?,
+        mark,
+        drop: buffers::drop(section, marks)?,
         aqm,
         credit_queue: options.credit_queue,
         credit_burst: options.credit_burst,
@@ -181,10 +188,10 @@ fn switch(name: &str, section: &Section<'_>, own: Option<&'static Chip>) -> Resu
 /// Reads the queue discipline of the data queues; `None` for FIFO.
 fn aqm(section: &Section<'_>) -> Result<Option<Aqm>, Problem> {
     let Some(aqm) = Aqm::read(section)? else { return Ok(None) };
-    for key in [SwitchOptions::KEY.mark.key, SwitchOptions::KEY.bcc.key] {
+    for key in [SwitchOptions::KEY.mark.key, SwitchOptions::KEY.drop.key, SwitchOptions::KEY.bcc.key] {
         if section.is_written(key) {
             let name = aqm.name().word();
-            let problem = section.reject(key, format!("{name} decides by itself what is marked"));
+            let problem = section.reject(key, format!("{name} decides by itself what is marked or dropped"));
             return Err(problem.with_help(format!("leave out `{}` or `aqm`", key.name)));
         }
     }

@@ -35,7 +35,7 @@ pub use pool::{Pool, PoolConfig, PoolMember, PoolQuota};
 pub use port::{Port, PortCounters};
 pub use port_config::PortConfig;
 pub use queue::{Queue, QueueConfig};
-pub use red::{Average, Red, RedConfig};
+pub use red::{Average, Red, RedConfig, Signals};
 pub use ring::Ring;
 pub use route::{AccessLink, RouteTable, Routes, TablePosition};
 pub use selective::SelectiveDrop;

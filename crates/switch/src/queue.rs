@@ -43,7 +43,7 @@ pub struct Queue<C> {
     packets: Ring<Packet<C>>,
     length: QueueLength,
     mark: Option<MarkThreshold>,
-    red: Option<Box<Red>>,
+    reds: Box<[Red]>,
     select: Option<SelectiveDrop>,
     pub(crate) meter: Option<Meter>,
     aggregate: Option<FrameAggregation>,
@@ -66,11 +66,11 @@ pub(crate) struct Managed<C> {
 
 impl<C: Copy> Queue<C> {
     pub fn new(config: &QueueConfig) -> Self {
-        let (mut mark, mut red, mut managed) = (None, None, None);
+        let (mut mark, mut reds, mut managed) = (None, Box::default(), None);
         match &config.discipline {
             Discipline::Fifo(fifo) => {
                 mark = fifo.mark;
-                red = fifo.red.as_ref().map(|red| Box::new(Red::new(red)));
+                reds = fifo.red.iter().map(Red::new).collect();
             }
             Discipline::Aqm(aqm, port) => {
                 let (aqm, mtu) = (aqm.queue(port), port.mtu);
@@ -81,7 +81,7 @@ impl<C: Copy> Queue<C> {
             packets: Ring::default(),
             length: QueueLength::default(),
             mark,
-            red,
+            reds,
             select: config.select,
             meter: config.meter,
             aggregate: config.aggregate,
@@ -168,7 +168,7 @@ impl<C: Copy> Queue<C> {
         }
         let at = Some(MarkAt::Enqueue);
         let mut decision = buffer.decide(index, &AqmInput { now, at, ecn, size });
-        if self.red.is_some() {
+        if !self.reds.is_empty() {
             decision = decision.max(self.decide_red(now, ecn, after));
         }
         match decision {
@@ -180,8 +180,8 @@ impl<C: Copy> Queue<C> {
     #[cold]
     #[inline(never)]
     fn decide_red(&mut self, now: Time, ecn: Ecn, length: QueueLength) -> Decision {
-        let Some(red) = &mut self.red else { return Decision::Pass };
-        red.decide(now, Some(MarkAt::Enqueue), ecn, length.bytes)
+        let decide = |red: &mut Red| red.decide(now, Some(MarkAt::Enqueue), ecn, length.bytes);
+        self.reds.iter_mut().map(decide).max().unwrap_or(Decision::Pass)
     }
 
     /// Cause to report for a drop for lack of memory: a metered queue that reaches its own limit is full because of its
@@ -216,7 +216,7 @@ impl<C: Copy> Queue<C> {
         if let Some(meter) = &mut self.meter {
             meter.consume(start, size);
         }
-        if let Some(red) = &mut self.red {
+        for red in &mut self.reds {
             decision = decision.max(decide_departure(red, start, ecn, before));
         }
         let marked = matches!(decision, Decision::Mark) || marks(self.mark, packet, MarkAt::Dequeue, before);
@@ -288,12 +288,13 @@ impl<C: Copy> Queue<C> {
         if let Some(managed) = &mut self.managed {
             return managed.aqm.on_idle_arrival(now, packet);
         }
-        let Some(red) = self.red.as_mut().filter(|red| red.config.average.is_some()) else {
-            return Decision::Pass;
+        let averaging = self.reds.iter_mut().filter(|red| red.config.average.is_some());
+        let decide = |red: &mut Red| {
+            let decision = red.decide(now, None, packet.ecn, Bytes::ZERO);
+            red.on_empty(now);
+            decision
         };
-        let decision = red.decide(now, None, packet.ecn, Bytes::ZERO);
-        red.on_empty(now);
-        decision
+        averaging.map(decide).max().unwrap_or(Decision::Pass)
     }
 
     pub fn aggregate(&self) -> Option<FrameAggregation> {

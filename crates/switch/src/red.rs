@@ -20,6 +20,19 @@ pub struct Average {
     pub packet_time: Span,
 }
 
+/// Which packets RED marks, and which it drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signals {
+    /// ECN-capable packets are marked, others pass.
+    Mark,
+    /// ECN-capable packets are marked, others are dropped.
+    MarkOrDrop,
+    /// Packets that are not ECN-capable are dropped, others pass (WRED beside a rule that marks).
+    DropNotEct,
+    /// All packets are dropped (RED without ECN).
+    DropAll,
+}
+
 #[derive(Clone, Debug)]
 pub struct RedConfig {
     /// Queue length in bytes up to which no packet is marked (`min_th` of the paper).
@@ -28,11 +41,9 @@ pub struct RedConfig {
     pub max_threshold: Bytes,
     /// Probability of a mark at a queue length of `max_threshold` (`max_p` of the paper).
     pub max_probability: f64,
-    /// Whether RED decides about a packet at enqueue or at dequeue.
+    /// Whether RED decides about a packet at enqueue or at dequeue. Only packets that arrive are dropped.
     pub at: MarkAt,
-    /// Whether arriving packets that are not ECN-capable are dropped where ECN-capable ones would be marked. RED never
-    /// drops packets at dequeue.
-    pub drops: bool,
+    pub signals: Signals,
     /// Moving average of the queue length; `None` to compare the instantaneous length with the thresholds.
     pub average: Option<Average>,
     pub stream: Stream,
@@ -77,10 +88,14 @@ impl Red {
             return Decision::Pass;
         }
         let length = self.update_average(now, length);
-        let signal = match ecn {
-            Ecn::Ect | Ecn::Ect1 => Decision::Mark,
-            Ecn::NotEct if self.config.drops && self.config.at == MarkAt::Enqueue => Decision::Drop(DropCause::Red),
-            Ecn::Ce | Ecn::NotEct => return Decision::Pass,
+        let signal = match (self.config.signals, ecn) {
+            (Signals::Mark | Signals::MarkOrDrop, Ecn::Ect | Ecn::Ect1) => Decision::Mark,
+            (Signals::MarkOrDrop | Signals::DropNotEct, Ecn::NotEct) | (Signals::DropAll, _)
+                if self.config.at == MarkAt::Enqueue =>
+            {
+                Decision::Drop(DropCause::Red)
+            }
+            _ => return Decision::Pass,
         };
         let probability = self.probability(length);
         let certain = probability <= 0.0 || probability >= 1.0;
@@ -119,7 +134,7 @@ mod tests {
             max_threshold: Bytes::new(2_600_000),
             max_probability: 0.1,
             at: MarkAt::Enqueue,
-            drops: false,
+            signals: Signals::Mark,
             average,
             stream: Seed::new(1).stream("red", 0),
         })
@@ -160,15 +175,19 @@ mod tests {
     fn packets_that_are_not_ecn_capable_are_dropped_on_arrival_if_so_configured() {
         let mut config = red(None).config;
         let above = Bytes::new(3_000_000);
-        for (drops, at, decision) in [
-            (false, MarkAt::Enqueue, Decision::Pass),
-            (true, MarkAt::Enqueue, Decision::Drop(DropCause::Red)),
-            (true, MarkAt::Dequeue, Decision::Pass),
+        let (pass, mark, drop) = (Decision::Pass, Decision::Mark, Decision::Drop(DropCause::Red));
+        for (signals, at, not_ect, ect, ce) in [
+            (Signals::Mark, MarkAt::Enqueue, pass, mark, pass),
+            (Signals::MarkOrDrop, MarkAt::Enqueue, drop, mark, pass),
+            (Signals::MarkOrDrop, MarkAt::Dequeue, pass, mark, pass),
+            (Signals::DropNotEct, MarkAt::Enqueue, drop, pass, pass),
+            (Signals::DropAll, MarkAt::Enqueue, drop, drop, drop),
         ] {
-            config = RedConfig { at, drops, ..config };
+            config = RedConfig { at, signals, ..config };
             let mut red = Red::new(&config);
-            assert_eq!(red.decide(Time::ZERO, Some(at), Ecn::NotEct, above), decision);
-            assert_eq!(red.decide(Time::ZERO, None, Ecn::Ect, above), Decision::Mark);
+            let mut decide = |at, ecn| red.decide(Time::ZERO, at, ecn, above);
+            assert_eq!(decide(Some(at), Ecn::NotEct), not_ect);
+            assert_eq!([decide(None, Ecn::Ect), decide(None, Ecn::Ce)], [ect, ce]);
         }
     }
 

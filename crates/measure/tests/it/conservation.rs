@@ -15,7 +15,7 @@ use shallop_sim::{Network, Simulator};
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
-use shallop_switch::{Aqm, MarkAt, Outage};
+use shallop_switch::{Aqm, MarkAt, Outage, Signals};
 use shallop_topology::{Dumbbell, Largest, NodeKind, ParkingLot, Paths, SenderDelay};
 
 type Count = [u64; Class::COUNT];
@@ -387,7 +387,8 @@ fn marking() -> impl Strategy<Value = Option<QueueMarking>> {
     let all = (3_100u64..12_000, 0u64..9_000, 0.01..1.0, 0u32..3, (at, any::<bool>()));
     let mark = all.prop_map(|(min, more, max_probability, weight, (at, drops))| {
         let [min, max] = [min, min + more].map(|it| BufferSize::Bytes(Bytes::new(it)));
-        QueueMarking { min, max, max_probability, weight, at, drops: drops && at == MarkAt::Enqueue }
+        let signals = if drops && at == MarkAt::Enqueue { Signals::MarkOrDrop } else { Signals::Mark };
+        QueueMarking { min, max, max_probability, weight, at, signals }
     });
     prop_oneof![2 => Just(None), 1 => mark.prop_map(Some)]
 }

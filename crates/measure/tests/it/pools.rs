@@ -122,6 +122,22 @@ fn who_is_not_capable_is_kept_or_dropped_as_the_switch_is_told() {
 }
 
 #[test]
+fn ecn_capable_packets_are_marked_by_one_rule_and_others_dropped_by_another() {
+    let (mark, drop) = ("mark = { above = \"50KB\" }", "drop = { above = \"300KB\" }");
+    let ect = format!("{HOG}\nect = true");
+    let (above, full) = (300_000 - FRAME..=300_000, 400_000 - FRAME..=400_000);
+    for (rules, hog, expected, marked) in [
+        (format!("{mark}\n{drop}"), HOG, above.clone(), false),
+        (format!("{mark}\n{drop}"), &ect, full, true),
+        (drop.to_owned(), &ect, above, false),
+    ] {
+        let run = outcome("transport = \"newreno\"", &format!("buffer = \"400KB\"\n{rules}"), &beside(hog));
+        let longest = longest(&run, "f");
+        assert!(expected.contains(&longest) && (run.marks > 4_000) == marked, "{rules}: {longest}, {}", run.marks);
+    }
+}
+
+#[test]
 fn marks_at_random_are_as_many_as_the_ramp_says() {
     // The hog's queue is full, 400 KB, in the middle of a ramp to 20 %: one packet in ten of the link's.
     let ramp = "buffer = \"400KB\"\nmark = { min = \"200KB\", max = \"600KB\", probability = 0.2 }";

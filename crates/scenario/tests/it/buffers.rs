@@ -12,7 +12,7 @@ use shallop_scenario::{Options, Problem, read};
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
-use shallop_switch::{Aqm, Discipline, MarkAt, QueueConfig};
+use shallop_switch::{Aqm, Discipline, MarkAt, QueueConfig, Signals};
 
 /// Ten hosts at 100 Gb/s at one switch.
 fn text(switch: &str) -> String {
@@ -186,7 +186,30 @@ fn a_queue_marks_above_what_keeps_its_link_busy_unless_it_is_told_otherwise() {
     let ramp = "mark = { min = \"50KB\", max = \"150KB\", probability = 0.1, weight = 9, \
                 not_ect = \"drop\" }";
     let (min, max, at) = (bytes(50_000), bytes(150_000), MarkAt::Enqueue);
-    assert_eq!(marking(ramp), Some(QueueMarking { min, max, max_probability: 0.1, weight: 9, at, drops: true }));
+    let expected = QueueMarking { min, max, max_probability: 0.1, weight: 9, at, signals: Signals::MarkOrDrop };
+    assert_eq!(marking(ramp), Some(expected));
+}
+
+#[test]
+fn marks_and_drops_have_thresholds_of_their_own() {
+    let mark = "buffer = \"1MB\"\nmark = { min = \"50KB\", max = \"150KB\", probability = 0.1 }\n";
+    let drop = "drop = { min = \"300KB\", max = \"600KB\", probability = 0.05 }";
+    let [min, max] = [300_000, 600_000].map(|bytes| BufferSize::Bytes(Bytes::new(bytes)));
+    let at = MarkAt::Enqueue;
+    let alone = QueueMarking { min, max, max_probability: 0.05, weight: 0, at, signals: Signals::DropAll };
+    assert_eq!(switch(drop).drop, Some(alone));
+    let both = format!("{mark}{drop}");
+    assert_eq!(switch(&both).drop, Some(QueueMarking { signals: Signals::DropNotEct, ..alone }));
+    let sections = explain::explain(&study(&both)).unwrap();
+    let lines = || sections.iter().flat_map(|section| &section.lines);
+    for (what, value, how) in [
+        ("lower ECN threshold", "50.000 KB", "50KB"),
+        ("drops from", "300.000 KB", "up to 0.05 at 600.000 KB, above it all: packets not ECN-capable"),
+    ] {
+        let what = format!("{what} of \"default\" at 100Gbps");
+        let line = lines().find(|line| line.what == what).unwrap_or_else(|| panic!("{what}"));
+        assert_eq!((line.value.as_str(), line.how.as_str()), (value, how));
+    }
 }
 
 /// What is written, the line that is wrong, and what is said.
@@ -210,6 +233,13 @@ const WRONG: &[(&str, &str, &[&str])] = &[
     ("mark = { above = \"2KB\", probability = 0.1 }", "0.1", &["`min` and `max`"]),
     ("mark = { min = \"2KB\", max = \"9KB\", probability = 2 }", "2 }", &["above 0, up to 1"]),
     ("mark = { above = \"2KB\", at = \"dequeue\", not_ect = \"drop\" }", "\"drop\"", &["only what arrives is dropped"]),
+    ("drop = {}", "{}", &["`drop` in [switch.default] lacks the key `above`"]),
+    (
+        "mark = { above = \"9KB\", not_ect = \"drop\" }\ndrop = { above = \"20KB\" }",
+        "{ above = \"20KB\"",
+        &["`not_ect`", "leave out"],
+    ),
+    ("aqm = \"codel\"\ndrop = { above = \"9KB\" }", "{ above", &["codel decides", "`drop` or `aqm`"]),
     ("shared = { size = \"1MB\", mark = { above = \"9pkt\" } }", "\"9pkt\"", &["a size with its unit"]),
     ("bcc = { rtt = \"80us\", lambda = 1 }", "{ rtt", &["share no memory", "`shared`"]),
     (

@@ -33,7 +33,8 @@ pub enum Discipline {
 #[derive(Clone, Debug, Default)]
 pub struct FifoConfig {
     pub mark: Option<MarkThreshold>,
-    pub red: Option<RedConfig>,
+    /// RED for marks and RED for drops; each judges every packet.
+    pub red: Vec<RedConfig>,
 }
 
 /// Properties of a port that a discipline needs to manage one of its queues.
@@ -55,7 +56,7 @@ impl Discipline {
     /// Whether the discipline may skip packets that find the link idle, because they do not change its state.
     pub(crate) fn ignores_idle_arrivals(&self) -> bool {
         match self {
-            Self::Fifo(fifo) => fifo.red.as_ref().is_none_or(|red| red.average.is_none()),
+            Self::Fifo(fifo) => fifo.red.iter().all(|red| red.average.is_none()),
             Self::Aqm(aqm, _) => aqm.ignores_idle_arrivals(),
         }
     }

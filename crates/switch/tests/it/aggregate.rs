@@ -27,7 +27,7 @@ impl Probe for Marks {
 
 /// A radio port with frames of up to `max_bytes`.
 fn bench(max_bytes: u64, mark: Option<MarkThreshold>) -> Bench {
-    let fifo = queue(Discipline::Fifo(FifoConfig { mark, red: None }));
+    let fifo = queue(Discipline::Fifo(FifoConfig { mark, red: vec![] }));
     let max_bytes = Bytes::new(max_bytes);
     let aggregate = Some(FrameAggregation { overhead: OVERHEAD, max_bytes });
     let queues = vec![QueueConfig { aggregate, ..fifo }];

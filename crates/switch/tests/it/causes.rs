@@ -4,7 +4,7 @@ use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Probe, Qu
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
     Aqm, Buffer, Discipline, Fate, FifoConfig, Impairment, Limit, MarkAt, Meter, Pool, PoolConfig, PoolMember,
-    PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig, RedConfig, SelectiveDrop,
+    PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig, RedConfig, SelectiveDrop, Signals,
 };
 
 use crate::support::{self, at_port, queue};
@@ -83,11 +83,11 @@ fn red_selective_drop_and_the_limit_of_a_discipline_have_different_causes() {
         max_threshold: Bytes::new(2_000),
         max_probability: 1.0,
         at: MarkAt::Enqueue,
-        drops: true,
+        signals: Signals::MarkOrDrop,
         average: None,
         stream: Seed::new(1).stream("red", 0),
     };
-    let red = vec![queue(Discipline::Fifo(FifoConfig { mark: None, red: Some(red) }))];
+    let red = vec![queue(Discipline::Fifo(FifoConfig { mark: None, red: vec![red] }))];
     let found = causes(port(red, None), &mut buffer(), Class::Data, Ecn::NotEct);
     assert_eq!(found, [DropCause::Red; 3]);
     let select = Some(SelectiveDrop { above: limit(1) });

@@ -163,7 +163,7 @@ fn packets_above_the_threshold_are_marked_at_enqueue_or_dequeue() {
     for (when, marked) in [(MarkAt::Enqueue, 3), (MarkAt::Dequeue, 3)] {
         let above = Limit { packets: 5, ..Limit::NONE };
         let mark = Some(MarkThreshold { above, at: when });
-        let queue = queue(Discipline::Fifo(FifoConfig { mark, red: None }));
+        let queue = queue(Discipline::Fifo(FifoConfig { mark, red: vec![] }));
         let mut bench = single(queue, "200KB");
         for head in 0..9 {
             bench.offer_at(0, data(head));

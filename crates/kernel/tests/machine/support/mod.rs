@@ -162,7 +162,7 @@ impl Run {
 
     fn network(&self, net: &NetworkBuilder) -> Network {
         let mark = |bytes| MarkThreshold { above: Limit { bytes, ..Limit::NONE }, at: MarkAt::Enqueue };
-        let fifo = FifoConfig { mark: self.mark_above.map(mark), red: None };
+        let fifo = FifoConfig { mark: self.mark_above.map(mark), red: vec![] };
         let marking = QueueConfig { discipline: Discipline::Fifo(fifo), ..QueueConfig::default() };
         let port = |number: u32| {
             let queue = if number == Dumbbell::BOTTLENECK { marking.clone() } else { QueueConfig::default() };

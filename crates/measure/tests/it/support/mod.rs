@@ -85,6 +85,7 @@ pub fn switch(buffer: BufferSize) -> Switch {
         chip: None,
         buffer,
         mark: None,
+        drop: None,
         aqm: None,
         credit_queue: BufferSize::Packets(8),
         credit_burst: 2,
