@@ -51,10 +51,11 @@ impl Memory {
         let mut own: Vec<Option<Limit>> = own.collect();
         let weights = switch.weights.filter(|_| requirements.legacy_queue);
         if let (Some(member), Some(shared)) = (self.members[port as usize], &switch.shared) {
-            let quota = PoolQuota { alpha: shared.alpha, private: shared.private };
+            let [limit, legacy_limit] = shared.limits;
+            let quota = PoolQuota { alpha: shared.alpha, limit, private: shared.private };
             let mut quotas = vec![quota; queues.len()];
             if let (Some(_), Some(legacy)) = (weights, quotas.last_mut()) {
-                legacy.alpha = shared.legacy_alpha;
+                (legacy.alpha, legacy.limit) = (shared.legacy_alpha, legacy_limit);
             }
             return self.buffers.push(PortBuffer::pooled(member, own, &quotas));
         }

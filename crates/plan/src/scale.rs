@@ -109,6 +109,7 @@ fn switch(switch: Switch, by: Share) -> Switch {
     let shared = |shared: Shared| Shared {
         size: bytes(shared.size, by),
         private: bytes(shared.private, by),
+        limits: shared.limits.map(|limit| limit.map(|limit| bytes(limit, by))),
         mark: shared.mark.map(|mark| marking(mark, by)),
         ..shared
     };

@@ -132,6 +132,8 @@ pub struct Shared {
     pub alpha: f64,
     /// Alpha of a separate queue for transports without credits.
     pub legacy_alpha: f64,
+    /// Fixed limits of the data queue and of the separate queue in a pool, in place of Dynamic Thresholds.
+    pub limits: [Option<Bytes>; 2],
     /// Bytes that each queue has for itself.
     pub private: Bytes,
     /// Size of a memory cell; a packet occupies whole cells. 1 B for memory without cells.
@@ -144,7 +146,7 @@ impl Shared {
     /// Makes one pool of this size for all ports, with alpha 1 and no private memory.
     pub const fn new(size: Bytes) -> Self {
         let (alpha, legacy_alpha, private, cell) = (1.0, 1.0, Bytes::ZERO, Bytes::new(1));
-        Self { size, ports: None, alpha, legacy_alpha, private, cell, mark: None }
+        Self { size, ports: None, alpha, legacy_alpha, limits: [None; 2], private, cell, mark: None }
     }
 
     /// The memory of a chip as it is shipped; `None` if it is not known how the chip shares its memory.
@@ -156,8 +158,11 @@ impl Shared {
     }
 
     /// The memory of each of `queues` queues that are all at their limit: private bytes plus alpha size / (1 + alpha
-    /// `queues`).
+    /// `queues`), or plus the fixed limit if all of these fit.
     pub fn share_of_queue(&self, queues: u32) -> Bytes {
+        if let Some(limit) = self.limits[0] {
+            return self.private + limit.min(self.size / u64::from(queues));
+        }
         let share = self.alpha / (1.0 + self.alpha * f64::from(queues));
         self.private + Bytes::new((self.size.get() as f64 * share) as u64)
     }

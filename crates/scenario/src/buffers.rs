@@ -32,8 +32,12 @@ pub(super) struct SharedOptions {
     /// A packet is admitted to a queue while the queue is shorter than this times the free memory (Dynamic Thresholds).
     #[key(ALPHA, shown = "that of the `chip`, or `1`")]
     pub alpha: Option<f64>,
+    /// The most of a pool that each queue may hold, in addition to its `private` memory and whatever is free: a fixed
+    /// limit in place of `alpha` (SONiC: `static_th`).
+    #[key(SOME, shown = "none: `alpha` holds")]
+    pub r#static: Option<Bytes>,
     /// The `alpha` of the queue with the `legacy_weight`.
-    #[key(ALPHA, shown = "`alpha`")]
+    #[key(ALPHA, shown = "`alpha`, or `static`")]
     pub legacy_alpha: Option<f64>,
     /// The private memory of each queue, in addition to the pool.
     #[key(Size(Bytes::ZERO, Bytes::new(1_000_000_000)), shown = "that of the `chip`, or \"0B\"")]
@@ -199,14 +203,21 @@ pub(super) fn shared(
     };
     if section.is_written(keys.buffer) {
         let problem = section.reject(keys.buffer, "ports share their memory, and have none each");
-        return Err(problem.with_help("either `buffer` or `shared`"));
+        let size = section.item(keys.buffer).and_then(Item::text).unwrap_or("1MB");
+        return Err(problem.with_help(format!(
+            "either `buffer` or `shared`; a fixed limit of each queue in the pool is `static = \"{size}\"` in `shared`"
+        )));
     }
     let of_chip = match own.or(chip) {
         None => None,
         Some(chip) => Some(Shared::of_chip(chip).ok_or_else(|| unknown(section, own))?),
     };
     let memory = own.or(chip).and_then(|chip| chip.memory.as_ref());
-    let SharedOptions { size, ports, pools, alpha, legacy_alpha, private, cell, .. } = shared.read(())?;
+    let SharedOptions { size, ports, pools, alpha, r#static: fixed, legacy_alpha, private, cell, .. } = shared.read(())?;
+    if fixed.is_some() && alpha.is_some() {
+        let problem = shared.reject(SharedOptions::KEY.alpha, "`static` beside it is the limit of a queue");
+        return Err(problem.with_help("one of the two"));
+    }
     let written = Shared {
         size: size.unwrap_or_default(),
         ports,
@@ -225,6 +236,7 @@ pub(super) fn shared(
         ports: ports.filter(|_| !replaces).or(model.ports),
         alpha,
         legacy_alpha: legacy_alpha.unwrap_or(alpha),
+        limits: [fixed, fixed.filter(|_| legacy_alpha.is_none())],
         private: private.filter(|_| !replaces).unwrap_or(model.private),
         cell,
         mark: pool_mark(&shared)?,
@@ -371,6 +383,10 @@ pub(super) fn bcc(section: &Section<'_>, shared: Option<&Shared>) -> Result<Opti
         let problem = section.reject(key, "its ports share no memory");
         return Err(problem.with_help("write `shared`, with a `size` or a `chip` beside it"));
     };
+    if shared.limits[0].is_some() {
+        let problem = section.reject(key, "its thresholds follow from `alpha`, and `shared` has `static`");
+        return Err(problem.with_help("leave out one of the two"));
+    }
     if shared.mark.is_some() {
         let problem = section.reject(key, "`shared` has a `mark` as well");
         return Err(problem.with_help("one of the two says when pools mark"));

@@ -183,7 +183,10 @@ fn switches(setup: &ResolvedRun<'_>, switches: &[Switch], most: Span, section: &
         section.say(format!("buffer over bandwidth-delay product {at}"), format!("{part:.3} %"), "of one port");
         discipline(switch, Pace::new(rate).quote(Bytes::new(buffer)), &at, section);
         if let Some(shared) = switch.shared {
-            let how = "alpha × size / (1 + 2 × alpha) + private";
+            let how = match shared.limits[0] {
+                Some(_) => "static, at most half of the size, + private",
+                None => "alpha × size / (1 + 2 × alpha) + private",
+            };
             let what = format!("most that each of two full queues holds {at}");
             section.say(what, size(shared.share_of_queue(2).get()), how);
         }
@@ -232,7 +235,10 @@ fn pools(setup: &ResolvedRun<'_>, switches: &[Switch], section: &mut Section) {
         let at = format!("of \"{}\" with {ports} ports up to {rate}", switch.name);
         let of = |bytes: Bytes| size(bytes.get());
         let each = of(shared.private);
-        let how = format!("Dynamic Thresholds, alpha = {}; {each} private for each queue", shared.alpha);
+        let how = match shared.limits[0] {
+            Some(limit) => format!("at most {} of it in each queue; {each} private for each queue", of(limit)),
+            None => format!("Dynamic Thresholds, alpha = {}; {each} private for each queue", shared.alpha),
+        };
         section.say(format!("shared memory {at}"), of(shared.size), how);
         if let Some(marking) = shared.mark {
             let when = format!("{:?}", marking.at).to_lowercase();
@@ -335,14 +341,12 @@ fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
         return (buffer, format!("{} = {:.1} frames of {frame} B", switch.buffer, ratio(buffer, frame)));
     };
     let buffer = shared.share_of_queue(1).get();
-    let how = format!(
-        "{} × {} / (1 + {}) + {}, of one full queue alone = {:.1} frames of {frame} B",
-        shared.alpha,
-        shared.size,
-        shared.alpha,
-        shared.private,
-        ratio(buffer, frame)
-    );
+    let part = match shared.limits[0] {
+        Some(limit) => format!("{limit} of {}", shared.size),
+        None => format!("{} × {} / (1 + {})", shared.alpha, shared.size, shared.alpha),
+    };
+    let (private, frames) = (shared.private, ratio(buffer, frame));
+    let how = format!("{part} + {private}, of one full queue alone = {frames:.1} frames of {frame} B");
     (buffer, how)
 }
 

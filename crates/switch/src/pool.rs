@@ -3,6 +3,8 @@
 //! their record over time ([`crate::pool_occupancy`]), and when each port serves next, so that the pool knows all
 //! departures up to an arrival before it decides about the arrival. Units: bytes.
 //!
+//! A queue may have a fixed limit in place of the threshold, which depends on nothing else in the pool.
+//!
 //! The threshold applies to arrivals only: a queue above it keeps its packets. The first bytes of each queue are
 //! private: they count neither as used nor against the threshold. A packet occupies whole cells, if the memory has
 //! cells. A pool may mark or drop by the bytes in use ([`crate::red`]).
@@ -30,6 +32,8 @@ pub struct PoolMember {
 pub struct PoolQuota {
     /// Ratio alpha of the Dynamic Threshold to the free bytes of the pool.
     pub alpha: f64,
+    /// Fixed limit of the queue's bytes in the pool, inclusive; it replaces the Dynamic Threshold.
+    pub limit: Option<Bytes>,
     /// Bytes reserved for the queue, outside the shared part of the pool.
     pub private: Bytes,
 }
@@ -140,10 +144,13 @@ impl Pool {
         let after = self.held_with(usage, size);
         let free = self.size.saturating_sub(self.held).get() as f64;
         let threshold = Bytes::new((usage.quota.alpha * free) as u64);
-        let below = usage.shared(usage.used) < threshold;
+        let shared = usage.shared(usage.used);
         if after > self.held {
             fits(after <= self.size, DropCause::BufferFull)?;
-            fits(below, DropCause::DynamicThreshold)?;
+            match usage.quota.limit {
+                Some(limit) => fits(shared + (after - self.held) <= limit, DropCause::QueueFull)?,
+                None => fits(shared < threshold, DropCause::DynamicThreshold)?,
+            }
         }
         usage.used += self.cells(size);
         self.occupancy.admit(now, after - self.held);

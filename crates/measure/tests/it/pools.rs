@@ -73,6 +73,15 @@ fn a_flooded_port_holds_half_of_the_pool_and_spares_the_other() {
 }
 
 #[test]
+fn a_full_queue_holds_exactly_its_static_limit() {
+    for (limit, frames) in [("100KB", 65), ("999700B", 650)] {
+        let run = outcome(HOG, &format!("shared = {{ size = \"16MB\", static = \"{limit}\" }}"), &beside(HOG));
+        assert_eq!(longest(&run, "f"), frames * FRAME, "{limit}");
+        assert!(run.drops_by_cause.iter().all(|drop| drop.cause == "queue_full"), "{:?}", run.drops_by_cause);
+    }
+}
+
+#[test]
 fn a_pool_marks_all_its_ports_and_no_others() {
     let marks = "alpha = 1, mark = { above = \"200KB\", at = \"AT\" }";
     for at in ["enqueue", "dequeue"] {

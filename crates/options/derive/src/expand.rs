@@ -3,6 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt;
 
 use crate::attributes::{Head, OptionField, Role, Shown, Struct};
 
@@ -78,10 +79,11 @@ pub fn options(options: &Struct) -> TokenStream {
 /// Generates the declaration and the initialiser of a field in the type of `KEY`: name, type, and `name: value,`.
 fn handle(field: &OptionField) -> Option<[TokenStream; 3]> {
     let OptionField { name, ty, about, role } = field;
+    let word = name.unraw().to_string();
     let key = |value_type: TokenStream, required: bool, was: &[syn::LitStr]| {
         quote! {
             &::shallop_options::Key {
-                name: stringify!(#name),
+                name: #word,
                 value_type: #value_type,
                 about: #about,
                 required: #required,

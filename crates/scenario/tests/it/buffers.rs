@@ -65,6 +65,7 @@ fn a_chip_says_how_its_memory_is_shared_and_may_be_overruled() {
         ports: Some(4),
         alpha: 4.0,
         legacy_alpha: 0.5,
+        limits: [None; 2],
         private: Bytes::new(128_000),
         cell: Bytes::new(208),
         mark: None,
@@ -75,6 +76,10 @@ fn a_chip_says_how_its_memory_is_shared_and_may_be_overruled() {
     assert_eq!(alpha, Shared { alpha: 1.0, legacy_alpha: 1.0, ..tomahawk });
     let buffer = switch("chip = \"tomahawk\"\nbuffer = \"1MB\"");
     assert_eq!((buffer.shared, buffer.buffer), (None, BufferSize::Bytes(Bytes::new(1_000_000))));
+    let fixed = switch("legacy_weight = 1\nshared = { size = \"16MB\", static = \"4MB\", legacy_alpha = 2 }");
+    let expected = Shared { limits: [Some(Bytes::new(4_000_000)), None], legacy_alpha: 2.0, ..Shared::new(Bytes::new(16_000_000)) };
+    assert_eq!(fixed.shared, Some(expected), "a fixed limit for data beside a dynamic one");
+    assert_eq!([1, 8].map(|queues| expected.share_of_queue(queues).get()), [4_000_000, 2_000_000]);
     let even = switch("chip = \"jericho2\"");
     assert_eq!(even.shared, None, "nobody knows how this chip shares its memory");
     assert_eq!(even.buffer, BufferSize::PerGbps(Bytes::new(1_666_666)));
@@ -216,7 +221,13 @@ fn marks_and_drops_have_thresholds_of_their_own() {
 const WRONG: &[(&str, &str, &[&str])] = &[
     ("shared = {}", "{}", &["`shared`", "lacks the key `size`", "`chip`"]),
     ("chip = \"arista-7504r\"\nshared = {}", "\"arista", &["not known", "leave out `chip`"]),
-    ("shared = { size = \"1MB\" }\nbuffer = \"1MB\"", "\"1MB\"", &["either `buffer` or `shared`"]),
+    ("shared = { size = \"1MB\" }\nbuffer = \"1MB\"", "\"1MB\"", &["either `buffer` or `shared`", "`static = \"1MB\"`"]),
+    ("shared = { size = \"4MB\", alpha = 8, static = \"1MB\" }", "8,", &["`static`", "one of the two"]),
+    (
+        "shared = { size = \"4MB\", static = \"1MB\" }\nbcc = { rtt = \"80us\", lambda = 1 }",
+        "{ rtt",
+        &["`alpha`", "`shared` has `static`"],
+    ),
     ("shared = { size = \"1MB\", cell = \"chip\" }", "\"chip\"", &["known cells", "\"208B\""]),
     ("shared = { size = \"1MB\", legacy_alpha = 2 }", "2 }", &["`legacy_weight`"]),
     (

@@ -87,7 +87,7 @@ fn sim(setting: &Setting) -> Simulator<'static, Tcp<Reno>, Watch> {
         PortConfig::new(LINK, net.graph.link_of(number).delay, queues)
     };
     let ports: Vec<_> = (0..net.graph.ports() as u32).map(port).collect();
-    let claim = PoolQuota { alpha: 1e6, private: Bytes::ZERO };
+    let claim = PoolQuota { alpha: 1e6, limit: None, private: Bytes::ZERO };
     let room = |number: u32| match (number == tested, setting.pooled) {
         (true, true) => PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None], &[claim]),
         (true, false) => PortBuffer::new(Limit { bytes: BUFFER, ..Limit::NONE }, vec![None]),

@@ -119,7 +119,7 @@ fn bench(discipline: Discipline, extra: Extra, size: u64) -> Bench {
     let acks = QueueConfig { priority, ..QueueConfig::default() };
     let apart = matches!(extra, Extra::Priority | Extra::Weighted);
     let (queues, ack) = if apart { (vec![data, acks], 1) } else { (vec![data], 0) };
-    let quotas = vec![PoolQuota { alpha: 8.0, private: Bytes::ZERO }; queues.len()];
+    let quotas = vec![PoolQuota { alpha: 8.0, limit: None, private: Bytes::ZERO }; queues.len()];
     let member = PoolMember { pool: 0, index: 0 };
     let buffer = PortBuffer::pooled(member, vec![None; queues.len()], &quotas);
     let mut config = PortConfig::new(BitsPerSec::gbps(1), Span::from_us(1), queues);

@@ -65,7 +65,7 @@ fn a_full_buffer_a_full_queue_and_a_full_metered_queue_have_different_causes() {
 fn a_full_pool_and_a_reached_threshold_have_different_causes() {
     for (alpha, expected) in [(8.0, vec![DropCause::BufferFull; 2]), (0.5, vec![DropCause::DynamicThreshold; 4])] {
         // Alpha 8: three packets of 1000 B fill the pool. Alpha 0.5: with 1000 B held the threshold is 0.5 x 2000 B.
-        let quota = PoolQuota { alpha, private: Bytes::ZERO };
+        let quota = PoolQuota { alpha, limit: None, private: Bytes::ZERO };
         let mut buffer = PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None], &[quota]);
         let config = PoolConfig { size: Bytes::new(3_000), cell: Bytes::new(1), red: None };
         let mut pool = Pool::new(&config, 1);

@@ -19,7 +19,7 @@ fn pool(size: Bytes, cell: Bytes, ports: usize) -> Pool {
 
 /// The buffer of a port with one queue.
 fn buffer(index: u32, alpha: f64, private: Bytes) -> PortBuffer {
-    PortBuffer::pooled(PoolMember { pool: 0, index }, vec![None], &[PoolQuota { alpha, private }])
+    PortBuffer::pooled(PoolMember { pool: 0, index }, vec![None], &[PoolQuota { alpha, limit: None, private }])
 }
 
 /// Keeps a queue of one port for each alpha saturated. Returns the bytes that each holds in the end, and the pool.
@@ -101,7 +101,7 @@ fn with_alpha_one_a_second_queue_gets_half_of_the_free_bytes() {
 #[test]
 fn departures_release_memory_and_queues_with_their_own_limit_use_none() {
     let mut pool = pool(SIZE, BYTE, 1);
-    let quota = PoolQuota { alpha: 1.0, private: Bytes::new(150) };
+    let quota = PoolQuota { alpha: 1.0, limit: None, private: Bytes::new(150) };
     let own = vec![Some(Limit { packets: 1, ..Limit::NONE }), None];
     let mut buffer = PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, own, &[quota, quota]);
     let (none, one) = (QueueLength::default(), QueueLength::default().with(PACKET));
@@ -135,11 +135,27 @@ fn a_packet_occupies_whole_cells() {
 #[test]
 fn queues_of_one_port_have_separate_alphas() {
     let mut pool = pool(SIZE, BYTE, 1);
-    let quotas = [1.0, 0.25].map(|alpha| PoolQuota { alpha, private: Bytes::ZERO });
+    let quotas = [1.0, 0.25].map(|alpha| PoolQuota { alpha, limit: None, private: Bytes::ZERO });
     let mut buffer = PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None, None], &quotas);
     let mut fill = |queue| fill(&mut buffer, &mut pool, queue);
     // Alpha 1/4 first: x = (1,000,000 - x) / 4. Alpha 1 then: x = 800,000 - x.
     assert_eq!((fill(1), fill(0)), (Bytes::new(200_000), Bytes::new(400_000)));
+}
+
+#[test]
+fn a_queue_with_a_fixed_limit_fills_it_whatever_dynamic_queues_hold() {
+    for (first, private, held) in [(0, 0, [300_000, 350_000]), (1, 0, [300_000, 500_000]), (0, 80, [300_100, 350_000])] {
+        let mut pool = pool(SIZE, BYTE, 1);
+        let (limit, private) = (Some(Bytes::new(300_050)), Bytes::new(private));
+        let fixed = PoolQuota { alpha: 1.0, limit, private };
+        let quotas = [fixed, PoolQuota { limit: None, private: Bytes::ZERO, ..fixed }];
+        let mut buffer = PortBuffer::pooled(PoolMember { pool: 0, index: 0 }, vec![None, None], &quotas);
+        let mut found = [Bytes::ZERO; 2];
+        for queue in [first, 1 - first] {
+            found[queue] = fill(&mut buffer, &mut pool, queue);
+        }
+        assert!(found[0] == Bytes::new(held[0]) && found[1].get().abs_diff(held[1]) <= 100, "{found:?}, not {held:?}");
+    }
 }
 
 /// A reference model of the admission rule that sums the stored packets each time.
