@@ -9,7 +9,7 @@ const PS_PER_BYTE_AT_ONE_BPS: u64 = 8_000_000_000_000;
 /// A link rate, and the fraction of a picosecond that earlier packets left over.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    rate: u64,
+    rate: BitsPerSec,
     /// Whole picoseconds that one byte takes.
     whole: u64,
     /// Fraction of a picosecond that one byte takes beyond `whole`. Unit: 1/rate picoseconds.
@@ -20,12 +20,12 @@ pub struct Pace {
 
 impl Pace {
     pub const fn new(rate: BitsPerSec) -> Self {
-        let rate = rate.get();
-        Self { rate, whole: PS_PER_BYTE_AT_ONE_BPS / rate, fraction: PS_PER_BYTE_AT_ONE_BPS % rate, carried: 0 }
+        let (whole, fraction) = (PS_PER_BYTE_AT_ONE_BPS / rate.get(), PS_PER_BYTE_AT_ONE_BPS % rate.get());
+        Self { rate, whole, fraction, carried: 0 }
     }
 
     pub const fn rate(&self) -> BitsPerSec {
-        BitsPerSec::at_least_one(self.rate)
+        self.rate
     }
 
     /// Time that `bytes` take to serialise. Adds the fraction of a tick that the previous call left over, and keeps the
@@ -37,12 +37,13 @@ impl Pace {
         }
         let small = bytes.get().checked_mul(self.fraction);
         if let Some(parts) = small.and_then(|parts| parts.checked_add(self.carried)) {
-            self.carried = parts % self.rate;
-            return Span::from_ps(whole + parts / self.rate);
+            self.carried = parts % self.rate.get();
+            return Span::from_ps(whole + parts / self.rate.get());
         }
         let parts = u128::from(bytes.get()) * u128::from(self.fraction) + u128::from(self.carried);
-        self.carried = (parts % u128::from(self.rate)) as u64;
-        Span::from_ps(whole + (parts / u128::from(self.rate)) as u64)
+        let rate = u128::from(self.rate.get());
+        self.carried = (parts % rate) as u64;
+        Span::from_ps(whole + (parts / rate) as u64)
     }
 
     /// Time that `bytes` alone take to serialise, rounded down. Neither uses nor changes the carried fraction.

@@ -34,11 +34,14 @@ pub enum DropCause {
     Aqm,
     /// Random loss or an outage of the wire, after the port had sent the packet.
     WireLoss,
+    /// Policer: the token bucket of the queue had no tokens for the packet.
+    Policer,
 }
 
 crate::names! { DropCause {
     BufferFull = "buffer_full", QueueFull = "queue_full", MeteredQueueFull = "metered_queue_full",
     DynamicThreshold = "dynamic_threshold", Selective = "selective", Red = "red", Aqm = "aqm", WireLoss = "wire_loss",
+    Policer = "policer",
 } }
 
 impl DropCause {

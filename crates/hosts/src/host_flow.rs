@@ -31,12 +31,9 @@ pub struct UdpOptions {
     pub ect: bool,
 }
 
-/// Bytes of the headers of IPv4 and UDP.
-const UDP_HEADERS: u64 = 28;
-
 /// Bytes on the wire of a datagram, preamble and gap included. `payload` is in bytes.
 pub fn udp_wire_bytes(payload: u64) -> Bytes {
-    Bytes::new(u64::from(wire::frame(UDP_HEADERS + payload)))
+    Bytes::new(u64::from(wire::frame(wire::UDP_HEADERS + payload)))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

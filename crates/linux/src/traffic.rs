@@ -139,7 +139,7 @@ impl Traffic {
             }
             HostTransport::Udp(udp) => FlowProtocol::Udp(UdpOptions {
                 rate: udp.rate.unwrap_or(self.rates[from as usize]),
-                payload: flow.path.payload,
+                payload: udp.datagram(flow.path.payload).0 as u16,
                 ect: udp.ect,
             }),
         };

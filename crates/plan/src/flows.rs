@@ -57,6 +57,7 @@ impl Flow {
             payload: self.path.payload,
             base_rtt: self.path.base_rtt,
             wait,
+            application: run.plan.groups[self.group].application,
             sender_link: run.network.graph.link_of(sender).rate,
             receiver_link: self.path.receiver_link,
             sender_share: share(sender),

@@ -80,6 +80,10 @@ impl PortLayout {
                 });
             }
             layout.memory.add_port(plan, scheme, network, port, requirements, &queues);
+            for queue in queues[data..].iter_mut().filter(|_| network.is_switch_port(port)) {
+                let bucket = |(rate, burst)| Meter::fixed(rate, burst);
+                (queue.meter, queue.policer) = (switch.shaper.map(bucket), switch.policer.map(bucket));
+            }
             layout.ports.push(PortConfig {
                 rate: link.rate,
                 delay: link.delay,

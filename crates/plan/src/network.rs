@@ -169,6 +169,7 @@ impl Network {
         let none = Impairment { jitter, ..none };
         Some(way.map_or(none.clone(), |way| Impairment {
             loss: way.loss,
+            loss_burst: way.loss_burst,
             reordering: way.reordering.0,
             reordering_delay: way.reordering.1,
             duplicates: way.duplicates,

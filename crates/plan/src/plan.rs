@@ -222,6 +222,8 @@ pub struct LinkWay {
     pub mtu: Bytes,
     /// Probability that a packet is lost, 0 to 1.
     pub loss: f64,
+    /// The mean length of a burst of losses in packets; `None` for independent losses.
+    pub loss_burst: Option<f64>,
     /// The largest random delay of a packet on the link, which does not change the order of packets.
     pub jitter: Span,
     /// Probability that a packet is delayed so that later packets overtake it, and the longest such delay.
@@ -239,7 +241,7 @@ impl LinkWay {
         let Way { rate, delay, mtu } = of;
         let (loss, jitter, reordering, duplicates) = (0.0, Span::ZERO, (0.0, Span::ZERO), 0.0);
         let (down, changes) = (Vec::new(), Vec::new());
-        Self { rate, delay, mtu, loss, jitter, reordering, duplicates, down, changes }
+        Self { rate, delay, mtu, loss, loss_burst: None, jitter, reordering, duplicates, down, changes }
     }
 
     /// Whether the direction loses, duplicates or delays packets at random, has outages, or changes during the run.
@@ -266,6 +268,9 @@ pub struct Group {
     /// The numbers of flows at the start (warm-up) and at the end (cool-down) of the group that results leave out.
     pub uncounted: (usize, usize),
     pub connections: Connections,
+    /// The rate at which the application of each flow offers payload, and the bytes of one write, `None` for a full
+    /// segment; `None` for applications that are always ahead of TCP.
+    pub application: Option<(BitsPerSec, Option<Bytes>)>,
     /// The program that runs in each host of `from` and communicates with hosts of `to`, in place of generated flows.
     pub command: Option<Command>,
 }

@@ -57,7 +57,8 @@ impl Plan {
         };
         let group = |group: Group| -> Result<Group, ScaleError> {
             let start = starts(group.start, by).ok_or_else(|| ScaleError::Trace(group.name.clone()))?;
-            Ok(Group { start, transport: group.transport.map(scheme), ..group })
+            let application = group.application.map(|(rate, write)| (rate.share(by), write));
+            Ok(Group { start, application, transport: group.transport.map(scheme), ..group })
         };
         Ok(Self {
             groups: self.groups.into_iter().map(group).collect::<Result<_, _>>()?,
@@ -113,6 +114,7 @@ fn switch(switch: Switch, by: Share) -> Switch {
         mark: shared.mark.map(|mark| marking(mark, by)),
         ..shared
     };
+    let bucket = |(rate, burst): (BitsPerSec, Bytes)| (rate.share(by), bytes(burst, by));
     let bcc = |bcc: Bcc| {
         let [required, min, max] = [bcc.required, bcc.min, bcc.max].map(|value| value.map(|value| bytes(value, by)));
         Bcc { required, min, max, ..bcc }
@@ -123,13 +125,15 @@ fn switch(switch: Switch, by: Share) -> Switch {
         bcc: switch.bcc.map(bcc),
         mark: switch.mark.map(|mark| marking(mark, by)),
         drop: switch.drop.map(|drop| marking(drop, by)),
+        shaper: switch.shaper.map(bucket),
+        policer: switch.policer.map(bucket),
         unscheduled_above: size(switch.unscheduled_above, by),
         ..switch
     }
 }
 
-/// Multiplies the rate of UDP flows by `by`. Other transports adapt to the network, except for constants of their
-/// controllers.
+/// Multiplies the rates of UDP flows and of paced TCP by `by`. Other transports adapt to the network, except for
+/// constants of their controllers.
 fn transport(transport: Transport, by: Share) -> Transport {
     match transport {
         Transport::Udp(mut udp) => {
@@ -138,6 +142,7 @@ fn transport(transport: Transport, by: Share) -> Transport {
         }
         Transport::Tcp(mut tcp) => {
             tcp.controller = controller(tcp.controller, by);
+            tcp.config.max_pacing_rate = tcp.config.max_pacing_rate.map(|rate| rate.share(by));
             Transport::Tcp(tcp)
         }
         other => other,
@@ -225,17 +230,8 @@ mod tests {
     fn link_changes_and_flow_starts_are_scaled() {
         let [fast, slow] = [2_000_000_000, 100_000_000].map(BitsPerSec::at_least_one);
         let changes = vec![(Span::from_ms(3), Some(fast), None)];
-        let way = LinkWay {
-            rate: fast,
-            delay: Span::from_ms(7),
-            mtu: Bytes::new(1_500),
-            loss: 0.0,
-            jitter: Span::ZERO,
-            reordering: (0.0, Span::ZERO),
-            duplicates: 0.0,
-            down: Vec::new(),
-            changes,
-        };
+        let way = shallop_topology::Way { rate: fast, delay: Span::from_ms(7), mtu: Bytes::new(1_500) };
+        let way = LinkWay { changes, ..LinkWay::without_faults(way) };
         let whole = GraphLink { between: (0, 1), ways: [way.clone(), way.clone()] };
         let [scaled, _] = link(&whole, by()).ways;
         assert_eq!((scaled.rate, scaled.delay), (slow, way.delay));

@@ -24,6 +24,10 @@ pub struct Switch {
     pub mark: Option<QueueMarking>,
     /// Drops by the length of the data queue, if it is a FIFO queue (WRED).
     pub drop: Option<QueueMarking>,
+    /// Rate and burst of the token bucket that delays packets of the data queue.
+    pub shaper: Option<(BitsPerSec, Bytes)>,
+    /// Rate and burst of the token bucket that drops packets on their way to the data queue.
+    pub policer: Option<(BitsPerSec, Bytes)>,
     /// Queue discipline of the data queue; `None` for a FIFO.
     pub aqm: Option<Aqm>,
     /// Limit of the queue for emulation packets or credits.

@@ -22,6 +22,7 @@ pub fn warnings(run: &ResolvedRun<'_>, offered: Option<&[f64]>) -> Vec<String> {
     warnings.extend(rarely_marked(run, &kinds));
     warnings.extend(coarse_l4s(run));
     warnings.extend(never_reached(run, &kinds));
+    warnings.extend(never_empty(run, &kinds));
     warnings.extend(offered.and_then(|offered| overloaded(run, offered)));
     warnings
 }
@@ -171,6 +172,22 @@ fn never_reached(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<Strin
         }
     }
     bounded(lines, "kinds of port")
+}
+
+/// Rule: warn if the token bucket of a switch has the rate of its fastest link or more, so that it is never empty.
+fn never_empty(run: &ResolvedRun<'_>, kinds: &BTreeSet<PortKind>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (number, switch) in run.plan.switches(run.scheme).iter().enumerate() {
+        let rates = kinds.iter().filter(|kind| kind.0 == number).map(|kind| kind.1);
+        let Some(fastest) = rates.max() else { continue };
+        for (name, bucket) in [("shaper", switch.shaper), ("policer", switch.policer)] {
+            if let Some((rate, _)) = bucket.filter(|(rate, _)| *rate >= fastest) {
+                let of = &switch.name;
+                lines.push(format!("the {name} of switch \"{of}\", {rate}, does nothing: no link there is faster"));
+            }
+        }
+    }
+    bounded(lines, "token buckets")
 }
 
 /// Rule: warn if random arrivals or traces offer a link more payload than it can carry.

@@ -25,6 +25,8 @@ pub struct Config {
     /// Whether packets are ECN-capable. The sender does not react to marks.
     pub ect: bool,
     pub payload: Bytes,
+    /// Bytes of the headers in an IP packet.
+    pub headers: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -68,7 +70,7 @@ impl Endpoint for Sender {
         let due = self.due.filter(|_| self.ready(now))?;
         let len = self.config.payload.get().min(self.left());
         let body: Range<u64> = self.next..self.next + len;
-        let size = wire::data_frame(len);
+        let size = wire::frame(len + self.config.headers);
         self.next = body.end;
         self.sent += 1;
         self.due = Some((due + self.pace.charge(Bytes::new(u64::from(size)))).max(now));
@@ -89,8 +91,8 @@ impl Endpoint for Sender {
     }
 
     fn flow_state(&self) -> Option<FlowState> {
-        let Config { rate, payload, .. } = self.config;
-        let part = payload.get() as f64 / f64::from(wire::data_frame(payload.get()));
+        let Config { rate, payload, headers, .. } = self.config;
+        let part = payload.get() as f64 / f64::from(wire::frame(payload.get() + headers));
         let state = FlowState { pacing: Some(rate.scale(part)), ..FlowState::default() };
         (self.due.is_some() && self.left() > 0).then_some(state)
     }
@@ -131,7 +133,7 @@ mod tests {
 
     fn sender(size: Option<u64>) -> Sender {
         let (rate, payload) = (BitsPerSec::gbps(1), Bytes::new(1460));
-        let mut sender = Sender::new(&Config { rate, ect: true, payload }, size);
+        let mut sender = Sender::new(&Config { rate, ect: true, payload, headers: wire::HEADERS }, size);
         sender.on_timer(Time::ZERO);
         sender
     }

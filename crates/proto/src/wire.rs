@@ -7,6 +7,8 @@ pub const OVERHEAD: u64 = 38;
 pub const MIN_FRAME: u16 = 84;
 /// Bytes of the headers in an IP packet (IP and transport, 20 each), assumed for every transport.
 pub const HEADERS: u64 = 40;
+/// Bytes of the headers of IPv4 and UDP.
+pub const UDP_HEADERS: u64 = 28;
 /// Default MTU: the most bytes of an IP packet.
 pub const MTU: u64 = shallop_core::MTU;
 

@@ -346,7 +346,7 @@ pub struct DropCount {
     /// The cause: `buffer_full` and `queue_full` (tail drop), `metered_queue_full` (the queue of credits or emulation
     /// packets was full), `dynamic_threshold` (the memory had space, but the queue had its share), `selective` (packets
     /// that are not ECN-capable, above the selective-drop threshold), `red`, `aqm` (active queue management),
-    /// `wire_loss`.
+    /// `wire_loss`, `policer` (a token bucket had no tokens).
     pub cause: String,
     /// The number of packets of the class that the port dropped for the cause.
     #[schemars(extend("unit" = "packets"))]

@@ -1,11 +1,11 @@
 //! The keys of a switch's shared memory and of its ECN marking (a step, RED, or BCC), and how they are read.
 
-use shallop_core::{BufferSize, Bytes, Span};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_options::{
     Item, Key, Options, Problem, RustType, Section, Subsection, Value, ValueType, WrongValue, string_enum,
 };
 use shallop_switch::{MarkAt, Signals};
-use shallop_topology::bounds::MAX_DELAY;
+use shallop_topology::bounds::{MAX_DELAY, RATE};
 
 use super::bounds::SOME;
 use super::switches::SwitchOptions;
@@ -33,7 +33,7 @@ pub(super) struct SharedOptions {
     #[key(ALPHA, shown = "that of the `chip`, or `1`")]
     pub alpha: Option<f64>,
     /// The most of a pool that each queue may hold, in addition to its `private` memory and whatever is free: a fixed
-    /// limit in place of `alpha` (SONiC: `static_th`).
+    /// limit in place of `alpha` (`static_th`).
     #[key(SOME, shown = "none: `alpha` holds")]
     pub r#static: Option<Bytes>,
     /// The `alpha` of the queue with the `legacy_weight`.
@@ -132,6 +132,18 @@ pub(super) struct DropOptions {
     pub probability: f64,
 }
 
+/// The keys of `shaper` and `policer` of a switch: a token bucket.
+#[derive(Clone, Copy, Debug, Options)]
+pub(super) struct BucketOptions {
+    /// The rate at which tokens arrive, in bytes on the wire.
+    #[key(RATE)]
+    pub rate: BitsPerSec,
+    /// The most tokens in the bucket: the bytes on the wire that pass at once after a pause. A packet of more bytes
+    /// needs a full bucket.
+    #[key(SOME)]
+    pub burst: Bytes,
+}
+
 /// The keys of `mark` of `shared`: ECN marking by the occupancy of a memory pool.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct PoolMarkOptions {
@@ -213,7 +225,8 @@ pub(super) fn shared(
         Some(chip) => Some(Shared::of_chip(chip).ok_or_else(|| unknown(section, own))?),
     };
     let memory = own.or(chip).and_then(|chip| chip.memory.as_ref());
-    let SharedOptions { size, ports, pools, alpha, r#static: fixed, legacy_alpha, private, cell, .. } = shared.read(())?;
+    let SharedOptions { size, ports, pools, alpha, r#static: fixed, legacy_alpha, private, cell, .. } =
+        shared.read(())?;
     if fixed.is_some() && alpha.is_some() {
         let problem = shared.reject(SharedOptions::KEY.alpha, "`static` beside it is the limit of a queue");
         return Err(problem.with_help("one of the two"));
@@ -295,6 +308,16 @@ pub(super) fn mark(section: &Section<'_>) -> Result<Option<QueueMarking>, Proble
     let sizes = [options.above, options.min, options.max];
     let rules = (options.weight, &options.rules);
     marking(&mark, ([keys.above, keys.min, keys.max], sizes), rules).map(Some)
+}
+
+/// Reads `shaper` or `policer` of a switch: the rate and the burst.
+pub(super) fn bucket(
+    section: &Section<'_>,
+    key: Subsection<BucketOptions>,
+) -> Result<Option<(BitsPerSec, Bytes)>, Problem> {
+    let Some(bucket) = section.nested(key)? else { return Ok(None) };
+    let BucketOptions { rate, burst } = bucket.read(())?;
+    Ok(Some((rate, burst)))
 }
 
 /// Reads `drop` of a switch, by which data queues drop packets that none of its rules marks (`marks`: there are some).

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use shallop_core::{BufferSize, Bytes, Node, Seed};
 use shallop_options::suggest::advice;
 use shallop_options::{At, Item, Key, Problem, Section};
+use shallop_proto::wire;
 use shallop_switch::Limit;
 use shallop_topology::bounds::MAX_ROUTES;
 use shallop_topology::{NicMode, NodeKind};
@@ -18,9 +19,10 @@ use shallop_plan::load;
 use shallop_plan::memory;
 use shallop_plan::network::Network;
 use shallop_plan::pairs::intensity;
-use shallop_plan::plan::{Plan, Switch, Topology, Transport};
+use shallop_plan::plan::{Plan, Scheme, Switch, Topology, Transport};
 use shallop_plan::pools;
 use shallop_plan::requirements::Requirements;
+use shallop_plan::transport::Udp;
 use shallop_plan::wait;
 use shallop_plan::{ResolvedRun, SetupError};
 
@@ -39,6 +41,35 @@ pub(super) fn mixes(top: &Section<'_>, plan: &Plan) -> Result<(), Problem> {
             let at = own.and_then(|at| groups.get(at)?.at_key(transport)).map(|item| &item.at);
             let problem = at.unwrap_or(top.place(key)).problem(error.to_string());
             return Err(problem.with_help("compare the two as schemes, or put TCP beside one of them"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that applications with a rate use TCP of the simulator, and that no datagram is larger than a packet.
+pub(super) fn senders(top: &Section<'_>, plan: &Plan, network: &Network) -> Result<(), Problem> {
+    let items = |key: &'static Key| (top.item(key).map(Item::items).unwrap_or_default(), top.place(key));
+    let (groups, schemes) = (items(Scenario::KEY.group.key), items(Scenario::KEY.scheme));
+    let mtu = network.graph.links.iter().flat_map(|link| &link.ways).map(|way| way.mtu).min().unwrap_or_default();
+    for number in 0..plan.schemes.len() * plan.groups.len() {
+        let (scheme, index) = (number / plan.groups.len(), number % plan.groups.len());
+        let (group, item) = (&plan.groups[index], groups.0.get(index));
+        let Scheme { name, transport, .. } = plan.transport(scheme, index);
+        let is_tcp = matches!(transport, Transport::Tcp(tcp) if tcp.kernel.is_none());
+        if group.application.is_some() && !is_tcp {
+            let at = place(item, &[GroupOptions::KEY.rate], groups.1);
+            let problem = at.problem(format!("`rate` is that of an application over TCP, and \"{name}\" is none here"));
+            let help = "UDP has a `rate` of its own, in its scheme or in `transport`";
+            return Err(problem.with_help(help));
+        }
+        let Transport::Udp(Udp { datagram: Some(datagram), .. }) = transport else { continue };
+        if datagram.get() + wire::UDP_HEADERS > mtu.get() {
+            let own = item.and_then(|item| item.at_key(GroupOptions::KEY.transport));
+            let at = place(own.or(schemes.0.get(scheme)), &[Udp::KEY.datagram], schemes.1);
+            let problem = at.problem(format!("a datagram of {datagram} does not fit into a packet of {mtu}"));
+            let most = mtu.get().saturating_sub(wire::UDP_HEADERS);
+            let help = format!("packets are not fragmented: at most {most} B, or links with a larger `mtu`");
+            return Err(problem.with_help(help));
         }
     }
     Ok(())

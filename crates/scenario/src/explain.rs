@@ -127,6 +127,7 @@ pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
         same.to_string(),
         format!("of the first {looked}: acknowledgements cross the links of the data"),
     );
+    links::bursts(setup, &mut section);
     traffic::explain(setup, &mut section);
     let how = "a run ends earlier once all counted flows are complete";
     section.say("duration", plan.duration.to_string(), how);
@@ -201,6 +202,11 @@ fn switches(setup: &ResolvedRun<'_>, switches: &[Switch], most: Span, section: &
                 section.say(what, size(min), marking.min.to_string());
             }
             section.say(format!("ECN threshold {at}"), size(max), how);
+        }
+        for (name, bucket) in [("shaper", switch.shaper), ("policer", switch.policer)] {
+            let Some((to, burst)) = bucket else { continue };
+            let how = format!("tokens for {burst} at once after a pause of {}", time(Pace::new(to).quote(burst)));
+            section.say(format!("{name} {at}"), to.to_string(), how);
         }
         if let Some(drop) = switch.drop {
             let [min, max] = [drop.min, drop.max].map(|it| size(in_bytes(it, rate, frame)));
@@ -277,6 +283,7 @@ fn transport(setup: &ResolvedRun<'_>, title: String) -> Result<Section, SetupErr
         let how = format!("metered rate / 84 B × {} B at IP", mtu.get());
         section.say(format!("highest data rate {at}"), gigabits(most), how);
     }
+    traffic::datagrams(&setup.plan.schemes[setup.scheme].transport, &mut section);
     if let Transport::FlashPass(config) = &setup.plan.schemes[setup.scheme].transport {
         waiting(setup, config, &mut section)?;
     }

@@ -1,14 +1,14 @@
 //! The keys of a `[[group]]` and of its subsections.
 
-use shallop_core::{Bytes, Span};
+use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_options::{
     Item, Options, RustType, Subsection, Unread, Value, ValueType, WrongValue, section_keys, string_enum,
 };
 use shallop_plan::bounds::{DAY, MAX_FLOWS};
 use shallop_plan::plan::Connections;
-use shallop_topology::bounds::MAX_NODES;
+use shallop_topology::bounds::{MAX_NODES, RATE};
 
-use super::bounds::FLOW_SIZE;
+use super::bounds::{FLOW_SIZE, SOME};
 use super::schemes::SCHEMES;
 
 const TICK: Span = Span::from_ps(1);
@@ -69,6 +69,13 @@ pub(super) struct GroupOptions {
     /// earlier flow of the group between the same hosts has left (`"kept"`).
     #[key(default = Connections::New)]
     pub connections: Connections,
+    /// TCP: the rate at which the application of each flow offers payload, such as a video of `"8Mbps"` (iperf3: `-b`).
+    /// What TCP cannot send at once is sent later.
+    #[key(RATE, shown = "as much as TCP sends")]
+    pub rate: Option<BitsPerSec>,
+    /// The bytes that the application with a `rate` offers at a time (iperf3: 128 KiB).
+    #[key(SOME, shown = "a full segment")]
+    pub write: Option<Bytes>,
     /// The number of first flows of the group that results do not count.
     #[key(Integer(0, MAX_FLOWS), default = 0)]
     pub warm_up: usize,

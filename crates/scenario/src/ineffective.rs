@@ -45,13 +45,15 @@ const MOST_NAMES: usize = 3;
 const NO_CAPTURE: &str = "`capture` names no links";
 
 /// Keys of a `[switch.NAME]` that have no effect unless a node of the network is such a switch.
-const OF_PORTS: [&Key; 12] = [
+const OF_PORTS: [&Key; 14] = [
     SwitchOptions::KEY.chip,
     SwitchOptions::KEY.buffer,
     SwitchOptions::KEY.shared.key,
     SwitchOptions::KEY.bcc.key,
     SwitchOptions::KEY.mark.key,
     SwitchOptions::KEY.drop.key,
+    SwitchOptions::KEY.shaper.key,
+    SwitchOptions::KEY.policer.key,
     SwitchOptions::KEY.legacy_weight,
     SwitchOptions::KEY.data_weight,
     SwitchOptions::KEY.unscheduled_above,

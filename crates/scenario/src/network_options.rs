@@ -17,6 +17,8 @@ const EACH_RATE: ValueType = ValueType::AnyOf(&[RATE, ValueType::List(&RATE)]);
 const EACH_DELAY: ValueType = ValueType::AnyOf(&[DELAY, ValueType::List(&DELAY)]);
 const PART: ValueType = ValueType::Number(0.0, 1.0);
 const EACH_PART: ValueType = ValueType::AnyOf(&[PART, ValueType::List(&PART)]);
+const BURST: ValueType = ValueType::Number(1.0, 1e6);
+const EACH_BURST: ValueType = ValueType::AnyOf(&[BURST, ValueType::List(&BURST)]);
 const FRAME: ValueType = ValueType::Size(Bytes::new(576), Bytes::new(9_216));
 const EACH_FRAME: ValueType = ValueType::AnyOf(&[FRAME, ValueType::List(&FRAME)]);
 const CHANGE: ValueType = ValueType::Section(section_keys::<ChangeOptions>());
@@ -98,6 +100,9 @@ pub(super) struct FaultOptions {
     /// The probability that the link loses a packet.
     #[key(EACH_PART, default = EachWay::both(0.0))]
     pub loss: EachWay<f64>,
+    /// The mean number of successive packets that are lost together (Gilbert-Elliott).
+    #[key(EACH_BURST, shown = "each packet is lost or not by itself")]
+    pub loss_burst: Option<EachWay<f64>>,
     /// The largest random delay. Each packet arrives later by a time drawn uniformly from zero to this.
     #[key(EACH_DELAY, default = EachWay::both(Span::ZERO))]
     pub jitter: EachWay<Span>,

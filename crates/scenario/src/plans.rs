@@ -74,6 +74,7 @@ pub(super) fn read(root: &Item, given: &Options) -> Result<(Plan, Vec<u64>, Vec<
     kernel::check(&top, (&plan, &network), in_real_time)?;
     check::loads(&top, &plan, &network)?;
     check::mixes(&top, &plan)?;
+    check::senders(&top, &plan, &network)?;
     check::frames_fit(&top, &plan, &network)?;
     let models: Vec<usize> = topology.chips.iter().map(|own| own.like).collect();
     let unused = unused_sections(&top, (root, given), (&plan, &network), &models)?;

@@ -6,7 +6,7 @@ use shallop_options::{
     Item, Options, Problem, RustType, Section, StringEnum, Subsection, Value, ValueType, WrongValue,
 };
 
-use super::buffers::{self, BccOptions, DropOptions, MarkOptions, SharedOptions};
+use super::buffers::{self, BccOptions, BucketOptions, DropOptions, MarkOptions, SharedOptions};
 use super::import::OwnChip;
 use shallop_plan::chips::{self, Chip};
 use shallop_plan::plan::{Accounting, Switch};
@@ -37,6 +37,12 @@ pub(super) struct SwitchOptions {
     /// concern packets that are not ECN-capable, otherwise all.
     #[section]
     pub drop: Subsection<DropOptions>,
+    /// A token bucket at each port, for whose tokens data waits in the queue.
+    #[section]
+    pub shaper: Subsection<BucketOptions>,
+    /// A token bucket at each port. Data for which it has no tokens is dropped as it arrives.
+    #[section]
+    pub policer: Subsection<BucketOptions>,
     #[part]
     pub aqm: AqmOptions,
     /// The length of the queue of credits or emulation packets of a port.
@@ -173,6 +179,8 @@ fn switch(name: &str, section: &Section<'_>, own: Option<&'static Chip>) -> Resu
         pools,
         mark,
         drop: buffers::drop(section, marks)?,
+        shaper: buffers::bucket(section, SwitchOptions::KEY.shaper)?,
+        policer: buffers::bucket(section, SwitchOptions::KEY.policer)?,
         aqm,
         credit_queue: options.credit_queue,
         credit_burst: options.credit_burst,

@@ -206,10 +206,19 @@ fn entries<'a>(section: &Section<'a>, key: &'static Key) -> Result<Vec<(String, 
 /// The two directions of a link with the faults in its section. The first direction is the one from the first node of
 /// its `between`.
 pub(super) fn with_faults(section: &Section<'_>, ways: [Way; 2]) -> Result<[LinkWay; 2], Problem> {
-    let FaultOptions { loss, jitter, reordering, reordering_delay, duplicates, .. } = section.read(())?;
+    let FaultOptions { loss, loss_burst, jitter, reordering, reordering_delay, duplicates, .. } = section.read(())?;
+    for (loss, burst) in loss_burst.into_iter().flat_map(|burst| loss.0.into_iter().zip(burst.0)) {
+        let most = burst / (burst + 1.0);
+        if loss > most || !section.is_written(FaultOptions::KEY.loss) {
+            let message = format!("bursts of {burst} packets do not make a `loss` of {loss}");
+            let help = format!("a `loss` beside it, up to {most:.4}: a packet or more passes between two bursts");
+            return Err(section.reject(FaultOptions::KEY.loss_burst, message).with_help(help));
+        }
+    }
     let (down, changes) = (down(section)?, changes(section)?);
     Ok([0, 1].map(|way| LinkWay {
         loss: loss.0[way],
+        loss_burst: loss_burst.map(|burst| burst.0[way]),
         jitter: jitter.0[way],
         reordering: (reordering.0[way], reordering_delay.0[way]),
         duplicates: duplicates.0[way],

@@ -65,10 +65,12 @@ pub(super) fn classes(top: &Section<'_>) -> Result<Option<Classes>, Problem> {
 }
 
 /// The keys that may be written beside `trace`.
-const OF_TRACES: [&Key; 5] = [
+const OF_TRACES: [&Key; 7] = [
     GroupOptions::KEY.name,
     GroupOptions::KEY.transport,
     GroupOptions::KEY.connections,
+    GroupOptions::KEY.rate,
+    GroupOptions::KEY.write,
     GroupOptions::KEY.warm_up,
     GroupOptions::KEY.cool_down,
 ];
@@ -108,6 +110,10 @@ impl Reader<'_, '_> {
     /// Makes a group of the keys that all groups have, without hosts and sizes.
     pub(super) fn started(&self, options: &GroupOptions, flows: usize, start: Starts) -> Result<Group, Problem> {
         let transport = self.section.item(GroupOptions::KEY.transport);
+        if options.write.is_some() && options.rate.is_none() {
+            let problem = self.section.reject(GroupOptions::KEY.write, "the application has no rate");
+            return Err(problem.with_help("write a `rate` beside it"));
+        }
         Ok(Group {
             name: options.name.clone(),
             from: vec![],
@@ -119,6 +125,7 @@ impl Reader<'_, '_> {
             transport: schemes::own(&self.section.name, transport, self.stack)?,
             uncounted: self.uncounted(options, flows)?,
             connections: options.connections,
+            application: options.rate.map(|rate| (rate, options.write)),
             command: None,
         })
     }

@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_flow_is_open_from_its_start_until_it_retires() {
-        let config = Config { rate: BitsPerSec::gbps(1), ect: false, payload: Bytes::new(1_000) };
+        let config = Config { rate: BitsPerSec::gbps(1), ect: false, payload: Bytes::new(1_000), headers: 40 };
         let end = || EndState { machine: Sender::new(&config, Some(1)), port: 0, waiting: None, complete: true };
         let mut table = FlowTable::default();
         let open = |table: &FlowTable<Sender>| [0, 1, 2].map(|flow| table.is_open(flow));

@@ -1,4 +1,5 @@
-//! A token bucket for a class of packets that may use only a share of its link, such as credits or emulation packets.
+//! A token bucket: for a class of packets that may use only a share of its link, such as credits or emulation packets,
+//! and for shapers and policers, which have a rate of their own.
 //! The bucket starts full. It stores the time at which it will be full again instead of a count of tokens, so that it
 //! needs no update while the class is idle. Units: bytes of depth; remainders of the rate are carried exactly.
 
@@ -13,13 +14,33 @@ pub struct Meter {
     /// Cache: a packet size, and how long before `full_at` the bucket has enough tokens for such a packet. Most classes
     /// have packets of one size.
     lead: (Bytes, Span),
+    /// Whether the rate stays when the rate of the link changes.
+    is_fixed: bool,
 }
 
 impl Meter {
     /// A full bucket that holds `depth` bytes and refills at `rate`.
     pub fn new(rate: BitsPerSec, depth: Bytes) -> Self {
         let lead = (Bytes::ZERO, Pace::new(rate).quote(depth));
-        Self { pace: Pace::new(rate), depth, full_at: Time::ZERO, lead }
+        Self { pace: Pace::new(rate), depth, full_at: Time::ZERO, lead, is_fixed: false }
+    }
+
+    /// A full bucket of a shaper or policer, whose rate does not depend on that of the link.
+    pub fn fixed(rate: BitsPerSec, depth: Bytes) -> Self {
+        Self { is_fixed: true, ..Self::new(rate, depth) }
+    }
+
+    pub fn is_fixed(&self) -> bool {
+        self.is_fixed
+    }
+
+    /// Whether the bucket has tokens for a packet at `now`; if it has, they are consumed.
+    pub fn admits(&mut self, now: Time, size: Bytes) -> bool {
+        let admitted = self.ready(size) <= now;
+        if admitted {
+            self.consume(now, size);
+        }
+        admitted
     }
 
     /// Earliest time at which the bucket has tokens for a packet of this size. A packet larger than the bucket waits

@@ -36,7 +36,8 @@ pub struct Port<C> {
     /// Bitmask of queues that have packets; bit `i` stands for queue `i`.
     backlogged: u32,
     /// Bitmask of queues eligible for the idle fast path: a packet that finds the link idle is sent without calling the
-    /// queue, since the queue has no meter, frame aggregation, weight, averaged length or discipline that counts it.
+    /// queue, since the queue has no meter, policer, frame aggregation, weight, averaged length or discipline that
+    /// counts it.
     fast_path: u32,
     queue_of: [u8; Class::COUNT],
     cold: Box<Cold<C>>,
@@ -75,7 +76,7 @@ impl<C: Copy> Port<C> {
     pub fn new(number: u32, config: &PortConfig) -> Self {
         let schedule = Schedule::new(&config.queues);
         let fast_path = config.queues.iter().enumerate().fold(0, |mask, (index, queue)| {
-            let plain = queue.meter.is_none() && queue.aggregate.is_none();
+            let plain = queue.meter.is_none() && queue.policer.is_none() && queue.aggregate.is_none();
             let ignores = queue.discipline.ignores_idle_arrivals();
             mask | u32::from(plain && ignores && !schedule.weighted) << index
         });
@@ -215,6 +216,9 @@ impl<C: Copy> Port<C> {
         let (class, size) = (packet.envelope.class.index(), packet.envelope.bytes());
         let index = usize::from(self.queue_of[class]);
         let queue = &mut self.cold.queues[index];
+        if !queue.conforms(now, size) {
+            return self.apply_decision(now, packet, Decision::Drop(DropCause::Policer), probe).map(|_| ());
+        }
         let idle = self.backlogged == 0 && self.link.free_at <= now;
         if idle && queue.admits_idle_arrival(now, size) {
             let decision = queue.decide_idle_arrival(now, packet.envelope);
@@ -434,7 +438,7 @@ impl<C: Copy> Port<C> {
         let old = self.link.pace.rate();
         self.link.pace = Pace::new(rate);
         for queue in &mut self.cold.queues {
-            if let Some(meter) = &mut queue.meter {
+            if let Some(meter) = queue.meter.as_mut().filter(|meter| !meter.is_fixed()) {
                 let share = Share::new(meter.rate().get().min(old.get()), old.get());
                 if let Some(share) = share {
                     // The meter refills at the old rate up to this packet, not only up to the change.

@@ -1,6 +1,7 @@
 //! One queue of a port. **[`Queue::enqueue`] decides whether a packet is admitted or dropped.** The rules apply in this
-//! order: selective drop, RED (of the queue and of its shared memory), memory. A packet is marked if the step threshold
-//! of the queue, the RED of the queue or the RED of the shared memory marks it.
+//! order: selective drop, RED (of the queue and of its shared memory), memory. A policer comes before all of them
+//! ([`Queue::conforms`]). A packet is marked if the step threshold of the queue, the RED of the queue or the RED of the
+//! shared memory marks it.
 //!
 //! The FIFO is in this file. A queue with another discipline (`discipline`) is called managed: its discipline may also
 //! drop packets that were enqueued before; `Queue::take_dropped` returns these.
@@ -29,12 +30,15 @@ pub struct QueueConfig {
     /// Rate limit of the queue. A managed queue waits for the tokens of the largest packet, since its discipline
     /// chooses the packet only at dequeue.
     pub meter: Option<Meter>,
+    /// Token bucket that drops the packets for which it has no tokens as they arrive.
+    pub policer: Option<Meter>,
     pub aggregate: Option<FrameAggregation>,
 }
 
 impl Default for QueueConfig {
     fn default() -> Self {
-        Self { priority: 0, weight: 1, discipline: Discipline::default(), select: None, meter: None, aggregate: None }
+        let (select, meter, policer, aggregate) = (None, None, None, None);
+        Self { priority: 0, weight: 1, discipline: Discipline::default(), select, meter, policer, aggregate }
     }
 }
 
@@ -46,6 +50,7 @@ pub struct Queue<C> {
     reds: Box<[Red]>,
     select: Option<SelectiveDrop>,
     pub(crate) meter: Option<Meter>,
+    policer: Option<Box<Meter>>,
     aggregate: Option<FrameAggregation>,
     pub(crate) managed: Option<Box<Managed<C>>>,
     /// Whether the queue is managed or aggregates frames.
@@ -84,6 +89,7 @@ impl<C: Copy> Queue<C> {
             reds,
             select: config.select,
             meter: config.meter,
+            policer: config.policer.map(Box::new),
             aggregate: config.aggregate,
             special: managed.is_some() || config.aggregate.is_some(),
             managed,
@@ -132,9 +138,13 @@ impl<C: Copy> Queue<C> {
         buffer: &mut impl Buffer,
     ) -> Result<bool, DropCause> {
         let decision = self.decide_arrival(now, packet, index, buffer)?;
-        let mark = matches!(decision, Decision::Mark);
         let Some(managed) = &mut self.managed else { return Err(DropCause::QueueFull) };
         let Managed { aqm, dropped, .. } = &mut **managed;
+        let decision = decision.max(aqm.on_arrival(now, packet.envelope));
+        if let Decision::Drop(cause) = decision {
+            return Err(cause);
+        }
+        let mark = matches!(decision, Decision::Mark);
         let size = packet.envelope.bytes();
         let store = |aqm: &AnyQueue<C>, length: QueueLength, buffer: &mut _| {
             fits(!aqm.is_over_limit(length.with(size)), DropCause::QueueFull)?;
@@ -188,7 +198,7 @@ impl<C: Copy> Queue<C> {
     /// meter.
     #[cold]
     fn refusal(&self, cause: DropCause) -> DropCause {
-        let metered = self.meter.is_some() && cause == DropCause::QueueFull;
+        let metered = self.meter.is_some_and(|meter| !meter.is_fixed()) && cause == DropCause::QueueFull;
         if metered { DropCause::MeteredQueueFull } else { cause }
     }
 
@@ -274,12 +284,12 @@ impl<C: Copy> Queue<C> {
     /// Whether the meter lets a packet that finds the link idle leave at `now`. If it does, the packet's tokens are
     /// consumed.
     pub fn admits_idle_arrival(&mut self, now: Time, size: Bytes) -> bool {
-        let Some(meter) = &mut self.meter else { return true };
-        let admitted = meter.ready(size) <= now;
-        if admitted {
-            meter.consume(now, size);
-        }
-        admitted
+        self.meter.as_mut().is_none_or(|meter| meter.admits(now, size))
+    }
+
+    /// Whether the policer lets an arriving packet pass.
+    pub fn conforms(&mut self, now: Time, size: Bytes) -> bool {
+        self.policer.as_mut().is_none_or(|policer| policer.admits(now, size))
     }
 
     /// Decides whether a packet that finds the queue empty and the link idle is marked or dropped. It leaves without

@@ -88,6 +88,7 @@ impl ShellSession {
             transport: Some(transport),
             uncounted: (0, 0),
             connections: Connections::New,
+            application: None,
             command: Some(Command { words: vec!["sh".to_owned()], files, is_shell: true }),
         });
         let name = |(_, name): (u32, String)| name;

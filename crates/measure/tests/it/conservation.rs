@@ -15,6 +15,7 @@ use shallop_sim::{Network, Simulator};
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
+use shallop_switch::discipline::pie::PieConfig;
 use shallop_switch::{Aqm, MarkAt, Outage, Signals};
 use shallop_topology::{Dumbbell, Largest, NodeKind, ParkingLot, Paths, SenderDelay};
 
@@ -247,12 +248,14 @@ fn way() -> impl Strategy<Value = LinkWay> {
         1 => (1u64..200, rate(), 0u64..5_000)
             .prop_map(|(ms, rate, us)| vec![(Span::from_ms(ms), Some(rate), Some(Span::from_us(us)))]),
     ];
-    (rate(), 0u64..5_000, (loss, jitter), change, disorder(), down()).prop_map(
-        |(rate, delay, (loss, jitter), changes, (reordering, duplicates), down)| LinkWay {
+    let bursts = prop::option::weighted(0.3, 1.0..6.0);
+    (rate(), 0u64..5_000, (loss, bursts, jitter), change, disorder(), down()).prop_map(
+        |(rate, delay, (loss, loss_burst, jitter), changes, (reordering, duplicates), down)| LinkWay {
             rate,
             delay: Span::from_us(delay),
             mtu: Bytes::new(1500),
             loss,
+            loss_burst,
             jitter: Span::from_us(jitter),
             reordering,
             duplicates,
@@ -410,7 +413,12 @@ fn discipline() -> impl Strategy<Value = Option<Aqm>> {
         let laws = DualPi2Config { target, tupdate, alpha, beta, step_thresh, ..rest };
         Aqm::DualPi2(DualPi2Config { time_shift, random, ..laws })
     });
-    let aqm = prop_oneof![codel.prop_map(Aqm::CoDel), fq, dual];
+    let pie = (20u64..2_000, any::<bool>()).prop_map(|(us, ecn)| {
+        let (target, max_burst) = (Span::from_us(us), Span::from_us(us * 2));
+        let (tupdate, alpha, beta) = (target, 10.0, 200.0);
+        Aqm::Pie(PieConfig { target, tupdate, max_burst, alpha, beta, ecn, ..PieConfig::defaults(()) })
+    });
+    let aqm = prop_oneof![codel.prop_map(Aqm::CoDel), fq, dual, pie];
     prop_oneof![2 => Just(None), 1 => aqm.prop_map(Some)]
 }
 

@@ -12,6 +12,7 @@ mod flow_trace;
 mod gemini;
 mod golden;
 mod kept;
+mod limited;
 mod links;
 mod lockstep;
 mod marks;

@@ -166,6 +166,25 @@ fn a_threshold_at_the_buffer_or_above_never_marks() {
 }
 
 #[test]
+fn rules_of_drops_and_token_buckets_that_never_act_are_named() {
+    let with = |rule: &str| text("", &format!("buffer = \"20KB\"\n{rule}"), "cubic", "");
+    for (rule, words) in [
+        ("drop.above = \"20KB\"", "never drops before it is full: its threshold, 20KB, is not below the 20KB"),
+        (
+            "policer = { rate = \"100Mbps\", burst = \"9KB\" }",
+            "the policer of switch \"default\", 100Mbps, does nothing",
+        ),
+    ] {
+        let said = warning(&with(rule));
+        assert!(said.contains(words), "{said}");
+    }
+    for rule in ["drop.above = \"19KB\"", "shaper = { rate = \"99Mbps\", burst = \"9KB\" }"] {
+        let (before, _) = warnings(&with(rule));
+        assert!(before.is_empty(), "{before:?}");
+    }
+}
+
+#[test]
 fn who_relies_on_marks_is_warned_of_a_discipline_that_hardly_makes_any() {
     for aqm in ["codel", "fq-codel"] {
         let key = aqm.replace('-', "_");

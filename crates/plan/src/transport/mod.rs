@@ -193,6 +193,8 @@ pub struct FlowContext {
     pub base_rtt: Span,
     /// `FlashPass`: time from an emulation packet to its data packet. Zero for other transports.
     pub wait: Span,
+    /// The application of the flow ([`crate::plan::Group::application`]).
+    pub application: Option<(BitsPerSec, Option<Bytes>)>,
     pub sender_link: BitsPerSec,
     pub receiver_link: BitsPerSec,
     /// Share of the sender's link for metered packets; `None` if they are not metered.

@@ -1,6 +1,7 @@
 //! TCP with a congestion controller. All packets of TCP are in the data queue.
 
 use shallop_control::{Marking, any as window, dctcp, gemini};
+use shallop_core::Bytes;
 use shallop_options::{HostStack, Key, KeyDoc, Options, Problem, Section, SectionKind, Subsection};
 use shallop_proto::tcp::{self, EcnConfig, HostQueue, InterruptCoalescing, Stack};
 use shallop_proto::{Peer, TcpEnd};
@@ -164,7 +165,11 @@ impl Protocol for Tcp {
         let draw = flow.stream("window").draw();
         let window = self.controller.build(&config.start(flow.sender_link, draw));
         let gap = config.interrupt_gap;
-        let sender = HostQueue::new(tcp::Sender::new(&config, window, flow.size), gap);
+        let mut sender = tcp::Sender::new(&config, window, flow.size);
+        if let Some((rate, write)) = flow.application {
+            sender = sender.offering(rate, write.unwrap_or(Bytes::new(segment.into())));
+        }
+        let sender = HostQueue::new(sender, gap);
         let receiver = tcp::Receiver::new(&config, flow.size);
         let (sender, receiver) = (InterruptCoalescing::new(sender, gap), InterruptCoalescing::new(receiver, gap));
         [Peer::sender(sender), Peer::receiver(receiver)]

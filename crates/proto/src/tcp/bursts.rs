@@ -33,13 +33,40 @@ impl<W: Window> Sender<W> {
         self.offload.retransmissions_left = 0;
     }
 
-    /// The pacing rate, also computed for controllers that do not pace; `None` before the first round-trip sample.
+    /// The pacing rate, also computed for controllers that do not pace; `None` before the first round-trip sample, if
+    /// the flow has no [`Config::max_pacing_rate`](super::config::Config::max_pacing_rate).
     pub(super) fn rate(&self) -> Option<BitsPerSec> {
-        self.controller.pacing().or_else(|| {
+        let own = self.controller.pacing().or_else(|| {
             let flight = self.scoreboard.snd_nxt - self.scoreboard.snd_una;
             let (cwnd, ssthresh) = (self.cwnd(), self.controller.slow_start_threshold());
             pacing_rate(cwnd, Bytes::new(flight), ssthresh, self.rtt.srtt)
-        })
+        });
+        own.into_iter().chain(self.max_pacing_rate()).min()
+    }
+
+    /// Limits the application to `rate`: it writes `write` bytes at the start, and then each time that `rate` has
+    /// served as many.
+    #[must_use]
+    pub fn offering(mut self, rate: BitsPerSec, write: Bytes) -> Self {
+        self.imposed.get_or_insert_default().offer(rate, write);
+        self.scoreboard.written = 0;
+        self
+    }
+
+    pub(super) fn take_writes(&mut self, now: Time) {
+        if let Some(imposed) = &mut self.imposed {
+            imposed.take_writes(now, &mut self.scoreboard);
+        }
+    }
+
+    fn max_pacing_rate(&self) -> Option<BitsPerSec> {
+        self.imposed.as_ref()?.max_pacing_rate
+    }
+
+    /// The rate at which segments are paced: a limit paces them even if the controller does not (kernel:
+    /// `SK_PACING_NEEDED`).
+    pub(super) fn paced_rate(&self) -> Option<BitsPerSec> {
+        if self.max_pacing_rate().is_some() { self.rate() } else { self.controller.pacing() }
     }
 
     /// Records how many bytes that TCP sent are still in the host's queue.
@@ -64,7 +91,7 @@ impl<W: Window> Sender<W> {
     /// waits as well, if it is longer than the first burst (kernel: `tcp_push_one`, `tcp_should_autocork`).
     fn is_corked(&self, held: u64) -> bool {
         let all = held == self.scoreboard.snd_nxt && self.offload.is_on();
-        all && self.scoreboard.end > FIRST_PIECE
+        all && self.scoreboard.written > FIRST_PIECE
     }
 
     fn window_room(&self) -> u64 {
@@ -80,7 +107,7 @@ impl<W: Window> Sender<W> {
         let half = self.limits.cwnd / mss / 2;
         let allowed = self.limits.right_edge.saturating_sub(next) / mss;
         let room = self.window_room().min(half).min(allowed).min(self.offload.tso_segs.into());
-        let end = next.saturating_add(room.max(1) * mss).min(self.scoreboard.end);
+        let end = next.saturating_add(room.max(1) * mss).min(self.scoreboard.written);
         ((end - next).div_ceil(mss) as u16, end - next)
     }
 
@@ -98,7 +125,7 @@ impl<W: Window> Sender<W> {
         if self.pacer.is_active() && due > now && self.may_plan(now) {
             let (segments, bytes) = self.burst();
             self.offload.plan(segments, due);
-            self.pacer.charge(now, bytes);
+            self.pacer.charge(now, bytes, self.recovery.kernel_habits);
         }
     }
 
@@ -107,7 +134,7 @@ impl<W: Window> Sender<W> {
         let limited = self.offload.has_flow_limit();
         let Some(rate) = self.pacer.rate().filter(|_| limited) else { return false };
         let (mss, next) = (self.scoreboard.mss, self.scoreboard.snd_nxt);
-        let end = self.limits.right_edge.min(self.scoreboard.end);
+        let end = self.limits.right_edge.min(self.scoreboard.written);
         let segments = self.window_room().min(end.saturating_sub(next) / mss);
         self.offload.overflows(segments, mss, rate)
     }
@@ -132,7 +159,7 @@ impl<W: Window> Sender<W> {
         self.offload.burst_left = segments;
         let sent = self.counts.sent + u64::from(segments);
         if sent >= UNPACED {
-            self.pacer.charge(now, bytes);
+            self.pacer.charge(now, bytes, self.recovery.kernel_habits);
         }
     }
 
@@ -170,7 +197,7 @@ impl<W: Window> Sender<W> {
 
     /// Bytes that remain of the application's current write. Each write is as long as the longest burst.
     fn rest_of_write(&self) -> u64 {
-        let (next, end) = (self.scoreboard.snd_nxt, self.scoreboard.end);
+        let (next, end) = (self.scoreboard.snd_nxt, self.scoreboard.written);
         let piece = self.scoreboard.mss * u64::from(self.offload.gso_max_segs);
         (piece - next % piece).min(end - next)
     }

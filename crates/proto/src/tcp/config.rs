@@ -252,6 +252,10 @@ pub struct Config {
     /// arrived in the meantime are delivered together, and successive segments as one, which is acknowledged once.
     #[key(Time(Span::ZERO, Span::from_ms(10)))]
     pub interrupt_gap: Span,
+    /// The highest rate at which a flow's payload is paced (`SO_MAX_PACING_RATE`; iperf3: `--fq-rate`). With it the
+    /// host paces the flow even if it paces no other.
+    #[key(Rate(BitsPerSec::at_least_one(1_000), BitsPerSec::gbps(10_000)), shown = "none")]
+    pub max_pacing_rate: Option<BitsPerSec>,
     /// The size of a connection's receive buffer.
     #[key(
         Size(Bytes::new(1_000), Bytes::new(1_000_000_000_000)),
@@ -354,6 +358,7 @@ impl Stack {
             option_bytes: 0,
             kernel_habits: false,
             interrupt_gap: Span::ZERO,
+            max_pacing_rate: None,
             receive_buffer: LARGEST_BUFFER,
             receive_autotuning: false,
         },

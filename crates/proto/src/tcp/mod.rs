@@ -13,6 +13,7 @@ pub mod echo;
 mod ecn;
 pub mod head;
 mod host_queue;
+mod imposed;
 mod interrupt_coalescing;
 mod limits;
 pub mod loss_state;

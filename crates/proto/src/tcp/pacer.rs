@@ -8,14 +8,11 @@ pub(super) struct Pacer {
     /// The pacing rate and its remainder; `None` for controllers that do not pace.
     pace: Option<Pace>,
     pub(super) due: Time,
-    /// Whether the pacer makes up for at most half of a segment's lateness
-    /// ([`Config::kernel_habits`](super::config::Config::kernel_habits)).
-    half_credit: bool,
 }
 
 impl Pacer {
-    pub(super) fn new(rate: Option<BitsPerSec>, half_credit: bool) -> Self {
-        Self { pace: rate.map(Pace::new), due: Time::ZERO, half_credit }
+    pub(super) fn new(rate: Option<BitsPerSec>) -> Self {
+        Self { pace: rate.map(Pace::new), due: Time::ZERO }
     }
 
     /// Sets the pacing rate. The time at which the next segment may leave does not change.
@@ -35,11 +32,12 @@ impl Pacer {
 
     /// Records that a segment of `len` bytes is sent at `now`. The next segment may leave after the time that `len`
     /// bytes take at the pacing rate, counted from when this segment was due, so that short delays by the host's link
-    /// do not lower the rate. With half credit, lateness shortens that time by at most half.
-    pub(super) fn charge(&mut self, now: Time, len: u64) {
+    /// do not lower the rate. With half credit ([`Config::kernel_habits`](super::config::Config::kernel_habits)),
+    /// lateness shortens that time by at most half.
+    pub(super) fn charge(&mut self, now: Time, len: u64, half_credit: bool) {
         if let Some(pace) = &mut self.pace {
             let gap = pace.charge(Bytes::new(len));
-            if self.half_credit {
+            if half_credit {
                 let credit = now.saturating_since(self.due).min(gap / 2);
                 self.due = self.due.max(now).saturating_add(gap.saturating_sub(credit));
                 return;

@@ -29,9 +29,8 @@ pub(super) struct Recovery {
     /// `RescueRxt` of RFC 6675: whether the current recovery has used its one rescue retransmission (`NextSeg`, rule
     /// 4).
     pub(super) rescue_used: bool,
-    /// Whether retransmissions that are in flight at the end of a recovery cause another one
-    /// ([`Config::kernel_habits`](super::config::Config::kernel_habits)).
-    pub(super) repeats: bool,
+    /// [`Config::kernel_habits`]: also of the pacer, which has no room for it.
+    pub(super) kernel_habits: bool,
     /// Whether another recovery must begin, because the last one ended with retransmissions in flight.
     pub(super) again: bool,
     /// Bytes marked lost that were reported to the controller.
@@ -49,7 +48,7 @@ impl Recovery {
             phase: Phase::Open,
             point: 0,
             rescue_used: false,
-            repeats: config.kernel_habits,
+            kernel_habits: config.kernel_habits,
             again: false,
             reported_lost: 0,
             timeout_una: u64::MAX,

@@ -17,6 +17,8 @@ pub struct Scoreboard {
     pub mss: u64,
     /// Offset of the end of the message; `u64::MAX` for a message without end.
     pub end: u64,
+    /// Offset of the end of what the application has offered so far: `end` unless the application is limited.
+    pub written: u64,
     pub snd_una: u64,
     pub snd_nxt: u64,
     /// Index of the segment at SND.UNA, which is the first record of the ring.
@@ -41,7 +43,8 @@ pub struct Scoreboard {
 impl Scoreboard {
     /// Makes the scoreboard of a message of `size` bytes, with nothing sent; `None` is a message without end.
     pub fn new(mss: u64, size: Option<u64>) -> Self {
-        Self { mss: mss.max(1), end: size.unwrap_or(u64::MAX), ..Self::default() }
+        let end = size.unwrap_or(u64::MAX);
+        Self { mss: mss.max(1), end, written: end, ..Self::default() }
     }
 
     /// `pipe` of RFC 6675: an estimate of the bytes in flight. Lost bytes count again once they are retransmitted.
@@ -63,9 +66,9 @@ impl Scoreboard {
         start..(start + self.mss).min(self.end)
     }
 
-    /// The bytes of the next new segment; empty if the message has no more.
+    /// The bytes of the next new segment; empty if the application has offered no more.
     pub fn unsent(&self) -> Range<u64> {
-        self.snd_nxt..self.snd_nxt.saturating_add(self.mss).min(self.end)
+        self.snd_nxt..self.snd_nxt.saturating_add(self.mss).min(self.written)
     }
 
     /// The record of a segment; `None` if it is not between SND.UNA and SND.NXT.

@@ -9,6 +9,7 @@ use super::delivery_rate::DeliveryRate;
 use super::detection::Detector;
 use super::ecn::{EcnState, PacketKind};
 use super::head::{Flags, Head};
+use super::imposed::Imposed;
 use super::limits::Limits;
 use super::offload::Offload;
 use super::pacer::Pacer;
@@ -58,6 +59,8 @@ pub struct Sender<W> {
     pub(super) offload: Offload,
     pub(super) timers: Timers,
     pub(super) ecn: EcnState,
+    /// Limits that the host or the application imposes; `None` for most flows.
+    pub(super) imposed: Option<Box<Imposed>>,
     pub(super) counts: Counts,
 }
 
@@ -74,10 +77,11 @@ impl<W: Window> Sender<W> {
             recovery: Recovery::new(config),
             undo: Undo::new(config.spurious_detection()),
             limits: Limits::new(controller.window().get(), config.first_window()),
-            pacer: Pacer::new(controller.pacing(), config.kernel_habits),
+            pacer: Pacer::new(controller.pacing().into_iter().chain(config.max_pacing_rate).min()),
             offload: Offload::new(config),
             timers: Timers::new(config.max_ack_delay()),
             ecn: EcnState::new(config.ecn),
+            imposed: Imposed::new(config),
             counts: Counts::default(),
             controller,
         }
@@ -111,7 +115,7 @@ impl<W: Window> Sender<W> {
             Some(prr) => prr.cwnd(),
             None => self.controller.window().get(),
         };
-        self.pacer.set_rate(self.controller.pacing());
+        self.pacer.set_rate(self.paced_rate());
         self.update_offload();
         self.note_cwnd_limited();
     }
@@ -297,7 +301,7 @@ impl<W: Window> Sender<W> {
             prr.on_send(len);
         }
         if retransmit.is_some() || !self.offload.is_on() {
-            self.pacer.charge(now, len);
+            self.pacer.charge(now, len, self.recovery.kernel_habits);
         }
         self.plan_burst(now);
         self.note_cwnd_limited();
@@ -332,7 +336,7 @@ impl<W: Window> Sender<W> {
     /// Marks the sender application-limited if all data was sent although the congestion window has room.
     pub(super) fn note_app_limited(&mut self) {
         let pipe = self.scoreboard.pipe();
-        let all_sent = self.scoreboard.snd_nxt == self.scoreboard.end;
+        let all_sent = self.scoreboard.snd_nxt == self.scoreboard.written;
         if all_sent && self.scoreboard.lost == 0 && pipe < self.limits.cwnd {
             self.delivery_rate.mark_app_limited(pipe);
         }
@@ -345,6 +349,7 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
         self.timers.last_call = now;
         self.rtt_sample = None;
+        self.take_writes(now);
         match self.connection.state {
             State::SynSent if head.flags.has(Flags::SYN | Flags::ACK) => {
                 self.connection.state = State::Established;
@@ -369,6 +374,7 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
             self.connection.open(self.is_complete());
             self.timers.rto_start = now;
         }
+        self.take_writes(now);
         self.timers.armed = Time::LAST;
         if let Some((_, timer)) = self.next_timer().filter(|&(due, _)| due <= now) {
             self.on_expiry(now, timer);
@@ -382,6 +388,7 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         self.timers.last_call = now;
+        self.take_writes(now);
         let next = self.next_segment()?;
         if !self.may_leave(now, next) {
             return None;
@@ -413,7 +420,10 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
         if self.is_complete() {
             return None;
         }
-        let due = self.next_segment().map(|next| self.paced_until(next));
+        let due = self
+            .next_segment()
+            .map(|next| self.paced_until(next))
+            .or_else(|| self.imposed.as_ref()?.next_write(&self.scoreboard));
         self.timers.wakeup(due.filter(|&due| due > self.timers.last_call))
     }
 

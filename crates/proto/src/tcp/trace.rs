@@ -17,7 +17,7 @@ impl<W: Window> Sender<W> {
         let segments = |bytes: Bytes| bytes.get() as f64 / mss as f64;
         let ssthresh = self.controller.slow_start_threshold();
         // Linux computes a rate for controllers that do not pace, too, to size bursts.
-        let pacing = if self.offload.is_on() { self.rate() } else { self.controller.pacing() };
+        let pacing = if self.offload.is_on() { self.rate() } else { self.paced_rate() };
         let delivered = scoreboard.snd_una + scoreboard.sacked() + scoreboard.dupack_delivered;
         is_open.then(|| FlowState {
             cwnd: Some(segments(self.cwnd())),

@@ -341,7 +341,7 @@ impl<W: Window> Sender<W> {
             if let Some(rack) = self.recovery.detector.rack_mut() {
                 rack.on_recovery_exit();
             }
-            self.recovery.again = self.recovery.repeats && self.scoreboard.retransmitted() > 0;
+            self.recovery.again = self.recovery.kernel_habits && self.scoreboard.retransmitted() > 0;
         }
         self.recovery.exit();
         self.controller.on_recovery_exit(now);

@@ -65,7 +65,12 @@ fn the_threshold_is_there_after_the_first_reduction_and_a_complete_flow_has_no_s
 
 #[test]
 fn a_udp_flow_has_the_rate_of_its_payload() {
-    let config = udp::Config { rate: BitsPerSec::gbps(1), ect: false, payload: Bytes::new(SEGMENT) };
+    let config = udp::Config {
+        rate: BitsPerSec::gbps(1),
+        ect: false,
+        payload: Bytes::new(SEGMENT),
+        headers: shallop_proto::wire::HEADERS,
+    };
     let mut end = udp::Sender::new(&config, Some(2 * SEGMENT));
     assert_eq!(end.flow_state(), None, "it has not started");
     end.on_timer(ms(0));

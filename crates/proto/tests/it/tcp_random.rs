@@ -76,6 +76,13 @@ fn controls() -> impl Strategy<Value = any::Config> {
     prop::sample::select(every.chain(more).collect::<Vec<_>>())
 }
 
+/// A highest pacing rate, and the rate and the writes of an application.
+fn limits() -> impl Strategy<Value = (Option<BitsPerSec>, Option<(BitsPerSec, Bytes)>)> {
+    let rate = || (100_000u64..1_000_000_000).prop_map(BitsPerSec::at_least_one);
+    let write = prop_oneof![1u64..2_000, 1u64..200_000].prop_map(Bytes::new);
+    (prop::option::weighted(0.3, rate()), prop::option::weighted(0.3, (rate(), write)))
+}
+
 /// A stream position near those in use, or any number.
 fn places() -> impl Strategy<Value = u64> {
     prop_oneof![
@@ -154,8 +161,14 @@ proptest! {
         control in controls(),
         path in paths(),
         size in prop_oneof![1u64..4_000, 1u64..400_000],
+        (max_pacing_rate, application) in limits(),
     ) {
+        let config = Config { max_pacing_rate, ..config };
         let mut pair = pair(&config, &control, size, path);
+        if let Some((rate, write)) = application {
+            let sender = Sender::new(&config, control.build(&config.start(path.rate, 1)), Some(size));
+            pair.ends[0] = Tcp::sender(sender.offering(rate, write));
+        }
         let done = pair.run(Time::after_start(Span::from_secs(20_000)));
         let reports = [pair.ends[0].counters(), pair.ends[1].counters()];
         prop_assert!(done, "not done: {reports:?}");

@@ -5,7 +5,7 @@ use shallop_plan::ResolvedRun;
 use shallop_plan::plan::Switch;
 use shallop_proto::wire;
 
-use super::{buffer, size};
+use super::{Section, buffer, size};
 
 /// One direction of a link: the settings of the sending port, and the load.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,22 @@ pub(super) fn rows(setup: &ResolvedRun<'_>) -> Vec<LinkRow> {
         load_b.total_cmp(&load_a).then(switch_b.cmp(&switch_a))
     });
     rows
+}
+
+/// Adds the states of wires that lose packets in bursts, wires with equal ones once.
+pub(super) fn bursts(setup: &ResolvedRun<'_>, section: &mut Section) {
+    let network = &setup.network;
+    let mut seen = Vec::new();
+    for port in 0..network.graph.ports() as u32 {
+        let Some(wire) = network.impairment(port, setup.root()).filter(|wire| wire.loss > 0.0) else { continue };
+        let Some(burst) = wire.loss_burst.filter(|&burst| !seen.contains(&(wire.loss, burst))) else { continue };
+        seen.push((wire.loss, burst));
+        let enters = wire.loss / (1.0 - wire.loss) / burst;
+        let how =
+            format!("begin before {:.4} % of packets that pass, end before {:.4} %", 100.0 * enters, 100.0 / burst);
+        let value = format!("{burst} packets, {} % of all", 100.0 * wire.loss);
+        section.say(format!("bursts of losses of {}", network.port_name(port)), value, how);
+    }
 }
 
 /// The capacity of a port's data queue as text.

@@ -4,8 +4,9 @@
 use shallop_plan::ResolvedRun;
 use shallop_plan::load::{self, LoadTerms};
 use shallop_plan::pairs::intensity;
-use shallop_plan::plan::Intensity;
+use shallop_plan::plan::{Intensity, Transport, Udp};
 use shallop_plan::sources;
+use shallop_proto::wire;
 
 use super::{Section, gigabits};
 
@@ -19,8 +20,26 @@ pub(super) fn explain(setup: &ResolvedRun<'_>, section: &mut Section) {
     let how = format!("before the end, at {}, with seed {}", plan.duration, setup.seed);
     section.say("flows that start", starting.to_string(), how);
     arrivals(setup, section);
+    for group in &plan.groups {
+        let Some((rate, write)) = group.application else { continue };
+        let write = write.map_or("a full segment".to_owned(), |write| write.to_string());
+        let how = format!("payload that the application of each flow offers, {write} at a time");
+        section.say(format!("application of \"{}\"", group.name), rate.to_string(), how);
+    }
     if load::is_offered(plan) {
         largest_load(setup, section);
+    }
+}
+
+/// Adds the size on the wire and the number of UDP datagrams of a given size.
+pub(super) fn datagrams(transport: &Transport, section: &mut Section) {
+    let Transport::Udp(Udp { datagram: Some(datagram), rate, .. }) = transport else { return };
+    let frame = u64::from(wire::frame(datagram.get() + wire::UDP_HEADERS));
+    let how = format!("{datagram} + 28 B of IP and UDP + 38 B of Ethernet, at least 84 B");
+    section.say("datagram on the wire", format!("{frame} B"), how);
+    if let Some(rate) = rate {
+        let each = rate.get() as f64 / (8.0 * frame as f64);
+        section.say("datagrams per second of a flow", format!("{each:.1}"), format!("{rate} / (8 × {frame} B)"));
     }
 }
 

@@ -12,6 +12,7 @@ use shallop_scenario::{Options, Problem, read};
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
+use shallop_switch::discipline::pie::PieConfig;
 use shallop_switch::{Aqm, Discipline, MarkAt, QueueConfig, Signals};
 
 /// Ten hosts at 100 Gb/s at one switch.
@@ -77,7 +78,11 @@ fn a_chip_says_how_its_memory_is_shared_and_may_be_overruled() {
     let buffer = switch("chip = \"tomahawk\"\nbuffer = \"1MB\"");
     assert_eq!((buffer.shared, buffer.buffer), (None, BufferSize::Bytes(Bytes::new(1_000_000))));
     let fixed = switch("legacy_weight = 1\nshared = { size = \"16MB\", static = \"4MB\", legacy_alpha = 2 }");
-    let expected = Shared { limits: [Some(Bytes::new(4_000_000)), None], legacy_alpha: 2.0, ..Shared::new(Bytes::new(16_000_000)) };
+    let expected = Shared {
+        limits: [Some(Bytes::new(4_000_000)), None],
+        legacy_alpha: 2.0,
+        ..Shared::new(Bytes::new(16_000_000))
+    };
     assert_eq!(fixed.shared, Some(expected), "a fixed limit for data beside a dynamic one");
     assert_eq!([1, 8].map(|queues| expected.share_of_queue(queues).get()), [4_000_000, 2_000_000]);
     let even = switch("chip = \"jericho2\"");
@@ -221,7 +226,11 @@ fn marks_and_drops_have_thresholds_of_their_own() {
 const WRONG: &[(&str, &str, &[&str])] = &[
     ("shared = {}", "{}", &["`shared`", "lacks the key `size`", "`chip`"]),
     ("chip = \"arista-7504r\"\nshared = {}", "\"arista", &["not known", "leave out `chip`"]),
-    ("shared = { size = \"1MB\" }\nbuffer = \"1MB\"", "\"1MB\"", &["either `buffer` or `shared`", "`static = \"1MB\"`"]),
+    (
+        "shared = { size = \"1MB\" }\nbuffer = \"1MB\"",
+        "\"1MB\"",
+        &["either `buffer` or `shared`", "`static = \"1MB\"`"],
+    ),
     ("shared = { size = \"4MB\", alpha = 8, static = \"1MB\" }", "8,", &["`static`", "one of the two"]),
     (
         "shared = { size = \"4MB\", static = \"1MB\" }\nbcc = { rtt = \"80us\", lambda = 1 }",
@@ -244,6 +253,9 @@ const WRONG: &[(&str, &str, &[&str])] = &[
     ("mark = { above = \"2KB\", probability = 0.1 }", "0.1", &["`min` and `max`"]),
     ("mark = { min = \"2KB\", max = \"9KB\", probability = 2 }", "2 }", &["above 0, up to 1"]),
     ("mark = { above = \"2KB\", at = \"dequeue\", not_ect = \"drop\" }", "\"drop\"", &["only what arrives is dropped"]),
+    ("policer = { rate = \"1Gbps\" }", "{ rate", &["`policer` in [switch.default] lacks the key `burst`"]),
+    ("shaper = { rate = \"1Gbps\", burst = \"2pkt\" }", "\"2pkt\"", &["`burst`", "size with its unit"]),
+    ("aqm = \"pie\"\npie = { mark_ecnth = 2 }", "2 }", &["from 0 to 1"]),
     ("drop = {}", "{}", &["`drop` in [switch.default] lacks the key `above`"]),
     (
         "mark = { above = \"9KB\", not_ect = \"drop\" }\ndrop = { above = \"20KB\" }",
@@ -259,7 +271,7 @@ const WRONG: &[(&str, &str, &[&str])] = &[
         &["`mark` as well"],
     ),
     ("shared = { size = \"9MB\" }\nbcc = { rtt = \"80us\" }", "{ rtt", &["lacks the key `lambda`"]),
-    ("aqm = \"fq_codel\"", "\"fq_codel\"", &["\"fifo\", \"codel\", \"fq-codel\", \"dualpi2\""]),
+    ("aqm = \"fq_codel\"", "\"fq_codel\"", &["\"fifo\", \"codel\", \"fq-codel\", \"dualpi2\", \"pie\""]),
     ("aqm = \"codel\"\nmark = { above = \"9KB\" }", "{ above", &["codel decides", "`mark` or `aqm`"]),
     (
         "aqm = \"dualpi2\"\nshared = { size = \"9MB\" }\nbcc = { rtt = \"80us\", lambda = 1 }",
@@ -316,6 +328,16 @@ fn a_discipline_has_the_defaults_of_its_rfc_and_what_is_written() {
     assert_eq!((dualpi2.target, dualpi2.tupdate), (ms(15), ms(16)));
     assert_eq!((dualpi2.alpha, dualpi2.beta, dualpi2.coupling_factor), (0.16, 3.2, 2.0));
     assert_eq!(switch("aqm = \"dualpi2\"").aqm, Some(Aqm::DualPi2(dualpi2)));
+    let pie = PieConfig {
+        target: ms(15),
+        tupdate: ms(15),
+        max_burst: ms(150),
+        alpha: 0.125,
+        beta: 1.25,
+        ecn: true,
+        mark_ecnth: 0.1,
+    };
+    assert_eq!((switch("aqm = \"pie\"").aqm, PieConfig::defaults(())), (Some(Aqm::Pie(pie)), pie));
 }
 
 #[test]

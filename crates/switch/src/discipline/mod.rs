@@ -9,6 +9,7 @@ pub(crate) mod backlog;
 pub mod codel;
 pub mod dualpi2;
 pub mod fq_codel;
+pub mod pie;
 
 use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Stream, Time};
 use shallop_options::{Key, Options, Problem, Section, StringEnum, Subsection, string_enum};
@@ -83,6 +84,11 @@ pub(crate) trait ManagedQueue<C: Copy> {
     type Config;
 
     fn new(config: &Self::Config, port: &AqmPort) -> Self;
+
+    /// Decides about an arriving packet before room is made for it.
+    fn on_arrival(&mut self, _now: Time, _packet: Envelope) -> Decision {
+        Decision::Pass
+    }
 
     /// Enqueues a packet for which there is room. `arrived` is its ECN field at arrival; the packet may have been
     /// marked since.
@@ -206,6 +212,10 @@ macro_rules! disciplines {
                 match self { $(Self::$name(queue) => queue.is_over_limit(length),)+ }
             }
 
+            pub fn on_arrival(&mut self, now: Time, packet: Envelope) -> Decision {
+                match self { $(Self::$name(queue) => queue.on_arrival(now, packet),)+ }
+            }
+
             pub fn overflow(
                 &mut self,
                 arriving: Envelope,
@@ -248,6 +258,8 @@ disciplines! {
     FqCoDel(fq_codel, "fq-codel", fq_codel::FqCoDelConfig, fq_codel::FqCoDel<C>);
     /// `DualPI2` (RFC 9332): a Classic queue, and an L4S queue for packets with ECT(1) or CE.
     DualPi2(dualpi2, "dualpi2", dualpi2::DualPi2Config, dualpi2::DualPi2<C>);
+    /// PIE (RFC 8033) on one FIFO, with drops and marks of arriving packets.
+    Pie(pie, "pie", pie::PieConfig, pie::Pie<C>);
 }
 
 /// Error for a section with the options of a discipline that is not the chosen one.

@@ -6,6 +6,7 @@ use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Pack
 use shallop_switch::discipline::codel::CoDelConfig;
 use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
+use shallop_switch::discipline::pie::PieConfig;
 use shallop_switch::{
     Aqm, Discipline, FrameAggregation, Meter, Pool, PoolConfig, PoolMember, PoolQuota, PortBuffer, PortConfig,
     QueueConfig,
@@ -79,6 +80,9 @@ fn disciplines() -> Vec<Discipline> {
         let config = FqCoDelConfig::defaults(());
         Aqm::FqCoDel(FqCoDelConfig { codel: codel(), flows, limit, ..config })
     };
+    let (target, tupdate, max_burst) = (Span::from_us(15), Span::from_us(15), Span::from_us(30));
+    let (alpha, beta) = (1_250.0, 12_500.0);
+    let pie = Aqm::Pie(PieConfig { target, tupdate, max_burst, alpha, beta, ..PieConfig::defaults(()) });
     let all = vec![
         Aqm::CoDel(codel()),
         Aqm::CoDel(without_ecn),
@@ -88,6 +92,7 @@ fn disciplines() -> Vec<Discipline> {
         dualpi2(None, false),
         dualpi2(None, true),
         dualpi2(Some(Span::from_us(50)), false),
+        pie,
     ];
     all.into_iter().map(on_port).collect()
 }
@@ -153,7 +158,7 @@ proptest! {
     fn packets_are_conserved_within_limits_and_catching_up_early_changes_nothing(
         coming in arrivals(),
         looks in prop::collection::vec(0u64..6_000, 0..60),
-        which in 0usize..8,
+        which in 0usize..9,
         extra in prop::sample::select(EXTRAS.to_vec()),
         size in 2_000u64..60_000,
     ) {

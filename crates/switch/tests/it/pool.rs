@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, Packet, Seed, Span, Time};
 use shallop_switch::{
     Buffer, Limit, MarkAt, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, PortBuffer, PortConfig, QueueConfig,
-    QueueLength, RedConfig,
+    QueueLength, RedConfig, Signals,
 };
 
 use crate::support::{self, Bench};
@@ -144,7 +144,8 @@ fn queues_of_one_port_have_separate_alphas() {
 
 #[test]
 fn a_queue_with_a_fixed_limit_fills_it_whatever_dynamic_queues_hold() {
-    for (first, private, held) in [(0, 0, [300_000, 350_000]), (1, 0, [300_000, 500_000]), (0, 80, [300_100, 350_000])] {
+    for (first, private, held) in [(0, 0, [300_000, 350_000]), (1, 0, [300_000, 500_000]), (0, 80, [300_100, 350_000])]
+    {
         let mut pool = pool(SIZE, BYTE, 1);
         let (limit, private) = (Some(Bytes::new(300_050)), Bytes::new(private));
         let fixed = PoolQuota { alpha: 1.0, limit, private };
@@ -240,7 +241,7 @@ fn marking(threshold: u64, at: MarkAt, drops: bool) -> Bench {
         max_threshold: threshold,
         max_probability: 1.0,
         at,
-        drops,
+        signals: if drops { Signals::MarkOrDrop } else { Signals::Mark },
         average: None,
         stream: Seed::new(1).stream("red", 0),
     };

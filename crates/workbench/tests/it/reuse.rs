@@ -131,7 +131,9 @@ fn a_scheme_that_sends_any_ecn_capable_packet_depends_on_marks() {
     // All schemes notice a threshold above which packets that cannot be marked are dropped.
     let mut dropping = marked.clone();
     dropping.switches.iter_mut().for_each(|switch| {
-        switch.mark = switch.mark.map(|mark| shallop_plan::plan::QueueMarking { signals: shallop_plan::plan::Signals::MarkOrDrop, ..mark });
+        switch.mark = switch
+            .mark
+            .map(|mark| shallop_plan::plan::QueueMarking { signals: shallop_plan::plan::Signals::MarkOrDrop, ..mark });
     });
     assert!(notices(&dropping, 0));
 }

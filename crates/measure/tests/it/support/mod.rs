@@ -86,6 +86,8 @@ pub fn switch(buffer: BufferSize) -> Switch {
         buffer,
         mark: None,
         drop: None,
+        shaper: None,
+        policer: None,
         aqm: None,
         credit_queue: BufferSize::Packets(8),
         credit_burst: 2,
@@ -111,6 +113,7 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         transport: None,
         uncounted: (0, 0),
         connections: Connections::New,
+        application: None,
         command: None,
         pattern: Pattern::RoundRobin,
     }
