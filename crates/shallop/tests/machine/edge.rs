@@ -27,28 +27,7 @@ fn flat(said: &str) -> String {
 
 /// Transfers of four flows through a shaper whose queue the proxy marks, with each TCP setting of the receiver, over
 /// IPv4 and IPv6.
-const TRANSFERS: &str = r#"
-before=$(tc qdisc show dev r0)
-$shallop edge clean attach r0 --rate 400Mbps --mark 20pkt --buffer 400pkt > said
-for setting in none window_scaling timestamps sack; do
-    for address in 10.8.2.2 fd08:2::2; do
-        [ $setting = none ] || at_receiver sysctl -qw "net.ipv4.tcp_$setting=0"
-        serve 5001 4
-        transfer $address 5001 4 $SIZE
-        cmp sent received
-        $shallop edge clean watch r0 --once --json | grep -F "$address" | tail -n 4 > flows
-        [ "$(grep -c '"controlled":true' flows)" = 4 ]
-    done
-    at_receiver sysctl -qw net.ipv4.tcp_window_scaling=1 net.ipv4.tcp_timestamps=1 net.ipv4.tcp_sack=1
-    echo "$setting $(wrong_checksums | sort -u)"
-done
-at_receiver awk '/^TcpExt:/ { if (++line == 1) split($0, name); else for (i in name)
-    if (name[i] == "TCPOFOQueue") print "early", $i }' /proc/net/netstat
-at_sender awk '/^Tcp:/ { if (++line == 2) print "resent", $13 }' /proc/net/snmp
-$shallop edge clean show r0 --json
-$shallop edge clean detach r0
-[ ! -e /sys/fs/bpf/shallop ] && [ "$(tc qdisc show dev r0)" = "$before" ]
-"#;
+const TRANSFERS: &str = include_str!("edge/transfers.sh");
 
 /// Runs the transfers after a preparation. Returns the counters that the script printed, and those of the proxy.
 fn transfers(preparation: &str, size: &str) -> (impl Fn(&str) -> u64, Value) {
@@ -76,17 +55,7 @@ pub fn transfers_through_a_proxy_are_the_same_bytes_under_every_setting_of_tcp()
 }
 
 /// Both ends drop 1 % of the packets and delay 5 %, so that others overtake them.
-const HOSTILE: &str = r#"
-clang -target bpf -O2 -c "$files/hostile.bpf.c" -o hostile.o
-for at in at_sender at_receiver; do
-    $at ip link set eth0 gso_max_segs 1
-    $at tc qdisc add dev eth0 root handle 1: htb default 1
-    $at tc class add dev eth0 parent 1: classid 1:1 htb rate 1gbit
-    $at tc class add dev eth0 parent 1: classid 1:2 htb rate 20mbit
-    $at tc qdisc add dev eth0 clsact
-    $at tc filter add dev eth0 egress bpf da obj hostile.o sec classifier
-done
-"#;
+const HOSTILE: &str = include_str!("edge/hostile.sh");
 
 pub fn transfers_are_the_same_bytes_under_loss_and_reordering() -> Outcome {
     kernel_programs(&["clang"])?;
@@ -100,21 +69,7 @@ pub fn transfers_are_the_same_bytes_under_loss_and_reordering() -> Outcome {
 
 pub fn at_the_edge_packets_become_ecn_capable_and_not_at_the_last_hop() -> Outcome {
     kernel_programs(&[])?;
-    let script = r#"
-$shallop edge clean attach s0 --role edge > said
-$shallop edge clean attach r0 --set flows=16 --set decrease=half > said
-serve 5001 2
-transfer 10.8.2.2 5001 2 500000
-cmp sent received
-$shallop edge clean show s0 --json
-echo ,
-$shallop edge clean show r0 --json
-at_receiver awk '/^IpExt:/ { if (++line == 1) split($0, name); else for (i in name)
-    if (name[i] ~ /ECT0Pkts|CEPkts/) sum += $i } END { print "," sum }' /proc/net/netstat
-$shallop edge clean detach s0
-$shallop edge clean detach r0
-[ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show | grep clsact
-"#;
+    let script = include_str!("edge/ecn_capable.sh");
     let said = in_path(script, &[]);
     let all: Value = serde_json::from_str(&format!("[{said}]")).unwrap();
     let of = |at: usize, name: &str| all[at]["counters"][name].as_u64().unwrap();
@@ -127,31 +82,7 @@ $shallop edge clean detach r0
 
 pub fn other_programs_and_qdiscs_stay_and_wrong_settings_are_refused() -> Outcome {
     kernel_programs(&[])?;
-    let script = r#"
-refused() { local code=0; $shallop edge clean "$@" > said 2> why || code=$?; echo "$code $(tr '\n' ' ' < why)"; }
-refused attach nowhere
-refused attach r0 --set min_window=0
-refused attach r0 --set edges=1
-refused attach r0 --rate 1Gbps --mark 100pkt --buffer 50pkt
-refused detach r0
-tc qdisc add dev r0 clsact
-tc qdisc add dev r0 root handle 1: pfifo limit 100
-before=$(tc qdisc show dev r0)
-refused attach r0 --rate 1Gbps
-$shallop edge clean attach r0 > said
-refused attach r0
-refused set r0 flows=3
-$shallop edge clean set r0 decrease=half idle=2s
-$shallop edge clean show r0 | grep -E '^(decrease|idle) ' | tr -s ' ' | tr '\n' ' '
-$shallop edge clean list --json | tr -d ' \n'
-$shallop edge clean detach r0
-[ "$(tc qdisc show dev r0)" = "$before" ] && [ ! -e /sys/fs/bpf/shallop ]
-$shallop edge clean attach s0 > said
-ip link del s0
-$shallop edge clean list | tail -n 1
-$shallop edge clean detach s0
-[ ! -e /sys/fs/bpf/shallop ]
-"#;
+    let script = include_str!("edge/other_programs.sh");
     let said = in_path(script, &[]);
     for words in [
         "2 × device \"nowhere\"",
@@ -174,20 +105,7 @@ $shallop edge clean detach s0
 
 pub fn a_device_with_another_name_is_found_and_detached() -> Outcome {
     kernel_programs(&[])?;
-    let script = r"$shallop edge clean attach r0 --rate 400Mbps > said
-ip link set r0 down && ip link set r0 name rc && ip link set rc up
-$shallop edge clean list --json | tr -d ' \n'
-$shallop edge clean set r0 decrease=half
-$shallop edge clean show rc | grep decrease
-! $shallop edge clean attach rc 2> why; cat why
-ip link add r0 type veth peer name r1
-! $shallop edge clean attach r0 --role edge --mark 5pkt 2>> why; $shallop edge clean attach r0 --role edge
-$shallop edge clean detach r0 2>&1
-$shallop edge clean list --json | tr -d ' \n'
-$shallop edge clean detach r0 2>&1
-[ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show dev rc | grep -E 'clsact|tbf'
-! $shallop edge clean detach rc 2> why; cat why
-";
+    let script = include_str!("edge/device_with_another_name.sh");
     let said = flat(&in_path(script, &[]));
     let listed = r#"[{"iface":"rc","role":"last-hop","state":"attached"}]"#;
     assert_eq!(said.matches(listed).count(), 2, "{said}");
@@ -206,41 +124,7 @@ $shallop edge clean detach r0 2>&1
 
 pub fn pins_without_programs_make_room_for_another_proxy() -> Outcome {
     kernel_programs(&[])?;
-    let script = r#"
-before=$(tc qdisc show dev r0)
-for way in in out; do
-    $shallop edge clean attach r0 --rate 100Mbps > said
-    ! $shallop edge clean attach r0 2> why
-    tc filter del dev r0 ingress
-    [ $way = in ] || tc filter del dev r0 egress
-    $shallop edge clean list | tail -n 1
-    # One of two programs is there still.
-    [ $way = out ] || { ! $shallop edge clean attach r0 2>> why; $shallop edge clean detach r0; }
-done
-$shallop edge clean attach r0 > said
-$shallop edge clean list | tail -n 1
-[ "$(tc qdisc show dev r0 | grep -c tbf)" = 0 ]
-$shallop edge clean detach r0
-[ "$(tc qdisc show dev r0)" = "$before" ] && [ ! -e /sys/fs/bpf/shallop ]
-for time in $(seq 6); do
-    # Of two at once, the second finds the first one's proxy, whole.
-    $shallop edge clean attach r0 > said.2 2> why.2 & other=$!
-    code=0; $shallop edge clean attach r0 > said 2> why || code=$?
-    second=0; wait $other || second=$?
-    [ $((code + second)) = 2 ] && grep -q already why why.2
-    $shallop edge clean list | grep -q attached
-    $shallop edge clean detach r0
-done
-[ "$(tc qdisc show dev r0)" = "$before" ] && [ ! -e /sys/fs/bpf/shallop ]
-ip link add d0 type veth peer name d1
-$shallop edge clean attach d0 > said
-ip link del d0
-ip link add d0 type veth peer name d1
-$shallop edge clean attach d0 > said
-$shallop edge clean list | tail -n 1
-$shallop edge clean detach d0
-[ ! -e /sys/fs/bpf/shallop ]
-"#;
+    let script = include_str!("edge/pins_without_programs.sh");
     let said = in_path(script, &[]);
     let rows: Vec<String> = said.lines().map(flat).collect();
     let part = "r0 last-hop part: detach it";
@@ -251,19 +135,7 @@ $shallop edge clean detach d0
 
 pub fn under_ip_netns_exec_the_way_to_the_bpf_file_system_is_printed() -> Outcome {
     kernel_programs(&[])?;
-    let script = r#"
-mkdir -p /run/netns && mount -t tmpfs none /run/netns
-ip netns add one
-ip netns exec one ip link add d0 type veth peer name d1
-for command in "list" "show d0" "detach d0" "attach d0"; do
-    code=0; ip netns exec one $shallop edge clean $command 2> why || code=$?
-    echo "$code $(grep -c 'nsenter --net=/run/netns/one shallop' why)"
-done
-nsenter --net=/run/netns/one $shallop edge clean attach d0 > said
-nsenter --net=/run/netns/one $shallop edge clean list | tail -n 1
-nsenter --net=/run/netns/one $shallop edge clean detach d0
-[ ! -e /sys/fs/bpf/shallop ]
-"#;
+    let script = include_str!("edge/ip_netns_exec.sh");
     let said = in_path(script, &[]);
     let rows: Vec<String> = said.lines().map(flat).collect();
     assert_eq!(rows, ["3 1", "3 1", "3 1", "3 1", "d0 last-hop attached"], "{said}");
@@ -272,14 +144,7 @@ nsenter --net=/run/netns/one $shallop edge clean detach d0
 
 pub fn an_edge_has_no_options_and_no_flows() -> Outcome {
     kernel_programs(&[])?;
-    let script = r"$shallop edge clean attach s0 --role edge
-! $shallop edge clean set s0 decrease=half 2>&1
-$shallop edge clean show s0
-$shallop edge clean attach s0 > said
-$shallop edge clean set s0 decrease=half
-$shallop edge clean detach s0 2>&1
-[ ! -e /sys/fs/bpf/shallop ] && ! tc qdisc show dev s0 | grep clsact
-";
+    let script = include_str!("edge/no_options_and_no_flows.sh");
     let said = flat(&in_path(script, &[]));
     assert!(said.contains("An edge is at s0.") && said.contains("answered at the last hop"), "{said}");
     assert!(said.contains("nothing can be set of the edge at \"s0\""), "{said}");
@@ -292,30 +157,7 @@ $shallop edge clean detach s0 2>&1
 pub fn nothing_is_left_whenever_the_command_is_killed() -> Outcome {
     kernel_programs(&[])?;
     let times = std::env::var("SHALLOP_KILLS").unwrap_or_else(|_| "12".to_owned());
-    let script = r#"
-before=$(tc qdisc show dev r0)
-attach="attach r0 --rate 100Mbps"
-took() { local began=$(date +%s%N); $shallop edge clean "$@" > said; echo $((($(date +%s%N) - began) / 1000)); }
-attaching=$(took $attach)
-detaching=$(took detach r0)
-caught=0
-for time in $(seq $TIMES); do
-    if [ $((time % 2)) = 0 ]; then
-        $shallop edge clean $attach > said; what="detach r0"; most=$detaching
-    else
-        what=$attach; most=$attaching
-    fi
-    $shallop edge clean $what > said 2> why & child=$!
-    sleep 0.$(printf %06d $((RANDOM * most / 32768)))
-    ! kill -9 $child 2> why || caught=$((caught + 1))
-    wait $child || true
-    if $shallop edge clean list 2> why | grep -q r0; then $shallop edge clean detach r0; fi
-    find /sys/fs/bpf/shallop -depth -type d -exec rmdir {} + 2> why || true
-    [ ! -e /sys/fs/bpf/shallop ]
-    [ "$(tc qdisc show dev r0 | sed 's/qdisc tbf [0-9a-f]*/qdisc tbf/')" = "$before" ]
-done
-echo $caught
-"#;
+    let script = include_str!("edge/killed.sh");
     let said = in_path(script, &[("TIMES", &times)]);
     let caught: u32 = said.trim().parse().unwrap();
     assert!(caught * 4 >= times.parse().unwrap(), "only {caught} of {times} were still at it");
@@ -353,16 +195,7 @@ pub fn a_unit_for_systemd_is_printed_and_nothing_attached() {
 #[expect(clippy::print_stderr, reason = "it is a measurement")]
 pub fn a_proxy_costs_a_tenth_of_the_throughput_at_most() -> Outcome {
     kernel_programs(&["iperf3"])?;
-    let script = r#"
-nsenter -n -t $receiver iperf3 -s > said & sleep 0.5
-carried() { at_sender iperf3 -c 10.8.2.2 -t 2 --json | grep bits_per_second | tail -n 1 | tr -dc '0-9.'; }
-for pair in $(seq 9); do
-    without=$(carried)
-    $shallop edge clean attach r0 > said.attach
-    echo "$without $(carried)"
-    $shallop edge clean detach r0
-done
-"#;
+    let script = include_str!("edge/cost.sh");
     let said = in_path(script, &[]);
     let ratio = |line: &str| {
         let (without, with) = line.split_once(' ').unwrap();

@@ -34,18 +34,7 @@ fn controllers() -> String {
 }
 
 /// Prints a connection as `watch` shows it, after two seconds over a wire that marks every 16th packet.
-const TRANSFER: &str = r"
-$shallop host load $PROGRAM --name $NAME $OPTIONS > said
-$shallop host list --json > list
-serve 5001 $NAME
-transfer 5001 $NAME 3 > sent & sender=$!
-seen $NAME > first; sleep 2
-seen $NAME
-wait $sender
-cat sent; received 5001; cat list
-$shallop host unload $NAME
-[ ! -e /sys/fs/bpf/shallop ]
-";
+const TRANSFER: &str = include_str!("host/transfer.sh");
 
 fn transfer(program: &str, options: &str) -> Value {
     let (name, programs_before) = (name(&program.replace('-', "_")[..5]), programs());
@@ -87,17 +76,7 @@ pub fn dctcp_and_gemini_see_each_mark_and_ecn_star_some() -> Outcome {
 
 pub fn a_server_without_the_controller_refuses_ecn_and_one_with_a_route_has_it() -> Outcome {
     kernel_programs(&["clang"])?;
-    let script = r"
-$shallop host load dctcp --name $NAME > said
-there sysctl -qw net.ipv4.tcp_ecn=1
-serve 5001 cubic; transfer 5001 $NAME 0.1
-serve 5002 $NAME; transfer 5002 $NAME 0.1
-there ip route replace 10.9.0.0/24 dev veth1 congctl $NAME features ecn
-serve 5003 -; transfer 5003 $NAME 0.1
-ip route replace 10.9.0.0/24 dev veth0 congctl $NAME features ecn
-transfer 5003 - 0.1
-$shallop host unload $NAME
-";
+    let script = include_str!("host/server_without_controller.sh");
     let name = name("route");
     let said = between_hosts(script, &[("NAME", &name)]);
     let ends: Vec<String> = said.lines().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
@@ -108,18 +87,7 @@ $shallop host unload $NAME
 
 pub fn a_route_has_a_controller_whenever_it_is_loaded() -> Outcome {
     kernel_programs(&["clang"])?;
-    let script = r"
-sysctl -qw net.ipv4.tcp_congestion_control=reno
-$shallop host load dctcp --name $NAME > said; grep -q 'names it: new connections' said
-serve 5001 $NAME
-ip route replace 10.9.0.0/24 dev veth0 congctl $NAME features ecn
-transfer 5001 - 0.1
-$shallop host unload $NAME
-transfer 5001 - 0.1
-$shallop host load dctcp --name $NAME > said
-transfer 5001 - 0.1
-$shallop host unload $NAME
-";
+    let script = include_str!("host/route.sh");
     let name = name("again");
     let said = between_hosts(script, &[("NAME", &name)]);
     let used = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
@@ -131,20 +99,7 @@ $shallop host unload $NAME
 
 pub fn under_ip_netns_exec_the_way_to_the_bpf_file_system_is_printed() -> Outcome {
     kernel_programs(&["clang"])?;
-    let script = r#"
-mkdir -p /run/netns && mount -t tmpfs none /run/netns
-ip netns add one
-$shallop host load ecn-star > said; grep -q "ecn-star, under the name ecn_star, is" said
-for command in "list" "show ecn-star" "set ecn-star a=b" "watch ecn-star" "unload ecn-star" "load vegas"; do
-    code=0; ip netns exec one $shallop host $command 2> why || code=$?
-    echo "$code $(grep -c 'nsenter --net=/run/netns/one shallop' why)"
-done
-nsenter --net=/run/netns/one $shallop host watch ecn-star --once | head -n 1
-$shallop host show ecn-star | head -n 1
-! $shallop host set ecn-star a=b 2> why; grep -q 'be set of "ecn_star"' why
-$shallop host unload ecn-star
-[ ! -e /sys/fs/bpf/shallop ]
-"#;
+    let script = include_str!("host/ip_netns_exec.sh");
     let said = between_hosts(script, &[]);
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[..6], ["3 1"; 6], "{said}");
@@ -154,24 +109,7 @@ $shallop host unload ecn-star
 
 pub fn changed_settings_apply_at_once_and_prefixes_to_new_connections() -> Outcome {
     kernel_programs(&["clang"])?;
-    let script = r"
-$shallop host load gemini --name $NAME --capacity 10Gbps --mark 50pkt > said
-serve 5001 $NAME
-transfer 5001 $NAME 2.5 > sent & sender=$!
-seen $NAME > first; sleep 0.5; seen $NAME
-$shallop host set $NAME mark=100B
-sleep 0.5; seen $NAME
-wait $sender; unseen $NAME
-$shallop host set $NAME mark=50pkt --to 10.9.0.2/32
-transfer 5001 $NAME 2 > sent & sender=$!
-seen $NAME > first; sleep 0.5; seen $NAME
-$shallop host show $NAME --json
-for wrong in decrease=2 kk=1 delay=-1ms mark=; do
-    ! $shallop host set $NAME $wrong 2> why || exit 1
-done
-wait $sender
-$shallop host unload $NAME
-";
+    let script = include_str!("host/changed_settings.sh");
     let name = name("set");
     let said = between_hosts(script, &[("NAME", &name)]);
     let mut lines = said.lines();
@@ -193,33 +131,7 @@ pub fn nothing_is_left_whenever_the_command_is_killed() -> Outcome {
     kernel_programs(&["clang"])?;
     let times = std::env::var("SHALLOP_KILLS").unwrap_or_else(|_| "12".to_owned());
     // First the state that each step of loading leaves, then kills at random moments of loading and unloading.
-    let script = r#"
-here=/sys/fs/bpf/shallop/host/$NAME
-load() { $shallop host load gemini --name $NAME --capacity 1Gbps > said; }
-out() { $shallop host list | grep -q "$NAME *$1" && $shallop host unload $NAME; [ ! -e /sys/fs/bpf/shallop ]; }
-took() { local began=$(date +%s%N); "$@"; echo $((($(date +%s%N) - began) / 1000)); }
-loading=$(took load)
-unloading=$(took out gemini)
-mkdir -p $here; out part
-load; rm $here/gemini; ! load 2> why; grep -q "not loaded to the end" why; out part
-load; rm $here/gemini $here/prefixes; ! $shallop host show $NAME 2> why; grep -q unload why; out part
-caught=0
-for time in $(seq $TIMES); do
-    if [ $((time % 2)) = 0 ]; then
-        load; what=unload; most=$unloading
-    else
-        what="load gemini --capacity 1Gbps --name"; most=$loading
-    fi
-    $shallop host $what $NAME > said 2> why & child=$!
-    sleep 0.$(printf %06d $((RANDOM * most / 32768)))
-    ! kill -9 $child 2> why || caught=$((caught + 1))
-    wait $child || true
-    if $shallop host list 2> why | grep -q $NAME; then $shallop host unload $NAME; fi
-    rmdir /sys/fs/bpf/shallop/host /sys/fs/bpf/shallop 2> why || true
-    [ ! -e /sys/fs/bpf/shallop ]
-done
-echo $caught
-"#;
+    let script = include_str!("host/killed.sh");
     let (name, before) = (name("kill"), programs());
     let said = between_hosts(script, &[("NAME", &name), ("TIMES", &times)]);
     let caught: u32 = said.trim().parse().unwrap();

@@ -51,61 +51,10 @@ pub fn a_file_arrives_whole_over_a_path_with_every_fault() -> Outcome {
 
 /// A file of 100 MB at 100 Mb/s, half of the bottleneck's rate. The attackers' datagrams therefore compete for
 /// processor time only, not for bandwidth.
-const WATCHED: &str = r#"
-title = "a file, and somebody who sees all of its packets"
-duration = "24s"
-scheme = [{ transport = "flashpass" }]
-switch.default.buffer = "100KB"
-topology = { kind = "dumbbell", senders = 3, receivers = 3, rate = "400Mbps", access_rate = "1Gbps", delay = "5ms" }
-
-[[group]]
-name = "receive"
-from = "r0"
-to = "s0"
-transport = { transport = "newreno" }
-command = ["sh", "-ec", """
-    export XDG_DATA_HOME=$PWD
-    mkdir inbox
-    shallop receive inbox --once --json --rate-limit 100Mbps --wait 30ms > report.json
-    cmp inbox/data.bin $DATA
-    echo same > compared"""]
-
-[[group]]
-name = "send"
-from = "s0"
-to = "r0"
-start = "500ms"
-transport = { transport = "newreno" }
-command = ["sh", "-ec", """
-    export XDG_DATA_HOME=$PWD
-    to=$(getent ahostsv4 r0 | awk '{ print $1; exit }')
-    shallop send $DATA $to --trust-new --json --rate-limit 100Mbps --wait 30ms > report.json"""]
-
-[[group]]
-name = "beside"
-from = "s0"
-to = "r0"
-size = "10KB"
-"#;
+const WATCHED: &str = include_str!("quic_faults/watched.sh");
 
 /// Groups for an attack by the host FROM on the host TO.
-const ATTACK: &str = r#"
-[[group]]
-name = "attack-NAME"
-from = "FROM"
-to = "TO"
-start = "800ms"
-transport = { transport = "newreno" }
-command = ["sh", "-ec", "python3 $ATTACKER TO $RATE 9 $AIM s1 s2 r1 r2 > attack.json"]
-
-# What the attackers say that others have sent, and what is sent to those, belongs to these.
-[[group]]
-name = "others-and-NAME"
-from = ["s1", "s2", "r1", "r2"]
-to = "TO"
-transport = { transport = "newreno" }
-command = ["true"]
-"#;
+const ATTACK: &str = include_str!("quic_faults/attack.sh");
 
 /// The result of a transfer with two attackers.
 struct Watched {
