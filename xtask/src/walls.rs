@@ -10,34 +10,16 @@ use crate::tree::{Finding, Source, sources};
 
 /// The source folders of the crates behind the walls.
 const WALLED: [&str; 13] = [
-    "crates/core/src/",
-    "crates/options/src/",
-    "crates/control/src/",
-    "crates/switch/src/",
-    "crates/proto/src/",
-    "crates/topology/src/",
-    "crates/workload/src/",
-    "crates/results/src/",
-    "crates/plan/src/",
-    "crates/scenario/src/",
-    "crates/sim/src/",
-    "crates/measure/src/",
-    "crates/view/src/",
+    "crates/core/src/", "crates/options/src/", "crates/control/src/", "crates/switch/src/", "crates/proto/src/",
+    "crates/topology/src/", "crates/workload/src/", "crates/results/src/", "crates/plan/src/", "crates/scenario/src/",
+    "crates/sim/src/", "crates/measure/src/", "crates/view/src/",
 ];
 
 /// The lints that enforce the bans, and the lint groups that contain them.
 const BANS: [&str; 11] = [
-    "clippy::disallowed_macros",
-    "clippy::disallowed_methods",
-    "clippy::disallowed_types",
-    "clippy::dbg_macro",
-    "clippy::print_stderr",
-    "clippy::print_stdout",
-    "clippy::all",
-    "clippy::restriction",
-    "clippy::style",
-    "unsafe_code",
-    "warnings",
+    "clippy::disallowed_macros", "clippy::disallowed_methods", "clippy::disallowed_types", "clippy::dbg_macro",
+    "clippy::print_stderr", "clippy::print_stdout", "clippy::all", "clippy::restriction", "clippy::style",
+    "unsafe_code", "warnings",
 ];
 
 /// Bans that a file lifts for a reason that it states: a program adds its controllers before the first run.

@@ -45,11 +45,7 @@ impl CodeConfig {
 
 /// Checks `w_min <= w_init <= w_max`.
 fn check_order(
-    keys: [&'static Key; 3],
-    least: f64,
-    first: f64,
-    most: f64,
-    section: &Section<'_>,
+    keys: [&'static Key; 3], least: f64, first: f64, most: f64, section: &Section<'_>,
 ) -> Result<(), Problem> {
     if least <= first && first <= most {
         return Ok(());

@@ -123,13 +123,7 @@ impl HostFlows {
     /// # Errors
     /// If the programs of a host have another controller already.
     pub fn add_program(
-        &mut self,
-        setup: &ResolvedRun<'_>,
-        flow: &Flow,
-        from: u32,
-        to: u32,
-        start: u64,
-        controller: Option<&str>,
+        &mut self, setup: &ResolvedRun<'_>, flow: &Flow, from: u32, to: u32, start: u64, controller: Option<&str>,
     ) -> Result<(), String> {
         if let Some(controller) = controller {
             self.set_program_controller([from, to], controller)?;

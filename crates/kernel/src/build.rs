@@ -105,10 +105,7 @@ fn has_release(source: &str, wanted: &str) -> bool {
 /// # Errors
 /// The step that failed, with its last lines of output. Nothing is left behind then, nor if this process is killed.
 pub fn build(
-    folder: &Path,
-    wanted: Option<&str>,
-    jobs: usize,
-    tell: &mut dyn FnMut(&str),
+    folder: &Path, wanted: Option<&str>, jobs: usize, tell: &mut dyn FnMut(&str),
 ) -> Result<Installed, BuildError> {
     let archive = archive_of(wanted)?;
     fs::create_dir_all(folder).map_err(file(folder))?;
@@ -124,11 +121,7 @@ pub fn build(
 /// # Errors
 /// Errors of [`build`], or the compiler's messages about the module.
 pub fn build_module(
-    folder: &Path,
-    kernel: &Installed,
-    source: &Path,
-    jobs: usize,
-    tell: &mut dyn FnMut(&str),
+    folder: &Path, kernel: &Installed, source: &Path, jobs: usize, tell: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, BuildError> {
     let name = modules::name_of(source)?;
     let of_kernel = |name: &str| kernel.program.with_file_name(name);

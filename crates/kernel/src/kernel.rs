@@ -67,11 +67,7 @@ impl Kernel {
     /// # Errors
     /// If the first message is not the start message of this kernel.
     pub fn new(
-        number: usize,
-        process: Process,
-        time: UnixStream,
-        cards: Vec<(UnixListener, [u8; 6])>,
-        segmentation: bool,
+        number: usize, process: Process, time: UnixStream, cards: Vec<(UnixListener, [u8; 6])>, segmentation: bool,
         spin_seconds: u64,
     ) -> Result<Self, KernelError> {
         let events = epoll::create(epoll::CreateFlags::CLOEXEC);

@@ -69,10 +69,7 @@ impl Ring {
     /// # Errors
     /// If the chain does not lie in the shared memory, or holds more than `limit` bytes.
     pub fn read(
-        &mut self,
-        memory: &GuestMemoryMmap,
-        bytes: &mut Vec<u8>,
-        limit: usize,
+        &mut self, memory: &GuestMemoryMmap, bytes: &mut Vec<u8>, limit: usize,
     ) -> Result<Option<u16>, Malformed> {
         if !self.queue.ready() {
             return Ok(None);

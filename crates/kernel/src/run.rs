@@ -54,11 +54,7 @@ pub struct Outside<'a> {
 /// # Errors
 /// If the run cannot be set up, was stopped, or a kernel failed.
 pub fn run_observed(
-    plan: &Plan,
-    scheme: usize,
-    seed: u64,
-    installed: &Installed,
-    outside: Outside<'_>,
+    plan: &Plan, scheme: usize, seed: u64, installed: &Installed, outside: Outside<'_>,
 ) -> Result<Outcome, KernelRunError> {
     let setup = ResolvedRun::new(plan, scheme, seed)?;
     let traffic = Traffic::from_setup(&setup)?;
@@ -137,10 +133,7 @@ fn kernel_of_run(plan: &Plan, installed: &Installed, finished: &Finished) -> Ker
 
 /// Adds the results of programs to a run, with a warning for each that failed. Their files go to the folder `files`.
 fn add_programs(
-    run: &mut Run,
-    flows: &HostFlows,
-    finished: &Finished,
-    files: Option<&Path>,
+    run: &mut Run, flows: &HostFlows, finished: &Finished, files: Option<&Path>,
 ) -> Result<(), KernelRunError> {
     let Some(folder) = &finished.folder else { return Ok(()) };
     if let Some(files) = files {

@@ -68,10 +68,7 @@ impl Traffic {
 
     /// Adds the module of Gemini for a flow that uses Gemini. All kernels have one module with one set of parameters.
     fn add_gemini(
-        &mut self,
-        setup: &ResolvedRun<'_>,
-        flow: &Flow,
-        transport: &Transport,
+        &mut self, setup: &ResolvedRun<'_>, flow: &Flow, transport: &Transport,
     ) -> Result<(), KernelRunError> {
         let Transport::Tcp(tcp) = transport else { return Ok(()) };
         let window::Config::Gemini(config) = &tcp.controller else { return Ok(()) };

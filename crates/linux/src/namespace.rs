@@ -100,8 +100,7 @@ pub(crate) fn enter_host(hosts: &[Host], number: u32) -> io::Result<()> {
 
 /// Makes hosts with links of these rates. This thread keeps its own namespace.
 pub(crate) fn hosts(
-    rates: &[BitsPerSec],
-    settings: &HostSettings,
+    rates: &[BitsPerSec], settings: &HostSettings,
 ) -> Result<(Vec<Host>, Vec<SyncDevice>), RehearsalError> {
     apart(|| {
         let made = rates.iter().enumerate();

@@ -121,11 +121,7 @@ impl<'a> QuicFlows<'a> {
     /// Opens the endpoints of all receiving hosts, which moves this thread to other namespaces. `configs` are the
     /// settings of each QUIC flow.
     pub(crate) fn open(
-        flows: &HostFlows,
-        configs: &'a [Config],
-        hosts: &'a [Host],
-        seed: u64,
-        reports: Sender<(u32, Progress)>,
+        flows: &HostFlows, configs: &'a [Config], hosts: &'a [Host], seed: u64, reports: Sender<(u32, Progress)>,
     ) -> Result<Self, RehearsalError> {
         let identity = Identity::make().map_err(|why| RehearsalError::Missing(why.to_string()))?;
         let endpoints = MultiEndpoint::new().map_err(failed("waiting for QUIC"))?;

@@ -70,11 +70,7 @@ fn settings(plan: &Plan, controllers: &Controllers, traffic: &Traffic) -> HostSe
 /// # Errors
 /// If this machine cannot rehearse the plan, the run was stopped, or a shell has ended.
 pub fn run_observed(
-    plan: &Plan,
-    scheme: usize,
-    seed: u64,
-    observer: &mut dyn Observer,
-    files: Option<&Path>,
+    plan: &Plan, scheme: usize, seed: u64, observer: &mut dyn Observer, files: Option<&Path>,
 ) -> Result<Outcome, RehearsalError> {
     check_length(plan)?;
     let setup = ResolvedRun::new(plan, scheme, seed)?;
@@ -249,10 +245,7 @@ fn join<T>(thread: ScopedJoinHandle<'_, Result<T, RehearsalError>>) -> Result<T,
 
 /// Runs the network in this thread, and flows and programs in others, until the network ends.
 fn perform(
-    setup: &ResolvedRun<'_>,
-    traffic: &Traffic,
-    runner: &ProgramRunner<'_>,
-    links: Vec<HostLink>,
+    setup: &ResolvedRun<'_>, traffic: &Traffic, runner: &ProgramRunner<'_>, links: Vec<HostLink>,
     observer: &mut dyn Observer,
 ) -> Results {
     let (flows, hosts, clock) = (&traffic.flows, runner.hosts, runner.clock);
@@ -350,12 +343,8 @@ fn stretch_of(plan: &Plan) -> u32 {
 
 /// Runs the network of a rehearsal, with hosts behind these links.
 fn emulate(
-    setup: &ResolvedRun<'_>,
-    traffic: &Traffic,
-    links: Vec<HostLink>,
-    network: &NetworkClock,
-    reports: Receiver<(u32, Progress)>,
-    observer: &mut dyn Observer,
+    setup: &ResolvedRun<'_>, traffic: &Traffic, links: Vec<HostLink>, network: &NetworkClock,
+    reports: Receiver<(u32, Progress)>, observer: &mut dyn Observer,
 ) -> Result<(Outcome, Emulated), RehearsalError> {
     let priority = realtime::emulate();
     let count = links.len();

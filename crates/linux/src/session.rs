@@ -28,10 +28,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Sends the list of hosts to every process that connects, until the run is over. `attached` are the hosts that
 /// interfaces of this machine replace.
 pub(crate) fn serve(
-    hosts: &[namespace::Host],
-    names: &[String],
-    attached: &BTreeMap<u32, String>,
-    clock: RunClock<'_>,
+    hosts: &[namespace::Host], names: &[String], attached: &BTreeMap<u32, String>, clock: RunClock<'_>,
 ) -> io::Result<()> {
     let lines = (0..).zip(names.iter().zip(hosts)).map(|(number, (name, host))| {
         if attached.contains_key(&number) {

@@ -74,10 +74,7 @@ impl<'a> TcpFlows<'a> {
     /// Opens the servers of all receiving hosts, which moves this thread to other namespaces. `trace` samples the
     /// connections' states.
     pub(crate) fn open(
-        flows: &'a HostFlows,
-        hosts: &'a [Host],
-        paces: bool,
-        trace: Option<FlowTrace>,
+        flows: &'a HostFlows, hosts: &'a [Host], paces: bool, trace: Option<FlowTrace>,
     ) -> Result<Self, RehearsalError> {
         let tcp: Vec<_> = flows.tcp().map(|(&flow, controller)| TcpFlow { flow, controller }).collect();
         let mut servers: Vec<(u32, u16)> = tcp.iter().map(|of| (of.flow.to, of.controller)).collect();

@@ -28,10 +28,7 @@ impl TcpInfoLog {
     /// Samples all connections, each with the number of its flow, if it is time to. Closed connections have no state.
     /// Round trips are `stretch` times longer than in the network, and rates as much lower.
     pub(crate) fn sample<'s, S: AsFd + 's>(
-        &mut self,
-        now: Duration,
-        connections: impl Iterator<Item = (u32, &'s S)>,
-        stretch: u32,
+        &mut self, now: Duration, connections: impl Iterator<Item = (u32, &'s S)>, stretch: u32,
     ) {
         let now = Span::from_ns(now.as_nanos() as u64);
         let Some(trace) = self.0.as_mut().filter(|trace| trace.due() <= now) else { return };

@@ -70,8 +70,7 @@ impl<'a> HostTransport<'a> {
 impl Traffic {
     /// The flows and programs of a setup. Without `controllers` all controllers of Linux are available.
     pub(crate) fn from_setup(
-        setup: &ResolvedRun<'_>,
-        controllers: Option<&Controllers>,
+        setup: &ResolvedRun<'_>, controllers: Option<&Controllers>,
     ) -> Result<Self, RehearsalError> {
         let plan = setup.plan;
         let mut all = Self { shortest_rtt: Span::MAX, ..Self::default() };
@@ -114,12 +113,7 @@ impl Traffic {
     }
 
     fn add(
-        &mut self,
-        setup: &ResolvedRun<'_>,
-        flow: &Flow,
-        from: u32,
-        to: u32,
-        transport: &HostTransport<'_>,
+        &mut self, setup: &ResolvedRun<'_>, flow: &Flow, from: u32, to: u32, transport: &HostTransport<'_>,
     ) -> Result<(), RehearsalError> {
         let is_attached = [from, to].iter().any(|host| self.attached.contains_key(host));
         let is_of_programs = setup.plan.groups[flow.group].command.is_some();
@@ -208,12 +202,7 @@ impl Traffic {
 
     /// Adds the program of a flow between these hosts.
     fn add_program(
-        &mut self,
-        setup: &ResolvedRun<'_>,
-        flow: &Flow,
-        from: u32,
-        to: u32,
-        controller: &str,
+        &mut self, setup: &ResolvedRun<'_>, flow: &Flow, from: u32, to: u32, controller: &str,
     ) -> Result<(), RehearsalError> {
         let Some(command) = &setup.plan.groups[flow.group].command else { return Ok(()) };
         // Commands without words are shells of further terminals, which start later (`session`).

@@ -15,10 +15,7 @@ use shallop_results::summary::{Group, GroupWindow};
 
 /// Results of each group, in the order of the scenario.
 pub(crate) fn groups(
-    setup: &ResolvedRun<'_>,
-    measure: &Measurements,
-    log: &FlowLog<'_>,
-    series: &Series,
+    setup: &ResolvedRun<'_>, measure: &Measurements, log: &FlowLog<'_>, series: &Series,
 ) -> Vec<Group> {
     let end = series.end;
     let second = series.at(end.saturating_sub(Span::from_secs(1))).zip(series.at(end));

@@ -17,11 +17,7 @@ pub(crate) const MAX_PLACES: usize = 1_000;
 /// Results of all links that carried or were offered traffic, each direction separately, the most utilised first.
 /// `offered` is the payload offered to each port, in bit/s, if known.
 pub(crate) fn links(
-    setup: &ResolvedRun<'_>,
-    measure: &Measurements,
-    ports: &[PortCounters],
-    offered: Option<&[f64]>,
-    end: Span,
+    setup: &ResolvedRun<'_>, measure: &Measurements, ports: &[PortCounters], offered: Option<&[f64]>, end: Span,
 ) -> Vec<Link> {
     let network = &setup.network;
     let longest = longest_queues(setup, measure);
@@ -76,10 +72,7 @@ fn longest_queues(setup: &ResolvedRun<'_>, measure: &Measurements) -> BTreeMap<u
 /// Keeps the [`MAX_PLACES`] largest entries of a list, in their order, and counts the others under the name of the
 /// list.
 pub(crate) fn bounded<T>(
-    list: Vec<T>,
-    size: impl Fn(&T) -> f64,
-    name: &str,
-    left_out: &mut BTreeMap<String, u64>,
+    list: Vec<T>, size: impl Fn(&T) -> f64, name: &str, left_out: &mut BTreeMap<String, u64>,
 ) -> Vec<T> {
     let more = list.len().saturating_sub(MAX_PLACES);
     if more == 0 {
@@ -96,9 +89,7 @@ pub(crate) fn bounded<T>(
 
 /// Keeps the [`MAX_PLACES`] largest values of a map, and counts the others under the name of the map.
 pub(crate) fn bounded_map(
-    map: BTreeMap<String, f64>,
-    name: &str,
-    left_out: &mut BTreeMap<String, u64>,
+    map: BTreeMap<String, f64>, name: &str, left_out: &mut BTreeMap<String, u64>,
 ) -> BTreeMap<String, f64> {
     let list: Vec<(String, f64)> = map.into_iter().collect();
     bounded(list, |(_, value)| *value, name, left_out).into_iter().collect()

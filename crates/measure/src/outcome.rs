@@ -42,11 +42,7 @@ impl Outcome {
 
 /// Computes the summary of a run that has ended.
 pub fn summarise(
-    setup: &ResolvedRun<'_>,
-    measure: &Measurements,
-    ports: &[PortCounters],
-    pools: &[Pool],
-    log: &FlowLog<'_>,
+    setup: &ResolvedRun<'_>, measure: &Measurements, ports: &[PortCounters], pools: &[Pool], log: &FlowLog<'_>,
     series: &Series,
 ) -> Run {
     let (end, total) = (series.end, Totals::new(ports, log.total()));
@@ -135,11 +131,7 @@ struct Places {
 
 impl Places {
     fn new(
-        setup: &ResolvedRun<'_>,
-        measure: &Measurements,
-        ports: &[PortCounters],
-        offered: Option<&[f64]>,
-        end: Span,
+        setup: &ResolvedRun<'_>, measure: &Measurements, ports: &[PortCounters], offered: Option<&[f64]>, end: Span,
     ) -> Self {
         let mut left_out = BTreeMap::new();
         let links = links::links(setup, measure, ports, offered, end);
@@ -257,16 +249,14 @@ fn queues(setup: &ResolvedRun<'_>, measure: &Measurements) -> Vec<Queue> {
 
 /// Ports of switches, each with its number.
 fn switch_ports<'a>(
-    setup: &'a ResolvedRun<'_>,
-    ports: &'a [PortCounters],
+    setup: &'a ResolvedRun<'_>, ports: &'a [PortCounters],
 ) -> impl Iterator<Item = (u32, &'a PortCounters)> {
     (0u32..).zip(ports).filter(|&(port, _)| setup.network.is_switch_port(port))
 }
 
 /// Data queues of switches, each with its port.
 fn data_queues<'a>(
-    setup: &'a ResolvedRun<'_>,
-    measure: &'a Measurements,
+    setup: &'a ResolvedRun<'_>, measure: &'a Measurements,
 ) -> impl Iterator<Item = (u32, &'a Occupancy)> {
     let data = setup.layout.data;
     let switches = measure

@@ -67,10 +67,7 @@ impl Observer for Collect<'_> {
 /// # Errors
 /// If the run cannot be set up, or was stopped.
 pub fn run(
-    plan: &Plan,
-    scheme: usize,
-    seed: u64,
-    on_progress: &mut dyn FnMut(Time) -> bool,
+    plan: &Plan, scheme: usize, seed: u64, on_progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, RunError> {
     let mut collect = Collect { on_progress, rows: Vec::new() };
     let mut outcome = run_observed(plan, scheme, seed, &mut collect)?;
@@ -120,10 +117,7 @@ impl ends::EndpointVisitor for RunWith<'_> {
 /// # Errors
 /// If the run was stopped, or a trace has changed.
 pub fn run_with_hosts<E: EndpointFactory, H: RealHosts<E::End>>(
-    setup: &ResolvedRun<'_>,
-    ends: &E,
-    hosts: H,
-    observer: &mut dyn Observer,
+    setup: &ResolvedRun<'_>, ends: &E, hosts: H, observer: &mut dyn Observer,
 ) -> Result<(Outcome, H), RunError> {
     let flows = Box::new(FlowGenerator::new(setup).map(|flow| ends.flow(&flow)));
     let network = network(setup);
@@ -157,9 +151,7 @@ fn probe(setup: &ResolvedRun<'_>) -> Measurements {
 
 /// Runs a simulator to its end and computes the outcome.
 fn drive<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>>(
-    setup: &ResolvedRun<'_>,
-    mut sim: Simulator<'_, E, Measurements, M, H>,
-    observer: &mut dyn Observer,
+    setup: &ResolvedRun<'_>, mut sim: Simulator<'_, E, Measurements, M, H>, observer: &mut dyn Observer,
 ) -> Result<(Outcome, H), RunError> {
     // Packets of real hosts may come after their flow is complete.
     if !H::ANY {

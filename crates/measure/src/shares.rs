@@ -8,10 +8,7 @@ use crate::series::Checkpoint;
 
 /// Jain's index of the bytes in [`shares`]. `None` if not all flows have records.
 pub(crate) fn fairness(
-    measure: &Measurements,
-    from: &Checkpoint,
-    to: &Checkpoint,
-    counts: impl Fn(&FlowRecord) -> bool,
+    measure: &Measurements, from: &Checkpoint, to: &Checkpoint, counts: impl Fn(&FlowRecord) -> bool,
 ) -> Option<f64> {
     jain(&shares(measure, from, to, counts)?)
 }
@@ -19,10 +16,7 @@ pub(crate) fn fairness(
 /// Bytes that arrived in a window, for each flow for which `counts` returns true and that was active in the window:
 /// started by its end, and not complete before its start. `None` if not all flows have records.
 pub(crate) fn shares(
-    measure: &Measurements,
-    from: &Checkpoint,
-    to: &Checkpoint,
-    counts: impl Fn(&FlowRecord) -> bool,
+    measure: &Measurements, from: &Checkpoint, to: &Checkpoint, counts: impl Fn(&FlowRecord) -> bool,
 ) -> Option<Vec<f64>> {
     let (from_flows, to_flows) = (from.flows.as_ref()?, to.flows.as_ref()?);
     let shares = measure.flows.all()?.iter().zip(to_flows).enumerate().filter_map(|(number, flow)| {

@@ -23,11 +23,7 @@ const UNFAIR: f64 = 0.2;
 
 /// All warnings about a run that has ended. `offered` is the payload offered to each port in bit/s, if known.
 pub(crate) fn warnings(
-    setup: &ResolvedRun<'_>,
-    measure: &Measurements,
-    ports: &[PortCounters],
-    offered: Option<&[f64]>,
-    series: &Series,
+    setup: &ResolvedRun<'_>, measure: &Measurements, ports: &[PortCounters], offered: Option<&[f64]>, series: &Series,
 ) -> Vec<String> {
     let mut warnings = shallop_plan::warn::warnings(setup, offered);
     warnings.extend(late(setup, measure, series.end));

@@ -140,8 +140,7 @@ pub struct SectionKind {
 
 /// The kind of section that the struct `T` describes.
 pub const fn section_kind<T: Options<Context: From<HostStack>>>(
-    name: &'static str,
-    about: &'static str,
+    name: &'static str, about: &'static str,
 ) -> SectionKind {
     fn keys<T: Options>(_: &str) -> Vec<&'static Key> {
         T::keys()

@@ -138,11 +138,7 @@ const CELL: Option<Bytes> = Some(Bytes::new(208));
 
 /// Makes a chip with `ports` ports of `gbps` Gb/s and `buffer` bytes of packet memory.
 const fn chip(
-    names: (&'static str, &'static str, &'static str),
-    ports: u32,
-    gbps: u64,
-    buffer: u64,
-    note: &'static str,
+    names: (&'static str, &'static str, &'static str), ports: u32, gbps: u64, buffer: u64, note: &'static str,
 ) -> Chip {
     let (id, name, vendor) = names;
     let capacity = BitsPerSec::gbps(gbps * ports as u64);

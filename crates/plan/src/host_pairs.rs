@@ -58,11 +58,7 @@ pub struct HostPairs {
 impl HostPairs {
     /// Collects the pairs of hosts of those groups for which `counts` is true; its argument is the group's index.
     pub fn from_plan(
-        plan: &Plan,
-        network: &Network,
-        paths: &Paths,
-        seed: Seed,
-        counts: impl Fn(usize) -> bool,
+        plan: &Plan, network: &Network, paths: &Paths, seed: Seed, counts: impl Fn(usize) -> bool,
     ) -> Self {
         let groups = plan.groups.iter().enumerate().filter(|(index, _)| counts(*index));
         Self::from_groups(groups, network, paths, seed)
@@ -70,10 +66,7 @@ impl HostPairs {
 
     /// Collects the pairs of hosts of groups, each given with its index in the plan.
     pub fn from_groups<'a>(
-        groups: impl IntoIterator<Item = (usize, &'a Group)>,
-        network: &Network,
-        paths: &Paths,
-        seed: Seed,
+        groups: impl IntoIterator<Item = (usize, &'a Group)>, network: &Network, paths: &Paths, seed: Seed,
     ) -> Self {
         let mut all = Self::none(network, paths);
         for (index, group) in groups {

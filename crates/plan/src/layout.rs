@@ -51,12 +51,7 @@ pub struct PortLayout {
 impl PortLayout {
     /// Configures every port of the network for one scheme.
     pub fn new(
-        plan: &Plan,
-        scheme: usize,
-        network: &Network,
-        requirements: &Requirements,
-        traffic: &[PortTraffic],
-        seed: Seed,
+        plan: &Plan, scheme: usize, network: &Network, requirements: &Requirements, traffic: &[PortTraffic], seed: Seed,
     ) -> Self {
         let queues = requirements.credits.map_or(DATA, |credits| {
             if requirements.legacy_queue { credits.queues_with_legacy } else { credits.queues }
@@ -118,12 +113,7 @@ impl LinkShares {
     /// Computes the shares of one port's link. `switch` and `far` are the switches at its near and far end; `traffic`
     /// and `reverse` are what crosses it in the two directions.
     pub fn for_port(
-        network: &Network,
-        port: u32,
-        requirements: &Requirements,
-        switch: &Switch,
-        far: &Switch,
-        traffic: PortTraffic,
+        network: &Network, port: u32, requirements: &Requirements, switch: &Switch, far: &Switch, traffic: PortTraffic,
         reverse: PortTraffic,
     ) -> Self {
         let frame = network.full_frame(port).get();
@@ -153,11 +143,7 @@ impl LinkShares {
 
 /// Gives each of these data queues the queue discipline of the switch or, without one, its ECN marking and WRED.
 fn manage(
-    queues: &mut [QueueConfig],
-    switch: &Switch,
-    rate: BitsPerSec,
-    frame: Bytes,
-    stream: impl Fn(&str, u64) -> Stream,
+    queues: &mut [QueueConfig], switch: &Switch, rate: BitsPerSec, frame: Bytes, stream: impl Fn(&str, u64) -> Stream,
 ) {
     for (number, queue) in (0..).zip(queues) {
         if let Some(aqm) = switch.aqm {
@@ -176,11 +162,7 @@ fn manage(
 
 /// Configures the queues of a port, and maps each class of packets to its queue.
 fn port_queues(
-    network: &Network,
-    port: u32,
-    requirements: Requirements,
-    switch: &Switch,
-    shares: &LinkShares,
+    network: &Network, port: u32, requirements: Requirements, switch: &Switch, shares: &LinkShares,
 ) -> (Vec<QueueConfig>, [u8; Class::COUNT]) {
     let link = network.graph.link_of(port);
     let meter = |share: Option<Share>, packet: u64| {

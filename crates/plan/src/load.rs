@@ -121,12 +121,7 @@ impl LoadTerms {
     /// Computes the terms of a group's load on a named set of links. `None` if the flows have no sizes or cross none of
     /// the links.
     pub fn for_group(
-        group: &Group,
-        index: usize,
-        network: &Network,
-        paths: &Paths,
-        links: &str,
-        seed: Seed,
+        group: &Group, index: usize, network: &Network, paths: &Paths, links: &str, seed: Seed,
     ) -> Option<Self> {
         let ports = network.links.get(links)?;
         let mut counts = vec![false; network.graph.ports()];

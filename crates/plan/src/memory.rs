@@ -33,12 +33,7 @@ impl Memory {
 
     /// Adds the next port in order of numbers: its buffer or its place in a pool.
     pub(crate) fn add_port(
-        &mut self,
-        plan: &Plan,
-        scheme: usize,
-        network: &Network,
-        port: u32,
-        requirements: &Requirements,
+        &mut self, plan: &Plan, scheme: usize, network: &Network, port: u32, requirements: &Requirements,
         queues: &[QueueConfig],
     ) {
         let switch = network.switch(plan.switches(scheme), port);
@@ -80,11 +75,7 @@ pub const RETURNED_QUEUE: u32 = 32;
 
 /// The limit of a port's queue for credits or emulation packets.
 pub(crate) fn credit_queue(
-    plan: &Plan,
-    scheme: usize,
-    network: &Network,
-    requirements: Requirements,
-    port: u32,
+    plan: &Plan, scheme: usize, network: &Network, requirements: Requirements, port: u32,
 ) -> BufferSize {
     let switch = network.switch(plan.switches(scheme), port);
     match plan.nic_credit_queue {

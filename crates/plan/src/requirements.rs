@@ -64,11 +64,7 @@ impl Requirements {
 /// # Errors
 /// The first pair of hosts without a path.
 pub(crate) fn port_traffic(
-    plan: &Plan,
-    scheme: usize,
-    network: &Network,
-    paths: &Paths,
-    seed: Seed,
+    plan: &Plan, scheme: usize, network: &Network, paths: &Paths, seed: Seed,
 ) -> Result<Vec<PortTraffic>, NoPath> {
     let proactive = |group| plan.transport(scheme, group).transport.credits().is_some();
     let own = HostPairs::from_plan(plan, network, paths, seed, proactive);

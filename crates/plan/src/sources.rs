@@ -81,9 +81,7 @@ fn generator(run: &ResolvedRun<'_>, index: usize) -> impl FnMut(Time) -> Option<
 
 /// Arrivals of flows at the given start times.
 fn generated(
-    run: &ResolvedRun<'_>,
-    index: usize,
-    starts: Box<dyn Iterator<Item = Time> + Send>,
+    run: &ResolvedRun<'_>, index: usize, starts: Box<dyn Iterator<Item = Time> + Send>,
 ) -> ArrivalIter<'static> {
     let generator = generator(run, index);
     Box::new(starts.map_while(generator))

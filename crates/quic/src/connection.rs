@@ -111,11 +111,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(
-        now: Instant,
-        handle: ConnectionHandle,
-        quic: quinn_proto::Connection,
-        gate: Arc<CreditGate>,
-        config: &Config,
+        now: Instant, handle: ConnectionHandle, quic: quinn_proto::Connection, gate: Arc<CreditGate>, config: &Config,
         tag: u16,
     ) -> Self {
         let timeout = config.wait * 4 + ANSWER_TIMEOUT;
@@ -255,11 +251,7 @@ impl Connection {
 
     /// Processes an emulation packet or a credit with this connection's tag.
     pub(crate) fn on_credit_packet(
-        &mut self,
-        now: Instant,
-        datagram: &IncomingDatagram<'_>,
-        parsed: &Parsed,
-        out: &mut Vec<OutgoingDatagram>,
+        &mut self, now: Instant, datagram: &IncomingDatagram<'_>, parsed: &Parsed, out: &mut Vec<OutgoingDatagram>,
     ) {
         let time = self.time(now);
         let Some(credits) = &mut self.credits else { return };

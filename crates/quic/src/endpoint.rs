@@ -229,17 +229,14 @@ impl Drop for ConnectionRef {
 impl ConnectionRef {
     /// Waits until `poll` is ready; it is called after each change of the connection's state.
     async fn wait<T>(
-        &self,
-        poll: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
+        &self, poll: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
     ) -> Result<T, QuicError> {
         self.wait_on(WaitFor::Connection, poll).await
     }
 
     /// Waits until `poll` is ready; it is called after each `event`.
     async fn wait_on<T>(
-        &self,
-        event: WaitFor,
-        mut poll: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
+        &self, event: WaitFor, mut poll: impl FnMut(&mut connection::Connection) -> Poll<Result<T, QuicError>>,
     ) -> Result<T, QuicError> {
         poll_fn(|context: &mut Context<'_>| {
             let mut state = self.shared.lock();
@@ -269,8 +266,7 @@ impl ConnectionRef {
 
     /// Waits until `poll` returns a value.
     async fn wait_for<T>(
-        &self,
-        mut poll: impl FnMut(&mut connection::Connection) -> Option<T>,
+        &self, mut poll: impl FnMut(&mut connection::Connection) -> Option<T>,
     ) -> Result<T, QuicError> {
         self.wait(|connection| poll(connection).map_or(Poll::Pending, |found| Poll::Ready(Ok(found)))).await
     }

@@ -70,9 +70,7 @@ impl EndpointState {
     /// Creates an endpoint, which accepts connections if it has a server configuration. With the `secret` of an earlier
     /// endpoint it answers that endpoint's peers with stateless resets.
     pub(crate) fn new(
-        config: Config,
-        server: Option<Arc<dyn quinn_proto::crypto::ServerConfig>>,
-        secret: Option<ResetSecret>,
+        config: Config, server: Option<Arc<dyn quinn_proto::crypto::ServerConfig>>, secret: Option<ResetSecret>,
         seed: u64,
     ) -> Result<Self, quinn_proto::ConfigError> {
         let server = server.map(ServerConfig::with_crypto);
@@ -100,11 +98,7 @@ impl EndpointState {
 
     /// Starts the handshake of a connection to a server, and returns the number of the connection.
     pub(crate) fn connect(
-        &mut self,
-        now: Instant,
-        crypto: Arc<dyn quinn_proto::crypto::ClientConfig>,
-        to: SocketAddr,
-        name: &str,
+        &mut self, now: Instant, crypto: Arc<dyn quinn_proto::crypto::ClientConfig>, to: SocketAddr, name: &str,
     ) -> Result<usize, ConnectError> {
         let to = dual_stack::canonical(to);
         let mut client = ClientConfig::new(crypto);
@@ -115,11 +109,7 @@ impl EndpointState {
     }
 
     fn add(
-        &mut self,
-        now: Instant,
-        handle: ConnectionHandle,
-        quic: quinn_proto::Connection,
-        gate: Arc<CreditGate>,
+        &mut self, now: Instant, handle: ConnectionHandle, quic: quinn_proto::Connection, gate: Arc<CreditGate>,
     ) -> usize {
         let mut tag = self.random.draw() as u16;
         while self.tags.contains_key(&tag) {

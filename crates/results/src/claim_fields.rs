@@ -154,9 +154,7 @@ fn getter<T>(fields: &[Field<T>], name: &str) -> Option<fn(&T) -> Option<f64>> {
 /// Finds the entry whose name `rest` begins with, and reads its number that the remainder of `rest` names. Both names
 /// may have dots, so `rest` cannot be split at a dot.
 fn entry<'a, T: 'a, R>(
-    rest: &str,
-    entries: impl IntoIterator<Item = &'a T>,
-    name: impl Fn(&T) -> &String,
+    rest: &str, entries: impl IntoIterator<Item = &'a T>, name: impl Fn(&T) -> &String,
     number: impl Fn(&T, &str) -> Option<R>,
 ) -> Option<R> {
     entries.into_iter().find_map(|entry| {

@@ -127,9 +127,7 @@ fn mark_same(compared: &mut [ComparedRuns]) {
 /// The pairs of scheme labels to compare, and a note on the schemes that only one of the results has.
 #[expect(clippy::type_complexity, reason = "two lists")]
 fn schemes<'a>(
-    a: &'a Summary,
-    b: &'a Summary,
-    named: Option<(&'a str, &'a str)>,
+    a: &'a Summary, b: &'a Summary, named: Option<(&'a str, &'a str)>,
 ) -> Result<(Vec<(&'a str, &'a str)>, Vec<String>), String> {
     let (labels_a, labels_b) = (labels(a), labels(b));
     let mut unpaired = Vec::new();
@@ -189,9 +187,7 @@ fn runs<'a>(summary: &'a Summary, point: usize, label: &str) -> BTreeMap<u64, &'
 }
 
 fn compared_runs(
-    (point, one, other): (&str, &str, &str),
-    a: &BTreeMap<u64, &Run>,
-    b: &BTreeMap<u64, &Run>,
+    (point, one, other): (&str, &str, &str), a: &BTreeMap<u64, &Run>, b: &BTreeMap<u64, &Run>,
     unpaired: &mut Vec<String>,
 ) -> Option<ComparedRuns> {
     let seeds: Vec<u64> = a.keys().filter(|seed| b.contains_key(seed)).copied().collect();

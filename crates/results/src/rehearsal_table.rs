@@ -20,17 +20,7 @@ pub fn verdict(of: &RehearsalOfRun) -> &'static str {
 /// The table of rehearsals, with a row for each rehearsed run, and an explanation of its columns.
 pub fn rehearsals(points: &[Point], runs: &[(usize, &Run)]) -> (Grid, String) {
     let header = [
-        "point",
-        "scheme",
-        "seed",
-        "Mb/s",
-        "loss %",
-        "queue KB",
-        "late us",
-        "p99",
-        "gap us",
-        "answer us",
-        "still %",
+        "point", "scheme", "seed", "Mb/s", "loss %", "queue KB", "late us", "p99", "gap us", "answer us", "still %",
         "verdict",
     ];
     let row = |(at, run): &(usize, &Run)| {

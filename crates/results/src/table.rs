@@ -24,10 +24,7 @@ impl Grid {
     /// A table whose first column, with the names of points, is left out if there is only one point. `words` counts the
     /// other columns with words.
     pub(crate) fn by_point(
-        points: &[Point],
-        header: impl IntoIterator<Item = impl Into<String>>,
-        words: usize,
-        rows: Vec<Vec<String>>,
+        points: &[Point], header: impl IntoIterator<Item = impl Into<String>>, words: usize, rows: Vec<Vec<String>>,
     ) -> Self {
         let skip = usize::from(points.len() < 2);
         let header = header.into_iter().skip(skip).map(Into::into).collect();
@@ -49,8 +46,7 @@ impl Grid {
 
 /// Each point with each scheme that runs there, and the runs of both.
 pub(crate) fn by_scheme<'a>(
-    points: &'a [Point],
-    runs: &'a [(usize, &'a Run)],
+    points: &'a [Point], runs: &'a [(usize, &'a Run)],
 ) -> impl Iterator<Item = (&'a Point, &'a String, Vec<&'a Run>)> {
     points.iter().enumerate().flat_map(move |(number, point)| {
         point.schemes.iter().map(move |scheme| {
@@ -128,9 +124,7 @@ fn rows<'a>(runs: &[(usize, &'a Run)]) -> Vec<Row<'a>> {
 /// The columns for which some row has a value. If all runs are void, only the first column, so that its cells can say
 /// so.
 fn shown<'a>(
-    columns: fn(std::vec::IntoIter<&'a Run>) -> Vec<Column>,
-    runs: &[(usize, &'a Run)],
-    rows: &[Row<'_>],
+    columns: fn(std::vec::IntoIter<&'a Run>) -> Vec<Column>, runs: &[(usize, &'a Run)], rows: &[Row<'_>],
 ) -> Vec<Column> {
     if rows.iter().all(Row::is_void) {
         let all: Vec<&Run> = runs.iter().map(|(_, run)| *run).collect();

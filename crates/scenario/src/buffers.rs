@@ -203,9 +203,7 @@ pub(super) struct SharedEntry {
 /// Reads `shared` of a switch. Without it a switch with a `chip` and no `buffer` has the shared memory of the chip. The
 /// memory of `own`, the chip of a node, replaces sizes of the section.
 pub(super) fn shared(
-    section: &Section<'_>,
-    chip: Option<&Chip>,
-    own: Option<&Chip>,
+    section: &Section<'_>, chip: Option<&Chip>, own: Option<&Chip>,
 ) -> Result<Option<SharedEntry>, Problem> {
     let keys = SwitchOptions::KEY;
     let Some(shared) = section.nested(keys.shared)? else {
@@ -312,8 +310,7 @@ pub(super) fn mark(section: &Section<'_>) -> Result<Option<QueueMarking>, Proble
 
 /// Reads `shaper` or `policer` of a switch: the rate and the burst.
 pub(super) fn bucket(
-    section: &Section<'_>,
-    key: Subsection<BucketOptions>,
+    section: &Section<'_>, key: Subsection<BucketOptions>,
 ) -> Result<Option<(BitsPerSec, Bytes)>, Problem> {
     let Some(bucket) = section.nested(key)? else { return Ok(None) };
     let BucketOptions { rate, burst } = bucket.read(())?;
@@ -339,8 +336,7 @@ pub(super) fn drop(section: &Section<'_>, marks: bool) -> Result<Option<QueueMar
 /// Makes a marking rule of `above` (a step), or of `min` and `max` (RED). `keys` are `above`, `min` and `max`, for
 /// errors.
 fn marking(
-    mark: &Section<'_>,
-    (keys, [above, min, max]): ([&'static Key; 3], [Option<BufferSize>; 3]),
+    mark: &Section<'_>, (keys, [above, min, max]): ([&'static Key; 3], [Option<BufferSize>; 3]),
     (weight, rules): (u32, &MarkRules),
 ) -> Result<QueueMarking, Problem> {
     let (at, drops) = (rules.at, rules.not_ect == NotEct::Drop);
@@ -375,9 +371,7 @@ fn marking(
 
 /// Checks that two thresholds have the same unit, and that `min` is not above `max`.
 fn ordered(
-    mark: &Section<'_>,
-    [_, of_min, of_max]: [&'static Key; 3],
-    (min, max): (BufferSize, BufferSize),
+    mark: &Section<'_>, [_, of_min, of_max]: [&'static Key; 3], (min, max): (BufferSize, BufferSize),
 ) -> Result<(), Problem> {
     let order = match (min, max) {
         (BufferSize::Packets(min), BufferSize::Packets(max)) => min <= max,

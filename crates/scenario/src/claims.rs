@@ -145,8 +145,7 @@ pub(super) struct Subjects<'a> {
 
 /// Reads every `[[claim]]`, given the keys of the list of claims and of `[defaults]` in the scenario.
 pub(super) fn read(
-    top: &Section<'_>,
-    (claim_key, defaults_key): (impl Into<&'static Key>, impl Into<&'static Key>),
+    top: &Section<'_>, (claim_key, defaults_key): (impl Into<&'static Key>, impl Into<&'static Key>),
     subjects: &Subjects<'_>,
 ) -> Result<Vec<Claim>, Problem> {
     let defaults = defaults(top, defaults_key)?;
@@ -237,9 +236,7 @@ fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Proble
 
 /// The points of this run that a claim is about: the named point, or all points.
 fn about<'a>(
-    section: &Section<'_>,
-    options: &ClaimOptions,
-    subjects: &Subjects<'a>,
+    section: &Section<'_>, options: &ClaimOptions, subjects: &Subjects<'a>,
 ) -> Result<Vec<&'a Variant>, Problem> {
     let keys = ClaimOptions::KEY;
     let named = [(keys.point, &options.point), (keys.relative_point, &options.relative_point)];
@@ -254,10 +251,7 @@ fn about<'a>(
 
 /// Checks that `name`, the value of `key`, is one of `names`.
 fn known<'a>(
-    section: &Section<'_>,
-    key: &'static Key,
-    name: &str,
-    names: impl Iterator<Item = &'a str> + Clone,
+    section: &Section<'_>, key: &'static Key, name: &str, names: impl Iterator<Item = &'a str> + Clone,
 ) -> Result<(), Problem> {
     if names.clone().any(|other| other == name) {
         return Ok(());
@@ -319,9 +313,7 @@ fn differs(section: &Section<'_>, accepted: Range) -> Result<Option<Differs>, Pr
 }
 
 fn range(
-    section: &Section<'_>,
-    of_low: &'static Key,
-    (low, high): (Option<f64>, Option<f64>),
+    section: &Section<'_>, of_low: &'static Key, (low, high): (Option<f64>, Option<f64>),
 ) -> Result<Range, Problem> {
     if let (Some(low), Some(high)) = (low, high)
         && low > high

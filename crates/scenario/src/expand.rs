@@ -42,10 +42,7 @@ struct About<'a> {
 /// # Errors
 /// If something is named twice that is none of `schemes` and `points`, or a table is by other names.
 pub(super) fn expand(
-    section: &str,
-    item: &Item,
-    [schemes, points]: [&[&str]; 2],
-    defaults: Option<&Table>,
+    section: &str, item: &Item, [schemes, points]: [&[&str]; 2], defaults: Option<&Table>,
 ) -> Result<Vec<Item>, Problem> {
     let Some(table) = item.table() else { return Ok(vec![item.clone()]) };
     let mut about = About { section, names: [vec![], vec![], vec![]] };
@@ -79,10 +76,7 @@ pub(super) fn expand(
 
 /// The names on one axis: the value of the key `one`, or of the key `several`.
 fn names<'a>(
-    section: &str,
-    table: &'a Table,
-    (one, several): (&str, &str),
-    known: &[&str],
+    section: &str, table: &'a Table, (one, several): (&str, &str), known: &[&str],
 ) -> Result<Names<'a>, Problem> {
     let list = table.get(several).filter(|list| one != several || list.item.text().is_none());
     let Some(list) = list else {

@@ -253,9 +253,7 @@ fn is_section(path: &str) -> bool {
 /// # Errors
 /// If one of the keys that are varied is among them.
 pub(super) fn judge<'a>(
-    points: &[Vec<Ineffective>],
-    names: &[&str],
-    varied: impl Iterator<Item = &'a str>,
+    points: &[Vec<Ineffective>], names: &[&str], varied: impl Iterator<Item = &'a str>,
 ) -> Result<Vec<String>, Problem> {
     let Some((first, others)) = points.split_first() else { return Ok(Vec::new()) };
     let everywhere = |key: &&Ineffective| others.iter().all(|point| point.contains(*key));

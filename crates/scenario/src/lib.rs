@@ -113,8 +113,7 @@ pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
 /// # Errors
 /// If there is no such key, or its value is wrong.
 pub fn read_options<T: shallop_options::Options>(
-    values: &[(String, String)],
-    context: T::Context,
+    values: &[(String, String)], context: T::Context,
 ) -> Result<T, Problem> {
     let entry = |(key, value): &(String, String)| {
         let item = tree::parse_value(value, &At::default());
@@ -202,10 +201,7 @@ type SeedsAndKeys = (Vec<u64>, Vec<Ineffective>);
 /// Reads a point: the plan with the changes of `variation` and then of the command line (`asked`), its seeds, and its
 /// keys without effect.
 fn point(
-    base: &Item,
-    variation: &Variation,
-    asked: &[Change],
-    options: &Options,
+    base: &Item, variation: &Variation, asked: &[Change], options: &Options,
 ) -> Result<(Variant, SeedsAndKeys), Problem> {
     let Variation { name, changes, .. } = variation;
     let mut varied = base.clone();

@@ -87,10 +87,7 @@ pub(super) fn read(root: &Item, given: &Options) -> Result<(Plan, Vec<u64>, Vec<
 
 /// Finds `[switch.NAME]` sections that no node uses. They are errors, unless points have different networks.
 fn unused_sections(
-    top: &Section<'_>,
-    (root, given): (&Item, &Options),
-    (plan, network): (&Plan, &Network),
-    models: &[usize],
+    top: &Section<'_>, (root, given): (&Item, &Options), (plan, network): (&Plan, &Network), models: &[usize],
 ) -> Result<Vec<Ineffective>, Problem> {
     let unused = check::unused(plan, network, models);
     if !vary::changes_network(root, given) {
@@ -156,9 +153,7 @@ fn bound_samples(section: &Section<'_>, key: &'static Key, (interval, duration):
 
 /// The windows of a run for which results are reported separately.
 fn windows(
-    top: &Section<'_>,
-    windows: Option<Vec<(Span, Span)>>,
-    duration: Span,
+    top: &Section<'_>, windows: Option<Vec<(Span, Span)>>, duration: Span,
 ) -> Result<Vec<(Span, Span)>, Problem> {
     let Some(windows) = windows else {
         let seconds = duration.as_ps() / Span::from_secs(1).as_ps();
@@ -187,10 +182,7 @@ fn windows(
 
 /// The switch settings under each scheme that has a `set`. Those that lack a size are added to `missing`.
 fn under_schemes(
-    root: &Item,
-    schemes: &[SchemeEntry],
-    chips: &[OwnChip],
-    missing: &mut Vec<(usize, Problem)>,
+    root: &Item, schemes: &[SchemeEntry], chips: &[OwnChip], missing: &mut Vec<(usize, Problem)>,
 ) -> Result<Vec<Option<Vec<Switch>>>, Problem> {
     let each = |read: &SchemeEntry| {
         let under = under(root, read.set.as_ref(), chips)?;

@@ -63,10 +63,7 @@ fn campus_ports(network: &Network) -> (Vec<u32>, Vec<u32>) {
 
 /// Finds ports by name, as in `ap>station`, or by sets of links, of which those ports are taken that fit the key.
 fn ports(
-    section: &Section<'_>,
-    key: &'static Key,
-    (names, fits): (&[String], &dyn Fn(u32) -> bool),
-    network: &Network,
+    section: &Section<'_>, key: &'static Key, (names, fits): (&[String], &dyn Fn(u32) -> bool), network: &Network,
 ) -> Result<Vec<u32>, Problem> {
     let all: Vec<String> = (0..network.graph.ports() as u32).map(|port| network.port_name(port)).collect();
     let mut ports = Vec::new();

@@ -32,9 +32,7 @@ pub(super) fn rows<'a>(of: &Section<'a>, key: impl Into<&'static Key>) -> Result
 /// # Errors
 /// If this name is taken.
 pub(super) fn unique<'a>(
-    taken: impl IntoIterator<Item = &'a str>,
-    name: &str,
-    (section, key): (&Section<'_>, &'static Key),
+    taken: impl IntoIterator<Item = &'a str>, name: &str, (section, key): (&Section<'_>, &'static Key),
 ) -> Result<(), Problem> {
     if taken.into_iter().any(|other| other == name) {
         let problem = section.place(key).problem(format!("the name \"{name}\" is taken"));

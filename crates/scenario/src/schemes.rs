@@ -50,9 +50,7 @@ pub(super) struct SchemeEntry {
 
 /// Reads every `[[scheme]]`. `key` is the key of the list, `stack` the TCP stack of the scenario.
 pub(super) fn read(
-    top: &Section<'_>,
-    key: impl Into<&'static Key>,
-    stack: HostStack,
+    top: &Section<'_>, key: impl Into<&'static Key>, stack: HostStack,
 ) -> Result<Vec<SchemeEntry>, Problem> {
     let mut schemes: Vec<SchemeEntry> = Vec::new();
     let key = key.into();

@@ -142,10 +142,7 @@ fn node(section: &Section<'_>, known: &Known<'_>) -> Result<GraphNode, Problem> 
 
 /// The index of the `[switch.NAME]` with this name; of the default if `name` is `None`.
 pub(super) fn like(
-    section: &Section<'_>,
-    key: &'static Key,
-    name: Option<&str>,
-    known: &Known<'_>,
+    section: &Section<'_>, key: &'static Key, name: Option<&str>, known: &Known<'_>,
 ) -> Result<usize, Problem> {
     let name = name.unwrap_or("default");
     known.switches.iter().position(|known| *known == name).ok_or_else(|| {
@@ -156,8 +153,7 @@ pub(super) fn like(
 
 /// Reads a link of a graph; `numbers` has the index of each of `nodes` by name.
 fn link(
-    section: &Section<'_>,
-    (nodes, numbers): (&[GraphNode], &BTreeMap<String, usize>),
+    section: &Section<'_>, (nodes, numbers): (&[GraphNode], &BTreeMap<String, usize>),
 ) -> Result<GraphLink, Problem> {
     let options: LinkOptions = section.read(())?;
     let names = nodes.iter().map(|node| node.name.as_str());
@@ -170,9 +166,7 @@ fn link(
 
 /// The indices of the two nodes that a link joins. `names` has the names of all nodes, and `find` the index of each.
 pub(super) fn ends<'n>(
-    section: &Section<'_>,
-    (key, between): (&'static Key, &[String]),
-    find: impl Fn(&str) -> Option<usize>,
+    section: &Section<'_>, (key, between): (&'static Key, &[String]), find: impl Fn(&str) -> Option<usize>,
     names: &(impl Iterator<Item = &'n str> + Clone),
 ) -> Result<(usize, usize), Problem> {
     let [a, b] = between else {

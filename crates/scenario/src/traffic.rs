@@ -23,10 +23,7 @@ use shallop_plan::plan::{Classes, Group, Intensity, MatrixEntry, Pattern, Starts
 use shallop_workload::{Sizes, TraceReader, builtin};
 
 pub(super) fn read(
-    top: &Section<'_>,
-    network: &Network,
-    (duration, stack): (Span, HostStack),
-    files: &Arc<dyn Files>,
+    top: &Section<'_>, network: &Network, (duration, stack): (Span, HostStack), files: &Arc<dyn Files>,
 ) -> Result<Vec<Group>, Problem> {
     let keys = GroupOptions::KEY;
     let mut groups: Vec<Group> = Vec::new();
@@ -333,10 +330,7 @@ const MAX_TABLE: u64 = 10_000_000;
 
 /// The hosts that a key names, singly or by sets. `default` is the name of a set that is taken if the key is missing.
 pub(super) fn hosts(
-    section: &Section<'_>,
-    (key, written): (&'static Key, Option<&Hosts>),
-    default: &str,
-    network: &Network,
+    section: &Section<'_>, (key, written): (&'static Key, Option<&Hosts>), default: &str, network: &Network,
 ) -> Result<Vec<u32>, Problem> {
     let names = match written {
         Some(hosts) => hosts.names.iter().map(String::as_str).collect(),
@@ -404,10 +398,7 @@ const MAX_PAIRS: usize = 200_000;
 
 /// Checks that every flow has another host to send to, and a path to that host.
 fn paths(
-    section: &Section<'_>,
-    (index, group): (usize, &Group),
-    network: &Network,
-    reach: &Reach,
+    section: &Section<'_>, (index, group): (usize, &Group), network: &Network, reach: &Reach,
 ) -> Result<(), Problem> {
     let name = |node: u32| network.names[node as usize].as_str();
     let key = if section.is_written(GroupOptions::KEY.trace) { GroupOptions::KEY.trace } else { GroupOptions::KEY.to };

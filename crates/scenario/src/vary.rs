@@ -129,9 +129,7 @@ fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
 
 /// The path of a key that an option (`--vary` or `--with`) varies; `taken` has the paths of those before it.
 fn key_path<'a>(
-    (option, key): (&str, &str),
-    options: &Options,
-    mut taken: impl Iterator<Item = &'a Vec<String>>,
+    (option, key): (&str, &str), options: &Options, mut taken: impl Iterator<Item = &'a Vec<String>>,
 ) -> Result<Vec<String>, Problem> {
     let place = At::via(on_a_line(&format!("{option} {key}")));
     let Some(path) = set::steps(key) else {

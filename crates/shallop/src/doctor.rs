@@ -47,10 +47,7 @@ pub fn doctor(args: &host_args::Doctor, stop: &AtomicBool) -> Result<ExitCode> {
 }
 
 fn print_found(
-    abilities: Vec<Ability>,
-    carried: &[RateTrial],
-    load: Option<f64>,
-    args: &host_args::Doctor,
+    abilities: Vec<Ability>, carried: &[RateTrial], load: Option<f64>, args: &host_args::Doctor,
 ) -> Result<()> {
     if args.printed.format() == Format::Json {
         return print::json(&DoctorReport { abilities, carried, load });

@@ -117,10 +117,7 @@ pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
 
 /// Receives from one sender. Returns the exit code of the command if the sender sent files.
 fn receive_from(
-    receiving: &ReceiveServer,
-    connection: &Connection,
-    args: &Receive,
-    options: ReceiveOptions,
+    receiving: &ReceiveServer, connection: &Connection, args: &Receive, options: ReceiveOptions,
 ) -> Option<Result<ExitCode>> {
     // Bars of several senders would overwrite each other.
     let bar = args.once.then(|| TransferBar::new(args.sending.printing));

@@ -22,12 +22,8 @@ pub enum PathEvent {
 /// change of how data leaves to `tell`. After a fallback, credits are tried again every `retry`. Setting `stop` closes
 /// the connection.
 pub fn watch<T>(
-    connection: &Connection,
-    config: &Config,
-    retry: Option<Duration>,
-    stop: &AtomicBool,
-    tell: &(dyn Fn(PathEvent) + Sync),
-    act: impl FnOnce() -> T,
+    connection: &Connection, config: &Config, retry: Option<Duration>, stop: &AtomicBool,
+    tell: &(dyn Fn(PathEvent) + Sync), act: impl FnOnce() -> T,
 ) -> T {
     let (mut path, mut since) = (connection.send_mode(), Instant::now());
     let look = move || {

@@ -94,10 +94,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> Simulator<'f, E, P
 impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simulator<'f, E, P, M, H> {
     /// A simulator at time zero with real hosts. `flows` must be in order of their starts.
     pub fn with_hosts(
-        network: Network,
-        flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>,
-        probe: P,
-        hosts: H,
+        network: Network, flows: Box<dyn Iterator<Item = Flow<E>> + Send + 'f>, probe: P, hosts: H,
     ) -> Self {
         let Network { graph, ports, buffers, pools, routes, nic } = network;
         let members = members(&buffers, pools.len());

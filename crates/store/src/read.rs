@@ -207,8 +207,7 @@ fn extend(all: &mut Values, reader: &mut ColumnReader, rows: usize) -> Result<()
 
 /// Reads the next `rows` rows of a column.
 fn read<T: DataType>(
-    reader: &mut ColumnReaderImpl<T>,
-    rows: usize,
+    reader: &mut ColumnReaderImpl<T>, rows: usize,
 ) -> Result<impl Iterator<Item = Option<T::T>> + use<T>, ParquetError> {
     let (mut levels, mut values) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let (found, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;

@@ -152,8 +152,7 @@ fn encode<W: Write + Send>(writer: &mut SerializedFileWriter<W>, table: &Table) 
 
 /// Writes all rows of a column in the current row group.
 fn write<T: DataType>(
-    writer: &mut SerializedColumnWriter<'_>,
-    rows: impl Iterator<Item = Option<T::T>>,
+    writer: &mut SerializedColumnWriter<'_>, rows: impl Iterator<Item = Option<T::T>>,
 ) -> Result<(), ParquetError> {
     // A definition level is 1 where there is a value, and 0 where there is none.
     let (mut levels, mut values) = (Vec::new(), Vec::new());

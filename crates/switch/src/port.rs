@@ -129,11 +129,7 @@ impl<C: Copy> Port<C> {
     /// Cause of the drop, if the packet is dropped.
     #[inline]
     pub fn enqueue(
-        &mut self,
-        now: Time,
-        packet: &Packet<C>,
-        buffer: &mut impl Buffer,
-        probe: &mut impl Probe,
+        &mut self, now: Time, packet: &Packet<C>, buffer: &mut impl Buffer, probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
         let queue = self.queue_of[packet.envelope.class.index()];
         if self.takes_fast_path(now, queue) {
@@ -146,11 +142,7 @@ impl<C: Copy> Port<C> {
     /// Sends a packet that finds the link idle, unless a rule of its queue drops it.
     #[inline]
     fn send_at_once(
-        &mut self,
-        now: Time,
-        packet: &Packet<C>,
-        decision: Decision,
-        probe: &mut impl Probe,
+        &mut self, now: Time, packet: &Packet<C>, decision: Decision, probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
         if matches!(decision, Decision::Pass) {
             self.apply_changes(now);
@@ -166,11 +158,7 @@ impl<C: Copy> Port<C> {
     /// Returns the packet, with CE if the decision is to mark it; if the decision is a drop, counts and reports it.
     #[cold]
     fn apply_decision(
-        &mut self,
-        now: Time,
-        packet: &Packet<C>,
-        decision: Decision,
-        probe: &mut impl Probe,
+        &mut self, now: Time, packet: &Packet<C>, decision: Decision, probe: &mut impl Probe,
     ) -> Result<Packet<C>, DropCause> {
         let class = packet.envelope.class.index();
         let at = self.id(usize::from(self.queue_of[class]));
@@ -190,12 +178,7 @@ impl<C: Copy> Port<C> {
     /// Sends a packet that finds the link idle in its own frame, unless a rule of its queue drops it.
     #[cold]
     fn send_frame_at_once(
-        &mut self,
-        now: Time,
-        packet: &Packet<C>,
-        overhead: Span,
-        decision: Decision,
-        probe: &mut impl Probe,
+        &mut self, now: Time, packet: &Packet<C>, overhead: Span, decision: Decision, probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
         let packet = self.apply_decision(now, packet, decision, probe)?;
         self.apply_changes(now);
@@ -206,11 +189,7 @@ impl<C: Copy> Port<C> {
     /// Does the work of [`Port::enqueue`] for packets that cannot take the fast path.
     #[inline(never)]
     fn enqueue_slow(
-        &mut self,
-        now: Time,
-        packet: &Packet<C>,
-        buffer: &mut impl Buffer,
-        probe: &mut impl Probe,
+        &mut self, now: Time, packet: &Packet<C>, buffer: &mut impl Buffer, probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
         self.catch_up(now, buffer, probe);
         let (class, size) = (packet.envelope.class.index(), packet.envelope.bytes());
@@ -256,11 +235,7 @@ impl<C: Copy> Port<C> {
     /// Does the work of [`Port::enqueue`] for a managed queue, whose discipline may drop other packets to make room.
     #[cold]
     fn enqueue_managed(
-        &mut self,
-        now: Time,
-        packet: &Packet<C>,
-        buffer: &mut impl Buffer,
-        probe: &mut impl Probe,
+        &mut self, now: Time, packet: &Packet<C>, buffer: &mut impl Buffer, probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
         let class = packet.envelope.class.index();
         let index = usize::from(self.queue_of[class]);

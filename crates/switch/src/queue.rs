@@ -105,11 +105,7 @@ impl<C: Copy> Queue<C> {
     /// # Errors
     /// Cause of the drop, if the packet is dropped.
     pub fn enqueue(
-        &mut self,
-        now: Time,
-        packet: &Packet<C>,
-        index: usize,
-        buffer: &mut impl Buffer,
+        &mut self, now: Time, packet: &Packet<C>, index: usize, buffer: &mut impl Buffer,
     ) -> Result<bool, DropCause> {
         let size = packet.envelope.bytes();
         let after = self.length.with(size);
@@ -131,11 +127,7 @@ impl<C: Copy> Queue<C> {
     /// packet was marked.
     #[cold]
     pub(crate) fn enqueue_managed(
-        &mut self,
-        now: Time,
-        packet: &Packet<C>,
-        index: usize,
-        buffer: &mut impl Buffer,
+        &mut self, now: Time, packet: &Packet<C>, index: usize, buffer: &mut impl Buffer,
     ) -> Result<bool, DropCause> {
         let decision = self.decide_arrival(now, packet, index, buffer)?;
         let Some(managed) = &mut self.managed else { return Err(DropCause::QueueFull) };
@@ -165,11 +157,7 @@ impl<C: Copy> Queue<C> {
     /// Applies selective drop and RED to an arriving packet. Returns `Pass` or `Mark`; a drop is the error.
     #[inline]
     fn decide_arrival(
-        &mut self,
-        now: Time,
-        packet: &Packet<C>,
-        index: usize,
-        buffer: &mut impl Buffer,
+        &mut self, now: Time, packet: &Packet<C>, index: usize, buffer: &mut impl Buffer,
     ) -> Result<Decision, DropCause> {
         let (size, ecn) = (packet.envelope.bytes(), packet.envelope.ecn);
         let after = self.length.with(size);
@@ -240,10 +228,7 @@ impl<C: Copy> Queue<C> {
     /// all packets.
     #[cold]
     pub(crate) fn dequeue_any(
-        &mut self,
-        start: Time,
-        index: usize,
-        buffer: &mut impl Buffer,
+        &mut self, start: Time, index: usize, buffer: &mut impl Buffer,
     ) -> Option<(&Packet<C>, bool)> {
         if self.managed.is_some() {
             self.dequeue_managed(start, index, buffer)

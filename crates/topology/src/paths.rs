@@ -210,13 +210,7 @@ impl<'a> Search<'a> {
 
     /// Sets the routes of one node whose paths to the destination cost `best`.
     fn fill_node(
-        &self,
-        table: &mut RouteTable,
-        node: Node,
-        column: usize,
-        destination: usize,
-        best: Cost,
-        costs: &[Cost],
+        &self, table: &mut RouteTable, node: Node, column: usize, destination: usize, best: Cost, costs: &[Cost],
     ) {
         let next = |port: u32| self.twins.class(self.graph.far(port));
         let is_shortest = |&&port: &&u32| {

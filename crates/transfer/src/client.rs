@@ -138,10 +138,7 @@ fn certificate_advice(option: OptionName<'_>) -> String {
 /// # Errors
 /// The receiver does not answer or is not trusted, or a file cannot be used.
 pub fn connect(
-    host: &HostAddress,
-    config: Config,
-    trust: &Trust<'_>,
-    own: Option<&CertificateFiles>,
+    host: &HostAddress, config: Config, trust: &Trust<'_>, own: Option<&CertificateFiles>,
 ) -> Result<SendSession, ConnectError> {
     let own = own.map(CertificateFiles::load).transpose()?;
     let showing = |tls: Tls| own.iter().fold(tls, Tls::showing);
@@ -190,9 +187,7 @@ pub fn connect(
 /// # Errors
 /// As [`connect`].
 pub fn connect_for_ping(
-    host: &HostAddress,
-    config: Config,
-    fingerprint: Option<Fingerprint>,
+    host: &HostAddress, config: Config, fingerprint: Option<Fingerprint>,
 ) -> Result<SendSession, ConnectError> {
     if let Some(fingerprint) = fingerprint {
         return connect(host, config, &Trust::Fingerprint(fingerprint), None);

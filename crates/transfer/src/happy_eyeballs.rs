@@ -20,10 +20,7 @@ type Outcome = (usize, Result<Connection, QuicError>);
 
 /// Connects to the first of these addresses that answers.
 pub(crate) fn connect(
-    addresses: &[SocketAddr],
-    name: &str,
-    config: Config,
-    tls: &Tls,
+    addresses: &[SocketAddr], name: &str, config: Config, tls: &Tls,
 ) -> Result<(Endpoint, Connection), QuicError> {
     let (report, reports) = channel();
     let mut endpoints: Vec<Endpoint> = Vec::new();
@@ -74,12 +71,7 @@ pub(crate) fn connect(
 
 /// Starts a connection attempt in a thread of its own, which sends the outcome to `report`.
 fn start_attempt(
-    to: SocketAddr,
-    name: &str,
-    config: Config,
-    tls: &Tls,
-    number: usize,
-    report: Sender<Outcome>,
+    to: SocketAddr, name: &str, config: Config, tls: &Tls, number: usize, report: Sender<Outcome>,
 ) -> Result<Endpoint, QuicError> {
     let any: SocketAddr = match to {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),

@@ -49,9 +49,7 @@ impl PathMeasured {
 /// # Errors
 /// A connection fails.
 pub fn measure<E>(
-    config: Config,
-    without: &SendSession,
-    connect: impl Fn(Config) -> Result<SendSession, E>,
+    config: Config, without: &SendSession, connect: impl Fn(Config) -> Result<SendSession, E>,
     lost: impl Fn(QuicError) -> E,
 ) -> Result<PathMeasured, E> {
     let (link, settle) = (config.link, config.wait * 2 + SETTLE);
@@ -85,9 +83,7 @@ pub fn measure<E>(
 /// Sends emulation packets below the meter's rate while data without credits fills the link. Returns their counts, the
 /// rate of data at the receiver, bits a second, and its lost packets.
 fn beside_data(
-    testing: &SendSession,
-    without: &SendSession,
-    config: &Config,
+    testing: &SendSession, without: &SendSession, config: &Config,
 ) -> Result<(Vec<ProbeCounts>, f64, u64), QuicError> {
     let lost = || without.connection().path_stats().packets_lost;
     let before = lost();

@@ -68,10 +68,7 @@ impl ListenError {
 /// # Errors
 /// The address cannot be used, or one of the files.
 pub fn listen(
-    address: Option<SocketAddr>,
-    config: Config,
-    identity: &ServerIdentity,
-    client_ca: Option<&Path>,
+    address: Option<SocketAddr>, config: Config, identity: &ServerIdentity, client_ca: Option<&Path>,
 ) -> Result<ReceiveServer, ListenError> {
     let identity = match identity {
         ServerIdentity::Folder(folder) => Identity::load_or_make(folder)?,
@@ -90,11 +87,7 @@ pub fn listen(
 /// # Errors
 /// As [`listen`], or `folder` does not exist.
 pub fn listen_for_files(
-    folder: &Path,
-    address: Option<SocketAddr>,
-    config: Config,
-    identity: &ServerIdentity,
-    client_ca: Option<&Path>,
+    folder: &Path, address: Option<SocketAddr>, config: Config, identity: &ServerIdentity, client_ca: Option<&Path>,
 ) -> Result<ReceiveServer, ListenError> {
     if !folder.is_dir() {
         return Err(ListenError::NoFolder(folder.to_owned()));

@@ -82,10 +82,7 @@ impl SendSession {
     /// The connection is lost, the receiver refuses, or a file cannot be read. The receiver keeps what has arrived, and
     /// a second transfer continues from there.
     pub fn send(
-        self,
-        sources: &SourcePaths,
-        options: SendOptions,
-        progress: &dyn Progress,
+        self, sources: &SourcePaths, options: SendOptions, progress: &dyn Progress,
     ) -> Result<TransferReport, TransferError> {
         let link = QuicLink::new(&self.connection);
         let transfer = protocol::send(&link, sources, options, progress)?;
@@ -130,10 +127,7 @@ impl ReceiveServer {
     /// # Errors
     /// The address is taken, or it is no address of this host.
     pub fn bind(
-        address: Option<SocketAddr>,
-        config: Config,
-        identity: &Identity,
-        clients: Option<Arc<dyn ClientCertVerifier>>,
+        address: Option<SocketAddr>, config: Config, identity: &Identity, clients: Option<Arc<dyn ClientCertVerifier>>,
     ) -> Result<Self, QuicError> {
         let tls = clients.into_iter().fold(Tls::server(identity), Tls::asking);
         let endpoint = match address {
@@ -185,11 +179,7 @@ impl ReceiveServer {
     /// # Errors
     /// As [`protocol::receive`], or files were sent and there is no folder.
     pub fn serve(
-        &self,
-        connection: &Connection,
-        folder: Option<&Path>,
-        options: ReceiveOptions,
-        progress: &dyn Progress,
+        &self, connection: &Connection, folder: Option<&Path>, options: ReceiveOptions, progress: &dyn Progress,
     ) -> Result<Served, TransferError> {
         let mut pings = 0;
         loop {
@@ -244,10 +234,7 @@ pub enum Served {
 /// The connection is lost, or the sender violates the protocol. Incomplete files are kept, and a second transfer
 /// continues from there.
 pub fn receive(
-    connection: &Connection,
-    folder: &Path,
-    options: ReceiveOptions,
-    progress: &dyn Progress,
+    connection: &Connection, folder: &Path, options: ReceiveOptions, progress: &dyn Progress,
 ) -> Result<TransferReport, TransferError> {
     let transfer = protocol::receive(&QuicLink::new(connection), folder, options, progress)?;
     Ok(TransferReport::new(connection, transfer))

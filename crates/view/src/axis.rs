@@ -124,9 +124,7 @@ const MOST_ON_AXIS: f64 = 1e5;
 /// Converts values of one kind to the unit that suits the smallest, or the next one in which all are below
 /// [`MOST_ON_AXIS`]; `None` if `read` fails for any of them.
 fn in_one_unit(
-    values: &[&Value],
-    read: impl Fn(&str) -> Option<f64>,
-    units: &'static [Unit],
+    values: &[&Value], read: impl Fn(&str) -> Option<f64>, units: &'static [Unit],
 ) -> Option<(Vec<f64>, String)> {
     let values: Vec<f64> = values.iter().map(|value| read(value.as_str()?)).collect::<Option<_>>()?;
     let least = values.iter().copied().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);

@@ -95,15 +95,8 @@ fn typed_name(key: &str) -> String {
 fn gemini_keys() -> [&'static str; 9] {
     let key = gemini::Config::KEY;
     [
-        key.capacity.name,
-        key.k.name,
-        key.delay_threshold.name,
-        key.decrease.name,
-        key.increase.name,
-        key.alpha_gain.name,
-        key.dcn.name,
-        key.wan.name,
-        key.recount.name,
+        key.capacity.name, key.k.name, key.delay_threshold.name, key.decrease.name, key.increase.name,
+        key.alpha_gain.name, key.dcn.name, key.wan.name, key.recount.name,
     ]
 }
 

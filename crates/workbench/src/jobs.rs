@@ -77,9 +77,7 @@ pub fn total_work(study: &Study, shard: Shard) -> (Span, usize) {
 /// # Errors
 /// If a run cannot be set up (then none is made) or stored, or threads cannot be started.
 pub fn run_all(
-    study: &Study,
-    options: JobOptions<'_>,
-    progress: &dyn Progress,
+    study: &Study, options: JobOptions<'_>, progress: &dyn Progress,
 ) -> Result<Vec<FinishedRun>, StudyError> {
     let jobs = options.shard.select(study.jobs());
     check_all(study, jobs.clone()).map_err(RunError::from)?;
@@ -125,10 +123,7 @@ pub fn run_all(
 
 /// The runs in the order of the jobs, each with the labels that it has in this study.
 fn in_order(
-    study: &Study,
-    jobs: &[Job],
-    identities: Vec<Identity>,
-    ended: &BTreeMap<Identity, Run>,
+    study: &Study, jobs: &[Job], identities: Vec<Identity>, ended: &BTreeMap<Identity, Run>,
 ) -> Vec<FinishedRun> {
     let finished = jobs.iter().zip(identities).filter_map(|(&job, identity)| {
         let point = &study.points[job.point];

@@ -73,10 +73,7 @@ pub fn check(plan: &Plan, scheme: usize) -> Result<(), StudyError> {
 }
 
 fn rehearse(
-    plan: &Plan,
-    job: (usize, u64),
-    observer: &mut dyn Observer,
-    files: Option<&Path>,
+    plan: &Plan, job: (usize, u64), observer: &mut dyn Observer, files: Option<&Path>,
 ) -> Result<Outcome, StudyError> {
     #[cfg(target_os = "linux")]
     {
@@ -96,11 +93,7 @@ fn rehearse(
 
 /// Runs a scheme of a plan with a seed. Files that programs write go to the folder `files`, which is replaced.
 pub fn run(
-    plan: &Plan,
-    scheme: usize,
-    seed: u64,
-    observer: &mut dyn Observer,
-    files: Option<&Path>,
+    plan: &Plan, scheme: usize, seed: u64, observer: &mut dyn Observer, files: Option<&Path>,
 ) -> Result<Outcome, StudyError> {
     if plan.driver != Driver::Simulator {
         return rehearse(plan, (scheme, seed), observer, files);
@@ -119,11 +112,7 @@ pub fn run_shell(plan: &Plan, terminal: Box<dyn Terminal>, observer: &mut dyn Ob
 }
 
 fn run_with(
-    kernel: &Kernel,
-    plan: &Plan,
-    job: (usize, u64),
-    observer: &mut dyn Observer,
-    files: Option<&Path>,
+    kernel: &Kernel, plan: &Plan, job: (usize, u64), observer: &mut dyn Observer, files: Option<&Path>,
     terminal: Option<Box<dyn Terminal>>,
 ) -> Result<Outcome, StudyError> {
     #[cfg(target_os = "linux")]
@@ -212,10 +201,7 @@ pub fn build(release: Option<&str>, jobs: usize, tell: &mut dyn FnMut(&str)) -> 
 
 /// Builds a congestion controller as a module for a kernel of this release, or the newest. Returns the module's file.
 pub fn build_module(
-    source: &Path,
-    release: Option<&str>,
-    jobs: usize,
-    tell: &mut dyn FnMut(&str),
+    source: &Path, release: Option<&str>, jobs: usize, tell: &mut dyn FnMut(&str),
 ) -> Result<std::path::PathBuf, StudyError> {
     #[cfg(target_os = "linux")]
     {

@@ -22,10 +22,7 @@ where
 
 /// A column of texts, one for each row.
 pub(super) fn text_column<'a, T>(
-    rows: &'a [T],
-    name: &str,
-    description: &str,
-    of: impl Fn(&'a T) -> &'a str,
+    rows: &'a [T], name: &str, description: &str, of: impl Fn(&'a T) -> &'a str,
 ) -> Column {
     Column::new(name, "", description, rows.iter().map(|row| Some(of(row))).collect::<Text>())
 }

@@ -12,19 +12,8 @@ pub const FOLDER: &str = "docs/recorded";
 
 /// The metrics that a record keeps, by their paths in `summary.json`.
 const KEPT: [&str; 13] = [
-    "fct.large.count",
-    "fct.large.mean_s",
-    "fct.small.count",
-    "fct.small.mean_s",
-    "fct.small.p99_s",
-    "goodput_bps",
-    "jain",
-    "loss_rate",
-    "max_queue_bytes",
-    "mean_queue_bytes",
-    "retransmits",
-    "throughput_bps",
-    "timeouts",
+    "fct.large.count", "fct.large.mean_s", "fct.small.count", "fct.small.mean_s", "fct.small.p99_s", "goodput_bps",
+    "jain", "loss_rate", "max_queue_bytes", "mean_queue_bytes", "retransmits", "throughput_bps", "timeouts",
 ];
 
 /// A figure over the seeds, in the unit of its metric or claim.

@@ -118,10 +118,7 @@ fn start(command: &mut Command, reader: &Reader, file: &Path) -> Result<(Read, f
 
 /// Runs the tests that Rust's own harness skipped for a cause that is required; it does not know `SHALLOP_REQUIRE`.
 fn run_required(
-    command: &Command,
-    file: &Path,
-    required: &Required,
-    counts: &mut Counts,
+    command: &Command, file: &Path, required: &Required, counts: &mut Counts,
 ) -> Result<Option<String>, String> {
     let (due, others): (Vec<Skip>, _) =
         counts.skipped.drain(..).partition(|skip| skip.is_built_in && required.contains_word(&skip.cause));

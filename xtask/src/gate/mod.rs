@@ -70,11 +70,7 @@ impl Gate {
     /// Compiles test executables and runs each as soon as it is there. Those that measure wall-clock time or look at
     /// the whole machine wait, and run one at a time.
     fn build(
-        &mut self,
-        name: &str,
-        selection: Selection,
-        machine: &Machine,
-        command: &mut Option<std::path::PathBuf>,
+        &mut self, name: &str, selection: Selection, machine: &Machine, command: &mut Option<std::path::PathBuf>,
     ) -> Result<(), String> {
         let (mut alone, mut waiting) = (Vec::new(), Vec::new());
         let (begin, mut compiled) = (Instant::now(), 0.0);

@@ -12,24 +12,9 @@ use crate::tree::root;
 
 /// The targets of the Makefile that are steps, after `test`, in order.
 const STEPS: [&str; 18] = [
-    "check-experiments",
-    "check-without-bpf",
-    "measures",
-    "docs",
-    "book",
-    "wasm",
-    "msrv",
-    "deny",
-    "fuzz",
-    "bench-quic-lints",
-    "check-quic",
-    "python-full",
-    "check-report",
-    "check-ns3-recorded",
-    "actionlint",
-    "package",
-    "dist",
-    "check-dist",
+    "check-experiments", "check-without-bpf", "measures", "docs", "book", "wasm", "msrv", "deny", "fuzz",
+    "bench-quic-lints", "check-quic", "python-full", "check-report", "check-ns3-recorded", "actionlint", "package",
+    "dist", "check-dist",
 ];
 
 /// The start of the line by which a step says why it did not run on this machine.

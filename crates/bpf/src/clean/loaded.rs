@@ -124,12 +124,7 @@ impl Proxy {
     /// # Errors
     /// If the kernel refuses the frame.
     pub fn run(
-        &mut self,
-        program: Program,
-        frame: &[u8],
-        segments: u32,
-        segment_bytes: u32,
-        repeat: u32,
+        &mut self, program: Program, frame: &[u8], segments: u32, segment_bytes: u32, repeat: u32,
     ) -> Result<(Vec<u8>, Duration), BpfError> {
         let (mut context, mut out) = ([0; CONTEXT], vec![0; frame.len() + 256]);
         context[GSO_SEGS..GSO_SEGS + 4].copy_from_slice(&segments.to_ne_bytes());

@@ -59,10 +59,7 @@ impl Aeolus {
     /// # Errors
     /// If Aeolus is off and one of its keys is written.
     pub(super) fn when_on(
-        self,
-        on: bool,
-        section: &Section<'_>,
-        keys: &[&'static Key],
+        self, on: bool, section: &Section<'_>, keys: &[&'static Key],
     ) -> Result<Option<Self>, Problem> {
         match keys.iter().copied().find(|key| section.is_written(*key)) {
             Some(key) if !on => {

@@ -33,16 +33,9 @@ pub struct DropCounters {
 impl DropCounters {
     fn counts(&mut self) -> [&mut u64; 10] {
         [
-            &mut self.unknown_kind,
-            &mut self.wrong_length,
-            &mut self.unknown_tag,
-            &mut self.wrong_mac,
-            &mut self.emulation_repeated,
-            &mut self.emulation_behind,
-            &mut self.emulation_old,
-            &mut self.stamp_unknown,
-            &mut self.stamp_repeated,
-            &mut self.stamp_late,
+            &mut self.unknown_kind, &mut self.wrong_length, &mut self.unknown_tag, &mut self.wrong_mac,
+            &mut self.emulation_repeated, &mut self.emulation_behind, &mut self.emulation_old, &mut self.stamp_unknown,
+            &mut self.stamp_repeated, &mut self.stamp_late,
         ]
     }
 

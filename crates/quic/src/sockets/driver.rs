@@ -139,11 +139,7 @@ fn send(socket: &mut Socket, mut datagrams: &[OutgoingDatagram]) -> io::Result<(
 /// Sleeps from `now` until shortly before the next deadline, or until a datagram arrives or a handle wakes the thread.
 /// Returns whether datagrams have arrived.
 fn sleep(
-    shared: &SharedState,
-    socket: &Socket,
-    next: Option<Instant>,
-    now: Instant,
-    spin: Duration,
+    shared: &SharedState, socket: &Socket, next: Option<Instant>, now: Instant, spin: Duration,
 ) -> io::Result<bool> {
     let mut fds = [PollFd::new(socket, PollFlags::IN), PollFd::new(&shared.wake_fd, PollFlags::IN)];
     let ahead = |now| next.map_or(NO_DEADLINE, |at| at.saturating_duration_since(now));

@@ -87,9 +87,7 @@ impl Socket {
 
     /// Receives datagrams, and returns whether more may be waiting.
     pub(crate) fn receive(
-        &mut self,
-        inbox: &mut ReceiveBuffers,
-        mut take: impl FnMut(&IncomingDatagram<'_>),
+        &mut self, inbox: &mut ReceiveBuffers, mut take: impl FnMut(&IncomingDatagram<'_>),
     ) -> io::Result<bool> {
         let most = inbox.buffer.len() / MAX_MESSAGE;
         let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(most, Some(cmsg_space!(i32, i32)));

@@ -17,8 +17,7 @@ fn config() -> Config {
 
 /// A server whose first connection is served by a thread. Returns its address and the TLS settings of a client.
 fn server<T: Send + 'static>(
-    config: Config,
-    serve: impl FnOnce(Connection) -> T + Send + 'static,
+    config: Config, serve: impl FnOnce(Connection) -> T + Send + 'static,
 ) -> (SocketAddr, Tls, JoinHandle<T>) {
     let identity = Identity::make().unwrap();
     let tls = Tls::server(&identity);

@@ -36,11 +36,7 @@ fn names(points: &[Point]) -> Vec<&str> {
 /// Pairs each point of A that `one` names with the point of B that `other` names and that has equal values for all keys
 /// that neither text names.
 pub(super) fn named(
-    a: &Summary,
-    one: &str,
-    b: &Summary,
-    other: &str,
-    unpaired: &mut Vec<String>,
+    a: &Summary, one: &str, b: &Summary, other: &str, unpaired: &mut Vec<String>,
 ) -> Result<Vec<PairedPoint>, String> {
     let (in_a, keys_a) = matching(&a.points, one, "the first")?;
     let (in_b, keys_b) = matching(&b.points, other, "the second")?;

@@ -6,14 +6,8 @@ use super::Section;
 
 /// How the names of the values begin that decide most: of the network and its traffic, and of a scheme.
 const MAIN: [&str; 8] = [
-    "links of the file",
-    "flows",
-    "largest load of a link",
-    "largest base round trip",
-    "buffer of",
-    "buffer over bandwidth-delay product",
-    "shared memory of",
-    "ECN threshold",
+    "links of the file", "flows", "largest load of a link", "largest base round trip", "buffer of",
+    "buffer over bandwidth-delay product", "shared memory of", "ECN threshold",
 ];
 const MAIN_OF_SCHEMES: [&str; 2] = ["highest data rate", "waiting time"];
 /// The most values of either kind.

@@ -13,22 +13,8 @@ use shallop_topology::builder::{ALL, HOSTS};
 
 /// Names of attributes for rates. The value has a unit, or is in the unit that ends the name: bit/s if it has none.
 pub(super) const RATES: [&str; 16] = [
-    "rate",
-    "bandwidth",
-    "capacity",
-    "speed",
-    "rate_bps",
-    "rate_kbps",
-    "rate_mbps",
-    "rate_gbps",
-    "speed_bps",
-    "speed_mbps",
-    "speed_gbps",
-    "bandwidth_bps",
-    "bandwidth_mbps",
-    "bandwidth_gbps",
-    "capacity_mbps",
-    "capacity_gbps",
+    "rate", "bandwidth", "capacity", "speed", "rate_bps", "rate_kbps", "rate_mbps", "rate_gbps", "speed_bps",
+    "speed_mbps", "speed_gbps", "bandwidth_bps", "bandwidth_mbps", "bandwidth_gbps", "capacity_mbps", "capacity_gbps",
 ];
 /// Names of attributes for delays. The value has a unit, or is in the unit that ends the name: milliseconds if it has
 /// none.
@@ -132,10 +118,7 @@ fn link_rate(element: &Element, defaults: &Defaults, origin: &mut Origin) -> Res
 /// The delay of a link: as written, by its length, by the coordinates of its ends, or the default. Notes in `origin`
 /// where it came from.
 fn link_delay(
-    element: &Element,
-    coordinates: (Coordinates, Coordinates),
-    defaults: &Defaults,
-    origin: &mut Origin,
+    element: &Element, coordinates: (Coordinates, Coordinates), defaults: &Defaults, origin: &mut Origin,
 ) -> Result<Option<Span>, Wrong> {
     let written = (written_delay(element, defaults)?, length_km(element)?);
     let of_length = |km: f64| Some(Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest));

@@ -164,8 +164,7 @@ fn network() -> impl Strategy<Value = String> {
     (3usize..8, any::<bool>(), prop::collection::vec(link, 0..14), prop::collection::vec(host, 3..8)).prop_map(
         |(switches, hub, links, hosts)| {
             let kinds = [
-                "rate = \"1Gbps\", delay = \"1us\"",
-                "rate = \"1Gbps\", delay = \"2us\"",
+                "rate = \"1Gbps\", delay = \"1us\"", "rate = \"1Gbps\", delay = \"2us\"",
                 "rate = \"2Gbps\", delay = \"1us\"",
             ];
             let mut text = String::new();

@@ -82,29 +82,9 @@ fn json_has_the_promised_fields() {
     assert_eq!(made, [("cubic", 1), ("cubic", 2), ("flashpass", 1), ("flashpass", 2)]);
     for run in runs {
         for field in [
-            "scheme",
-            "seed",
-            "point",
-            "throughput_bps",
-            "wire_bps",
-            "goodput_bps",
-            "windows",
-            "loss_rate",
-            "drops",
-            "loss_by_place",
-            "marks",
-            "queues",
-            "max_queue_bytes",
-            "rtt",
-            "jain",
-            "utilization",
-            "retransmits",
-            "timeouts",
-            "credit",
-            "fct",
-            "packet_hops",
-            "delivered_data_packets",
-            "wall_s",
+            "scheme", "seed", "point", "throughput_bps", "wire_bps", "goodput_bps", "windows", "loss_rate", "drops",
+            "loss_by_place", "marks", "queues", "max_queue_bytes", "rtt", "jain", "utilization", "retransmits",
+            "timeouts", "credit", "fct", "packet_hops", "delivered_data_packets", "wall_s",
         ] {
             assert!(run.get(field).is_some(), "{field}");
         }

@@ -73,10 +73,7 @@ fn a_run_leaves_the_page_that_report_makes_on_any_number_of_jobs() {
     assert!(first == page("a"), "report makes another page");
     assert!(first.contains("<h1>A title &lt;b&gt;of ours&lt;/b&gt; &amp; theirs</h1>"));
     for said in [
-        "dumbbell",
-        "seeds</dt><dd>1 and 2",
-        "1 claim: 1 holds",
-        "<p class=\"headline\">",
+        "dumbbell", "seeds</dt><dd>1 and 2", "1 claim: 1 holds", "<p class=\"headline\">",
         "least and most of two seeds",
     ] {
         assert!(first.contains(said), "{said}");
@@ -114,14 +111,8 @@ fn finite_flows_have_completion_times_and_unfinished_flows_are_counted() {
 fn a_sweep_has_figures_over_the_swept_key() {
     let folder = Folder::with(long_flows());
     folder.done(&[
-        "sweep",
-        "scenario.toml",
-        "--vary",
-        "topology.senders=2,4",
-        "--vary",
-        "switch.default.buffer=8pkt,20KB",
-        "--out",
-        "a",
+        "sweep", "scenario.toml", "--vary", "topology.senders=2,4", "--vary", "switch.default.buffer=8pkt,20KB",
+        "--out", "a",
     ]);
     check_figures(
         &folder,

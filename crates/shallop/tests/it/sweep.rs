@@ -59,9 +59,7 @@ fn keys_move_together_with_the_key_before_them() {
     assert_eq!(
         points[..4],
         [
-            r#"2 "1ms" "1ms" "10Gbps""#,
-            r#"2 "1ms" "2ms" "20Gbps""#,
-            r#"3 "2ms" "1ms" "10Gbps""#,
+            r#"2 "1ms" "1ms" "10Gbps""#, r#"2 "1ms" "2ms" "20Gbps""#, r#"3 "2ms" "1ms" "10Gbps""#,
             r#"3 "2ms" "2ms" "20Gbps""#,
         ]
     );

@@ -146,9 +146,7 @@ fn flows_with_equal_round_trip_times_share_a_link_fairly_and_queue_under_four_fr
 
 /// Runs two flows whose credits follow each other without a gap (Figure 4 of flashpass-icnp21, a hundred times faster).
 fn run_back_to_back_credits(
-    other_delay: Span,
-    other_start: Span,
-    buffer: &'static str,
+    other_delay: Span, other_start: Span, buffer: &'static str,
 ) -> Simulator<'static, Peer<Rule>, Tally> {
     let job = |start| Job { start, frames: Some(154) };
     let jobs = [(Span::from_us(195), job(Span::ZERO)), (other_delay, job(other_start))];

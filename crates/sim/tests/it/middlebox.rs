@@ -56,8 +56,7 @@ fn network() -> (Network, Vec<Node>) {
 
 /// Runs three flows over one and two links of the chain, with a middlebox at every node of one kind.
 fn run<M: Middlebox<Head = Head>>(
-    at: Option<NodeKind>,
-    middlebox: impl Fn() -> M,
+    at: Option<NodeKind>, middlebox: impl Fn() -> M,
 ) -> Simulator<'static, Peer<Rule>, Trace, M> {
     let (network, hosts) = network();
     let nodes = network.graph.nodes.clone();

@@ -34,12 +34,7 @@ pub fn credit_network(graph: Graph, buffer: &str) -> Network {
 
 /// A flow of `size` bytes, or without end. `seed` draws the jitter of its credits.
 pub fn flow(
-    [from, to]: [Node; 2],
-    start: Time,
-    size: Option<u64>,
-    config: &Config,
-    rule: Rule,
-    seed: (u64, u64),
+    [from, to]: [Node; 2], start: Time, size: Option<u64>, config: &Config, rule: Rule, seed: (u64, u64),
 ) -> Flow<Peer<Rule>> {
     let chance = Seed::new(seed.0).stream("credits", seed.1);
     Flow {

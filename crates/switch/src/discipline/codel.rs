@@ -90,11 +90,7 @@ impl CoDel {
     /// Dequeues the next packet that is not dropped. Returns the packet and whether to mark it; calls `dropped` for
     /// each dropped packet.
     pub fn dequeue<C: Copy>(
-        &mut self,
-        config: &CoDelConfig,
-        now: Time,
-        backlog: &mut Backlog<C>,
-        dropped: &mut impl FnMut(Envelope),
+        &mut self, config: &CoDelConfig, now: Time, backlog: &mut Backlog<C>, dropped: &mut impl FnMut(Envelope),
     ) -> Option<(Packet<C>, bool)> {
         let (mut head, mut ok_to_drop) = self.dodequeue(config, now, backlog);
         let mut marked = false;
@@ -140,10 +136,7 @@ impl CoDel {
     /// Dequeues the packet at the head. Also returns `ok_to_drop`: whether the sojourn time has been above `target` for
     /// an interval.
     fn dodequeue<C: Copy>(
-        &mut self,
-        config: &CoDelConfig,
-        now: Time,
-        backlog: &mut Backlog<C>,
+        &mut self, config: &CoDelConfig, now: Time, backlog: &mut Backlog<C>,
     ) -> (Option<Stamped<C>>, bool) {
         let head = backlog.pop();
         let above = head.as_ref().is_some_and(|head| head.sojourn(now) >= config.target);

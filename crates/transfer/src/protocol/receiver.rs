@@ -37,10 +37,7 @@ pub struct ReceiveOptions {
 /// The folder cannot be opened, the link is lost, the list of entries breaks a rule, or the peer violates the protocol.
 /// Partial files are kept, and a second transfer resumes them.
 pub fn receive(
-    link: &dyn Link,
-    folder: &Path,
-    options: ReceiveOptions,
-    progress: &dyn Progress,
+    link: &dyn Link, folder: &Path, options: ReceiveOptions, progress: &dyn Progress,
 ) -> Result<Summary, TransferError> {
     let started = Instant::now();
     let received = receive_entries(link, folder, options, progress);
@@ -49,10 +46,7 @@ pub fn receive(
 }
 
 fn receive_entries(
-    link: &dyn Link,
-    folder: &Path,
-    options: ReceiveOptions,
-    progress: &dyn Progress,
+    link: &dyn Link, folder: &Path, options: ReceiveOptions, progress: &dyn Progress,
 ) -> Result<Summary, TransferError> {
     let stream = link.accept_uni()?.ok_or_else(closed)?;
     let mut heard = ControlReader::new(stream);
@@ -320,12 +314,7 @@ impl Receiver<'_> {
 
     /// Reads a file from its stream, verifies its BLAKE3, and renames the partial file to its final name.
     fn receive_file(
-        &self,
-        id: u32,
-        entry: &Entry,
-        offset: u64,
-        kept: Option<Box<OpenPart>>,
-        mut stream: Box<dyn Read + Send>,
+        &self, id: u32, entry: &Entry, offset: u64, kept: Option<Box<OpenPart>>, mut stream: Box<dyn Read + Send>,
     ) -> io::Result<()> {
         let target = self.folder.target(&entry.path, true)?.ok_or(io::ErrorKind::NotFound)?;
         let (mut file, mut hasher) = match kept {

@@ -33,10 +33,7 @@ impl Default for SendOptions {
 /// # Errors
 /// The link is lost, or the peer refuses or violates the protocol. A second transfer resumes this one.
 pub fn send(
-    link: &dyn Link,
-    sources: &SourcePaths,
-    options: SendOptions,
-    progress: &dyn Progress,
+    link: &dyn Link, sources: &SourcePaths, options: SendOptions, progress: &dyn Progress,
 ) -> Result<Summary, TransferError> {
     let started = Instant::now();
     let sent = write_manifest(link, sources).and_then(|control| {
@@ -107,10 +104,7 @@ struct Sender<'a> {
 
 impl<'a> Sender<'a> {
     fn new(
-        link: &'a dyn Link,
-        sources: &'a SourcePaths,
-        control: ControlWriter,
-        progress: &'a dyn Progress,
+        link: &'a dyn Link, sources: &'a SourcePaths, control: ControlWriter, progress: &'a dyn Progress,
     ) -> Sender<'a> {
         let entries = sources.manifest.entries().len();
         let states = vec![State::Announced; entries];
@@ -290,12 +284,7 @@ impl<'a> Sender<'a> {
 
     /// Sends a file from `offset` on over a new stream, and adds the bytes to the hash.
     fn send_stream(
-        &self,
-        id: u32,
-        file: &mut File,
-        entry: &Entry,
-        offset: u64,
-        hasher: &mut blake3::Hasher,
+        &self, id: u32, file: &mut File, entry: &Entry, offset: u64, hasher: &mut blake3::Hasher,
     ) -> io::Result<()> {
         let mut stream = self.link.open_uni()?;
         let mut header = vec![FILE_STREAM];

@@ -83,11 +83,7 @@ impl<'a> Run<'a> {
     }
 
     fn over(
-        &self,
-        here: &MemoryLink,
-        there: &MemoryLink,
-        sending: &dyn Progress,
-        receiving: &dyn Progress,
+        &self, here: &MemoryLink, there: &MemoryLink, sending: &dyn Progress, receiving: &dyn Progress,
     ) -> (Outcome, Outcome) {
         let sources = sources(self.from);
         std::thread::scope(|scope| {

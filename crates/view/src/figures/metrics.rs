@@ -87,9 +87,7 @@ impl Compared {
 
     /// The means of the metric over seeds, each with its point and scheme.
     pub fn estimates<'a>(
-        &'a self,
-        summary: &'a Summary,
-        input: &'a FigureData,
+        &'a self, summary: &'a Summary, input: &'a FigureData,
     ) -> impl Iterator<Item = (usize, usize, Estimate)> + 'a {
         summary.aggregates.iter().filter_map(|of| {
             let place = input.comparison.point(&of.point).zip(input.comparison.scheme(&of.scheme));

@@ -53,11 +53,7 @@ impl<'s, 'a> Prices<'s, 'a> {
     /// The leader and the best scheme at its point by another figure, if that is better by this much and the seeds show
     /// it; one or two seeds have estimates.
     fn ruined<'e>(
-        &self,
-        leader: &Entry<'_>,
-        of: &'e [Entry<'a>],
-        bound: f64,
-        less: bool,
+        &self, leader: &Entry<'_>, of: &'e [Entry<'a>], bound: f64, less: bool,
     ) -> Option<[&'e Entry<'a>; 2]> {
         let here: Vec<&Entry<'_>> = of.iter().filter(|entry| entry.point == leader.point).collect();
         let own = *here.iter().find(|entry| entry.scheme == leader.scheme)?;

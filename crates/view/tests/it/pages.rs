@@ -127,17 +127,8 @@ fn every_figure_that_has_data_is_there_and_no_other() {
     assert_eq!(
         ids(&figures),
         [
-            "paper-and-measured",
-            "goodput",
-            "loss",
-            "completion-percentiles",
-            "completion-times",
-            "slowdown-by-size",
-            "queue-over-time",
-            "throughput-over-time",
-            "links",
-            "flow-rates-over-time",
-            "windows-over-time",
+            "paper-and-measured", "goodput", "loss", "completion-percentiles", "completion-times", "slowdown-by-size",
+            "queue-over-time", "throughput-over-time", "links", "flow-rates-over-time", "windows-over-time",
         ]
     );
     let nothing = Summary::default();
@@ -365,12 +356,8 @@ fn a_page_starts_with_the_answer_and_its_figure() {
     let figures = drawn(&summary);
     let html = Page { summary: &summary, tables: &[], figures: &figures }.html();
     let places = [
-        "<p class=\"headline\">",
-        "class=\"tally",
-        "<figure id=\"completion-times\"",
-        "<details class=\"setup\">",
-        "<h2>Figures</h2>",
-        "<figure id=\"goodput\"",
+        "<p class=\"headline\">", "class=\"tally", "<figure id=\"completion-times\"", "<details class=\"setup\">",
+        "<h2>Figures</h2>", "<figure id=\"goodput\"",
     ];
     let places = places.map(|part| html.find(part).unwrap_or_else(|| panic!("{part}")));
     assert!(places.is_sorted(), "{places:?}");

@@ -34,8 +34,7 @@ pub fn us(us: u64) -> Time {
 
 /// A rule for [`Pair::with_drops`] that drops packets of some kind, by their number counted from 0.
 pub fn lose<H>(
-    kind: impl Fn(&CapturedPacket<H>) -> bool + 'static,
-    numbers: impl Fn(usize) -> bool + 'static,
+    kind: impl Fn(&CapturedPacket<H>) -> bool + 'static, numbers: impl Fn(usize) -> bool + 'static,
 ) -> impl FnMut(&CapturedPacket<H>) -> bool + 'static {
     let mut number = 0;
     move |packet| {
@@ -86,12 +85,8 @@ impl Path {
     /// Random paths for property tests: `rates` in bit/s, `delay` and `late` in microseconds, and the probabilities of
     /// a loss, of a delay by up to `late`, and of a mark.
     pub fn random(
-        rates: Vec<u64>,
-        delay: impl Strategy<Value = u64>,
-        loss: impl Strategy<Value = f64>,
-        reorder: impl Strategy<Value = f64>,
-        late: impl Strategy<Value = u64>,
-        mark: impl Strategy<Value = f64>,
+        rates: Vec<u64>, delay: impl Strategy<Value = u64>, loss: impl Strategy<Value = f64>,
+        reorder: impl Strategy<Value = f64>, late: impl Strategy<Value = u64>, mark: impl Strategy<Value = f64>,
     ) -> impl Strategy<Value = Self> {
         let rate = prop::sample::select(rates).prop_map(BitsPerSec::at_least_one);
         let (delay, late) = (delay.prop_map(Span::from_us), late.prop_map(Span::from_us));

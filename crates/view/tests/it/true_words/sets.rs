@@ -350,11 +350,7 @@ fn noise(of: &mut Stream) -> Noise {
 
 /// The completion times of a run. With a horizon, flows that are older than a random age below it have not finished.
 fn flow_times(
-    kind: Kind,
-    scheme: &Scheme,
-    scale: f64,
-    (mut same, own): (Stream, &mut Stream),
-    horizon: Option<f64>,
+    kind: Kind, scheme: &Scheme, scale: f64, (mut same, own): (Stream, &mut Stream), horizon: Option<f64>,
 ) -> Fct {
     let flows = match kind {
         Kind::Tail { flows, .. } | Kind::Mean { flows } => flows,
