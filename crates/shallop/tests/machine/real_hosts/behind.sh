@@ -1,7 +1,7 @@
 set -eu
 ip link set lo up
 ip link add va type veth peer name vb
-unshare -n sleep 30 & there=$!
+unshare -n sleep 120 & there=$!
 trap 'kill $there $server' EXIT
 while [ "$(readlink /proc/$there/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.02; done
 ip link set vb netns $there
@@ -9,7 +9,7 @@ ip link set va up
 at() { nsenter -n -t $there "$@"; }
 at ip link set lo up; at ip addr add "$1/8" dev vb; at ip link set vb up
 head -c 300000 /dev/urandom > file
-at timeout 30 python3 -m http.server 8000 > served 2>&1 & server=$!
+at timeout 120 python3 -m http.server 8000 > served 2>&1 & server=$!
 until at python3 -c 'import socket; socket.create_connection(("127.0.0.1", 8000))' 2> refused; do sleep 0.05; done
 ip -d link show va | grep -o 'promiscuity [0-9]*' > before
 ip link add idle type veth peer name other
