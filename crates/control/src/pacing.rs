@@ -30,7 +30,7 @@ impl Pacing {
         Self { enabled, ca_ratio: PACING_CA_RATIO, srtt: Span::ZERO, flight_size: Bytes::ZERO }
     }
 
-    /// The same with a rate of `ca_ratio` per cent of cwnd / SRTT in congestion avoidance.
+    /// Sets the pacing rate in congestion avoidance to `ca_ratio` per cent of cwnd / SRTT.
     pub(crate) const fn at(self, ca_ratio: u64) -> Self {
         Self { ca_ratio, ..self }
     }

@@ -77,8 +77,8 @@ impl Classic {
     /// Variation and depth of the queue, in microseconds, from which on the score rises (Linux: `V0_LG`, `D0_LG`).
     const VARIATION: f64 = 750.0;
     const DEPTH: f64 = 2_000.0;
-    /// Up to this score marks are answered as those of L4S; one above, as those of a Classic queue (Linux:
-    /// `L_STICKY`). The score is at most `MAX`.
+    /// The sender takes the queue for one of L4S up to this score, and for a Classic one from one more on; alpha has a
+    /// floor that rises between the two (Linux: `L_STICKY`). The score is at most `MAX`.
     const L4S: f64 = 8.0;
     const MAX: f64 = 17.0;
     /// The least alpha that counts behind a Classic queue.
@@ -300,7 +300,8 @@ mod tests {
 
     #[test]
     fn the_score_rises_by_half_a_binary_logarithm_of_variation_and_depth() {
-        // 3 ms are four times the reference of 750 us, 8 ms four times that of 2 ms: each adds 1.
+        // The deviation, 3 ms, is four times its reference of 750 us and adds log2(4) / 2 = 1. The depth, 28 - 20 ms,
+        // is four times its reference of 2 ms and adds 1, too.
         let mut classic = Classic { srtt: 28_000.0, deviation: 3_000.0, score: 0.0 };
         let floors: Vec<f64> = (0..6)
             .map(|_| {

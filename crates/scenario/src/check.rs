@@ -58,7 +58,9 @@ pub(super) fn senders(top: &Section<'_>, plan: &Plan, network: &Network) -> Resu
         let is_tcp = matches!(transport, Transport::Tcp(tcp) if tcp.kernel.is_none());
         if group.application.is_some() && !is_tcp {
             let at = place(item, &[GroupOptions::KEY.rate], groups.1);
-            let problem = at.problem(format!("`rate` is that of an application over TCP, and \"{name}\" is none here"));
+            let what =
+                format!("`rate` limits an application over TCP of simulated hosts; \"{name}\" is another transport");
+            let problem = at.problem(what);
             let help = "UDP has a `rate` of its own, in its scheme or in `transport`";
             return Err(problem.with_help(help));
         }

@@ -25,7 +25,7 @@ impl Meter {
         Self { pace: Pace::new(rate), depth, full_at: Time::ZERO, lead, is_fixed: false }
     }
 
-    /// A full bucket of a shaper or policer, whose rate does not depend on that of the link.
+    /// A full token bucket of a shaper or policer. Its rate stays when the rate of the link changes.
     pub fn fixed(rate: BitsPerSec, depth: Bytes) -> Self {
         Self { is_fixed: true, ..Self::new(rate, depth) }
     }

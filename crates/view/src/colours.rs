@@ -11,7 +11,7 @@ pub const PALETTE: [&str; 16] = [
     "#3496EF", "#F9601F", "#794DB6", "#445BFE", "#AE6AA8", "#4A6B64", "#9C9277", "#B13E06", "#C2206A", "#83963A",
     "#7071DD", "#955290", "#105FD9", "#AB6E64", "#21763C", "#CE70C7",
 ];
-/// The colours that stand for those of [`PALETTE`] on dark pages.
+/// The palette of dark pages: the colour at each index replaces the one of [`PALETTE`], with more contrast.
 const ON_DARK: [&str; 16] = [
     "#4EB2FD", "#FF7C07", "#956FBB", "#5A8AFF", "#B58EB2", "#528B6D", "#BCAC88", "#CE5F0E", "#E731BC", "#809F5D",
     "#7275DC", "#A66D98", "#197AFF", "#B07E90", "#3D9042", "#CD79D8",
@@ -21,7 +21,7 @@ pub const GROUNDS: [&str; 2] = ["#FFFFFF", "#12161B"];
 /// The colour of legends' shapes that stand for no colour.
 pub const GREY: &str = "#808080";
 
-/// The rules by which the colours of [`PALETTE`] become those of [`ON_DARK`] on dark pages, as CSS.
+/// CSS rules that replace each colour of [`PALETTE`] by its counterpart in [`ON_DARK`] on dark pages.
 pub(crate) fn dark_rules() -> String {
     let numbered = |part: fn((usize, (&str, &str))) -> String| -> String {
         PALETTE.into_iter().zip(ON_DARK).enumerate().map(part).collect()

@@ -118,7 +118,7 @@ fn limits_that_nothing_keeps_are_refused_where_they_are_written() {
     }
 }
 
-/// The same network with token buckets at the ports of its switches.
+/// A run of the network of [`text`] with a token bucket of this kind (shaper or policer) at each port of its switches.
 fn with_bucket(kind: &str, scheme: &str, group: &str) -> Run {
     let bucket = format!("buffer = \"2MB\"\n{kind} = {{ rate = \"100Mbps\", burst = \"100KB\" }}");
     run_of(&text("", scheme, group).replace("buffer = \"500KB\"", &bucket))

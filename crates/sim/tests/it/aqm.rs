@@ -157,7 +157,7 @@ fn run(setting: &Setting) -> (Watch, Time) {
 fn flows_complete_and_retire_if_a_switch_drops_packets_at_dequeue() {
     let fifo = run(&Setting::new(Discipline::default())).0;
     assert!(fifo.drops.iter().all(|drop| drop.1 == DropCause::BufferFull));
-    // CoDel's target of 5 ms is 62.5 KB at 100 Mb/s, that of DualPI2 and PIE of 15 ms 187.5 KB.
+    // Targets in bytes at 100 Mb/s: CoDel and FQ-CoDel 5 ms, 62.5 KB; DualPI2 and PIE 15 ms, 187.5 KB.
     for (discipline, target) in disciplines().into_iter().zip([62_500.0, 62_500.0, 187_500.0, 187_500.0]) {
         let setting = Setting::new(discipline);
         let (watch, end) = run(&setting);

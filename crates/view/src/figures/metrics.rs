@@ -30,7 +30,7 @@ pub(super) const ALL: [Compared; 7] = [
     compared("fct-small-p99", &small_flows::P99),
 ];
 
-/// The unit of completion times: as in tables, that of the largest mean.
+/// The unit of completion times on a page, chosen by the largest mean, so that figures and tables agree.
 pub(super) fn completion_unit(summary: &Summary) -> Unit {
     let all = summary.aggregates.iter().filter_map(|of| of.get(&all_flows::MEAN));
     Unit::for_largest(all.map(|estimate| estimate.mean), units::TIMES)

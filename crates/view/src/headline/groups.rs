@@ -22,8 +22,8 @@ pub(super) fn names(summary: &Summary) -> Vec<&str> {
     groups
 }
 
-/// The sentences on the groups of these results; none for a single group. A group whose sentences are among those of
-/// all flows (`told`) is left out.
+/// A text for each group of these results; none for a single group. A group is left out if the sentences on all flows
+/// (`told`) already say everything that its own would say.
 pub(super) fn clauses(summary: &Summary, groups: &[&str], told: &[String]) -> Vec<String> {
     if groups.len() < 2 {
         return Vec::new();

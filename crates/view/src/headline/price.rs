@@ -34,7 +34,7 @@ impl<'s, 'a> Prices<'s, 'a> {
         leaders.iter().filter_map(|leader| self.sentence(leader)).take(MAX_SENTENCES).collect()
     }
 
-    /// The same for the first leader of each point, with the label of the point; one for each scheme.
+    /// A sentence for the first point at which each scheme leads and ruins another figure, with the label of the point.
     pub fn of_points<'e>(&self, leaders: impl Iterator<Item = &'e Entry<'a>>) -> Vec<String>
     where
         'a: 'e,
