@@ -4,8 +4,7 @@ use std::fs;
 
 use shallop_workbench::pages;
 
-use crate::gate::say;
-use crate::tree::root;
+use crate::{gate::say, tree::root};
 
 /// Writes every generated page that is not up to date.
 ///

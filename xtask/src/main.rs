@@ -17,8 +17,7 @@ mod tokens;
 mod tree;
 mod walls;
 
-use std::path::Path;
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use tree::Finding;
 

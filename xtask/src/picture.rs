@@ -1,9 +1,7 @@
 //! The dependency rule as a picture: a box for each crate, above the boxes of its dependencies. Arrows that follow from
 //! other arrows are omitted.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::fs;
+use std::{collections::BTreeMap, fmt::Write, fs};
 
 use crate::layers::{RULE, below};
 use crate::tree::{Finding, root};

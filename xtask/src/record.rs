@@ -1,9 +1,7 @@
 //! Records of full runs: the measured figures of each claim, without verdicts. The status page judges the recorded
 //! figures by the current ranges of the experiments.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::{fs, path::Path, process::Command};
 
 use shallop_results::{RecordedClaim, RecordedRun, Summary, Verdict};
 

@@ -1,8 +1,7 @@
 //! Finds records of full runs that are out of date. A record has a digest of the results of its experiment's quick
 //! form; a full run is due when the quick form gives another digest.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};

@@ -1,9 +1,8 @@
 //! The tree that the checks read: the text files that git tracks, and findings in them.
 
-use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fmt, fs};
 
 /// Folders at the root with generated files, which are skipped if git is not available.
 const MADE: [&str; 4] = [".git", ".venv", "results", "target"];

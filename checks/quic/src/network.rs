@@ -1,8 +1,7 @@
 //! Two network namespaces with a veth pair between them. They have no names, so the kernel removes them when the last
 //! process that uses them ends.
 
-use std::fs::File;
-use std::io;
+use std::{fs::File, io};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Command};
 use std::thread::scope;

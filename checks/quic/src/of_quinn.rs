@@ -1,12 +1,10 @@
 //! A bulk transfer with quinn as its users run it: default settings, one thread, chunks read without a copy.
 
-use std::sync::Arc;
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Endpoint, ServerConfig};
-use rustls::pki_types::CertificateDer;
-use rustls::version::TLS13;
+use rustls::{pki_types::CertificateDer, version::TLS13};
 use shallop_quic::identity::{Identity, SERVER_NAME, ServerVerifier};
 use tokio::runtime::{Builder, Runtime};
 

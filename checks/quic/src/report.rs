@@ -1,7 +1,6 @@
 //! Prints results as Markdown tables.
 
-use crate::measure::Transfer;
-use crate::worker::Stack;
+use crate::{measure::Transfer, worker::Stack};
 
 fn row(cells: &[String]) {
     println!("| {} |", cells.join(" | "));

@@ -1,7 +1,6 @@
 //! Measures processor time of this process and its threads.
 
-use std::fs;
-use std::io;
+use std::{fs, io};
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};

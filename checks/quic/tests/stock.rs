@@ -3,8 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
-use std::thread::spawn;
+use std::{sync::Arc, thread::spawn};
 
 use pollster::block_on;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};

@@ -3,8 +3,7 @@
 
 #![allow(clippy::missing_errors_doc, clippy::needless_pass_by_ref_mut, reason = "nothing is loaded here")]
 
-use std::path::Path;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use shallop_control::gemini::Integers;
 

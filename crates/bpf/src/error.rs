@@ -1,7 +1,6 @@
 //! Errors of loading and using BPF programs.
 
-use std::io;
-use std::path::Path;
+use std::{io, path::Path};
 
 /// Why a BPF program cannot be loaded or used.
 #[derive(Debug, thiserror::Error)]

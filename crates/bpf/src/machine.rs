@@ -1,7 +1,6 @@
 //! What BPF programs require of this machine: type information of its kernel (BTF), capabilities, a BPF file system.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use crate::{BpfError, controller};
 

@@ -1,8 +1,7 @@
 //! Quantities as text, a number and a unit: "10Gbps", "40ms", "84B", "20KB/Gbps". Reading and printing are exact. K is
 //! 1000 for bits and bytes alike; KiB, MiB and GiB are powers of 1024.
 
-use std::fmt;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use crate::units::{BitsPerSec, Bytes, Span, Time};
 

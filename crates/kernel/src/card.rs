@@ -5,8 +5,7 @@
 //! State: the socket of requests, the channel of calls (interrupts), the kernel's shared memory, and two rings.
 
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::{os::fd::OwnedFd, os::unix::net::UnixStream};
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap, GuestRegionMmap, MmapRegion};

@@ -23,10 +23,7 @@ use crate::console::{self, ShellMessage, Terminal};
 use crate::error::{KernelError, Malformed};
 use crate::folder::Folder;
 use crate::kernel::{Kernel, Pause};
-use crate::lateness::LateHosts;
-use crate::launch::Start;
-use crate::process::Process;
-use crate::processor::Processor;
+use crate::{lateness::LateHosts, launch::Start, process::Process, processor::Processor};
 
 const RECEIVE: usize = 0;
 const TRANSMIT: usize = 1;

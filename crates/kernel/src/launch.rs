@@ -6,17 +6,11 @@ use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::clock::Clock;
-use crate::error::KernelError;
-use crate::folder::Folder;
-use crate::initrd;
-use crate::installed::Installed;
-use crate::kernel::Kernel;
 use crate::modules::Module;
 use crate::orders::{self, Settings};
 use crate::process::{Launch, Process};
-use crate::programs;
-use crate::time_travel::Mode;
+use crate::{clock::Clock, error::KernelError, folder::Folder, initrd, installed::Installed, kernel::Kernel};
+use crate::{programs, time_travel::Mode};
 use shallop_hosts::{HostFlows, addresses};
 
 /// The longest time until a kernel connects.

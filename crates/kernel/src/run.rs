@@ -5,28 +5,17 @@ use std::path::Path;
 use shallop_core::{Span, Time};
 use shallop_hosts::HostFlows;
 use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
-use shallop_measure::Outcome;
-use shallop_measure::ends;
-use shallop_measure::observer::Observer;
-use shallop_measure::run_with_hosts;
+use shallop_measure::{Outcome, ends, observer::Observer, run_with_hosts};
 use shallop_options::StringEnum;
-use shallop_plan::ResolvedRun;
-use shallop_plan::plan::Plan;
+use shallop_plan::{ResolvedRun, plan::Plan};
 use shallop_results::summary::{KernelOfRun, Run};
 
-use crate::clock::guest_time;
-use crate::console::Terminal;
-use crate::error::KernelError;
 pub use crate::error::KernelRunError;
 use crate::hosts::{Finished, Kernels};
 use crate::installed::Installed;
 use crate::lateness::{LateHosts, Lateness};
-use crate::launch::Start;
-use crate::orders::Settings;
-use crate::programs;
-use crate::record;
-use crate::time_travel::Mode;
-use crate::traffic::Traffic;
+use crate::{clock::guest_time, console::Terminal, error::KernelError};
+use crate::{launch::Start, orders::Settings, programs, record, time_travel::Mode, traffic::Traffic};
 
 /// The largest send and receive buffer of a socket, in bytes.
 const SOCKET_BUFFER: u64 = 64 << 20;

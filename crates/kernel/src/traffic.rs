@@ -10,9 +10,8 @@ use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::{CONTROLLERS, NOT_IN_VIRTUAL_TIME};
 use shallop_plan::plan::Transport;
 
-use crate::clock::guest_time;
-use crate::error::KernelRunError;
 use crate::modules::{self, Module};
+use crate::{clock::guest_time, error::KernelRunError};
 
 /// The most hosts in one kernel; each has a card and a network namespace.
 const MAX_HOSTS_PER_KERNEL: usize = 200;

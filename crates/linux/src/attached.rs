@@ -8,10 +8,9 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use nix::ifaddrs::getifaddrs;
-use nix::libc;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use nix::sys::socket::{SockaddrStorage, bind, getsockopt, setsockopt};
+use nix::{ifaddrs::getifaddrs, libc};
 use shallop_hosts::addresses;
 use shallop_hosts::frame::{self, ETHERNET};
 use shallop_hosts::offload::HEADER;

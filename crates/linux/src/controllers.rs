@@ -7,13 +7,9 @@ use std::collections::BTreeMap;
 use shallop_bpf::{BpfError, Controller, Law};
 use shallop_control::any::Config;
 use shallop_core::BitsPerSec;
-use shallop_plan::ResolvedRun;
-use shallop_plan::flows::FlowGenerator;
-use shallop_plan::kernel::CONTROLLERS;
-use shallop_plan::transport::Transport;
+use shallop_plan::{ResolvedRun, flows::FlowGenerator, kernel::CONTROLLERS, transport::Transport};
 
-use crate::abilities;
-use crate::error::RehearsalError;
+use crate::{abilities, error::RehearsalError};
 
 #[derive(Debug, Default)]
 pub(crate) struct Controllers {

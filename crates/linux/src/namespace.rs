@@ -13,8 +13,7 @@ use shallop_hosts::addresses;
 use tun_rs::SyncDevice;
 
 use crate::error::{RehearsalError, failed};
-use crate::netlink::Interfaces;
-use crate::user_namespace::path_of;
+use crate::{netlink::Interfaces, user_namespace::path_of};
 use crate::{realtime, tap, user_namespace};
 
 const PREFIX: u8 = 8;

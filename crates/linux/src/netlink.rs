@@ -1,8 +1,7 @@
 //! Requests to the kernel about network interfaces (`rtnetlink(7)`), each with its answer. A netlink socket belongs to
 //! the network namespace in which it was opened.
 
-use std::io;
-use std::net::IpAddr;
+use std::{io, net::IpAddr};
 
 use netlink_packet_core::{
     DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,

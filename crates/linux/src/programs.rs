@@ -4,19 +4,16 @@
 //! ([`parent_death`]).
 
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use std::{io, os::unix::process::ExitStatusExt, path::Path};
 
 use shallop_hosts::{Program, ProgramEnd, addresses, parent_death};
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
-use crate::realtime;
-use crate::run_clock::RunClock;
+use crate::{realtime, run_clock::RunClock};
 
 /// The interval of checks whether a program has ended.
 const LOOK: Duration = Duration::from_millis(2);

@@ -7,15 +7,12 @@ use shallop_bpf::BpfError;
 use shallop_bpf::clean::{Proxy, Settings, TcHook};
 use shallop_core::{Node, Time};
 use shallop_hosts::flows::HostFlows;
-use shallop_plan::ResolvedRun;
-use shallop_plan::flows::FlowGenerator;
-use shallop_plan::proxy::Clean;
+use shallop_plan::{ResolvedRun, flows::FlowGenerator, proxy::Clean};
 use shallop_results::summary::ProxyOfRun;
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
-use crate::netlink::Interfaces;
-use crate::tap;
+use crate::{netlink::Interfaces, tap};
 
 const ETHERNET: u32 = 14;
 

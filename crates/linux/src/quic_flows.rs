@@ -3,17 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::sync::mpsc::Sender;
-use std::task::Poll;
 use std::time::{Duration, Instant};
+use std::{sync::Arc, sync::mpsc::Sender, task::Poll};
 
 use shallop_core::Span;
 use shallop_hosts::flow_monitor::{Credits, Progress};
 use shallop_hosts::{HostFlow, HostFlows, addresses};
-use shallop_plan::flows::Flow;
-use shallop_plan::transport::FlashPass;
 use shallop_plan::{ResolvedRun, wait};
+use shallop_plan::{flows::Flow, transport::FlashPass};
 use shallop_quic::identity::{Identity, ServerVerifier};
 use shallop_quic::multi_endpoint::{ConnectionId, StreamNumber};
 use shallop_quic::{Config, CreditStats, MultiEndpoint, QuicError, Tls, Unscheduled};

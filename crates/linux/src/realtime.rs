@@ -1,8 +1,7 @@
 //! Processors and priorities of a rehearsal. The emulator has the last processor and, where that is allowed, real-time
 //! priority. The threads and programs of hosts have the other processors.
 
-use std::fs;
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use thread_priority::unix::{

@@ -1,27 +1,20 @@
 //! A rehearsal of one scheme of a plan.
 
-use std::net::Ipv4Addr;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
+use std::{net::Ipv4Addr, path::Path};
+use std::{sync::mpsc::Receiver, thread::ScopedJoinHandle};
 
 use shallop_core::{Share, Span, Time};
 use shallop_hosts::flow_monitor::Progress;
 use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
 use shallop_hosts::tape::{Recorder, Tape};
 use shallop_hosts::{Counters, Emulator, ProgramEnd, STANDSTILL, addresses};
-use shallop_measure::Outcome;
-use shallop_measure::flow_log::FlowRow;
-use shallop_measure::flow_trace::FlowTrace;
-use shallop_measure::live_snapshot::LiveSnapshot;
-use shallop_measure::observer::Observer;
-use shallop_measure::series;
+use shallop_measure::{Outcome, flow_log::FlowRow, flow_trace::FlowTrace, live_snapshot::LiveSnapshot};
 use shallop_measure::{ends, run_with_hosts};
-use shallop_plan::ResolvedRun;
-use shallop_plan::kernel::Qdisc;
+use shallop_measure::{observer::Observer, series};
 use shallop_plan::plan::{Driver, Plan};
+use shallop_plan::{ResolvedRun, kernel::Qdisc};
 use shallop_results::rehearsal_bound::{self, NetworkTimes};
 use shallop_results::summary::{RehearsalOfRun, Run};
 use tun_rs::SyncDevice;
@@ -31,18 +24,11 @@ use crate::attached::{Interface, Watch};
 use crate::controllers::Controllers;
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host, HostSettings};
-use crate::programs::ProgramRunner;
-use crate::proxy::RunProxy;
-use crate::quic_flows::QuicFlows;
-use crate::realtime;
-use crate::replay;
 use crate::run_clock::{FlowReport, NetworkClock, RunClock};
 use crate::session;
 use crate::tap::{HostLink, HostLinks};
-use crate::tcp_flows::TcpFlows;
-use crate::traffic::Traffic;
-use crate::udp_flows::UdpFlows;
-use crate::validity;
+use crate::{programs::ProgramRunner, proxy::RunProxy, quic_flows::QuicFlows, realtime, replay};
+use crate::{tcp_flows::TcpFlows, traffic::Traffic, udp_flows::UdpFlows, validity};
 
 const LONGEST: Span = Span::from_secs(3_600);
 /// A gap of the emulator is a standstill from this fraction of the shortest round trip on, and not below this time.

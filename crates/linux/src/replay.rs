@@ -1,8 +1,6 @@
 //! Files of tapes, and the replay of a tape in a simulated network.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+use std::{collections::BTreeMap, fs, path::Path};
 
 use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
 use shallop_hosts::offload::HEADER;
@@ -10,8 +8,7 @@ use shallop_hosts::tape::{Direction, Player, Record, Recorder, Tape, decision};
 use shallop_hosts::{Emulator, addresses, frame};
 use shallop_measure::observer::Unobserved;
 use shallop_measure::{ends, run_with_hosts};
-use shallop_plan::ResolvedRun;
-use shallop_plan::plan::Plan;
+use shallop_plan::{ResolvedRun, plan::Plan};
 use shallop_results::machine::Played;
 
 use crate::error::{RehearsalError, failed};

@@ -5,20 +5,16 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::process::Child;
-use std::time::Duration;
+use std::{os::fd::AsRawFd, os::linux::net::SocketAddrExt};
+use std::{process::Child, time::Duration};
 
-use nix::sys::socket::getsockopt;
-use nix::sys::socket::sockopt::PeerCredentials;
+use nix::{sys::socket::getsockopt, sys::socket::sockopt::PeerCredentials};
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace;
 use crate::programs::{self, exit_status};
-use crate::realtime;
-use crate::run_clock::RunClock;
+use crate::{realtime, run_clock::RunClock};
 
 /// The start of the names of the sockets on which rehearsals listen.
 const NAME: &str = "shallop-";

@@ -1,13 +1,11 @@
 //! The links between hosts and the emulator: a virtual network interface (TAP) in each host, with offload as in a card,
 //! or an interface of this machine that replaces the host.
 
-use std::collections::VecDeque;
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
+use std::{collections::VecDeque, io};
 
-use rustix::event::epoll::EventFlags;
-use rustix::io::Errno;
+use rustix::{event::epoll::EventFlags, io::Errno};
 use shallop_core::{Span, Time};
 use shallop_hosts::PacketIo;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use nix::sys::socket::getsockopt;
 use rustix::event::epoll::EventFlags;

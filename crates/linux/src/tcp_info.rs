@@ -1,13 +1,11 @@
 //! Samples of the states of TCP connections (`TCP_INFO`).
 
-use std::os::fd::AsFd;
-use std::time::Duration;
+use std::{os::fd::AsFd, time::Duration};
 
 use nix::sys::socket::getsockopt;
 use shallop_core::Span;
 use shallop_hosts::TcpInfo;
-use shallop_measure::flow_trace::FlowTrace;
-use shallop_measure::series::Quantity;
+use shallop_measure::{flow_trace::FlowTrace, series::Quantity};
 
 use crate::options;
 

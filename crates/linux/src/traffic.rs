@@ -1,7 +1,6 @@
 //! The flows between real hosts and the programs of a rehearsal.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use shallop_core::{BitsPerSec, Node, Span, Time};
 use shallop_hosts::{FlowProtocol, HostFlow, HostFlows, UdpOptions};
@@ -12,9 +11,7 @@ use shallop_plan::plan::{Attachment, Driver, Plan};
 use shallop_plan::transport::{FlashPass, Transport, Udp};
 use shallop_results::summary::Run;
 
-use crate::controllers::Controllers;
-use crate::error::RehearsalError;
-use crate::quic_flows;
+use crate::{controllers::Controllers, error::RehearsalError, quic_flows};
 
 const MAX_HOSTS: usize = 250;
 

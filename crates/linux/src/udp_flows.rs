@@ -2,10 +2,9 @@
 //! and checks the bytes that arrive. The average rate is exact: a datagram that could not be sent in time is sent
 //! later.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io::{self, ErrorKind, Read};
 use std::time::Duration;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 use rustix::event::epoll::EventFlags;
 use shallop_core::Pace;
@@ -14,9 +13,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
-use crate::pattern::Pattern;
-use crate::realtime;
 use crate::run_clock::{FlowReport, LOOK, Poll, RunClock};
+use crate::{pattern::Pattern, realtime};
 
 /// The most datagrams that are received in a row before others are sent.
 const TURN: u32 = 64;

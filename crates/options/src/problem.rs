@@ -1,7 +1,6 @@
 //! Errors of scenarios: the key, the reason, and the place in the text.
 
-use std::fmt;
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 /// Location of a value: in the text of a scenario, or an origin outside it.
 #[derive(Clone, Debug, Default, PartialEq)]

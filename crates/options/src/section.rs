@@ -1,8 +1,7 @@
 //! Sections of a scenario, opened for reading. Unknown keys are errors when a section is opened; each value is checked
 //! against its key's type when it is read.
 
-use std::fmt;
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 use crate::problem::At;
 use crate::suggest::{advice, list};

@@ -9,12 +9,9 @@
 //! `receive` prints its fingerprint, takes one file and ends.
 #![allow(clippy::print_stdout, reason = "an example says what it does")]
 
-use std::error::Error;
-use std::fs::File;
 use std::io::{Read, Write};
-use std::net::SocketAddr;
-use std::path::Path;
-use std::time::Duration;
+use std::{error::Error, fs::File};
+use std::{net::SocketAddr, path::Path, time::Duration};
 
 use pollster::block_on;
 use shallop_core::BitsPerSec;

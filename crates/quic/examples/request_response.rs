@@ -10,8 +10,7 @@
 //! direction.
 #![allow(clippy::print_stdout, reason = "an example says what it does")]
 
-use std::error::Error;
-use std::net::SocketAddr;
+use std::{error::Error, net::SocketAddr};
 
 use pollster::block_on;
 use shallop_core::BitsPerSec;

@@ -1,17 +1,14 @@
 //! Configuration of a QUIC endpoint: the rate of its link, the waiting time between an emulation packet and its data
 //! packet, and the DSCP of each kind of packet.
 
-use std::net::IpAddr;
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use shallop_control::flashpass::{Aimd, AimdConfig, Law};
 use shallop_core::{BitsPerSec, Bytes, Class, Share, Span};
-use shallop_proto::flashpass::CreditEngineConfig;
-use shallop_proto::wire;
+use shallop_proto::{flashpass::CreditEngineConfig, wire};
 
 use crate::credit::packet::{EMULATION_BYTES, PacketKind};
-use crate::credit::send_mode::Fallback;
-use crate::credit::unscheduled::Unscheduled;
+use crate::{credit::send_mode::Fallback, credit::unscheduled::Unscheduled};
 
 /// Default of [`Config::wait`], longer than round trips across a continent.
 const WAIT: Duration = Duration::from_millis(100);

@@ -16,23 +16,16 @@ use std::time::{Duration, Instant};
 use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, VarInt};
 use shallop_core::{Span, Time};
 
-use crate::config::Config;
-use crate::credit::bypass::Bypass;
 use crate::credit::credit_exchange::{CreditExchange, Departure, PacketNovelty};
-use crate::credit::fallback_detector::CreditLivenessProbe;
-use crate::credit::gate::CreditGate;
-use crate::credit::notice::DscpMonitor;
 use crate::credit::packet::{EMULATION_BYTES, Encoded, PacketKind, Parsed};
-use crate::credit::send_mode::SendMode;
-use crate::credit::settings_stream::SettingsStream;
-use crate::credit::stats::CreditStats;
-use crate::credit::unscheduled::UnscheduledStart;
-use crate::path_stats::PathStats;
 use crate::peer_address::{AmplificationLimit, CreditDestination};
-use crate::peer_silence::PeerSilence;
-use crate::send_queues::SendQueues;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::wakers::Wakers;
+use crate::{config::Config, credit::bypass::Bypass};
+use crate::{credit::fallback_detector::CreditLivenessProbe, credit::gate::CreditGate, credit::notice::DscpMonitor};
+use crate::{credit::send_mode::SendMode, credit::settings_stream::SettingsStream, credit::stats::CreditStats};
+use crate::{credit::unscheduled::UnscheduledStart, path_stats::PathStats};
+use crate::{peer_silence::PeerSilence, send_queues::SendQueues};
 
 /// The error code of a connection that is closed because the peer sent credits for packets that were not sent.
 const FORGED_CREDITS: u32 = 1;

@@ -98,17 +98,12 @@ impl Connections {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-    use std::sync::Arc;
-    use std::time::Duration;
+    use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
     use shallop_core::BitsPerSec;
 
     use super::*;
-    use crate::config::Config;
-    use crate::endpoint_state::EndpointState;
-    use crate::trust::identity::ServerVerifier;
-    use crate::trust::tls::Tls;
+    use crate::{config::Config, endpoint_state::EndpointState, trust::identity::ServerVerifier, trust::tls::Tls};
 
     #[test]
     fn only_connections_that_were_touched_or_are_due_are_active() {

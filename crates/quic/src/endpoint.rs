@@ -6,35 +6,23 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::any::Any;
-use std::future::poll_fn;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
+use std::{any::Any, future::poll_fn};
 
 use quinn_proto::{Dir, StreamId};
 use rustls::pki_types::CertificateDer;
 
-use crate::config::Config;
-use crate::connection;
-use crate::credit::counters::DropCounters;
 use crate::credit::path_probe::{ProbeCounts, ProbePlan};
-use crate::credit::send_mode::SendMode;
-use crate::credit::settings::ALPN_WITHOUT_CREDITS;
-use crate::credit::stats::CreditStats;
-use crate::endpoint_state::EndpointState;
-use crate::error::QuicError;
-use crate::path_stats::PathStats;
 use crate::sockets::driver::{self, SharedState};
-use crate::sockets::drops::DatagramDrops;
-use crate::sockets::dual_stack;
-use crate::sockets::socket::Socket;
-use crate::streams;
-use crate::trust::identity::Fingerprint;
-use crate::trust::tls::Tls;
-use crate::wakers::WaitFor;
+use crate::{config::Config, connection, credit::counters::DropCounters};
+use crate::{credit::send_mode::SendMode, credit::settings::ALPN_WITHOUT_CREDITS, credit::stats::CreditStats};
+use crate::{endpoint_state::EndpointState, error::QuicError, path_stats::PathStats};
+use crate::{sockets::drops::DatagramDrops, sockets::dual_stack, sockets::socket::Socket, streams};
+use crate::{trust::identity::Fingerprint, trust::tls::Tls, wakers::WaitFor};
 
 pub use incoming::AnyStream;
 pub use stream::{RecvStream, SendStream};

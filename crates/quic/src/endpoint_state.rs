@@ -2,10 +2,8 @@
 //! threads and clocks are outside.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::task::Waker;
 use std::time::{Duration, Instant};
+use std::{net::SocketAddr, sync::Arc, task::Waker};
 
 use bytes::BytesMut;
 use quinn_proto::{
@@ -16,14 +14,12 @@ use shallop_core::{Seed, Stream};
 
 use crate::config::Config;
 use crate::connection::{CloseReason, Connection};
-use crate::connections::Connections;
-use crate::credit::counters::DropCounters;
 use crate::credit::gate::{CreditGate, CreditGateFactory, GateMode};
 use crate::credit::packet::{Parsed, is_ours};
 use crate::reset::ResetSecret;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
-use crate::sockets::drops::DatagramDrops;
-use crate::sockets::dual_stack;
+use crate::{connections::Connections, credit::counters::DropCounters};
+use crate::{sockets::drops::DatagramDrops, sockets::dual_stack};
 
 /// The most connections at a time; further ones are refused.
 const MAX_CONNECTIONS: usize = 1_024;

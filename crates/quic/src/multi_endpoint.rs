@@ -12,20 +12,12 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::time::Timespec;
 
-use crate::config::Config;
-use crate::connection::Connection;
-use crate::credit::send_mode::SendMode;
-use crate::credit::settings::ALPN_WITHOUT_CREDITS;
-use crate::credit::stats::CreditStats;
-use crate::endpoint_state::EndpointState;
-use crate::error::QuicError;
-use crate::path_stats::PathStats;
-use crate::sockets::datagram::OutgoingDatagram;
-use crate::sockets::driver::SPIN;
 use crate::sockets::drops::DatagramDrops;
 use crate::sockets::socket::{ReceiveBuffers, Socket};
-use crate::streams;
-use crate::trust::tls::Tls;
+use crate::{config::Config, connection::Connection, credit::send_mode::SendMode};
+use crate::{credit::settings::ALPN_WITHOUT_CREDITS, credit::stats::CreditStats, endpoint_state::EndpointState};
+use crate::{error::QuicError, path_stats::PathStats, sockets::datagram::OutgoingDatagram, sockets::driver::SPIN};
+use crate::{streams, trust::tls::Tls};
 
 /// The most ready sockets that one call of `epoll_wait` returns.
 const EVENTS: usize = 64;

@@ -4,8 +4,7 @@ use std::task::Poll;
 
 use quinn_proto::{Dir, ReadError, StreamId};
 
-use crate::connection::Connection;
-use crate::error::QuicError;
+use crate::{connection::Connection, error::QuicError};
 
 /// Opens a stream; `None` during the handshake, or if the peer's stream limit is reached.
 pub(crate) fn open(connection: &mut Connection, dir: Dir) -> Option<StreamId> {

@@ -1,9 +1,7 @@
 //! The design of a study: every combination of a point, a scheme and a seed is a job. A shard is the part of the jobs
 //! that one of several machines runs.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::design::Point;
-use crate::summary::Run;
 use crate::table::{Grid, by_scheme};
+use crate::{design::Point, summary::Run};
 
 /// Classes of packets that carry payload, as named in [`crate::summary::DropCount`].
 const PAYLOAD: [&str; 3] = ["data", "unscheduled", "legacy"];

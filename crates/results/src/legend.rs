@@ -1,8 +1,6 @@
 //! The legend below the tables of runs: what each of their columns means.
 
-use crate::metrics;
-use crate::summary::Run;
-use crate::table::Grid;
+use crate::{metrics, summary::Run, table::Grid};
 
 /// The longest line of the legend, in characters.
 const WIDTH: usize = 110;

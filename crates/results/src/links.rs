@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::columns::NOTHING;
-use crate::design::Point;
-use crate::summary::Run;
 use crate::table::{Grid, by_scheme};
+use crate::{columns::NOTHING, design::Point, summary::Run};
 
 /// The most rows of the table of links on a page of results.
 pub const MAX_ROWS: usize = 20;

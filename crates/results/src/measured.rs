@@ -1,7 +1,6 @@
 //! Measured figures of claims, with the range in which the exact value lies while flows are unfinished.
 
-use crate::claim::Range;
-use crate::judged::Bound;
+use crate::{claim::Range, judged::Bound};
 
 /// A measured figure, and the range of values that it can take while unfinished flows complete.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,8 @@
 //! The table of the programs that ran in hosts: how each ended, when, and where its files are.
 
-use crate::columns::NOTHING;
-use crate::design::Point;
 use crate::summary::{ProgramOfRun, Run};
 use crate::table::Grid;
+use crate::{columns::NOTHING, design::Point};
 
 /// The most rows of the table; summary.json has all programs.
 const MAX_ROWS: usize = 60;

@@ -11,10 +11,8 @@ use crate::design::Point;
 pub use crate::host_summary::{
     FigureIntervals, Interval, KernelOfRun, LatenessBounds, ProgramOfRun, ProxyOfRun, RehearsalOfRun,
 };
-use crate::judged::JudgedClaim;
-use crate::link::Link;
-use crate::reuse::Reuse;
 use crate::setup::{DerivedValue, SchemeInfo, SizeClasses};
+use crate::{judged::JudgedClaim, link::Link, reuse::Reuse};
 
 /// The results of a scenario: `summary.json`, and the output of `run --json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -4,9 +4,7 @@ use crate::claim::{Claim, Range, Seeds};
 use crate::claim_fields;
 use crate::design::{Design, Job};
 use crate::judged::{Bound, JudgedClaim, Verdict};
-use crate::measured::Measured;
-use crate::recorded::RecordedFigures;
-use crate::summary::Run;
+use crate::{measured::Measured, recorded::RecordedFigures, summary::Run};
 
 /// Judges a claim by figures of a recorded run, with the accepted range of today.
 pub fn judge_recorded(claim: &Claim, recorded: RecordedFigures) -> JudgedClaim {

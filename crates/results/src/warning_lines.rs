@@ -1,8 +1,6 @@
 //! The warnings of all runs, without repetition: a warning that several schemes and runs have is one line.
 
-use crate::design::Point;
-use crate::metrics::LOAD_THROUGHPUT;
-use crate::summary::Run;
+use crate::{design::Point, metrics::LOAD_THROUGHPUT, summary::Run};
 
 /// The most schemes that the line of a warning names.
 const MAX_NAMED: usize = 6;

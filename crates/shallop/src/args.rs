@@ -1,7 +1,6 @@
 //! The command-line arguments. Doc comments here are the text of `--help`.
 
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser, UnknownArgumentValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -9,15 +8,13 @@ use shallop_results::Shard;
 use shallop_scenario::{Options, template};
 use shallop_workbench::arguments;
 
-#[cfg(target_os = "linux")]
-use crate::controller_args::Edge;
-use crate::controller_args::Host;
-use crate::examples;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
 use crate::point_args::PointOptions;
 pub use crate::program_args::{Completions, Export, Man, ProgramOptions, Schema};
 #[cfg(target_os = "linux")]
 use crate::transfer_args::{Ping, Receive, Send};
+#[cfg(target_os = "linux")]
+use crate::{controller_args::Edge, controller_args::Host, examples};
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
 ///

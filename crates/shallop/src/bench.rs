@@ -10,8 +10,7 @@ use shallop_scenario::reference_run::{CASES, Case};
 use shallop_workbench::bench::{BenchResult, calibrate, measure};
 
 use crate::args::{self, Format};
-use crate::exit_codes::INTERRUPTED;
-use crate::print;
+use crate::{exit_codes::INTERRUPTED, print};
 use shallop_workbench::diagnostic::{Result, plain};
 
 pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {

@@ -1,22 +1,17 @@
 //! `compare`: compares two results seed by seed. Scenarios are run first.
 
-use std::num::NonZeroUsize;
-use std::path::Path;
-use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::{num::NonZeroUsize, path::Path, process::ExitCode, sync::atomic::AtomicBool};
 
 use shallop_results::comparison::Selection;
 use shallop_results::{Shard, Summary};
 use shallop_workbench::compare::{Side, summaries, text};
-use shallop_workbench::diagnostic::Result;
-use shallop_workbench::printable::printable_lines;
 use shallop_workbench::{TableForm, jobs};
+use shallop_workbench::{diagnostic::Result, printable::printable_lines};
 
 use crate::args::{self, Format};
 use crate::exit_codes::INTERRUPTED;
 use crate::messages::{self, Message};
-use crate::print;
-use crate::progress::ProgressReporter;
+use crate::{print, progress::ProgressReporter};
 
 pub fn compare(args: &args::Compare, stop: &AtomicBool) -> Result<ExitCode> {
     let side = |path: &Path, name: &str| Side::read(path, args.quick, args.out.as_ref().map(|out| out.join(name)));

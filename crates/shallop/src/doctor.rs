@@ -3,16 +3,12 @@
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use shallop_results::machine::Ability;
-use shallop_results::rehearsal_table::verdict;
 use shallop_results::table::{Grid, significant};
-use shallop_workbench::capacity;
-use shallop_workbench::diagnostic::Result;
+use shallop_results::{machine::Ability, rehearsal_table::verdict};
 use shallop_workbench::rehearsal::{self, RateTrial};
+use shallop_workbench::{capacity, diagnostic::Result};
 
-use crate::args::Format;
-use crate::host_args;
-use crate::print;
+use crate::{args::Format, host_args, print};
 
 /// The JSON document that `doctor --json` prints.
 #[derive(serde::Serialize)]

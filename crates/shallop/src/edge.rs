@@ -1,7 +1,6 @@
 //! `edge`: packet programs at network devices. Only the named device is changed.
 
-use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::{process::ExitCode, sync::atomic::AtomicBool};
 
 use serde_json::{Value, json};
 use shallop_results::table::{Grid, significant};

@@ -8,9 +8,8 @@ use shallop_results::table::Grid;
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::export::{Export, TableName};
 
-use crate::args::PrintOptions;
-use crate::print;
 use crate::program_args::{self, TableFormat};
+use crate::{args::PrintOptions, print};
 
 pub fn export(args: &program_args::Export) -> Result<ExitCode> {
     let Some(table) = args.table else { return list(args) };

@@ -1,8 +1,7 @@
 //! `host`: congestion controllers in the kernel of this machine. The command loads programs and pins them, and changes
 //! nothing else: sysctl, routes and sockets decide which connections use a controller.
 
-use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::{process::ExitCode, sync::atomic::AtomicBool};
 
 use serde_json::{Value, json};
 use shallop_results::table::{Grid, significant};

@@ -1,14 +1,11 @@
 //! The command-line arguments of commands with real hosts.
 
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Subcommand};
 use shallop_core::Share;
 use shallop_plan::plan::Attachment;
-use shallop_workbench::arguments;
-use shallop_workbench::capacity::Scale;
-use shallop_workbench::rehearsal::RehearsalOptions;
+use shallop_workbench::{arguments, capacity::Scale, rehearsal::RehearsalOptions};
 
 use crate::args::{PrintOptions, Run, setting};
 

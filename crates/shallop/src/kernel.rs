@@ -1,7 +1,6 @@
 //! `kernel`: builds, lists and tests Linux kernels for simulated hosts, and modules for them.
 
-use std::path::Path;
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use shallop_results::table::Grid;
 use shallop_workbench::diagnostic::{Result, study_error};

@@ -46,24 +46,18 @@ mod transfer_path;
 mod transfer_stats;
 mod watch;
 
-use std::io::Write;
-use std::path::Path;
-use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::{io::Write, path::Path, process::ExitCode, sync::Arc};
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use shallop_control::Added;
 use shallop_workbench::diagnostic::{Missing, Result, keep_words_whole, plain};
-use shallop_workbench::fault::Fault;
-use shallop_workbench::printable::printable;
-use shallop_workbench::rehearsal;
+use shallop_workbench::{fault::Fault, printable::printable, rehearsal};
 
 use crate::args::{Arguments, Command};
 use crate::exit_codes::{BAD_INPUT, INTERRUPTED, MISSING};
-use crate::input::Input;
-use crate::messages::Message;
+use crate::{input::Input, messages::Message};
 
 /// Runs the command with the arguments of the process. To be called from `main`, before the process has a second
 /// thread.

@@ -1,9 +1,8 @@
 //! `--message-format json`: messages for programs on standard error, one JSON object per line. docs/messages.md
 //! describes their members.
 
-use std::io::Write;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+use std::{io::Write, sync::OnceLock};
 
 use clap::ValueEnum;
 use clap::error::{ContextKind, ContextValue};

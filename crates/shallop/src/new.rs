@@ -2,8 +2,7 @@
 //! says which.
 
 use std::io::{BufRead, IsTerminal};
-use std::path::Path;
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use shallop_core::Span;
 use shallop_plan::ResolvedRun;

@@ -1,20 +1,16 @@
 //! `ping`: measures round trips, and tests whether a path honours the classes of `FlashPass`.
 
-use std::process::ExitCode;
-use std::time::Duration;
+use std::{process::ExitCode, time::Duration};
 
 use serde_json::json;
 use shallop_core::BitsPerSec;
-use shallop_quic::Config;
-use shallop_quic::path_probe::ProbeCounts;
+use shallop_quic::{Config, path_probe::ProbeCounts};
 use shallop_results::table::Grid;
 use shallop_transfer::client::connect_for_ping;
 use shallop_transfer::path_measure::{PathMeasured, measure};
-use shallop_transfer::path_verdict::verdict;
-use shallop_transfer::ping::round_trip;
-use shallop_transfer::protocol::ReceiveOptions;
 use shallop_transfer::server::{ServerIdentity, listen as listen_at};
 use shallop_transfer::session::SendSession;
+use shallop_transfer::{path_verdict::verdict, ping::round_trip, protocol::ReceiveOptions};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::printable::printable;
 use shallop_workbench::{TableForm, render};

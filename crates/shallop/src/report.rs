@@ -1,14 +1,12 @@
 //! `report`: makes the pages of existing results.
 
-use std::path::Path;
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use serde_json::Value;
 use shallop_workbench::diagnostic::{Result, name, plain};
 use shallop_workbench::{REPORT, Results, report};
 
-use crate::args;
-use crate::print;
+use crate::{args, print};
 
 /// Makes the page of a results folder. For a folder that contains results folders, makes the page of each and an index.
 pub fn report(args: &args::Report) -> Result<ExitCode> {

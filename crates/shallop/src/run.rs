@@ -1,19 +1,13 @@
 //! `run`, `sweep`, `reproduce` and `rehearse`: reads and checks all scenarios first, then runs them, and writes and
 //! prints the results.
 
-use std::num::NonZeroUsize;
-use std::path::Path;
-use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::{num::NonZeroUsize, path::Path, process::ExitCode, sync::Arc, sync::atomic::AtomicBool};
 
-use shallop_plan::Study;
-use shallop_plan::files::Files;
+use shallop_plan::{Study, files::Files};
 use shallop_results::summary::{Reproduction, Run, Summary};
 use shallop_results::table::{self, Rows};
-use shallop_results::verdict::count;
-use shallop_results::void;
 use shallop_results::{Job, Shard, Verdict};
+use shallop_results::{verdict::count, void};
 use shallop_scenario::Options;
 use shallop_workbench::choice::choose;
 use shallop_workbench::diagnostic::{Result, plain, with_help};
@@ -24,11 +18,10 @@ use shallop_workbench::{self as workbench, StudyTask, TableForm, forecast, jobs,
 
 use crate::args::{self, Format, PrintOptions};
 use crate::exit_codes::{INTERRUPTED, VOID};
-use crate::input::Input;
-use crate::live::LiveScreen;
 use crate::messages::{self, Message};
 use crate::progress::ProgressReporter;
 use crate::{host_args, print};
+use crate::{input::Input, live::LiveScreen};
 
 pub fn run(args: &args::Run, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
     let options = Options { seeds: args.seeds, ..args.source.options() };

@@ -1,16 +1,14 @@
 //! `shell`: a shell or program in a host of a scenario.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::{process::ExitCode, sync::Arc};
 
 use shallop_core::{Share, Time};
 use shallop_plan::plan::Attachment;
 use shallop_scenario::Options;
-use shallop_workbench::capacity;
-use shallop_workbench::diagnostic::Result;
 use shallop_workbench::shell::{self, LiveSession, ShellSession, Terminal};
+use shallop_workbench::{capacity, diagnostic::Result};
 
 use crate::{host_args, print, run};
 

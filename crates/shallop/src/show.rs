@@ -16,9 +16,7 @@ use shallop_workbench::identity::Identity;
 use shallop_workbench::{self as workbench, describe, forecast};
 
 use crate::args::{self, Arguments, Format, PrintOptions};
-use crate::input::Input;
-use crate::print;
-use crate::run::threads;
+use crate::{input::Input, print, run::threads};
 
 pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
     let study = input.study(args.points.options(args.source.options()))?;

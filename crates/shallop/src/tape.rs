@@ -1,13 +1,10 @@
 //! `tape`: shows or replays the packets of a rehearsal.
 
-use std::path::Path;
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use shallop_plan::Study;
 use shallop_scenario::Options;
-use shallop_workbench::capacity;
-use shallop_workbench::diagnostic::Result;
-use shallop_workbench::rehearsal;
+use shallop_workbench::{capacity, diagnostic::Result, rehearsal};
 
 use crate::host_args::{Tape, TapeAction};
 use crate::{print, run};

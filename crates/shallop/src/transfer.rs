@@ -15,8 +15,7 @@ use shallop_transfer::plain_trial::TrialResult;
 use shallop_transfer::protocol::{Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, SourcePaths};
 use shallop_transfer::session::{ReceiveServer, Served, TransferReport};
 use shallop_workbench::diagnostic::{Result, plain};
-use shallop_workbench::fault::wrong_option;
-use shallop_workbench::printable::printable;
+use shallop_workbench::{fault::wrong_option, printable::printable};
 
 use crate::exit_codes::INTERRUPTED;
 use crate::messages::{self, Message, MessagePace};

@@ -1,14 +1,11 @@
 //! The command-line arguments of `send`, `receive` and `ping`.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use shallop_core::{BitsPerSec, Bytes, Span};
-use shallop_quic::Fallback;
-use shallop_quic::identity::Fingerprint;
-use shallop_transfer::host_address::HostAddress;
-use shallop_transfer::protocol::MAX_STREAMS;
+use shallop_quic::{Fallback, identity::Fingerprint};
+use shallop_transfer::{host_address::HostAddress, protocol::MAX_STREAMS};
 
 /// Parses the address and port to listen at.
 fn address(text: &str) -> Result<SocketAddr, String> {

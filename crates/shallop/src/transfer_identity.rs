@@ -3,13 +3,11 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use shallop_quic::Config;
-use shallop_quic::identity::Fingerprint;
+use shallop_quic::{Config, identity::Fingerprint};
 use shallop_transfer::client::{self, CertificateFiles, ConnectError, Trust, help_of_transfer};
-use shallop_transfer::host_address::HostAddress;
-use shallop_transfer::protocol::TransferError;
 use shallop_transfer::server::{ListenError, ServerIdentity, listen_for_files};
 use shallop_transfer::session::{ReceiveServer, SendSession};
+use shallop_transfer::{host_address::HostAddress, protocol::TransferError};
 use shallop_workbench::diagnostic::{Report, Result, plain, with_help};
 use shallop_workbench::kernels::data_folder;
 

@@ -1,9 +1,8 @@
 //! `watch` of controllers and proxies: prints a table again and again.
 
-use std::io::IsTerminal;
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use std::{io::IsTerminal, process::ExitCode};
 
 use clap::Args;
 use shallop_workbench::diagnostic::Result;

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::error::StoreError;
-use crate::table::Table;
-use crate::write::TableWriter;
+use crate::{error::StoreError, table::Table, write::TableWriter};
 
 /// A file that is being written under a temporary name. [`publish`] renames it to its target; a dropped draft is
 /// removed.

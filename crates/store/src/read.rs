@@ -5,17 +5,15 @@ use std::path::Path;
 use bytes::Bytes;
 use parquet::basic::{CompressionCodec, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::DataType;
-use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
+use parquet::{data_type::DataType, errors::ParquetError};
 use serde_json::{Map, Value};
 
-use crate::error::StoreError;
-use crate::files;
 use crate::table::{Column, Table, Text, Values};
 use crate::write::{COLUMNS_NOTE, DESCRIPTION, NAME_NOTE, RESERVED_NOTES, UNIT};
+use crate::{error::StoreError, files};
 
 /// A Parquet file that is read batch by batch. Each batch is a table, so that memory is bounded by one batch.
 pub struct TableReader {
@@ -225,8 +223,7 @@ mod tests {
     use std::sync::Arc;
 
     use parquet::basic::{Compression, ZstdLevel};
-    use parquet::file::writer::SerializedFileWriter;
-    use parquet::schema::parser::parse_message_type;
+    use parquet::{file::writer::SerializedFileWriter, schema::parser::parse_message_type};
 
     use super::*;
 

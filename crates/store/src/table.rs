@@ -1,9 +1,7 @@
 //! Tables as columns in memory, each with a unit and a definition. A table is independent of file formats; a table of
 //! millions of rows is written in batches, which are tables as well.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::sync::Arc;
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use crate::error::StoreError;
 

@@ -13,10 +13,9 @@ use shallop_core::{Bytes, DropCause, Time};
 
 use crate::limit::fits;
 use crate::mark::{AqmInput, Decision, MarkAt};
-use crate::occupancy::Occupancy;
-use crate::pool_occupancy::PoolOccupancy;
 use crate::red::{Red, RedConfig};
 use crate::tournament::TournamentTree;
+use crate::{occupancy::Occupancy, pool_occupancy::PoolOccupancy};
 
 /// A port's membership in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,16 +14,9 @@ pub use state::PortCounters;
 
 use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Pace, Packet, Probe, QueueId, Share, Span, Time};
 
-use crate::aggregate::FrameAggregation;
-use crate::buffer::Buffer;
-use crate::discipline::backlog::Dropped;
-use crate::impairment::Fate;
 use crate::mark::{AqmInput, Decision};
-use crate::port_config::PortConfig;
-use crate::queue::Queue;
-use crate::schedule::Schedule;
-use crate::transmitter::Transmitter;
-use crate::wire::LinkChange;
+use crate::{aggregate::FrameAggregation, buffer::Buffer, discipline::backlog::Dropped, impairment::Fate};
+use crate::{port_config::PortConfig, queue::Queue, schedule::Schedule, transmitter::Transmitter, wire::LinkChange};
 
 /// A port. Fields that every packet uses are in this struct, all others behind the pointer to `Cold`.
 #[derive(Clone, Debug)]

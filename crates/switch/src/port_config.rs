@@ -2,10 +2,7 @@
 
 use shallop_core::{BitsPerSec, Class, Span};
 
-use crate::discipline::Discipline;
-use crate::impairment::Impairment;
-use crate::queue::QueueConfig;
-use crate::wire::LinkChange;
+use crate::{discipline::Discipline, impairment::Impairment, queue::QueueConfig, wire::LinkChange};
 
 #[derive(Clone, Debug)]
 pub struct PortConfig {

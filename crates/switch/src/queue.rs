@@ -8,16 +8,12 @@
 
 use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Time};
 
-use crate::aggregate::FrameAggregation;
-use crate::buffer::Buffer;
 use crate::discipline::backlog::{Dropped, Overflow};
 use crate::discipline::{AnyQueue, Discipline};
 use crate::limit::{QueueLength, fits};
 use crate::mark::{AqmInput, Decision, MarkAt, MarkThreshold};
-use crate::meter::Meter;
-use crate::red::Red;
-use crate::ring::Ring;
-use crate::selective::SelectiveDrop;
+use crate::{aggregate::FrameAggregation, buffer::Buffer};
+use crate::{meter::Meter, red::Red, ring::Ring, selective::SelectiveDrop};
 
 #[derive(Clone, Debug)]
 pub struct QueueConfig {

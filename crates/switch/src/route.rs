@@ -10,8 +10,7 @@
 //! destinations that all other nodes reach by the same paths up to the last hop: the hosts at a switch and at its twins
 //! (`topology/src/twins.rs`). Copies of the routes share their tables.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use shallop_core::seed::hash;
 use shallop_core::{End, Node};

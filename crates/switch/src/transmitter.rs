@@ -2,8 +2,7 @@
 
 use shallop_core::{BitsPerSec, Class, Pace, Packet, Probe, Span, Time};
 
-use crate::impairment::Impairment;
-use crate::wire::Wire;
+use crate::{impairment::Impairment, wire::Wire};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter<C> {

@@ -1,7 +1,6 @@
 //! Causes of skips, and the causes that the environment turns into failures.
 
-use std::collections::BTreeSet;
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 pub const REQUIRE: &str = "SHALLOP_REQUIRE";
 

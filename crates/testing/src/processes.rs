@@ -1,7 +1,6 @@
 //! Processes and network namespaces of the machine, by which tests find what a killed run left behind.
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
 /// The process numbers that satisfy `wanted`.
 pub fn find(wanted: impl Fn(u32) -> bool) -> Vec<u32> {

@@ -108,8 +108,7 @@ fn report(outcome: Outcome, required: &Required) -> Result<Completion, Failed> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU32;
-    use std::sync::atomic::Ordering::SeqCst;
+    use std::{sync::atomic::AtomicU32, sync::atomic::Ordering::SeqCst};
 
     use super::*;
     use crate::needs::{need, skip};

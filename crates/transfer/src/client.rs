@@ -1,7 +1,6 @@
 //! Connects to a receiver that is trusted by its fingerprint, as a known host, or by an authority.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use shallop_quic::authority::Authority;
 use shallop_quic::identity::{Fingerprint, Identity, IdentityError, SERVER_NAME, ServerVerifier};

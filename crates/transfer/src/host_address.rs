@@ -1,9 +1,8 @@
 //! Host names and addresses as users write them: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
 
-use std::fmt;
-use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
+use std::{fmt, io};
 
 use crate::session::PORT;
 

@@ -114,8 +114,7 @@ fn with_lost_data(found: &PathMeasured) -> Option<PathVerdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::class_test::meter_rate;
-    use crate::ping::Load;
+    use crate::{class_test::meter_rate, ping::Load};
     use shallop_quic::path_probe::Answered;
 
     const LINK: BitsPerSec = BitsPerSec::at_least_one(100_000_000);

@@ -10,8 +10,7 @@ use pollster::block_on;
 use shallop_core::{BitsPerSec, Span};
 use shallop_quic::{Connection, CreditStats, PathStats, QuicError, RecvStream, SendMode, SendStream};
 
-use crate::protocol::pause_if_short;
-use crate::timeout::with_timeout;
+use crate::{protocol::pause_if_short, timeout::with_timeout};
 
 /// The first byte of a stream whose bytes are returned.
 const ECHO: u8 = b'E';

@@ -1,8 +1,7 @@
 //! Starts a server with an identity of this host or with a certificate of an authority.
 
-use std::io;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::{io, net::SocketAddr};
 
 use shallop_quic::authority::Authority;
 use shallop_quic::identity::{Identity, IdentityError};

@@ -1,10 +1,9 @@
 //! Sends and receives files over QUIC, and blocks the calling thread: what `shallop send` and `shallop receive` do.
 
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use std::{net::SocketAddr, path::Path};
 
 use pollster::block_on;
 use serde::Serialize;

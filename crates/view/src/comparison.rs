@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::axis::Axis;
-use crate::text;
+use crate::{axis::Axis, text};
 use shallop_results::{Aggregate, Point, Summary};
 
 /// The most panels of a figure over time, which has one for each scheme at each of some points.

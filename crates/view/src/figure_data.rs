@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::binned_series::BinnedSeries;
-use crate::comparison::Comparison;
+use crate::{binned_series::BinnedSeries, comparison::Comparison};
 use shallop_results::summary::Queue;
 use shallop_results::{Run, SizeClasses, Summary};
 

@@ -10,10 +10,9 @@ pub use index::{IndexEntry, index};
 
 use std::fmt::Write;
 
-use crate::figure::Figure;
-use crate::headline::Headline;
 use crate::scripts::{NOTICES, Script, VEGA, VEGA_EMBED, VEGA_LITE, pack};
 use crate::text::{escape, list, prose, thousands};
+use crate::{figure::Figure, headline::Headline};
 use document::document;
 use parts::{data, element, plot, section};
 use shallop_results::{JudgedClaim, Summary, Verdict, table};

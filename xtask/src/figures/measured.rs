@@ -12,14 +12,12 @@
 //!
 //! The file's `given` are the other numbers of the page: settings, counts and citations.
 
-use std::fmt::Write as _;
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
 use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 
-use super::record::FOLDER;
-use super::untraced::Number;
+use super::{record::FOLDER, untraced::Number};
 
 /// The file of a page.
 pub fn file(page: &str) -> String {

@@ -1,12 +1,10 @@
 //! The figures of one page: those in sentences, and tables between `<!-- recorded: NAME -->` and their end.
 
-use std::fmt::Write as _;
-use std::ops::Range;
+use std::{fmt::Write as _, ops::Range};
 
 use toml::{Table, Value};
 
-use super::number;
-use super::record::Records;
+use super::{number, record::Records};
 
 pub const BEGIN: &str = "<!-- recorded: ";
 pub const END: &str = "<!-- end of recorded -->";

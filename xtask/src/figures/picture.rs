@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 
 use toml::{Table, Value};
 
-use super::number;
-use super::record::Records;
+use super::{number, record::Records};
 
 /// A bar: its label, its colour, and a value for each panel.
 struct Bar<'a> {

@@ -1,9 +1,7 @@
 //! Records of full runs, from which pages take their figures: of example scenarios (docs/recorded), by scheme, point
 //! and metric, and of experiments (docs/reproduction/recorded), by claim.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::{Value, json};
 

@@ -1,9 +1,7 @@
 //! The runs whose records pages show: shipped scenarios, in full and in a quick form. A record keeps the digest of the
 //! quick form's results; it is stale when the quick form of today has another digest.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::{fs, path::Path, process::Command};
 
 use super::record::{FOLDER, to_text};
 use crate::gate::{say, without_cargos_variables};

@@ -1,7 +1,6 @@
 //! Files that pages show and the project ships: a block that begins with `# NAME` is examples/NAME, if there is one.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use crate::tree::{Finding, Source};
 

@@ -7,8 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::child::without_cargos_variables;
-use super::machine::Machine;
+use super::{child::without_cargos_variables, machine::Machine};
 use crate::tree::root;
 
 /// Integration tests that run alone after the compile, by package and target; an empty package stands for any. They

@@ -1,9 +1,8 @@
 //! Starts a process with its output in files, a time limit, and no standard input.
 
-use std::fs::File;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use std::{fs::File, path::Path};
 
 /// The time limit of a job. A test that hangs ends after it.
 pub const JOB_LIMIT: Duration = Duration::from_secs(60 * 60);

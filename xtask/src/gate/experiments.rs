@@ -1,15 +1,11 @@
 //! Experiments in their quick form: six in the gate, all in the full check.
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::{path::PathBuf, process::Command};
 
 use super::build::{self, Artifact, Selection};
-use super::child;
-use super::machine::Machine;
-use super::say;
-use crate::figures::runs;
-use crate::records::State;
+use super::{child, machine::Machine, say};
 use crate::tree::{root, target};
+use crate::{figures::runs, records::State};
 
 /// The first experiment: the headline figure of `FlashPass`, with seven transports.
 pub const FIRST: &str = "fp-fig10a";

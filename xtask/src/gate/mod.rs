@@ -12,8 +12,7 @@ mod pool;
 mod steps;
 mod tally;
 
-use std::io::Write as _;
-use std::time::Instant;
+use std::{io::Write as _, time::Instant};
 
 use build::{Artifact, Selection};
 pub use child::without_cargos_variables;

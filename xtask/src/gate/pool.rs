@@ -1,16 +1,13 @@
 //! Runs jobs: one per core, or a single one while cargo compiles. Jobs that took longest last time come first.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::{collections::BTreeMap, fmt::Write as _, fs};
 
 use shallop_testing::Required;
 
-use super::jobs::Job;
-use super::say;
 use super::tally::{Group, Outcome};
+use super::{jobs::Job, say};
 
 /// The file with the seconds that each job took last time.
 const TIMES: &str = "times";

@@ -1,8 +1,6 @@
 //! The full check: runs every step, also after one that failed, and ends with a table of all steps.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::{fs, path::Path, process::Command};
 
 use shallop_testing::Required;
 

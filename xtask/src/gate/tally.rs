@@ -1,7 +1,6 @@
 //! The table at the end of the gate: what ran, failed and was skipped, by group, and skips by cause.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::harness::Counts;
 

@@ -1,9 +1,6 @@
 //! The CLEAN proxy, loaded by libbpf.
 
-use std::fs;
-use std::os::fd::AsFd;
-use std::path::Path;
-use std::time::Duration;
+use std::{fs, os::fd::AsFd, path::Path, time::Duration};
 
 use libbpf_rs::{
     MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, ProgramMut, TC_EGRESS, TC_INGRESS,
@@ -11,9 +8,8 @@ use libbpf_rs::{
 };
 
 use super::{Counters, Flow, Program, Settings, TcHook};
-use crate::BpfError;
-use crate::error::file;
 use crate::libbpf::{listen, map_of, missing, refused, warnings};
+use crate::{BpfError, error::file};
 
 const CLEAN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clean.o"));
 

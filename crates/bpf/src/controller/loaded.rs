@@ -1,9 +1,6 @@
 //! Congestion controllers, loaded by libbpf.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::io::Read;
-use std::path::Path;
+use std::{ffi::OsStr, fs, io::Read, path::Path};
 
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject};
 use shallop_control::gemini::Integers;

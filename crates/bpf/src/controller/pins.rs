@@ -1,12 +1,9 @@
 //! The pinned parts of a controller: its link, under the name of its program, and its maps.
 
-use std::ffi::OsString;
-use std::fs;
-use std::path::Path;
+use std::{ffi::OsString, fs, path::Path};
 
 use super::Program;
-use crate::BpfError;
-use crate::error::file;
+use crate::{BpfError, error::file};
 
 /// The maps of Gemini that are pinned: the settings of each class of destinations, and the class of each prefix.
 pub(super) const MAPS: [&str; 2] = ["classes", "prefixes"];

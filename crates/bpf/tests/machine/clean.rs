@@ -3,9 +3,8 @@
 use shallop_control::binary::{Fraction, Gain};
 use shallop_control::clean::{self, Clean, DataPacket, Decrease, MAX_WINDOW};
 use shallop_core::{Seed, Span, Stream, Time};
-use shallop_proto::clean::Config;
-use shallop_proto::clean::flow::Flow;
 use shallop_proto::tcp::{Flags, Head};
+use shallop_proto::{clean::Config, clean::flow::Flow};
 use shallop_testing::Outcome;
 
 use crate::steps::{Step, compare, spread, step, steps};

@@ -1,8 +1,7 @@
 //! Programs in the kernel of this machine: warnings of the verifier, sizes, and their end with the process that loaded
 //! them.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use shallop_bpf::clean::{self, Proxy};
 use shallop_bpf::inventory::{self, LoadedProgram};

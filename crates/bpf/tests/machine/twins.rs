@@ -1,12 +1,10 @@
 //! The programs' arithmetic in C (`c/*_math.h`, `c/gemini.h`) compared with the simulator's controllers: on all rows of
 //! the controllers' tables, and on random steps.
 
-use shallop_control::binary::Gain;
-use shallop_control::clean::SEGMENT;
-use shallop_control::ewma::update_alpha;
 use shallop_control::gemini::law::{self, Cwnd, MAX_CWND, REDUCTION_BITS, STEP_BITS, STEP_BOUNDS};
 use shallop_control::gemini::{Config, Gemini};
 use shallop_control::{Ack, Loss, Window};
+use shallop_control::{binary::Gain, clean::SEGMENT, ewma::update_alpha};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
 use shallop_testing::Outcome;
 

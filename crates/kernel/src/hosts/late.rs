@@ -5,8 +5,7 @@ use std::cmp::Reverse;
 use shallop_core::Span;
 
 use super::{CardAction, HostCard, Kernels, RECEIVE, Waiting};
-use crate::error::KernelError;
-use crate::lateness::LateHosts;
+use crate::{error::KernelError, lateness::LateHosts};
 
 impl Kernels {
     /// Queues a packet that a host sent. A late host sends it later than that.

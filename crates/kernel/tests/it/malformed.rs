@@ -1,21 +1,18 @@
 //! What a kernel sends is not trusted: any bytes are an error or a value, never a panic, and never more memory than the
 //! limits say.
 
-use std::io::Write;
-use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::{io::Write, os::unix::net::UnixStream, path::Path};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use shallop_hosts::{frame, ip};
 use shallop_kernel::card::{Card, CardError, Served};
-use shallop_kernel::clock::Clock;
-use shallop_kernel::kernel::Kernel;
 use shallop_kernel::process::{Launch, Process};
 use shallop_kernel::ring::Ring;
 use shallop_kernel::time_travel::{Message, Op};
 use shallop_kernel::vhost_user::{HEADER_BYTES, Header, MAX_PAYLOAD, MAX_REGIONS, Request};
 use shallop_kernel::{KernelError, Mode};
+use shallop_kernel::{clock::Clock, kernel::Kernel};
 use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 
 /// Numbers as messages have them: mostly small, and those at which sums overflow.

@@ -1,9 +1,6 @@
 //! A process that is killed at any time leaves no processes, files, memory or claims of processors.
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::path::Path;
-use std::time::Duration;
+use std::{collections::BTreeSet, ffi::OsString, path::Path, time::Duration};
 
 use shallop_core::Span;
 use shallop_kernel::build;

@@ -1,7 +1,6 @@
 //! A program in a kernel that computes without end, so that time cannot pass, ends the run with an error.
 
-use std::path::Path;
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use shallop_hosts::{FlowProtocol, HostFlow, HostFlows};
 use shallop_kernel::{BOOTED, Installed, KernelError, Kernels, Mode, Settings, Start};

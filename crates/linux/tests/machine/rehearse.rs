@@ -1,15 +1,11 @@
 //! Rehearsals of small scenarios, and the cleanup after killed ones.
 
-use std::collections::BTreeSet;
-use std::process::Stdio;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+use std::{collections::BTreeSet, process::Stdio, sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed};
 
 use shallop_linux::{RehearsalError, abilities, keep_off, rehearse, replay};
-use shallop_measure::Outcome;
-use shallop_measure::observer::Unobserved;
 use shallop_measure::series::{Quantity, Samples};
+use shallop_measure::{Outcome, observer::Unobserved};
 use shallop_plan::plan::{Driver, Plan};
 use shallop_testing::{Cause, Outcome as TestOutcome, child, need, processes, programs, skip};
 use thread_priority::ThreadPriority;

@@ -6,12 +6,10 @@ use std::time::{Duration, Instant};
 use shallop_core::{Span, Time};
 
 use super::{ANSWER_TIMEOUT, Connection, OutgoingDatagram};
-use crate::credit::credit_exchange::CreditExchange;
-use crate::credit::fallback_detector::CreditLivenessProbe;
-use crate::credit::gate::GateMode;
-use crate::credit::send_mode::SendMode;
 use crate::credit::settings::{ALPN, CreditSettings};
 use crate::credit::settings_stream;
+use crate::{credit::credit_exchange::CreditExchange, credit::fallback_detector::CreditLivenessProbe};
+use crate::{credit::gate::GateMode, credit::send_mode::SendMode};
 
 /// The age at which a connection stops using credits, before [`Time`] ends after 213 days.
 const MAX_AGE: Time = Time::after_start(Span::from_secs(200 * 24 * 3_600));

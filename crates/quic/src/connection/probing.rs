@@ -3,10 +3,9 @@
 use std::time::Instant;
 
 use super::{Connection, OutgoingDatagram};
-use crate::config::ECT;
-use crate::credit::packet::EMULATION_BYTES;
 use crate::credit::path_probe::{ProbeCounts, ProbePlan};
 use crate::credit::send_mode::SendMode;
+use crate::{config::ECT, credit::packet::EMULATION_BYTES};
 
 /// The most packets of a test that leave with one time.
 const PROBES_AT_ONCE: u32 = 8;

@@ -6,11 +6,8 @@ use std::time::Instant;
 use shallop_core::{Span, Time};
 
 use super::{Connection, OutgoingDatagram};
-use crate::config::ECT;
-use crate::credit::bypass::ack_eliciting;
-use crate::credit::gate::GateMode;
-use crate::credit::send_mode::SendMode;
 use crate::credit::unscheduled::UnscheduledSend;
+use crate::{config::ECT, credit::bypass::ack_eliciting, credit::gate::GateMode, credit::send_mode::SendMode};
 
 /// The bytes of a packet that are not stream data: 13 of the short header, 16 of the AEAD tag, 19 of the STREAM frame's
 /// header, and 16 for a short ACK frame.

@@ -1,7 +1,6 @@
 //! Counts of dropped emulation packets and credits.
 
-use std::iter::Sum;
-use std::ops::AddAssign;
+use std::{iter::Sum, ops::AddAssign};
 
 use serde::Serialize;
 

@@ -3,8 +3,7 @@
 //! All numbers are big-endian. A packet is read in two steps: [`Parsed::parse`] gives the tag, which identifies the
 //! connection, and [`Parsed::verify`] authenticates the packet with the key of the connection.
 
-use std::fmt;
-use std::ops::Deref;
+use std::{fmt, ops::Deref};
 
 use shallop_core::{Span, Time};
 use shallop_proto::flashpass::head::{MAX_TIMESTAMPS, TIMESTAMP_STEP};

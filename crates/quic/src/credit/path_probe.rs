@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use shallop_core::{Span, Stream, Time};
 
-use crate::credit::packet::Stamp;
-use crate::credit::stats::fraction;
+use crate::{credit::packet::Stamp, credit::stats::fraction};
 
 /// The most packets of a probe; others are not sent.
 const MAX_PACKETS: u32 = 20_000;

@@ -1,9 +1,6 @@
 //! How a connection sends data: on credits, or with a congestion controller where credits cannot be used.
 
-use std::fmt;
-use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Instant;
+use std::{fmt, str::FromStr, sync::Arc, time::Instant};
 
 use quinn_proto::congestion::{BbrConfig, Controller, ControllerFactory, CubicConfig};
 use serde::Serialize;

@@ -2,8 +2,7 @@
 
 use shallop_core::Span;
 
-use crate::credit::counters::DropCounters;
-use crate::credit::lateness::Lateness;
+use crate::{credit::counters::DropCounters, credit::lateness::Lateness};
 
 /// The emulation packets, credits and data packets of one connection, counted since its start.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]

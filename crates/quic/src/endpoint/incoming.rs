@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 use quinn_proto::Dir;
 
 use super::{Connection, RecvStream, SendStream};
-use crate::connection;
-use crate::error::QuicError;
-use crate::streams;
+use crate::{connection, error::QuicError, streams};
 
 /// The interval at which [`Connection::is_alive`] looks for an answer.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

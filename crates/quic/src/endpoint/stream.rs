@@ -5,9 +5,7 @@ use std::sync::Arc;
 use quinn_proto::{StreamId, VarInt};
 
 use super::ConnectionRef;
-use crate::error::QuicError;
-use crate::streams;
-use crate::wakers::WaitFor;
+use crate::{error::QuicError, streams, wakers::WaitFor};
 
 /// The sending half of a stream. If it is dropped before [`SendStream::finish`], the stream is reset with code 0.
 ///

@@ -1,14 +1,11 @@
 //! The end of an endpoint: failures of its thread end every future, and dropping it does not block.
 
-use std::fmt::Debug;
-use std::future::Future;
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::OwnedFd;
-use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Wake, Waker};
-use std::thread::spawn;
-use std::time::Duration;
+use std::{fmt::Debug, future::Future};
+use std::{os::fd::OwnedFd, pin::pin};
+use std::{thread::spawn, time::Duration};
 
 use pollster::block_on;
 use shallop_core::BitsPerSec;

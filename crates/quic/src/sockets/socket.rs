@@ -5,13 +5,12 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use nix::cmsg_space;
-use nix::errno::Errno;
 use nix::sys::socket::sockopt::{RcvBuf, UdpGroSegment};
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, recvmmsg, sendmmsg, sendmsg,
     setsockopt,
 };
+use nix::{cmsg_space, errno::Errno};
 
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::sockets::drops::DatagramDrops;

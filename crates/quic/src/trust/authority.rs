@@ -1,15 +1,10 @@
 //! Certificate authorities, as an alternative to fingerprints ([`crate::identity`]).
 
-use std::path::Path;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use rustls::RootCertStore;
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::ServerCertVerifier;
-use rustls::crypto::CryptoProvider;
-use rustls::crypto::ring::default_provider;
-use rustls::server::WebPkiClientVerifier;
 pub use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, client::WebPkiServerVerifier, client::danger::ServerCertVerifier, crypto::CryptoProvider};
+use rustls::{crypto::ring::default_provider, server::WebPkiClientVerifier};
 
 use crate::trust::identity::{IdentityError, certificates, read};
 

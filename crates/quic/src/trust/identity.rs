@@ -308,13 +308,10 @@ mod tests {
     use super::{Fingerprint, Identity, IdentityError, SERVER_NAME, ServerVerifier};
     use proptest::prelude::{prop, proptest};
     use rustls::crypto::ring::{default_provider, sign};
-    use rustls::pki_types::ServerName;
-    use rustls::server::ResolvesServerCert;
     use rustls::sign::{CertifiedKey, SingleCertAndKey};
     use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection};
-    use std::fs::Permissions;
-    use std::os::unix::fs::PermissionsExt;
-    use std::sync::Arc;
+    use rustls::{pki_types::ServerName, server::ResolvesServerCert};
+    use std::{fs::Permissions, os::unix::fs::PermissionsExt, sync::Arc};
 
     /// A server with the certificate of one identity and the key of another.
     fn server(certificate: &Identity, key: &Identity) -> Arc<dyn ResolvesServerCert> {

@@ -8,9 +8,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::danger::ClientCertVerifier;
 
 use crate::credit::settings::{ALPN, ALPN_WITHOUT_CREDITS};
-use crate::error::QuicError;
-use crate::reset::ResetSecret;
-use crate::trust::identity::Identity;
+use crate::{error::QuicError, reset::ResetSecret, trust::identity::Identity};
 
 /// A certificate with its intermediate certificates, and its key.
 type CertifiedKey = (Vec<CertificateDer<'static>>, Arc<PrivateKeyDer<'static>>);

@@ -1,7 +1,6 @@
 //! The examples, over loopback.
 
-use shallop_quic::QuicError;
-use shallop_quic::identity::Identity;
+use shallop_quic::{QuicError, identity::Identity};
 
 #[path = "../../examples/file.rs"]
 #[allow(dead_code, reason = "its main reads arguments")]

@@ -1,11 +1,9 @@
 //! A million damaged packets: none makes the parser panic, and none is accepted.
 
 use shallop_core::{Seed, Span, Stream};
-use shallop_quic::counters::DropCounters;
-use shallop_quic::outstanding::Outstanding;
 use shallop_quic::packet::{Credit, Emulation, MAX_STAMPS, MacKey, Parsed, Stamp, time_of};
-use shallop_quic::replay::ReplayWindow;
-use shallop_quic::settings::CreditSettings;
+use shallop_quic::{counters::DropCounters, outstanding::Outstanding};
+use shallop_quic::{replay::ReplayWindow, settings::CreditSettings};
 
 const ROUNDS: u64 = 1_000_000;
 

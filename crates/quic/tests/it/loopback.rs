@@ -5,9 +5,8 @@ use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant};
 
 use pollster::block_on;
-use shallop_quic::counters::DropCounters;
-use shallop_quic::identity::Identity;
 use shallop_quic::{Classes, Config, Connection, CreditStats, Endpoint, SendMode, Tls};
+use shallop_quic::{counters::DropCounters, identity::Identity};
 
 use crate::{ANY, client_tls, send_stream, server_and_client, wait_until};
 

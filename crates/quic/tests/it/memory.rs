@@ -1,8 +1,7 @@
 //! The memory of idle connections. The kernel counts memory by process, so both endpoints run in a process of their
 //! own.
 
-use std::net::SocketAddr;
-use std::thread::spawn;
+use std::{net::SocketAddr, thread::spawn};
 
 use pollster::block_on;
 use shallop_core::BitsPerSec;

@@ -1,7 +1,6 @@
 //! The end of streams and connections: error codes and reasons reach the peer, with and without credits.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use pollster::block_on;
 use shallop_quic::identity::Fingerprint;
@@ -112,9 +111,8 @@ pub fn the_end_of_a_connection_has_a_code_and_a_reason() {
 }
 
 pub fn a_future_that_is_polled_again_and_again_is_kept_once() {
-    use std::future::Future;
-    use std::pin::pin;
     use std::task::{Context, Poll};
+    use std::{future::Future, pin::pin};
 
     struct Count(std::sync::atomic::AtomicUsize);
     impl std::task::Wake for Count {

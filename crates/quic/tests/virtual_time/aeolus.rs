@@ -7,9 +7,7 @@ use shallop_core::Bytes;
 use super::link::LinkConfig;
 use super::network::{Direction, Network, SentPacket, config, ms, secs};
 use crate::config::{Classes, Config};
-use crate::credit::send_mode::SendMode;
-use crate::credit::stats::CreditStats;
-use crate::credit::unscheduled::Unscheduled;
+use crate::{credit::send_mode::SendMode, credit::stats::CreditStats, credit::unscheduled::Unscheduled};
 
 /// The round trip time of the links, and the waiting time.
 const ROUND_TRIP: Duration = Duration::from_millis(20);

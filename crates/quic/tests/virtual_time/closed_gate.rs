@@ -6,11 +6,8 @@ use std::time::{Duration, Instant};
 use quinn_proto::VarInt;
 
 use super::network::{Direction, Network, SentPacket, ms, secs};
-use crate::config::Classes;
-use crate::connection::CloseReason;
-use crate::credit::bypass::MAX_ACK_DELAY;
-use crate::credit::gate::GateMode;
 use crate::credit::send_mode::SendMode;
+use crate::{config::Classes, connection::CloseReason, credit::bypass::MAX_ACK_DELAY, credit::gate::GateMode};
 
 /// The properties of [`Network::connected`].
 const DELAY: Duration = Duration::from_millis(10);

@@ -2,11 +2,9 @@
 
 use std::time::Instant;
 
-use super::MB;
-use super::link::LinkConfig;
 use super::network::{Direction, Network, SentPacket, config, ms, secs};
-use crate::config::Config;
-use crate::credit::stats::CreditStats;
+use super::{MB, link::LinkConfig};
+use crate::{config::Config, credit::stats::CreditStats};
 
 /// The fraction of data packets without a credit.
 fn residue(stats: &CreditStats) -> f64 {

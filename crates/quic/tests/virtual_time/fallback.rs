@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
-use super::MB;
-use super::link::LinkConfig;
 use super::network::{Network, config, ms, secs};
+use super::{MB, link::LinkConfig};
 use crate::config::{Classes, Config};
 use crate::credit::send_mode::{Fallback, SendMode};
 

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::MB;
-use super::link::LinkConfig;
 use super::network::{Direction, Network, SentPacket, config, ms, secs};
-use crate::connection::CloseReason;
-use crate::credit::send_mode::SendMode;
+use super::{MB, link::LinkConfig};
+use crate::{connection::CloseReason, credit::send_mode::SendMode};
 
 #[test]
 fn a_dead_path_gets_fewer_and_fewer_probes_and_emulation_packets() {

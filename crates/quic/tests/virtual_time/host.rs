@@ -1,17 +1,13 @@
 //! A host in virtual time: an [`EndpointState`] with an application that sends streams and checks received ones.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::time::Instant;
+use std::{collections::BTreeMap, net::SocketAddr, time::Instant};
 
 use quinn_proto::{Dir, StreamId};
 
-use crate::connection::Connection;
-use crate::credit::send_mode::SendMode;
-use crate::credit::stats::CreditStats;
 use crate::endpoint_state::EndpointState;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::streams;
+use crate::{connection::Connection, credit::send_mode::SendMode, credit::stats::CreditStats};
 
 pub(super) trait Host {
     fn address(&self) -> SocketAddr;

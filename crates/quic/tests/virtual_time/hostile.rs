@@ -1,9 +1,7 @@
 //! Peers that forge credits, and attackers on the path who see every packet and have no key.
 
-use std::cell::Cell;
-use std::net::SocketAddr;
-use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
+use std::{cell::Cell, net::SocketAddr, rc::Rc};
 
 use shallop_core::{Seed, Span, Stream, Time};
 
@@ -12,12 +10,10 @@ use super::link::{Attacker, Packet};
 use super::network::{CLIENT, Direction, Network, SERVER, SentPacket, config, ms, secs};
 use crate::connection::CloseReason;
 use crate::credit::packet::{Credit, Packet as Message, Parsed, Stamp, is_ours, step_of, time_of};
-use crate::credit::send_mode::SendMode;
-use crate::credit::settings_stream;
-use crate::endpoint_state::EndpointState;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::trust::identity::{SERVER_NAME, ServerVerifier};
 use crate::trust::tls::Tls;
+use crate::{credit::send_mode::SendMode, credit::settings_stream, endpoint_state::EndpointState};
 
 /// Changes an emulation packet or a credit, without its key.
 fn change(random: &mut Stream, packet: &Packet, before: &[Packet]) -> Packet {

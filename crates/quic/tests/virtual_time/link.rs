@@ -1,9 +1,7 @@
 //! A link in one direction: the port of a simulated switch as the bottleneck, a propagation delay, and faults.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::ops::Range;
 use std::time::{Duration, Instant};
+use std::{collections::BTreeMap, net::SocketAddr, ops::Range};
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Class, Ecn, End, Envelope, NoProbe, Span, Stream, Time};
 use shallop_proto::wire;

@@ -10,11 +10,10 @@ use std::sync::Arc;
 use super::host::{Host, ShallopHost};
 use super::link::{Link, LinkConfig, Packet};
 use crate::config::{Classes, Config};
-use crate::credit::send_mode::SendMode;
-use crate::endpoint_state::EndpointState;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::trust::identity::{Identity, SERVER_NAME, ServerVerifier};
 use crate::trust::tls::Tls;
+use crate::{credit::send_mode::SendMode, endpoint_state::EndpointState};
 
 /// The number of steps at one instant after which a test fails, because the hosts spin.
 const STUCK: u32 = 100_000;

@@ -2,9 +2,8 @@
 
 use shallop_core::Span;
 
-use super::MB;
-use super::link::LinkConfig;
 use super::network::{Network, config, ms, secs};
+use super::{MB, link::LinkConfig};
 use crate::config::Config;
 use crate::credit::path_probe::{ProbeCounts, ProbePlan};
 use crate::credit::send_mode::SendMode;

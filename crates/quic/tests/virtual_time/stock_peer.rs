@@ -1,8 +1,6 @@
 //! Connections with a host that runs unmodified quinn-proto: plain QUIC with CUBIC in both directions.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Instant;
+use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use bytes::BytesMut;
 use quinn_proto::{
@@ -16,12 +14,10 @@ use super::link::LinkConfig;
 use super::network::{CLIENT, Network, SERVER, config, identities, ms, secs, shallop_client};
 use shallop_core::Bytes;
 
-use crate::config::Config;
-use crate::credit::send_mode::SendMode;
-use crate::credit::unscheduled::Unscheduled;
 use crate::endpoint_state::EndpointState;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::trust::identity::SERVER_NAME;
+use crate::{config::Config, credit::send_mode::SendMode, credit::unscheduled::Unscheduled};
 
 /// The application protocol of the quinn-proto host.
 const ALPN: &[u8] = b"hq-interop";

@@ -1,8 +1,7 @@
 //! The wrap of 16-bit sequence numbers, and of times after 9,007 s.
 
-use super::MB;
-use super::link::LinkConfig;
 use super::network::{Network, config, ms, secs};
+use super::{MB, link::LinkConfig};
 use crate::credit::send_mode::SendMode;
 
 #[test]

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::only;
-use crate::design::Point;
-use crate::summary::Summary;
+use crate::{design::Point, summary::Summary};
 
 /// The most names of points that an error message lists.
 const MAX_TOLD: usize = 10;

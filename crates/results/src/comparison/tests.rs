@@ -1,10 +1,8 @@
 //! Comparisons of invented results.
 
 use super::*;
-use crate::design::Point;
-use crate::paired::Finding;
-use crate::reuse::Reuse;
 use crate::summary::{Completion, Fct, Rtt};
+use crate::{design::Point, paired::Finding, reuse::Reuse};
 
 /// Results of schemes with seeds 1 to `seeds`; the 99th percentile of small flows is `p99_ms` of scheme and seed.
 fn summary(schemes: &[&str], seeds: u64, p99_ms: impl Fn(&str, u64) -> f64) -> Summary {

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::claim::Differs;
-use crate::design::Point;
-use crate::judged::Bound;
 use crate::summary::{Completion, Credit, Statistic, Window};
+use crate::{claim::Differs, design::Point, judged::Bound};
 
 const LABELS: [&str; 3] = ["cubic", "expresspass", "flashpass"];
 

@@ -13,8 +13,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Mutex;
+use std::{process::Command, sync::Mutex};
 
 use crate::pages::{Block, blocks, pages, root};
 use tempfile::TempDir;

@@ -1,10 +1,6 @@
 //! Commands whose endpoint stops working end with exit code 2 and its reason, and do not wait.
 
-use std::fs;
-use std::net::UdpSocket;
-use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
+use std::{fs, net::UdpSocket, path::Path, process::Command, time::Duration};
 
 use crate::support::transfer::{Listener, Place, Process, one_line, wait_for};
 

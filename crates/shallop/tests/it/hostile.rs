@@ -1,9 +1,8 @@
 //! Hostile inputs: each ends with exit code 2 and a message with the place, the key, the reason and what to do. Nothing
 //! is printed on standard output, and no file is written. The inputs and their messages are in `hostile/cases`.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, fs};
 
 use crate::support::{Folder, unwrapped};
 use serde::Deserialize;

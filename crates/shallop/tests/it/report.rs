@@ -1,7 +1,6 @@
 //! Reports: which pages and figures are made, with equal bytes whichever command makes them.
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
 use crate::support::{Folder, dumbbell};
 use serde_json::Value;

@@ -1,9 +1,6 @@
 //! Sweeps and resumed runs as processes: what is run, kept, reported and merged.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-use std::process::Stdio;
+use std::{collections::BTreeMap, fs, path::Path, process::Stdio};
 
 use crate::support::{Folder, dumbbell, text, timeless};
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! Output on terminals and in formats for programs, escaped names, and folders that another process or person uses.
 
-use std::fs;
-use std::process::Stdio;
+use std::{fs, process::Stdio};
 
 use crate::support::{Folder, text};
 use serde_json::Value;

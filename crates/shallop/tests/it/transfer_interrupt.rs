@@ -1,7 +1,6 @@
 //! Ctrl-C during a transfer: the other side is told at once, and the same command resumes later.
 
-use std::fs;
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use crate::support::transfer::{Place, Process, one_line, wait_for};
 

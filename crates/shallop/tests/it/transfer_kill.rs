@@ -1,13 +1,11 @@
 //! Senders and receivers that are killed at random moments, and started again: files arrive whole, once, and nothing
 //! else stays. `SHALLOP_KILLS` is the number of kills; default: 4.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
+use std::{collections::BTreeMap, fs};
+use std::{process::Stdio, time::Duration};
 
 use serde_json::Value;
 

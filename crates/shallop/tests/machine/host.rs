@@ -1,9 +1,8 @@
 //! Controllers in the kernel of this machine, by the command. Each test has its own network and BPF file system.
 //! Controller names are global to the machine, so that each test uses its own.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
+use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde_json::Value;
 use shallop_testing::{Outcome, programs as installed, root};

@@ -1,8 +1,7 @@
 //! What tests of BPF programs need, and scripts in their own namespaces.
 
-use std::fs;
-use std::process::Command;
 use std::time::{Duration, Instant};
+use std::{fs, process::Command};
 
 use shallop_bpf::{BpfError, inventory};
 use shallop_testing::{Cause, Outcome, programs, skip};

@@ -3,8 +3,7 @@
 
 use shallop_testing::Outcome;
 
-use crate::real::kernel;
-use crate::support::Folder;
+use crate::{real::kernel, support::Folder};
 
 const SCENARIO: &str = r#"
 title = "the host's own link"

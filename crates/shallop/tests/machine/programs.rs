@@ -1,10 +1,8 @@
 //! Programs and shells in hosts that are real kernels.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::{collections::BTreeMap, fs, io::Write};
 
 use shallop_testing::{Outcome, Stop, programs};
 

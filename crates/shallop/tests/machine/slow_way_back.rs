@@ -2,8 +2,7 @@
 
 use shallop_testing::Outcome;
 
-use crate::real::kernel;
-use crate::support::Folder;
+use crate::{real::kernel, support::Folder};
 
 const SCENARIO: &str = r#"
 title = "acknowledgements over 100 kb/s"

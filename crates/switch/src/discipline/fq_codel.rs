@@ -20,8 +20,7 @@ use shallop_options::Options;
 use super::backlog::{Backlog, Dropped, Overflow};
 use super::codel::{CoDel, CoDelConfig};
 use super::{AqmConfig, AqmPort, ManagedQueue};
-use crate::limit::QueueLength;
-use crate::mark::Decision;
+use crate::{limit::QueueLength, mark::Decision};
 
 /// Options of the discipline `fq-codel` in scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]

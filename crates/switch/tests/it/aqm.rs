@@ -3,14 +3,12 @@
 
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time};
-use shallop_switch::discipline::codel::CoDelConfig;
-use shallop_switch::discipline::dualpi2::DualPi2Config;
-use shallop_switch::discipline::fq_codel::FqCoDelConfig;
-use shallop_switch::discipline::pie::PieConfig;
 use shallop_switch::{
     Aqm, Discipline, FrameAggregation, Meter, Pool, PoolConfig, PoolMember, PoolQuota, PortBuffer, PortConfig,
     QueueConfig,
 };
+use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
+use shallop_switch::{discipline::fq_codel::FqCoDelConfig, discipline::pie::PieConfig};
 
 use crate::support::{self, at_port};
 

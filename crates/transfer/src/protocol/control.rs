@@ -1,8 +1,6 @@
 //! Control streams: messages as lines of bounded length.
 
-use crate::protocol::error::TransferError;
-use crate::protocol::link::Outgoing;
-use crate::protocol::message::Message;
+use crate::{protocol::error::TransferError, protocol::link::Outgoing, protocol::message::Message};
 use std::io::{self, BufRead, BufReader, Read};
 
 /// The longest line of a control stream, bytes: enough for the longest path with each byte escaped as six characters.

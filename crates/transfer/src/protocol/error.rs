@@ -1,7 +1,6 @@
 //! Errors of a transfer.
 
-use std::io;
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 use thiserror::Error;
 
 /// Why a transfer ended early. The receiver keeps partial files for the next transfer.

@@ -5,10 +5,7 @@ use rustix::fs::{
     renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
-use std::fs::File;
-use std::io;
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::{fs::File, io, os::fd::OwnedFd, path::Path};
 
 /// The suffix of the names of partial files.
 pub const PART_SUFFIX: &str = ".shallop-part";

@@ -1,7 +1,6 @@
 //! The list of files and folders of a transfer, with paths that cannot lead out of the receiver's folder.
 
-use crate::protocol::error::TransferError;
-use crate::protocol::folder::PART_SUFFIX;
+use crate::{protocol::error::TransferError, protocol::folder::PART_SUFFIX};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 

@@ -15,8 +15,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::thread::Scope;
-use std::time::Instant;
+use std::{thread::Scope, time::Instant};
 
 /// The number of `have` messages that are buffered while no file has to be read for them.
 const BUFFERED: u32 = 256;

@@ -132,10 +132,8 @@ fn unsendable(path: &Path, reason: &str) -> TransferError {
 #[cfg(test)]
 mod tests {
     use super::{Kind, SourcePaths};
-    use std::ffi::OsStr;
-    use std::fs::Permissions;
-    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::{ffi::OsStr, fs::Permissions, os::unix::ffi::OsStrExt};
 
     #[test]
     fn folders_are_collected_in_the_order_of_names() {

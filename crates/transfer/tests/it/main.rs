@@ -12,9 +12,7 @@ use memory_link::MemoryLink;
 use shallop_transfer::protocol::{
     Progress, ReceiveOptions, SendOptions, SourcePaths, Summary, TransferError, receive, send,
 };
-use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::{collections::BTreeMap, os::unix::fs::PermissionsExt, path::Path};
 
 shallop_testing::tests! {
     tests: [

@@ -3,8 +3,7 @@
 use super::{Numbers, Run, contents, plant, sources};
 use crate::memory_link::MemoryLink;
 use shallop_transfer::protocol::{Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Summary, receive, send};
-use std::path::Path;
-use std::sync::Mutex;
+use std::{path::Path, sync::Mutex};
 
 fn run(from: &Path, to: &Path, overwrite: bool) -> Summary {
     agreed(&Run { overwrite, ..Run::new(from, to) })

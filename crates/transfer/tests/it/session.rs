@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::thread::spawn;
-use std::time::Duration;
+use std::{thread::spawn, time::Duration};
 
 use shallop_core::BitsPerSec;
 use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};

@@ -4,9 +4,8 @@
 use serde_json::{Value, json};
 
 use super::metrics::Compared;
-use crate::figure::Figure;
-use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
+use crate::{figure::Figure, figure_data::FigureData};
 use shallop_results::Summary;
 
 /// The most bars in a figure; more would not be readable.

@@ -3,10 +3,8 @@
 use serde_json::{Value, json};
 
 use super::metrics::Compared;
-use crate::axis::Axis;
-use crate::figure::Figure;
-use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
+use crate::{axis::Axis, figure::Figure, figure_data::FigureData};
 use shallop_results::Summary;
 
 /// If points have at most this many values, the axis has a label at each.

@@ -2,8 +2,7 @@
 
 use super::{lower_bounds, means};
 use crate::figure::{Dataset, number};
-use crate::figure_data::FigureData;
-use crate::spec_parts;
+use crate::{figure_data::FigureData, spec_parts};
 use shallop_results::metrics::{self, Metric, all_flows, small_flows};
 use shallop_results::units::{self, Quantity, Unit};
 use shallop_results::{Estimate, Summary};

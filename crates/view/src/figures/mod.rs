@@ -13,11 +13,7 @@ mod rates;
 mod slowdown;
 mod windows;
 
-use crate::axis::Axis;
-use crate::figure::Figure;
-use crate::figure_data::FigureData;
-use crate::spec_parts;
-use crate::text;
+use crate::{axis::Axis, figure::Figure, figure_data::FigureData, spec_parts, text};
 use shallop_results::Summary;
 
 /// Makes every figure that has data, in the order in which a page shows them.

@@ -6,10 +6,8 @@ use super::{lower_bounds, means, metrics as compared};
 use crate::figure::{Dataset, Figure, number};
 use crate::figure_data::{CLASSES, FigureData};
 use crate::spec_parts::{self, NominalScale};
-use shallop_results::metrics;
-use shallop_results::summary::Statistic;
-use shallop_results::units::thousands;
 use shallop_results::{Estimate, Summary};
+use shallop_results::{metrics, summary::Statistic, units::thousands};
 
 /// The statistics of completion times that the figure shows, with their labels.
 const PARTS: [(Statistic, &str); 5] = [

@@ -18,8 +18,7 @@ mod wording;
 use shallop_results::Summary;
 use shallop_results::void::{self, VoidScheme};
 
-use crate::comparison::Comparison;
-use crate::text::list;
+use crate::{comparison::Comparison, text::list};
 use standings::{Standings, topic};
 use wording::quoted;
 

@@ -1,8 +1,7 @@
 //! What the lead of a scheme costs: loss and unfairness. A scheme that leads in one figure and ruins another one is not
 //! called the best without a word on it.
 
-use shallop_results::contrast::Level;
-use shallop_results::metrics;
+use shallop_results::{contrast::Level, metrics};
 
 use super::ranking::{is_worse, sorted};
 use super::standings::{Entry, LEAST_LOSS, Standings};

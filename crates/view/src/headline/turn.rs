@@ -1,8 +1,7 @@
 //! Which value of the swept key is the best for a scheme, whether the metric turns there, and where loss begins.
 //! Points are compared as schemes are: a seed draws the same traffic at each point, so that the differences are paired.
 
-use shallop_results::contrast::Level;
-use shallop_results::metrics;
+use shallop_results::{contrast::Level, metrics};
 
 use super::one_point::alike;
 use super::ranking::{is_worse, sorted};

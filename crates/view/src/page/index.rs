@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::document::document;
-use super::parts::element;
+use super::{document::document, parts::element};
 use crate::text::escape;
 
 /// A line of an index page: the results of one scenario.

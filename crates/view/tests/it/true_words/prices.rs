@@ -1,8 +1,6 @@
 //! What the sentences on the price of a lead claim, read from the words alone, and what they leave out.
 
-use super::sets::ResultSet;
-use super::sweep_words::numbers;
-use super::words::Claims;
+use super::{sets::ResultSet, sweep_words::numbers, words::Claims};
 
 /// The least differences of loss rates and of Jain's indices that a lead is said to cost.
 const BOUNDS: [f64; 2] = [0.05, 0.2];

@@ -1,7 +1,6 @@
 //! What the sentences on a sweep of the key `x` claim, read from the words alone.
 
-use super::BOUND;
-use super::sets::ResultSet;
+use super::{BOUND, sets::ResultSet};
 
 /// The numbers in a text that follow this mark: of "x=10" the point 0, of "s3" the scheme 3.
 pub fn numbers(text: &str, mark: &str) -> Vec<usize> {
