@@ -114,7 +114,6 @@ fn list(u: &mut Unstructured<'_>) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// A stream of a file.
 fn stream(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     if u.ratio(1, 4)? {
         return Ok(u.arbitrary::<&[u8]>()?.to_vec());

@@ -8,7 +8,6 @@ use libfuzzer_sys::fuzz_target;
 use shallop_plan::files::FilesInMemory;
 use shallop_scenario::{Options, read};
 
-/// The files that the scenario may name.
 fn files() -> FilesInMemory {
     FilesInMemory::from_texts([
         ("net.csv", "from,to,rate,delay\na,b,1Gbps,1ms\nb,c,1Gbps,1ms\n"),

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tokens::{self, MentionKind};
 use crate::tree::{Finding, Source, sources};
 
-/// The most files in a circle.
 const MAX_FILES: usize = 3;
 /// The largest share of all lines in one crate, in percent.
 const MAX_PERCENT: usize = 16;

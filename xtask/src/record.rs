@@ -87,7 +87,6 @@ fn read(text: &str) -> Result<Summary, String> {
         .map_err(|why| format!("is no summary, or is of an older version, which cannot be recorded: {why}"))
 }
 
-/// The record of a summary.
 fn recorded(summary: Summary, revision: &str) -> Result<RecordedRun, String> {
     if summary.quick {
         return Err("is of a quick run: only full runs are recorded".to_owned());

@@ -6,7 +6,6 @@ use crate::tree::{Finding, Source, sources};
 
 /// The most lines of a source file, its tests included.
 const LINES: usize = 500;
-/// The most columns of a line.
 const COLUMNS: usize = 120;
 
 /// Split, so that this file does not find itself.

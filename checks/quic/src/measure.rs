@@ -36,7 +36,6 @@ impl Transfer {
     }
 }
 
-/// A kind of transfer.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     stack: Stack,

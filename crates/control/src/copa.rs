@@ -74,7 +74,6 @@ impl Config {
     pub const PAPER: Self = Self::defaults(());
 }
 
-/// Direction in which cwnd moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Up,

@@ -63,7 +63,6 @@ pub enum QuantityError {
     /// The unit is not one of this kind of quantity.
     #[error("\"{found}\" has an unknown unit, \"{unit}\": the units are {allowed}; write it like {example}")]
     UnknownUnit { found: String, unit: String, allowed: String, example: &'static str },
-    /// The unit is missing.
     #[error("\"{found}\" needs a unit, one of {allowed}; write it like {example}")]
     Unit { found: String, allowed: String, example: &'static str },
     /// The unit differs from a known one only in upper and lower case.
@@ -154,7 +153,6 @@ fn number<'a>(text: &'a str, example: &'static str) -> Result<Number<'a>, Quanti
     Ok(Number { digits, decimals, unit: unit.trim() })
 }
 
-/// Error for a missing or unknown unit.
 fn no_unit(text: &str, unit: &str, allowed: String, example: &'static str) -> QuantityError {
     let (found, unit) = (text.to_owned(), unit.trim().to_owned());
     let exponent = unit

@@ -271,7 +271,6 @@ mod tests {
         Time::after_start(Span::from_us(us))
     }
 
-    /// The monitors of a flow at the sender and at the receiver.
     fn monitors(protocol: FlowProtocol, size: u64) -> [FlowMonitor; 2] {
         let size = Some(size);
         let flow = HostFlow { number: 3, start: 0, size, from: 0, to: 1, source_port: 10_000, protocol };

@@ -11,7 +11,6 @@ use crate::frame::SocketPair;
 /// The transport protocol of a flow between real hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowProtocol {
-    /// The TCP of the hosts' kernels.
     Tcp {
         /// The congestion controller, as an index into [`HostFlows::controllers`](crate::HostFlows::controllers).
         controller: u16,

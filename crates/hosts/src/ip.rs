@@ -121,7 +121,6 @@ pub(crate) fn make_part(frame: &mut [u8], index: usize, ip_bytes: usize) {
     });
 }
 
-/// An IP header that can be changed.
 enum Header {
     V4(etherparse::Ipv4Header),
     V6(etherparse::Ipv6Header),

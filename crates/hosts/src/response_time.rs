@@ -33,7 +33,6 @@ impl ResponseTimer {
         &mut self.0[index]
     }
 
-    /// Records that data was delivered to this end.
     pub(crate) fn on_data(&mut self, end: End, head: &FrameHead, now: Time) {
         let pending = self.pending(end);
         let after = head.sequence.wrapping_add(u32::from(head.payload));

@@ -25,7 +25,6 @@ const LONGEST: usize = 1 << 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The host sent the frame.
     FromHost,
     /// The network delivered the frame to the host.
     ToHost,
@@ -62,7 +61,6 @@ pub enum TapeError {
     /// The file does not begin with `shallop tape`.
     #[error("is not a tape of a rehearsal")]
     Other,
-    /// The format has another version.
     #[error("is a tape of version {0}, and this shallop reads version {VERSION}")]
     Version(String),
     /// A record is incomplete or has an unknown direction.

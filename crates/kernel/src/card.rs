@@ -255,7 +255,6 @@ impl CardError {
     }
 }
 
-/// Maps the memory of a kernel.
 fn map(header: &Header, regions: &[Region], files: Vec<OwnedFd>) -> Result<GuestMemoryMmap, CardError> {
     if files.len() < regions.len() {
         return Err(Malformed::NoFile(header.request).into());

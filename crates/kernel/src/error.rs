@@ -55,7 +55,6 @@ pub enum KernelError {
     /// The installed kernel lacks a module.
     #[error("{0}")]
     NoModule(String),
-    /// A kernel ended before the run.
     #[error("kernel {kernel} ended before the run; its last words:\n{log}")]
     Ended { kernel: usize, log: String },
     /// A program in a kernel computes without a system call, so that virtual time cannot pass.

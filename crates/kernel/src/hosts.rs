@@ -96,7 +96,6 @@ pub struct Kernels {
     /// The folder of programs' files, if there are programs.
     folder: Option<Folder>,
     console: Option<Console>,
-    /// Lateness on purpose.
     late: Option<LateHosts>,
     /// The time for which the network stood still, in nanoseconds.
     stood_still: u64,

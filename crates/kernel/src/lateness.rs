@@ -37,7 +37,6 @@ pub struct Lateness {
 pub(crate) struct LateHosts {
     options: Lateness,
     stream: Stream,
-    /// The current or next pause.
     pause: (Time, Time),
     /// Standstills that are still to come: when, and how long in nanoseconds.
     pub(crate) standstills: VecDeque<(Time, u64)>,

@@ -35,7 +35,6 @@ pub enum Op {
     Run = 6,
     /// The controller lets a kernel advance the time up to this time without asking.
     FreeUntil = 7,
-    /// A kernel asks for the time of day.
     GetTimeOfDay = 8,
     /// A kernel sends a value to all others.
     Broadcast = 9,

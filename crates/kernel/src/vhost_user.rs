@@ -16,7 +16,6 @@ const CONFIG_BYTES: usize = 64;
 
 /// The protocol version, in the lowest bits of the flags.
 const VERSION: u32 = 1;
-/// The flag of an answer.
 const REPLY: u32 = 1 << 2;
 /// The flag of a message whose sender waits for an answer.
 const NEEDS_REPLY: u32 = 1 << 3;
@@ -89,12 +88,10 @@ pub struct Region {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Asks for the features of the card.
     GetFeatures,
     GetProtocolFeatures,
     /// A request whose setting needs no action, so the card only accepts it.
     Accepted,
-    /// Sets the memory of rings and buffers.
     SetMemory(Vec<Region>),
     /// Sets the number of descriptors of a ring.
     SetRingSize(usize, u16),

@@ -271,7 +271,6 @@ mod tests {
         Some(bytes)
     }
 
-    /// The answer of the interface to a frame.
     fn answer(bytes: &[u8]) -> Option<Arp> {
         let (mut interface, there) = interface();
         rustix::io::write(&there, bytes).unwrap();

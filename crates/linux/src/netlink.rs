@@ -65,7 +65,6 @@ impl Interfaces {
         }
     }
 
-    /// The state of the interface with this name.
     pub(crate) fn link(&mut self, name: &str) -> io::Result<LinkMessage> {
         let mut request = LinkMessage::default();
         request.attributes.push(LinkAttribute::IfName(name.to_owned()));

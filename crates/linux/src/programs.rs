@@ -43,7 +43,6 @@ exec "$@""#;
 /// Shell text that gives a program a folder in memory as its working folder, if its files are not kept.
 const IN_MEMORY: &str = r#"mount -t tmpfs shallop /mnt && cd /mnt && exec "$@""#;
 
-/// Runs the programs of a run.
 pub(crate) struct ProgramRunner<'a> {
     pub(crate) hosts: &'a [Host],
     /// The names of hosts, by number.

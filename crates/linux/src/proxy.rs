@@ -34,7 +34,6 @@ impl RunProxy {
         Ok(Self(Some(proxy)))
     }
 
-    /// The counters of the programs.
     pub(crate) fn counted(&self) -> Result<Option<ProxyOfRun>, RehearsalError> {
         let Some(proxy) = &self.0 else { return Ok(None) };
         let counted = proxy.maps().counters().map_err(|why| refused(&why))?;

@@ -69,7 +69,6 @@ struct QuicSender {
     flow: usize,
     connection: ConnectionId,
     stream: Option<StreamNumber>,
-    /// Payload bytes written.
     written: u64,
     is_written: bool,
     has_failed: bool,
@@ -81,7 +80,6 @@ struct QuicReceiver {
     flow: usize,
     connection: ConnectionId,
     stream: Option<StreamNumber>,
-    /// Payload bytes read.
     read: u64,
     is_over: bool,
 }

@@ -122,7 +122,6 @@ pub(crate) struct FlowReport {
     pub(crate) late: Duration,
     /// The longest delay of a datagram.
     pub(crate) datagrams_late: Duration,
-    /// The states of TCP connections.
     pub(crate) tcp_info: TcpInfoLog,
 }
 

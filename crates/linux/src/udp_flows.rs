@@ -31,7 +31,6 @@ struct UdpSender {
     /// The sending socket, once the flow has started.
     socket: Option<Socket>,
     pace: Pace,
-    /// Payload bytes sent.
     sent: u64,
 }
 

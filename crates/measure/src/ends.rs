@@ -24,7 +24,6 @@ pub trait EndpointFactory: Sync {
 pub trait EndpointVisitor {
     type Result;
 
-    /// Runs the computation with endpoints from this factory.
     fn visit<E: EndpointFactory>(self, ends: E) -> Self::Result;
 }
 

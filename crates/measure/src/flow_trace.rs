@@ -12,7 +12,6 @@ use crate::series::{FlowSample, MAX_STORED, Quantity};
 /// The traces of all flows of a run.
 #[derive(Clone, Debug)]
 pub struct FlowTrace {
-    /// In order of time.
     values: Vec<FlowSample>,
     /// The interval of the plan, and the present one, a multiple of it.
     intervals: (Span, Span),

@@ -50,7 +50,6 @@ impl PcapNg {
         self.block(INTERFACE, &body);
     }
 
-    /// Adds an Enhanced Packet Block.
     pub(crate) fn add_packet(&mut self, packet: &Packet<'_>) {
         let (high, low) = ((packet.time >> 32) as u32, packet.time as u32);
         let captured = packet.data.len() as u32;

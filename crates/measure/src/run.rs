@@ -36,7 +36,6 @@ pub enum RunError {
         /// Number of flows that the run could read.
         started: usize,
     },
-    /// The observer stopped the run.
     #[error("the run was stopped before its end")]
     Stopped,
 }

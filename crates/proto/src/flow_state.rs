@@ -6,13 +6,11 @@ use shallop_core::{BitsPerSec, Span};
 /// The state of a sender's congestion control (kernel: `enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaState {
-    /// Nothing is amiss.
     Open,
     /// Acknowledgements were duplicate or selective, and nothing is marked lost.
     Disorder,
     /// The window was reduced for ECN-Echo, and not all data in flight at that time is acknowledged.
     Cwr,
-    /// Fast recovery.
     Recovery,
     /// Recovery after a retransmission timeout.
     Loss,

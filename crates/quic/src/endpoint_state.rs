@@ -222,7 +222,6 @@ impl EndpointState {
         }
     }
 
-    /// Returns the datagrams that are to be sent now.
     pub(crate) fn transmit(&mut self, now: Instant) -> Vec<OutgoingDatagram> {
         let mut out = std::mem::take(&mut self.out);
         for number in self.connections.take_active(now) {

@@ -45,7 +45,6 @@ pub(crate) fn ended(connection: &mut Connection, id: StreamId) -> Poll<Result<Op
     }
 }
 
-/// Reads the bytes of a stream that have arrived.
 pub(crate) fn read(connection: &mut Connection, id: StreamId, into: &mut [u8]) -> Poll<Result<usize, QuicError>> {
     let mut stream = connection.quic.recv_stream(id);
     let Ok(mut chunks) = stream.read(true) else { return Poll::Ready(Ok(0)) };

@@ -141,7 +141,6 @@ impl Column {
     }
 }
 
-/// The explanations of the marks in these cells.
 pub(crate) fn notes(cells: &[&String]) -> Vec<&'static str> {
     let has = |mark: &str| cells.iter().any(|cell| cell.contains(mark));
     NOTES.iter().filter(|(mark, _)| has(mark)).map(|(_, note)| *note).collect()

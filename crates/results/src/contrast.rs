@@ -154,7 +154,6 @@ impl Level {
 struct Quantiles {
     /// For 1 to 30 degrees of freedom.
     table: [f64; 30],
-    /// Of the normal distribution.
     normal: f64,
 }
 

@@ -78,7 +78,6 @@ pub enum Quantity {
     PoolOccupancy,
     /// A fraction of packets, flows, time or capacity, from 0 to 1.
     Share,
-    /// A fraction that may be larger than 1.
     Fraction,
     /// Jain's fairness index of n flows, from 1/n to 1.
     JainIndex,

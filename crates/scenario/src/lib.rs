@@ -124,7 +124,6 @@ pub fn read_options<T: shallop_options::Options>(
     Section::open::<T>("the options", &item)?.read(context)
 }
 
-/// The most points of a study.
 const MAX_POINTS: usize = 10_000;
 /// Keys that all points share, so that `set` of a point cannot change them.
 const ONE_FOR_ALL: [&str; 3] = [Scenario::KEY.seed.name, Scenario::KEY.seeds.name, Scenario::KEY.title.name];

@@ -206,7 +206,6 @@ fn aqm(section: &Section<'_>) -> Result<Option<Aqm>, Problem> {
     Ok(Some(aqm))
 }
 
-/// Finds the chip with this name.
 fn chip(section: &Section<'_>, id: Option<&str>) -> Result<Option<&'static Chip>, Problem> {
     let Some(id) = id else { return Ok(None) };
     chips::find(id).map(Some).ok_or_else(|| {

@@ -241,7 +241,6 @@ fn commented(line: &str, comment: &str) -> String {
     format!("{line:<39} # {comment}\n")
 }
 
-/// A text as a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

@@ -31,7 +31,6 @@ pub struct Input {
 #[serde(deny_unknown_fields)]
 struct Request {
     text: String,
-    /// The name of the text in messages.
     #[serde(default = "standard_input")]
     name: String,
     /// The folder of the files that the scenario names; default: the working directory.

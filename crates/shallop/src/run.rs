@@ -317,7 +317,6 @@ impl<'a> StudyTasks<'a> {
         Ok(summary)
     }
 
-    /// The rows of the table of runs.
     fn rows(&self) -> Rows {
         match () {
             () if self.common.details => Rows::Details,

@@ -65,7 +65,6 @@ struct Slot<E> {
 /// Group of connections that a flow may take over ([`crate::Flow`]), and the two hosts.
 type ConnectionKey = (u32, [Node; 2]);
 
-/// Entry of a flow that has started.
 #[derive(Clone, Copy, Debug)]
 struct FlowEntry {
     /// Slot of the flow; [`VACANT`] once the flow has retired.

@@ -57,11 +57,7 @@ pub enum StoreError {
     Unreadable { at: String, why: String },
     /// A Parquet file has a compression that shallop does not write; versions before 0.1.0 wrote zstd.
     #[error("{at}: compressed with {codec}; allowed are snappy and none: make the results again")]
-    OtherCompression {
-        at: String,
-        /// The compression that the file has.
-        codec: String,
-    },
+    OtherCompression { at: String, codec: String },
     /// A column of a Parquet file has a type that shallop does not write.
     #[error("{at}: column {column} holds {kind}; allowed are {allowed}", allowed = crate::table::KINDS)]
     UnknownKind { at: String, column: String, kind: String },

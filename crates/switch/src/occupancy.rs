@@ -9,7 +9,6 @@ const DIGITS: u8 = 2;
 
 #[derive(Clone, Debug, Default)]
 pub struct Occupancy {
-    /// Time up to which the occupancy is recorded.
     recorded_to: Time,
     held: Bytes,
     max: Bytes,

@@ -41,7 +41,6 @@ pub struct Port<C> {
 struct Cold<C> {
     queues: Vec<Queue<C>>,
     schedule: Schedule,
-    /// Packets of the frame that is being aggregated.
     frame: Vec<Packet<C>>,
     /// Future changes of the link's rate and delay, the next one last.
     changes: Vec<LinkChange>,

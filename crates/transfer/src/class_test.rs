@@ -28,7 +28,6 @@ const TIME: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
 /// The time to wait for answers after the last packet, besides twice the waiting time of credits.
 const SETTLE: Duration = Duration::from_millis(200);
-/// The interval at which a test is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 /// The least number of packets of each kind for a finding.
 const LEAST: (u64, u64) = (200, 60);

@@ -10,7 +10,6 @@ use crate::class_test::{ABOVE, BELOW, Metering, Order, metering, order, probe};
 use crate::ping::{Load, load, send_for};
 use crate::session::{SendSession, TESTED};
 
-/// The duration of the load on credits.
 const LOAD: Duration = Duration::from_secs(1);
 /// The duration of data without credits, longer than the emulation packets beside it.
 const BESIDE: Duration = Duration::from_millis(1_600);

@@ -16,11 +16,9 @@ use crate::class_test::{ABOVE, Metering, metering, probe};
 const MEASURE: Duration = Duration::from_millis(700);
 /// The time before a measurement in which the rate settles.
 const START: Duration = Duration::from_millis(300);
-/// The interval at which the connection is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// The fewest packets of data in that time for a rate, 0.8 Mb/s. With fewer, nothing is compared or told.
 const LEAST: u64 = 50;
-/// The most tests of a path.
 const TESTS: u32 = 6;
 /// The payload of a full packet, bits.
 const PAYLOAD_BITS: f64 = 1_400.0 * 8.0;

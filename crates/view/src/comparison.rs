@@ -134,7 +134,6 @@ fn labels(points: &[Point]) -> Vec<String> {
     points.iter().map(label).collect()
 }
 
-/// The keys and values of a point as text.
 fn keys_and_values(set: &Keys) -> String {
     let parts = set.iter().map(|(key, value)| match value.as_str() {
         Some(text) => format!("{key} = {text}"),

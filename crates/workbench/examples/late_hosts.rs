@@ -34,7 +34,6 @@ mod linux {
     const EXACT: u64 = 2;
     const LATE: u64 = 4;
 
-    /// A network of the calibration.
     struct Network {
         number: u64,
         transport: &'static str,

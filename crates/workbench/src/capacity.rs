@@ -160,7 +160,6 @@ struct HeaviestPoint {
     packets: Option<f64>,
     /// The time since the benchmark was made.
     age: Option<Duration>,
-    /// The load before it.
     load: Option<f64>,
 }
 

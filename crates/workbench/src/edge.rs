@@ -218,7 +218,6 @@ mod tests {
         }
     }
 
-    /// A scenario with a proxy.
     const TEXT: &str = r#"
 title = "settings"
 duration = "1s"

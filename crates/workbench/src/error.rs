@@ -13,7 +13,6 @@ pub enum StudyError {
     /// A run could not be written to the archive.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A kernel that is a host of a run failed.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Kernel(#[from] shallop_kernel::run::KernelRunError),

@@ -53,7 +53,6 @@ impl TableName {
 
 enum Rows {
     File(Box<TableReader>, Box<Summary>),
-    /// Of the file of the series.
     Traces(Box<TableReader>, Box<Summary>),
     Memory(Table),
 }

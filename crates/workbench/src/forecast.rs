@@ -34,9 +34,7 @@ const SAMPLES: u64 = 4_000;
 /// How long a study takes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Forecast {
-    /// Too short for a message.
     Short,
-    /// About this long.
     Takes(Duration),
     /// Why it cannot be told.
     Unknown(&'static str),
@@ -164,9 +162,7 @@ fn flows(plan: &Plan, job: Job) -> (Option<f64>, Span) {
 struct Reached {
     /// Seconds of computing since the measurement began.
     seconds: f64,
-    /// The simulated time.
     time: Span,
-    /// Bytes of data that arrived.
     bytes: u64,
 }
 

@@ -32,11 +32,7 @@ pub enum ReportError {
     Foreign { path: PathBuf },
     /// The folder has no results.
     #[error("{}: {what}; run, sweep and reproduce write results to a folder with --out", folder.display())]
-    Nothing {
-        folder: PathBuf,
-        /// What the folder is instead.
-        what: &'static str,
-    },
+    Nothing { folder: PathBuf, what: &'static str },
 }
 
 /// The results in a folder.

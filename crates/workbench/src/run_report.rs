@@ -117,7 +117,6 @@ fn titled(title: &str, grid: &Grid, note: String, form: TableForm) -> String {
     format!("{title}{between}{}{between}{note}\n", render(grid, form))
 }
 
-/// The tables of runs and claims of a summary.
 fn tables(summary: &Summary, rows: Rows, form: TableForm) -> String {
     let (mut text, sweep) = (String::new(), rows == Rows::Sweep);
     let (points, all) = (&summary.points, table::placed(summary));

@@ -170,7 +170,6 @@ pub fn notes(study: &Study) -> Vec<String> {
     notes
 }
 
-/// A note on links that are down for a time.
 const NOT_REROUTED: &str = "`down` reroutes nothing: flows over the link wait until it is back; the network after \
                             rerouting is one without the link";
 

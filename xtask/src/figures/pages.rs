@@ -9,7 +9,6 @@ use super::{number, record::Records};
 pub const BEGIN: &str = "<!-- recorded: ";
 pub const END: &str = "<!-- end of recorded -->";
 
-/// A figure in a sentence.
 struct Sentence<'a> {
     /// The words around the figure, which stands at `{}`.
     text: &'a str,

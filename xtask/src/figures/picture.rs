@@ -63,7 +63,6 @@ pub fn draw(of: &Table, records: &Records) -> Result<String, String> {
     Ok(svg)
 }
 
-/// The left edge of a panel.
 fn left(place: usize) -> f64 {
     LABELS + place as f64 * (PANEL + GAP)
 }

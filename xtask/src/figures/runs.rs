@@ -8,10 +8,8 @@ use crate::gate::{say, without_cargos_variables};
 use crate::records::{digest, read};
 use crate::tree::root;
 
-/// A recorded run.
 struct PageRun {
     name: &'static str,
-    /// The arguments of the command.
     full: &'static [&'static str],
     /// Further arguments, with which the run is short.
     quick: &'static [&'static str],

@@ -23,7 +23,6 @@ pub enum Selection {
     Unit,
     /// All tests, and the command that tests call.
     Integration,
-    /// The command alone.
     Command,
 }
 

@@ -14,7 +14,6 @@ const TIMES: &str = "times";
 
 pub struct Pool {
     cores: usize,
-    /// The folder of the jobs' output.
     folder: PathBuf,
     required: Required,
     /// The seconds that each job took last time.

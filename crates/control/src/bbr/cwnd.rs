@@ -64,7 +64,6 @@ impl Bbr {
         }
     }
 
-    /// Sets cwnd after an ACK.
     pub(super) fn set_cwnd(&mut self, ack: &Ack) {
         self.recover_or_restore_cwnd(ack);
         if !self.packet_conservation {

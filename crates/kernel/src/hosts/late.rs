@@ -53,7 +53,6 @@ impl Kernels {
         Ok(())
     }
 
-    /// Gives a frame to the card of a host.
     pub(super) fn give(&mut self, host: u32, frame: &[u8]) -> Result<(), KernelError> {
         let HostCard { kernel, card, .. } = self.cards[host as usize];
         let given = self.machines[kernel].card(card)?.give(frame);

@@ -22,7 +22,6 @@ fn files(folder: &Path) -> BTreeSet<OsString> {
     entries.map(|entry| entry.file_name()).collect()
 }
 
-/// The files of kernels' memory.
 fn memory() -> BTreeSet<OsString> {
     let is_memory = |name: &OsString| name.to_string_lossy().starts_with("vm_file");
     files(Path::new("/dev/shm")).into_iter().filter(is_memory).collect()

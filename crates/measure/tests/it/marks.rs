@@ -54,7 +54,6 @@ fn outcome(scheme: &str, switch: &str) -> Run {
     outcome_of(&text(scheme, switch)).run
 }
 
-/// Frames that the path holds.
 const PATH: f64 = 20.3;
 /// Room for 100 frames.
 const PLAIN: &str = r#"buffer = "100pkt""#;

@@ -11,7 +11,6 @@ pub const UNLIMITED: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// From the sender: a request for credits.
     Request {
         /// The number of data frames for which credits are requested, or [`UNLIMITED`].
         demand: u32,

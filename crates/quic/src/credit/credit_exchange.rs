@@ -30,7 +30,6 @@ const MAX_FORGED: u64 = 16;
 /// What happens at the planned time of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
-    /// A data packet is sent.
     Data,
     /// Nothing is sent, because the host is later than the slack.
     Skipped,
@@ -41,7 +40,6 @@ pub(crate) enum Departure {
 pub(crate) enum PacketNovelty {
     /// The packet is not authentic, or has been accepted before.
     Rejected,
-    /// The packet is new.
     New,
     /// The packet is an emulation packet and later than all others.
     NewestEmulation,
@@ -57,7 +55,6 @@ pub(crate) struct CreditExchange {
     outstanding: Outstanding,
     /// The newest test of how the path treats emulation packets.
     probe: Option<PathProbe>,
-    /// The tests so far.
     probes: u64,
     /// The waiting time: the longer one of both sides.
     pub(crate) wait: Span,
@@ -163,7 +160,6 @@ impl CreditExchange {
         Some((kind, packet.encode(&self.own_key)))
     }
 
-    /// The time of the next emulation packet.
     fn emulation_due(&self) -> Option<Time> {
         self.engine.next_emulation().map(|at| at.max(self.not_before))
     }
@@ -273,7 +269,6 @@ impl CreditExchange {
         novelty
     }
 
-    /// The next deadline.
     pub(crate) fn wakeup(&self) -> Option<Time> {
         let probe = self.probe.as_ref().and_then(PathProbe::due);
         let due = [self.emulation_due(), self.departure_due(), self.credit_due, probe];

@@ -105,7 +105,6 @@ impl DscpMonitor {
         self.emulation.add(dscp, dscp == self.own.emulation);
     }
 
-    /// Notes a data packet.
     pub(crate) fn on_data(&mut self, dscp: u8) {
         self.data.add(dscp, self.own.is_of_data(dscp));
     }

@@ -74,7 +74,6 @@ pub enum Fallback {
 }
 
 impl Fallback {
-    /// Builds a controller in its initial state.
     pub(crate) fn build(self, now: Instant, mtu: u16) -> Box<dyn Controller> {
         match self {
             Self::Cubic => Arc::new(CubicConfig::default()).build(now, mtu),

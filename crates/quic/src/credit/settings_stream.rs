@@ -41,7 +41,6 @@ impl SettingsStream {
         Some(CreditSettings::decode(&message))
     }
 
-    /// Sends a notice after the settings.
     pub(crate) fn send_notice(&self, quic: &mut Connection, notice: DscpNotice) {
         if let Some(id) = self.own {
             // Without room in the stream a later notice will do.

@@ -115,7 +115,6 @@ impl UnscheduledStart {
         self.rule.outstanding()
     }
 
-    /// The time of the next packet.
     pub(crate) fn wakeup(&self) -> Option<Time> {
         self.rule.wakeup()
     }

@@ -104,7 +104,6 @@ fn spin_of(latest: Duration) -> Duration {
     if latest <= EXACT { Duration::ZERO } else { SPIN }
 }
 
-/// Receives the datagrams that have arrived.
 fn receive(shared: &SharedState, socket: &mut Socket, inbox: &mut ReceiveBuffers, now: Instant) -> io::Result<()> {
     for _ in 0..BATCH {
         // The state is not locked during the system call.

@@ -313,7 +313,6 @@ mod tests {
     use rustls::{pki_types::ServerName, server::ResolvesServerCert};
     use std::{fs::Permissions, os::unix::fs::PermissionsExt, sync::Arc};
 
-    /// A server with the certificate of one identity and the key of another.
     fn server(certificate: &Identity, key: &Identity) -> Arc<dyn ResolvesServerCert> {
         let signer = sign::any_supported_type(&key.key()).unwrap();
         let chain = vec![certificate.certificate().clone()];

@@ -68,7 +68,6 @@ impl Tls {
         self
     }
 
-    /// The secret for stateless resets of a server at this port.
     pub(crate) fn reset_secret(&self, port: u16) -> Option<ResetSecret> {
         self.server.as_ref().map(|(_, key)| ResetSecret::new(key, port))
     }

@@ -12,7 +12,6 @@ fn stamp(random: &mut Stream, step: u64) -> Stamp {
     Stamp { sequence: random.draw() as u16, time: time_of(step + away) }
 }
 
-/// A random valid packet.
 fn good(random: &mut Stream, key: &MacKey, step: u64) -> Vec<u8> {
     let tag = random.draw() as u16;
     let first = stamp(random, step);

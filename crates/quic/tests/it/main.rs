@@ -29,7 +29,6 @@ fn config() -> Config {
     Config { wait, slack: wait, ..Config::new(BitsPerSec::at_least_one(200_000_000)) }
 }
 
-/// The TLS settings of a client that trusts a server with this identity.
 fn client_tls(server: &Identity) -> Tls {
     Tls::client(ServerVerifier::pinned(server.fingerprint()))
 }

@@ -11,7 +11,6 @@ fn residue(stats: &CreditStats) -> f64 {
     stats.without_credit as f64 / (stats.data_packets + stats.without_credit) as f64
 }
 
-/// A network that loses this fraction of data packets.
 fn losing(data_loss: f64) -> Network {
     Network::connected_with(config(100, 40), &LinkConfig { data_loss, ..LinkConfig::new(100e6, ms(10)) })
 }

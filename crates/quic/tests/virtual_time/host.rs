@@ -12,7 +12,6 @@ use crate::{connection::Connection, credit::send_mode::SendMode, credit::stats::
 pub(super) trait Host {
     fn address(&self) -> SocketAddr;
     fn on_datagram(&mut self, now: Instant, arrival: &IncomingDatagram<'_>);
-    /// Returns the datagrams to send now.
     fn act(&mut self, now: Instant) -> Vec<OutgoingDatagram>;
     fn wakeup(&mut self) -> Option<Instant>;
 }

@@ -48,7 +48,6 @@ impl Packet {
     }
 }
 
-/// The properties of a link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinkConfig {
     /// The rate of the bottleneck, bit/s.
@@ -176,7 +175,6 @@ impl Link {
         self.count
     }
 
-    /// Sends a packet.
     pub(super) fn send(&mut self, now: Instant, mut packet: Packet) {
         if !self.config.passes(now, &packet) {
             self.drops.faults += 1;
@@ -203,20 +201,17 @@ impl Link {
         }
     }
 
-    /// Injects a packet after the bottleneck.
     pub(super) fn inject(&mut self, at: Instant, packet: Packet) {
         let number = self.next_number();
         self.flying.insert((at + self.config.delay, number), packet);
     }
 
-    /// Takes the next packet that has arrived.
     pub(super) fn arrived(&mut self, now: Instant) -> Option<Packet> {
         self.depart(now);
         let first = self.flying.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(first.remove())
     }
 
-    /// The next deadline.
     pub(super) fn wakeup(&mut self) -> Option<Instant> {
         let start = self.start;
         let after = |at: Time| start + Duration::from_nanos(at.since_start().as_ps().div_ceil(1_000));

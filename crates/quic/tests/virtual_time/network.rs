@@ -54,7 +54,6 @@ impl SentPacket {
     }
 }
 
-/// A client and a server.
 pub(super) struct Network<C = ShallopHost, S = ShallopHost> {
     pub(super) began: Instant,
     pub(super) now: Instant,

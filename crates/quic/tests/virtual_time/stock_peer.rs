@@ -22,7 +22,6 @@ use crate::{config::Config, credit::send_mode::SendMode, credit::unscheduled::Un
 /// The application protocol of the quinn-proto host.
 const ALPN: &[u8] = b"hq-interop";
 
-/// A quinn-proto host with one connection.
 struct QuinnHost {
     endpoint: Endpoint,
     address: SocketAddr,

@@ -24,7 +24,6 @@ pub(super) const DELAYS: [&str; 8] =
 pub(super) const LENGTHS: [&str; 3] = ["length_km", "distance_km", "fibre_km"];
 /// Attributes of links in the Internet Topology Zoo from which rates are read.
 const LABELS: [&str; 6] = ["LinkSpeedRaw", "LinkSpeed", "LinkSpeedUnits", "LinkLabel", "LinkNote", "LinkType"];
-/// Attributes of nodes that are read.
 pub(super) const OF_NODES: [&str; 8] = ["switch", "chip", "latitude", "longitude", "lat", "lon", "lng", "long"];
 /// Attributes that name nodes and links, or that the formats need.
 const OF_FORMATS: [&str; 5] = ["id", "label", "name", "source", "target"];

@@ -25,7 +25,6 @@ enum Token {
     Close,
     /// A key or a number.
     Word(String),
-    /// A text in quotes.
     Text(String),
 }
 

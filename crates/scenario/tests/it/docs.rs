@@ -24,7 +24,6 @@ fn sections(page: &str) -> Vec<&str> {
     page.split(BEGIN).skip(1).map(|rest| rest.split_once(" -->").unwrap().0).collect()
 }
 
-/// The page with its tables as they should be.
 fn written(page: &str) -> String {
     let mut parts = page.split(BEGIN);
     let mut text = parts.next().unwrap_or_default().to_owned();

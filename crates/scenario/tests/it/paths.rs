@@ -43,7 +43,6 @@ struct Reference<'a> {
     ports: Vec<Vec<u32>>,
 }
 
-/// The paths to one node.
 struct Tree {
     to: Node,
     costs: Vec<Option<Cost>>,

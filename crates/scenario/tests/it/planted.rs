@@ -170,7 +170,6 @@ fn candidates(claim: &Claim) -> Vec<f64> {
     all
 }
 
-/// The verdict that a figure should have.
 fn expected(claim: &Claim, figure: f64) -> Verdict {
     let within =
         |range: &Range| range.low.is_none_or(|low| figure >= low) && range.high.is_none_or(|high| figure <= high);

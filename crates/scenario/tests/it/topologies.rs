@@ -28,7 +28,6 @@ group = [{{ name = "one", {} }}]
     read(&text, &Options::default())
 }
 
-/// A network and its routes.
 struct Net {
     network: Network,
     routes: Routes,
@@ -51,7 +50,6 @@ impl Net {
         Paths::walk(&self.network.graph, &self.routes, from, to, end)
     }
 
-    /// Delays there and back.
     fn round_trip(&self, from: &str, to: &str) -> Span {
         let (from, to) = (self.node(from), self.node(to));
         let delay = |from, to, end| -> Span {

@@ -36,7 +36,6 @@ fn binary() -> PathBuf {
     fs::canonicalize(&binary).unwrap()
 }
 
-/// A folder for the commands of a page.
 fn folder() -> TempDir {
     let folder = TempDir::new().unwrap();
     let bin = folder.path().join("bin");
@@ -130,7 +129,6 @@ fn run_page(page: &str, text: &str) -> (Vec<String>, usize, Vec<Change>) {
     (wrong, commands, changes)
 }
 
-/// Writes changed outputs to the page.
 fn rewrite(page: &str, text: &str, changes: &[Change]) {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for (line, count, printed) in changes.iter().rev() {

@@ -25,7 +25,6 @@ int recvmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags, st
 }
 "#;
 
-/// A folder with the library.
 fn place() -> Place {
     let place = Place::new();
     fs::write(place.path("library.c"), LIBRARY).unwrap();

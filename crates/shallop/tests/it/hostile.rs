@@ -32,7 +32,6 @@ struct Case {
     copy: BTreeMap<String, String>,
     #[serde(default)]
     folders: Vec<String>,
-    /// Symbolic links and their targets.
     #[serde(default)]
     links: BTreeMap<String, String>,
     /// Files of finished results, and how they are damaged.
@@ -59,7 +58,6 @@ struct Cases {
     case: Vec<Case>,
 }
 
-/// The cases of a file.
 fn read(path: &Path) -> Vec<Case> {
     let text = fs::read_to_string(path).unwrap();
     toml::from_str::<Cases>(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display())).case
@@ -99,7 +97,6 @@ impl Case {
         if self.bom { format!("\u{feff}{scenario}") } else { scenario }
     }
 
-    /// A folder with what the case needs.
     fn folder(&self, results: &Path) -> Folder {
         let folder = Folder::with(self.scenario());
         for (name, content) in &self.files {

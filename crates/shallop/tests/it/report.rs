@@ -18,7 +18,6 @@ high = 0.99
 source = "section 0"
 "#;
 
-/// Flows without end.
 fn long_flows() -> String {
     let top = "title = \"A title <b>of ours</b> & theirs\"\nseeds = [1, 2]\nduration = \"60ms\"\nsample = \"1ms\"";
     dumbbell(top, &["cubic", "flashpass"], "0s..5ms")

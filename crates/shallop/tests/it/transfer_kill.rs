@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use crate::support::transfer::{Place, Process};
 
-/// Kills in one transfer.
 const IN_ONE: u64 = 4;
 /// The longest that a side may take to notice that the other is gone.
 const NOTICED: Duration = Duration::from_secs(20);

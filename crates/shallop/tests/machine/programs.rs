@@ -19,7 +19,6 @@ fn folder(scenario: &str, needed: &[&str]) -> Result<Folder, Stop> {
     Ok(folder)
 }
 
-/// A scenario with programs in two hosts.
 fn two_hosts(programs: &str) -> String {
     format!(
         r#"

@@ -18,7 +18,6 @@ fn on_a_terminal(folder: &Folder, variables: &str, arguments: &str) -> String {
     text(&script.stdin(Stdio::null()).output().unwrap().stdout)
 }
 
-/// The lines of the table of results.
 fn table(printed: &str) -> Vec<&str> {
     let lines = printed.lines().map(|line| line.trim_end_matches('\r'));
     let from = lines.skip_while(|line| !line.starts_with("scheme"));

@@ -50,7 +50,6 @@ impl Probe for Watch {
     }
 }
 
-/// Settings of a run.
 #[derive(Clone, Debug)]
 struct Setting {
     discipline: Discipline,

@@ -46,7 +46,6 @@ struct Job {
     frames: Option<u64>,
 }
 
-/// Settings of a run.
 struct Setting {
     config: Config,
     rule: Rule,

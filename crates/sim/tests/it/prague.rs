@@ -130,7 +130,6 @@ fn the_classic_response_keeps_prague_from_starving_cubic_at_a_single_queue_that_
     assert!(shares[1] < shares[0] / 2.0, "{shares:?} to 1");
 }
 
-/// The table of docs/prague.md.
 #[test]
 #[ignore = "takes minutes; prints the table of docs/prague.md"]
 #[expect(clippy::print_stdout, reason = "the table is the result")]

@@ -105,7 +105,6 @@ enum Extra {
     Weighted,
     /// The data queue may use half of the link.
     Metered,
-    /// Packets leave in frames.
     Frames,
 }
 

@@ -17,7 +17,6 @@ fn pool(size: Bytes, cell: Bytes, ports: usize) -> Pool {
     Pool::new(&PoolConfig { size, cell, red: None }, ports)
 }
 
-/// The buffer of a port with one queue.
 fn buffer(index: u32, alpha: f64, private: Bytes) -> PortBuffer {
     PortBuffer::pooled(PoolMember { pool: 0, index }, vec![None], &[PoolQuota { alpha, limit: None, private }])
 }

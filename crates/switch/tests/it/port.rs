@@ -59,7 +59,6 @@ fn bench(config: &PortConfig, buffer: &str, own: Vec<Option<Limit>>) -> Bench {
     Bench::new(config, PortBuffer::new(Limit::for_buffer(buffer, config.rate), own), None)
 }
 
-/// A port with one queue.
 fn single(queue: QueueConfig, buffer: &str) -> Bench {
     bench(&config(vec![queue]), buffer, vec![None])
 }

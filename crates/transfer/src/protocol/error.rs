@@ -17,7 +17,6 @@ pub enum TransferError {
     Manifest(String),
     #[error("the link is lost: {0}")]
     Link(#[from] io::Error),
-    /// The peer has violated the protocol.
     #[error("the peer does not keep to the protocol: {0}")]
     Protocol(String),
     #[error("the peer refuses: {0}")]

@@ -3,7 +3,6 @@
 use crate::protocol::manifest::{Entry, Kind};
 use serde::{Deserialize, Serialize};
 
-/// The name of the protocol and its version.
 pub(crate) const PROTOCOL: &str = "shallop-files-1";
 
 /// The longest reason of a failure in a message, bytes.

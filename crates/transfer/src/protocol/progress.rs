@@ -22,7 +22,6 @@ pub trait Progress: Send + Sync {
     fn file_done(&self, _id: u32, _file: &Entry, _outcome: &FileOutcome) {}
 }
 
-/// Progress that nobody observes.
 impl Progress for () {}
 
 /// How far a transfer is, for a progress bar: the bytes at the receiver, and the bytes of all files.

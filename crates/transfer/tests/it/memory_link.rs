@@ -58,7 +58,6 @@ impl Shared {
     }
 }
 
-/// One side of a link.
 pub(crate) struct MemoryLink {
     shared: Shared,
     side: usize,

@@ -11,7 +11,6 @@ use shallop_results::links::{LinkMeans, chosen, means};
 use shallop_results::units;
 use shallop_results::{Run, Summary};
 
-/// The most links in the figure.
 const MAX_LINKS: usize = 12;
 /// A network with at most this many links, counted by direction, has no such figure: other figures show its one queue.
 const FEW: usize = 6;

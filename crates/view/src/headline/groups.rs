@@ -11,7 +11,6 @@ use shallop_results::{Aggregate, Run, Summary};
 
 /// The most groups with a clause; others are counted.
 const MAX_GROUPS: usize = 4;
-/// The groups of these results.
 pub(super) fn names(summary: &Summary) -> Vec<&str> {
     let mut groups: Vec<&str> = Vec::new();
     for group in summary.runs.iter().flat_map(|run| &run.groups) {
@@ -40,7 +39,6 @@ pub(super) fn clauses(summary: &Summary, groups: &[&str], told: &[String]) -> Ve
     clauses
 }
 
-/// The results of one group alone.
 fn of_group(summary: &Summary, name: &str) -> Summary {
     let run = |run: &Run| {
         let group = run.groups.iter().find(|group| group.name == name)?.as_run();

@@ -173,7 +173,6 @@ fn undecided(standings: &Standings<'_>, ranking: &Ranking<'_, '_>) -> String {
     format!("Not decided: {} over {over}; {advice}.", listed(&each))
 }
 
-/// "about 9 seeds would do"
 pub(super) fn seeds_that_would_do(needed: Option<u64>) -> String {
     needed.map_or_else(
         || format!("no number of seeds up to {MAX_SEEDS} is likely to do"),

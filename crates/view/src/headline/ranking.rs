@@ -34,7 +34,6 @@ pub(super) fn is_worse(one: &Entry<'_>, than: &Entry<'_>, less: bool, level: Lev
     than.shown(one, level) == if less { Shown::More } else { Shown::Less }
 }
 
-/// How the seeds are judged.
 struct Judge<'e, 'a> {
     less: bool,
     /// The schemes beside the best estimate with the deviations of their differences from it; `None` at the usual

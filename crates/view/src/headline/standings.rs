@@ -19,7 +19,6 @@ const MIN_FLOWS: f64 = 100.0;
 /// A smaller loss rate is no loss to speak of.
 pub(super) const LEAST_LOSS: f64 = 1e-4;
 
-/// The metric of the sentences.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Topic {
     pub metric: &'static Metric,
@@ -46,7 +45,6 @@ const MEAN: Topic = Topic {
     figures: &["fct-mean", "completion-times"],
 };
 
-/// A scheme at a point.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<'a> {
     pub scheme: &'a str,

@@ -14,7 +14,6 @@ use crate::text::list;
 /// The most stretches of a sweep in a sentence; more are counted.
 const MAX_STRETCHES: usize = 3;
 
-/// Who leads at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lead<'a> {
     One(&'a str),
@@ -167,7 +166,6 @@ fn nobody(standings: &Standings<'_>, lead: Lead<'_>, points: &[Ranked<'_, '_>]) 
     format!("the {seeds} do not tell which of {} is the best", names(&contenders))
 }
 
-/// Who leads on a stretch of points.
 fn part(standings: &Standings<'_>, best: &str, stretch: &[(usize, Lead<'_>)], rankings: &[Ranked<'_, '_>]) -> String {
     let label = |lead: &(usize, Lead<'_>)| standings.comparison.labels[lead.0].as_str();
     let place = match stretch {

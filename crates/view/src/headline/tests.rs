@@ -7,7 +7,6 @@ use shallop_results::aggregate::aggregate;
 use shallop_results::summary::{Completion, Fct, Group, RehearsalOfRun, Statistic};
 use shallop_results::{Job, Point, Reuse, Run, Summary};
 
-/// A run of endless flows.
 fn long(scheme: &str, goodput: f64, loss: f64) -> Run {
     Run {
         scheme: scheme.to_owned(),
@@ -34,7 +33,6 @@ fn times(p99: f64, unfinished: u64) -> Fct {
     Fct { all: Some(all), ..Fct::default() }
 }
 
-/// A run of flows that end.
 fn finite(scheme: &str, p99: f64, unfinished: u64) -> Run {
     Run { fct: times(p99, unfinished), ..long(scheme, 1e9, 0.0) }
 }

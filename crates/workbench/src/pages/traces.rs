@@ -7,7 +7,6 @@ use std::path::Path;
 /// The table of traces that `shallop export --table traces` has written.
 pub const RECORD: &str = "docs/reproduction/traces.csv";
 pub(super) const FIGURE: &str = "docs/figures/cwnd.svg";
-/// The labels of the schemes.
 const SCHEMES: [&str; 2] = ["kernel", "simulator"];
 /// Colour and width of the lines: the kernel's wider one is behind the simulator's.
 const STROKES: [(&str, f64); 2] = [("#e79a6f", 4.5), ("#1f5f9b", 1.3)];
@@ -92,7 +91,6 @@ impl Traces {
         text
     }
 
-    /// The figure.
     pub(super) fn figure(&self) -> String {
         let all = || self.0.iter();
         let length = all().flat_map(|it| &it.time_s).copied().fold(0.0, f64::max);

@@ -22,7 +22,6 @@ pub struct Bottleneck {
     pub is_cwnd_limited: bool,
     /// Bytes that the next ACK reports lost.
     pub losses: Bytes,
-    /// Total of delivered bytes at which the round ends.
     round_end: Bytes,
     /// Bytes that the pacing rate has allowed and that do not fill a segment yet.
     pacing_credit: f64,

@@ -220,7 +220,6 @@ impl SharedBottleneck {
         self.advance(self.now.max(end));
     }
 
-    /// Advances time and the measurement of the backlog.
     fn advance(&mut self, now: Time) {
         let wait = |at| self.free_at.saturating_since(at).as_secs_f64();
         let (before, after) = (wait(self.now), wait(now));

@@ -96,7 +96,6 @@ fn score(sets: impl Iterator<Item = ResultSet>) -> Score {
     score
 }
 
-/// Sets with one group and one point.
 fn plain(numbers: std::ops::Range<u64>) -> impl Iterator<Item = ResultSet> {
     numbers.map(|number| ResultSet::generate(number, 1))
 }

@@ -60,7 +60,6 @@ impl Noise {
     }
 }
 
-/// What the results are about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Goodput,
@@ -75,7 +74,6 @@ enum Kind {
     },
 }
 
-/// A scheme and what is true of it.
 #[derive(Clone, Copy, Debug)]
 struct Scheme {
     level: f64,
@@ -259,7 +257,6 @@ fn value(at: usize) -> usize {
     10 * (at + 1)
 }
 
-/// The keys of a point; none for a single one.
 fn key(at: usize, points: u64) -> BTreeMap<String, serde_json::Value> {
     let all = (points > 1).then(|| ("x".to_owned(), value(at).into()));
     all.into_iter().collect()

@@ -49,7 +49,6 @@ impl<'a> Sweep<'a> {
         sign * (self.set.log_mean(one) - self.set.log_mean(other))
     }
 
-    /// The compared schemes of a point.
     fn at(&self, point: usize) -> impl Iterator<Item = usize> + '_ {
         let first = point * self.set.schemes;
         (first..first + self.set.schemes).filter(|cell| self.exact[*cell])
