@@ -24,6 +24,7 @@ macro_rules! controllers {
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Config {
             $($(#[$about])+ $name($($module)::+::Config),)+
+            /// A controller of another crate.
             Added(added::Config),
         }
 
@@ -139,6 +140,7 @@ macro_rules! controllers {
         #[derive(Clone, Debug)]
         pub enum AnyWindow {
             $($(#[$about])+ $name($window),)+
+            /// A controller of another crate.
             Added(Box<dyn added::AddedWindow>),
         }
 

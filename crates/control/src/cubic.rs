@@ -68,6 +68,7 @@ pub struct Config {
     /// `"linux"`, but in whole segments and milliseconds, where flows with short round trips grow in leaps.
     #[key(default = if stack.is_as_shipped() { Variant::Kernel } else { Variant::Linux })]
     pub form: Variant,
+    /// Slow start.
     #[part(
         match stack {
             HostStack::Ns2 => hystart::Config::STANDARD,

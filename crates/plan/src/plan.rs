@@ -169,18 +169,13 @@ pub struct Classes {
 pub enum Topology {
     /// A fabric that is generated from a few options, such as a fat tree.
     Fabric(AnyFabric),
-    Graph {
-        nodes: Vec<GraphNode>,
-        links: Vec<GraphLink>,
-    },
+    /// Nodes and links that the scenario lists.
+    Graph { nodes: Vec<GraphNode>, links: Vec<GraphLink> },
     /// A network whose switches and links are read from a file, with generated hosts; and the links of the file that
     /// have faults, by their indices.
     File(Imported, Vec<(usize, GraphLink)>),
     /// A topology with all link rates multiplied by a factor below 1, for rehearsals.
-    Scaled {
-        by: Share,
-        of: Box<Self>,
-    },
+    Scaled { by: Share, of: Box<Self> },
 }
 
 impl<T: Into<AnyFabric>> From<T> for Topology {

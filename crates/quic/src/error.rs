@@ -28,6 +28,7 @@ pub enum QuicError {
     /// The endpoint and all its connections have ended, because its socket failed or its thread panicked.
     #[error("the endpoint has failed: {0}")]
     Failed(String),
+    /// The peer has closed the connection.
     #[error("the peer has closed the connection{}", because(reason))]
     Closed {
         /// The error code of the peer's application.
@@ -41,6 +42,7 @@ pub enum QuicError {
     /// The peer has asked to stop sending, with this application error code (RFC 9000, 19.5).
     #[error("the peer wants no more of the stream, with code {0}")]
     Stopped(u64),
+    /// A write to a stream that was finished.
     #[error("the stream was finished before")]
     Finished,
     /// A stream has more bytes than this limit.

@@ -44,6 +44,7 @@ pub struct CreditSettings {
 /// Why a settings message is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
+    /// The version is unknown.
     #[error("the settings are of version {0}, and this side knows version {VERSION} alone")]
     Version(u8),
     /// The length of the message is wrong, bytes.
