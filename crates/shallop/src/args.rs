@@ -12,9 +12,11 @@ use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
 use crate::point_args::PointOptions;
 pub use crate::program_args::{Completions, Export, Man, ProgramOptions, Schema};
 #[cfg(target_os = "linux")]
-use crate::transfer_args::{Ping, Receive, Send};
-#[cfg(target_os = "linux")]
-use crate::{controller_args::Edge, controller_args::Host, examples};
+use crate::{
+    controller_args::Edge,
+    transfer_args::{Ping, Receive, Send},
+};
+use crate::{controller_args::Host, examples};
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
 ///
@@ -22,7 +24,8 @@ use crate::{controller_args::Edge, controller_args::Host, examples};
 /// 2 bad input, or no connection; 3 this machine lacks what is needed; 4 a rehearsal is void, as it was too late to be
 /// trusted; 130 interrupted, with finished runs kept.
 #[derive(Debug, Parser)]
-#[command(name = "shallop", version, max_term_width = 100, after_help = examples::ALL)]
+#[command(name = "shallop", version, max_term_width = 100)]
+#[command(after_help = examples::of("shallop"), mut_subcommands = examples::add)]
 pub struct Arguments {
     #[command(flatten)]
     pub program: ProgramOptions,
@@ -33,80 +36,57 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Write a commented scenario file; on a terminal, ask for the options that are not given
-    #[command(after_help = examples::NEW)]
     New(New),
     /// Run a scenario under each of its schemes
-    #[command(after_help = examples::RUN)]
     Run(Run),
     /// Run a scenario in real time with the kernel of this machine in the hosts, over the simulator's switches
-    #[command(after_help = examples::REHEARSE)]
     Rehearse(Rehearse),
     /// Rehearse a scenario, simulate it, and say whether both agree
-    #[command(after_help = examples::AGREE)]
     Agree(Rehearse),
     /// Show the packets of a rehearsal's tape, or replay them through the simulator's switches
-    #[command(after_help = examples::TAPE)]
     Tape(Tape),
     /// Show what this machine can do, and what is missing for the rest
-    #[command(after_help = examples::DOCTOR)]
     Doctor(Doctor),
     /// Run shipped experiments, most from papers, and compare with the published results; without an ID, list them
-    #[command(after_help = examples::REPRODUCE)]
     Reproduce(Reproduce),
     /// Run a scenario at every combination of some keys' values; finished runs are not made again
-    #[command(after_help = examples::SWEEP)]
     Sweep(Sweep),
     /// Compare two results, or two schemes, seed by seed: what differs, and by how much
-    #[command(after_help = examples::COMPARE)]
     Compare(Compare),
     /// Make report.html from what run, sweep or reproduce left in a folder
-    #[command(after_help = examples::REPORT)]
     Report(Report),
     /// Write a table of results as Parquet or CSV, or list the tables with the meaning of each column
-    #[command(after_help = examples::EXPORT)]
     Export(Export),
     /// Check a scenario without running it
-    #[command(after_help = examples::CHECK)]
     Check(Check),
     /// Print the JSON Schema of scenarios or of results
-    #[command(after_help = examples::SCHEMA)]
     Schema(Schema),
     /// List the switch chips that scenarios may name
-    #[command(after_help = examples::CHIPS)]
     Chips(Chips),
     /// Build, list or test Linux kernels for hosts with stack = "kernel"
-    #[command(after_help = examples::KERNEL)]
     Kernel(Kernel),
     /// Load congestion controllers into the kernel of this machine, watch and unload them
-    #[command(after_help = examples::HOST)]
     Host(Host),
     /// Attach packet programs (BPF) to devices of this machine: a CLEAN proxy
     #[cfg(target_os = "linux")]
-    #[command(after_help = examples::EDGE)]
     Edge(Edge),
     /// Send files to a host that runs 'shallop receive', over QUIC with credits
     #[cfg(target_os = "linux")]
-    #[command(after_help = examples::SEND)]
     Send(Send),
     /// Receive files from 'shallop send'
     #[cfg(target_os = "linux")]
-    #[command(after_help = examples::RECEIVE)]
     Receive(Receive),
     /// Measure round trips to a host that runs 'shallop receive', or test whether the path supports credits
     #[cfg(target_os = "linux")]
-    #[command(after_help = examples::PING)]
     Ping(Ping),
     /// Open a shell or run a program in a host of a scenario, with a Linux kernel, in real or virtual time
-    #[command(after_help = examples::SHELL)]
     Shell(Shell),
     /// Measure packet hops per second in the standard cases
-    #[command(after_help = examples::BENCH)]
     Bench(Bench),
     /// Print a script that lets a shell complete commands and options
-    #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
     /// Write the manual pages of all commands into a folder
-    #[command(hide = true, after_help = examples::MAN)]
+    #[command(hide = true)]
     Man(Man),
 }
 
