@@ -46,6 +46,7 @@ fn lies_within(error: &SizesError, text: &str) -> bool {
         SizesError::Columns { line, .. }
         | SizesError::NotANumber { line, .. }
         | SizesError::Size { line, .. }
+        | SizesError::Packets { line, .. }
         | SizesError::Share { line, .. }
         | SizesError::SizeDecreases { line, .. }
         | SizesError::ShareDecreases { line, .. }

@@ -122,13 +122,13 @@ impl Network {
     pub fn capacity(&self, port: u32, end: Span) -> Bytes {
         let (mut rate, mut from, mut bytes) = (self.graph.link_of(port).rate, Span::ZERO, Bytes::ZERO);
         for change in self.changes(port) {
-            let at = change.at.since_start().min(end);
-            if let Some(new) = change.rate {
+            let [at, hold] = [change.at, change.hold].map(|time| time.since_start().min(end));
+            if change.rate.is_some() || hold > at {
                 bytes += rate.bytes_in(at.saturating_sub(from));
-                (rate, from) = (new, at);
+                (rate, from) = (change.rate.unwrap_or(rate), at.max(hold));
             }
         }
-        bytes + rate.bytes_in(end - from)
+        bytes + rate.bytes_in(end.saturating_sub(from))
     }
 
     pub fn switch_ports(&self) -> impl Iterator<Item = u32> + '_ {
@@ -204,7 +204,8 @@ impl Network {
         let rates = impaired.changes.iter().filter_map(|change| change.1);
         let delays = impaired.changes.iter().filter_map(|change| change.2);
         let (rate, delay) = (rates.fold(link.rate, Ord::min), delays.fold(link.delay, Ord::max));
-        (rate, delay + jitter + late)
+        let pause = impaired.pauses.iter().map(|pause| pause.1).max().unwrap_or_default();
+        (rate, delay + jitter + late + pause)
     }
 
     /// The longest time that a packet of this size takes through these ports in an empty network.
@@ -220,9 +221,15 @@ impl Network {
         let Some(link) = self.impaired(port) else { return Vec::new() };
         let change = |&(at, rate, delay): &(Span, _, _)| {
             let at = Time::after_start(at);
-            LinkChange { at, rate, delay }
+            LinkChange { at, rate, delay, hold: Time::ZERO }
         };
-        link.changes.iter().map(change).collect()
+        let pause = |&(at, lasts): &(Span, Span)| {
+            let [at, hold] = [at, at + lasts].map(Time::after_start);
+            LinkChange { at, rate: None, delay: None, hold }
+        };
+        let mut all: Vec<LinkChange> = link.changes.iter().map(change).chain(link.pauses.iter().map(pause)).collect();
+        all.sort_by_key(|change| change.at);
+        all
     }
 }
 
@@ -248,7 +255,7 @@ fn builder(topology: &Topology, seed: Seed, switches: &SwitchNames<'_>) -> Netwo
 
 /// The links of a file, with the faults of some of them.
 fn with_faults(imported: &Imported, faults: &[(usize, GraphLink)]) -> Vec<GraphLink> {
-    let plain = |&(a, b, properties): &(usize, usize, Way)| GraphLink::without_faults((a, b), [properties; 2]);
+    let plain = |&(a, b, ways): &(usize, usize, [Way; 2])| GraphLink::without_faults((a, b), ways);
     let mut links: Vec<GraphLink> = imported.links.iter().map(plain).collect();
     for (index, link) in faults {
         links[*index] = link.clone();

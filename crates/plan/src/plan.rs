@@ -233,6 +233,8 @@ pub struct LinkWay {
     pub down: Vec<Outage>,
     /// Changes in the run: (time, new rate, new delay); `None` for no change of the rate or delay.
     pub changes: Vec<(Span, Option<BitsPerSec>, Option<Span>)>,
+    /// Times from which the direction starts no packet, each with its length.
+    pub pauses: Vec<(Span, Span)>,
 }
 
 impl LinkWay {
@@ -240,8 +242,8 @@ impl LinkWay {
     pub fn without_faults(of: Way) -> Self {
         let Way { rate, delay, mtu } = of;
         let (loss, jitter, reordering, duplicates) = (0.0, Span::ZERO, (0.0, Span::ZERO), 0.0);
-        let (down, changes) = (Vec::new(), Vec::new());
-        Self { rate, delay, mtu, loss, loss_burst: None, jitter, reordering, duplicates, down, changes }
+        let (down, changes, pauses) = (Vec::new(), Vec::new(), Vec::new());
+        Self { rate, delay, mtu, loss, loss_burst: None, jitter, reordering, duplicates, down, changes, pauses }
     }
 
     /// Whether the direction loses, duplicates or delays packets at random, has outages, or changes during the run.
@@ -250,6 +252,7 @@ impl LinkWay {
             || !self.jitter.is_zero()
             || !self.down.is_empty()
             || !self.changes.is_empty()
+            || !self.pauses.is_empty()
     }
 }
 

@@ -13,6 +13,7 @@ use super::schemes::SCHEMES;
 
 const TICK: Span = Span::from_ps(1);
 const PAIR: ValueType = ValueType::Section(section_keys::<PairOptions>());
+const MATRIX: [ValueType; 2] = [ValueType::Text, ValueType::List(&PAIR)];
 const STARTS: [ValueType; 3] = [
     ValueType::Time(Span::ZERO, DAY),
     ValueType::TimeRange(Span::ZERO, DAY),
@@ -42,8 +43,9 @@ pub(super) struct GroupOptions {
     /// The number of senders in one incast. Requires `pattern = "incast"`.
     #[key(Integer(1, MAX_NODES), shown = "all hosts of `from`")]
     pub at_once: Option<usize>,
-    /// Pairs of sets of hosts with their weights. Requires `pattern = "matrix"`.
-    #[key(List(&PAIR))]
+    /// Pairs of sets of hosts with their weights, or a file with them: `SNDlib`, or CSV with `from,to,weight`. Requires
+    /// `pattern = "matrix"`.
+    #[key(AnyOf(&MATRIX))]
     pub matrix: Option<Unread>,
     /// The payload of each flow.
     #[key(FLOW_SIZE, shown = "the flows do not end")]

@@ -21,6 +21,8 @@ const BURST: ValueType = ValueType::Number(1.0, 1e6);
 const EACH_BURST: ValueType = ValueType::AnyOf(&[BURST, ValueType::List(&BURST)]);
 const FRAME: ValueType = ValueType::Size(Bytes::new(576), Bytes::new(9_216));
 const EACH_FRAME: ValueType = ValueType::AnyOf(&[FRAME, ValueType::List(&FRAME)]);
+/// A text, or several.
+const TEXTS: [ValueType; 2] = [ValueType::Text, ValueType::List(&ValueType::Text)];
 const CHANGE: ValueType = ValueType::Section(section_keys::<ChangeOptions>());
 
 /// The keys that every kind of topology has.
@@ -124,6 +126,10 @@ pub(super) struct FaultOptions {
     /// link is down until the next change of its rate.
     #[key(List(&CHANGE))]
     pub changes: Option<Unread>,
+    /// A file with the rate of both directions, or of each, as mahimahi has it: the milliseconds at which packets of
+    /// 1,500 bytes may leave (docs/topologies.md, "Rates from a trace").
+    #[key(AnyOf(&TEXTS))]
+    pub rate_trace: Option<Unread>,
 }
 
 /// The keys of an entry of `fault`: faults of a link of a network file.
@@ -182,17 +188,37 @@ pub(super) struct DownOptions {
     pub every: Option<Span>,
 }
 
+/// Which part of a network in several parts is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Component {
+    Whole,
+    Largest,
+}
+
+string_enum! { Component { Whole = "whole", Largest = "largest" } }
+
 /// The keys of a network from a file.
 #[derive(Clone, Debug, Options)]
 pub(super) struct FileOptions {
-    /// The name of the file, relative to the folder of the scenario: .graphml, .gml or .csv.
+    /// The name of the file, relative to the folder of the scenario: .graphml, .gml, .csv, or the file of another tool.
     pub file: String,
-    /// The number of hosts at each node: `NODE.h0` and so on.
-    #[key(COUNT, default = 1)]
-    pub hosts: usize,
-    /// The names of the nodes that have hosts.
+    /// The number of hosts at each switch: `NODE.h0` and so on.
+    #[key(COUNT, shown = "1, or none if the file has hosts")]
+    pub hosts: Option<usize>,
+    /// The names of the switches that have hosts.
     #[key(shown = "all")]
     pub hosts_at: Option<Vec<String>>,
+    /// Which nodes of the file are hosts themselves: a list of their names, or `"leaves"`, which are those with one
+    /// link.
+    #[key(AnyOf(&TEXTS), shown = "those of which the file says it")]
+    pub hosts_are: Option<Unread>,
+    /// Which part of a network in several parts is taken: `"whole"` refuses the file, `"largest"` leaves the others
+    /// out.
+    #[key(default = Component::Whole)]
+    pub component: Component,
+    /// The unit of rates in the file without a unit, such as `"Mbps"` or `"Gb/s"`.
+    #[key(shown = "\"bps\"")]
+    pub rate_unit: Option<String>,
     /// The rate of the links to hosts.
     #[key(RATE, shown = "the rate of the fastest link")]
     pub access_rate: Option<BitsPerSec>,

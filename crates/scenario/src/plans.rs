@@ -33,7 +33,7 @@ pub(super) fn read(root: &Item, given: &Options) -> Result<(Plan, Vec<u64>, Vec<
     let mut switches = switches::read(top.item(keys.switch))?;
     let names: Vec<&str> = switches.all.iter().map(|switch| switch.name.as_str()).collect();
     let Some(item) = top.item(keys.topology) else { return Err(top.lacks(keys.topology)) };
-    let topology = topology::read(item, &names, &**files)?;
+    let topology = topology::read(item, &names, (&**files, duration))?;
     switches.add_chips(top.item(keys.switch), &topology.chips)?;
     let schemes = schemes::read(&top, keys.scheme, options.stack)?;
     let under = under_schemes(root, &schemes, &topology.chips, &mut switches.missing)?;

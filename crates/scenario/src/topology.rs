@@ -11,6 +11,7 @@ use shallop_options::{
 use shallop_switch::Outage;
 use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
 use shallop_topology::{AnyFabric, NodeKind, SwitchNames, Way};
+use shallop_workload::rate_trace::{RateSteps, RateTrace};
 
 use super::import::{self, OwnChip};
 use super::network_options::{
@@ -26,6 +27,7 @@ use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, LinkWay, Topology};
 pub(super) struct Known<'a> {
     pub switches: &'a [&'a str],
     pub files: &'a dyn Files,
+    pub duration: Span,
 }
 
 const FILE: SectionKind =
@@ -62,10 +64,12 @@ pub(super) struct TopologyEntry {
 }
 
 /// Reads `[topology]`; `switches` are the names of the `[switch.NAME]` sections.
-pub(super) fn read(item: &Item, switches: &[&str], files: &dyn Files) -> Result<TopologyEntry, Problem> {
+pub(super) fn read(
+    item: &Item, switches: &[&str], (files, duration): (&dyn Files, Span),
+) -> Result<TopologyEntry, Problem> {
     let section = Section::of_kind("[topology]", &TOPOLOGY, item)?;
     let AnyTopology { ecmp, .. } = section.read(())?;
-    let known = Known { switches, files };
+    let known = Known { switches, files, duration };
     let mut chips = Vec::new();
     let topology = if section.kind == FILE.name {
         import::read(&section, &known, &mut chips)?
@@ -114,7 +118,7 @@ fn graph(section: &Section<'_>, known: &Known<'_>) -> Result<Topology, Problem> 
     }
     let (mut links, mut joined) = (Vec::new(), vec![false; nodes.len()]);
     for (name, item) in rows(section, keys.link)? {
-        let link = link(&Section::open::<LinkOptions>(name, item)?, (&nodes, &numbers))?;
+        let link = link(&Section::open::<LinkOptions>(name, item)?, (&nodes, &numbers), known)?;
         (joined[link.between.0], joined[link.between.1]) = (true, true);
         links.push(link);
     }
@@ -153,7 +157,7 @@ pub(super) fn like(
 
 /// Reads a link of a graph; `numbers` has the index of each of `nodes` by name.
 fn link(
-    section: &Section<'_>, (nodes, numbers): (&[GraphNode], &BTreeMap<String, usize>),
+    section: &Section<'_>, (nodes, numbers): (&[GraphNode], &BTreeMap<String, usize>), known: &Known<'_>,
 ) -> Result<GraphLink, Problem> {
     let options: LinkOptions = section.read(())?;
     let names = nodes.iter().map(|node| node.name.as_str());
@@ -161,7 +165,7 @@ fn link(
     let between = ends(section, joined, |name| numbers.get(name).copied(), &names)?;
     let LinkOptions { rate: EachWay(rate), delay: EachWay(delay), mtu: EachWay(mtu), .. } = options;
     let ways = [0, 1].map(|way| Way { rate: rate[way], delay: delay[way], mtu: mtu[way] });
-    Ok(GraphLink { between, ways: with_faults(section, ways)? })
+    Ok(GraphLink { between, ways: with_faults(section, ways, known)? })
 }
 
 /// The indices of the two nodes that a link joins. `names` has the names of all nodes, and `find` the index of each.
@@ -199,7 +203,7 @@ fn entries<'a>(section: &Section<'a>, key: &'static Key) -> Result<Vec<(String, 
 
 /// The two directions of a link with the faults in its section. The first direction is the one from the first node of
 /// its `between`.
-pub(super) fn with_faults(section: &Section<'_>, ways: [Way; 2]) -> Result<[LinkWay; 2], Problem> {
+pub(super) fn with_faults(section: &Section<'_>, ways: [Way; 2], known: &Known<'_>) -> Result<[LinkWay; 2], Problem> {
     let FaultOptions { loss, loss_burst, jitter, reordering, reordering_delay, duplicates, .. } = section.read(())?;
     for (loss, burst) in loss_burst.into_iter().flat_map(|burst| loss.0.into_iter().zip(burst.0)) {
         let most = burst / (burst + 1.0);
@@ -210,7 +214,8 @@ pub(super) fn with_faults(section: &Section<'_>, ways: [Way; 2]) -> Result<[Link
         }
     }
     let (down, changes) = (down(section)?, changes(section)?);
-    Ok([0, 1].map(|way| LinkWay {
+    let traced = traced(section, known)?;
+    let plain = [0, 1].map(|way| LinkWay {
         loss: loss.0[way],
         loss_burst: loss_burst.map(|burst| burst.0[way]),
         jitter: jitter.0[way],
@@ -219,7 +224,41 @@ pub(super) fn with_faults(section: &Section<'_>, ways: [Way; 2]) -> Result<[Link
         down: [&down[..], &pauses(&changes, way)].concat(),
         changes: changed(&changes, way),
         ..LinkWay::without_faults(ways[way])
-    }))
+    });
+    let Some(traced) = traced else { return Ok(plain) };
+    if changes.iter().any(|change| change.rate.is_some()) {
+        let problem = section.reject(FaultOptions::KEY.rate_trace, "`changes` has rates as well");
+        return Err(problem.with_help("write one of the two"));
+    }
+    let mut ways = plain;
+    for (way, RateSteps { rates, pauses }) in ways.iter_mut().zip(traced) {
+        way.changes.extend(rates.into_iter().map(|(at, rate)| (at, Some(rate), None)));
+        way.changes.sort_by_key(|change| change.0);
+        way.pauses = pauses;
+    }
+    Ok(ways)
+}
+
+/// Reads `rate_trace`, the file or files with the rate of a link.
+fn traced(section: &Section<'_>, known: &Known<'_>) -> Result<Option<[RateSteps; 2]>, Problem> {
+    const MAX_TRACE: u64 = 1 << 26;
+    let key = FaultOptions::KEY.rate_trace;
+    let Some(item) = section.item(key) else { return Ok(None) };
+    let files = match &item.value {
+        RawValue::List(items) => items.iter().map(Item::text).collect::<Option<Vec<_>>>(),
+        _ => item.text().map(|file| vec![file; 2]),
+    };
+    let two = files.and_then(|files| <[&str; 2]>::try_from(files).ok());
+    let [forth, back] = two.ok_or_else(|| {
+        let help = "the name of a file, or two, the first for the way from the first node to the second";
+        section.reject(key, "no file, nor a file for each direction").with_help(help)
+    })?;
+    let read = |file: &str| {
+        let text = known.files.text(file, MAX_TRACE);
+        let steps = text.and_then(|text| RateTrace::parse(&text)?.steps(known.duration));
+        steps.map_err(|why| section.reject(key, format!("\"{file}\": {why}")))
+    };
+    Ok(Some([read(forth)?, read(back)?]))
 }
 
 /// Reads `down`, the outages of a link.

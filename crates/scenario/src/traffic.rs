@@ -14,6 +14,7 @@ use super::groups::{ArrivalsOptions, EveryOptions, GroupOptions, Hosts, PairOpti
 use super::root_options::{ClassesOptions, Scenario};
 use super::rows::{rows, unique};
 use super::schemes;
+use crate::network_files::{self, Demand, Wrong};
 use shallop_plan::bounds::MAX_FLOWS;
 use shallop_plan::files::Files;
 use shallop_plan::load::LoadTerms;
@@ -203,7 +204,35 @@ impl Reader<'_, '_> {
         })
     }
 
+    /// The demands of a file. A demand of zero, or of a node to itself, is none.
+    fn demands(&self, file: &str) -> Result<Vec<MatrixEntry>, Problem> {
+        let (section, key) = (self.section, GroupOptions::KEY.matrix);
+        let text = self.files.text(file, network_files::MAX_BYTES);
+        let text = text.map_err(|why| section.reject(key, format!("\"{file}\": {why}")))?;
+        let in_file = |wrong: Wrong| wrong.of(section, key, file);
+        let mut entries = Vec::new();
+        for Demand { ends, value, line } in network_files::demands(file, &text).map_err(in_file)? {
+            let set = |name: &String| {
+                let found = self.network.sets.get(name).map(|set| set.iter().map(|node| node.0).collect());
+                let help = || advice(name, self.network.sets.keys().map(String::as_str));
+                let message = format!("there is no host and no set of hosts \"{name}\"");
+                found.ok_or_else(|| in_file(Wrong { line: Some(line), message, help: help() }))
+            };
+            let (from, to) = (set(&ends[0])?, set(&ends[1])?);
+            if value > 0.0 && ends[0] != ends[1] {
+                entries.push((from, to, value));
+            }
+        }
+        if entries.is_empty() {
+            return Err(section.reject(key, format!("\"{file}\" has no demand")));
+        }
+        Ok(entries)
+    }
+
     fn matrix(&self) -> Result<Vec<MatrixEntry>, Problem> {
+        if let Some(file) = self.section.item(GroupOptions::KEY.matrix).and_then(Item::text) {
+            return self.demands(file);
+        }
         let entries = rows(self.section, GroupOptions::KEY.matrix)?;
         if entries.is_empty() {
             return Err(self.section.lacks(GroupOptions::KEY.matrix));

@@ -144,6 +144,13 @@ pub fn files(scenario: &Path) -> Arc<dyn Files> {
     Arc::new(workbench::FolderFiles::beside(scenario))
 }
 
+/// The beginning of a note with many lines of a file, which `check` prints in full.
+fn short(note: &str) -> String {
+    const MOST: usize = 400;
+    let cut = note.char_indices().nth(MOST).and_then(|(end, _)| note[..end].rfind(", "));
+    cut.map_or_else(|| note.to_owned(), |cut| format!("{}, ... (shallop check has all)", &note[..cut]))
+}
+
 fn list(tasks: &[StudyTask], printed: PrintOptions) -> Result<ExitCode> {
     if printed.format() == Format::Json {
         let experiments = tasks.iter().map(|StudyTask { id, study, .. }| {
@@ -209,7 +216,8 @@ impl<'a> StudyTasks<'a> {
         let locks = self.all.iter().map(|task| task.prepare(self.shard));
         let _locks = locks.collect::<Result<Vec<_>>>()?;
         self.check_index()?;
-        self.all.iter().for_each(|task| print::notes(&workbench::run_study::notes(&task.study)));
+        let notes = self.all.iter().flat_map(|task| workbench::run_study::notes(&task.study));
+        print::notes(&notes.map(|note| short(&note)).collect::<Vec<_>>());
         self.say_how_long();
         let bar = ProgressReporter::new(self.all.iter().map(|task| jobs::total_work(&task.study, self.shard)));
         let bar = bar.with_screen(self.live.then(LiveScreen::start).transpose()?);

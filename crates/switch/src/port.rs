@@ -137,13 +137,13 @@ impl<C: Copy> Port<C> {
         &mut self, now: Time, packet: &Packet<C>, decision: Decision, probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
         if matches!(decision, Decision::Pass) {
-            self.apply_changes(now);
-            self.link.transmit(now, packet, probe);
+            let start = self.apply_changes(now);
+            self.link.transmit(start, packet, probe);
             return Ok(());
         }
         let marked = self.apply_decision(now, packet, decision, probe)?;
-        self.apply_changes(now);
-        self.link.transmit(now, &marked, probe);
+        let start = self.apply_changes(now);
+        self.link.transmit(start, &marked, probe);
         Ok(())
     }
 
@@ -173,8 +173,8 @@ impl<C: Copy> Port<C> {
         &mut self, now: Time, packet: &Packet<C>, overhead: Span, decision: Decision, probe: &mut impl Probe,
     ) -> Result<(), DropCause> {
         let packet = self.apply_decision(now, packet, decision, probe)?;
-        self.apply_changes(now);
-        self.link.transmit_frame(now, overhead, &[packet], probe);
+        let start = self.apply_changes(now);
+        self.link.transmit_frame(start, overhead, &[packet], probe);
         Ok(())
     }
 
@@ -280,7 +280,7 @@ impl<C: Copy> Port<C> {
             let next = schedule.next(queues, self.backlogged, self.link.free_at);
             self.next_service = next.map_or(Time::LAST, |(_, start)| start);
             let Some((index, start)) = next.filter(|&(_, start)| start <= now) else { return };
-            self.apply_changes(start);
+            let start = self.apply_changes(start);
             let at = QueueId { port: self.link.number, queue: index as u8 };
             let queue = &mut self.cold.queues[index];
             if queue.special {
@@ -380,21 +380,22 @@ impl<C: Copy> Port<C> {
         self.cold.dropped_ends.drain(..)
     }
 
-    /// Applies changes of the link's rate and delay that are due by `start`.
+    /// Applies changes of the link's rate and delay that are due by `start`. Returns the time at which a packet that is
+    /// due at `start` starts: later in a pause.
     #[inline]
-    fn apply_changes(&mut self, start: Time) {
-        if self.next_change <= start {
-            self.apply_changes_now(start);
-        }
+    fn apply_changes(&mut self, start: Time) -> Time {
+        if self.next_change <= start { self.apply_changes_now(start) } else { start }
     }
 
     #[cold]
-    fn apply_changes_now(&mut self, start: Time) {
+    fn apply_changes_now(&mut self, mut start: Time) -> Time {
         while let Some(change) = self.cold.changes.pop_if(|change| change.at <= start) {
             self.apply_change(start, change);
+            start = start.max(change.hold);
         }
         // A meter with a higher rate may let a packet leave earlier than before.
         self.next_service = self.next_service.min(self.link.free_at);
+        start
     }
 
     fn apply_change(&mut self, start: Time, change: LinkChange) {

@@ -8,7 +8,7 @@ use shallop_core::{BitsPerSec, Packet, Span, Time};
 use crate::impairment::{Fate, Impairment};
 use crate::ring::Ring;
 
-/// A change of a link's rate or delay during the run.
+/// A change of a link's rate or delay during the run, or a pause in which it starts no packet.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkChange {
     pub at: Time,
@@ -16,6 +16,8 @@ pub struct LinkChange {
     pub rate: Option<BitsPerSec>,
     /// New propagation delay; `None` if the delay stays.
     pub delay: Option<Span>,
+    /// Packets that start from `at` until this time start at this time.
+    pub hold: Time,
 }
 
 /// A packet in flight. Aligned to a cache line, since a long wire holds tens of thousands of packets, each of which is

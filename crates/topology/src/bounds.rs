@@ -11,8 +11,8 @@ pub const MAX_ROUTES: u64 = 50_000_000;
 /// Largest number of ports in a network.
 pub const MAX_PORTS: u64 = 1_000_000;
 pub const MAX_DELAY: Span = Span::from_secs(10);
-/// Rate of the slowest link, at which a jumbo frame takes about a second.
-pub const MIN_RATE: BitsPerSec = BitsPerSec::at_least_one(100_000);
+/// Rate of the slowest link, at which a jumbo frame takes 74 s.
+pub const MIN_RATE: BitsPerSec = BitsPerSec::at_least_one(1_000);
 pub const MAX_RATE: BitsPerSec = BitsPerSec::gbps(10_000);
 
 pub const RATE: ValueType = ValueType::Rate(MIN_RATE, MAX_RATE);

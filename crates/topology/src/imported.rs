@@ -3,26 +3,30 @@
 
 use std::fmt;
 
-use shallop_core::Node;
+use shallop_core::{BitsPerSec, Node};
 
 use crate::builder::NetworkBuilder;
-use crate::graph::Way;
+use crate::graph::{GraphLink, Way};
 
-/// Switches and links from a file, with hosts at the switches.
+/// Nodes and links from a file, with hosts at the switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// Name of each switch, and its number of hosts.
+    /// Name of each node, and the number of hosts that are attached to it.
     pub nodes: Vec<(String, usize)>,
-    /// Links between switches: the indices of both switches in `nodes`, and the properties of the link.
-    pub links: Vec<(usize, usize, Way)>,
+    /// Links: the indices of both ends in `nodes`, and the properties of both directions.
+    pub links: Vec<(usize, usize, [Way; 2])>,
     /// Properties of the links to hosts.
     pub access: Way,
-    /// Index into `Plan::switches` of each switch's configuration.
-    pub switches: Vec<usize>,
+    /// Rates of the links of each node's hosts, from the host and to it.
+    pub speeds: Vec<[BitsPerSec; 2]>,
+    /// Index into `Plan::switches` of each switch's configuration; `None` for a node that is a host.
+    pub switches: Vec<Option<usize>>,
     /// Where the rates and delays of links come from.
     pub origin: Origin,
     /// Name of the file, and the names of its columns or attributes that are not used.
     pub unread: (String, Vec<String>),
+    /// What was joined, left out, guessed or a default, with its lines.
+    pub notes: Vec<String>,
 }
 
 /// Where the rates and delays of links come from, for `check` to report: numbers of links, and of links whose value is
@@ -90,25 +94,42 @@ impl Imported {
         (size(self.nodes.len()), size(self.links.len()))
     }
 
-    /// Builds the network. A switch `NODE` has hosts `NODE.h0`, `NODE.h1` and so on.
+    /// Builds the network. A switch `NODE` has hosts `NODE.h0`, `NODE.h1` and so on. Hosts of the file have their
+    /// names, and the switch to which one is linked first is its site.
     pub fn build(&self) -> NetworkBuilder {
         let mut builder = NetworkBuilder::default();
-        for ((name, _), &switch) in self.nodes.iter().zip(&self.switches) {
-            builder.switch(name.clone(), switch);
+        for ((name, _), switch) in self.nodes.iter().zip(&self.switches) {
+            match *switch {
+                Some(switch) => builder.switch(name.clone(), switch),
+                None => builder.host(name.clone()),
+            };
         }
-        for &(a, b, line) in &self.links {
+        let mut sites: Vec<Vec<Node>> = vec![Vec::new(); self.nodes.len()];
+        let mut placed = vec![false; self.nodes.len()];
+        for &(a, b, ways) in &self.links {
             let [forth, back] = [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", self.nodes[a].0, self.nodes[b].0));
-            let link = line.link(Node(a as u32), Node(b as u32));
-            builder.connect(link, &["core", &forth, &back]);
+            let is_host = [a, b].map(|node| self.switches[node].is_none());
+            let set = if is_host.contains(&true) { "access" } else { "core" };
+            let link = GraphLink { a: Node(a as u32), b: Node(b as u32), ways };
+            builder.connect(link, &[set, &forth, &back]);
+            for (host, switch) in [(a, b), (b, a)] {
+                if self.switches[host].is_none() && self.switches[switch].is_some() && !placed[host] {
+                    placed[host] = true;
+                    sites[switch].push(Node(host as u32));
+                }
+            }
         }
-        for (at, (name, hosts)) in self.nodes.iter().enumerate().filter(|(_, node)| node.1 > 0) {
+        for (at, (name, hosts)) in self.nodes.iter().enumerate() {
             let add = |number| {
                 let host = builder.host(format!("{name}.h{number}"));
-                builder.connect(self.access.link(host, Node(at as u32)), &["access"]);
+                let ways = self.speeds[at].map(|rate| Way { rate, ..self.access });
+                builder.connect(GraphLink { a: host, b: Node(at as u32), ways }, &["access"]);
                 host
             };
-            let hosts = (0..*hosts).map(add).collect();
-            builder.site(name.clone(), hosts);
+            sites[at].extend((0..*hosts).map(add).collect::<Vec<_>>());
+            if !sites[at].is_empty() {
+                builder.site(name.clone(), std::mem::take(&mut sites[at]));
+            }
         }
         builder
     }

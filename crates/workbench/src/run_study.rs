@@ -142,7 +142,7 @@ fn locked(folder: &Path, shard: Shard) -> std::result::Result<FolderLock, StoreE
 }
 
 /// Notes on a study before it runs, each once: notes of its scenario, and columns and attributes of network files that
-/// are not read.
+/// are not read, and their numbers that were guessed.
 pub fn notes(study: &Study) -> Vec<String> {
     const MOST: usize = 10;
     let mut notes = study.notes.clone();
@@ -152,9 +152,14 @@ pub fn notes(study: &Study) -> Vec<String> {
         let told = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = names.len().saturating_sub(MOST);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let note = format!("{}: not read: {told}{more}", name(Path::new(file)));
-        if !names.is_empty() && !notes.contains(&note) {
-            notes.push(note);
+        let unread = (!names.is_empty()).then(|| format!("not read: {told}{more}"));
+        for note in imported.notes.iter().cloned().chain(unread) {
+            let file = name(Path::new(file));
+            let warning = note.strip_prefix("warning: ").map(|warning| format!("warning: {file}: {warning}"));
+            let note = warning.unwrap_or_else(|| format!("{file}: {note}"));
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
         }
     }
     if study.points.iter().any(|point| is_cut(point.plan.topology.unscaled())) {

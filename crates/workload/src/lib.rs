@@ -5,6 +5,7 @@ pub mod arrivals;
 pub mod builtin;
 pub mod pairs;
 mod parse;
+pub mod rate_trace;
 pub mod sizes;
 pub mod trace;
 

@@ -3,7 +3,11 @@
 //!
 //! - three columns are the format of ns-2 (size, a number that ns-2 ignores, share); all other formats have two;
 //! - shares that end in 100 are percentages, shares that end in 1 are fractions;
-//! - a first line without a number is a header; `#` begins a comment.
+//! - a first line without a number is a header; `#` begins a comment;
+//! - a first line with one number is the mean, which follows from the others (Homa);
+//! - sizes may have a unit of bytes, and shares a percent sign. Sizes in packets are refused.
+
+use shallop_core::Bytes;
 
 /// Largest flow size that is accepted, in bytes (1 PB).
 pub const LARGEST: u64 = 1_000_000_000_000_000;
@@ -32,6 +36,11 @@ pub enum SizesError {
     NotANumber { line: usize, column: usize, found: String },
     #[error("line {line}: a size of {found}: sizes are whole bytes from 0 to {LARGEST}")]
     Size { line: usize, found: String },
+    #[error(
+        "line {line}: \"{found}\" says that sizes are in packets, and not of how many bytes: write sizes in bytes, \
+         such as 1460 times as much"
+    )]
+    Packets { line: usize, found: String },
     #[error("line {line}: a share of {found}: shares lie between 0 and 1, or 0 and 100 if they are percentages")]
     Share { line: usize, found: String },
     #[error("line {line}: size {found} comes after {before}: sizes must not decrease")]
@@ -47,10 +56,19 @@ pub enum SizesError {
 /// Parses the points of a distribution. Shares are in [0, 1], and the last is 1.
 pub(super) fn points(text: &str) -> Result<Vec<CdfPoint>, SizesError> {
     let mut points: Vec<CdfPoint> = Vec::new();
-    let (mut columns, mut last) = (0, 0);
+    let (mut columns, mut last, mut mean) = (0, 0, false);
     for (line, fields) in lines(text) {
         let header = points.is_empty() && columns == 0;
-        if header && fields.iter().all(|field| field.parse::<f64>().is_err()) {
+        if header && !mean && fields.len() == 1 && is_number(fields[0]) {
+            mean = true;
+            continue;
+        }
+        if header && !fields.iter().any(|field| is_number(field)) {
+            let packets =
+                |field: &&&str| ["packet", "pkt", "segment"].iter().any(|it| field.to_lowercase().contains(it));
+            if let Some(found) = fields.iter().find(packets) {
+                return Err(SizesError::Packets { line, found: (*found).to_owned() });
+            }
             columns = fields.len();
             continue;
         }
@@ -86,8 +104,8 @@ pub(super) fn points(text: &str) -> Result<Vec<CdfPoint>, SizesError> {
 fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
     (1..).zip(text.trim_start_matches('\u{feff}').lines()).filter_map(|(number, line)| {
         let line = line.split('#').next().unwrap_or_default().trim();
-        let fields: Vec<&str> = if line.contains(',') {
-            line.split(',').map(str::trim).collect()
+        let fields: Vec<&str> = if let Some(mark) = [',', ';'].into_iter().find(|mark| line.contains(*mark)) {
+            line.split(mark).map(|field| field.trim().trim_matches('"')).collect()
         } else {
             line.split_whitespace().collect()
         };
@@ -95,10 +113,16 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
     })
 }
 
+fn is_number(field: &str) -> bool {
+    field.trim_end_matches('%').trim_end().parse::<f64>().is_ok() || field.parse::<Bytes>().is_ok()
+}
+
 fn point(line: usize, fields: &[&str]) -> Result<CdfPoint, SizesError> {
     let number = |column: usize| {
         let found = fields[column - 1];
-        let number = found.parse().ok().filter(|number: &f64| number.is_finite());
+        let number = if column == 1 { found } else { found.trim_end_matches('%').trim_end() };
+        let with_unit = || found.parse::<Bytes>().ok().filter(|_| column == 1).map(|bytes| bytes.get() as f64);
+        let number = number.parse().ok().or_else(with_unit).filter(|number: &f64| number.is_finite());
         number.ok_or(SizesError::NotANumber { line, column, found: found.to_owned() })
     };
     let size = number(1)?;
@@ -147,6 +171,8 @@ mod tests {
             "0\t0\n10000\t15\n20000\t50\n30000000\t100\n",
             "\u{feff}0 1 0\n10000 1 0.15\n20000 1 0.5\n30000000 1 1\n",
             "bytes percent\n0 0\n10000 15\n20000 50.0\n30000000 100.00001\n",
+            "11000.5\n0 0\n10000 0.15\n20000 0.5\n30000000 1\n",
+            "\"Flow size\";\"Share\"\n0;0%\n10KB;15%\n20KB;50 %\n30MB;100%\n",
         ] {
             assert_eq!(shares(text), expected, "{text:?}");
         }
@@ -165,7 +191,10 @@ mod tests {
             ("# nothing\n\n", "the table is empty"),
             ("size,cdf\n", "the table is empty"),
             ("10 0\n20", "line 2: 1 columns where 2 are needed"),
-            ("7", "line 1: 1 columns where 2 or 3 are needed"),
+            ("7", "the table is empty"),
+            ("7\n8 1\n9", "line 3: 1 columns where 2 are needed"),
+            ("7\n8", "line 2: 1 columns where 2 or 3 are needed"),
+            ("Size (packets),CDF\n1,1", "line 1: \"Size (packets)\" says that sizes are in packets"),
             ("1 1 0\n2 1", "line 2: 2 columns where 3 are needed"),
             ("1,2,3,4", "line 1: 4 columns where 2 or 3"),
             ("1,0\nx,0.5\n3,1", "line 2, column 1: \"x\" is no number"),

@@ -1,9 +1,10 @@
 //! Traces of flows: CSV with one line for each flow, read line by line in constant memory.
 //!
-//! The first line names the columns: `start`, `source`, `destination` and `bytes` in any order; others are ignored.
-//! `source` and `destination` may be called `from` and `to`, as in network files. A start is in seconds unless it has a
-//! unit; bytes may have a unit, too. Rows may be in any order ([`TraceReader::in_order`]). Fields are plain text
-//! without quotes; lines that begin with `#` are comments. State: the current line. See docs/workloads.md, "Traces".
+//! The first line names the columns: `start`, `source`, `destination` and `bytes` in any order and case; others are
+//! ignored. `source` and `destination` may have other usual names, as in network files. A start is in seconds unless it
+//! has a unit; bytes may have a unit, too. HPCC's flow.txt has the number of flows in place of names. Rows may be in
+//! any order ([`TraceReader::in_order`]). Commas, semicolons or tabs separate fields, which may stand in quotes; lines
+//! that begin with `#` are comments. State: the current line. See docs/workloads.md, "Traces".
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
@@ -40,12 +41,33 @@ pub struct TraceError {
 }
 
 const COLUMNS: [&str; 4] = ["start", "source", "destination", "bytes"];
-/// Names that network files use for the columns; `None` for columns that network files do not have.
-const ALIASES: [Option<&str>; 4] = [None, Some("from"), Some("to"), None];
+/// Names of the column for the first end of a link or flow.
+pub const FROM: [&str; 8] = ["from", "source", "source", "src", "node1", "a", "u", "sender"];
+/// Names of the column for the other end. Those at one index belong together.
+pub const TO: [&str; 8] = ["to", "destination", "target", "dst", "node2", "b", "v", "receiver"];
+/// Names of the columns in traces, those that are taken first before the others.
+const NAMES: [&[&str]; 4] = [
+    &["start", "start_time", "time", "start_s", "arrival"],
+    &["source", "from", "src", "sender"],
+    &["destination", "to", "dst", "dest", "target", "receiver"],
+    &["bytes", "size", "flow_size", "size_bytes"],
+];
 const HEADER: &str = "the first line names the columns: start,source,destination,bytes";
+
+/// The places of the columns in HPCC's flow.txt: source, destination, priority, port, bytes, start.
+const HPCC: ([usize; 4], usize) = ([5, 0, 1, 4], 6);
 
 /// Largest length of a line, in bytes.
 const LONGEST: usize = 4_096;
+
+/// The byte between the fields of a line with quotes, once it is taken apart.
+const APART: u8 = 0x1f;
+
+/// The separator of CSV by its header: a comma, or, in a header without commas, a semicolon or a tab.
+pub fn separator(header: &str) -> u8 {
+    let others = [';', '\t'].into_iter().find(|&mark| header.contains(mark) && !header.contains(','));
+    others.map_or(b',', |mark| mark as u8)
+}
 
 /// Reads a trace flow by flow. After an error there are no more rows.
 pub struct TraceReader<'a, R> {
@@ -57,8 +79,11 @@ pub struct TraceReader<'a, R> {
     /// Text of the current line, and its number.
     line: Vec<u8>,
     number: u64,
-    /// Position of each column in a line; `None` before the header has been read.
-    places: Option<[usize; 4]>,
+    /// Position of each column in a line, and the number of columns; `None` before the header has been read.
+    places: Option<([usize; 4], usize)>,
+    separator: u8,
+    /// Flows that are still to come in HPCC's flow.txt, which begins with their number.
+    left: u64,
     last: Span,
     sorted: bool,
     done: bool,
@@ -75,7 +100,8 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         let file = file.into();
         let last = Span::ZERO;
         let turns = Default::default();
-        Self { file, text, hosts, turns, line, number: 0, places, last, sorted: true, done: false }
+        let (number, separator, left) = (0, b',', u64::MAX);
+        Self { file, text, hosts, turns, line, number, places, separator, left, last, sorted: true, done: false }
     }
 
     /// Number of the line that was read last, counted from 1.
@@ -90,19 +116,40 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
 
     /// Reads the next flow; `None` at the end of the trace.
     fn read(&mut self) -> Result<Option<TraceRow>, Problem> {
-        while self.read_line()? {
+        while self.left > 0 && self.read_line()? {
+            if self.line.starts_with(&[0xff, 0xfe]) || self.line.starts_with(&[0xfe, 0xff]) {
+                return Err((None, "the text is UTF-16".to_owned(), "save the file as UTF-8".to_owned()));
+            }
             let line = self.line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&self.line);
             let line = line.trim_ascii();
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            if line.contains(&b'"') {
-                let help = "plain text between commas; quotes are not read".to_owned();
-                return Err((None, "there is a quote on the line".to_owned(), help));
+            if self.places.is_none()
+                && let Some(flows) = str::from_utf8(line).ok().and_then(|line| line.parse().ok())
+            {
+                (self.left, self.separator, self.places) = (flows, b' ', Some(HPCC));
+                continue;
             }
+            if self.places.is_none() {
+                self.separator = separator(&String::from_utf8_lossy(line));
+            }
+            let quoted = if self.separator == b' ' {
+                let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
+                Some(words.join(&APART))
+            } else {
+                line.contains(&b'"').then(|| fields(line, self.separator)).transpose()?
+            };
+            let separator = if quoted.is_some() { APART } else { self.separator };
             match self.places {
-                None => self.places = Some(header(line)?),
-                Some(places) => return self.row(places).map(Some),
+                None => self.places = Some(header(quoted.as_deref().unwrap_or(line), separator)?),
+                Some(places) => {
+                    if let Some(fields) = quoted {
+                        self.line = fields;
+                    }
+                    self.left -= 1;
+                    return self.row(places, separator).map(Some);
+                }
             }
         }
         let empty = || (None, "the trace has no lines".to_owned(), HEADER.to_owned());
@@ -125,13 +172,17 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         }
     }
 
-    fn row(&mut self, places: [usize; 4]) -> Result<TraceRow, Problem> {
+    fn row(&mut self, (places, columns): ([usize; 4], usize), separator: u8) -> Result<TraceRow, Problem> {
         let (mut fields, mut count) = ([None; 4], 0);
-        for (place, field) in self.line.split(|&byte| byte == b',').enumerate() {
+        for (place, field) in self.line.split(|&byte| byte == separator).enumerate() {
             if let Some(column) = places.iter().position(|&other| other == place) {
                 fields[column] = Some(field);
             }
             count = place + 1;
+        }
+        if count > columns {
+            let help = "one value for each column; a name with a comma stands in quotes: \"Washington, DC.h0\"";
+            return Err((None, format!("the line has {count} values for {columns} columns"), help.to_owned()));
         }
         let field = |column: usize| {
             let missing = || {
@@ -207,25 +258,43 @@ impl<R: BufRead> Iterator for TraceReader<'_, R> {
     }
 }
 
-/// Finds the position of each column in the header line.
-fn header(line: &[u8]) -> Result<[usize; 4], Problem> {
+/// Takes a line with quotes apart: its fields, with [`APART`] between them.
+fn fields(line: &[u8], separator: u8) -> Result<Vec<u8>, Problem> {
+    let mut reader = csv::ReaderBuilder::new();
+    let reader = reader.has_headers(false).delimiter(separator).trim(csv::Trim::All);
+    let mut record = csv::ByteRecord::new();
+    let read = reader.from_reader(line).read_byte_record(&mut record);
+    // A quote that is not closed in the line takes the rest of the line into a field.
+    let closed = !line.split(|&byte| byte == b'"').count().is_multiple_of(2);
+    if !closed || !matches!(read, Ok(true)) {
+        let help = "close it in the same line; two quotes in quotes are one".to_owned();
+        return Err((None, "a quote is not closed on the line".to_owned(), help));
+    }
+    Ok(record.iter().collect::<Vec<_>>().join(&APART))
+}
+
+/// Finds the position of each column in the header line, and the number of columns.
+fn header(line: &[u8], separator: u8) -> Result<([usize; 4], usize), Problem> {
     let line = String::from_utf8_lossy(line);
-    let names: Vec<&str> = line.split(',').map(str::trim).collect();
+    let names: Vec<&str> = line.split(char::from(separator)).map(str::trim).collect();
     let mut places = [0; 4];
-    for (column, name) in COLUMNS.into_iter().enumerate() {
-        let alias = ALIASES[column].filter(|_| !names.contains(&name));
-        let name = alias.unwrap_or(name);
-        let mut found = names.iter().enumerate().filter(|(_, other)| **other == name);
+    for (column, known) in NAMES.into_iter().enumerate() {
         let wrong = |what: &str| {
             let message = format!("the first line {what} this column: {}", list(&names));
             (Some(column), message, HEADER.to_owned())
         };
-        places[column] = found.next().ok_or_else(|| wrong("does not name"))?.0;
-        if found.next().is_some() {
+        let all = |name: &&str| {
+            let is = |(at, other): (usize, &&str)| other.eq_ignore_ascii_case(name).then_some(at);
+            let found: Vec<usize> = names.iter().enumerate().filter_map(is).collect();
+            (!found.is_empty()).then_some(found)
+        };
+        let found = known.iter().find_map(all).ok_or_else(|| wrong("does not name"))?;
+        places[column] = found[0];
+        if found.len() > 1 {
             return Err(wrong("names twice"));
         }
     }
-    Ok(places)
+    Ok((places, names.len()))
 }
 
 /// The first eight column names of a header, joined with commas for errors.
@@ -268,7 +337,9 @@ fn plain_seconds(text: &[u8]) -> Option<Span> {
 }
 
 fn bytes(text: &str) -> Result<u64, Problem> {
-    let number = text.parse().ok().or_else(|| text.parse::<Bytes>().ok().map(Bytes::get));
+    // Spreadsheets and pandas write whole numbers as 1000.0.
+    let whole = || text.parse::<f64>().ok().filter(|it| it.fract() == 0.0 && *it >= 0.0).map(|it| it as u64);
+    let number = text.parse().ok().or_else(whole).or_else(|| text.parse::<Bytes>().ok().map(Bytes::get));
     number.filter(|bytes| (1..=LARGEST).contains(bytes)).ok_or_else(|| {
         let help = format!("whole bytes from 1 to {LARGEST}, as in 1460 or 2.5MB");
         (Some(3), format!("\"{text}\" is no size of a flow"), help)

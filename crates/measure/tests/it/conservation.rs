@@ -261,6 +261,7 @@ fn way() -> impl Strategy<Value = LinkWay> {
             duplicates,
             down,
             changes,
+            pauses: Vec::new(),
         },
     )
 }

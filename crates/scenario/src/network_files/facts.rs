@@ -6,36 +6,32 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shallop_core::{BitsPerSec, Span};
+use shallop_core::{BitsPerSec, Bytes, Span};
 
-use super::{Defaults, Drawing, Element, Origin, Part, Parts, Wrong};
+use super::columns::{Meaning, meaning, plain, sounds_like_a_rate};
+use super::words::{as_a_whole, in_words, rate_unit, time_unit};
+use super::{Defaults, Drawing, Element, FileLink, FileWay, Origin, Part, Parts, Wrong, pairs};
 use shallop_topology::builder::{ALL, HOSTS};
 
-/// Names of attributes for rates. The value has a unit, or is in the unit that ends the name: bit/s if it has none.
-pub(super) const RATES: [&str; 16] = [
-    "rate", "bandwidth", "capacity", "speed", "rate_bps", "rate_kbps", "rate_mbps", "rate_gbps", "speed_bps",
-    "speed_mbps", "speed_gbps", "bandwidth_bps", "bandwidth_mbps", "bandwidth_gbps", "capacity_mbps", "capacity_gbps",
-];
-/// Names of attributes for delays. The value has a unit, or is in the unit that ends the name: milliseconds if it has
-/// none.
-pub(super) const DELAYS: [&str; 8] =
-    ["delay", "latency", "delay_us", "delay_ms", "delay_s", "latency_us", "latency_ms", "latency_s"];
-/// Names of attributes for the length of a cable in kilometres.
-pub(super) const LENGTHS: [&str; 3] = ["length_km", "distance_km", "fibre_km"];
 /// Attributes of links in the Internet Topology Zoo from which rates are read.
-const LABELS: [&str; 6] = ["LinkSpeedRaw", "LinkSpeed", "LinkSpeedUnits", "LinkLabel", "LinkNote", "LinkType"];
-pub(super) const OF_NODES: [&str; 8] = ["switch", "chip", "latitude", "longitude", "lat", "lon", "lng", "long"];
+const LABELS: [&str; 3] = ["LinkLabel", "LinkNote", "LinkType"];
+pub(super) const OF_NODES: [&str; 11] =
+    ["switch", "chip", "latitude", "longitude", "lat", "lon", "lng", "long", "kind", OF_HOSTS[0], OF_HOSTS[1]];
+/// Attributes of Shadow's nodes: the rates of the links from and to each host.
+const OF_HOSTS: [&str; 2] = ["host_bandwidth_up", "host_bandwidth_down"];
 /// Attributes that name nodes and links, or that the formats need.
-const OF_FORMATS: [&str; 5] = ["id", "label", "name", "source", "target"];
+const OF_FORMATS: [&str; 6] = ["id", "label", "name", "source", "target", "key"];
 /// Names that nodes cannot have, since sets of hosts or links have them.
 const TAKEN: [&str; 4] = [ALL, HOSTS, "core", "access"];
 
 /// The largest length of a cable, in kilometres.
 const MAX_KM: f64 = 1e6;
+/// The allowed sizes of the largest IP packet, in bytes.
+const MTUS: std::ops::RangeInclusive<u64> = 576..=9_216;
 const EARTH_KM: f64 = 6_371.0;
 const KM_PER_SECOND: f64 = 200_000.0;
 
-/// Interprets the nodes and links of a file as switches, rates and delays. Links must join all nodes.
+/// Interprets the nodes and links of a file as switches, hosts, rates and delays. Links must join all nodes.
 pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, Wrong> {
     let whole = |message: &str| Wrong {
         line: None,
@@ -45,15 +41,52 @@ pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, W
     if drawing.nodes.len() < 2 {
         return Err(whole("there are fewer than two nodes in it"));
     }
-    if drawing.edges.is_empty() {
+    let mut reading =
+        Reading { defaults, unread: unread(drawing), origin: Origin::default(), guesses: drawing.guesses.clone() };
+    let names = names(drawing, &mut reading.origin);
+    let mut notes = Vec::new();
+    let edges = edges(drawing, &mut notes)?;
+    if edges.is_empty() {
         return Err(whole("there is no link in it"));
     }
-    let numbers = numbers(drawing)?;
-    let mut origin = Origin::default();
-    let names = names(drawing, &mut origin);
+    let ends: Vec<(usize, usize)> = edges.iter().map(|edge| edge.0).collect();
+    let stays = pairs::component(&names, &ends, defaults.largest, &mut notes)?;
     let coordinates = drawing.nodes.iter().map(|(_, element)| coordinates(element));
     let coordinates = coordinates.collect::<Result<Vec<_>, _>>()?;
-    let mut links = Vec::with_capacity(drawing.edges.len());
+    let mut rows = Vec::with_capacity(edges.len());
+    for ((a, b), element) in edges.into_iter().filter(|((a, _), _)| stays[*a]) {
+        let way = reading.way(element, [&names[a], &names[b]], (coordinates[a], coordinates[b]))?;
+        rows.push(FileLink { between: (a, b), ways: [way; 2], line: element.line });
+    }
+    let mut links = pairs::join(&rows, drawing.directed, &names, &mut notes);
+    // The numbers of the nodes that stay.
+    let mut numbers = vec![0; names.len()];
+    let staying = (0..names.len()).filter(|&node| stays[node]);
+    staying.enumerate().for_each(|(number, node)| numbers[node] = number);
+    for link in &mut links {
+        link.between = (numbers[link.between.0], numbers[link.between.1]);
+    }
+    let of_node = |((name, (_, element)), _): ((String, &(String, Element)), _)| {
+        let located = |key: &str| element.get(&[key]).map(|it| (it.1.to_owned(), element.line));
+        let [up, down] =
+            OF_HOSTS.map(|key| element.get(&[key]).map(|found| of_text(found, element.line, defaults, 1.0)));
+        let of_hosts = [up.transpose()?, down.transpose()?];
+        Ok(Part { name, switch: located("switch"), chip: located("chip"), is_host: is_host(element)?, of_hosts })
+    };
+    let parts = names.into_iter().zip(&drawing.nodes).zip(stays).filter(|(_, stays)| *stays).map(of_node);
+    let parts = parts.collect::<Result<_, Wrong>>()?;
+    let guesses = reading.guesses.into_iter();
+    notes.extend(guesses.map(|(guess, at)| format!("{guess}: {}", pairs::lines(&at))));
+    Ok(Parts { nodes: parts, links, origin: reading.origin, unread: reading.unread, notes })
+}
+
+/// The indices of the two ends of a link, and its attributes.
+type Edge<'a> = ((usize, usize), &'a Element);
+
+/// The links between different nodes.
+fn edges<'a>(drawing: &'a Drawing, notes: &mut Vec<String>) -> Result<Vec<Edge<'a>>, Wrong> {
+    let numbers = numbers(drawing)?;
+    let (mut edges, mut loops) = (Vec::with_capacity(drawing.edges.len()), Vec::new());
     for (ends, element) in &drawing.edges {
         let find = |end: &String| {
             numbers.get(end.as_str()).copied().ok_or_else(|| {
@@ -62,83 +95,145 @@ pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, W
             })
         };
         let (a, b) = (find(&ends[0])?, find(&ends[1])?);
-        if a == b {
-            let message = format!("\"{}\" is linked to itself", names[a]);
-            return Err(Wrong::new(element.line, message, "a link joins two different nodes"));
-        }
-        let missing = |what: &str| {
-            let message = format!("the link {}-{} has no {what}", names[a], names[b]);
-            let help = format!("write one in the file, or `default_{what}` in the scenario");
-            Wrong::new(element.line, message, help)
-        };
-        let rate = link_rate(element, defaults, &mut origin)?.ok_or_else(|| missing("rate"))?;
-        let delay = link_delay(element, (coordinates[a], coordinates[b]), defaults, &mut origin)?;
-        let delay = delay.ok_or_else(|| missing("delay"))?;
-        links.push((a, b, rate, delay));
+        if a == b { loops.push(element.line) } else { edges.push(((a, b), element)) }
     }
-    in_one_piece(&names, &links)?;
-    let elements = drawing.nodes.iter().map(|(_, element)| element);
-    let nodes = names.into_iter().zip(elements).map(|(name, element)| {
-        let located = |key: &str| element.get(&[key]).map(|it| (it.1.to_owned(), element.line));
-        Part { name, switch: located("switch"), chip: located("chip") }
-    });
-    Ok(Parts { nodes: nodes.collect(), links, origin, unread: unread(drawing) })
+    if !loops.is_empty() {
+        notes.push(format!("links of a node to itself are left out: {}", pairs::lines(&loops)));
+    }
+    Ok(edges)
+}
+
+/// Whether a node is a host by its `kind`; `type` and `role` are read as far as they have a known word.
+fn is_host(element: &Element) -> Result<bool, Wrong> {
+    let word = |text: &str| match plain(text).as_str() {
+        "host" | "server" | "h" | "client" | "endhost" => Some(true),
+        "switch" | "router" | "s" | "node" => Some(false),
+        _ => None,
+    };
+    if let Some((_, text)) = element.get(&["kind"]) {
+        let wrong = || Wrong::new(element.line, format!("`kind` is \"{text}\""), "allowed: host, switch");
+        return word(text).ok_or_else(wrong);
+    }
+    Ok(element.get(&["type", "role"]).and_then(|(_, text)| word(text)).unwrap_or(false))
 }
 
 /// The names of attributes that were ignored, for a note.
 fn unread(drawing: &Drawing) -> Vec<String> {
-    let nodes = drawing.nodes.iter().map(|(_, element)| (element, &OF_NODES[..]));
-    let links = [RATES.as_slice(), &DELAYS, &LENGTHS, &LABELS].concat();
-    let edges = drawing.edges.iter().map(|(_, element)| (element, &links[..]));
-    let mut unread = BTreeSet::new();
-    for (element, known) in nodes.chain(edges) {
+    let labels = LABELS.map(plain);
+    let known = |key: &str| {
+        let unit = plain(key).strip_suffix("units").or(plain(key).strip_suffix("unit")).map(meaning);
+        let of_link = matches!(unit, Some(Some(Meaning::Rate(..) | Meaning::Delay(..))));
+        of_link || plain(key) == "linkspeedraw" || labels.contains(&plain(key)) || meaning(key).is_some()
+    };
+    let of_node = |key: &str| OF_NODES.iter().any(|known| known.eq_ignore_ascii_case(key));
+    let mut seen: BTreeMap<(bool, &str), bool> = BTreeMap::new();
+    let nodes = drawing.nodes.iter().map(|(_, element)| (true, element));
+    for (node, element) in nodes.chain(drawing.edges.iter().map(|(_, element)| (false, element))) {
         for (key, _) in element.attributes.iter().filter(|(_, value)| !value.trim().is_empty()) {
-            let is = |known: &&str| known.eq_ignore_ascii_case(key);
-            if !known.iter().any(is) && !OF_FORMATS.iter().any(is) {
-                unread.insert(key.clone());
-            }
+            let is = || if node { of_node(key) } else { known(key) };
+            seen.entry((node, key)).or_insert_with(is);
         }
     }
-    unread.into_iter().collect()
+    let format = |key: &str| OF_FORMATS.iter().any(|known| known.eq_ignore_ascii_case(key));
+    let unread =
+        seen.into_iter().filter(|((_, key), known)| !known && !format(key)).map(|((_, key), _)| key.to_owned());
+    unread.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 type Coordinates = Option<(f64, f64)>;
 
-/// The rate of a link: as written, or the default. Notes in `origin` where it came from.
-fn link_rate(element: &Element, defaults: &Defaults, origin: &mut Origin) -> Result<Option<BitsPerSec>, Wrong> {
-    let written = rate(element, defaults)?;
-    match written {
-        Some(_) => origin.rates += 1,
-        None => origin.default_rates.push(element.line),
-    }
-    Ok(written.or(defaults.rate))
+/// A file that is being read: where the numbers of its links come from, and the lines of those that were not written.
+struct Reading<'a> {
+    defaults: &'a Defaults,
+    unread: Vec<String>,
+    origin: Origin,
+    guesses: BTreeMap<String, Vec<usize>>,
 }
 
-/// The delay of a link: as written, by its length, by the coordinates of its ends, or the default. Notes in `origin`
-/// where it came from.
-fn link_delay(
-    element: &Element, coordinates: (Coordinates, Coordinates), defaults: &Defaults, origin: &mut Origin,
-) -> Result<Option<Span>, Wrong> {
-    let written = (written_delay(element, defaults)?, length_km(element)?);
-    let of_length = |km: f64| Some(Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest));
-    Ok(match (written, coordinates) {
-        ((Some(delay), _), _) => {
-            origin.delays += 1;
-            Some(delay)
+impl Reading<'_> {
+    fn guess(&mut self, guess: String, line: usize) {
+        self.guesses.entry(guess).or_default().push(line);
+    }
+
+    /// The values of a link between nodes with these names.
+    fn way(&mut self, element: &Element, names: [&str; 2], at: (Coordinates, Coordinates)) -> Result<FileWay, Wrong> {
+        let unread = &self.unread;
+        let missing = |what: &str| {
+            let message = format!("the link {}-{} has no {what}", names[0], names[1]);
+            let help = format!("write one in the file, or `default_{what}` in the scenario");
+            Wrong::new(element.line, message, help)
+        };
+        let passed = element.attributes.iter().map(|(key, _)| key);
+        let passed = passed.filter(|key| unread.contains(key)).find(|key| sounds_like_a_rate(key));
+        let no_rate = passed.map_or_else(
+            || missing("rate"),
+            |key| {
+                let message = format!("the link {}-{} has no rate, and `{key}` is not understood", names[0], names[1]);
+                let help = "name it `rate`, `bandwidth` or `capacity`, with the unit in the name or the value: \
+                            rate_mbps; or write `rate_unit` or `default_rate` in the scenario";
+                Wrong::new(element.line, message, help)
+            },
+        );
+        let rate = self.rate(element)?.ok_or(no_rate)?;
+        let delay = self.delay(element, at)?.ok_or_else(|| missing("delay"))?;
+        let jitter = time(element, self.defaults, |it| match it {
+            Meaning::Jitter(unit) => Some((0, unit)),
+            _ => None,
+        })?;
+        let (mtu, loss) = (mtu(element)?, loss(element)?);
+        Ok(FileWay { rate, delay, mtu, loss, jitter: jitter.unwrap_or_default() })
+    }
+
+    /// The rate of a link: as written, or the default.
+    fn rate(&mut self, element: &Element) -> Result<Option<BitsPerSec>, Wrong> {
+        let written = rate(element, self.defaults)?;
+        let label = element.get(&LABELS).map(|(_, text)| text.to_owned());
+        if let Some((rate, from_words)) = written {
+            self.origin.rates += 1;
+            if from_words && let Some(label) = label {
+                self.guess(format!("\"{label}\" is read as {rate}"), element.line);
+            }
+            return Ok(Some(rate));
         }
-        ((None, Some(km)), _) => {
-            origin.lengths += 1;
-            of_length(km)
+        self.origin.default_rates.push(element.line);
+        let Some(rate) = self.defaults.rate else { return Ok(None) };
+        let why = label.map_or_else(String::new, |label| format!(", as \"{label}\" is no single rate"));
+        self.guess(format!("the rate is `default_rate`, {rate}{why}"), element.line);
+        Ok(Some(rate))
+    }
+
+    /// The delay of a link: as written, by its length, by the coordinates of its ends, or the default.
+    fn delay(&mut self, element: &Element, coordinates: (Coordinates, Coordinates)) -> Result<Option<Span>, Wrong> {
+        let defaults = self.defaults;
+        let written = time(element, defaults, |it| match it {
+            Meaning::Delay(at, unit) => Some((at, unit)),
+            _ => None,
+        })?;
+        let along = |km: f64| Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest);
+        let (delay, guess) = match ((written, length_km(element)?), coordinates) {
+            ((Some(delay), _), _) => {
+                self.origin.delays += 1;
+                (Some(delay), None)
+            }
+            ((None, Some(km)), _) => {
+                self.origin.lengths += 1;
+                (Some(along(km)), None)
+            }
+            (_, (Some(from), Some(to))) => {
+                self.origin.distances.push(element.line);
+                let delay = along(great_circle_km(from, to) * defaults.path_factor);
+                (Some(delay), Some("the delay follows from coordinates".to_owned()))
+            }
+            _ => {
+                self.origin.default_delays.push(element.line);
+                (defaults.delay, defaults.delay.map(|delay| format!("the delay is `default_delay`, {delay}")))
+            }
+        };
+        if let Some(guess) = guess {
+            self.guess(guess, element.line);
         }
-        (_, (Some(from), Some(to))) => {
-            origin.distances.push(element.line);
-            of_length(great_circle_km(from, to) * defaults.path_factor)
-        }
-        _ => {
-            origin.default_delays.push(element.line);
-            defaults.delay
-        }
-    })
+        Ok(delay)
+    }
 }
 
 /// The index of each node by its identifier, which must be unique.
@@ -213,224 +308,134 @@ fn great_circle_km(from: (f64, f64), to: (f64, f64)) -> f64 {
     2.0 * EARTH_KM * libm::asin(libm::sqrt(square))
 }
 
-/// The rate of a link, if one of the attributes for rates is written.
-fn rate(element: &Element, defaults: &Defaults) -> Result<Option<BitsPerSec>, Wrong> {
+/// The attribute that `choose` takes first: its name, its value, and what `choose` makes of its meaning.
+fn find<T>(element: &Element, choose: impl Fn(Meaning) -> Option<(usize, T)>) -> Option<(&str, &str, T)> {
+    let written = element.attributes.iter().filter(|(_, value)| !value.trim().is_empty());
+    let chosen = written.filter_map(|(key, value)| Some((key, value, choose(meaning(key)?)?)));
+    chosen.min_by_key(|it| it.2.0).map(|(key, value, (_, unit))| (key.as_str(), value.trim(), unit))
+}
+
+/// The unit in an attribute beside `key`, such as `bandwidthUnits`.
+fn unit_beside(element: &Element, key: &str, unit: impl Fn(&str) -> Option<f64>) -> Result<Option<f64>, Wrong> {
+    let names = [format!("{}units", plain(key)), format!("{}unit", plain(key))];
+    let mut written = element.attributes.iter().filter(|(_, value)| !value.trim().is_empty());
+    let Some((name, text)) = written.find(|(name, _)| names.contains(&plain(name))) else { return Ok(None) };
+    let wrong = || Wrong::new(element.line, format!("`{name}` is \"{text}\""), "allowed: K, M, G, T, or as in Mb/s");
+    unit(text).map(Some).ok_or_else(wrong)
+}
+
+/// The rate of a link, if one of the attributes for rates is written, and whether it was read from a label.
+fn rate(element: &Element, defaults: &Defaults) -> Result<Option<(BitsPerSec, bool)>, Wrong> {
     let line = element.line;
-    let bits = if let Some(raw) = element.get(&["LinkSpeedRaw"]) {
-        number(raw, line)?
-    } else if let (Some(speed), Some((_, unit))) = (element.get(&["LinkSpeed"]), element.get(&["LinkSpeedUnits"])) {
-        let prefix = unit.chars().next().and_then(multiple);
-        let Some(prefix) = prefix else {
-            let message = format!("`LinkSpeedUnits` is \"{unit}\"");
-            return Err(Wrong::new(line, message, "allowed: K, M, G, T"));
-        };
-        number(speed, line)? * prefix
-    } else if let Some(found @ (key, text)) = element.get(&RATES) {
-        let scale = key.rsplit_once('_').map_or(1.0, |(_, unit)| scale_of(unit));
-        if let (Err(_), Some(bits)) = (text.parse::<f64>(), as_a_whole(text)) {
-            bits
-        } else {
+    if let Some(raw) = element.get(&["LinkSpeedRaw"]) {
+        return checked(raw, number(raw, line)?, line, defaults).map(|rate| Some((rate, false)));
+    }
+    if let Some((key, text, unit)) = find(element, |it| match it {
+        // The topology zoo has speeds without units, which name no rate.
+        Meaning::Rate(0, None) if element.get(&["LinkSpeedUnits"]).is_none() => None,
+        Meaning::Rate(at, unit) => Some((at, unit)),
+        _ => None,
+    }) {
+        let beside = unit_beside(element, key, rate_unit)?;
+        let scale = unit.or(beside).or(defaults.unit).unwrap_or(1.0);
+        return of_text((key, text), line, defaults, scale).map(|rate| Some((rate, false)));
+    }
+    let label = element.get(&LABELS).and_then(|label| Some((label, in_words(label.1)?)));
+    label.map(|(label, bits)| Ok((checked(label, bits, line, defaults)?, true))).transpose()
+}
+
+/// The rate in the text of an attribute; a number without a unit is multiplied by `scale`.
+fn of_text((key, text): (&str, &str), line: usize, defaults: &Defaults, scale: f64) -> Result<BitsPerSec, Wrong> {
+    let bits = match (text.parse::<f64>(), as_a_whole(text)) {
+        (Ok(_), _) => number((key, text), line)? * scale,
+        (Err(_), Some(bits)) => bits,
+        (Err(_), None) => {
             let allowed = "\"10Gbps\", \"100G\" or \"400GbE\", or a number of bits a second";
-            let rate = with_unit::<BitsPerSec>(found, line, allowed)?;
-            let bare = || number((key, text), line).map(|number| number * scale);
-            rate.map_or_else(bare, |rate| Ok(rate.get() as f64))?
-        }
-    } else {
-        let label = element.get(&["LinkLabel", "LinkNote", "LinkType"]);
-        match label.and_then(|(_, text)| in_words(text)) {
-            Some(bits) => bits,
-            None => return Ok(None),
+            with_unit::<BitsPerSec>((key, text), line, allowed)?.get() as f64
         }
     };
+    checked((key, text), bits, line, defaults)
+}
+
+fn checked((key, text): (&str, &str), bits: f64, line: usize, defaults: &Defaults) -> Result<BitsPerSec, Wrong> {
     let whole = (bits.clamp(0.0, 1e18) + 0.5) as u64;
     let rate = BitsPerSec::new(whole).filter(|rate| defaults.rates.contains(rate));
     let outside = || {
-        let message = format!("a rate of {bits} bits a second is out of range");
-        let help = format!("allowed: {} to {}", defaults.rates.start(), defaults.rates.end());
+        let message = format!("`{key}` is \"{text}\", out of range");
+        let unit = "; bare numbers in another unit: rate_unit = \"Mbps\" in [topology]";
+        let unit = if text.parse::<f64>().is_ok() { unit } else { "" };
+        let help = format!("allowed: {} to {}{unit}", defaults.rates.start(), defaults.rates.end());
         Wrong::new(line, message, help)
     };
-    rate.ok_or_else(outside).map(Some)
+    rate.ok_or_else(outside)
 }
 
 /// The length of a cable in kilometres, if it is written.
 fn length_km(element: &Element) -> Result<Option<f64>, Wrong> {
-    let Some(found) = element.get(&LENGTHS) else { return Ok(None) };
-    let km = number(found, element.line)?;
+    let choose = |it| if let Meaning::Length(at, unit) = it { Some((at, unit)) } else { None };
+    let Some((key, text, unit)) = find(element, choose) else { return Ok(None) };
+    let km = number((key, text), element.line)? * unit;
     if (0.0..=MAX_KM).contains(&km) {
         return Ok(Some(km));
     }
-    let message = format!("`{}` is {km} kilometres", found.0);
+    let message = format!("`{key}` is {km} kilometres");
     Err(Wrong::new(element.line, message, format!("allowed: from 0 to {MAX_KM}")))
 }
 
-/// The delay of a link, if it is written.
-fn written_delay(element: &Element, defaults: &Defaults) -> Result<Option<Span>, Wrong> {
+/// A delay or jitter of a link, if it is written.
+fn time(
+    element: &Element, defaults: &Defaults, choose: impl Fn(Meaning) -> Option<(usize, Option<f64>)>,
+) -> Result<Option<Span>, Wrong> {
     let line = element.line;
-    let Some(found @ (key, _)) = element.get(&DELAYS) else { return Ok(None) };
-    let scale = match key.rsplit_once('_').map(|(_, unit)| unit.to_ascii_lowercase()).as_deref() {
-        Some("us") => 1e-6,
-        Some("s") => 1.0,
-        _ => 1e-3,
-    };
-    let seconds = match with_unit::<Span>(found, line, "\"12.5ms\", or a number of milliseconds")? {
-        Some(delay) => delay.as_secs_f64(),
-        None => number(found, line)? * scale,
+    let Some((key, text, unit)) = find(element, choose) else { return Ok(None) };
+    let seconds = if text.parse::<f64>().is_ok() {
+        let beside = unit_beside(element, key, time_unit)?;
+        number((key, text), line)? * unit.or(beside).unwrap_or(1e-3)
+    } else {
+        with_unit::<Span>((key, text), line, "\"12.5ms\", or a number of milliseconds")?.as_secs_f64()
     };
     if !(0.0..=defaults.longest.as_secs_f64()).contains(&seconds) {
-        let message = format!("`{key}` is \"{}\", out of range", found.1);
+        let message = format!("`{key}` is \"{text}\", out of range");
         let help = format!("allowed: 0s to {}", defaults.longest);
         return Err(Wrong::new(line, message, help));
     }
     Ok(Some(Span::from_secs_f64(seconds)))
 }
 
-/// Parses a number with a unit; `None` if the text is a number only.
-fn with_unit<T: std::str::FromStr>((key, text): (&str, &str), line: usize, allowed: &str) -> Result<Option<T>, Wrong> {
-    if text.parse::<f64>().is_ok() {
-        return Ok(None);
-    }
+/// The share of packets that a link loses; 0 if it is not written.
+fn loss(element: &Element) -> Result<f64, Wrong> {
+    let choose = |it| if let Meaning::Loss(at, unit) = it { Some((at, unit)) } else { None };
+    let Some((key, text, unit)) = find(element, choose) else { return Ok(0.0) };
+    let (text, unit) = text.strip_suffix('%').map_or((text, unit), |text| (text.trim_end(), 0.01));
+    let loss = number((key, text), element.line)? * unit;
+    let help = "allowed: a share from 0 to 1; \"1%\", or a name such as loss_percent, for percent";
+    let wrong = || Wrong::new(element.line, format!("`{key}` is {text}"), help);
+    (0.0..=1.0).contains(&loss).then_some(loss).ok_or_else(wrong)
+}
+
+/// The largest IP packet of a link, if it is written.
+fn mtu(element: &Element) -> Result<Option<Bytes>, Wrong> {
+    let Some((key, text, ())) = find(element, |it| (it == Meaning::Mtu).then_some((0, ()))) else { return Ok(None) };
+    let bytes = match text.parse::<f64>() {
+        Ok(bytes) if bytes.fract() == 0.0 && bytes >= 0.0 => Some(Bytes::new(bytes as u64)),
+        _ => text.parse().ok(),
+    };
+    let wrong = || {
+        let help = format!("allowed: whole bytes from {} to {}", MTUS.start(), MTUS.end());
+        Wrong::new(element.line, format!("`{key}` is \"{text}\""), help)
+    };
+    bytes.filter(|it| MTUS.contains(&it.get())).ok_or_else(wrong).map(Some)
+}
+
+/// Parses a number with a unit.
+fn with_unit<T: std::str::FromStr>((key, text): (&str, &str), line: usize, allowed: &str) -> Result<T, Wrong> {
     let closed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    let read = closed.parse().map(Some);
-    read.map_err(|_| Wrong::new(line, format!("`{key}` is \"{text}\""), format!("write {allowed}")))
-}
-
-fn multiple(prefix: char) -> Option<f64> {
-    let known = [('K', 1e3), ('M', 1e6), ('G', 1e9), ('T', 1e12)];
-    known.into_iter().find(|(letter, _)| prefix.eq_ignore_ascii_case(letter)).map(|it| it.1)
-}
-
-fn scale_of(unit: &str) -> f64 {
-    if unit.eq_ignore_ascii_case("bps") { 1.0 } else { unit.chars().next().and_then(multiple).unwrap_or(1.0) }
-}
-
-/// Parses the value of an attribute for rates that has words beside the number: "10 Gbit/s", "2 x 100GbE", "OC-192". In
-/// bit/s; `None` if anything else is in the text.
-fn as_a_whole(text: &str) -> Option<f64> {
-    let upper = text.trim().to_ascii_uppercase();
-    let words = upper.strip_suffix("/S").unwrap_or(&upper);
-    let pieces = words.split(|c: char| c.is_ascii_digit() || matches!(c, '.' | ' ' | '-' | '*'));
-    let mut names = pieces.filter(|piece| !piece.is_empty() && *piece != "X");
-    let one = names.next().is_some() && names.next().is_none();
-    in_words(text).filter(|_| one && !words.contains('/'))
-}
-
-/// The rate in a label, such as "10 Gbps", "2 x 2.5G", "OC-192" or "STM-16", in bit/s. `None` for labels with several
-/// rates, or with "less than" or "more than".
-fn in_words(label: &str) -> Option<f64> {
-    let upper = label.to_ascii_uppercase();
-    let mut words = Vec::new();
-    let kind = |c: char| (c.is_ascii_digit() || c == '.', c.is_ascii_alphabetic());
-    for part in upper.split_whitespace() {
-        let mut last = None;
-        for c in part.chars() {
-            match words.last_mut() {
-                Some(word) if last == Some(kind(c)) => String::push(word, c),
-                _ => words.push(c.to_string()),
-            }
-            last = Some(kind(c));
-        }
-    }
-    if words.iter().any(|word| word.contains(['<', '>', '~'])) {
-        return None;
-    }
-    let value = |at: usize| words.get(at)?.parse::<f64>().ok();
-    let units = ["", "B", "BPS", "BIT", "BITS", "BE", "E", "IGE"];
-    let says = |at: Option<usize>, signs: &[&str]| {
-        at.filter(|&at| words.get(at).is_some_and(|word| signs.contains(&word.as_str())))
-    };
-    let rate = |at: usize| match words[at].as_str() {
-        "OC" => Some(value(says(Some(at + 1), &["-"]).unwrap_or(at) + 1)? * 51.84e6),
-        "STM" => Some(value(says(Some(at + 1), &["-"]).unwrap_or(at) + 1)? * 155.52e6),
-        word => {
-            let prefix = multiple(word.chars().next()?)?;
-            units.contains(&&word[1..]).then_some(())?;
-            let number = value(at.checked_sub(1)?)?;
-            let before = at.checked_sub(2);
-            if says(before, &["-", "/"]).is_some() {
-                return None;
-            }
-            let times = says(before, &["X", "*"]);
-            let count = times.map_or(Some(1.0), |sign| value(sign.checked_sub(1)?))?;
-            Some(count * number * prefix)
-        }
-    };
-    let mut rates = (0..words.len()).filter_map(rate);
-    rates.next().filter(|_| rates.next().is_none())
-}
-
-/// Checks that all nodes are connected by links.
-fn in_one_piece(names: &[String], links: &[(usize, usize, BitsPerSec, Span)]) -> Result<(), Wrong> {
-    let mut near = vec![Vec::new(); names.len()];
-    for &(a, b, ..) in links {
-        near[a].push(b);
-        near[b].push(a);
-    }
-    let mut seen = vec![false; names.len()];
-    let mut parts: Vec<Vec<&str>> = Vec::new();
-    for first in 0..names.len() {
-        let (mut open, mut part) = (vec![first], Vec::new());
-        while let Some(node) = open.pop() {
-            if !std::mem::replace(&mut seen[node], true) {
-                part.push(names[node].as_str());
-                open.extend(&near[node]);
-            }
-        }
-        if !part.is_empty() {
-            parts.push(part);
-        }
-    }
-    if parts.len() == 1 {
-        return Ok(());
-    }
-    parts.sort_by_key(Vec::len);
-    let told = |part: &Vec<&str>| {
-        let more = if part.len() > 5 { ", ..." } else { "" };
-        format!("{}{more}", part.iter().take(5).copied().collect::<Vec<_>>().join(", "))
-    };
-    let some: Vec<String> = parts.iter().take(5).map(told).collect();
-    let more = if parts.len() > 5 { "; ..." } else { "" };
-    Err(Wrong {
-        line: None,
-        message: format!("the network is in {} parts: {}{more}", parts.len(), some.join("; ")),
-        help: "links must join all nodes: add them, or take the nodes out".into(),
-    })
+    closed.parse().map_err(|_| Wrong::new(line, format!("`{key}` is \"{text}\""), format!("write {allowed}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn labels_are_read_as_far_as_they_are_clear() {
-        let rate = |label| in_words(label).map(|bits| (bits / 1e6).round() as u64);
-        for (label, megabits) in [
-            ("10 Gbps", Some(10_000)),
-            ("2.5G", Some(2_500)),
-            ("100 Mbit/s", Some(100)),
-            ("2 x 10GE", Some(20_000)),
-            ("OC-192", Some(9_953)),
-            ("STM-16", Some(2_488)),
-            ("10GigE", Some(10_000)),
-            ("Lit fibre", None),
-            ("< 1 Gbps", None),
-            ("1 Gbps or 10 Gbps", None),
-            ("1-10Gbps", None),
-            ("Germany 4", None),
-            ("", None),
-        ] {
-            assert_eq!(rate(label), megabits, "{label}");
-        }
-    }
-
-    #[test]
-    fn a_rate_that_is_written_has_nothing_beside_it() {
-        for text in ["10 Gbps", "100G", "400GbE", "2 x 10GE", "OC-192", "100 Mbit/s", "1gbps"] {
-            assert!(as_a_whole(text).is_some(), "{text}");
-        }
-        for text in ["1G/10G", "10G maybe", "about 10G", "10G, 2 of them", "10G (backup)"] {
-            assert_eq!(as_a_whole(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn great_circles_are_as_long_as_they_are() {

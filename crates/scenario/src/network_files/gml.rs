@@ -1,5 +1,5 @@
 //! Network files in GML, which has keys with values: numbers, texts in quotes, or lists in brackets. A file has one
-//! undirected graph.
+//! graph.
 
 use super::{Drawing, Element, Wrong};
 
@@ -57,10 +57,7 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
                 let message = format!("this {} is no list", pair.key);
                 return Err(Wrong::new(pair.line, message, "write it with [ and ]"));
             }
-            ("directed", Value::Text(text)) if text != "0" => {
-                let help = "links carry both directions: write directed 0, and each link once";
-                return Err(Wrong::new(pair.line, "the graph is directed", help));
-            }
+            ("directed", Value::Text(text)) => drawing.directed = text != "0",
             _ => {}
         }
     }
@@ -183,8 +180,25 @@ impl Iterator for Tokens<'_> {
     }
 }
 
-/// Decodes character entities such as `&quot;`.
+/// Decodes character entities such as `&quot;` and `&#233;`; other text behind `&` stays.
 fn plain(text: &str) -> String {
-    let words = [("&quot;", "\""), ("&apos;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
-    words.iter().fold(text.to_owned(), |text, (word, sign)| text.replace(word, sign))
+    let mut parts = text.split('&');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let known = part.split_once(';').and_then(|(name, rest)| Some((entity(name)?, rest)));
+        let (sign, rest) = known.unwrap_or(('&', part));
+        plain.push(sign);
+        plain.push_str(rest);
+    }
+    plain
+}
+
+/// The character of an entity, by its name or number.
+fn entity(name: &str) -> Option<char> {
+    let known = [("quot", '"'), ("apos", '\''), ("lt", '<'), ("gt", '>'), ("amp", '&'), ("nbsp", ' ')];
+    let number = name.strip_prefix('#').and_then(|number| match number.strip_prefix(['x', 'X']) {
+        Some(number) => u32::from_str_radix(number, 16).ok(),
+        None => number.parse().ok(),
+    });
+    known.into_iter().find(|it| it.0 == name).map(|it| it.1).or_else(|| char::from_u32(number?))
 }

@@ -1,4 +1,4 @@
-//! Network files in `GraphML`, with one undirected graph. The attributes of nodes and edges are `data` elements, each
+//! Network files in `GraphML`, with one graph. The attributes of nodes and edges are `data` elements, each
 //! with the id of a declared `key`.
 
 use std::collections::BTreeMap;
@@ -8,14 +8,14 @@ use roxmltree::{Document, Node};
 use super::{Drawing, Element, Wrong};
 
 /// The offset in bytes of each line break, to find the line of an XML node.
-struct Lines(Vec<usize>);
+pub(super) struct Lines(Vec<usize>);
 
 impl Lines {
-    fn of(text: &str) -> Self {
+    pub fn of(text: &str) -> Self {
         Self(text.match_indices('\n').map(|(at, _)| at).collect())
     }
 
-    fn line(&self, node: Node<'_, '_>) -> usize {
+    pub fn line(&self, node: Node<'_, '_>) -> usize {
         self.0.partition_point(|&end| end < node.range().start) + 1
     }
 }
@@ -31,16 +31,21 @@ type Keys<'a> = BTreeMap<&'a str, Key<'a>>;
 
 const ONE: &str = "a file has one <graph>, with a <node> for each node and an <edge> for each link";
 
-pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
-    let document = Document::parse(text).map_err(|error| {
+/// Parses a text as XML without a DTD.
+pub(super) fn document(text: &str) -> Result<Document<'_>, Wrong> {
+    Document::parse(text).map_err(|error| {
         let line = error.pos().row as usize;
         if matches!(error, roxmltree::Error::DtdDetected) {
             let line = text.lines().position(|line| line.contains("<!DOCTYPE")).map(|at| at + 1);
             let help = "delete the <!DOCTYPE ...> at the head of the file: entities are not read";
             return Wrong { line, message: "the file has a DTD".into(), help: help.into() };
         }
-        Wrong::new(line, format!("this is not XML: {error}"), "a GraphML file is XML")
-    })?;
+        Wrong::new(line, format!("this is not XML: {error}"), "the file's ending says XML")
+    })
+}
+
+pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
+    let document = document(text)?;
     let lines = Lines::of(text);
     let root = document.root_element();
     if root.tag_name().name() != "graphml" {
@@ -64,19 +69,16 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
     if let Some(second) = graphs.next() {
         return Err(Wrong::new(lines.line(second), "a second <graph>", ONE));
     }
-    if graph.attribute("edgedefault") == Some("directed") {
-        let help = "links carry both directions: write edgedefault=\"undirected\", and each once";
-        return Err(Wrong::new(lines.line(graph), "the graph is directed", help));
-    }
     parts(graph, &keys, &lines)
 }
 
-fn children<'a, 'i>(of: Node<'a, 'i>, tag: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
+pub(super) fn children<'a, 'i>(of: Node<'a, 'i>, tag: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
     of.children().filter(move |child| child.tag_name().name() == tag)
 }
 
 fn parts(graph: Node<'_, '_>, keys: &Keys<'_>, lines: &Lines) -> Result<Drawing, Wrong> {
-    let mut drawing = Drawing::default();
+    let directed = graph.attribute("edgedefault") == Some("directed");
+    let mut drawing = Drawing { directed, ..Drawing::default() };
     for child in graph.children().filter(Node::is_element) {
         let line = lines.line(child);
         let must = |name: &str| {
@@ -88,10 +90,7 @@ fn parts(graph: Node<'_, '_>, keys: &Keys<'_>, lines: &Lines) -> Result<Drawing,
             "node" => drawing.nodes.push((must("id")?, element(child, keys, lines)?)),
             "edge" => {
                 let ends = [must("source")?, must("target")?];
-                if child.attribute("directed") == Some("true") {
-                    let help = "links carry both directions: leave out `directed`";
-                    return Err(Wrong::new(line, "this edge is directed", help));
-                }
+                drawing.directed |= child.attribute("directed") == Some("true");
                 drawing.edges.push((ends, element(child, keys, lines)?));
             }
             "data" | "desc" => {}
@@ -122,6 +121,13 @@ fn element(of: Node<'_, '_>, keys: &Keys<'_>, lines: &Lines) -> Result<Element, 
         };
         let text = data.text().unwrap_or_default();
         element.attributes.push((declared.name.to_owned(), text.to_owned()));
+    }
+    // yEd keeps the texts of nodes and edges in its drawing of them.
+    let drawn = |node: &Node<'_, '_>| ["NodeLabel", "EdgeLabel"].contains(&node.tag_name().name());
+    let text = of.descendants().find(drawn).and_then(|label| label.text()).unwrap_or_default().trim();
+    let name = if of.tag_name().name() == "edge" { "LinkLabel" } else { "label" };
+    if !text.is_empty() && element.get(&[name]).is_none() {
+        element.attributes.push((name.to_owned(), text.to_owned()));
     }
     for key in keys.values().filter(|key| [of.tag_name().name(), "all"].contains(&key.of)) {
         if let Some(default) = key.default

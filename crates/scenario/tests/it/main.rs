@@ -9,6 +9,7 @@ mod ineffective;
 mod kernels;
 mod keys;
 mod malformed;
+mod network_files;
 mod paths;
 mod planted;
 mod scenario;

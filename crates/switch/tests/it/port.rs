@@ -188,8 +188,12 @@ fn selective_drop_admits_only_ecn_capable_packets_above_its_threshold() {
 
 #[test]
 fn a_change_of_rate_and_delay_takes_effect_on_time_and_does_not_reorder() {
-    let change =
-        LinkChange { at: at(FRAME_PS * 10), rate: BitsPerSec::new(1_000_000_000), delay: Some(Span::from_us(1)) };
+    let change = LinkChange {
+        at: at(FRAME_PS * 10),
+        rate: BitsPerSec::new(1_000_000_000),
+        delay: Some(Span::from_us(1)),
+        hold: Time::ZERO,
+    };
     let config = PortConfig {
         delay: Span::from_us(100),
         impairment: Some(Impairment { jitter: Span::from_us(5), ..perfect() }),
@@ -204,6 +208,24 @@ fn a_change_of_rate_and_delay_takes_effect_on_time_and_does_not_reorder() {
     assert!(arrivals.is_sorted());
     assert!(arrivals.iter().map(|&(_, head)| head).eq(0..20));
     assert_eq!(bench.port.free_at(), at(FRAME_PS * 10 + FRAME_PS * 10 * 10));
+}
+
+#[test]
+fn packets_that_are_due_in_a_pause_start_at_its_end() {
+    let pause = |[from, until]: [u64; 2]| LinkChange {
+        at: at(FRAME_PS * from),
+        rate: None,
+        delay: None,
+        hold: at(FRAME_PS * until),
+    };
+    let config = PortConfig { changes: [[0, 5], [7, 9]].map(pause).to_vec(), ..config(vec![QueueConfig::default()]) };
+    let mut bench = bench(&config, "200KB", vec![None]);
+    for head in 0..4 {
+        bench.offer_at(FRAME_PS, data(head));
+    }
+    // The third packet would start at the beginning of the second pause.
+    let expected = [6, 7, 10, 11].map(|frames| frames * FRAME_PS + 1_000_000);
+    assert!(bench.arrivals().iter().map(|&(at, _)| at).eq(expected));
 }
 
 fn perfect() -> Impairment {
@@ -270,7 +292,7 @@ fn a_meter_keeps_its_share_of_the_link_if_the_rate_changes_while_the_link_is_idl
     let queue = QueueConfig { meter: Some(credit_meter()), ..QueueConfig::default() };
     let config = PortConfig {
         delay: Span::ZERO,
-        changes: vec![LinkChange { at: at(0), rate: BitsPerSec::new(1_000_000_000), delay: None }],
+        changes: vec![LinkChange { at: at(0), rate: BitsPerSec::new(1_000_000_000), delay: None, hold: Time::ZERO }],
         ..config(vec![queue])
     };
     let mut bench = bench(&config, "200KB", vec![None]);

@@ -91,15 +91,16 @@ fn graphml_and_gml_describe_the_same_network() {
     // The lines of guesses, and the name of the file, are each format's own.
     let counts = |origin: &Origin| [&origin.default_rates, &origin.distances, &origin.default_delays].map(Vec::len);
     assert_eq!(counts(&imported(&study).origin), counts(&imported(&same).origin));
-    let Imported { unread: (file, _), origin, .. } = imported(&study).clone();
-    let same = Imported { unread: (file, imported(&same).unread.1.clone()), origin, ..imported(&same).clone() };
+    let Imported { unread: (file, _), origin, notes, .. } = imported(&study).clone();
+    let unread = (file, imported(&same).unread.1.clone());
+    let same = Imported { unread, origin, notes, ..imported(&same).clone() };
     assert_eq!(*imported(&study), same);
     let Imported { nodes, links, origin, .. } = imported(&study);
     assert_eq!(nodes.iter().map(|node| node.0.as_str()).collect::<Vec<_>>(), ["North", "South", "North#2"]);
-    let rates: Vec<u64> = links.iter().map(|link| link.2.rate.get()).collect();
+    let rates: Vec<u64> = links.iter().map(|link| link.2[0].rate.get()).collect();
     assert_eq!(rates, [10_000_000_000, 5_000_000_000, 1_000_000_000]);
     // A quarter of a great circle of 40,030 km, at 200,000 km a second.
-    let delays: Vec<f64> = links.iter().map(|link| link.2.delay.as_secs_f64()).collect();
+    let delays: Vec<f64> = links.iter().map(|link| link.2[0].delay.as_secs_f64()).collect();
     assert!((delays[0] - 0.050_038).abs() < 1e-6 && (delays[1] - 0.001).abs() < 1e-12);
     let expected = Origin {
         rates: 2,
@@ -119,7 +120,7 @@ fn graphml_and_gml_describe_the_same_network() {
          2 by default (lines 14 to 15); 1 nodes renamed, as others have their labels"
     );
     let longer = open("net.gml", GML, "path_factor = 2.0", names).unwrap();
-    let delay = imported(&longer).links[0].2.delay.as_secs_f64();
+    let delay = imported(&longer).links[0].2[0].delay.as_secs_f64();
     assert!((delay - 0.100_076).abs() < 1e-6, "{delay}");
 }
 
@@ -128,9 +129,9 @@ fn links_from_csv_have_hosts_where_they_are_wanted() {
     let keys = "hosts = 2\nhosts_at = [\"A\", \"C, D\"]\naccess_delay = \"1us\"";
     let study = open("net.csv", CSV, keys, ("A", "C, D")).unwrap();
     let links = &imported(&study).links;
-    assert_eq!((links[0].2.rate, links[0].2.delay), (BitsPerSec::gbps(10), Span::from_ms(5)));
-    assert_eq!((links[1].2.rate, links[1].2.delay), (BitsPerSec::gbps(5), Span::from_us(2500)));
-    assert_eq!((links[2].2.rate, links[2].2.delay), (BitsPerSec::gbps(1), Span::from_ms(1)));
+    assert_eq!((links[0].2[0].rate, links[0].2[0].delay), (BitsPerSec::gbps(10), Span::from_ms(5)));
+    assert_eq!((links[1].2[0].rate, links[1].2[0].delay), (BitsPerSec::gbps(5), Span::from_us(2500)));
+    assert_eq!((links[2].2[0].rate, links[2].2[0].delay), (BitsPerSec::gbps(1), Span::from_ms(1)));
     let network = Network::build(&study.points[0].plan, Seed::new(1));
     assert_eq!(network.names[3..], ["A.h0", "A.h1", "C, D.h0", "C, D.h1"]);
     let sections = explain::explain(&study).unwrap();
@@ -145,8 +146,8 @@ fn links_from_csv_have_hosts_where_they_are_wanted() {
     let units = "from,to,rate_mbps,delay_us\nA,B,100,7\nB,C,2500.5,0.5\n";
     let study = open("net.csv", units, "", ("A", "C")).unwrap();
     let links = &imported(&study).links;
-    assert_eq!((links[0].2.rate.get(), links[0].2.delay), (100_000_000, Span::from_us(7)));
-    assert_eq!((links[1].2.rate.get(), links[1].2.delay), (2_500_500_000, Span::from_ns(500)));
+    assert_eq!((links[0].2[0].rate.get(), links[0].2[0].delay), (100_000_000, Span::from_us(7)));
+    assert_eq!((links[1].2[0].rate.get(), links[1].2[0].delay), (2_500_500_000, Span::from_ns(500)));
 }
 
 /// The file, a text in it and its replacement, and the words of the message.
@@ -158,13 +159,11 @@ const WRONG: &[Case] = &[
     ("net.graphml", GRAPHML, "<svg/>", &["line 1", "expected <graphml>, found <svg>"]),
     ("net.graphml", GRAPHML, "<graphml/>", &["there is no <graph>"]),
     ("net.graphml", GRAPHML, "", &["the file is empty"]),
-    ("net.graphml", "undirected", "directed", &["line 8", "is directed", "undirected"]),
     ("net.graphml", "id=\"2\"", "id=\"1\"", &["line 12", "second node \"1\"", "line 11"]),
     ("net.graphml", "id=\"2\"", "ID=\"2\"", &["line 12", "<node> lacks its `id`"]),
     ("net.graphml", "source=\"0\"", "source=\"9\"", &["line 13", "there is no node \"9\""]),
-    ("net.graphml", "source=\"0\"", "source=\"1\"", &["line 13", "linked to itself"]),
     ("net.graphml", "1e10", "fast", &["line 13", "`LinkSpeedRaw` is \"fast\", no number"]),
-    ("net.graphml", "1e10", "-5", &["line 13", "out of range", "100Kbps to 10Tbps"]),
+    ("net.graphml", "1e10", "-5", &["line 13", "out of range", "1Kbps to 10Tbps"]),
     ("net.graphml", "1e10", "nan", &["line 13", "no number"]),
     ("net.graphml", "key=\"raw\"", "key=\"rax\"", &["line 13", "<key id=\"rax\">", "raw"]),
     (
@@ -175,7 +174,6 @@ const WRONG: &[Case] = &[
     ),
     ("net.graphml", "<data key=\"n\">a little network</data>", "<hyperedge/>", &["line 9", "<hyperedge> is not read"]),
     ("net.gml", "graph [", "grapf [", &["there is no graph"]),
-    ("net.gml", "directed 0", "directed 1", &["line 3", "is directed"]),
     ("net.gml", "id 2 label", "label", &["line 6", "node lacks its `id`"]),
     ("net.gml", "target 2 ]\n]", "target 2 ]\n", &["line 2", "`graph` has no end"]),
     ("net.gml", "target 2 ]\n]", "target 2 ]\n] ]", &["line 10", "without its ["]),
@@ -192,8 +190,6 @@ const WRONG: &[Case] = &[
     ("net.csv", "A,B,10Gbps,5ms", "A,,10Gbps,5ms", &["line 3", "lacks the name of a node"]),
     ("net.csv", "10Gbps", "10 parsecs", &["line 3", "`rate` is \"10 parsecs\"", "bits a second"]),
     ("net.csv", "rate,delay", "rate,dealy", &["line 1", "no column \"dealy\"", "did you mean `delay`"]),
-    ("net.csv", CSV, "from;to;rate\nA;B;1G\n", &["line 1", "semicolons", "commas"]),
-    ("net.csv", CSV, "from\tto\trate\nA\tB\t1G\n", &["line 1", "tabs", "commas"]),
     ("net.csv", CSV, "from,to,length_km\nA,B,-5\n", &["line 2", "-5 kilometres", "from 0"]),
     ("net.csv", CSV, "from,to,switch\nA,B,\nA,,fat\n", &["line 3", "no [switch.fat]"]),
     ("net.csv", CSV, "from,to,chip\nA,B,\nA,,tofino9\n", &["line 3", "no chip \"tofino9\"", "tofino"]),
@@ -204,8 +200,7 @@ const WRONG: &[Case] = &[
     ("net.csv", "5ms", "5m", &["line 3", "`delay` is \"5m\"", "milliseconds"]),
     ("net.csv", "5ms", "-1", &["line 3", "`delay` is \"-1\"", "0s to 10s"]),
     ("net.csv", CSV, "from,to\n", &["fewer than two nodes"]),
-    ("net.csv", "A,B,", "A,A,", &["line 3", "linked to itself"]),
-    ("net.csv", CSV, "from,to\nA,B\nC,D\nD,E\n", &["in 2 parts: A, B; C, D, E", "must join all"]),
+    ("net.csv", CSV, "from,to\nA,B\nC,D\nD,E\n", &["in 2 parts: C, D, E; A, B", "must join all", "largest"]),
 ];
 
 #[test]
@@ -213,16 +208,15 @@ fn rates_delays_and_lengths_are_read_as_operators_write_them() {
     let text = "from,to,speed,length_km,owner\nA,B,100G,120,us\nB,C,400GbE,0,\nC,D,10Gbps,1.5,\nD,E,25 Gbit/s,,us\n";
     let study = open("net.csv", text, "", ("A", "E")).unwrap();
     let Imported { links, origin, unread, .. } = imported(&study);
-    let rates: Vec<u64> = links.iter().map(|link| link.2.rate.get() / 1_000_000_000).collect();
+    let rates: Vec<u64> = links.iter().map(|link| link.2[0].rate.get() / 1_000_000_000).collect();
     assert_eq!(rates, [100, 400, 10, 25]);
     // 5 us per kilometre; the last link has the default.
-    let delays: Vec<Span> = links.iter().map(|link| link.2.delay).collect();
+    let delays: Vec<Span> = links.iter().map(|link| link.2[0].delay).collect();
     assert_eq!(delays, [Span::from_us(600), Span::ZERO, Span::from_ns(7_500), Span::from_ms(1)]);
     assert_eq!((origin.lengths, &origin.default_delays[..]), (3, &[5][..]));
     assert_eq!(*unread, ("net.csv".to_owned(), vec!["owner".to_owned()]));
     let notes = shallop_workbench::run_study::notes(&study);
-    assert_eq!(notes, ["net.csv: not read: owner"]);
-    assert!(shallop_workbench::run_study::notes(&open("net.csv", CSV, "", ("A", "B")).unwrap()).is_empty());
+    assert_eq!(notes, ["net.csv: the delay is `default_delay`, 1ms: line 5", "net.csv: not read: owner"]);
 }
 
 #[test]
@@ -235,7 +229,7 @@ fn each_switch_of_a_file_may_have_its_section_and_its_chip() {
     let of = |file: &str, text: &str, keys: &str, hosts| {
         let study = open(file, text, keys, hosts).unwrap();
         let plan = &study.points[0].plan;
-        let switch = |node: usize| plan.switches[imported(&study).switches[node]].clone();
+        let switch = |node: usize| plan.switches[imported(&study).switches[node].unwrap()].clone();
         (0..imported(&study).nodes.len()).map(switch).collect::<Vec<_>>()
     };
     let switches = of("net.csv", csv, keys, ("A", "D"));
@@ -271,7 +265,7 @@ fn a_chip_of_a_file_is_size_enough() {
             Ok(study) => {
                 assert!(enough, "{csv} {keys}");
                 let plan = &study.points[0].plan;
-                let shared = plan.switches[imported(&study).switches[0]].shared;
+                let shared = plan.switches[imported(&study).switches[0].expect("a switch")].shared;
                 let pool = shared.map(|shared| (shared.size, shared.ports));
                 assert_eq!(pool, Some((Bytes::new(3 << 20), Some(8))));
                 assert!(study.notes.is_empty(), "{:?}", study.notes);
@@ -290,14 +284,18 @@ fn a_chip_of_a_file_shares_its_memory_as_its_section_says() {
     let keys = "[switch.default]\nshared = { size = \"1MB\", alpha = 4 }";
     let study = open("tomahawk", keys).unwrap();
     let plan = &study.points[0].plan;
-    let shared = plan.switches[imported(&study).switches[0]].shared.unwrap();
+    let shared = plan.switches[imported(&study).switches[0].unwrap()].shared.unwrap();
     assert_eq!((shared.size, shared.alpha, shared.ports), (Bytes::new(3 << 20), 4.0, Some(8)));
     let problem = open("jericho2", keys).unwrap_err();
     assert!(problem.message().contains("how the memory of the chip \"jericho2\""), "{problem:?}");
     let study = open("jericho2", "").unwrap();
-    let notes = shallop_workbench::run_study::notes(&study);
+    let of_chips = |study: &Study| {
+        let notes = shallop_workbench::run_study::notes(study);
+        notes.into_iter().filter(|note| !note.contains("`default_")).collect::<Vec<_>>()
+    };
+    let notes = of_chips(&study);
     assert!(notes.len() == 1 && notes[0].starts_with("jericho2: a port of 10 Gb/s gets 16.7 MB, since"));
-    assert!(shallop_workbench::run_study::notes(&open("tofino", "").unwrap()).is_empty());
+    assert!(of_chips(&open("tofino", "").unwrap()).is_empty());
     a_chip_of_a_file_is_size_enough();
     let scheme = "[switch.default]\nbuffer = \"1MB\"\n[[scheme]]\ntransport = \"dctcp\"\n\
                   set = { \"switch.default.mark\" = { above = \"9KB\" } }";
@@ -305,7 +303,7 @@ fn a_chip_of_a_file_shares_its_memory_as_its_section_says() {
     let files = Arc::new(FilesInMemory::from_texts([("net.csv", csv)]));
     let study = read(&format!("{text}{scheme}\n"), &Options { files, ..Options::default() }).unwrap();
     let plan = &study.points[0].plan;
-    let own = imported(&study).switches[0];
+    let own = imported(&study).switches[0].unwrap();
     assert_eq!(plan.switches(0)[own].name, "default, tomahawk");
     assert!(plan.switches(0)[own].mark.is_some() && plan.switches[own].mark.is_none());
 }
@@ -343,7 +341,7 @@ fn missing_keys_of_the_scenario_are_reported_too() {
     let said = without("default_delay = \"1ms\"", "net.csv");
     assert!(said.contains("has no delay"), "{said}");
     assert!(without("", "other.csv").contains("there is no such file; there are: net.csv"));
-    assert!(without("", "net.json").contains(".graphml, .gml or .csv"));
+    assert!(without("", "net.json").contains("there is no such file"));
     let nowhere = open("net.csv", CSV, "hosts_at = [\"X\"]", ("A", "B")).unwrap_err();
     assert!(nowhere.message().contains("there is no node \"X\""), "{nowhere:?}");
     let none = read(&scenario("net.csv", "", ("A", "B")), &Options::default()).unwrap_err();

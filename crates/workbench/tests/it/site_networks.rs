@@ -28,7 +28,7 @@ fn a_sweep_over_files_notes_sections_without_a_node() {
     let buffer = |point: usize| {
         let plan = &study.points[point].plan;
         let Topology::File(imported, _) = &plan.topology else { panic!("no file") };
-        plan.switches[imported.switches[1]].buffer
+        plan.switches[imported.switches[1].unwrap()].buffer
     };
     let [deep, shallow] = [9_000_000, 30_000].map(|size| BufferSize::Bytes(Bytes::new(size)));
     assert_eq!([buffer(0), buffer(1)], [deep, shallow]);

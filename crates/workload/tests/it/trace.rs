@@ -54,6 +54,33 @@ fn columns_may_have_any_order_and_values_may_have_units() {
 }
 
 #[test]
+fn traces_are_read_as_spreadsheets_and_pandas_write_them() {
+    let mut hosts = hosts();
+    hosts.insert("Washington, DC.h0".to_owned(), vec![Node(3)]);
+    let expected = vec![row(Span::ZERO, 3, 0, 1000)];
+    for text in [
+        "start,source,destination,bytes\n0,\"Washington, DC.h0\",a0,1000.0\n",
+        "Start,Source,Destination,Bytes\n0,\"Washington, DC.h0\",\"a0\",1e3\n",
+        "\"time\",\"src\",\"dst\",\"size\"\n0.0,\"Washington, DC.h0\",a0,1000\n",
+        "FROM;TO;Start;BYTES\r\nWashington, DC.h0;a0;0;1KB\r\n",
+        "start\tsource\tdestination\tbytes\n0\tWashington, DC.h0\ta0\t1000\n",
+    ] {
+        let rows: Result<Vec<TraceRow>, TraceError> = TraceReader::new("t", text.as_bytes(), &hosts).collect();
+        assert_eq!(rows.as_ref(), Ok(&expected), "{text}");
+    }
+    // HPCC's flow.txt: the number of flows, then source, destination, priority, port, bytes, start.
+    let numbers: BTreeMap<String, Vec<Node>> = (0..3).map(|host| (host.to_string(), vec![Node(host)])).collect();
+    let hpcc = "2\n2 1 3 100 200000000 2\n0  2 3 100 1000 2.5 \n1 1 3 100 1 3\n";
+    let rows: Result<Vec<TraceRow>, TraceError> = TraceReader::new("flow.txt", hpcc.as_bytes(), &numbers).collect();
+    let expected = vec![row(Span::from_secs(2), 2, 1, 200_000_000), row(Span::from_ms(2_500), 0, 2, 1_000)];
+    assert_eq!(rows, Ok(expected));
+    let error = TraceReader::new("flow.txt", &b"2\n2 1 3 100 5\n"[..], &numbers).next().unwrap().unwrap_err();
+    assert!(error.to_string().contains("flow.txt, line 2, column start: the line has 5 values"), "{error}");
+    let error = read(b"\xff\xfes\0t\0").unwrap_err();
+    assert!(error.to_string().contains("UTF-16") && error.help.contains("UTF-8"), "{error}");
+}
+
+#[test]
 fn hosts_of_a_site_take_turns_and_rows_may_be_in_any_order() {
     let text = "start,source,destination,bytes\n2,a,b0,1\n1,a,b0,2\n3,b1,a,3\n3,a,a,4\n\
                 3,a,a,5\n3,a,a0,6\n3,b0,a,7\n";
@@ -86,7 +113,8 @@ H\nnan,a0,b0,1\n | column start: "nan" is out of range | seconds
 H\n0,a0,b0,0\n | line 2, column bytes: "0" is no size of a flow | whole bytes from 1
 H\n0,a0,b0,-3\n | line 2, column bytes: "-3" is no size | whole bytes from 1
 H\n0,a0,b0,1.5\n | line 2, column bytes: "1.5" is no size | 2.5MB
-H\n0,"a0",b0,1\n | line 2: there is a quote on the line | quotes are not read
+H\n0,"a0,b0,1\n | line 2: a quote is not closed on the line | close it in the same line
+H\n0,a, 0,b0,1\n | line 2: the line has 5 values for 4 columns | a name with a comma stands in quotes
 H\n0,a0,b0\n | line 2, column bytes: the line has 3 values, and none | a value for each column
 "#;
 

@@ -1,0 +1,79 @@
+//! What a column or attribute means by its name. Case, spaces and signs do not matter; a name may end with a unit:
+//! `rate_mbps`, `capacity (Mb/s)`, `delay_us`, `loss (%)`.
+
+use super::words::{rate_unit, time_unit};
+
+/// Names for rates, the one that is taken first before the others. A unit may follow.
+const RATES: [&str; 11] = [
+    "linkspeed", "rate", "bandwidth", "bw", "capacity", "speed", "linkrate", "linkbandwidth", "linkcapacity",
+    "datarate", "bitrate",
+];
+const DELAYS: [&str; 6] = ["delay", "latency", "linkdelay", "linklatency", "propagationdelay", "propdelay"];
+const LENGTHS: [&str; 7] = ["length", "distance", "fibre", "fiber", "dist", "linklength", "cablelength"];
+const LOSSES: [&str; 6] = ["loss", "packetloss", "errorrate", "packeterrorrate", "linkloss", "plr"];
+
+/// Names for error messages.
+pub(super) const USUAL: [&str; 18] = [
+    "rate", "bandwidth", "capacity", "speed", "rate_mbps", "rate_gbps", "speed_mbps", "speed_gbps", "capacity_mbps",
+    "capacity_gbps", "delay", "latency", "delay_us", "delay_ms", "length_km", "loss", "jitter", "mtu",
+];
+
+/// What is said of a link. The number is that of its name among those with this meaning; a smaller one is taken first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Meaning {
+    /// A rate, with the bit/s of its unit.
+    Rate(usize, Option<f64>),
+    /// A delay, with the seconds of its unit.
+    Delay(usize, Option<f64>),
+    /// A length of cable, with its unit in km.
+    Length(usize, f64),
+    /// A share of lost packets, with its unit: 0.01 for percent.
+    Loss(usize, f64),
+    /// A largest random delay, with the seconds of its unit.
+    Jitter(Option<f64>),
+    Mtu,
+}
+
+/// The name without case and signs.
+pub(super) fn plain(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+pub(super) fn meaning(name: &str) -> Option<Meaning> {
+    let letters: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
+    let lower = letters.to_ascii_lowercase();
+    // Each base with which the name begins, and what follows it.
+    let split = |bases: &'static [&'static str]| {
+        let rest = |base: &str| lower.starts_with(base).then(|| letters[base.len()..].to_owned());
+        bases.iter().enumerate().filter_map(move |(at, base)| Some((at, rest(base)?))).collect::<Vec<_>>()
+    };
+    // "delays" is a plural; "delay_s" is in seconds.
+    let plural = letters.len() == name.trim().len();
+    let time = |rest: &str| time_unit(rest).filter(|_| rest != "s" || !plural);
+    let maybe = |rest: &str, unit: Option<f64>| (rest.is_empty() || unit.is_some()).then_some(unit);
+    let rate = |(at, rest): (usize, String)| Some(Meaning::Rate(at, maybe(&rest, rate_unit(&rest))?));
+    let delay = |(at, rest): (usize, String)| Some(Meaning::Delay(at, maybe(&rest, time(&rest))?));
+    let length = |(at, rest): (usize, String)| match rest.as_str() {
+        "km" => Some(Meaning::Length(at, 1.0)),
+        "m" => Some(Meaning::Length(at, 1e-3)),
+        _ => None,
+    };
+    let loss = |(at, rest): (usize, String)| match rest.to_ascii_lowercase().as_str() {
+        "percent" | "pct" => Some(Meaning::Loss(at, 0.01)),
+        "" | "rate" | "ratio" | "probability" => Some(Meaning::Loss(at, if name.contains('%') { 0.01 } else { 1.0 })),
+        _ => None,
+    };
+    let jitter = |(_, rest): (usize, String)| Some(Meaning::Jitter(maybe(&rest, time(&rest))?));
+    let first = split(&RATES).into_iter().find_map(rate);
+    let first = first.or_else(|| split(&DELAYS).into_iter().find_map(delay));
+    let first = first.or_else(|| split(&LENGTHS).into_iter().find_map(length));
+    let first = first.or_else(|| split(&LOSSES).into_iter().find_map(loss));
+    let first = first.or_else(|| split(&["jitter"]).into_iter().find_map(jitter));
+    first.or_else(|| matches!(lower.as_str(), "mtu" | "mtubytes").then_some(Meaning::Mtu))
+}
+
+/// Whether a name sounds like that of a rate.
+pub(super) fn sounds_like_a_rate(name: &str) -> bool {
+    let plain = plain(name);
+    ["bandw", "bw", "capacit", "rate", "speed", "bps"].iter().any(|part| plain.contains(part))
+}

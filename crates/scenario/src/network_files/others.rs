@@ -1,0 +1,256 @@
+//! Network files of other tools: `SNDlib` (native and XML), REPETITA, HPCC's topology.txt, and Rocketfuel's lists of
+//! links. Sources: sndlib.put.poznan.pl, "`SNDlib` formats"; repetita.info.ucl.ac.be, "Data Format"; the comments of
+//! HPCC's simulation; the format of `weights.intra` and `latencies.intra`.
+
+use std::collections::BTreeSet;
+
+use roxmltree::{Document, Node};
+
+use super::edges::Nodes;
+use super::graphml::{Lines, children, document};
+use super::{Defaults, Drawing, Element, Wrong};
+use shallop_topology::bounds::MAX_NODES;
+
+/// What a file in the format of `SNDlib` says.
+#[derive(Default)]
+pub(super) struct Sndlib {
+    /// The unit of capacities and demands, if the file has one.
+    unit: Option<String>,
+    /// Whether coordinates are degrees. The native format does not say it.
+    geographical: bool,
+    /// The name of each node, its coordinates and its line.
+    nodes: Vec<(String, [String; 2], usize)>,
+    links: Vec<SndLink>,
+    /// The ends of each demand, its value and its line.
+    pub demands: Vec<([String; 2], String, usize)>,
+}
+
+struct SndLink {
+    ends: [String; 2],
+    /// The capacity that is installed, and those that could be.
+    installed: String,
+    modules: Vec<String>,
+    line: usize,
+}
+
+fn attribute(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+impl Sndlib {
+    /// Capacities are rates if the file or the scenario names their unit. A link without an installed capacity has the
+    /// smallest of its modules.
+    pub(super) fn drawing(self, defaults: &Defaults) -> Drawing {
+        let unit = self.unit.filter(|_| defaults.unit.is_none());
+        let known = unit.is_some() || defaults.unit.is_some();
+        let mut drawing = Drawing::default();
+        for (name, [x, y], line) in self.nodes {
+            let at = [attribute("longitude", &x), attribute("latitude", &y)];
+            let attributes = if self.geographical { at.to_vec() } else { Vec::new() };
+            drawing.nodes.push((name, Element { line, attributes }));
+        }
+        for SndLink { ends, installed, modules, line } in self.links {
+            let value = |text: &String| text.parse::<f64>().unwrap_or(0.0);
+            let sizes = modules.iter().filter(|size| value(size) > 0.0);
+            let smallest = sizes.min_by(|a, b| value(a).total_cmp(&value(b)));
+            let is_installed = value(&installed) != 0.0;
+            let capacity = if is_installed { Some(&installed) } else { smallest };
+            let mut attributes = Vec::new();
+            match (capacity, known) {
+                (Some(capacity), true) => attributes.push(attribute("capacity", capacity)),
+                (Some(capacity), false) => attributes.push(attribute("capacity without a unit", capacity)),
+                (None, _) => {}
+            }
+            if let (Some(_), Some(unit)) = (capacity, &unit) {
+                attributes.push(attribute("capacityUnits", unit));
+            }
+            if known && !is_installed && capacity.is_some() {
+                let guess = "no capacity is installed, so the rate is that of the smallest module";
+                drawing.guesses.entry(guess.to_owned()).or_default().push(line);
+            }
+            drawing.edges.push((ends, Element { line, attributes }));
+        }
+        drawing
+    }
+
+    /// Parses the native format: sections such as `NODES ( ... )`, with a line for each entry.
+    pub(super) fn native(text: &str) -> Result<Self, Wrong> {
+        let mut all = Self::default();
+        let mut section = "";
+        for (line, text) in (1..).zip(text.lines()).skip(1) {
+            let words: Vec<&str> = text.split('#').next().unwrap_or_default().split_whitespace().collect();
+            let entry: Vec<&str> = words.iter().copied().filter(|word| !matches!(*word, "(" | ")")).collect();
+            let few = |help: &str| Wrong::new(line, format!("this entry of {section} is too short"), help);
+            let own = |words: &[&str]| [words[0].to_owned(), words[1].to_owned()];
+            match (section, &words[..]) {
+                (_, [] | ["META" | "NODES" | "LINKS" | "DEMANDS", "(", ")"]) => {}
+                ("", [name, "("]) => section = name,
+                (_, [")"]) => section = "",
+                ("META", ["unit", "=", unit, ..]) => all.unit = Some((*unit).to_owned()),
+                ("NODES", _) => {
+                    let [name, x, y] = entry[..] else { return Err(few("write NAME ( x y )")) };
+                    all.nodes.push((name.to_owned(), own(&[x, y]), line));
+                }
+                ("LINKS", _) => {
+                    let [_, a, b, installed, _, _, _, modules @ ..] = &entry[..] else {
+                        let help = "write NAME ( a b ) capacity cost routing setup ( capacity cost ... )";
+                        return Err(few(help));
+                    };
+                    let modules = modules.iter().step_by(2).map(|&size| size.to_owned()).collect();
+                    let installed = (*installed).to_owned();
+                    all.links.push(SndLink { ends: own(&[a, b]), installed, modules, line });
+                }
+                ("DEMANDS", _) => {
+                    let [_, a, b, _, value, ..] = entry[..] else {
+                        return Err(few("write NAME ( a b ) unit value limit"));
+                    };
+                    all.demands.push((own(&[a, b]), value.to_owned(), line));
+                }
+                _ => {}
+            }
+        }
+        let degrees = |text: &String, most: f64| text.parse::<f64>().is_ok_and(|value| value.abs() <= most);
+        all.geographical = all.nodes.iter().all(|(_, [x, y], _)| degrees(x, 180.0) && degrees(y, 90.0));
+        Ok(all)
+    }
+
+    /// Parses the XML format, whose root is `network`.
+    pub(super) fn xml(text: &str) -> Result<Self, Wrong> {
+        let document: Document<'_> = document(text)?;
+        let lines = Lines::of(text);
+        let root = document.root_element();
+        let mut all = Self::default();
+        let text = |of: Node<'_, '_>, tag: &str| {
+            let found = of.descendants().find(|child| child.tag_name().name() == tag);
+            found.and_then(|it| it.text()).unwrap_or_default().trim().to_owned()
+        };
+        all.unit = Some(text(root, "unit")).filter(|unit| !unit.is_empty());
+        for node in root.descendants() {
+            let line = lines.line(node);
+            let ends = || [text(node, "source"), text(node, "target")];
+            match node.tag_name().name() {
+                "nodes" => all.geographical = node.attribute("coordinatesType") == Some("geographical"),
+                "node" => {
+                    let id = node.attribute("id");
+                    let id = id.ok_or_else(|| Wrong::new(line, "this <node> lacks its `id`", ""))?;
+                    all.nodes.push((id.to_owned(), [text(node, "x"), text(node, "y")], line));
+                }
+                "link" => {
+                    let installed = children(node, "preInstalledModule").next();
+                    let installed = installed.map_or_else(|| "0".to_owned(), |module| text(module, "capacity"));
+                    let modules = node.descendants().filter(|it| it.tag_name().name() == "addModule");
+                    let modules = modules.map(|module| text(module, "capacity")).collect();
+                    all.links.push(SndLink { ends: ends(), installed, modules, line });
+                }
+                "demand" => all.demands.push((ends(), text(node, "demandValue"), line)),
+                _ => {}
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The words of a text, each with its line.
+struct Words<'a>(Box<dyn Iterator<Item = (usize, &'a str)> + 'a>, usize);
+
+impl<'a> Words<'a> {
+    fn of(text: &'a str) -> Self {
+        let words = |(line, text): (usize, &'a str)| text.split_whitespace().map(move |word| (line, word));
+        Self(Box::new((1..).zip(text.lines()).flat_map(words)), 1)
+    }
+
+    /// The next word; `what` names it in the error at the end of the text.
+    fn next(&mut self, what: &str) -> Result<&'a str, Wrong> {
+        let missing = Wrong::new(self.1, format!("the file ends before {what}"), "");
+        let (line, word) = self.0.next().ok_or(missing)?;
+        self.1 = line;
+        Ok(word)
+    }
+
+    /// The next word as a number of things.
+    fn count(&mut self, what: &str) -> Result<usize, Wrong> {
+        let word = self.next(what)?;
+        let wrong = |_| Wrong::new(self.1, format!("\"{word}\" is no number: {what}"), "write a whole number");
+        word.parse().map_err(wrong)
+    }
+}
+
+/// Parses REPETITA: `NODES n`, a heading, `label x y` for each node, `EDGES m`, a heading, and for each direction of a
+/// link `label source destination weight bandwidth delay`, in kb/s and microseconds.
+pub(super) fn repetita(text: &str, defaults: &Defaults) -> Result<Drawing, Wrong> {
+    let rate = if defaults.unit.is_some() { "bw" } else { "bw_kbps" };
+    let mut words = Words::of(text);
+    let mut drawing = Drawing::default();
+    words.next("NODES")?;
+    let nodes = words.count("the number of nodes")?;
+    for heading in ["label", "x", "y"] {
+        words.next(heading)?;
+    }
+    for number in 0..nodes {
+        let label = words.next("the label of a node")?;
+        let element = Element { line: words.1, attributes: vec![attribute("label", label)] };
+        drawing.nodes.push((number.to_string(), element));
+        words.next("x of a node")?;
+        words.next("y of a node")?;
+    }
+    if words.next("EDGES")? != "EDGES" {
+        return Err(Wrong::new(words.1, "expected EDGES", "the number of nodes is behind NODES"));
+    }
+    let edges = words.count("the number of edges")?;
+    for heading in ["label", "src", "dest", "weight", "bw", "delay"] {
+        words.next(heading)?;
+    }
+    for _ in 0..edges {
+        words.next("the label of an edge")?;
+        let ends = [words.next("the source of an edge")?.to_owned(), words.next("its destination")?.to_owned()];
+        let mut attributes = Vec::new();
+        for name in ["weight", rate, "delay_us"] {
+            attributes.push(attribute(name, words.next(name)?));
+        }
+        drawing.edges.push((ends, Element { line: words.1, attributes }));
+    }
+    Ok(drawing)
+}
+
+/// Parses HPCC's topology.txt: the numbers of nodes, switches and links; the switches; and for each link both ends,
+/// rate, delay and the rate of lost packets. Nodes are numbered from 0, and those that are no switches are hosts.
+pub(super) fn hpcc(text: &str) -> Result<Drawing, Wrong> {
+    let mut words = Words::of(text);
+    let nodes = words.count("the number of nodes")?;
+    let [switches, links] = [words.count("the number of switches")?, words.count("the number of links")?];
+    let line = words.1;
+    let switches = (0..switches).map(|_| words.next("the switches").map(str::to_owned));
+    let switches = switches.collect::<Result<BTreeSet<_>, _>>()?;
+    let mut drawing = Drawing::default();
+    if nodes as u64 > MAX_NODES {
+        return Err(Wrong::new(line, format!("{nodes} nodes"), format!("at most {MAX_NODES} are simulated")));
+    }
+    for name in (0..nodes).map(|number| number.to_string()) {
+        let kind = if switches.contains(&name) { "switch" } else { "host" };
+        drawing.nodes.push((name, Element { line, attributes: vec![attribute("kind", kind)] }));
+    }
+    for _ in 0..links {
+        let ends = [words.next("a link")?.to_owned(), words.next("the end of a link")?.to_owned()];
+        let mut attributes = Vec::new();
+        for name in ["rate", "delay", "error_rate"] {
+            attributes.push(attribute(name, words.next(name)?));
+        }
+        drawing.edges.push((ends, Element { line: words.1, attributes }));
+    }
+    Ok(drawing)
+}
+
+/// Parses a list of links of Rocketfuel, a line for each direction: the names of both ends, and a number, `name`.
+pub(super) fn rocketfuel(text: &str, name: &str) -> Result<Drawing, Wrong> {
+    let mut nodes = Nodes::default();
+    let mut edges = Vec::new();
+    for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+        let [a, b, value] = text.split_whitespace().collect::<Vec<_>>()[..] else {
+            return Err(Wrong::new(line, "this is no link", "a line has two names without spaces, and a number"));
+        };
+        nodes.mention(a, line);
+        nodes.mention(b, line);
+        edges.push(([a, b].map(str::to_owned), Element { line, attributes: vec![attribute(name, value)] }));
+    }
+    Ok(Drawing { nodes: nodes.all, edges, ..Drawing::default() })
+}
