@@ -16,7 +16,7 @@ use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
     Aqm, AqmPort, Average, Discipline, FifoConfig, FrameAggregation, Impairment, Limit, LinkChange, MarkAt,
     MarkThreshold, Meter, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig,
-    QueueConfig, RedConfig, SelectiveDrop,
+    QueueConfig, RedConfig, SelectiveDrop, Signals,
 };
 
 const MTU: Bytes = Bytes::new(1_538);
@@ -48,7 +48,7 @@ fn red(u: &mut Unstructured<'_>) -> Result<RedConfig> {
         max_threshold: min_threshold + bytes(u, 30_000)?,
         max_probability: draw::fraction(u, 1.0)?,
         at: at(u)?,
-        drops: u.arbitrary()?,
+        signals: *u.choose(&[Signals::Mark, Signals::MarkOrDrop, Signals::DropNotEct, Signals::DropAll])?,
         average: u.arbitrary::<bool>()?.then_some(average),
         stream: draw::stream(u)?,
     })
@@ -85,7 +85,10 @@ fn discipline(u: &mut Unstructured<'_>) -> Result<Discipline> {
     let aqm = match u.int_in_range(0..=4u8)? {
         0 | 1 => {
             let step = |u: &mut Unstructured<'_>| Ok(MarkThreshold { above: limit(u)?, at: at(u)? });
-            let fifo = FifoConfig { mark: draw::maybe(u, step)?, red: draw::maybe(u, red)? };
+            let fifo = FifoConfig {
+                mark: draw::maybe(u, step)?,
+                red: (0..u.int_in_range(0..=2u8)?).map(|_| red(u)).collect::<Result<_>>()?,
+            };
             return Ok(Discipline::Fifo(fifo));
         }
         2 => Aqm::CoDel(codel(u)?),
@@ -113,6 +116,7 @@ fn queue(u: &mut Unstructured<'_>, link: BitsPerSec) -> Result<QueueConfig> {
         discipline: discipline(u)?,
         select: u.ratio(1u8, 4u8)?.then_some(select),
         meter: u.ratio(1u8, 4u8)?.then_some(meter),
+        policer: draw::maybe(u, |u| Ok(Meter::new(rate, bytes(u, 4_000)?)))?,
         aggregate: u.ratio(1u8, 8u8)?.then_some(frame),
     })
 }
@@ -130,7 +134,7 @@ fn port(u: &mut Unstructured<'_>) -> Result<PortConfig> {
     for _ in 0..u.int_in_range(0..=2u8)? {
         when = when + draw::pause(u)? + Span::from_ps(1);
         let delay = draw::maybe(u, draw::pause)?;
-        changes.push(LinkChange { at: when, rate: Some(rate(u)?), delay });
+        changes.push(LinkChange { at: when, rate: Some(rate(u)?), delay, hold: when + draw::pause(u)? });
     }
     let mut queues = (0..queues).map(|_| queue(u, link)).collect::<Result<Vec<_>>>()?;
     if queues.len() > 1 {
@@ -218,7 +222,11 @@ impl Switch {
             let own = config.queues.iter().map(|_| own(u)).collect::<Result<_>>()?;
             let buffer = if pool.is_some() {
                 let quota = |u: &mut Unstructured<'_>| {
-                    Ok(PoolQuota { alpha: draw::fraction(u, 16.0)?, private: bytes(u, 5_000)? })
+                    Ok(PoolQuota {
+                        alpha: draw::fraction(u, 16.0)?,
+                        limit: draw::maybe(u, |u| bytes(u, 50_000))?,
+                        private: bytes(u, 5_000)?,
+                    })
                 };
                 let quotas = config.queues.iter().map(|_| quota(u)).collect::<Result<Vec<_>>>()?;
                 PortBuffer::pooled(PoolMember { pool: 0, index }, own, &quotas)
