@@ -96,7 +96,7 @@ impl<W: Window> Sender<W> {
             self.on_mark(now, &before, delivered);
             self.update_limits();
         }
-        self.plan_burst(now);
+        self.plan_bursts(now);
         self.note_app_limited();
     }
 
@@ -154,7 +154,11 @@ impl<W: Window> Sender<W> {
     fn detect_losses(&mut self, now: Time, summary: &AckSummary) {
         let in_recovery = !self.recovery.is_open();
         let input = DetectionInput { now, summary, in_recovery, rtt: &self.rtt };
+        let retransmitted = self.scoreboard.retransmitted();
         let due = self.recovery.detector.detect(&input, &mut self.scoreboard);
+        // Kernel: `FLAG_LOST_RETRANS` in `tcp_fastretrans_alert`.
+        let lost_again = self.scoreboard.retransmitted() < retransmitted;
+        self.recovery.again |= self.recovery.kernel_habits && self.recovery.phase == Phase::Loss && lost_again;
         self.timers.reordering = due.unwrap_or(Time::LAST);
         self.scoreboard.prune();
     }
@@ -164,7 +168,8 @@ impl<W: Window> Sender<W> {
         let pipe = self.scoreboard.pipe();
         self.detect_losses(now, &AckSummary::new(now, self.rtt.min_rtt()));
         if self.enter_recovery(now, &LossEvent { pipe, delivered: 0, marked: false }) {
-            self.update_prr(0, false);
+            // Kernel: `tcp_rack_reo_timeout`, which counts a segment as delivered.
+            self.update_prr(if self.recovery.kernel_habits { self.scoreboard.mss } else { 0 }, false);
         }
         self.update_limits();
     }
@@ -172,7 +177,11 @@ impl<W: Window> Sender<W> {
     /// Enters fast recovery if segments are marked lost and no recovery is in progress. Returns whether it did.
     fn enter_recovery(&mut self, now: Time, event: &LossEvent) -> bool {
         let again = std::mem::take(&mut self.recovery.again);
-        let enters = self.recovery.is_open() && (again || self.scoreboard.lost > 0);
+        let enters = match self.recovery.phase {
+            Phase::Open => again || self.scoreboard.lost > 0,
+            Phase::Loss => again,
+            Phase::Recovery => false,
+        };
         if enters {
             self.begin_recovery(now, event);
         }
@@ -184,17 +193,23 @@ impl<W: Window> Sender<W> {
     fn begin_recovery(&mut self, now: Time, event: &LossEvent) {
         self.prepare_undo(event.marked);
         self.controller.on_loss(&self.congestion(now, event.pipe));
-        self.recovery.enter_recovery(self.scoreboard.snd_nxt);
+        // Linux continues the reduction for a mark, which ends where it would have ended (`tcp_enter_recovery`).
+        let continues = self.recovery.kernel_habits && self.recovery.prr.is_some();
+        let point = if continues { self.ecn.reduced_until } else { self.scoreboard.snd_nxt };
+        self.recovery.enter_recovery(point);
         self.ecn.send_cwr = true;
-        self.recovery.prr = self.new_prr(event.delivered);
+        if !continues {
+            self.recovery.prr = self.new_prr(event.delivered);
+        }
     }
 
     /// Begins proportional rate reduction with an acknowledgement of `delivered` bytes. `None` if the controller sets
     /// its window in recovery itself.
     fn new_prr(&self, delivered: u64) -> Option<Prr> {
         let recover_fs = self.scoreboard.pipe() + self.scoreboard.lost + delivered;
-        let mss = self.scoreboard.mss;
-        (!self.controller.owns_recovery()).then(|| Prr::new(recover_fs, mss))
+        let prior_cwnd = self.limits.cwnd;
+        let begin = || if self.recovery.kernel_habits { Prr::linux(prior_cwnd) } else { Prr::new(recover_fs) };
+        (!self.controller.owns_recovery()).then(begin)
     }
 
     /// Processes an echoed congestion mark. The window is reduced once for each window of data, and not if it was
@@ -215,8 +230,9 @@ impl<W: Window> Sender<W> {
     /// Continues proportional rate reduction, if it is in progress. `safe` is `SafeACK` of RFC 9937.
     fn update_prr(&mut self, delivered: u64, safe: bool) {
         if let Some(prr) = &mut self.recovery.prr {
-            let pipe = self.scoreboard.pipe();
-            prr.on_ack(&Delivered { delivered, pipe, safe }, self.controller.window().get());
+            let (mss, linux, pipe) = (self.scoreboard.mss, self.recovery.kernel_habits, self.scoreboard.pipe());
+            let ack = Delivered { mss, linux, delivered, pipe, safe };
+            prr.on_ack(&ack, self.controller.window().get());
         }
     }
 
@@ -225,6 +241,7 @@ impl<W: Window> Sender<W> {
         let (snd_una, snd_nxt) = (self.scoreboard.snd_una, self.scoreboard.snd_nxt);
         let prior = self.connection.prior_bytes;
         let lost = self.recovery.take_unreported_lost(self.scoreboard.total_lost);
+        let in_slow_start = self.limits.cwnd < self.controller.slow_start_threshold().get();
         Ack {
             now,
             acked_sacked: Bytes::new(delivered),
@@ -237,7 +254,8 @@ impl<W: Window> Sender<W> {
             rate_sample: None,
             prior_in_flight: Bytes::new(before.pipe),
             in_flight: Bytes::new(self.scoreboard.pipe()),
-            is_cwnd_limited: self.limits.is_cwnd_limited(before.snd_una),
+            is_cwnd_limited: self.limits.is_cwnd_limited(before.snd_una)
+                || (self.recovery.kernel_habits && in_slow_start && self.limits.is_half_used()),
             snd_una_advance: Bytes::new(snd_una - before.snd_una),
             round_start: false,
             in_cwnd_reduction: self.recovery.prr.is_some() || self.recovery.phase == Phase::Recovery,

@@ -5,7 +5,8 @@ use shallop_control::Window;
 use shallop_control::pacing::pacing_rate;
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
-use super::offload::autosize;
+use super::connection::{Pending, State};
+use super::offload::{Offload, autosize};
 use super::recovery::Phase;
 use super::sender::Sender;
 
@@ -72,19 +73,25 @@ impl<W: Window> Sender<W> {
     /// Records how many bytes that TCP sent are still in the host's queue.
     pub(super) fn note_held(&mut self, now: Time, bytes: u64) {
         self.offload.held = u32::try_from(bytes).unwrap_or(u32::MAX);
-        self.plan_burst(now);
+        self.plan_bursts(now);
     }
 
     /// Whether so many bytes are in the host's queue that no new burst may begin. In recovery the limit is twice as
     /// high.
     pub(super) fn is_small_queue_full(&self) -> bool {
         let held = u64::from(self.offload.held);
-        held > 0
+        let all = held + self.planned_bytes();
+        all > 0
             && (self.is_corked(held) || {
-                let allowed = self.offload.small_queue(self.rate(), self.scoreboard.mss);
+                let allowed = Offload::small_queue(self.rate(), self.burst().1);
                 let recovers = self.scoreboard.first_lost().is_some();
-                held >= if recovers { 2 * allowed } else { allowed }
+                all >= if recovers { 2 * allowed } else { allowed }
             })
+    }
+
+    /// Bytes of bursts that wait in the host to be paced. They follow SND.NXT.
+    pub(super) fn planned_bytes(&self) -> u64 {
+        u64::from(self.offload.planned_segments()) * self.scoreboard.mss
     }
 
     /// Whether everything that TCP sent is still in the host's queue. Then the rest of the application's first write
@@ -96,14 +103,13 @@ impl<W: Window> Sender<W> {
 
     fn window_room(&self) -> u64 {
         let (pipe, mss) = (self.scoreboard.pipe(), self.scoreboard.mss);
-        let planned = u64::from(self.offload.planned) * mss;
-        self.limits.cwnd.saturating_sub(pipe + planned) / mss
+        self.limits.cwnd.saturating_sub(pipe + self.planned_bytes()) / mss
     }
 
     /// Length of a burst of new data that begins now, in segments and bytes. The rate, the windows and half of the
     /// congestion window bound it, so that two bursts are in flight.
     fn burst(&self) -> (u16, u64) {
-        let (mss, next) = (self.scoreboard.mss, self.scoreboard.snd_nxt);
+        let (mss, next) = (self.scoreboard.mss, self.scoreboard.snd_nxt + self.planned_bytes());
         let half = self.limits.cwnd / mss / 2;
         let allowed = self.limits.right_edge.saturating_sub(next) / mss;
         let room = self.window_room().min(half).min(allowed).min(self.offload.tso_segs.into());
@@ -111,22 +117,38 @@ impl<W: Window> Sender<W> {
         ((end - next).div_ceil(mss) as u16, end - next)
     }
 
-    /// Plans the next burst as soon as the windows allow it, if the pacer delays it: its length is fixed from then on
-    /// (kernel: `tcp_write_xmit` passes it to `fq` with its departure time).
+    /// Plans bursts as soon as the windows allow them, if the pacer delays them: their lengths are fixed from then on
+    /// (kernel: `tcp_write_xmit` passes them to `fq` with their departure times).
     #[inline]
-    pub(super) fn plan_burst(&mut self, now: Time) {
+    pub(super) fn plan_bursts(&mut self, now: Time) {
         if self.offload.plans() {
             self.plan_if_due_later(now);
         }
     }
 
     fn plan_if_due_later(&mut self, now: Time) {
-        let due = self.pacer.due;
-        if self.pacer.is_active() && due > now && self.may_plan(now) {
+        while self.pacer.is_active() && self.pacer.due > now && self.may_plan(now) {
             let (segments, bytes) = self.burst();
-            self.offload.plan(segments, due);
+            self.offload.plan(segments, self.pacer.due);
             self.pacer.charge(now, bytes, self.recovery.kernel_habits);
         }
+    }
+
+    /// Whether a burst of new data may be planned after those that are planned.
+    fn may_plan(&self, now: Time) -> bool {
+        let (mss, end) = (self.scoreboard.mss, self.scoreboard.written);
+        let next = self.scoreboard.snd_nxt + self.planned_bytes();
+        let lost = self.scoreboard.first_lost().is_some() && !self.undo.hold_retransmissions;
+        let waits = self.connection.pending != Pending::Nothing || self.recovery.tlp.pending || lost;
+        let in_flight = self.scoreboard.pipe() + self.planned_bytes();
+        let edge = next.saturating_add(mss).min(end);
+        self.connection.state == State::Established
+            && !waits
+            && next < edge
+            && edge <= self.limits.right_edge
+            && self.limits.has_room(in_flight, edge - next)
+            && !self.is_small_queue_full()
+            && !self.defers(now)
     }
 
     /// Whether the host's queue discipline would drop a segment that the windows allow.
@@ -179,12 +201,12 @@ impl<W: Window> Sender<W> {
         if !self.offload.is_on() || self.recovery.phase != Phase::Open || now > last.saturating_add(DEFER) {
             return false;
         }
-        let (mss, next) = (self.scoreboard.mss, self.scoreboard.snd_nxt);
+        let (mss, next) = (self.scoreboard.mss, self.scoreboard.snd_nxt + self.planned_bytes());
         let window = self.limits.right_edge.saturating_sub(self.scoreboard.snd_una);
         let allowed = self.limits.right_edge.saturating_sub(next).min(self.window_room() * mss);
         let whole = u64::from(self.offload.tso_segs) * mss;
         let chunk = window.min(self.limits.cwnd) / TSO_WIN_DIVISOR;
-        if allowed >= whole.min(chunk).min(self.rest_of_write()) {
+        if allowed >= whole.min(chunk).min(self.rest_of_write(next)) {
             return false;
         }
         let Some(head) = self.scoreboard.segment(self.scoreboard.first_index) else {
@@ -195,9 +217,10 @@ impl<W: Window> Sender<W> {
         expected <= now.saturating_add((srtt / 2).min(DEFER))
     }
 
-    /// Bytes that remain of the application's current write. Each write is as long as the longest burst.
-    fn rest_of_write(&self) -> u64 {
-        let (next, end) = (self.scoreboard.snd_nxt, self.scoreboard.written);
+    /// Bytes that remain of the application's write to which the byte `next` belongs. Each write is as long as the
+    /// longest burst.
+    fn rest_of_write(&self, next: u64) -> u64 {
+        let end = self.scoreboard.written;
         let piece = self.scoreboard.mss * u64::from(self.offload.gso_max_segs);
         (piece - next % piece).min(end - next)
     }

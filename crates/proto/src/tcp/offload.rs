@@ -1,7 +1,10 @@
 //! Segmentation offload: the host passes bursts of segments to its NIC, which leave back to back. A burst is about a
 //! millisecond of the pacing rate, and may wait until the window allows all of it (`bursts.rs`). State: the length of a
-//! burst at the current rate, and the burst that is being sent. Units: segments; bytes of the stream. Source: kernel
-//! 6.12, `tcp_tso_autosize`, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
+//! burst at the current rate, the burst that is being sent, and those that wait in the host. Units: segments; bytes of
+//! the stream. Source: kernel 6.12, `tcp_tso_autosize`, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`,
+//! `tcp_small_queue_check`, `tcp_update_skb_after_send`.
+
+use std::collections::VecDeque;
 
 use shallop_core::{BitsPerSec, Span, Time};
 
@@ -27,7 +30,22 @@ pub fn autosize(rate: Option<BitsPerSec>, min_rtt: Span, mss: u64, min_segs: u32
     ((bytes / mss) as u32).max(min_segs)
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// A burst whose length is fixed, and which waits in the host to be paced.
+#[derive(Clone, Copy, Debug)]
+struct Planned {
+    segments: u16,
+    /// When it leaves the host.
+    due: Time,
+}
+
+/// Bursts that wait in the host to be paced, the first one first, and their segments.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    bursts: VecDeque<Planned>,
+    segments: u32,
+}
+
+#[derive(Clone, Debug, Default)]
 pub(super) struct Offload {
     /// The most segments in a burst; 1 without offload.
     pub(super) gso_max_segs: u16,
@@ -41,10 +59,8 @@ pub(super) struct Offload {
     pub(super) next_retransmission: u64,
     /// The most bursts in the host's queue ([`Config::fq_flow_limit`]).
     flow_limit: u16,
-    /// Segments of the planned burst, which waits in the host to be paced; zero if none is planned.
-    pub(super) planned: u16,
-    /// When the planned burst leaves the host.
-    planned_due: Time,
+    /// `None` before the first burst is planned.
+    waiting: Option<Box<Waiting>>,
     /// Bytes that TCP has sent and that are still in the host's queue.
     pub(super) held: u32,
 }
@@ -56,14 +72,15 @@ impl Offload {
         Self { gso_max_segs, tso_segs: gso_max_segs, flow_limit: config.fq_flow_limit, ..Self::default() }
     }
 
-    pub(super) const fn reused(self) -> Self {
-        Self { burst_left: 0, retransmissions_left: 0, planned: 0, held: 0, ..self }
+    /// The state at the start of the next flow of a connection.
+    pub(super) fn reused(&self) -> Self {
+        Self { burst_left: 0, retransmissions_left: 0, waiting: None, held: 0, ..*self }
     }
 
-    /// Payload bytes that TCP may have in the host's queue: what is paced in a millisecond, where a burst takes more
-    /// memory than its payload, but at least two bursts (kernel: `tcp_small_queue_check`).
-    pub(super) fn small_queue(&self, rate: Option<BitsPerSec>, mss: u64) -> u64 {
-        let burst = u64::from(self.tso_segs.max(1)) * mss;
+    /// Payload bytes that TCP may have in the host's queue before it passes on a burst of `burst` bytes: what is paced
+    /// in a millisecond, where a burst takes more memory than its payload, but at least two such bursts (kernel:
+    /// `tcp_small_queue_check`).
+    pub(super) fn small_queue(rate: Option<BitsPerSec>, burst: u64) -> u64 {
         let memory = rate.map_or(0, |rate| (rate.get() / 8) >> PACING_SHIFT);
         let payload = u128::from(memory) * u128::from(burst) / u128::from(burst + SKB_OVERHEAD);
         (payload as u64).max(2 * burst)
@@ -81,7 +98,7 @@ impl Offload {
     /// Whether bursts are planned: the length of a burst is fixed when the windows allow it, and it then waits in the
     /// host, like a packet in the qdisc `fq`.
     pub(super) const fn plans(&self) -> bool {
-        self.is_paced_by_host() && self.planned == 0 && self.burst_left == 0
+        self.is_paced_by_host() && self.burst_left == 0
     }
 
     /// Whether bursts wait in the host's `fq` until the pacer lets them leave.
@@ -89,23 +106,30 @@ impl Offload {
         self.is_on() && self.has_flow_limit()
     }
 
-    /// When the planned burst leaves the host; `None` if none is planned.
+    /// When the first planned burst leaves the host; `None` if none is planned.
     pub(super) fn planned_due(&self) -> Option<Time> {
-        (self.planned > 0).then_some(self.planned_due)
+        self.waiting.as_ref()?.bursts.front().map(|planned| planned.due)
     }
 
-    /// Plans a burst of this many segments, which leaves the host at `due`.
-    pub(super) const fn plan(&mut self, segments: u16, due: Time) {
-        (self.planned, self.planned_due) = (segments, due);
+    /// Segments of all planned bursts.
+    pub(super) fn planned_segments(&self) -> u32 {
+        self.waiting.as_ref().map_or(0, |waiting| waiting.segments)
     }
 
-    /// Lets the planned burst leave the host. Returns false if none is planned.
-    pub(super) const fn release(&mut self) -> bool {
-        let waits = self.planned > 0;
-        if waits {
-            (self.burst_left, self.planned) = (self.planned, 0);
-        }
-        waits
+    /// Plans a burst of this many segments after all others, which leaves the host at `due`.
+    pub(super) fn plan(&mut self, segments: u16, due: Time) {
+        let waiting = self.waiting.get_or_insert_default();
+        waiting.bursts.push_back(Planned { segments, due });
+        waiting.segments += u32::from(segments);
+    }
+
+    /// Lets the first planned burst leave the host. Returns false if none is planned.
+    pub(super) fn release(&mut self) -> bool {
+        let Some(waiting) = &mut self.waiting else { return false };
+        let Some(first) = waiting.bursts.pop_front() else { return false };
+        waiting.segments -= u32::from(first.segments);
+        self.burst_left = first.segments;
+        true
     }
 
     pub(super) const fn is_on(&self) -> bool {

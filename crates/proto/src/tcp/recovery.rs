@@ -31,7 +31,8 @@ pub(super) struct Recovery {
     pub(super) rescue_used: bool,
     /// [`Config::kernel_habits`]: also of the pacer, which has no room for it.
     pub(super) kernel_habits: bool,
-    /// Whether another recovery must begin, because the last one ended with retransmissions in flight.
+    /// Whether a fast recovery must begin: the last one ended with retransmissions in flight, or a retransmission was
+    /// lost in the recovery after a timeout.
     pub(super) again: bool,
     /// Bytes marked lost that were reported to the controller.
     reported_lost: u64,

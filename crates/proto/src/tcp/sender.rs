@@ -121,8 +121,7 @@ impl<W: Window> Sender<W> {
     }
 
     fn note_cwnd_limited(&mut self) {
-        let planned = u64::from(self.offload.planned) * self.scoreboard.mss;
-        let (pipe, wanted) = (self.scoreboard.pipe() + planned, self.wanted_room());
+        let (pipe, wanted) = (self.scoreboard.pipe() + self.planned_bytes(), self.wanted_room());
         self.limits.note_cwnd_limited(pipe, wanted, self.scoreboard.snd_nxt);
     }
 
@@ -210,14 +209,6 @@ impl<W: Window> Sender<W> {
         self.offload.planned_due().unwrap_or(self.pacer.due)
     }
 
-    /// Whether new data would be sent next if the pacer allowed it, so that a burst may be planned.
-    pub(super) fn may_plan(&self, now: Time) -> bool {
-        self.next_segment() == Some(NextSegment::New)
-            && self.connection.pending != Pending::Override
-            && !self.is_small_queue_full()
-            && !self.defers(now)
-    }
-
     /// Whether pacer and segmentation offload let the segment leave at `now`.
     #[inline]
     fn may_leave(&self, now: Time, next: NextSegment) -> bool {
@@ -303,7 +294,7 @@ impl<W: Window> Sender<W> {
         if retransmit.is_some() || !self.offload.is_on() {
             self.pacer.charge(now, len, self.recovery.kernel_habits);
         }
-        self.plan_burst(now);
+        self.limits.note_sent(self.scoreboard.snd_una, self.scoreboard.snd_nxt);
         self.note_cwnd_limited();
         self.note_app_limited();
         let ecn = self.ecn.codepoint(kind);

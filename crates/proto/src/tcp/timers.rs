@@ -6,6 +6,7 @@ use shallop_core::{Span, Time};
 
 use super::connection::{Pending, State};
 use super::detection::Detector;
+use super::recovery::Phase;
 use super::sender::Sender;
 use super::tlp::TailLossProbe;
 
@@ -136,14 +137,25 @@ impl<W: Window> Sender<W> {
     fn on_retransmission_timeout(&mut self, now: Time) {
         let loss = self.congestion(now, self.scoreboard.pipe() + self.scoreboard.lost);
         let first = self.recovery.timeout_una != self.scoreboard.snd_una;
+        let reduces = first && !(self.recovery.kernel_habits && self.is_reduction_pending());
         self.prepare_timeout_undo(first);
         self.recovery.enter_loss(self.scoreboard.snd_una, self.scoreboard.snd_nxt);
         self.scoreboard.mark_all_lost();
         self.rtt.back_off();
         self.counts.timeouts += 1;
-        self.controller.on_rto(&loss, first);
+        self.controller.on_rto(&loss, reduces);
         (self.timers.rto_start, self.timers.reordering) = (now, Time::LAST);
         self.ecn.send_cwr = true;
         self.update_limits();
+    }
+
+    /// Whether the threshold was already reduced for the data in flight, so that a timeout leaves it (kernel:
+    /// `tcp_enter_loss`).
+    fn is_reduction_pending(&self) -> bool {
+        match self.recovery.phase {
+            Phase::Open => self.recovery.prr.is_some(),
+            Phase::Recovery => self.scoreboard.snd_una < self.recovery.point,
+            Phase::Loss => false,
+        }
     }
 }

@@ -278,3 +278,49 @@ fn the_initial_rto_holds_until_the_first_sample() {
         assert_eq!(hand.advance(FOREVER.min(ms(first + 1)))[0], (ms(first), 0));
     }
 }
+
+/// Both stacks of Linux, the one with the kernel's habits first.
+const LINUX: [Config; 2] = [Stack::LINUX.tcp, Stack::LINUX_IDEAL.tcp];
+
+/// Kernel: `tcp_enter_loss`, which leaves the threshold while data of a reduction is in flight.
+#[test]
+fn a_timeout_in_linuxs_fast_recovery_does_not_reduce_again() {
+    let reduces = LINUX.map(|config| {
+        let mut hand = SenderHarness::new(&config, Spy::shrinking(20, 10));
+        hand.take();
+        hand.ack(ms(10), 0, &[(1, 8)]);
+        hand.take();
+        hand.advance(ms(2_000));
+        assert_eq!(hand.spy().losses.len(), 1);
+        hand.spy().timeouts[0].1
+    });
+    assert_eq!(reduces, [false, true]);
+}
+
+/// Kernel: `FLAG_LOST_RETRANS` in `tcp_fastretrans_alert`.
+#[test]
+fn in_linux_a_retransmission_that_is_lost_after_a_timeout_begins_a_fast_recovery() {
+    let losses = LINUX.map(|config| {
+        let mut hand = SenderHarness::new(&config, Spy::shrinking(20, 10));
+        hand.take();
+        hand.advance(ms(2_500));
+        assert_eq!(hand.spy().timeouts.len(), 1);
+        hand.ack(ms(2_510), 0, &[(1, 2)]);
+        hand.spy().losses.len()
+    });
+    assert_eq!(losses, [1, 0]);
+}
+
+/// Kernel: `tcp_is_cwnd_limited`.
+#[test]
+fn in_linuxs_slow_start_a_window_grows_that_is_used_by_more_than_half() {
+    let limited = |config: Config| {
+        [9, 12].map(|segments| {
+            let mut hand = SenderHarness::sized(&config, Spy::new(20), Some(segments));
+            hand.take();
+            hand.ack(ms(10), 4, &[]);
+            hand.spy().acks[0].is_cwnd_limited
+        })
+    };
+    assert_eq!(LINUX.map(limited), [[false, true], [false, false]]);
+}
