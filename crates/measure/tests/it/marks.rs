@@ -71,6 +71,10 @@ fn transports_have_the_marks_that_their_papers_ask_for_and_others_where_they_are
     assert_eq!(controller, Window::Vegas(vegas::Config::LINUX_IDEAL));
     let (config, _) = transport("transport = \"dctcp\"\necn_gradual = true");
     assert_eq!(config.ecn, EcnConfig { ecn_gradual: true, ..EcnConfig::EXACT });
+    for (name, gradual) in [("dctcp", true), ("prague", false)] {
+        let (config, _) = transport(&format!("transport = \"{name}\"\nstack = \"linux\""));
+        assert_eq!(config.ecn.ecn_gradual, gradual, "{name}: kernel: tcp_enter_cwr");
+    }
     let (config, _) = transport("transport = \"cubic\"\necn = \"classic\"");
     assert_eq!(config.ecn, EcnConfig { ecn_gradual: true, ..EcnConfig::CLASSIC }, "as in Linux");
     let (config, _) = transport("transport = \"ecn-star\"\necn = \"off\"");

@@ -37,7 +37,10 @@ fn defaults(controller: &str, stack: HostStack) -> tcp::Config {
     let marking = kind.map_or(Marking::Off, |kind| kind.marking);
     let preset = preset(stack).tcp;
     let l4s = window::Config::is_l4s(controller);
-    tcp::Config { ecn: EcnConfig { l4s, ..EcnConfig::for_marking(marking, preset.ecn) }, ..preset }
+    let ecn = EcnConfig::for_marking(marking, preset.ecn);
+    // Kernel: `tcp_enter_cwr`, for DCTCP and Gemini as for any other controller.
+    let ecn_gradual = ecn.ecn_gradual || (marking == Marking::Exact && !l4s && stack.is_as_shipped());
+    tcp::Config { ecn: EcnConfig { l4s, ecn_gradual, ..ecn }, ..preset }
 }
 
 /// The options of TCP with any congestion controller.

@@ -166,8 +166,8 @@ mod tests {
         assert_eq!(leaving(&mut open(1 << 30, 2_000), 2_000, 2_100), [(0, 5), (20, 5)]);
     }
 
-    /// Expected as captured at the bottleneck of a kernel's flow over 1 Gb/s and 12 ms. While the pacer delays it, TCP has
-    /// two bursts in the host's queue, whose lengths were fixed when the window was still small.
+    /// Expected as captured at the bottleneck of a kernel's flow over 1 Gb/s and 12 ms. While the pacer delays it, TCP
+    /// has two bursts in the host's queue, whose lengths were fixed when the window was still small.
     #[test]
     fn two_bursts_wait_in_the_host_to_be_paced() {
         let mut queue = open(1 << 30, 12_000);

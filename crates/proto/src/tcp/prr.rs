@@ -140,8 +140,8 @@ mod tests {
         assert_eq!(grown(&mut prr, 9 * MSS, true), 1, "no further than the target");
     }
 
-    /// The arithmetic of `tcp_cwnd_reduction` by hand: a window of 30 segments, a target of 10, segments delivered one by
-    /// one. Above the target a third of what was delivered is sent. Below it, what was sent in addition for a safe
+    /// The arithmetic of `tcp_cwnd_reduction` by hand: a window of 30 segments, a target of 10, segments delivered one
+    /// by one. Above the target a third of what was delivered is sent. Below it, what was sent in addition for a safe
     /// acknowledgement is not held back from the next one, as RFC 9937 does.
     #[test]
     fn linux_counts_from_the_window_before_and_sends_at_least_what_is_delivered() {
