@@ -8,6 +8,7 @@ mod both_ways;
 mod clean;
 mod conservation;
 mod dynamic;
+mod experiments;
 mod flow_trace;
 mod gemini;
 mod golden;

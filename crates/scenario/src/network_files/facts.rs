@@ -190,8 +190,13 @@ impl Reading<'_> {
         let label = element.get(&LABELS).map(|(_, text)| text.to_owned());
         if let Some((rate, from_words)) = written {
             self.origin.rates += 1;
-            if from_words && let Some(label) = label {
-                self.guess(format!("\"{label}\" is read as {rate}"), element.line);
+            if let Some(label) = label {
+                let is_unclear = element.get(&["LinkSpeedRaw"]).is_some() && in_words(&label).is_none();
+                if from_words {
+                    self.guess(format!("\"{label}\" is read as {rate}"), element.line);
+                } else if is_unclear && label.contains(|c: char| c.is_ascii_digit()) {
+                    self.guess(format!("`LinkSpeedRaw` is {rate}, and \"{label}\" no single rate"), element.line);
+                }
             }
             return Ok(Some(rate));
         }
@@ -327,8 +332,13 @@ fn unit_beside(element: &Element, key: &str, unit: impl Fn(&str) -> Option<f64>)
 /// The rate of a link, if one of the attributes for rates is written, and whether it was read from a label.
 fn rate(element: &Element, defaults: &Defaults) -> Result<Option<(BitsPerSec, bool)>, Wrong> {
     let line = element.line;
+    let label = element.get(&LABELS).and_then(|label| Some((label, in_words(label.1)?)));
     if let Some(raw) = element.get(&["LinkSpeedRaw"]) {
-        return checked(raw, number(raw, line)?, line, defaults).map(|rate| Some((rate, false)));
+        let bits = number(raw, line)?;
+        // The zoo has the rate of one of the parallel links of a label such as "10GEx4".
+        let bundle = label.filter(|label| label.1 > 1.5 * bits);
+        let (written, bits) = bundle.unwrap_or((raw, bits));
+        return checked(written, bits, line, defaults).map(|rate| Some((rate, bundle.is_some())));
     }
     if let Some((key, text, unit)) = find(element, |it| match it {
         // The topology zoo has speeds without units, which name no rate.
@@ -340,7 +350,6 @@ fn rate(element: &Element, defaults: &Defaults) -> Result<Option<(BitsPerSec, bo
         let scale = unit.or(beside).or(defaults.unit).unwrap_or(1.0);
         return of_text((key, text), line, defaults, scale).map(|rate| Some((rate, false)));
     }
-    let label = element.get(&LABELS).and_then(|label| Some((label, in_words(label.1)?)));
     label.map(|(label, bits)| Ok((checked(label, bits, line, defaults)?, true))).transpose()
 }
 

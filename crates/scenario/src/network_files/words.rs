@@ -9,8 +9,15 @@ const LEVELS: [(&[&str], &[f64]); 2] = [
     (&["E"], &[64e3, 2.048e6, 8.448e6, 34.368e6, 139.264e6]),
 ];
 /// Names of Ethernets without a number, in bit/s.
-const ETHERNETS: [(&str, f64); 6] =
-    [("GE", 1e9), ("GBE", 1e9), ("GIGE", 1e9), ("GIGABITETHERNET", 1e9), ("FE", 1e8), ("FASTETHERNET", 1e8)];
+const ETHERNETS: [(&str, f64); 7] = [
+    ("GE", 1e9),
+    ("GBE", 1e9),
+    ("GIGE", 1e9),
+    ("GIGABITETHERNET", 1e9),
+    ("FE", 1e8),
+    ("FASTETHERNET", 1e8),
+    ("WANPHY", 9.953_28e9),
+];
 /// The rest of a unit behind its prefix.
 const UNITS: [&str; 14] =
     ["", "B", "BS", "BPS", "BIT", "BITS", "BE", "E", "IG", "IGE", "IGABIT", "IGABITS", "EGABIT", "EGABITS"];
@@ -250,6 +257,7 @@ mod tests {
             ("10 GigE", Some(10_000_000)),
             ("10 Gigabit Ethernet", Some(10_000_000)),
             ("GigE", Some(1_000_000)),
+            ("WANPHY", Some(9_953_280)),
             ("Gigabit Ethernet", Some(1_000_000)),
             ("8*GbE", Some(8_000_000)),
             ("2xFE", Some(200_000)),

@@ -113,6 +113,17 @@ fn loops_are_left_out_and_the_largest_part_is_taken_on_request() {
 }
 
 #[test]
+fn words_of_a_bundle_replace_the_raw_rate_of_one_link_and_a_bound_beside_it_is_listed() {
+    let gml = "graph [\nnode [ id 0 ] node [ id 1 ] node [ id 2 ]\n\
+               edge [ source 0 target 1 LinkSpeedRaw 1e10 LinkLabel \"10GEx4\" delay 30 ]\n\
+               edge [ source 1 target 2 LinkSpeedRaw 1e8 LinkLabel \"less than 100 Mbps\" delay 1 ]\n]";
+    let (links, notes) = told("n.gml", gml, "");
+    assert_eq!(links, ["0-1 40Gbps 30ms", "1-2 100Mbps 1ms"]);
+    let bound = "`LinkSpeedRaw` is 100Mbps, and \"less than 100 Mbps\" no single rate: line 4";
+    assert_eq!(notes, ["\"10GEx4\" is read as 40Gbps: line 3", bound]);
+}
+
+#[test]
 fn words_of_operators_are_rates_and_guesses_are_listed() {
     let labels = ["300M-1Gb/s", "STM-64x4", "T1", "E3", "8*GbE"];
     let edges: Vec<String> =
