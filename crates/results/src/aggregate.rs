@@ -1,6 +1,6 @@
 //! Means over seeds with 95 % confidence intervals, by Student's t: seeds are independent draws of one experiment.
-//! Sources: NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.5.2 (the interval) and 1.3.6.7.2 (its table of t);
-//! Abramowitz and Stegun, 26.7.5 (beyond that table).
+//! Sources: NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.5.2 (the interval); Abramowitz and Stegun, 26.7.3 and
+//! 26.7.4 (the distribution of t), 26.7.5 (the expansion).
 
 use std::collections::BTreeMap;
 
@@ -123,27 +123,50 @@ pub fn aggregate(runs: &[(Job, &Run)]) -> Vec<Aggregate> {
     groups.filter_map(one).collect()
 }
 
-/// Student's t at 97.5 % for 1 to 30 degrees of freedom.
-const TABLE: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-];
+/// A quantile of Student's t for one level of confidence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StudentT {
+    /// The part of the distribution within the quantile of zero.
+    pub level: f64,
+    /// The quantile of the normal distribution.
+    pub normal: f64,
+}
+
+impl StudentT {
+    /// With this number of degrees of freedom; infinite for zero. Up to 30 the quantile is found by bisection, as the
+    /// tangent of an angle.
+    pub fn quantile(self, freedom: u64) -> f64 {
+        if freedom > 30 {
+            return normal_expansion(self.normal, freedom);
+        }
+        let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
+        for _ in 0..52 {
+            let middle = f64::midpoint(low, high);
+            *(if within(middle, freedom) < self.level { &mut low } else { &mut high }) = middle;
+        }
+        if freedom == 0 { f64::INFINITY } else { libm::tan(high) * libm::sqrt(freedom as f64) }
+    }
+}
+
+/// The part of Student's t within the tangent of this angle, times the root of the degrees of freedom, of zero.
+fn within(angle: f64, freedom: u64) -> f64 {
+    let (sine, cosine, is_odd) = (libm::sin(angle), libm::cos(angle), freedom % 2 == 1);
+    let (mut term, mut sum) = (if is_odd { cosine } else { 1.0 }, 0.0);
+    for step in (2 + freedom % 2..=freedom).step_by(2) {
+        sum += term;
+        term *= cosine * cosine * (step - 1) as f64 / step as f64;
+    }
+    if is_odd { (angle + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
+}
 
 /// The 97.5 % quantile of Student's t with `freedom` degrees of freedom; infinite for zero.
 pub fn quantile(freedom: u64) -> f64 {
-    const NORMAL: f64 = 1.959_963_985;
-    if let Some(at) = freedom.checked_sub(1) {
-        if let Some(t) = TABLE.get(at as usize) {
-            return *t;
-        }
-        return normal_expansion(NORMAL, freedom);
-    }
-    f64::INFINITY
+    StudentT { level: 0.95, normal: 1.959_963_985 }.quantile(freedom)
 }
 
 /// The quantile of Student's t of which `x` is that of the normal distribution, by the expansion around it to the third
 /// term: exact to five digits beyond 30 degrees of freedom.
-pub(crate) fn normal_expansion(x: f64, freedom: u64) -> f64 {
+fn normal_expansion(x: f64, freedom: u64) -> f64 {
     let n = freedom as f64;
     let (x3, x5) = (x * x * x, x * x * x * x * x);
     let x7 = x5 * x * x;
@@ -159,12 +182,24 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_the_handbook() {
-        let table = [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (30, 2.042)];
-        let beyond = [(31, 2.040), (40, 2.021), (60, 2.000), (100, 1.984), (1_000_000, 1.960)];
-        for (freedom, t) in table.into_iter().chain(beyond) {
+        let of_95 =
+            [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (30, 2.042), (31, 2.040), (60, 2.0), (100, 1.984)];
+        for (freedom, t) in of_95 {
             assert!((quantile(freedom) - t).abs() < 6e-4, "{freedom}: {}", quantile(freedom));
         }
         assert!(quantile(0).is_infinite());
+        let t98 = StudentT { level: 0.98, normal: 2.326_347_874 };
+        let of_98 = [(1, 31.821), (2, 6.965), (3, 4.541), (10, 2.764), (30, 2.457), (40, 2.423), (100, 2.364)];
+        let t99 = StudentT { level: 0.99, normal: 2.575_829_304 };
+        let of_99 = [(1, 63.657), (2, 9.925), (3, 5.841), (10, 3.169), (30, 2.750), (40, 2.704), (100, 2.626)];
+        for (level, table) in [(t98, of_98), (t99, of_99)] {
+            for (freedom, t) in table {
+                assert!((level.quantile(freedom) - t).abs() < 6e-4, "{freedom}: {}", level.quantile(freedom));
+            }
+            // Where the expansion begins, it continues what is found by bisection.
+            let next = normal_expansion(level.normal, 30) - level.quantile(30);
+            assert!(next.abs() < 5e-5, "{next}");
+        }
     }
 
     fn estimate(values: &[f64], possible: (f64, f64)) -> Estimate {
@@ -177,10 +212,10 @@ mod tests {
     #[test]
     fn the_interval_of_three_figures_is_as_by_hand() {
         let found = estimate(&[8.0, 9.0, 10.0], ANY);
-        // s = 1; 4.303 / sqrt(3) = 2.48434
+        // s = 1; 4.30265 / sqrt(3) = 2.48414
         assert!((found.mean - 9.0).abs() < 1e-12);
-        assert!((found.ci95.unwrap() - 2.484_34).abs() < 1e-4, "{found:?}");
-        assert!((found.low.unwrap() - 6.515_66).abs() < 1e-4, "{found:?}");
+        assert!((found.ci95.unwrap() - 2.484_14).abs() < 1e-4, "{found:?}");
+        assert!((found.low.unwrap() - 6.515_86).abs() < 1e-4, "{found:?}");
         assert_eq!((found.n, found.min, found.max), (3, 8.0, 10.0));
     }
 
