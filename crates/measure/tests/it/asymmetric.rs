@@ -1,33 +1,11 @@
 //! Links whose directions differ: known answers by arithmetic.
 
-use crate::support::outcome_of;
+use crate::support::{filled, outcome_of};
 use shallop_results::Run;
 
 /// A flow from `a` to `b` over one link with these properties.
 fn over(link: &str, scheme: &str) -> Run {
-    let text = format!(
-        r#"
-title = "two directions"
-duration = "4s"
-windows = ["2s..4s"]
-switch.default.buffer = "1MB"
-scheme = [{{ {scheme} }}]
-group = [{{ name = "all", from = "a", to = "b" }}]
-[topology]
-kind = "graph"
-node = [
-    {{ name = "a", kind = "host" }},
-    {{ name = "x", kind = "switch" }},
-    {{ name = "y", kind = "switch" }},
-    {{ name = "b", kind = "host" }},
-]
-link = [
-    {{ between = ["a", "x"], rate = "1Gbps", delay = "0s" }},
-    {{ between = ["x", "y"], {link} }},
-    {{ between = ["y", "b"], rate = "1Gbps", delay = "0s" }},
-]
-"#
-    );
+    let text = filled(include_str!("scenarios/two_directions.toml"), &[("link", link), ("scheme", scheme)]);
     outcome_of(&text).run
 }
 

@@ -5,49 +5,7 @@ use shallop_measure::outcome::Outcome;
 use shallop_scenario::{Options, Problem, read};
 
 /// One flow, and twenty more after half a second.
-const CAMPUS: &str = r#"
-title = "a burst on a campus"
-duration = "1s"
-windows = ["300ms..500ms", "500ms..1s"]
-stack = "ns3"
-
-[topology]
-kind = "campus"
-stations = 21
-core_switch = "deep"
-aggregation_switch = "deep"
-access_point_switch = "deep"
-
-[switch]
-default = { buffer = "4MB", mark = { above = "150pkt" } }
-deep = { buffer = "12MB", mark = { above = "150pkt" } }
-
-[[scheme]]
-transport = "cubic"
-receive_buffer = "32MB"
-
-[[scheme]]
-transport = "newreno"
-receive_buffer = "32MB"
-
-[[scheme]]
-name = "clean"
-transport = "cubic"
-receive_buffer = "32MB"
-clean = { decrease = "alpha" }
-
-[[group]]
-name = "long"
-from = "cloud0"
-to = "ap0h0"
-
-[[group]]
-name = "burst"
-from = "cloud0"
-to = "ap0"
-flows = 20
-start = "500ms"
-"#;
+const CAMPUS: &str = include_str!("scenarios/campus.toml");
 
 fn outcome(text: &str, scheme: usize) -> Outcome {
     support::outcome(&study(text).points[0].plan, scheme, 1)
@@ -81,17 +39,7 @@ fn frames_with_their_overhead_carry_what_a_plain_radio_of_850_mbps_does() {
 
 #[test]
 fn the_proxy_stands_where_it_is_told_in_other_networks() {
-    let text = r#"
-title = "a proxy by hand"
-duration = "500ms"
-topology = { kind = "dumbbell", senders = 2, receivers = 2, rate = "100Mbps", access_rate = "1Gbps", delay = "2ms" }
-switch.default = { buffer = "1MB", mark = { above = "20pkt" } }
-group = [{ name = "all", from = "left", to = "right" }]
-scheme = [
-    { transport = "newreno" },
-    { name = "clean", transport = "newreno", clean = { edges = ["s0>left", "s1>left"], last_hop = ["left>right"] } },
-]
-"#;
+    let text = include_str!("scenarios/proxy_by_hand.toml");
     let [bare, clean] = [0, 1].map(|scheme| outcome(text, scheme).run);
     assert_eq!((bare.marks, clean.drops.data), (0, 0));
     assert!(clean.marks > 0);
@@ -100,17 +48,7 @@ scheme = [
 
 #[test]
 fn sets_of_links_stand_for_their_ports() {
-    let text = r#"
-title = "a proxy by sets"
-duration = "10ms"
-topology = { kind = "dumbbell", senders = 2, receivers = 2, rate = "100M", access_rate = "1 Gbit/s", delay = "2ms" }
-group = [{ name = "all", from = "left", to = "right" }]
-scheme = [
-    { name = "sets", transport = "newreno", clean = { edges = ["access"], last_hop = ["access", "bottleneck"] } },
-    { name = "ports", transport = "newreno", clean = { edges = ["s0>left", "s1>left", "r0>right", "r1>right"],
-      last_hop = ["left>s0", "left>s1", "right>r0", "right>r1", "left>right", "right>left"] } },
-]
-"#;
+    let text = include_str!("scenarios/proxy_by_sets.toml");
     let study = study(text);
     let [sets, ports] = [0, 1].map(|scheme| {
         let clean = study.points[0].plan.schemes[scheme].clean.clone().unwrap();

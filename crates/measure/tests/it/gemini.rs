@@ -7,7 +7,7 @@ use shallop_control::binary::Gain;
 use shallop_control::gemini::Config;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_plan::Study;
-use shallop_plan::plan::Transport;
+use shallop_plan::plan::{Tcp, Transport};
 use shallop_proto::tcp::EcnConfig;
 use shallop_results::Verdict;
 use shallop_results::summary::Run;
@@ -15,15 +15,7 @@ use shallop_results::verdict::judge;
 use shallop_scenario::{Options, read};
 
 /// Forty flows to one host, 10 ms away at 1 Gb/s, where a switch marks above so many packets; the scheme is to follow.
-const MANY: &str = r#"
-title = "many to one"
-stack = "linux-ideal"
-duration = "4s"
-windows = ["2s..4s"]
-topology = { kind = "dumbbell", senders = 40, rate = "1Gbps", delay = "5ms" }
-switch.default = { buffer = "1MB", mark = { above = "50pkt" } }
-group = [{ name = "near.by", start = "0ms..100ms" }]
-"#;
+const MANY: &str = include_str!("scenarios/many_to_one.toml");
 
 fn runs(study: &Study) -> Vec<Run> {
     let plan = &study.points[0].plan;
@@ -34,9 +26,7 @@ fn controllers(schemes: &str) -> Vec<(Config, EcnConfig)> {
     let study = study(&format!("{MANY}{schemes}"));
     let schemes = study.points[0].plan.schemes.iter();
     let gemini = |transport: &Transport| match transport {
-        Transport::Tcp(shallop_plan::plan::Tcp { config, controller: Window::Gemini(gemini), .. }) => {
-            (*gemini, config.ecn)
-        }
+        Transport::Tcp(Tcp { config, controller: Window::Gemini(gemini), .. }) => (*gemini, config.ecn),
         other => panic!("{other:?}"),
     };
     schemes.map(|scheme| gemini(&scheme.transport)).collect()
@@ -44,26 +34,7 @@ fn controllers(schemes: &str) -> Vec<(Config, EcnConfig)> {
 
 #[test]
 fn what_is_left_out_is_as_in_the_thesis_and_what_is_written_arrives() {
-    let read = controllers(
-        r#"
-        [[scheme]]
-        transport = "gemini"
-        [[scheme]]
-        name = "written"
-        transport = "gemini"
-        capacity = "10Gbps"
-        k = "20pkt"
-        delay_threshold = "8ms"
-        decrease = 0.3
-        increase = 1e-7
-        alpha_gain = 0.25
-        rtt_noise = "200us"
-        dcn = false
-        wan = false
-        recount = false
-        ecn = "off"
-        "#,
-    );
+    let read = controllers(include_str!("scenarios/gemini_schemes.toml"));
     let (thesis, marks) = read[0];
     assert_eq!(thesis, Config::THESIS);
     assert_eq!(marks, EcnConfig::EXACT);
@@ -92,12 +63,8 @@ fn pacing_is_an_option_of_cubic_and_newreno() {
     );
     let study = study(&text);
     let schemes = &study.points[0].plan.schemes;
-    let Transport::Tcp(shallop_plan::plan::Tcp { controller: Window::Cubic(cubic), .. }) = schemes[0].transport else {
-        panic!()
-    };
-    let Transport::Tcp(shallop_plan::plan::Tcp { controller: Window::Reno(reno), .. }) = schemes[1].transport else {
-        panic!()
-    };
+    let Transport::Tcp(Tcp { controller: Window::Cubic(cubic), .. }) = schemes[0].transport else { panic!() };
+    let Transport::Tcp(Tcp { controller: Window::Reno(reno), .. }) = schemes[1].transport else { panic!() };
     assert!(cubic.pacing && reno.pacing);
     // Unpaced, a window leaves in bursts that a short queue cannot hold, and stays small.
     let through = |pacing: bool| {

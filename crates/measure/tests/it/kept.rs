@@ -1,6 +1,6 @@
 //! Connections that carry flow after flow: who takes which, and what that changes.
 
-use crate::support::{self, study};
+use crate::support::{self, filled, study};
 use proptest::prelude::*;
 use shallop_measure::Outcome;
 
@@ -87,34 +87,9 @@ proptest! {
         (loss, seed) in (0.0..0.02, 1u64..1000),
         (gap, sizes) in (1u64..60, prop::sample::select(vec!["1B", "60KB", "600KB"])),
     ) {
-        let text = format!(
-            r#"
-            title = "kept"
-            duration = "600s"
-            sample = "1s"
-            stack = "{stack}"
-            topology.kind = "graph"
-            topology.node = [
-                {{ name = "a", kind = "host" }},
-                {{ name = "b", kind = "host" }},
-                {{ name = "s", kind = "switch" }},
-            ]
-            topology.link = [
-                {{ between = ["a", "s"], rate = "100Mbps", delay = "1ms", loss = {loss}, jitter = "100us" }},
-                {{ between = ["s", "b"], rate = "50Mbps", delay = "1ms" }},
-            ]
-            switch.default.buffer = "20KB"
-            scheme = [{{ transport = "{transport}" }}]
-            [[group]]
-            name = "all"
-            from = ["a"]
-            to = ["b"]
-            size = "{sizes}"
-            flows = 30
-            connections = "kept"
-            arrivals = {{ every = "{gap}ms", at_once = 2 }}
-            "#
-        );
+        let (loss, gap) = (format!("{loss}"), format!("{gap}"));
+        let values = [("stack", stack), ("transport", transport), ("loss", &loss), ("gap", &gap), ("sizes", sizes)];
+        let text = filled(include_str!("scenarios/kept_connections.toml"), &values);
         let outcome = support::outcome(&study(&text).points[0].plan, 0, seed);
         let all = outcome.run.fct.all.as_ref().unwrap();
         prop_assert_eq!((all.count, all.unfinished), (30, 0));

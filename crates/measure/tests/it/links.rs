@@ -5,29 +5,7 @@ use shallop_results::summary::{Group, Run};
 
 /// Two leaves with four hosts each: one group with random arrivals, one that sends from two hosts to two.
 fn outcome() -> Run {
-    let text = r#"
-title = "links"
-duration = "200ms"
-topology = { kind = "leaf-spine", spines = 2, leaves = 2, hosts = 4, rate = "1Gbps", delay = "5us" }
-scheme = [{ transport = "dctcp" }]
-[switch.default]
-mark.above = "10KB"
-[[group]]
-name = "web"
-from = "hosts"
-to = "hosts"
-pattern = "uniform"
-size = "50KB"
-flows = 1000
-arrivals = { load = 0.5, of = "access" }
-[[group]]
-name = "replication"
-from = ["leaf0h0", "leaf0h1"]
-to = ["leaf1h0", "leaf1h1"]
-size = "1MB"
-flows = 10
-start = { first = "0s", every = "10ms" }
-"#;
+    let text = include_str!("scenarios/links.toml");
     outcome_of(text).run
 }
 

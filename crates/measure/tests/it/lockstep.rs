@@ -2,29 +2,12 @@
 //! never do (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1991). A frame's worth of
 //! jitter, as they recommend, ends that.
 
-use crate::support::{self, outcome_of, study};
+use crate::support::{self, filled, outcome_of, study};
 use shallop_measure::Outcome;
-
-const GROUP: &str = r#"to = "dc0s0h0", flows = 4, start = "0s..10ms""#;
 
 /// Four near flows and four far ones behind one link of 1 Gb/s: the first point of gm-fig3.12.
 fn outcome(jitter: &str) -> Outcome {
-    let text = format!(
-        r#"
-        title = "lockstep"
-        duration = "20s"
-        stack = "linux-ideal"
-        nic_jitter = "{jitter}"
-        switch.dc = {{ shared = {{ size = "4194304B", alpha = 0.2 }} }}
-        switch.border = {{ buffer = "10000pkt" }}
-        scheme = [{{ transport = "cubic" }}]
-        topology = {{ kind = "cross-dc", dc_switch = "dc", border_switch = "border", wan_delay = "200us" }}
-        group = [
-          {{ name = "near", from = ["dc0s0h1", "dc0s0h2", "dc0s0h3", "dc0s0h4"], {GROUP} }},
-          {{ name = "far", from = ["dc1s0h0", "dc1s0h1", "dc1s0h2", "dc1s0h3"], {GROUP} }},
-        ]
-        "#
-    );
+    let text = filled(include_str!("scenarios/lockstep.toml"), &[("jitter", jitter)]);
     outcome_of(&text)
 }
 
@@ -47,18 +30,7 @@ fn jitter_of_a_frame_ends_lockstep() {
 /// Jain's index from the first second on of twenty equal flows of CUBIC that start together, behind 10 Gb/s and 200 KB,
 /// where the scenario does not name `nic_jitter`.
 fn jain_by_default(delay: &str, duration: &str, seed: u64) -> f64 {
-    let text = format!(
-        r#"
-        title = "twenty equal flows"
-        duration = "{duration}"
-        windows = ["1s..{duration}"]
-        stack = "linux-ideal"
-        switch.default = {{ buffer = "20KB/Gbps" }}
-        scheme = [{{ transport = "cubic" }}]
-        topology = {{ kind = "dumbbell", senders = 20, rate = "10Gbps", delay = "{delay}" }}
-        group = [{{ name = "all", start = "0s" }}]
-        "#
-    );
+    let text = filled(include_str!("scenarios/twenty_flows.toml"), &[("delay", delay), ("duration", duration)]);
     support::outcome(&study(&text).points[0].plan, 0, seed).run.windows[0].jain.unwrap()
 }
 

@@ -1,11 +1,11 @@
 //! Congestion marks from the text of a scenario to the window: who understands them, what they spare, what is said
 //! where nobody makes any.
 
-use crate::support::{outcome_of, study};
+use crate::support::{filled, outcome_of, study};
 use shallop_control::any::Config as Window;
 use shallop_control::{Marking, dctcp, reno, vegas};
 use shallop_core::Bytes;
-use shallop_plan::plan::Transport;
+use shallop_plan::plan::{Tcp, Transport};
 use shallop_proto::tcp::{Config, EcnConfig};
 use shallop_results::summary::Run;
 use shallop_scenario::{Options, read};
@@ -13,39 +13,13 @@ use shallop_scenario::{Options, read};
 /// Four flows without end through 1 Gb/s. A round trip takes 250 us with the time to send at every hop and holds 20
 /// frames.
 fn text(scheme: &str, switch: &str) -> String {
-    format!(
-        r#"
-title = "marks"
-stack = "linux-ideal"
-duration = "300ms"
-sample = "10ms"
-windows = ["100ms..300ms"]
-nic = "fair"
-nic_jitter = "0s"
-
-[topology]
-kind = "dumbbell"
-senders = 4
-rate = "1Gbps"
-delay = "100us"
-
-[switch.default]
-{switch}
-
-[[scheme]]
-{scheme}
-
-[[group]]
-name = "all"
-start = "0ms..10ms"
-"#
-    )
+    filled(include_str!("scenarios/marks.toml"), &[("switch", switch), ("scheme", scheme)])
 }
 
 fn transport(scheme: &str) -> (Config, Window) {
     let study = study(&text(scheme, PLAIN));
     match study.points[0].plan.schemes[0].transport {
-        Transport::Tcp(shallop_plan::plan::Tcp { config, controller, .. }) => (config, controller),
+        Transport::Tcp(Tcp { config, controller, .. }) => (config, controller),
         _ => panic!("{scheme} is a TCP"),
     }
 }

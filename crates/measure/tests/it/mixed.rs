@@ -132,17 +132,7 @@ fn transports_that_ask_different_things_of_switches_are_refused() {
     assert_eq!(error, Some(SetupError::Mix { scheme: "flashpass".to_owned() }));
 }
 
-const TEXT: &str = r#"
-title = "mixed"
-duration = "1s"
-topology = { kind = "dumbbell", senders = 2, rate = "1Gbps", delay = "1ms" }
-scheme = [{ transport = "flashpass" }]
-group = [
-  { name = "new", from = "s0" },
-  { name = "old", from = "s1", transport = { transport = "cubic", stack = "ns2" } },
-]
-switch = { default = { legacy_weight = 2, data_weight = 3, emulation = false } }
-"#;
+const TEXT: &str = include_str!("scenarios/mixed.toml");
 
 #[test]
 fn a_group_says_its_transport_with_the_keys_of_a_scheme_and_set_reaches_them() {

@@ -5,25 +5,7 @@ use shallop_core::BufferSize;
 use shallop_plan::study::Study;
 use shallop_scenario::{Options, read};
 
-const TEXT: &str = r#"
-title = "settings of a scheme"
-duration = "500ms"
-stack = "ns2"
-topology.kind = "leaf-spine"
-topology.leaves = 2
-topology.spines = 1
-topology.hosts = 2
-topology.rate = "1Gbps"
-topology.delay = "1ms"
-topology.spine_switch = "other"
-switch.default = { buffer = "50pkt" }
-switch.other = { buffer = "40pkt" }
-scheme = [
-  { transport = "newreno", ecn = "classic" },
-  { transport = "newreno", ecn = "classic", name = "marked", set = { SET } },
-]
-group = [{ name = "all", flows = 2, from = "rack0", to = "rack1" }]
-"#;
+const TEXT: &str = include_str!("scenarios/scheme_settings.toml");
 
 fn study(set: &str, options: &Options) -> Result<Study, String> {
     let said = |problem: shallop_scenario::Problem| format!("{} {}", problem.message(), problem.help);

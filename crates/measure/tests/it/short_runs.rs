@@ -2,23 +2,12 @@
 
 #![allow(clippy::float_cmp, reason = "values that are one value are equal to the last digit")]
 
-use crate::support::outcome_of as outcome;
+use crate::support::{filled, outcome_of as outcome};
 use shallop_measure::Outcome;
 
 /// One transfer of 1 MB over 10 Gb/s and 20 us of round trip.
 fn transfer(transport: &str, sample: &str) -> Outcome {
-    outcome(&format!(
-        r#"
-title = "one transfer"
-duration = "1s"
-sample = "{sample}"
-windows = ["100us..300us", "100us..900ms"]
-topology = {{ kind = "dumbbell", senders = 1, rate = "10Gbps", delay = "5us" }}
-scheme = [{{ transport = "{transport}" }}]
-switch.default.buffer = "1MB"
-group = [{{ name = "all", size = "1MB" }}]
-"#
-    ))
+    outcome(&filled(include_str!("scenarios/one_transfer.toml"), &[("transport", transport), ("sample", sample)]))
 }
 
 #[test]
@@ -60,28 +49,10 @@ fn parallel_links_have_a_name_each() {
         .collect();
     let names = |side: &str| (0..8).map(|number| format!("\"{side}{number}\"")).collect::<Vec<_>>().join(", ");
     let (hosts, links) = (hosts.join(", "), links.join(",\n    "));
-    let Outcome { run, series, .. } = outcome(
-        &r#"
-title = "bundle of three"
-duration = "100ms"
-scheme = [{ transport = "cubic" }]
-switch.default.buffer = "30KB"
-group = [{ name = "all", from = [FROM], to = [TO] }]
-[topology]
-kind = "graph"
-node = [{ name = "A", kind = "switch" }, { name = "B", kind = "switch" }, HOSTS]
-link = [
-    { between = ["A", "B"], rate = "1Gbps", delay = "1ms" },
-    { between = ["A", "B"], rate = "1Gbps", delay = "1ms" },
-    { between = ["A", "B"], rate = "1Gbps", delay = "1ms" },
-    LINKS
-]
-"#
-        .replace("FROM", &names("s"))
-        .replace("TO", &names("r"))
-        .replace("HOSTS", &hosts)
-        .replace("LINKS", &links),
-    );
+    let Outcome { run, series, .. } = outcome(&filled(
+        include_str!("scenarios/bundle_of_three.toml"),
+        &[("from", &names("s")), ("to", &names("r")), ("hosts", &hosts), ("links", &links)],
+    ));
     let mut names: Vec<&str> = run.links.iter().map(|link| link.place.as_str()).collect();
     names.retain(|name| name.starts_with("A>B"));
     names.sort_unstable();
@@ -99,28 +70,7 @@ link = [
 
 #[test]
 fn the_capacity_of_a_link_follows_its_changes() {
-    let Outcome { run, .. } = outcome(
-        r#"
-title = "a link that becomes faster"
-duration = "1s"
-scheme = [{ transport = "udp" }]
-switch.default.buffer = "30KB"
-group = [{ name = "all", from = "s", to = "r" }]
-[topology]
-kind = "graph"
-node = [
-    { name = "A", kind = "switch" },
-    { name = "B", kind = "switch" },
-    { name = "s", kind = "host" },
-    { name = "r", kind = "host" },
-]
-link = [
-    { between = ["s", "A"], rate = "1Gbps", delay = "10us" },
-    { between = ["A", "B"], rate = "100Mbps", delay = "1ms", changes = [{ at = "500ms", rate = "300Mbps" }] },
-    { between = ["B", "r"], rate = "1Gbps", delay = "10us" },
-]
-"#,
-    );
+    let Outcome { run, .. } = outcome(include_str!("scenarios/faster_link.toml"));
     // Full all the time: 100 Mb/s for half of the run, then 300 Mb/s.
     let used = run.utilization_by_place["A>B"];
     assert!((0.99..=1.0).contains(&used), "{used}");

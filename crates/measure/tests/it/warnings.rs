@@ -3,30 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::support::outcome;
+use crate::support::{filled, outcome};
 use shallop_plan::files::FilesInMemory;
 use shallop_plan::{ResolvedRun, Study, warn};
 use shallop_scenario::{Options, Problem, read};
 
 /// A dumbbell with two senders at 100 Mb/s, with these keys, this scheme and this group.
 fn text(top: &str, switch: &str, scheme: &str, group: &str) -> String {
-    format!(
-        r#"
-title = "warned"
-duration = "200ms"
-{top}
-topology = {{ kind = "dumbbell", senders = 2, receivers = 2, rate = "100Mbps", delay = "1ms" }}
-
-[switch.default]
-{switch}
-
-[[scheme]]
-transport = "{scheme}"
-
-[[group]]
-name = "all"
-{group}
-"#
+    filled(
+        include_str!("scenarios/warned.toml"),
+        &[("top", top), ("switch", switch), ("scheme", scheme), ("group", group)],
     )
 }
 
@@ -128,19 +114,7 @@ fn packets_beyond_the_limit_of_a_capture_are_counted() {
 #[test]
 fn a_flow_that_starves_its_equals_is_told() {
     // Perfect time and a tiny buffer lock flows out: all but one of them lose every packet that they send.
-    let scenario = |jitter: &str| {
-        format!(
-            r#"
-title = "lockout"
-duration = "1s"
-stack = "ns2"
-nic_jitter = "{jitter}"
-topology = {{ kind = "dumbbell", senders = 20, rate = "1Gbps", delay = "40ms" }}
-scheme = [{{ transport = "cubic" }}]
-group = [{{ name = "all" }}]
-"#
-        )
-    };
+    let scenario = |jitter: &str| filled(include_str!("scenarios/lockout.toml"), &[("jitter", jitter)]);
     let (_, locked) = warnings(&scenario("0s"));
     assert_eq!(locked.len(), 1, "{locked:?}");
     assert!(locked[0].starts_with("one flow of group \"all\" has "), "{locked:?}");
@@ -219,26 +193,7 @@ fn an_l4s_sender_in_integers_is_warned_of() {
 
 #[test]
 fn a_switch_on_the_way_that_marks_nothing_is_named() {
-    let scenario = r#"
-title = "two switches"
-duration = "50ms"
-switch = { default = { buffer = "60KB", mark.above = "30KB" }, bare = { buffer = "60KB" } }
-scheme = [{ transport = "dctcp" }]
-group = [{ name = "all", from = "a", to = "b" }]
-[topology]
-kind = "graph"
-node = [
-  { name = "a", kind = "host" },
-  { name = "b", kind = "host" },
-  { name = "x", kind = "switch" },
-  { name = "y", kind = "switch", switch = "bare" },
-]
-link = [
-  { between = ["a", "x"], rate = "100Mbps", delay = "1ms" },
-  { between = ["x", "y"], rate = "100Mbps", delay = "1ms" },
-  { between = ["y", "b"], rate = "100Mbps", delay = "1ms" },
-]
-"#;
+    let scenario = include_str!("scenarios/two_switches.toml");
     let said = warning(scenario);
     assert!(said.contains("dctcp relies on marks (ECN), and the switches \"bare\""), "{said}");
     // Gemini goes by delay where there are no marks.

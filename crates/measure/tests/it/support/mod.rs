@@ -23,6 +23,11 @@ pub fn study(text: &str) -> Study {
     read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}\n{text}"))
 }
 
+/// A text with these values in place of their names in braces.
+pub fn filled(text: &str, values: &[(&str, &str)]) -> String {
+    values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
 /// The outcome of one scheme of a plan.
 pub fn outcome(plan: &Plan, scheme: usize, seed: u64) -> Outcome {
     shallop_measure::run(plan, scheme, seed, &mut |_| true).unwrap()
