@@ -58,12 +58,6 @@ fn check(found: &[(String, String)], wanted: &[(&str, &str)]) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::assert_clean;
-
-    #[test]
-    fn the_tree_holds_no_unwanted_binary_or_large_file() {
-        assert_clean(check_tree());
-    }
 
     #[test]
     fn contents_decide_what_is_binary_whatever_the_name() {

@@ -159,7 +159,6 @@ fn all_below(package: &str) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::assert_clean;
 
     /// The findings in the workspace of the rule, with one more dependency of `package`.
     fn planted(package: &str, name: &str, dev: bool) -> Vec<String> {
@@ -181,11 +180,6 @@ mod tests {
             known.dependencies.push(Dependency { name: name.to_owned(), dev, local });
         }
         check(&packages).iter().map(Finding::to_string).collect()
-    }
-
-    #[test]
-    fn the_tree_keeps_the_rule() {
-        assert_clean(check_tree());
     }
 
     #[test]

@@ -112,6 +112,17 @@ fn tracked(root: &Path) -> Option<Vec<String>> {
     (!paths.is_empty()).then_some(paths)
 }
 
+/// Writes a file, unless it has this text already.
+pub fn write(path: &str, text: &str) -> Result<(), String> {
+    let file = root().join(path);
+    if fs::read_to_string(&file).is_ok_and(|found| found == text) {
+        return Ok(());
+    }
+    fs::write(&file, text).map_err(|why| format!("{path}: {why}"))?;
+    crate::gate::say(&format!("wrote {path}"));
+    Ok(())
+}
+
 fn walk(root: &Path, folder: &str) -> std::io::Result<Vec<String>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(root.join(folder))? {
@@ -127,13 +138,6 @@ fn walk(root: &Path, folder: &str) -> std::io::Result<Vec<String>> {
         }
     }
     Ok(paths)
-}
-
-/// Fails with one line for each finding.
-#[cfg(test)]
-pub fn assert_clean(findings: Result<Vec<Finding>, String>) {
-    let lines: Vec<String> = findings.unwrap().iter().map(Finding::to_string).collect();
-    assert!(lines.is_empty(), "\n{}", lines.join("\n"));
 }
 
 #[cfg(test)]

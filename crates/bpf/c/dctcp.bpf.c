@@ -6,11 +6,6 @@
 #include "tcp.h"
 
 #include "dctcp_math.h"
-#include "settings.h"
-
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
 
 /* The state of a connection, at most 104 bytes (icsk_ca_priv). */
 struct dctcp_sock {

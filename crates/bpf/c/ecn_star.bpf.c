@@ -7,14 +7,6 @@
  */
 #include "tcp.h"
 
-#include "settings.h"
-
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
-extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
-extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
-
 /* The state of a connection: counts of reductions, for `shallop host watch`. */
 struct ecn_star_sock {
     struct cuts cuts;

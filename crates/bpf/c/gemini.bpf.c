@@ -7,9 +7,6 @@
 #include "tcp.h"
 
 #include "gemini.h"
-#include "settings.h"
-
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* The settings by class; class 0 is for destinations outside of all prefixes. */
 struct {

@@ -5,16 +5,10 @@
  */
 #include "tcp.h"
 
-#include "settings.h"
 #include "vegas_math.h"
-
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum { NO_SAMPLE = 0x7fffffff };
 
-extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
-extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
-extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 extern __u32 tcp_slow_start(struct tcp_sock *tp, __u32 acked) __ksym;
 
 /* The state of a connection. */

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// The size of `struct connection` of `c/settings.h`.
+/// The size of `struct connection` of `c/tcp.h`.
 pub const BYTES: usize = 84;
 
 /// Byte offsets of the fields of `struct connection`.

@@ -18,7 +18,7 @@ use crate::Prefix;
 
 /// Whether this build contains the BPF programs.
 pub const IS_BUILT: bool = cfg!(feature = "load");
-/// The largest number of classes of destinations (`MAX_CLASSES` of `c/settings.h`).
+/// The largest number of classes of destinations (`MAX_CLASSES` of `c/tcp.h`).
 pub const MAX_CLASSES: u32 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

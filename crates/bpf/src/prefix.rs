@@ -15,7 +15,7 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// Encodes the prefix as `struct prefix` of `c/settings.h`: the prefix length, and an IPv6 address in network byte
+    /// Encodes the prefix as `struct prefix` of `c/tcp.h`: the prefix length, and an IPv6 address in network byte
     /// order.
     pub fn to_bytes(self) -> [u8; 20] {
         let (address, bits) = match self.address {
@@ -28,7 +28,7 @@ impl Prefix {
         bytes
     }
 
-    /// Decodes `struct prefix` of `c/settings.h`.
+    /// Decodes `struct prefix` of `c/tcp.h`.
     pub fn from_bytes(bytes: [u8; 20]) -> Self {
         let (bits, address) = bytes.split_at(4);
         let bits = bits.first_chunk().map_or(0, |bits| u32::from_ne_bytes(*bits)).min(128);

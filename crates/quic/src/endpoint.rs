@@ -21,7 +21,7 @@ use crate::sockets::driver::{self, SharedState};
 use crate::{config::Config, connection, credit::counters::DropCounters};
 use crate::{credit::send_mode::SendMode, credit::settings::ALPN_WITHOUT_CREDITS, credit::stats::CreditStats};
 use crate::{endpoint_state::EndpointState, error::QuicError, path_stats::PathStats};
-use crate::{sockets::drops::DatagramDrops, sockets::dual_stack, sockets::socket::Socket, streams};
+use crate::{sockets::datagram::DatagramDrops, sockets::dual_stack, sockets::socket::Socket, streams};
 use crate::{trust::identity::Fingerprint, trust::tls::Tls, wakers::WaitFor};
 
 pub use incoming::AnyStream;

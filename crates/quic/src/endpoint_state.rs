@@ -17,9 +17,9 @@ use crate::connection::{CloseReason, Connection};
 use crate::credit::gate::{CreditGate, CreditGateFactory, GateMode};
 use crate::credit::packet::{Parsed, is_ours};
 use crate::reset::ResetSecret;
-use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
+use crate::sockets::datagram::{DatagramDrops, IncomingDatagram, OutgoingDatagram};
+use crate::sockets::dual_stack;
 use crate::{connections::Connections, credit::counters::DropCounters};
-use crate::{sockets::drops::DatagramDrops, sockets::dual_stack};
 
 /// The most connections at a time; further ones are refused.
 const MAX_CONNECTIONS: usize = 1_024;

@@ -114,6 +114,6 @@ pub use endpoint::{AnyStream, Connection, Endpoint, RecvStream, SendStream};
 pub use error::QuicError;
 pub use multi_endpoint::MultiEndpoint;
 pub use path_stats::PathStats;
-pub use sockets::drops::DatagramDrops;
+pub use sockets::datagram::DatagramDrops;
 pub use trust::tls::Tls;
 pub use trust::{authority, identity};

@@ -12,11 +12,11 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::time::Timespec;
 
-use crate::sockets::drops::DatagramDrops;
+use crate::sockets::datagram::{DatagramDrops, OutgoingDatagram};
 use crate::sockets::socket::{ReceiveBuffers, Socket};
 use crate::{config::Config, connection::Connection, credit::send_mode::SendMode};
 use crate::{credit::settings::ALPN_WITHOUT_CREDITS, credit::stats::CreditStats, endpoint_state::EndpointState};
-use crate::{error::QuicError, path_stats::PathStats, sockets::datagram::OutgoingDatagram, sockets::driver::SPIN};
+use crate::{error::QuicError, path_stats::PathStats, sockets::driver::SPIN};
 use crate::{streams, trust::tls::Tls};
 
 /// The most ready sockets that one call of `epoll_wait` returns.

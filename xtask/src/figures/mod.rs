@@ -27,7 +27,7 @@ use std::fs;
 
 use toml::Table;
 
-use crate::tree::{Finding, Source, root, sources};
+use crate::tree::{Finding, Source, root, sources, write as write_file};
 use measured::Measured;
 use pages::Checked;
 use record::{FOLDER, Records};
@@ -40,7 +40,6 @@ fn description() -> String {
 /// A page or picture with its figures as the records have them.
 struct Page {
     path: String,
-    text: String,
     checked: Checked,
     /// Its other numbers; `None` for a picture.
     measured: Option<Measured>,
@@ -60,14 +59,14 @@ fn pages() -> Result<Vec<Page>, String> {
         let written = picture::draw(of, &records).map_err(|why| format!("picture {name}: {why}"))?;
         let differs = (text != written).then(|| "shows other figures than the records".to_owned());
         let checked = Checked { written, wrong: differs.into_iter().collect(), traced: Vec::new() };
-        pages.push(Page { path, text, checked, measured: None });
+        pages.push(Page { path, checked, measured: None });
     }
     for page in sources()?.into_iter().filter(is_page) {
         let of = described.remove(&page.path);
         let figures = of.as_ref().and_then(|of| of.get("figures")?.as_array());
         let checked = pages::check(&page.text, figures.unwrap_or(&Vec::new()), &tables, &records);
         let measured = Some(Measured::read(&root(), &page.path)?);
-        pages.push(Page { path: page.path, text: page.text, checked, measured });
+        pages.push(Page { path: page.path, checked, measured });
     }
     match described.keys().next() {
         Some(path) => Err(format!("{} describes {path}, which is no page", description())),
@@ -114,23 +113,5 @@ pub fn check_tree() -> Result<Vec<Finding>, String> {
 /// # Errors
 /// If a record lacks a figure, or a page lacks the sentence or the table for it.
 pub fn write() -> Result<(), String> {
-    for Page { path, text, checked, .. } in pages()? {
-        if text != checked.written {
-            let file = root().join(&path);
-            fs::write(&file, &checked.written).map_err(|why| format!("{path}: {why}"))?;
-            crate::gate::say(&format!("wrote {path}"));
-        }
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_figure_on_the_pages_comes_from_its_record() {
-        let findings: Vec<String> = check_tree().unwrap().iter().map(ToString::to_string).collect();
-        assert!(findings.is_empty(), "make write-docs writes figures:\n{}", findings.join("\n"));
-    }
+    pages()?.iter().try_for_each(|page| write_file(&page.path, &page.checked.written))
 }

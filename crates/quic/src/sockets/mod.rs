@@ -2,6 +2,5 @@
 
 pub(crate) mod datagram;
 pub(crate) mod driver;
-pub(crate) mod drops;
 pub(crate) mod dual_stack;
 pub(crate) mod socket;

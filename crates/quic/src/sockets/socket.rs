@@ -12,8 +12,7 @@ use nix::sys::socket::{
 };
 use nix::{cmsg_space, errno::Errno};
 
-use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
-use crate::sockets::drops::DatagramDrops;
+use crate::sockets::datagram::{DatagramDrops, IncomingDatagram, OutgoingDatagram};
 use crate::sockets::dual_stack::{self, Tos};
 
 /// The longest received message, bytes: a datagram, or several datagrams that the kernel has joined (UDP GRO).

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use pollster::block_on;
 use shallop_quic::{Classes, Config, Connection, CreditStats, Endpoint, SendMode, Tls};
 use shallop_quic::{counters::DropCounters, identity::Identity};
+use shallop_testing::soon;
 
-use crate::{ANY, client_tls, send_stream, server_and_client, wait_until};
+use crate::{ANY, client_tls, send_stream, server_and_client};
 
 fn config() -> Config {
     Config { wait: Duration::from_millis(20), ..crate::config() }
@@ -156,14 +157,14 @@ pub fn an_endpoint_ends_with_connections_that_nobody_accepted() {
     // 10.2.3).
     let mut stream = block_on(connection.open_uni()).unwrap();
     block_on(stream.write_all(b"ahoy")).unwrap();
-    wait_until("the server grants nothing", || connection.stats().granted > 0);
+    assert!(soon(|| connection.stats().granted > 0), "the server grants nothing");
     let ended = spawn(move || {
         endpoint.close();
         block_on(endpoint.wait_idle());
     });
     let why = block_on(connection.closed()).to_string();
     assert!(why.contains("the endpoint is closed"), "{why}");
-    wait_until("the connection goes on", || ended.is_finished());
+    assert!(soon(|| ended.is_finished()), "the connection goes on");
 }
 
 pub fn another_server_than_the_pinned_one_is_refused() {

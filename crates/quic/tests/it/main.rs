@@ -12,7 +12,7 @@ mod streams;
 mod vectors;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::thread::{sleep, spawn};
+use std::thread::spawn;
 use std::time::{Duration, Instant};
 
 use pollster::block_on;
@@ -62,14 +62,6 @@ fn send_stream(from: &Endpoint, to: &Endpoint, address: SocketAddr, bytes: &[u8]
     assert!(all == bytes, "{} bytes arrived", all.len());
     assert!(why.contains("done"), "{why}");
     (mode, stats, took)
-}
-
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
-        sleep(Duration::from_millis(1));
-    }
 }
 
 shallop_testing::tests! {

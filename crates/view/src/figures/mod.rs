@@ -4,14 +4,11 @@ mod bars;
 mod claims;
 mod completion;
 mod curves;
-mod groups;
 mod links;
 mod metrics;
+mod over_time;
 mod percentiles;
-mod queue;
-mod rates;
 mod slowdown;
-mod windows;
 
 use crate::{axis::Axis, figure::Figure, figure_data::FigureData, spec_parts, text};
 use shallop_results::Summary;
@@ -32,11 +29,11 @@ pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
         percentiles::figure(summary, input),
         completion::figure(summary, input),
         slowdown::figure(input),
-        queue::figure(input),
-        groups::figure(input),
+        over_time::queue(input),
+        over_time::throughput(input),
         links::figure(summary, input),
-        rates::figure(input),
-        windows::figure(input),
+        over_time::rates(input),
+        over_time::windows(input),
     ];
     figures.extend(others.into_iter().flatten());
     for figure in &mut figures {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::rates::nearest;
+use super::over_time::nearest;
 use crate::colours;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::{FigureData, Flows};
