@@ -61,21 +61,7 @@ struct Remover {
 
 /// The script of the remover. It also kills the processes that work in the folder: a kernel that is killed during its
 /// check of ptrace leaves a process that is stopped forever (`check_ptrace` of User-Mode Linux).
-const REMOVE: &str = r#"end_all() {
-    for process in /proc/[0-9]*; do
-        case $(readlink "$process/cwd") in
-            "$1" | "$1/"* | "$1 (deleted)") kill -KILL "${process#/proc/}" ;;
-        esac
-    done
-}
-read -r _
-try=0
-while [ $try -lt 120 ]; do
-    try=$((try + 1))
-    end_all "$1"
-    rm -rf -- "$1" && sleep 0.1 && end_all "$1" && [ ! -e "$1" ] && exit
-    sleep 0.5
-done"#;
+const REMOVE: &str = include_str!("folder/remove.sh");
 
 impl Remover {
     fn start(folder: &Path) -> std::io::Result<Self> {

@@ -2,79 +2,36 @@
 
 use nix::{getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
 
-sockopt_impl!(
-    /// The maximum pacing rate of a connection, in bytes per second (`SO_MAX_PACING_RATE`). Any value below the largest
-    /// makes TCP pace, at the smaller of its own rate and this one, even without the queue discipline `fq`.
-    MaxPacingRate,
-    SetOnly,
-    libc::SOL_SOCKET,
-    libc::SO_MAX_PACING_RATE,
-    u64,
-    nix::sys::socket::sockopt::SetStruct<u64>
-);
+/// Options with their levels, names and types, which are set or read.
+macro_rules! options {
+    ($($(#[$about:meta])* $way:ident $option:ident = $level:ident $name:ident: $type:ty;)*) => {
+        $(sockopt_impl!($(#[$about])* $option, $way, libc::$level, libc::$name, $type);)*
+    };
+}
 
-sockopt_impl!(
-    /// The state of a connection (`TCP_INFO`).
-    TcpInfo,
-    GetOnly,
-    libc::IPPROTO_TCP,
-    libc::TCP_INFO,
-    ConnectionState
-);
+options! {
+    /// The maximum pacing rate of a connection, in bytes per second. Any value below the largest makes TCP pace, at the
+    /// smaller of its own rate and this one, even without the queue discipline `fq`.
+    SetOnly MaxPacingRate = SOL_SOCKET SO_MAX_PACING_RATE: u64;
+    /// The state of a connection.
+    GetOnly TcpInfo = IPPROTO_TCP TCP_INFO: ConnectionState;
+    /// The state of a connection in words (Linux 4.10).
+    GetOnly TcpInfoWords = IPPROTO_TCP TCP_INFO: [u64; 24];
+    /// Frames that pass a packet socket have a virtio-net header, which describes offload.
+    SetOnly VirtioHeader = SOL_PACKET PACKET_VNET_HDR: i32;
+    /// A packet socket does not receive the packets that this machine sends.
+    SetOnly IgnoreOutgoing = SOL_PACKET PACKET_IGNORE_OUTGOING: i32;
+    /// The interface accepts frames to other addresses while the packet socket is open.
+    SetOnly Membership = SOL_PACKET PACKET_ADD_MEMBERSHIP: libc::packet_mreq;
+    /// The counters of a packet socket since the last query.
+    GetOnly PacketStatistics = SOL_PACKET PACKET_STATISTICS: libc::tpacket_stats;
+}
 
 /// Words of 64 bits in `struct tcp_info`, which older headers do not have in full: the time with unacknowledged or
 /// unsent data (`tcpi_busy_time`), and of that the time in which the receiver's window was full
 /// (`tcpi_rwnd_limited`), in microseconds.
 pub(crate) const BUSY_TIME: usize = 168 / 8;
 pub(crate) const RECEIVER_LIMITED: usize = 176 / 8;
-
-sockopt_impl!(
-    /// The state of a connection in words (`TCP_INFO`, Linux 4.10).
-    TcpInfoWords,
-    GetOnly,
-    libc::IPPROTO_TCP,
-    libc::TCP_INFO,
-    [u64; 24]
-);
-
-sockopt_impl!(
-    /// Frames that pass a packet socket have a virtio-net header, which describes offload (`PACKET_VNET_HDR`).
-    VirtioHeader,
-    SetOnly,
-    libc::SOL_PACKET,
-    libc::PACKET_VNET_HDR,
-    i32,
-    nix::sys::socket::sockopt::SetStruct<i32>
-);
-
-sockopt_impl!(
-    /// A packet socket does not receive the packets that this machine sends (`PACKET_IGNORE_OUTGOING`).
-    IgnoreOutgoing,
-    SetOnly,
-    libc::SOL_PACKET,
-    libc::PACKET_IGNORE_OUTGOING,
-    i32,
-    nix::sys::socket::sockopt::SetStruct<i32>
-);
-
-sockopt_impl!(
-    /// The interface accepts frames to other addresses while the packet socket is open (`PACKET_ADD_MEMBERSHIP`).
-    Membership,
-    SetOnly,
-    libc::SOL_PACKET,
-    libc::PACKET_ADD_MEMBERSHIP,
-    libc::packet_mreq,
-    nix::sys::socket::sockopt::SetStruct<libc::packet_mreq>
-);
-
-sockopt_impl!(
-    /// The counters of a packet socket since the last query (`PACKET_STATISTICS`).
-    PacketStatistics,
-    GetOnly,
-    libc::SOL_PACKET,
-    libc::PACKET_STATISTICS,
-    libc::tpacket_stats
-);
 
 /// The first part of the kernel's `struct tcp_info`, which every kernel since 4.18 has. Later kernels return more, and
 /// an option of a fixed size must not ask for more than the kernel returns.
@@ -107,24 +64,16 @@ mod tests {
 
     #[test]
     fn the_fields_of_a_connections_state_lie_where_the_kernel_puts_them() {
-        let ours = [
-            offset_of!(ConnectionState, ca_state),
-            offset_of!(ConnectionState, rtt),
-            offset_of!(ConnectionState, snd_ssthresh),
-            offset_of!(ConnectionState, snd_cwnd),
-            offset_of!(ConnectionState, pacing_rate),
-            offset_of!(ConnectionState, delivered),
-            size_of::<ConnectionState>(),
-        ];
-        let kernels = [
-            offset_of!(tcp_info, tcpi_ca_state),
-            offset_of!(tcp_info, tcpi_rtt),
-            offset_of!(tcp_info, tcpi_snd_ssthresh),
-            offset_of!(tcp_info, tcpi_snd_cwnd),
-            offset_of!(tcp_info, tcpi_pacing_rate),
-            offset_of!(tcp_info, tcpi_delivered),
-            offset_of!(tcp_info, tcpi_bytes_sent),
-        ];
-        assert_eq!(ours, kernels);
+        for (ours, kernels) in [
+            (offset_of!(ConnectionState, ca_state), offset_of!(tcp_info, tcpi_ca_state)),
+            (offset_of!(ConnectionState, rtt), offset_of!(tcp_info, tcpi_rtt)),
+            (offset_of!(ConnectionState, snd_ssthresh), offset_of!(tcp_info, tcpi_snd_ssthresh)),
+            (offset_of!(ConnectionState, snd_cwnd), offset_of!(tcp_info, tcpi_snd_cwnd)),
+            (offset_of!(ConnectionState, pacing_rate), offset_of!(tcp_info, tcpi_pacing_rate)),
+            (offset_of!(ConnectionState, delivered), offset_of!(tcp_info, tcpi_delivered)),
+            (size_of::<ConnectionState>(), offset_of!(tcp_info, tcpi_bytes_sent)),
+        ] {
+            assert_eq!(ours, kernels);
+        }
     }
 }

@@ -43,26 +43,15 @@ impl Cause {
         Self::Long,
     ];
 
-    /// The word for the cause in `SHALLOP_REQUIRE` and in the output of tests.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Kernel => "kernel",
-            Self::Root => "root",
-            Self::Namespaces => "namespaces",
-            Self::Controllers => "controllers",
-            Self::Bpf => "bpf",
-            Self::Chromium => "chromium",
-            Self::Ns3 => "ns3",
-            Self::Programs => "programs",
-            Self::Ipv6 => "ipv6",
-            Self::Long => "long",
-        }
+    /// The word for the cause in `SHALLOP_REQUIRE` and in the output of tests: its name in lower case.
+    pub fn word(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 }
 
 impl fmt::Display for Cause {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.word())
+        out.write_str(&self.word())
     }
 }
 
@@ -118,7 +107,7 @@ impl Required {
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> Vec<&'static str> {
+    fn words(text: &str) -> Vec<String> {
         let required = Required::parse(text).unwrap();
         Cause::ALL.into_iter().filter(|&cause| required.contains(cause)).map(Cause::word).collect()
     }

@@ -59,6 +59,14 @@ pub use cause::{Cause, Required};
 pub use needs::{Outcome, Stop, need, programs, root, skip};
 pub use runner::{Ended, Lists, Test, main};
 
+/// Waits until a condition holds, for twenty seconds at most. Returns whether it does.
+pub fn soon(mut is_so: impl FnMut() -> bool) -> bool {
+    (0..1_000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        is_so()
+    })
+}
+
 /// The `main` of a test executable: lists of test functions, and of children that tests start.
 #[macro_export]
 macro_rules! tests {

@@ -47,10 +47,7 @@ mod tests {
     #[test]
     fn a_sleeper_is_found_until_it_ends() {
         let mut child = std::process::Command::new("sleep").arg("98764").spawn().unwrap();
-        let found = (0..500).any(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-            sleepers("98764") == ["sleep 98764"]
-        });
+        let found = crate::soon(|| sleepers("98764") == ["sleep 98764"]);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(found && sleepers("98764").is_empty());

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, ffi::OsString, path::Path, time::Duration};
 
 use shallop_core::Span;
 use shallop_kernel::build;
-use shallop_testing::{Cause, Outcome, skip};
+use shallop_testing::{Cause, Outcome, skip, soon};
 
 use crate::support::{Run, child, kernel};
 
@@ -44,21 +44,15 @@ fn kill_after(wait: Duration) -> bool {
     let had_kernels = !child::kernels_of(child.id()).is_empty();
     child.kill().unwrap();
     child.wait().unwrap();
-    let (mut processes, mut left, mut maps, mut claimed) = Default::default();
-    for _ in 0..500 {
-        processes = child::with_path(folder.path());
-        left = files(folder.path());
-        maps = memory().difference(&before).cloned().collect::<Vec<_>>();
-        claimed = claims().difference(&claimed_before).cloned().collect::<Vec<_>>();
-        if processes.is_empty() && left.is_empty() && maps.is_empty() && claimed.is_empty() {
-            return had_kernels;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!(
-        "killed after {wait:?}, left are processes {processes:?}, files {left:?}, memory {maps:?}, \
-         processors {claimed:?}"
-    );
+    let left = || {
+        let [mut maps, mut claimed] = [memory(), claims()];
+        maps.retain(|name| !before.contains(name));
+        claimed.retain(|name| !claimed_before.contains(name));
+        (child::with_path(folder.path()), files(folder.path()), maps, claimed)
+    };
+    let is_gone = soon(|| left() == Default::default());
+    assert!(is_gone, "killed after {wait:?}, left are processes, files, memory and processors: {:?}", left());
+    had_kernels
 }
 
 /// Kills `times` processes, each at another time of its first 700 ms, when most have kernels.
@@ -97,18 +91,10 @@ pub fn nothing_is_left_of_a_build_after_a_kill() -> Outcome {
     let mut child = child::command("killed::builds_until_it_is_killed", folder.path()).spawn().unwrap();
     let kernels = folder.path().join("kernels");
     let unpacks = || files(&kernels).iter().any(|name| kernels.join(name).join("source").is_dir());
-    let begun = (0..500).any(|_| {
-        std::thread::sleep(Duration::from_millis(20));
-        unpacks()
-    });
-    assert!(begun, "the build has not begun to unpack within 10 s");
+    assert!(soon(unpacks), "the build has not begun to unpack");
     child.kill().unwrap();
     child.wait().unwrap();
-    let gone = (0..1_000).any(|_| {
-        std::thread::sleep(Duration::from_millis(20));
-        child::with_path(folder.path()).is_empty() && files(&kernels).is_empty()
-    });
-    let left = (child::with_path(folder.path()), files(&kernels));
-    assert!(gone, "left are processes and files {left:?}");
+    let left = || (child::with_path(folder.path()), files(&kernels));
+    assert!(soon(|| left() == Default::default()), "left are processes and files {:?}", left());
     Ok(())
 }

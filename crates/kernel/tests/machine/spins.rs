@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use shallop_hosts::{FlowProtocol, HostFlow, HostFlows};
 use shallop_kernel::{BOOTED, Installed, KernelError, Kernels, Mode, Settings, Start};
-use shallop_testing::{Cause, Outcome, processes, programs, skip};
+use shallop_testing::{Cause, Outcome, processes, programs, skip, soon};
 
 use crate::support::kernel;
 
@@ -70,11 +70,7 @@ pub fn a_program_that_spins_is_an_error_and_leaves_no_process() -> Outcome {
     };
     // Processes of programs end a moment after their kernel.
     let left = || processes::find(with_memory);
-    let gone = (0..100).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        left().is_empty()
-    });
-    assert!(gone, "{:?}", left());
+    assert!(soon(|| left().is_empty()), "{:?}", left());
     Ok(())
 }
 

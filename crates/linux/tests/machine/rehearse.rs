@@ -7,7 +7,7 @@ use shallop_linux::{RehearsalError, abilities, keep_off, rehearse, replay};
 use shallop_measure::series::{Quantity, Samples};
 use shallop_measure::{Outcome, observer::Unobserved};
 use shallop_plan::plan::{Driver, Plan};
-use shallop_testing::{Cause, Outcome as TestOutcome, child, need, processes, programs, skip};
+use shallop_testing::{Cause, Outcome as TestOutcome, child, need, processes, programs, skip, soon};
 use thread_priority::ThreadPriority;
 use thread_priority::unix::{
     RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
@@ -212,19 +212,7 @@ pub fn a_late_emulator_makes_the_run_void() -> TestOutcome {
     assert_void_beside(1, |stop| take_turns(60, stop))
 }
 
-const PROGRAMS: &str = r#"[[group]]
-name = "server"
-from = "s0"
-to = "r0"
-command = ["sh", "-c", "head -c 2000000 /dev/urandom > page; sha256sum page; exec python3 -m http.server 8000"]
-
-[[group]]
-name = "client"
-from = "r0"
-to = "s0"
-start = "800ms"
-command = ["sh", "-c", "curl -s -o page http://s0:8000/page; sha256sum page; exit 3"]
-"#;
+const PROGRAMS: &str = include_str!("rehearse/programs.toml");
 
 pub fn programs_reach_hosts_by_name_and_get_the_right_bytes() -> TestOutcome {
     hosts()?;
@@ -285,15 +273,8 @@ pub fn a_killed_process_leaves_no_files_processes_or_namespaces() -> TestOutcome
         child.wait().unwrap();
     }
     // Programs end a moment after their parent.
-    for _ in 0..100 {
-        if processes::sleepers("98765").is_empty() && processes::network_namespaces().is_subset(&before) {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(processes::sleepers("98765"), Vec::<String>::new());
-    let left: Vec<String> = processes::network_namespaces().difference(&before).cloned().collect();
-    assert!(left.is_empty(), "{left:?}");
+    let left = || (processes::sleepers("98765"), &processes::network_namespaces() - &before);
+    assert!(soon(|| left() == Default::default()), "{:?}", left());
     assert_eq!(std::fs::read_dir(files.path()).unwrap().count(), 0, "files");
     let names = std::fs::read_dir("/sys/class/net").unwrap().flatten();
     assert!(names.into_iter().all(|name| !name.file_name().to_string_lossy().starts_with("tap")));

@@ -13,34 +13,7 @@ pub(super) const PAGE: &str = "docs/agreement.md";
 const KERNEL: &str = "kernel";
 const SIMULATOR: &str = "simulator";
 
-const HEAD: &str = "# Agreement with real kernels
-
-The same networks with real Linux kernels as hosts and with simulated hosts. This page is made of the last full runs of
-the experiments `lx-*` (`shallop reproduce lx-cubic`) by `make write-docs`.
-
-A network **agrees** if the simulator's goodput is within 10 % of the kernels', and its loss within a factor of 1.5 or
-both losses below 0.05 %. Figures are means over the seeds. Hosts have a jitter of one packet time; without jitter,
-flows fall into lockstep, and a single run is not representative. Unless a table says otherwise, every flow has a
-sending host of its own, with `fq`, 20 us between interrupts and a network card of 25 Gb/s.
-
-The model ([hosts as they are](model.md#hosts-as-they-are)) describes the differences that were traced. The remaining
-differences:
-
-- One was traced in part: packet by packet, one CUBIC flow with a buffer of 20 KB and a round trip of 60 ms loses more
-  retransmissions in kernels, in the recovery from its first slow start.
-- DCTCP over 100 Gb/s with K below 125 KB is slower in kernels (not traced).
-- The first slow start of 20 flows over 10 Gb/s and 2 ms loses up to twice as much in the simulator (not traced).
-- CUBIC in Figures 10a and 10c of FlashPass, and BBR with round trips that differ 16 times (not traced).
-- Where flows meet in a parking lot or in the first slow start, a single loss decides the rates of the next seconds. The
-  seeds of one kernel lie as far apart as the kernel and the simulator: one CUBIC flow of 60 ms carries 279, 377 or
-  534 Mb/s.
-
-The revision above a table is that of the simulator.
-
-The networks of the papers are among them, to ask their open questions of the kernels: Figures 2 and 10 of FlashPass
-(`lx-flashpass`), Figures 3.5 and 3.12 of the Gemini thesis (`lx-thresholds`, `lx-round-trips`), and Figure 1 of BCC
-(`lx-buffers`).
-";
+const HEAD: &str = include_str!("agreement/head.md");
 
 /// A row of the page: a network's results with kernels (first) and with simulated hosts. Goodput is in Mb/s, loss in
 /// percent.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::describe;
+use crate::{describe, printable::wrapped};
 
 pub(super) const PAGE: &str = "docs/results.md";
 /// The line of the page that separates the part written by hand, above, from the generated part, below.
@@ -66,27 +66,6 @@ fn cell(text: &str) -> String {
     text
 }
 
-/// Breaks a text into lines of at most 120 columns.
-fn wrapped(text: &str) -> String {
-    let mut lines = String::new();
-    let mut width = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        let separator = if width == 0 {
-            ""
-        } else if width + 1 + length > 120 {
-            width = 0;
-            "\n"
-        } else {
-            width += 1;
-            " "
-        };
-        lines.extend([separator, word]);
-        width += length;
-    }
-    lines
-}
-
 fn fields(page: &mut String, schema: &Value) {
     *page += "| field | unit | value | definition |\n|---|---|---|---|\n";
     for (name, it) in schema["properties"].as_object().into_iter().flatten() {
@@ -113,7 +92,7 @@ pub(super) fn page(page: &str) -> Result<String, String> {
             let schema = &schema["$defs"][name];
             told.push(name);
             let about = cell(schema["description"].as_str().unwrap_or_default());
-            let _ = write!(page, "\n### {name}\n\n{}\n\n", wrapped(&about));
+            let _ = write!(page, "\n### {name}\n\n{}\n\n", wrapped(&about, 120));
             if schema["properties"].is_object() {
                 fields(&mut page, schema);
                 next.push_back(schema);

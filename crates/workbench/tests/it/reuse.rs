@@ -6,21 +6,7 @@ use shallop_plan::plan::{Accounting, Plan, Switch};
 use shallop_scenario::{Options, read};
 use shallop_workbench::identity::Identity;
 
-const SCENARIO: &str = r#"
-title = "reuse"
-duration = "150ms"
-sample = "1ms"
-classes = { small = "20KB", large = "100KB" }
-topology = { kind = "dumbbell", senders = 6, rate = "1Gbps", delay = "200us", sender_delay = "0us..300us" }
-scheme = [
-    { transport = "cubic" },
-    { transport = "bbr" },
-    { transport = "newreno", ecn = "classic" },
-    { transport = "dctcp" },
-    { transport = "expresspass" },
-    { transport = "flashpass" },
-]
-"#;
+const SCENARIO: &str = include_str!("reuse/scenario.toml");
 
 /// Switch configurations: threshold marking, RED, averaged queues, a shared pool that marks, BCC.
 const SWITCHES: [&str; 5] = [
