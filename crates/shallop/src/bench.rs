@@ -15,7 +15,7 @@ use shallop_workbench::diagnostic::{Result, plain};
 
 pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     if let Some([case, transport]) = args.one.as_deref() {
-        return one(*case, *transport, args.quick);
+        return one(*case, *transport, args.quick).map(|()| ExitCode::SUCCESS);
     }
     let mut chosen = Vec::new();
     for (case, at) in CASES.iter().enumerate() {
@@ -58,11 +58,10 @@ pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
 }
 
 /// Measures one case in this process, and prints a line of JSON.
-fn one(case: usize, transport: usize, quick: bool) -> Result<ExitCode> {
+fn one(case: usize, transport: usize, quick: bool) -> Result<()> {
     let case = CASES.get(case).filter(|case| transport < case.transports().len());
     let case = case.ok_or_else(|| plain(&"there is no such case"))?;
-    print::json(&measure(case, transport, quick).map_err(|why| plain(&why))?)?;
-    Ok(ExitCode::SUCCESS)
+    print::json(&measure(case, transport, quick).map_err(|why| plain(&why))?)
 }
 
 /// Measures one case in a separate process.

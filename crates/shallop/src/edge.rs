@@ -20,8 +20,7 @@ pub fn edge(args: &Edge, stop: &AtomicBool) -> Result<ExitCode> {
     {
         edge::check_device(&attach.iface)?;
         config(attach)?;
-        print::line(&unit(attach)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return print::line(&unit(attach)?).map(|()| ExitCode::SUCCESS);
     }
     controllers::check_machine()?;
     controllers::check_file_system()?;

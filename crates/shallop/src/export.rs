@@ -1,7 +1,6 @@
 //! `export`: writes a table of results, or lists the tables.
 
 use std::io::{BufWriter, ErrorKind, StdoutLock, Write};
-use std::process::ExitCode;
 
 use serde_json::{Map, Value};
 use shallop_results::table::Grid;
@@ -11,15 +10,14 @@ use shallop_workbench::export::{Export, TableName};
 use crate::program_args::{self, TableFormat};
 use crate::{args::PrintOptions, print};
 
-pub fn export(args: &program_args::Export) -> Result<ExitCode> {
+pub fn export(args: &program_args::Export) -> Result<()> {
     let Some(table) = args.table else { return list(args) };
     let table = Export::open(&args.folder, table).map_err(|why| plain(&why))?;
     match (&args.out, args.format) {
-        (Some(path), TableFormat::Parquet) => table.to_parquet(path).map_err(|why| plain(&why))?,
-        (Some(path), TableFormat::Csv) => table.to_csv_file(path).map_err(|why| plain(&why))?,
-        (None, _) => table.to_csv(&mut Output::start()).map_err(|why| plain(&why))?,
+        (Some(path), TableFormat::Parquet) => table.to_parquet(path).map_err(|why| plain(&why)),
+        (Some(path), TableFormat::Csv) => table.to_csv_file(path).map_err(|why| plain(&why)),
+        (None, _) => table.to_csv(&mut Output::start()).map_err(|why| plain(&why)),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Buffered standard output that ignores a closed pipe, as left by `head`.
@@ -63,15 +61,14 @@ impl Write for Output {
 }
 
 /// Prints the name, rows and columns of each table.
-fn list(args: &program_args::Export) -> Result<ExitCode> {
+fn list(args: &program_args::Export) -> Result<()> {
     let mut all = Map::new();
     for (table, name) in TableName::ALL {
         let table = Export::open(&args.folder, table).map_err(|why| plain(&why))?;
         all.insert(name.to_owned(), table.described());
     }
     if args.json {
-        print::json(&Value::Object(all))?;
-        return Ok(ExitCode::SUCCESS);
+        return print::json(&Value::Object(all));
     }
     let mut rows = Vec::new();
     for (name, table) in &all {
@@ -81,6 +78,5 @@ fn list(args: &program_args::Export) -> Result<ExitCode> {
             rows.push(vec![name, count, word("name"), word("unit"), word("description")]);
         }
     }
-    print::grid(&Grid::new("table, rows, column, unit, definition", rows, 5), PrintOptions::default())?;
-    Ok(ExitCode::SUCCESS)
+    print::grid(&Grid::new("table, rows, column, unit, definition", rows, 5), PrintOptions::default())
 }

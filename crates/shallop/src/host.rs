@@ -23,8 +23,7 @@ pub fn host(args: &Host, stop: &AtomicBool) -> Result<ExitCode> {
         && load.print_unit
     {
         controllers::check(&law(load)?, name_of(load), &load.to)?;
-        print::line(&unit(load)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return print::line(&unit(load)?).map(|()| ExitCode::SUCCESS);
     }
     controllers::check_machine()?;
     controllers::check_file_system()?;

@@ -12,45 +12,42 @@ use crate::print;
 
 pub fn kernel(args: &host_args::Kernel) -> Result<ExitCode> {
     match &args.action {
-        KernelAction::Build { release, jobs } => build(release.as_deref(), jobs.map_or_else(cores, usize::from)),
+        KernelAction::Build { release, jobs } => build(release.as_deref(), jobs.map_or_else(cores, usize::from))?,
         KernelAction::Module { source, release, jobs } => {
-            module(source, release.as_deref(), jobs.map_or_else(cores, usize::from))
+            module(source, release.as_deref(), jobs.map_or_else(cores, usize::from))?;
         }
-        KernelAction::List { printed } => list(*printed),
-        KernelAction::Test { release } => test(release.as_deref()),
+        KernelAction::List { printed } => list(*printed)?,
+        KernelAction::Test { release } => return test(release.as_deref()),
     }
-}
-
-fn build(release: Option<&str>, jobs: usize) -> Result<ExitCode> {
-    let mut tell = |step: &str| print::stderr(&format!("{step}\n"));
-    let built = kernels::build(release, jobs, &mut tell).map_err(|why| study_error(&why))?;
-    let (release, folder) = (&built.release, built.folder.display());
-    print::line(&format!("Linux {release} is in {folder}; try it with 'shallop kernel test'"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn module(source: &Path, release: Option<&str>, jobs: usize) -> Result<ExitCode> {
+fn build(release: Option<&str>, jobs: usize) -> Result<()> {
+    let mut tell = |step: &str| print::stderr(&format!("{step}\n"));
+    let built = kernels::build(release, jobs, &mut tell).map_err(|why| study_error(&why))?;
+    let (release, folder) = (&built.release, built.folder.display());
+    print::line(&format!("Linux {release} is in {folder}; try it with 'shallop kernel test'"))
+}
+
+fn module(source: &Path, release: Option<&str>, jobs: usize) -> Result<()> {
     let mut tell = |step: &str| print::stderr(&format!("{step}\n"));
     let built = kernels::build_module(source, release, jobs, &mut tell);
     let built = built.map_err(|why| study_error(&why))?;
     let name = built.file_stem().unwrap_or_default().to_string_lossy();
-    print::line(&format!("{}: use it with module = \"{name}\" in [kernel]", built.display()))?;
-    Ok(ExitCode::SUCCESS)
+    print::line(&format!("{}: use it with module = \"{name}\" in [kernel]", built.display()))
 }
 
-fn list(printed: PrintOptions) -> Result<ExitCode> {
+fn list(printed: PrintOptions) -> Result<()> {
     let (folder, rows) = kernels::list();
     if printed.format() == Format::Json {
-        print::json(&rows)?;
-    } else if rows.is_empty() {
-        let folder = folder.display();
-        print::stderr(&format!("no kernel in {folder}: 'shallop kernel build' makes one\n"));
-    } else {
-        let row = |row: KernelRow| vec![row.release, row.digest, row.folder.display().to_string()];
-        let rows = rows.into_iter().map(row);
-        print::grid(&Grid::new("release, digest, folder", rows, 3), printed)?;
+        return print::json(&rows);
     }
-    Ok(ExitCode::SUCCESS)
+    if rows.is_empty() {
+        print::stderr(&format!("no kernel in {}: 'shallop kernel build' makes one\n", folder.display()));
+        return Ok(());
+    }
+    let row = |row: KernelRow| vec![row.release, row.digest, row.folder.display().to_string()];
+    print::grid(&Grid::new("release, digest, folder", rows.into_iter().map(row), 3), printed)
 }
 
 fn test(release: Option<&str>) -> Result<ExitCode> {

@@ -141,24 +141,25 @@ fn run_command(arguments: &Arguments) -> Result<ExitCode> {
     if ends && !matches!(command, Command::Run(_) | Command::Sweep(_) | Command::Check(_)) {
         parent::end_with_stdin();
     }
+    let done = |result: Result<()>| result.map(|()| ExitCode::SUCCESS);
     match command {
         Command::Run(args) => run::run(args, &begin(&args.source.scenario)?, &*listen(&stop)?),
         Command::Sweep(args) => run::sweep(args, &begin(&args.source.scenario)?, &*listen(&stop)?),
-        Command::Check(args) => show::check(args, &begin(&args.source.scenario)?),
+        Command::Check(args) => done(show::check(args, &begin(&args.source.scenario)?)),
         Command::Rehearse(args) => run::rehearse(args, &*listen(&stop)?),
         Command::Agree(args) => agree::agree(args, &*listen(&stop)?),
         Command::Tape(args) => tape::tape(args),
-        Command::Doctor(args) => doctor::doctor(args, &*listen(&stop)?),
+        Command::Doctor(args) => done(doctor::doctor(args, &*listen(&stop)?)),
         Command::Reproduce(args) => run::reproduce(args, &*listen(&stop)?),
         Command::Bench(args) => bench::bench(args, &*listen(&stop)?),
         Command::Compare(args) => compare::compare(args, &*listen(&stop)?),
-        Command::Report(args) => report::report(args),
-        Command::Export(args) => export::export(args),
-        Command::New(args) => new::new(args),
-        Command::Schema(args) => show::schema(args),
-        Command::Completions(args) => show::completions(args),
-        Command::Man(args) => show::man(args),
-        Command::Chips(args) => show::chips(args),
+        Command::Report(args) => done(report::report(args)),
+        Command::Export(args) => done(export::export(args)),
+        Command::New(args) => done(new::new(args)),
+        Command::Schema(args) => done(show::schema(args)),
+        Command::Completions(args) => done(show::completions(args)),
+        Command::Man(args) => done(show::man(args)),
+        Command::Chips(args) => done(show::chips(args)),
         Command::Kernel(args) => kernel::kernel(args),
         Command::Host(args) => host::host(args, &*listen(&stop)?),
         #[cfg(target_os = "linux")]

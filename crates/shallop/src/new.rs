@@ -1,8 +1,9 @@
 //! `new`: writes a first scenario. On a terminal the command asks for missing arguments; otherwise it uses defaults and
 //! says which.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal};
-use std::{path::Path, process::ExitCode};
+use std::path::Path;
 
 use shallop_core::Span;
 use shallop_plan::ResolvedRun;
@@ -16,7 +17,7 @@ use shallop_workbench::run_study::{check_setups, notes, parse_scenario};
 use crate::args;
 use crate::{print, run};
 
-pub fn new(args: &args::New) -> Result<ExitCode> {
+pub fn new(args: &args::New) -> Result<()> {
     if !args.force && args.out.exists() {
         let what = format!("{} is there already", name(&args.out));
         return Err(with_help(&what, &"name another file with --out, or add --force"));
@@ -54,8 +55,7 @@ pub fn new(args: &args::New) -> Result<ExitCode> {
         choice.traffic,
         choice.transports.join(", "),
         shell_word(&file),
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    ))
 }
 
 /// The load with which a network is tried whose busiest link is not known.
@@ -114,13 +114,8 @@ fn choose(args: &args::New) -> Result<Choice> {
             DEFAULT_TRANSPORTS.map(str::to_owned).to_vec()
         }
     };
-    let mut seen = Vec::new();
-    transports.retain(|name| {
-        !seen.contains(name) && {
-            seen.push(name.clone());
-            true
-        }
-    });
+    let mut seen = BTreeSet::new();
+    transports.retain(|name| seen.insert(name.clone()));
     if !guessed.is_empty() {
         print::stderr(&format!("Defaults are used for {}\n", guessed.join(", ")));
     }

@@ -1,6 +1,6 @@
 //! `report`: makes the pages of existing results.
 
-use std::{path::Path, process::ExitCode};
+use std::path::Path;
 
 use serde_json::Value;
 use shallop_workbench::diagnostic::{Result, name, plain};
@@ -9,24 +9,22 @@ use shallop_workbench::{REPORT, Results, report};
 use crate::{args, print};
 
 /// Makes the page of a results folder. For a folder that contains results folders, makes the page of each and an index.
-pub fn report(args: &args::Report) -> Result<ExitCode> {
+pub fn report(args: &args::Report) -> Result<()> {
     let folder = &args.folder;
     let inside = report::result_folders(folder);
     if args.json {
-        print::json(&figures(folder, &inside)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return print::json(&figures(folder, &inside)?);
     }
     if report::has_results(folder) {
         write(folder)?;
-        print::line(&format!("The report is {}.", name(&folder.join(REPORT))))?;
+        print::line(&format!("The report is {}.", name(&folder.join(REPORT))))
     } else {
         for folder in &inside {
             write(folder)?;
         }
         let path = report::write_index(folder).map_err(|why| plain(&why))?;
-        print::line(&format!("The report is {}: it leads to {}.", name(&path), inside.len()))?;
+        print::line(&format!("The report is {}: it leads to {}.", name(&path), inside.len()))
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn write(folder: &Path) -> Result<()> {

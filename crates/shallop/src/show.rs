@@ -1,7 +1,5 @@
 //! `check`, `schema`, `chips`, `completions` and `man`: commands that run nothing.
 
-use std::process::ExitCode;
-
 use clap::CommandFactory;
 use serde_json::Value;
 use shallop_core::Bytes;
@@ -18,7 +16,7 @@ use shallop_workbench::{self as workbench, describe, forecast};
 use crate::args::{self, Arguments, Format, PrintOptions};
 use crate::{input::Input, print, run::threads};
 
-pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
+pub fn check(args: &args::Check, input: &Input) -> Result<()> {
     let study = input.study(args.points.options(args.source.options()))?;
     if args.runs {
         return runs(&study, input, args.printed);
@@ -33,8 +31,7 @@ pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
     let sections = sections.map_err(|why| plain(&why))?;
     let format = args.printed.format();
     if format == Format::Json {
-        print::json(&sections_json(&explain::work(&study), &sections))?;
-        return Ok(ExitCode::SUCCESS);
+        return print::json(&sections_json(&explain::work(&study), &sections));
     }
     if format == Format::Csv {
         print::stderr(&format!("{ok}\n"));
@@ -50,8 +47,7 @@ pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
             section.lines.iter().map(row).chain(links).collect()
         };
         let rows = sections.iter().flat_map(of);
-        print::grid(&Grid::new("section, what, value, how", rows, 4), args.printed)?;
-        return Ok(ExitCode::SUCCESS);
+        return print::grid(&Grid::new("section, what, value, how", rows, 4), args.printed);
     }
     print::line(&ok)?;
     let all: usize = sections.iter().map(|section| section.lines.len()).sum();
@@ -66,13 +62,13 @@ pub fn check(args: &args::Check, input: &Input) -> Result<ExitCode> {
         print::grid(&Grid { header, rows: rows.collect(), words: 3 }, args.printed)?;
         links(&section.links, args.printed)?;
     }
-    if more > 0 {
-        print::line(&format!("\n… {more} values more, and the links: --explain --all has them"))?;
+    match more {
+        0 => Ok(()),
+        more => print::line(&format!("\n… {more} values more, and the links: --explain --all has them")),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-fn runs(study: &Study, input: &Input, printed: PrintOptions) -> Result<ExitCode> {
+fn runs(study: &Study, input: &Input, printed: PrintOptions) -> Result<()> {
     let row = |job: Job| {
         let point = &study.points[job.point];
         let identity = Identity::for_run(&point.plan, job.scheme, job.seed).to_string();
@@ -88,16 +84,14 @@ fn runs(study: &Study, input: &Input, printed: PrintOptions) -> Result<ExitCode>
                 ("identity", identity.into()),
             ])
         };
-        print::json(&print::object([
+        return print::json(&print::object([
             ("title", study.title.as_str().into()),
             ("files", input.named_files().into()),
             ("runs", rows.map(run).collect::<Vec<_>>().into()),
-        ]))?;
-        return Ok(ExitCode::SUCCESS);
+        ]));
     }
     let rows = rows.map(|(point, scheme, seed, identity)| vec![point, scheme, seed.to_string(), identity]);
-    print::grid(&Grid::new("point, scheme, seed, identity", rows, 2), printed)?;
-    Ok(ExitCode::SUCCESS)
+    print::grid(&Grid::new("point, scheme, seed, identity", rows, 2), printed)
 }
 
 const HEADER: [&str; 7] = ["link", "rate", "delay", "switch", "chip", "buffer", "offered"];
@@ -154,7 +148,7 @@ fn link(row: &LinkRow) -> Value {
     ])
 }
 
-pub fn schema(args: &args::Schema) -> Result<ExitCode> {
+pub fn schema(args: &args::Schema) -> Result<()> {
     let schema = if args.results {
         describe::summary()
     } else if args.columns {
@@ -162,22 +156,19 @@ pub fn schema(args: &args::Schema) -> Result<ExitCode> {
     } else {
         scenario::schema()
     };
-    print::json(&schema)?;
-    Ok(ExitCode::SUCCESS)
+    print::json(&schema)
 }
 
-pub fn completions(args: &args::Completions) -> Result<ExitCode> {
+pub fn completions(args: &args::Completions) -> Result<()> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Arguments::command(), "shallop", &mut text);
-    print::line(String::from_utf8_lossy(&text).trim_end())?;
-    Ok(ExitCode::SUCCESS)
+    print::line(String::from_utf8_lossy(&text).trim_end())
 }
 
 /// Writes the manual pages: shallop.1, and one for each command.
-pub fn man(args: &args::Man) -> Result<ExitCode> {
+pub fn man(args: &args::Man) -> Result<()> {
     clap_mangen::generate_to(Arguments::command(), &args.folder)
-        .map_err(|why| plain(&format!("{}: {why}", args.folder.display())))?;
-    Ok(ExitCode::SUCCESS)
+        .map_err(|why| plain(&format!("{}: {why}", args.folder.display())))
 }
 
 fn chip_json(chip: &Chip) -> Value {
@@ -209,11 +200,10 @@ fn bytes(size: Option<Bytes>) -> Value {
     size.map_or(Value::Null, |size| size.get().into())
 }
 
-pub fn chips(args: &args::Chips) -> Result<ExitCode> {
+pub fn chips(args: &args::Chips) -> Result<()> {
     if args.printed.format() == Format::Json {
         let chips: Vec<Value> = chips::all().iter().map(chip_json).collect();
-        print::json(&print::object([("chips", chips.into())]))?;
-        return Ok(ExitCode::SUCCESS);
+        return print::json(&print::object([("chips", chips.into())]));
     }
     let header = "id, vendor, name, ports, Gb/s, Tb/s, MB, KB per Gb/s, pools, pool MB, queue KB, alpha";
     let rows = chips::all().iter().map(|chip| {
@@ -237,8 +227,7 @@ pub fn chips(args: &args::Chips) -> Result<ExitCode> {
             chip.memory.as_ref().map_or(String::new(), |memory| memory.alpha.to_string()),
         ]
     });
-    print::grid(&Grid::new(header, rows, 3), args.printed)?;
-    Ok(ExitCode::SUCCESS)
+    print::grid(&Grid::new(header, rows, 3), args.printed)
 }
 
 fn known(size: Option<f64>) -> String {

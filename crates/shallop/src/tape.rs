@@ -12,9 +12,7 @@ use crate::{print, run};
 pub fn tape(args: &Tape) -> Result<ExitCode> {
     match &args.action {
         TapeAction::Show { tape } => {
-            for line in rehearsal::lines_of(tape)? {
-                print::line(&line)?;
-            }
+            rehearsal::lines_of(tape)?.iter().try_for_each(|line| print::line(line))?;
             Ok(ExitCode::SUCCESS)
         }
         TapeAction::Replay { tape, scenario, set, scale, json } => {

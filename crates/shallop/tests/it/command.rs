@@ -14,24 +14,7 @@ stack = "ns2""#;
     dumbbell(top, &["cubic", "flashpass"], "0s..20ms")
 }
 
-const CLAIMS: &str = r#"
-[[claim]]
-what = "FlashPass loses no data"
-scheme = "flashpass"
-metric = "drops.data"
-unit = "packets"
-paper = 0
-high = 0
-source = "section IV.B"
-
-[[claim]]
-what = "CUBIC is idle"
-scheme = "cubic"
-metric = "throughput_bps"
-unit = "Gb/s"
-high = 0
-source = "nowhere"
-"#;
+const CLAIMS: &str = include_str!("command/claims.toml");
 
 /// Checks that bad input ends with exit code 2 and a message with these words that fits a screen, and writes no file.
 fn check_bad(scenario: impl AsRef<[u8]>, arguments: &[&str], words: &[&str]) {

@@ -2,7 +2,7 @@
 
 use std::{fs, net::UdpSocket, path::Path, process::Command, time::Duration};
 
-use crate::support::transfer::{Listener, Place, Process, one_line, wait_for};
+use crate::support::transfer::{Listener, Place, Process, one_line};
 
 /// A library to load before libc: `recvmmsg` fails with EBADF while the file $FAILS exists, as for a closed socket.
 const LIBRARY: &str = r#"
@@ -89,7 +89,7 @@ fn senders_whose_endpoint_fails_end_with_exit_code_2_and_its_reason() {
     ends_with_the_reason(start(&place, "fails at once", &zeros), what);
     let sender = start(&place, "fails", &zeros);
     // When the receiver is known, zeros are sent.
-    wait_for(|| place.path("data/shallop/known_hosts").exists());
+    assert!(shallop_testing::soon(|| place.path("data/shallop/known_hosts").exists()));
     fs::write(place.path("fails"), "").unwrap();
     ends_with_the_reason(sender, "send");
 }

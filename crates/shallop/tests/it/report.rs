@@ -6,17 +6,7 @@ use crate::support::{Folder, dumbbell};
 use serde_json::Value;
 use shallop_results::summary::RehearsalOfRun;
 
-const CLAIM: &str = r#"
-[[claim]]
-what = "CUBIC: throughput"
-scheme = "cubic"
-metric = "throughput_bps"
-unit = "Gb/s"
-paper = 0.9
-low = 0.01
-high = 0.99
-source = "section 0"
-"#;
+const CLAIM: &str = include_str!("report/claim.toml");
 
 fn long_flows() -> String {
     let top = "title = \"A title <b>of ours</b> & theirs\"\nseeds = [1, 2]\nduration = \"60ms\"\nsample = \"1ms\"";
@@ -28,18 +18,7 @@ fn with_claim() -> Folder {
 }
 
 /// Flows that start and end.
-const DYNAMIC: &str = r#"
-title = "Flows that come and go"
-duration = "20ms"
-sample = "1ms"
-topology = { kind = "dumbbell", senders = 4, rate = "1Gbps", delay = "1ms" }
-classes = { small = "10KB", large = "100KB" }
-scheme = [{ transport = "cubic" }, { transport = "newreno" }]
-group = [
-    { name = "web", sizes = "web-server", flows = 300, start = "0s..19ms" },
-    { name = "bulk", size = "1MB", flows = 2 },
-]
-"#;
+const DYNAMIC: &str = include_str!("report/dynamic.toml");
 
 /// The figures of the results in `out`, by name.
 fn figures(folder: &Folder, out: &str) -> Vec<(String, Value)> {

@@ -2,7 +2,9 @@
 
 use std::{fs, time::Duration};
 
-use crate::support::transfer::{Place, Process, one_line, wait_for};
+use shallop_testing::soon;
+
+use crate::support::transfer::{Place, Process, one_line};
 
 #[test]
 fn ctrl_c_ends_both_sides_at_once_and_the_transfer_resumes_later() {
@@ -21,7 +23,7 @@ fn ctrl_c_ends_both_sides_at_once_and_the_transfer_resumes_later() {
     };
 
     let mut sender = send();
-    wait_for(|| there() > 1_000_000);
+    assert!(soon(|| there() > 1_000_000));
     sender.interrupt();
     let (code, said) = end(&mut sender);
     assert_eq!(code, Some(130), "{said}");
@@ -29,7 +31,7 @@ fn ctrl_c_ends_both_sides_at_once_and_the_transfer_resumes_later() {
 
     let before = there();
     let mut sender = send();
-    wait_for(|| there() > before + 1_000_000);
+    assert!(soon(|| there() > before + 1_000_000));
     receiver.process.interrupt();
     let (code, said) = end(&mut receiver.process);
     assert_eq!(code, Some(130), "{said}");

@@ -5,9 +5,9 @@ use std::process::{Command, Output, Stdio};
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde_json::Value;
-use shallop_testing::{Outcome, programs as installed, root};
+use shallop_testing::{Outcome, programs as installed, root, soon};
 
-use crate::namespaces::{self, in_namespaces, kernel_programs, soon};
+use crate::namespaces::{self, in_namespaces, kernel_programs};
 use crate::support::{Folder, text};
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/host");
@@ -140,19 +140,7 @@ pub fn nothing_is_left_whenever_the_command_is_killed() -> Outcome {
     Ok(())
 }
 
-const SCENARIO: &str = r#"
-title = "marks above 20 packets"
-duration = "800ms"
-topology = { kind = "dumbbell", senders = 2, receivers = 2, rate = "100Mbps", delay = "1ms" }
-switch.default = { buffer = "100KB", mark = { above = "30KB" } }
-scheme = [
-    { transport = "dctcp" },
-    { transport = "gemini", capacity = "100Mbps", k = "30KB" },
-    { transport = "ecn-star" },
-    { transport = "vegas" },
-]
-group = [{ name = "all" }]
-"#;
+const SCENARIO: &str = include_str!("host/scenario.toml");
 
 pub fn a_rehearsal_loads_controllers_for_as_long_as_it_takes() -> Outcome {
     kernel_programs(&["clang"])?;

@@ -1,6 +1,5 @@
 //! What tests of BPF programs need, and scripts in their own namespaces.
 
-use std::time::{Duration, Instant};
 use std::{fs, process::Command};
 
 use shallop_bpf::{BpfError, inventory};
@@ -35,16 +34,4 @@ pub fn loaded_programs(names: &[&str]) -> Vec<String> {
     let all = inventory::programs().into_iter();
     let ours = all.filter(|of| names.iter().any(|name| of.name.starts_with(name)));
     ours.map(|of| format!("{} {}", of.id, of.name)).collect()
-}
-
-/// Waits until a condition holds, for ten seconds at most; returns whether it does.
-pub fn soon(mut is_so: impl FnMut() -> bool) -> bool {
-    let begin = Instant::now();
-    while begin.elapsed() < Duration::from_secs(10) {
-        if is_so() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    false
 }

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use std::{fs, os::unix::fs::PermissionsExt, os::unix::process::ExitStatusExt};
 
 use serde_json::Value;
-use shallop_testing::{Cause, Outcome, Stop, processes, programs, root, skip};
+use shallop_testing::{Cause, Outcome, Stop, processes, programs, root, skip, soon};
 
+use crate::real::hosts;
 use crate::support::transfer::{Process, one_line};
 use crate::support::{Folder, text};
-use crate::{namespaces::soon, real::hosts};
 
 const SCENARIO: &str = r#"
 title = "two flows and little else"
@@ -113,17 +113,7 @@ pub fn a_machine_behind_an_attached_interface_is_a_host_and_the_interface_is_res
 
 /// With one argument, the IP version, serves one connection at port 8000; with a host as second argument, reads from
 /// it.
-const TALK: &str = "
-import socket, sys
-at = (sys.argv[2] if len(sys.argv) > 2 else '', 8000)
-family = socket.AF_INET6 if sys.argv[1][0] == '6' else socket.AF_INET
-if len(sys.argv) > 2:
-    print(socket.create_connection(socket.getaddrinfo(at[0], 8000, family)[0][4][:2]).makefile().read())
-else:
-    server = socket.create_server(at, family=family)
-    print('ready', flush=True)
-    server.accept()[0].sendall(b'a' * 1000000)
-";
+const TALK: &str = include_str!("real_hosts/talk.py");
 
 pub fn terminals_join_a_session_and_their_programs_talk_in_both_versions_of_ip() -> Outcome {
     programs(&["python3"])?;

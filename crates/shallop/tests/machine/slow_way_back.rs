@@ -4,22 +4,7 @@ use shallop_testing::Outcome;
 
 use crate::{real::kernel, support::Folder};
 
-const SCENARIO: &str = r#"
-title = "acknowledgements over 100 kb/s"
-duration = "8s"
-windows = ["4s..8s"]
-switch.default.buffer = "200KB"
-kernel = { qdisc = "fq", interrupt_gap = "20us" }
-group = [{ name = "all", from = "a", to = "b" }]
-scheme = [{ name = "simulated", transport = "cubic" }, { name = "kernel", transport = "cubic", stack = "kernel" }]
-[topology]
-kind = "graph"
-node = [{ name = "a", kind = "host" }, { name = "x", kind = "switch" }, { name = "b", kind = "host" }]
-link = [
-    { between = ["a", "x"], rate = ["100Mbps", "100Kbps"], delay = "5ms" },
-    { between = ["x", "b"], rate = "100Mbps", delay = "5ms" },
-]
-"#;
+const SCENARIO: &str = include_str!("slow_way_back/scenario.toml");
 
 /// An acknowledgement with timestamps takes 90 bytes on the wire: 70 of the frame, 20 of preamble and gap. 100 kb/s
 /// carry 138.9 a second, and each acknowledges two packets of 1,500 bytes: 3.33 Mb/s.

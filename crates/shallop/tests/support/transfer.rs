@@ -134,15 +134,6 @@ pub fn report(sent: &Output) -> Value {
     serde_json::from_slice(&sent.stdout).unwrap()
 }
 
-/// Waits until a condition holds, for 20 seconds at most.
-pub fn wait_for(condition: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "it does not happen");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// A message without the line breaks that fit it to the screen.
 pub fn one_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text).into_owned();
