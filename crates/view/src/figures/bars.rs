@@ -11,7 +11,7 @@ use shallop_results::Summary;
 /// The most bars in a figure; more would not be readable.
 const MAX_BARS: usize = 160;
 
-pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -> Option<Figure> {
+pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -> Figure {
     let (comparison, unit) = (&input.comparison, metric.unit(summary));
     let several = comparison.points.len() > 1;
     let mut rows = Compared::rows(&["point", "scheme"], unit);
@@ -21,9 +21,6 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
     }
     let left_out = rows.rows.len().saturating_sub(MAX_BARS);
     rows.rows.truncate(MAX_BARS);
-    if rows.is_empty() {
-        return None;
-    }
     let title = unit.title(&metric.title());
     let alt = rows.summary(&["point", "scheme"], &Compared::columns(unit)[0], &title);
     let across = Compared::axis(unit, &title, &rows);
@@ -32,7 +29,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
         0 => String::new(),
         more => format!(" The first {MAX_BARS} bars are shown; {more} more are in summary.json."),
     };
-    Some(Figure {
+    Figure {
         id: metric.id.to_owned(),
         title: metric.title(),
         alt,
@@ -40,7 +37,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
         spec: spec(&across, &Compared::columns(unit), input, intervals),
         rows,
         wide: several,
-    })
+    }
 }
 
 fn spec(across: &Value, columns: &[String; 4], input: &FigureData, intervals: bool) -> Value {

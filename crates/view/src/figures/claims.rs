@@ -9,15 +9,12 @@ use crate::spec_parts::{self, NominalScale};
 use shallop_results::units;
 use shallop_results::{JudgedClaim, Summary, table};
 
-pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
+pub(super) fn figure(summary: &Summary, input: &FigureData) -> Figure {
     let shown: Vec<(&JudgedClaim, f64, f64)> = summary
         .claims
         .iter()
         .filter_map(|claim| Some((claim, claim.paper.filter(|paper| *paper > 0.0)?, claim.measured?)))
         .collect();
-    if shown.is_empty() {
-        return None;
-    }
     let columns = ["claim", "unit", "paper", "measured", "least", "most", "low", "high", "verdict"];
     let ratios = ["measured_to_paper", "least_to_paper", "most_to_paper", "low_to_paper", "high_to_paper"];
     let mut rows = Dataset::new(&columns);
@@ -49,7 +46,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
         more => format!(" {more} more claims have no figure of the paper, or zero, or no measured one: see the table."),
     };
     let order: Vec<String> = shown.iter().map(|(claim, ..)| claim.label()).collect();
-    Some(Figure {
+    Figure {
         id: "paper-and-measured".to_owned(),
         title: "Paper and measured".to_owned(),
         alt: format!(
@@ -65,7 +62,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
         spec: spec(&order),
         rows,
         wide: true,
-    })
+    }
 }
 
 fn spec(order: &[String]) -> Value {

@@ -12,7 +12,7 @@ use shallop_results::{Summary, units};
 /// The most quantiles in a curve. With fewer flows, each flow is a point of the curve.
 const STEPS: usize = 200;
 
-pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
+pub(super) fn figure(summary: &Summary, input: &FigureData) -> Figure {
     let classes = if input.classes.is_some() { 0..CLASSES.len() } else { 0..1 };
     let points = input.comparison.sample_points(if input.classes.is_some() { 2 } else { 6 });
     let unit = completion_unit(summary);
@@ -41,12 +41,9 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
             }
         }
     }
-    if rows.is_empty() {
-        return None;
-    }
     let title = unit.title("completion time");
     let across = spec_parts::spread(&value, &title, rows.numbers(&value));
-    Some(Figure {
+    Figure {
         id: "completion-times".to_owned(),
         title: "Completion times".to_owned(),
         alt: rows.summary(&["panel", "scheme"], &value, &title),
@@ -58,7 +55,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
         spec: spec_parts::panels(&panels, &inner(input, &value, &across), spec_parts::WIDE),
         rows,
         wide: true,
-    })
+    }
 }
 
 fn panel(point: &str, class: usize, told: bool) -> String {

@@ -19,9 +19,6 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
             [panels[point].as_str().into(), values[point].into(), input.comparison.schemes[scheme].as_str().into()];
         rows.rows.push(which.into_iter().chain(Compared::cells(unit, estimate)).collect());
     }
-    if rows.is_empty() {
-        return None;
-    }
     let mut names = panels.clone();
     names.dedup();
     names.sort();

@@ -1,4 +1,4 @@
-//! The figures of a page, one file for each kind. A figure without data is `None`.
+//! The figures of a page, one file for each kind. A figure without data is `None` or has no rows.
 
 mod bars;
 mod claims;
@@ -16,26 +16,23 @@ use shallop_results::Summary;
 /// Makes every figure that has data, in the order in which a page shows them.
 pub fn all(summary: &Summary, input: &FigureData) -> Vec<Figure> {
     let curves = matches!(input.comparison.axis, Axis::Quantity { .. });
-    let mut figures = Vec::new();
-    figures.extend(claims::figure(summary, input));
+    let mut figures = vec![claims::figure(summary, input)];
     for metric in metrics::ALL.iter().filter(|metric| metric.is_shown(summary, curves)) {
         if curves {
             figures.extend(curves::figure(summary, input, metric));
         } else {
-            figures.extend(bars::figure(summary, input, metric));
+            figures.push(bars::figure(summary, input, metric));
         }
     }
-    let others = [
-        percentiles::figure(summary, input),
-        completion::figure(summary, input),
-        slowdown::figure(input),
-        over_time::queue(input),
-        over_time::throughput(input),
-        links::figure(summary, input),
-        over_time::rates(input),
-        over_time::windows(input),
-    ];
-    figures.extend(others.into_iter().flatten());
+    figures.push(percentiles::figure(summary, input));
+    figures.push(completion::figure(summary, input));
+    figures.push(slowdown::figure(input));
+    figures.push(over_time::queue(input));
+    figures.push(over_time::throughput(input));
+    figures.extend(links::figure(summary, input));
+    figures.extend(over_time::rates(input));
+    figures.push(over_time::windows(input));
+    figures.retain(|figure| !figure.rows.is_empty());
     for figure in &mut figures {
         spec_parts::lift_selections(&mut figure.spec);
     }

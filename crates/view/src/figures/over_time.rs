@@ -12,7 +12,7 @@ use crate::spec_parts::{self, NominalScale};
 use shallop_results::units::{self, Unit};
 
 /// Throughput of all flows, or of each group.
-pub(super) fn throughput(input: &FigureData) -> Option<Figure> {
+pub(super) fn throughput(input: &FigureData) -> Figure {
     let all = || input.series.values().flat_map(|timed| &timed.groups);
     let mut groups: Vec<String> = Vec::new();
     for (name, _) in all() {
@@ -41,9 +41,6 @@ pub(super) fn throughput(input: &FigureData) -> Option<Figure> {
             panels.push(panel);
         }
     }
-    if rows.is_empty() {
-        return None;
-    }
     let names = if several {
         NominalScale { field: "group", title: "group", all: &groups }
     } else {
@@ -52,7 +49,7 @@ pub(super) fn throughput(input: &FigureData) -> Option<Figure> {
     let hints = [spec_parts::hint("scheme", "scheme"), spec_parts::hint("group", "group")];
     let inner = spec_parts::lines(&names, &value, &unit.title("throughput"), 220, &hints);
     let points = input.comparison.points_over_time();
-    Some(Figure {
+    Figure {
         id: "throughput-over-time".to_owned(),
         title: if several { "Throughput by group over time" } else { "Throughput over time" }.to_owned(),
         alt: rows.summary(&["panel", "scheme", "group"], &value, &unit.title("throughput")),
@@ -65,11 +62,11 @@ pub(super) fn throughput(input: &FigureData) -> Option<Figure> {
         spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),
         rows,
         wide: true,
-    })
+    }
 }
 
 /// The longest data queue, one line for each scheme.
-pub(super) fn queue(input: &FigureData) -> Option<Figure> {
+pub(super) fn queue(input: &FigureData) -> Figure {
     let timed = input.series.iter().filter(|(_, timed)| timed.queue.is_some());
     let unit = units::KILOBYTES;
     let measures = ["longest since the sample before", "when sampled"].map(str::to_owned);
@@ -88,15 +85,12 @@ pub(super) fn queue(input: &FigureData) -> Option<Figure> {
         timed.queue_bytes.0.iter().for_each(|(_, bin)| add(&measures[1], bin.time, bin.mean()));
         panels.push(panel);
     }
-    if rows.is_empty() {
-        return None;
-    }
     let names = NominalScale { field: "measure", title: "bytes in the queue", all: &measures };
     let title = unit.title("data queue");
     let hints = [spec_parts::hint("queue", "queue"), spec_parts::hint("measure", "measure")];
     let inner = spec_parts::lines(&names, &value, &title, 150, &hints);
     let points = input.comparison.points_over_time();
-    Some(Figure {
+    Figure {
         id: "queue-over-time".to_owned(),
         title: "Data queue over time".to_owned(),
         alt: rows.summary(&["panel", "measure"], &value, &title),
@@ -109,11 +103,11 @@ pub(super) fn queue(input: &FigureData) -> Option<Figure> {
         spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),
         rows,
         wide: true,
-    })
+    }
 }
 
 /// Congestion windows of the first flows, of runs that record flows.
-pub(super) fn windows(input: &FigureData) -> Option<Figure> {
+pub(super) fn windows(input: &FigureData) -> Figure {
     let mut rows = Dataset::new(&["panel", "flow", "time_s", "cwnd_segments"]);
     let (mut panels, mut flows) = (Vec::new(), Vec::new());
     for (&(point, scheme), timed) in input.series.iter().filter(|(_, it)| !it.windows.is_empty()) {
@@ -131,16 +125,13 @@ pub(super) fn windows(input: &FigureData) -> Option<Figure> {
         }
         panels.push(panel);
     }
-    if panels.is_empty() {
-        return None;
-    }
     flows.sort_unstable();
     let flows: Vec<String> = flows.into_iter().map(|(_, flow)| flow).collect();
     let (value, title) = ("cwnd_segments", "congestion window (segments)");
     let names = NominalScale { field: "flow", title: "flow", all: &flows };
     let inner = spec_parts::lines(&names, value, title, 170, &[spec_parts::hint("flow", "flow")]);
     let shown = input.comparison.omission_note(&input.comparison.points_over_time());
-    Some(Figure {
+    Figure {
         id: "windows-over-time".to_owned(),
         title: "Congestion windows over time".to_owned(),
         alt: rows.summary(&["panel", "flow"], value, title),
@@ -153,7 +144,7 @@ pub(super) fn windows(input: &FigureData) -> Option<Figure> {
         spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),
         rows,
         wide: true,
-    })
+    }
 }
 
 /// The most flows that the figure shows by a line each; of more flows it shows quantiles.

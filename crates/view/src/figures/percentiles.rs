@@ -18,7 +18,7 @@ const PARTS: [(Statistic, &str); 5] = [
     (Statistic::P999S, "99.9 %"),
 ];
 
-pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
+pub(super) fn figure(summary: &Summary, input: &FigureData) -> Figure {
     let comparison = &input.comparison;
     let points = comparison.sample_points(6);
     let all = || summary.aggregates.iter().flat_map(estimates);
@@ -42,12 +42,9 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
             rows.rows.push(words.map(Value::from).into_iter().chain(figures).collect());
         }
     }
-    if rows.is_empty() {
-        return None;
-    }
     let seeds = all().map(|(_, _, of)| of.n).max().unwrap_or(0);
     let panels: Vec<String> = points.iter().map(|&at| comparison.labels[at].clone()).collect();
-    Some(Figure {
+    Figure {
         id: "completion-percentiles".to_owned(),
         title: "Completion times by size".to_owned(),
         alt: rows.summary(&["panel", "size", "scheme"], &value, &unit.title("completion time")),
@@ -65,7 +62,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Option<Figure> {
         ),
         rows,
         wide: true,
-    })
+    }
 }
 
 /// The mean over seeds of each statistic of each size class.

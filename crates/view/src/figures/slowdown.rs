@@ -16,7 +16,7 @@ const PER_DECADE: f64 = 4.0;
 /// The least number of flows in a bin for which the 99th percentile is shown.
 const MIN_FLOWS: usize = 100;
 
-pub(super) fn figure(input: &FigureData) -> Option<Figure> {
+pub(super) fn figure(input: &FigureData) -> Figure {
     let (comparison, points) = (&input.comparison, input.comparison.sample_points(6));
     let parts = ["median", "99 %"].map(str::to_owned);
     let mut rows = Dataset::new(&["panel", "scheme", "part", "size_kb", "slowdown", "flows"]);
@@ -38,11 +38,8 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
             }
         }
     }
-    if rows.is_empty() {
-        return None;
-    }
     let panels: Vec<String> = points.iter().map(|&at| comparison.labels[at].clone()).collect();
-    Some(Figure {
+    Figure {
         id: "slowdown-by-size".to_owned(),
         title: "Slowdown against size".to_owned(),
         alt: rows.summary(&["panel", "scheme", "part"], "slowdown", "Slowdown"),
@@ -57,7 +54,7 @@ pub(super) fn figure(input: &FigureData) -> Option<Figure> {
         spec: spec_parts::panels(&panels, &inner(input, &rows, &parts), spec_parts::WIDE),
         rows,
         wide: true,
-    })
+    }
 }
 
 /// Groups the slowdowns of flows in bins by size. Each bin is named by the geometric mean of its flows' sizes.
