@@ -13,7 +13,7 @@ pub struct Key {
     pub about: &'static str,
     /// Whether a section without the key is refused.
     pub required: bool,
-    /// Names of the key in earlier versions. If a scenario uses one, the error names the present key.
+    /// Names of the key in earlier versions or other tools. If a scenario uses one, the error names the key.
     pub formerly: &'static [&'static str],
 }
 

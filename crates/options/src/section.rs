@@ -97,8 +97,8 @@ impl<'a> Section<'a> {
         let stranger = table.iter().find(|(key, _)| find(&keys, key).is_none());
         if let Some((key, entry)) = stranger {
             if let Some(now) = keys.iter().find(|known| known.formerly.contains(&key.as_str())) {
-                let problem = entry.key.problem(format!("`{key}` in {name} is now called `{}`", now.name));
-                return Err(problem.with_label("an earlier name").with_help(now.about.trim()));
+                let problem = entry.key.problem(format!("`{key}` in {name} is called `{}`", now.name));
+                return Err(problem.with_label("another name").with_help(now.about.trim()));
             }
             let help = advice(key, names().collect::<Vec<_>>());
             let problem = entry.key.problem(format!("unknown key `{key}` in {name}"));

@@ -441,7 +441,7 @@ mod tests {
     fn an_error_names_the_key_and_the_section() {
         let limit = ("limit", RawValue::Text("1ms".to_owned()));
         for (values, message) in [
-            (vec![("begin", RawValue::Integer(1))], "`begin` in [config] is now called"),
+            (vec![("begin", RawValue::Integer(1))], "`begin` in [config] is called"),
             (vec![("initial_window", RawValue::Integer(0))], "`initial_window` in [config]: 0 is"),
             (vec![("on", RawValue::Boolean(true)), limit], "`limit` in [config]: not with `on`"),
         ] {

@@ -301,7 +301,14 @@ fn pool_mark(shared: &Section<'_>) -> Result<Option<QueueMarking>, Problem> {
 /// Reads `mark` of a switch, the marking rule of its data queues.
 pub(super) fn mark(section: &Section<'_>) -> Result<Option<QueueMarking>, Problem> {
     let keys = MarkOptions::KEY;
-    let Some(mark) = section.nested(SwitchOptions::KEY.mark)? else { return Ok(None) };
+    let written = section.item(SwitchOptions::KEY.mark).and_then(Item::table);
+    let of_drops = written.is_some_and(|table| table.keys().any(|key| key.starts_with("drop")));
+    let mark = section.nested(SwitchOptions::KEY.mark).map_err(|problem| {
+        let help = "thresholds of drops are keys of `drop` beside `mark`: drop = { min = \"300KB\", max = \"600KB\", \
+                    probability = 0.05 }; leave out `not_ect`";
+        if of_drops { problem.with_help(help) } else { problem }
+    })?;
+    let Some(mark) = mark else { return Ok(None) };
     let options: MarkOptions = mark.read(())?;
     let sizes = [options.above, options.min, options.max];
     let rules = (options.weight, &options.rules);

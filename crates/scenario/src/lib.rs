@@ -88,8 +88,8 @@ impl Default for Options {
     }
 }
 
-/// Reads a scenario, which must also be valid without the changes. Changes are made in the order `[quick]`, the point,
-/// `vary`, `set`, `seed`, `seeds`. A scenario with `vary` has no claims.
+/// Reads a scenario, which must also be valid without the changes of points and of `[quick]`. Changes are made in the
+/// order `[quick]`, the point, `vary`, `set`, `seed`, `seeds`. A scenario with `vary` has no claims.
 ///
 /// # Errors
 /// The first thing that is wrong, with its place.
@@ -97,7 +97,9 @@ pub fn read(text: &str, options: &Options) -> Result<Study, Problem> {
     let mut root = tree::parse(text)?;
     inherit::resolve(&mut root)?;
     // What every point changes would otherwise never be read as it was written.
-    plans::read(&root, options)?;
+    if options.set.is_empty() {
+        plans::read(&root, options)?;
+    }
     let study = study(&root, options)?;
     if !options.quick && root.at_key(Scenario::KEY.quick).is_some() {
         // A quick run that cannot be made is wrong before anybody asks for it.

@@ -84,10 +84,10 @@ pub(super) struct LinkOptions {
     pub between: Vec<String>,
     /// The rate of both directions, or of each: `["100Mbps", "10Mbps"]` is 100 Mb/s from the first node to the second,
     /// and 10 Mb/s back.
-    #[key(EACH_RATE)]
+    #[key(EACH_RATE, was = "up_rate", was = "down_rate", was = "rate_up", was = "rate_down", was = "bandwidth")]
     pub rate: EachWay<BitsPerSec>,
     /// The propagation delay of both directions, or of each.
-    #[key(EACH_DELAY)]
+    #[key(EACH_DELAY, was = "up_delay", was = "down_delay", was = "delay_up", was = "delay_down", was = "latency")]
     pub delay: EachWay<Span>,
     /// The largest IP packet of both directions, or of each.
     #[key(EACH_FRAME, default = EachWay::both(Bytes::new(MTU)), shown = "\"1500B\"")]
@@ -200,7 +200,8 @@ string_enum! { Component { Whole = "whole", Largest = "largest" } }
 /// The keys of a network from a file.
 #[derive(Clone, Debug, Options)]
 pub(super) struct FileOptions {
-    /// The name of the file, relative to the folder of the scenario: .graphml, .gml, .csv, or the file of another tool.
+    /// The name of the file, relative to the folder of the scenario: .graphml, .gml, .csv, .json, or that of another
+    /// tool.
     pub file: String,
     /// The number of hosts at each switch: `NODE.h0` and so on.
     #[key(COUNT, shown = "1, or none if the file has hosts")]

@@ -163,7 +163,7 @@ fn insert(keys: &[&'static Key], table: &mut Table, path: &[String], change: &Ch
     let Some((step, rest)) = path.split_first() else { return Err(SECTION.into()) };
     let Some(key) = find(keys, step) else {
         if let Some(now) = keys.iter().find(|key| key.formerly.contains(&step.as_str())) {
-            return Err(format!("`{step}` is now called `{}`", now.name));
+            return Err(format!("`{step}` is called `{}`", now.name));
         }
         return Err(format!("`{step}` is none of {}", list(names(keys))));
     };

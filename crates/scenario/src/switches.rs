@@ -35,7 +35,7 @@ pub(super) struct SwitchOptions {
     pub mark: Subsection<MarkOptions>,
     /// Drops by the length of the data queue, before the buffer is full (RED, WRED). Beside a rule that marks, they
     /// concern packets that are not ECN-capable, otherwise all.
-    #[section]
+    #[section(was = "wred", was = "red")]
     pub drop: Subsection<DropOptions>,
     /// A token bucket at each port, for whose tokens data waits in the queue.
     #[section]

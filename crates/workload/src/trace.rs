@@ -2,7 +2,8 @@
 //!
 //! The first line names the columns: `start`, `source`, `destination` and `bytes` in any order and case; others are
 //! ignored. `source` and `destination` may have other usual names, as in network files. A start is in seconds unless it
-//! has a unit; bytes may have a unit, too. HPCC's flow.txt has the number of flows in place of names. Rows may be in
+//! has a unit; bytes may have a unit, too. HPCC's flow.txt has the number of flows in place of names, and htsim's
+//! connection matrices have lines such as `0->13 start 0 size 2000000`, with starts in picoseconds. Rows may be in
 //! any order ([`TraceReader::in_order`]). Commas, semicolons or tabs separate fields, which may stand in quotes; lines
 //! that begin with `#` are comments. State: the current line. See docs/workloads.md, "Traces".
 
@@ -41,10 +42,6 @@ pub struct TraceError {
 }
 
 const COLUMNS: [&str; 4] = ["start", "source", "destination", "bytes"];
-/// Names of the column for the first end of a link or flow.
-pub const FROM: [&str; 8] = ["from", "source", "source", "src", "node1", "a", "u", "sender"];
-/// Names of the column for the other end. Those at one index belong together.
-pub const TO: [&str; 8] = ["to", "destination", "target", "dst", "node2", "b", "v", "receiver"];
 /// Names of the columns in traces, those that are taken first before the others.
 const NAMES: [&[&str]; 4] = [
     &["start", "start_time", "time", "start_s", "arrival"],
@@ -114,6 +111,35 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
         self.sorted
     }
 
+    /// Puts a line of a connection matrix in the form of other traces. Returns false if the line has no flow.
+    fn of_htsim(&mut self) -> Result<bool, Problem> {
+        let line = String::from_utf8_lossy(&self.line).into_owned();
+        let mut words = line.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        let help = || "a line is 0->13 start 0 size 2000000, with the start in picoseconds".to_owned();
+        if matches!(first, "Nodes" | "Connections" | "Triggers" | "Failures") {
+            let wrong =
+                || (None, format!("\"{}\": flows that wait for others, or links that fail", line.trim()), help());
+            let none = matches!(first, "Nodes" | "Connections") || words.next() == Some("0");
+            return none.then_some(false).ok_or_else(wrong);
+        }
+        let (mut start, mut bytes) = (None, None);
+        while let Some(word) = words.next() {
+            let value = words.next().unwrap_or_default();
+            match word {
+                "start" => start = value.parse::<f64>().ok().map(|ps| (ps / 1e12).to_string()),
+                "size" => bytes = Some(value),
+                "id" | "prio" => {}
+                _ => return Err((None, format!("\"{word} {value}\" is not read"), help())),
+            }
+        }
+        let flow = first.split_once("->").zip(start).zip(bytes);
+        let missing = || (None, format!("\"{}\" is no flow", line.trim()), help());
+        let (((from, to), start), bytes) = flow.ok_or_else(missing)?;
+        self.line = [start.as_bytes(), from.as_bytes(), to.as_bytes(), bytes.as_bytes()].join(&APART);
+        Ok(true)
+    }
+
     /// Reads the next flow; `None` at the end of the trace.
     fn read(&mut self) -> Result<Option<TraceRow>, Problem> {
         while self.left > 0 && self.read_line()? {
@@ -129,6 +155,15 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
                 && let Some(flows) = str::from_utf8(line).ok().and_then(|line| line.parse().ok())
             {
                 (self.left, self.separator, self.places) = (flows, b' ', Some(HPCC));
+                continue;
+            }
+            if self.places.is_none() && line.starts_with(b"Nodes ") {
+                (self.separator, self.places) = (APART, Some(([0, 1, 2, 3], 4)));
+            }
+            if self.separator == APART {
+                if self.of_htsim()? {
+                    return self.row(([0, 1, 2, 3], 4), APART).map(Some);
+                }
                 continue;
             }
             if self.places.is_none() {

@@ -18,7 +18,10 @@ pub struct Udp {
     /// wire.
     #[key(
         Size(Bytes::new(1), Bytes::new(9_188)),
-        shown = "1460 B, or what the MTU of the path leaves of 40 B of headers"
+        shown = "1460 B, or what the MTU of the path leaves of 40 B of headers",
+        was = "packet",
+        was = "packet_size",
+        was = "length"
     )]
     pub datagram: Option<Bytes>,
     /// Whether packets are ECN-capable, so that a queue marks them instead of dropping them. The flow does not

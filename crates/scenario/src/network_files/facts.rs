@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 
-use super::columns::{Meaning, meaning, plain, sounds_like_a_rate};
+use super::columns::{Meaning, direction, length_unit, meaning, plain, sounds_like_a_delay, sounds_like_a_rate};
+use super::places::{Coordinates, coordinates, great_circle_km};
 use super::words::{as_a_whole, in_words, rate_unit, time_unit};
 use super::{Defaults, Drawing, Element, FileLink, FileWay, Origin, Part, Parts, Wrong, pairs};
 use shallop_topology::builder::{ALL, HOSTS};
@@ -28,7 +29,6 @@ const TAKEN: [&str; 4] = [ALL, HOSTS, "core", "access"];
 const MAX_KM: f64 = 1e6;
 /// The allowed sizes of the largest IP packet, in bytes.
 const MTUS: std::ops::RangeInclusive<u64> = 576..=9_216;
-const EARTH_KM: f64 = 6_371.0;
 const KM_PER_SECOND: f64 = 200_000.0;
 
 /// Interprets the nodes and links of a file as switches, hosts, rates and delays. Links must join all nodes.
@@ -55,8 +55,8 @@ pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, W
     let coordinates = coordinates.collect::<Result<Vec<_>, _>>()?;
     let mut rows = Vec::with_capacity(edges.len());
     for ((a, b), element) in edges.into_iter().filter(|((a, _), _)| stays[*a]) {
-        let way = reading.way(element, [&names[a], &names[b]], (coordinates[a], coordinates[b]))?;
-        rows.push(FileLink { between: (a, b), ways: [way; 2], line: element.line });
+        let ways = reading.ways(element, [&names[a], &names[b]], (coordinates[a], coordinates[b]))?;
+        rows.push(FileLink { between: (a, b), ways, line: element.line });
     }
     let mut links = pairs::join(&rows, drawing.directed, &names, &mut notes);
     // The numbers of the nodes that stay.
@@ -105,16 +105,20 @@ fn edges<'a>(drawing: &'a Drawing, notes: &mut Vec<String>) -> Result<Vec<Edge<'
 
 /// Whether a node is a host by its `kind`; `type` and `role` are read as far as they have a known word.
 fn is_host(element: &Element) -> Result<bool, Wrong> {
-    let word = |text: &str| match plain(text).as_str() {
+    if let Some((_, text)) = element.get(&["kind"]) {
+        let wrong = || Wrong::new(element.line, format!("`kind` is \"{text}\""), "allowed: host, switch");
+        return kind(text).ok_or_else(wrong);
+    }
+    Ok(element.get(&["type", "role"]).and_then(|(_, text)| kind(text)).unwrap_or(false))
+}
+
+/// Whether a word for a kind of node is one for hosts.
+fn kind(text: &str) -> Option<bool> {
+    match plain(text).as_str() {
         "host" | "server" | "h" | "client" | "endhost" => Some(true),
         "switch" | "router" | "s" | "node" => Some(false),
         _ => None,
-    };
-    if let Some((_, text)) = element.get(&["kind"]) {
-        let wrong = || Wrong::new(element.line, format!("`kind` is \"{text}\""), "allowed: host, switch");
-        return word(text).ok_or_else(wrong);
     }
-    Ok(element.get(&["type", "role"]).and_then(|(_, text)| word(text)).unwrap_or(false))
 }
 
 /// The names of attributes that were ignored, for a note.
@@ -123,24 +127,24 @@ fn unread(drawing: &Drawing) -> Vec<String> {
     let known = |key: &str| {
         let unit = plain(key).strip_suffix("units").or(plain(key).strip_suffix("unit")).map(meaning);
         let of_link = matches!(unit, Some(Some(Meaning::Rate(..) | Meaning::Delay(..))));
-        of_link || plain(key) == "linkspeedraw" || labels.contains(&plain(key)) || meaning(key).is_some()
+        let of_words = labels.contains(&plain(key)) || ["linkspeedraw", "unit", "units"].contains(&plain(key).as_str());
+        of_link || of_words || meaning(key).is_some() || direction(key).is_some()
     };
     let of_node = |key: &str| OF_NODES.iter().any(|known| known.eq_ignore_ascii_case(key));
     let mut seen: BTreeMap<(bool, &str), bool> = BTreeMap::new();
     let nodes = drawing.nodes.iter().map(|(_, element)| (true, element));
     for (node, element) in nodes.chain(drawing.edges.iter().map(|(_, element)| (false, element))) {
-        for (key, _) in element.attributes.iter().filter(|(_, value)| !value.trim().is_empty()) {
-            let is = || if node { of_node(key) } else { known(key) };
+        for (key, value) in element.attributes.iter().filter(|(_, value)| !value.trim().is_empty()) {
+            let is_kind = || ["type", "role"].contains(&key.to_ascii_lowercase().as_str()) && kind(value).is_some();
+            let is = || if node { of_node(key) || is_kind() } else { known(key) };
             seen.entry((node, key)).or_insert_with(is);
         }
     }
-    let format = |key: &str| OF_FORMATS.iter().any(|known| known.eq_ignore_ascii_case(key));
+    let format = |key: &str| key.is_empty() || OF_FORMATS.iter().any(|known| known.eq_ignore_ascii_case(key));
     let unread =
         seen.into_iter().filter(|((_, key), known)| !known && !format(key)).map(|((_, key), _)| key.to_owned());
     unread.collect::<BTreeSet<_>>().into_iter().collect()
 }
-
-type Coordinates = Option<(f64, f64)>;
 
 /// A file that is being read: where the numbers of its links come from, and the lines of those that were not written.
 struct Reading<'a> {
@@ -155,27 +159,60 @@ impl Reading<'_> {
         self.guesses.entry(guess).or_default().push(line);
     }
 
-    /// The values of a link between nodes with these names.
+    /// The values of both directions of a link between nodes with these names.
+    fn ways(
+        &mut self, element: &Element, names: [&str; 2], at: (Coordinates, Coordinates),
+    ) -> Result<[FileWay; 2], Wrong> {
+        let written = element.attributes.iter().filter(|(_, value)| !value.trim().is_empty());
+        let own: Vec<(usize, String, &(String, String))> =
+            written.filter_map(|it| direction(&it.0).map(|(way, name)| (way, name, it))).collect();
+        if own.is_empty() {
+            return Ok([self.way(element, names, at)?; 2]);
+        }
+        let of = |way: usize| {
+            let own = own.iter().filter(|it| it.0 == way);
+            let own = own.map(|(_, name, (_, value))| (name.clone(), value.clone()));
+            let rest = element.attributes.iter().filter(|(key, _)| direction(key).is_none()).cloned();
+            Element { line: element.line, attributes: own.chain(rest).collect() }
+        };
+        for (way, _, (key, _)) in &own {
+            let [from, to] = [["first", "second"], ["second", "first"]][*way];
+            self.guess(format!("`{key}` is from the {from} node of a row to the {to}"), element.line);
+        }
+        let forth = self.way(&of(0), names, at)?;
+        let origin = self.origin.clone();
+        let back = self.way(&of(1), [names[1], names[0]], (at.1, at.0))?;
+        self.origin = origin;
+        Ok([forth, back])
+    }
+
+    /// The values of a link, or of a direction, between nodes with these names.
     fn way(&mut self, element: &Element, names: [&str; 2], at: (Coordinates, Coordinates)) -> Result<FileWay, Wrong> {
         let unread = &self.unread;
         let missing = |what: &str| {
+            let mut keys = element.attributes.iter().map(|(key, _)| key);
+            let near = keys.find(|key| match what {
+                "rate" => unread.contains(key) && sounds_like_a_rate(key),
+                _ => sounds_like_a_delay(key),
+            });
             let message = format!("the link {}-{} has no {what}", names[0], names[1]);
             let help = format!("write one in the file, or `default_{what}` in the scenario");
-            Wrong::new(element.line, message, help)
+            let Some(near) = near else { return Wrong::new(element.line, message, help) };
+            let help = match what {
+                "rate" => {
+                    "name it `rate`, `bandwidth` or `capacity`, with the unit in the name or the value: rate_mbps; or \
+                     write `rate_unit` or `default_rate` in the scenario"
+                }
+                _ => {
+                    "name it `delay`, one way, or `length`, with the unit in the name or the value: delay_us, \
+                     length_km; or write `default_delay` in the scenario"
+                }
+            };
+            Wrong::new(element.line, format!("{message}, and `{near}` is not understood"), help)
         };
-        let passed = element.attributes.iter().map(|(key, _)| key);
-        let passed = passed.filter(|key| unread.contains(key)).find(|key| sounds_like_a_rate(key));
-        let no_rate = passed.map_or_else(
-            || missing("rate"),
-            |key| {
-                let message = format!("the link {}-{} has no rate, and `{key}` is not understood", names[0], names[1]);
-                let help = "name it `rate`, `bandwidth` or `capacity`, with the unit in the name or the value: \
-                            rate_mbps; or write `rate_unit` or `default_rate` in the scenario";
-                Wrong::new(element.line, message, help)
-            },
-        );
+        let (no_rate, no_delay) = (missing("rate"), missing("delay"));
         let rate = self.rate(element)?.ok_or(no_rate)?;
-        let delay = self.delay(element, at)?.ok_or_else(|| missing("delay"))?;
+        let delay = self.delay(element, at)?.ok_or(no_delay)?;
         let jitter = time(element, self.defaults, |it| match it {
             Meaning::Jitter(unit) => Some((0, unit)),
             _ => None,
@@ -187,11 +224,12 @@ impl Reading<'_> {
     /// The rate of a link: as written, or the default.
     fn rate(&mut self, element: &Element) -> Result<Option<BitsPerSec>, Wrong> {
         let written = rate(element, self.defaults)?;
-        let label = element.get(&LABELS).map(|(_, text)| text.to_owned());
+        let label = element.get(&LABELS).or(element.get(&["label"])).map(|(_, text)| text.to_owned());
         if let Some((rate, from_words)) = written {
             self.origin.rates += 1;
             if let Some(label) = label {
-                let is_unclear = element.get(&["LinkSpeedRaw"]).is_some() && in_words(&label).is_none();
+                let both = element.get(&LABELS).and(element.get(&["LinkSpeedRaw"]));
+                let is_unclear = both.is_some() && in_words(&label).is_none();
                 if from_words {
                     self.guess(format!("\"{label}\" is read as {rate}"), element.line);
                 } else if is_unclear && label.contains(|c: char| c.is_ascii_digit()) {
@@ -279,38 +317,9 @@ fn names(drawing: &Drawing, origin: &mut Origin) -> Vec<String> {
 }
 
 /// Parses the value of the attribute `key` as a number.
-fn number((key, text): (&str, &str), line: usize) -> Result<f64, Wrong> {
+pub(super) fn number((key, text): (&str, &str), line: usize) -> Result<f64, Wrong> {
     let parsed = text.parse::<f64>().ok().filter(|number| number.is_finite());
     parsed.ok_or_else(|| Wrong::new(line, format!("`{key}` is \"{text}\", no number"), "write 12.5"))
-}
-
-/// Latitude and longitude of a node in degrees, if both are written.
-fn coordinates(element: &Element) -> Result<Coordinates, Wrong> {
-    let latitude = element.get(&["latitude", "lat"]);
-    let longitude = element.get(&["longitude", "lon", "lng", "long"]);
-    let (Some(latitude), Some(longitude)) = (latitude, longitude) else { return Ok(None) };
-    let degrees = |found: (&str, &str), most: f64| {
-        let degrees = number(found, element.line)?;
-        if degrees.abs() > most {
-            let message = format!("`{}` is {degrees} degrees", found.0);
-            let help = format!("allowed: from -{most} to {most}");
-            return Err(Wrong::new(element.line, message, help));
-        }
-        Ok(degrees)
-    };
-    Ok(Some((degrees(latitude, 90.0)?, degrees(longitude, 180.0)?)))
-}
-
-/// The great-circle distance in kilometres, by the haversine formula.
-fn great_circle_km(from: (f64, f64), to: (f64, f64)) -> f64 {
-    let [from, to] = [from, to].map(|(lat, lon)| (lat.to_radians(), lon.to_radians()));
-    let half = |a: f64, b: f64| {
-        let sine = libm::sin((b - a) / 2.0);
-        sine * sine
-    };
-    let across = libm::cos(from.0) * libm::cos(to.0) * half(from.1, to.1);
-    let square = (half(from.0, to.0) + across).clamp(0.0, 1.0);
-    2.0 * EARTH_KM * libm::asin(libm::sqrt(square))
 }
 
 /// The attribute that `choose` takes first: its name, its value, and what `choose` makes of its meaning.
@@ -320,11 +329,21 @@ fn find<T>(element: &Element, choose: impl Fn(Meaning) -> Option<(usize, T)>) ->
     chosen.min_by_key(|it| it.2.0).map(|(key, value, (_, unit))| (key.as_str(), value.trim(), unit))
 }
 
+fn any_unit(text: &str) -> Option<f64> {
+    rate_unit(text).or(time_unit(text)).or(length_unit(text))
+}
+
 /// The unit in an attribute beside `key`, such as `bandwidthUnits`.
 fn unit_beside(element: &Element, key: &str, unit: impl Fn(&str) -> Option<f64>) -> Result<Option<f64>, Wrong> {
     let names = [format!("{}units", plain(key)), format!("{}unit", plain(key))];
     let mut written = element.attributes.iter().filter(|(_, value)| !value.trim().is_empty());
-    let Some((name, text)) = written.find(|(name, _)| names.contains(&plain(name))) else { return Ok(None) };
+    let Some((name, text)) = written.find(|(name, _)| names.contains(&plain(name))) else {
+        // A unit of something is not known to be that of `key`.
+        let [unit_of, any] = [&unit as &dyn Fn(&str) -> Option<f64>, &any_unit];
+        let Some((name, text)) = element.get(&["unit", "units"]) else { return Ok(None) };
+        let wrong = || Wrong::new(element.line, format!("`{name}` is \"{text}\""), "allowed: as in Mb/s, ms or km");
+        return any(text).map(|_| unit_of(text)).ok_or_else(wrong);
+    };
     let wrong = || Wrong::new(element.line, format!("`{name}` is \"{text}\""), "allowed: K, M, G, T, or as in Mb/s");
     unit(text).map(Some).ok_or_else(wrong)
 }
@@ -350,7 +369,10 @@ fn rate(element: &Element, defaults: &Defaults) -> Result<Option<(BitsPerSec, bo
         let scale = unit.or(beside).or(defaults.unit).unwrap_or(1.0);
         return of_text((key, text), line, defaults, scale).map(|rate| Some((rate, false)));
     }
-    label.map(|(label, bits)| Ok((checked(label, bits, line, defaults)?, true))).transpose()
+    // The label of an edge may be its name: E1 is no rate, 1G is one.
+    let named = element.get(&["label"]).filter(|(_, text)| text.contains(['G', 'g', 'M', 'k', 'K', 'C']));
+    let named = named.and_then(|label| Some((label, as_a_whole(label.1)?)));
+    label.or(named).map(|(label, bits)| Ok((checked(label, bits, line, defaults)?, true))).transpose()
 }
 
 /// The rate in the text of an attribute; a number without a unit is multiplied by `scale`.
@@ -383,7 +405,11 @@ fn checked((key, text): (&str, &str), bits: f64, line: usize, defaults: &Default
 fn length_km(element: &Element) -> Result<Option<f64>, Wrong> {
     let choose = |it| if let Meaning::Length(at, unit) = it { Some((at, unit)) } else { None };
     let Some((key, text, unit)) = find(element, choose) else { return Ok(None) };
-    let km = number((key, text), element.line)? * unit;
+    let end = text.find(|c: char| c.is_alphabetic()).filter(|_| unit.is_none()).unwrap_or(text.len());
+    let (text, written) = text.split_at(end);
+    // A length without a unit is none.
+    let Some(unit) = unit.or(length_unit(written)).or(unit_beside(element, key, length_unit)?) else { return Ok(None) };
+    let km = number((key, text.trim()), element.line)? * unit;
     if (0.0..=MAX_KM).contains(&km) {
         return Ok(Some(km));
     }
@@ -440,18 +466,4 @@ fn mtu(element: &Element) -> Result<Option<Bytes>, Wrong> {
 fn with_unit<T: std::str::FromStr>((key, text): (&str, &str), line: usize, allowed: &str) -> Result<T, Wrong> {
     let closed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     closed.parse().map_err(|_| Wrong::new(line, format!("`{key}` is \"{text}\""), format!("write {allowed}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn great_circles_are_as_long_as_they_are() {
-        let quarter = std::f64::consts::FRAC_PI_2 * EARTH_KM;
-        assert!((great_circle_km((0.0, 0.0), (0.0, 90.0)) - quarter).abs() < 1e-6);
-        assert!((great_circle_km((90.0, 12.0), (-90.0, 99.0)) - 2.0 * quarter).abs() < 1e-6);
-        let new_york_to_los_angeles = great_circle_km((40.71, -74.01), (34.05, -118.24));
-        assert!((new_york_to_los_angeles - 3_936.0).abs() < 5.0, "{new_york_to_los_angeles}");
-    }
 }

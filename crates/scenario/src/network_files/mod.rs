@@ -9,8 +9,10 @@ mod edges;
 mod facts;
 mod gml;
 mod graphml;
+mod json;
 mod others;
 mod pairs;
+mod places;
 mod words;
 
 use std::collections::BTreeMap;
@@ -113,10 +115,14 @@ pub enum Format {
     Gml,
     /// CSV with a line for each link.
     Csv,
+    /// JSON with nodes and links, as of networkx and D3.
+    Json,
     SndlibNative,
     SndlibXml,
     Repetita,
     Hpcc,
+    /// The tiers of a fat tree.
+    Htsim,
     /// A list of links with delays in milliseconds, or with weights.
     Rocketfuel(bool),
 }
@@ -127,7 +133,7 @@ impl Format {
     pub fn of(name: &str, text: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         let ending = name.rsplit_once('.').map_or("", |it| it.1);
-        let formats = [("graphml", Self::GraphMl), ("gml", Self::Gml), ("csv", Self::Csv)];
+        let formats = [("graphml", Self::GraphMl), ("gml", Self::Gml), ("csv", Self::Csv), ("tsv", Self::Csv)];
         let known = formats.into_iter().find(|(known, _)| ending == *known).map(|it| it.1);
         let text = text.trim_start_matches('\u{feff}').trim_start();
         let words: Vec<&str> = text.lines().next().unwrap_or_default().split_whitespace().collect();
@@ -139,13 +145,17 @@ impl Format {
             ["NODES", _] => Some(Self::Repetita),
             [_, _, _] if numbers == 3 => Some(Self::Hpcc),
             [_, _, _] if ending == "intra" => Some(Self::Rocketfuel(name.contains("latenc"))),
+            _ if text.starts_with('{') => Some(Self::Json),
+            _ if others::is_htsim(text) => Some(Self::Htsim),
+            _ if edges::is_table(text) => Some(Self::Csv),
             _ => None,
         })
     }
 
     /// The formats, for error messages.
-    pub const KNOWN: &str = "known: .graphml, .gml, .csv; by their text: SNDlib (native, XML), REPETITA, topology.txt \
-                             of HPCC; and weights.intra and latencies.intra of Rocketfuel";
+    pub const KNOWN: &str = "known: .graphml, .gml, .csv, .json; by their text: lists of links with a header, SNDlib \
+                             (native, XML), REPETITA, topology.txt of HPCC, .topo of htsim; and weights.intra and \
+                             latencies.intra of Rocketfuel";
 }
 
 /// A value in a file, and its line.
@@ -194,6 +204,13 @@ pub struct FileLink {
     pub line: usize,
 }
 
+impl FileLink {
+    /// All values, those of the direction `first` first.
+    fn order(&self, first: usize) -> [(u64, Span, Option<Bytes>, u64, Span); 2] {
+        [self.ways[first].order(), self.ways[1 - first].order()]
+    }
+}
+
 /// The nodes and links of a file, interpreted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
@@ -228,6 +245,8 @@ pub fn read(format: Format, text: &str, defaults: &Defaults) -> Result<Parts, Wr
         Format::SndlibXml => Sndlib::xml(text)?.drawing(defaults),
         Format::Repetita => others::repetita(text, defaults)?,
         Format::Hpcc => others::hpcc(text)?,
+        Format::Htsim => others::htsim(text)?,
+        Format::Json => json::read(text)?,
         Format::Rocketfuel(delays) => others::rocketfuel(text, if delays { "delay_ms" } else { "weight" })?,
     };
     facts::resolve(&drawing, defaults)

@@ -1,6 +1,7 @@
-//! Network files of other tools: `SNDlib` (native and XML), REPETITA, HPCC's topology.txt, and Rocketfuel's lists of
-//! links. Sources: sndlib.put.poznan.pl, "`SNDlib` formats"; repetita.info.ucl.ac.be, "Data Format"; the comments of
-//! HPCC's simulation; the format of `weights.intra` and `latencies.intra`.
+//! Network files of other tools: `SNDlib` (native and XML), REPETITA, HPCC's topology.txt, htsim's
+//! fat trees, and Rocketfuel's lists of links. Sources: sndlib.put.poznan.pl, "`SNDlib` formats";
+//! repetita.info.ucl.ac.be, "Data Format"; the comments of HPCC's simulation; the format of `weights.intra` and
+//! `latencies.intra`.
 
 use std::collections::BTreeSet;
 
@@ -239,6 +240,119 @@ pub(super) fn hpcc(text: &str) -> Result<Drawing, Wrong> {
     }
     Ok(drawing)
 }
+
+/// The keys of a file of htsim and their values: those of the head, and those of each tier.
+fn htsim_keys<'a>(text: &'a str) -> Vec<(String, &'a str, usize)> {
+    let lines = (1..).zip(text.lines().map(|line| line.split('#').next().unwrap_or_default()));
+    let key = |(line, text): (usize, &'a str)| {
+        let mut words = text.split_whitespace();
+        Some((words.next()?.to_ascii_lowercase(), words.next().unwrap_or_default(), line))
+    };
+    lines.filter_map(key).collect()
+}
+
+/// Whether a text begins as htsim's description of a fat tree: `Nodes`, then `Tiers`.
+pub(super) fn is_htsim(text: &str) -> bool {
+    let keys = htsim_keys(text);
+    keys.first().is_some_and(|it| it.0 == "nodes") && keys.iter().take(4).any(|it| it.0 == "tiers")
+}
+
+/// What htsim says of a tier of switches.
+#[derive(Clone, Copy, Default)]
+struct Tier {
+    gbps: f64,
+    down: usize,
+    up: usize,
+    bundle: usize,
+    /// The latency of a switch and of a link to the tier below, in nanoseconds.
+    latency: [f64; 2],
+}
+
+/// The numbers of hosts, of tiers and of hosts in a pod, and the tiers.
+fn htsim_tiers(text: &str) -> Result<([usize; 3], Vec<Tier>), Wrong> {
+    let mut head = [0; 3];
+    let mut tiers: Vec<Tier> = Vec::new();
+    for (key, value, line) in htsim_keys(text) {
+        let number = value.parse().ok().filter(|it: &f64| (0.0..=MAX_NODES as f64).contains(it)).ok_or_else(|| {
+            let message = format!("`{key}` is \"{value}\", no number, or one above {MAX_NODES}");
+            Wrong::new(line, message, "a line is a key and a number, as in Nodes 16")
+        })?;
+        let (count, known) = (number as usize, tiers.len());
+        match (key.as_str(), tiers.last_mut()) {
+            ("nodes", _) => head[0] = count,
+            ("tiers", _) => head[1] = count,
+            ("podsize", _) => head[2] = count,
+            ("tier", _) if count == known && count < 3 => tiers.push(Tier { bundle: 1, ..Tier::default() }),
+            ("downlink_speed_gbps", Some(tier)) => tier.gbps = number,
+            ("radix_down", Some(tier)) => tier.down = count,
+            ("radix_up", Some(tier)) => tier.up = count,
+            ("bundle", Some(tier)) => tier.bundle = count.max(1),
+            ("switch_latency_ns", Some(tier)) => tier.latency[0] = number,
+            ("downlink_latency_ns", Some(tier)) => tier.latency[1] = number,
+            ("queue_up" | "queue_down" | "oversubscribed", Some(_)) => {}
+            _ => return Err(Wrong::new(line, format!("`{key} {value}` is not expected here"), HTSIM)),
+        }
+    }
+    let few = tiers.iter().any(|tier| tier.down < tier.bundle || tier.down == 0 || tier.gbps == 0.0);
+    if !(2..=3).contains(&head[1]) || tiers.len() != head[1] || few || head.contains(&0) {
+        let message = "a key is missing, or there are not as many tiers as it says".into();
+        return Err(Wrong { line: None, message, help: HTSIM.into() });
+    }
+    Ok((head, tiers))
+}
+
+/// Parses htsim's description of a fat tree of two or three tiers. Hosts are numbered from 0; switches have the names
+/// that htsim gives their ports: LS0 at hosts, US0 above, CS0 in the core. A link has the half of the latency of the
+/// switches at its ends, so that a path has all of it.
+pub(super) fn htsim(text: &str) -> Result<Drawing, Wrong> {
+    let ([hosts, count, pod], tiers) = htsim_tiers(text)?;
+    let per_pod = tiers[0].up / tiers[1].bundle;
+    let tors_per_pod = pod / tiers[0].down;
+    let (pods, tors) = (hosts / pod, hosts / tiers[0].down);
+    let uppers = per_pod * pods;
+    let core = tiers.get(2).copied().unwrap_or_default();
+    let (cores, to_core) =
+        if count == 3 { (uppers * tiers[1].up / core.down, tiers[1].up / core.bundle) } else { (0, 0) };
+    let fits = pods * pod == hosts
+        && tors_per_pod * tiers[0].down == pod
+        && tiers[0].bundle == 1
+        && per_pod > 0
+        && tors_per_pod * tiers[1].bundle == tiers[1].down
+        && (count == 2 && pods == 1 || cores > 0 && cores == per_pod * to_core);
+    let all = hosts + tors + uppers + cores + tors * tiers[0].up + uppers * tiers[1].up;
+    if !fits || all > 1 << 22 {
+        let message =
+            "`Nodes`, `Podsize`, `Radix_Down`, `Radix_Up` and `Bundle` do not fit each other, or are too large";
+        return Err(Wrong { line: None, message: message.into(), help: HTSIM.into() });
+    }
+    let mut drawing = Drawing::default();
+    for (count, name) in [(hosts, ""), (tors, "LS"), (uppers, "US"), (cores, "CS")] {
+        let kind = if name.is_empty() { "host" } else { "switch" };
+        let element = Element { line: 1, attributes: vec![attribute("kind", kind)] };
+        drawing.nodes.extend((0..count).map(|number| (format!("{name}{number}"), element.clone())));
+    }
+    let mut link = |tier: usize, below: String, above: String| {
+        let below_it = tier.checked_sub(1).map_or(0.0, |below| tiers[below].latency[0]);
+        let Tier { gbps, bundle, latency: [switch, wire], .. } = tiers[tier];
+        let delay = wire + f64::midpoint(switch, below_it);
+        let attributes = vec![attribute("rate_gbps", &gbps.to_string()), attribute("delay_ns", &delay.to_string())];
+        let element = Element { line: 1, attributes };
+        drawing.edges.extend((0..bundle).map(|_| ([below.clone(), above.clone()], element.clone())));
+    };
+    (0..hosts).for_each(|host| link(0, host.to_string(), format!("LS{}", host / tiers[0].down)));
+    for tor in 0..tors {
+        let first = if count == 3 { tor / tors_per_pod * per_pod } else { 0 };
+        (first..first + per_pod).for_each(|upper| link(1, format!("LS{tor}"), format!("US{upper}")));
+    }
+    for upper in 0..uppers {
+        let cores = (0..to_core).map(|number| upper % per_pod + per_pod * number);
+        cores.for_each(|core| link(2, format!("US{upper}"), format!("CS{core}")));
+    }
+    Ok(drawing)
+}
+
+const HTSIM: &str = "a fat tree of htsim: Nodes, Tiers, Podsize, and for each Tier Downlink_speed_Gbps, Radix_Down, \
+                     Radix_Up, Downlink_Latency_ns";
 
 /// Parses a list of links of Rocketfuel, a line for each direction: the names of both ends, and a number, `name`.
 pub(super) fn rocketfuel(text: &str, name: &str) -> Result<Drawing, Wrong> {

@@ -38,12 +38,12 @@ pub(super) fn join(rows: &[FileLink], directed: bool, names: &[String], notes: &
         let with_lines = |lines: String| format!("{}-{} ({lines})", names[a], names[b]);
         let mut same: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for &index in back_rows.iter().rev() {
-            same.entry(rows[index].ways[0].order()).or_default().push(index);
+            same.entry(rows[index].order(1)).or_default().push(index);
         }
         let mut left = [Vec::new(), Vec::new()];
         let mut taken = vec![false; back_rows.len()];
         for &index in forth_rows {
-            match same.get_mut(&rows[index].ways[0].order()).and_then(Vec::pop) {
+            match same.get_mut(&rows[index].order(0)).and_then(Vec::pop) {
                 Some(other) => {
                     back[index.min(other)] = Some(index.max(other));
                     equal.extend([rows[index].line, rows[other].line]);
@@ -55,12 +55,15 @@ pub(super) fn join(rows: &[FileLink], directed: bool, names: &[String], notes: &
             }
         }
         left[1].extend(back_rows.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(&index, _)| index));
-        let pairs = left[0].len().min(left[1].len());
-        for (&one, &other) in left[0].iter().zip(&left[1]) {
+        // A row with values for each direction is a link of its own.
+        let is_one_way = |index: &&usize| rows[**index].ways[0] == rows[**index].ways[1];
+        let [one_way, other_way] = left.each_ref().map(|rows| rows.iter().filter(is_one_way).collect::<Vec<_>>());
+        let pairs = one_way.len().min(other_way.len());
+        for (&&one, &&other) in one_way.iter().zip(&other_way) {
             back[one.min(other)] = Some(one.max(other));
             differ.push(with_lines(lines(&[rows[one].line, rows[other].line])));
         }
-        single.extend(left.iter().flat_map(|rows| &rows[pairs..]).map(|&index| rows[index].line));
+        single.extend([one_way, other_way].iter().flat_map(|rows| &rows[pairs..]).map(|&&index| rows[index].line));
         if forth_rows.len().max(back_rows.len()) > 1 {
             let all: Vec<usize> = forth_rows.iter().chain(back_rows).map(|&index| rows[index].line).collect();
             parallel.push(with_lines(lines(&all)));

@@ -11,14 +11,17 @@ use shallop_plan::plan::Topology;
 use shallop_scenario::{Options, Problem, read};
 use shallop_topology::Imported;
 
-fn open(file: &str, text: &str, keys: &str) -> Result<Study, Problem> {
-    let files = Arc::new(FilesInMemory::from_texts([(file, text)]));
-    let scenario = format!(
+fn scenario(file: &str, keys: &str) -> String {
+    format!(
         "title = \"a file\"\nduration = \"1s\"\nscheme = [{{ transport = \"cubic\" }}]\n\
          [[group]]\nname = \"all\"\nfrom = \"hosts\"\nto = \"hosts\"\npattern = \"uniform\"\nflows = 1\n\
          size = \"10KB\"\n[topology]\nkind = \"file\"\nfile = {file:?}\n{keys}\n[switch.default]\nbuffer = \"1MB\"\n"
-    );
-    read(&scenario, &Options { files, ..Options::default() })
+    )
+}
+
+fn open(file: &str, text: &str, keys: &str) -> Result<Study, Problem> {
+    let files = Arc::new(FilesInMemory::from_texts([(file, text)]));
+    read(&scenario(file, keys), &Options { files, ..Options::default() })
 }
 
 fn imported(study: &Study) -> &Imported {
@@ -175,6 +178,53 @@ fn usual_heads_of_columns_are_known() {
     assert_eq!(told("n.gml", gml, "").0, ["Orl\u{e9}ans & B<-R&D; N &x 1Gbps 1ms"]);
     let error = refused("n.csv", "from,to,bandw,delay\nA,B,10Gbps,1ms\n", "");
     assert!(error.contains("line 2: the link A-B has no rate, and `bandw` is not understood"), "{error}");
+}
+
+#[test]
+fn files_of_other_tools_are_read_or_refused_as_the_table_says() {
+    let table: toml::Table = include_str!("../vectors/networks.toml").parse().unwrap();
+    for case in table["case"].as_array().unwrap() {
+        let value = |key: &str| case.get(key).and_then(toml::Value::as_str);
+        let (file, text) = (value("file").unwrap(), value("text").unwrap());
+        let keys = value("keys").unwrap_or("default_delay = \"1ms\"");
+        if let Some(error) = value("error") {
+            let found = refused(file, text, keys);
+            assert!(found.contains(error), "{text}: {error}: {found}");
+            continue;
+        }
+        let (links, notes) = told(file, text, keys);
+        let expected: Vec<&str> = case["links"].as_array().unwrap().iter().filter_map(toml::Value::as_str).collect();
+        assert_eq!(links, expected, "{text}");
+        assert!(value("note").is_none_or(|note| notes.iter().any(|it| it == note)), "{text}: {notes:?}");
+    }
+}
+
+#[test]
+fn keys_of_other_tools_are_told_their_names() {
+    let scheme = "title = \"t\"\nduration = \"1s\"\n[topology]\nkind = \"dumbbell\"\nsenders = 1\nrate = \"1Gbps\"\n\
+                  delay = \"1ms\"\n[[group]]\nname = \"g\"\n[[scheme]]\ntransport = \"udp\"\n";
+    let switch = |keys: &str| format!("{scheme}[switch.default]\nbuffer = \"1MB\"\n{keys}\n");
+    for (text, message, help) in [
+        (format!("{scheme}packet = \"100B\"\n"), "is called `datagram`", "payload of each datagram"),
+        (switch("mark = { min = \"50KB\", max = \"90KB\", drop_min = \"300KB\" }"), "`drop_min`", "drop = { min ="),
+        (switch("wred = { min = \"50KB\", max = \"90KB\" }"), "is called `drop`", "Drops by the length"),
+    ] {
+        let problem = read(&text, &Options::default()).expect_err(&text);
+        assert!(problem.message().contains(message) && problem.help.contains(help), "{problem:?}");
+    }
+    let link = include_str!("../scenarios/graph.toml").replacen("rate = ", "up_rate = ", 1);
+    let problem = read(&link, &Options::default()).expect_err("a link with up_rate");
+    assert!(problem.message().contains("is called `rate`") && problem.help.contains("each"), "{problem:?}");
+}
+
+#[test]
+fn what_the_command_sets_may_mend_a_file() {
+    let csv = "from,to,rate,delay\nX,Y,1G,1ms\nA,B,1G,1ms\nB,C,1G,1ms\n";
+    assert!(open("n.csv", csv, "").is_err());
+    let files = Arc::new(FilesInMemory::from_texts([("n.csv", csv)]));
+    let set = vec![("topology.component".to_owned(), "largest".to_owned())];
+    let study = read(&scenario("n.csv", ""), &Options { files, set, ..Options::default() }).unwrap();
+    assert_eq!(imported(&study).nodes.len(), 3);
 }
 
 #[test]

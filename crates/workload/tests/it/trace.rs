@@ -76,6 +76,23 @@ fn traces_are_read_as_spreadsheets_and_pandas_write_them() {
     assert_eq!(rows, Ok(expected));
     let error = TraceReader::new("flow.txt", &b"2\n2 1 3 100 5\n"[..], &numbers).next().unwrap().unwrap_err();
     assert!(error.to_string().contains("flow.txt, line 2, column start: the line has 5 values"), "{error}");
+    // Connection matrices of htsim, with starts in picoseconds.
+    for (text, expected) in [
+        ("Nodes 16\nConnections 2\n0->2 start 0 size 2000000\n2->1 id 7 start 1500000.0 size 1 prio 3\n", Ok(2)),
+        ("Nodes 16\nConnections 1\nTriggers 1\n0->1 id 1 trigger 1 size 2\n", Err("line 3: \"Triggers 1\"")),
+        ("Nodes 16\n0->1 start 0 size 0\n", Err("line 2, column bytes: \"0\" is no size")),
+        ("Nodes 16\n0->1 size 5\n", Err("line 2: \"0->1 size 5\" is no flow")),
+    ] {
+        let rows: Result<Vec<TraceRow>, TraceError> = TraceReader::new("x.cm", text.as_bytes(), &numbers).collect();
+        match (rows, expected) {
+            (Ok(rows), Ok(count)) => {
+                assert_eq!((rows.len(), rows[0]), (count, row(Span::ZERO, 0, 2, 2_000_000)));
+                assert_eq!((rows[1].start, rows[1].bytes), (Span::from_ps(1_500_000), 1));
+            }
+            (rows, Err(why)) => assert!(rows.unwrap_err().to_string().contains(why), "{text}"),
+            (rows, _) => panic!("{text}: {rows:?}"),
+        }
+    }
     let error = read(b"\xff\xfes\0t\0").unwrap_err();
     assert!(error.to_string().contains("UTF-16") && error.help.contains("UTF-8"), "{error}");
 }
