@@ -60,6 +60,11 @@ impl Recovery {
         self.phase == Phase::Open
     }
 
+    /// Whether the window is being reduced for a mark as in Linux (kernel: `TCP_CA_CWR`).
+    pub(super) fn is_kernels_cwr(&self) -> bool {
+        self.kernel_habits && self.prr.is_some() && self.is_open()
+    }
+
     pub(super) fn enter_recovery(&mut self, snd_nxt: u64) {
         (self.phase, self.point, self.rescue_used) = (Phase::Recovery, snd_nxt, false);
         self.tlp.cancel();

@@ -102,7 +102,7 @@ impl<W: Window> Sender<W> {
         matches!(self.recovery.detector, Detector::Rack(_))
             && self.recovery.is_open()
             && self.recovery.tlp.is_idle()
-            && self.scoreboard.sacked() == 0
+            && (self.scoreboard.sacked() == 0 || self.recovery.is_kernels_cwr())
     }
 
     /// Sets the driver's deadline to that of the running timer, unless it is earlier.

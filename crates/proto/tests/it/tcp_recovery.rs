@@ -6,7 +6,7 @@ use shallop_control::{any, reno};
 use shallop_core::{Ecn, Span, Time};
 use shallop_proto::Endpoint;
 use shallop_proto::tcp::segment::SegmentState;
-use shallop_proto::tcp::{Config, Detection, Flags, Head, Stack};
+use shallop_proto::tcp::{Config, Detection, EcnConfig, Flags, Head, Stack};
 
 const FOREVER: Time = Time::LAST;
 
@@ -323,4 +323,18 @@ fn in_linuxs_slow_start_a_window_grows_that_is_used_by_more_than_half() {
         })
     };
     assert_eq!(LINUX.map(limited), [[false, true], [false, false]]);
+}
+
+/// Kernel: `tcp_schedule_loss_probe`, whose timer replaces that of RACK while a mark is answered.
+#[test]
+fn in_linux_data_that_is_sent_in_a_reduction_for_a_mark_stops_the_timer_of_reordering() {
+    let ecn = EcnConfig { ecn_gradual: true, ..EcnConfig::EXACT };
+    let repeated = LINUX.map(|config| {
+        let mut hand = SenderHarness::new(&Config { ecn, ..config }, Spy::shrinking(20, 10));
+        hand.take();
+        hand.answer(ms(10), 4, &[(6, 7)], Flags::ACK | Flags::ECE);
+        assert_eq!(hand.leaving()[0], 20, "new data");
+        hand.advance(ms(15)).iter().any(|&(_, number)| number == 4)
+    });
+    assert_eq!(repeated, [false, true]);
 }
