@@ -22,6 +22,10 @@ use crate::wire;
 
 /// The most acknowledgements that wait for the host's link. A further one replaces the last.
 const MAX_PENDING_ACKS: usize = 64;
+/// The number of ranges that Linux tracks, of which a header has room for three (kernel: `TCP_NUM_SACKS`).
+const TRACKED: usize = SACK_BLOCKS + 1;
+/// The number of ranges that an acknowledgement is expected to report (kernel: `TCP_SACK_BLOCKS_EXPECTED`).
+const EXPECTED: usize = 2;
 
 #[derive(Clone, Debug)]
 struct PendingAck {
@@ -30,6 +34,9 @@ struct PendingAck {
     duplicate: Range<u64>,
     tsecr: Timestamp,
     ece: bool,
+    /// Linux: the ranges to report, as they are now. Other stacks report those of the time at which the last
+    /// acknowledgement leaves.
+    blocks: [Range<u64>; SACK_BLOCKS],
 }
 
 #[derive(Clone, Debug)]
@@ -49,7 +56,7 @@ pub struct Receiver {
     end: u64,
     arrived: Arrived,
     /// The ranges after RCV.NXT that grew last, the latest first. RCV.NXT may have passed some of them.
-    latest: [Range<u64>; SACK_BLOCKS],
+    latest: [Range<u64>; TRACKED],
     pub(super) echo: Echo,
     pending_acks: VecDeque<PendingAck>,
     syn_ack_pending: bool,
@@ -84,7 +91,7 @@ impl Receiver {
             option_bytes: config.option_bytes,
             end: size.unwrap_or(u64::MAX),
             arrived: Arrived::default(),
-            latest: [const { 0..0 }; SACK_BLOCKS],
+            latest: [const { 0..0 }; TRACKED],
             echo: Echo::new(config.ecn.echo()),
             pending_acks: VecDeque::new(),
             syn_ack_pending: false,
@@ -121,7 +128,7 @@ impl Receiver {
             return self.ack_now(0..0);
         }
         let (rcv_nxt, had_gap) = (self.rcv_nxt(), self.arrived.has_gap());
-        let (new, duplicate, crowded) = self.take(head.seq..end);
+        let (new, duplicate) = self.take(head.seq..end);
         self.received += new;
         self.duplicates += u64::from(new == 0);
         let kept = self.arrived.out_of_order();
@@ -135,7 +142,7 @@ impl Receiver {
             self.quick_acks -= 1;
         } else if in_order && self.unacknowledged < self.delayed_acks.ack_every && waits {
             return self.delay_ack(now, self.delayed_acks.ack_delay);
-        } else if new > 0 && duplicate.is_empty() && self.compresses(now, crowded) {
+        } else if new > 0 && duplicate.is_empty() && self.compresses(now) {
             return;
         }
         // The last byte is acknowledged at once, as the FIN would be that comes with it; so is a segment with PSH, as
@@ -146,15 +153,11 @@ impl Receiver {
         }
     }
 
-    /// Whether SACK compression delays the acknowledgement of data after a gap. If a header has no room for all blocks
-    /// (`crowded`), the acknowledgement that waits is sent first.
-    fn compresses(&mut self, now: Time, crowded: bool) -> bool {
+    /// Whether SACK compression delays the acknowledgement of data after a gap.
+    fn compresses(&mut self, now: Time) -> bool {
         let rcv_nxt = self.rcv_nxt();
         if !self.arrived.has_gap() || rcv_nxt > self.last_ack_sent + u64::from(self.segment) {
             return false;
-        }
-        if crowded && self.compression.waiting > 0 {
-            self.ack_now(0..0);
         }
         match self.compression.wait(rcv_nxt, self.window.round_trip()) {
             Some(wait) => self.delay_ack(now, wait),
@@ -163,31 +166,50 @@ impl Receiver {
         true
     }
 
-    /// Stores payload. Returns how many bytes are new; which bytes are duplicates (all, or those before RCV.NXT); and
-    /// whether two other ranges grew last ([`Self::is_crowded`]). Segments after RCV.NXT that are new only in part do
-    /// not occur, as senders keep segment boundaries.
-    fn take(&mut self, body: Range<u64>) -> (u64, Range<u64>, bool) {
+    /// Stores payload. Returns how many bytes are new, and which bytes are duplicates (all, or those before RCV.NXT).
+    /// Segments after RCV.NXT that are new only in part do not occur, as senders keep segment boundaries.
+    fn take(&mut self, body: Range<u64>) -> (u64, Range<u64>) {
         let (rcv_nxt, whole) = (self.rcv_nxt(), body.clone());
         let (new, around) = self.arrived.add(body);
-        let crowded = self.is_crowded(&around);
         if around.start > 0 && (new > 0 || self.sack == SackPolicy::SackAndDsack) {
-            self.note_latest(around);
+            if self.compression.on {
+                self.note_touched(whole.clone());
+            } else {
+                self.note_latest(around);
+            }
         }
         let duplicate = if new == 0 { whole } else { whole.start..rcv_nxt.max(whole.start) };
         if self.is_complete() {
             // Frees the memory for gaps, which would otherwise stay until the end of the run.
             self.arrived.shrink();
         }
-        (new, duplicate, crowded)
+        (new, duplicate)
     }
 
-    /// Whether the range around a segment is not one of the two that grew last (kernel: `TCP_SACK_BLOCKS_EXPECTED`).
-    fn is_crowded(&self, around: &Range<u64>) -> bool {
-        let later = |old: &&Range<u64>| {
-            let is_part = around.start <= old.start && old.end <= around.end;
-            old.start > self.rcv_nxt() && !old.is_empty() && !is_part
-        };
-        around.start > 0 && self.latest[..2].iter().filter(later).count() == 2
+    /// Records a segment after a gap as Linux does: the first range that it touches grows and becomes the latest, and a
+    /// segment that touches none is a range of its own, even within data that arrived long ago. If two ranges were
+    /// later, the acknowledgement that waits is sent first, which would not report them otherwise (kernel:
+    /// `tcp_sack_new_ofo_skb`, `TCP_SACK_BLOCKS_EXPECTED`, `tcp_sack_maybe_coalesce`).
+    fn note_touched(&mut self, mut segment: Range<u64>) {
+        let rcv_nxt = self.rcv_nxt();
+        self.latest.iter_mut().filter(|old| old.start <= rcv_nxt).for_each(|old| *old = 0..0);
+        let touches = |old: &Range<u64>, new: &Range<u64>| old.start <= new.end && new.start <= old.end;
+        let mut known = self.latest.iter().filter(|old| !old.is_empty());
+        let later = known.by_ref().take_while(|old| !touches(old, &segment)).count();
+        if later >= EXPECTED && self.compression.waiting > 0 {
+            self.ack_now(0..0);
+        }
+        let first = self.latest.iter().position(|old| touches(old, &segment) && !old.is_empty());
+        // What precedes the first of them may touch the segment only after it has grown.
+        let rest = 0..if first.is_some() { TRACKED } else { 0 };
+        for at in first.into_iter().chain(rest) {
+            let old = &mut self.latest[at];
+            if !old.is_empty() && touches(old, &segment) {
+                segment = segment.start.min(old.start)..segment.end.max(old.end);
+                *old = 0..0;
+            }
+        }
+        self.push_latest(segment, TRACKED);
     }
 
     /// Records a range that grew, which the next acknowledgement reports first (RFC 2018, 4). It replaces ranges that
@@ -198,7 +220,12 @@ impl Receiver {
                 *old = 0..0;
             }
         }
-        let free = self.latest.iter().position(Range::is_empty).unwrap_or(SACK_BLOCKS - 1);
+        self.push_latest(range, SACK_BLOCKS);
+    }
+
+    /// Makes a range the latest of `tracked`.
+    fn push_latest(&mut self, range: Range<u64>, tracked: usize) {
+        let free = self.latest[..tracked].iter().position(Range::is_empty).unwrap_or(tracked - 1);
         self.latest[..=free].rotate_right(1);
         self.latest[0] = range;
     }
@@ -207,7 +234,13 @@ impl Receiver {
     fn ack_now(&mut self, duplicate: Range<u64>) {
         let (ack, ece) = (self.rcv_nxt(), self.echo.ece);
         let tsecr = self.ts_recent.map_or(Timestamp(0), |ts_recent| ts_recent.tsecr());
-        let new = PendingAck { ack, duplicate, tsecr, ece };
+        let mut blocks = [const { 0..0 }; SACK_BLOCKS];
+        if self.compression.on && self.sack != SackPolicy::Off {
+            for (block, range) in blocks.iter_mut().zip(self.latest.iter().filter(|range| range.start > ack)) {
+                *block = range.clone();
+            }
+        }
+        let new = PendingAck { ack, duplicate, tsecr, ece, blocks };
         self.last_ack_sent = ack;
         (self.unacknowledged, self.ack_deadline) = (0, Time::LAST);
         self.compression.waiting = 0;
@@ -217,7 +250,8 @@ impl Receiver {
             // DSACK or, without SACK, being a duplicate.
             Some(last)
                 if full
-                    || (last.ece == new.ece
+                    || (!self.compression.on
+                        && last.ece == new.ece
                         && last.duplicate.is_empty()
                         && (self.sack != SackPolicy::Off || last.ack < new.ack)) =>
             {
@@ -250,8 +284,13 @@ impl Receiver {
             head.blocks[0] = SackBlock::for_range(&pending.duplicate, head.ack);
             used = 1;
         }
-        // Only the last acknowledgement has blocks. An earlier one would report segments that arrived after its own.
-        if last && self.sack != SackPolicy::Off && self.arrived.has_gap() {
+        // Otherwise only the last acknowledgement has blocks: an earlier one would report what arrived after its own.
+        if self.compression.on {
+            let known = pending.blocks.iter().filter(|range| !range.is_empty());
+            for (block, range) in head.blocks[used..].iter_mut().zip(known) {
+                *block = SackBlock::for_range(range, head.ack);
+            }
+        } else if last && self.sack != SackPolicy::Off && self.arrived.has_gap() {
             self.fill_blocks(&mut head.blocks[used..], head.ack);
         }
         head

@@ -109,3 +109,42 @@ fn duplicates_are_all_reported_after_a_wait_for_the_link() {
     let reports = std::iter::from_fn(|| receiver.poll(Time::ZERO)).map(|out| out.head.dsack());
     assert_eq!(reports.collect::<Vec<_>>(), [Some(0..500), Some(500..1_000)]);
 }
+
+/// Kernel: `tcp_sack_new_ofo_skb`. Six segments of ten arrive with gaps between them. Linux then knows the ranges of
+/// the last four, so that a segment between the first two is a range of its own: what waits for SACK compression is
+/// reported at once, and the segment waits. A segment after one of the two latest ranges waits with it.
+#[test]
+fn linux_reports_what_waits_when_a_gap_is_filled_between_old_ranges() {
+    let filled = [true, false].map(|kernel_habits| {
+        let acks = DelayedAcks::OFF;
+        let config = Config { acks, spurious: Spurious::LINUX, handshake: false, kernel_habits, ..Stack::NS2.tcp };
+        let mut receiver = Receiver::new(&config, None);
+        let mut arrives = |number: u64| {
+            let head = Head { seq: number * 500, len: 500, ..Head::default() };
+            receiver.on_packet(Time::ZERO, &head, Ecn::NotEct);
+            let said = receiver.poll(Time::ZERO)?.head;
+            let block = said.blocks[0].range(said.ack);
+            Some((block.start / 500, block.end / 500))
+        };
+        assert_eq!([0, 2, 4, 6].map(|number| arrives(number).is_some()), [true; 4]);
+        ([8, 10, 12].map(|number| arrives(number).is_some()), arrives(3), arrives(13))
+    });
+    let waits = ([false, true, true], Some((12, 13)), None);
+    assert_eq!(filled, [waits, ([true; 3], Some((2, 5)), Some((12, 14)))]);
+}
+
+/// Kernel: each acknowledgement is a packet of its own, whose ranges are those of the time at which it was made.
+#[test]
+fn acknowledgements_of_linux_that_wait_for_the_link_keep_their_ranges() {
+    let said = [true, false].map(|kernel_habits| {
+        let config = Config { handshake: false, kernel_habits, ..Stack::LINUX_IDEAL.tcp };
+        let mut receiver = Receiver::new(&config, None);
+        for number in [2, 4, 6] {
+            let head = Head { seq: number * 500, len: 500, ..Head::default() };
+            receiver.on_packet(Time::ZERO, &head, Ecn::NotEct);
+        }
+        let ranges = |head: Head| head.blocks.iter().filter(|block| !block.range(head.ack).is_empty()).count();
+        std::iter::from_fn(|| receiver.poll(Time::ZERO)).map(|out| ranges(out.head)).collect::<Vec<_>>()
+    });
+    assert_eq!(said, [vec![1, 2, 3], vec![3]]);
+}
