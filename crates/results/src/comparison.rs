@@ -5,6 +5,7 @@ mod sentence;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -151,13 +152,7 @@ fn schemes<'a>(
 
 /// The labels of the schemes, without repetition, in the order of the runs.
 fn labels(summary: &Summary) -> Vec<&str> {
-    let mut labels: Vec<&str> = Vec::new();
-    for run in &summary.runs {
-        if !labels.contains(&run.scheme.as_str()) {
-            labels.push(&run.scheme);
-        }
-    }
-    labels
+    summary.runs.iter().map(|run| run.scheme.as_str()).collect::<IndexSet<_>>().into_iter().collect()
 }
 
 fn known(label: &str, labels: &[&str], which: &str) -> Result<(), String> {

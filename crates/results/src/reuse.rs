@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,21 +26,17 @@ pub struct Reuse {
 /// Finds the runs that need not be made, by scheme. Equal runs have equal identities `I`.
 pub fn reused<I: Ord>(design: &Design, runs: &[(Job, I)]) -> Vec<Reuse> {
     let mut made: BTreeMap<&I, Job> = BTreeMap::new();
-    let mut found: Vec<Reuse> = Vec::new();
+    let mut found: IndexMap<(&str, &str), Reuse> = IndexMap::new();
     for (job, identity) in runs {
         let first = *made.entry(identity).or_insert(*job);
         if first == *job {
             continue;
         }
-        let (scheme, run_as) = (design.label(*job).to_owned(), design.label(first).to_owned());
-        let known = found.iter().position(|reuse| (&reuse.scheme, &reuse.run_as) == (&scheme, &run_as));
-        let index = known.unwrap_or_else(|| {
-            found.push(Reuse { scheme, run_as, ..Reuse::default() });
-            found.len() - 1
-        });
+        let (scheme, run_as) = (design.label(*job), design.label(first));
+        let new = || Reuse { scheme: scheme.to_owned(), run_as: run_as.to_owned(), ..Reuse::default() };
+        let reuse = found.entry((scheme, run_as)).or_insert_with(new);
         let (one, other) = (&design.points[first.point].set, &design.points[job.point].set);
         let differ = one.keys().chain(other.keys()).filter(|key| one.get(*key) != other.get(*key));
-        let reuse = &mut found[index];
         for key in differ {
             if !reuse.keys.contains(key) {
                 reuse.keys.push(key.clone());
@@ -47,7 +44,7 @@ pub fn reused<I: Ord>(design: &Design, runs: &[(Job, I)]) -> Vec<Reuse> {
         }
         reuse.runs += 1;
     }
-    found
+    found.into_values().collect()
 }
 
 impl Reuse {

@@ -1,5 +1,7 @@
 //! The warnings of all runs, without repetition: a warning that several schemes and runs have is one line.
 
+use indexmap::{IndexMap, IndexSet};
+
 use crate::{design::Point, metrics::LOAD_THROUGHPUT, summary::Run};
 
 /// The most schemes that the line of a warning names.
@@ -7,9 +9,7 @@ const MAX_NAMED: usize = 6;
 
 /// A warning that runs of some schemes have. Warnings that differ only in numbers are one.
 struct Shared<'a> {
-    /// The text without its digits, by which equal warnings are found.
-    kind: String,
-    schemes: Vec<&'a str>,
+    schemes: IndexSet<&'a str>,
     point: usize,
     run: &'a Run,
     /// The text of each run that has the warning.
@@ -29,19 +29,14 @@ pub fn warnings(points: &[Point], runs: &[(usize, &Run)]) -> Vec<String> {
 
 /// A warning if counted flows were not complete at the end of the runs; it names the schemes and the numbers of flows.
 fn unfinished(runs: &[(usize, &Run)]) -> Option<String> {
-    let mut schemes: Vec<(&str, u64, u64)> = Vec::new();
+    let mut schemes: IndexMap<&str, (u64, u64)> = IndexMap::new();
     for (_, run) in runs.iter().filter(|(_, run)| !run.is_void()) {
         let Some(all) = &run.fct.all else { continue };
-        let number = schemes.iter().position(|(name, ..)| *name == run.scheme);
-        let number = number.unwrap_or_else(|| {
-            schemes.push((&run.scheme, 0, 0));
-            schemes.len() - 1
-        });
-        schemes[number].1 += all.unfinished;
-        schemes[number].2 += all.count;
+        let (open, count) = schemes.entry(&run.scheme).or_default();
+        (*open, *count) = (*open + all.unfinished, *count + all.count);
     }
-    let open = schemes.iter().filter(|(_, open, _)| *open > 0);
-    let open: Vec<String> = open.map(|(name, open, all)| format!("{name}: {open} of {all}")).collect();
+    let open = schemes.iter().filter(|(_, (open, _))| *open > 0);
+    let open: Vec<String> = open.map(|(name, (open, all))| format!("{name}: {open} of {all}")).collect();
     (!open.is_empty()).then(|| {
         format!(
             "warning: flows that were not complete at the end, {}: a longer `duration` gives them time",
@@ -56,36 +51,29 @@ pub fn warnings_and_places(points: &[Point], runs: &[(usize, &Run)]) -> Vec<(Str
     shared(runs).iter().map(|one| (one.line(), one.place(points, runs))).collect()
 }
 
+/// The warnings by their texts without digits; of each kind, the first of each run.
 fn shared<'a>(runs: &[(usize, &'a Run)]) -> Vec<Shared<'a>> {
     let kind = |text: &str| -> String { text.chars().filter(|c| !c.is_ascii_digit()).collect() };
-    let mut found: Vec<Shared<'a>> = Vec::new();
+    let mut found: IndexMap<String, Shared<'a>> = IndexMap::new();
     for &(point, run) in runs {
-        let mut own: Vec<String> = Vec::new();
+        let mut own = IndexMap::new();
         for text in &run.warnings {
-            let kind = kind(text);
-            if own.contains(&kind) {
-                continue;
-            }
-            let index = found.iter().position(|other| other.kind == kind).unwrap_or_else(|| {
-                let (kind, schemes, texts) = (kind.clone(), Vec::new(), Vec::new());
-                found.push(Shared { kind, schemes, point, run, texts });
-                found.len() - 1
-            });
-            let shared = &mut found[index];
+            own.entry(kind(text)).or_insert(text);
+        }
+        for (kind, text) in own {
+            let new = || Shared { schemes: IndexSet::new(), point, run, texts: Vec::new() };
+            let shared = found.entry(kind).or_insert_with(new);
             shared.texts.push(text);
-            if !shared.schemes.contains(&run.scheme.as_str()) {
-                shared.schemes.push(&run.scheme);
-            }
-            own.push(kind);
+            shared.schemes.insert(&run.scheme);
         }
     }
-    found
+    found.into_values().collect()
 }
 
 impl Shared<'_> {
     fn line(&self) -> String {
         let text = in_all(&self.texts).replace(LOAD_THROUGHPUT.path, &format!("\"{}\"", LOAD_THROUGHPUT.heading));
-        if let [one] = self.schemes[..]
+        if let (1, Some(one)) = (self.schemes.len(), self.schemes.first())
             && text.strip_prefix(one).is_some_and(|rest| rest.starts_with(' '))
         {
             return text;
@@ -97,7 +85,7 @@ impl Shared<'_> {
     }
 
     fn place(&self, points: &[Point], runs: &[(usize, &Run)]) -> String {
-        let same = runs.iter().filter(|(_, run)| self.schemes.contains(&run.scheme.as_str()));
+        let same = runs.iter().filter(|(_, run)| self.schemes.contains(run.scheme.as_str()));
         let all = same.count();
         if all < 2 {
             return String::new();
@@ -105,9 +93,9 @@ impl Shared<'_> {
         let point = points.get(self.point).map_or("", |point| point.name.as_str());
         let point = if point.is_empty() { String::new() } else { format!("{point}, ") };
         let seed = self.run.seed;
-        let (whose, first) = match self.schemes[..] {
-            [one] => (one.to_owned(), String::new()),
-            _ => ("these".to_owned(), format!("{}, ", self.run.scheme)),
+        let (whose, first) = match self.schemes.len() {
+            1 => (self.run.scheme.as_str(), String::new()),
+            _ => ("these", format!("{}, ", self.run.scheme)),
         };
         let runs = match self.texts.len() {
             1 => "only there".to_owned(),

@@ -1,5 +1,6 @@
 //! Figures: a Vega-Lite spec, its dataset, a title and a caption.
 
+use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value};
 use shallop_results::table::significant;
 
@@ -50,23 +51,27 @@ impl Dataset {
         self.rows.iter().filter_map(move |row| row.get(index?)?.as_f64())
     }
 
+    /// The texts in a column, each once, in the order of the rows.
+    pub fn texts(&self, column: &str) -> Vec<String> {
+        let index = self.columns.iter().position(|name| name == column);
+        let all = self.rows.iter().filter_map(|row| row.get(index?)?.as_str());
+        all.collect::<IndexSet<_>>().into_iter().map(str::to_owned).collect()
+    }
+
     /// Describes the dataset in words: the range of the column `value` for each combination of texts in the columns
     /// `words`, in the order of the rows. Example: "Goodput (Gb/s): cubic 2.3; flashpass 8.9 to 9.1."
     pub fn summary(&self, words: &[&str], value: &str, title: &str) -> String {
         let place = |name: &str| self.columns.iter().position(|column| column == name);
         let words: Vec<usize> = words.iter().filter_map(|name| place(name)).collect();
-        let mut ranges: Vec<(String, f64, f64)> = Vec::new();
+        let mut ranges: IndexMap<String, (f64, f64)> = IndexMap::new();
         for row in &self.rows {
             let Some(number) = place(value).and_then(|at| row[at].as_f64()) else { continue };
             let parts = words.iter().filter_map(|&at| row[at].as_str()).filter(|part| !part.is_empty());
-            let name = parts.collect::<Vec<_>>().join(", ");
-            match ranges.iter_mut().find(|(known, ..)| *known == name) {
-                Some((_, low, high)) => (*low, *high) = (low.min(number), high.max(number)),
-                None => ranges.push((name, number, number)),
-            }
+            let (low, high) = ranges.entry(parts.collect::<Vec<_>>().join(", ")).or_insert((number, number));
+            (*low, *high) = (low.min(number), high.max(number));
         }
         let left_out = ranges.len().saturating_sub(MAX_RANGES);
-        let range = |(name, low, high): &(String, f64, f64)| {
+        let range = |(name, (low, high)): (&String, &(f64, f64))| {
             let (low, high) = (significant(*low), significant(*high));
             let ends = if low == high { low } else { format!("{low} to {high}") };
             format!("{name} {ends}").trim_start().to_owned()

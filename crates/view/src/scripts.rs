@@ -3,6 +3,7 @@
 
 use std::io::Read;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use flate2::Compression;
 use flate2::read::{GzDecoder, GzEncoder};
 use sha2::{Digest, Sha256};
@@ -48,7 +49,7 @@ impl Script {
 
     /// The library as pages contain it, in gzip and base64. The script of the page unpacks it to [`Script::inline`].
     pub fn packed(self) -> String {
-        base64(self.packed)
+        BASE64_STANDARD.encode(self.packed)
     }
 
     /// The library's version, as `vendor/SHA256SUMS` records it.
@@ -71,27 +72,12 @@ pub(crate) fn pack(text: &str) -> String {
     let mut packed = Vec::new();
     let read = GzEncoder::new(text.as_bytes(), Compression::best()).read_to_end(&mut packed);
     debug_assert!(read.is_ok(), "memory can be read: {read:?}");
-    base64(&packed)
+    BASE64_STANDARD.encode(packed)
 }
 
 /// The digest by which a content security policy admits a script: SHA-256 in base64.
 pub fn digest(text: &str) -> String {
-    format!("sha256-{}", base64(&Sha256::digest(text)))
-}
-
-/// Encodes bytes in base64 (RFC 4648, section 4).
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for part in bytes.chunks(3) {
-        let bits = part.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));
-        let bits = bits << (8 * (3 - part.len()));
-        for place in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
-            out.push(if place <= part.len() { char::from(letter) } else { '=' });
-        }
-    }
-    out
+    format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 
 #[cfg(test)]

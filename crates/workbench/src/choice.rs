@@ -1,5 +1,6 @@
 //! The option `--schemes`: which schemes of a scenario run, and how their names are written for a shell.
 
+use indexmap::IndexSet;
 use shallop_plan::Study;
 use shallop_scenario::values;
 
@@ -40,12 +41,7 @@ fn unquoted(text: &str) -> &str {
 
 /// The value of `--schemes` with these names, each once, as it is typed at a shell.
 pub fn argument<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let mut all: Vec<&str> = Vec::new();
-    for name in names {
-        if !all.contains(&name) {
-            all.push(name);
-        }
-    }
+    let all: IndexSet<&str> = names.into_iter().collect();
     let quoted = |name: &&str| {
         if name.contains(',') { format!("\"{name}\"") } else { (*name).to_owned() }
     };

@@ -80,12 +80,8 @@ fn check(study: &Study) -> Result<()> {
 /// Fails if there are schemes without real hosts, which only a simulation can run.
 fn without_hosts(study: &Study, simulated: &[&str]) -> Result<()> {
     let Some(first) = simulated.first() else { return Ok(()) };
-    let mut real: Vec<&str> = Vec::new();
-    for scheme in study.points.iter().flat_map(|point| &point.plan.schemes) {
-        if !simulated.contains(&&*scheme.name) && !real.contains(&&*scheme.name) {
-            real.push(&scheme.name);
-        }
-    }
+    let names = study.points.iter().flat_map(|point| &point.plan.schemes).map(|scheme| scheme.name.as_str());
+    let real: Vec<&str> = names.filter(|name| !simulated.contains(name)).collect();
     let help = if real.is_empty() {
         "transports of real hosts are congestion controllers of a kernel, such as cubic, and udp".to_owned()
     } else {

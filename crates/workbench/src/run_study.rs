@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use indexmap::IndexSet;
 use shallop_store::{FolderLock, StoreError, read_text};
 
 use super::diagnostic::{Result, in_text, name, plain, study_error, with_help};
@@ -145,7 +146,7 @@ fn locked(folder: &Path, shard: Shard) -> std::result::Result<FolderLock, StoreE
 /// are not read, and their numbers that were guessed.
 pub fn notes(study: &Study) -> Vec<String> {
     const MOST: usize = 10;
-    let mut notes = study.notes.clone();
+    let mut notes: IndexSet<String> = study.notes.iter().cloned().collect();
     for point in &study.points {
         let Topology::File(imported, _) = point.plan.topology.unscaled() else { continue };
         let (file, names) = &imported.unread;
@@ -157,22 +158,16 @@ pub fn notes(study: &Study) -> Vec<String> {
             let file = name(Path::new(file));
             let warning = note.strip_prefix("warning: ").map(|warning| format!("warning: {file}: {warning}"));
             let note = warning.unwrap_or_else(|| format!("{file}: {note}"));
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
+            notes.insert(note);
         }
     }
     if study.points.iter().any(|point| is_cut(point.plan.topology.unscaled())) {
-        notes.push(NOT_REROUTED.to_owned());
+        notes.insert(NOT_REROUTED.to_owned());
     }
     let switches = study.points.iter().flat_map(|point| &point.plan.switches);
     let groups = study.points.iter().flat_map(|point| &point.plan.groups);
-    for note in switches.filter_map(even_parts).chain(groups.filter_map(unsorted)) {
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes
+    notes.extend(switches.filter_map(even_parts).chain(groups.filter_map(unsorted)));
+    notes.into_iter().collect()
 }
 
 const NOT_REROUTED: &str = "`down` reroutes nothing: flows over the link wait until it is back; the network after \

@@ -1,5 +1,7 @@
 //! A sentence on significant differences: first those of what the workload is about, then the largest.
 
+use indexmap::IndexSet;
+
 use super::{Comparison, figure};
 use crate::contrast::BOUND;
 use crate::metrics::{self, Metric};
@@ -94,14 +96,8 @@ fn differences(comparison: &Comparison, least: f64, is_told: impl Fn(Finding) ->
 fn findings(all: &[Difference<'_>]) -> Vec<Named> {
     // Whether it rises, falls, or comes up from zero.
     let kind = |one: &Difference<'_>| (one.metric.path, one.of.a > 0.0, one.of.difference > 0.0);
-    let mut kinds: Vec<(&str, bool, bool)> = Vec::new();
-    for one in all {
-        if !kinds.contains(&kind(one)) {
-            kinds.push(kind(one));
-        }
-    }
     let mut found: Vec<Named> = Vec::new();
-    for wanted in kinds {
+    for wanted in all.iter().map(kind).collect::<IndexSet<_>>() {
         let same: Vec<&Difference<'_>> = all.iter().filter(|one| kind(one) == wanted).collect();
         let finding = Named::of(&same);
         let alike =

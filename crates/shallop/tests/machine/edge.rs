@@ -69,8 +69,7 @@ pub fn transfers_are_the_same_bytes_under_loss_and_reordering() -> Outcome {
 
 pub fn at_the_edge_packets_become_ecn_capable_and_not_at_the_last_hop() -> Outcome {
     kernel_programs(&[])?;
-    let script = include_str!("edge/ecn_capable.sh");
-    let said = in_path(script, &[]);
+    let said = in_path(include_str!("edge/ecn_capable.sh"), &[]);
     let all: Value = serde_json::from_str(&format!("[{said}]")).unwrap();
     let of = |at: usize, name: &str| all[at]["counters"][name].as_u64().unwrap();
     // A burst of segmentation offload counts as one packet.
@@ -82,8 +81,7 @@ pub fn at_the_edge_packets_become_ecn_capable_and_not_at_the_last_hop() -> Outco
 
 pub fn other_programs_and_qdiscs_stay_and_wrong_settings_are_refused() -> Outcome {
     kernel_programs(&[])?;
-    let script = include_str!("edge/other_programs.sh");
-    let said = in_path(script, &[]);
+    let said = in_path(include_str!("edge/other_programs.sh"), &[]);
     for words in [
         "2 × device \"nowhere\"",
         "10000",
@@ -105,8 +103,7 @@ pub fn other_programs_and_qdiscs_stay_and_wrong_settings_are_refused() -> Outcom
 
 pub fn a_device_with_another_name_is_found_and_detached() -> Outcome {
     kernel_programs(&[])?;
-    let script = include_str!("edge/device_with_another_name.sh");
-    let said = flat(&in_path(script, &[]));
+    let said = flat(&in_path(include_str!("edge/device_with_another_name.sh"), &[]));
     let listed = r#"[{"iface":"rc","role":"last-hop","state":"attached"}]"#;
     assert_eq!(said.matches(listed).count(), 2, "{said}");
     for words in [
@@ -124,8 +121,7 @@ pub fn a_device_with_another_name_is_found_and_detached() -> Outcome {
 
 pub fn pins_without_programs_make_room_for_another_proxy() -> Outcome {
     kernel_programs(&[])?;
-    let script = include_str!("edge/pins_without_programs.sh");
-    let said = in_path(script, &[]);
+    let said = in_path(include_str!("edge/pins_without_programs.sh"), &[]);
     let rows: Vec<String> = said.lines().map(flat).collect();
     let part = "r0 last-hop part: detach it";
     let wanted = [part, part, "r0 last-hop attached", "d0 last-hop attached"];
@@ -135,8 +131,7 @@ pub fn pins_without_programs_make_room_for_another_proxy() -> Outcome {
 
 pub fn under_ip_netns_exec_the_way_to_the_bpf_file_system_is_printed() -> Outcome {
     kernel_programs(&[])?;
-    let script = include_str!("edge/ip_netns_exec.sh");
-    let said = in_path(script, &[]);
+    let said = in_path(include_str!("edge/ip_netns_exec.sh"), &[]);
     let rows: Vec<String> = said.lines().map(flat).collect();
     assert_eq!(rows, ["3 1", "3 1", "3 1", "3 1", "d0 last-hop attached"], "{said}");
     Ok(())
@@ -144,8 +139,7 @@ pub fn under_ip_netns_exec_the_way_to_the_bpf_file_system_is_printed() -> Outcom
 
 pub fn an_edge_has_no_options_and_no_flows() -> Outcome {
     kernel_programs(&[])?;
-    let script = include_str!("edge/no_options_and_no_flows.sh");
-    let said = flat(&in_path(script, &[]));
+    let said = flat(&in_path(include_str!("edge/no_options_and_no_flows.sh"), &[]));
     assert!(said.contains("An edge is at s0.") && said.contains("answered at the last hop"), "{said}");
     assert!(said.contains("nothing can be set of the edge at \"s0\""), "{said}");
     assert!(said.contains("s0 (edge)") && said.contains("made_ect_packets 0"), "{said}");
@@ -157,8 +151,7 @@ pub fn an_edge_has_no_options_and_no_flows() -> Outcome {
 pub fn nothing_is_left_whenever_the_command_is_killed() -> Outcome {
     kernel_programs(&[])?;
     let times = std::env::var("SHALLOP_KILLS").unwrap_or_else(|_| "12".to_owned());
-    let script = include_str!("edge/killed.sh");
-    let said = in_path(script, &[("TIMES", &times)]);
+    let said = in_path(include_str!("edge/killed.sh"), &[("TIMES", &times)]);
     let caught: u32 = said.trim().parse().unwrap();
     assert!(caught * 4 >= times.parse().unwrap(), "only {caught} of {times} were still at it");
     Ok(())
@@ -195,8 +188,7 @@ pub fn a_unit_for_systemd_is_printed_and_nothing_attached() {
 #[expect(clippy::print_stderr, reason = "it is a measurement")]
 pub fn a_proxy_costs_a_tenth_of_the_throughput_at_most() -> Outcome {
     kernel_programs(&["iperf3"])?;
-    let script = include_str!("edge/cost.sh");
-    let said = in_path(script, &[]);
+    let said = in_path(include_str!("edge/cost.sh"), &[]);
     let ratio = |line: &str| {
         let (without, with) = line.split_once(' ').unwrap();
         with.parse::<f64>().unwrap() / without.parse::<f64>().unwrap()

@@ -18,7 +18,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Figure {
     let unit = completion_unit(summary);
     let value = unit.column("completion_time");
     let mut rows = Dataset::new(&["panel", "scheme", "flows", &value, "complete_percent"]);
-    let (mut panels, mut open) = (Vec::new(), Vec::new());
+    let mut open = Vec::new();
     for &point in &points {
         for class in classes.clone() {
             let name = panel(&input.comparison.labels[point], class, input.classes.is_some());
@@ -30,9 +30,6 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Figure {
                     let which = [name.as_str().into(), label.as_str().into(), all.into()];
                     let figures = [unit.put(*time).into(), units::round(part * 100.0).into()];
                     rows.rows.push(which.into_iter().chain(figures).collect());
-                }
-                if !curve.is_empty() && !panels.contains(&name) {
-                    panels.push(name.clone());
                 }
                 if class == 0 && flows.incomplete[0] > 0 {
                     let count = thousands(flows.incomplete[0]);
@@ -52,7 +49,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Figure {
             input.of_several_seeds("; flows of all seeds together"),
             &input.comparison.omission_note(&points),
         ),
-        spec: spec_parts::panels(&panels, &inner(input, &value, &across), spec_parts::WIDE),
+        spec: spec_parts::panels(&rows.texts("panel"), &inner(input, &value, &across), spec_parts::WIDE),
         rows,
         wide: true,
     }

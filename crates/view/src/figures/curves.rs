@@ -19,10 +19,8 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
             [panels[point].as_str().into(), values[point].into(), input.comparison.schemes[scheme].as_str().into()];
         rows.rows.push(which.into_iter().chain(Compared::cells(unit, estimate)).collect());
     }
-    let mut names = panels.clone();
-    names.dedup();
+    let mut names = rows.texts("panel");
     names.sort();
-    names.dedup();
     let mut across = spec_parts::spread("at", title, values.iter().copied());
     let mut marked = values.clone();
     marked.sort_unstable_by(f64::total_cmp);

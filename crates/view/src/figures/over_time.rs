@@ -1,7 +1,8 @@
 //! Figures over time: throughput, the longest data queue, rates of flows, and congestion windows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexSet;
 use serde_json::{Value, json};
 
 use crate::binned_series::{BINS, BinnedSeries};
@@ -14,18 +15,13 @@ use shallop_results::units::{self, Unit};
 /// Throughput of all flows, or of each group.
 pub(super) fn throughput(input: &FigureData) -> Figure {
     let all = || input.series.values().flat_map(|timed| &timed.groups);
-    let mut groups: Vec<String> = Vec::new();
-    for (name, _) in all() {
-        if !groups.contains(name) {
-            groups.push(name.clone());
-        }
-    }
+    let groups: IndexSet<String> = all().map(|(name, _)| name.clone()).collect();
+    let groups: Vec<String> = groups.into_iter().collect();
     let several = groups.len() > 1;
     let rates = all().flat_map(|(_, rate)| rate.iter().map(|(_, bin)| bin.mean()));
     let unit = Unit::for_largest(rates, units::RATES);
     let value = unit.column("throughput");
     let mut rows = Dataset::new(&["panel", "scheme", "group", "time_s", &value]);
-    let mut panels = Vec::new();
     for (&(point, scheme), timed) in &input.series {
         let comparison = &input.comparison;
         // Groups of a scheme are compared with each other, the one group of all schemes with theirs.
@@ -36,9 +32,6 @@ pub(super) fn throughput(input: &FigureData) -> Figure {
                 let figures = [units::round(bin.time), unit.put(bin.mean())].map(Value::from);
                 rows.rows.push(words.into_iter().chain(figures).collect());
             }
-        }
-        if !panels.contains(&panel) {
-            panels.push(panel);
         }
     }
     let names = if several {
@@ -59,7 +52,7 @@ pub(super) fn throughput(input: &FigureData) -> Figure {
             input.of_several_seeds("; first seed"),
             input.comparison.omission_note(&points)
         ),
-        spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),
+        spec: spec_parts::panels(&rows.texts("panel"), &inner, spec_parts::WIDE),
         rows,
         wide: true,
     }
@@ -72,7 +65,6 @@ pub(super) fn queue(input: &FigureData) -> Figure {
     let measures = ["longest since the sample before", "when sampled"].map(str::to_owned);
     let value = unit.column("queue");
     let mut rows = Dataset::new(&["panel", "queue", "measure", "time_s", &value]);
-    let mut panels = Vec::new();
     for (&(point, scheme), timed) in timed {
         let panel = input.comparison.panel(point, scheme);
         let queue = timed.queue.clone().unwrap_or_default();
@@ -83,7 +75,6 @@ pub(super) fn queue(input: &FigureData) -> Figure {
         };
         timed.queue_bytes.1.iter().for_each(|(_, bin)| add(&measures[0], bin.time, bin.max));
         timed.queue_bytes.0.iter().for_each(|(_, bin)| add(&measures[1], bin.time, bin.mean()));
-        panels.push(panel);
     }
     let names = NominalScale { field: "measure", title: "bytes in the queue", all: &measures };
     let title = unit.title("data queue");
@@ -100,7 +91,7 @@ pub(super) fn queue(input: &FigureData) -> Figure {
             input.of_several_seeds("; first seed"),
             input.comparison.omission_note(&points)
         ),
-        spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),
+        spec: spec_parts::panels(&rows.texts("panel"), &inner, spec_parts::WIDE),
         rows,
         wide: true,
     }
@@ -109,7 +100,7 @@ pub(super) fn queue(input: &FigureData) -> Figure {
 /// Congestion windows of the first flows, of runs that record flows.
 pub(super) fn windows(input: &FigureData) -> Figure {
     let mut rows = Dataset::new(&["panel", "flow", "time_s", "cwnd_segments"]);
-    let (mut panels, mut flows) = (Vec::new(), Vec::new());
+    let mut flows = BTreeSet::new();
     for (&(point, scheme), timed) in input.series.iter().filter(|(_, it)| !it.windows.is_empty()) {
         let panel = input.comparison.panel(point, scheme);
         for (number, windows) in &timed.windows {
@@ -119,13 +110,9 @@ pub(super) fn windows(input: &FigureData) -> Figure {
                 let [time, cwnd] = figures.map(|figure| json!(figure));
                 rows.push([panel.as_str().into(), flow.as_str().into(), time, cwnd]);
             }
-            if !flows.contains(&(*number, flow.clone())) {
-                flows.push((*number, flow));
-            }
+            flows.insert((*number, flow));
         }
-        panels.push(panel);
     }
-    flows.sort_unstable();
     let flows: Vec<String> = flows.into_iter().map(|(_, flow)| flow).collect();
     let (value, title) = ("cwnd_segments", "congestion window (segments)");
     let names = NominalScale { field: "flow", title: "flow", all: &flows };
@@ -141,7 +128,7 @@ pub(super) fn windows(input: &FigureData) -> Figure {
             FLOWS_WITH_WINDOWS - 1,
             input.of_several_seeds("; first seed")
         ),
-        spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),
+        spec: spec_parts::panels(&rows.texts("panel"), &inner, spec_parts::WIDE),
         rows,
         wide: true,
     }
@@ -158,7 +145,6 @@ pub(super) fn rates(input: &FigureData) -> Option<Figure> {
         // A single flow's rate is the throughput.
         return None;
     }
-    let panels: Vec<String> = timed().map(|(&(point, scheme), _)| input.comparison.panel(point, scheme)).collect();
     let rates = timed().flat_map(|(_, timed)| timed.flows.values());
     let unit = Unit::for_largest(rates.flat_map(|rate| rate.iter().map(|(_, bin)| bin.mean())), units::RATES);
     let (rows, inner, how) = if most <= MAX_LINES { lines(input, most, unit) } else { spread(input, unit) };
@@ -178,7 +164,7 @@ pub(super) fn rates(input: &FigureData) -> Option<Figure> {
              means of the rows of series.parquet between them.{shown}",
             input.of_several_seeds("; first seed")
         ),
-        spec: spec_parts::panels(&panels, &inner, spec_parts::WIDE),
+        spec: spec_parts::panels(&rows.texts("panel"), &inner, spec_parts::WIDE),
         rows,
         wide: true,
     })

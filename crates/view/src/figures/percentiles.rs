@@ -43,7 +43,6 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Figure {
         }
     }
     let seeds = all().map(|(_, _, of)| of.n).max().unwrap_or(0);
-    let panels: Vec<String> = points.iter().map(|&at| comparison.labels[at].clone()).collect();
     Figure {
         id: "completion-percentiles".to_owned(),
         title: "Completion times by size".to_owned(),
@@ -56,7 +55,7 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Figure {
             comparison.omission_note(&points)
         ),
         spec: spec_parts::panels(
-            &panels,
+            &rows.texts("panel"),
             &inner(input, &rows, &value, &unit.title("completion time")),
             spec_parts::WIDE,
         ),

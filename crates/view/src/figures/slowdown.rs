@@ -38,7 +38,6 @@ pub(super) fn figure(input: &FigureData) -> Figure {
             }
         }
     }
-    let panels: Vec<String> = points.iter().map(|&at| comparison.labels[at].clone()).collect();
     Figure {
         id: "slowdown-by-size".to_owned(),
         title: "Slowdown against size".to_owned(),
@@ -51,7 +50,7 @@ pub(super) fn figure(input: &FigureData) -> Figure {
             input.of_several_seeds(", all seeds together"),
             comparison.omission_note(&points)
         ),
-        spec: spec_parts::panels(&panels, &inner(input, &rows, &parts), spec_parts::WIDE),
+        spec: spec_parts::panels(&rows.texts("panel"), &inner(input, &rows, &parts), spec_parts::WIDE),
         rows,
         wide: true,
     }

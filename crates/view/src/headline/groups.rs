@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use super::standings::{Standings, topic};
 use super::wording::quoted;
 use super::{one_point, sweep};
+use indexmap::IndexSet;
+
 use crate::comparison::Comparison;
 use shallop_results::metrics;
 use shallop_results::{Aggregate, Run, Summary};
@@ -12,13 +14,8 @@ use shallop_results::{Aggregate, Run, Summary};
 /// The most groups with a clause; others are counted.
 const MAX_GROUPS: usize = 4;
 pub(super) fn names(summary: &Summary) -> Vec<&str> {
-    let mut groups: Vec<&str> = Vec::new();
-    for group in summary.runs.iter().flat_map(|run| &run.groups) {
-        if !groups.contains(&group.name.as_str()) {
-            groups.push(&group.name);
-        }
-    }
-    groups
+    let all = summary.runs.iter().flat_map(|run| &run.groups).map(|group| group.name.as_str());
+    all.collect::<IndexSet<_>>().into_iter().collect()
 }
 
 /// A text for each group of these results; none for a single group. A group is left out if the sentences on all flows

@@ -1,5 +1,7 @@
 //! The sentences of results with several points: where which scheme leads, and where the difference is largest.
 
+use indexmap::IndexSet;
+
 use shallop_results::contrast::Level;
 
 use super::one_point::{alike, seeds_that_would_do};
@@ -154,16 +156,11 @@ fn nobody(standings: &Standings<'_>, lead: Lead<'_>, points: &[Ranked<'_, '_>]) 
     if lead == Lead::Alike {
         return format!("the best are {}", alike());
     }
-    let mut contenders: Vec<&str> = Vec::new();
-    for (_, ranking) in points.iter().filter(|(_, ranking)| !ranking.undecided.is_empty()) {
-        for entry in ranking.best.iter().chain(&ranking.undecided) {
-            if !contenders.contains(&entry.scheme) {
-                contenders.push(entry.scheme);
-            }
-        }
-    }
+    let rankings = points.iter().map(|(_, ranking)| ranking).filter(|ranking| !ranking.undecided.is_empty());
+    let contenders = rankings.flat_map(|ranking| ranking.best.iter().chain(&ranking.undecided));
+    let contenders: IndexSet<&str> = contenders.map(|entry| entry.scheme).collect();
     let seeds = seeds(standings.seeds());
-    format!("the {seeds} do not tell which of {} is the best", names(&contenders))
+    format!("the {seeds} do not tell which of {} is the best", names(&contenders.into_iter().collect::<Vec<_>>()))
 }
 
 fn part(standings: &Standings<'_>, best: &str, stretch: &[(usize, Lead<'_>)], rankings: &[Ranked<'_, '_>]) -> String {
