@@ -5,7 +5,7 @@
 //! - shares that end in 100 are percentages, shares that end in 1 are fractions;
 //! - a first line without a number is a header; `#` begins a comment;
 //! - a first line with one number is the mean, which follows from the others (Homa);
-//! - sizes may have a unit of bytes, and shares a percent sign. Sizes in packets are refused.
+//! - sizes or their heading may have a unit of bytes, and shares a percent sign. Sizes in packets are refused.
 
 use shallop_core::Bytes;
 
@@ -56,7 +56,7 @@ pub enum SizesError {
 /// Parses the points of a distribution. Shares are in [0, 1], and the last is 1.
 pub(super) fn points(text: &str) -> Result<Vec<CdfPoint>, SizesError> {
     let mut points: Vec<CdfPoint> = Vec::new();
-    let (mut columns, mut last, mut mean) = (0, 0, false);
+    let (mut columns, mut last, mut mean, mut scale) = (0, 0, false, 1.0);
     for (line, fields) in lines(text) {
         let header = points.is_empty() && columns == 0;
         if header && !mean && fields.len() == 1 && is_number(fields[0]) {
@@ -69,6 +69,7 @@ pub(super) fn points(text: &str) -> Result<Vec<CdfPoint>, SizesError> {
             if let Some(found) = fields.iter().find(packets) {
                 return Err(SizesError::Packets { line, found: (*found).to_owned() });
             }
+            scale = fields.iter().find_map(|field| unit(field)).unwrap_or(1.0);
             columns = fields.len();
             continue;
         }
@@ -81,7 +82,7 @@ pub(super) fn points(text: &str) -> Result<Vec<CdfPoint>, SizesError> {
             return Err(SizesError::Columns { line, found: fields.len(), allowed });
         }
         columns = fields.len();
-        let point = point(line, &fields)?;
+        let point = point(line, &fields, scale)?;
         if let Some(before) = points.last() {
             ascends(line, before, &point)?;
         }
@@ -113,16 +114,34 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
     })
 }
 
+/// The bytes of a unit in a heading, such as `Size (KB)`.
+fn unit(heading: &str) -> Option<f64> {
+    let unit = |word: &str| match word {
+        "kb" | "kbyte" | "kbytes" | "kilobytes" => Some(1e3),
+        "kib" => Some(1_024.0),
+        "mb" | "mbyte" | "mbytes" | "megabytes" => Some(1e6),
+        "mib" => Some(1_048_576.0),
+        _ => None,
+    };
+    heading.to_lowercase().split(|c: char| !c.is_alphabetic()).find_map(unit)
+}
+
 fn is_number(field: &str) -> bool {
     field.trim_end_matches('%').trim_end().parse::<f64>().is_ok() || field.parse::<Bytes>().is_ok()
 }
 
-fn point(line: usize, fields: &[&str]) -> Result<CdfPoint, SizesError> {
+fn point(line: usize, fields: &[&str], scale: f64) -> Result<CdfPoint, SizesError> {
     let number = |column: usize| {
         let found = fields[column - 1];
         let number = if column == 1 { found } else { found.trim_end_matches('%').trim_end() };
         let with_unit = || found.parse::<Bytes>().ok().filter(|_| column == 1).map(|bytes| bytes.get() as f64);
-        let number = number.parse().ok().or_else(with_unit).filter(|number: &f64| number.is_finite());
+        let scale = if column == 1 { scale } else { 1.0 };
+        let number = number
+            .parse()
+            .ok()
+            .map(|number: f64| number * scale)
+            .or_else(with_unit)
+            .filter(|number: &f64| number.is_finite());
         number.ok_or(SizesError::NotANumber { line, column, found: found.to_owned() })
     };
     let size = number(1)?;
@@ -172,6 +191,7 @@ mod tests {
             "\u{feff}0 1 0\n10000 1 0.15\n20000 1 0.5\n30000000 1 1\n",
             "bytes percent\n0 0\n10000 15\n20000 50.0\n30000000 100.00001\n",
             "11000.5\n0 0\n10000 0.15\n20000 0.5\n30000000 1\n",
+            "Size (KB),CDF\n0,0\n10,0.15\n20,0.5\n30MB,1\n",
             "\"Flow size\";\"Share\"\n0;0%\n10KB;15%\n20KB;50 %\n30MB;100%\n",
         ] {
             assert_eq!(shares(text), expected, "{text:?}");

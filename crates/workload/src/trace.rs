@@ -232,7 +232,11 @@ impl<'a, R: BufRead> TraceReader<'a, R> {
             };
             str::from_utf8(field).map(str::trim).map_err(no_text)
         };
-        let start = start(field(0)?)?;
+        let start = match field(0)? {
+            // Between semicolons a comma is a decimal point.
+            text if self.separator == b';' && text.contains(',') => start(&text.replace(',', "."))?,
+            text => start(text)?,
+        };
         let hosts = |column: usize| {
             let name = field(column)?;
             let named = self.hosts.get_key_value(name).filter(|(_, hosts)| !hosts.is_empty());

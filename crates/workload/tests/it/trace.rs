@@ -62,7 +62,7 @@ fn traces_are_read_as_spreadsheets_and_pandas_write_them() {
         "start,source,destination,bytes\n0,\"Washington, DC.h0\",a0,1000.0\n",
         "Start,Source,Destination,Bytes\n0,\"Washington, DC.h0\",\"a0\",1e3\n",
         "\"time\",\"src\",\"dst\",\"size\"\n0.0,\"Washington, DC.h0\",a0,1000\n",
-        "FROM;TO;Start;BYTES\r\nWashington, DC.h0;a0;0;1KB\r\n",
+        "FROM;TO;Start;BYTES\r\nWashington, DC.h0;a0;0,0;1KB\r\n",
         "start\tsource\tdestination\tbytes\n0\tWashington, DC.h0\ta0\t1000\n",
     ] {
         let rows: Result<Vec<TraceRow>, TraceError> = TraceReader::new("t", text.as_bytes(), &hosts).collect();
