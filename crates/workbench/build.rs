@@ -2,9 +2,8 @@
 //! an archived run of other code is not reused. In a published package the other crates' sources are missing; the
 //! version then identifies them, because the package requires exactly that version of each.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use sha2::{Digest, Sha256};
 

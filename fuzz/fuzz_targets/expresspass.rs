@@ -7,8 +7,7 @@ use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use shallop_control::expresspass::{CodeConfig, PaperConfig, Rule};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
-use shallop_fuzz::draw;
-use shallop_fuzz::flow::Flow;
+use shallop_fuzz::{draw, flow::Flow};
 use shallop_proto::aeolus;
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
 

@@ -10,8 +10,7 @@ use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time};
 use shallop_fuzz::draw;
-use shallop_switch::discipline::codel::CoDelConfig;
-use shallop_switch::discipline::dualpi2::DualPi2Config;
+use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
     Aqm, AqmPort, Average, Discipline, FifoConfig, FrameAggregation, Impairment, Limit, LinkChange, MarkAt,

@@ -9,8 +9,7 @@ use shallop_core::{Span, Time};
 use shallop_fuzz::draw;
 use shallop_quic::outstanding::Outstanding;
 use shallop_quic::packet::{Credit, Emulation, MacKey, Packet, Parsed, Stamp, is_ours};
-use shallop_quic::replay::ReplayWindow;
-use shallop_quic::settings::CreditSettings;
+use shallop_quic::{replay::ReplayWindow, settings::CreditSettings};
 
 /// A key that is no part of the input.
 const KEY: [u8; 16] = *b"no bytes know it";

@@ -6,8 +6,7 @@ use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use shallop_control::{HostStack, any};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
-use shallop_fuzz::draw;
-use shallop_fuzz::flow::Flow;
+use shallop_fuzz::{draw, flow::Flow};
 use shallop_proto::tcp::{
     Config, DelayedAcks, Detection, EcnConfig, Flags, Head, IdleRestart, Receiver, SackBlock, Sender, Spurious, Stack,
     Tcp, Timestamp,

@@ -16,13 +16,12 @@ pub mod law;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
 use shallop_options::{HostStack, Options, Problem, Section};
 
-use crate::binary::Gain;
-use crate::ewma::Alpha;
 use crate::hystart::{self, SlowStart, SlowStartStep};
 use crate::loss;
 use crate::options::{ControllerName, LONGEST, Marking, Parameters};
 use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
+use crate::{binary::Gain, ewma::Alpha};
 use law::{Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
 
 /// Size of a packet if the marking threshold K is in packets: an Ethernet frame with 1,500 bytes of payload, preamble

@@ -6,8 +6,7 @@
 use shallop_core::{Bytes, Span, Time};
 use shallop_options::{Key, KeyDoc, Options, Problem, Section, string_enum};
 
-use crate::options::LONGEST;
-use crate::window::Ack;
+use crate::{options::LONGEST, window::Ack};
 
 /// Lower bound of the RTT increase that ends slow start, which is an eighth of the RTT (RFC 9406, 4.3; kernel:
 /// `HYSTART_DELAY_MIN`).

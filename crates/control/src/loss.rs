@@ -2,8 +2,7 @@
 
 use shallop_options::{HostStack, Options};
 
-use crate::hystart;
-use crate::window::Basis;
+use crate::{hystart, window::Basis};
 
 /// Additive increase and multiplicative decrease, as in Reno. Each controller that uses them sets its own defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]

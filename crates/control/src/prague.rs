@@ -7,12 +7,10 @@
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use shallop_options::{HostStack, Options};
 
-use crate::binary::Gain;
-use crate::ewma::RealAlpha;
-use crate::loss;
 use crate::options::{ControllerName, LONGEST, Marking, Parameters};
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
+use crate::{binary::Gain, ewma::RealAlpha, loss};
 
 /// Minimum cwnd after a reduction, in packets (Linux: `MIN_CWND`).
 const MIN_CWND: u64 = 2;

@@ -8,19 +8,16 @@
 //! packets in the network then stand still as well, and do not arrive all at once. Clock and links are parameters
 //! ([`PacketIo`]), so that tests and tapes use the emulator without real interfaces.
 
-use std::collections::VecDeque;
-use std::sync::mpsc::Receiver;
+use std::{collections::VecDeque, sync::mpsc::Receiver};
 
 use shallop_core::{Packet, Span, Time};
 use shallop_proto::Endpoint;
 use shallop_sim::{Outgoing, RealHosts};
 
-use crate::counters::Counters;
-use crate::flow_monitor::Progress;
 use crate::offload::{self, HEADER};
-use crate::packet_io::PacketIo;
-use crate::response_time::ResponseTimer;
 use crate::{Head, HostEndpoint, HostPackets, SentPacket, frame};
+use crate::{counters::Counters, flow_monitor::Progress};
+use crate::{packet_io::PacketIo, response_time::ResponseTimer};
 
 /// The most frames in the network at a time: about 100 MB.
 const MAX_FRAMES: usize = 65_536;

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use shallop_core::{Class, Span, Time};
 pub use shallop_proto::Credits;
-use shallop_proto::EndpointCounters;
-use shallop_proto::ranges::Ranges;
+use shallop_proto::{EndpointCounters, ranges::Ranges};
 
 use crate::frame::{Segment, SocketPair};
 use crate::host_flow::{FlowProtocol, HostFlow};

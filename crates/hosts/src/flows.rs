@@ -4,16 +4,12 @@ use std::collections::BTreeMap;
 
 use shallop_core::Node;
 use shallop_measure::ends::{self, EndpointFactory};
-use shallop_plan::ResolvedRun;
-use shallop_plan::flows::Flow;
-use shallop_plan::plan::Plan;
+use shallop_plan::{ResolvedRun, flows::Flow, plan::Plan};
 use shallop_proto::AnyEnd;
 
-use crate::addresses;
-use crate::flow_monitor::FlowMonitor;
-use crate::host_endpoint::HostEndpoint;
 use crate::host_flow::{FlowProtocol, HostFlow, UdpOptions};
 use crate::programs::Program;
+use crate::{addresses, flow_monitor::FlowMonitor, host_endpoint::HostEndpoint};
 
 /// Whether packets of real hosts get the traffic classes of transports without credits, because a group with a
 /// transport of its own may use credits in the same network.

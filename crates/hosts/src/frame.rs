@@ -169,9 +169,7 @@ mod tests {
     use etherparse::{IpHeaders, Ipv4HeaderSlice, PacketBuilderStep};
 
     use super::*;
-    use crate::flow_monitor::FrameHead;
-    use crate::host_endpoint::outgoing;
-    use crate::test_frames::ip as ip_packet;
+    use crate::{flow_monitor::FrameHead, host_endpoint::outgoing, test_frames::ip as ip_packet};
 
     fn frame(payload: usize) -> Vec<u8> {
         let builder = ip_packet(4, 0, 1).tcp(1_024, 5_000, u32::MAX - 10, 1_000).psh().fin().ack(77).cwr();

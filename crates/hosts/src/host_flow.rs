@@ -5,8 +5,7 @@ use std::net::SocketAddr;
 use shallop_core::{BitsPerSec, Bytes};
 use shallop_proto::wire;
 
-use crate::addresses;
-use crate::frame::SocketPair;
+use crate::{addresses, frame::SocketPair};
 
 /// The transport protocol of a flow between real hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

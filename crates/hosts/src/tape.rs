@@ -10,10 +10,7 @@ use std::collections::VecDeque;
 use etherparse::IpNumber;
 use shallop_core::{Span, Time};
 
-use crate::frame::ETHERNET;
-use crate::ip::Ip;
-use crate::offload::HEADER;
-use crate::packet_io::PacketIo;
+use crate::{frame::ETHERNET, ip::Ip, offload::HEADER, packet_io::PacketIo};
 
 /// The most bytes that a record keeps of a frame: headers of virtio-net, Ethernet, IPv4 and TCP with all options.
 const KEPT: usize = HEADER + ETHERNET + 60 + 60;

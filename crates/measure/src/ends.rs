@@ -3,10 +3,8 @@
 //! enums over all transports.
 
 use shallop_core::{Facts, Span};
-use shallop_plan::flows;
-use shallop_plan::plan::Connections;
-use shallop_plan::transport::Protocol;
 use shallop_plan::{ResolvedRun, SetupError, wait, with_transport};
+use shallop_plan::{flows, plan::Connections, transport::Protocol};
 use shallop_proto::clean::AsTcp;
 use shallop_proto::{AnyEnd, Endpoint};
 use shallop_sim::Flow;

@@ -2,8 +2,7 @@
 
 use shallop_core::{Span, Time};
 
-use crate::flow_log::FlowRow;
-use crate::live_snapshot::LiveSnapshot;
+use crate::{flow_log::FlowRow, live_snapshot::LiveSnapshot};
 
 /// Receives progress, flow rows and snapshots of a run.
 pub trait Observer {

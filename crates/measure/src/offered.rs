@@ -1,7 +1,6 @@
 //! Offered traffic of a run, computed from the distributions of flow sizes and arrivals.
 
-use shallop_plan::plan::Classes;
-use shallop_plan::resolved::ResolvedRun;
+use shallop_plan::{plan::Classes, resolved::ResolvedRun};
 use shallop_results::summary;
 use shallop_workload::Sizes;
 

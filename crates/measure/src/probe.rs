@@ -4,11 +4,7 @@ use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Facts, Probe, Qu
 use shallop_proto::wire;
 use shallop_switch::Occupancy;
 
-use crate::capture::Capture;
-use crate::drops::DropCounts;
-use crate::flow_records::FlowRecords;
-use crate::load_phase::LoadPhase;
-use crate::rtts::Rtts;
+use crate::{capture::Capture, drops::DropCounts, flow_records::FlowRecords, load_phase::LoadPhase, rtts::Rtts};
 use shallop_plan::{ResolvedRun, sources};
 
 /// Counts of one group of flows.

@@ -9,9 +9,7 @@ use std::collections::BTreeMap;
 use shallop_core::{Class, Span};
 use shallop_switch::PortCounters;
 
-use crate::converge::Convergence;
-use crate::fractions::rate;
-use crate::probe::Measurements;
+use crate::{converge::Convergence, fractions::rate, probe::Measurements};
 use shallop_plan::{Plan, ResolvedRun};
 
 /// Largest number of flows in a run for which each flow has a series; with more flows only groups have one.

@@ -2,9 +2,7 @@
 
 use shallop_results::summary::jain;
 
-use crate::flow_records::FlowRecord;
-use crate::probe::Measurements;
-use crate::series::Checkpoint;
+use crate::{flow_records::FlowRecord, probe::Measurements, series::Checkpoint};
 
 /// Jain's index of the bytes in [`shares`]. `None` if not all flows have records.
 pub(crate) fn fairness(

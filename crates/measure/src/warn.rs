@@ -5,14 +5,10 @@
 use shallop_core::{Class, Span};
 use shallop_switch::PortCounters;
 
-use crate::flow_records::FlowRecord;
-use crate::probe::Measurements;
-use crate::series::Series;
-use crate::shares::shares;
-use shallop_plan::ResolvedRun;
-use shallop_plan::flows;
+use crate::{flow_records::FlowRecord, probe::Measurements, series::Series, shares::shares};
 use shallop_plan::plan::{Ecmp, Group};
 use shallop_plan::transport::CreditRequirements;
+use shallop_plan::{ResolvedRun, flows};
 use shallop_results::summary::jain;
 
 /// Largest number of ports that a warning names one by one.

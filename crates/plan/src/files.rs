@@ -1,10 +1,8 @@
 //! Files that a scenario names: networks, tables of flow sizes, traces. The caller decides where they are: pure crates
 //! open a file by its name and read lines.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fmt::Debug;
 use std::io::{BufRead, Cursor, Read};
+use std::{collections::BTreeMap, ffi::OsString, fmt::Debug};
 
 /// Reads the files that a scenario names.
 pub trait Files: Debug + Send + Sync {

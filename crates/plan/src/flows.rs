@@ -8,11 +8,9 @@ use shallop_proto::wire;
 use shallop_switch::Routes;
 use shallop_topology::Paths;
 
-use crate::ideal::ideal_fct;
-use crate::network::Network;
-use crate::resolved::ResolvedRun;
 use crate::sources::{ArrivalIter, arrivals};
 use crate::transport::FlowContext;
+use crate::{ideal::ideal_fct, network::Network, resolved::ResolvedRun};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {

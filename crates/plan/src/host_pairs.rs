@@ -10,9 +10,8 @@ use shallop_core::{Bytes, Node, Seed, Span};
 use shallop_proto::wire;
 use shallop_topology::Paths;
 
-use crate::network::Network;
-use crate::pairs::pairs;
 use crate::plan::{Group, Pattern, Plan, Starts};
+use crate::{network::Network, pairs::pairs};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostAttachment {

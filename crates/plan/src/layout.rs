@@ -22,11 +22,9 @@ use shallop_core::{BitsPerSec, Bytes, Class, Seed, Share, Stream};
 use shallop_proto::{flashpass, wire};
 use shallop_switch::{AqmPort, Discipline, FifoConfig, Limit, Meter, PortConfig, QueueConfig, SelectiveDrop};
 
-use crate::memory::Memory;
-use crate::network::Network;
 use crate::plan::{Accounting, Plan, Switch};
-use crate::requirements::Requirements;
-use crate::traffic_paths::PortTraffic;
+use crate::{memory::Memory, network::Network};
+use crate::{requirements::Requirements, traffic_paths::PortTraffic};
 
 /// The only queue of a port if no transport has credits.
 const DATA: &[&str] = &["data"];

@@ -6,11 +6,10 @@ use shallop_core::{Node, Seed};
 use shallop_topology::Paths;
 use shallop_workload::Pairs;
 
-use crate::host_pairs::HostPairs;
-use crate::network::Network;
 use crate::pairs::{intensity, pairs};
 use crate::plan::{Group, Intensity, Plan, Starts};
 use crate::traffic_paths::{Crossings, TrafficPaths};
+use crate::{host_pairs::HostPairs, network::Network};
 
 /// The mean number of flows per second in each group with random arrivals; `None` for other groups.
 pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<Option<f64>> {

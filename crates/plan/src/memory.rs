@@ -11,8 +11,7 @@ use shallop_topology::NicMode;
 
 use crate::network::Network;
 use crate::plan::{Plan, Switch};
-use crate::pools;
-use crate::requirements::Requirements;
+use crate::{pools, requirements::Requirements};
 
 #[derive(Clone, Debug, Default)]
 pub struct Memory {

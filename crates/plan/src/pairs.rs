@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use shallop_core::{Node, Seed};
-use shallop_workload::Pairs;
-use shallop_workload::pairs::PairsError;
+use shallop_workload::{Pairs, pairs::PairsError};
 
 use crate::network::Network;
 use crate::plan::{Group, Intensity, Pattern, Starts};

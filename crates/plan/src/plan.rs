@@ -1,22 +1,18 @@
 //! A plan: a checked scenario, with every name resolved, every quantity in its unit and every default filled in. It has
 //! what a run needs and no positions in the text.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_options::string_enum;
 use shallop_switch::Outage;
 use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind, Way};
 
-use crate::files::Files;
-use crate::kernel::KernelOptions;
-use crate::proxy::Clean;
 pub use crate::switches::{Accounting, Bcc, QueueMarking, Shared, Signals, Switch};
 pub use crate::transport::{
     Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Tcp, Transport, Udp,
 };
+use crate::{files::Files, kernel::KernelOptions, proxy::Clean};
 use shallop_workload::Sizes;
 
 /// Default of the most packets that a run captures.

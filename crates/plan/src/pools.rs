@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed};
 use shallop_switch::{Pool, PoolConfig, PoolMember, RedConfig};
 
-use crate::bcc::Thresholds;
-use crate::network::Network;
 use crate::plan::{QueueMarking, Switch};
+use crate::{bcc::Thresholds, network::Network};
 
 /// A memory pool of a switch, with the ports that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]

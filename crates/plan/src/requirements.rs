@@ -3,12 +3,11 @@
 use shallop_core::Seed;
 use shallop_topology::Paths;
 
-use crate::error::SetupError;
-use crate::host_pairs::HostPairs;
 use crate::network::{Network, NoPath};
 use crate::plan::{Driver, Plan};
 use crate::traffic_paths::{PortTraffic, TrafficPaths};
 use crate::transport::{CreditRequirements, Transport};
+use crate::{error::SetupError, host_pairs::HostPairs};
 
 /// Bytes on the wire of QUIC acknowledgements for each data packet: at most 166 for ten data packets
 /// (`ACKNOWLEDGED_TOGETHER` of the crate `quic`).

@@ -7,15 +7,10 @@ use shallop_core::{Bytes, Pace, Seed, Span};
 use shallop_switch::Routes;
 use shallop_topology::Paths;
 
-use crate::error::SetupError;
-use crate::host_pairs::HostPairs;
-use crate::layout::PortLayout;
-use crate::load;
-use crate::network::Network;
 use crate::plan::{Ecmp, Plan, Switch};
 use crate::requirements::{self, Requirements};
-use crate::switches::in_bytes;
-use crate::traffic_paths::TrafficPaths;
+use crate::{error::SetupError, host_pairs::HostPairs, layout::PortLayout, load, network::Network};
+use crate::{switches::in_bytes, traffic_paths::TrafficPaths};
 
 /// The network of a plan under one seed, and the paths of its traffic. All schemes share it.
 #[derive(Clone, Debug)]

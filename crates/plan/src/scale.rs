@@ -4,8 +4,7 @@
 //! Queues of credits, bursts and send buffers of transports are not scaled; Gemini's K and C are, as they describe the
 //! network.
 
-use shallop_control::any::Config;
-use shallop_control::gemini;
+use shallop_control::{any::Config, gemini};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 
 use crate::plan::{

@@ -6,8 +6,7 @@
 //! is as long as its forward path. Nodes that share a column of [`Paths`] have equal paths, so each column is computed
 //! once.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use shallop_core::{Bytes, Node, Span};
 use shallop_proto::wire;

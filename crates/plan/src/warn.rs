@@ -7,9 +7,7 @@ use shallop_proto::wire;
 
 use crate::network::PortKind;
 use crate::plan::{Group, QueueMarking, Scheme, Switch, Transport};
-use crate::resolved::ResolvedRun;
-use crate::sources;
-use crate::switches::in_bytes;
+use crate::{resolved::ResolvedRun, sources, switches::in_bytes};
 
 /// The most groups, links or switches that a warning names one by one.
 const MAX_NAMED: usize = 5;

@@ -12,8 +12,7 @@ use std::ops::Range;
 
 use shallop_core::{BitsPerSec, Bytes, Pace, Time};
 
-use crate::arrived::Arrived;
-use crate::wire;
+use crate::{arrived::Arrived, wire};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {

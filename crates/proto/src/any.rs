@@ -3,9 +3,7 @@
 //!
 //! In such runs, packets of TCP and UDP have the legacy classes, which switches distinguish from data sent on credits.
 
-use shallop_control::AnyWindow;
-use shallop_control::expresspass::Rule;
-use shallop_control::flashpass::Law;
+use shallop_control::{AnyWindow, expresspass::Rule, flashpass::Law};
 use shallop_core::{Ecn, Span, Time};
 
 use crate::counters::EndpointCounters;

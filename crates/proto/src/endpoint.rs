@@ -6,8 +6,7 @@ use std::ops::Range;
 
 use shallop_core::{Class, Ecn, Span, Time};
 
-use crate::counters::EndpointCounters;
-use crate::flow_state::FlowState;
+use crate::{counters::EndpointCounters, flow_state::FlowState};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Out<H> {

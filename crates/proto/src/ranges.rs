@@ -4,8 +4,7 @@
 //!
 //! Implementation: a sequence of non-empty chunks of at most 32 ranges.
 
-use std::collections::VecDeque;
-use std::ops::Range;
+use std::{collections::VecDeque, ops::Range};
 
 const CHUNK: usize = 32;
 

@@ -10,8 +10,7 @@ use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Pace, Time};
 
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
-use crate::flow_state::FlowState;
-use crate::wire;
+use crate::{flow_state::FlowState, wire};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {

@@ -7,8 +7,7 @@ use shallop_options::{
 use shallop_switch::{MarkAt, Signals};
 use shallop_topology::bounds::{MAX_DELAY, RATE};
 
-use super::bounds::SOME;
-use super::switches::SwitchOptions;
+use super::{bounds::SOME, switches::SwitchOptions};
 use shallop_plan::chips::{Chip, Mmu};
 use shallop_plan::plan::{Bcc, QueueMarking, Shared};
 

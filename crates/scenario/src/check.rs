@@ -12,19 +12,12 @@ use shallop_topology::{NicMode, NodeKind};
 
 use super::buffers::SharedOptions;
 use super::groups::{ArrivalsOptions, GroupOptions};
-use super::root_options::Scenario;
-use super::switches::SwitchOptions;
+use super::{root_options::Scenario, switches::SwitchOptions};
 use super::{schemes, topology};
-use shallop_plan::load;
-use shallop_plan::memory;
-use shallop_plan::network::Network;
-use shallop_plan::pairs::intensity;
 use shallop_plan::plan::{Plan, Scheme, Switch, Topology, Transport};
-use shallop_plan::pools;
-use shallop_plan::requirements::Requirements;
-use shallop_plan::transport::Udp;
-use shallop_plan::wait;
 use shallop_plan::{ResolvedRun, SetupError};
+use shallop_plan::{load, memory, network::Network, pairs::intensity};
+use shallop_plan::{pools, requirements::Requirements, transport::Udp, wait};
 
 /// The largest number of flows times nodes for which every seed is set up before the run. Above it only the first seed
 /// is; the run checks the others.

@@ -6,13 +6,10 @@ use shallop_options::{
     string_enum,
 };
 
-use super::expand::expand;
-use super::metrics;
-use super::rows::rows;
+use super::{expand::expand, metrics, rows::rows};
 use shallop_plan::study::Variant;
-use shallop_results::claim_fields;
-use shallop_results::units::Quantity;
 use shallop_results::{Claim, Differs, Range, Seeds};
+use shallop_results::{claim_fields, units::Quantity};
 
 const NUMBER: ValueType = ValueType::Number(f64::MIN, f64::MAX);
 

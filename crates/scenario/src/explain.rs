@@ -14,16 +14,11 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Share, Span};
 use shallop_proto::wire;
 use shallop_results::DerivedValue;
 
-use shallop_plan::bcc::Thresholds;
-use shallop_plan::flows;
 use shallop_plan::plan::{FlashPass, GraphLink, Plan, Scheme, Signals, Switch, Topology, Transport};
-use shallop_plan::pools;
-use shallop_plan::proxy::Clean;
-use shallop_plan::study::Study;
-use shallop_plan::traffic_paths::PairRtt;
-use shallop_plan::transport::Configured;
 use shallop_plan::wait::{self, WaitMargin};
 use shallop_plan::{ResolvedNetwork, ResolvedRun, SetupError};
+use shallop_plan::{bcc::Thresholds, flows};
+use shallop_plan::{pools, proxy::Clean, study::Study, traffic_paths::PairRtt, transport::Configured};
 use shallop_topology::Imported;
 
 /// A list of derived values under a title.

@@ -6,18 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use shallop_options::suggest::list;
 use shallop_options::{At, Item, Key, Options, Problem};
 use shallop_plan::chips::{self, Chip};
-use shallop_plan::kernel::KernelOptions;
-use shallop_plan::network::Network;
 use shallop_plan::plan::{Plan, QueueMarking, Scheme, Switch, Transport};
+use shallop_plan::{kernel::KernelOptions, network::Network};
 use shallop_switch::{AqmOptions, MarkAt};
 use shallop_topology::NicMode;
 
-use super::buffers::SharedOptions;
-use super::check;
-use super::root_options::Scenario;
-use super::schemes::SchemeOptions;
-use super::set;
 use super::switches::SwitchOptions;
+use super::{buffers::SharedOptions, check, root_options::Scenario, schemes::SchemeOptions, set};
 
 /// The path of a key without effect, and the reason.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,8 +4,7 @@ use shallop_options::{Item, Problem, Section};
 
 use shallop_core::Bytes;
 use shallop_plan::kernel::{CONTROLLERS, KernelOptions, controllers};
-use shallop_plan::network::Network;
-use shallop_plan::plan::Plan;
+use shallop_plan::{network::Network, plan::Plan};
 
 use super::root_options::Scenario;
 

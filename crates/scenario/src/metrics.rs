@@ -1,7 +1,6 @@
 //! The metrics that claims can be about, from the rows of `shallop_results`.
 
-use shallop_plan::plan::Plan;
-use shallop_plan::study::Variant;
+use shallop_plan::{plan::Plan, study::Variant};
 use shallop_results::claim_fields::{self, Part};
 
 /// The metrics that could stand in place of `metric` in a claim, and `metric` itself if it exists: of runs, of windows,

@@ -5,8 +5,7 @@ use shallop_core::{BitsPerSec, Bytes, MTU, Span};
 use shallop_options::{
     EachWay, Item, Options, RustType, Subsection, Unread, Value, ValueType, WrongValue, section_keys, string_enum,
 };
-use shallop_plan::bounds::DAY;
-use shallop_plan::plan::Ecmp;
+use shallop_plan::{bounds::DAY, plan::Ecmp};
 use shallop_topology::NodeKind;
 use shallop_topology::bounds::{COUNT, DELAY, RATE};
 use shallop_topology::fabric::Largest;

@@ -5,16 +5,12 @@ use shallop_options::{Item, Key, Problem, Section};
 
 use shallop_core::Span;
 
-use super::import::OwnChip;
-use super::ineffective::Ineffective;
 use super::root_options::{RecordOptions, Scenario};
-use super::schemes::SchemeEntry;
-use super::set;
-use super::switches::Switches;
 use super::{Options, check, ineffective, kernel, proxy, schemes, switches, topology, traffic, vary};
-use shallop_plan::bounds::MAX_SAMPLES;
-use shallop_plan::network::Network;
+use super::{import::OwnChip, ineffective::Ineffective};
+use super::{schemes::SchemeEntry, set, switches::Switches};
 use shallop_plan::plan::{Driver, Plan, Scheme, Switch};
+use shallop_plan::{bounds::MAX_SAMPLES, network::Network};
 
 /// The most seeds, and the most windows, of a scenario.
 const MOST: usize = 10_000;

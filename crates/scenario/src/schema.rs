@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 use shallop_options::{Key, SectionKeys, SectionKind, TaggedSections, ValueType, section_keys};
 
 use super::defaults::{self, Explained};
-use super::expand::COMMON;
-use super::root_options::Scenario;
+use super::{expand::COMMON, root_options::Scenario};
 
 /// The JSON Schema (draft 2020-12) of scenarios.
 pub fn schema() -> Value {

@@ -6,9 +6,7 @@ use shallop_options::suggest::{list, near};
 use shallop_options::{At, Entry, Item, Key, Options, Problem, RawValue, Table, TaggedSections, ValueType, find};
 use toml::de::{DeTable, DeValue};
 
-use super::groups::GroupOptions;
-use super::root_options::Scenario;
-use super::schemes::name;
+use super::{groups::GroupOptions, root_options::Scenario, schemes::name};
 
 /// Sections whose keys cannot be changed.
 const FIXED: [&str; 4] = [

@@ -7,9 +7,7 @@ use shallop_plan::transport::TcpOptions;
 use shallop_results::units::thousands;
 
 use super::defaults::{self, Explained};
-use super::root_options::Scenario;
-use super::schemes::SchemeOptions;
-use super::tree;
+use super::{root_options::Scenario, schemes::SchemeOptions, tree};
 
 /// The kinds of sections that need a table, by section: transports and topologies.
 pub fn kinds() -> Vec<(&'static str, Vec<&'static str>)> {

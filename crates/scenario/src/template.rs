@@ -8,14 +8,10 @@ use std::fmt::Write as _;
 use shallop_core::Span;
 use shallop_options::SectionKind;
 
-use crate::import;
-use crate::topology::TOPOLOGY;
+use crate::{import, topology::TOPOLOGY};
 use parts::TOPOLOGIES;
 use shallop_control::{Marking, any as window};
-use shallop_plan::bounds::DAY;
-use shallop_plan::files::Files;
-use shallop_plan::plan::Transport;
-use shallop_plan::transport::Configured;
+use shallop_plan::{bounds::DAY, files::Files, plan::Transport, transport::Configured};
 
 /// One choice of `shallop new`: a network, a transport or a kind of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,9 +18,8 @@ use super::network_options::{
     AnyTopology, ChangeOptions, DownOptions, FaultOptions, FileOptions, GraphOptions, LinkOptions, NodeOptions,
 };
 use super::rows::{rows, unique};
-use shallop_plan::bounds::DAY;
-use shallop_plan::files::Files;
 use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, LinkWay, Topology};
+use shallop_plan::{bounds::DAY, files::Files};
 
 /// What a topology may refer to: names of switch settings, and files.
 #[derive(Clone, Copy)]

@@ -8,19 +8,15 @@ use shallop_core::{Seed, Span};
 use shallop_options::suggest::{advice, list, near};
 use shallop_options::{HostStack, Item, Key, Problem, Section, StringEnum};
 
-use super::commands::beside;
-use super::connectivity::Reach;
 use super::groups::{ArrivalsOptions, EveryOptions, GroupOptions, Hosts, PairOptions, PatternKind, Times};
 use super::root_options::{ClassesOptions, Scenario};
 use super::rows::{rows, unique};
 use super::schemes;
+use super::{commands::beside, connectivity::Reach};
 use crate::network_files::{self, Demand, Wrong};
-use shallop_plan::bounds::MAX_FLOWS;
-use shallop_plan::files::Files;
-use shallop_plan::load::LoadTerms;
-use shallop_plan::network::Network;
 use shallop_plan::pairs::{intensity, pairs};
 use shallop_plan::plan::{Classes, Group, Intensity, MatrixEntry, Pattern, Starts, Trace};
+use shallop_plan::{bounds::MAX_FLOWS, files::Files, load::LoadTerms, network::Network};
 use shallop_workload::{Sizes, TraceReader, builtin};
 
 pub(super) fn read(

@@ -13,9 +13,7 @@ fn main() {}
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::error::Error;
-    use std::fs::OpenOptions;
-    use std::io::Write;
+    use std::{error::Error, fs::OpenOptions, io::Write};
 
     use shallop_core::{Seed, Span, Stream};
     use shallop_kernel::lateness::Lateness;

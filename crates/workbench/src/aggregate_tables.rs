@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use shallop_results::Estimate;
 use shallop_results::metrics::{self, Metric};
-use shallop_results::summary::Summary;
-use shallop_results::table::Grid;
+use shallop_results::{summary::Summary, table::Grid};
 use shallop_store::{Column, Table, Text, Values};
 
 use super::tables::{POINT, SCHEME, column, text_column};

@@ -1,9 +1,6 @@
 //! Parsers of command-line values that are not keys of scenarios. An error says which values are allowed.
 
-use std::fmt::Display;
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::{fmt::Display, num::NonZeroUsize, path::PathBuf, str::FromStr};
 
 use shallop_core::Share;
 use shallop_plan::plan::Attachment;

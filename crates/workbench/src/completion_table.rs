@@ -47,8 +47,7 @@ pub(super) fn completion_table(summary: &Summary) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shallop_results::Point;
-    use shallop_results::summary::Fct;
+    use shallop_results::{Point, summary::Fct};
     use shallop_store::Values;
 
     #[test]

@@ -7,9 +7,8 @@ use std::path::Path;
 
 pub use connection_stats::{ConnectionStats, ConnectionWatch};
 pub use loaded::{LoadedController, Pinned, check, check_file_system, check_machine};
-pub use shallop_bpf::controller::Settings;
-pub use shallop_bpf::machine::skips_programs;
 pub use shallop_bpf::{BpfError, Law, Prefix, Program};
+pub use shallop_bpf::{controller::Settings, machine::skips_programs};
 use shallop_control::any::Config;
 use shallop_control::gemini::{self, Integers};
 use shallop_core::BitsPerSec;

@@ -6,8 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::results::headings;
-use shallop_results::metrics;
-use shallop_results::summary::Summary;
+use shallop_results::{metrics, summary::Summary};
 
 /// Units of numbers by the ending of a field's name; the first match counts.
 const ENDINGS: [(&str, &str); 5] =

@@ -1,8 +1,7 @@
 //! Diagnostics for the user: the place in the input, what was found, what is allowed. Exit code 2, or 3 for what this
 //! machine lacks.
 
-use std::fmt::Display;
-use std::path::Path;
+use std::{fmt::Display, path::Path};
 
 pub use miette::Report;
 use miette::{

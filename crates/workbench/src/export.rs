@@ -1,8 +1,7 @@
 //! The tables of results as Parquet or CSV. Flows and series are copied from their files batch by batch, traces are
 //! made of the series; the other tables are made from `summary.json`.
 
-use std::io::Write;
-use std::path::Path;
+use std::{io::Write, path::Path};
 
 use serde_json::{Value, json};
 use shallop_results::{Summary, table, warning_lines};
@@ -14,8 +13,7 @@ use super::link_tables::{groups_table, links_table};
 use super::printable::printable;
 use super::report::{ReportError, read_summary};
 use super::results::{FLOWS, SERIES};
-use super::tables::drops_table;
-use super::trace_table::TraceRows;
+use super::{tables::drops_table, trace_table::TraceRows};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableName {

@@ -3,16 +3,13 @@
 use std::time::Duration;
 
 use shallop_core::{Span, Time};
-use shallop_measure::Observer;
-use shallop_measure::flow_log::FlowRow;
-use shallop_measure::live_snapshot::LiveSnapshot;
+use shallop_measure::{Observer, flow_log::FlowRow, live_snapshot::LiveSnapshot};
 use shallop_plan::flows::FlowGenerator;
 use shallop_plan::plan::{Driver, Plan};
 use shallop_plan::{ResolvedRun, Study};
 use shallop_results::Job;
 
-use crate::clock::Clock;
-use crate::kernels;
+use crate::{clock::Clock, kernels};
 
 /// Seconds for which the first scheme is measured, and each other one if the first shows that the study may be long.
 const MEASURED: f64 = 0.1;

@@ -5,8 +5,7 @@ use std::fmt::{self, Write};
 
 use sha2::{Digest, Sha256};
 
-use shallop_plan::effective;
-use shallop_plan::plan::Plan;
+use shallop_plan::{effective, plan::Plan};
 
 /// The format version of archived runs and of identities.
 const FORMAT: u32 = 1;

@@ -9,15 +9,11 @@ use rayon::prelude::*;
 use shallop_core::{Span, Time};
 use shallop_store::StoreError;
 
-use super::error::StudyError;
-use super::identity::Identity;
-use super::kernels;
 use super::run_archive::{FlowWriter, RunArchive};
-use shallop_measure::flow_log::FlowRow;
-use shallop_measure::live_snapshot::LiveSnapshot;
+use super::{error::StudyError, identity::Identity, kernels};
 use shallop_measure::{Observer, RunError};
-use shallop_plan::Study;
-use shallop_plan::wait::check_all;
+use shallop_measure::{flow_log::FlowRow, live_snapshot::LiveSnapshot};
+use shallop_plan::{Study, wait::check_all};
 use shallop_results::summary::Run;
 use shallop_results::{Job, Shard};
 

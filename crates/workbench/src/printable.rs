@@ -1,8 +1,7 @@
 //! Escapes control characters in text from users, so that it cannot move the cursor, change colours or reverse the
 //! order of letters on a terminal. Breaks lines at spaces, and quotes words of commands in messages.
 
-use std::borrow::Cow;
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 use unicode_width::UnicodeWidthStr;
 

@@ -1,9 +1,7 @@
 //! Records which files a scenario opens: the files that it needs on another machine.
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::io::BufRead;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{collections::BTreeSet, ffi::OsString, io::BufRead};
 
 use shallop_plan::files::Files;
 

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use shallop_core::Share;
-use shallop_plan::Study;
-use shallop_plan::plan::Driver;
+use shallop_plan::{Study, plan::Driver};
 use shallop_results::machine::{Ability, Played};
 use shallop_results::summary::RehearsalOfRun;
 use shallop_scenario::Options;
@@ -12,9 +11,7 @@ use shallop_scenario::Options;
 use super::capacity::{self, Scale};
 use super::choice::{argument, choose};
 use super::diagnostic::{Result, plain, study_error, with_help};
-use super::error::StudyError;
-use super::kernels;
-use super::stretch;
+use super::{error::StudyError, kernels, stretch};
 
 /// Options of a rehearsal besides the scenario's.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,12 +8,11 @@ use shallop_store::{StoreError, Table, TableReader, Text, Values, read_bytes, re
 use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, figures, page};
 
 use super::results::{FLOWS, SERIES, SUMMARY};
-use shallop_results::Reuse;
-use shallop_results::drops::drops;
 use shallop_results::legend::{legend, longest_queues};
 use shallop_results::summary::{Run, Summary};
 use shallop_results::table::{self, Grid, Rows};
 use shallop_results::warning_lines;
+use shallop_results::{Reuse, drops::drops};
 use shallop_results::{group_table, links, program_table, rehearsal_table};
 
 pub const REPORT: &str = "report.html";

@@ -5,17 +5,15 @@ use std::path::{Path, PathBuf};
 
 use shallop_store::{Column, Draft, StoreError, Table, TableReader, TableWriter, Text, publish};
 
-use super::jobs::FinishedRun;
-use super::run_archive::RunArchive;
+use super::{jobs::FinishedRun, run_archive::RunArchive};
 use crate::setup_lines;
 use crate::tables::{POINT, SCHEME, SEED, flow_table, series_table};
 use shallop_measure::series::Samples;
 use shallop_plan::Study;
-use shallop_results::aggregate::aggregate;
-use shallop_results::reuse::reused;
 use shallop_results::summary::{Run, Summary};
 use shallop_results::verdict::judge;
 use shallop_results::{Job, Shard};
+use shallop_results::{aggregate::aggregate, reuse::reused};
 
 pub(super) const SUMMARY: &str = "summary.json";
 pub(super) const FLOWS: &str = "flows.parquet";

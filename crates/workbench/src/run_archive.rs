@@ -11,8 +11,7 @@ use shallop_store::{Draft, StoreError, TableWriter, clear_drafts, publish, read_
 
 use super::identity::{Identity, digest, hexadecimal};
 use super::tables::{flow_table, series_table};
-use shallop_measure::flow_log::FlowRow;
-use shallop_measure::outcome::Outcome;
+use shallop_measure::{flow_log::FlowRow, outcome::Outcome};
 use shallop_results::summary::Run;
 
 #[derive(Clone, Debug)]

@@ -1,23 +1,17 @@
 //! The results of a study as text: a title, tables, warnings and the paths of files.
 
-use std::borrow::Cow;
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 use super::diagnostic::name;
 use super::printable::{printable, wrapped};
 use super::run_study::StudyTask;
 use super::text_table::{TableForm, markdown_text, render};
 use super::{REPORT, RunArchive};
-use shallop_results::drops::drops;
-use shallop_results::group_table::groups;
-use shallop_results::legend::longest_queues;
-use shallop_results::links;
-use shallop_results::program_table::programs;
-use shallop_results::rehearsal_table::rehearsals;
-use shallop_results::summary::Summary;
 use shallop_results::table::{self, Grid, Rows};
 use shallop_results::warning_lines;
 use shallop_results::{Reuse, Shard};
+use shallop_results::{drops::drops, group_table::groups, legend::longest_queues, links, program_table::programs};
+use shallop_results::{rehearsal_table::rehearsals, summary::Summary};
 use shallop_view::Headline;
 
 /// The longest line of a sentence, in columns.

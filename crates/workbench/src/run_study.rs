@@ -2,19 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use indexmap::IndexSet;
 use shallop_store::{FolderLock, StoreError, read_text};
 
 use super::diagnostic::{Result, in_text, name, plain, study_error, with_help};
-use super::fault::in_scenario;
-use super::identity::Identity;
 use super::jobs::{JobOptions, Progress, run_all};
 use super::report::{check_page, read_summary};
 use super::results::{check_folder, summarise, write};
 use super::{Results, RunArchive};
+use super::{fault::in_scenario, identity::Identity};
 use shallop_core::BufferSize;
 use shallop_plan::chips;
 use shallop_plan::plan::{GraphLink, Group, Starts, Switch, Topology};

@@ -1,8 +1,7 @@
 //! What `summary.json` says about a study besides results: its network and traffic, schemes and size classes.
 
 use shallop_plan::plan::{Scheme, Topology};
-use shallop_plan::resolved::ResolvedRun;
-use shallop_plan::study::Study;
+use shallop_plan::{resolved::ResolvedRun, study::Study};
 use shallop_results::{DerivedValue, SchemeInfo, SizeClasses};
 use shallop_scenario::explain::network;
 

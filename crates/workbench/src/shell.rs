@@ -1,15 +1,13 @@
 //! A shell or program of the user in a host of a scenario, whose hosts are real kernels: in virtual time or in real
 //! time.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use shallop_core::Span;
 use shallop_measure::{Observer, RunError};
-use shallop_plan::ResolvedRun;
-use shallop_plan::files::Files;
 use shallop_plan::plan::{Attachment, Command, Connections, Driver, Group, Pattern, Plan, Starts};
 use shallop_plan::study::Study;
+use shallop_plan::{ResolvedRun, files::Files};
 
 use super::diagnostic::{Result, plain, study_error, with_help};
 use super::kernels;

@@ -5,8 +5,7 @@
 use shallop_core::Span;
 use shallop_plan::Study;
 use shallop_plan::plan::{Driver, Plan};
-use shallop_results::rehearsal_bound;
-use shallop_results::summary::RehearsalOfRun;
+use shallop_results::{rehearsal_bound, summary::RehearsalOfRun};
 
 use super::kernels;
 

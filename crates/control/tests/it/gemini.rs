@@ -1,11 +1,10 @@
 //! Gemini: its formulas against exact arithmetic, and its response to marks, delay, losses and RTOs.
 
 use crate::support::{FixedRtt, SEGMENT, number, start, table};
-use shallop_control::binary::Gain;
-use shallop_control::ewma::Alpha;
 use shallop_control::gemini::law::{self, Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
 use shallop_control::gemini::{Config, Gemini, PACKET};
 use shallop_control::{Ack, Loss, Start, Window};
+use shallop_control::{binary::Gain, ewma::Alpha};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span, Time};
 
 const THESIS: Config = Config::THESIS;

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use shallop_control::any::Config;
-use shallop_control::binary::Fraction;
 use shallop_control::{Basis, HostStack, Marking, bbr, copa, cubic, dctcp, gemini, hystart, loss, prague, reno, vegas};
+use shallop_control::{any::Config, binary::Fraction};
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::{At, Entry, Item, Problem, RawValue, Section, ValueType};
 

@@ -12,11 +12,9 @@ use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, Group, LinkWay, Plan, Queue
 use shallop_plan::{ResolvedRun, SetupError};
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, Simulator};
-use shallop_switch::discipline::codel::CoDelConfig;
-use shallop_switch::discipline::dualpi2::DualPi2Config;
-use shallop_switch::discipline::fq_codel::FqCoDelConfig;
-use shallop_switch::discipline::pie::PieConfig;
 use shallop_switch::{Aqm, MarkAt, Outage, Signals};
+use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
+use shallop_switch::{discipline::fq_codel::FqCoDelConfig, discipline::pie::PieConfig};
 use shallop_topology::{Dumbbell, Largest, NodeKind, ParkingLot, Paths, SenderDelay};
 
 type Count = [u64; Class::COUNT];

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use crate::support;
 use shallop_core::{Seed, Span};
 use shallop_measure::Outcome;
-use shallop_plan::ResolvedRun;
-use shallop_plan::files::FilesInMemory;
-use shallop_plan::flows::FlowGenerator;
 use shallop_plan::{Plan, Study};
+use shallop_plan::{ResolvedRun, files::FilesInMemory, flows::FlowGenerator};
 use shallop_scenario::{Options, Problem, read};
 
 const NETWORK: &str = r#"

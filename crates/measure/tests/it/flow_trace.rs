@@ -6,8 +6,7 @@ use crate::support::{self, dumbbell, group, plan};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_measure::Outcome;
 use shallop_measure::series::{Quantity, Sample};
-use shallop_plan::Plan;
-use shallop_plan::plan::Transport;
+use shallop_plan::{Plan, plan::Transport};
 use shallop_topology::Dumbbell;
 
 const TRACED: [Quantity; 6] = [

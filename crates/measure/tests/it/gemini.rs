@@ -1,17 +1,12 @@
 //! Gemini in scenarios: what its keys say, many flows at a link that marks, and figures by group.
 
 use crate::support::{outcome, study};
-use shallop_control::Marking;
-use shallop_control::any::Config as Window;
-use shallop_control::binary::Gain;
-use shallop_control::gemini::Config;
+use shallop_control::{Marking, any::Config as Window, binary::Gain, gemini::Config};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_plan::Study;
 use shallop_plan::plan::{Tcp, Transport};
 use shallop_proto::tcp::EcnConfig;
-use shallop_results::Verdict;
-use shallop_results::summary::Run;
-use shallop_results::verdict::judge;
+use shallop_results::{Verdict, summary::Run, verdict::judge};
 use shallop_scenario::{Options, read};
 
 /// Forty flows to one host, 10 ms away at 1 Gb/s, where a switch marks above so many packets; the scheme is to follow.

@@ -5,8 +5,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the digests are kept in a file")]
 
-use std::fmt::Write;
-use std::path::Path;
+use std::{fmt::Write, path::Path};
 
 use crate::support::outcome;
 use serde_json::{Value, json};

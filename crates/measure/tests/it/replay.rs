@@ -2,8 +2,7 @@
 
 use crate::support::{dumbbell, group, outcome, plan};
 use shallop_core::{BitsPerSec, BufferSize, Span};
-use shallop_plan::Plan;
-use shallop_plan::plan::Topology;
+use shallop_plan::{Plan, plan::Topology};
 use shallop_topology::{Dumbbell, SenderDelay};
 
 fn eight_flows() -> Plan {

@@ -8,14 +8,12 @@ pub mod flow_cache;
 
 use std::marker::PhantomData;
 
-use shallop_control::clean as law;
-use shallop_control::options::LONGEST;
+use shallop_control::{clean as law, options::LONGEST};
 use shallop_core::{Ecn, Packet, Span, Time};
 use shallop_options::Options;
 
-use crate::any::AnyHead;
-use crate::middlebox::Middlebox;
 use crate::tcp::{Flags, Head};
+use crate::{any::AnyHead, middlebox::Middlebox};
 use crate::{expresspass, flashpass, udp, wire};
 use flow_cache::FlowCache;
 

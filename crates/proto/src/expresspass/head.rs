@@ -3,8 +3,7 @@
 
 use shallop_core::{Class, Ecn, Time};
 
-use crate::endpoint::Out;
-use crate::wire;
+use crate::{endpoint::Out, wire};
 
 /// A demand without end, with which the receiver sends credits until the sender stops it.
 pub const UNLIMITED: u32 = u32::MAX;

@@ -16,13 +16,11 @@ use std::collections::VecDeque;
 use shallop_control::Rate;
 use shallop_core::{Class, Ecn, Span, Stream, Time};
 
-use super::config::Config;
-use super::credit_pacer::CreditPacer;
 use super::head::{Head, control, small};
-use crate::arrived::Arrived;
-use crate::counters::EndpointCounters;
+use super::{config::Config, credit_pacer::CreditPacer};
 use crate::endpoint::{Endpoint, Out};
 use crate::flow_state::{FlowState, payload_rate};
+use crate::{arrived::Arrived, counters::EndpointCounters};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pending {

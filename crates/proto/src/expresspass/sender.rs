@@ -10,8 +10,7 @@
 //! unscheduled data first, then new data, then unscheduled data that is not acknowledged (`crate::aeolus`). When no
 //! unscheduled data is outstanding it begins generation 1, in which the receiver reports all gaps.
 
-use std::collections::VecDeque;
-use std::ops::Range;
+use std::{collections::VecDeque, ops::Range};
 
 use shallop_core::{Bytes, Class, Ecn, Span, Time};
 

@@ -14,8 +14,7 @@ use shallop_core::{BitsPerSec, Bytes, Pace, Span, Stream, Time};
 
 use super::epochs::{EmulationEpoch, Epochs};
 use super::head::{TIMESTAMP_STEP, round_up_to_step};
-use crate::counters::Credits;
-use crate::wire::MIN_FRAME;
+use crate::{counters::Credits, wire::MIN_FRAME};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CreditEngineConfig {

@@ -3,16 +3,14 @@
 //! data that has arrived, and the credits and acknowledgements to send. Units: bytes of the stream. Source:
 //! flashpass-icnp21, III and IV.
 
-use std::collections::VecDeque;
-use std::ops::Range;
+use std::{collections::VecDeque, ops::Range};
 
 use shallop_core::{Class, Ecn, Span, Time};
 
 use super::head::{Ack, Head, MAX_TIMESTAMPS, NO_PACKET, Timestamps};
 use super::unscheduled_acks::UnscheduledAcks;
-use crate::arrived::Arrived;
-use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
+use crate::{arrived::Arrived, counters::EndpointCounters};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {

@@ -6,8 +6,7 @@
 //! With Aeolus, the sender first sends unscheduled data, until the first packet from the receiver or until the first
 //! credit may be used, and retransmits losses on credits (`crate::aeolus`).
 
-use std::collections::VecDeque;
-use std::ops::Range;
+use std::{collections::VecDeque, ops::Range};
 
 use shallop_control::Rate;
 use shallop_core::{Bytes, Class, Ecn, Span, Stream, Time};

@@ -8,9 +8,7 @@ use super::ack_summary::{AckSummary, DetectionInput};
 use super::detection::Detector;
 use super::head::{Flags, Head, SackBlock};
 use super::prr::{Delivered, Prr};
-use super::recovery::Phase;
-use super::sender::Sender;
-use super::undo::Evidence;
+use super::{recovery::Phase, sender::Sender, undo::Evidence};
 
 /// The sender's state before an acknowledgement was processed, in bytes.
 #[derive(Clone, Copy, Debug)]

@@ -1,14 +1,12 @@
 //! Bursts of segmentation offload: when the next one may leave, and how long it is. State: `Offload`. Source: kernel
 //! 6.12, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
 
-use shallop_control::Window;
-use shallop_control::pacing::pacing_rate;
+use shallop_control::{Window, pacing::pacing_rate};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 use super::connection::{Pending, State};
 use super::offload::{Offload, autosize};
-use super::recovery::Phase;
-use super::sender::Sender;
+use super::{recovery::Phase, sender::Sender};
 
 /// A burst is not deferred if a third of the window may be sent (kernel: `tcp_tso_win_divisor`).
 const TSO_WIN_DIVISOR: u64 = 3;

@@ -2,8 +2,7 @@
 //! 3.8.6.
 
 use super::config::{Config, IdleRestart};
-use super::head::scale_for;
-use super::timestamp::Timestamp;
+use super::{head::scale_for, timestamp::Timestamp};
 
 /// Connection states (RFC 9293, 3.3.2) of an active opener that only sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,9 @@
 
 use shallop_core::Time;
 
-use super::ack_summary::DetectionInput;
-use super::config::Detection;
-use super::loss_state::DUP_THRESH;
-use super::rack::Rack;
-use super::scoreboard::Scoreboard;
+use super::{
+    ack_summary::DetectionInput, config::Detection, loss_state::DUP_THRESH, rack::Rack, scoreboard::Scoreboard,
+};
 
 #[derive(Clone, Copy, Debug)]
 pub enum Detector {

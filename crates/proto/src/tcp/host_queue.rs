@@ -9,9 +9,7 @@ use std::collections::VecDeque;
 use shallop_control::Window;
 use shallop_core::{Ecn, Span, Time};
 
-use super::head::Head;
-use super::sender::Sender;
-use super::timers::earlier;
+use super::{head::Head, sender::Sender, timers::earlier};
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 use crate::flow_state::FlowState;
@@ -121,8 +119,7 @@ impl<W: Window + Clone> Endpoint for HostQueue<W> {
 
 #[cfg(test)]
 mod tests {
-    use shallop_control::any;
-    use shallop_control::window::Start;
+    use shallop_control::{any, window::Start};
 
     use super::*;
     use crate::tcp::{Config, Flags, Stack};

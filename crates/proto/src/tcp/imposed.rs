@@ -4,8 +4,7 @@
 
 use shallop_core::{BitsPerSec, Bytes, Pace, Time};
 
-use super::config::Config;
-use super::scoreboard::Scoreboard;
+use super::{config::Config, scoreboard::Scoreboard};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Imposed {

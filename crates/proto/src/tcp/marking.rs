@@ -2,9 +2,7 @@
 //! transmissions and moves forward only, unless an undo sets it back. A queue in order of time holds retransmissions.
 //! So the work does not grow with the window.
 
-use super::scoreboard::Scoreboard;
-use super::segment::SegmentState;
-use super::segment::Transmission;
+use super::{scoreboard::Scoreboard, segment::SegmentState, segment::Transmission};
 
 impl Scoreboard {
     pub fn mark_lost(&mut self, index: u64) {

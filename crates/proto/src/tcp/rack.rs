@@ -4,9 +4,7 @@
 
 use shallop_core::{Span, Time};
 
-use super::ack_summary::DetectionInput;
-use super::scoreboard::Scoreboard;
-use super::segment::Transmission;
+use super::{ack_summary::DetectionInput, scoreboard::Scoreboard, segment::Transmission};
 
 /// The number of recoveries without a DSACK after which the reordering window is reset.
 const REO_WND_PERSIST: u32 = 16;

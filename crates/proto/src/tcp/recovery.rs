@@ -1,10 +1,7 @@
 //! Loss recovery of a sender: its phase, and how losses are detected. Names are from RFC 6675; phases are Linux's
 //! `TCP_CA_Open`, `TCP_CA_Recovery` and `TCP_CA_Loss`. Units: bytes of the stream.
 
-use super::config::Config;
-use super::detection::Detector;
-use super::prr::Prr;
-use super::tlp::TailLossProbe;
+use super::{config::Config, detection::Detector, prr::Prr, tlp::TailLossProbe};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {

@@ -5,9 +5,7 @@
 
 use shallop_control::Window;
 
-use super::connection::Pending;
-use super::receiver::Receiver;
-use super::sender::Sender;
+use super::{connection::Pending, receiver::Receiver, sender::Sender};
 
 impl<W: Window + Clone> Sender<W> {
     pub(super) fn reuse(&mut self, before: &Self) {

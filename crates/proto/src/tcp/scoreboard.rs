@@ -3,14 +3,12 @@
 //! blocks that are already known. `marking.rs` marks segments lost. Units: bytes of the stream; segments by index,
 //! which is their offset divided by the full segment size.
 
-use std::collections::VecDeque;
-use std::ops::Range;
+use std::{collections::VecDeque, ops::Range};
 
 use shallop_core::Time;
 
-use super::ack_summary::AckSummary;
-use super::loss_state::LossState;
 use super::segment::{Segment, SegmentState, Snapshot, Transmission};
+use super::{ack_summary::AckSummary, loss_state::LossState};
 
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {

@@ -5,23 +5,15 @@ use shallop_core::{Bytes, Class, Ecn, Span, Time};
 
 use super::config::{Config, IdleRestart};
 use super::connection::{Connection, Pending, State};
-use super::delivery_rate::DeliveryRate;
-use super::detection::Detector;
 use super::ecn::{EcnState, PacketKind};
 use super::head::{Flags, Head};
-use super::imposed::Imposed;
-use super::limits::Limits;
-use super::offload::Offload;
-use super::pacer::Pacer;
 use super::recovery::{Phase, Recovery};
-use super::scoreboard::Scoreboard;
-use super::timers::Timers;
-use super::undo::Undo;
+use super::{delivery_rate::DeliveryRate, detection::Detector};
+use super::{imposed::Imposed, limits::Limits, offload::Offload, pacer::Pacer};
+use super::{scoreboard::Scoreboard, timers::Timers, undo::Undo};
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
-use crate::flow_state::FlowState;
-use crate::rtt::Rtt;
-use crate::wire;
+use crate::{flow_state::FlowState, rtt::Rtt, wire};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NextSegment {

@@ -5,10 +5,7 @@ use shallop_control::Window;
 use shallop_core::{Span, Time};
 
 use super::connection::{Pending, State};
-use super::detection::Detector;
-use super::recovery::Phase;
-use super::sender::Sender;
-use super::tlp::TailLossProbe;
+use super::{detection::Detector, recovery::Phase, sender::Sender, tlp::TailLossProbe};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {

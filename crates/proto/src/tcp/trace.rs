@@ -3,9 +3,7 @@
 use shallop_control::Window;
 use shallop_core::Bytes;
 
-use super::connection::State;
-use super::recovery::Phase;
-use super::sender::Sender;
+use super::{connection::State, recovery::Phase, sender::Sender};
 use crate::flow_state::{CaState, FlowState};
 
 impl<W: Window> Sender<W> {

@@ -16,13 +16,9 @@ use std::ops::Range;
 use shallop_control::{Undo as Prior, Window};
 use shallop_core::{Bytes, Time};
 
-use super::ack_summary::AckSummary;
-use super::config::Spurious;
-use super::head::Head;
-use super::recovery::Phase;
-use super::scoreboard::Scoreboard;
 use super::sender::Sender;
 use super::timestamp::{HORIZON, Timestamp};
+use super::{ack_summary::AckSummary, config::Spurious, head::Head, recovery::Phase, scoreboard::Scoreboard};
 
 /// What an acknowledgement shows about the current recovery.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,9 @@
 //! Gemini in TCP: a marking queue that never empties, a deep queue that stays short, and pacing.
 
-use crate::support::Path;
-use crate::support::shared_bottleneck::SharedBottleneck;
 use crate::support::tcp::{SEGMENT, ms, pair, sender};
-use shallop_control::any;
-use shallop_control::gemini::Config;
+use crate::{support::Path, support::shared_bottleneck::SharedBottleneck};
 use shallop_control::{Window, cubic, reno};
+use shallop_control::{any, gemini::Config};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span, Time};
 use shallop_proto::tcp::{self, EcnConfig, Stack};
 

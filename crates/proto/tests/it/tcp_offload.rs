@@ -2,9 +2,7 @@
 //! are from the integer arithmetic of Linux 6.12's `tcp_tso_autosize`, with segments of 1460 B.
 
 use shallop_core::{BitsPerSec, Span};
-use shallop_proto::Endpoint;
-use shallop_proto::tcp::Config;
-use shallop_proto::tcp::offload::autosize;
+use shallop_proto::{Endpoint, tcp::Config, tcp::offload::autosize};
 
 use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, us};
 

@@ -4,9 +4,8 @@ use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair, plain, us};
 use crate::support::{CapturedPacket, Path};
 use shallop_control::{any, reno};
 use shallop_core::{Ecn, Span, Time};
-use shallop_proto::Endpoint;
-use shallop_proto::tcp::segment::SegmentState;
 use shallop_proto::tcp::{Config, Detection, EcnConfig, Flags, Head, Stack};
+use shallop_proto::{Endpoint, tcp::segment::SegmentState};
 
 const FOREVER: Time = Time::LAST;
 

@@ -4,9 +4,8 @@ use crate::support::Path;
 use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair, sender};
 use shallop_control::{any, cubic, reno};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
-use shallop_proto::Endpoint;
-use shallop_proto::tcp::segment::SegmentState;
 use shallop_proto::tcp::{Config, Detection, Flags, Spurious, Stack};
+use shallop_proto::{Endpoint, tcp::segment::SegmentState};
 
 const DSACK: Spurious = Spurious { dsack: true, ..Spurious::OFF };
 const TIMESTAMPS: Spurious = Spurious { timestamps: true, ..Spurious::OFF };

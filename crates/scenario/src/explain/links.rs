@@ -1,8 +1,7 @@
 //! Rows of `check --explain` for each direction of each link.
 
 use shallop_core::{BitsPerSec, Bytes, Span};
-use shallop_plan::ResolvedRun;
-use shallop_plan::plan::Switch;
+use shallop_plan::{ResolvedRun, plan::Switch};
 use shallop_proto::wire;
 
 use super::{Section, buffer, size};

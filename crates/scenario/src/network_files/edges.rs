@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::columns::{USUAL, direction, meaning, plain};
-use super::facts::OF_NODES;
-use super::words::as_a_whole;
 use super::{Drawing, Element, Wrong};
+use super::{facts::OF_NODES, words::as_a_whole};
 use shallop_core::Span;
 use shallop_workload::trace::separator;
 

@@ -15,8 +15,7 @@ mod pairs;
 mod places;
 mod words;
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_options::{Key, Problem, Section};

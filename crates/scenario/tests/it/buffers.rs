@@ -3,17 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
-use shallop_plan::bcc::Thresholds;
-use shallop_plan::network::Network;
 use shallop_plan::plan::{Bcc, QueueMarking, Shared, Switch};
 use shallop_plan::{ResolvedRun, Study, chips, pools};
+use shallop_plan::{bcc::Thresholds, network::Network};
 use shallop_scenario::explain;
 use shallop_scenario::{Options, Problem, read};
-use shallop_switch::discipline::codel::CoDelConfig;
-use shallop_switch::discipline::dualpi2::DualPi2Config;
-use shallop_switch::discipline::fq_codel::FqCoDelConfig;
-use shallop_switch::discipline::pie::PieConfig;
 use shallop_switch::{Aqm, Discipline, MarkAt, QueueConfig, Signals};
+use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
+use shallop_switch::{discipline::fq_codel::FqCoDelConfig, discipline::pie::PieConfig};
 
 /// Ten hosts at 100 Gb/s at one switch.
 fn text(switch: &str) -> String {

@@ -4,10 +4,7 @@
 use std::sync::Arc;
 
 use shallop_core::{Seed, Span};
-use shallop_plan::Study;
-use shallop_plan::files::FilesInMemory;
-use shallop_plan::network::Network;
-use shallop_plan::plan::Topology;
+use shallop_plan::{Study, files::FilesInMemory, network::Network, plan::Topology};
 use shallop_scenario::{Options, Problem, read};
 use shallop_topology::Imported;
 

@@ -5,12 +5,9 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use shallop_core::{Bytes, Node, Seed, Span};
-use shallop_plan::host_pairs::HostPairs;
-use shallop_plan::load::LoadTerms;
-use shallop_plan::network::Network;
-use shallop_plan::plan::Pattern;
 use shallop_plan::traffic_paths::{Crossings, PairRtt, PortTraffic, TrafficPaths};
 use shallop_plan::{Plan, ResolvedNetwork, pairs};
+use shallop_plan::{host_pairs::HostPairs, load::LoadTerms, network::Network, plan::Pattern};
 use shallop_scenario::{Options, read};
 use shallop_topology::NodeKind;
 

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use shallop_core::{End, Node, Seed, Span};
-use shallop_plan::Study;
-use shallop_plan::network::Network;
+use shallop_plan::{Study, network::Network};
 use shallop_scenario::{Options, Problem, read};
 use shallop_switch::Routes;
 use shallop_topology::{NodeKind, Paths};

@@ -5,9 +5,7 @@ use shallop_proto::{Endpoint, Middlebox};
 use shallop_switch::{Pool, Port};
 
 use super::Simulator;
-use crate::flow_table::Retired;
-use crate::link::Interface;
-use crate::real_hosts::RealHosts;
+use crate::{flow_table::Retired, link::Interface, real_hosts::RealHosts};
 
 impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simulator<'_, E, P, M, H> {
     /// Ends the run and returns the real hosts and the probe.

@@ -5,14 +5,12 @@ use shallop_control::{Reno, reno};
 use shallop_core::{BitsPerSec, Bytes, DropCause, Envelope, Facts, Probe, QueueId, Seed, Span, Time};
 use shallop_proto::tcp::{Config, EcnConfig, Receiver, Sender, Stack, Tcp};
 use shallop_sim::{Flow, Network, Simulator};
-use shallop_switch::discipline::codel::CoDelConfig;
-use shallop_switch::discipline::dualpi2::DualPi2Config;
-use shallop_switch::discipline::fq_codel::FqCoDelConfig;
-use shallop_switch::discipline::pie::PieConfig;
 use shallop_switch::{
     Aqm, AqmPort, Discipline, Limit, Occupancy, Pool, PoolConfig, PoolMember, PoolQuota, PortBuffer, PortConfig,
     QueueConfig,
 };
+use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
+use shallop_switch::{discipline::fq_codel::FqCoDelConfig, discipline::pie::PieConfig};
 use shallop_topology::{Dumbbell, Fabric, Largest, NicMode, Paths, SenderDelay, SwitchNames};
 
 const LINK: BitsPerSec = BitsPerSec::at_least_one(100_000_000);

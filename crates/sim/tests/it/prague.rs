@@ -7,9 +7,8 @@ use shallop_control::{HostStack, prague};
 use shallop_core::{BitsPerSec, Bytes, DropCause, Envelope, Facts, Node, Probe, QueueId, Seed, Span, Time};
 use shallop_proto::tcp::{Config, EcnConfig, Receiver, Sender, Stack, Tcp};
 use shallop_sim::{Flow, Network, Simulator};
-use shallop_switch::discipline::codel::CoDelConfig;
-use shallop_switch::discipline::dualpi2::DualPi2Config;
 use shallop_switch::{Aqm, AqmPort, Discipline, Limit, PortBuffer, PortConfig, QueueConfig};
+use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
 use shallop_topology::{Dumbbell, Fabric, Largest, NicMode, Paths, SenderDelay, SwitchNames};
 
 const MTU: Bytes = Bytes::new(1538);

@@ -2,8 +2,7 @@
 
 use std::net::SocketAddr;
 
-use shallop_bpf::Connection;
-use shallop_bpf::controller::Watch;
+use shallop_bpf::{Connection, controller::Watch};
 use shallop_control::gemini::law;
 
 use super::bpf_error;

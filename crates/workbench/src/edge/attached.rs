@@ -3,9 +3,8 @@
 //! of a killed command is still listed.
 
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::{io, os::unix::fs::MetadataExt};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::net::netdevice::index_to_name;

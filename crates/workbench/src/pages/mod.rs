@@ -8,8 +8,7 @@ mod traces;
 
 pub use traces::RECORD as TRACES;
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use shallop_plan::Study;
 use shallop_results::RecordedRun;

@@ -1,7 +1,6 @@
 //! docs/results.md: the fields of `summary.json` and the columns of the tables, from the schema.
 
-use std::collections::VecDeque;
-use std::fmt::Write as _;
+use std::{collections::VecDeque, fmt::Write as _};
 
 use serde_json::Value;
 

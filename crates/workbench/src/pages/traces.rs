@@ -1,8 +1,7 @@
 //! The congestion window of one CUBIC flow over time, in a kernel and in the simulator: a figure, and a section of
 //! docs/agreement.md. Both are made of the recorded traces of examples/traces.toml.
 
-use std::fmt::Write as _;
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
 /// The table of traces that `shallop export --table traces` has written.
 pub const RECORD: &str = "docs/reproduction/traces.csv";

@@ -1,15 +1,12 @@
 //! Networks from files: the three formats describe the same networks, missing facts get defaults and notes, and errors
 //! name their line.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span};
-use shallop_plan::files::FilesInMemory;
-use shallop_plan::network::Network;
-use shallop_plan::plan::Topology;
 use shallop_plan::{Study, chips};
+use shallop_plan::{files::FilesInMemory, network::Network, plan::Topology};
 use shallop_scenario::explain;
 use shallop_scenario::{Options, Problem, read};
 use shallop_topology::imported::{Imported, Origin};

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use shallop_core::{BufferSize, Bytes, Seed};
-use shallop_plan::files::FilesInMemory;
-use shallop_plan::network::Network;
-use shallop_plan::plan::Topology;
+use shallop_plan::{files::FilesInMemory, network::Network, plan::Topology};
 use shallop_scenario::{Options, explain, read};
 
 use crate::imports::{open, scenario};

@@ -1,10 +1,8 @@
 //! The recorded traces that docs/agreement.md shows.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
-use shallop_measure::run;
-use shallop_measure::series::Quantity;
+use shallop_measure::{run, series::Quantity};
 use shallop_scenario::{Options, read};
 use shallop_workbench::pages::TRACES;
 

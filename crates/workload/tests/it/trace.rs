@@ -1,7 +1,6 @@
 //! Traces: rows, errors and speed.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use proptest::prelude::*;
 use shallop_core::{Node, Span};

@@ -6,9 +6,8 @@
 #[path = "../src/aimd.rs"]
 mod aimd;
 
-use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
+use std::{fs, path::Path};
 
 use shallop_control::{Controller, Window};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};

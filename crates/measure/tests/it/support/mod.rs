@@ -1,9 +1,8 @@
 //! Plans built by hand, with every number filled in, and each transport with its defaults.
 
-use shallop_control::any;
-use shallop_control::expresspass::CodeConfig;
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
 use shallop_control::options::ControllerName;
+use shallop_control::{any, expresspass::CodeConfig};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_measure::Outcome;
 use shallop_plan::Study;

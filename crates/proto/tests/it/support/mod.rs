@@ -5,9 +5,7 @@ pub mod flashpass;
 pub mod shared_bottleneck;
 pub mod tcp;
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
 
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Pace, Seed, Span, Stream, Time};
