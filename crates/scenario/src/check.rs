@@ -93,6 +93,8 @@ pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> R
     for port in 0..network.graph.ports() as u32 {
         let link = network.graph.link_of(port);
         let frame = network.full_frame(port);
+        let switch = network.switch(&plan.switches, port);
+        let topology = top.place(Scenario::KEY.topology);
         let check = |what: &str, size: BufferSize, least: Bytes, at: &At| {
             let limit = Limit::for_buffer(size, link.rate);
             if limit.bytes >= least && limit.packets > 0 {
@@ -102,12 +104,13 @@ pub(super) fn frames_fit(top: &Section<'_>, plan: &Plan, network: &Network) -> R
             let of = if limit.packets == 0 { String::new() } else { format!(", {bytes} B at {}", link.rate) };
             let place = network.port_name(port);
             let message = format!("{what} = {size}{of}, holds no packet of {least} at port {place}");
-            let allowed = format!("allowed: {least} or more, headers and gap of the wire included");
+            let unwritten = format!("{what} is a default here: write it in [switch.{}], ", switch.name);
+            let unwritten = if std::ptr::eq(at, topology) { unwritten } else { String::new() };
+            let allowed = format!("{unwritten}allowed: {least} or more, headers and gap of the wire included");
             Err(at.problem(message).with_help(allowed))
         };
-        let switch = network.switch(&plan.switches, port);
         let section = top.item(Scenario::KEY.switch).and_then(|item| item.get(&switch.name));
-        let at = |keys: &[&'static Key]| place(section, keys, top.place(Scenario::KEY.topology));
+        let at = |keys: &[&'static Key]| place(section, keys, topology);
         let keys = SwitchOptions::KEY;
         if let Some(shared) = switch.shared.filter(|_| network.is_switch_port(port)) {
             let key = keys.shared.key;

@@ -423,11 +423,12 @@ fn time(
 ) -> Result<Option<Span>, Wrong> {
     let line = element.line;
     let Some((key, text, unit)) = find(element, choose) else { return Ok(None) };
+    let unit = unit.or(unit_beside(element, key, time_unit)?).unwrap_or(1e-3);
     let seconds = if text.parse::<f64>().is_ok() {
-        let beside = unit_beside(element, key, time_unit)?;
-        number((key, text), line)? * unit.or(beside).unwrap_or(1e-3)
+        number((key, text), line)? * unit
     } else {
-        with_unit::<Span>((key, text), line, "\"12.5ms\", or a number of milliseconds")?.as_secs_f64()
+        let allowed = format!("\"12.5ms\", or a number in units of {}", Span::from_secs_f64(unit));
+        with_unit::<Span>((key, text), line, &allowed)?.as_secs_f64()
     };
     if !(0.0..=defaults.longest.as_secs_f64()).contains(&seconds) {
         let message = format!("`{key}` is \"{text}\", out of range");

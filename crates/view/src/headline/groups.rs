@@ -37,10 +37,12 @@ pub(super) fn clauses(summary: &Summary, groups: &[&str], told: &[String]) -> Ve
 }
 
 fn of_group(summary: &Summary, name: &str) -> Summary {
+    let is_alone = summary.runs.iter().all(|run| run.scheme == summary.runs[0].scheme);
     let run = |run: &Run| {
-        let group = run.groups.iter().find(|group| group.name == name)?.as_run();
-        let (scheme, point) = (run.scheme.clone(), run.point.clone());
-        Some(Run { scheme, seed: run.seed, point, ..group })
+        let group = run.groups.iter().find(|group| group.name == name)?;
+        // A scheme that is compared with others stands for the group, whatever its transport.
+        let scheme = if is_alone && !group.transport.is_empty() { &group.transport } else { &run.scheme };
+        Some(Run { scheme: scheme.clone(), seed: run.seed, point: run.point.clone(), ..group.as_run() })
     };
     let runs = summary.runs.iter().filter(|run| !run.is_void());
     let runs: Vec<Run> = runs.filter_map(run).collect();
@@ -48,7 +50,9 @@ fn of_group(summary: &Summary, name: &str) -> Summary {
     let aggregates = same.map(|runs| {
         let all: Vec<&Run> = runs.iter().collect();
         let (scheme, point) = (runs[0].scheme.clone(), runs[0].point.clone());
-        let metrics: BTreeMap<_, _> = metrics::estimates(&all);
+        let mut metrics: BTreeMap<_, _> = metrics::estimates(&all);
+        // A queue holds packets of all groups.
+        metrics.remove(metrics::MAX_QUEUE.path);
         Aggregate { scheme, point, n: runs.len() as u64, metrics }
     });
     let aggregates = aggregates.collect();

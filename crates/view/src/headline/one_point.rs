@@ -84,7 +84,7 @@ fn beside(standings: &Standings<'_>, only: &Entry<'_>) -> String {
         let loss = Standings::loss(&[only]);
         return format!("It carried {:.2} {} of new data and lost {loss}.", goodput.mean / unit.size, unit.name);
     }
-    // Groups have no queue of their own.
+    // Results of a group have no queue.
     let Some(queue) = only.of.get(&metrics::MAX_QUEUE).map(|queue| queue.mean) else { return String::new() };
     if queue <= 0.0 {
         return "No data packet waited at a switch.".to_owned();
