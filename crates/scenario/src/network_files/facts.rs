@@ -427,8 +427,13 @@ fn time(
     let seconds = if text.parse::<f64>().is_ok() {
         number((key, text), line)? * unit
     } else {
-        let allowed = format!("\"12.5ms\", or a number in units of {}", Span::from_secs_f64(unit));
-        with_unit::<Span>((key, text), line, &allowed)?.as_secs_f64()
+        let unit = match unit {
+            1.0 => "seconds",
+            1e-6 => "microseconds",
+            1e-9 => "nanoseconds",
+            _ => "milliseconds",
+        };
+        with_unit::<Span>((key, text), line, &format!("\"12.5ms\", or a number of {unit}"))?.as_secs_f64()
     };
     if !(0.0..=defaults.longest.as_secs_f64()).contains(&seconds) {
         let message = format!("`{key}` is \"{text}\", out of range");
