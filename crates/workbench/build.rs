@@ -2,10 +2,9 @@
 //! an archived run of other code is not reused. In a published package the other crates' sources are missing; the
 //! version then identifies them, because the package requires exactly that version of each.
 
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
-
-use sha2::{Digest, Sha256};
 
 const CRATES: [&str; 14] = [
     "core", "control", "switch", "proto", "topology", "workload", "plan", "scenario", "sim", "measure", "hosts",

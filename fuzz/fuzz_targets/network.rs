@@ -3,11 +3,10 @@
 
 #![no_main]
 
-use std::collections::BTreeSet;
-
 use libfuzzer_sys::fuzz_target;
 use shallop_core::{BitsPerSec, Span};
 use shallop_scenario::network_files::{Defaults, Format, Parts, Wrong, demands, read};
+use std::collections::BTreeSet;
 
 /// Reads a text twice: without any defaults, and with defaults for all values that it may leave out.
 fn run(format: Format, text: &str) {

@@ -4,19 +4,18 @@
 
 #![no_main]
 
-use std::collections::BTreeMap;
-
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time};
 use shallop_fuzz::draw;
-use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
     Aqm, AqmPort, Average, Discipline, FifoConfig, FrameAggregation, Impairment, Limit, LinkChange, MarkAt,
     MarkThreshold, Meter, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig,
     QueueConfig, RedConfig, SelectiveDrop, Signals,
 };
+use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
+use std::collections::BTreeMap;
 
 const MTU: Bytes = Bytes::new(1_538);
 const QUEUES: u8 = 4;

@@ -4,17 +4,16 @@
 
 #![no_main]
 
-use std::collections::VecDeque;
-use std::io::{self, Cursor, Read, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
-
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use shallop_fuzz::draw;
 use shallop_transfer::protocol::{
     Link, Outgoing, PART_SUFFIX, ReceiveOptions, SendOptions, SourcePaths, receive, send,
 };
+use std::collections::VecDeque;
+use std::io::{self, Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// A peer whose streams are made beforehand, and who reads nothing.
 struct Script(Mutex<VecDeque<Vec<u8>>>);

@@ -2,11 +2,10 @@
 
 #![no_main]
 
-use std::sync::Arc;
-
 use libfuzzer_sys::fuzz_target;
 use shallop_plan::files::FilesInMemory;
 use shallop_scenario::{Options, read};
+use std::sync::Arc;
 
 fn files() -> FilesInMemory {
     FilesInMemory::from_texts([

@@ -3,11 +3,10 @@
 
 #![no_main]
 
-use std::collections::BTreeMap;
-
 use libfuzzer_sys::fuzz_target;
 use shallop_core::{Node, Seed, Span};
 use shallop_workload::{Sizes, SizesError, TraceReader};
+use std::collections::BTreeMap;
 
 const HOSTS: [&str; 3] = ["s0", "s1", "r0"];
 

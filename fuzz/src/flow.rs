@@ -1,11 +1,10 @@
 //! A driver for both ends of a flow. The network between them loses, repeats, reorders, marks and forges packets, and
 //! delivers them at arbitrary times; links take few packets at a time.
 
+use crate::draw;
 use arbitrary::{Result, Unstructured};
 use shallop_core::{Class, Ecn, Time};
 use shallop_proto::{Endpoint, Nic, Out, settle, wire};
-
-use crate::draw;
 
 /// The most packets in flight in one direction; further packets are lost.
 const MOST_IN_FLIGHT: usize = 256;

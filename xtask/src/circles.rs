@@ -3,10 +3,9 @@
 //! An import is a mention of a path in the same crate. A re-export in `lib.rs` or `mod.rs` counts as its target, so
 //! that a circle through a re-export is found; the declaration of a module is no import.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::tokens::{self, MentionKind};
 use crate::tree::{Finding, Source, sources};
+use std::collections::{BTreeMap, BTreeSet};
 
 const MAX_FILES: usize = 3;
 /// The largest share of all lines in one crate, in percent.

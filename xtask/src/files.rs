@@ -1,9 +1,8 @@
 //! Files that git must not hold: binaries, and files above 300 KB. Build products (libraries, wheels, commands) and
 //! generated data make a repository grow unnoticed.
 
-use std::fs;
-
 use crate::tree::{Finding, paths, root};
+use std::fs;
 
 /// The most bytes of a file in git.
 const BYTES: u64 = 300_000;

@@ -3,9 +3,8 @@
 //! A crate depends on exactly the crates of its line. Its tests may also use indirect dependencies. Optional
 //! dependencies count like all others.
 
-use serde_json::Value;
-
 use crate::tree::{Finding, cargo};
+use serde_json::Value;
 
 /// The crates of the workspace without `shallop-`, each with its dependencies.
 pub const RULE: [(&str, &str); 26] = [

@@ -16,7 +16,6 @@ mod tree;
 mod walls;
 
 use std::{path::Path, process::ExitCode};
-
 use tree::Finding;
 
 /// A check of the tree; `Err` if it could not be made.

@@ -1,10 +1,9 @@
 //! The dependency rule as a picture: a box for each crate, above the boxes of its dependencies. Arrows that follow from
 //! other arrows are omitted.
 
-use std::{collections::BTreeMap, fmt::Write, fs};
-
 use crate::layers::{RULE, below};
 use crate::tree::{Finding, root};
+use std::{collections::BTreeMap, fmt::Write, fs};
 
 const FILE: &str = "docs/figures/crates.svg";
 const WIDTH: usize = 860;

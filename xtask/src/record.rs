@@ -1,14 +1,12 @@
 //! Records of full runs: the measured figures of each claim, without verdicts. The status page judges the recorded
 //! figures by the current ranges of the experiments.
 
-use std::{fs, path::Path, process::Command};
-
-use shallop_results::{RecordedClaim, RecordedRun, Summary, Verdict};
-
 use crate::figures::{record::FOLDER, runs};
 use crate::gate::{say, without_cargos_variables};
 use crate::records::{RECORDS, digest, stale};
 use crate::tree::{root, target};
+use shallop_results::{RecordedClaim, RecordedRun, Summary, Verdict};
+use std::{fs, path::Path, process::Command};
 
 /// Runs all experiments in quick form, or the `chosen` ones, and in full those whose record has another digest of the
 /// quick form, or none. Records each when it ends. An interrupted command resumes from the folder of its revision.
@@ -119,9 +117,8 @@ fn to_text(record: &RecordedRun) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
+    use serde_json::{Value, json};
 
     fn summary(quick: bool, verdict: &str) -> Value {
         json!({

@@ -1,12 +1,10 @@
 //! Finds records of full runs that are out of date. A record has a digest of the results of its experiment's quick
 //! form; a full run is due when the quick form gives another digest.
 
-use std::{fs, path::Path};
-
+use crate::tree::root;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-
-use crate::tree::root;
+use std::{fs, path::Path};
 
 /// The folder of the records.
 pub const RECORDS: &str = "docs/reproduction/recorded";

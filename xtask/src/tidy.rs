@@ -1,8 +1,7 @@
 //! Checks of source files: length, width, unfinished code, and the licence of C.
 
-use toml::{Table, Value};
-
 use crate::tree::{Finding, Source, sources};
+use toml::{Table, Value};
 
 /// The most lines of a source file, its tests included.
 const LINES: usize = 500;

@@ -104,13 +104,11 @@ fn objection(mention: &Mention) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-    use std::{env, fs};
-
-    use serde_json::Value;
-
     use super::*;
     use crate::tree::root;
+    use serde_json::Value;
+    use std::process::Command;
+    use std::{env, fs};
 
     fn found_in(path: &str, text: &str) -> Vec<String> {
         let source = Source { path: path.to_owned(), text: text.to_owned() };

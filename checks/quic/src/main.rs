@@ -8,9 +8,8 @@ mod report;
 mod usage;
 mod worker;
 
-use clap::{Args, Parser, Subcommand};
-
 use crate::worker::{Error, Sender, Worker};
+use clap::{Args, Parser, Subcommand};
 
 /// Cost of `FlashPass` over QUIC
 #[derive(Parser)]

@@ -1,12 +1,11 @@
 //! Measurements with pairs of processes, each in a network namespace and on a core of its own.
 
-use std::io::{BufReader, Read};
-use std::process::{Command, Stdio};
-
 use crate::network::{ADDRESSES, Pair};
 use crate::report;
 use crate::worker::{Done, Error, Ready, Stack, hear};
 use crate::{Common, Cost, Sweep};
+use std::io::{BufReader, Read};
+use std::process::{Command, Stdio};
 
 /// The reports of both ends of a transfer.
 #[derive(Clone, Debug)]

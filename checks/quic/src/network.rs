@@ -1,12 +1,11 @@
 //! Two network namespaces with a veth pair between them. They have no names, so the kernel removes them when the last
 //! process that uses them ends.
 
-use std::{fs::File, io};
+use nix::sched::{CloneFlags, setns, unshare};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Command};
 use std::thread::scope;
-
-use nix::sched::{CloneFlags, setns, unshare};
+use std::{fs::File, io};
 
 /// The addresses of both ends.
 pub const ADDRESSES: [&str; 2] = ["10.0.0.1", "10.0.0.2"];

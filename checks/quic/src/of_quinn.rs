@@ -1,15 +1,13 @@
 //! A bulk transfer with quinn as its users run it: default settings, one thread, chunks read without a copy.
 
-use std::{sync::Arc, time::Instant};
-
+use crate::usage::Meter;
+use crate::worker::{BLOCK, Done, Error, Ready, Sender, Worker};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Endpoint, ServerConfig};
 use rustls::{pki_types::CertificateDer, version::TLS13};
 use shallop_quic::identity::{Identity, SERVER_NAME, ServerVerifier};
+use std::{sync::Arc, time::Instant};
 use tokio::runtime::{Builder, Runtime};
-
-use crate::usage::Meter;
-use crate::worker::{BLOCK, Done, Error, Ready, Sender, Worker};
 
 const ALPN: &[u8] = b"bulk";
 

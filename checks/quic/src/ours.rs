@@ -1,15 +1,13 @@
 //! A bulk transfer of `shallop-quic`.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
+use crate::usage::Meter;
+use crate::worker::{BLOCK, Credits, Done, Error, Ready, Sender, Stack, Worker};
 use pollster::block_on;
 use shallop_core::BitsPerSec;
 use shallop_quic::identity::{Identity, ServerVerifier};
 use shallop_quic::{Config, CreditStats, Endpoint, PathStats, Tls};
-
-use crate::usage::Meter;
-use crate::worker::{BLOCK, Credits, Done, Error, Ready, Sender, Stack, Worker};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 fn config(worker: &Worker) -> Config {
     let link = BitsPerSec::at_least_one(worker.link * 1_000_000);

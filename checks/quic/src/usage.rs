@@ -1,10 +1,9 @@
 //! Measures processor time of this process and its threads.
 
-use std::{fs, io};
-use std::time::{Duration, Instant};
-
 use nix::sys::resource::{UsageWho, getrusage};
 use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+use std::{fs, io};
 
 /// The name of the thread of an endpoint of `shallop-quic`.
 const DRIVER: &str = "shallop-quic";

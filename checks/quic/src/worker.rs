@@ -1,13 +1,11 @@
 //! The processes of a measurement: one sends on a stream for some seconds, the other one reads the stream to its end.
 
-use std::io::{self, BufRead, Read};
-use std::time::Duration;
-
-use clap::{Args, ValueEnum};
-use serde::{Deserialize, Serialize};
-
 use crate::usage::Usage;
 use crate::{of_quinn, ours};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, Read};
+use std::time::Duration;
 
 /// The bytes of one write.
 pub const BLOCK: usize = 1 << 16;

@@ -2,14 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::{sync::Arc, thread::spawn};
-
 use pollster::block_on;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use shallop_core::BitsPerSec;
 use shallop_quic::identity::{Identity, ServerVerifier};
 use shallop_quic::{Config, Connection, Endpoint, SendMode, Tls};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::{sync::Arc, thread::spawn};
 
 /// What the stock end speaks, and ours beside its own protocols.
 const ALPN: &[u8] = b"hq-interop";
@@ -23,7 +22,6 @@ fn any() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
 
-/// Bytes that differ by direction.
 fn bytes(direction: usize) -> Vec<u8> {
     (0..COUNT).map(|at| (at * at / 7 + at * (3 + direction)) as u8).collect()
 }
@@ -53,7 +51,6 @@ fn ours(connection: &Connection) -> SendMode {
     connection.send_mode()
 }
 
-/// The stock end does the same.
 async fn stock(connection: &quinn::Connection) {
     let (mut stream, sent) = (connection.open_uni().await.unwrap(), bytes(1));
     let receive = async {

@@ -3,11 +3,9 @@
 
 #![allow(clippy::missing_errors_doc, clippy::needless_pass_by_ref_mut, reason = "nothing is loaded here")]
 
-use std::{path::Path, time::Duration};
-
-use shallop_control::gemini::Integers;
-
 use crate::{BpfError, Connection, Prefix, clean, controller};
+use shallop_control::gemini::Integers;
+use std::{path::Path, time::Duration};
 
 type Result<T> = std::result::Result<T, BpfError>;
 

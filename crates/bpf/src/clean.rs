@@ -8,12 +8,11 @@ pub use crate::absent::{Proxy, ProxyMaps, attached, detach};
 #[cfg(feature = "load")]
 pub use loaded::{Proxy, ProxyMaps, attached, detach};
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-
 use shallop_control::binary::{Fraction, Gain};
 use shallop_control::clean::{self as law, Decrease, SEGMENT};
 use shallop_core::{BitsPerSec, Bytes, Span};
 pub use shallop_proto::clean::Config;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// The size of `struct settings` of `c/clean_settings.h`, bytes.
 const SETTINGS: usize = 56;

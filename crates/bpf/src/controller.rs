@@ -12,9 +12,8 @@ pub use loaded::{Controller, Watch, change, settings};
 pub use names::check_name;
 pub use pins::{Pinned, unpin};
 
-use shallop_control::gemini::Integers;
-
 use crate::Prefix;
+use shallop_control::gemini::Integers;
 
 /// Whether this build contains the BPF programs.
 pub const IS_BUILT: bool = cfg!(feature = "load");
@@ -115,10 +114,9 @@ pub fn gemini_from_bytes(bytes: &[u8]) -> Option<Integers> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use shallop_control::gemini::Config;
     use shallop_core::BitsPerSec;
-
-    use super::*;
 
     #[test]
     fn what_is_set_survives_its_bytes() {

@@ -5,7 +5,6 @@ use std::{io, path::Path};
 /// Why a BPF program cannot be loaded or used.
 #[derive(Debug, thiserror::Error)]
 pub enum BpfError {
-    /// This build does not contain the BPF programs.
     #[error("this shallop was built without programs for the kernel: 'make linux' builds one that has them")]
     NotBuilt,
     /// This process lacks the capabilities to load programs.

@@ -1,10 +1,8 @@
 //! Messages of libbpf, and errors made from them.
 
-use std::sync::{Mutex, PoisonError};
-
-use libbpf_rs::{ErrorKind, MapCore, MapHandle, Object, PrintLevel, set_print};
-
 use crate::BpfError;
+use libbpf_rs::{ErrorKind, MapCore, MapHandle, Object, PrintLevel, set_print};
+use std::sync::{Mutex, PoisonError};
 
 /// The number of libbpf's last messages that an error quotes.
 const MESSAGES_IN_ERROR: usize = 3;

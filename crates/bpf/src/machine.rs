@@ -1,8 +1,7 @@
 //! What BPF programs require of this machine: type information of its kernel (BTF), capabilities, a BPF file system.
 
-use std::{fs, path::Path};
-
 use crate::{BpfError, controller};
+use std::{fs, path::Path};
 
 /// The file with the type information (BTF) of the running kernel.
 const BTF: &str = "/sys/kernel/btf/vmlinux";

@@ -2,13 +2,11 @@
 //! (docs/add-a-controller.md). Scenarios then name them in `transport`, as they name `cubic`. A change of such a
 //! controller compiles its own crate again, and not this one.
 
-use std::fmt::Debug;
-
-use shallop_core::Bytes;
-use shallop_options::{HostStack, Key, KeyDoc, Options, Problem, Section};
-
 use crate::options::{ControllerName, Parameters};
 use crate::window::{Start, Window};
+use shallop_core::Bytes;
+use shallop_options::{HostStack, Key, KeyDoc, Options, Problem, Section};
+use std::fmt::Debug;
 
 /// Parameters of a controller in another crate.
 pub trait Controller: Parameters + Clone + Debug + Send + Sync + 'static {

@@ -14,13 +14,12 @@ mod config;
 mod cwnd;
 mod lt_bw;
 
-use shallop_core::{BitsPerSec, Bytes, Span, Time, seed};
-
 use crate::win_minmax::WindowedMax;
 use crate::window::{Ack, Loss, RateSample, Start, Undo, Window};
 use ack_aggregation::AckAggregation;
 pub use config::Config;
 use lt_bw::LtBw;
+use shallop_core::{BitsPerSec, Bytes, Span, Time, seed};
 
 /// A gain of 1 in fixed point: gains are in units of 1/256.
 const BBR_UNIT: u64 = 256;

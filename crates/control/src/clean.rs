@@ -15,11 +15,10 @@
 //!
 //! All products fit into 64 bits, except one that saturates ([`w_cubic`]).
 
-use shallop_core::{Bytes, Span, Time};
-use shallop_options::{Options, Problem, Section, string_enum};
-
 use crate::binary::{Fraction, Gain};
 use crate::ewma::{Alpha, update_alpha};
+use shallop_core::{Bytes, Span, Time};
+use shallop_options::{Options, Problem, Section, string_enum};
 
 /// Fractional bits of windows, which are in units of 2^-10 segments.
 pub const WINDOW_BITS: u32 = 10;

@@ -16,12 +16,11 @@
 //! every sequence gap for a loss. mvfst (`Copa.cpp`) has a delta of 0.05, no competitive mode, and by default the
 //! latest RTT instead of the standing RTT. This controller has none of these rules.
 
-use shallop_core::{BitsPerSec, Bytes, Span, Time};
-use shallop_options::{Options, string_enum};
-
 use crate::options::{ControllerName, Marking, Parameters};
 use crate::win_minmax::{WindowedMaxRtt, WindowedMinRtt};
 use crate::window::{Ack, Loss, Start, Undo, Window};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use shallop_options::{Options, string_enum};
 
 /// Length of the window of the minimum-RTT filter.
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);

@@ -4,14 +4,13 @@
 //! numbers; seconds. Time in which cwnd does not limit the sender is not counted. Sources: RFC 9438; kernel:
 //! `tcp_cubic.c`.
 
-use shallop_core::{BitsPerSec, Bytes, Span, Time};
-use shallop_options::{HostStack, Options, string_enum};
-
 use crate::bictcp::{Bictcp, Law, Step};
 use crate::hystart::{self, SlowStart, SlowStartStep};
 use crate::options::{ControllerName, Marking, Parameters};
 use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use shallop_options::{HostStack, Options, string_enum};
 
 /// Upper bound of the target in units of cwnd: cwnd grows by at most half of itself per round trip (RFC 9438, 4.2).
 const MAX_TARGET: f64 = 1.5;

@@ -4,15 +4,14 @@
 //! controller bytes, which gives equal values while segments are full-sized. Growth, and the response to losses, are
 //! Reno's. Units: bytes, packets. Sources: RFC 8257, 3.3 to 3.5; kernel: `tcp_dctcp.c`; ns-3: `TcpDctcp`.
 
-use shallop_core::{BitsPerSec, Bytes, Span};
-use shallop_options::{HostStack, Options, string_enum};
-
 use crate::binary::{Fraction, Gain};
 use crate::ewma::{Alpha, RealAlpha};
 use crate::loss;
 use crate::options::{ControllerName, Marking, Parameters};
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
+use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_options::{HostStack, Options, string_enum};
 
 /// Minimum cwnd after a reduction, in packets (kernel: `dctcp_ssthresh`).
 const MIN_CWND: u64 = 2;

@@ -5,9 +5,8 @@
 //! Han, Credit-Scheduled Delay-Bounded Congestion Control for Datacenters (SIGCOMM 2017), Algorithm 1;
 //! kaist-ina/ns2-xpass f4e38bc, `xpass/xpass.cc`.
 
-use shallop_options::{Key, Options, Problem, Section};
-
 use crate::rate::{Epoch, Rate};
+use shallop_options::{Key, Options, Problem, Section};
 
 /// Parameters of the rule in the authors' ns-2 code. Rates are fractions of the maximum credit rate.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]

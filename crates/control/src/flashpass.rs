@@ -13,9 +13,8 @@
 //! to about 300. Beyond that the step is constant and the loss rate grows, to 60 % with 2,000 flows, which keeps the
 //! convergence to fair rates within seconds.
 
-use shallop_options::{Options, Problem, Section};
-
 use crate::rate::{Epoch, Rate};
+use shallop_options::{Options, Problem, Section};
 
 /// Parameters of Algorithm 1 of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]

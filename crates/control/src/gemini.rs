@@ -13,9 +13,6 @@
 
 pub mod law;
 
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
-use shallop_options::{HostStack, Options, Problem, Section};
-
 use crate::hystart::{self, SlowStart, SlowStartStep};
 use crate::loss;
 use crate::options::{ControllerName, LONGEST, Marking, Parameters};
@@ -23,6 +20,8 @@ use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 use crate::{binary::Gain, ewma::Alpha};
 use law::{Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
+use shallop_options::{HostStack, Options, Problem, Section};
 
 /// Size of a packet if the marking threshold K is in packets: an Ethernet frame with 1,500 bytes of payload, preamble
 /// and inter-frame gap.

@@ -3,10 +3,9 @@
 //! Sources: RFC 5681, 3.1; RFC 3465 (limit L of appropriate byte counting); RFC 9406 (`HyStart++`, whose names the
 //! constants and variables have); kernel, `tcp_cubic.c`: `hystart_update` (classic `HyStart`).
 
+use crate::{options::LONGEST, window::Ack};
 use shallop_core::{Bytes, Span, Time};
 use shallop_options::{Key, KeyDoc, Options, Problem, Section, string_enum};
-
-use crate::{options::LONGEST, window::Ack};
 
 /// Lower bound of the RTT increase that ends slow start, which is an eighth of the RTT (RFC 9406, 4.3; kernel:
 /// `HYSTART_DELAY_MIN`).

@@ -1,8 +1,7 @@
 //! Parameters of controllers with Reno's growth and reduction: multiplicative decrease and slow start.
 
-use shallop_options::{HostStack, Options};
-
 use crate::{hystart, window::Basis};
+use shallop_options::{HostStack, Options};
 
 /// Additive increase and multiplicative decrease, as in Reno. Each controller that uses them sets its own defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]

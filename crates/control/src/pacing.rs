@@ -3,9 +3,8 @@
 //! rate limits the sender. State: SRTT and `FlightSize` at the last ACK. Unit: payload bits per second. Source: kernel,
 //! `tcp_update_pacing_rate` with the default `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`.
 
-use shallop_core::{BitsPerSec, Bytes, Span};
-
 use crate::window::Ack;
+use shallop_core::{BitsPerSec, Bytes, Span};
 
 /// Pacing rate in per cent of cwnd / SRTT, in slow start (`tcp_pacing_ss_ratio`) and in congestion avoidance
 /// (`tcp_pacing_ca_ratio`).

@@ -4,13 +4,12 @@
 //! bytes, microseconds. Sources: draft-briscoe-iccrg-prague-congestion-control; `tcp_prague.c` of the L4S team's Linux,
 //! from which names and constants are; RFC 9331, 4.3. Slow start and the response to losses are Reno's.
 
-use shallop_core::{BitsPerSec, Bytes, Span, Time};
-use shallop_options::{HostStack, Options};
-
 use crate::options::{ControllerName, LONGEST, Marking, Parameters};
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 use crate::{binary::Gain, ewma::RealAlpha, loss};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use shallop_options::{HostStack, Options};
 
 /// Minimum cwnd after a reduction, in packets (Linux: `MIN_CWND`).
 const MIN_CWND: u64 = 2;

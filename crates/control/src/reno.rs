@@ -4,14 +4,13 @@
 //! RFC 3168, 6.1.2 (ECN); kernel: `tcp_cong.c`. ECN* is this controller with ECN, behind switches that mark at a single
 //! threshold (docs/dctcp.md).
 
-use shallop_core::{BitsPerSec, Bytes, Span};
-use shallop_options::{HostStack, Options};
-
 use crate::hystart::{SlowStart, SlowStartStep};
 use crate::loss::{self, Restart};
 use crate::options::{ControllerName, Marking, Parameters};
 use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
+use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_options::{HostStack, Options};
 
 /// Parameters of Reno.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]

@@ -5,13 +5,12 @@
 //! inactive during recovery and discards its samples. Units: packets; RTTs in ticks of the configured clock. Source:
 //! the kernel's `tcp_vegas.c`, after Brakmo and Peterson, 1995.
 
-use shallop_core::{BitsPerSec, Bytes, Span, Time};
-use shallop_options::{HostStack, Options, Problem, Section, string_enum};
-
 use crate::loss;
 use crate::options::{ControllerName, Marking, Parameters};
 use crate::reno::{self, Reno};
 use crate::window::{Ack, Loss, Start, Undo, Window};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use shallop_options::{HostStack, Options, Problem, Section, string_enum};
 
 /// Number of RTT samples in a round trip up to which all may include the delay of a delayed ACK, so that Reno's growth
 /// applies (`tcp_vegas_cong_avoid`: `cntRTT <= 2`).

@@ -1,9 +1,8 @@
 //! Quantities as text, a number and a unit: "10Gbps", "40ms", "84B", "20KB/Gbps". Reading and printing are exact. K is
 //! 1000 for bits and bytes alike; KiB, MiB and GiB are powers of 1024.
 
-use std::{fmt, str::FromStr};
-
 use crate::units::{BitsPerSec, Bytes, Span, Time};
+use std::{fmt, str::FromStr};
 
 /// Unit names with the size of the unit in ticks of its quantity, smallest unit first. Units of equal size are
 /// synonyms; the first one is printed.
@@ -48,31 +47,24 @@ const READ_ONLY: [&str; 5] = ["min", "µs", "KiB", "MiB", "GiB"];
 /// Reason why a text is not a quantity of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// The text does not start with a number.
     #[error("\"{found}\" does not start with a number; write it like {example}")]
     NoNumber { found: String, example: &'static str },
-    /// The number is negative.
     #[error("\"{found}\" is negative; write it like {example}")]
     Negative { found: String, example: &'static str },
-    /// The number has more than one decimal point.
     #[error("\"{found}\" has more than one decimal point; write it like {example}")]
     Points { found: String, example: &'static str },
-    /// The number has an exponent.
     #[error("\"{found}\" has an exponent; write the number out, like {example}")]
     Exponent { found: String, example: &'static str },
-    /// The unit is not one of this kind of quantity.
     #[error("\"{found}\" has an unknown unit, \"{unit}\": the units are {allowed}; write it like {example}")]
     UnknownUnit { found: String, unit: String, allowed: String, example: &'static str },
     #[error("\"{found}\" needs a unit, one of {allowed}; write it like {example}")]
     Unit { found: String, allowed: String, example: &'static str },
-    /// The unit differs from a known one only in upper and lower case.
     #[error("\"{found}\": upper and lower case count in units; write \"{right}\"")]
     Case {
         found: String,
         /// The quantity with the correct unit.
         right: String,
     },
-    /// The number has a comma.
     #[error("\"{found}\" has a comma: write {right}")]
     Comma {
         found: String,
@@ -85,7 +77,6 @@ pub enum QuantityError {
     /// The number has more decimals than the smallest step of the quantity (1 ps, 1 byte or 1 bit/s).
     #[error("\"{found}\" is finer than one {tick}")]
     TooFine { found: String, tick: &'static str },
-    /// The quantity is zero, which this kind must not be.
     #[error("\"{found}\" must not be zero")]
     Zero { found: String },
 }

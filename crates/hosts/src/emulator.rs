@@ -8,16 +8,14 @@
 //! packets in the network then stand still as well, and do not arrive all at once. Clock and links are parameters
 //! ([`PacketIo`]), so that tests and tapes use the emulator without real interfaces.
 
-use std::{collections::VecDeque, sync::mpsc::Receiver};
-
-use shallop_core::{Packet, Span, Time};
-use shallop_proto::Endpoint;
-use shallop_sim::{Outgoing, RealHosts};
-
 use crate::offload::{self, HEADER};
 use crate::{Head, HostEndpoint, HostPackets, SentPacket, frame};
 use crate::{counters::Counters, flow_monitor::Progress};
 use crate::{packet_io::PacketIo, response_time::ResponseTimer};
+use shallop_core::{Packet, Span, Time};
+use shallop_proto::Endpoint;
+use shallop_sim::{Outgoing, RealHosts};
+use std::{collections::VecDeque, sync::mpsc::Receiver};
 
 /// The most frames in the network at a time: about 100 MB.
 const MAX_FRAMES: usize = 65_536;

@@ -1,14 +1,12 @@
 //! Finds the simulated flow and direction of a packet that a real host sends. Flows of the scenario are known by their
 //! addresses and ports. All other packets between two hosts belong to the flow of the programs in these hosts.
 
-use std::collections::BTreeMap;
-
-use shallop_core::End;
-
 use crate::addresses;
 use crate::flow_monitor::{DATAGRAMS, MonitoredPackets};
 use crate::frame::{self, Segment, SocketPair};
 use crate::host_endpoint::HostEndpoint;
+use shallop_core::End;
+use std::collections::BTreeMap;
 
 /// A packet of a real host with its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

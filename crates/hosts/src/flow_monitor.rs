@@ -1,14 +1,12 @@
 //! Monitors of flows between real hosts. A monitor stands at each end of a flow in the simulated network, counts the
 //! flow's packets and decides nothing. Sequence numbers of TCP count from the first byte of the connection.
 
-use std::collections::BTreeMap;
-
+use crate::frame::{Segment, SocketPair};
+use crate::host_flow::{FlowProtocol, HostFlow};
 use shallop_core::{Class, Span, Time};
 pub use shallop_proto::Credits;
 use shallop_proto::{EndpointCounters, ranges::Ranges};
-
-use crate::frame::{Segment, SocketPair};
-use crate::host_flow::{FlowProtocol, HostFlow};
+use std::collections::BTreeMap;
 
 /// The connection number of packets that are not TCP.
 pub const DATAGRAMS: u32 = u32::MAX;
@@ -249,10 +247,9 @@ impl FlowMonitor {
 
 #[cfg(test)]
 mod tests {
-    use shallop_core::BitsPerSec;
-
     use super::*;
     use crate::host_flow::UdpOptions;
+    use shallop_core::BitsPerSec;
 
     fn data(sequence: u32, payload: u16) -> FrameHead {
         FrameHead { sequence, payload, ..FrameHead::default() }

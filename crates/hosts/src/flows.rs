@@ -1,15 +1,13 @@
 //! The flows of a run between real hosts, their ports, and the programs in hosts.
 
-use std::collections::BTreeMap;
-
+use crate::host_flow::{FlowProtocol, HostFlow, UdpOptions};
+use crate::programs::Program;
+use crate::{addresses, flow_monitor::FlowMonitor, host_endpoint::HostEndpoint};
 use shallop_core::Node;
 use shallop_measure::ends::{self, EndpointFactory};
 use shallop_plan::{ResolvedRun, flows::Flow, plan::Plan};
 use shallop_proto::AnyEnd;
-
-use crate::host_flow::{FlowProtocol, HostFlow, UdpOptions};
-use crate::programs::Program;
-use crate::{addresses, flow_monitor::FlowMonitor, host_endpoint::HostEndpoint};
+use std::collections::BTreeMap;
 
 /// Whether packets of real hosts get the traffic classes of transports without credits, because a group with a
 /// transport of its own may use credits in the same network.

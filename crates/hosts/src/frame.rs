@@ -166,10 +166,9 @@ pub fn cut_datagrams(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use etherparse::{IpHeaders, Ipv4HeaderSlice, PacketBuilderStep};
-
     use super::*;
     use crate::{flow_monitor::FrameHead, host_endpoint::outgoing, test_frames::ip as ip_packet};
+    use etherparse::{IpHeaders, Ipv4HeaderSlice, PacketBuilderStep};
 
     fn frame(payload: usize) -> Vec<u8> {
         let builder = ip_packet(4, 0, 1).tcp(1_024, 5_000, u32::MAX - 10, 1_000).psh().fin().ack(77).cwr();

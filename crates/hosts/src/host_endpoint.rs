@@ -1,10 +1,9 @@
 //! Ends of flows in a network with real hosts: simulated endpoints, and monitors of ends in real hosts.
 
+use crate::flow_monitor::{FlowMonitor, FrameHead};
 use shallop_core::{Class, Ecn, Span, Time};
 use shallop_proto::clean::AsTcp;
 use shallop_proto::{Endpoint, EndpointCounters, FlowState, Out, tcp, wire};
-
-use crate::flow_monitor::{FlowMonitor, FrameHead};
 
 /// The header of a packet of a simulated endpoint or of a real host.
 #[derive(Clone, Copy, Debug)]

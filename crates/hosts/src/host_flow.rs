@@ -1,11 +1,9 @@
 //! A flow between real hosts: its protocol, addresses and ports.
 
-use std::net::SocketAddr;
-
+use crate::{addresses, frame::SocketPair};
 use shallop_core::{BitsPerSec, Bytes};
 use shallop_proto::wire;
-
-use crate::{addresses, frame::SocketPair};
+use std::net::SocketAddr;
 
 /// The transport protocol of a flow between real hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,12 @@
 //! The packets of real hosts in the simulated network. The network carries a header of each packet; the frames are
 //! stored here until they arrive or are dropped.
 
-use shallop_core::{Ecn, End, Packet};
-use shallop_proto::Out;
-
 use crate::flow_classifier::{ClassifiedPacket, FlowClassifier};
 use crate::flow_monitor::FrameHead;
 use crate::host_endpoint::{Head, HostEndpoint, outgoing};
 use crate::{addresses, frame, ip};
+use shallop_core::{Ecn, End, Packet};
+use shallop_proto::Out;
 
 /// A packet that a real host has sent.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,9 @@
 //! IPv4 and IPv6 headers of frames: the fields that the network reads, and those that it changes. Extension headers of
 //! IPv6 are not parsed.
 
+use crate::addresses;
 use etherparse::{Ethernet2Slice, IpEcn, IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice, UdpHeader};
 use shallop_core::Ecn;
-
-use crate::addresses;
 
 const V6_HEADER: usize = 40;
 /// Bytes of an Ethernet header.

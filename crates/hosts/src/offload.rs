@@ -2,10 +2,9 @@
 //! (`struct virtio_net_hdr`, 10 bytes in the byte order of the machine), which says what the card has to do. The
 //! packets that enter the network are complete, so that the receiving host verifies every checksum.
 
-use etherparse::{TcpHeaderSlice, checksum::u64_16bit_word};
-
 use crate::frame::{self, ETHERNET, MAX_PACKET};
 use crate::ip::Ip;
+use etherparse::{TcpHeaderSlice, checksum::u64_16bit_word};
 
 /// Bytes of the virtio-net header.
 pub const HEADER: usize = 10;
@@ -113,11 +112,10 @@ fn put(packet: &mut [u8], at: usize, sum: u16) -> Option<()> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use etherparse::{Ipv4HeaderSlice, SlicedPacket, TransportSlice};
-
     use super::*;
     use crate::addresses;
     use crate::test_frames::{payload, tcp, udp};
+    use etherparse::{Ipv4HeaderSlice, SlicedPacket, TransportSlice};
 
     fn with_header(flags: u8, kind: u8, words: [u16; 3], frame: &[u8]) -> Vec<u8> {
         let words: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();

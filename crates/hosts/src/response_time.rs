@@ -4,9 +4,8 @@
 //! acknowledgements while data is missing, which Linux delays by a twentieth of the round trip
 //! (`tcp_comp_sack_delay_ns`).
 
-use shallop_core::{End, Span, Time};
-
 use crate::FrameHead;
+use shallop_core::{End, Span, Time};
 
 /// One end of a flow that has received data and may owe an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,12 +5,10 @@
 //! follow, with little-endian numbers: direction (1 byte: 0 from a host, 1 to a host), time in picoseconds (8), host
 //! (4), length of the frame with its virtio-net header (4), number of kept bytes (2), kept bytes.
 
-use std::collections::VecDeque;
-
+use crate::{frame::ETHERNET, ip::Ip, offload::HEADER, packet_io::PacketIo};
 use etherparse::IpNumber;
 use shallop_core::{Span, Time};
-
-use crate::{frame::ETHERNET, ip::Ip, offload::HEADER, packet_io::PacketIo};
+use std::collections::VecDeque;
 
 /// The most bytes that a record keeps of a frame: headers of virtio-net, Ethernet, IPv4 and TCP with all options.
 const KEPT: usize = HEADER + ETHERNET + 60 + 60;

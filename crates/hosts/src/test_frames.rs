@@ -1,8 +1,7 @@
 //! Frames for tests.
 
-use etherparse::{IpHeaders, PacketBuilder, PacketBuilderStep};
-
 use crate::addresses;
+use etherparse::{IpHeaders, PacketBuilder, PacketBuilderStep};
 
 /// An IP packet of this version from a host to another.
 pub(crate) fn ip(version: u8, from: u32, to: u32) -> PacketBuilderStep<IpHeaders> {

@@ -2,11 +2,10 @@
 //! changes, configures it (`agent/config`), compiles the kernel and the agent, and installs them in a folder that
 //! appears in one step. The source is removed afterwards.
 
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-use sha2::{Digest, Sha256};
 
 pub use crate::build_step::BuildError;
 use crate::build_step::{file, step};

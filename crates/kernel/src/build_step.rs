@@ -1,10 +1,9 @@
 //! Steps of building a kernel or a module, and their errors.
 
+use crate::error::KernelError;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-use crate::error::KernelError;
 
 /// The reason why a kernel or module was not built.
 #[derive(Debug, thiserror::Error)]
@@ -12,7 +11,6 @@ pub enum BuildError {
     /// A package must be installed first; the text has the command.
     #[error("{0}")]
     Missing(String),
-    /// The kernel source is not as expected.
     #[error("the source of {0} is not as expected: {1}")]
     Source(String, String),
     #[error("{step} failed; its last lines:\n{log}")]

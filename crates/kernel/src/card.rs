@@ -4,16 +4,14 @@
 //!
 //! State: the socket of requests, the channel of calls (interrupts), the kernel's shared memory, and two rings.
 
-use std::io::{Read, Write};
-use std::{os::fd::OwnedFd, os::unix::net::UnixStream};
-
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
-use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap, GuestRegionMmap, MmapRegion};
-
 use crate::error::{KernelError, Malformed};
 use crate::ring::Ring;
 use crate::vhost_user::{self, HEADER_BYTES, Header, Region, Request};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use shallop_hosts::frame;
+use std::io::{Read, Write};
+use std::{os::fd::OwnedFd, os::unix::net::UnixStream};
+use vm_memory::{FileOffset, GuestAddress, GuestMemoryMmap, GuestRegionMmap, MmapRegion};
 
 /// Bytes of the virtio header before each frame (`struct virtio_net_hdr_v1`).
 const VIRTIO_HEADER: usize = 12;

@@ -1,12 +1,10 @@
 //! The virtual time on which the kernels and their controller (this process) agree, in nanoseconds.
 
-use std::os::fd::{AsFd, BorrowedFd};
-
-use rustix::fs::MemfdFlags;
-use shallop_core::{Span, Time};
-
 use crate::error::KernelError;
 use crate::time_travel::{ClockPage, Mode, NEVER};
+use rustix::fs::MemfdFlags;
+use shallop_core::{Span, Time};
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// The guest time at which a run begins, in nanoseconds. Kernels boot in less.
 pub const BOOTED: u64 = 1_000_000_000;

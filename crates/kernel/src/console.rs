@@ -2,10 +2,9 @@
 //! line is there. Lines and output are UDP datagrams through a card of their own, which is not in the simulated network
 //! (`agent/console.c`).
 
+use crate::error::Malformed;
 use etherparse::{Ethernet2Slice, Ipv4HeaderSlice, PacketBuilder, UdpHeaderSlice};
 use shallop_core::Time;
-
-use crate::error::Malformed;
 
 /// The address of the shell. Both sides use port [`PORT`].
 const SHELL: [u8; 4] = [192, 168, 255, 1];

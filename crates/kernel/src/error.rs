@@ -6,13 +6,11 @@ use shallop_plan::SetupError;
 /// A malformed message from a kernel. Kernels are not trusted, so such a message is an error and never a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// An unknown operation of the time-travel protocol.
     #[error("unknown time-travel operation {0}")]
     TimeOperation(u32),
     /// An operation that a kernel may not send in this state.
     #[error("time-travel operation {0} at a moment when it means nothing")]
     UnexpectedTime(u32),
-    /// An answer to another message than the last one.
     #[error("answer {got} where {expected} was awaited")]
     Sequence {
         /// The sequence number that the answer should have.
@@ -20,7 +18,6 @@ pub enum Malformed {
         /// The sequence number that was received.
         got: u32,
     },
-    /// An unknown vhost-user request, or one that the card does not offer.
     #[error("vhost-user request {0} is not offered")]
     CardRequest(u32),
     /// A vhost-user message whose length does not fit its request.
@@ -29,7 +26,6 @@ pub enum Malformed {
     /// A vhost-user message that lacks its file descriptor.
     #[error("vhost-user request {0} without its file")]
     NoFile(u32),
-    /// A queue other than receive (0) and transmit (1).
     #[error("queue {0} of a card that has two")]
     Queue(u32),
     /// A ring whose size is not a power of two up to 32,768.
@@ -70,7 +66,6 @@ pub enum KernelError {
     /// The user left the console, which ends the run.
     #[error("the console was left")]
     Left,
-    /// Memory of a kernel cannot be mapped.
     #[error("memory shared with a kernel: {0}")]
     Memory(String),
     #[error("{what}: {why}")]

@@ -1,11 +1,10 @@
 //! A temporary folder that does not outlive this process, however it ends: a second process waits for the end, kills
 //! the processes that work in the folder, and removes it. Kernels are built and started in such folders.
 
+use crate::error::KernelError;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-
-use crate::error::KernelError;
 
 /// A folder that is removed when this value is dropped, or by a second process if this one is killed.
 #[derive(Debug)]

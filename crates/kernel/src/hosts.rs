@@ -8,15 +8,6 @@
 
 mod late;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
-
-use shallop_core::{Packet, Span, Time};
-use shallop_hosts::{Head, HostEndpoint, HostPackets, SentPacket, addresses};
-use shallop_proto::Endpoint;
-use shallop_results::summary::RehearsalOfRun;
-use shallop_sim::{Outgoing, RealHosts};
-
 use crate::card::Sent;
 use crate::clock::{BOOTED, Clock, guest_time, run_time};
 use crate::console::{self, ShellMessage, Terminal};
@@ -24,6 +15,13 @@ use crate::error::{KernelError, Malformed};
 use crate::folder::Folder;
 use crate::kernel::{Kernel, Pause};
 use crate::{lateness::LateHosts, launch::Start, process::Process, processor::Processor};
+use shallop_core::{Packet, Span, Time};
+use shallop_hosts::{Head, HostEndpoint, HostPackets, SentPacket, addresses};
+use shallop_proto::Endpoint;
+use shallop_results::summary::RehearsalOfRun;
+use shallop_sim::{Outgoing, RealHosts};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 const RECEIVE: usize = 0;
 const TRANSMIT: usize = 1;

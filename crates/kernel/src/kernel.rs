@@ -1,19 +1,17 @@
 //! One kernel: its process, its time and its cards. A kernel runs from [`Kernel::run`] until it waits. It pauses
 //! whenever it sends, so that its owner can put the frames into the network at the time at which they were sent.
 
-use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::{UnixListener, UnixStream};
-
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{PollFd, PollFlags, Timespec};
-
 use crate::card::{Card, CardError, Served};
 use crate::clock::Clock;
 use crate::error::{KernelError, Malformed};
 use crate::process::Process;
 use crate::time_travel::{MESSAGE_BYTES, Message, Mode, NEVER, Op, TIME_OF_DAY};
 use crate::vhost_user::CALL_REPLY_BYTES;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
 
 /// The reason why a kernel has stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,13 +7,11 @@
 //! - **Standstills**: the network stands still, and the clocks of hosts go on. This is an emulator that got no
 //!   processor and took that while out of the network's time.
 
-use std::collections::VecDeque;
-
+use crate::hosts::Waiting;
 use shallop_core::{Seed, Span, Stream, Time};
 use shallop_hosts::counters::Times;
 use shallop_results::summary::RehearsalOfRun;
-
-use crate::hosts::Waiting;
+use std::collections::VecDeque;
 
 /// The time of the first standstill, at the earliest: kernels start flows by their own clocks, the network by its own.
 const STARTED: Span = Span::from_ms(150);

@@ -1,17 +1,15 @@
 //! Starts the kernels of a run: files, sockets and processes. In their first virtual second kernels boot and their
 //! agents make the hosts; the run of the simulator begins at [`BOOTED`](crate::BOOTED).
 
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
-
-use rustix::event::{PollFd, PollFlags, Timespec};
-
 use crate::modules::Module;
 use crate::orders::{self, Settings};
 use crate::process::{Launch, Process};
 use crate::{clock::Clock, error::KernelError, folder::Folder, initrd, installed::Installed, kernel::Kernel};
 use crate::{programs, time_travel::Mode};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use shallop_hosts::{HostFlows, addresses};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 
 /// The longest time until a kernel connects.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };

@@ -1,16 +1,14 @@
 //! Congestion controllers as kernel modules: Gemini, and controllers of users. A module is the file `modules/NAME.ko`
 //! in the folder of its kernel; NAME is the name of its source file.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
+use crate::build_step::{BuildError, file, step};
+use crate::installed::Installed;
 use sha2::{Digest, Sha256};
 use shallop_control::gemini::Config;
 use shallop_core::BitsPerSec;
-
-use crate::build_step::{BuildError, file, step};
-use crate::installed::Installed;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The source files of Gemini's module.
 pub(crate) const GEMINI: [(&str, &str); 2] =

@@ -20,11 +20,9 @@
 //! kernel's default). Times are guest times in nanoseconds; `BYTES` are of payload, 0 for a flow without end; `ADDRESS`
 //! and `PORT` are the receiver's, `LOCAL` is the sender's port.
 
-use std::{fmt::Write, net::Ipv4Addr};
-
-use shallop_hosts::{HostFlow, HostFlows, addresses};
-
 use crate::{clock::BOOTED, modules::Module};
+use shallop_hosts::{HostFlow, HostFlows, addresses};
+use std::{fmt::Write, net::Ipv4Addr};
 
 /// The settings of all kernels of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]

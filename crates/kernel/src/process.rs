@@ -1,14 +1,12 @@
 //! The process of a kernel. It ends with the process that started it, however that ends ([`parent_death`]). The
 //! kernel's files are in a `Folder`, which is removed as soon as every kernel has opened its files.
 
+use crate::error::KernelError;
+use shallop_hosts::parent_death;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-
-use shallop_hosts::parent_death;
-
-use crate::error::KernelError;
 
 /// A command that runs this program and is killed when the thread that starts it ends.
 pub fn dies_with_us(program: &str) -> Command {

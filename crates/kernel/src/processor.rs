@@ -3,10 +3,9 @@
 //! virtual machine it takes ten times as long (measured: 0.5 s of one CUBIC flow at 1 Gb/s took 3.5 s, and 18.6 s
 //! without this).
 
-use std::os::fd::OwnedFd;
-
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_setaffinity};
+use std::os::fd::OwnedFd;
 
 /// The largest number of runs on one processor; further runs are left to the scheduler.
 const SHARES: u32 = 8;

@@ -1,10 +1,8 @@
 //! Programs of this machine that run in kernels: the orders to their kernels, and their files.
 
-use std::{fmt::Write as _, fs, os::unix::fs::symlink, path::Path};
-
-use shallop_hosts::{HostFlows, Program, ProgramEnd, addresses};
-
 use crate::{clock::BOOTED, error::KernelError};
+use shallop_hosts::{HostFlows, Program, ProgramEnd, addresses};
+use std::{fmt::Write as _, fs, os::unix::fs::symlink, path::Path};
 
 /// The name of the folder that has, for each program's number, a folder for the program's files.
 const KEPT: &str = "kept";

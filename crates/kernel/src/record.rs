@@ -1,10 +1,9 @@
 //! The states of connections (`TCP_INFO`) that agents sample in kernels (agent/record.c), as traces of flows.
 
+use crate::clock::BOOTED;
 use shallop_core::Span;
 use shallop_hosts::{HostFlows, TcpInfo};
 use shallop_measure::flow_trace::FlowTrace;
-
-use crate::clock::BOOTED;
 
 /// How the line begins in which an agent says that it records.
 const RECORDS: &str = "records every=";

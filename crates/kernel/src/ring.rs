@@ -1,12 +1,10 @@
 //! One virtqueue of a virtual network card, in memory that the kernel shares. The crate `virtio-queue` reads the
 //! descriptors and checks that they lie in that memory and that chains end.
 
+use crate::error::Malformed;
 use std::sync::atomic::Ordering;
-
 use virtio_queue::{Queue, QueueOwnedT, QueueT};
 use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
-
-use crate::error::Malformed;
 
 /// The largest number of descriptors of a ring.
 const MAX_SIZE: u16 = 32_768;

@@ -1,7 +1,5 @@
 //! Runs of plans in which some or all hosts are kernels.
 
-use std::path::Path;
-
 use shallop_core::{Span, Time};
 use shallop_hosts::HostFlows;
 use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
@@ -9,6 +7,7 @@ use shallop_measure::{Outcome, ends, observer::Observer, run_with_hosts};
 use shallop_options::StringEnum;
 use shallop_plan::{ResolvedRun, plan::Plan};
 use shallop_results::summary::{KernelOfRun, Run};
+use std::path::Path;
 
 pub use crate::error::KernelRunError;
 use crate::hosts::{Finished, Kernels};

@@ -4,11 +4,9 @@
 //! controller lets it, and waits otherwise. A message has 16 bytes: operation, sequence number, time in nanoseconds.
 //! [`Op::Ack`] with that sequence number answers it. Source: `include/uapi/linux/um_timetravel.h` of Linux 6.12.
 
-use std::sync::atomic::Ordering;
-
-use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
-
 use crate::error::{KernelError, Malformed};
+use std::sync::atomic::Ordering;
+use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
 
 pub const MESSAGE_BYTES: usize = 16;
 /// The guest time that stands for "never": the kernel's `S64_MAX`.

@@ -1,7 +1,7 @@
 //! The flows, programs and modules of a run with kernels, and which kernel has which hosts.
 
-use std::path::PathBuf;
-
+use crate::modules::{self, Module};
+use crate::{clock::guest_time, error::KernelRunError};
 use shallop_control::any as window;
 use shallop_core::Time;
 use shallop_hosts::{FlowProtocol, HostFlows};
@@ -9,9 +9,7 @@ use shallop_plan::ResolvedRun;
 use shallop_plan::flows::{Flow, FlowGenerator};
 use shallop_plan::kernel::{CONTROLLERS, NOT_IN_VIRTUAL_TIME};
 use shallop_plan::plan::Transport;
-
-use crate::modules::{self, Module};
-use crate::{clock::guest_time, error::KernelRunError};
+use std::path::PathBuf;
 
 /// The most hosts in one kernel; each has a card and a network namespace.
 const MAX_HOSTS_PER_KERNEL: usize = 200;

@@ -1,14 +1,12 @@
 //! Checks what this machine offers for rehearsals and for BPF programs (`shallop doctor`).
 
-use std::fs;
-
+use crate::namespace::{self, HostSettings};
+use crate::realtime;
 use shallop_bpf::machine::{self, BPF_FILE_SYSTEM};
 use shallop_bpf::{Controller, Law, Program, controller};
 use shallop_core::BitsPerSec;
 use shallop_results::machine::Ability;
-
-use crate::namespace::{self, HostSettings};
-use crate::realtime;
+use std::fs;
 
 /// The kernel's names of its congestion controllers.
 pub fn controllers() -> Vec<String> {

@@ -5,9 +5,8 @@
 //! The machine behind the interface has the IPv4 address of the host. Its ARP requests for other hosts are answered
 //! here. Frames from any other address are ignored.
 
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-
+use crate::error::{RehearsalError, failed};
+use crate::options::{IgnoreOutgoing, Membership, PacketStatistics, VirtioHeader};
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use nix::sys::socket::{SockaddrStorage, bind, getsockopt, setsockopt};
 use nix::{ifaddrs::getifaddrs, libc};
@@ -15,9 +14,8 @@ use shallop_hosts::addresses;
 use shallop_hosts::frame::{self, ETHERNET};
 use shallop_hosts::offload::HEADER;
 use socket2::{Domain, Protocol, Socket, Type};
-
-use crate::error::{RehearsalError, failed};
-use crate::options::{IgnoreOutgoing, Membership, PacketStatistics, VirtioHeader};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// The receive buffer of the packet socket, in bytes: it holds frames while the emulator does other work.
 const RECEIVE_BUFFER: usize = 4 << 20;

@@ -2,14 +2,12 @@
 //! the time of the run under names of their own. Controllers that use ECN marks negotiate ECN themselves
 //! (`TCP_CONG_NEEDS_ECN`), so no sysctl is needed and other controllers stay without ECN.
 
-use std::collections::BTreeMap;
-
+use crate::{abilities, error::RehearsalError};
 use shallop_bpf::{BpfError, Controller, Law};
 use shallop_control::any::Config;
 use shallop_core::BitsPerSec;
 use shallop_plan::{ResolvedRun, flows::FlowGenerator, kernel::CONTROLLERS, transport::Transport};
-
-use crate::{abilities, error::RehearsalError};
+use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
 pub(crate) struct Controllers {

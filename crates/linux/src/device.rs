@@ -1,15 +1,13 @@
 //! Queue disciplines and filters of a network device (`rtnetlink(7)`), in the network namespace of this thread. BPF
 //! programs are attached to a device as filters.
 
-use std::io;
-
+use crate::netlink::Interfaces;
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkFlags, LinkLayerType};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use shallop_core::{BitsPerSec, Bytes};
-
-use crate::netlink::Interfaces;
+use std::io;
 
 /// The queue discipline to which programs are attached as filters.
 const CLSACT: &str = "clsact";

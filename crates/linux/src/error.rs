@@ -1,9 +1,8 @@
 //! Errors of rehearsals.
 
-use std::io;
-
 use shallop_measure::RunError;
 use shallop_plan::SetupError;
+use std::io;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RehearsalError {
@@ -16,12 +15,10 @@ pub enum RehearsalError {
     /// A rehearsal cannot do what the plan asks for.
     #[error("{0}")]
     Refused(String),
-    /// The plan has no flow between real hosts.
     #[error("no flow is between real hosts: write stack = \"kernel\"")]
     NoHosts,
     #[error("{what}: {why}")]
     System { what: String, why: io::Error },
-    /// The user left the shell, which ends the run.
     #[error("the shell has ended")]
     Left {
         status: u32,

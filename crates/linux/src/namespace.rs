@@ -1,20 +1,18 @@
 //! The hosts of a rehearsal: network namespaces without names, each with a loopback interface and a virtual interface.
 
+use crate::error::{RehearsalError, failed};
+use crate::{netlink::Interfaces, user_namespace::path_of};
+use crate::{realtime, tap, user_namespace};
+use netlink_packet_route::link::LinkAttribute;
+use nix::sched::{CloneFlags, setns, unshare};
+use shallop_core::BitsPerSec;
+use shallop_hosts::addresses;
 use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-
-use netlink_packet_route::link::LinkAttribute;
-use nix::sched::{CloneFlags, setns, unshare};
-use shallop_core::BitsPerSec;
-use shallop_hosts::addresses;
 use tun_rs::SyncDevice;
-
-use crate::error::{RehearsalError, failed};
-use crate::{netlink::Interfaces, user_namespace::path_of};
-use crate::{realtime, tap, user_namespace};
 
 const PREFIX: u8 = 8;
 const PREFIX_V6: u8 = 64;

@@ -57,10 +57,9 @@ pub struct ConnectionState {
 
 #[cfg(all(test, target_env = "gnu"))]
 mod tests {
-    use std::mem::{offset_of, size_of};
-
     use super::*;
     use nix::libc::tcp_info;
+    use std::mem::{offset_of, size_of};
 
     #[test]
     fn the_fields_of_a_connections_state_lie_where_the_kernel_puts_them() {

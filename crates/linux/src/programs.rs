@@ -3,17 +3,15 @@
 //! names of hosts, and of the host name. A program ends with the run, and with this process however that ends
 //! ([`parent_death`]).
 
+use crate::error::{RehearsalError, failed};
+use crate::namespace::{self, Host};
+use crate::{realtime, run_clock::RunClock};
+use shallop_hosts::{Program, ProgramEnd, addresses, parent_death};
 use std::fs::{self, File};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{io, os::unix::process::ExitStatusExt, path::Path};
-
-use shallop_hosts::{Program, ProgramEnd, addresses, parent_death};
-
-use crate::error::{RehearsalError, failed};
-use crate::namespace::{self, Host};
-use crate::{realtime, run_clock::RunClock};
 
 /// The interval of checks whether a program has ended.
 const LOOK: Duration = Duration::from_millis(2);

@@ -3,16 +3,15 @@
 //! interface before any switch. Packets become ECN-capable when they leave the sender's interface. All interfaces share
 //! one table of flows, as in one access point.
 
+use crate::error::{RehearsalError, failed};
+use crate::namespace::{self, Host};
+use crate::{netlink::Interfaces, tap};
 use shallop_bpf::BpfError;
 use shallop_bpf::clean::{Proxy, Settings, TcHook};
 use shallop_core::{Node, Time};
 use shallop_hosts::flows::HostFlows;
 use shallop_plan::{ResolvedRun, flows::FlowGenerator, proxy::Clean};
 use shallop_results::summary::ProxyOfRun;
-
-use crate::error::{RehearsalError, failed};
-use crate::namespace::{self, Host};
-use crate::{netlink::Interfaces, tap};
 
 const ETHERNET: u32 = 14;
 

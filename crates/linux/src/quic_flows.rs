@@ -1,11 +1,11 @@
 //! The `FlashPass` flows of a rehearsal: QUIC on credits (the crate `quic`). Each receiving host and each flow at its
 //! sender has a QUIC endpoint. One thread serves all endpoints and checks the bytes that arrive.
 
-use std::collections::BTreeMap;
-use std::net::{SocketAddr, UdpSocket};
-use std::time::{Duration, Instant};
-use std::{sync::Arc, sync::mpsc::Sender, task::Poll};
-
+use crate::error::{RehearsalError, failed};
+use crate::namespace::{self, Host};
+use crate::pattern::{LONGEST, Pattern};
+use crate::realtime;
+use crate::run_clock::{FlowReport, LOOK, RunClock};
 use shallop_core::Span;
 use shallop_hosts::flow_monitor::{Credits, Progress};
 use shallop_hosts::{HostFlow, HostFlows, addresses};
@@ -14,12 +14,10 @@ use shallop_plan::{flows::Flow, transport::FlashPass};
 use shallop_quic::identity::{Identity, ServerVerifier};
 use shallop_quic::multi_endpoint::{ConnectionId, StreamNumber};
 use shallop_quic::{Config, CreditStats, MultiEndpoint, QuicError, Tls, Unscheduled};
-
-use crate::error::{RehearsalError, failed};
-use crate::namespace::{self, Host};
-use crate::pattern::{LONGEST, Pattern};
-use crate::realtime;
-use crate::run_clock::{FlowReport, LOOK, RunClock};
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+use std::{sync::Arc, sync::mpsc::Sender, task::Poll};
 
 /// The response time of real hosts, added to the waiting time of `FlashPass`, which is computed for simulated hosts
 /// that answer at once.

@@ -1,9 +1,8 @@
 //! Processors and priorities of a rehearsal. The emulator has the last processor and, where that is allowed, real-time
 //! priority. The threads and programs of hosts have the other processors.
 
-use std::{fs, time::Duration};
-
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
+use std::{fs, time::Duration};
 use thread_priority::unix::{
     RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
 };

@@ -1,10 +1,15 @@
 //! A rehearsal of one scheme of a plan.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use std::{net::Ipv4Addr, path::Path};
-use std::{sync::mpsc::Receiver, thread::ScopedJoinHandle};
-
+use crate::abilities;
+use crate::attached::{Interface, Watch};
+use crate::controllers::Controllers;
+use crate::error::{RehearsalError, failed};
+use crate::namespace::{self, Host, HostSettings};
+use crate::run_clock::{FlowReport, NetworkClock, RunClock};
+use crate::session;
+use crate::tap::{HostLink, HostLinks};
+use crate::{programs::ProgramRunner, proxy::RunProxy, quic_flows::QuicFlows, realtime, replay};
+use crate::{tcp_flows::TcpFlows, traffic::Traffic, udp_flows::UdpFlows, validity};
 use shallop_core::{Share, Span, Time};
 use shallop_hosts::flow_monitor::Progress;
 use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
@@ -17,18 +22,11 @@ use shallop_plan::plan::{Driver, Plan};
 use shallop_plan::{ResolvedRun, kernel::Qdisc};
 use shallop_results::rehearsal_bound::{self, NetworkTimes};
 use shallop_results::summary::{RehearsalOfRun, Run};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{net::Ipv4Addr, path::Path};
+use std::{sync::mpsc::Receiver, thread::ScopedJoinHandle};
 use tun_rs::SyncDevice;
-
-use crate::abilities;
-use crate::attached::{Interface, Watch};
-use crate::controllers::Controllers;
-use crate::error::{RehearsalError, failed};
-use crate::namespace::{self, Host, HostSettings};
-use crate::run_clock::{FlowReport, NetworkClock, RunClock};
-use crate::session;
-use crate::tap::{HostLink, HostLinks};
-use crate::{programs::ProgramRunner, proxy::RunProxy, quic_flows::QuicFlows, realtime, replay};
-use crate::{tcp_flows::TcpFlows, traffic::Traffic, udp_flows::UdpFlows, validity};
 
 const LONGEST: Span = Span::from_secs(3_600);
 /// A gap of the emulator is a standstill from this fraction of the shortest round trip on, and not below this time.

@@ -1,7 +1,7 @@
 //! Files of tapes, and the replay of a tape in a simulated network.
 
-use std::{collections::BTreeMap, fs, path::Path};
-
+use crate::error::{RehearsalError, failed};
+use crate::traffic::Traffic;
 use shallop_hosts::flows::{HostEndpoints, uses_legacy_classes};
 use shallop_hosts::offload::HEADER;
 use shallop_hosts::tape::{Direction, Player, Record, Recorder, Tape, decision};
@@ -10,9 +10,7 @@ use shallop_measure::observer::Unobserved;
 use shallop_measure::{ends, run_with_hosts};
 use shallop_plan::{ResolvedRun, plan::Plan};
 use shallop_results::machine::Played;
-
-use crate::error::{RehearsalError, failed};
-use crate::traffic::Traffic;
+use std::{collections::BTreeMap, fs, path::Path};
 
 /// Writes a tape to a file, which appears whole or not at all.
 pub(crate) fn write(file: &str, tape: &Tape) -> Result<(), RehearsalError> {

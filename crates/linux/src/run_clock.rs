@@ -1,16 +1,14 @@
 //! Shared parts of the threads of hosts: the clock of the run, waiting for sockets, and the report on flows.
 
+use crate::tcp_info::TcpInfoLog;
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::time::Timespec;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::time::Timespec;
-
-use crate::tcp_info::TcpInfoLog;
 
 /// The longest time until a thread of the hosts notices that the run is over.
 pub(crate) const LOOK: Duration = Duration::from_millis(5);

@@ -2,19 +2,17 @@
 //! abstract socket, `shallop-` and its process number, and sends the list of its hosts. Abstract sockets have no file
 //! and end with the process.
 
+use crate::error::{RehearsalError, failed};
+use crate::namespace;
+use crate::programs::{self, exit_status};
+use crate::{realtime, run_clock::RunClock};
+use nix::{sys::socket::getsockopt, sys::socket::sockopt::PeerCredentials};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::{os::fd::AsRawFd, os::linux::net::SocketAddrExt};
 use std::{process::Child, time::Duration};
-
-use nix::{sys::socket::getsockopt, sys::socket::sockopt::PeerCredentials};
-
-use crate::error::{RehearsalError, failed};
-use crate::namespace;
-use crate::programs::{self, exit_status};
-use crate::{realtime, run_clock::RunClock};
 
 /// The start of the names of the sockets on which rehearsals listen.
 const NAME: &str = "shallop-";

@@ -1,17 +1,15 @@
 //! The links between hosts and the emulator: a virtual network interface (TAP) in each host, with offload as in a card,
 //! or an interface of this machine that replaces the host.
 
-use std::os::fd::{AsFd, BorrowedFd};
-use std::time::{Duration, Instant};
-use std::{collections::VecDeque, io};
-
+use crate::attached::Interface;
+use crate::run_clock::{NetworkClock, Poll};
 use rustix::{event::epoll::EventFlags, io::Errno};
 use shallop_core::{Span, Time};
 use shallop_hosts::PacketIo;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+use std::{collections::VecDeque, io};
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
-
-use crate::attached::Interface;
-use crate::run_clock::{NetworkClock, Poll};
 
 /// The name of the virtual interface in each host.
 pub(crate) const NAME: &str = "eth0";

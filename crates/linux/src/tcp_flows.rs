@@ -1,16 +1,6 @@
 //! The TCP flows of a rehearsal. One thread opens, fills and empties all sockets, each in the namespace of its host,
 //! and checks the bytes that arrive.
 
-use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, Read, Write};
-use std::{net::SocketAddr, time::Duration};
-
-use nix::sys::socket::getsockopt;
-use rustix::event::epoll::EventFlags;
-use shallop_hosts::{HostFlow, HostFlows, addresses};
-use shallop_measure::flow_trace::FlowTrace;
-use socket2::{Domain, Protocol, Socket, Type};
-
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
 use crate::options::{BUSY_TIME, MaxPacingRate, RECEIVER_LIMITED, TcpInfo, TcpInfoWords};
@@ -18,6 +8,14 @@ use crate::pattern::{LONGEST, Pattern};
 use crate::realtime;
 use crate::run_clock::{FlowReport, LOOK, Poll, RunClock};
 use crate::tcp_info::TcpInfoLog;
+use nix::sys::socket::getsockopt;
+use rustix::event::epoll::EventFlags;
+use shallop_hosts::{HostFlow, HostFlows, addresses};
+use shallop_measure::flow_trace::FlowTrace;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::{net::SocketAddr, time::Duration};
 
 /// A pacing rate that never limits a flow: 100 Gb/s, in bytes per second.
 const UNLIMITED: u64 = 12_500_000_000;

@@ -1,13 +1,11 @@
 //! Samples of the states of TCP connections (`TCP_INFO`).
 
-use std::{os::fd::AsFd, time::Duration};
-
+use crate::options;
 use nix::sys::socket::getsockopt;
 use shallop_core::Span;
 use shallop_hosts::TcpInfo;
 use shallop_measure::{flow_trace::FlowTrace, series::Quantity};
-
-use crate::options;
+use std::{os::fd::AsFd, time::Duration};
 
 /// The largest possible window (2^30 bytes; RFC 7323, 2.3) in segments of the smallest MSS of Linux (536 bytes).
 const MOST_SEGMENTS: f64 = (1_u64 << 21) as f64;

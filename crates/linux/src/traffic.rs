@@ -1,7 +1,6 @@
 //! The flows between real hosts and the programs of a rehearsal.
 
-use std::{cmp::Reverse, collections::BTreeMap};
-
+use crate::{controllers::Controllers, error::RehearsalError, quic_flows};
 use shallop_core::{BitsPerSec, Node, Span, Time};
 use shallop_hosts::{FlowProtocol, HostFlow, HostFlows, UdpOptions};
 use shallop_plan::ResolvedRun;
@@ -10,8 +9,7 @@ use shallop_plan::kernel::CONTROLLERS;
 use shallop_plan::plan::{Attachment, Driver, Plan};
 use shallop_plan::transport::{FlashPass, Transport, Udp};
 use shallop_results::summary::Run;
-
-use crate::{controllers::Controllers, error::RehearsalError, quic_flows};
+use std::{cmp::Reverse, collections::BTreeMap};
 
 const MAX_HOSTS: usize = 250;
 

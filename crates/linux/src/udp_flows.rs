@@ -2,19 +2,17 @@
 //! and checks the bytes that arrive. The average rate is exact: a datagram that could not be sent in time is sent
 //! later.
 
-use std::io::{self, ErrorKind, Read};
-use std::time::Duration;
-use std::{cmp::Reverse, collections::BinaryHeap};
-
-use rustix::event::epoll::EventFlags;
-use shallop_core::Pace;
-use shallop_hosts::{HostFlow, HostFlows, UdpOptions, addresses, udp_wire_bytes};
-use socket2::{Domain, Protocol, Socket, Type};
-
 use crate::error::{RehearsalError, failed};
 use crate::namespace::{self, Host};
 use crate::run_clock::{FlowReport, LOOK, Poll, RunClock};
 use crate::{pattern::Pattern, realtime};
+use rustix::event::epoll::EventFlags;
+use shallop_core::Pace;
+use shallop_hosts::{HostFlow, HostFlows, UdpOptions, addresses, udp_wire_bytes};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::{self, ErrorKind, Read};
+use std::time::Duration;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// The most datagrams that are received in a row before others are sent.
 const TURN: u32 = 64;

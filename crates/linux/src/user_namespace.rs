@@ -1,12 +1,11 @@
 //! User namespaces for rehearsals of ordinary users: in its own user namespace a process has root's rights over the
 //! network namespaces that it makes, and over nothing else (`user_namespaces(7)`).
 
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::{getegid, geteuid};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-
-use nix::sched::{CloneFlags, setns, unshare};
-use nix::unistd::{getegid, geteuid};
 
 /// Moves this process, which must have one thread, to a new user namespace, unless it is root. Nothing changes where
 /// that is forbidden; making a host then fails with the reason.

@@ -100,9 +100,8 @@ pub(crate) fn warnings(run: &RehearsalOfRun, shortest_drain: Span) -> Vec<String
 
 #[cfg(test)]
 mod tests {
-    use shallop_results::summary::LatenessBounds;
-
     use super::*;
+    use shallop_results::summary::LatenessBounds;
 
     #[test]
     fn responses_slower_than_half_a_buffer_give_a_warning() {

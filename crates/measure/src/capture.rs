@@ -6,13 +6,11 @@
 //! the address of a host is 10.0.0.0 plus its node number plus one, and the two UDP ports together give the number of
 //! the flow. State: the file so far, of at most `limit` packets. Units: nanoseconds, rounded down.
 
-use std::collections::BTreeMap;
-
+use crate::pcapng::{Packet, PcapNg};
 use etherparse::{EtherType, Ethernet2Header, IpDscp, IpEcn, Ipv4Header, UdpHeader, ip_number};
 use shallop_core::{Ecn, End, Envelope, Node, Time};
 use shallop_proto::wire;
-
-use crate::pcapng::{Packet, PcapNg};
+use std::collections::BTreeMap;
 
 /// Bytes of preamble, inter-frame gap and frame checksum, which are on the wire but not in captures.
 const NOT_CAPTURED: u32 = 24;
@@ -134,10 +132,9 @@ fn mac(node: Node) -> [u8; 6] {
 
 #[cfg(test)]
 mod tests {
-    use shallop_core::Class;
-
     use super::*;
     use etherparse::SlicedPacket;
+    use shallop_core::Class;
     use shallop_core::Span;
 
     fn envelope(end: End, size: u16, class: Class, ecn: Ecn) -> Envelope {

@@ -1,9 +1,8 @@
 //! Flow completion times by size class. State: completion time and slowdown of each counted flow, sixteen bytes a flow.
 
+use crate::flow_records::FlowRecord;
 use shallop_core::Time;
 use shallop_plan::plan::Classes;
-
-use crate::flow_records::FlowRecord;
 use shallop_results::summary::{Completion, Fct, FlowTime};
 
 /// Index of the size class (small, medium, large) of a flow with `size` payload bytes.

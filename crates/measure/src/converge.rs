@@ -3,12 +3,10 @@
 //! of a window and the start of the current streak, or nothing once there are too many flows to compare. Units:
 //! simulated time, IP bytes. Sources: the index is from Jain, Chiu and Hawe, 1984; the rule is this project's.
 
-use std::collections::VecDeque;
-
-use shallop_core::Span;
-
 use crate::flow_records::FlowRecord;
+use shallop_core::Span;
 use shallop_results::summary::jain;
+use std::collections::VecDeque;
 
 /// Least value of Jain's index that counts as fair.
 pub const FAIR: f64 = 0.95;
@@ -86,9 +84,8 @@ impl Convergence {
 
 #[cfg(test)]
 mod tests {
-    use shallop_core::{Facts, Node, Time};
-
     use super::*;
+    use shallop_core::{Facts, Node, Time};
 
     const WINDOW: Span = Span::from_ms(100);
 

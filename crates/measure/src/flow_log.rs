@@ -2,13 +2,12 @@
 //! counters by group, the completion times, and the rows that are not passed on yet. Rows are passed on in chunks, each
 //! sorted by the start of its flows, so that a run with a million flows stores few of them.
 
-use shallop_core::{Node, Span, Time};
-use shallop_proto::EndpointCounters;
-
 use crate::completion::CompletionTimes;
 use crate::flow_records::{FlowRecord, RECENT_FLOWS};
 use crate::fractions::rate;
+use shallop_core::{Node, Span, Time};
 use shallop_plan::ResolvedRun;
+use shallop_proto::EndpointCounters;
 use shallop_results::summary::Fct;
 
 /// Results of one flow, complete or not.

@@ -3,9 +3,8 @@
 //! State: a record for each of the recent flows, in order of start, and for each earlier flow in progress. Memory
 //! therefore does not grow with the number of flows, however long one of them lasts.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use shallop_core::{Facts, Span, Time};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Number of most recently started flows that keep their records after they end. Fairness is computed for up to this
 /// many flows.
@@ -99,9 +98,8 @@ impl FlowRecords {
 
 #[cfg(test)]
 mod tests {
-    use shallop_core::Node;
-
     use super::*;
+    use shallop_core::Node;
 
     #[test]
     fn of_the_earlier_flows_only_those_in_progress_have_records() {

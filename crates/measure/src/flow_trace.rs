@@ -4,10 +4,9 @@
 //! Memory does not grow with the duration of a run: with more than a bounded number of values, every second time is
 //! dropped and the interval doubles, as if the longer interval had been asked for.
 
+use crate::series::{FlowSample, MAX_STORED, Quantity};
 use shallop_core::Span;
 use shallop_proto::FlowState;
-
-use crate::series::{FlowSample, MAX_STORED, Quantity};
 
 /// The traces of all flows of a run.
 #[derive(Clone, Debug)]

@@ -1,10 +1,9 @@
 //! Helpers to compute rates and fractions from counts.
 
-use std::collections::BTreeMap;
-
 use shallop_core::{Bytes, Class, Span};
 use shallop_plan::ResolvedRun;
 use shallop_switch::Occupancy;
+use std::collections::BTreeMap;
 
 /// Mean rate of `bytes` over `span`, in bit/s.
 pub(crate) fn rate(bytes: u64, span: Span) -> f64 {

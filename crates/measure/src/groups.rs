@@ -1,16 +1,14 @@
 //! Results of each group of flows: throughput, loss, round-trip times and fairness over the run, and throughput in its
 //! windows.
 
-use shallop_core::Span;
-use shallop_proto::EndpointCounters;
-
 use crate::flow_log::FlowLog;
 use crate::fractions::{rate, ratio};
-
 use crate::probe::{GroupCounts, Measurements};
 use crate::series::{Checkpoint, Series};
 use crate::shares::fairness;
+use shallop_core::Span;
 use shallop_plan::ResolvedRun;
+use shallop_proto::EndpointCounters;
 use shallop_results::summary::{Group, GroupWindow};
 
 /// Results of each group, in the order of the scenario.

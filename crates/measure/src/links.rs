@@ -1,14 +1,12 @@
 //! Results of each link, and lists of ports that stay short in networks of any size.
 
-use std::collections::BTreeMap;
-
-use shallop_core::Span;
-use shallop_switch::PortCounters;
-
 use crate::fractions::{data, ratio};
 use crate::probe::Measurements;
+use shallop_core::Span;
 use shallop_plan::ResolvedRun;
 use shallop_results::Link;
+use shallop_switch::PortCounters;
+use std::collections::BTreeMap;
 
 /// Largest number of entries in a list or map of ports, links or queues. The largest entries are kept, the others
 /// counted.

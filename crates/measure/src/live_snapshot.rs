@@ -1,12 +1,10 @@
 //! State of a run in progress, for live displays.
 
-use std::cmp::Reverse;
-
+use crate::probe::Measurements;
 use shallop_core::{DropCause, QueueId, Span};
 use shallop_plan::ResolvedRun;
 use shallop_switch::Occupancy;
-
-use crate::probe::Measurements;
+use std::cmp::Reverse;
 
 /// Largest number of queues in a snapshot.
 const MOST_QUEUES: usize = 12;

@@ -2,9 +2,8 @@
 //! throughput of a run with a finite workload depends on the flow that completes last; the throughput of the load phase
 //! does not.
 
-use shallop_core::{Span, Time};
-
 use crate::fractions::rate;
+use shallop_core::{Span, Time};
 
 /// Least number of flows for a warning about stragglers: five percent of fewer flows are less than one flow.
 const MIN_FLOWS: usize = 20;

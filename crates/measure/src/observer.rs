@@ -1,8 +1,7 @@
 //! The observer of a run, which receives progress and the rows of the flow log.
 
-use shallop_core::{Span, Time};
-
 use crate::{flow_log::FlowRow, live_snapshot::LiveSnapshot};
+use shallop_core::{Span, Time};
 
 /// Receives progress, flow rows and snapshots of a run.
 pub trait Observer {

@@ -1,11 +1,5 @@
 //! The outcome of a run: its summary, computed from the counts of the probe, the ports and the flow log.
 
-use std::collections::BTreeMap;
-
-use shallop_core::{Bytes, Class, DropCause, Span};
-use shallop_proto::EndpointCounters;
-use shallop_switch::{Limit, Occupancy, Pool, PortCounters};
-
 use crate::flow_log::{FlowLog, FlowRow};
 use crate::flow_trace::FlowTrace;
 use crate::fractions::{above, data, rate, ratio};
@@ -14,9 +8,13 @@ use crate::links::{self, bounded, bounded_map, used_part};
 use crate::series::{Samples, Series};
 use crate::{offered, pools, probe::Measurements};
 use crate::{shares::fairness, warn};
+use shallop_core::{Bytes, Class, DropCause, Span};
 use shallop_plan::ResolvedRun;
+use shallop_proto::EndpointCounters;
 use shallop_results::Link;
 use shallop_results::summary::{Credit, DropCount, Drops, Queue, Run, Window};
+use shallop_switch::{Limit, Occupancy, Pool, PortCounters};
+use std::collections::BTreeMap;
 
 /// Everything that a run yields.
 #[derive(Clone, Debug, PartialEq)]

@@ -91,9 +91,8 @@ fn pad(body: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::Write;
-
     use super::*;
+    use std::fmt::Write;
 
     /// Bytes that the crate pcap-file 2.0.0 writes for this capture, in hexadecimal.
     const FILE: &str = "\

@@ -1,11 +1,10 @@
 //! Results of the shared memory pools of switches.
 
+use crate::fractions::above;
 use shallop_plan::pools::{PoolPorts, pools};
 use shallop_plan::resolved::ResolvedRun;
 use shallop_results::summary;
 use shallop_switch::Pool;
-
-use crate::fractions::above;
 
 /// Occupancy of each memory pool over the run, for the summary.
 pub(crate) fn occupancies(setup: &ResolvedRun<'_>, made: &[Pool]) -> Vec<summary::Pool> {

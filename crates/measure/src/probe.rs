@@ -1,11 +1,10 @@
 //! The probe that counts packets and bytes during a run; `outcome.rs` computes the results from its counts.
 
+use crate::{capture::Capture, drops::DropCounts, flow_records::FlowRecords, load_phase::LoadPhase, rtts::Rtts};
 use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Facts, Probe, QueueId, Span, Time};
+use shallop_plan::{ResolvedRun, sources};
 use shallop_proto::wire;
 use shallop_switch::Occupancy;
-
-use crate::{capture::Capture, drops::DropCounts, flow_records::FlowRecords, load_phase::LoadPhase, rtts::Rtts};
-use shallop_plan::{ResolvedRun, sources};
 
 /// Counts of one group of flows.
 #[derive(Clone, Debug, Default)]

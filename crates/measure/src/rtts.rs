@@ -3,7 +3,6 @@
 
 use hdrhistogram::Histogram;
 use shallop_core::Span;
-
 use shallop_results::summary::Rtt;
 
 /// Round-trip times measured by the senders of a set of flows.

@@ -1,8 +1,7 @@
 //! One run in the simulator, of one scheme of a plan with one seed. The outcome depends on nothing else.
 
-use std::collections::BTreeSet;
-
 use crate::capture::Capture;
+use crate::ends::{self, EndpointFactory};
 use crate::flow_log::{FlowLog, FlowRow};
 use crate::outcome::{self, Outcome};
 use crate::{flow_records::RECENT_FLOWS, flow_trace::FlowTrace, live_snapshot::LiveSnapshot, observer::Observer};
@@ -12,8 +11,7 @@ use shallop_plan::{error::SetupError, flows::FlowGenerator, plan::Plan, resolved
 use shallop_proto::{Endpoint, Middlebox, PassThrough};
 use shallop_sim::{RealHosts, Retired, Simulator};
 use shallop_topology::NicMode;
-
-use crate::ends::{self, EndpointFactory};
+use std::collections::BTreeSet;
 
 /// Why a run has no outcome.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -4,13 +4,11 @@
 //! are merged into one, and the interval doubles. A merged rate is the mean of the two, a merged peak the larger, and a
 //! merged queue length the later, as if all had been sampled at the longer interval from the start.
 
-use std::collections::BTreeMap;
-
-use shallop_core::{Class, Span};
-use shallop_switch::PortCounters;
-
 use crate::{converge::Convergence, fractions::rate, probe::Measurements};
+use shallop_core::{Class, Span};
 use shallop_plan::{Plan, ResolvedRun};
+use shallop_switch::PortCounters;
+use std::collections::BTreeMap;
 
 /// Largest number of flows in a run for which each flow has a series; with more flows only groups have one.
 const MAX_FLOWS: usize = 100;

@@ -1,8 +1,7 @@
 //! Fairness: how flows share the bytes that arrived between two checkpoints.
 
-use shallop_results::summary::jain;
-
 use crate::{flow_records::FlowRecord, probe::Measurements, series::Checkpoint};
+use shallop_results::summary::jain;
 
 /// Jain's index of the bytes in [`shares`]. `None` if not all flows have records.
 pub(crate) fn fairness(

@@ -2,14 +2,13 @@
 //! transport that did not hold, with the links where they did not. Each warning has a function, whose comment states
 //! its rule.
 
-use shallop_core::{Class, Span};
-use shallop_switch::PortCounters;
-
 use crate::{flow_records::FlowRecord, probe::Measurements, series::Series, shares::shares};
+use shallop_core::{Class, Span};
 use shallop_plan::plan::{Ecmp, Group};
 use shallop_plan::transport::CreditRequirements;
 use shallop_plan::{ResolvedRun, flows};
 use shallop_results::summary::jain;
+use shallop_switch::PortCounters;
 
 /// Largest number of ports that a warning names one by one.
 const MAX_NAMED_PORTS: usize = 5;

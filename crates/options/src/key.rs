@@ -1,9 +1,8 @@
 //! Keys of sections: their names, types of values and meanings. Parsing, the JSON Schema, `--set` and the tables of
 //! keys in the docs use these descriptions.
 
-use shallop_core::{BitsPerSec, Bytes, Span};
-
 use crate::{HostStack, Options};
+use shallop_core::{BitsPerSec, Bytes, Span};
 
 #[derive(Debug)]
 pub struct Key {

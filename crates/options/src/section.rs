@@ -1,13 +1,12 @@
 //! Sections of a scenario, opened for reading. Unknown keys are errors when a section is opened; each value is checked
 //! against its key's type when it is read.
 
-use std::{fmt, marker::PhantomData};
-
 use crate::problem::At;
 use crate::suggest::{advice, list};
 use crate::tree::{Item, Table};
 use crate::value::{Value, WrongValue};
 use crate::{HostStack, Key, Options, Problem, SectionKeys, TaggedSections, find, section_keys};
+use std::{fmt, marker::PhantomData};
 
 /// A key whose value is a section, or a list of sections, that `T` describes. The section is opened with
 /// [`Section::nested`].

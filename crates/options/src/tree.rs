@@ -1,9 +1,8 @@
 //! The tree of a parsed scenario: tables, lists and values, each with its location in the text.
 
-use std::collections::BTreeMap;
-
 use crate::key::Key;
 use crate::problem::{At, Problem};
+use std::collections::BTreeMap;
 
 /// A value of a scenario with its location in the text.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,10 @@
 //! Rust types as values of keys: how a value is read from a scenario, and how a scenario would write it.
 
-use std::str::FromStr;
-
-use shallop_core::{BitsPerSec, BufferSize, Bytes, QuantityError, Span};
-
 use crate::problem::At;
 use crate::tree::{Item, RawValue};
 use crate::{RustType, ValueType};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, QuantityError, Span};
+use std::str::FromStr;
 
 /// A type that a field of options may have.
 pub trait Value: Sized {
@@ -373,9 +371,8 @@ fn text(item: &Item, allowed: &ValueType) -> Result<String, WrongValue> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use shallop_core::Span;
-
     use crate::{At, Entry, HostStack, Item, Options, Problem, RawValue, Section, ValueType};
+    use shallop_core::Span;
 
     /// Keys that two structs have in common.
     #[derive(Clone, Copy, Debug, PartialEq, Options)]

@@ -10,10 +10,9 @@
 //! C is the rate of a port, N the number of ports that share a pool of B bytes. Senders need a queue of C RTT lambda to
 //! keep a link busy; slow start adds C RTT in the round trip before senders respond to a mark.
 
+use crate::plan::{Bcc, Shared};
 use shallop_core::BitsPerSec;
 use shallop_switch::MarkAt;
-
-use crate::plan::{Bcc, Shared};
 
 /// BCC's thresholds of one pool, in bytes, with the values from which they are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -17,11 +17,10 @@
 //! Marks that drop packets which are not ECN-capable stay in the plan. So do marks of pools at dequeue, where packets
 //! are served in another order.
 
-use shallop_core::BufferSize;
-use shallop_switch::MarkAt;
-
 use crate::kernel::KernelOptions;
 use crate::plan::{Accounting, Plan, QueueMarking, Scheme, Switch, Transport};
+use shallop_core::BufferSize;
+use shallop_switch::MarkAt;
 
 /// Removes from a plan everything on which the runs of this scheme do not depend.
 pub fn effective(plan: &Plan, scheme: usize) -> Plan {

@@ -1,8 +1,7 @@
 //! The reasons why a run cannot be started.
 
-use shallop_core::Span;
-
 use crate::network::NoPath;
+use shallop_core::Span;
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SetupError {

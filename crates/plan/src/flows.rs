@@ -1,16 +1,14 @@
 //! The flows of a run: sender, receiver, size, start and path. They are generated one by one, so that a run with a
 //! million flows stores none that has not started.
 
-use std::iter::Peekable;
-
+use crate::sources::{ArrivalIter, arrivals};
+use crate::transport::FlowContext;
+use crate::{ideal::ideal_fct, network::Network, resolved::ResolvedRun};
 use shallop_core::{BitsPerSec, Bytes, End, Node, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::Routes;
 use shallop_topology::Paths;
-
-use crate::sources::{ArrivalIter, arrivals};
-use crate::transport::FlowContext;
-use crate::{ideal::ideal_fct, network::Network, resolved::ResolvedRun};
+use std::iter::Peekable;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {

@@ -4,14 +4,12 @@
 //! State: for each attachment of receivers, one pair of hosts for each attachment of their senders: the pair with the
 //! lowest receiver and, among these, the lowest sender.
 
-use std::collections::BTreeMap;
-
+use crate::plan::{Group, Pattern, Plan, Starts};
+use crate::{network::Network, pairs::pairs};
 use shallop_core::{Bytes, Node, Seed, Span};
 use shallop_proto::wire;
 use shallop_topology::Paths;
-
-use crate::plan::{Group, Pattern, Plan, Starts};
-use crate::{network::Network, pairs::pairs};
+use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostAttachment {

@@ -18,13 +18,12 @@
 //!
 //! Hosts' links have the same meters as switches, as both papers require. Limits of queues are in `memory.rs`.
 
-use shallop_core::{BitsPerSec, Bytes, Class, Seed, Share, Stream};
-use shallop_proto::{flashpass, wire};
-use shallop_switch::{AqmPort, Discipline, FifoConfig, Limit, Meter, PortConfig, QueueConfig, SelectiveDrop};
-
 use crate::plan::{Accounting, Plan, Switch};
 use crate::{memory::Memory, network::Network};
 use crate::{requirements::Requirements, traffic_paths::PortTraffic};
+use shallop_core::{BitsPerSec, Bytes, Class, Seed, Share, Stream};
+use shallop_proto::{flashpass, wire};
+use shallop_switch::{AqmPort, Discipline, FifoConfig, Limit, Meter, PortConfig, QueueConfig, SelectiveDrop};
 
 /// The only queue of a port if no transport has credits.
 const DATA: &[&str] = &["data"];

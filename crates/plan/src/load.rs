@@ -1,15 +1,13 @@
 //! The arrival rates of flows that produce the configured load, and the load that flows offer to each port.
 
-use std::collections::BTreeMap;
-
-use shallop_core::{Node, Seed};
-use shallop_topology::Paths;
-use shallop_workload::Pairs;
-
 use crate::pairs::{intensity, pairs};
 use crate::plan::{Group, Intensity, Plan, Starts};
 use crate::traffic_paths::{Crossings, TrafficPaths};
 use crate::{host_pairs::HostPairs, network::Network};
+use shallop_core::{Node, Seed};
+use shallop_topology::Paths;
+use shallop_workload::Pairs;
+use std::collections::BTreeMap;
 
 /// The mean number of flows per second in each group with random arrivals; `None` for other groups.
 pub fn rates(plan: &Plan, network: &Network, paths: &Paths, seed: Seed) -> Vec<Option<f64>> {

@@ -5,13 +5,12 @@
 //! a part of it that shrinks as the pool fills (`pools.rs`; `switch/src/pool.rs`). At hosts, queues that are not
 //! metered are unlimited, or have the limit `nic_buffer` of the scenario.
 
-use shallop_core::{BufferSize, Bytes, Seed};
-use shallop_switch::{Limit, Pool, PoolMember, PoolQuota, PortBuffer, QueueConfig};
-use shallop_topology::NicMode;
-
 use crate::network::Network;
 use crate::plan::{Plan, Switch};
 use crate::{pools, requirements::Requirements};
+use shallop_core::{BufferSize, Bytes, Seed};
+use shallop_switch::{Limit, Pool, PoolMember, PoolQuota, PortBuffer, QueueConfig};
+use shallop_topology::NicMode;
 
 #[derive(Clone, Debug, Default)]
 pub struct Memory {

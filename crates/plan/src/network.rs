@@ -1,15 +1,13 @@
 //! The network of a plan: a graph with names. Of all of it, only random delays depend on the seed.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::plan::{GraphLink, GraphNode, LinkWay, Plan, Switch, Topology};
+use crate::scale;
 use shallop_core::{BitsPerSec, Bytes, Node, Pace, Seed, Span, Time};
 use shallop_proto::wire;
 use shallop_switch::{FrameAggregation, Impairment, LinkChange};
 use shallop_topology::builder::NetworkBuilder;
 use shallop_topology::{Graph, Imported, NodeKind, Paths, SwitchNames, Twins, Way};
-
-use crate::plan::{GraphLink, GraphNode, LinkWay, Plan, Switch, Topology};
-use crate::scale;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An error: no path leads from a sender to its receiver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

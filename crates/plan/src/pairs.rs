@@ -1,12 +1,10 @@
 //! The host pairs of a group, and how often its flows start at random.
 
-use std::collections::BTreeSet;
-
-use shallop_core::{Node, Seed};
-use shallop_workload::{Pairs, pairs::PairsError};
-
 use crate::network::Network;
 use crate::plan::{Group, Intensity, Pattern, Starts};
+use shallop_core::{Node, Seed};
+use shallop_workload::{Pairs, pairs::PairsError};
+use std::collections::BTreeSet;
 
 /// Lists the pairs of sender and receiver of a group, by its pattern.
 ///

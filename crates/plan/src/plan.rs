@@ -1,12 +1,11 @@
 //! A plan: a checked scenario, with every name resolved, every quantity in its unit and every default filled in. It has
 //! what a run needs and no positions in the text.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
-
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Share, Span};
 use shallop_options::string_enum;
 use shallop_switch::Outage;
 use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind, Way};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 pub use crate::switches::{Accounting, Bcc, QueueMarking, Shared, Signals, Switch};
 pub use crate::transport::{

@@ -1,13 +1,11 @@
 //! The memory pools of switches, and the ports that share each pool. Pools are numbered in the order of their first
 //! ports.
 
-use std::collections::BTreeMap;
-
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed};
-use shallop_switch::{Pool, PoolConfig, PoolMember, RedConfig};
-
 use crate::plan::{QueueMarking, Switch};
 use crate::{bcc::Thresholds, network::Network};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed};
+use shallop_switch::{Pool, PoolConfig, PoolMember, RedConfig};
+use std::collections::BTreeMap;
 
 /// A memory pool of a switch, with the ports that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,10 @@
 //! The CLEAN proxy of a scheme: its options, and the machines at the nodes of a network.
 
-use std::collections::BTreeMap;
-
 use shallop_core::Node;
 use shallop_options::Options;
 use shallop_proto::clean;
 use shallop_topology::Graph;
+use std::collections::BTreeMap;
 
 /// The options under `clean` of a scheme: the parameters of the proxy, and the ports at which it works.
 #[derive(Clone, Debug, Options)]

@@ -1,13 +1,12 @@
 //! What the transports in use require of a network's ports, and which traffic crosses each port.
 
-use shallop_core::Seed;
-use shallop_topology::Paths;
-
 use crate::network::{Network, NoPath};
 use crate::plan::{Driver, Plan};
 use crate::traffic_paths::{PortTraffic, TrafficPaths};
 use crate::transport::{CreditRequirements, Transport};
 use crate::{error::SetupError, host_pairs::HostPairs};
+use shallop_core::Seed;
+use shallop_topology::Paths;
 
 /// Bytes on the wire of QUIC acknowledgements for each data packet: at most 166 for ten data packets
 /// (`ACKNOWLEDGED_TOGETHER` of the crate `quic`).

@@ -1,16 +1,14 @@
 //! A run that is ready for a driver: everything that follows, before the run starts, from a plan, one of its schemes
 //! and a seed.
 
-use std::sync::Arc;
-
-use shallop_core::{Bytes, Pace, Seed, Span};
-use shallop_switch::Routes;
-use shallop_topology::Paths;
-
 use crate::plan::{Ecmp, Plan, Switch};
 use crate::requirements::{self, Requirements};
 use crate::{error::SetupError, host_pairs::HostPairs, layout::PortLayout, load, network::Network};
 use crate::{switches::in_bytes, traffic_paths::TrafficPaths};
+use shallop_core::{Bytes, Pace, Seed, Span};
+use shallop_switch::Routes;
+use shallop_topology::Paths;
+use std::sync::Arc;
 
 /// The network of a plan under one seed, and the paths of its traffic. All schemes share it.
 #[derive(Clone, Debug)]

@@ -16,7 +16,6 @@ use crate::plan::{
 pub enum ScaleError {
     #[error("the network is scaled already")]
     Twice,
-    /// A trace fixes the start and the size of each flow.
     #[error("group \"{0}\" has the flows of a trace, whose times and sizes are given: they cannot be scaled")]
     Trace(String),
 }
@@ -189,9 +188,8 @@ fn starts(starts: Starts, by: Share) -> Option<Starts> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use shallop_control::HostStack;
-
     use super::*;
+    use shallop_control::HostStack;
 
     fn by() -> Share {
         Share::new(1, 20).unwrap()

@@ -1,11 +1,10 @@
 //! The arrivals of a group's flows: listed in advance, or generated one by one. Each group has separate random streams,
 //! so that adding a group does not change the flows of others.
 
-use shallop_core::{Node, Seed, Span, Time};
-
 use crate::pairs::pairs;
 use crate::plan::{Group, Starts, Trace};
 use crate::resolved::ResolvedRun;
+use shallop_core::{Node, Seed, Span, Time};
 use shallop_workload::arrivals::{Bursts, OnOff, Poisson};
 use shallop_workload::{Sizes, TraceReader};
 

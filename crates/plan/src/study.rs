@@ -1,10 +1,8 @@
 //! A study: a checked scenario with the points, seeds and claims that `run`, `sweep` and `reproduce` work through.
 
-use std::collections::BTreeMap;
-
-use shallop_results::{Claim, Design, Job, Point};
-
 use crate::plan::Plan;
+use shallop_results::{Claim, Design, Job, Point};
+use std::collections::BTreeMap;
 
 /// Plans that differ in a few keys, the seeds to run them with, and the claims about the results.
 #[derive(Clone, Debug)]

@@ -6,14 +6,12 @@
 //! is as long as its forward path. Nodes that share a column of [`Paths`] have equal paths, so each column is computed
 //! once.
 
-use std::{cmp::Reverse, collections::BTreeMap};
-
+use crate::host_pairs::HostPairs;
+use crate::network::{Network, NoPath};
 use shallop_core::{Bytes, Node, Span};
 use shallop_proto::wire;
 use shallop_topology::Paths;
-
-use crate::host_pairs::HostPairs;
-use crate::network::{Network, NoPath};
+use std::{cmp::Reverse, collections::BTreeMap};
 
 /// The kinds of traffic that may cross a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

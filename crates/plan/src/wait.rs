@@ -1,16 +1,15 @@
 //! The waiting time of `FlashPass` from an emulation packet to its data packet. It must exceed every round trip, so
 //! that credits return in time (docs/flashpass.md, "the waiting time").
 
-use shallop_core::{Bytes, Node, Pace, Span};
-use shallop_proto::wire;
-use shallop_results::Job;
-use shallop_switch::Limit;
-
 use crate::error::SetupError;
 use crate::memory::{self, RETURNED_QUEUE};
 use crate::plan::{FlashPass, Plan, Transport};
 use crate::resolved::{ResolvedNetwork, ResolvedRun};
 use crate::study::Study;
+use shallop_core::{Bytes, Node, Pace, Span};
+use shallop_proto::wire;
+use shallop_results::Job;
+use shallop_switch::Limit;
 
 /// The waiting time of a run: as configured or, by default, the longest base round trip of all flows plus a margin.
 ///

@@ -1,13 +1,11 @@
 //! Warnings before a run: settings that cannot have the intended effect. The comment of each function states its rule.
 
-use std::collections::BTreeSet;
-
-use shallop_core::Bytes;
-use shallop_proto::wire;
-
 use crate::network::PortKind;
 use crate::plan::{Group, QueueMarking, Scheme, Switch, Transport};
 use crate::{resolved::ResolvedRun, sources, switches::in_bytes};
+use shallop_core::Bytes;
+use shallop_proto::wire;
+use std::collections::BTreeSet;
 
 /// The most groups, links or switches that a warning names one by one.
 const MAX_NAMED: usize = 5;

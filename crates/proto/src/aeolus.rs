@@ -8,11 +8,9 @@
 //! to retransmit. Each frame is retransmitted here at most once, on a credit; if that fails as well, the transport
 //! recovers the loss.
 
-use std::ops::Range;
-
-use shallop_core::{BitsPerSec, Bytes, Pace, Time};
-
 use crate::{arrived::Arrived, wire};
+use shallop_core::{BitsPerSec, Bytes, Pace, Time};
+use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {

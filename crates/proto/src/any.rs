@@ -3,13 +3,12 @@
 //!
 //! In such runs, packets of TCP and UDP have the legacy classes, which switches distinguish from data sent on credits.
 
-use shallop_control::{AnyWindow, expresspass::Rule, flashpass::Law};
-use shallop_core::{Ecn, Span, Time};
-
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out, forward_endpoint};
 use crate::peer::Peer;
 use crate::{expresspass, flashpass, tcp, udp};
+use shallop_control::{AnyWindow, expresspass::Rule, flashpass::Law};
+use shallop_core::{Ecn, Span, Time};
 
 pub type TcpEnd = Peer<tcp::InterruptCoalescing<tcp::HostQueue<AnyWindow>>, tcp::InterruptCoalescing<tcp::Receiver>>;
 pub type ExpressPassEnd = expresspass::Peer<Rule>;

@@ -2,9 +2,8 @@
 //! first missing byte, and ranges after it. Without loss and reordering there are no such ranges, and each operation
 //! costs one comparison.
 
-use std::ops::Range;
-
 use crate::ranges::Ranges;
+use std::ops::Range;
 
 #[derive(Clone, Debug, Default)]
 pub struct Arrived {

@@ -2,11 +2,9 @@
 //! calls [`settle`], which sends the endpoint's packets and returns its next deadline. [`settle`] defines the order of
 //! calls.
 
-use std::ops::Range;
-
-use shallop_core::{Class, Ecn, Span, Time};
-
 use crate::{counters::EndpointCounters, flow_state::FlowState};
+use shallop_core::{Class, Ecn, Span, Time};
+use std::ops::Range;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Out<H> {

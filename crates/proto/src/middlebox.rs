@@ -1,9 +1,8 @@
 //! A middlebox is a state machine at a node, between the node's wires and ports, that may rewrite envelope and header
 //! of packets.
 
-use std::marker::PhantomData;
-
 use shallop_core::{Packet, Time};
+use std::marker::PhantomData;
 
 /// A state machine at one node that reads and rewrites packets, such as the CLEAN proxy.
 pub trait Middlebox {

@@ -1,9 +1,8 @@
 //! An endpoint that is either sender or receiver, so that drivers store both in one array.
 
-use shallop_core::{Ecn, Span, Time};
-
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out, forward_endpoint};
+use shallop_core::{Ecn, Span, Time};
 
 /// Sender or receiver of a flow. The values are boxed, so that the smaller of them takes no more memory than it needs.
 #[derive(Clone, Debug)]

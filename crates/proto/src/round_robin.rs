@@ -1,8 +1,7 @@
 //! Round robin over the endpoints that wait for their host's link, with a second, lower priority for unscheduled data.
 
-use std::collections::VecDeque;
-
 use shallop_core::{End, Time};
+use std::collections::VecDeque;
 
 /// The priority with which an endpoint waits for its host's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,13 +4,11 @@
 //! A packet that is due while the host's link is busy is sent as soon as the link is free, and the next packet one full
 //! gap later: the sender does not catch up. A flow of a given size is complete at the receiver if no packet was lost.
 
-use std::ops::Range;
-
-use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Pace, Time};
-
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 use crate::{flow_state::FlowState, wire};
+use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Pace, Time};
+use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {

@@ -9,14 +9,13 @@
 //! `receive` prints its fingerprint, takes one file and ends.
 #![allow(clippy::print_stdout, reason = "an example says what it does")]
 
-use std::io::{Read, Write};
-use std::{error::Error, fs::File};
-use std::{net::SocketAddr, path::Path, time::Duration};
-
 use pollster::block_on;
 use shallop_core::BitsPerSec;
 use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
 use shallop_quic::{Config, CreditStats, Endpoint, Tls};
+use std::io::{Read, Write};
+use std::{error::Error, fs::File};
+use std::{net::SocketAddr, path::Path, time::Duration};
 
 /// The length of a read or write, bytes.
 const CHUNK: usize = 64 << 10;

@@ -10,12 +10,11 @@
 //! direction.
 #![allow(clippy::print_stdout, reason = "an example says what it does")]
 
-use std::{error::Error, net::SocketAddr};
-
 use pollster::block_on;
 use shallop_core::BitsPerSec;
 use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
 use shallop_quic::{Config, Connection, Endpoint, QuicError, Tls};
+use std::{error::Error, net::SocketAddr};
 
 /// The longest request and the longest answer, bytes.
 pub(crate) const LONGEST: usize = 1 << 20;

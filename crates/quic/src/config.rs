@@ -1,14 +1,12 @@
 //! Configuration of a QUIC endpoint: the rate of its link, the waiting time between an emulation packet and its data
 //! packet, and the DSCP of each kind of packet.
 
-use std::{net::IpAddr, time::Duration};
-
+use crate::credit::packet::{EMULATION_BYTES, PacketKind};
+use crate::{credit::send_mode::Fallback, credit::unscheduled::Unscheduled};
 use shallop_control::flashpass::{Aimd, AimdConfig, Law};
 use shallop_core::{BitsPerSec, Bytes, Class, Share, Span};
 use shallop_proto::{flashpass::CreditEngineConfig, wire};
-
-use crate::credit::packet::{EMULATION_BYTES, PacketKind};
-use crate::{credit::send_mode::Fallback, credit::unscheduled::Unscheduled};
+use std::{net::IpAddr, time::Duration};
 
 /// Default of [`Config::wait`], longer than round trips across a continent.
 const WAIT: Duration = Duration::from_millis(100);

@@ -10,12 +10,6 @@ mod fallback;
 mod probing;
 mod transmit;
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, VarInt};
-use shallop_core::{Span, Time};
-
 use crate::credit::credit_exchange::{CreditExchange, Departure, PacketNovelty};
 use crate::credit::packet::{EMULATION_BYTES, Encoded, PacketKind, Parsed};
 use crate::peer_address::{AmplificationLimit, CreditDestination};
@@ -26,6 +20,10 @@ use crate::{credit::fallback_detector::CreditLivenessProbe, credit::gate::Credit
 use crate::{credit::send_mode::SendMode, credit::settings_stream::SettingsStream, credit::stats::CreditStats};
 use crate::{credit::unscheduled::UnscheduledStart, path_stats::PathStats};
 use crate::{peer_silence::PeerSilence, send_queues::SendQueues};
+use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, VarInt};
+use shallop_core::{Span, Time};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The error code of a connection that is closed because the peer sent credits for packets that were not sent.
 const FORGED_CREDITS: u32 = 1;

@@ -1,9 +1,8 @@
 //! The connections of an endpoint, with a list of those that have work to do, so that idle connections cost nothing.
 
+use crate::connection::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
-
-use crate::connection::Connection;
 
 struct Entry {
     connection: Connection,
@@ -98,12 +97,10 @@ impl Connections {
 
 #[cfg(test)]
 mod tests {
-    use std::{net::Ipv4Addr, sync::Arc, time::Duration};
-
-    use shallop_core::BitsPerSec;
-
     use super::*;
     use crate::{config::Config, endpoint_state::EndpointState, trust::identity::ServerVerifier, trust::tls::Tls};
+    use shallop_core::BitsPerSec;
+    use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
     #[test]
     fn only_connections_that_were_touched_or_are_due_are_active() {

@@ -6,16 +6,6 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Instant;
-use std::{any::Any, future::poll_fn};
-
-use quinn_proto::{Dir, StreamId};
-use rustls::pki_types::CertificateDer;
-
 use crate::credit::path_probe::{ProbeCounts, ProbePlan};
 use crate::sockets::driver::{self, SharedState};
 use crate::{config::Config, connection, credit::counters::DropCounters};
@@ -23,6 +13,14 @@ use crate::{credit::send_mode::SendMode, credit::settings::ALPN_WITHOUT_CREDITS,
 use crate::{endpoint_state::EndpointState, error::QuicError, path_stats::PathStats};
 use crate::{sockets::datagram::DatagramDrops, sockets::dual_stack, sockets::socket::Socket, streams};
 use crate::{trust::identity::Fingerprint, trust::tls::Tls, wakers::WaitFor};
+use quinn_proto::{Dir, StreamId};
+use rustls::pki_types::CertificateDer;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+use std::{any::Any, future::poll_fn};
 
 pub use incoming::AnyStream;
 pub use stream::{RecvStream, SendStream};

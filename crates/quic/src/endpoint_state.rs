@@ -1,17 +1,6 @@
 //! The connections of an endpoint as a state machine: datagrams and times in, datagrams and one deadline out. Sockets,
 //! threads and clocks are outside.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
-use std::{net::SocketAddr, sync::Arc, task::Waker};
-
-use bytes::BytesMut;
-use quinn_proto::{
-    AckFrequencyConfig, ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
-    EndpointConfig, Incoming, ServerConfig, Transmit, TransportConfig, VarInt,
-};
-use shallop_core::{Seed, Stream};
-
 use crate::config::Config;
 use crate::connection::{CloseReason, Connection};
 use crate::credit::gate::{CreditGate, CreditGateFactory, GateMode};
@@ -20,6 +9,15 @@ use crate::reset::ResetSecret;
 use crate::sockets::datagram::{DatagramDrops, IncomingDatagram, OutgoingDatagram};
 use crate::sockets::dual_stack;
 use crate::{connections::Connections, credit::counters::DropCounters};
+use bytes::BytesMut;
+use quinn_proto::{
+    AckFrequencyConfig, ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
+    EndpointConfig, Incoming, ServerConfig, Transmit, TransportConfig, VarInt,
+};
+use shallop_core::{Seed, Stream};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+use std::{net::SocketAddr, sync::Arc, task::Waker};
 
 /// The most connections at a time; further ones are refused.
 const MAX_CONNECTIONS: usize = 1_024;

@@ -1,8 +1,7 @@
 //! Errors of endpoints, connections and streams.
 
-use std::io;
-
 use crate::connection::CloseReason;
+use std::io;
 
 /// Why an endpoint, a connection or a stream failed.
 #[derive(Debug, thiserror::Error)]

@@ -1,23 +1,21 @@
 //! Many endpoints on one thread of the caller, without futures. Each has a socket of its own, possibly in another
 //! network namespace. Sockets are used only in [`MultiEndpoint::turn`].
 
-use std::collections::{BTreeSet, VecDeque};
-use std::io;
-use std::net::{SocketAddr, UdpSocket};
-use std::task::Poll;
-use std::time::{Duration, Instant};
-
-use quinn_proto::{Dir, StreamId};
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::time::Timespec;
-
 use crate::sockets::datagram::{DatagramDrops, OutgoingDatagram};
 use crate::sockets::socket::{ReceiveBuffers, Socket};
 use crate::{config::Config, connection::Connection, credit::send_mode::SendMode};
 use crate::{credit::settings::ALPN_WITHOUT_CREDITS, credit::stats::CreditStats, endpoint_state::EndpointState};
 use crate::{error::QuicError, path_stats::PathStats, sockets::driver::SPIN};
 use crate::{streams, trust::tls::Tls};
+use quinn_proto::{Dir, StreamId};
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::time::Timespec;
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 /// The most ready sockets that one call of `epoll_wait` returns.
 const EVENTS: usize = 64;

@@ -1,10 +1,8 @@
 //! QUIC's measurements of a connection's path.
 
-use std::time::Duration;
-
-use quinn_proto::ConnectionStats;
-
 use crate::credit::stats::fraction;
+use quinn_proto::ConnectionStats;
+use std::time::Duration;
 
 /// Round trip times and losses of QUIC packets (RFC 9002), without emulation packets and credits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]

@@ -2,9 +2,8 @@
 //! third party. QUIC limits its own packets (RFC 9000, 8.1); this module limits emulation packets and chooses the
 //! destination of credits.
 
-use std::net::SocketAddr;
-
 use shallop_core::{Span, Time};
+use std::net::SocketAddr;
 
 /// The bytes sent to an address that is not validated, as a multiple of the bytes received from it (RFC 9000, 8.1).
 const AMPLIFICATION_FACTOR: u64 = 3;

@@ -1,11 +1,10 @@
 //! Stateless resets (RFC 9000, 10.3) that survive a restart: a server that was killed and started again tells the peers
 //! of its earlier connections that these are gone. Otherwise they would wait for the idle timeout of a minute.
 
-use std::sync::Arc;
-
 use quinn_proto::crypto::{CryptoError, HmacKey};
 use quinn_proto::{EndpointConfig, HashedConnectionIdGenerator};
 use rustls::pki_types::PrivateKeyDer;
+use std::sync::Arc;
 
 /// The context in which the key of reset tokens is derived from the TLS key.
 const TOKENS: &str = "shallop 2025 stateless reset tokens";

@@ -1,8 +1,7 @@
 //! The bytes that the application has written to streams and that QUIC has not taken yet.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use quinn_proto::{Connection, StreamId, VarInt, WriteError};
+use std::collections::{BTreeMap, VecDeque};
 
 /// The bytes that each stream may queue even if the queues of others are full.
 const STREAM_ROOM: usize = 1 << 20;

@@ -1,10 +1,8 @@
 //! Operations on the streams of a connection, for [`crate::Endpoint`] and [`crate::MultiEndpoint`].
 
-use std::task::Poll;
-
-use quinn_proto::{Dir, ReadError, StreamId};
-
 use crate::{connection::Connection, error::QuicError};
+use quinn_proto::{Dir, ReadError, StreamId};
+use std::task::Poll;
 
 /// Opens a stream; `None` during the handshake, or if the peer's stream limit is reached.
 pub(crate) fn open(connection: &mut Connection, dir: Dir) -> Option<StreamId> {

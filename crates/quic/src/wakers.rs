@@ -1,9 +1,8 @@
 //! The tasks that wait for an event of a connection. A reader is woken when its stream has data and a writer when its
 //! stream has room, so that a packet wakes no other task.
 
-use std::task::Waker;
-
 use quinn_proto::StreamId;
+use std::task::Waker;
 
 /// The event that a task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

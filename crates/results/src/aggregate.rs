@@ -2,15 +2,13 @@
 //! Sources: NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.5.2 (the interval); Abramowitz and Stegun, 26.7.3 and
 //! 26.7.4 (the distribution of t), 26.7.5 (the expansion).
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
 use crate::design::Job;
 use crate::metrics::{Figure, Metric, WALL, estimates};
 use crate::summary::{Run, is_false};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Means over all finished seeds of one scheme at one point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,13 +1,12 @@
 //! Compares rehearsals (kernels in real time) with simulations of the same networks.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::aggregate::{Aggregate, Estimate};
 use crate::metrics::{self, Metric};
 use crate::summary::Summary;
 use crate::table::{Grid, significant};
 use crate::tolerance::REHEARSALS;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Results of one scheme at one point, rehearsed and simulated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

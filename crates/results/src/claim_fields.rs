@@ -172,9 +172,8 @@ fn sent_data(run: &Run, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn queues_and_pools_go_by_their_places() {

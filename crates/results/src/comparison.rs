@@ -3,17 +3,15 @@
 mod points;
 mod sentence;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use indexmap::IndexSet;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::aggregate::MIN_VALUES;
 use crate::metrics::{self, Metric};
 use crate::paired::PairedDifference;
 use crate::summary::{Run, Summary};
 use crate::table::{Grid, significant};
+use indexmap::IndexSet;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Two results compared: the output of `compare --json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

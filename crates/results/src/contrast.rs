@@ -15,9 +15,8 @@
 //! NIST/SEMATECH e-Handbook of Statistical Methods, 7.3.1.1 (paired observations);
 //! Schuirmann 1987 (equivalence: the interval lies within the bound).
 
-use libm::{log, sqrt};
-
 use crate::aggregate::{MIN_VALUES, StudentT};
+use libm::{log, sqrt};
 
 /// Means that differ by a smaller fraction are equal for every practical purpose.
 pub const BOUND: f64 = 0.05;

@@ -1,12 +1,10 @@
 //! The design of a study: every combination of a point, a scheme and a seed is a job. A shard is the part of the jobs
 //! that one of several machines runs.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
-
+use crate::claim::Claim;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::claim::Claim;
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 /// A point of a study: one choice of values for the keys that the study varies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,9 +1,8 @@
 //! The table of the causes of data packet drops.
 
-use std::collections::BTreeMap;
-
 use crate::table::{Grid, by_scheme};
 use crate::{design::Point, summary::Run};
+use std::collections::BTreeMap;
 
 /// Classes of packets that carry payload, as named in [`crate::summary::DropCount`].
 const PAYLOAD: [&str; 3] = ["data", "unscheduled", "legacy"];

@@ -53,10 +53,9 @@ fn columns(groups: &[Run]) -> Vec<Column> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::completion::{Completion, Fct, Statistic};
+    use std::collections::BTreeMap;
 
     fn group(name: &str, mean_s: Option<f64>, retransmits: u64) -> Group {
         let all = mean_s.map(|mean| Completion {

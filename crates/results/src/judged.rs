@@ -1,9 +1,8 @@
 //! Claims with their verdicts and measured figures.
 
+use crate::claim::{Claim, Seeds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::claim::{Claim, Seeds};
 
 /// Whether the measured figures agree with a claim. Verdicts are ordered: each is worse than those above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

@@ -1,9 +1,8 @@
 //! Means over seeds for each link, and the tables of those links that lost or marked packets, and of the busiest.
 
-use std::collections::BTreeMap;
-
 use crate::table::{Grid, by_scheme};
 use crate::{columns::NOTHING, design::Point, summary::Run};
+use std::collections::BTreeMap;
 
 /// The most rows of the table of links on a page of results.
 pub const MAX_ROWS: usize = 20;

@@ -1,9 +1,8 @@
 //! What a machine can do, and how the simulator's switches treat the packets on a tape: results outside of
 //! `summary.json`.
 
-use serde::Serialize;
-
 use crate::summary::Run;
+use serde::Serialize;
 
 /// The result of replaying a tape: whether the simulated network delivers the packets as the recorded rehearsal did.
 #[derive(Clone, Debug, Serialize)]

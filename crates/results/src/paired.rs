@@ -4,12 +4,11 @@
 //! times differ by factors, and one slow seed of five would hide a factor of 500 from a test of plain differences.
 //! Source: NIST/SEMATECH e-Handbook of Statistical Methods, 7.3.1.1 (paired observations).
 
+use crate::aggregate::{MIN_VALUES, half_width};
+use crate::metrics::Figure;
 use libm::{exp, log};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::aggregate::{MIN_VALUES, half_width};
-use crate::metrics::Figure;
 
 /// The difference of a metric between two schemes (A and B) that ran with the same seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

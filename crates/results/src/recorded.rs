@@ -1,10 +1,9 @@
 //! Records of full runs of the experiments (docs/reproduction/recorded): the measured figures of every claim, without
 //! verdicts. Verdicts are computed from them with the accepted ranges of today.
 
-use serde::{Deserialize, Serialize};
-
 use crate::claim::{Claim, Seeds};
 use crate::judged::{Bound, JudgedClaim};
+use serde::{Deserialize, Serialize};
 
 /// The record of one full run of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,13 +1,11 @@
 //! Runs that stand for several points: a run is made once for all points that differ only in keys which do not change
 //! it.
 
-use std::collections::BTreeMap;
-
+use crate::design::{Design, Job};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::design::{Design, Job};
+use std::collections::BTreeMap;
 
 /// Runs of a scheme that were not made, since equal runs were.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,10 +64,9 @@ impl Reuse {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::design::Point;
+    use std::collections::BTreeSet;
 
     fn design() -> Design {
         let point = |mark: u64, senders: u64| Point {

@@ -1,10 +1,5 @@
 //! The schema of `summary.json`. Names of fields end in their unit; values that do not apply are null.
 
-use std::collections::BTreeMap;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::aggregate::Aggregate;
 pub use crate::completion::{Completion, Fct, FlowTime, Statistic};
 use crate::design::Point;
@@ -13,6 +8,9 @@ pub use crate::host_summary::{
 };
 use crate::setup::{DerivedValue, SchemeInfo, SizeClasses};
 use crate::{judged::JudgedClaim, link::Link, reuse::Reuse};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The results of a scenario: `summary.json`, and the output of `run --json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

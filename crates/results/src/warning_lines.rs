@@ -1,8 +1,7 @@
 //! The warnings of all runs, without repetition: a warning that several schemes and runs have is one line.
 
-use indexmap::{IndexMap, IndexSet};
-
 use crate::{design::Point, metrics::LOAD_THROUGHPUT, summary::Run};
+use indexmap::{IndexMap, IndexSet};
 
 /// The most schemes that the line of a warning names.
 const MAX_NAMED: usize = 6;

@@ -1,15 +1,14 @@
 //! The keys of a switch's shared memory and of its ECN marking (a step, RED, or BCC), and how they are read.
 
+use super::{bounds::SOME, switches::SwitchOptions};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_options::{
     Item, Key, Options, Problem, RustType, Section, Subsection, Value, ValueType, WrongValue, string_enum,
 };
-use shallop_switch::{MarkAt, Signals};
-use shallop_topology::bounds::{MAX_DELAY, RATE};
-
-use super::{bounds::SOME, switches::SwitchOptions};
 use shallop_plan::chips::{Chip, Mmu};
 use shallop_plan::plan::{Bcc, QueueMarking, Shared};
+use shallop_switch::{MarkAt, Signals};
+use shallop_topology::bounds::{MAX_DELAY, RATE};
 
 const ALPHA: ValueType = ValueType::Above(0.0, 1_024.0);
 const PROBABILITY: ValueType = ValueType::Above(0.0, 1.0);

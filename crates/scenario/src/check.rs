@@ -1,23 +1,21 @@
 //! Checks of a whole scenario before it runs: buffers that hold no frame, waiting times that are too short, overload.
 
-use std::collections::BTreeSet;
-
-use shallop_core::{BufferSize, Bytes, Node, Seed};
-use shallop_options::suggest::advice;
-use shallop_options::{At, Item, Key, Problem, Section};
-use shallop_proto::wire;
-use shallop_switch::Limit;
-use shallop_topology::bounds::MAX_ROUTES;
-use shallop_topology::{NicMode, NodeKind};
-
 use super::buffers::SharedOptions;
 use super::groups::{ArrivalsOptions, GroupOptions};
 use super::{root_options::Scenario, switches::SwitchOptions};
 use super::{schemes, topology};
+use shallop_core::{BufferSize, Bytes, Node, Seed};
+use shallop_options::suggest::advice;
+use shallop_options::{At, Item, Key, Problem, Section};
 use shallop_plan::plan::{Plan, Scheme, Switch, Topology, Transport};
 use shallop_plan::{ResolvedRun, SetupError};
 use shallop_plan::{load, memory, network::Network, pairs::intensity};
 use shallop_plan::{pools, requirements::Requirements, transport::Udp, wait};
+use shallop_proto::wire;
+use shallop_switch::Limit;
+use shallop_topology::bounds::MAX_ROUTES;
+use shallop_topology::{NicMode, NodeKind};
+use std::collections::BTreeSet;
 
 /// The largest number of flows times nodes for which every seed is set up before the run. Above it only the first seed
 /// is; the run checks the others.

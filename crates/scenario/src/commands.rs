@@ -1,11 +1,10 @@
 //! Groups with `command`, whose traffic comes from programs in the hosts.
 
+use super::groups::{GroupOptions, PatternKind};
+use super::traffic::{Reader, hosts, start};
 use shallop_options::suggest::list;
 use shallop_options::{Key, Options, Problem, Section, StringEnum};
 use shallop_plan::plan::{Command, Group, Pattern, Starts};
-
-use super::groups::{GroupOptions, PatternKind};
-use super::traffic::{Reader, hosts, start};
 
 /// The keys that may be written beside `command`.
 const OF_COMMANDS: [&Key; 6] = [

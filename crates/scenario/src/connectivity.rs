@@ -1,10 +1,9 @@
 //! Which hosts can reach each other.
 
-use std::collections::BTreeSet;
-
 use shallop_core::Node;
 use shallop_plan::network::Network;
 use shallop_topology::NodeKind;
+use std::collections::BTreeSet;
 
 /// The pairs of hosts that are connected, by a link or through switches. Hosts forward no packets, so a host does not
 /// connect the switches that it is linked to.

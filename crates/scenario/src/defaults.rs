@@ -1,9 +1,8 @@
 //! The keys of scenarios with their defaults on each TCP stack, for the schema and for the tables of docs.
 
+use super::tree;
 use serde_json::Value;
 use shallop_options::{At, HostStack, Key, KeyDoc, SectionKeys, SectionKind, StringEnum};
-
-use super::tree;
 
 /// A key with its default on each simulated TCP stack.
 #[derive(Clone, Debug)]

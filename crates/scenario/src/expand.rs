@@ -1,10 +1,9 @@
 //! Claims about several schemes or points: `schemes`, `points` and a list under `relative_to` make one claim for each
 //! combination. A key with different values is a table by name: `high = { cubic = 1, dctcp = 2 }`.
 
+use super::claims::{ClaimOptions, DiffersOptions};
 use shallop_options::suggest::advice;
 use shallop_options::{Entry, Item, Options, Problem, RawValue, Table, find};
-
-use super::claims::{ClaimOptions, DiffersOptions};
 
 /// Keys of a claim that cannot be tables by the names of schemes or points.
 pub(super) const COMMON: [&str; 6] = [

@@ -11,14 +11,13 @@ pub use links::LinkRow;
 pub use main_values::main_values;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Share, Span};
-use shallop_proto::wire;
-use shallop_results::DerivedValue;
-
 use shallop_plan::plan::{FlashPass, GraphLink, Plan, Scheme, Signals, Switch, Topology, Transport};
 use shallop_plan::wait::{self, WaitMargin};
 use shallop_plan::{ResolvedNetwork, ResolvedRun, SetupError};
 use shallop_plan::{bcc::Thresholds, flows};
 use shallop_plan::{pools, proxy::Clean, study::Study, traffic_paths::PairRtt, transport::Configured};
+use shallop_proto::wire;
+use shallop_results::DerivedValue;
 use shallop_topology::Imported;
 
 /// A list of derived values under a title.
@@ -441,10 +440,9 @@ fn time(span: Span) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use shallop_plan::study::Variant;
+    use std::collections::BTreeMap;
 
     fn study() -> Study {
         let plan = crate::reference_run::plan(20, Span::from_secs(5)).unwrap();

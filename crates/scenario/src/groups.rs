@@ -1,5 +1,7 @@
 //! The keys of a `[[group]]` and of its subsections.
 
+use super::bounds::{FLOW_SIZE, SOME};
+use super::schemes::SCHEMES;
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_options::{
     Item, Options, RustType, Subsection, Unread, Value, ValueType, WrongValue, section_keys, string_enum,
@@ -7,9 +9,6 @@ use shallop_options::{
 use shallop_plan::bounds::{DAY, MAX_FLOWS};
 use shallop_plan::plan::Connections;
 use shallop_topology::bounds::{MAX_NODES, RATE};
-
-use super::bounds::{FLOW_SIZE, SOME};
-use super::schemes::SCHEMES;
 
 const TICK: Span = Span::from_ps(1);
 const PAIR: ValueType = ValueType::Section(section_keys::<PairOptions>());

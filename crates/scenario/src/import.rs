@@ -1,20 +1,18 @@
 //! Reads `[topology]` with `kind = "file"`: a network from a file beside the scenario.
 
-use std::collections::BTreeSet;
-
-use shallop_options::suggest::{advice, list};
-use shallop_options::{Item, Problem, RawValue, Section};
-
 use super::network_options::{Component, FaultOptions, FileFaultOptions, FileOptions};
 use super::rows::rows;
 use super::topology::{Known, ends, like, with_faults};
 use crate::network_files::{self, Defaults, FileLink, Format, MAX_BYTES, Part, Parts, Wrong};
 use shallop_core::{Bytes, Span};
+use shallop_options::suggest::{advice, list};
+use shallop_options::{Item, Problem, RawValue, Section};
 use shallop_plan::chips::{self, Chip};
 use shallop_plan::files::Files;
 use shallop_plan::plan::{GraphLink, LinkWay, Topology};
 use shallop_topology::bounds::{MAX_DELAY, MAX_NODES, MAX_RATE, MIN_RATE};
 use shallop_topology::{Imported, Way};
+use std::collections::BTreeSet;
 
 /// Reads the network. Switches whose `chip` the file names are added to `chips`; their indices follow those of the
 /// `[switch.NAME]` sections.

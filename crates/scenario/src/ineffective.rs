@@ -1,8 +1,8 @@
 //! Finds keys without effect: keys that another key replaces, and keys that no part of the run reads. A sweep over such
 //! a key is refused. A key that has no effect at any point is named in a note.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use super::switches::SwitchOptions;
+use super::{buffers::SharedOptions, check, root_options::Scenario, schemes::SchemeOptions, set};
 use shallop_options::suggest::list;
 use shallop_options::{At, Item, Key, Options, Problem};
 use shallop_plan::chips::{self, Chip};
@@ -10,9 +10,7 @@ use shallop_plan::plan::{Plan, QueueMarking, Scheme, Switch, Transport};
 use shallop_plan::{kernel::KernelOptions, network::Network};
 use shallop_switch::{AqmOptions, MarkAt};
 use shallop_topology::NicMode;
-
-use super::switches::SwitchOptions;
-use super::{buffers::SharedOptions, check, root_options::Scenario, schemes::SchemeOptions, set};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The path of a key without effect, and the reason.
 #[derive(Clone, Debug, PartialEq)]

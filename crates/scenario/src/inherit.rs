@@ -1,9 +1,8 @@
 //! Schemes that copy the keys of another scheme: `like = "NAME"`.
 
+use super::schemes::name;
 use shallop_options::suggest::advice;
 use shallop_options::{Item, Problem, RawValue, Table};
-
-use super::schemes::name;
 
 /// Replaces `like` in each scheme by the keys of the scheme it names, except for the name and for keys that are
 /// written.

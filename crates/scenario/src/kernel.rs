@@ -1,12 +1,10 @@
 //! Reads the section `[kernel]`, and checks that real kernels can run the groups and schemes that need them.
 
-use shallop_options::{Item, Problem, Section};
-
+use super::root_options::Scenario;
 use shallop_core::Bytes;
+use shallop_options::{Item, Problem, Section};
 use shallop_plan::kernel::{CONTROLLERS, KernelOptions, controllers};
 use shallop_plan::{network::Network, plan::Plan};
-
-use super::root_options::Scenario;
 
 const MTU: u64 = 1_500;
 

@@ -1,14 +1,12 @@
 //! Makes a checked plan of a scenario's tree, after all changes to it.
 
-use shallop_options::suggest::advice;
-use shallop_options::{Item, Key, Problem, Section};
-
-use shallop_core::Span;
-
 use super::root_options::{RecordOptions, Scenario};
 use super::{Options, check, ineffective, kernel, proxy, schemes, switches, topology, traffic, vary};
 use super::{import::OwnChip, ineffective::Ineffective};
 use super::{schemes::SchemeEntry, set, switches::Switches};
+use shallop_core::Span;
+use shallop_options::suggest::advice;
+use shallop_options::{Item, Key, Problem, Section};
 use shallop_plan::plan::{Driver, Plan, Scheme, Switch};
 use shallop_plan::{bounds::MAX_SAMPLES, network::Network};
 

@@ -1,14 +1,13 @@
 //! Reads the CLEAN proxies of schemes (key `clean`).
 
+use super::schemes::SchemeEntry;
 use shallop_options::suggest::advice;
 use shallop_options::{Item, Key, Problem, Section};
-use shallop_topology::{AnyFabric, NodeKind};
-
-use super::schemes::SchemeEntry;
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Plan, Topology};
 use shallop_plan::proxy::{Clean, CleanOptions};
 use shallop_topology::campus::{CLOUD, RADIO};
+use shallop_topology::{AnyFabric, NodeKind};
 
 /// Reads the proxy of every scheme that has one, and finds its ports in the network.
 pub(super) fn place(plan: &mut Plan, read: &[SchemeEntry], network: &Network) -> Result<(), Problem> {

@@ -4,9 +4,8 @@
 //! ports of a switch share memory as in the simulations of BCC, or each has the memory that one queue could take from
 //! the shared memory.
 
-use shallop_core::Span;
-
 use crate::{Options, Problem, read};
+use shallop_core::Span;
 use shallop_plan::plan::Plan;
 
 /// A benchmark scenario, and how long it is simulated.

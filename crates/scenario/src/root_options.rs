@@ -1,15 +1,14 @@
 //! The keys at the top of a scenario, and those of `[classes]` and `[[point]]`.
 
+use super::bounds::{FLOW_SIZE, SOME};
+use super::claims::{ClaimOptions, DefaultsOptions};
+use super::{groups::GroupOptions, schemes::SCHEMES, switches::SwitchOptions, topology::TOPOLOGY};
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::{HostStack, Options, Subsection, Unread, ValueType, section_keys};
 use shallop_plan::plan::{CAPTURE_LIMIT, FlashPass};
 use shallop_plan::transport::Protocol;
 use shallop_plan::{bounds::DAY, kernel::KernelOptions};
 use shallop_topology::{NicMode, bounds::DELAY};
-
-use super::bounds::{FLOW_SIZE, SOME};
-use super::claims::{ClaimOptions, DefaultsOptions};
-use super::{groups::GroupOptions, schemes::SCHEMES, switches::SwitchOptions, topology::TOPOLOGY};
 
 const SEED: ValueType = ValueType::Integer(0, i64::MAX as u64);
 const WINDOW: ValueType = ValueType::TimeRange(Span::ZERO, DAY);

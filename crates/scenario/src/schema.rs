@@ -1,10 +1,9 @@
 //! The JSON Schema of scenarios, for editors, generated from the descriptions of the keys.
 
-use serde_json::{Map, Value, json};
-use shallop_options::{Key, SectionKeys, SectionKind, TaggedSections, ValueType, section_keys};
-
 use super::defaults::{self, Explained};
 use super::{expand::COMMON, root_options::Scenario};
+use serde_json::{Map, Value, json};
+use shallop_options::{Key, SectionKeys, SectionKind, TaggedSections, ValueType, section_keys};
 
 /// The JSON Schema (draft 2020-12) of scenarios.
 pub fn schema() -> Value {

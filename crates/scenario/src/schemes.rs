@@ -1,12 +1,11 @@
 //! Reads the schemes of a scenario, which are the transports that it compares.
 
+use super::rows::{rows, unique};
 use shallop_options::{
     At, HostStack, Item, Key, KeyDoc, Options, Problem, Section, SectionKind, TaggedSections, Unread,
 };
 use shallop_plan::plan::{Scheme, Transport};
 use shallop_plan::transport::{Configured, FlashPassOptions, TAG, TcpOptions};
-
-use super::rows::{rows, unique};
 
 /// The kinds of a `[[scheme]]`: one for each transport, which its key `transport` chooses.
 pub(super) const SCHEMES: TaggedSections = TaggedSections { tag: TAG, kinds: transports };

@@ -2,11 +2,10 @@
 //! dots between its steps; a section in a list has its name or its index as a step: `group.all.size`,
 //! `topology.link.0.rate`.
 
+use super::{groups::GroupOptions, root_options::Scenario, schemes::name};
 use shallop_options::suggest::{list, near};
 use shallop_options::{At, Entry, Item, Key, Options, Problem, RawValue, Table, TaggedSections, ValueType, find};
 use toml::de::{DeTable, DeValue};
-
-use super::{groups::GroupOptions, root_options::Scenario, schemes::name};
 
 /// Sections whose keys cannot be changed.
 const FIXED: [&str; 4] = [

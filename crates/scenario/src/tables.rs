@@ -1,13 +1,12 @@
 //! Tables of keys in Markdown, for the pages of docs.
 
+use super::defaults::{self, Explained};
+use super::{root_options::Scenario, schemes::SchemeOptions, tree};
 use shallop_options::{
     HostStack, Key, Options, SectionKind, StringEnum, TaggedSections, ValueType, find, section_keys,
 };
 use shallop_plan::transport::TcpOptions;
 use shallop_results::units::thousands;
-
-use super::defaults::{self, Explained};
-use super::{root_options::Scenario, schemes::SchemeOptions, tree};
 
 /// The kinds of sections that need a table, by section: transports and topologies.
 pub fn kinds() -> Vec<(&'static str, Vec<&'static str>)> {

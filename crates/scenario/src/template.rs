@@ -3,15 +3,13 @@
 
 mod parts;
 
-use std::fmt::Write as _;
-
-use shallop_core::Span;
-use shallop_options::SectionKind;
-
 use crate::{import, topology::TOPOLOGY};
 use parts::TOPOLOGIES;
 use shallop_control::{Marking, any as window};
+use shallop_core::Span;
+use shallop_options::SectionKind;
 use shallop_plan::{bounds::DAY, files::Files, plan::Transport, transport::Configured};
+use std::fmt::Write as _;
 
 /// One choice of `shallop new`: a network, a transport or a kind of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,11 +241,10 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::{self as scenario, Options};
     use shallop_plan::files::NoFiles;
+    use std::sync::Arc;
 
     #[derive(Debug)]
     struct Sites;

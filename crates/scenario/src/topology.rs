@@ -1,25 +1,23 @@
 //! Reads `[topology]`, the network of a scenario.
 
-use std::collections::BTreeMap;
-
+use super::import::{self, OwnChip};
+use super::network_options::{
+    AnyTopology, ChangeOptions, DownOptions, FaultOptions, FileOptions, GraphOptions, LinkOptions, NodeOptions,
+};
+use super::rows::{rows, unique};
 use shallop_core::{BitsPerSec, Span, Time};
 use shallop_options::suggest::advice;
 use shallop_options::{
     EachWay, HostStack, Item, Key, KeyDoc, Options, Problem, RawValue, Section, SectionKind, TaggedSections,
     section_kind,
 };
+use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, LinkWay, Topology};
+use shallop_plan::{bounds::DAY, files::Files};
 use shallop_switch::Outage;
 use shallop_topology::bounds::{MAX_NODES, MAX_PORTS};
 use shallop_topology::{AnyFabric, NodeKind, SwitchNames, Way};
 use shallop_workload::rate_trace::{RateSteps, RateTrace};
-
-use super::import::{self, OwnChip};
-use super::network_options::{
-    AnyTopology, ChangeOptions, DownOptions, FaultOptions, FileOptions, GraphOptions, LinkOptions, NodeOptions,
-};
-use super::rows::{rows, unique};
-use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, LinkWay, Topology};
-use shallop_plan::{bounds::DAY, files::Files};
+use std::collections::BTreeMap;
 
 /// What a topology may refer to: names of switch settings, and files.
 #[derive(Clone, Copy)]

@@ -1,23 +1,21 @@
 //! Reads the groups of a scenario, which are its traffic.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-use shallop_core::seed::hash;
-use shallop_core::{Seed, Span};
-use shallop_options::suggest::{advice, list, near};
-use shallop_options::{HostStack, Item, Key, Problem, Section, StringEnum};
-
 use super::groups::{ArrivalsOptions, EveryOptions, GroupOptions, Hosts, PairOptions, PatternKind, Times};
 use super::root_options::{ClassesOptions, Scenario};
 use super::rows::{rows, unique};
 use super::schemes;
 use super::{commands::beside, connectivity::Reach};
 use crate::network_files::{self, Demand, Wrong};
+use shallop_core::seed::hash;
+use shallop_core::{Seed, Span};
+use shallop_options::suggest::{advice, list, near};
+use shallop_options::{HostStack, Item, Key, Problem, Section, StringEnum};
 use shallop_plan::pairs::{intensity, pairs};
 use shallop_plan::plan::{Classes, Group, Intensity, MatrixEntry, Pattern, Starts, Trace};
 use shallop_plan::{bounds::MAX_FLOWS, files::Files, load::LoadTerms, network::Network};
 use shallop_workload::{Sizes, TraceReader, builtin};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub(super) fn read(
     top: &Section<'_>, network: &Network, (duration, stack): (Span, HostStack), files: &Arc<dyn Files>,

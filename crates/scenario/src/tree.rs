@@ -1,9 +1,8 @@
 //! Parses TOML to a tree in which each value has its place in the text. Changes of single keys are made to the tree
 //! before sections are read from it.
 
-use std::ops::Range;
-
 use shallop_options::{At, Entry, Item, Problem, RawValue, Table};
+use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

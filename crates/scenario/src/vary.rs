@@ -1,13 +1,12 @@
 //! Sweeps. `--vary KEY=V1,V2` multiplies the points of a scenario by the values of a key, and `--with KEY=W1,W2` behind
 //! it moves another key along; `--seeds N` runs each point with N seeds.
 
-use shallop_options::{At, Item, Problem, RawValue, Section};
-
 use super::plans;
 use super::root_options::{PointOptions, Scenario};
 use super::set::{self, Change};
 use super::tree::{self, on_a_line};
 use super::{MAX_POINTS, Options, Variation};
+use shallop_options::{At, Item, Problem, RawValue, Section};
 
 /// A varied key, and those that move with it. Each step has the changes of all of them, and a suffix for the names of
 /// points.

@@ -1,17 +1,15 @@
 //! `agree`: rehearses and simulates a scenario, and compares the results.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::{num::NonZeroUsize, process::ExitCode};
-
-use shallop_results::agreement::{agreement, table};
-use shallop_results::{Shard, Summary, void};
-use shallop_workbench::{StudyTask, capacity, jobs, rehearsal};
-use shallop_workbench::{choice::choose, diagnostic::Result};
-
 use crate::args::Format;
 use crate::exit_codes::{INTERRUPTED, VOID};
 use crate::run::{read_real, read_virtual};
 use crate::{host_args, live::LiveScreen, print, progress::ProgressReporter};
+use shallop_results::agreement::{agreement, table};
+use shallop_results::{Shard, Summary, void};
+use shallop_workbench::{StudyTask, capacity, jobs, rehearsal};
+use shallop_workbench::{choice::choose, diagnostic::Result};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{num::NonZeroUsize, process::ExitCode};
 
 /// Returns exit code 0 if rehearsal and simulation agree for all schemes.
 pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> {

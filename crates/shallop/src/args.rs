@@ -1,13 +1,5 @@
 //! The command-line arguments. Doc comments here are the text of `--help`.
 
-use std::{num::NonZeroUsize, path::PathBuf};
-
-use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser, UnknownArgumentValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use shallop_results::Shard;
-use shallop_scenario::{Options, template};
-use shallop_workbench::arguments;
-
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
 use crate::point_args::PointOptions;
 pub use crate::program_args::{Completions, Export, Man, ProgramOptions, Schema};
@@ -17,6 +9,12 @@ use crate::{
     transfer_args::{Ping, Receive, Send},
 };
 use crate::{controller_args::Host, examples};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser, UnknownArgumentValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use shallop_results::Shard;
+use shallop_scenario::{Options, template};
+use shallop_workbench::arguments;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 /// Simulates congestion control in networks with shallow buffers, packet by packet.
 ///
@@ -390,10 +388,9 @@ fn folder() -> impl TypedValueParser<Value = PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use clap::CommandFactory;
     use shallop_workbench::text_table;
-
-    use super::*;
 
     #[test]
     fn the_arguments_are_consistent() {

@@ -1,17 +1,15 @@
 //! `bench`: measures packet hops per second in the standard cases. Each case runs in its own process, which gives its
 //! peak memory.
 
-use std::process::{Command, ExitCode, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-
+use crate::args::{self, Format};
+use crate::{exit_codes::INTERRUPTED, print};
 use serde_json::{Value, json};
 use shallop_results::table::Grid;
 use shallop_scenario::reference_run::{CASES, Case};
 use shallop_workbench::bench::{BenchResult, calibrate, measure};
-
-use crate::args::{self, Format};
-use crate::{exit_codes::INTERRUPTED, print};
 use shallop_workbench::diagnostic::{Result, plain};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     if let Some([case, transport]) = args.one.as_deref() {

@@ -1,17 +1,15 @@
 //! `compare`: compares two results seed by seed. Scenarios are run first.
 
-use std::{num::NonZeroUsize, path::Path, process::ExitCode, sync::atomic::AtomicBool};
-
+use crate::args::{self, Format};
+use crate::exit_codes::INTERRUPTED;
+use crate::messages::{self, Message};
+use crate::{print, progress::ProgressReporter};
 use shallop_results::comparison::Selection;
 use shallop_results::{Shard, Summary};
 use shallop_workbench::compare::{Side, summaries, text};
 use shallop_workbench::{TableForm, jobs};
 use shallop_workbench::{diagnostic::Result, printable::printable_lines};
-
-use crate::args::{self, Format};
-use crate::exit_codes::INTERRUPTED;
-use crate::messages::{self, Message};
-use crate::{print, progress::ProgressReporter};
+use std::{num::NonZeroUsize, path::Path, process::ExitCode, sync::atomic::AtomicBool};
 
 pub fn compare(args: &args::Compare, stop: &AtomicBool) -> Result<ExitCode> {
     let side = |path: &Path, name: &str| Side::read(path, args.quick, args.out.as_ref().map(|out| out.join(name)));

@@ -1,16 +1,14 @@
 //! The command-line arguments of `host` and `edge`.
 
-use std::path::PathBuf;
-
+use crate::args::{PrintOptions, setting};
+use crate::watch::WatchOptions;
 use clap::{Args, Subcommand};
 #[cfg(target_os = "linux")]
 use shallop_core::{BitsPerSec, BufferSize};
 use shallop_workbench::controllers::{self, Prefix, Program};
 #[cfg(target_os = "linux")]
 use shallop_workbench::edge::{ProxyRole, ShaperOptions};
-
-use crate::args::{PrintOptions, setting};
-use crate::watch::WatchOptions;
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct Host {

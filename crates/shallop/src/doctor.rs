@@ -1,13 +1,11 @@
 //! `doctor`: shows what this machine can do, and what is missing for the rest.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
+use crate::{args::Format, host_args, print};
 use shallop_results::table::{Grid, significant};
 use shallop_results::{machine::Ability, rehearsal_table::verdict};
 use shallop_workbench::rehearsal::{self, RateTrial};
 use shallop_workbench::{capacity, diagnostic::Result};
-
-use crate::{args::Format, host_args, print};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The JSON document that `doctor --json` prints.
 #[derive(serde::Serialize)]

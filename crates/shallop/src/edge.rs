@@ -1,17 +1,15 @@
 //! `edge`: packet programs at network devices. Only the named device is changed.
 
-use std::{process::ExitCode, sync::atomic::AtomicBool};
-
+use crate::args::{Format, PrintOptions};
+use crate::controller_args::{Attach, CleanAction, Edge, EdgePrograms, SettingsOptions};
+use crate::watch::watch;
+use crate::{print, systemd};
 use serde_json::{Value, json};
 use shallop_results::table::{Grid, significant};
 use shallop_workbench::controllers;
 use shallop_workbench::diagnostic::{Result, with_help};
 use shallop_workbench::edge::{self, AttachedProxy, Config, Counters, Flow, ProxyRole, ProxyState};
-
-use crate::args::{Format, PrintOptions};
-use crate::controller_args::{Attach, CleanAction, Edge, EdgePrograms, SettingsOptions};
-use crate::watch::watch;
-use crate::{print, systemd};
+use std::{process::ExitCode, sync::atomic::AtomicBool};
 
 pub fn edge(args: &Edge, stop: &AtomicBool) -> Result<ExitCode> {
     let EdgePrograms::Clean(action) = &args.programs;

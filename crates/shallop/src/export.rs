@@ -1,14 +1,12 @@
 //! `export`: writes a table of results, or lists the tables.
 
-use std::io::{BufWriter, ErrorKind, StdoutLock, Write};
-
+use crate::program_args::{self, TableFormat};
+use crate::{args::PrintOptions, print};
 use serde_json::{Map, Value};
 use shallop_results::table::Grid;
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::export::{Export, TableName};
-
-use crate::program_args::{self, TableFormat};
-use crate::{args::PrintOptions, print};
+use std::io::{BufWriter, ErrorKind, StdoutLock, Write};
 
 pub fn export(args: &program_args::Export) -> Result<()> {
     let Some(table) = args.table else { return list(args) };

@@ -1,19 +1,17 @@
 //! `host`: congestion controllers in the kernel of this machine. The command loads programs and pins them, and changes
 //! nothing else: sysctl, routes and sockets decide which connections use a controller.
 
-use std::{process::ExitCode, sync::atomic::AtomicBool};
-
+use crate::args::{Format, PrintOptions};
+use crate::controller_args::{Host, HostAction, Load};
+use crate::watch::watch;
+use crate::{print, systemd};
 use serde_json::{Value, json};
 use shallop_results::table::{Grid, significant};
 use shallop_workbench::controllers::{
     self, ConnectionStats, Law, LoadedController, Pinned, Prefix, Program, Settings, written,
 };
 use shallop_workbench::diagnostic::Result;
-
-use crate::args::{Format, PrintOptions};
-use crate::controller_args::{Host, HostAction, Load};
-use crate::watch::watch;
-use crate::{print, systemd};
+use std::{process::ExitCode, sync::atomic::AtomicBool};
 
 /// The sysctl with the default controller of this network namespace.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";

@@ -1,13 +1,11 @@
 //! The command-line arguments of commands with real hosts.
 
-use std::{num::NonZeroUsize, path::PathBuf};
-
+use crate::args::{PrintOptions, Run, setting};
 use clap::{Args, Subcommand};
 use shallop_core::Share;
 use shallop_plan::plan::Attachment;
 use shallop_workbench::{arguments, capacity::Scale, rehearsal::RehearsalOptions};
-
-use crate::args::{PrintOptions, Run, setting};
+use std::{num::NonZeroUsize, path::PathBuf};
 
 #[derive(Debug, Args)]
 pub struct Rehearse {

@@ -1,10 +1,5 @@
 //! Reads scenarios from a file or from standard input.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead, Read};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use serde::Deserialize;
 use shallop_plan::Study;
 use shallop_plan::files::{Files, FilesInMemory};
@@ -13,6 +8,10 @@ use shallop_workbench::diagnostic::{Result, name, plain};
 use shallop_workbench::fault::in_scenario;
 use shallop_workbench::run_study::{parse_scenario, scenario_text};
 use shallop_workbench::{FolderFiles, RecordingFiles};
+use std::collections::BTreeMap;
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The file name that means standard input.
 const STDIN: &str = "-";

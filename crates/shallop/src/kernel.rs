@@ -1,14 +1,12 @@
 //! `kernel`: builds, lists and tests Linux kernels for simulated hosts, and modules for them.
 
-use std::{path::Path, process::ExitCode};
-
-use shallop_results::table::Grid;
-use shallop_workbench::diagnostic::{Result, study_error};
-use shallop_workbench::kernels::{self, KernelRow};
-
 use crate::args::{Format, PrintOptions};
 use crate::host_args::{self, KernelAction};
 use crate::print;
+use shallop_results::table::Grid;
+use shallop_workbench::diagnostic::{Result, study_error};
+use shallop_workbench::kernels::{self, KernelRow};
+use std::{path::Path, process::ExitCode};
 
 pub fn kernel(args: &host_args::Kernel) -> Result<ExitCode> {
     match &args.action {

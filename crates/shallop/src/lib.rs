@@ -46,18 +46,16 @@ mod transfer_path;
 mod transfer_stats;
 mod watch;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::{io::Write, path::Path, process::ExitCode, sync::Arc};
-
+use crate::args::{Arguments, Command};
+use crate::exit_codes::{BAD_INPUT, INTERRUPTED, MISSING};
+use crate::{input::Input, messages::Message};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use shallop_control::Added;
 use shallop_workbench::diagnostic::{Missing, Result, keep_words_whole, plain};
 use shallop_workbench::{fault::Fault, printable::printable, rehearsal};
-
-use crate::args::{Arguments, Command};
-use crate::exit_codes::{BAD_INPUT, INTERRUPTED, MISSING};
-use crate::{input::Input, messages::Message};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{io::Write, path::Path, process::ExitCode, sync::Arc};
 
 /// Runs the command with the arguments of the process. To be called from `main`, before the process has a second
 /// thread.

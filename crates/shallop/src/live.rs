@@ -1,15 +1,14 @@
 //! `--live`: shows queue lengths, drops, marks and rates of flows on the terminal during a run.
 
-use std::io::{self, IsTerminal};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::{thread::JoinHandle, time::Duration};
-
 use console::{Alignment, Term, pad_str, style, truncate_str};
 use shallop_core::Span;
 use shallop_results::table::significant;
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::{LiveSnapshot, printable::printable};
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{thread::JoinHandle, time::Duration};
 
 /// The time between two updates of the screen.
 const BETWEEN: Duration = Duration::from_millis(250);
@@ -170,9 +169,8 @@ fn row(width: usize, name: &str, [first, second]: [&str; 2], bar: &str) -> Strin
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
-    use shallop_workbench::QueueNow;
-
     use super::*;
+    use shallop_workbench::QueueNow;
 
     #[test]
     fn the_screen_has_queues_drops_marks_and_the_rate_of_each_flow() {

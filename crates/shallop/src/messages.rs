@@ -1,14 +1,13 @@
 //! `--message-format json`: messages for programs on standard error, one JSON object per line. docs/messages.md
 //! describes their members.
 
-use std::time::{Duration, Instant};
-use std::{io::Write, sync::OnceLock};
-
 use clap::ValueEnum;
 use clap::error::{ContextKind, ContextValue};
 use serde::Serialize;
 use serde_json::Value;
 use shallop_workbench::fault::{Fault, FaultKind};
+use std::time::{Duration, Instant};
+use std::{io::Write, sync::OnceLock};
 
 /// The least time between two messages on progress.
 pub const BETWEEN: Duration = Duration::from_millis(100);

@@ -1,21 +1,18 @@
 //! `new`: writes a first scenario. On a terminal the command asks for missing arguments; otherwise it uses defaults and
 //! says which.
 
-use std::collections::BTreeSet;
-use std::io::{BufRead, IsTerminal};
-use std::path::Path;
-
+use crate::args;
+use crate::{print, run};
 use shallop_core::Span;
 use shallop_plan::ResolvedRun;
 use shallop_scenario::Options;
 use shallop_scenario::template::{self, Choice, DEFAULT_TOPOLOGY, DEFAULT_TRAFFIC, DEFAULT_TRANSPORTS, Item};
-
 use shallop_workbench::diagnostic::{Result, name, plain, with_help};
 use shallop_workbench::printable::{printable, shell_word};
 use shallop_workbench::run_study::{check_setups, notes, parse_scenario};
-
-use crate::args;
-use crate::{print, run};
+use std::collections::BTreeSet;
+use std::io::{BufRead, IsTerminal};
+use std::path::Path;
 
 pub fn new(args: &args::New) -> Result<()> {
     if !args.force && args.out.exists() {

@@ -1,7 +1,9 @@
 //! `ping`: measures round trips, and tests whether a path honours the classes of `FlashPass`.
 
-use std::{process::ExitCode, time::Duration};
-
+use crate::print;
+use crate::transfer::{config_of, printed_address};
+use crate::transfer_args::Ping;
+use crate::transfer_identity::{connect_error, listen_error};
 use serde_json::json;
 use shallop_core::BitsPerSec;
 use shallop_quic::{Config, path_probe::ProbeCounts};
@@ -14,11 +16,7 @@ use shallop_transfer::{path_verdict::verdict, ping::round_trip, protocol::Receiv
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::printable::printable;
 use shallop_workbench::{TableForm, render};
-
-use crate::print;
-use crate::transfer::{config_of, printed_address};
-use crate::transfer_args::Ping;
-use crate::transfer_identity::{connect_error, listen_error};
+use std::{process::ExitCode, time::Duration};
 
 /// The exit code if the path mixes the classes, or the test was inconclusive.
 const NOT_HONOURED: u8 = 1;

@@ -1,15 +1,13 @@
 //! Prints tables and text on standard output, and notes on standard error.
 
-use std::io::{ErrorKind, IsTerminal, Write};
-
+use crate::args::{Format, PrintOptions};
+use crate::messages::{self, Message};
 use serde_json::Value;
 use shallop_results::table::Grid;
 use shallop_workbench::diagnostic::{Report, Result, plain};
 use shallop_workbench::printable::{printable_lines, wrapped};
 use shallop_workbench::{TableForm, render};
-
-use crate::args::{Format, PrintOptions};
-use crate::messages::{self, Message};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Prints a line. A closed pipe is not an error.
 pub fn line(text: &str) -> Result<()> {

@@ -1,13 +1,11 @@
 //! Command-line arguments for programs: message format, exports, schemas, completions.
 
-use std::path::PathBuf;
-
+use crate::messages::MessageFormat;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use clap_complete::Shell as ShellKind;
 use shallop_workbench::export::TableName;
-
-use crate::messages::MessageFormat;
+use std::path::PathBuf;
 
 /// Options for programs that start the command (docs/messages.md).
 #[derive(Debug, Args)]

@@ -1,20 +1,18 @@
 //! Progress of all runs in simulated time, on standard error: a bar on a terminal, messages for programs, otherwise a
 //! line every half minute.
 
-use std::io::IsTerminal;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
+use crate::live::LiveScreen;
+use crate::messages::{self, Message, MessagePace};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use shallop_core::Span;
 use shallop_plan::Study;
 use shallop_results::Job;
 use shallop_workbench::printable::{printable, printable_lines};
 use shallop_workbench::{LiveSnapshot, Progress};
-
-use crate::live::LiveScreen;
-use crate::messages::{self, Message, MessagePace};
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Steps of the bar per simulated second.
 const STEPS: f64 = 1e6;

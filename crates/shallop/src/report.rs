@@ -1,12 +1,10 @@
 //! `report`: makes the pages of existing results.
 
-use std::path::Path;
-
+use crate::{args, print};
 use serde_json::Value;
 use shallop_workbench::diagnostic::{Result, name, plain};
 use shallop_workbench::{REPORT, Results, report};
-
-use crate::{args, print};
+use std::path::Path;
 
 /// Makes the page of a results folder. For a folder that contains results folders, makes the page of each and an index.
 pub fn report(args: &args::Report) -> Result<()> {

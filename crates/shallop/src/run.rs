@@ -1,8 +1,12 @@
 //! `run`, `sweep`, `reproduce` and `rehearse`: reads and checks all scenarios first, then runs them, and writes and
 //! prints the results.
 
-use std::{num::NonZeroUsize, path::Path, process::ExitCode, sync::Arc, sync::atomic::AtomicBool};
-
+use crate::args::{self, Format, PrintOptions};
+use crate::exit_codes::{INTERRUPTED, VOID};
+use crate::messages::{self, Message};
+use crate::progress::ProgressReporter;
+use crate::{host_args, print};
+use crate::{input::Input, live::LiveScreen};
 use shallop_plan::{Study, files::Files};
 use shallop_results::summary::{Reproduction, Run, Summary};
 use shallop_results::table::{self, Rows};
@@ -15,13 +19,7 @@ use shallop_workbench::identity::Identity;
 use shallop_workbench::run_report::{self, warnings};
 use shallop_workbench::run_study::{check_points, find_experiments, read_scenario};
 use shallop_workbench::{self as workbench, StudyTask, TableForm, forecast, jobs, kernels};
-
-use crate::args::{self, Format, PrintOptions};
-use crate::exit_codes::{INTERRUPTED, VOID};
-use crate::messages::{self, Message};
-use crate::progress::ProgressReporter;
-use crate::{host_args, print};
-use crate::{input::Input, live::LiveScreen};
+use std::{num::NonZeroUsize, path::Path, process::ExitCode, sync::Arc, sync::atomic::AtomicBool};
 
 pub fn run(args: &args::Run, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
     let options = Options { seeds: args.seeds, ..args.source.options() };

@@ -1,16 +1,14 @@
 //! `shell`: a shell or program in a host of a scenario.
 
-use std::io::{BufRead, IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::{process::ExitCode, sync::Arc};
-
+use crate::{host_args, print, run};
 use shallop_core::{Share, Time};
 use shallop_plan::plan::Attachment;
 use shallop_scenario::Options;
 use shallop_workbench::shell::{self, LiveSession, ShellSession, Terminal};
 use shallop_workbench::{capacity, diagnostic::Result};
-
-use crate::{host_args, print, run};
+use std::io::{BufRead, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::{process::ExitCode, sync::Arc};
 
 /// Runs the command `shell`. The exit code is the exit status of the last command in the shell.
 pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode> {

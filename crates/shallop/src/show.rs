@@ -1,5 +1,7 @@
 //! `check`, `schema`, `chips`, `completions` and `man`: commands that run nothing.
 
+use crate::args::{self, Arguments, Format, PrintOptions};
+use crate::{input::Input, print, run::threads};
 use clap::CommandFactory;
 use serde_json::Value;
 use shallop_core::Bytes;
@@ -12,9 +14,6 @@ use shallop_scenario::explain::{self, LinkRow, Section};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::identity::Identity;
 use shallop_workbench::{self as workbench, describe, forecast};
-
-use crate::args::{self, Arguments, Format, PrintOptions};
-use crate::{input::Input, print, run::threads};
 
 pub fn check(args: &args::Check, input: &Input) -> Result<()> {
     let study = input.study(args.points.options(args.source.options()))?;

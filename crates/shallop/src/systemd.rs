@@ -1,8 +1,7 @@
 //! systemd units that repeat a command when the machine or a device starts.
 
-use shallop_workbench::diagnostic::{Result, plain};
-
 use crate::controller_args::SettingsOptions;
+use shallop_workbench::diagnostic::{Result, plain};
 
 /// The arguments for a unit that set keys (`--set`) or take the settings from a scenario (`--config`, `--scheme`).
 pub fn settings(options: &SettingsOptions) -> Result<Vec<String>> {

@@ -1,13 +1,11 @@
 //! `tape`: shows or replays the packets of a rehearsal.
 
-use std::{path::Path, process::ExitCode};
-
+use crate::host_args::{Tape, TapeAction};
+use crate::{print, run};
 use shallop_plan::Study;
 use shallop_scenario::Options;
 use shallop_workbench::{capacity, diagnostic::Result, rehearsal};
-
-use crate::host_args::{Tape, TapeAction};
-use crate::{print, run};
+use std::{path::Path, process::ExitCode};
 
 pub fn tape(args: &Tape) -> Result<ExitCode> {
     match &args.action {

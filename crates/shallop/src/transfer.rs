@@ -1,12 +1,12 @@
 //! `send` and `receive`: move files between hosts over QUIC with credits.
 
-use std::io::IsTerminal;
-use std::net::{IpAddr, SocketAddr};
-use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-
+use crate::exit_codes::INTERRUPTED;
+use crate::messages::{self, Message, MessagePace};
+use crate::print;
+use crate::transfer_args::{NetworkOptions, Receive, Send, SendingOptions, TransferPrintOptions};
+use crate::transfer_identity::{connect, listen, transfer_error};
+use crate::transfer_path::{self, PathEvent};
+use crate::transfer_stats;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use shallop_core::{Bytes, Span};
@@ -16,14 +16,12 @@ use shallop_transfer::protocol::{Entry, FileOutcome, Position, Progress, Receive
 use shallop_transfer::session::{ReceiveServer, Served, TransferReport};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::{fault::wrong_option, printable::printable};
-
-use crate::exit_codes::INTERRUPTED;
-use crate::messages::{self, Message, MessagePace};
-use crate::print;
-use crate::transfer_args::{NetworkOptions, Receive, Send, SendingOptions, TransferPrintOptions};
-use crate::transfer_identity::{connect, listen, transfer_error};
-use crate::transfer_path::{self, PathEvent};
-use crate::transfer_stats;
+use std::io::IsTerminal;
+use std::net::{IpAddr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;

@@ -1,11 +1,10 @@
 //! The command-line arguments of `send`, `receive` and `ping`.
 
-use std::{net::SocketAddr, path::PathBuf};
-
 use clap::{Args, ValueEnum};
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_quic::{Fallback, identity::Fingerprint};
 use shallop_transfer::{host_address::HostAddress, protocol::MAX_STREAMS};
+use std::{net::SocketAddr, path::PathBuf};
 
 /// Parses the address and port to listen at.
 fn address(text: &str) -> Result<SocketAddr, String> {

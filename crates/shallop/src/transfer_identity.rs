@@ -1,8 +1,7 @@
 //! How both ends of a transfer are identified: by known fingerprints, or by certificates of an authority.
 
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
-
+use crate::print;
+use crate::transfer_args::{CertificateOptions, Receive, TrustOptions};
 use shallop_quic::{Config, identity::Fingerprint};
 use shallop_transfer::client::{self, CertificateFiles, ConnectError, Trust, help_of_transfer};
 use shallop_transfer::server::{ListenError, ServerIdentity, listen_for_files};
@@ -10,9 +9,8 @@ use shallop_transfer::session::{ReceiveServer, SendSession};
 use shallop_transfer::{host_address::HostAddress, protocol::TransferError};
 use shallop_workbench::diagnostic::{Report, Result, plain, with_help};
 use shallop_workbench::kernels::data_folder;
-
-use crate::print;
-use crate::transfer_args::{CertificateOptions, Receive, TrustOptions};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 
 /// Connects to a receiver that the options trust.
 pub fn connect(host: &HostAddress, config: Config, trust: &TrustOptions) -> Result<SendSession> {

@@ -1,13 +1,12 @@
 //! Watches a transfer from a second thread: reports how data leaves, tries whether it moves faster without credits,
 //! tries credits again, and closes the connection after Ctrl-C.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
-
 use shallop_quic::{Config, Connection, SendMode};
 use shallop_transfer::plain_trial::{TrialResult, try_without_credits};
 use shallop_transfer::session::ReceiveServer;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 /// The interval at which the second thread checks the connection.
 const LOOK: Duration = Duration::from_millis(50);

@@ -1,13 +1,11 @@
 //! `watch` of controllers and proxies: prints a table again and again.
 
+use crate::exit_codes::INTERRUPTED;
+use clap::Args;
+use shallop_workbench::diagnostic::Result;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{io::IsTerminal, process::ExitCode};
-
-use clap::Args;
-use shallop_workbench::diagnostic::Result;
-
-use crate::exit_codes::INTERRUPTED;
 
 /// The control sequence that clears a terminal.
 const CLEAR: &str = "\u{1b}[H\u{1b}[J";

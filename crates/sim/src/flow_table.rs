@@ -9,10 +9,9 @@
 //! are dropped from the front. The number of an endpoint in the event queue is twice its slot, plus one for the
 //! receiver.
 
-use std::collections::BTreeMap;
-
 use shallop_core::{End, Node, Probe, Time};
 use shallop_proto::{Endpoint, EndpointCounters, Priority};
+use std::collections::BTreeMap;
 
 /// An endpoint, with what the simulator knows about it.
 #[derive(Clone, Debug)]

@@ -7,16 +7,14 @@
 mod real_hosts;
 mod state;
 
-use std::iter::Peekable;
-
-use shallop_core::{End, EventQueue, EventTarget, Facts, Node, Packet, Probe, Time};
-use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, RoundRobin, settle};
-use shallop_switch::{Fate, Pool, PoolMember, PooledBuffer, Port, PortBuffer, PortConfig, Routes};
-
 use crate::flow_table::{EndState, FlowTable};
 use crate::link::{HostLink, Interface};
 use crate::real_hosts::{NoRealHosts, RealHosts};
+use shallop_core::{End, EventQueue, EventTarget, Facts, Node, Packet, Probe, Time};
+use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, RoundRobin, settle};
+use shallop_switch::{Fate, Pool, PoolMember, PooledBuffer, Port, PortBuffer, PortConfig, Routes};
 use shallop_topology::{Graph, NicMode, NodeKind};
+use std::iter::Peekable;
 
 /// A flow that has not started, with its endpoints.
 #[derive(Clone, Debug)]

@@ -9,20 +9,17 @@ pub enum StoreError {
     /// The operating system returned an error for a file.
     #[error("{}: could not {doing}: {why}; {}", path.display(), advice(why.kind()))]
     File { path: PathBuf, doing: &'static str, why: io::Error },
-    /// The content of a file that should be text is not UTF-8.
     #[error("{}: not UTF-8 text, from byte {byte} on; a text file is needed, saved as UTF-8", path.display())]
     NotText {
         path: PathBuf,
         /// Offset in the file of the first byte that is not UTF-8.
         byte: usize,
     },
-    /// The folder is locked by another process that writes to it.
     #[error(
         "{}: another shallop is writing to this folder; wait until it ends, or choose another folder",
         folder.display()
     )]
     Locked { folder: PathBuf },
-    /// The columns of a table have different numbers of rows.
     #[error("table {table}: column {column} has {found} rows where the first has {expected}")]
     Ragged {
         table: String,
@@ -40,7 +37,6 @@ pub enum StoreError {
         what: &'static str,
         name: String,
     },
-    /// A batch of rows has other columns than the file to which it is added.
     #[error("table {table}: a batch has {found} where the file was started with {expected}")]
     OtherColumns {
         table: String,
@@ -49,10 +45,8 @@ pub enum StoreError {
         /// The file's column at that place, in words.
         expected: String,
     },
-    /// A table could not be encoded as Parquet or written.
     #[error("table {table}: could not be written: {why}")]
     Unwritable { table: String, why: String },
-    /// The input is damaged, or is not a Parquet table.
     #[error("{at}: not a Parquet table: {why}; write it again")]
     Unreadable { at: String, why: String },
     /// A Parquet file has a compression that shallop does not write; versions before 0.1.0 wrote zstd.

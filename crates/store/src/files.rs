@@ -1,13 +1,11 @@
 //! Atomic writing of files. A draft is written to a temporary file in the folder of its target and then renamed, so
 //! that a reader never sees a partial file, even after a full disk or an interrupted run.
 
+use crate::{error::StoreError, table::Table, write::TableWriter};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-
 use tempfile::NamedTempFile;
-
-use crate::{error::StoreError, table::Table, write::TableWriter};
 
 /// A file that is being written under a temporary name. [`publish`] renames it to its target; a dropped draft is
 /// removed.

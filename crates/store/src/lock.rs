@@ -1,11 +1,10 @@
 //! Locks on folders with results. A lock is advisory (`flock`, `LockFileEx`). The operating system releases it when the
 //! process that holds it ends or is killed.
 
+use crate::error::StoreError;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-
-use crate::error::StoreError;
 
 /// Name of the file that is locked in a folder. The last process that holds a lock removes it.
 const NAME: &str = ".shallop.lock";

@@ -1,7 +1,8 @@
 //! Reads tables from Parquet files that [`crate::write`] wrote.
 
-use std::path::Path;
-
+use crate::table::{Column, Table, Text, Values};
+use crate::write::{COLUMNS_NOTE, DESCRIPTION, NAME_NOTE, RESERVED_NOTES, UNIT};
+use crate::{error::StoreError, files};
 use bytes::Bytes;
 use parquet::basic::{CompressionCodec, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -10,10 +11,7 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use parquet::{data_type::DataType, errors::ParquetError};
 use serde_json::{Map, Value};
-
-use crate::table::{Column, Table, Text, Values};
-use crate::write::{COLUMNS_NOTE, DESCRIPTION, NAME_NOTE, RESERVED_NOTES, UNIT};
-use crate::{error::StoreError, files};
+use std::path::Path;
 
 /// A Parquet file that is read batch by batch. Each batch is a table, so that memory is bounded by one batch.
 pub struct TableReader {
@@ -220,12 +218,10 @@ fn read<T: DataType>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use super::*;
     use parquet::basic::{Compression, ZstdLevel};
     use parquet::{file::writer::SerializedFileWriter, schema::parser::parse_message_type};
-
-    use super::*;
+    use std::sync::Arc;
 
     /// Makes a Parquet file without rows; `columns` are given in Parquet's notation.
     fn file(columns: &str) -> Vec<u8> {

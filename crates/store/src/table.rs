@@ -1,9 +1,8 @@
 //! Tables as columns in memory, each with a unit and a definition. A table is independent of file formats; a table of
 //! millions of rows is written in batches, which are tables as well.
 
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
-
 use crate::error::StoreError;
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 /// Name of the note that states the version of shallop which made the table.
 pub const VERSION_NOTE: &str = "shallop_version";

@@ -1,17 +1,15 @@
 //! Writes tables to Parquet files, in batches. Rows are gathered into row groups of one size, so that the bytes of a
 //! file depend only on its rows and not on the batches. Memory holds one row group.
 
-use std::{io::Write, sync::Arc};
-
+use crate::error::StoreError;
+use crate::table::{Table, Values};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 use parquet::{errors::ParquetError, file::metadata::KeyValue, file::properties::WriterProperties};
 use serde_json::{Value, json};
-
-use crate::error::StoreError;
-use crate::table::{Table, Values};
+use std::{io::Write, sync::Arc};
 
 /// Name of the note in Parquet files that states the name of the table.
 pub(crate) const NAME_NOTE: &str = "shallop_table";

@@ -1,11 +1,10 @@
 //! What is written reads back, and the bytes depend on the rows alone.
 
-use std::io::{self, Write};
-
 use proptest::prelude::*;
 use shallop_store::{
     Column, Draft, StoreError, Table, TableWriter, Text, Values, from_parquet, publish, read_table, to_parquet,
 };
+use std::io::{self, Write};
 
 fn flows(rows: u64) -> Table {
     let texts = |row: u64| (row % 7 != 3).then(|| format!("scheme-{}", row % 5));
@@ -28,7 +27,6 @@ fn flows(rows: u64) -> Table {
     Table::new("flows", columns).with_note("scenario", "Überlast in 20 µs")
 }
 
-/// Rows `from..to` of a table, as a batch.
 fn cut(table: &Table, from: usize, to: usize) -> Table {
     let columns = table.columns.iter().map(|column| {
         let values = match &column.values {
@@ -135,7 +133,6 @@ fn what_is_no_table_of_ours_says_so() {
     }
 }
 
-/// Columns of `rows` rows, of any kind.
 fn values(rows: usize) -> impl Strategy<Value = Values> {
     fn some<T: Strategy>(rows: usize, value: T) -> impl Strategy<Value = Vec<Option<T::Value>>> {
         prop::collection::vec(prop::option::weighted(0.8, value), rows)

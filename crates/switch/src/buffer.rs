@@ -1,11 +1,10 @@
 //! The memory in which a port stores packets. Some queues have their own limit, such as the few packets of a credit
 //! queue. The others share the port's buffer, or a pool that several ports share ([`crate::pool`]).
 
-use shallop_core::{Bytes, DropCause, Time};
-
 use crate::limit::{Limit, QueueLength, fits};
 use crate::mark::{AqmInput, Decision};
 use crate::pool::{Pool, PoolMember, PoolQuota, PoolUsage};
+use shallop_core::{Bytes, DropCause, Time};
 
 /// Memory that admits packets to the queues of a port. The argument `queue` is the queue's index in the port.
 pub trait Buffer {

@@ -1,9 +1,8 @@
 //! ECN marking above a step threshold of the instantaneous queue length, as DCTCP needs (RFC 8257, section 3.1). The
 //! arriving packet counts as part of the queue: with a threshold of K packets, packet K + 1 is marked.
 
-use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
-
 use crate::limit::{Limit, QueueLength};
+use shallop_core::{Bytes, DropCause, Ecn, Packet, Time};
 
 /// Whether a packet passes, is marked or is dropped. If two rules decide about a packet, the greater value holds: a
 /// drop before a mark.

@@ -9,13 +9,12 @@
 //! private: they count neither as used nor against the threshold. A packet occupies whole cells, if the memory has
 //! cells. A pool may mark or drop by the bytes in use ([`crate::red`]).
 
-use shallop_core::{Bytes, DropCause, Time};
-
 use crate::limit::fits;
 use crate::mark::{AqmInput, Decision, MarkAt};
 use crate::red::{Red, RedConfig};
 use crate::tournament::TournamentTree;
 use crate::{occupancy::Occupancy, pool_occupancy::PoolOccupancy};
+use shallop_core::{Bytes, DropCause, Time};
 
 /// A port's membership in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 //! admissions are reported out of order. They are stored until the next admission, when all earlier departures are
 //! known, and then applied in order of time. Units: bytes.
 
-use shallop_core::{Bytes, Time};
-
 use crate::occupancy::Occupancy;
+use shallop_core::{Bytes, Time};
 
 #[derive(Clone, Debug, Default)]
 pub struct PoolOccupancy {

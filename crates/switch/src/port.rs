@@ -12,11 +12,10 @@ mod state;
 
 pub use state::PortCounters;
 
-use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Pace, Packet, Probe, QueueId, Share, Span, Time};
-
 use crate::mark::{AqmInput, Decision};
 use crate::{aggregate::FrameAggregation, buffer::Buffer, discipline::backlog::Dropped, impairment::Fate};
 use crate::{port_config::PortConfig, queue::Queue, schedule::Schedule, transmitter::Transmitter, wire::LinkChange};
+use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Pace, Packet, Probe, QueueId, Share, Span, Time};
 
 /// A port. Fields that every packet uses are in this struct, all others behind the pointer to `Cold`.
 #[derive(Clone, Debug)]

@@ -1,8 +1,7 @@
 //! The configuration from which a port is made: link, queues, impairment of the wire, and changes during the run.
 
-use shallop_core::{BitsPerSec, Class, Span};
-
 use crate::{discipline::Discipline, impairment::Impairment, queue::QueueConfig, wire::LinkChange};
+use shallop_core::{BitsPerSec, Class, Span};
 
 #[derive(Clone, Debug)]
 pub struct PortConfig {

@@ -6,14 +6,13 @@
 //! The FIFO is in this file. A queue with another discipline (`discipline`) is called managed: its discipline may also
 //! drop packets that were enqueued before; `Queue::take_dropped` returns these.
 
-use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Time};
-
 use crate::discipline::backlog::{Dropped, Overflow};
 use crate::discipline::{AnyQueue, Discipline};
 use crate::limit::{QueueLength, fits};
 use crate::mark::{AqmInput, Decision, MarkAt, MarkThreshold};
 use crate::{aggregate::FrameAggregation, buffer::Buffer};
 use crate::{meter::Meter, red::Red, ring::Ring, selective::SelectiveDrop};
+use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Time};
 
 #[derive(Clone, Debug)]
 pub struct QueueConfig {

@@ -7,9 +7,8 @@
 //! instantaneous length decides. An average (EWMA) is updated for each packet; after an idle time it decays as if the
 //! queue had served small packets in that time.
 
-use shallop_core::{Bytes, DropCause, Ecn, Span, Stream, Time};
-
 use crate::mark::{Decision, MarkAt};
+use shallop_core::{Bytes, DropCause, Ecn, Span, Stream, Time};
 
 /// Parameters of the moving average of the queue length.
 #[derive(Clone, Copy, Debug, PartialEq)]

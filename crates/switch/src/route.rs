@@ -10,10 +10,9 @@
 //! destinations that all other nodes reach by the same paths up to the last hop: the hosts at a switch and at its twins
 //! (`topology/src/twins.rs`). Copies of the routes share their tables.
 
-use std::{collections::BTreeMap, sync::Arc};
-
 use shallop_core::seed::hash;
 use shallop_core::{End, Node};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Flag of a table entry: the other bits are the index of a group of equal-cost ports, not a port.
 const GROUP: u32 = 1 << 31;

@@ -1,9 +1,8 @@
 //! The scheduler of a port: strict priority, and start-time fair queueing by weight among queues of one priority
 //! (Goyal, Vin and Cheng, 1996). Choosing a queue does not change the state, so a port may look ahead.
 
-use shallop_core::{Bytes, Time};
-
 use crate::queue::{Queue, QueueConfig};
+use shallop_core::{Bytes, Time};
 
 /// Increase of the virtual time for each byte that a queue of weight 1 sends.
 const BYTE: u64 = 1 << 16;

@@ -2,9 +2,8 @@
 //! RED/ECN of commodity switching chips does with both thresholds equal. The arriving packet counts as part of the
 //! queue, so packets that are not ECN-capable never make it longer than the threshold.
 
-use shallop_core::Ecn;
-
 use crate::limit::{Limit, QueueLength};
+use shallop_core::Ecn;
 
 /// Queue length above which packets that are not ECN-capable are dropped.
 #[derive(Clone, Copy, Debug)]

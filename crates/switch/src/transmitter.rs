@@ -1,8 +1,7 @@
 //! The sending side of a link: sends packets at the rate of the link, counts them, and puts them on the wire.
 
-use shallop_core::{BitsPerSec, Class, Pace, Packet, Probe, Span, Time};
-
 use crate::{impairment::Impairment, wire::Wire};
+use shallop_core::{BitsPerSec, Class, Pace, Packet, Probe, Span, Time};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter<C> {

@@ -1,12 +1,10 @@
 //! The wire behind a port: the packets in flight. Only the first packet to arrive has a deadline. A wire may lose,
 //! duplicate and reorder packets and vary its delay; its delay may change at given times.
 
-use std::collections::BTreeMap;
-
-use shallop_core::{BitsPerSec, Packet, Span, Time};
-
 use crate::impairment::{Fate, Impairment};
 use crate::ring::Ring;
+use shallop_core::{BitsPerSec, Packet, Span, Time};
+use std::collections::BTreeMap;
 
 /// A change of a link's rate or delay during the run, or a pause in which it starts no packet.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,9 @@
 //! Child processes of tests: functions of the test executable that run in a process of their own.
 
-use std::io::Write as _;
-use std::process::{Command, ExitCode};
-
 use crate::needs::{Stop, Why};
 use crate::runner::Test;
+use std::io::Write as _;
+use std::process::{Command, ExitCode};
 
 /// The environment variable that names the child to run.
 const CHILD: &str = "SHALLOP_TEST_CHILD";

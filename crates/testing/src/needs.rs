@@ -1,9 +1,8 @@
 //! What tests need from the machine, and how a test ends if the machine lacks it.
 
+use crate::cause::Cause;
 use std::fmt;
 use std::path::{Path, PathBuf};
-
-use crate::cause::Cause;
 
 /// The return type of a test that may be skipped.
 pub type Outcome = Result<(), Stop>;

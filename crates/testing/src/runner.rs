@@ -1,13 +1,11 @@
 //! Lists of tests, and their run by `libtest-mimic`.
 
-use std::process::ExitCode;
-use std::sync::{PoisonError, RwLock};
-
-use libtest_mimic::{Arguments, Completion, Conclusion, Failed, Trial};
-
 use crate::cause::{Cause, Required};
 use crate::child;
 use crate::needs::{Outcome, Stop, Why};
+use libtest_mimic::{Arguments, Completion, Conclusion, Failed, Trial};
+use std::process::ExitCode;
+use std::sync::{PoisonError, RwLock};
 
 /// Every test holds this lock: exclusively if it is under `alone`, otherwise shared.
 static MACHINE: RwLock<()> = RwLock::new(());
@@ -108,10 +106,9 @@ fn report(outcome: Outcome, required: &Required) -> Result<Completion, Failed> {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::atomic::AtomicU32, sync::atomic::Ordering::SeqCst};
-
     use super::*;
     use crate::needs::{need, skip};
+    use std::{sync::atomic::AtomicU32, sync::atomic::Ordering::SeqCst};
 
     fn passes() {}
     fn panics() {

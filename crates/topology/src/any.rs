@@ -1,11 +1,10 @@
 //! The list of fabrics, from which the choice at run time is generated. A new fabric needs one line at the end of this
 //! file.
 
-use shallop_core::Seed;
-use shallop_options::{Problem, Section, SectionKind, section_kind};
-
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, SwitchNames};
+use shallop_core::Seed;
+use shallop_options::{Problem, Section, SectionKind, section_kind};
 
 /// Generates `AnyFabric`, an enum with one variant for each listed fabric.
 macro_rules! fabrics {

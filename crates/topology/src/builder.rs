@@ -1,10 +1,9 @@
 //! Builds networks: nodes with names, the sets of hosts and of links that a scenario may name, and sites.
 
-use std::collections::BTreeMap;
-
 use crate::graph::{Graph, GraphLink, NodeKind};
 use shallop_core::Node;
 use shallop_switch::FrameAggregation;
+use std::collections::BTreeMap;
 
 /// Name of the set of all hosts, for the keys of a scenario that select hosts.
 pub const HOSTS: &str = "hosts";

@@ -1,14 +1,13 @@
 //! A campus path (section IV.A of clean-campus; docs/topologies.md): hosts in the cloud, a core, an aggregation and an
 //! access switch in a row, access points, and stations that share the radio of their access point.
 
-use shallop_core::{BitsPerSec, Bytes, Node, Seed, Span};
-use shallop_options::Options;
-use shallop_switch::FrameAggregation;
-
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, SwitchNames};
 use crate::graph::Way;
+use shallop_core::{BitsPerSec, Bytes, Node, Seed, Span};
+use shallop_options::Options;
+use shallop_switch::FrameAggregation;
 
 /// Name of the set of links to the hosts in the cloud, where a CLEAN proxy has its edge.
 pub const CLOUD: &str = "cloud";

@@ -1,12 +1,11 @@
 //! Two data centres (docs/topologies.md, "cross-dc").
 
-use shallop_core::{BitsPerSec, Seed, Span};
-use shallop_options::Options;
-
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, SwitchNames};
 use crate::graph::Way;
+use shallop_core::{BitsPerSec, Seed, Span};
+use shallop_options::Options;
 
 /// Two data centres whose border routers `b0` and `b1` are joined by one link (Figure 3.3 of
 /// gemini-flashpass-thesis). Switches `dc0s0` and so on are joined to a border router, and have hosts `dc0s0h0` and

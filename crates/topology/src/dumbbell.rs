@@ -1,12 +1,11 @@
 //! A dumbbell (docs/topologies.md, "dumbbell"): hosts on both sides of one bottleneck.
 
-use shallop_core::{BitsPerSec, Seed, Span};
-use shallop_options::{Item, Options, Problem, RawValue, RustType, Section, Value, ValueType, WrongValue};
-
 use crate::bounds::{COUNT, DELAY, MAX_DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, SwitchNames};
 use crate::graph::Way;
+use shallop_core::{BitsPerSec, Seed, Span};
+use shallop_options::{Item, Options, Problem, RawValue, RustType, Section, Value, ValueType, WrongValue};
 
 /// Hosts `s0`, `s1` and so on at a switch `left`, and one bottleneck link. A single receiver `r0` is at the end of the
 /// bottleneck itself, as in Figure 9 of flashpass-icnp21; several receivers are at a second switch `right`, by links

@@ -1,12 +1,11 @@
 //! The trait of fabrics: topologies that are built from a few options. A new fabric needs a file with its options in
 //! scenarios, and a line in the list of [`crate::any`].
 
+use crate::builder::NetworkBuilder;
+use crate::graph::{GraphLink, Way};
 use shallop_core::{Bytes, MTU, Node, Seed};
 use shallop_options::suggest::advice;
 use shallop_options::{Options, Problem, Section, ValueType};
-
-use crate::builder::NetworkBuilder;
-use crate::graph::{GraphLink, Way};
 
 /// A topology that is built from a few options, which are the fields of the implementing type. An option whose value is
 /// a text names a `[switch.NAME]`; without the option, the name is "default".

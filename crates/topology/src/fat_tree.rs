@@ -1,12 +1,11 @@
 //! Pods in three tiers (docs/topologies.md, "fat-tree").
 
-use shallop_core::{BitsPerSec, Node, Seed, Span};
-use shallop_options::{Options, Problem, Section};
-
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, SwitchNames};
 use crate::graph::Way;
+use shallop_core::{BitsPerSec, Node, Seed, Span};
+use shallop_options::{Options, Problem, Section};
 
 /// Three tiers (section 4 of aeolus-apnet18). In a pod, every top-of-rack switch `tor0` and so on is joined to every
 /// aggregation switch. Each of a pod's aggregation switches is joined to an equal number of core switches: switch 0

@@ -1,12 +1,10 @@
 //! Networks that are read from files: switches and links, the number of hosts at each switch, and where the rates and
 //! delays come from.
 
-use std::fmt;
-
-use shallop_core::{BitsPerSec, Node};
-
 use crate::builder::NetworkBuilder;
 use crate::graph::{GraphLink, Way};
+use shallop_core::{BitsPerSec, Node};
+use std::fmt;
 
 /// Nodes and links from a file, with hosts at the switches.
 #[derive(Clone, Debug, PartialEq)]

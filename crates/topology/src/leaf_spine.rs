@@ -1,12 +1,11 @@
 //! Racks in two tiers (docs/topologies.md, "leaf-spine").
 
-use shallop_core::{BitsPerSec, Node, Seed, Span};
-use shallop_options::Options;
-
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, SwitchNames};
 use crate::graph::Way;
+use shallop_core::{BitsPerSec, Node, Seed, Span};
+use shallop_options::Options;
 
 /// Leaf switches `leaf0` and so on, each joined to every spine switch `spine0` and so on, with hosts `leaf0h0`
 /// and so on.

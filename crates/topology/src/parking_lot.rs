@@ -1,12 +1,11 @@
 //! A parking lot (docs/topologies.md, "parking-lot"): a chain of switches with hosts at each.
 
-use shallop_core::{BitsPerSec, Node, Seed, Span};
-use shallop_options::Options;
-
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, SwitchNames};
 use crate::graph::Way;
+use shallop_core::{BitsPerSec, Node, Seed, Span};
+use shallop_options::Options;
 
 /// Switches `p0`, `p1` and so on in a row, with hosts `p0h0`, `p0h1` and so on at each.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]

@@ -1,12 +1,11 @@
 //! Three data centres (docs/topologies.md, "three-dc").
 
-use shallop_core::{BitsPerSec, Node, Seed, Span};
-use shallop_options::{Options, Problem, Section};
-
 use crate::bounds::{COUNT, DELAY, RATE};
 use crate::builder::NetworkBuilder;
 use crate::fabric::{Fabric, Largest, SwitchNames};
 use crate::graph::Way;
+use shallop_core::{BitsPerSec, Node, Seed, Span};
+use shallop_options::{Options, Problem, Section};
 
 /// Three data centres whose border routers `b0`, `b1` and `b2` are joined pairwise (Figure 13 of flashpass-icnp21).
 /// Hosts `dc0h0` and so on have links to the border router.

@@ -6,12 +6,10 @@
 //! nodes have equal paths to them up to the last hop. Examples: the switches of a tier of a leaf-spine network, the
 //! top-of-rack switches of a pod of a fat-tree.
 
-use std::collections::BTreeMap;
-
+use crate::graph::{Graph, NodeKind};
 use shallop_core::{BitsPerSec, Bytes, Node, Span};
 use shallop_switch::AccessLink;
-
-use crate::graph::{Graph, NodeKind};
+use std::collections::BTreeMap;
 
 /// A neighbour of a node, and the delay, rate and MTU of the link to it and from it.
 type Neighbour = (Node, [(Span, BitsPerSec, Bytes); 2]);

@@ -1,11 +1,10 @@
 //! Registry of the senders whose files are being received. When a sender that was killed comes back, its old connection
 //! would lock the files until it times out after a minute, so the receiver closes that connection first.
 
+use shallop_quic::Connection;
 use std::net::IpAddr;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-use shallop_quic::Connection;
 
 /// How long an earlier sender may take to answer before it counts as gone, in addition to three round trips.
 const LIVENESS_TIMEOUT: Duration = Duration::from_secs(1);

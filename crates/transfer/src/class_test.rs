@@ -6,11 +6,10 @@
 //! emulation packets overtake that quarter on a path that serves them first, and are lost on one that serves data
 //! first.
 
-use std::time::{Duration, Instant};
-
 use shallop_core::{BitsPerSec, Span};
 use shallop_quic::path_probe::{CONTROL, ProbeCounts, ProbePlan};
 use shallop_quic::{Config, Connection, QuicError};
+use std::time::{Duration, Instant};
 
 /// An emulation packet and its data packet on the wire, over IPv4, bits.
 const PAIR_BITS: f64 = (84.0 + 1_538.0) * 8.0;

@@ -1,15 +1,13 @@
 //! Connects to a receiver that is trusted by its fingerprint, as a known host, or by an authority.
 
-use std::{path::PathBuf, sync::Arc};
-
-use shallop_quic::authority::Authority;
-use shallop_quic::identity::{Fingerprint, Identity, IdentityError, SERVER_NAME, ServerVerifier};
-use shallop_quic::{Config, QuicError, Tls};
-
 use crate::host_address::HostAddress;
 use crate::known_hosts::{KnownHosts, KnownHostsError};
 use crate::protocol::TransferError;
 use crate::session::{PORT, SendSession};
+use shallop_quic::authority::Authority;
+use shallop_quic::identity::{Fingerprint, Identity, IdentityError, SERVER_NAME, ServerVerifier};
+use shallop_quic::{Config, QuicError, Tls};
+use std::{path::PathBuf, sync::Arc};
 
 /// How a receiver is authenticated.
 pub enum Trust<'a> {

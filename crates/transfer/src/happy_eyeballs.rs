@@ -1,12 +1,11 @@
 //! Connects to a host with several addresses: attempts start one after the other with a short delay, and the first that
 //! succeeds is used (Happy Eyeballs, RFC 8305; all addresses are resolved before the first attempt).
 
+use pollster::block_on;
+use shallop_quic::{Config, Connection, Endpoint, QuicError, Tls};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-
-use pollster::block_on;
-use shallop_quic::{Config, Connection, Endpoint, QuicError, Tls};
 
 /// The delay between attempts (RFC 8305, 8: Connection Attempt Delay).
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
@@ -90,12 +89,10 @@ fn start_attempt(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use super::*;
     use shallop_core::BitsPerSec;
     use shallop_quic::identity::{Identity, SERVER_NAME, ServerVerifier};
-
-    use super::*;
+    use std::sync::Arc;
 
     fn config() -> Config {
         let wait = Duration::from_millis(20);

@@ -1,10 +1,9 @@
 //! Host names and addresses as users write them: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
 
+use crate::session::PORT;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 use std::{fmt, io};
-
-use crate::session::PORT;
 
 /// A host name, an IPv4 address or an IPv6 address, and a UDP port, [`PORT`] by default. An IPv6 address before a port
 /// is in brackets.

@@ -1,14 +1,12 @@
 //! The measurements of `shallop ping --flashpass`: emulation packets above the meter's rate, emulation packets beside
 //! data without credits, and data on credits.
 
-use std::time::Duration;
-
-use shallop_quic::path_probe::ProbeCounts;
-use shallop_quic::{Config, QuicError};
-
 use crate::class_test::{ABOVE, BELOW, Metering, Order, metering, order, probe};
 use crate::ping::{Load, load, send_for};
 use crate::session::{SendSession, TESTED};
+use shallop_quic::path_probe::ProbeCounts;
+use shallop_quic::{Config, QuicError};
+use std::time::Duration;
 
 const LOAD: Duration = Duration::from_secs(1);
 /// The duration of data without credits, longer than the emulation packets beside it.

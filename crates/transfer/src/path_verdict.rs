@@ -1,11 +1,10 @@
 //! The verdict of `shallop ping --flashpass`: whether a path meters emulation packets, serves them before data, and
 //! drops no data that leaves on credits.
 
-use shallop_core::BitsPerSec;
-use shallop_quic::path_probe::ProbeCounts;
-
 use crate::class_test::{Metering, Order, is_lossy, metering, order};
 use crate::path_measure::PathMeasured;
+use shallop_core::BitsPerSec;
+use shallop_quic::path_probe::ProbeCounts;
 
 /// The largest loss of data on credits that counts as none: losses may be chance, or a host that was late.
 const NEGLIGIBLE_LOSS: f64 = 0.002;

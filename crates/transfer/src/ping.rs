@@ -4,13 +4,11 @@
 //! The first byte of a bidirectional stream gives its purpose: `E` (bytes are returned), `L` (bytes are discarded) or
 //! `C` (bytes are counted). Transfers of files use unidirectional streams only.
 
-use std::time::{Duration, Instant};
-
+use crate::{protocol::pause_if_short, timeout::with_timeout};
 use pollster::block_on;
 use shallop_core::{BitsPerSec, Span};
 use shallop_quic::{Connection, CreditStats, PathStats, QuicError, RecvStream, SendMode, SendStream};
-
-use crate::{protocol::pause_if_short, timeout::with_timeout};
+use std::time::{Duration, Instant};
 
 /// The first byte of a stream whose bytes are returned.
 const ECHO: u8 = b'E';

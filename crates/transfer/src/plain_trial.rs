@@ -4,13 +4,11 @@
 //! After a second on credits the path is tested ([`class_test`](crate::class_test)). If it has no meter, data leaves
 //! without credits, and after a second the faster way of the two is kept.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
+use crate::class_test::{ABOVE, Metering, metering, probe};
 use pollster::block_on;
 use shallop_quic::{Config, Connection, SendMode};
-
-use crate::class_test::{ABOVE, Metering, metering, probe};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// The time in which the rate of data is measured.
 const MEASURE: Duration = Duration::from_millis(700);

@@ -1,14 +1,12 @@
 //! Starts a server with an identity of this host or with a certificate of an authority.
 
-use std::path::{Path, PathBuf};
-use std::{io, net::SocketAddr};
-
+use crate::client::{CertificateFiles, OptionName};
+use crate::session::{PORT, ReceiveServer};
 use shallop_quic::authority::Authority;
 use shallop_quic::identity::{Identity, IdentityError};
 use shallop_quic::{Config, QuicError};
-
-use crate::client::{CertificateFiles, OptionName};
-use crate::session::{PORT, ReceiveServer};
+use std::path::{Path, PathBuf};
+use std::{io, net::SocketAddr};
 
 /// Where the certificate of a server comes from.
 #[derive(Clone, Debug)]

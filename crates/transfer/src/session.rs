@@ -1,10 +1,5 @@
 //! Sends and receives files over QUIC, and blocks the calling thread: what `shallop send` and `shallop receive` do.
 
-use std::io::{self, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-use std::{net::SocketAddr, path::Path};
-
 use pollster::block_on;
 use serde::Serialize;
 use shallop_quic::authority::ClientCertVerifier;
@@ -12,6 +7,10 @@ use shallop_quic::identity::{Fingerprint, Identity};
 use shallop_quic::{
     AnyStream, Config, Connection, CreditStats, Endpoint, PathStats, QuicError, RecvStream, SendMode, SendStream, Tls,
 };
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use std::{net::SocketAddr, path::Path};
 
 use crate::active_senders::ActiveSenders;
 use crate::happy_eyeballs::{self, OTHER_ADDRESS_CHOSEN};

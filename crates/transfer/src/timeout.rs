@@ -23,9 +23,8 @@ pub(crate) fn with_timeout<T>(limit: Duration, cancel: impl FnOnce() + Send, act
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
-
     use super::*;
+    use std::sync::mpsc::channel;
 
     #[test]
     fn a_call_within_the_limit_returns_its_result_and_a_longer_one_is_cancelled() {

@@ -1,10 +1,9 @@
 //! The axis along which the points of a scenario differ: a quantity, if some key has a quantity at every point;
 //! otherwise the names of points.
 
+use crate::comparison::{same_at_all, short_key};
 use serde_json::Value;
 use shallop_core::units::{BitsPerSec, Bytes, Span};
-
-use crate::comparison::{same_at_all, short_key};
 use shallop_results::Point;
 use shallop_results::units::{self, Unit};
 
@@ -162,9 +161,8 @@ fn panel(point: &Point, keys: &[&String], axis: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     fn points(sets: &[Value]) -> Vec<Point> {
         let point = |(index, set): (usize, &Value)| Point {

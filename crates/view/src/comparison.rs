@@ -1,11 +1,9 @@
 //! The schemes and the points that figures compare, in the order of the results.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
-
 use crate::{axis::Axis, text};
+use serde_json::Value;
 use shallop_results::{Aggregate, Point, Summary};
+use std::collections::BTreeMap;
 
 /// The most panels of a figure over time, which has one for each scheme at each of some points.
 const MAX_PANELS: usize = 12;

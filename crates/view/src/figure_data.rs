@@ -1,11 +1,10 @@
 //! The data of figures, collected row by row from flows and time series. State: sixteen bytes for each completed flow,
 //! and bins of the time series that are shown, so that a million flows and an hour of series fit into memory.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::{binned_series::BinnedSeries, comparison::Comparison};
 use shallop_results::summary::Queue;
 use shallop_results::{Run, SizeClasses, Summary};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A row of `flows.parquet`: the columns of one flow that figures need.
 #[derive(Clone, Copy, Debug)]

@@ -8,14 +8,13 @@ mod parts;
 pub use document::is_page;
 pub use index::{IndexEntry, index};
 
-use std::fmt::Write;
-
 use crate::scripts::{NOTICES, Script, VEGA, VEGA_EMBED, VEGA_LITE, pack};
 use crate::text::{escape, list, prose, thousands};
 use crate::{figure::Figure, headline::Headline};
 use document::document;
 use parts::{data, element, plot, section};
 use shallop_results::{JudgedClaim, Summary, Verdict, table};
+use std::fmt::Write;
 
 /// A table on a page, as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,12 +1,11 @@
 //! The scripts Vega, Vega-Lite and vega-embed, as the npm registry has them, compressed and embedded. `vendor/make.py`
 //! fetches them; `vendor/SHA256SUMS` records their digests and versions.
 
-use std::io::Read;
-
 use base64::prelude::{BASE64_STANDARD, Engine};
 use flate2::Compression;
 use flate2::read::{GzDecoder, GzEncoder};
 use sha2::{Digest, Sha256};
+use std::io::Read;
 
 /// A JavaScript library that is embedded in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! Parts of Vega-Lite specs that several figures use: scales for names, axes, and interactive selections. Dashes and
 //! shapes distinguish names without colour.
 
-use serde_json::{Value, json};
-
 use crate::colours;
+use serde_json::{Value, json};
 
 /// The JSON schema of all specs, which states their version of Vega-Lite.
 pub const SCHEMA: &str = "https://vega.github.io/schema/vega-lite/v6.json";

@@ -13,8 +13,6 @@ fn main() {}
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::{error::Error, fs::OpenOptions, io::Write};
-
     use shallop_core::{Seed, Span, Stream};
     use shallop_kernel::lateness::Lateness;
     use shallop_kernel::run::{Outside, run_observed};
@@ -23,6 +21,7 @@ mod linux {
     use shallop_results::summary::Run;
     use shallop_scenario::Options;
     use shallop_workbench::kernels;
+    use std::{error::Error, fs::OpenOptions, io::Write};
 
     const HEADER: &str = "network,transport,flows,rate_bps,rtt_s,buffer_bytes,duration_s,seed,pause_s,paused,\
         standstill_s,stood_still,lateness_mean_s,lateness_rms_s,lateness_p99_s,response_mean_s,response_rms_s,\

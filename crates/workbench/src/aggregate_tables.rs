@@ -1,14 +1,12 @@
 //! Means over seeds as tables, and the values of a sweep's keys as columns.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use super::tables::{POINT, SCHEME, column, text_column};
 use serde_json::Value;
 use shallop_results::Estimate;
 use shallop_results::metrics::{self, Metric};
 use shallop_results::{summary::Summary, table::Grid};
 use shallop_store::{Column, Table, Text, Values};
-
-use super::tables::{POINT, SCHEME, column, text_column};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Metrics with a column in the CSV table of means over seeds, in order.
 const METRICS: [&Metric; 14] = [
@@ -162,9 +160,8 @@ fn typed_as(of: &[Option<&Value>], values: &[Option<&Value>]) -> Values {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     fn summary() -> Summary {
         let point = |name: &str, senders: u64, buffer: Value| {

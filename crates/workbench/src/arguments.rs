@@ -1,11 +1,9 @@
 //! Parsers of command-line values that are not keys of scenarios. An error says which values are allowed.
 
-use std::{fmt::Display, num::NonZeroUsize, path::PathBuf, str::FromStr};
-
+use super::capacity::Scale;
 use shallop_core::Share;
 use shallop_plan::plan::Attachment;
-
-use super::capacity::Scale;
+use std::{fmt::Display, num::NonZeroUsize, path::PathBuf, str::FromStr};
 
 /// The largest seed: scenarios hold seeds as TOML integers, which are signed.
 const MOST_SEED: u64 = i64::MAX as u64;

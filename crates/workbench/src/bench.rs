@@ -1,13 +1,11 @@
 //! Benchmarks: time and memory of a run, and the speed of a plain binary heap on the same machine as a reference.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
-
+use super::{clock::Clock, error::StudyError};
 use serde::{Deserialize, Serialize};
 use shallop_core::Seed;
-
-use super::{clock::Clock, error::StudyError};
 use shallop_measure::run::{RunError, run};
 use shallop_scenario::reference_run::Case;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// The speed of one benchmark case with one transport.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

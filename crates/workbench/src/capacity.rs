@@ -1,15 +1,13 @@
 //! The link rate that this machine carries in real time, measured by `doctor --bench` and kept in the user's data
 //! folder, and the scaling of a scenario to that rate.
 
-use std::{path::PathBuf, time::Duration};
-
+use super::diagnostic::{Result, plain, study_error, with_help};
+use super::{error::StudyError, rehearsal::RateTrial};
 use serde::{Deserialize, Serialize};
 use shallop_core::Share;
 use shallop_plan::plan::Plan;
 use shallop_plan::{ResolvedRun, Study};
-
-use super::diagnostic::{Result, plain, study_error, with_help};
-use super::{error::StudyError, rehearsal::RateTrial};
+use std::{path::PathBuf, time::Duration};
 
 /// If a scaled buffer holds fewer frames than this, a note warns that the bursts of hosts decide what is lost.
 const FEW_FRAMES: u64 = 10;

@@ -1,11 +1,10 @@
 //! The option `--schemes`: which schemes of a scenario run, and how their names are written for a shell.
 
+use super::diagnostic::{Result, with_help};
+use super::printable::shell_word;
 use indexmap::IndexSet;
 use shallop_plan::Study;
 use shallop_scenario::values;
-
-use super::diagnostic::{Result, with_help};
-use super::printable::shell_word;
 
 /// Removes all schemes of a study except these; keeps all if `texts` is empty. Each text is the name of a scheme, or
 /// several names with commas between them, of which those with commas are in quotes.

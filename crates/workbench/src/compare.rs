@@ -1,16 +1,14 @@
 //! Comparison of two results. Each side is a results folder, or a scenario that is run first.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use shallop_results::comparison::{Comparison, Selection, compare};
-use shallop_results::summary::Summary;
-use shallop_scenario::Options;
-
 use super::diagnostic::{Result, name, plain, with_help};
 use super::report::{has_results, read_summary};
 use super::run_study::read_scenario;
 use super::{FolderFiles, StudyTask, TableForm, render};
+use shallop_results::comparison::{Comparison, Selection, compare};
+use shallop_results::summary::Summary;
+use shallop_scenario::Options;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 pub enum Side {

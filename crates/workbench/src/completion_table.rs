@@ -1,10 +1,9 @@
 //! The table of completion times: a row for each run, size class and statistic.
 
+use crate::tables::{POINT, SCHEME, SEED, column, text_column};
 use shallop_results::summary::{Completion, Run, Statistic};
 use shallop_results::{Summary, table};
 use shallop_store::Table;
-
-use crate::tables::{POINT, SCHEME, SEED, column, text_column};
 
 struct Row<'a> {
     point: &'a str,

@@ -5,6 +5,8 @@ mod loaded;
 
 use std::path::Path;
 
+use super::diagnostic::{Report, Result, missing, plain, with_help};
+use super::printable::shell_word;
 pub use connection_stats::{ConnectionStats, ConnectionWatch};
 pub use loaded::{LoadedController, Pinned, check, check_file_system, check_machine};
 pub use shallop_bpf::{BpfError, Law, Prefix, Program};
@@ -16,9 +18,6 @@ use shallop_options::{HostStack, Problem};
 use shallop_plan::plan::Scheme;
 use shallop_plan::transport::{Protocol as _, Transport};
 use shallop_scenario::{Options, read_options};
-
-use super::diagnostic::{Report, Result, missing, plain, with_help};
-use super::printable::shell_word;
 
 /// Options of the command whose names differ from the scenario's keys: (option, key).
 const ALIASES: [(&str, &str); 2] = [("mark", "k"), ("delay", "delay_threshold")];

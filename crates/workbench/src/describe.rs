@@ -3,9 +3,8 @@
 //! (`tables.rs`). Units are those of the metrics of a run; other numbers have them from the end of their names, or from
 //! the attribute `schemars(extend("unit" = ...))` of their fields.
 
-use serde_json::{Map, Value, json};
-
 use super::results::headings;
+use serde_json::{Map, Value, json};
 use shallop_results::{metrics, summary::Summary};
 
 /// Units of numbers by the ending of a field's name; the first match counts.

@@ -3,15 +3,14 @@
 
 use std::{fmt::Display, path::Path};
 
+use super::error::StudyError;
+use super::printable::{printable, printable_lines, printable_source};
 pub use miette::Report;
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, MietteHandlerOpts, NamedSource,
 };
-use textwrap::{WordSeparator, WordSplitter};
-
-use super::error::StudyError;
-use super::printable::{printable, printable_lines, printable_source};
 use shallop_scenario::Problem;
+use textwrap::{WordSeparator, WordSplitter};
 
 /// Lines of a scenario with more bytes are not shown.
 const LONGEST_LINE: usize = 240;

@@ -4,15 +4,14 @@ mod attached;
 
 use std::path::Path;
 
+use super::controllers::{of_option, the_scheme, with_unit};
+use super::diagnostic::{Result, plain, with_help};
 pub use attached::{AttachedProxy, ProxyRole, ProxyState};
 pub use shallop_bpf::clean::{Config, Counters, Flow, Settings, Shaper};
 use shallop_core::{BitsPerSec, BufferSize, Bytes};
 use shallop_options::Options as _;
 use shallop_plan::plan::Scheme;
 use shallop_scenario::{Options, read_options};
-
-use super::controllers::{of_option, the_scheme, with_unit};
-use super::diagnostic::{Result, plain, with_help};
 
 /// The bytes of a full frame on the wire: the size of a packet in `--mark 5pkt`.
 const FRAME: u64 = 1_538;

@@ -1,12 +1,6 @@
 //! The tables of results as Parquet or CSV. Flows and series are copied from their files batch by batch, traces are
 //! made of the series; the other tables are made from `summary.json`.
 
-use std::{io::Write, path::Path};
-
-use serde_json::{Value, json};
-use shallop_results::{Summary, table, warning_lines};
-use shallop_store::{Column, Draft, StoreError, Table, TableReader, TableWriter, Text, Values, publish};
-
 use super::aggregate_tables::{aggregate_table, with_point_columns};
 use super::completion_table::completion_table;
 use super::link_tables::{groups_table, links_table};
@@ -14,6 +8,10 @@ use super::printable::printable;
 use super::report::{ReportError, read_summary};
 use super::results::{FLOWS, SERIES};
 use super::{tables::drops_table, trace_table::TraceRows};
+use serde_json::{Value, json};
+use shallop_results::{Summary, table, warning_lines};
+use shallop_store::{Column, Draft, StoreError, Table, TableReader, TableWriter, Text, Values, publish};
+use std::{io::Write, path::Path};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableName {

@@ -1,12 +1,10 @@
 //! Errors as data, for programs that use `--message-format json`; docs/messages.md describes them.
 
-use std::fmt;
-
-use miette::{Diagnostic, LabeledSpan, Report, Severity, SourceCode};
-use serde::Serialize;
-
 use super::diagnostic::{Missing, text};
 use super::printable::printable_lines;
+use miette::{Diagnostic, LabeledSpan, Report, Severity, SourceCode};
+use serde::Serialize;
+use std::fmt;
 
 /// The kind of an error. Clients choose an exception by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -145,11 +143,10 @@ impl Diagnostic for InScenario {
 
 #[cfg(test)]
 mod tests {
-    use shallop_scenario::Options;
-
     use super::*;
     use crate::diagnostic::{missing, plain};
     use crate::run_study::parse_scenario;
+    use shallop_scenario::Options;
 
     #[test]
     fn a_scenario_error_has_its_line_its_column_and_the_allowed_values() {

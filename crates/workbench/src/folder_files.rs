@@ -1,10 +1,9 @@
 //! Access to the files that a scenario names, relative to the scenario's folder.
 
+use shallop_plan::files::Files;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-
-use shallop_plan::files::Files;
 
 #[derive(Clone, Debug, Default)]
 pub struct FolderFiles(PathBuf);

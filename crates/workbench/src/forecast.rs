@@ -1,15 +1,13 @@
 //! Forecast of the time that the runs of a study take on this machine, from short runs of the schemes.
 
-use std::time::Duration;
-
+use crate::{clock::Clock, kernels};
 use shallop_core::{Span, Time};
 use shallop_measure::{Observer, flow_log::FlowRow, live_snapshot::LiveSnapshot};
 use shallop_plan::flows::FlowGenerator;
 use shallop_plan::plan::{Driver, Plan};
 use shallop_plan::{ResolvedRun, Study};
 use shallop_results::Job;
-
-use crate::{clock::Clock, kernels};
+use std::time::Duration;
 
 /// Seconds for which the first scheme is measured, and each other one if the first shows that the study may be long.
 const MEASURED: f64 = 0.1;

@@ -1,11 +1,9 @@
 //! The identity of a run: a digest of everything that determines its results. These are the effective plan of its
 //! scheme ([`mod@shallop_plan::effective`]), the seed, the kernel of its hosts and the source code.
 
-use std::fmt::{self, Write};
-
 use sha2::{Digest, Sha256};
-
 use shallop_plan::{effective, plan::Plan};
+use std::fmt::{self, Write};
 
 /// The format version of archived runs and of identities.
 const FORMAT: u32 = 1;

@@ -2,20 +2,18 @@
 //! threads, and each depends on its job alone. A run archive stores each run with its rows when it ends, which frees
 //! their memory.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use rayon::prelude::*;
-use shallop_core::{Span, Time};
-use shallop_store::StoreError;
-
 use super::run_archive::{FlowWriter, RunArchive};
 use super::{error::StudyError, identity::Identity, kernels};
+use rayon::prelude::*;
+use shallop_core::{Span, Time};
 use shallop_measure::{Observer, RunError};
 use shallop_measure::{flow_log::FlowRow, live_snapshot::LiveSnapshot};
 use shallop_plan::{Study, wait::check_all};
 use shallop_results::summary::Run;
 use shallop_results::{Job, Shard};
+use shallop_store::StoreError;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Clone, Debug)]
 pub struct FinishedRun {

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
+use crate::{error::StudyError, shell::Terminal};
 #[cfg(target_os = "linux")]
 pub use shallop_kernel::installed::data_folder;
 use shallop_measure::{Observer, Outcome, observer::Unobserved};
 use shallop_plan::Study;
 use shallop_plan::plan::{Driver, Plan};
 use shallop_results::summary::Run;
-
-use crate::{error::StudyError, shell::Terminal};
 
 /// A kernel that is installed on this machine.
 #[cfg(target_os = "linux")]

@@ -1,11 +1,10 @@
 //! The tables of links and of groups of all runs, with the unit and the definition of each column.
 
+use super::tables::{RunRow, column, of_metric, rows, run_columns, text_column};
 use shallop_results::completion::Statistic;
 use shallop_results::metrics::{self, all_flows};
 use shallop_results::summary::{Completion, Group, Summary};
 use shallop_store::Table;
-
-use super::tables::{RunRow, column, of_metric, rows, run_columns, text_column};
 
 /// The links of all runs, from [`Run::links`](shallop_results::Run::links).
 pub(super) fn links_table(summary: &Summary) -> Table {
@@ -64,13 +63,11 @@ fn flows<'a>(row: &RunRow<'a, Group>) -> Option<&'a Completion> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
+    use super::*;
     use shallop_results::summary::{Fct, Run};
     use shallop_results::{Link, Point};
     use shallop_store::Values;
-
-    use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn links_and_groups_of_all_runs_have_a_row_each() {

@@ -2,7 +2,6 @@
 //! order of letters on a terminal. Breaks lines at spaces, and quotes words of commands in messages.
 
 use std::{borrow::Cow, fmt::Write};
-
 use unicode_width::UnicodeWidthStr;
 
 /// Whether a terminal or an editor acts on this character instead of showing it: Unicode control characters, line and

@@ -1,9 +1,8 @@
 //! Records which files a scenario opens: the files that it needs on another machine.
 
+use shallop_plan::files::Files;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{collections::BTreeSet, ffi::OsString, io::BufRead};
-
-use shallop_plan::files::Files;
 
 /// Access to files that also records the names of the files that were opened.
 #[derive(Debug)]

@@ -1,17 +1,15 @@
 //! Preparation of rehearsals: which schemes, at which scale, and whether this machine can run them.
 
-use std::path::Path;
-
+use super::capacity::{self, Scale};
+use super::choice::{argument, choose};
+use super::diagnostic::{Result, plain, study_error, with_help};
+use super::{error::StudyError, kernels, stretch};
 use shallop_core::Share;
 use shallop_plan::{Study, plan::Driver};
 use shallop_results::machine::{Ability, Played};
 use shallop_results::summary::RehearsalOfRun;
 use shallop_scenario::Options;
-
-use super::capacity::{self, Scale};
-use super::choice::{argument, choose};
-use super::diagnostic::{Result, plain, study_error, with_help};
-use super::{error::StudyError, kernels, stretch};
+use std::path::Path;
 
 /// Options of a rehearsal besides the scenario's.
 #[derive(Clone, Copy, Debug, Default)]

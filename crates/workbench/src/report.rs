@@ -1,12 +1,6 @@
 //! Reports: pages and figures made from the files in a results folder alone. A page has the same bytes whenever it is
 //! made.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use shallop_store::{StoreError, Table, TableReader, Text, Values, read_bytes, read_text, write_file};
-use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, figures, page};
-
 use super::results::{FLOWS, SERIES, SUMMARY};
 use shallop_results::legend::{legend, longest_queues};
 use shallop_results::summary::{Run, Summary};
@@ -14,6 +8,10 @@ use shallop_results::table::{self, Grid, Rows};
 use shallop_results::warning_lines;
 use shallop_results::{Reuse, drops::drops};
 use shallop_results::{group_table, links, program_table, rehearsal_table};
+use shallop_store::{StoreError, Table, TableReader, Text, Values, read_bytes, read_text, write_file};
+use shallop_view::{Figure, FigureData, IndexEntry, Page, PlotFlow, PlotSample, figures, page};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 pub const REPORT: &str = "report.html";
 /// With more rows than this, the table has a row per point and scheme, with means over seeds.
@@ -23,13 +21,11 @@ const MAX_ROWS: usize = 80;
 pub enum ReportError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// `summary.json` is damaged.
     #[error("{}: not a summary of shallop: {why}; make the results again", path.display())]
     Summary { path: PathBuf, why: serde_json::Error },
     /// The page's file exists and was not made by this program.
     #[error("{}: was not made by shallop and is kept; move it, or choose another folder", path.display())]
     Foreign { path: PathBuf },
-    /// The folder has no results.
     #[error("{}: {what}; run, sweep and reproduce write results to a folder with --out", folder.display())]
     Nothing { folder: PathBuf, what: &'static str },
 }

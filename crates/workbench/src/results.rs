@@ -1,10 +1,6 @@
 //! Results as files: `summary.json`, `flows.parquet` and `series.parquet`, written atomically from the archive of
 //! finished runs. Equal inputs give equal bytes, except for `wall_s`.
 
-use std::path::{Path, PathBuf};
-
-use shallop_store::{Column, Draft, StoreError, Table, TableReader, TableWriter, Text, publish};
-
 use super::{jobs::FinishedRun, run_archive::RunArchive};
 use crate::setup_lines;
 use crate::tables::{POINT, SCHEME, SEED, flow_table, series_table};
@@ -14,6 +10,8 @@ use shallop_results::summary::{Run, Summary};
 use shallop_results::verdict::judge;
 use shallop_results::{Job, Shard};
 use shallop_results::{aggregate::aggregate, reuse::reused};
+use shallop_store::{Column, Draft, StoreError, Table, TableReader, TableWriter, Text, publish};
+use std::path::{Path, PathBuf};
 
 pub(super) const SUMMARY: &str = "summary.json";
 pub(super) const FLOWS: &str = "flows.parquet";

@@ -2,17 +2,15 @@
 //! `ID.series.parquet`. A run is stored when it ends, each file atomically and the JSON last, so that a run whose JSON
 //! exists is complete. Digests in the JSON detect damage.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use shallop_store::{Draft, StoreError, TableWriter, clear_drafts, publish, read_bytes, read_text, to_parquet};
-
 use super::identity::{Identity, digest, hexadecimal};
 use super::tables::{flow_table, series_table};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use shallop_measure::{flow_log::FlowRow, outcome::Outcome};
 use shallop_results::summary::Run;
+use shallop_store::{Draft, StoreError, TableWriter, clear_drafts, publish, read_bytes, read_text, to_parquet};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug)]
 pub struct RunArchive {

@@ -1,7 +1,5 @@
 //! The results of a study as text: a title, tables, warnings and the paths of files.
 
-use std::{borrow::Cow, fmt::Write};
-
 use super::diagnostic::name;
 use super::printable::{printable, wrapped};
 use super::run_study::StudyTask;
@@ -13,6 +11,7 @@ use shallop_results::{Reuse, Shard};
 use shallop_results::{drops::drops, group_table::groups, legend::longest_queues, links, program_table::programs};
 use shallop_results::{rehearsal_table::rehearsals, summary::Summary};
 use shallop_view::Headline;
+use std::{borrow::Cow, fmt::Write};
 
 /// The longest line of a sentence, in columns.
 pub const WIDTH: usize = 120;

@@ -1,18 +1,12 @@
 //! Runs a study: from the text of a scenario to the results in a folder.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::{sync::atomic::Ordering, time::Duration};
-
-use indexmap::IndexSet;
-use shallop_store::{FolderLock, StoreError, read_text};
-
 use super::diagnostic::{Result, in_text, name, plain, study_error, with_help};
 use super::jobs::{JobOptions, Progress, run_all};
 use super::report::{check_page, read_summary};
 use super::results::{check_folder, summarise, write};
 use super::{Results, RunArchive};
 use super::{fault::in_scenario, identity::Identity};
+use indexmap::IndexSet;
 use shallop_core::BufferSize;
 use shallop_plan::chips;
 use shallop_plan::plan::{GraphLink, Group, Starts, Switch, Topology};
@@ -23,6 +17,10 @@ use shallop_results::warning_lines;
 use shallop_results::{Job, Shard};
 use shallop_scenario::experiments::{self, Shipped};
 use shallop_scenario::{self as scenario, Options};
+use shallop_store::{FolderLock, StoreError, read_text};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{sync::atomic::Ordering, time::Duration};
 
 /// Reads and checks the scenario in a file; an error shows the line.
 pub fn read_scenario(path: &Path, options: &Options) -> Result<Study> {

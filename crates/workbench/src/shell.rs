@@ -1,16 +1,14 @@
 //! A shell or program of the user in a host of a scenario, whose hosts are real kernels: in virtual time or in real
 //! time.
 
-use std::{collections::BTreeMap, sync::Arc};
-
+use super::diagnostic::{Result, plain, study_error, with_help};
+use super::kernels;
 use shallop_core::Span;
 use shallop_measure::{Observer, RunError};
 use shallop_plan::plan::{Attachment, Command, Connections, Driver, Group, Pattern, Plan, Starts};
 use shallop_plan::study::Study;
 use shallop_plan::{ResolvedRun, files::Files};
-
-use super::diagnostic::{Result, plain, study_error, with_help};
-use super::kernels;
+use std::{collections::BTreeMap, sync::Arc};
 
 #[cfg(target_os = "linux")]
 pub use shallop_kernel::console::Terminal;

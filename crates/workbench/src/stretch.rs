@@ -2,12 +2,11 @@
 //! that are longer and rates that are lower by that factor, with the same products of the two. A machine that is too
 //! late for a network is in time for the stretched one.
 
+use super::kernels;
 use shallop_core::Span;
 use shallop_plan::Study;
 use shallop_plan::plan::{Driver, Plan};
 use shallop_results::{rehearsal_bound, summary::RehearsalOfRun};
-
-use super::kernels;
 
 /// The factors that are tried, in this order.
 const FACTORS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -106,9 +105,8 @@ fn shallow(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use shallop_results::summary::LatenessBounds;
-
     use super::*;
+    use shallop_results::summary::LatenessBounds;
 
     #[test]
     fn a_trial_counts_with_a_margin_below_the_limit_of_a_run() {

@@ -122,10 +122,9 @@ pub(super) fn run_columns<T>(summary: &Summary, rows: &[RunRow<'_, T>]) -> Vec<C
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use serde_json::json;
     use shallop_store::{from_parquet, to_parquet};
-
-    use super::*;
 
     #[test]
     fn drops_of_all_runs_have_a_row_for_each_port_class_and_cause() {

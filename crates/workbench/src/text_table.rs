@@ -1,10 +1,9 @@
 //! Tables as text: aligned columns for people, Markdown and CSV for programs. Control characters in cells are escaped.
 
+use crate::printable::{printable, wrapped};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use shallop_results::table::Grid;
 use unicode_width::UnicodeWidthStr;
-
-use crate::printable::{printable, wrapped};
 
 /// The width of tables, in columns, if the output is not a terminal.
 const WIDTH: usize = 120;

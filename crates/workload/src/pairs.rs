@@ -7,9 +7,8 @@
 
 mod classes;
 
-use std::collections::BTreeSet;
-
 use shallop_core::{Node, Stream};
+use std::collections::BTreeSet;
 
 /// Sender and receiver of a flow.
 pub type Pair = (Node, Node);
@@ -337,10 +336,9 @@ fn distinct(hosts: &[Node]) -> Result<(), PairsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
-
     use proptest::prelude::*;
     use shallop_core::Seed;
+    use std::collections::BTreeMap;
 
     fn nodes(numbers: &[u32]) -> Vec<Node> {
         numbers.iter().map(|&number| Node(number)).collect()

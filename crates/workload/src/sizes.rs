@@ -5,9 +5,8 @@
 //! point is a mass at its size. Means, shares and quantiles describe the rounded draws. State: the points, shared by
 //! all copies. Units: payload bytes, shares of one.
 
-use std::sync::Arc;
-
 use shallop_core::Stream;
+use std::sync::Arc;
 
 pub use super::parse::CdfPoint;
 use super::parse::{self, SizesError};

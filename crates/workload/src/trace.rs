@@ -7,14 +7,12 @@
 //! any order ([`TraceReader::in_order`]). Commas, semicolons or tabs separate fields, which may stand in quotes; lines
 //! that begin with `#` are comments. State: the current line. See docs/workloads.md, "Traces".
 
+use super::parse::LARGEST;
+use shallop_core::{Bytes, Node, Span};
+use shallop_options::suggest::advice;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 use std::str;
-
-use shallop_core::{Bytes, Node, Span};
-use shallop_options::suggest::advice;
-
-use super::parse::LARGEST;
 
 /// One flow of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,12 +12,10 @@
 //!
 //! The file's `given` are the other numbers of the page: settings, counts and citations.
 
-use std::{fmt::Write as _, path::Path};
-
-use sha2::{Digest as _, Sha256};
-use toml::{Table, Value};
-
 use super::{record::FOLDER, untraced::Number};
+use sha2::{Digest as _, Sha256};
+use std::{fmt::Write as _, path::Path};
+use toml::{Table, Value};
 
 /// The file of a page.
 pub fn file(page: &str) -> String {

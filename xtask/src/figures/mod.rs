@@ -23,14 +23,12 @@ pub mod runs;
 mod shown;
 mod untraced;
 
-use std::fs;
-
-use toml::Table;
-
 use crate::tree::{Finding, Source, root, sources, write as write_file};
 use measured::Measured;
 use pages::Checked;
 use record::{FOLDER, Records};
+use std::fs;
+use toml::Table;
 
 /// The file that describes figures and tables.
 fn description() -> String {

@@ -1,10 +1,8 @@
 //! The figures of one page: those in sentences, and tables between `<!-- recorded: NAME -->` and their end.
 
-use std::{fmt::Write as _, ops::Range};
-
-use toml::{Table, Value};
-
 use super::{number, record::Records};
+use std::{fmt::Write as _, ops::Range};
+use toml::{Table, Value};
 
 pub const BEGIN: &str = "<!-- recorded: ";
 pub const END: &str = "<!-- end of recorded -->";
@@ -187,9 +185,8 @@ fn with_tables(page: &str, tables: &Table, records: &Records) -> (String, Vec<St
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     const PAGE: &str = "CUBIC carries 415\nMb/s.\n\n<!-- recorded: wan -->\n\n| transport | goodput |\n|---|---|\n\
                         | `cubic` | 415 |\n\n<!-- end of recorded -->\nEnd.\n";

@@ -1,11 +1,9 @@
 //! The bar charts of docs that show recorded figures, as SVG: `[pictures.NAME]` of `figures.toml` is
 //! docs/figures/NAME.svg.
 
-use std::fmt::Write as _;
-
-use toml::{Table, Value};
-
 use super::{number, record::Records};
+use std::fmt::Write as _;
+use toml::{Table, Value};
 
 /// A bar: its label, its colour, and a value for each panel.
 struct Bar<'a> {
@@ -90,9 +88,8 @@ fn bar(svg: &mut String, y: f64, of: &Bar, panels: &[Value]) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn a_bar_is_as_long_as_its_figure() {

@@ -1,9 +1,8 @@
 //! Records of full runs, from which pages take their figures: of example scenarios (docs/recorded), by scheme, point
 //! and metric, and of experiments (docs/reproduction/recorded), by claim.
 
-use std::{collections::BTreeMap, fs, path::Path};
-
 use serde_json::{Value, json};
+use std::{collections::BTreeMap, fs, path::Path};
 
 /// The folder of the records of example scenarios.
 pub const FOLDER: &str = "docs/recorded";

@@ -1,12 +1,11 @@
 //! The runs whose records pages show: shipped scenarios, in full and in a quick form. A record keeps the digest of the
 //! quick form's results; it is stale when the quick form of today has another digest.
 
-use std::{fs, path::Path, process::Command};
-
 use super::record::{FOLDER, to_text};
 use crate::gate::{say, without_cargos_variables};
 use crate::records::{digest, read};
 use crate::tree::root;
+use std::{fs, path::Path, process::Command};
 
 struct PageRun {
     name: &'static str,

@@ -1,8 +1,7 @@
 //! Files that pages show and the project ships: a block that begins with `# NAME` is examples/NAME, if there is one.
 
-use std::{fs, path::Path};
-
 use crate::tree::{Finding, Source};
+use std::{fs, path::Path};
 
 /// The blocks of a page that differ from the shipped file of their name.
 pub fn differing(page: &Source, examples: &Path) -> Vec<Finding> {

@@ -1,10 +1,9 @@
 //! Numbers on a page that come from no record. Code, links, comments, generated tables and headings do not count, nor
 //! do numbers that name something, such as `RFC 9438` and `Figure 10a`.
 
-use std::ops::Range;
-
 use super::number;
 use super::pages::{BEGIN, END};
+use std::ops::Range;
 
 /// Replaces each byte of a range by a space, and keeps line breaks.
 fn blank(text: &mut [u8], range: Range<usize>) {

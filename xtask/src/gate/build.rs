@@ -1,14 +1,12 @@
 //! The one compile: cargo builds test executables with Clippy as the compiler of the workspace's crates, so that lints,
 //! tests, the command and experiments share one set of artifacts.
 
+use super::{child::without_cargos_variables, machine::Machine};
+use crate::tree::root;
+use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-use serde_json::Value;
-
-use super::{child::without_cargos_variables, machine::Machine};
-use crate::tree::root;
 
 /// Integration tests that run alone after the compile, by package and target; an empty package stands for any. They
 /// measure wall-clock time, look at namespaces, programs and devices of the whole machine, or start a command other
@@ -144,9 +142,8 @@ fn artifact(message: &Value) -> Option<Artifact> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     fn message(id: &str, kind: &str, name: &str, test: bool) -> Value {
         json!({

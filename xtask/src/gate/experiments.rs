@@ -1,11 +1,10 @@
 //! Experiments in their quick form: six in the gate, all in the full check.
 
-use std::{path::PathBuf, process::Command};
-
 use super::build::{self, Artifact, Selection};
 use super::{child, machine::Machine, say};
 use crate::tree::{root, target};
 use crate::{figures::runs, records::State};
+use std::{path::PathBuf, process::Command};
 
 /// The first experiment: the headline figure of `FlashPass`, with seven transports.
 pub const FIRST: &str = "fp-fig10a";

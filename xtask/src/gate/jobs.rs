@@ -1,9 +1,5 @@
 //! Jobs of the gate: test executables, experiments, doc tests, Python. Each is a process whose output is kept.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use super::build::{Test, cargo};
 use super::harness::{self, Counts, Skip};
 use super::machine::Machine;
@@ -11,6 +7,9 @@ use super::tally::{Group, Outcome};
 use super::{child, junit, say};
 use crate::tree::{root, target};
 use shallop_testing::Required;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A process to run, and how its output is read.
 pub struct Job {

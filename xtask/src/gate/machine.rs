@@ -1,8 +1,7 @@
 //! Properties of the machine that decide how the workspace is compiled and which tests must run.
 
-use std::process::{Command, Stdio};
-
 use super::child;
+use std::process::{Command, Stdio};
 
 pub struct Machine {
     pub cores: usize,

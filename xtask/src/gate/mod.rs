@@ -12,14 +12,13 @@ mod pool;
 mod steps;
 mod tally;
 
-use std::{io::Write as _, time::Instant};
-
 use build::{Artifact, Selection};
 pub use child::without_cargos_variables;
 pub use experiments::all as experiments;
 use jobs::Job;
 use machine::Machine;
 use pool::Pool;
+use std::{io::Write as _, time::Instant};
 pub use steps::full;
 use tally::{Outcome, Tally};
 

@@ -1,13 +1,11 @@
 //! Runs jobs: one per core, or a single one while cargo compiles. Jobs that took longest last time come first.
 
+use super::tally::{Group, Outcome};
+use super::{jobs::Job, say};
+use shallop_testing::Required;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::{collections::BTreeMap, fmt::Write as _, fs};
-
-use shallop_testing::Required;
-
-use super::tally::{Group, Outcome};
-use super::{jobs::Job, say};
 
 /// The file with the seconds that each job took last time.
 const TIMES: &str = "times";

@@ -1,12 +1,10 @@
 //! The full check: runs every step, also after one that failed, and ends with a table of all steps.
 
-use std::{fs, path::Path, process::Command};
-
-use shallop_testing::Required;
-
 use super::jobs::folder;
 use super::{child, machine, say};
 use crate::tree::root;
+use shallop_testing::Required;
+use std::{fs, path::Path, process::Command};
 
 /// The targets of the Makefile that are steps, after `test`, in order.
 const STEPS: [&str; 18] = [

@@ -1,8 +1,7 @@
 //! The table at the end of the gate: what ran, failed and was skipped, by group, and skips by cause.
 
-use std::{collections::BTreeMap, fmt::Write as _};
-
 use super::harness::Counts;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {

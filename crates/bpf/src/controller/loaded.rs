@@ -1,15 +1,13 @@
 //! Congestion controllers, loaded by libbpf.
 
-use std::{ffi::OsStr, fs, io::Read, path::Path};
-
-use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject};
-use shallop_control::gemini::Integers;
-
 use super::pins::MAPS;
 use super::{Law, MAX_CLASSES, Program, Settings, check_name, gemini_bytes, gemini_from_bytes, unpin};
 use crate::error::file;
 use crate::libbpf::{listen, missing, refused, warnings};
 use crate::{BpfError, Connection, Prefix};
+use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject};
+use shallop_control::gemini::Integers;
+use std::{ffi::OsStr, fs, io::Read, path::Path};
 
 const GEMINI: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gemini.o"));
 const DCTCP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.o"));

@@ -1,9 +1,8 @@
 //! The pinned parts of a controller: its link, under the name of its program, and its maps.
 
-use std::{ffi::OsString, fs, path::Path};
-
 use super::Program;
 use crate::{BpfError, error::file};
+use std::{ffi::OsString, fs, path::Path};
 
 /// The maps of Gemini that are pinned: the settings of each class of destinations, and the class of each prefix.
 pub(super) const MAPS: [&str; 2] = ["classes", "prefixes"];

@@ -1,13 +1,12 @@
 //! CLEAN's arithmetic in C (`c/clean_math.h`, `c/clean_flow_math.h`) compared with the simulator's, on random packets.
 
+use crate::steps::{Step, compare, spread, step, steps};
 use shallop_control::binary::{Fraction, Gain};
 use shallop_control::clean::{self, Clean, DataPacket, Decrease, MAX_WINDOW};
 use shallop_core::{Seed, Span, Stream, Time};
 use shallop_proto::tcp::{Flags, Head};
 use shallop_proto::{clean::Config, clean::flow::Flow};
 use shallop_testing::Outcome;
-
-use crate::steps::{Step, compare, spread, step, steps};
 
 /// A random law with windows of at most `most` segments, and its inputs in C.
 fn random_law(random: &mut Stream, most: u64) -> (clean::Config, [u64; 6]) {

@@ -1,15 +1,13 @@
 //! CLEAN's programs in the kernel of this machine, run on single frames (`BPF_PROG_TEST_RUN`). `SHALLOP_STEPS` is the
 //! number of random frames.
 
-use std::io::Write;
-
+use crate::kernel_programs;
 use crate::packets::{ACK, CE, ECT0, Frame, RST, SYN, ecn, ip_sum, masked, tcp_sum, window};
 use shallop_bpf::clean::{Program, Proxy, Settings};
 use shallop_core::{Seed, Stream};
 use shallop_proto::clean::Config;
 use shallop_testing::{Outcome, Stop};
-
-use crate::kernel_programs;
+use std::io::Write;
 
 fn proxy(config: Config) -> Result<Proxy, Stop> {
     kernel_programs()?;

@@ -1,16 +1,14 @@
 //! Programs in the kernel of this machine: warnings of the verifier, sizes, and their end with the process that loaded
 //! them.
 
-use std::{collections::BTreeMap, fs};
-
+use crate::kernel_programs;
 use shallop_bpf::clean::{self, Proxy};
 use shallop_bpf::inventory::{self, LoadedProgram};
 use shallop_bpf::{BpfError, Controller, Law};
 use shallop_control::gemini::Config;
 use shallop_core::BitsPerSec;
 use shallop_testing::Outcome;
-
-use crate::kernel_programs;
+use std::{collections::BTreeMap, fs};
 
 /// The pages of the documentation with tables of sizes.
 const PAGES: [&str; 2] = [include_str!("../../../../docs/host.md"), include_str!("../../../../docs/edge.md")];

@@ -11,7 +11,6 @@ pub struct Frame {
     pub seq: u32,
     pub ack: u32,
     pub window: u16,
-    /// The window scale option of a SYN.
     pub scale: Option<u8>,
     pub payload: usize,
 }

@@ -1,13 +1,12 @@
 //! Runs steps through the programs' arithmetic in C and compares the results with Rust's. `SHALLOP_STEPS` is the number
 //! of random steps of each test.
 
-use std::io::{Read, Write};
-use std::path::Path;
-use std::process::{Command, Stdio};
-
 use shallop_control::{Ack, Start};
 use shallop_core::{BitsPerSec, Bytes, Span, Stream};
 use shallop_testing::{Outcome, Stop, programs};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use tempfile::TempPath;
 
 pub const IN: usize = 12;
@@ -100,7 +99,6 @@ pub fn start(initial: u64, initial_ssthresh: Bytes) -> Start {
     }
 }
 
-/// An unmarked acknowledgement of one segment.
 pub fn ack(snd_una: u64, snd_nxt: u64, rtt: Span, segment: Bytes) -> Ack {
     Ack {
         acked_sacked: segment,

@@ -1,14 +1,13 @@
 //! The programs' arithmetic in C (`c/*_math.h`, `c/gemini.h`) compared with the simulator's controllers: on all rows of
 //! the controllers' tables, and on random steps.
 
+use crate::steps::{MSS, Step, ack, compare, spread, start, step, steps, table, whole};
 use shallop_control::gemini::law::{self, Cwnd, MAX_CWND, REDUCTION_BITS, STEP_BITS, STEP_BOUNDS};
 use shallop_control::gemini::{Config, Gemini};
 use shallop_control::{Ack, Loss, Window};
 use shallop_control::{binary::Gain, clean::SEGMENT, ewma::update_alpha};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
 use shallop_testing::Outcome;
-
-use crate::steps::{MSS, Step, ack, compare, spread, start, step, steps, table, whole};
 
 /// The operations in `gemini_connections.txt`: name, number of the operation in `twins.c`, count of inputs.
 const GEMINI_OPERATIONS: [(&str, u64, usize); 10] = [

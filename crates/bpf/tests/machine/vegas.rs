@@ -1,14 +1,12 @@
 //! Vegas' arithmetic in C (`c/vegas_math.h`) compared with the simulator's controller, on random round trips.
 
-use std::fs::{self, File};
-use std::process::Command;
-
+use crate::steps::{MSS, ack, compile, start};
 use shallop_control::vegas::{Config, Vegas};
 use shallop_control::{Ack, Window};
 use shallop_core::{Bytes, Seed, Span, Stream};
 use shallop_testing::Outcome;
-
-use crate::steps::{MSS, ack, compile, start};
+use std::fs::{self, File};
+use std::process::Command;
 
 const ROUNDS: usize = 20_000;
 /// The value of an unknown threshold in C.

@@ -3,9 +3,8 @@
 //! which begins when the acknowledged bytes are not above the expected ones, and the maximum excess of the last five to
 //! ten rounds. Units: bytes. Source: kernel, `bbr_update_ack_aggregation`.
 
-use shallop_core::{BitsPerSec, Bytes, Span, Time};
-
 use crate::window::Ack;
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 /// Rounds in each of the two windows of the maximum filter (kernel: `bbr_extra_acked_win_rtts`).
 const WINDOW_ROUNDS: u32 = 5;

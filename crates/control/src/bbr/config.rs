@@ -1,9 +1,8 @@
 //! Parameters of BBR. Units: bytes, time. Source: constants of the kernel's `tcp_bbr.c`.
 
+use crate::options::{ControllerName, LONGEST, Marking, Parameters};
 use shallop_core::{Bytes, Span};
 use shallop_options::{HostStack, Options};
-
-use crate::options::{ControllerName, LONGEST, Marking, Parameters};
 
 /// Parameters of BBR.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]

@@ -1,10 +1,9 @@
 //! cwnd of BBR: a gain times the bandwidth-delay product (BDP), with allowances for aggregation, and its behaviour in
 //! recovery. Units: bytes, segments. Source: kernel, `bbr_bdp`, `bbr_quantization_budget`, `bbr_set_cwnd`.
 
-use shallop_core::{BitsPerSec, Bytes};
-
 use super::{BBR_UNIT, Bbr, CaState, MIN_CWND, Mode, PS_PER_SEC};
 use crate::window::{Ack, Window};
+use shallop_core::{BitsPerSec, Bytes};
 
 /// Pacing rate in bit/s below which a TSO burst is one segment; at or above it, at least two (kernel:
 /// `bbr_min_tso_rate`).

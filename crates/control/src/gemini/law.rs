@@ -98,9 +98,8 @@ pub fn grow(cwnd: Cwnd, acked: u64, step: u64) -> Cwnd {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
+    use proptest::prelude::*;
 
     const FRAME: u64 = 1_538;
 

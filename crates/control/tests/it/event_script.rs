@@ -1,13 +1,12 @@
 //! Every controller under one script of events: losses, ECN-Echo, an RTT increase, an RTO, an idle period. The
 //! snapshots of cwnd were read line by line before they were accepted.
 
-use std::fmt::Write;
-
 use crate::support::bottleneck::Bottleneck;
 use crate::support::{FixedRtt, SEGMENT, start};
 use shallop_control::any::{AnyWindow, Config};
 use shallop_control::{Loss, Window, bbr, copa, cubic, dctcp, gemini, reno, vegas};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use std::fmt::Write;
 
 type Script = fn(&Config) -> String;
 const FIXED_RTT: Script = fixed_rtt;

@@ -11,7 +11,6 @@ fn segments(window: &impl Window) -> f64 {
     window.window().ratio(SEGMENT)
 }
 
-/// CUBIC after a loss at a cwnd of `w_max` segments.
 fn cubic_after_loss_at(w_max: f64, config: cubic::Config) -> (Cubic, FixedRtt) {
     let cwnd = Bytes::new((SEGMENT.get() as f64 * w_max) as u64);
     let start = Start { initial_window: cwnd, initial_ssthresh: cwnd, ..start() };

@@ -1,11 +1,10 @@
 //! Options of controllers: their names, their defaults by host stack, and which values are refused.
 
-use std::collections::BTreeSet;
-
 use shallop_control::{Basis, HostStack, Marking, bbr, copa, cubic, dctcp, gemini, hystart, loss, prague, reno, vegas};
 use shallop_control::{any::Config, binary::Fraction};
 use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::{At, Entry, Item, Problem, RawValue, Section, ValueType};
+use std::collections::BTreeSet;
 
 /// The parameters of the controller of this name on this host, with these options.
 fn made(name: &str, host: HostStack, given: &[(&str, RawValue)]) -> Result<Config, Problem> {

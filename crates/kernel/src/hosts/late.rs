@@ -1,11 +1,9 @@
 //! Hosts that are late on purpose: late packets and frames, and standstills.
 
-use std::cmp::Reverse;
-
-use shallop_core::Span;
-
 use super::{CardAction, HostCard, Kernels, RECEIVE, Waiting};
 use crate::{error::KernelError, lateness::LateHosts};
+use shallop_core::Span;
+use std::cmp::Reverse;
 
 impl Kernels {
     /// Queues a packet that a host sent. A late host sends it later than that.

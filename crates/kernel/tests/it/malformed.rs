@@ -1,8 +1,6 @@
 //! What a kernel sends is not trusted: any bytes are an error or a value, never a panic, and never more memory than the
 //! limits say.
 
-use std::{io::Write, os::unix::net::UnixStream, path::Path};
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 use shallop_hosts::{frame, ip};
@@ -13,6 +11,7 @@ use shallop_kernel::time_travel::{Message, Op};
 use shallop_kernel::vhost_user::{HEADER_BYTES, Header, MAX_PAYLOAD, MAX_REGIONS, Request};
 use shallop_kernel::{KernelError, Mode};
 use shallop_kernel::{clock::Clock, kernel::Kernel};
+use std::{io::Write, os::unix::net::UnixStream, path::Path};
 use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 
 /// Numbers as messages have them: mostly small, and those at which sums overflow.
@@ -160,7 +159,6 @@ fn check_ring(memory: &GuestMemoryMmap, addresses: [u64; 3]) -> Result<(), TestC
     Ok(())
 }
 
-/// A process in the place of a kernel, which waits.
 fn waiting() -> Process {
     let arguments = ["1000".to_owned()];
     let (program, folder) = (Path::new("/bin/sleep"), Path::new("/"));

@@ -1,10 +1,9 @@
 //! The cost of kernels: processor time per packet, and memory. The figures go to standard error.
 
+use crate::support::{Run, kernel};
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_kernel::Installed;
 use shallop_testing::Outcome;
-
-use crate::support::{Run, kernel};
 
 /// The processor time of this process, in seconds.
 fn own_time() -> f64 {

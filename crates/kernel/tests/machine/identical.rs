@@ -1,15 +1,13 @@
 //! A run depends on its seed alone: not on other work of the machine, its folder or its user.
 
-use std::process::{Child, Command};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
+use crate::support::{Run, child, kernel};
 use rustix::process::{Pid, Signal, kill_process};
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_kernel::{Installed, Mode, installed};
 use shallop_testing::{Outcome, programs, root};
-
-use crate::support::{Run, child, kernel};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// A short run with losses, bursts and two sending kernels.
 fn small(mode: Mode) -> Run {

@@ -1,12 +1,10 @@
 //! A process that is killed at any time leaves no processes, files, memory or claims of processors.
 
-use std::{collections::BTreeSet, ffi::OsString, path::Path, time::Duration};
-
+use crate::support::{Run, child, kernel};
 use shallop_core::Span;
 use shallop_kernel::build;
 use shallop_testing::{Cause, Outcome, skip, soon};
-
-use crate::support::{Run, child, kernel};
+use std::{collections::BTreeSet, ffi::OsString, path::Path, time::Duration};
 
 /// Repeats runs of two kernels.
 pub fn runs_until_it_is_killed() -> Outcome {

@@ -1,10 +1,9 @@
 //! Controllers that kernels load.
 
+use crate::support::{Run, kernel};
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_kernel::{Installed, Module};
 use shallop_testing::{Cause, Outcome, Stop, need};
-
-use crate::support::{Run, kernel};
 
 fn kernel_with(module: &str) -> Result<Installed, Stop> {
     let kernel = kernel()?;

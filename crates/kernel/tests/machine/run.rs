@@ -1,9 +1,8 @@
 //! Flows of kernels through the simulator's switches.
 
+use crate::support::{self, Run, kernel};
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_testing::{Outcome, Stop};
-
-use crate::support::{self, Run, kernel};
 
 fn with_controller(controller: &'static str) -> Run {
     Run { controller, ..Run::default() }

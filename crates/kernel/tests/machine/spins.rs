@@ -1,12 +1,10 @@
 //! A program in a kernel that computes without end, so that time cannot pass, ends the run with an error.
 
-use std::{path::Path, process::Command};
-
+use crate::support::kernel;
 use shallop_hosts::{FlowProtocol, HostFlow, HostFlows};
 use shallop_kernel::{BOOTED, Installed, KernelError, Kernels, Mode, Settings, Start};
 use shallop_testing::{Cause, Outcome, processes, programs, skip, soon};
-
-use crate::support::kernel;
+use std::{path::Path, process::Command};
 
 const SPINS: &str = "int main(void) { for (;;) __asm__ volatile(\"\"); }";
 

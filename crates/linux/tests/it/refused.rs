@@ -1,8 +1,7 @@
 //! Scenarios that cannot be rehearsed.
 
-use shallop_linux::rehearse;
-
 use crate::support::four_flows;
+use shallop_linux::rehearse;
 
 #[test]
 fn options_that_flashpass_over_quic_lacks_are_refused_by_name() {

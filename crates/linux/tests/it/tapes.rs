@@ -1,11 +1,10 @@
 //! Tapes of rehearsals, replayed in a simulated network.
 
-use std::path::{Path, PathBuf};
-
 use shallop_hosts::tape::{Direction, Record, Tape};
 use shallop_linux::replay::{lines, play, read as read_tape, replay};
 use shallop_plan::plan::Plan;
 use shallop_scenario::{Options, read};
+use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tapes")

@@ -1,13 +1,12 @@
 //! Rehearsals of small scenarios, and the cleanup after killed ones.
 
-use std::time::{Duration, Instant};
-use std::{collections::BTreeSet, process::Stdio, sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed};
-
 use shallop_linux::{RehearsalError, abilities, keep_off, rehearse, replay};
 use shallop_measure::series::{Quantity, Samples};
 use shallop_measure::{Outcome, observer::Unobserved};
 use shallop_plan::plan::{Driver, Plan};
 use shallop_testing::{Cause, Outcome as TestOutcome, child, need, processes, programs, skip, soon};
+use std::time::{Duration, Instant};
+use std::{collections::BTreeSet, process::Stdio, sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed};
 use thread_priority::ThreadPriority;
 use thread_priority::unix::{
     RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,

@@ -1,8 +1,6 @@
 //! Nothing comes from nowhere and nothing disappears: in networks of any shape, with any trouble on their wires, what
 //! ends sent was delivered, dropped, lost on a wire or is still there, and every flow that has an end comes to it.
 
-use std::collections::BTreeMap;
-
 use crate::support::{group, plan};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -16,6 +14,7 @@ use shallop_switch::{Aqm, MarkAt, Outage, Signals};
 use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
 use shallop_switch::{discipline::fq_codel::FqCoDelConfig, discipline::pie::PieConfig};
 use shallop_topology::{Dumbbell, Largest, NodeKind, ParkingLot, Paths, SenderDelay};
+use std::collections::BTreeMap;
 
 type Count = [u64; Class::COUNT];
 
@@ -71,7 +70,6 @@ fn total(count: Count) -> u64 {
     count.iter().sum()
 }
 
-/// A simulator of this setup at time zero.
 pub(crate) fn sim<'a, E: EndpointFactory>(setup: &'a ResolvedRun<'_>, ends: &'a E) -> Simulator<'a, E::End, Tally> {
     let salt = setup.root().stream("ecmp", 0).draw();
     let graph = setup.network.graph.clone();
@@ -388,7 +386,6 @@ fn plans() -> impl Strategy<Value = Plan> {
     )
 }
 
-/// Marks of any kind, or none.
 fn marking() -> impl Strategy<Value = Option<QueueMarking>> {
     let at = prop::sample::select(vec![MarkAt::Enqueue, MarkAt::Dequeue]);
     let all = (3_100u64..12_000, 0u64..9_000, 0.01..1.0, 0u32..3, (at, any::<bool>()));
@@ -458,7 +455,6 @@ fn accounted(plan: &Plan, seed: u64, looks: &[Span]) -> Result<Vec<String>, Test
     Ok(came)
 }
 
-/// When to look, in order.
 fn looks() -> impl Strategy<Value = Vec<Span>> {
     prop::collection::vec(1u64..400_000, 0..6).prop_map(|mut looks| {
         looks.sort_unstable();

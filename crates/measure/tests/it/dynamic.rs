@@ -1,13 +1,12 @@
 //! Flows that come and go: how many, when, between whom, and what is said of them.
 
-use std::sync::Arc;
-
 use crate::support;
 use shallop_core::{Seed, Span};
 use shallop_measure::Outcome;
 use shallop_plan::{Plan, Study};
 use shallop_plan::{ResolvedRun, files::FilesInMemory, flows::FlowGenerator};
 use shallop_scenario::{Options, Problem, read};
+use std::sync::Arc;
 
 const NETWORK: &str = r#"
 title = "dynamic"

@@ -1,13 +1,12 @@
 //! Traces of flows in whole runs.
 
-use std::collections::BTreeMap;
-
 use crate::support::{self, dumbbell, group, plan};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_measure::Outcome;
 use shallop_measure::series::{Quantity, Sample};
 use shallop_plan::{Plan, plan::Transport};
 use shallop_topology::Dumbbell;
+use std::collections::BTreeMap;
 
 const TRACED: [Quantity; 6] = [
     Quantity::Cwnd,

@@ -5,12 +5,11 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the digests are kept in a file")]
 
-use std::{fmt::Write, path::Path};
-
 use crate::support::outcome;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use shallop_scenario::{Options, experiments, read};
+use std::{fmt::Write, path::Path};
 
 /// Experiment, scheme and point of each run; the first point where it is empty.
 const RUNS: [(&str, &str, &str); 10] = [

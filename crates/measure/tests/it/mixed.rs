@@ -10,7 +10,6 @@ use shallop_plan::{ResolvedRun, SetupError};
 use shallop_scenario::{Options, read};
 use shallop_topology::{Dumbbell, SenderDelay};
 
-/// The scheme of this label.
 fn scheme(name: &str) -> Scheme {
     schemes().into_iter().find(|scheme| scheme.name == name).unwrap()
 }

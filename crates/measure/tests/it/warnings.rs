@@ -1,12 +1,11 @@
 //! What a run and its plan warn of: traffic that is left out, thresholds without effect, loads that no link carries,
 //! flows that starve others.
 
-use std::sync::Arc;
-
 use crate::support::{filled, outcome};
 use shallop_plan::files::FilesInMemory;
 use shallop_plan::{ResolvedRun, Study, warn};
 use shallop_scenario::{Options, Problem, read};
+use std::sync::Arc;
 
 /// A dumbbell with two senders at 100 Mb/s, with these keys, this scheme and this group.
 fn text(top: &str, switch: &str, scheme: &str, group: &str) -> String {

@@ -1,11 +1,10 @@
 //! Generates the code for `#[derive(Options)]`. Each generated method has one statement for each field, in the order of
 //! the fields, so that the default of a field may use the fields above it.
 
+use crate::attributes::{Head, OptionField, Role, Shown, Struct};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
-
-use crate::attributes::{Head, OptionField, Role, Shown, Struct};
 
 /// Generates the constant `KEY`, the function `defaults` and the implementation of `Options`.
 pub fn options(options: &Struct) -> TokenStream {

@@ -1,10 +1,9 @@
 //! Options of Aeolus: the unscheduled data that a flow sends before its first credit.
 
+use super::FlowContext;
 use shallop_core::{Bytes, Span};
 use shallop_options::{Key, Options, Problem, Section, string_enum};
 use shallop_proto::aeolus;
-
-use super::FlowContext;
 
 /// Limits of the unscheduled burst of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,15 +1,14 @@
 //! `ExpressPass`: receivers send credits, and each credit releases one data packet. Every port meters credits to the
 //! data rate of the other direction of its link. A port has two queues: credits, and data with everything else.
 
+use super::aeolus::{AeolusSwitch, BurstSize};
+use super::{Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol, TIMEOUT};
 pub use shallop_control::expresspass::RuleConfig as ExpressPassRule;
 use shallop_control::expresspass::{self, Rule};
 use shallop_core::{Bytes, Class, Span};
 use shallop_options::{HostStack, Key, Options, Problem, Section, SectionKind, section_kind};
 use shallop_proto::expresspass::{Config, Receiver, Sender, StopPolicy};
 use shallop_proto::{ExpressPassEnd, Peer};
-
-use super::aeolus::{AeolusSwitch, BurstSize};
-use super::{Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol, TIMEOUT};
 
 /// `ExpressPass` with the options of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,14 +2,13 @@
 //! a credit, and the data packet leaves a waiting time after its emulation packet. A port has three queues: emulation
 //! packets, returned credits with acknowledgements, and data.
 
+use super::aeolus::{AeolusSwitch, BurstEnd, BurstSize};
+use super::{Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol, TIMEOUT};
 use shallop_control::flashpass::{self, Aimd, Mimd};
 use shallop_core::{BufferSize, Bytes, Class, Span};
 use shallop_options::{HostStack, Key, Options, Problem, Section, SectionKind, StringEnum, section_kind, string_enum};
 use shallop_proto::flashpass::{CreditEngineConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
 use shallop_proto::{FlashPassEnd, Peer, aeolus};
-
-use super::aeolus::{AeolusSwitch, BurstEnd, BurstSize};
-use super::{Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol, TIMEOUT};
 
 /// `FlashPass` with the options of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]

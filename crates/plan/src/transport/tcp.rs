@@ -1,13 +1,12 @@
 //! TCP with a congestion controller. All packets of TCP are in the data queue.
 
+use super::{Configured, FlowContext, Protocol};
+use crate::proxy::CleanOptions;
 use shallop_control::{Marking, any as window, dctcp, gemini};
 use shallop_core::Bytes;
 use shallop_options::{HostStack, Key, KeyDoc, Options, Problem, Section, SectionKind, Subsection};
 use shallop_proto::tcp::{self, EcnConfig, HostQueue, InterruptCoalescing, Stack};
 use shallop_proto::{Peer, TcpEnd};
-
-use super::{Configured, FlowContext, Protocol};
-use crate::proxy::CleanOptions;
 
 /// TCP with the options of a scheme.
 #[derive(Clone, Debug, PartialEq)]

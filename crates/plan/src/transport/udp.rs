@@ -1,11 +1,10 @@
 //! UDP at a constant rate: unresponsive traffic.
 
+use super::{Configured, FlowContext, Protocol};
 use shallop_core::{BitsPerSec, Bytes};
 use shallop_options::{HostStack, Key, Options, Problem, Section, SectionKind, section_kind};
 use shallop_proto::{Peer, UdpEnd, udp, wire};
 use shallop_topology::bounds::RATE;
-
-use super::{Configured, FlowContext, Protocol};
 
 /// UDP with the options of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]

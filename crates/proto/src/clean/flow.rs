@@ -6,12 +6,11 @@
 //! that the law computes, as with a receiver. If it were rounded up, every acknowledgement of less than a unit would
 //! advance the edge, and no window could shrink.
 
-use shallop_control::clean::{Clean, DataPacket, MAX_WINDOW, SEGMENT};
-use shallop_core::{Span, Time};
-
 use super::Config;
 use crate::tcp::head::MAX_SCALE;
 use crate::tcp::{Flags, Head};
+use shallop_control::clean::{Clean, DataPacket, MAX_WINDOW, SEGMENT};
+use shallop_core::{Span, Time};
 
 /// The number of round trips without data after which a flow is idle.
 const IDLE_ROUND_TRIPS: u64 = 2;

@@ -2,11 +2,9 @@
 //! some time, since the simulated TCP has no FIN. Each insertion checks two other entries in turn and removes those
 //! that have expired, so that a packet costs one look-up.
 
-use std::{collections::BTreeMap, ops::Bound};
-
-use shallop_core::{Span, Time};
-
 use super::{Config, flow::Flow};
+use shallop_core::{Span, Time};
+use std::{collections::BTreeMap, ops::Bound};
 
 /// The number of entries that each insertion checks for expiry.
 const CHECKED_PER_INSERT: usize = 2;

@@ -6,16 +6,14 @@
 pub mod flow;
 pub mod flow_cache;
 
-use std::marker::PhantomData;
-
-use shallop_control::{clean as law, options::LONGEST};
-use shallop_core::{Ecn, Packet, Span, Time};
-use shallop_options::Options;
-
 use crate::tcp::{Flags, Head};
 use crate::{any::AnyHead, middlebox::Middlebox};
 use crate::{expresspass, flashpass, udp, wire};
 use flow_cache::FlowCache;
+use shallop_control::{clean as law, options::LONGEST};
+use shallop_core::{Ecn, Packet, Span, Time};
+use shallop_options::Options;
+use std::marker::PhantomData;
 
 /// A packet header that may be a TCP header, so that the proxy can read it.
 pub trait AsTcp {

@@ -1,8 +1,7 @@
 //! The parameters of an `ExpressPass` flow, which both ends use.
 
-use shallop_core::{BitsPerSec, Bytes, Share, Span};
-
 use crate::{aeolus, wire};
+use shallop_core::{BitsPerSec, Bytes, Share, Span};
 
 /// The share of a link for credits: a credit of 84 B for each data frame of 1538 B.
 const CREDIT_SHARE: Share = match Share::of(Bytes::new(84), Bytes::new(1538)) {

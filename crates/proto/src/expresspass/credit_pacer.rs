@@ -3,13 +3,12 @@
 //! times between credits, rates are fractions of the maximum credit rate. Source: the paper and the public code, both
 //! named in `mod.rs`.
 
-use shallop_control::{Epoch, Rate};
-use shallop_core::{Class, Ecn, Span, Stream, Time};
-
 use super::config::{Config, StopPolicy};
 use super::credit_loss::CreditLoss;
 use super::head::{Head, UNLIMITED};
 use crate::endpoint::Out;
+use shallop_control::{Epoch, Rate};
+use shallop_core::{Class, Ecn, Span, Stream, Time};
 
 /// The minimum credit rate, so that no feedback rule stops the credits: at 10 Gb/s, one credit in about 20 minutes.
 const MIN_RATE: f64 = 1e-9;

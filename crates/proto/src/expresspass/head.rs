@@ -1,9 +1,8 @@
 //! Headers of `ExpressPass` packets. A time in a header is by the clock of the end that wrote it first; the other end
 //! only echoes it.
 
-use shallop_core::{Class, Ecn, Time};
-
 use crate::{endpoint::Out, wire};
+use shallop_core::{Class, Ecn, Time};
 
 /// A demand without end, with which the receiver sends credits until the sender stops it.
 pub const UNLIMITED: u32 = u32::MAX;

@@ -11,16 +11,14 @@
 //! arrives. Unscheduled data is acknowledged packet by packet and retransmitted selectively: in generation 0 the
 //! receiver reports no gaps in it.
 
-use std::collections::VecDeque;
-
-use shallop_control::Rate;
-use shallop_core::{Class, Ecn, Span, Stream, Time};
-
 use super::head::{Head, control, small};
 use super::{config::Config, credit_pacer::CreditPacer};
 use crate::endpoint::{Endpoint, Out};
 use crate::flow_state::{FlowState, payload_rate};
 use crate::{arrived::Arrived, counters::EndpointCounters};
+use shallop_control::Rate;
+use shallop_core::{Class, Ecn, Span, Stream, Time};
+use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pending {

@@ -10,16 +10,14 @@
 //! unscheduled data first, then new data, then unscheduled data that is not acknowledged (`crate::aeolus`). When no
 //! unscheduled data is outstanding it begins generation 1, in which the receiver reports all gaps.
 
-use std::{collections::VecDeque, ops::Range};
-
-use shallop_core::{Bytes, Class, Ecn, Span, Time};
-
 use super::config::{Config, StopPolicy};
 use super::head::{Head, UNLIMITED, control};
 use crate::aeolus::{UnscheduledBurst, UnscheduledPacket};
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 use crate::wire;
+use shallop_core::{Bytes, Class, Ecn, Span, Time};
+use std::{collections::VecDeque, ops::Range};
 
 /// The most credits that are stored while the host's link is busy; further credits are wasted.
 const MAX_UNUSED_CREDITS: usize = 1 << 16;

@@ -7,14 +7,12 @@
 //! emulation packets without a credit are lost. The feedback law receives the loss of whole epochs ([`super::epochs`]).
 //! Source: flashpass-icnp21, III.
 
-use std::collections::VecDeque;
-
-use shallop_control::{Epoch, Rate};
-use shallop_core::{BitsPerSec, Bytes, Pace, Span, Stream, Time};
-
 use super::epochs::{EmulationEpoch, Epochs};
 use super::head::{TIMESTAMP_STEP, round_up_to_step};
 use crate::{counters::Credits, wire::MIN_FRAME};
+use shallop_control::{Epoch, Rate};
+use shallop_core::{BitsPerSec, Bytes, Pace, Span, Stream, Time};
+use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CreditEngineConfig {

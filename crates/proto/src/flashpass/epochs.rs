@@ -2,9 +2,8 @@
 //! sends its packets in slots of equal length, each within half a gap of its slot. So the send time determines the
 //! index of a packet in its epoch, and no state is stored for each packet.
 
-use std::{collections::VecDeque, ops::Range};
-
 use shallop_core::{Span, Time};
+use std::{collections::VecDeque, ops::Range};
 
 /// Emulation packets that were sent at one rate, one after the other.
 #[derive(Clone, Debug)]

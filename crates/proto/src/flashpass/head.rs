@@ -5,11 +5,9 @@
 //! a block 8. So emulation packets, acknowledgements and credits of up to three timestamps fit the smallest frame,
 //! whose IP packet has 46 bytes. A probe (position 8) fits as well.
 
-use std::ops::Range;
-
-use shallop_core::{Span, Time};
-
 use crate::wire::frame;
+use shallop_core::{Span, Time};
+use std::ops::Range;
 
 /// The most timestamps in one credit packet, and so the most emulation packets that it answers.
 pub const MAX_TIMESTAMPS: usize = 6;

@@ -3,14 +3,12 @@
 //! data that has arrived, and the credits and acknowledgements to send. Units: bytes of the stream. Source:
 //! flashpass-icnp21, III and IV.
 
-use std::{collections::VecDeque, ops::Range};
-
-use shallop_core::{Class, Ecn, Span, Time};
-
 use super::head::{Ack, Head, MAX_TIMESTAMPS, NO_PACKET, Timestamps};
 use super::unscheduled_acks::UnscheduledAcks;
 use crate::endpoint::{Endpoint, Out};
 use crate::{arrived::Arrived, counters::EndpointCounters};
+use shallop_core::{Class, Ecn, Span, Time};
+use std::{collections::VecDeque, ops::Range};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {

@@ -6,11 +6,6 @@
 //! With Aeolus, the sender first sends unscheduled data, until the first packet from the receiver or until the first
 //! credit may be used, and retransmits losses on credits (`crate::aeolus`).
 
-use std::{collections::VecDeque, ops::Range};
-
-use shallop_control::Rate;
-use shallop_core::{Bytes, Class, Ecn, Span, Stream, Time};
-
 use super::credit_engine::{CreditEngine, CreditEngineConfig};
 use super::head::{Ack, AckBitmap, Head, TIMESTAMP_STEP};
 use crate::aeolus::{self, UnscheduledBurst, UnscheduledPacket};
@@ -19,6 +14,9 @@ use crate::counters::{Credits, EndpointCounters};
 use crate::endpoint::{Endpoint, Out};
 use crate::flow_state::{FlowState, payload_rate};
 use crate::wire;
+use shallop_control::Rate;
+use shallop_core::{Bytes, Class, Ecn, Span, Stream, Time};
+use std::{collections::VecDeque, ops::Range};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderConfig {

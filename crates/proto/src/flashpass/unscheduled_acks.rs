@@ -2,11 +2,9 @@
 //! these would take as much of the return path as a credit for each frame, and push credits out of their queue. State:
 //! the bitmap that is being filled, and complete bitmaps. Units: bytes of the stream.
 
-use std::collections::VecDeque;
-
-use shallop_core::Time;
-
 use super::head::{AckBitmap, BITMAP_FRAMES};
+use shallop_core::Time;
+use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnscheduledAcks {

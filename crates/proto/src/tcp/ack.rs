@@ -1,14 +1,13 @@
 //! How the sender processes an acknowledgement: first the scoreboard, then recovery and loss detection, then the
 //! controller, then what may be sent. Sources: RFC 5681, 3.2; RFC 6675, 5; RFC 8985, 6.2; RFC 9937; RFC 3168, 6.1.2.
 
-use shallop_control::{Ack, Window};
-use shallop_core::{Bytes, Time};
-
 use super::ack_summary::{AckSummary, DetectionInput};
 use super::detection::Detector;
 use super::head::{Flags, Head, SackBlock};
 use super::prr::{Delivered, Prr};
 use super::{recovery::Phase, sender::Sender, undo::Evidence};
+use shallop_control::{Ack, Window};
+use shallop_core::{Bytes, Time};
 
 /// The sender's state before an acknowledgement was processed, in bytes.
 #[derive(Clone, Copy, Debug)]

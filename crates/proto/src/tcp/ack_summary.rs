@@ -1,11 +1,10 @@
 //! What one acknowledgement delivers: how many bytes, which transmissions give round-trip and rate samples, and whether
 //! segments were reordered.
 
-use shallop_core::{Span, Time};
-
 use super::segment::{Segment, Snapshot, Transmission};
 use super::timestamp::Timestamp;
 use crate::rtt::Rtt;
+use shallop_core::{Span, Time};
 
 /// Of the transmissions that an acknowledgement delivers, the one that was sent last (`RACK.segment` of RFC 8985).
 #[derive(Clone, Copy, Debug)]

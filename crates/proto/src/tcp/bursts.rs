@@ -1,12 +1,11 @@
 //! Bursts of segmentation offload: when the next one may leave, and how long it is. State: `Offload`. Source: kernel
 //! 6.12, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`, `tcp_update_skb_after_send`.
 
-use shallop_control::{Window, pacing::pacing_rate};
-use shallop_core::{BitsPerSec, Bytes, Span, Time};
-
 use super::connection::{Pending, State};
 use super::offload::{Offload, autosize};
 use super::{recovery::Phase, sender::Sender};
+use shallop_control::{Window, pacing::pacing_rate};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
 /// A burst is not deferred if a third of the window may be sent (kernel: `tcp_tso_win_divisor`).
 const TSO_WIN_DIVISOR: u64 = 3;

@@ -19,15 +19,14 @@
 //! buffer is as large as window scaling allows: ns-2 counts packets, and nobody keeps the 536 B and 128 KB that
 //! ns-3 starts with.
 
-use shallop_control::options::LONGEST;
-use shallop_control::{HostStack, Marking, Start};
-use shallop_core::{BitsPerSec, Bytes, Ecn, Span};
-use shallop_options::{Item, Options, Problem, RustType, Section, Value, ValueType, WrongValue, string_enum};
-
 use super::echo;
 use super::head::{MAX_SCALE, scale_for};
 use crate::rtt::{self, RtoFloor};
 use crate::wire::{HEADERS, MTU};
+use shallop_control::options::LONGEST;
+use shallop_control::{HostStack, Marking, Start};
+use shallop_core::{BitsPerSec, Bytes, Ecn, Span};
+use shallop_options::{Item, Options, Problem, RustType, Section, Value, ValueType, WrongValue, string_enum};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detection {

@@ -2,11 +2,10 @@
 //! sample is measured. Names like `P.delivered` are from the draft. Sources:
 //! draft-cheng-iccrg-delivery-rate-estimation; kernel: `tcp_rate.c`.
 
-use shallop_control::RateSample;
-use shallop_core::{Bytes, Span, Time};
-
 use super::ack_summary::{AckSummary, LastSent};
 use super::segment::Snapshot;
+use shallop_control::RateSample;
+use shallop_core::{Bytes, Span, Time};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeliveryRate {

@@ -1,10 +1,9 @@
 //! ECN at the sender: codepoints, CWR, and the data that a reduction covers. Units: bytes of the stream. Source: RFC
 //! 3168, 6.1.
 
+use super::config::EcnConfig;
 use shallop_control::Marking;
 use shallop_core::Ecn;
-
-use super::config::EcnConfig;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PacketKind {

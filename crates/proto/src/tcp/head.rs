@@ -1,9 +1,8 @@
 //! The TCP header, with the options in use. Units: bytes of the stream, counted from 0. A SYN takes no sequence number.
 //! Sources: RFC 9293; RFC 2018 and 2883 (SACK); RFC 7323 (window scaling, timestamps); RFC 3168 (ECE, CWR).
 
-use std::ops::{BitOr, BitOrAssign, Range};
-
 use super::timestamp::Timestamp;
+use std::ops::{BitOr, BitOrAssign, Range};
 
 /// The number of SACK blocks that fit in a header with the timestamp option.
 pub const SACK_BLOCKS: usize = 3;

@@ -4,15 +4,13 @@
 //! by an interrupt. State: queued packets, and bytes whose departure was not reported. Each flow has a separate queue;
 //! the queues are served in turn, as in `fq`. Source: kernel 6.12, `tcp_small_queue_check`, `tcp_wfree`.
 
-use std::collections::VecDeque;
-
-use shallop_control::Window;
-use shallop_core::{Ecn, Span, Time};
-
 use super::{head::Head, sender::Sender, timers::earlier};
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 use crate::flow_state::FlowState;
+use shallop_control::Window;
+use shallop_core::{Ecn, Span, Time};
+use std::collections::VecDeque;
 
 #[derive(Clone, Debug)]
 pub struct HostQueue<W> {
@@ -119,10 +117,9 @@ impl<W: Window + Clone> Endpoint for HostQueue<W> {
 
 #[cfg(test)]
 mod tests {
-    use shallop_control::{any, window::Start};
-
     use super::*;
     use crate::tcp::{Config, Flags, Stack};
+    use shallop_control::{any, window::Start};
 
     const US: fn(u64) -> Time = |us| Time::after_start(Span::from_us(us));
 

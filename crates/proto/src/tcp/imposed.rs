@@ -2,9 +2,8 @@
 //! in writes of equal size, however slowly TCP takes them. State: the bytes offered so far, and when the next write is
 //! due. Units: bytes of the stream.
 
-use shallop_core::{BitsPerSec, Bytes, Pace, Time};
-
 use super::{config::Config, scoreboard::Scoreboard};
+use shallop_core::{BitsPerSec, Bytes, Pace, Time};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Imposed {

@@ -4,15 +4,13 @@
 //! acknowledgements arrive in groups. State: packets that were not delivered. Each flow has separate interrupts.
 //! Sources: kernel: `napi_complete_done`, `tcp_gro_receive`; `ethtool -C rx-usecs`.
 
-use std::collections::VecDeque;
-
-use shallop_core::{Ecn, Span, Time};
-
 use super::head::{Flags, Head};
 use super::timers::earlier;
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 use crate::flow_state::FlowState;
+use shallop_core::{Ecn, Span, Time};
+use std::collections::VecDeque;
 
 /// The most payload of a merged segment in bytes (kernel: `GRO_LEGACY_MAX_SIZE`, less headers).
 const LARGEST: u16 = 65_000;
@@ -152,10 +150,9 @@ impl<E: Endpoint<Head = Head>> Endpoint for InterruptCoalescing<E> {
 
 #[cfg(test)]
 mod tests {
-    use shallop_core::Class;
-
     use super::*;
     use crate::wire;
+    use shallop_core::Class;
 
     /// An endpoint that records the segments it receives: time, sequence number and length.
     #[derive(Clone, Debug, Default)]

@@ -2,10 +2,9 @@
 //! which segments are marked lost or were retransmitted. It is allocated on demand, since most flows never lose a
 //! packet.
 
-use std::{collections::VecDeque, ops::Range};
-
 use super::{head::SACK_BLOCKS, segment::Transmission};
 use crate::ranges::Ranges;
+use std::{collections::VecDeque, ops::Range};
 
 /// `DupThresh` of RFC 6675: a segment is lost if this many segments after it were selectively acknowledged.
 pub const DUP_THRESH: usize = 3;

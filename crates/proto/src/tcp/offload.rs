@@ -4,11 +4,9 @@
 //! the stream. Source: kernel 6.12, `tcp_tso_autosize`, `tcp_tso_segs`, `tcp_cwnd_test`, `tcp_tso_should_defer`,
 //! `tcp_small_queue_check`, `tcp_update_skb_after_send`.
 
-use std::collections::VecDeque;
-
-use shallop_core::{BitsPerSec, Span, Time};
-
 use super::config::Config;
+use shallop_core::{BitsPerSec, Span, Time};
+use std::collections::VecDeque;
 
 /// The most bytes in a burst: 64 KB less the room for headers (kernel: `GSO_LEGACY_MAX_SIZE`, `MAX_TCP_HEADER`).
 const GSO_MAX_SIZE: u64 = 65_536 - 320 - 1;

@@ -2,9 +2,8 @@
 //! passed since it was sent. State: the delivered segment that was sent last, and the reordering window. Names like
 //! `RACK.rtt` are from RFC 8985, 5.3. Source: RFC 8985, 6.2.
 
-use shallop_core::{Span, Time};
-
 use super::{ack_summary::DetectionInput, scoreboard::Scoreboard, segment::Transmission};
+use shallop_core::{Span, Time};
 
 /// The number of recoveries without a DSACK after which the reordering window is reset.
 const REO_WND_PERSIST: u32 = 16;

@@ -5,11 +5,10 @@
 //! since the last one. Units: bytes of the stream. Source: kernel 6.12, `tcp_rcv_space_adjust`, `tcp_grow_window`,
 //! `tcp_rcv_rtt_update`, `__tcp_select_window`.
 
-use shallop_core::{Span, Time};
-
 use super::config::Config;
 use super::head::{Head, scale_for};
 use super::timestamp::Timestamp;
+use shallop_core::{Span, Time};
 
 /// The first window that the receiver's memory allows, in bytes: 128 KB of memory, of which a full segment takes 2,304
 /// bytes. NICs differ in that number, which matters only in the first round trips.
@@ -180,10 +179,9 @@ impl Tuning {
 
 #[cfg(test)]
 mod tests {
-    use shallop_core::Bytes;
-
     use super::super::config::Stack;
     use super::*;
+    use shallop_core::Bytes;
 
     const ROUND: u64 = 20;
 

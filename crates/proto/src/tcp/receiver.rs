@@ -3,11 +3,6 @@
 //! to send. Units: bytes. Sources: RFC 9293, 3.8.6; RFC 5681, 4.2 (delayed acknowledgements); RFC 2018 and 2883 (SACK);
 //! RFC 7323, 4.3 (timestamps); RFC 8257, 3.2.
 
-use std::{collections::VecDeque, ops::Range};
-
-use shallop_control::Marking;
-use shallop_core::{Class, Ecn, Span, Time};
-
 use super::config::{Config, DelayedAcks, SackPolicy};
 use super::echo::Echo;
 use super::head::{Flags, Head, SACK_BLOCKS, SackBlock, scale_for};
@@ -16,6 +11,9 @@ use super::{receive_window::ReceiveWindow, sack_compression::SackCompression};
 use crate::endpoint::{Endpoint, Out};
 use crate::wire;
 use crate::{arrived::Arrived, counters::EndpointCounters};
+use shallop_control::Marking;
+use shallop_core::{Class, Ecn, Span, Time};
+use std::{collections::VecDeque, ops::Range};
 
 /// The most acknowledgements that wait for the host's link. A further one replaces the last.
 const MAX_PENDING_ACKS: usize = 64;

@@ -3,9 +3,8 @@
 //! controller restarts as configured. Each flow counts its bytes from zero; the controller counts all bytes of the
 //! connection.
 
-use shallop_control::Window;
-
 use super::{connection::Pending, receiver::Receiver, sender::Sender};
+use shallop_control::Window;
 
 impl<W: Window + Clone> Sender<W> {
     pub(super) fn reuse(&mut self, before: &Self) {

@@ -3,12 +3,10 @@
 //! blocks that are already known. `marking.rs` marks segments lost. Units: bytes of the stream; segments by index,
 //! which is their offset divided by the full segment size.
 
-use std::{collections::VecDeque, ops::Range};
-
-use shallop_core::Time;
-
 use super::segment::{Segment, SegmentState, Snapshot, Transmission};
 use super::{ack_summary::AckSummary, loss_state::LossState};
+use shallop_core::Time;
+use std::{collections::VecDeque, ops::Range};
 
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {

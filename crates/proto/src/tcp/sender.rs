@@ -1,8 +1,5 @@
 //! The sender of TCP: which segment is sent next, and when. `ack.rs` processes acknowledgements, `timers.rs` timers.
 //! Units: bytes. Sources: RFC 9293, 3.8; RFC 6675, 4 (`NextSeg`); RFC 8985, 7.3.
-use shallop_control::{Loss, Window};
-use shallop_core::{Bytes, Class, Ecn, Span, Time};
-
 use super::config::{Config, IdleRestart};
 use super::connection::{Connection, Pending, State};
 use super::ecn::{EcnState, PacketKind};
@@ -14,6 +11,8 @@ use super::{scoreboard::Scoreboard, timers::Timers, undo::Undo};
 use crate::counters::EndpointCounters;
 use crate::endpoint::{Endpoint, Out};
 use crate::{flow_state::FlowState, rtt::Rtt, wire};
+use shallop_control::{Loss, Window};
+use shallop_core::{Bytes, Class, Ecn, Span, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NextSegment {

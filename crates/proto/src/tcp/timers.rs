@@ -1,11 +1,10 @@
 //! The timers of a sender: retransmission timer, tail loss probe, RACK's reordering timer and persist timer. Only one
 //! runs at a time, as in Linux. Sources: RFC 6298, 5; RFC 8985, 6.3 and 7.2; RFC 9293, 3.8.6.1.
 
-use shallop_control::Window;
-use shallop_core::{Span, Time};
-
 use super::connection::{Pending, State};
 use super::{detection::Detector, recovery::Phase, sender::Sender, tlp::TailLossProbe};
+use shallop_control::Window;
+use shallop_core::{Span, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {

@@ -1,10 +1,9 @@
 //! Tail loss probes: if no acknowledgement arrives for two round trips, the sender sends one segment to provoke one,
 //! before the retransmission timer expires. State: the probe in flight. Source: RFC 8985, 7.
 
-use shallop_core::{Span, Time};
-
 use super::head::Head;
 use crate::rtt::Rtt;
+use shallop_core::{Span, Time};
 
 /// The timeout of tail loss probes (PTO) before the first round-trip sample.
 const INITIAL_PTO: Span = Span::from_secs(1);

@@ -1,10 +1,9 @@
 //! The state of a sender in the quantities of Linux's `TCP_INFO` (kernel 6.12: `tcp_get_info`), for traces of flows.
 
-use shallop_control::Window;
-use shallop_core::Bytes;
-
 use super::{connection::State, recovery::Phase, sender::Sender};
 use crate::flow_state::{CaState, FlowState};
+use shallop_control::Window;
+use shallop_core::Bytes;
 
 impl<W: Window> Sender<W> {
     /// The state; `None` before the connection is opened, and after all data is acknowledged.

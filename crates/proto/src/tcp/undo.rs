@@ -11,14 +11,12 @@
 //! `tcp_try_undo_partial`, `tcp_try_undo_dsack`, `tcp_try_undo_loss`, `tcp_process_loss`. Sources: RFC 2883; RFC 3522
 //! and 4015; RFC 3708; RFC 5682, 3.1.
 
-use std::ops::Range;
-
-use shallop_control::{Undo as Prior, Window};
-use shallop_core::{Bytes, Time};
-
 use super::sender::Sender;
 use super::timestamp::{HORIZON, Timestamp};
 use super::{ack_summary::AckSummary, config::Spurious, head::Head, recovery::Phase, scoreboard::Scoreboard};
+use shallop_control::{Undo as Prior, Window};
+use shallop_core::{Bytes, Time};
+use std::ops::Range;
 
 /// What an acknowledgement shows about the current recovery.
 #[derive(Clone, Copy, Debug)]

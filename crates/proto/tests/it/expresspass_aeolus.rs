@@ -36,7 +36,6 @@ fn is_unscheduled(packet: &Packet) -> bool {
     packet.class == Class::Unscheduled
 }
 
-/// Selects packets that carry the frame with this number.
 fn carries(number: u64) -> impl Fn(&Packet) -> bool {
     move |packet| !packet.body.is_empty() && packet.frame() == number
 }

@@ -1,10 +1,9 @@
 //! DSACK (RFC 2883): the first block of an acknowledgement reports what arrived twice.
 
-use std::ops::Range;
-
 use shallop_core::{Ecn, Time};
 use shallop_proto::Endpoint;
 use shallop_proto::tcp::{Config, DelayedAcks, Head, Receiver, Spurious, Stack};
+use std::ops::Range;
 
 /// A segment that arrives, and the cumulative acknowledgement and the SACK blocks that it causes.
 type Step = (Range<u64>, u64, &'static [(u64, u64)]);

@@ -1,13 +1,12 @@
 //! Congestion marks: which packets are ECN-capable, how receivers echo marks, and how senders respond.
 
-use std::collections::BTreeSet;
-
 use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair_with, plain, sender, us};
 use crate::support::{Pair, Path};
 use shallop_control::Marking;
 use shallop_core::{Class, Ecn, Span};
 use shallop_proto::Endpoint;
 use shallop_proto::tcp::{Config, DelayedAcks, EcnConfig, Flags, Head, Receiver, Tcp};
+use std::collections::BTreeSet;
 
 fn classic() -> Config {
     Config { ecn: EcnConfig::CLASSIC, ..plain() }

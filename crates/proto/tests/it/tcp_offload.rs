@@ -1,12 +1,10 @@
 //! Segmentation offload: the length of bursts, the time between them, and the wait for longer ones. Expected lengths
 //! are from the integer arithmetic of Linux 6.12's `tcp_tso_autosize`, with segments of 1460 B.
 
+use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, us};
 use shallop_core::{BitsPerSec, Span};
 use shallop_proto::{Endpoint, tcp::Config, tcp::offload::autosize};
 
-use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, plain, us};
-
-/// Offload that only the formula limits.
 fn offload() -> Config {
     Config { gso_max_segs: u16::MAX, ..plain() }
 }

@@ -1,12 +1,11 @@
 //! The work for an acknowledgement does not grow with the window.
 
-use std::collections::VecDeque;
-
 use crate::support::tcp::{SEGMENT, plain};
 use shallop_control::{Ack, Loss, Window};
 use shallop_core::{Bytes, Ecn, Seed, Span, Time};
 use shallop_proto::Endpoint;
 use shallop_proto::tcp::{Config, Detection, Receiver, Sender, Stack};
+use std::collections::VecDeque;
 
 /// A controller with a constant window of this many segments.
 #[derive(Clone, Debug)]

@@ -1,15 +1,13 @@
 //! Decides whether a connection sends data on credits: the negotiation with the peer, the reasons to stop using credits
 //! on a path, and the return to them. Each side decides about its own data and need not tell the other.
 
-use std::time::{Duration, Instant};
-
-use shallop_core::{Span, Time};
-
 use super::{ANSWER_TIMEOUT, Connection, OutgoingDatagram};
 use crate::credit::settings::{ALPN, CreditSettings};
 use crate::credit::settings_stream;
 use crate::{credit::credit_exchange::CreditExchange, credit::fallback_detector::CreditLivenessProbe};
 use crate::{credit::gate::GateMode, credit::send_mode::SendMode};
+use shallop_core::{Span, Time};
+use std::time::{Duration, Instant};
 
 /// The age at which a connection stops using credits, before [`Time`] ends after 213 days.
 const MAX_AGE: Time = Time::after_start(Span::from_secs(200 * 24 * 3_600));

@@ -1,11 +1,10 @@
 //! Tests of how the path treats emulation packets, and the change to QUIC without credits that follows from one.
 
-use std::time::Instant;
-
 use super::{Connection, OutgoingDatagram};
 use crate::credit::path_probe::{ProbeCounts, ProbePlan};
 use crate::credit::send_mode::SendMode;
 use crate::{config::ECT, credit::packet::EMULATION_BYTES};
+use std::time::Instant;
 
 /// The most packets of a test that leave with one time.
 const PROBES_AT_ONCE: u32 = 8;

@@ -1,13 +1,11 @@
 //! Sends QUIC packets of a connection: on credits, before the first credit, by the congestion window of the fallback,
 //! and without credit where a packet must not wait.
 
-use std::time::Instant;
-
-use shallop_core::{Span, Time};
-
 use super::{Connection, OutgoingDatagram};
 use crate::credit::unscheduled::UnscheduledSend;
 use crate::{config::ECT, credit::bypass::ack_eliciting, credit::gate::GateMode, credit::send_mode::SendMode};
+use shallop_core::{Span, Time};
+use std::time::Instant;
 
 /// The bytes of a packet that are not stream data: 13 of the short header, 16 of the AEAD tag, 19 of the STREAM frame's
 /// header, and 16 for a short ACK frame.

@@ -3,9 +3,8 @@
 //! data, passes from time to time: every [`MAX_ACK_DELAY`] while such frames wait, else after a silence that doubles
 //! each time.
 
-use std::time::{Duration, Instant};
-
 use quinn_proto::FrameStats;
+use std::time::{Duration, Instant};
 
 /// The default of `max_ack_delay` (RFC 9000, 18.2).
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);

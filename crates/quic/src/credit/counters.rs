@@ -1,8 +1,7 @@
 //! Counts of dropped emulation packets and credits.
 
-use std::{iter::Sum, ops::AddAssign};
-
 use serde::Serialize;
+use std::{iter::Sum, ops::AddAssign};
 
 /// Dropped emulation packets, credits and stamps of credits, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -4,15 +4,14 @@
 
 mod probing;
 
-use shallop_control::flashpass::Law;
-use shallop_core::{Seed, Span, Time};
-use shallop_proto::flashpass::CreditEngine;
-
 use crate::credit::outstanding::{Outstanding, SentEmulation};
 use crate::credit::packet::{Credit, Emulation, Encoded, MacKey, Packet, PacketKind, Parsed, Stamp};
 use crate::credit::stats::CreditStats;
 use crate::{config::Config, credit::counters::DropCounters, credit::fallback_detector::DataLossDetector};
 use crate::{credit::path_probe::PathProbe, credit::replay::ReplayWindow, credit::settings::CreditSettings};
+use shallop_control::flashpass::Law;
+use shallop_core::{Seed, Span, Time};
+use shallop_proto::flashpass::CreditEngine;
 
 /// The most late emulation packets that leave at once: half of a switch's queue for emulation packets.
 const BURST: u32 = 4;

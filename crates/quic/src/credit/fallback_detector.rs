@@ -1,10 +1,9 @@
 //! Detects paths that are unfit for credits although some credits have arrived: credits stop while other packets still
 //! arrive ([`CreditLivenessProbe`]), or data packets are lost rather than emulation packets ([`DataLossDetector`]).
 
+use shallop_core::{Span, Time};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-
-use shallop_core::{Span, Time};
 
 /// The number of emulation packets without any credit before the first probe.
 const UNANSWERED: u64 = 16;

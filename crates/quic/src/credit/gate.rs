@@ -2,15 +2,13 @@
 //! ack-eliciting packet. A loss closes the gate at once, so that retransmissions wait for credits. Without credits the
 //! gate passes all calls to a fallback controller, which starts anew at each fallback.
 
+use crate::credit::send_mode::Fallback;
+use quinn_proto::RttEstimator;
+use quinn_proto::congestion::{Controller, ControllerFactory};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-use quinn_proto::RttEstimator;
-use quinn_proto::congestion::{Controller, ControllerFactory};
-
-use crate::credit::send_mode::Fallback;
 
 /// Which packets the gate lets QUIC send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 //! has no queue for emulation packets, so its sender has to stop using credits. A receiver sends a notice when most
 //! packets arrive with an unexpected DSCP.
 
-use std::time::{Duration, Instant};
-
 use crate::config::Classes;
+use std::time::{Duration, Instant};
 
 /// The length of a notice, bytes.
 pub const NOTICE_BYTES: usize = 3;

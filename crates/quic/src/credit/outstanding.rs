@@ -1,14 +1,12 @@
 //! The emulation packets whose credits a sender waits for. A credit is valid if its emulation packet was sent, has had
 //! no credit yet, and is not older than the waiting time.
 
-use std::collections::VecDeque;
-
-use shallop_core::{Span, Time};
-use shallop_proto::flashpass::head::round_up_to_step;
-use thiserror::Error;
-
 use crate::credit::counters::DropCounters;
 use crate::credit::packet::{Stamp, step_of, time_of};
+use shallop_core::{Span, Time};
+use shallop_proto::flashpass::head::round_up_to_step;
+use std::collections::VecDeque;
+use thiserror::Error;
 
 /// The most emulation packets that are remembered: one for each sequence number.
 pub const MAX_OUTSTANDING: usize = 65_536;
@@ -142,12 +140,10 @@ impl Outstanding {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use proptest::prelude::*;
-
     use super::*;
     use crate::credit::packet::{Credit, MacKey, Packet, Parsed};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     fn steps(steps: u64) -> Span {
         time_of(steps).since_start()

@@ -3,14 +3,12 @@
 //! All numbers are big-endian. A packet is read in two steps: [`Parsed::parse`] gives the tag, which identifies the
 //! connection, and [`Parsed::verify`] authenticates the packet with the key of the connection.
 
-use std::{fmt, ops::Deref};
-
+use crate::credit::counters::DropCounters;
 use shallop_core::{Span, Time};
 use shallop_proto::flashpass::head::{MAX_TIMESTAMPS, TIMESTAMP_STEP};
 use siphasher::sip::SipHasher24;
+use std::{fmt, ops::Deref};
 use thiserror::Error;
-
-use crate::credit::counters::DropCounters;
 
 /// The most stamps in a credit packet, on the wire and in the simulator.
 pub const MAX_STAMPS: usize = MAX_TIMESTAMPS;

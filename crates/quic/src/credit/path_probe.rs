@@ -6,12 +6,10 @@
 //! packets with the DSCP of data are the control group. Answers count whether or not they are too late for a data
 //! packet. Source of the inference: Fisher's randomisation test.
 
-use std::collections::BTreeMap;
-
+use crate::{credit::packet::Stamp, credit::stats::fraction};
 use serde::Serialize;
 use shallop_core::{Span, Stream, Time};
-
-use crate::{credit::packet::Stamp, credit::stats::fraction};
+use std::collections::BTreeMap;
 
 /// The most packets of a probe; others are not sent.
 const MAX_PACKETS: u32 = 20_000;

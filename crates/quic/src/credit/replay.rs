@@ -1,10 +1,9 @@
 //! Replay protection of emulation packets: a receiver accepts each once, and none much older than the newest.
 
-use shallop_core::{Span, Time};
-use thiserror::Error;
-
 use crate::credit::counters::DropCounters;
 use crate::credit::packet::{Stamp, step_of, time_of};
+use shallop_core::{Span, Time};
+use thiserror::Error;
 
 /// The number of sequence numbers up to the newest in which emulation packets are accepted.
 pub const REPLAY_WINDOW: u16 = 1_024;
@@ -113,11 +112,9 @@ fn slot(sequence: u16) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use proptest::prelude::*;
-
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn window(max_age: u64) -> ReplayWindow {
         ReplayWindow::new(time_of(max_age).since_start())

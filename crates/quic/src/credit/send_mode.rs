@@ -1,9 +1,8 @@
 //! How a connection sends data: on credits, or with a congestion controller where credits cannot be used.
 
-use std::{fmt, str::FromStr, sync::Arc, time::Instant};
-
 use quinn_proto::congestion::{BbrConfig, Controller, ControllerFactory, CubicConfig};
 use serde::Serialize;
+use std::{fmt, str::FromStr, sync::Arc, time::Instant};
 
 /// How one side of a connection sends data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,10 +1,9 @@
 //! The settings that each side of a connection sends first, as a message on its first unidirectional stream
 //! (docs/quic-wire.md).
 
+use crate::credit::packet::MAX_STAMPS;
 use shallop_core::Span;
 use thiserror::Error;
-
-use crate::credit::packet::MAX_STAMPS;
 
 /// The application protocol (ALPN) of QUIC with credits.
 pub const ALPN: &[u8] = b"shallop-flashpass/1";
@@ -118,9 +117,8 @@ fn check(batch: u8, wait: u64, credit_delay: u64) -> Result<(), SettingsError> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
+    use proptest::prelude::*;
 
     const USUAL: CreditSettings =
         CreditSettings { tag: 0x1234, batch: 3, wait: Span::from_ms(40), credit_delay: Span::from_us(100) };

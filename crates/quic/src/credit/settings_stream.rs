@@ -1,13 +1,12 @@
 //! The unidirectional stream on which each side sends its settings and notices (docs/quic-wire.md), hidden from the
 //! application, and the keys of emulation packets and credits.
 
-use quinn_proto::{Connection, Dir, StreamId};
-
 use crate::credit::notice::{DscpNotice, NOTICE_BYTES};
 use crate::credit::packet::MacKey;
 use crate::credit::settings::{
     CLIENT_CONTEXT, CreditSettings, EXPORTER_LABEL, SERVER_CONTEXT, SETTINGS_BYTES, SettingsError,
 };
+use quinn_proto::{Connection, Dir, StreamId};
 
 /// The most bytes of the peer's stream that are buffered; further bytes stay in QUIC.
 const MAX_BUFFERED: usize = 1_024;

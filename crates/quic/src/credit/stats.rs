@@ -1,8 +1,7 @@
 //! Counts of a connection.
 
-use shallop_core::Span;
-
 use crate::{credit::counters::DropCounters, credit::lateness::Lateness};
+use shallop_core::Span;
 
 /// The emulation packets, credits and data packets of one connection, counted since its start.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]

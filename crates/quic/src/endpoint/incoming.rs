@@ -1,11 +1,9 @@
 //! Accepts streams of either direction, and checks that the peer is alive.
 
-use std::time::{Duration, Instant};
-
-use quinn_proto::Dir;
-
 use super::{Connection, RecvStream, SendStream};
 use crate::{connection, error::QuicError, streams};
+use quinn_proto::Dir;
+use std::time::{Duration, Instant};
 
 /// The interval at which [`Connection::is_alive`] looks for an answer.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

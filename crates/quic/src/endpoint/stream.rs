@@ -1,11 +1,9 @@
 //! The sending and the receiving half of streams.
 
-use std::sync::Arc;
-
-use quinn_proto::{StreamId, VarInt};
-
 use super::ConnectionRef;
 use crate::{error::QuicError, streams, wakers::WaitFor};
+use quinn_proto::{StreamId, VarInt};
+use std::sync::Arc;
 
 /// The sending half of a stream. If it is dropped before [`SendStream::finish`], the stream is reset with code 0.
 ///

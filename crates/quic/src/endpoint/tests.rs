@@ -1,17 +1,15 @@
 //! The end of an endpoint: failures of its thread end every future, and dropping it does not block.
 
+use super::*;
+use crate::trust::identity::{Identity, SERVER_NAME, ServerVerifier};
+use pollster::block_on;
+use shallop_core::BitsPerSec;
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Wake, Waker};
 use std::{fmt::Debug, future::Future};
 use std::{os::fd::OwnedFd, pin::pin};
 use std::{thread::spawn, time::Duration};
-
-use pollster::block_on;
-use shallop_core::BitsPerSec;
-
-use super::*;
-use crate::trust::identity::{Identity, SERVER_NAME, ServerVerifier};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -37,7 +35,6 @@ fn user<T: Debug>(tell: &Sender<String>, act: impl FnOnce() -> T + Send + 'stati
     spawn(move || tell.send(format!("{:?}", act())));
 }
 
-/// The results of `count` users.
 fn ended(users: &Receiver<String>, count: usize) -> Vec<String> {
     let one = |_| users.recv_timeout(PATIENCE).expect("a user still waits");
     (0..count).map(one).collect()

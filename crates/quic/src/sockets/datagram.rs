@@ -1,9 +1,8 @@
 //! UDP datagrams with their DSCP and ECN, and counts of dropped ones.
 
+use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::AddAssign;
-
-use serde::Serialize;
 
 #[derive(Clone, Debug)]
 pub(crate) struct OutgoingDatagram {

@@ -2,16 +2,14 @@
 //! instead of sleeping, because timers of the kernel are not exact enough. Under a kernel in virtual time sleeps are
 //! exact and time stands still while a program computes, so it always sleeps there.
 
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use rustix::{fd::OwnedFd, time::Timespec};
-
 use crate::endpoint_state::EndpointState;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::sockets::socket::{ReceiveBuffers, Socket};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::{fd::OwnedFd, time::Timespec};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The time before a deadline in which the thread polls the clock.
 pub(crate) const SPIN: Duration = Duration::from_micros(60);

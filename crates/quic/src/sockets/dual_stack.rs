@@ -1,11 +1,10 @@
 //! IPv4 over IPv6 sockets, and the control messages of both families for DSCP and ECN.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
-
 use nix::sys::socket::sockopt::{IpRecvTos, Ipv6RecvTClass};
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, setsockopt};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind as bind_to, ipproto, socket_with};
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 /// Binds a UDP socket. A socket at `[::]` also receives IPv4, regardless of `net.ipv6.bindv6only`.
 pub(crate) fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
@@ -78,12 +77,11 @@ pub(crate) fn for_socket(to: SocketAddr, is_ipv6: bool) -> SocketAddr {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV6};
-    use std::time::{Duration, Instant};
-
     use super::*;
     use crate::sockets::datagram::OutgoingDatagram;
     use crate::sockets::socket::{ReceiveBuffers, Socket};
+    use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV6};
+    use std::time::{Duration, Instant};
 
     /// The source address, and the DSCP and ECN of a datagram that arrives within 5 s.
     fn received(socket: &mut Socket) -> Option<(SocketAddr, u8)> {

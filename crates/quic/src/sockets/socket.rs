@@ -1,19 +1,17 @@
 //! A UDP socket that sends and receives the DSCP and ECN of each datagram. One system call sends several datagrams with
 //! equal DSCP and ECN, and one receives several datagrams.
 
-use std::io::{self, IoSlice, IoSliceMut};
-use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-
+use crate::sockets::datagram::{DatagramDrops, IncomingDatagram, OutgoingDatagram};
+use crate::sockets::dual_stack::{self, Tos};
 use nix::sys::socket::sockopt::{RcvBuf, UdpGroSegment};
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, recvmmsg, sendmmsg, sendmsg,
     setsockopt,
 };
 use nix::{cmsg_space, errno::Errno};
-
-use crate::sockets::datagram::{DatagramDrops, IncomingDatagram, OutgoingDatagram};
-use crate::sockets::dual_stack::{self, Tos};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// The longest received message, bytes: a datagram, or several datagrams that the kernel has joined (UDP GRO).
 const MAX_MESSAGE: usize = 1 << 16;

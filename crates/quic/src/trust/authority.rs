@@ -2,11 +2,10 @@
 
 use std::{path::Path, sync::Arc};
 
+use crate::trust::identity::{IdentityError, certificates, read};
 pub use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, client::WebPkiServerVerifier, client::danger::ServerCertVerifier, crypto::CryptoProvider};
 use rustls::{crypto::ring::default_provider, server::WebPkiClientVerifier};
-
-use crate::trust::identity::{IdentityError, certificates, read};
 
 /// A set of authorities. A host is trusted if one of them has signed its certificate and the certificate is valid now.
 #[derive(Clone, Debug)]

@@ -1,14 +1,12 @@
 //! The TLS 1.3 configuration of endpoints.
 
-use std::sync::Arc;
-
+use crate::credit::settings::{ALPN, ALPN_WITHOUT_CREDITS};
+use crate::{error::QuicError, reset::ResetSecret, trust::identity::Identity};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::danger::ClientCertVerifier;
-
-use crate::credit::settings::{ALPN, ALPN_WITHOUT_CREDITS};
-use crate::{error::QuicError, reset::ResetSecret, trust::identity::Identity};
+use std::sync::Arc;
 
 /// A certificate with its intermediate certificates, and its key.
 type CertifiedKey = (Vec<CertificateDer<'static>>, Arc<PrivateKeyDer<'static>>);

@@ -1,18 +1,16 @@
 //! Addresses to which the kernel refuses to send. They cost datagrams and end neither the endpoint nor its other
 //! connections.
 
+use crate::{client_tls, config, send_stream, server_and_client};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with};
+use shallop_quic::identity::{Identity, SERVER_NAME};
+use shallop_quic::{Endpoint, MultiEndpoint, SendMode, Tls};
+use shallop_testing::{Cause, Outcome, Stop, need, soon};
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use std::{os::fd::OwnedFd, pin::pin};
-
-use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with};
-use shallop_quic::identity::{Identity, SERVER_NAME};
-use shallop_quic::{Endpoint, MultiEndpoint, SendMode, Tls};
-use shallop_testing::{Cause, Outcome, Stop, need, soon};
-
-use crate::{client_tls, config, send_stream, server_and_client};
 
 static BYTES: [u8; 300_000] = [7; 300_000];
 /// The broadcast address of the loopback interface: a socket without `SO_BROADCAST` gets EACCES.
@@ -79,7 +77,6 @@ fn family(of: IpAddr) -> Outcome {
     need(Cause::Ipv6, bound).map(drop)
 }
 
-/// A raw socket for UDP.
 fn raw(address: IpAddr) -> Result<OwnedFd, Stop> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, Some(ipproto::UDP));

@@ -1,18 +1,16 @@
 //! Authentication of servers and clients by certificates of authorities.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::thread::spawn;
-
+use crate::ANY;
 use pollster::block_on;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use shallop_core::BitsPerSec;
 use shallop_quic::authority::Authority;
 use shallop_quic::identity::{Identity, IdentityError};
 use shallop_quic::{Config, Endpoint, QuicError, Tls};
-
-use crate::ANY;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::thread::spawn;
 
 type Issuer = CertifiedIssuer<'static, KeyPair>;
 

@@ -1,15 +1,13 @@
 //! Endpoints over loopback: data on credits, fallbacks, and peers without credits.
 
-use std::net::{SocketAddr, UdpSocket};
-use std::thread::{JoinHandle, spawn};
-use std::time::{Duration, Instant};
-
+use crate::{ANY, client_tls, send_stream, server_and_client};
 use pollster::block_on;
 use shallop_quic::{Classes, Config, Connection, CreditStats, Endpoint, SendMode, Tls};
 use shallop_quic::{counters::DropCounters, identity::Identity};
 use shallop_testing::soon;
-
-use crate::{ANY, client_tls, send_stream, server_and_client};
+use std::net::{SocketAddr, UdpSocket};
+use std::thread::{JoinHandle, spawn};
+use std::time::{Duration, Instant};
 
 fn config() -> Config {
     Config { wait: Duration::from_millis(20), ..crate::config() }

@@ -11,14 +11,13 @@ mod memory;
 mod streams;
 mod vectors;
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::thread::spawn;
-use std::time::{Duration, Instant};
-
 use pollster::block_on;
 use shallop_core::BitsPerSec;
 use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
 use shallop_quic::{Config, CreditStats, Endpoint, SendMode, Tls};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread::spawn;
+use std::time::{Duration, Instant};
 
 /// Any port of the loopback address.
 const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);

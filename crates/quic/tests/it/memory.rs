@@ -1,14 +1,12 @@
 //! The memory of idle connections. The kernel counts memory by process, so both endpoints run in a process of their
 //! own.
 
-use std::{net::SocketAddr, thread::spawn};
-
+use crate::server_and_client;
 use pollster::block_on;
 use shallop_core::BitsPerSec;
 use shallop_quic::{Config, Connection, Endpoint};
 use shallop_testing::child;
-
-use crate::server_and_client;
+use std::{net::SocketAddr, thread::spawn};
 
 const CONNECTIONS: usize = 200;
 /// The most memory of both ends of a connection, bytes.

@@ -1,12 +1,10 @@
 //! The end of streams and connections: error codes and reasons reach the peer, with and without credits.
 
-use std::{sync::Arc, time::Duration};
-
+use crate::{config, server_and_client};
 use pollster::block_on;
 use shallop_quic::identity::Fingerprint;
 use shallop_quic::{Config, Connection, Endpoint, QuicError};
-
-use crate::{config, server_and_client};
+use std::{sync::Arc, time::Duration};
 
 /// Both ends of a connection, and the server's fingerprint.
 struct Pair {

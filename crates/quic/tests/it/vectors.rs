@@ -4,12 +4,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "the vectors are a file of the repository")]
 
-use std::fmt::Write;
-
 use shallop_core::{Seed, Span, Stream};
 use shallop_quic::notice::DscpNotice;
 use shallop_quic::packet::{Credit, Emulation, MAX_STAMPS, MacKey, Packet, Parsed, Stamp, step_of, time_of};
 use shallop_quic::settings::CreditSettings;
+use std::fmt::Write;
 
 const VECTORS: &str = include_str!("../../vectors/packets.csv");
 const MESSAGES: &str = include_str!("../../vectors/messages.csv");
@@ -33,7 +32,6 @@ kind,values,message
 
 /// The steps after which the time on the wire is zero again.
 const WRAP: u64 = 1 << 40;
-/// The last step of a time.
 const LAST: u64 = (1 << 51) - 1;
 /// The key in the paper on `SipHash`.
 const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];

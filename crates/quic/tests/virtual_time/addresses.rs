@@ -1,10 +1,9 @@
 //! A client whose address changes, as behind a NAT that has lost its state.
 
-use std::net::SocketAddr;
-
 use super::MB;
 use super::network::{CLIENT, Direction, Network, ms, secs};
 use crate::credit::send_mode::SendMode;
+use std::net::SocketAddr;
 
 /// An address with another port, and one with another IP address.
 fn others() -> [SocketAddr; 2] {

@@ -1,13 +1,11 @@
 //! Connections with Aeolus: data before the first credit, the probe after it, and retransmissions on credits.
 
-use std::time::Duration;
-
-use shallop_core::Bytes;
-
 use super::link::LinkConfig;
 use super::network::{Direction, Network, SentPacket, config, ms, secs};
 use crate::config::{Classes, Config};
 use crate::{credit::send_mode::SendMode, credit::stats::CreditStats, credit::unscheduled::Unscheduled};
+use shallop_core::Bytes;
+use std::time::Duration;
 
 /// The round trip time of the links, and the waiting time.
 const ROUND_TRIP: Duration = Duration::from_millis(20);

@@ -1,13 +1,11 @@
 //! Frames that a closed gate delays only for a short time: acknowledgements, flow control, keep-alive and the close.
 
-use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
-
-use quinn_proto::VarInt;
-
 use super::network::{Direction, Network, SentPacket, ms, secs};
 use crate::credit::send_mode::SendMode;
 use crate::{config::Classes, connection::CloseReason, credit::bypass::MAX_ACK_DELAY, credit::gate::GateMode};
+use quinn_proto::VarInt;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 /// The properties of [`Network::connected`].
 const DELAY: Duration = Duration::from_millis(10);

@@ -1,10 +1,9 @@
 //! Data on credits, over links without and with losses.
 
-use std::time::Instant;
-
 use super::network::{Direction, Network, SentPacket, config, ms, secs};
 use super::{MB, link::LinkConfig};
 use crate::{config::Config, credit::stats::CreditStats};
+use std::time::Instant;
 
 /// The fraction of data packets without a credit.
 fn residue(stats: &CreditStats) -> f64 {

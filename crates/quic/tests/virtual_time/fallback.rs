@@ -1,12 +1,11 @@
 //! Paths that are unfit for credits: the connection falls back to a congestion window, and returns to credits on
 //! request.
 
-use std::time::Duration;
-
 use super::network::{Network, config, ms, secs};
 use super::{MB, link::LinkConfig};
 use crate::config::{Classes, Config};
 use crate::credit::send_mode::{Fallback, SendMode};
+use std::time::Duration;
 
 const CONTROLLERS: [Fallback; 2] = [Fallback::Cubic, Fallback::Bbr];
 

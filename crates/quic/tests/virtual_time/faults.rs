@@ -1,11 +1,10 @@
 //! Interrupted links, a smaller MTU, and packets that are delayed or duplicated.
 
-use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
-
 use super::network::{Direction, Network, SentPacket, config, ms, secs};
 use super::{MB, link::LinkConfig};
 use crate::{connection::CloseReason, credit::send_mode::SendMode};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_dead_path_gets_fewer_and_fewer_probes_and_emulation_packets() {

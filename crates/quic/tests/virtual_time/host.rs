@@ -1,13 +1,11 @@
 //! A host in virtual time: an [`EndpointState`] with an application that sends streams and checks received ones.
 
-use std::{collections::BTreeMap, net::SocketAddr, time::Instant};
-
-use quinn_proto::{Dir, StreamId};
-
 use crate::endpoint_state::EndpointState;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::streams;
 use crate::{connection::Connection, credit::send_mode::SendMode, credit::stats::CreditStats};
+use quinn_proto::{Dir, StreamId};
+use std::{collections::BTreeMap, net::SocketAddr, time::Instant};
 
 pub(super) trait Host {
     fn address(&self) -> SocketAddr;
@@ -19,7 +17,6 @@ pub(super) trait Host {
 /// The length of the pattern that streams repeat, bytes. It is a prime, so that shifted data does not match.
 const PERIOD: usize = 65_521;
 
-/// The content of every stream.
 pub(super) struct Pattern(Vec<u8>);
 
 impl Pattern {

@@ -1,10 +1,5 @@
 //! Peers that forge credits, and attackers on the path who see every packet and have no key.
 
-use std::sync::{Arc, OnceLock};
-use std::{cell::Cell, net::SocketAddr, rc::Rc};
-
-use shallop_core::{Seed, Span, Stream, Time};
-
 use super::MB;
 use super::link::{Attacker, Packet};
 use super::network::{CLIENT, Direction, Network, SERVER, SentPacket, config, ms, secs};
@@ -14,6 +9,9 @@ use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::trust::identity::{SERVER_NAME, ServerVerifier};
 use crate::trust::tls::Tls;
 use crate::{credit::send_mode::SendMode, credit::settings_stream, endpoint_state::EndpointState};
+use shallop_core::{Seed, Span, Stream, Time};
+use std::sync::{Arc, OnceLock};
+use std::{cell::Cell, net::SocketAddr, rc::Rc};
 
 /// Changes an emulation packet or a credit, without its key.
 fn change(random: &mut Stream, packet: &Packet, before: &[Packet]) -> Packet {

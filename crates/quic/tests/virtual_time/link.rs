@@ -1,11 +1,10 @@
 //! A link in one direction: the port of a simulated switch as the bottleneck, a propagation delay, and faults.
 
-use std::time::{Duration, Instant};
-use std::{collections::BTreeMap, net::SocketAddr, ops::Range};
-
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Class, Ecn, End, Envelope, NoProbe, Span, Stream, Time};
 use shallop_proto::wire;
 use shallop_switch::{Limit, Meter, Port, PortBuffer, PortConfig, QueueConfig, SelectiveDrop};
+use std::time::{Duration, Instant};
+use std::{collections::BTreeMap, net::SocketAddr, ops::Range};
 
 /// The length of the queue of emulation packets, and the length from which tagged packets are dropped, packets.
 const EMULATION_QUEUE: u32 = 8;
@@ -95,7 +94,6 @@ pub(super) struct Drops {
     pub(super) unscheduled: u64,
     pub(super) emulation: u64,
     pub(super) credits: u64,
-    /// Packets dropped by faults.
     pub(super) faults: u64,
 }
 
@@ -119,7 +117,6 @@ pub(super) struct Link {
     count: u64,
     random: Stream,
     pub(super) attacker: Option<Attacker>,
-    /// The last QUIC packet that has passed.
     pub(super) last: Option<Packet>,
     /// The receiver gets a copy of each data packet at once.
     pub(super) is_foreseen: bool,

@@ -1,12 +1,5 @@
 //! A client and a server with two links between them, in virtual time.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::time::{Duration, Instant};
-
-use quinn_proto::crypto;
-use shallop_core::{BitsPerSec, Seed};
-use std::sync::Arc;
-
 use super::host::{Host, ShallopHost};
 use super::link::{Link, LinkConfig, Packet};
 use crate::config::{Classes, Config};
@@ -14,6 +7,11 @@ use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::trust::identity::{Identity, SERVER_NAME, ServerVerifier};
 use crate::trust::tls::Tls;
 use crate::{credit::send_mode::SendMode, endpoint_state::EndpointState};
+use quinn_proto::crypto;
+use shallop_core::{BitsPerSec, Seed};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The number of steps at one instant after which a test fails, because the hosts spin.
 const STUCK: u32 = 100_000;
@@ -173,7 +171,6 @@ impl<C: Host, S: Host> Network<C, S> {
         }
     }
 
-    /// Changes the configuration of both links.
     pub(super) fn both(&mut self, change: impl Fn(&mut LinkConfig)) {
         change(&mut self.to_server.config);
         change(&mut self.to_client.config);
@@ -190,7 +187,6 @@ impl<C: Host, S: Host> Network<C, S> {
         self.seen = Some(Vec::new());
     }
 
-    /// The recorded packets of a direction for which `holds` is true.
     pub(super) fn sent(&self, direction: Direction, holds: impl Fn(&SentPacket) -> bool) -> Vec<SentPacket> {
         let seen = self.seen.iter().flatten();
         seen.filter(|sighting| sighting.direction == direction && holds(sighting)).copied().collect()
@@ -206,7 +202,6 @@ impl<C: Host, S: Host> Network<C, S> {
         self.now - begun
     }
 
-    /// Runs for `span`.
     pub(super) fn run(&mut self, span: Duration) {
         let end = self.now + span;
         self.act();

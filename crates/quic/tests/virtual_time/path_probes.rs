@@ -1,12 +1,11 @@
 //! Tests of how a path treats emulation packets, beside data on credits and alone.
 
-use shallop_core::Span;
-
 use super::network::{Network, config, ms, secs};
 use super::{MB, link::LinkConfig};
 use crate::config::Config;
 use crate::credit::path_probe::{ProbeCounts, ProbePlan};
 use crate::credit::send_mode::SendMode;
+use shallop_core::Span;
 
 /// Packets with twice the rate of a meter for 100 Mb/s, and a third of that with the DSCP of data.
 const PLAN: ProbePlan = ProbePlan { trains: 20, packets: 200, gap: Span::from_ns(48_660), pause: Span::from_ms(10) };

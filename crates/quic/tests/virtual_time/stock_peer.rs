@@ -1,23 +1,21 @@
 //! Connections with a host that runs unmodified quinn-proto: plain QUIC with CUBIC in both directions.
 
-use std::{net::SocketAddr, sync::Arc, time::Instant};
-
 use bytes::BytesMut;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, ServerConfig,
     StreamEvent, StreamId, crypto,
 };
+use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use super::MB;
 use super::host::{Host, Pattern, ShallopHost, read};
 use super::link::LinkConfig;
 use super::network::{CLIENT, Network, SERVER, config, identities, ms, secs, shallop_client};
-use shallop_core::Bytes;
-
 use crate::endpoint_state::EndpointState;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::trust::identity::SERVER_NAME;
 use crate::{config::Config, credit::send_mode::SendMode, credit::unscheduled::Unscheduled};
+use shallop_core::Bytes;
 
 /// The application protocol of the quinn-proto host.
 const ALPN: &[u8] = b"hq-interop";

@@ -1,11 +1,9 @@
 //! Pairs the points of two results.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
-
 use super::only;
 use crate::{design::Point, summary::Summary};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most names of points that an error message lists.
 const MAX_TOLD: usize = 10;

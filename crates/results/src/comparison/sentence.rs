@@ -1,11 +1,10 @@
 //! A sentence on significant differences: first those of what the workload is about, then the largest.
 
-use indexmap::IndexSet;
-
 use super::{Comparison, figure};
 use crate::contrast::BOUND;
 use crate::metrics::{self, Metric};
 use crate::paired::{Finding, PairedDifference};
+use indexmap::IndexSet;
 
 /// The most differences in the sentence.
 const MAX_NAMED: usize = 3;

@@ -1,13 +1,10 @@
 //! The rows against the types of `summary.json`.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
-
 use super::*;
 use crate::summary::{Credit, KernelOfRun, Pool, ProxyOfRun, RehearsalOfRun};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
-/// A run in which every optional number is there.
 fn full() -> Run {
     let all = Some(Completion::default());
     let mut run = Run {
@@ -24,7 +21,6 @@ fn full() -> Run {
     run
 }
 
-/// Sets each number to another value.
 fn fill(root: &Value, schema: &Value, value: &mut Value, next: &mut u64) {
     if let Some(to) = schema["$ref"].as_str() {
         return fill(root, root.pointer(&to[1..]).unwrap(), value, next);

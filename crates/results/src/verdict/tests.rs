@@ -1,10 +1,9 @@
 //! Claims about invented runs.
 
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::summary::{Completion, Credit, Statistic, Window};
 use crate::{claim::Differs, design::Point, judged::Bound};
+use std::collections::BTreeMap;
 
 const LABELS: [&str; 3] = ["cubic", "expresspass", "flashpass"];
 

@@ -1,10 +1,9 @@
 //! The fit of the bounds of rehearsals to runs of kernels in virtual time, half of which had lateness on purpose
 //! (`data/late_hosts.csv`). Run this test to get new factors after the rows have changed.
 
-use std::collections::BTreeMap;
-
 use shallop_results::rehearsal_bound::{self, CAUSES, FACTORS, LEAST_HEADROOM, NetworkTimes, SPREADS, causes, spreads};
 use shallop_results::summary::{RehearsalOfRun, Run};
+use std::collections::BTreeMap;
 
 const ROWS: &str = include_str!("../../data/late_hosts.csv");
 /// The part of the runs for which the bounds hold.
@@ -15,7 +14,6 @@ const TERMS: usize = CAUSES + SPREADS;
 /// of others to check the intervals, and of twenty that were drawn and run once after everything was fixed.
 const REHEARSED: &str = include_str!("../../data/rehearsed.csv");
 
-/// A row of a table, by column.
 type Row = BTreeMap<&'static str, &'static str>;
 
 /// A run with lateness beside the mean of the runs of its network without.
@@ -50,7 +48,6 @@ fn rows(text: &'static str) -> Vec<Row> {
     lines.map(|line| header.iter().copied().zip(line.split(',')).collect()).collect()
 }
 
-/// All runs with lateness.
 fn samples() -> Vec<Sample> {
     let rows = rows(ROWS);
     let mut all = Vec::new();

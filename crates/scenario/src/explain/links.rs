@@ -1,10 +1,9 @@
 //! Rows of `check --explain` for each direction of each link.
 
+use super::{Section, buffer, size};
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_plan::{ResolvedRun, plan::Switch};
 use shallop_proto::wire;
-
-use super::{Section, buffer, size};
 
 /// One direction of a link: the settings of the sending port, and the load.
 #[derive(Clone, Debug, PartialEq, Eq)]

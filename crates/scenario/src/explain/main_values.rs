@@ -1,8 +1,7 @@
 //! The few values of `check --explain` that decide most.
 
-use shallop_results::DerivedValue;
-
 use super::Section;
+use shallop_results::DerivedValue;
 
 /// How the names of the values begin that decide most: of the network and its traffic, and of a scheme.
 const MAIN: [&str; 8] = [

@@ -1,14 +1,13 @@
 //! What `check --explain` prints about the traffic: how many flows there are, how often they start, and how they load
 //! links.
 
+use super::{Section, gigabits};
 use shallop_plan::ResolvedRun;
 use shallop_plan::load::{self, LoadTerms};
 use shallop_plan::pairs::intensity;
 use shallop_plan::plan::{Intensity, Transport, Udp};
 use shallop_plan::sources;
 use shallop_proto::wire;
-
-use super::{Section, gigabits};
 
 /// Adds the number of flows, their arrivals, and the largest load of a link.
 pub(super) fn explain(setup: &ResolvedRun<'_>, section: &mut Section) {

@@ -3,15 +3,13 @@
 //! `chip`, its coordinates. Lines that begin with `#` are comments. Semicolons, tabs or blanks may separate the
 //! columns.
 
-use std::collections::BTreeMap;
-
-use csv::{ReaderBuilder, StringRecord, Trim};
-
 use super::columns::{USUAL, direction, meaning, plain};
 use super::{Drawing, Element, Wrong};
 use super::{facts::OF_NODES, words::as_a_whole};
+use csv::{ReaderBuilder, StringRecord, Trim};
 use shallop_core::Span;
 use shallop_workload::trace::separator;
+use std::collections::BTreeMap;
 
 pub(super) const HELP: &str = "the first line is a header: from,to and, if wanted, columns for the rate and the delay";
 

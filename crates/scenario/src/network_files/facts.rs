@@ -4,15 +4,13 @@
 //! with the Earth's mean radius, 6,371 km, at 200,000 km/s, the speed of light in glass (refractive index about 1.5).
 //! Fibres do not follow great circles, hence `path_factor`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use shallop_core::{BitsPerSec, Bytes, Span};
-
 use super::columns::{Meaning, direction, length_unit, meaning, plain, sounds_like_a_delay, sounds_like_a_rate};
 use super::places::{Coordinates, coordinates, great_circle_km};
 use super::words::{as_a_whole, in_words, rate_unit, time_unit};
 use super::{Defaults, Drawing, Element, FileLink, FileWay, Origin, Part, Parts, Wrong, pairs};
+use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_topology::builder::{ALL, HOSTS};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Attributes of links in the Internet Topology Zoo from which rates are read.
 const LABELS: [&str; 3] = ["LinkLabel", "LinkNote", "LinkType"];

@@ -1,11 +1,9 @@
 //! Network files in `GraphML`, with one graph. The attributes of nodes and edges are `data` elements, each
 //! with the id of a declared `key`.
 
-use std::collections::BTreeMap;
-
-use roxmltree::{Document, Node};
-
 use super::{Drawing, Element, Wrong};
+use roxmltree::{Document, Node};
+use std::collections::BTreeMap;
 
 /// The offset in bytes of each line break, to find the line of an XML node.
 pub(super) struct Lines(Vec<usize>);

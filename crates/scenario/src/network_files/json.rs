@@ -2,10 +2,9 @@
 //! and of D3. A node is an object with an `id` or `name`, or only its name; a link is an object with `source` and
 //! `target`, or other names for its ends, or a list of both ends and attributes.
 
-use serde_json::{Map, Value};
-
 use super::edges::both_ends;
 use super::{Drawing, Element, Wrong};
+use serde_json::{Map, Value};
 
 const HELP: &str = "an object with the lists `nodes` and `links` (or `edges`), as networkx' node_link_data writes it";
 

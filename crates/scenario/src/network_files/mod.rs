@@ -15,13 +15,11 @@ mod pairs;
 mod places;
 mod words;
 
-use std::{collections::BTreeMap, ops::RangeInclusive};
-
+use others::Sndlib;
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_options::{Key, Problem, Section};
-
-use others::Sndlib;
 use shallop_topology::imported::Origin;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 /// The longest file that is read, in bytes.
 pub const MAX_BYTES: u64 = 1 << 24;

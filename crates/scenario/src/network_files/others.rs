@@ -3,14 +3,12 @@
 //! repetita.info.ucl.ac.be, "Data Format"; the comments of HPCC's simulation; the format of `weights.intra` and
 //! `latencies.intra`.
 
-use std::collections::BTreeSet;
-
-use roxmltree::{Document, Node};
-
 use super::edges::Nodes;
 use super::graphml::{Lines, children, document};
 use super::{Defaults, Drawing, Element, Wrong};
+use roxmltree::{Document, Node};
 use shallop_topology::bounds::MAX_NODES;
+use std::collections::BTreeSet;
 
 /// What a file in the format of `SNDlib` says.
 #[derive(Default)]

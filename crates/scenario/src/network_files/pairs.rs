@@ -1,8 +1,7 @@
 //! The structure of a file: rows in both directions of a link, links of a node to itself, and parts of a network.
 
-use std::collections::BTreeMap;
-
 use super::{FileLink, Wrong};
+use std::collections::BTreeMap;
 
 /// Lines as in "line 4" or "lines 4, 6-9".
 pub(super) fn lines(lines: &[usize]) -> String {

@@ -237,9 +237,8 @@ pub(super) fn as_a_whole(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use shallop_core::BitsPerSec;
-
     use super::*;
+    use shallop_core::BitsPerSec;
 
     /// All labels of the Internet Topology Zoo and some more. No rate stands where a label names no single one.
     #[test]

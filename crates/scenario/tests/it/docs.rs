@@ -3,10 +3,9 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the pages are files of the repository")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use shallop_scenario::tables;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
-
-use shallop_scenario::tables;
 
 const BEGIN: &str = "<!-- generated: keys of ";
 const END: &str = "<!-- end of generated -->";
@@ -19,7 +18,6 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The sections whose tables a page has.
 fn sections(page: &str) -> Vec<&str> {
     page.split(BEGIN).skip(1).map(|rest| rest.split_once(" -->").unwrap().0).collect()
 }

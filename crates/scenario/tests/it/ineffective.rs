@@ -2,10 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its scenario should fail there")]
 
-use std::sync::Arc;
-
 use shallop_plan::files::FilesInMemory;
 use shallop_scenario::{Options, Problem, read};
+use std::sync::Arc;
 
 /// Two hosts at one switch, with these keys of the scenario, of the default switch, and this transport.
 fn text(top: &str, switch: &str, transport: &str) -> String {

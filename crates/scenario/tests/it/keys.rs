@@ -1,10 +1,9 @@
 //! Every key there is, with values of every kind: none makes reading panic, and each problem has its place. Keys that
 //! were renamed name their new names.
 
-use std::ops::Range;
-
 use serde_json::Value;
 use shallop_scenario::{Options, read, schema};
+use std::ops::Range;
 
 const GOOD: &str = include_str!("../scenarios/good.toml");
 

@@ -16,10 +16,8 @@ fn problem(text: &str) -> Problem {
     }
 }
 
-/// Cases by test.
 const CASES: &str = include_str!("../scenarios/malformed.tsv");
 
-/// Line of a byte, counted from one.
 fn line(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }

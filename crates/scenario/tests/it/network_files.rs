@@ -1,12 +1,11 @@
 //! Networks and traces as other tools write them: rows for each direction, units, names of columns, words of operators,
 //! parts, and nodes that are hosts.
 
-use std::sync::Arc;
-
 use shallop_core::{Seed, Span};
 use shallop_plan::{Study, files::FilesInMemory, network::Network, plan::Topology};
 use shallop_scenario::{Options, Problem, read};
 use shallop_topology::Imported;
+use std::sync::Arc;
 
 fn scenario(file: &str, keys: &str) -> String {
     format!(

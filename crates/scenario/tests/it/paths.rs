@@ -1,8 +1,6 @@
 //! Paths, and what follows from them for the traffic, against a search for every pair of hosts one by one; how many
 //! searches a network takes; and a network of 100,000 hosts.
 
-use std::collections::BTreeSet;
-
 use proptest::prelude::*;
 use shallop_core::{Bytes, Node, Seed, Span};
 use shallop_plan::traffic_paths::{Crossings, PairRtt, PortTraffic, TrafficPaths};
@@ -10,13 +8,13 @@ use shallop_plan::{Plan, ResolvedNetwork, pairs};
 use shallop_plan::{host_pairs::HostPairs, load::LoadTerms, network::Network, plan::Pattern};
 use shallop_scenario::{Options, read};
 use shallop_topology::NodeKind;
+use std::collections::BTreeSet;
 
 fn plan(text: &str) -> Plan {
     let study = read(text, &Options::default()).unwrap_or_else(|why| panic!("{why:?}\n{text}"));
     study.points[0].plan.clone()
 }
 
-/// A scenario on this network, with these keys of its only group.
 fn scenario(topology: &str, group: &str) -> String {
     format!(
         "title = \"paths\"\nduration = \"1s\"\nscheme = [{{ transport = \"cubic\" }}]\n\

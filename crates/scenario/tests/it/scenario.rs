@@ -24,7 +24,6 @@ scheme = [{ transport = "flashpass" }, { transport = "cubic" }, { transport = "f
 group = [{ name = "all" }]
 "#;
 
-/// A bit of everything.
 const SINK: &str = include_str!("../scenarios/kitchen-sink.toml");
 
 fn study(text: &str, options: &Options) -> Study {
@@ -269,7 +268,6 @@ fn the_schema_takes_what_is_read_and_refuses_what_is_not() {
     }
 }
 
-/// Every key the schema has, with the sections it is in.
 fn keys(schema: &serde_json::Value, before: &str, found: &mut Vec<String>) {
     for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{before}.{name}");

@@ -1,13 +1,12 @@
 //! Ready-made networks: as many parts as they should have, round trips as in the papers, and paths that spread and
 //! return as they went.
 
-use std::collections::BTreeMap;
-
 use shallop_core::{End, Node, Seed, Span};
 use shallop_plan::{Study, network::Network};
 use shallop_scenario::{Options, Problem, read};
 use shallop_switch::Routes;
 use shallop_topology::{NodeKind, Paths};
+use std::collections::BTreeMap;
 
 /// A scenario on this network, with one flow.
 fn study(topology: &str) -> Result<Study, Problem> {

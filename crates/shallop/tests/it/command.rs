@@ -1,9 +1,8 @@
 //! The command as a process: exit codes, output and files of small scenarios.
 
-use std::fs;
-
 use crate::support::{Folder, dumbbell, text, timeless, unwrapped};
 use serde_json::Value;
+use std::fs;
 
 fn scenario() -> String {
     let top = r#"title = "Four flows"

@@ -1,8 +1,7 @@
 //! `compare` as a process: which runs are paired, which inputs are refused, and what is run first.
 
-use std::fs;
-
 use crate::support::{Folder, dumbbell, text};
+use std::fs;
 
 fn scenario() -> String {
     let top = r#"title = "A few flows"

@@ -11,11 +11,10 @@
 //! A block of `toml` or `csv` that begins with a comment `# NAME` is the file NAME. With `UPDATE_DOCS=1` outputs are
 //! written instead of compared; `SHALLOP` names another binary than the one that cargo built.
 
+use crate::pages::{Block, blocks, pages, root};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::{process::Command, sync::Mutex};
-
-use crate::pages::{Block, blocks, pages, root};
 use tempfile::TempDir;
 
 /// The number of blocks that are not run. It may fall, and should not rise without need.

@@ -1,8 +1,7 @@
 //! Commands whose endpoint stops working end with exit code 2 and its reason, and do not wait.
 
-use std::{fs, net::UdpSocket, path::Path, process::Command, time::Duration};
-
 use crate::support::transfer::{Listener, Place, Process, one_line};
+use std::{fs, net::UdpSocket, path::Path, process::Command, time::Duration};
 
 /// A library to load before libc: `recvmmsg` fails with EBADF while the file $FAILS exists, as for a closed socket.
 const LIBRARY: &str = r#"

@@ -1,10 +1,8 @@
 //! The pages of docs that are made of the program and of its recorded runs are up to date.
 
-use std::fs;
-
-use shallop_workbench::pages;
-
 use crate::pages::root;
+use shallop_workbench::pages;
+use std::fs;
 
 #[test]
 fn generated_pages_are_up_to_date() {

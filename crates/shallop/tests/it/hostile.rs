@@ -1,11 +1,10 @@
 //! Hostile inputs: each ends with exit code 2 and a message with the place, the key, the reason and what to do. Nothing
 //! is printed on standard output, and no file is written. The inputs and their messages are in `hostile/cases`.
 
-use std::path::{Path, PathBuf};
-use std::{collections::BTreeMap, fs};
-
 use crate::support::{Folder, unwrapped};
 use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, fs};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,7 +16,6 @@ struct Case {
     /// Text to append to the scenario.
     #[serde(default)]
     add: String,
-    /// The whole scenario.
     text: Option<String>,
     /// The file of the scenario's network.
     network: Option<String>,
@@ -142,7 +140,6 @@ fn damage(path: &Path, how: &str) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Every path below a folder.
 fn paths(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {

@@ -1,12 +1,11 @@
 //! The interface for programs, such as the Python package: JSON messages, scenarios on standard input, tables, and the
 //! end with the parent process.
 
+use crate::support::{Folder, text};
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
-
-use crate::support::{Folder, text};
-use serde_json::{Value, json};
 
 const SCENARIO: &str = r#"
 title = "Two flows"

@@ -1,8 +1,7 @@
 //! `new`, `completions` and `man` as processes. Tests of crates/scenario/src/template.rs check every choice of `new`.
 
-use std::fs;
-
 use crate::support::{Folder, text};
+use std::fs;
 
 #[test]
 fn without_a_terminal_defaults_are_used_and_named() {

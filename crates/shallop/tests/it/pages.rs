@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -27,10 +26,8 @@ pub fn pages() -> Vec<(String, String)> {
     names.into_iter().map(read).collect()
 }
 
-/// A fenced block.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// The page it is on.
     pub page: String,
     /// The line of its fence, counted from 1: its text begins below.
     pub line: usize,
@@ -38,12 +35,10 @@ pub struct Block {
     pub kind: String,
     /// What comments above it say: before the colon, behind it.
     pub notes: Vec<(String, String)>,
-    /// What is in it.
     pub text: String,
 }
 
 impl Block {
-    /// Where it is.
     pub fn at(&self) -> String {
         format!("{}:{}", self.page, self.line)
     }
@@ -53,7 +48,6 @@ impl Block {
         self.notes.iter().find(|note| note.0 == name).map(|note| note.1.as_str())
     }
 
-    /// The name of the file that it shows, if it is one.
     pub fn file(&self) -> Option<&str> {
         let name = self.text.lines().next()?.strip_prefix("# ")?.trim();
         let ending = Path::new(name).extension()?;
@@ -62,7 +56,6 @@ impl Block {
     }
 }
 
-/// The fenced blocks of a page.
 pub fn blocks(page: &str, text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut notes = Vec::new();

@@ -1,13 +1,11 @@
 //! Pings over loopback, directly and through relays. Paths with classes are in tests/machine/ping.rs.
 
+use crate::support::transfer::{Listener, Place};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::Output;
 use std::time::{Duration, Instant};
-
-use serde_json::Value;
-
-use crate::support::transfer::{Listener, Place};
 
 /// A process that answers pings, and its address.
 fn listener(place: &Place, args: &[&str]) -> (Listener, SocketAddr) {

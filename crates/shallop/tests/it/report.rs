@@ -1,10 +1,9 @@
 //! Reports: which pages and figures are made, with equal bytes whichever command makes them.
 
-use std::{collections::BTreeSet, fs};
-
 use crate::support::{Folder, dumbbell};
 use serde_json::Value;
 use shallop_results::summary::RehearsalOfRun;
+use std::{collections::BTreeSet, fs};
 
 const CLAIM: &str = include_str!("report/claim.toml");
 
@@ -20,7 +19,6 @@ fn with_claim() -> Folder {
 /// Flows that start and end.
 const DYNAMIC: &str = include_str!("report/dynamic.toml");
 
-/// The figures of the results in `out`, by name.
 fn figures(folder: &Folder, out: &str) -> Vec<(String, Value)> {
     let told = folder.json(&["report", out, "--json"]);
     let figures = told["figures"].as_array().unwrap().iter();

@@ -1,9 +1,8 @@
 //! Sweeps and resumed runs as processes: what is run, kept, reported and merged.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Stdio};
-
 use crate::support::{Folder, dumbbell, text, timeless};
 use serde_json::Value;
+use std::{collections::BTreeMap, fs, path::Path, process::Stdio};
 
 fn scenario() -> String {
     let top = "title = \"A few flows\"\nseed = 3\nduration = \"30ms\"\nsample = \"1ms\"\nstack = \"ns2\"";

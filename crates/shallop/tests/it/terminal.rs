@@ -1,9 +1,8 @@
 //! Output on terminals and in formats for programs, escaped names, and folders that another process or person uses.
 
-use std::{fs, process::Stdio};
-
 use crate::support::{Folder, text};
 use serde_json::Value;
+use std::{fs, process::Stdio};
 
 const SCENARIO: &str = include_str!("hostile/scenario.toml");
 

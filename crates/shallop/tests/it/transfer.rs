@@ -1,8 +1,7 @@
 //! Files between two processes of the command, over loopback.
 
-use std::fs;
-
 use crate::support::transfer::{Place, one_line, report};
+use std::fs;
 
 #[test]
 fn files_arrive_at_a_known_receiver_only() {

@@ -1,11 +1,9 @@
 //! Senders and receivers with certificates of an authority, as processes of the command.
 
+use crate::support::transfer::{Place, one_line};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-
-use crate::support::transfer::{Place, one_line};
 
 /// Writes an authority, and a key with its certificate for 127.0.0.1.
 fn write_certificates(place: &Place) {

@@ -1,10 +1,8 @@
 //! Ctrl-C during a transfer: the other side is told at once, and the same command resumes later.
 
-use std::{fs, time::Duration};
-
-use shallop_testing::soon;
-
 use crate::support::transfer::{Place, Process, one_line};
+use shallop_testing::soon;
+use std::{fs, time::Duration};
 
 #[test]
 fn ctrl_c_ends_both_sides_at_once_and_the_transfer_resumes_later() {

@@ -1,15 +1,13 @@
 //! Senders and receivers that are killed at random moments, and started again: files arrive whole, once, and nothing
 //! else stays. `SHALLOP_KILLS` is the number of kills; default: 4.
 
+use crate::support::transfer::{Place, Process};
+use serde_json::Value;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::{collections::BTreeMap, fs};
 use std::{process::Stdio, time::Duration};
-
-use serde_json::Value;
-
-use crate::support::transfer::{Place, Process};
 
 const IN_ONE: u64 = 4;
 /// The longest that a side may take to notice that the other is gone.
@@ -40,7 +38,6 @@ fn kill(process: &mut Process) {
     process.0.wait().unwrap();
 }
 
-/// A random number.
 fn random(below: u64) -> u64 {
     RandomState::new().build_hasher().finish() % below
 }
@@ -65,7 +62,6 @@ fn write_source(folder: &Path) {
     }
 }
 
-/// All files below a folder.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut left = vec![folder.to_owned()];

@@ -1,11 +1,10 @@
 //! CLEAN at a device of a machine in the path, by the command. Each test has its own network and BPF file system.
 
-use serde_json::Value;
-use shallop_testing::{Outcome, soon};
-
 use crate::namespaces::{in_namespaces, kernel_programs, loaded_programs};
 use crate::support::transfer::one_line;
 use crate::support::{Folder, text};
+use serde_json::Value;
+use shallop_testing::{Outcome, soon};
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/edge");
 /// The prefix of the names of a proxy's BPF programs.

@@ -1,14 +1,12 @@
 //! Controllers in the kernel of this machine, by the command. Each test has its own network and BPF file system.
 //! Controller names are global to the machine, so that each test uses its own.
 
-use std::process::{Command, Output, Stdio};
-use std::{fs, os::unix::fs::PermissionsExt};
-
-use serde_json::Value;
-use shallop_testing::{Outcome, programs as installed, root, soon};
-
 use crate::namespaces::{self, in_namespaces, kernel_programs};
 use crate::support::{Folder, text};
+use serde_json::Value;
+use shallop_testing::{Outcome, programs as installed, root, soon};
+use std::process::{Command, Output, Stdio};
+use std::{fs, os::unix::fs::PermissionsExt};
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/host");
 const CONTROLLERS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";

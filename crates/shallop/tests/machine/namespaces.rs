@@ -1,11 +1,9 @@
 //! What tests of BPF programs need, and scripts in their own namespaces.
 
-use std::{fs, process::Command};
-
+use crate::support::text;
 use shallop_bpf::{BpfError, inventory};
 use shallop_testing::{Cause, Outcome, programs, skip};
-
-use crate::support::text;
+use std::{fs, process::Command};
 
 /// Skips the test unless this user can load BPF programs of this build, and these system programs are installed.
 pub fn kernel_programs(commands: &[&str]) -> Outcome {

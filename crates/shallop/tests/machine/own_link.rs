@@ -1,9 +1,8 @@
 //! A host whose own link is the bottleneck: data of TCP waits in the host, for at most about a millisecond. Simulated
 //! hosts and real kernels behave alike.
 
-use shallop_testing::Outcome;
-
 use crate::{real::kernel, support::Folder};
+use shallop_testing::Outcome;
 
 const SCENARIO: &str = r#"
 title = "the host's own link"

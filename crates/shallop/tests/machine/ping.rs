@@ -3,10 +3,9 @@
 
 #![expect(clippy::print_stderr, reason = "counts and the load of the machine are printed beside the bound")]
 
+use crate::namespaces::in_namespaces;
 use serde_json::Value;
 use shallop_testing::{Outcome, programs, root};
-
-use crate::namespaces::in_namespaces;
 
 /// A sender, this router and a receiver.
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/edge");

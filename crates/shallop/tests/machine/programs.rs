@@ -1,13 +1,11 @@
 //! Programs and shells in hosts that are real kernels.
 
+use crate::real::{hosts, kernel};
+use crate::support::{Folder, text, timeless};
+use shallop_testing::{Outcome, Stop, programs};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::{collections::BTreeMap, fs, io::Write};
-
-use shallop_testing::{Outcome, Stop, programs};
-
-use crate::real::{hosts, kernel};
-use crate::support::{Folder, text, timeless};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/programs");
 

@@ -2,14 +2,12 @@
 
 #![expect(clippy::print_stderr, reason = "times are printed beside the bound")]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
-use shallop_testing::Outcome;
-
 use crate::real::{hosts, programs};
 use crate::support::Folder;
+use serde_json::Value;
+use shallop_testing::Outcome;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 const SCENARIO: &str = include_str!("../../../../examples/quic/faults.toml");
 

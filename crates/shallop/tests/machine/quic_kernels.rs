@@ -1,12 +1,10 @@
 //! The programs `shallop send` and `shallop receive` in hosts that are kernels in virtual time.
 
-use std::fs;
-
-use serde_json::Value;
-use shallop_testing::Outcome;
-
 use crate::real::kernel;
 use crate::support::{Folder, timeless};
+use serde_json::Value;
+use shallop_testing::Outcome;
+use std::fs;
 
 const EXAMPLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quic/programs.toml"));
 

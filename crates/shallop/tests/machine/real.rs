@@ -1,11 +1,9 @@
 //! Skips for missing kernels and namespaces, and rehearsals of scenarios with programs.
 
-use std::path::PathBuf;
-
+use crate::support::{Folder, text};
 use serde_json::Value;
 use shallop_testing::{Cause, Outcome, need};
-
-use crate::support::{Folder, text};
+use std::path::PathBuf;
 
 /// Skips the test unless this machine can create the hosts of rehearsals.
 pub fn hosts(folder: &Folder) -> Outcome {

@@ -1,16 +1,14 @@
 //! Rehearsals by the command: joined terminals, signals at any moment, the capacity of this machine, and ordinary
 //! users.
 
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-use std::{fs, os::unix::fs::PermissionsExt, os::unix::process::ExitStatusExt};
-
-use serde_json::Value;
-use shallop_testing::{Cause, Outcome, Stop, processes, programs, root, skip, soon};
-
 use crate::real::hosts;
 use crate::support::transfer::{Process, one_line};
 use crate::support::{Folder, text};
+use serde_json::Value;
+use shallop_testing::{Cause, Outcome, Stop, processes, programs, root, skip, soon};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, os::unix::fs::PermissionsExt, os::unix::process::ExitStatusExt};
 
 const SCENARIO: &str = r#"
 title = "two flows and little else"

@@ -1,8 +1,7 @@
 //! Links whose directions differ, between kernels in virtual time and in the simulator.
 
-use shallop_testing::Outcome;
-
 use crate::{real::kernel, support::Folder};
+use shallop_testing::Outcome;
 
 const SCENARIO: &str = include_str!("slow_way_back/scenario.toml");
 

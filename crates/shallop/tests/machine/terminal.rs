@@ -1,10 +1,8 @@
 //! Output of the command on a terminal: tables that fit, and colours.
 
-use std::process::{Command, Stdio};
-
-use shallop_testing::{Outcome, programs};
-
 use crate::support::{Folder, text};
+use shallop_testing::{Outcome, programs};
+use std::process::{Command, Stdio};
 
 const SCENARIO: &str = include_str!("../it/hostile/scenario.toml");
 

@@ -1,11 +1,9 @@
 //! Transfers that need IPv6, or a file system of their own.
 
+use crate::support::transfer::{Listener, Place, RECEIVE_ONCE, one_line, report};
+use shallop_testing::{Cause, Outcome, need, programs, skip};
 use std::fs;
 use std::process::{Command, Stdio};
-
-use shallop_testing::{Cause, Outcome, need, programs, skip};
-
-use crate::support::transfer::{Listener, Place, RECEIVE_ONCE, one_line, report};
 
 pub fn a_receiver_of_both_families_is_reached_over_either() -> Outcome {
     need(Cause::Ipv6, std::net::UdpSocket::bind("[::1]:0"))?;

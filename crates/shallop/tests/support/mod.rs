@@ -5,11 +5,10 @@
 #[cfg(target_os = "linux")]
 pub mod transfer;
 
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-use serde_json::Value;
 use tempfile::TempDir;
 
 /// A scenario with four senders behind a link of 1 Gb/s: these lines at the top, a scheme for each transport, and flows
@@ -23,7 +22,6 @@ pub fn dumbbell(top: &str, transports: &[&str], start: &str) -> String {
     )
 }
 
-/// A folder with a scenario in it.
 pub struct Folder(TempDir);
 
 impl Folder {
@@ -80,7 +78,6 @@ impl Folder {
         serde_json::from_slice(&fs::read(self.path(out).join("summary.json")).unwrap()).unwrap()
     }
 
-    /// The names of the files in the folder.
     pub fn names(&self) -> Vec<String> {
         let names = fs::read_dir(self.0.path()).unwrap();
         names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()

@@ -1,12 +1,11 @@
 //! Senders, receivers and pings over loopback, as processes of the command in a folder of their own.
 
+use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-
-use serde_json::Value;
 
 /// A folder with an empty folder `inbox`, in which commands run; they keep their data in its folder `data`.
 pub struct Place(tempfile::TempDir);
@@ -56,7 +55,6 @@ impl Place {
 /// The arguments of a receiver for one sender.
 pub const RECEIVE_ONCE: &[&str] = &["receive", "inbox", "--once", "--json", "--wait", "20ms"];
 
-/// A process that ends with the test.
 pub struct Process(pub Child);
 
 impl Process {

@@ -1,10 +1,9 @@
 //! Calls from the simulator to real hosts.
 
-use shallop_core::{End, EventTarget, Probe, Time};
-use shallop_proto::{Endpoint, Middlebox};
-
 use super::Simulator;
 use crate::real_hosts::{Outgoing, RealHosts};
+use shallop_core::{End, EventTarget, Probe, Time};
+use shallop_proto::{Endpoint, Middlebox};
 
 impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simulator<'_, E, P, M, H> {
     /// Simulates until `end`, but never ahead of the clock that the hosts follow.

@@ -1,11 +1,10 @@
 //! Accessors of the simulator.
 
+use super::Simulator;
+use crate::{flow_table::Retired, link::Interface, real_hosts::RealHosts};
 use shallop_core::{End, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox};
 use shallop_switch::{Pool, Port};
-
-use super::Simulator;
-use crate::{flow_table::Retired, link::Interface, real_hosts::RealHosts};
 
 impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simulator<'_, E, P, M, H> {
     /// Ends the run and returns the real hosts and the probe.

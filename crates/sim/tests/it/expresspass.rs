@@ -1,13 +1,12 @@
 //! `ExpressPass` in a network that meters credits on every link, hosts' links included.
 
+use crate::support::{DATA_QUEUE, FRAME, credit_network, flow};
 use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Envelope, Probe, QueueId, Seed, Span, Time};
 use shallop_proto::Endpoint;
 use shallop_proto::expresspass::rule::{CodeConfig, PaperConfig, Rule};
 use shallop_proto::expresspass::{Config, Peer, StopPolicy};
 use shallop_sim::{Flow, Simulator};
 use shallop_topology::{Dumbbell, Fabric, Largest, SenderDelay, SwitchNames};
-
-use crate::support::{DATA_QUEUE, FRAME, credit_network, flow};
 
 const LINK: BitsPerSec = BitsPerSec::gbps(10);
 const PAYLOAD: u64 = 1460;
@@ -49,7 +48,6 @@ struct Job {
 struct Setting {
     config: Config,
     rule: Rule,
-    /// Buffer of every port.
     buffer: &'static str,
     end: Time,
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::support::{credit_network, flow};
 use shallop_core::{
     BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Node, Packet, Probe, QueueId, Seed, Span, Time,
 };
@@ -11,8 +12,6 @@ use shallop_proto::expresspass::{Config, Head, Peer};
 use shallop_proto::{Endpoint, Middlebox, PassThrough};
 use shallop_sim::{Network, Simulator};
 use shallop_topology::{Fabric, Largest, NodeKind, ParkingLot, SwitchNames};
-
-use crate::support::{credit_network, flow};
 
 const LINK: BitsPerSec = BitsPerSec::gbps(1);
 

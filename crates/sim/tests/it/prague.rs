@@ -1,7 +1,5 @@
 //! Prague beside CUBIC through `DualPI2` (RFC 9332): one flow of each, how they share, and how long packets wait.
 
-use std::iter;
-
 use shallop_control::any::{AnyWindow, Config as Window};
 use shallop_control::{HostStack, prague};
 use shallop_core::{BitsPerSec, Bytes, DropCause, Envelope, Facts, Node, Probe, QueueId, Seed, Span, Time};
@@ -10,6 +8,7 @@ use shallop_sim::{Flow, Network, Simulator};
 use shallop_switch::{Aqm, AqmPort, Discipline, Limit, PortBuffer, PortConfig, QueueConfig};
 use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
 use shallop_topology::{Dumbbell, Fabric, Largest, NicMode, Paths, SenderDelay, SwitchNames};
+use std::iter;
 
 const MTU: Bytes = Bytes::new(1538);
 

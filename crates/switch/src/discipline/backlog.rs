@@ -1,9 +1,8 @@
 //! A FIFO that records when each packet was enqueued, so that a queue discipline can measure sojourn times. Units:
 //! bytes on the wire.
 
-use shallop_core::{Bytes, DropCause, Envelope, Packet, Span, Time};
-
 use crate::ring::Ring;
+use shallop_core::{Bytes, DropCause, Envelope, Packet, Span, Time};
 
 /// A packet that a discipline dropped from its queue.
 #[derive(Clone, Copy, Debug)]

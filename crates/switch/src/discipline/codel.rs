@@ -8,11 +8,10 @@
 //! `CoDel` need not see packets that find the link idle. The last packet of a queue leaves at most `maxpacket` behind
 //! and so resets `first_above_time`; the next packet that is dequeued therefore ends the drop state in any case.
 
-use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Time};
-use shallop_options::{Options, Problem, Section};
-
 use super::backlog::{Backlog, Dropped, Stamped};
 use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
+use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Time};
+use shallop_options::{Options, Problem, Section};
 
 /// Number of intervals: a drop state that begins within this time after the last one resumes its drop rate.
 const RESUME_WITHIN: u64 = 16;

@@ -9,12 +9,11 @@
 //! text says that every packet is marked then. Both queues share the memory of the port, which is their limit. p' is
 //! updated at multiples of `Tupdate` from the start of the run, before arrivals and departures at one instant.
 
-use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Stream, Time};
-use shallop_options::{Options, Problem, Section};
-
 use super::backlog::{Backlog, Dropped};
 use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
 use crate::mark::Decision;
+use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Stream, Time};
+use shallop_options::{Options, Problem, Section};
 
 /// Options of the discipline `dualpi2` in scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]

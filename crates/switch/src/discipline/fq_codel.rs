@@ -11,16 +11,14 @@
 //! Linux, where the driver then polls the discipline once more. A drop for lack of memory compares all active queues,
 //! at most one for each packet.
 
-use std::collections::VecDeque;
-
-use shallop_core::seed::hash;
-use shallop_core::{Bytes, DropCause, Ecn, End, Envelope, Packet, Time};
-use shallop_options::Options;
-
 use super::backlog::{Backlog, Dropped, Overflow};
 use super::codel::{CoDel, CoDelConfig};
 use super::{AqmConfig, AqmPort, ManagedQueue};
 use crate::{limit::QueueLength, mark::Decision};
+use shallop_core::seed::hash;
+use shallop_core::{Bytes, DropCause, Ecn, End, Envelope, Packet, Time};
+use shallop_options::Options;
+use std::collections::VecDeque;
 
 /// Options of the discipline `fq-codel` in scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]

@@ -11,13 +11,12 @@ pub mod dualpi2;
 pub mod fq_codel;
 pub mod pie;
 
-use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Stream, Time};
-use shallop_options::{Key, Options, Problem, Section, StringEnum, Subsection, string_enum};
-
 use crate::limit::QueueLength;
 use crate::mark::{Decision, MarkThreshold};
 use crate::red::RedConfig;
 use backlog::{Dropped, Overflow};
+use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Stream, Time};
+use shallop_options::{Key, Options, Problem, Section, StringEnum, Subsection, string_enum};
 
 /// Upper bound of options of disciplines that are times.
 const LONGEST: Span = Span::from_secs(10);

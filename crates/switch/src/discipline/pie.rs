@@ -8,12 +8,11 @@
 //! probability is updated at multiples of `tupdate` from the start of the run, before arrivals and departures at one
 //! instant. Packets that find the link idle change nothing: PIE never drops with less than two packets in the queue.
 
-use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Stream, Time};
-use shallop_options::Options;
-
 use super::backlog::{Backlog, Dropped};
 use super::{AqmConfig, AqmPort, LONGEST, ManagedQueue};
 use crate::mark::Decision;
+use shallop_core::{Bytes, DropCause, Ecn, Envelope, Packet, Span, Stream, Time};
+use shallop_options::Options;
 
 /// Options of the discipline `pie` in scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]

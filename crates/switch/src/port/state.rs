@@ -1,9 +1,8 @@
 //! Accessors of a port: counters, queued packets, and the time at which its link is free.
 
-use shallop_core::{BitsPerSec, Bytes, Class, Time};
-
 use super::{Cold, Port};
 use crate::transmitter::Transmitter;
+use shallop_core::{BitsPerSec, Bytes, Class, Time};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {

@@ -1,6 +1,7 @@
 //! Queue disciplines that drop packets after they have enqueued them: packets and bytes are conserved, limits hold, and
 //! the result does not depend on when the port catches up.
 
+use crate::support::{self, at_port};
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, End, Envelope, Packet, Probe, QueueId, Span, Time};
 use shallop_switch::{
@@ -9,8 +10,6 @@ use shallop_switch::{
 };
 use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
 use shallop_switch::{discipline::fq_codel::FqCoDelConfig, discipline::pie::PieConfig};
-
-use crate::support::{self, at_port};
 
 type Bench = support::Bench<Trace>;
 

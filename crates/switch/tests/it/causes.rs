@@ -9,7 +9,6 @@ use shallop_switch::{
 
 use crate::support::{self, at_port, queue};
 
-/// Queue, class and cause of each drop.
 #[derive(Default)]
 struct Drops(Vec<(u8, Class, DropCause)>);
 

@@ -6,7 +6,6 @@ use shallop_switch::{Aqm, AqmPort, Discipline, Pool, PooledBuffer, Port, PortBuf
 pub struct Bench<P = NoProbe> {
     pub port: Port<u32>,
     pub buffer: PortBuffer,
-    /// Pool that the buffer uses, if any.
     pub pool: Option<Pool>,
     pub probe: P,
 }
@@ -51,7 +50,6 @@ pub fn packet(class: Class, size: u16, ecn: Ecn, cargo: u32) -> Packet<u32> {
     Packet { envelope: Envelope { end: End(0), size, class, ecn }, cargo }
 }
 
-/// A queue under this discipline.
 pub fn queue(discipline: Discipline) -> QueueConfig {
     QueueConfig { discipline, ..QueueConfig::default() }
 }

@@ -1,8 +1,7 @@
 //! Executables of tests as processes: children, exit codes and the environment.
 
-use std::process::Output;
-
 use shallop_testing::{Outcome, child};
+use std::process::Output;
 
 shallop_testing::tests! {
     tests: [

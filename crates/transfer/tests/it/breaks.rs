@@ -130,7 +130,6 @@ pub fn either_side_may_be_killed() {
 const FROM: &str = "SHALLOP_TEST_FROM";
 const TO: &str = "SHALLOP_TEST_TO";
 
-/// Both sides of a transfer, in a process that is killed.
 pub fn transfers_until_killed() {
     let [from, to] = [FROM, TO].map(|name| std::env::var_os(name).unwrap());
     let _ = Run::new(Path::new(&from), Path::new(&to)).run(&(), &());

@@ -48,7 +48,6 @@ impl Peer<'_> {
     }
 }
 
-/// Receives into a folder from a [`Peer`].
 fn sent_by(to: &Path, options: ReceiveOptions, peer: impl FnOnce(&mut Peer)) -> Outcome {
     let (here, there) = MemoryLink::pair(None);
     std::thread::scope(|scope| {

@@ -25,7 +25,6 @@ struct State {
     pipes: Vec<Pipe>,
     /// The streams that each side has not accepted yet.
     incoming: [VecDeque<usize>; 2],
-    /// The bytes written in both directions.
     written: u64,
 }
 
@@ -71,7 +70,6 @@ impl MemoryLink {
         (MemoryLink { shared: shared.clone(), side: 0 }, MemoryLink { shared, side: 1 })
     }
 
-    /// The bytes written in both directions.
     pub(crate) fn written(&self) -> u64 {
         self.shared.lock().written
     }

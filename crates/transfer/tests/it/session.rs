@@ -1,14 +1,13 @@
 //! Files over QUIC on credits, over loopback.
 
-use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::{thread::spawn, time::Duration};
-
 use shallop_core::BitsPerSec;
 use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
 use shallop_quic::{Config, Tls};
 use shallop_transfer::protocol::{ReceiveOptions, SendOptions, SourcePaths};
 use shallop_transfer::session::{ReceiveServer, SendSession, Served, receive};
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::{thread::spawn, time::Duration};
 
 fn config(mbps: u64) -> Config {
     let (wait, link) = (Duration::from_millis(20), BitsPerSec::at_least_one(mbps * 1_000_000));

@@ -1,11 +1,10 @@
 //! Figures with bars: a metric of each scheme with its confidence interval. The bars of several points are side by
 //! side.
 
-use serde_json::{Value, json};
-
 use super::metrics::Compared;
 use crate::spec_parts::{self, NominalScale};
 use crate::{figure::Figure, figure_data::FigureData};
+use serde_json::{Value, json};
 use shallop_results::Summary;
 
 /// The most bars in a figure; more would not be readable.

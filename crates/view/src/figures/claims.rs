@@ -1,11 +1,10 @@
 //! Figure of claims: the measured value of each claim relative to the value in the paper, one line for each claim.
 
-use serde_json::{Value, json};
-
 use crate::colours;
 use crate::figure::{Dataset, Figure, number};
 use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
+use serde_json::{Value, json};
 use shallop_results::units;
 use shallop_results::{JudgedClaim, Summary, table};
 

@@ -1,12 +1,11 @@
 //! Figure of completion times: the fraction of flows that are complete after a time.
 
-use serde_json::{Value, json};
-
 use super::metrics::completion_unit;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::{CLASSES, FigureData, Flows};
 use crate::spec_parts::{self, NominalScale};
 use crate::text::thousands;
+use serde_json::{Value, json};
 use shallop_results::{Summary, units};
 
 /// The most quantiles in a curve. With fewer flows, each flow is a point of the curve.

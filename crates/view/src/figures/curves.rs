@@ -1,10 +1,9 @@
 //! Figures of a sweep: a metric along the quantity that varies, as a curve with its confidence band for each scheme.
 
-use serde_json::{Value, json};
-
 use super::metrics::Compared;
 use crate::spec_parts::{self, NominalScale};
 use crate::{axis::Axis, figure::Figure, figure_data::FigureData};
+use serde_json::{Value, json};
 use shallop_results::Summary;
 
 /// If points have at most this many values, the axis has a label at each.

@@ -1,15 +1,13 @@
 //! Figure of links: utilisation and longest queue of the links with the largest loss and of the busiest links.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Value, json};
-
 use crate::figure::{Dataset, Figure, number};
 use crate::figure_data::FigureData;
 use crate::spec_parts::{self, NominalScale};
+use serde_json::{Value, json};
 use shallop_results::links::{LinkMeans, chosen, means};
 use shallop_results::units;
 use shallop_results::{Run, Summary};
+use std::collections::BTreeMap;
 
 const MAX_LINKS: usize = 12;
 /// A network with at most this many links, counted by direction, has no such figure: other figures show its one queue.

@@ -1,16 +1,14 @@
 //! Figures over time: throughput, the longest data queue, rates of flows, and congestion windows.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use indexmap::IndexSet;
-use serde_json::{Value, json};
-
 use crate::binned_series::{BINS, BinnedSeries};
 use crate::colours;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::{FLOWS_WITH_WINDOWS, FigureData, RunSeries};
 use crate::spec_parts::{self, NominalScale};
+use indexmap::IndexSet;
+use serde_json::{Value, json};
 use shallop_results::units::{self, Unit};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Throughput of all flows, or of each group.
 pub(super) fn throughput(input: &FigureData) -> Figure {

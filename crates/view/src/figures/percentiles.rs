@@ -1,11 +1,10 @@
 //! Figure of completion times by size of flow: mean and percentiles.
 
-use serde_json::{Value, json};
-
 use super::{lower_bounds, means, metrics as compared};
 use crate::figure::{Dataset, Figure, number};
 use crate::figure_data::{CLASSES, FigureData};
 use crate::spec_parts::{self, NominalScale};
+use serde_json::{Value, json};
 use shallop_results::{Estimate, Summary};
 use shallop_results::{metrics, summary::Statistic, units::thousands};
 

@@ -1,15 +1,13 @@
 //! Figure of slowdown against flow size.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Value, json};
-
 use super::over_time::nearest;
 use crate::colours;
 use crate::figure::{Dataset, Figure};
 use crate::figure_data::{FigureData, Flows};
 use crate::spec_parts::{self, NominalScale};
+use serde_json::{Value, json};
 use shallop_results::units;
+use std::collections::BTreeMap;
 
 /// The number of bins for each factor of ten in flow size.
 const PER_DECADE: f64 = 4.0;

@@ -1,15 +1,13 @@
 //! A clause for each group of a workload that has several.
 
-use std::collections::BTreeMap;
-
 use super::standings::{Standings, topic};
 use super::wording::quoted;
 use super::{one_point, sweep};
-use indexmap::IndexSet;
-
 use crate::comparison::Comparison;
+use indexmap::IndexSet;
 use shallop_results::metrics;
 use shallop_results::{Aggregate, Run, Summary};
+use std::collections::BTreeMap;
 
 /// The most groups with a clause; others are counted.
 const MAX_GROUPS: usize = 4;

@@ -15,10 +15,9 @@ mod tests;
 mod turn;
 mod wording;
 
+use crate::{comparison::Comparison, text::list};
 use shallop_results::Summary;
 use shallop_results::void::{self, VoidScheme};
-
-use crate::{comparison::Comparison, text::list};
 use standings::{Standings, topic};
 use wording::quoted;
 

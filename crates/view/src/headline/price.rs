@@ -1,11 +1,10 @@
 //! What the lead of a scheme costs: loss and unfairness. A scheme that leads in one figure and ruins another one is not
 //! called the best without a word on it.
 
-use shallop_results::{contrast::Level, metrics};
-
 use super::ranking::{is_worse, sorted};
 use super::standings::{Entry, LEAST_LOSS, Standings};
 use super::wording::{quoted, range};
+use shallop_results::{contrast::Level, metrics};
 
 /// A leader that lost this much more of its data packets than the scheme with the least loss pays for its lead.
 const MORE_LOSS: f64 = 0.05;

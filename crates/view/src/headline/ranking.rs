@@ -1,8 +1,7 @@
 //! Which schemes are shown to be better than others.
 
-use shallop_results::contrast::{Level, Shown};
-
 use super::standings::{Entry, Standings};
+use shallop_results::contrast::{Level, Shown};
 
 /// Schemes by what their seeds show. Every scheme is in one of `best`, `rest` and `undecided`.
 #[derive(Clone, Debug)]

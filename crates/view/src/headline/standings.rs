@@ -1,15 +1,13 @@
 //! The data of the sentences: the metric, the values of the schemes and their seeds.
 
-use std::collections::BTreeMap;
-
-use shallop_results::contrast::{Contrast, Level, Shown};
-use shallop_results::{Aggregate, Estimate, Summary};
-
 use super::wording::{names, range};
 use crate::comparison::Comparison;
 use crate::text::{list, thousands};
+use shallop_results::contrast::{Contrast, Level, Shown};
 use shallop_results::metrics::{self, Better, Metric, all_flows, small_flows};
 use shallop_results::units::Unit;
+use shallop_results::{Aggregate, Estimate, Summary};
+use std::collections::BTreeMap;
 
 /// The least number of seeds that decides anything.
 const MIN_SEEDS: u64 = 3;

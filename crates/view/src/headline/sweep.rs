@@ -1,9 +1,5 @@
 //! The sentences of results with several points: where which scheme leads, and where the difference is largest.
 
-use indexmap::IndexSet;
-
-use shallop_results::contrast::Level;
-
 use super::one_point::{alike, seeds_that_would_do};
 use super::price::Prices;
 use super::ranking::{Ranking, is_worse, sorted};
@@ -12,6 +8,8 @@ use super::turn;
 use super::wording::{capitalized, listed, names, quoted, seeds};
 use crate::axis::{Axis, moved_together};
 use crate::text::list;
+use indexmap::IndexSet;
+use shallop_results::contrast::Level;
 
 /// The most stretches of a sweep in a sentence; more are counted.
 const MAX_STRETCHES: usize = 3;

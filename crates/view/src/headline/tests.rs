@@ -1,8 +1,7 @@
 //! The sentences of invented results, word for word.
 
-use serde_json::{Value, json};
-
 use super::Headline;
+use serde_json::{Value, json};
 use shallop_results::aggregate::aggregate;
 use shallop_results::summary::{Completion, Fct, Group, RehearsalOfRun, Statistic};
 use shallop_results::{Job, Point, Reuse, Run, Summary};
@@ -42,7 +41,6 @@ fn seeds(run: &Run, step: f64) -> Vec<Run> {
     by_seed(run, &[1.0 - step, 1.0, 1.0 + step])
 }
 
-/// A seed for each factor.
 fn by_seed(run: &Run, factors: &[f64]) -> Vec<Run> {
     let one = |(index, factor): (usize, &f64)| {
         let mut run = Run { seed: index as u64 + 1, ..run.clone() };

@@ -1,13 +1,12 @@
 //! Which value of the swept key is the best for a scheme, whether the metric turns there, and where loss begins.
 //! Points are compared as schemes are: a seed draws the same traffic at each point, so that the differences are paired.
 
-use shallop_results::{contrast::Level, metrics};
-
 use super::one_point::alike;
 use super::ranking::{is_worse, sorted};
 use super::standings::{Entry, LEAST_LOSS, Standings};
 use super::sweep::{on_a_line, order};
 use super::wording::{listed, quoted};
+use shallop_results::{contrast::Level, metrics};
 
 /// The most schemes with a sentence of their own, the best first.
 const MAX_SCHEMES: usize = 3;

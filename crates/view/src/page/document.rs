@@ -1,10 +1,9 @@
 //! The frame of every page: its content security policy, its style and its scripts.
 
-use std::fmt::Write;
-
 use crate::colours::dark_rules;
 use crate::scripts::{Script, digest};
 use crate::text::escape;
+use std::fmt::Write;
 
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");

@@ -1,9 +1,8 @@
 //! The index page of several results.
 
-use std::fmt::Write;
-
 use super::{document::document, parts::element};
 use crate::text::escape;
+use std::fmt::Write;
 
 /// A line of an index page: the results of one scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,12 +1,10 @@
 //! HTML for the parts of a page: tables and figures.
 
-use std::fmt::Write;
-
-use serde_json::json;
-
 use super::PageTable;
 use crate::figure::Figure;
 use crate::text::{escape, prose};
+use serde_json::json;
+use std::fmt::Write;
 
 pub(super) fn element(out: &mut String, name: &str, class: &str, text: &str) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };

@@ -3,12 +3,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 use shallop_results::{Run, Summary};
 use shallop_view::colours::colour;
 use shallop_view::{Figure, FigureData, IndexEntry, Page, PageTable, PlotFlow, PlotSample, figures, page};
+use std::collections::BTreeSet;
 
 /// A summary of two schemes at one point, two seeds, with everything a figure can be of.
 fn summary() -> Value {

@@ -1,12 +1,10 @@
 //! Statistics of the connections of a loaded controller.
 
-use std::net::SocketAddr;
-
-use shallop_bpf::{Connection, controller::Watch};
-use shallop_control::gemini::law;
-
 use super::bpf_error;
 use crate::diagnostic::Result;
+use shallop_bpf::{Connection, controller::Watch};
+use shallop_control::gemini::law;
+use std::net::SocketAddr;
 
 /// A handle to the connections of a loaded controller, which can be read repeatedly.
 #[derive(Debug)]

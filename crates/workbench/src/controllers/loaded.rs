@@ -3,15 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::connection_stats::ConnectionWatch;
+use super::{bpf_error, changed};
+use crate::diagnostic::{Result, missing, plain, with_help};
 pub use shallop_bpf::controller::Pinned;
 use shallop_bpf::controller::{self, MAX_CLASSES, Settings, Watch, check_name};
 use shallop_bpf::machine::{self, BPF_FILE_SYSTEM};
 use shallop_bpf::{Controller, Law, Prefix, Program};
 use shallop_control::gemini::Integers;
-
-use super::connection_stats::ConnectionWatch;
-use super::{bpf_error, changed};
-use crate::diagnostic::{Result, missing, plain, with_help};
 
 /// The folder in the BPF file system with a folder of pins for each loaded controller.
 const FOLDER: &str = "/sys/fs/bpf/shallop/host";

@@ -2,10 +2,9 @@
 //! system. The folder is created before the programs are attached and removed after they are detached, so that a proxy
 //! of a killed command is still listed.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::{io, os::unix::fs::MetadataExt};
-
+use super::{ShaperOptions, changed, check_device};
+use crate::controllers::{bpf_error, check_file_system, check_machine};
+use crate::diagnostic::{Report, Result, plain, with_help};
 use rustix::fs::{FlockOperation, flock};
 use rustix::net::netdevice::index_to_name;
 use rustix::net::{AddressFamily, SocketType, socket};
@@ -13,10 +12,9 @@ use shallop_bpf::clean::{self, Config, Counters, Flow, Proxy, ProxyMaps, Setting
 use shallop_bpf::machine::BPF_FILE_SYSTEM;
 use shallop_core::Bytes;
 use shallop_linux::device::Device;
-
-use super::{ShaperOptions, changed, check_device};
-use crate::controllers::{bpf_error, check_file_system, check_machine};
-use crate::diagnostic::{Report, Result, plain, with_help};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::{io, os::unix::fs::MetadataExt};
 
 /// The folder in the BPF file system with a folder of pinned maps for each proxy.
 const FOLDER: &str = "/sys/fs/bpf/shallop/edge";

@@ -1,12 +1,10 @@
 //! docs/agreement.md: the recorded figures of the experiments `lx-*`, in which kernels and simulated hosts do the same.
 
-use std::fmt::Write as _;
-
+use super::RecordedExperiment;
 use shallop_results::RecordedRun;
 use shallop_results::metrics::{GOODPUT, JAIN, LOSS, Metric};
 use shallop_results::tolerance::{Difference, KERNELS};
-
-use super::RecordedExperiment;
+use std::fmt::Write as _;
 
 pub(super) const PAGE: &str = "docs/agreement.md";
 /// The ending of the label of a scheme whose hosts are kernels, as in `cubic kernel`.

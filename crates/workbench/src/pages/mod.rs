@@ -8,11 +8,10 @@ mod traces;
 
 pub use traces::RECORD as TRACES;
 
-use std::{fs, path::Path};
-
 use shallop_plan::Study;
 use shallop_results::RecordedRun;
 use shallop_scenario::{Options, experiments, read};
+use std::{fs, path::Path};
 
 const RECORDS: &str = "docs/reproduction/recorded";
 

@@ -1,10 +1,8 @@
 //! docs/results.md: the fields of `summary.json` and the columns of the tables, from the schema.
 
-use std::{collections::VecDeque, fmt::Write as _};
-
-use serde_json::Value;
-
 use crate::{describe, printable::wrapped};
+use serde_json::Value;
+use std::{collections::VecDeque, fmt::Write as _};
 
 pub(super) const PAGE: &str = "docs/results.md";
 /// The line of the page that separates the part written by hand, above, from the generated part, below.

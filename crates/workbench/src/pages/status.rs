@@ -2,14 +2,12 @@
 //! left in `docs/reproduction/recorded` and the ranges of today. `docs/reproduction/verdicts.csv` has the counts of
 //! verdicts and the digest of each experiment's section, so that a verdict does not change unnoticed.
 
-use std::fmt::Write as _;
-
+use super::RecordedExperiment;
 use sha2::{Digest, Sha256};
 use shallop_plan::Study;
 use shallop_results::verdict::{count, judge_recorded};
 use shallop_results::{Claim, JudgedClaim, RecordedClaim, RecordedRun, Verdict};
-
-use super::RecordedExperiment;
+use std::fmt::Write as _;
 
 pub(super) const VERDICTS: &str = "docs/reproduction/verdicts.csv";
 

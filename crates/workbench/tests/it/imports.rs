@@ -1,8 +1,6 @@
 //! Networks from files: the three formats describe the same networks, missing facts get defaults and notes, and errors
 //! name their line.
 
-use std::{path::Path, sync::Arc};
-
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span};
 use shallop_plan::{Study, chips};
@@ -11,6 +9,7 @@ use shallop_scenario::explain;
 use shallop_scenario::{Options, Problem, read};
 use shallop_topology::imported::{Imported, Origin};
 use shallop_workbench::FolderFiles;
+use std::{path::Path, sync::Arc};
 
 const GRAPHML: &str = r#"<?xml version="1.0"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">

@@ -1,12 +1,10 @@
 //! Networks of sites from files: sweeps over two of them, faults of their links, and traces between sites.
 
-use std::sync::Arc;
-
+use crate::imports::{open, scenario};
 use shallop_core::{BufferSize, Bytes, Seed};
 use shallop_plan::{files::FilesInMemory, network::Network, plan::Topology};
 use shallop_scenario::{Options, explain, read};
-
-use crate::imports::{open, scenario};
+use std::sync::Arc;
 
 /// A chain of three sites; two lists of it differ in the section of the middle.
 const DEEP: &str = "from,to,rate,delay,switch\nA,B,100M,1ms,\nB,C,100M,1ms,\nB,,,,deep\n";

@@ -1,10 +1,9 @@
 //! The recorded traces that docs/agreement.md shows.
 
-use std::{fs, path::Path};
-
 use shallop_measure::{run, series::Quantity};
 use shallop_scenario::{Options, read};
 use shallop_workbench::pages::TRACES;
+use std::{fs, path::Path};
 
 #[test]
 fn the_recorded_traces_of_the_simulator_are_todays() {

@@ -1,11 +1,9 @@
 //! Pairs of a pattern by classes of hosts, for networks with too many pairs to enumerate. The caller treats all hosts
 //! of a class alike: it gets one pair of hosts for each two classes, with the share of all pairs of these classes.
 
-use std::collections::BTreeMap;
-
-use shallop_core::Node;
-
 use super::{HostSets, Pair, Pairs, Pattern};
+use shallop_core::Node;
+use std::collections::BTreeMap;
 
 /// Hosts of one class that are equal in one further property: for patterns with two sets, whether a host is in both;
 /// for patterns with sites, the site.
@@ -186,12 +184,10 @@ impl Pairs {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
-
-    use proptest::prelude::*;
-
     use super::*;
     use crate::pairs::tests::patterns;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
 
     type Shares = BTreeMap<(u32, u32), (f64, (Node, Node))>;
 

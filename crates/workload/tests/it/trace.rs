@@ -1,10 +1,9 @@
 //! Traces: rows, errors and speed.
 
-use std::{collections::BTreeMap, fmt::Write as _};
-
 use proptest::prelude::*;
 use shallop_core::{Node, Span};
 use shallop_workload::trace::{TraceError, TraceReader, TraceRow};
+use std::{collections::BTreeMap, fmt::Write as _};
 
 const NAMES: [&str; 4] = ["a0", "a1", "b0", "b1"];
 

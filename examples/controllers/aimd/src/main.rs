@@ -2,9 +2,8 @@
 
 mod aimd;
 
-use std::process::ExitCode;
-
 use shallop_control::Added;
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
     shallop::main_with(const { &[Added::of::<aimd::Config>()] })

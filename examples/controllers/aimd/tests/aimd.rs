@@ -6,13 +6,12 @@
 #[path = "../src/aimd.rs"]
 mod aimd;
 
-use std::process::{Command, Output};
-use std::{fs, path::Path};
-
 use shallop_control::{Controller, Window};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use shallop_proto::Endpoint;
 use shallop_proto::tcp::{Config as Tcp, Receiver, Sender, Stack};
+use std::process::{Command, Output};
+use std::{fs, path::Path};
 
 /// Runs the command with AIMD on a scenario of one second.
 fn shallop(verb: &str, scheme: &str) -> Output {

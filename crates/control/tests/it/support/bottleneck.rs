@@ -1,23 +1,19 @@
 //! A path with a bottleneck: segments are delivered at its rate, and an unlimited queue adds to the RTT. For
 //! controllers that model the path.
 
-use std::collections::VecDeque;
-
+use super::SEGMENT;
 use shallop_control::{Ack, Loss, RateSample, Window};
 use shallop_core::{BitsPerSec, Bytes, Pace, Span, Time};
-
-use super::SEGMENT;
+use std::collections::VecDeque;
 
 /// The path, and the state of the sender.
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
     pub now: Time,
-    /// RTT without a queue.
     pub base_rtt: Span,
     pub rate: BitsPerSec,
     pub in_flight: Bytes,
     pub delivered: Bytes,
-    /// Whether ACKs have an RTT sample.
     pub has_rtt_samples: bool,
     pub is_cwnd_limited: bool,
     /// Bytes that the next ACK reports lost.
@@ -25,7 +21,6 @@ pub struct Bottleneck {
     round_end: Bytes,
     /// Bytes that the pacing rate has allowed and that do not fill a segment yet.
     pacing_credit: f64,
-    /// RTT of each segment in flight.
     rtts: VecDeque<Span>,
 }
 
@@ -66,7 +61,6 @@ impl Bottleneck {
         }
     }
 
-    /// RTT with the current queue.
     fn rtt(&self) -> Span {
         Pace::new(self.rate).quote(self.in_flight).max(self.base_rtt)
     }
@@ -101,7 +95,6 @@ impl Bottleneck {
         }
     }
 
-    /// Acknowledges one segment.
     pub fn segment(&mut self, window: &mut impl Window) {
         if self.in_flight < SEGMENT {
             self.in_flight = SEGMENT;

@@ -6,7 +6,6 @@ pub mod bottleneck;
 use shallop_control::{Ack, Loss, Start, Window};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 
-/// MSS of all tests.
 pub const SEGMENT: Bytes = Bytes::new(1460);
 
 /// A connection with an initial window of ten segments.
@@ -35,7 +34,6 @@ impl FixedRtt {
         Self { now: Time::ZERO, rtt, min_rtt: rtt, is_cwnd_limited: true, snd_una: 0 }
     }
 
-    /// An ACK of `acked_sacked` bytes.
     pub fn ack(&self, window: &impl Window, acked_sacked: Bytes) -> Ack {
         Ack {
             now: self.now,
@@ -55,7 +53,6 @@ impl FixedRtt {
         }
     }
 
-    /// Acknowledges the next segment of the window.
     pub fn segment(&mut self, window: &mut impl Window) {
         self.now += self.rtt.scale(SEGMENT.ratio(window.window()));
         self.snd_una += SEGMENT.get();
@@ -75,7 +72,6 @@ impl FixedRtt {
         self.loss_with(window.window())
     }
 
-    /// A congestion event with `prior_in_flight` bytes in flight.
     pub fn loss_with(&self, prior_in_flight: Bytes) -> Loss {
         let (snd_una, snd_nxt) = (self.snd_una, self.snd_una + prior_in_flight.get());
         Loss { now: self.now, prior_in_flight, in_cwr: false, snd_una, snd_nxt }
@@ -101,7 +97,6 @@ pub fn table(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.lines().filter(|line| !line.starts_with('#')).skip(1).map(|line| line.split(',').collect())
 }
 
-/// A number in such a table.
 pub fn number(field: &str) -> f64 {
     field.parse().expect("tables of known answers hold numbers")
 }

@@ -1,9 +1,8 @@
 //! Child processes of tests: in another environment, or to be killed.
 
+use shallop_testing::{child, processes};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-
-use shallop_testing::{child, processes};
 
 /// The command that runs the child `name` in a new process, with temporary files in a folder.
 pub fn command(name: &str, temporary: &Path) -> Command {
@@ -36,7 +35,6 @@ pub fn with_path(path: &Path) -> Vec<u32> {
     })
 }
 
-/// The kernels that this process has started.
 pub fn kernels_of(parent: u32) -> Vec<u32> {
     processes::find(|process| {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();

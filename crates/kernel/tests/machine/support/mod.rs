@@ -3,8 +3,6 @@
 pub mod child;
 mod transcript;
 
-use std::path::Path;
-
 use shallop_core::{BitsPerSec, Bytes, Facts, Node, Seed, Span, Time};
 use shallop_hosts::{FlowMonitor, FlowProtocol, HostEndpoint, HostFlow, HostFlows};
 use shallop_kernel::installed::{self, Installed};
@@ -16,10 +14,10 @@ use shallop_switch::{Limit, MarkAt, MarkThreshold, PortBuffer, PortConfig, Queue
 use shallop_testing::{Cause, Stop, need, programs};
 use shallop_topology::builder::NetworkBuilder;
 use shallop_topology::{Dumbbell, Fabric, Largest, NicMode, Paths, SenderDelay, SwitchNames};
+use std::path::Path;
 
 pub use transcript::Transcript;
 
-/// The kernel to test with, and what starts it.
 pub fn kernel() -> Result<Installed, Stop> {
     programs(&["setsid"])?;
     need(Cause::Kernel, installed::find(&installed::folder(), None))

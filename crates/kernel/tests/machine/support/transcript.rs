@@ -18,7 +18,6 @@ pub struct Transcript {
     pub payload: u64,
     /// The port whose bursts are counted, and the largest gap between two packets of a burst.
     pub bursts_at: (u32, Span),
-    /// The number of packets of the longest burst.
     pub longest_burst: u64,
     burst: u64,
     last: Option<Time>,

@@ -17,7 +17,6 @@ use shallop_scenario::{Options, read};
 use shallop_topology::{Dumbbell, Largest, NicMode, SenderDelay};
 use shallop_workload::Sizes;
 
-/// The study of a scenario.
 pub fn study(text: &str) -> Study {
     read(text, &Options::default()).unwrap_or_else(|problem| panic!("{problem:?}\n{text}"))
 }
@@ -27,7 +26,6 @@ pub fn filled(text: &str, values: &[(&str, &str)]) -> String {
     values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
-/// The outcome of one scheme of a plan.
 pub fn outcome(plan: &Plan, scheme: usize, seed: u64) -> Outcome {
     shallop_measure::run(plan, scheme, seed, &mut |_| true).unwrap()
 }
@@ -37,7 +35,6 @@ pub fn outcome_of(text: &str) -> Outcome {
     outcome(&study(text).points[0].plan, 0, 1)
 }
 
-/// The run of the scheme with this name.
 pub fn run_of(plan: &Plan, scheme: &str) -> Run {
     let scheme = plan.schemes.iter().position(|other| other.name == scheme).unwrap();
     outcome(plan, scheme, 1).run
@@ -147,7 +144,6 @@ pub fn expresspass() -> Transport {
     })
 }
 
-/// With Aeolus's start.
 pub fn aeolus(transport: &Transport) -> Transport {
     let start = Some(Aeolus { burst: None, until: BurstUntil::FirstResponse });
     match *transport {
@@ -165,7 +161,6 @@ fn ahead(mut transport: Transport) -> Transport {
     transport
 }
 
-/// Every transport there is, each by its label.
 pub fn schemes() -> Vec<Scheme> {
     let linux = Stack::LINUX_IDEAL;
     let tcp = |kind: &'static ControllerName| {

@@ -1,15 +1,13 @@
 //! `FlashPass` endpoints in a Pair, a feedback law that records its epochs, and invariants of every capture.
 
-use std::collections::BTreeMap;
-
+use super::{CapturedPacket, PAYLOAD, Pair, Path};
 use shallop_control::flashpass::{Aimd, AimdConfig, Law, Mimd, MimdConfig};
 use shallop_control::{Epoch, Rate};
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Seed, Share, Span, Time};
 use shallop_proto::flashpass::head::TIMESTAMP_STEP;
 use shallop_proto::flashpass::{CreditEngineConfig, Head, Peer, Receiver, ReceiverConfig, Sender, SenderConfig};
 use shallop_proto::{Endpoint, aeolus};
-
-use super::{CapturedPacket, PAYLOAD, Pair, Path};
+use std::collections::BTreeMap;
 
 /// A feedback law that records its epochs.
 #[derive(Clone, Debug)]
@@ -50,7 +48,6 @@ impl Rate for Spy {
     }
 }
 
-/// The parameters of both endpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     pub engine: CreditEngineConfig,
@@ -125,7 +122,6 @@ pub fn emulations(pair: &Pair<Peer<Spy>>) -> Vec<(Time, Ecn)> {
     pair.capture.iter().filter_map(time).collect()
 }
 
-/// Send times of the data packets.
 pub fn data(pair: &Pair<Peer<Spy>>) -> Vec<Time> {
     pair.of_class(Class::Data).map(|packet| packet.sent).collect()
 }

@@ -5,11 +5,10 @@ pub mod flashpass;
 pub mod shared_bottleneck;
 pub mod tcp;
 
-use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
-
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Pace, Seed, Span, Stream, Time};
 use shallop_proto::{Endpoint, Nic, Out, settle};
+use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
 
 /// One-way delay of [`Path::fast`], without transmission time.
 pub const DELAY: Span = Span::from_us(500);
@@ -111,7 +110,6 @@ pub struct CapturedPacket<H> {
     pub lost: bool,
     /// Arrival time, also of lost packets.
     pub arrives: Time,
-    /// The ECN codepoint on arrival.
     pub ecn: Ecn,
 }
 
@@ -248,7 +246,6 @@ impl<E: Endpoint> Pair<E> {
         }
     }
 
-    /// Drops the packets that `drops` selects, and no others.
     pub fn with_drops(mut self, drops: impl FnMut(&CapturedPacket<E::Head>) -> bool + 'static) -> Self {
         self.drops = Some(Box::new(drops));
         self

@@ -2,14 +2,12 @@
 //! or none. The return path has no queue. The backlog of the bottleneck is known at any time, and every enqueued packet
 //! is recorded.
 
-use std::collections::{BTreeMap, VecDeque};
-
+use super::{Out, PAYLOAD, Side};
 use shallop_control::any::{self, AnyWindow};
 use shallop_core::{BitsPerSec, Bytes, Ecn, Pace, Span, Time};
 use shallop_proto::tcp::{Config, Head, Receiver, Sender, Tcp};
 use shallop_proto::{Endpoint, settle};
-
-use super::{Out, PAYLOAD, Side};
+use std::collections::{BTreeMap, VecDeque};
 
 pub struct Flow {
     pub ends: [Tcp<AnyWindow>; 2],
@@ -46,7 +44,6 @@ enum Event {
 pub struct Enqueued {
     pub sent: Time,
     pub at: Time,
-    /// End of its transmission.
     pub leaves: Time,
     /// Queue length in packets, with this packet and without the one in service, as in switches.
     pub queue: u32,
@@ -72,7 +69,6 @@ pub struct SharedBottleneck {
     pub flows: Vec<Flow>,
     pub rate: BitsPerSec,
     pub delay: Span,
-    /// Buffer, with the packet in service.
     pub buffer: Bytes,
     /// The marking threshold: ECN-capable packets are marked if the queue is longer than this.
     pub mark: u32,
@@ -151,7 +147,6 @@ impl SharedBottleneck {
         self.base_rtt().ratio(self.pace.quote(Bytes::new(1538)))
     }
 
-    /// The backlog, in full frames.
     pub fn backlog(&self) -> f64 {
         let wait = self.free_at.saturating_since(self.now);
         wait.ratio(self.pace.quote(Bytes::new(1538)))
@@ -170,13 +165,11 @@ impl SharedBottleneck {
         (self.area / elapsed / frame.as_secs_f64(), self.most.ratio(frame))
     }
 
-    /// The packets enqueued since `from`.
     pub fn since(&self, from: Time) -> impl Iterator<Item = &Enqueued> + Clone {
         let first = self.enqueued.partition_point(|enqueued| enqueued.at < from);
         self.enqueued[first..].iter()
     }
 
-    /// The utilization of the bottleneck since `from`.
     pub fn utilization(&self, from: Time) -> f64 {
         let carried: u64 = self.since(from).map(|enqueued| u64::from(enqueued.size)).sum();
         self.pace.quote(Bytes::new(carried)).ratio(self.now - from)

@@ -178,7 +178,6 @@ pub fn pair(config: &Config, control: &any::Config, size: u64, path: Path) -> Pa
     pair_with(config, control.build(&config.start(path.rate, 1)), size, path)
 }
 
-/// A pair with any controller, such as a [`Spy`].
 pub fn pair_with<W: Window + Clone>(config: &Config, controller: W, size: u64, path: Path) -> Pair<Tcp<W>> {
     let sender = Sender::new(config, controller, Some(size));
     let receiver = Receiver::new(config, Some(size));

@@ -1,10 +1,9 @@
 //! Packets of a test of the path ([`PathProbe`]), beside the emulation packets of the engine.
 
-use shallop_core::{Seed, Span, Time};
-
 use super::{CreditExchange, STEP, floor};
 use crate::credit::packet::{Emulation, Encoded, PacketKind};
 use crate::credit::path_probe::{PathProbe, ProbeCounts, ProbePlan};
+use shallop_core::{Seed, Span, Time};
 
 impl CreditExchange {
     /// Starts a test of the path, and forgets the one before.

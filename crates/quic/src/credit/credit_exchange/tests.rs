@@ -4,7 +4,6 @@ use super::*;
 use crate::credit::packet::Parsed;
 use shallop_core::BitsPerSec;
 
-/// Both sides of a connection.
 fn pair() -> [CreditExchange; 2] {
     let wait = std::time::Duration::from_millis(20);
     let config = Config { wait, ..Config::new(BitsPerSec::gbps(1)) };

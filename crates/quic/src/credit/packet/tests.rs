@@ -1,8 +1,7 @@
 //! Packets decode to themselves, and times are resolved across their wrap.
 
-use proptest::prelude::*;
-
 use super::*;
+use proptest::prelude::*;
 
 fn stamp() -> impl Strategy<Value = Stamp> {
     let step = prop_oneof![0..=LAST_STEP, 0..WRAP, (1..2_000u64).prop_map(|n| n * WRAP - 1)];

@@ -4,13 +4,12 @@
 //! scheme's, `shared` is drawn once a seed, `own` once a scheme and seed. Flows, where there are any, are exponential
 //! or Pareto.
 
-use std::collections::BTreeMap;
-
 use libm::{exp, lgamma, log, sqrt};
 use shallop_core::seed::{Seed, Stream};
 use shallop_results::aggregate::aggregate;
 use shallop_results::summary::{Completion, Fct, FlowTime, Group};
 use shallop_results::{Aggregate, Job, Point, Run, Summary};
+use std::collections::BTreeMap;
 
 /// The distribution of a scheme's own noise, on the logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +86,6 @@ struct Scheme {
 pub struct ResultSet {
     pub summary: Summary,
     pub seeds: u64,
-    /// The number of schemes.
     pub schemes: usize,
     /// Whether smaller values are better.
     pub less: bool,
@@ -112,7 +110,6 @@ fn log_uniform(stream: &mut Stream, low: f64, high: f64) -> f64 {
     exp(stream.between(log(low), log(high)))
 }
 
-/// One of the values by its weight.
 fn pick<T: Copy>(stream: &mut Stream, all: &[(T, u64)]) -> T {
     let mut at = stream.below(all.iter().map(|(_, weight)| weight).sum());
     for (value, weight) in all {

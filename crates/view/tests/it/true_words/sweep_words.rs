@@ -16,19 +16,16 @@ fn points(text: &str) -> Vec<usize> {
     numbers(text, "x=").into_iter().map(|value: usize| value / 10 - 1).collect()
 }
 
-/// The number of the scheme that a text begins with.
 fn scheme(text: &str) -> Option<usize> {
     numbers(text.strip_prefix('s').map(|_| text)?, "s").first().copied()
 }
 
-/// The truth of a sweep.
 pub struct Sweep<'a> {
     set: &'a ResultSet,
     /// Whether the value of a cell is exact, so that it is compared.
     exact: Vec<bool>,
 }
 
-/// What is claimed and what of it is false.
 #[derive(Debug, Default)]
 pub struct Told {
     pub claims: u64,
@@ -77,7 +74,6 @@ impl<'a> Sweep<'a> {
         inside.into_iter().any(beats)
     }
 
-    /// Compares these sentences with the truth.
     pub fn read(&self, sentences: &[String]) -> Told {
         let mut told = Told::default();
         for sentence in sentences {

@@ -1,10 +1,9 @@
 //! What the sentences of a headline claim, read from the words alone.
 
+use super::sets::ResultSet;
 use shallop_results::Summary;
 use shallop_results::metrics::{GOODPUT, Metric, all_flows};
 use shallop_view::Headline;
-
-use super::sets::ResultSet;
 
 /// What a headline says of pairs of schemes, by number.
 #[derive(Debug, Default)]
@@ -78,7 +77,6 @@ pub fn sentences(set: &ResultSet) -> Vec<Vec<String>> {
 }
 
 impl Claims {
-    /// What these sentences claim of a set.
     pub fn read(sentences: &[String], set: &ResultSet) -> Self {
         let mut claims = Self { compared: compared(&set.summary, set.less), ..Self::default() };
         for sentence in sentences {
