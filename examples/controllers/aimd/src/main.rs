@@ -2,8 +2,9 @@
 
 mod aimd;
 
-use shallop_control::Added;
 use std::process::ExitCode;
+
+use shallop_control::Added;
 
 fn main() -> ExitCode {
     shallop::main_with(const { &[Added::of::<aimd::Config>()] })
