@@ -33,9 +33,9 @@
 //! - `#[key(TYPE, default = VALUE)]`, or nothing for a key without arguments. TYPE is a [`ValueType`]; types with a
 //!   [`Value::VALUE_TYPE`] need none. The default may use the fields above. Without one an `Option` is `None`, and a
 //!   key of another type is required. `shown = TEXT` stands in the docs in place of the default, `or = TEXT` where
-//!   the default is `None`. `was = "old"` is an earlier name of the key, or that of other tools: a scenario that uses
-//!   it is told the present one. `required` is for a key of type `Option<Unread>`, which code reads by itself and
-//!   which must not be missing.
+//!   the default is `None`. `was = "old"` names the key as an earlier version or another tool does; the error for a
+//!   scenario with the old name gives the present one. `required` is for a key of type `Option<Unread>`, which code
+//!   reads by itself and which must not be missing.
 //! - `#[part(CONTEXT)]`: another struct of options whose keys are in the same section.
 //! - `#[fixed(VALUE)]`: no key.
 //! - `#[section]`, `#[sections]`: a key with a section, or a list of sections, that another struct describes. The field

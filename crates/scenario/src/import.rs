@@ -112,7 +112,7 @@ fn mark_hosts(section: &Section<'_>, options: &FileOptions, parts: &mut Parts) -
     for name in names {
         let Some(at) = parts.nodes.iter().position(|part| part.name == name) else {
             let known = parts.nodes.iter().map(|part| part.name.as_str());
-            let problem = section.reject(key, format!("there is no node \"{name}\""));
+            let problem = section.reject(key, format!("no node is named \"{name}\""));
             return Err(problem.with_help(advice(&name, known)));
         };
         parts.nodes[at].is_host = true;
@@ -124,7 +124,7 @@ fn mark_hosts(section: &Section<'_>, options: &FileOptions, parts: &mut Parts) -
 fn unit(section: &Section<'_>, written: Option<&str>) -> Result<Option<f64>, Problem> {
     let Some(text) = written else { return Ok(None) };
     Defaults::unit_of(text).map(Some).ok_or_else(|| {
-        let problem = section.reject(FileOptions::KEY.rate_unit, format!("\"{text}\" is no unit of rates"));
+        let problem = section.reject(FileOptions::KEY.rate_unit, format!("\"{text}\" is not a unit of rates"));
         problem.with_help("allowed: bps, kbps, Mbps, Gbps, also as Mb/s or Mbit/s; MBps and MB/s are bytes a second")
     })
 }
@@ -252,7 +252,7 @@ fn hosts(
             }
             Some(at) => with[at].1 = hosts,
             None => {
-                let problem = section.reject(key, format!("there is no node \"{place}\""));
+                let problem = section.reject(key, format!("no node is named \"{place}\""));
                 let names: Vec<&str> = with.iter().map(|node| node.0.as_str()).collect();
                 return Err(problem.with_help(advice(place, names)));
             }

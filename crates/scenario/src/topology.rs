@@ -176,7 +176,7 @@ pub(super) fn ends<'n>(
     };
     let find = |name: &String| {
         find(name).ok_or_else(|| {
-            let problem = section.reject(key, format!("there is no node \"{name}\""));
+            let problem = section.reject(key, format!("no node is named \"{name}\""));
             problem.with_help(advice(name, names.clone()))
         })
     };

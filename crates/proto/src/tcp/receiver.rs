@@ -17,7 +17,7 @@ use std::{collections::VecDeque, ops::Range};
 
 /// The most acknowledgements that wait for the host's link. A further one replaces the last.
 const MAX_PENDING_ACKS: usize = 64;
-/// The number of ranges that Linux tracks, of which a header has room for three (kernel: `TCP_NUM_SACKS`).
+/// The number of SACK ranges that Linux tracks (kernel: `TCP_NUM_SACKS`). A header has room for three of them.
 const TRACKED: usize = SACK_BLOCKS + 1;
 /// The number of ranges that an acknowledgement is expected to report (kernel: `TCP_SACK_BLOCKS_EXPECTED`).
 const EXPECTED: usize = 2;
@@ -29,8 +29,8 @@ struct PendingAck {
     duplicate: Range<u64>,
     tsecr: Timestamp,
     ece: bool,
-    /// Linux: the ranges to report, as they are now. Other stacks report those of the time at which the last
-    /// acknowledgement leaves.
+    /// Linux: the SACK ranges at the time of this acknowledgement. In other stacks only the last acknowledgement of a
+    /// batch has ranges, which are read when it leaves.
     blocks: [Range<u64>; SACK_BLOCKS],
 }
 
@@ -161,7 +161,8 @@ impl Receiver {
         true
     }
 
-    /// Stores payload. Returns how many bytes are new, and which bytes are duplicates (all, or those before RCV.NXT).
+    /// Stores payload. Returns the number of new bytes, and the range of duplicate bytes: all of them, or the part
+    /// before RCV.NXT.
     /// Segments after RCV.NXT that are new only in part do not occur, as senders keep segment boundaries.
     fn take(&mut self, body: Range<u64>) -> (u64, Range<u64>) {
         let (rcv_nxt, whole) = (self.rcv_nxt(), body.clone());
@@ -181,10 +182,10 @@ impl Receiver {
         (new, duplicate)
     }
 
-    /// Records a segment after a gap as Linux does: the first range that it touches grows and becomes the latest, and a
-    /// segment that touches none is a range of its own, even within data that arrived long ago. If two ranges were
-    /// later, the acknowledgement that waits is sent first, which would not report them otherwise (kernel:
-    /// `tcp_sack_new_ofo_skb`, `TCP_SACK_BLOCKS_EXPECTED`, `tcp_sack_maybe_coalesce`).
+    /// Records a segment after a gap as Linux does. The first range that the segment touches grows and becomes the
+    /// latest. A segment that touches none starts a new range, even within data that arrived long ago. If two ranges
+    /// are more recent than the one that grows, a delayed acknowledgement leaves first, so that it still reports them
+    /// (kernel: `tcp_sack_new_ofo_skb`, `TCP_SACK_BLOCKS_EXPECTED`, `tcp_sack_maybe_coalesce`).
     fn note_touched(&mut self, mut segment: Range<u64>) {
         let rcv_nxt = self.rcv_nxt();
         self.latest.iter_mut().filter(|old| old.start <= rcv_nxt).for_each(|old| *old = 0..0);
@@ -195,7 +196,7 @@ impl Receiver {
             self.ack_now(0..0);
         }
         let first = self.latest.iter().position(|old| touches(old, &segment) && !old.is_empty());
-        // What precedes the first of them may touch the segment only after it has grown.
+        // Once it has grown, the segment may touch ranges before the first one, too.
         let rest = 0..if first.is_some() { TRACKED } else { 0 };
         for at in first.into_iter().chain(rest) {
             let old = &mut self.latest[at];

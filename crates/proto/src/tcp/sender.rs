@@ -275,7 +275,7 @@ impl<W: Window> Sender<W> {
             // The kernel sets PSH on each burst of several segments (`__tcp_transmit_skb`).
             flags |= Flags::PSH.when(continues && !self.offload.is_in_burst());
             if self.recovery.is_kernels_cwr() {
-                // The timer of the tail loss probe replaces that of RACK (kernel: `tcp_schedule_loss_probe`).
+                // The tail loss probe stops RACK's timer: both share one timer (kernel: `tcp_schedule_loss_probe`).
                 self.timers.reordering = Time::LAST;
             }
             (self.scoreboard.send(now, snapshot, limited), PacketKind::NewData)

@@ -110,8 +110,9 @@ fn duplicates_are_all_reported_after_a_wait_for_the_link() {
 }
 
 /// Kernel: `tcp_sack_new_ofo_skb`. Six segments of ten arrive with gaps between them. Linux then knows the ranges of
-/// the last four, so that a segment between the first two is a range of its own: what waits for SACK compression is
-/// reported at once, and the segment waits. A segment after one of the two latest ranges waits with it.
+/// the last four, so a segment between the first two starts a new range. The acknowledgement that SACK compression
+/// delays leaves at once, and the one of the segment is delayed. A segment next to one of the two latest ranges does
+/// not end the delay.
 #[test]
 fn linux_reports_what_waits_when_a_gap_is_filled_between_old_ranges() {
     let filled = [true, false].map(|kernel_habits| {
@@ -132,7 +133,7 @@ fn linux_reports_what_waits_when_a_gap_is_filled_between_old_ranges() {
     assert_eq!(filled, [waits, ([true; 3], Some((2, 5)), Some((12, 14)))]);
 }
 
-/// Kernel: each acknowledgement is a packet of its own, whose ranges are those of the time at which it was made.
+/// Kernel: an acknowledgement that waits for the link keeps the SACK ranges of the time at which it was made.
 #[test]
 fn acknowledgements_of_linux_that_wait_for_the_link_keep_their_ranges() {
     let said = [true, false].map(|kernel_habits| {

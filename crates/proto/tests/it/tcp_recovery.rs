@@ -324,7 +324,7 @@ fn in_linuxs_slow_start_a_window_grows_that_is_used_by_more_than_half() {
     assert_eq!(LINUX.map(limited), [[false, true], [false, false]]);
 }
 
-/// Kernel: `tcp_schedule_loss_probe`, whose timer replaces that of RACK while a mark is answered.
+/// Kernel: `tcp_schedule_loss_probe`. New data that is sent while the window shrinks for a mark stops RACK's timer.
 #[test]
 fn in_linux_data_that_is_sent_in_a_reduction_for_a_mark_stops_the_timer_of_reordering() {
     let ecn = EcnConfig { ecn_gradual: true, ..EcnConfig::EXACT };

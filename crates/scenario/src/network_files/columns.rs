@@ -21,7 +21,8 @@ pub(super) const USUAL: [&str; 18] = [
     "capacity_gbps", "delay", "latency", "delay_us", "delay_ms", "length_km", "loss", "jitter", "mtu",
 ];
 
-/// What is said of a link. The number is that of its name among those with this meaning; a smaller one is taken first.
+/// What a column says of a link. The number is the place of the name in its list above: if a link has several columns
+/// with one meaning, the smallest place counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Meaning {
     /// A rate, with the bit/s of its unit.
@@ -76,7 +77,7 @@ pub(super) fn meaning(name: &str) -> Option<Meaning> {
     first.or_else(|| time.map(|unit| Meaning::Delay(DELAYS.len(), Some(unit))))
 }
 
-/// The direction of which a name such as `rate_up` or `delayDown (ms)` speaks, and the name without it. 0 is from the
+/// The direction in a name such as `rate_up` or `delayDown (ms)`, and the name without it. Direction 0 is from the
 /// first node of a row to the second.
 pub(super) fn direction(name: &str) -> Option<(usize, String)> {
     const WORDS: [[&str; 7]; 2] = [
@@ -116,13 +117,13 @@ pub(super) fn length_unit(text: &str) -> Option<f64> {
     }
 }
 
-/// Whether a name sounds like that of a rate.
+/// Whether a name that is not understood may mean a rate.
 pub(super) fn sounds_like_a_rate(name: &str) -> bool {
     let plain = plain(name);
     ["bandw", "bw", "capacit", "rate", "speed", "bps"].iter().any(|part| plain.contains(part))
 }
 
-/// Whether a name sounds like that of a delay or of a length.
+/// Whether a name that is not understood may mean a delay or a length.
 pub(super) fn sounds_like_a_delay(name: &str) -> bool {
     let plain = plain(name);
     ["delay", "latenc", "rtt", "distance", "length", "propag"].iter().any(|part| plain.contains(part))

@@ -244,14 +244,14 @@ fn columns(header: &StringRecord) -> Result<[usize; 2], Wrong> {
         let is_known = meaning(name).is_some() || direction(name).is_some() || is_one_of(name, &OF_NODES);
         if let Some(meant) = known.iter().find(near).filter(|_| !is_known && !is_one_of(name, &known)) {
             let help = format!("did you mean `{meant}`? {HELP}; known: {}", known.join(", "));
-            return Err(Wrong::new(1, format!("there is no column \"{name}\""), help));
+            return Err(Wrong::new(1, format!("no column is named \"{name}\""), help));
         }
     }
     let missing = || {
         let end =
             if header.iter().any(|name| ENDS.iter().any(|pair| is_one_of(name, &pair[..1]))) { "to" } else { "from" };
         let names: Vec<&str> = header.iter().take(12).collect();
-        Wrong::new(1, format!("there is no column `{end}`; there are: {}", names.join(", ")), HELP)
+        Wrong::new(1, format!("no column is named `{end}`; there are: {}", names.join(", ")), HELP)
     };
     found.ok_or_else(missing)
 }

@@ -89,7 +89,7 @@ fn edges<'a>(drawing: &'a Drawing, notes: &mut Vec<String>) -> Result<Vec<Edge<'
         let find = |end: &String| {
             numbers.get(end.as_str()).copied().ok_or_else(|| {
                 let help = "links lead to the identifiers of nodes";
-                Wrong::new(element.line, format!("there is no node \"{end}\""), help)
+                Wrong::new(element.line, format!("no node is named \"{end}\""), help)
             })
         };
         let (a, b) = (find(&ends[0])?, find(&ends[1])?);
@@ -186,8 +186,7 @@ impl Reading<'_> {
 
     /// The values of a link, or of a direction, between nodes with these names.
     fn way(&mut self, element: &Element, names: [&str; 2], at: (Coordinates, Coordinates)) -> Result<FileWay, Wrong> {
-        let unread = &self.unread;
-        let missing = |what: &str| {
+        let missing = |what: &str, unread: &[String]| {
             let mut keys = element.attributes.iter().map(|(key, _)| key);
             let near = keys.find(|key| match what {
                 "rate" => unread.contains(key) && sounds_like_a_rate(key),
@@ -208,9 +207,8 @@ impl Reading<'_> {
             };
             Wrong::new(element.line, format!("{message}, and `{near}` is not understood"), help)
         };
-        let (no_rate, no_delay) = (missing("rate"), missing("delay"));
-        let rate = self.rate(element)?.ok_or(no_rate)?;
-        let delay = self.delay(element, at)?.ok_or(no_delay)?;
+        let rate = self.rate(element)?.ok_or_else(|| missing("rate", &self.unread))?;
+        let delay = self.delay(element, at)?.ok_or_else(|| missing("delay", &self.unread))?;
         let jitter = time(element, self.defaults, |it| match it {
             Meaning::Jitter(unit) => Some((0, unit)),
             _ => None,
@@ -231,14 +229,14 @@ impl Reading<'_> {
                 if from_words {
                     self.guess(format!("\"{label}\" is read as {rate}"), element.line);
                 } else if is_unclear && label.contains(|c: char| c.is_ascii_digit()) {
-                    self.guess(format!("`LinkSpeedRaw` is {rate}, and \"{label}\" no single rate"), element.line);
+                    self.guess(format!("`LinkSpeedRaw` is {rate}; \"{label}\" names no single rate"), element.line);
                 }
             }
             return Ok(Some(rate));
         }
         self.origin.default_rates.push(element.line);
         let Some(rate) = self.defaults.rate else { return Ok(None) };
-        let why = label.map_or_else(String::new, |label| format!(", as \"{label}\" is no single rate"));
+        let why = label.map_or_else(String::new, |label| format!("; \"{label}\" names no single rate"));
         self.guess(format!("the rate is `default_rate`, {rate}{why}"), element.line);
         Ok(Some(rate))
     }
@@ -375,6 +373,11 @@ fn rate(element: &Element, defaults: &Defaults) -> Result<Option<(BitsPerSec, bo
 
 /// The rate in the text of an attribute; a number without a unit is multiplied by `scale`.
 fn of_text((key, text): (&str, &str), line: usize, defaults: &Defaults, scale: f64) -> Result<BitsPerSec, Wrong> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let in_bytes = rate_unit(unit.trim()).filter(|_| unit.ends_with("B/s") || unit.ends_with("Bps"));
+    if let (Some(octets), Ok(number)) = (in_bytes, text[..text.len() - unit.len()].parse::<f64>()) {
+        return checked((key, text), number * octets, line, defaults);
+    }
     let bits = match (text.parse::<f64>(), as_a_whole(text)) {
         (Ok(_), _) => number((key, text), line)? * scale,
         (Err(_), Some(bits)) => bits,

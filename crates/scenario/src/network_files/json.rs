@@ -5,6 +5,7 @@
 use super::edges::both_ends;
 use super::{Drawing, Element, Wrong};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 const HELP: &str = "an object with the lists `nodes` and `links` (or `edges`), as networkx' node_link_data writes it";
 
@@ -35,13 +36,13 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
     }
     // In a file without an `id`, as of D3, ends may be numbers of nodes.
     let numbered = !drawing.nodes.iter().any(|(_, element)| element.get(&["id"]).is_some());
+    let names: BTreeSet<&str> = drawing.nodes.iter().map(|(name, _)| name.as_str()).collect();
     for (entry, line) in joins {
-        let (mut ends, element) = link(entry, line)?;
-        for end in ends.iter_mut().filter(|_| numbered) {
-            let node = end.parse().ok().and_then(|at: usize| drawing.nodes.get(at));
-            let node = node.filter(|_| !drawing.nodes.iter().any(|(id, _)| id == end));
-            *end = node.map_or(end.clone(), |node| node.0.clone());
-        }
+        let (ends, element) = link(entry, line)?;
+        let ends = ends.map(|end| {
+            let number = end.parse::<usize>().ok().filter(|_| numbered && !names.contains(end.as_str()));
+            number.and_then(|at| drawing.nodes.get(at)).map_or(end, |node| node.0.clone())
+        });
         drawing.edges.push((ends, element));
     }
     Ok(drawing)
@@ -56,7 +57,7 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// The attributes of a node or link, with those of objects in it.
+/// The attributes of a node or link, and the attributes of objects in it.
 fn element(map: &Map<String, Value>, line: usize) -> Element {
     let mut attributes = Vec::new();
     for (key, value) in map {

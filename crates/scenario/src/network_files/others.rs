@@ -26,7 +26,7 @@ pub(super) struct Sndlib {
 
 struct SndLink {
     ends: [String; 2],
-    /// The capacity that is installed, and those that could be.
+    /// The installed capacity, and the capacities of modules that could be added.
     installed: String,
     modules: Vec<String>,
     line: usize,
@@ -64,7 +64,7 @@ impl Sndlib {
                 attributes.push(attribute("capacityUnits", unit));
             }
             if known && !is_installed && capacity.is_some() {
-                let guess = "no capacity is installed, so the rate is that of the smallest module";
+                let guess = "no capacity is installed, so the smallest module gives the rate";
                 drawing.guesses.entry(guess.to_owned()).or_default().push(line);
             }
             drawing.edges.push((ends, Element { line, attributes }));
@@ -119,11 +119,10 @@ impl Sndlib {
         let lines = Lines::of(text);
         let root = document.root_element();
         let mut all = Self::default();
-        let text = |of: Node<'_, '_>, tag: &str| {
-            let found = of.descendants().find(|child| child.tag_name().name() == tag);
-            found.and_then(|it| it.text()).unwrap_or_default().trim().to_owned()
-        };
-        all.unit = Some(text(root, "unit")).filter(|unit| !unit.is_empty());
+        let content = |of: Option<Node<'_, '_>>| of.and_then(|it| it.text()).unwrap_or_default().trim().to_owned();
+        let text = |of: Node<'_, '_>, tag: &'static str| content(children(of, tag).next());
+        let unit = root.descendants().find(|it| it.tag_name().name() == "unit");
+        all.unit = Some(content(unit)).filter(|unit| !unit.is_empty());
         for node in root.descendants() {
             let line = lines.line(node);
             let ends = || [text(node, "source"), text(node, "target")];
@@ -132,12 +131,14 @@ impl Sndlib {
                 "node" => {
                     let id = node.attribute("id");
                     let id = id.ok_or_else(|| Wrong::new(line, "this <node> lacks its `id`", ""))?;
-                    all.nodes.push((id.to_owned(), [text(node, "x"), text(node, "y")], line));
+                    let at = children(node, "coordinates").next();
+                    let at = ["x", "y"].map(|axis| at.map_or_else(String::new, |at| text(at, axis)));
+                    all.nodes.push((id.to_owned(), at, line));
                 }
                 "link" => {
                     let installed = children(node, "preInstalledModule").next();
                     let installed = installed.map_or_else(|| "0".to_owned(), |module| text(module, "capacity"));
-                    let modules = node.descendants().filter(|it| it.tag_name().name() == "addModule");
+                    let modules = children(node, "additionalModules").flat_map(|all| children(all, "addModule"));
                     let modules = modules.map(|module| text(module, "capacity")).collect();
                     all.links.push(SndLink { ends: ends(), installed, modules, line });
                 }
@@ -239,7 +240,7 @@ pub(super) fn hpcc(text: &str) -> Result<Drawing, Wrong> {
     Ok(drawing)
 }
 
-/// The keys of a file of htsim and their values: those of the head, and those of each tier.
+/// The keys of a file of htsim and their values, with lines: the head first, then each tier.
 fn htsim_keys<'a>(text: &'a str) -> Vec<(String, &'a str, usize)> {
     let lines = (1..).zip(text.lines().map(|line| line.split('#').next().unwrap_or_default()));
     let key = |(line, text): (usize, &'a str)| {

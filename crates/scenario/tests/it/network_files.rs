@@ -111,6 +111,25 @@ fn loops_are_left_out_and_the_largest_part_is_taken_on_request() {
     assert_eq!(notes, ["2 of 5 nodes are left out, as no link joins them: X, Y"]);
 }
 
+/// Each took a minute and more when its time grew with the square of its length.
+#[test]
+fn large_and_deep_files_are_read_in_time_that_grows_with_their_length() {
+    let list = |entry: &dyn Fn(usize) -> String| (0..60_000).map(entry).collect::<Vec<_>>().join(",");
+    let nodes = list(&|at| format!("{{\"name\":\"n{at}\"}}"));
+    let links = list(&|at| format!("{{\"source\":{at},\"target\":{},\"rate\":\"1Gbps\"}}", at + 1));
+    let json = format!("{{\"nodes\":[{nodes}],\"links\":[{links}]}}");
+    assert!(refused("n.json", &json, DEFAULTS).contains("no node is named \"60000\""));
+    let (open, close) = ("<node id=\"a\">".repeat(100_000), "</node>".repeat(100_000));
+    let xml = format!("<network><nodes>{open}{close}</nodes></network>");
+    assert!(refused("n.xml", &xml, DEFAULTS).contains("second node \"a\""));
+}
+
+#[test]
+fn a_capital_b_is_bytes_behind_a_number() {
+    let (links, _) = told("n.csv", "from,to,bw_mbps,delay\nA,B,10MB/s,1ms\nB,C,10Mb/s,1ms\nC,D,1.5 kBps,1ms\n", "");
+    assert_eq!(links, ["A-B 80Mbps 1ms", "B-C 10Mbps 1ms", "C-D 12Kbps 1ms"]);
+}
+
 #[test]
 fn words_of_a_bundle_replace_the_raw_rate_of_one_link_and_a_bound_beside_it_is_listed() {
     let gml = "graph [\nnode [ id 0 ] node [ id 1 ] node [ id 2 ]\n\
@@ -118,7 +137,7 @@ fn words_of_a_bundle_replace_the_raw_rate_of_one_link_and_a_bound_beside_it_is_l
                edge [ source 1 target 2 LinkSpeedRaw 1e8 LinkLabel \"less than 100 Mbps\" delay 1 ]\n]";
     let (links, notes) = told("n.gml", gml, "");
     assert_eq!(links, ["0-1 40Gbps 30ms", "1-2 100Mbps 1ms"]);
-    let bound = "`LinkSpeedRaw` is 100Mbps, and \"less than 100 Mbps\" no single rate: line 4";
+    let bound = "`LinkSpeedRaw` is 100Mbps; \"less than 100 Mbps\" names no single rate: line 4";
     assert_eq!(notes, ["\"10GEx4\" is read as 40Gbps: line 3", bound]);
 }
 
@@ -133,7 +152,7 @@ fn words_of_operators_are_rates_and_guesses_are_listed() {
     assert_eq!(rates, ["100Gbps", "39.81312Gbps", "1.544Mbps", "34.368Mbps", "8Gbps"]);
     for note in [
         "\"STM-64x4\" is read as 39.81312Gbps: line 3",
-        "the rate is `default_rate`, 100Gbps, as \"300M-1Gb/s\" is no single rate: line 2",
+        "the rate is `default_rate`, 100Gbps; \"300M-1Gb/s\" names no single rate: line 2",
         "the delay is `default_delay`, 1ms: lines 2-6",
     ] {
         assert!(notes.iter().any(|known| known == note), "{note}: {notes:?}");
@@ -148,7 +167,7 @@ fn bare_numbers_have_the_unit_of_the_key_or_of_the_file() {
                    </graph></graphml>";
     assert_eq!(told("n.graphml", graphml, "rate_unit = \"Mbps\"").0, ["0-1 18Mbps 10ms"]);
     assert!(refused("n.graphml", graphml, "").contains("rate_unit = \"Mbps\""));
-    assert!(refused("n.graphml", graphml, "rate_unit = \"apples\"").contains("no unit of rates"));
+    assert!(refused("n.graphml", graphml, "rate_unit = \"apples\"").contains("not a unit of rates"));
     let gml = "graph [ node [ id 0 ] node [ id 1 ]\n\
                edge [ source 0 target 1 bandwidth 10000000 bandwidthUnits \"kb/s\" delay 5 delay_unit \"us\" ] ]";
     assert_eq!(told("n.gml", gml, ""), (vec!["0-1 10Gbps 5us".to_owned()], vec![]));
@@ -258,7 +277,7 @@ fn nodes_that_are_hosts_stay_hosts() {
     }
     let (_, notes) = told("h.csv", plain, "hosts_at = [\"0\", \"1\"]");
     assert!(notes.len() == 1 && notes[0].contains("`hosts_are`"), "{notes:?}");
-    assert!(refused("h.csv", plain, "hosts_are = [\"2\"]").contains("there is no node \"2\""));
+    assert!(refused("h.csv", plain, "hosts_are = [\"2\"]").contains("no node is named \"2\""));
     let error = refused("n.csv", &csv.replace("Host", "hots"), "");
     assert!(error.contains("line 5: `kind` is \"hots\""), "{error}");
 }
@@ -286,7 +305,7 @@ fn networks_and_demands_of_sndlib_are_read() {
     let (links, notes) = told("triangle.txt", SNDLIB, "");
     let rates: Vec<&str> = links.iter().map(|link| link.rsplit_once(' ').unwrap().0).collect();
     assert_eq!(rates, ["Bonn-Jena 2.48Gbps", "Jena-Ulm 10Gbps", "Ulm-Bonn 155Mbps"]);
-    let smallest = "no capacity is installed, so the rate is that of the smallest module: line 13";
+    let smallest = "no capacity is installed, so the smallest module gives the rate: line 13";
     assert!(notes.iter().any(|note| note == smallest), "{notes:?}");
     assert!(notes.iter().any(|note| note == "the delay follows from coordinates: lines 12-14"), "{notes:?}");
     // The file names no unit, and its coordinates are those of a picture.
@@ -336,7 +355,7 @@ fn networks_of_repetita_hpcc_and_rocketfuel_are_read() {
     assert_eq!((hosts, network.names.len()), (vec![0, 1, 2], 4));
     let Topology::File(_, faults) = &study.points[0].plan.topology else { panic!("no file") };
     assert_eq!(faults.iter().map(|(at, link)| (*at, link.ways[0].loss)).collect::<Vec<_>>(), [(2, 0.01)]);
-    assert!(refused("topology.txt", &hpcc.replace("0 3 25", "9 3 25"), "").contains("line 3: there is no node \"9\""));
+    assert!(refused("topology.txt", &hpcc.replace("0 3 25", "9 3 25"), "").contains("line 3: no node is named \"9\""));
 
     let latencies = "Palo+Alto,+CA83 San+Jose,+CA82 2\nSan+Jose,+CA82 Palo+Alto,+CA83 2\n";
     let (links, _) = told("latencies.intra", latencies, "default_rate = \"1Gbps\"");

@@ -157,7 +157,7 @@ const WRONG: &[Case] = &[
     ("net.graphml", GRAPHML, "", &["the file is empty"]),
     ("net.graphml", "id=\"2\"", "id=\"1\"", &["line 12", "second node \"1\"", "line 11"]),
     ("net.graphml", "id=\"2\"", "ID=\"2\"", &["line 12", "<node> lacks its `id`"]),
-    ("net.graphml", "source=\"0\"", "source=\"9\"", &["line 13", "there is no node \"9\""]),
+    ("net.graphml", "source=\"0\"", "source=\"9\"", &["line 13", "no node is named \"9\""]),
     ("net.graphml", "1e10", "fast", &["line 13", "`LinkSpeedRaw` is \"fast\", no number"]),
     ("net.graphml", "1e10", "-5", &["line 13", "out of range", "1Kbps to 10Tbps"]),
     ("net.graphml", "1e10", "nan", &["line 13", "no number"]),
@@ -180,7 +180,7 @@ const WRONG: &[Case] = &[
     ("net.gml", "id 0 label", "0 0 label", &["line 4", "expected a key"]),
     ("net.gml", "edge [ source 0", "edge 5 vertex [ source 0", &["line 7", "this edge is no list"]),
     ("net.csv", "from,to", "form,to", &["line 1", "no column \"form\"", "rate_gbps"]),
-    ("net.csv", "from,to,rate", "to,rate", &["there is no column `from`"]),
+    ("net.csv", "from,to,rate", "to,rate", &["no column is named `from`"]),
     ("net.csv", "rate,delay", "rate,rate", &["the column \"rate\" is there twice"]),
     ("net.csv", "A,B,10Gbps,5ms", "A,B,10Gbps", &["line 3", "3 values for 4 columns"]),
     ("net.csv", "A,B,10Gbps,5ms", "A,,10Gbps,5ms", &["line 3", "lacks the name of a node"]),
@@ -339,7 +339,7 @@ fn missing_keys_of_the_scenario_are_reported_too() {
     assert!(without("", "other.csv").contains("there is no such file; there are: net.csv"));
     assert!(without("", "net.json").contains("there is no such file"));
     let nowhere = open("net.csv", CSV, "hosts_at = [\"X\"]", ("A", "B")).unwrap_err();
-    assert!(nowhere.message().contains("there is no node \"X\""), "{nowhere:?}");
+    assert!(nowhere.message().contains("no node is named \"X\""), "{nowhere:?}");
     let none = read(&scenario("net.csv", "", ("A", "B")), &Options::default()).unwrap_err();
     assert!(none.message().contains("files cannot be read here"), "{none:?}");
 }

@@ -65,7 +65,7 @@ fn links_of_a_file_may_have_faults() {
     assert!(outcome.run.links.iter().any(|link| link.place == "A>B" && link.loss_rate > 0.0));
     for (wrong, words) in [
         (fault.replace("\"A\"", "\"C\", \"A\""), "number of names: 3"),
-        (fault.replace("\"A\"", "\"D\""), "there is no node \"D\""),
+        (fault.replace("\"A\"", "\"D\""), "no node is named \"D\""),
         (fault.replace("\"B\"", "\"C\""), "no link joins \"C\" and \"A\""),
         (fault.replace("\"B\"", "\"A\""), "\"A\" is linked to itself"),
         (format!("{fault}{fault}"), "an earlier section"),
