@@ -40,7 +40,7 @@ pub struct TraceError {
 }
 
 const COLUMNS: [&str; 4] = ["start", "source", "destination", "bytes"];
-/// Names of the columns in traces, those that are taken first before the others.
+/// Names of the columns in traces, in order of preference.
 const NAMES: [&[&str]; 4] = [
     &["start", "start_time", "time", "start_s", "arrival"],
     &["source", "from", "src", "sender"],

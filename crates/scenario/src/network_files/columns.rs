@@ -3,7 +3,7 @@
 
 use super::words::{rate_unit, time_unit};
 
-/// Names for rates, the one that is taken first before the others. A unit may follow.
+/// Names for rates, in order of preference. A unit may follow.
 const RATES: [&str; 11] = [
     "linkspeed", "rate", "bandwidth", "bw", "capacity", "speed", "linkrate", "linkbandwidth", "linkcapacity",
     "datarate", "bitrate",

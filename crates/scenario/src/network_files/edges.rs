@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 pub(super) const HELP: &str = "the first line is a header: from,to and, if wanted, columns for the rate and the delay";
 
-/// Pairs of names for the two ends of a link, those that are taken first before the others.
+/// Pairs of names for the two ends of a link, in order of preference.
 const ENDS: [[&str; 2]; 13] = [
     ["from", "to"],
     ["source", "destination"],
@@ -63,7 +63,7 @@ pub(super) fn is_table(text: &str) -> bool {
     both_ends(names.iter().copied()).is_some_and(|ends| ends.iter().all(|&at| plain(names[at]).len() > 1))
 }
 
-/// The first line that is neither empty nor a comment, nor the one by which spreadsheets tell the separator.
+/// The first line that is not empty, not a comment, and not the `sep=;` of spreadsheets.
 fn header(text: &str) -> &str {
     let no_header = |line: &&str| line.trim().is_empty() || line.starts_with('#') || is_sep(line);
     text.lines().find(|line| !no_header(line)).unwrap_or_default()
@@ -110,7 +110,7 @@ pub(super) fn read(text: &str) -> Result<Drawing, Wrong> {
     let text = text.replace("\r\n", "\n");
     let head = header(&text);
     let mark = separator_of(head);
-    // What a line before the header says, and blanks in a row, are as nothing.
+    // A line `sep=;` is left out, and several blanks count as one.
     let lines = text.split_inclusive('\n').map(|line| match mark {
         _ if is_sep(line) => "\n".into(),
         b' ' => line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n",
@@ -159,7 +159,7 @@ fn table(text: &str, mark: u8) -> Result<Drawing, Wrong> {
         if to.is_empty() {
             nodes.describe(from, element)?;
         } else if describes {
-            let help = "a line of its own says it of a node: one in which `to` is empty";
+            let help = "write it in a line of the node, in which `to` is empty";
             return Err(Wrong::new(line, "a link has no switch, chip or coordinates", help));
         } else {
             nodes.mention(from, line);

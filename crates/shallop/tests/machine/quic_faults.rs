@@ -49,10 +49,10 @@ pub fn a_file_arrives_whole_over_a_path_with_every_fault() -> Outcome {
 
 /// A file of 100 MB at 100 Mb/s, half of the bottleneck's rate. The attackers' datagrams therefore compete for
 /// processor time only, not for bandwidth.
-const WATCHED: &str = include_str!("quic_faults/watched.sh");
+const WATCHED: &str = include_str!("quic_faults/watched.toml");
 
 /// Groups for an attack by the host FROM on the host TO.
-const ATTACK: &str = include_str!("quic_faults/attack.sh");
+const ATTACK: &str = include_str!("quic_faults/attack.toml");
 
 /// The result of a transfer with two attackers.
 struct Watched {
