@@ -122,6 +122,7 @@ pub fn network(setup: &ResolvedRun<'_>, title: String) -> Section {
         format!("of the first {looked}: acknowledgements cross the links of the data"),
     );
     links::bursts(setup, &mut section);
+    links::changes(setup, &mut section);
     traffic::explain(setup, &mut section);
     let how = "a run ends earlier once all counted flows are complete";
     section.say("duration", plan.duration.to_string(), how);

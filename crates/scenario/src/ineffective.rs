@@ -2,11 +2,11 @@
 //! a key is refused. A key that has no effect at any point is named in a note.
 
 use super::switches::SwitchOptions;
-use super::{buffers::SharedOptions, check, root_options::Scenario, schemes::SchemeOptions, set};
+use super::{buffers::SharedOptions, check, groups::GroupOptions, root_options::Scenario, schemes::SchemeOptions, set};
 use shallop_options::suggest::list;
 use shallop_options::{At, Item, Key, Options, Problem};
 use shallop_plan::chips::{self, Chip};
-use shallop_plan::plan::{Plan, QueueMarking, Scheme, Switch, Transport};
+use shallop_plan::plan::{Pattern, Plan, QueueMarking, Scheme, Switch, Transport};
 use shallop_plan::{kernel::KernelOptions, network::Network};
 use shallop_switch::{AqmOptions, MarkAt};
 use shallop_topology::NicMode;
@@ -35,6 +35,7 @@ const FAIR: &str = "with nic = \"fair\" hosts have no queue of their own; nic = 
 const NO_KERNELS: &str = "no host here has stack = \"kernel\"";
 /// The most points that a note lists by name.
 const MOST_NAMES: usize = 3;
+const IN_MATRIX: &str = "`matrix` names the hosts of each pair";
 const NO_CAPTURE: &str = "`capture` names no links";
 
 /// Keys of a `[switch.NAME]` that have no effect unless a node of the network is such a switch.
@@ -107,6 +108,12 @@ fn of_scenario(root: &Item, plan: &Plan, found: &mut Vec<Ineffective>) {
     }
     if plan.capture.0.is_empty() {
         add(found, (root, ""), keys.capture_limit, NO_CAPTURE);
+    }
+    let groups = root.at_key(keys.group.key).map(Item::items).unwrap_or_default();
+    for (item, group) in groups.iter().zip(&plan.groups).filter(|it| matches!(it.1.pattern, Pattern::Matrix(_))) {
+        for key in [GroupOptions::KEY.from, GroupOptions::KEY.to] {
+            add(found, (item, &format!("{}.{}", keys.group.key.name, group.name)), key, IN_MATRIX);
+        }
     }
     if let Some(section) = root.at_key(keys.kernel.key).filter(|_| !has_kernels(plan)) {
         for key in KernelOptions::keys() {

@@ -13,6 +13,7 @@ use shallop_options::{HostStack, Item, Key, Problem, Section, StringEnum};
 use shallop_plan::pairs::{intensity, pairs};
 use shallop_plan::plan::{Classes, Group, Intensity, MatrixEntry, Pattern, Starts, Trace};
 use shallop_plan::{bounds::MAX_FLOWS, files::Files, load::LoadTerms, network::Network};
+use shallop_topology::builder::HOSTS;
 use shallop_workload::{Sizes, TraceReader, builtin};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -85,8 +86,10 @@ impl Reader<'_, '_> {
             return self.commanded(options);
         }
         let section = self.section;
-        let from = hosts(section, (GroupOptions::KEY.from, options.from.as_ref()), "left", self.network)?;
-        let to = hosts(section, (GroupOptions::KEY.to, options.to.as_ref()), "right", self.network)?;
+        // The entries of a matrix name their hosts.
+        let [left, right] = if options.pattern == PatternKind::Matrix { [HOSTS; 2] } else { ["left", "right"] };
+        let from = hosts(section, (GroupOptions::KEY.from, options.from.as_ref()), left, self.network)?;
+        let to = hosts(section, (GroupOptions::KEY.to, options.to.as_ref()), right, self.network)?;
         let flows = options.flows.unwrap_or(from.len());
         let sizes = self.sizes(&options)?;
         let start = self.start(flows, sizes.is_some())?;

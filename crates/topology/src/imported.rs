@@ -43,13 +43,11 @@ pub struct Origin {
     pub distances: Vec<usize>,
     /// Lines of the links with the default delay.
     pub default_delays: Vec<usize>,
-    /// Nodes that were renamed because an earlier node in the file has their label.
-    pub renamed: usize,
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rates, default_rates, delays, lengths, distances, default_delays, renamed } = self;
+        let Self { rates, default_rates, delays, lengths, distances, default_delays } = self;
         write!(f, "rates: {rates} from the file")?;
         guessed(f, default_rates, "by default")?;
         write!(f, "; delays: {delays} from the file")?;
@@ -58,9 +56,6 @@ impl fmt::Display for Origin {
         }
         guessed(f, distances, "from coordinates")?;
         guessed(f, default_delays, "by default")?;
-        if *renamed > 0 {
-            write!(f, "; {renamed} nodes renamed, as others have their labels")?;
-        }
         Ok(())
     }
 }

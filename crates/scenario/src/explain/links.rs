@@ -74,6 +74,25 @@ pub(super) fn bursts(setup: &ResolvedRun<'_>, section: &mut Section) {
     }
 }
 
+/// Adds a row for each direction of a link whose rate or delay changes: its mean rate, and how it changes.
+pub(super) fn changes(setup: &ResolvedRun<'_>, section: &mut Section) {
+    let (network, end) = (&setup.network, setup.plan.duration);
+    for port in 0..network.graph.ports() as u32 {
+        let changes = network.changes(port);
+        let (Some(first), Some(last)) = (changes.first(), changes.last()) else { continue };
+        let mean = network.capacity(port, end).get() as f64 * 8.0 / end.as_secs_f64();
+        let mean = BitsPerSec::new(mean.round() as u64).map_or_else(|| "0bps".to_owned(), |mean| mean.to_string());
+        let (rate, delay) = network.worst(port);
+        let how = format!(
+            "{} changes, {} to {}; least rate {rate}, longest delay {delay}",
+            changes.len(),
+            first.at.since_start(),
+            last.at.since_start()
+        );
+        section.say(format!("mean rate of {}", network.port_name(port)), mean, how);
+    }
+}
+
 /// The capacity of a port's data queue as text.
 fn memory(switch: &Switch, rate: BitsPerSec, mtu: Bytes) -> String {
     let (bytes, _) = buffer(switch, rate, u64::from(wire::frame(mtu.get())));

@@ -4,8 +4,8 @@ use super::Section;
 use shallop_results::DerivedValue;
 
 /// How the names of the values begin that decide most: of the network and its traffic, and of a scheme.
-const MAIN: [&str; 8] = [
-    "links of the file", "flows", "largest load of a link", "largest base round trip", "buffer of",
+const MAIN: [&str; 9] = [
+    "links of the file", "mean rate of", "flows", "largest load of a link", "largest base round trip", "buffer of",
     "buffer over bandwidth-delay product", "shared memory of", "ECN threshold",
 ];
 const MAIN_OF_SCHEMES: [&str; 2] = ["highest data rate", "waiting time"];

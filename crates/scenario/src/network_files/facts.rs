@@ -6,7 +6,7 @@
 
 use super::columns::{Meaning, direction, length_unit, meaning, plain, sounds_like_a_delay, sounds_like_a_rate};
 use super::places::{Coordinates, coordinates, great_circle_km};
-use super::words::{as_a_whole, in_words, rate_unit, time_unit};
+use super::words::{as_a_whole, in_words, rate_unit, time_in_words, time_unit};
 use super::{Defaults, Drawing, Element, FileLink, FileWay, Origin, Part, Parts, Wrong, pairs};
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_topology::builder::{ALL, HOSTS};
@@ -41,8 +41,8 @@ pub(super) fn resolve(drawing: &Drawing, defaults: &Defaults) -> Result<Parts, W
     }
     let mut reading =
         Reading { defaults, unread: unread(drawing), origin: Origin::default(), guesses: drawing.guesses.clone() };
-    let names = names(drawing, &mut reading.origin);
     let mut notes = Vec::new();
+    let names = names(drawing, &mut notes);
     let edges = edges(drawing, &mut notes)?;
     if edges.is_empty() {
         return Err(whole("there is no link in it"));
@@ -248,6 +248,13 @@ impl Reading<'_> {
             Meaning::Delay(at, unit) => Some((at, unit)),
             _ => None,
         })?;
+        let told = element.get(&LABELS).or(element.get(&["label"])).filter(|_| written.is_none());
+        let told = told.and_then(|(_, text)| Some((text, Span::from_secs_f64(time_in_words(text)?))));
+        if let Some((text, delay)) = told.filter(|told| told.1 <= defaults.longest) {
+            self.origin.delays += 1;
+            self.guess(format!("\"{text}\" is read as a delay of {delay}, one way"), element.line);
+            return Ok(Some(delay));
+        }
         let along = |km: f64| Span::from_secs_f64(km / KM_PER_SECOND).min(defaults.longest);
         let (delay, guess) = match ((written, length_km(element)?), coordinates) {
             ((Some(delay), _), _) => {
@@ -290,24 +297,30 @@ fn numbers(drawing: &Drawing) -> Result<BTreeMap<&str, usize>, Wrong> {
 }
 
 /// A name for each node: the label, or else the identifier; "#2", "#3" and so on is appended if the name is taken.
-fn names(drawing: &Drawing, origin: &mut Origin) -> Vec<String> {
+fn names(drawing: &Drawing, notes: &mut Vec<String>) -> Vec<String> {
     let mut taken: BTreeSet<String> = TAKEN.map(str::to_owned).into();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let name = |(id, element): &(String, Element)| {
         element.get(&["label", "name"]).map_or(id.as_str(), |found| found.1).to_owned()
     };
     let labels: Vec<String> = drawing.nodes.iter().map(name).collect();
-    let mut names = Vec::with_capacity(labels.len());
-    for label in &labels {
+    let (mut names, mut numbered) = (Vec::with_capacity(labels.len()), Vec::new());
+    for (label, (_, element)) in labels.iter().zip(&drawing.nodes) {
         let mut name = label.clone();
         let count = counts.entry(label).or_insert(1);
         while taken.contains(&name) {
             *count += 1;
             name = format!("{label}#{count}");
         }
-        origin.renamed += usize::from(name != *label);
+        if name != *label {
+            numbered.push((name.clone(), element.line));
+        }
         taken.insert(name.clone());
         names.push(name);
+    }
+    if let Some((first, _)) = numbered.first() {
+        let at: Vec<usize> = numbered.iter().map(|it| it.1).collect();
+        notes.push(format!("nodes whose name is taken have a number, as in \"{first}\": {}", pairs::lines(&at)));
     }
     names
 }

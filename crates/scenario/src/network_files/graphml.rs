@@ -122,10 +122,11 @@ fn element(of: Node<'_, '_>, keys: &Keys<'_>, lines: &Lines) -> Result<Element, 
     }
     // yEd keeps the texts of nodes and edges in its drawing of them.
     let drawn = |node: &Node<'_, '_>| ["NodeLabel", "EdgeLabel"].contains(&node.tag_name().name());
-    let text = of.descendants().find(drawn).and_then(|label| label.text()).unwrap_or_default().trim();
+    let texts: Vec<&str> = of.descendants().filter(drawn).filter_map(|label| label.text()).map(str::trim).collect();
+    let text = texts.join(" ");
     let name = if of.tag_name().name() == "edge" { "LinkLabel" } else { "label" };
     if !text.is_empty() && element.get(&[name]).is_none() {
-        element.attributes.push((name.to_owned(), text.to_owned()));
+        element.attributes.push((name.to_owned(), text.trim().to_owned()));
     }
     for key in keys.values().filter(|key| [of.tag_name().name(), "all"].contains(&key.of)) {
         if let Some(default) = key.default

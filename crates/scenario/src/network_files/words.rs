@@ -230,6 +230,14 @@ pub(super) fn in_words(label: &str) -> Option<f64> {
     named(label).map(|found| found.0)
 }
 
+/// The only time in a label, in seconds, as in "10 Gbps, 5 ms"; "s" alone is no unit, as it ends other words.
+pub(super) fn time_in_words(label: &str) -> Option<f64> {
+    let words = Words(split(label));
+    let unit = |at: usize| time_unit(&words.0[at]).filter(|&unit| unit < 1.0);
+    let mut times = (1..words.0.len()).filter_map(|at| Some(words.number(Some(at - 1))? * unit(at)?));
+    times.next().filter(|_| times.next().is_none())
+}
+
 /// The rate in the value of an attribute for rates, which has nothing beside it.
 pub(super) fn as_a_whole(text: &str) -> Option<f64> {
     named(text).filter(|found| found.1).map(|found| found.0)

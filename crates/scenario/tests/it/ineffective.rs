@@ -58,6 +58,15 @@ fn a_key_without_effect_is_noted_and_not_swept() {
 }
 
 #[test]
+fn hosts_of_a_group_have_no_effect_beside_a_matrix() {
+    let group = "flows = 1\npattern = \"matrix\"\nmatrix = [{ from = \"left\", to = \"right\", weight = 1 }]\n";
+    let text = text("", "", "cubic") + group;
+    assert!(notes(&text).is_empty());
+    let with_from = notes(&(text + "from = \"left\"\n"));
+    assert_eq!(with_from, ["`group.all.from` has no effect: `matrix` names the hosts of each pair"]);
+}
+
+#[test]
 fn a_key_with_an_effect_somewhere_is_swept_without_a_note() {
     for (top, switch, transport, key, values) in [
         ("", "buffer = \"1MB\"\nchip = \"jericho2c\"", "cubic", "switch.default.buffer", ["1MB", "2MB"]),

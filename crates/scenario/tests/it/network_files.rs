@@ -95,6 +95,18 @@ fn rows_with_different_values_are_the_directions_of_one_link() {
         drawn("EdgeLabel", "10 Gbps")
     );
     assert_eq!(told("n.graphml", &yed, "default_delay = \"1ms\"").0, ["Lyon-Nice 10Gbps 1ms"]);
+    // An edge may have a label for each value.
+    let (links, notes) =
+        told("n.graphml", &yed.replace("</y:EdgeLabel>", "</y:EdgeLabel><y:EdgeLabel>250 us</y:EdgeLabel>"), "");
+    assert_eq!(links, ["Lyon-Nice 10Gbps 250us"]);
+    assert!(notes.contains(&"\"10 Gbps 250 us\" is read as a delay of 250us, one way: line 3".to_owned()), "{notes:?}");
+    // Two nodes of one name.
+    let (links, notes) = told("n.graphml", &yed.replace("Nice", "Lyon"), "default_delay = \"1ms\"");
+    assert_eq!(links, ["Lyon-Lyon#2 10Gbps 1ms"]);
+    assert!(
+        notes.contains(&"nodes whose name is taken have a number, as in \"Lyon#2\": line 2".to_owned()),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -321,7 +333,7 @@ fn networks_and_demands_of_sndlib_are_read() {
     let pairs = |matrix: &str| {
         let scenario = format!(
             "title = \"m\"\nduration = \"1s\"\nscheme = [{{ transport = \"cubic\" }}]\n[topology]\nkind = \"file\"\n\
-             file = \"t.txt\"\n[[group]]\nname = \"all\"\nfrom = \"hosts\"\nto = \"hosts\"\npattern = \"matrix\"\n\
+             file = \"t.txt\"\n[[group]]\nname = \"all\"\npattern = \"matrix\"\n\
              matrix = {matrix}\nflows = 4\nsize = \"10KB\"\n"
         );
         let study = read(&scenario, &Options { files: files.clone(), ..Options::default() })?;
@@ -395,6 +407,11 @@ fn a_trace_of_rates_moves_as_many_packets_as_it_says() {
     let open = |keys: &str| read(&scenario(keys), &Options { files: files.clone(), ..Options::default() });
     let study = open("rate_trace = [\"x.down\", \"x.up\"]").unwrap();
     let network = Network::build(&study.points[0].plan, Seed::new(1));
+    let values = shallop_scenario::explain::explain(&study).unwrap();
+    let means = values[0].lines.iter().filter(|line| line.what.starts_with("mean rate of"));
+    let means: Vec<[&str; 2]> = means.map(|line| [line.what.as_str(), line.value.as_str()]).collect();
+    // 999 turns of 3 ms with two frames of 1,538 bytes each, and 2,999 with one, over 3 s.
+    assert_eq!(means, [["mean rate of s>b", "8.194464Mbps"], ["mean rate of b>s", "12.299899Mbps"]]);
     let second = Span::from_secs(1);
     // 333 turns of 3 ms with two frames each, of 1,538 bytes.
     assert_eq!([2, 3].map(|port| network.capacity(port, second).get()), [333 * 2 * 1_538, 999 * 1_538]);

@@ -105,7 +105,6 @@ fn graphml_and_gml_describe_the_same_network() {
         lengths: 0,
         distances: vec![13],
         default_delays: vec![14, 15],
-        renamed: 1,
     };
     assert_eq!(*origin, expected);
     let sections = explain::explain(&study).unwrap();
@@ -113,7 +112,7 @@ fn graphml_and_gml_describe_the_same_network() {
     assert_eq!(
         line.how,
         "rates: 2 from the file, 1 by default (line 15); delays: 0 from the file, 1 from coordinates (line 13), \
-         2 by default (lines 14 to 15); 1 nodes renamed, as others have their labels"
+         2 by default (lines 14 to 15)"
     );
     let longer = open("net.gml", GML, "path_factor = 2.0", names).unwrap();
     let delay = imported(&longer).links[0].2[0].delay.as_secs_f64();
@@ -356,8 +355,8 @@ fn the_examples_are_read_in_full_and_quick() {
             let study = study.unwrap_or_else(|why| panic!("{name}: {why:?}"));
             let imported = imported(&study);
             assert_eq!((imported.nodes.len(), imported.links.len()), (nodes, links));
-            let Origin { default_rates, default_delays, renamed, .. } = &imported.origin;
-            assert!(default_rates.is_empty() && default_delays.is_empty() && *renamed == 0, "{name}");
+            let Origin { default_rates, default_delays, .. } = &imported.origin;
+            assert!(default_rates.is_empty() && default_delays.is_empty(), "{name}");
             for scheme in 0..study.points[0].plan.schemes.len() {
                 shallop_plan::wait::check(&study.points[0].plan, scheme, 1).unwrap();
             }
