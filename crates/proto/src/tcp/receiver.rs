@@ -15,8 +15,10 @@ use shallop_control::Marking;
 use shallop_core::{Class, Ecn, Span, Time};
 use std::{collections::VecDeque, ops::Range};
 
-/// The most acknowledgements that wait for the host's link. A further one replaces the last.
-const MAX_PENDING_ACKS: usize = 64;
+/// The most acknowledgements that wait for the host's link in stacks other than Linux. A further one replaces the last.
+const MAX_PENDING_ACKS: u16 = 64;
+/// The most packets that wait for a card without `fq` (kernel: `DEFAULT_TX_QUEUE_LEN`).
+const TX_QUEUE: u16 = 1_000;
 /// The number of SACK ranges that Linux tracks (kernel: `TCP_NUM_SACKS`). A header has room for three of them.
 const TRACKED: usize = SACK_BLOCKS + 1;
 /// The number of ranges that an acknowledgement is expected to report (kernel: `TCP_SACK_BLOCKS_EXPECTED`).
@@ -54,6 +56,8 @@ pub struct Receiver {
     latest: [Range<u64>; TRACKED],
     pub(super) echo: Echo,
     pending_acks: VecDeque<PendingAck>,
+    /// The most acknowledgements that wait for the host's link. Linux drops a further one (kernel: `fq_enqueue`).
+    ack_limit: u16,
     syn_ack_pending: bool,
     /// Segments of data that arrived since the last acknowledgement was sent, in order or not. A packet of GRO counts
     /// as the segments that it merges.
@@ -89,6 +93,7 @@ impl Receiver {
             latest: [const { 0..0 }; TRACKED],
             echo: Echo::new(config.ecn.echo()),
             pending_acks: VecDeque::new(),
+            ack_limit: if config.kernel_habits { config.fq_flow_limit.min(TX_QUEUE) } else { MAX_PENDING_ACKS },
             syn_ack_pending: false,
             unacknowledged: 0,
             quick_acks: config.acks.ack_quick,
@@ -240,16 +245,17 @@ impl Receiver {
         self.last_ack_sent = ack;
         (self.unacknowledged, self.ack_deadline) = (0, Time::LAST);
         self.compression.waiting = 0;
-        let full = self.pending_acks.len() >= MAX_PENDING_ACKS;
+        let full = self.pending_acks.len() >= usize::from(self.ack_limit);
         match self.pending_acks.back_mut() {
+            Some(_) if self.compression.on && full => {}
             // A waiting acknowledgement is brought up to date, unless it carries information of its own: another ECE, a
             // DSACK or, without SACK, being a duplicate.
             Some(last)
-                if full
-                    || (!self.compression.on
-                        && last.ece == new.ece
-                        && last.duplicate.is_empty()
-                        && (self.sack != SackPolicy::Off || last.ack < new.ack)) =>
+                if !self.compression.on
+                    && (full
+                        || (last.ece == new.ece
+                            && last.duplicate.is_empty()
+                            && (self.sack != SackPolicy::Off || last.ack < new.ack))) =>
             {
                 *last = new;
             }

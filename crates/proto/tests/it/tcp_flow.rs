@@ -155,6 +155,26 @@ fn acknowledgements_are_delayed_as_configured() {
     assert_eq!(receiver.wakeup(), None);
 }
 
+/// Kernel: `fq_enqueue` drops what would exceed `flow_limit`. Of 300 acknowledgements that wait for a slow link, Linux
+/// sends the first 100; 43 more that are made after 50 have left follow them. Without `fq` 1,000 fit (`txqueuelen`).
+#[test]
+fn linux_drops_acknowledgements_that_find_the_queue_of_their_host_full() {
+    for (limit, kept) in [(100, (1..=100).chain(301..=343).collect()), (u16::MAX, (1..=343).collect::<Vec<u64>>())] {
+        let config = Config { acks: DelayedAcks::OFF, fq_flow_limit: limit, ..Stack::LINUX.tcp };
+        let mut receiver = Receiver::new(&config, None);
+        let mut sent = vec![];
+        for number in 0..343 {
+            if number == 300 {
+                sent.extend(std::iter::from_fn(|| receiver.poll(ms(1))).take(50));
+            }
+            let head = Head { seq: number * 100, len: 100, ..Head::default() };
+            receiver.on_packet(ms(1), &head, Ecn::NotEct);
+        }
+        sent.extend(std::iter::from_fn(|| receiver.poll(ms(1))));
+        assert_eq!(sent.into_iter().map(|out| out.head.ack / 100).collect::<Vec<_>>(), kept);
+    }
+}
+
 #[test]
 fn packets_leave_at_the_pacing_rate_in_the_long_run_and_never_early() {
     // 1460 B at 116.8 Mb/s take 100 us.

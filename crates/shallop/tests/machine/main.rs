@@ -82,6 +82,7 @@ shallop_testing::tests! {
         programs::a_program_cannot_write_to_this_machine_and_sees_its_own_host,
         programs::a_failed_program_is_reported_with_its_last_words_and_its_files_are_kept,
         slow_way_back::acknowledgements_over_a_slow_way_back_limit_kernels_and_the_simulator,
+        slow_way_back::as_many_acknowledgements_wait_in_simulated_hosts_as_in_kernels,
         programs::a_spinning_program_ends_the_run_with_a_message,
         programs::a_shell_keeps_its_state_from_line_to_line_and_ends_with_the_status_of_the_last,
         programs::iperf3_curl_and_ssh_share_a_bottleneck_with_flashpass_the_same_way_twice,
