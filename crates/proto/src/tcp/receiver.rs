@@ -127,13 +127,17 @@ impl Receiver {
         if end > self.window.right_edge.max(self.rcv_nxt() + self.window.buffer) {
             return self.ack_now(0..0);
         }
-        let (rcv_nxt, had_gap) = (self.rcv_nxt(), self.arrived.has_gap());
+        let (rcv_nxt, had_gap, waited) = (self.rcv_nxt(), self.arrived.has_gap(), self.compression.waiting);
         let (new, duplicate) = self.take(head.seq..end);
         self.received += new;
         self.duplicates += u64::from(new == 0);
         let kept = self.arrived.out_of_order();
         if self.window.on_data(now, head, self.rcv_nxt(), kept) {
             self.quick_acks |= 1;
+        }
+        if new > 0 && self.compression.waiting < waited {
+            // The acknowledgement that left before this segment's range is its own (kernel: `tcp_ack_snd_check`).
+            return;
         }
         self.unacknowledged += if head.len > self.segment { 2 } else { 1 };
         let in_order = self.rcv_nxt() > rcv_nxt && !had_gap;
