@@ -5,9 +5,6 @@ use shallop_proto::Endpoint;
 use shallop_proto::tcp::{Config, DelayedAcks, Head, Receiver, Spurious, Stack};
 use std::ops::Range;
 
-/// A segment that arrives, and the cumulative acknowledgement and the SACK blocks that it causes.
-type Step = (Range<u64>, u64, &'static [(u64, u64)]);
-
 fn receiver(spurious: Spurious) -> Receiver {
     let config = Config { acks: DelayedAcks::OFF, spurious, handshake: false, ..Stack::NS2.tcp };
     Receiver::new(&config, None)
@@ -23,68 +20,25 @@ fn arrive(receiver: &mut Receiver, body: &Range<u64>) -> (u64, Vec<(u64, u64)>, 
     (said.ack, told.collect(), said.dsack())
 }
 
-/// The examples by section. Acknowledgements that the RFC shows as lost are in the table as well.
-const EXAMPLES: [(&str, &[Step]); 7] = [
-    (
-        "4.1.1, a duplicate segment",
-        &[(3_000..3_500, 3_500, &[]), (3_500..4_000, 4_000, &[]), (3_000..3_500, 4_000, &[(3_000, 3_500)])],
-    ),
-    (
-        "4.1.2, an out-of-order segment and a duplicate segment",
-        &[
-            (3_000..3_500, 3_500, &[]),
-            (3_500..4_000, 4_000, &[]),
-            (4_500..5_000, 4_000, &[(4_500, 5_000)]),
-            (3_000..3_500, 4_000, &[(3_000, 3_500), (4_500, 5_000)]),
-        ],
-    ),
-    (
-        "4.1.3, a duplicate of an out-of-order segment",
-        &[
-            (3_500..4_000, 4_000, &[]),
-            (4_500..5_000, 4_000, &[(4_500, 5_000)]),
-            (5_000..5_500, 4_000, &[(4_500, 5_500)]),
-            (5_000..5_500, 4_000, &[(5_000, 5_500), (4_500, 5_500)]),
-        ],
-    ),
-    (
-        "4.2.1, a duplicate part of a segment",
-        &[
-            (500..1_000, 1_000, &[]),
-            (2_000..2_500, 1_000, &[(2_000, 2_500)]),
-            (1_000..2_000, 2_500, &[]),
-            (1_000..1_500, 2_500, &[(1_000, 1_500)]),
-        ],
-    ),
-    (
-        "5.1, a segment that the network replicated",
-        &[(500..1_000, 1_000, &[]), (1_000..1_500, 1_500, &[]), (1_000..1_500, 1_500, &[(1_000, 1_500)])],
-    ),
-    (
-        "5.2, a false retransmission due to reordering",
-        &[
-            (500..1_000, 1_000, &[]),
-            (1_500..2_000, 1_000, &[(1_500, 2_000)]),
-            (2_000..2_500, 1_000, &[(1_500, 2_500)]),
-            (2_500..3_000, 1_000, &[(1_500, 3_000)]),
-            (1_000..1_500, 3_000, &[]),
-            (1_000..1_500, 3_000, &[(1_000, 1_500)]),
-        ],
-    ),
-    (
-        "a segment that begins below the acknowledgement is a duplicate up to there",
-        &[(500..1_000, 1_000, &[]), (500..1_500, 1_500, &[(500, 1_000)])],
-    ),
-];
+/// Reads ranges such as `500-1000` and numbers.
+fn ranges(line: &str) -> Vec<(u64, u64)> {
+    let number = |word: &str| word.parse().expect("a number");
+    line.split(' ')
+        .map(|word| word.split_once('-').map_or_else(|| (number(word), 0), |(a, b)| (number(a), number(b))))
+        .collect()
+}
 
 #[test]
 fn receivers_report_duplicates_as_in_the_examples_of_rfc_2883() {
-    for (example, steps) in EXAMPLES {
+    for example in include_str!("../tables/rfc2883.txt").split("\n\n").skip(1) {
         let mut receiver = receiver(Spurious { dsack: true, ..Spurious::OFF });
-        arrive(&mut receiver, &(0..steps[0].0.start));
-        for (body, ack, blocks) in steps {
-            let (said, told, _) = arrive(&mut receiver, body);
-            assert_eq!((said, told.as_slice()), (*ack, *blocks), "{example}, {body:?}");
+        for (number, line) in example.lines().skip(1).enumerate() {
+            let words = ranges(line);
+            if number == 0 {
+                arrive(&mut receiver, &(0..words[0].0));
+            }
+            let (said, told, _) = arrive(&mut receiver, &(words[0].0..words[0].1));
+            assert_eq!((said, told.as_slice()), (words[1].0, &words[2..]), "{example}, {line}");
         }
     }
 }
@@ -140,15 +94,13 @@ fn linux_acknowledges_ranges_after_a_loss_as_captured_in_a_kernel() {
     let config = Config { acks: DelayedAcks::OFF, handshake: false, receive_autotuning: false, ..Stack::LINUX.tcp };
     let mut receiver = Receiver::new(&config, None);
     arrive(&mut receiver, &(0..500));
-    for line in include_str!("../captured/sack_ranges.txt").lines().skip(1) {
-        let words: Vec<&str> = line.split(' ').collect();
-        let number = |at: usize| words[at].parse::<u64>().expect("a number") * 500;
-        let head = Head { seq: number(0), len: number(1) as u16, ..Head::default() };
-        receiver.on_packet(Time::ZERO, &head, Ecn::NotEct);
+    for line in include_str!("../tables/sack_ranges.txt").lines().skip(1) {
+        let words = ranges(line);
+        let (seq, len) = (words[0].0 * 500, ((words[0].1 - words[0].0) * 500) as u16);
+        receiver.on_packet(Time::ZERO, &Head { seq, len, ..Head::default() }, Ecn::NotEct);
         let said = receiver.poll(Time::ZERO).into_iter();
-        let ranges = said.flat_map(|out| out.head.blocks.map(|it| it.range(out.head.ack)));
-        let ranges = ranges.filter(|it| !it.is_empty()).map(|it| format!("{}-{}", it.start / 500, it.end / 500));
-        assert_eq!(ranges.collect::<Vec<_>>(), words[2..], "{line}");
+        let blocks = said.flat_map(|out| out.head.blocks.map(|it| it.range(out.head.ack))).filter(|it| !it.is_empty());
+        assert_eq!(blocks.map(|it| (it.start / 500, it.end / 500)).collect::<Vec<_>>(), words[1..], "{line}");
     }
 }
 
