@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Claim {
     /// The claim in words, without its scheme and point.
     pub what: String,
+    /// What the truth of the claim shows.
+    pub kind: Kind,
     /// The label of the scheme that the claim is about.
     pub scheme: String,
     /// The name of the point that the claim is about; `None` for all points.
@@ -25,6 +27,9 @@ pub struct Claim {
     /// Another metric that is the base of the comparison. Its run is the same unless `relative_to` or `relative_point`
     /// name another.
     pub relative_metric: Option<String>,
+    /// The rank, from the least as 1, of the figure that is the base of the comparison, among those of all schemes at
+    /// the same point and seed.
+    pub relative_rank: Option<usize>,
     /// Whether the claim is about the difference from the base, in `unit`, and not about the ratio.
     pub difference: bool,
     /// Divides `metric`, in the unit of `summary.json`, to convert it to `unit`.
@@ -36,6 +41,8 @@ pub struct Claim {
     pub seeds: Seeds,
     /// The figure in the paper, in `unit`; `None` if the paper has no number.
     pub paper: Option<f64>,
+    /// The other end, if the paper has a range that begins at `paper`.
+    pub paper_to: Option<f64>,
     /// Where the paper has the figure.
     pub source: String,
     /// The range, in `unit`, in which the claim holds.
@@ -53,6 +60,7 @@ impl Claim {
         let against =
             |other: &Option<String>| other.as_ref().map_or_else(String::new, |other| format!(" {sign} {other}"));
         let scheme = format!("{}{}", self.scheme, against(&self.relative_to));
+        let scheme = self.relative_rank.map_or(scheme.clone(), |rank| format!("{scheme} {sign} number {rank} of all"));
         match &self.point {
             None => format!("{scheme}{}", against(&self.relative_point)),
             Some(point) => format!("{scheme}, {point}{}", against(&self.relative_point)),
@@ -64,14 +72,21 @@ impl Claim {
         let window = self.window.map_or_else(String::new, |(from, to)| format!(" from {from} s to {to} s"));
         let own = format!("{}{window}", self.metric);
         let (scheme, point) = (self.relative_to.as_ref(), self.relative_point.as_ref());
-        if scheme.is_none() && point.is_none() && self.relative_metric.is_none() {
+        if !self.is_relative() {
             return own;
         }
         let sign = if self.difference { "-" } else { "/" };
         let metric = self.relative_metric.as_ref().unwrap_or(&self.metric);
         let scheme = scheme.map_or_else(String::new, |name| format!(" of {name}"));
         let point = point.map_or_else(String::new, |name| format!(" at {name}"));
-        format!("{own} {sign} {metric}{window}{scheme}{point}")
+        let rank = self.relative_rank.map_or_else(String::new, |rank| format!(", number {rank} of all"));
+        format!("{own} {sign} {metric}{window}{scheme}{point}{rank}")
+    }
+
+    /// Whether the claim is of a ratio or a difference.
+    pub fn is_relative(&self) -> bool {
+        let others = [&self.relative_to, &self.relative_point, &self.relative_metric];
+        self.relative_rank.is_some() || others.into_iter().any(Option::is_some)
     }
 }
 
@@ -84,11 +99,27 @@ pub struct Range {
     pub high: Option<f64>,
 }
 
-impl Range {
-    pub fn holds(&self, value: f64) -> bool {
-        self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
-    }
+/// What the truth of a claim shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The value in the paper, a number or a range.
+    Paper,
+    /// What the paper says without a number: who is better than whom, a trend, a rank.
+    Order,
+    /// What real kernels do, beside the simulator's model of them.
+    Kernel,
+    /// A statement of the scenario's author.
+    #[default]
+    Own,
+    /// What cannot fail whatever the transports do: a test of the simulator, and no evidence.
+    Invariant,
 }
+
+// In the order in which summaries count them.
+names! { Kind::word {
+    Paper = "paper", Order = "order", Kernel = "kernel", Own = "own", Invariant = "invariant",
+} }
 
 /// A known deviation from a claim.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +128,8 @@ pub struct Differs {
     pub range: Range,
     /// The reason, in a line; docs/reproduction.md has the details.
     pub why: String,
+    /// The shipped experiment whose recorded runs show the reason.
+    pub run: Option<String>,
 }
 
 /// How the figures of several seeds and points are judged.

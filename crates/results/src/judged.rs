@@ -1,6 +1,6 @@
 //! Claims with their verdicts and measured figures.
 
-use crate::claim::{Claim, Seeds};
+use crate::claim::{Claim, Kind, Seeds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,9 @@ impl Bound {
 pub struct JudgedClaim {
     /// The claim in words, without scheme and point.
     pub what: String,
+    /// What the truth of the claim shows.
+    #[serde(default)]
+    pub kind: Kind,
     /// The scheme and the point that the claim is about, and those of the base of a comparison.
     pub subject: String,
     /// The label of the scheme that the claim is about.
@@ -75,6 +78,10 @@ pub struct JudgedClaim {
     /// The figure in the paper; null if the paper gives none.
     #[schemars(extend("unit" = "as `unit` says"))]
     pub paper: Option<f64>,
+    /// The other end, if the paper gives a range that begins at `paper`; null if it gives one figure.
+    #[serde(default)]
+    #[schemars(extend("unit" = "as `unit` says"))]
+    pub paper_to: Option<f64>,
     /// The lower end of the accepted range; null if there is none.
     #[schemars(extend("unit" = "as `unit` says"))]
     pub low: Option<f64>,
@@ -110,12 +117,14 @@ impl JudgedClaim {
     pub fn without_figure(claim: &Claim, verdict: Verdict, why: String) -> Self {
         Self {
             what: claim.what.clone(),
+            kind: claim.kind,
             subject: claim.subject(),
             scheme: claim.scheme.clone(),
             point: claim.point.clone(),
             metric: claim.expression(),
             seeds: claim.seeds,
             paper: claim.paper,
+            paper_to: claim.paper_to,
             low: claim.range.low,
             high: claim.range.high,
             measured: None,

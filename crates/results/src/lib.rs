@@ -53,7 +53,7 @@ pub mod void;
 pub mod warning_lines;
 
 pub use aggregate::{Aggregate, Estimate};
-pub use claim::{Claim, Differs, Range, Seeds};
+pub use claim::{Claim, Differs, Kind, Range, Seeds};
 pub use design::{Design, Job, Point, Shard};
 pub use judged::{Bound, JudgedClaim, Verdict};
 pub use link::Link;

@@ -43,6 +43,16 @@ impl Measured {
         Self { value: mean(|figure| figure.value), low: mean(|figure| figure.low), high: mean(|figure| figure.high) }
     }
 
+    /// The figure of this rank, from the least as 1; of fewer figures the largest.
+    pub fn ranked(figures: &[Self], rank: usize) -> Self {
+        let nth = |of: fn(&Self) -> f64| {
+            let mut all: Vec<f64> = figures.iter().map(of).collect();
+            all.sort_by(f64::total_cmp);
+            all[rank.clamp(1, all.len()) - 1]
+        };
+        Self { value: nth(|figure| figure.value), low: nth(|figure| figure.low), high: nth(|figure| figure.high) }
+    }
+
     /// The side on which the exact value may lie; `None` if the figure is exact.
     pub fn bound(self) -> Option<Bound> {
         match (self.low < self.value, self.high > self.value) {
@@ -85,6 +95,10 @@ mod tests {
         assert_eq!(exact(3.0).minus(at_least(2.0)).bound(), Some(Bound::AtMost));
         assert_eq!(at_least(3.0).minus(exact(2.0)).in_unit(0.001).bound(), Some(Bound::AtLeast));
         assert_eq!(Measured::mean(&[exact(1.0), at_least(2.0)]).bound(), Some(Bound::AtLeast));
+        let all = [at_least(3.0), exact(1.0), exact(4.0)];
+        let second = Measured { value: 3.0, low: 3.0, high: 4.0 };
+        let ranked = [1, 2, 3, 9].map(|rank| Measured::ranked(&all, rank));
+        assert_eq!(ranked, [exact(1.0), second, at_least(4.0), at_least(4.0)]);
         // A ratio of times is not negative.
         let range = Range { low: Some(0.0), high: Some(1.5) };
         assert!(exact(3.0).over(at_least(2.0)).is_within(range));

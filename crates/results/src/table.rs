@@ -2,7 +2,7 @@
 //! callers align and print the cells.
 
 use crate::aggregate::{Estimate, MIN_VALUES};
-use crate::claim::Range;
+use crate::claim::{Kind, Range};
 use crate::columns::{self, Column, NOTHING, Row};
 use crate::design::Point;
 use crate::judged::{JudgedClaim, Verdict};
@@ -198,9 +198,12 @@ fn sweep(points: &[Point], runs: &[(usize, &Run)]) -> Grid {
 
 /// The table of claims with their verdicts. Claims that do not hold have the reason in brackets.
 pub fn claims(claims: &[JudgedClaim]) -> Grid {
-    let figure = |value: Option<f64>, unit: &str| match value {
+    let figure = |value: Option<f64>, end: Option<f64>, unit: &str| match value.map(significant) {
         None => NOTHING.to_owned(),
-        Some(value) => format!("{} {unit}", significant(value)).trim_end().to_owned(),
+        Some(value) => {
+            let end = end.map_or_else(String::new, |end| format!(" to {}", significant(end)));
+            format!("{value}{end} {unit}").trim_end().to_owned()
+        }
     };
     let row = |claim: &JudgedClaim| {
         let accepted = words(Range { low: claim.low, high: claim.high });
@@ -211,11 +214,11 @@ pub fn claims(claims: &[JudgedClaim]) -> Grid {
         }
         vec![
             label,
-            figure(claim.paper, &claim.unit),
+            figure(claim.paper, claim.paper_to, &claim.unit),
             accepted,
             match claim.bound {
-                None => figure(claim.measured, &claim.unit),
-                Some(bound) => format!("{} {}", bound.sign(), figure(claim.measured, &claim.unit)),
+                None => figure(claim.measured, None, &claim.unit),
+                Some(bound) => format!("{} {}", bound.sign(), figure(claim.measured, None, &claim.unit)),
             },
             claim.verdict.word().to_owned(),
         ]
@@ -223,13 +226,23 @@ pub fn claims(claims: &[JudgedClaim]) -> Grid {
     Grid::new("claim, paper, accepted, measured, verdict", claims.iter().map(row), 1)
 }
 
-/// A line with the number of claims for each verdict.
+/// A line with the number of claims for each verdict, without invariants, and of each kind if there are several.
 pub fn tally(claims: &[JudgedClaim]) -> String {
-    let some = Verdict::ALL.into_iter().map(|verdict| (count(claims, verdict), verdict));
-    let some = some.filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = some.map(|(count, verdict)| format!("{count} {}", verdict.word())).collect();
-    let noun = if claims.len() == 1 { "claim" } else { "claims" };
-    format!("{} {noun}: {}", claims.len(), parts.join(", "))
+    let of = |name: &str, claims: &[JudgedClaim]| {
+        let some = Verdict::ALL.into_iter().map(|verdict| (count(claims, verdict), verdict));
+        let some = some.filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = some.map(|(count, verdict)| format!("{count} {}", verdict.word())).collect();
+        format!("{} {name}: {}", claims.len(), parts.join(", "))
+    };
+    let only = |take: &dyn Fn(Kind) -> bool| claims.iter().filter(|one| take(one.kind)).cloned().collect::<Vec<_>>();
+    let kinds = Kind::ALL.map(|kind| (kind.word(), only(&|other| other == kind)));
+    let kinds: Vec<_> = kinds.into_iter().filter(|(_, claims)| !claims.is_empty()).collect();
+    let evidence = only(&|kind| kind != Kind::Invariant || kinds.len() == 1);
+    let all = of(if evidence.len() == 1 { "claim" } else { "claims" }, &evidence);
+    match kinds.len() {
+        0 | 1 => all,
+        _ => format!("{all} ({})", kinds.iter().map(|(word, claims)| of(word, claims)).collect::<Vec<_>>().join("; ")),
+    }
 }
 
 /// Prints a number with about four significant digits.

@@ -1,6 +1,6 @@
 //! Judges claims: finds the measured figures of each claim and compares them with its accepted range.
 
-use crate::claim::{Claim, Range, Seeds};
+use crate::claim::{Claim, Differs, Range, Seeds};
 use crate::claim_fields;
 use crate::design::{Design, Job};
 use crate::judged::{Bound, JudgedClaim, Verdict};
@@ -92,7 +92,10 @@ fn slack(range: Range, figure: f64) -> f64 {
 fn why(claim: &Claim, verdict: Verdict, bound: Option<Bound>) -> String {
     let known = claim.differs.as_ref();
     match verdict {
-        Verdict::Differs => known.map_or_else(String::new, |differs| differs.why.clone()),
+        Verdict::Differs => known.map_or_else(String::new, |Differs { why, run, .. }| match run {
+            Some(run) => format!("{why} (recorded in {run})"),
+            None => why.clone(),
+        }),
         Verdict::Fails => match known {
             Some(differs) => {
                 format!("outside the accepted range and outside {}, where it was known to lie", words(differs.range))
@@ -152,7 +155,7 @@ fn figures(design: &Design, claim: &Claim, runs: &[(Job, &Run)]) -> Result<Vec<M
     for job in jobs {
         let figure = figure_of(&claim.scheme, job.point, job.seed, &claim.metric)?;
         let (scheme, at) = (claim.relative_to.as_deref(), claim.relative_point.as_ref());
-        if scheme.is_none() && at.is_none() && other.is_none() {
+        if !claim.is_relative() {
             figures.push(figure.in_unit(claim.scale));
             continue;
         }
@@ -164,7 +167,14 @@ fn figures(design: &Design, claim: &Claim, runs: &[(Job, &Run)]) -> Result<Vec<M
             }
         };
         let (scheme, metric) = (scheme.unwrap_or(&claim.scheme), other.unwrap_or(&claim.metric));
-        let base = figure_of(scheme, at, job.seed, metric)?;
+        let base = match claim.relative_rank {
+            None => figure_of(scheme, at, job.seed, metric)?,
+            Some(rank) => {
+                let all = design.points[at].schemes.iter();
+                let all: Result<Vec<Measured>, _> = all.map(|one| figure_of(one, at, job.seed, metric)).collect();
+                Measured::ranked(&all?, rank)
+            }
+        };
         figures.push(if claim.difference { figure.minus(base).in_unit(claim.scale) } else { figure.over(base) });
     }
     if figures.iter().all(|figure| figure.value.is_finite()) {

@@ -1,16 +1,14 @@
 //! The keys of `[[claim]]` and `[defaults.claim]`, and how claims are read.
 
 use shallop_options::suggest::advice;
-use shallop_options::{
-    Item, Key, Options, Problem, RustType, Section, Subsection, Table, Unread, Value, ValueType, WrongValue,
-    string_enum,
-};
+use shallop_options::{Key, Options, Problem, Section, Subsection, Table, Unread, ValueType};
 
 use super::{expand::expand, metrics, rows::rows};
 use shallop_plan::study::Variant;
-use shallop_results::{Claim, Differs, Range, Seeds};
+use shallop_results::{Claim, Differs, Kind, Range, Seeds};
 use shallop_results::{claim_fields, units::Quantity};
 
+const KINDS: [&str; 5] = ["paper", "order", "kernel", "own", "invariant"];
 const NUMBER: ValueType = ValueType::Number(f64::MIN, f64::MAX);
 
 /// The keys of a `[[claim]]`, which may be about several schemes and points.
@@ -18,6 +16,9 @@ const NUMBER: ValueType = ValueType::Number(f64::MIN, f64::MAX);
 pub(super) struct ClaimOptions {
     /// The claim in words, without its scheme and its point.
     pub what: String,
+    /// What the truth of the claim shows (docs/reproduction.md, kinds of claims).
+    #[key(OneOf(&KINDS), shown = "paper with `paper`; kernel of real kernels; else own")]
+    pub kind: Option<&'static str>,
     /// The name of the scheme that the claim is about.
     pub scheme: Option<String>,
     /// The names of several schemes, in place of `scheme`. Each has a claim of its own.
@@ -39,12 +40,19 @@ pub(super) struct ClaimOptions {
     pub relative_point: Option<String>,
     /// A field of a run. The claim is about the ratio to this field in the same run.
     pub relative_metric: Option<String>,
+    /// A rank, from the least as 1. The claim is about the ratio to the figure of this rank among those of all schemes,
+    /// its own included: 2 and `high = 1` for "the best or the second best, where less is better".
+    #[key(Integer(1, 1000))]
+    pub relative_rank: Option<usize>,
     /// Whether the claim is about the difference instead of the ratio.
     #[key(default = false)]
     pub difference: bool,
-    /// The figure in the paper.
+    /// The figure in the paper, or the least of a range.
     #[key(NUMBER)]
     pub paper: Option<f64>,
+    /// The largest figure of a range in the paper, which is accepted if there is no `low` and no `high`.
+    #[key(NUMBER)]
+    pub paper_to: Option<f64>,
     /// The least accepted figure, in `unit`.
     #[key(NUMBER, shown = "no bound")]
     pub low: Option<f64>,
@@ -62,11 +70,11 @@ pub(super) struct ClaimDefaults {
     /// The field of a run in `summary.json`, such as `"drops.data"`. Required in the claim or in `[defaults.claim]`.
     pub metric: Option<String>,
     /// The unit of `paper`, `low` and `high`.
-    #[key(default = Unit(""))]
-    pub unit: Unit,
+    #[key(OneOf(&["", "%", "Gb/s", "Mb/s", "packets", "MB", "KB", "B", "s", "ms", "us"]), default = "")]
+    pub unit: &'static str,
     /// Whether the figure of each seed has to be in the range, or the mean of the seeds.
-    #[key(default = OfSeeds::Each)]
-    pub seeds: OfSeeds,
+    #[key(OneOf(&["each", "mean"]), default = "each")]
+    pub seeds: &'static str,
     /// Where the paper has the figure. Required in the claim or in `[defaults.claim]`.
     pub source: Option<String>,
     /// Whether only full runs judge the claim.
@@ -85,42 +93,8 @@ pub(super) struct DiffersOptions {
     pub high: Option<f64>,
     /// The reason for the difference, in a line.
     pub why: String,
-}
-
-/// Whether each seed or the mean of the seeds is judged: the values of the key `seeds` of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OfSeeds {
-    Each,
-    Mean,
-}
-
-string_enum! { OfSeeds { Each = "each", Mean = "mean" } }
-
-impl From<OfSeeds> for Seeds {
-    fn from(seeds: OfSeeds) -> Self {
-        match seeds {
-            OfSeeds::Each => Self::Each,
-            OfSeeds::Mean => Self::Mean,
-        }
-    }
-}
-
-/// The value of the key `unit`: the name of a unit of figures, such as `"Gb/s"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unit(pub &'static str);
-
-impl Value for Unit {
-    const RUST_TYPE: RustType = RustType::Word;
-    const VALUE_TYPE: Option<ValueType> =
-        Some(ValueType::OneOf(&["", "%", "Gb/s", "Mb/s", "packets", "MB", "KB", "B", "s", "ms", "us"]));
-
-    fn read(item: &Item, allowed: &ValueType) -> Result<Self, WrongValue> {
-        <&'static str>::read(item, allowed).map(Self)
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(format!("\"{}\"", self.0))
-    }
+    /// The shipped experiment whose recorded runs show the reason.
+    pub run: Option<String>,
 }
 
 /// The keys of `[defaults]`.
@@ -178,7 +152,7 @@ fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Proble
     let common = ClaimDefaults::KEY;
     let options: ClaimOptions = section.read(())?;
     let relative_to: Option<String> = section.value(keys.relative_to)?;
-    let ClaimDefaults { metric, source, unit: Unit(unit), seeds, full_only } = options.common.clone();
+    let ClaimDefaults { metric, source, unit, seeds, full_only } = options.common.clone();
     let scheme = options.scheme.clone().ok_or_else(|| section.lacks(keys.scheme))?;
     let metric = metric.ok_or_else(|| section.lacks(common.metric))?;
     let about = about(section, &options, subjects)?;
@@ -189,13 +163,7 @@ fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Proble
             known(section, keys.relative_to, other, names())?;
         }
     }
-    let others = [&relative_to, &options.relative_point, &options.relative_metric];
-    let relative = others.into_iter().any(Option::is_some);
-    if options.difference && !relative {
-        let problem = section.reject(keys.difference, "there is nothing to subtract");
-        let help = "say what with `relative_to`, `relative_point` or `relative_metric`";
-        return Err(problem.with_help(help));
-    }
+    let relative = is_relative(section, &options, relative_to.as_ref())?;
     let point = options.point.as_deref();
     let full_only = full_only || subjects.names.iter().any(|(name, full)| *full && point == Some(*name));
     let window = match &options.window {
@@ -209,8 +177,13 @@ fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Proble
         known(section, key, metric, all.iter().map(String::as_str))?;
     }
     let scale = scale(section, unit, (!relative || options.difference).then_some(&metric))?;
-    let range = range(section, keys.low, (options.low, options.high))?;
+    let (low, high) = match (options.low, options.high, options.paper_to) {
+        (None, None, Some(most)) => (options.paper, Some(most)),
+        (low, high, _) => (low, high),
+    };
+    let range = range(section, keys.low, (low, high))?;
     Ok(Claim {
+        kind: kind(&options, subjects, [Some(&scheme), relative_to.as_ref()]),
         what: options.what,
         scheme,
         point: options.point,
@@ -219,16 +192,49 @@ fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Proble
         relative_to,
         relative_point: options.relative_point,
         relative_metric: options.relative_metric,
+        relative_rank: options.relative_rank,
         difference: options.difference,
         scale,
         unit: unit.to_owned(),
-        seeds: seeds.into(),
+        seeds: if seeds == "mean" { Seeds::Mean } else { Seeds::Each },
         paper: options.paper,
+        paper_to: options.paper_to,
         source: source.ok_or_else(|| section.lacks(common.source))?,
         range,
         differs: differs(section, range)?,
         full_only,
     })
+}
+
+/// Whether a claim is of a ratio or a difference, and not of both a rank and a scheme.
+fn is_relative(section: &Section<'_>, options: &ClaimOptions, to: Option<&String>) -> Result<bool, Problem> {
+    let keys = ClaimOptions::KEY;
+    if options.relative_rank.is_some() && to.is_some() {
+        let problem = section.reject(keys.relative_rank, "there is a `relative_to` as well");
+        return Err(problem.with_help("write one of the two"));
+    }
+    let others = [to, options.relative_point.as_ref(), options.relative_metric.as_ref()];
+    let relative = options.relative_rank.is_some() || others.iter().any(Option::is_some);
+    if options.difference && !relative {
+        let problem = section.reject(keys.difference, "there is nothing to subtract");
+        let help = "say what with `relative_to`, `relative_point`, `relative_metric` or `relative_rank`";
+        return Err(problem.with_help(help));
+    }
+    Ok(relative)
+}
+
+/// The kind that the file says or, if it says none, what follows from the value of the paper and from the schemes.
+fn kind(options: &ClaimOptions, subjects: &Subjects<'_>, schemes: [Option<&String>; 2]) -> Kind {
+    let on_kernels = |at: &Variant| {
+        let all = at.plan.schemes.iter().enumerate().filter(|(_, scheme)| schemes.contains(&Some(&scheme.name)));
+        all.map(|(scheme, _)| scheme).any(|scheme| at.plan.has_kernels(scheme))
+    };
+    match Kind::ALL.into_iter().find(|kind| options.kind == Some(kind.word())) {
+        Some(kind) => kind,
+        None if options.paper.is_some() => Kind::Paper,
+        None if subjects.points.iter().any(on_kernels) => Kind::Kernel,
+        None => Kind::Own,
+    }
 }
 
 /// The points of this run that a claim is about: the named point, or all points.
@@ -298,8 +304,8 @@ fn scale(section: &Section<'_>, unit: &str, metric: Option<&String>) -> Result<f
 fn differs(section: &Section<'_>, accepted: Range) -> Result<Option<Differs>, Problem> {
     let key = ClaimOptions::KEY.differs;
     let Some(inner) = section.nested(key)? else { return Ok(None) };
-    let DiffersOptions { low, high, why } = inner.read(())?;
-    let differs = Differs { range: range(&inner, DiffersOptions::KEY.low, (low, high))?, why };
+    let DiffersOptions { low, high, why, run } = inner.read(())?;
+    let differs = Differs { range: range(&inner, DiffersOptions::KEY.low, (low, high))?, why, run };
     for (name, range) in [(&section.name, accepted), (&inner.name, differs.range)] {
         if range == Range::default() {
             let problem = section.place(key).problem(format!("{name} has no `low` and no `high`"));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::summary::{Completion, Credit, Statistic, Window};
-use crate::{claim::Differs, design::Point, judged::Bound};
+use crate::{claim::Kind, design::Point, judged::Bound};
 use std::collections::BTreeMap;
 
 const LABELS: [&str; 3] = ["cubic", "expresspass", "flashpass"];
@@ -18,6 +18,7 @@ fn design(claim: Claim) -> Design {
 fn claim() -> Claim {
     Claim {
         what: "throughput".to_owned(),
+        kind: Kind::Paper,
         scheme: "flashpass".to_owned(),
         point: Some("low".to_owned()),
         metric: "throughput_bps".to_owned(),
@@ -25,11 +26,13 @@ fn claim() -> Claim {
         relative_to: None,
         relative_point: None,
         relative_metric: None,
+        relative_rank: None,
         difference: false,
         scale: 1e9,
         unit: "Gb/s".to_owned(),
         seeds: Seeds::Each,
         paper: Some(9.1),
+        paper_to: None,
         source: "6.1".to_owned(),
         range: Range { low: Some(9.0), high: Some(10.0) },
         differs: None,
@@ -94,13 +97,14 @@ fn a_mean_may_hide_what_each_would_not() {
 #[test]
 fn a_known_difference_has_a_band_of_its_own() {
     let range = Range { low: Some(6.0), high: Some(7.0) };
-    let differs = || Claim { differs: Some(Differs { range, why: "traced".to_owned() }), ..claim() };
+    let traced = Differs { range, why: "traced".to_owned(), run: Some("x-one".to_owned()) };
+    let differs = || Claim { differs: Some(traced.clone()), ..claim() };
     check(differs(), [6.5, 6.2], Verdict::Differs, 6.2);
     check(differs(), [9.5, 6.2], Verdict::Differs, 6.2);
     check(differs(), [9.5, 9.4], Verdict::Holds, 9.4);
     check(differs(), [6.5, 8.0], Verdict::Fails, 8.0);
     let judged = judged(differs(), |_, _, _| 6.5);
-    assert_eq!(judged.why, "traced");
+    assert_eq!(judged.why, "traced (recorded in x-one)");
 }
 
 #[test]
@@ -147,6 +151,30 @@ fn a_ratio_is_to_the_same_point_and_seed() {
     let none = judged(relative(), zero);
     assert_eq!((none.verdict, none.measured), (Verdict::Fails, None));
     assert!(none.why.contains("divided by zero"), "{}", none.why);
+}
+
+#[test]
+fn a_rank_is_among_all_schemes_of_the_same_point_and_seed() {
+    let of_rank = |rank| Claim {
+        relative_rank: Some(rank),
+        range: Range { low: None, high: Some(1.0) },
+        seeds: Seeds::Mean,
+        ..claim()
+    };
+    // flashpass has 3, cubic 2, expresspass 6; at the other point it is the best.
+    let gbps = |point: usize, label: &str, _| match label {
+        "cubic" => 2.0,
+        "expresspass" => 6.0,
+        _ => 3.0 - 2.0 * point as f64,
+    };
+    for (rank, verdict, shown) in [(1, Verdict::Fails, 1.5), (2, Verdict::Holds, 1.0), (3, Verdict::Holds, 0.5)] {
+        let found = judged(of_rank(rank), gbps);
+        assert_eq!((found.verdict, found.measured), (verdict, Some(shown)));
+        assert_eq!(found.subject, format!("flashpass against number {rank} of all, low"));
+        assert_eq!(found.metric, format!("throughput_bps / throughput_bps, number {rank} of all"));
+    }
+    let high = Claim { point: Some("high".to_owned()), ..of_rank(2) };
+    assert_eq!(judged(high, gbps).measured, Some(0.5));
 }
 
 #[test]
@@ -261,7 +289,7 @@ fn no_claim_holds_because_of_flows_that_did_not_finish() {
 #[test]
 fn a_band_of_a_known_difference_does_not_decide_a_lower_bound_either() {
     let known = |range: Range, band: Range| Claim {
-        differs: Some(Differs { range: band, why: "traced".to_owned() }),
+        differs: Some(Differs { range: band, why: "traced".to_owned(), run: None }),
         ..tail(range)
     };
     let (up_to_2, from_5) = (Range { low: None, high: Some(2.0) }, Range { low: Some(5.0), high: None });

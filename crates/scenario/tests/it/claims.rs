@@ -3,68 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use crate::malformed::check;
-use shallop_results::{Claim, Range};
+use shallop_results::{Claim, Kind, Range};
 use shallop_scenario::{Options, read};
 
-const GOOD: &str = r#"
-title = "Claims of many"
-duration = "1s"
-[topology]
-kind = "dumbbell"
-senders = 2
-rate = "1Gbps"
-delay = "1ms"
-[[scheme]]
-name = "cubic"
-transport = "cubic"
-initial_window = 20
-rto_min = "5ms"
-set = { "switch.default.buffer" = "1MB" }
-[[scheme]]
-name = "slow"
-like = "cubic"
-initial_window = 2
-[[scheme]]
-name = "slower"
-like = "slow"
-set = { "switch.default.buffer" = "2MB" }
-[[group]]
-name = "all"
-[[point]]
-name = "few"
-set = { "topology.senders" = 1 }
-[[point]]
-name = "many"
-set = { "topology.senders" = 4 }
-full_only = true
-[defaults.claim]
-source = "us"
-metric = "drops.data"
-[[claim]]
-what = "packets lost"
-schemes = ["cubic", "slow"]
-points = ["few", "many"]
-paper = { cubic = 3, slow = { many = 7 } }
-low = { few = 1 }
-high = 9
-differs = { why = "traced", high = { cubic = 20, slow = { few = 30 } } }
-[[claim]]
-what = "throughput"
-scheme = "slower"
-points = ["few", "many"]
-metric = "throughput_bps"
-unit = { few = "Mb/s", many = "Gb/s" }
-source = "them"
-low = 0.5
-[claim.differs]
-many = { low = 0.1, why = "slow" }
-[[claim]]
-what = "ratio"
-scheme = "slower"
-point = "few"
-relative_to = ["slow", "cubic"]
-high = { slow = 1, cubic = 2 }
-"#;
+const GOOD: &str = include_str!("../scenarios/claims.toml");
 
 fn good(quick: bool) -> Vec<Claim> {
     read(GOOD, &Options { quick, ..Options::default() }).unwrap().claims
@@ -112,6 +54,20 @@ fn a_value_by_names_is_that_of_its_scheme_or_point() {
     let least = range(Some(0.1), None);
     let expected = [Some(twenty), Some(twenty), Some(thirty), None, None, Some(least), None, None];
     assert_eq!(bands, expected);
+}
+
+#[test]
+fn a_claim_says_its_kind_a_range_of_the_paper_and_a_rank() {
+    let text = [GOOD, include_str!("../scenarios/claims_of_kinds.toml")].concat();
+    let [.., paper, range, rank] = &read(&text, &Options::default()).unwrap().claims[..] else { panic!() };
+    assert_eq!([paper.kind, range.kind, rank.kind], [Kind::Paper, Kind::Order, Kind::Own]);
+    assert_eq!((range.paper, range.paper_to), (Some(2.0), Some(3.0)));
+    assert_eq!(range.range, Range { low: Some(2.0), high: Some(3.0) });
+    assert_eq!(rank.expression(), "drops.data / drops.data, number 2 of all");
+    assert_eq!(paper.differs.as_ref().unwrap().run.as_deref(), Some("lx-one"));
+    let both = text.replace("relative_rank = 2", "relative_rank = 2\nrelative_to = \"slow\"");
+    let refused = read(&both, &Options::default()).unwrap_err();
+    assert!(refused.message().contains("there is a `relative_to` as well"), "{refused:?}");
 }
 
 #[test]

@@ -102,29 +102,7 @@ fn a_buffer_beside_chips_of_nodes_has_no_effect() {
 }
 
 /// Two hosts at a switch that has the section `core`.
-const GRAPH: &str = r#"
-title = "t"
-duration = "1ms"
-[topology]
-kind = "graph"
-node = [
-  { name = "a", kind = "host" }, { name = "b", kind = "host" }, { name = "x", kind = "switch", switch = "core" },
-]
-link = [
-  { between = ["a", "x"], rate = "1Gbps", delay = "1us" }, { between = ["b", "x"], rate = "1Gbps", delay = "1us" },
-]
-[switch.default]
-buffer = "1MB"
-[switch.core]
-buffer = "2MB"
-[[scheme]]
-transport = "cubic"
-set = { "switch.default.shared.size" = "3MB" }
-[[group]]
-name = "all"
-from = "a"
-to = "b"
-"#;
+const GRAPH: &str = include_str!("../scenarios/two_hosts.toml");
 
 #[test]
 fn a_default_switch_that_no_node_is_has_no_effect() {

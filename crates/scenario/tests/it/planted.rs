@@ -114,16 +114,10 @@ fn set(value: &mut Value, path: &str, figure: f64) -> f64 {
     figure
 }
 
-/// Whether a claim is of a ratio or a difference.
-fn is_relative(claim: &Claim) -> bool {
-    let other = [&claim.relative_to, &claim.relative_point, &claim.relative_metric];
-    other.into_iter().any(Option::is_some)
-}
-
 /// The field of a run, and the one it is set against, that make this figure.
 fn fields(claim: &Claim, figure: f64) -> (f64, f64) {
     let field = figure * claim.scale;
-    match (is_relative(claim), claim.difference) {
+    match (claim.is_relative(), claim.difference) {
         (false, _) => (field, 0.0),
         // So large that a ratio of whole numbers is as fine as the bounds.
         (true, false) => (figure * 1e9, 1e9),
@@ -139,7 +133,7 @@ fn fields(claim: &Claim, figure: f64) -> (f64, f64) {
 fn is_possible(claim: &Claim, template: &Value, figure: f64) -> bool {
     const PARTS: [&str; 4] = ["jain", "_rate", "within_rtt", "waste_volume"];
     const LISTS: [&str; 2] = ["loss_by_", "utilization"];
-    if is_relative(claim) {
+    if claim.is_relative() {
         return figure >= 0.0 || claim.difference;
     }
     let metric = claim.metric.as_str();
@@ -181,23 +175,23 @@ fn expected(claim: &Claim, figure: f64) -> Verdict {
     }
 }
 
-/// The runs that a claim is about, each with the run it is set against, if there is one.
-fn jobs(study: &Study, claim: &Claim) -> Vec<(Job, Option<Job>)> {
+/// The runs that a claim is about, each with the runs it is set against: of a rank all but its own.
+fn jobs(study: &Study, claim: &Claim) -> Vec<(Job, Vec<Job>)> {
     let name = |job: Job| study.points[job.point].plan.schemes[job.scheme].name.as_str();
     let point = |job: Job| study.points[job.point].name.as_str();
     let all = study.jobs();
-    let base = |job: Job| {
+    let base = |job: Job| -> Vec<Job> {
         let scheme = claim.relative_to.as_deref().unwrap_or(&claim.scheme);
         let at = claim.relative_point.as_deref().unwrap_or(point(job));
-        let mut same = all.iter().filter(|other| other.seed == job.seed);
-        *same.find(|&&other| name(other) == scheme && point(other) == at).unwrap()
+        let same = all.iter().filter(|other| other.seed == job.seed && point(**other) == at);
+        let is_base = |other: &&Job| (name(**other) == scheme) != claim.relative_rank.is_some();
+        same.filter(|other| claim.is_relative() && is_base(other)).copied().collect()
     };
     let about = |job: &&Job| {
         let at = claim.point.as_deref().unwrap_or(point(**job));
         name(**job) == claim.scheme && point(**job) == at
     };
-    let with_base = |&job: &Job| (job, is_relative(claim).then(|| base(job)));
-    all.iter().filter(about).map(with_base).collect()
+    all.iter().filter(about).map(|&job| (job, base(job))).collect()
 }
 
 /// The verdict on the one claim of this study by runs whose last one has the first figure, and all others the second.
@@ -212,11 +206,11 @@ fn verdict(study: &Study, template: &Value, last: f64, others: f64) -> Verdict {
         }
         plant(&mut runs[there].1, metric, claim.window, field);
     };
-    for (number, &(job, base)) in jobs.iter().enumerate() {
+    for (number, (job, bases)) in jobs.iter().enumerate() {
         let figure = if number + 1 == jobs.len() { last } else { others };
         let (field, against) = fields(claim, figure);
-        put(job, &claim.metric, field);
-        if let Some(base) = base {
+        put(*job, &claim.metric, field);
+        for &base in bases {
             put(base, claim.relative_metric.as_ref().unwrap_or(&claim.metric), against);
         }
     }

@@ -12,7 +12,11 @@ pub(super) fn figure(summary: &Summary, input: &FigureData) -> Figure {
     let shown: Vec<(&JudgedClaim, f64, f64)> = summary
         .claims
         .iter()
-        .filter_map(|claim| Some((claim, claim.paper.filter(|paper| *paper > 0.0)?, claim.measured?)))
+        .filter_map(|claim| {
+            let paper = claim.paper.filter(|paper| *paper > 0.0)?;
+            // Of a range the middle.
+            Some((claim, claim.paper_to.map_or(paper, |end| f64::midpoint(paper, end)), claim.measured?))
+        })
         .collect();
     let columns = ["claim", "unit", "paper", "measured", "least", "most", "low", "high", "verdict"];
     let ratios = ["measured_to_paper", "least_to_paper", "most_to_paper", "low_to_paper", "high_to_paper"];

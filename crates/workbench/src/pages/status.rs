@@ -6,7 +6,7 @@ use super::RecordedExperiment;
 use sha2::{Digest, Sha256};
 use shallop_plan::Study;
 use shallop_results::verdict::{count, judge_recorded};
-use shallop_results::{Claim, JudgedClaim, RecordedClaim, RecordedRun, Verdict};
+use shallop_results::{Claim, JudgedClaim, Kind, RecordedClaim, RecordedRun, Verdict};
 use std::fmt::Write as _;
 
 pub(super) const VERDICTS: &str = "docs/reproduction/verdicts.csv";
@@ -14,36 +14,14 @@ pub(super) const VERDICTS: &str = "docs/reproduction/verdicts.csv";
 const HEAD: &str = "# Where every figure stands
 
 The verdict on each claim of the experiments, from the figures of the last full run of each experiment. `make
-write-docs` writes this page. [Paper beside measured](../reproduction.md) says what the verdicts mean and where the
-accepted ranges come from. The revision is that of the program that made the runs.
+write-docs` writes this page. [Paper beside measured](../reproduction.md) says what the verdicts and the kinds of
+claims mean, and where the accepted ranges come from. Invariants test the simulator: they are counted apart, and are no
+evidence. The revision is that of the program that made the runs.
 ";
 
-/// Questions that papers leave open and kernels answer: the experiment and the label of the claim, the experiment that
-/// asked kernels, and the label there of the claims that report what kernels and simulated Linux hosts did.
-const ASKED: [(&str, &str, &str, &str); 12] = [
-    ("fp-fig10a", "cubic: IP throughput", "lx-flashpass", "cubic *, Figure 10a: 20 flows, 20 to 60 ms: goodput"),
-    ("fp-fig10a", "cubic: data packets lost", "lx-flashpass", "cubic *, Figure 10a: 20 flows, 20 to 60 ms: data lost"),
-    ("fp-fig10b", "cubic: IP throughput", "lx-flashpass", "cubic *, Figure 10b: 200 flows, 20 to 60 ms: goodput"),
-    ("fp-fig10b", "cubic: data packets lost", "lx-flashpass", "cubic *, Figure 10b: 200 flows, 20 to 60 ms: data lost"),
-    ("fp-fig10c", "cubic: IP throughput", "lx-flashpass", "cubic *, Figure 10c: 20 flows, 40 ms: goodput"),
-    ("fp-fig10c", "cubic: data packets lost", "lx-flashpass", "cubic *, Figure 10c: 20 flows, 40 ms: data lost"),
-    (
-        "fp-fig2",
-        "bbr, 200KB: data packets lost",
-        "lx-flashpass",
-        "bbr *, Figure 2: 200 flows, 40 ms, 200 KB: data lost",
-    ),
-    (
-        "gm-fig3.5",
-        "dctcp, inter, K = 20 against inter, K = 320: goodput",
-        "lx-thresholds",
-        "dctcp *, inter, K = 20 against inter, K = 320: goodput",
-    ),
-    ("gm-fig3.9", "dctcp, K = 320: goodput", "lx-thresholds", "dctcp *, two flows, K = 320: goodput"),
-    ("bc-fig1", "dctcp, 25 KB: IP throughput", "lx-buffers", "dctcp *, 25 KB: goodput"),
-    ("bc-fig1", "dctcp, 125 KB: IP throughput", "lx-buffers", "dctcp *, 125 KB: goodput"),
-    ("bc-fig1", "dctcp, 250 KB: IP throughput", "lx-buffers", "dctcp *, 250 KB: goodput"),
-];
+/// Questions that papers leave open and kernels answer, one a line: the experiment and the label of the claim, the
+/// experiment that asked kernels, and the label there of the claims on what kernels (`*`) and simulated hosts did.
+const ASKED: &str = include_str!("asked.tsv");
 
 /// Judges the claims of an experiment by the recorded figures. A claim that is not in the record was not run.
 fn judged(study: &Study, record: &RecordedRun) -> Vec<JudgedClaim> {
@@ -78,7 +56,8 @@ struct Section {
 
 fn section(RecordedExperiment { id, study, record }: &RecordedExperiment) -> Section {
     let Some(record) = record else {
-        let row = format!("| {id} | {} | | no full run recorded | | | | | |\n", study.title);
+        let empty = " |".repeat(2 + Verdict::ALL.len());
+        let row = format!("| {id} | {} | | no full run recorded |{empty}\n", study.title);
         return Section { id, row, claims: Vec::new(), text: String::new() };
     };
     let claims = judged(study, record);
@@ -87,7 +66,7 @@ fn section(RecordedExperiment { id, study, record }: &RecordedExperiment) -> Sec
     let (seeds, version) = (seeds.join(", "), format!("{} ({})", record.version, record.revision));
     let counts = counted(&claims);
     let row = format!("| [{id}](#{anchor}) | {} | {seeds} | {version} |{counts}\n", study.title);
-    let head = "| claim | paper | accepted | measured | verdict |\n|---|---|---|---|---|\n";
+    let head = "| claim | kind | paper | accepted | measured | verdict |\n|---|---|---|---|---|---|\n";
     let rows: String = claims.iter().map(claim_row).collect();
     let text = format!("\n## {id}\n\n{head}{rows}");
     Section { id, row, claims, text }
@@ -109,27 +88,35 @@ impl Sections {
 
     /// The page with the verdict on every claim.
     pub fn page(&self) -> String {
-        let words = Verdict::ALL.map(Verdict::word).join(" | ");
-        let rule = "---|".repeat(4 + Verdict::ALL.len());
+        let words = format!("{} | invariants that hold | that do not", Verdict::ALL.map(Verdict::word).join(" | "));
+        let rule = "---|".repeat(6 + Verdict::ALL.len());
         let part = |of: fn(&Section) -> &str| self.experiments.iter().map(of).collect::<String>();
         let (rows, tables) = (part(|section| &section.row), part(|section| &section.text));
-        let claims = self.experiments.iter().flat_map(|section| section.claims.iter().cloned());
-        let (all, answers) = (counted(&claims.collect::<Vec<_>>()), &self.answers);
+        let claims: Vec<JudgedClaim> = self.experiments.iter().flat_map(|section| section.claims.clone()).collect();
+        let (all, answers) = (counted(&claims), &self.answers);
+        let kinds = Kind::ALL.map(|kind| {
+            let of_kind = only(&claims, |other| other == kind);
+            let counts = Verdict::ALL.map(|verdict| format!(" {} |", count(&of_kind, verdict)));
+            format!("| {} |{}\n", kind.word(), counts.concat())
+        });
+        let (kinds, of_kinds) = (kinds.concat(), Verdict::ALL.map(Verdict::word).join(" | "));
+        let short = "---|".repeat(1 + Verdict::ALL.len());
         format!(
-            "{HEAD}\n| experiment | about | seeds | version | {words} |\n|{rule}\n\
-             {rows}| all | | | |{all}\n\n{answers}{tables}"
+            "{HEAD}\n| kind of claim | {of_kinds} |\n|{short}\n{kinds}\n\
+             | experiment | about | seeds | version | {words} |\n|{rule}\n{rows}| all | | | |{all}\n\n{answers}{tables}"
         )
     }
 
     /// A CSV file with a line for each experiment: the number of claims with each verdict, and a hash of the text that
     /// the page has about the experiment.
     pub fn verdicts(&self) -> String {
-        let mut lines = format!("experiment,{},sha256\n", Verdict::ALL.map(Verdict::word).join(","));
+        let verdicts = Verdict::ALL.map(Verdict::word).join(",");
+        let mut lines = format!("experiment,{verdicts},invariants hold,invariants do not,sha256\n");
         for Section { id, claims, row, text } in &self.experiments {
-            let counts = Verdict::ALL.map(|verdict| count(claims, verdict).to_string()).join(",");
+            let counts = counts(claims).iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
             let _ = writeln!(lines, "{id},{counts},{}", digest(&format!("{row}{text}")));
         }
-        let empty = ",".repeat(Verdict::ALL.len());
+        let empty = ",".repeat(2 + Verdict::ALL.len());
         let _ = writeln!(lines, "kernels{empty},{}", digest(&self.answers));
         lines
     }
@@ -147,12 +134,15 @@ fn answers(experiments: &[RecordedExperiment]) -> Result<String, String> {
                      measured with the paper's stack | real kernels | simulated Linux hosts |\n\
                      |---|---|---|---|---|---|\n"
         .to_owned();
-    for (id, label, asked, answer) in ASKED {
+    for line in ASKED.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [id, label, asked, answer] = fields[..] else { return Err(format!("asked.tsv: {line}")) };
         let claim = labelled(experiments, id, label)?;
         let answer = |hosts: &str| labelled(experiments, asked, &answer.replace('*', hosts));
         let (kernel, simulated) = (answer("kernel")?, answer("simulator")?);
-        let [paper, measured] = [claim.paper, claim.measured].map(|value| with_unit(value, &claim));
-        let [kernel, simulated] = [kernel, simulated].map(|row| with_unit(row.measured, &row));
+        let (paper, measured) =
+            (with_unit(claim.paper, claim.paper_to, &claim), with_unit(claim.measured, None, &claim));
+        let [kernel, simulated] = [kernel, simulated].map(|row| with_unit(row.measured, None, &row));
         let _ = writeln!(
             lines,
             "| [{id}](#{}) | {label} | {paper} | {measured} | {kernel} | {simulated} |",
@@ -173,18 +163,35 @@ fn labelled(all: &[RecordedExperiment], id: &str, label: &str) -> Result<JudgedC
     found.ok_or_else(|| format!("{id} has no record or no claim {label:?}"))
 }
 
-/// Formats a figure of a claim with its unit; empty if there is no figure.
-fn with_unit(value: Option<f64>, claim: &JudgedClaim) -> String {
-    match value.map(figure) {
-        None => String::new(),
-        Some(figure) if claim.unit.is_empty() => figure,
-        Some(figure) => format!("{figure} {}", claim.unit),
-    }
+/// Formats a figure of a claim, or the ends of a range, with its unit; empty if there is none.
+fn with_unit(value: Option<f64>, end: Option<f64>, claim: &JudgedClaim) -> String {
+    let end = end.map_or_else(String::new, |end| format!(" to {}", figure(end)));
+    value.map_or_else(String::new, |value| format!("{}{end} {}", figure(value), claim.unit).trim_end().to_owned())
 }
 
-/// Formats the number of claims with each verdict as cells of a table.
+/// The claims of some kinds.
+fn only<'a>(claims: impl IntoIterator<Item = &'a JudgedClaim>, take: impl Fn(Kind) -> bool) -> Vec<JudgedClaim> {
+    claims.into_iter().filter(|claim| take(claim.kind)).cloned().collect()
+}
+
+/// The number of claims with each verdict, invariants left out, and of invariants that hold and that do not.
+fn counts(claims: &[JudgedClaim]) -> Vec<usize> {
+    let evidence = only(claims, |kind| kind != Kind::Invariant);
+    let invariants = only(claims, |kind| kind == Kind::Invariant);
+    let holds = count(&invariants, Verdict::Holds);
+    let verdicts = Verdict::ALL.map(|verdict| count(&evidence, verdict));
+    [&verdicts[..], &[holds, invariants.len() - holds]].concat()
+}
+
+/// Formats [`counts`] as cells of a table.
 fn counted(claims: &[JudgedClaim]) -> String {
-    Verdict::ALL.map(|verdict| format!(" {} |", count(claims, verdict))).concat()
+    counts(claims).iter().map(|count| format!(" {count} |")).collect::<Vec<_>>().concat()
+}
+
+/// A reason with a link to the experiment that recorded it.
+fn linked(why: &str) -> String {
+    let named = why.strip_suffix(')').and_then(|why| why.rsplit_once("(recorded in "));
+    named.map_or_else(|| why.to_owned(), |(why, id)| format!("{why}(recorded in [{id}](#{}))", id.replace('.', "")))
 }
 
 fn claim_row(claim: &JudgedClaim) -> String {
@@ -195,12 +202,12 @@ fn claim_row(claim: &JudgedClaim) -> String {
         (Some(low), Some(high)) => format!("{} to {}", figure(low), figure(high)),
     };
     let judged = !matches!(claim.verdict, Verdict::Reported | Verdict::Holds);
-    let why = if judged { format!(": {}", claim.why) } else { String::new() };
+    let why = if judged { format!(": {}", linked(&claim.why)) } else { String::new() };
     let verdict = format!("{}{why}", claim.verdict.word());
-    let (paper, measured) = (with_unit(claim.paper, claim), with_unit(claim.measured, claim));
+    let (paper, measured) = (with_unit(claim.paper, claim.paper_to, claim), with_unit(claim.measured, None, claim));
     let sign = claim.bound.map_or_else(String::new, |bound| format!("{} ", bound.sign()));
     let measured = format!("{sign}{measured}");
-    let cells = [claim.label(), paper, accepted, measured, verdict];
+    let cells = [claim.label(), claim.kind.word().to_owned(), paper, accepted, measured, verdict];
     format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
 }
 

@@ -11,36 +11,9 @@ use shallop_topology::imported::{Imported, Origin};
 use shallop_workbench::FolderFiles;
 use std::{path::Path, sync::Arc};
 
-const GRAPHML: &str = r#"<?xml version="1.0"?>
-<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
-  <key id="n" for="node" attr.name="label" attr.type="string"/>
-  <key id="y" for="node" attr.name="Latitude" attr.type="double"/>
-  <key id="x" for="node" attr.name="Longitude" attr.type="double"/>
-  <key id="raw" for="edge" attr.name="LinkSpeedRaw" attr.type="double"/>
-  <key id="note" for="edge" attr.name="LinkLabel" attr.type="string"/>
-  <graph edgedefault="undirected">
-    <data key="n">a little network</data>
-    <node id="0"><data key="n">North</data><data key="y">0</data><data key="x">0</data></node>
-    <node id="1"><data key="n">South</data><data key="y">0</data><data key="x">90</data></node>
-    <node id="2"><data key="n">North</data></node>
-    <edge source="0" target="1"><data key="raw">1e10</data></edge>
-    <edge source="1" target="2"><data key="note">2 x 2.5 Gbps</data></edge>
-    <edge source="1" target="2"/>
-  </graph>
-</graphml>
-"#;
+const GRAPHML: &str = include_str!("imports/little.graphml");
 
-const GML: &str = r#"# a little network
-graph [
-  directed 0
-  node [ id 0 label "North" Latitude 0.0 Longitude 0 graphics [ x 1 ] ]
-  node [ id 1 label "South" Latitude 0 Longitude 90 ]
-  node [ id 2 label "North" ]
-  edge [ source 0 target 1 LinkSpeed "10" LinkSpeedUnits "G" ]
-  edge [ source 1 target 2 bandwidth "5 Gbps" ]
-  edge [ source 1 target 2 ]
-]
-"#;
+const GML: &str = include_str!("imports/little.gml");
 
 const CSV: &str = "# links
 from,to,rate,delay

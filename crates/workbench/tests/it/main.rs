@@ -1,5 +1,6 @@
 //! Tests of the public interface of shallop-workbench: one executable, one module per subject.
 
+mod claims;
 mod imports;
 mod reuse;
 mod site_networks;

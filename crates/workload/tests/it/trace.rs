@@ -112,26 +112,7 @@ fn hosts_of_a_site_take_turns_and_rows_may_be_in_any_order() {
 }
 
 /// A trace with `H` for the header and `\n` for line ends, the place and message of its error, and words of the help.
-const ERRORS: &str = r#"
- | line 1: the trace has no lines | the first line names the columns
-# H | line 1: the trace has no lines | the first line names the columns
-0,a0,b0,1\n | line 1, column start: the first line does not name this column: "0,a0,b0,1" | names
-start,source,destination,start,bytes\n | line 1, column start: the first line names twice | names
-#c\nH\n0,a0,b9,1\n | line 3, column destination: "b9" is no host, nor a set of hosts | allowed here: a, a0, a1
-H\n0,a0,b0,1\n\n0,a0,a0,1\n | line 4, column destination: "a0" sends to itself | two hosts
-H\n-1,a0,b0,1\n | line 2, column start: "-1" is out of range | not negative
-H\nsoon,a0,b0,1\n | line 2, column start: "soon" does not start with a number | 250us
-H\n5h,a0,b0,1\n | line 2, column start: "5h" has an unknown unit | 250us
-H\n1e9,a0,b0,1\n | line 2, column start: "1e9" is out of range | 200 days
-H\n9999999999,a0,b0,1\n | column start: "9999999999" is out of range | 200 days
-H\nnan,a0,b0,1\n | column start: "nan" is out of range | seconds
-H\n0,a0,b0,0\n | line 2, column bytes: "0" is no size of a flow | whole bytes from 1
-H\n0,a0,b0,-3\n | line 2, column bytes: "-3" is no size | whole bytes from 1
-H\n0,a0,b0,1.5\n | line 2, column bytes: "1.5" is no size | 2.5MB
-H\n0,"a0,b0,1\n | line 2: a quote is not closed on the line | close it in the same line
-H\n0,a, 0,b0,1\n | line 2: the line has 5 values for 4 columns | a name with a comma stands in quotes
-H\n0,a0,b0\n | line 2, column bytes: the line has 3 values, and none | a value for each column
-"#;
+const ERRORS: &str = include_str!("trace_errors.txt");
 
 #[test]
 fn errors_name_file_line_and_column() {
