@@ -47,6 +47,18 @@ struct {
     __type(value, __u64);
 } counters SEC(".maps");
 
+/* Data segments of all flows that have passed the device, and how many carried CE; modulo 2^32. */
+struct port {
+    __u32 packets, marked;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct port);
+} ports SEC(".maps");
+
 /* The model of the shaper: the time at which it will have sent all packets that it holds. */
 struct shaper {
     struct bpf_spin_lock lock;
@@ -90,6 +102,7 @@ static __always_inline void on_syn(struct flow *f, const struct clean_settings *
             clean_flow_begin(&f->clean, s, now, p->sequence + 1);
             f->clean.rtt = syn_at;
             f->clean.rtt_state = rtt_state;
+            clean_flow_sender_syn(&f->clean, now);
         }
         f->sender_isn = p->sequence;
         f->sender_scale = scale;
@@ -247,6 +260,7 @@ int clean_data(struct __sk_buff *skb)
 {
     struct passing of = { .now = bpf_ktime_get_ns() };
     struct clean_burst burst = {};
+    struct port *port;
     __u32 zero = 0, queued;
     of.settings = bpf_map_lookup_elem(&settings, &zero);
     if (!of.settings)
@@ -255,8 +269,15 @@ int clean_data(struct __sk_buff *skb)
     queued = is_queued(of.settings, clean_most(skb->wire_len, skb->len), of.now);
     if (find(skb, &of, SYN_OF_SENDER))
         return CONTINUE;
-    burst = (struct clean_burst){ of.now, of.p.sequence, of.p.payload, of.p.segments, of.p.segment_bytes, 0 };
+    burst = (struct clean_burst){ of.now, of.p.sequence, of.p.payload, of.p.segments, of.p.segment_bytes, 0, 0, 0 };
     burst.marked = queued || of.p.ecn == ECN_CE;
+    port = bpf_map_lookup_elem(&ports, &zero);
+    if (port && of.p.payload) {
+        burst.port_packets = port->packets;
+        burst.port_marked = port->marked;
+        port->packets += of.p.segments;
+        port->marked += burst.marked ? of.p.segments : 0;
+    }
     if (!(of.p.flags & TCP_SYN))
         on_data(of.flow, of.settings, &burst);
     if (of.p.flags & TCP_ACK)

@@ -19,8 +19,9 @@
 #define CLEAN_IDLE_ROUND_TRIPS 2
 #define CLEAN_NO_LIMIT CLEAN_MAX_WINDOW
 
-/* The state of measuring the round-trip time between the proxy and the sender. */
-enum { CLEAN_RTT_UNKNOWN, CLEAN_RTT_WAITS, CLEAN_RTT_KNOWN };
+/* The state of measuring the round-trip time in the handshake: from the sender's SYN, or from the receiver's if that is
+ * the first one seen, to the first data. */
+enum { CLEAN_RTT_UNKNOWN, CLEAN_RTT_WAITS, CLEAN_RTT_KNOWN, CLEAN_RTT_BEGUN };
 
 /* The settings of an operator. */
 struct clean_settings {
@@ -34,7 +35,7 @@ struct clean_settings {
 struct clean_flow {
     struct clean law;
     clean_u64 last_packet, last_data, round_start;
-    /* The round-trip time to the sender; in state CLEAN_RTT_WAITS, the time of the receiver's SYN. */
+    /* The round-trip time; in the states CLEAN_RTT_WAITS and CLEAN_RTT_BEGUN, the time of the first SYN. */
     clean_u64 rtt;
     clean_u32 rtt_state;
     /* The first byte that the sender may not send, and whether it is known. */
@@ -49,6 +50,7 @@ struct clean_flow {
 struct clean_burst {
     clean_u64 now;
     clean_u32 sequence, payload, segments, segment_bytes, marked;
+    clean_u32 port_packets, port_marked; /* of the port before this burst */
 };
 
 /* A passing acknowledgement, with its window in units of 2^scale bytes. */
@@ -81,12 +83,22 @@ static inline void clean_flow_touch(struct clean_flow *f, const struct clean_set
     f->last_packet = now;
 }
 
+/* Notes the sender's SYN. A repeated one does not count. */
+static inline void clean_flow_sender_syn(struct clean_flow *f, clean_u64 now)
+{
+    if (f->mss || f->has_edge || f->rtt_state != CLEAN_RTT_UNKNOWN)
+        return;
+    f->rtt_state = CLEAN_RTT_BEGUN;
+    f->rtt = now;
+}
+
 /* Notes the receiver's SYN. After a repeated SYN, the sender's answer does not measure the round trip (Karn). */
 static inline void clean_flow_syn(struct clean_flow *f, clean_u64 now)
 {
-    clean_u32 first = !f->mss && !f->has_edge && f->rtt_state == CLEAN_RTT_UNKNOWN;
+    clean_u32 begun = f->rtt_state == CLEAN_RTT_BEGUN;
+    clean_u32 first = !f->mss && !f->has_edge && (begun || f->rtt_state == CLEAN_RTT_UNKNOWN);
     f->rtt_state = first ? CLEAN_RTT_WAITS : CLEAN_RTT_UNKNOWN;
-    f->rtt = now;
+    f->rtt = begun ? f->rtt : now;
 }
 
 /* Notes the sender's answer to the receiver's SYN, which measures the round trip. */
@@ -147,7 +159,7 @@ static inline void clean_flow_segment(struct clean_flow *f, const struct clean_s
 /* Updates the flow for passing data, after clean_flow_touch. */
 static inline void clean_flow_data(struct clean_flow *f, struct clean_settings *s, const struct clean_burst *b)
 {
-    struct clean_data d = { b->now, 0, b->sequence, 0, 0, b->marked };
+    struct clean_data d = { b->now, 0, b->sequence, 0, 0, b->marked, b->port_packets, b->port_marked };
     clean_u32 at;
     f->mss = (clean_u32)clean_most(f->mss, b->segment_bytes);
     /* The sender was allowed to send these bytes, perhaps by a window from before the proxy saw the flow. */
@@ -160,10 +172,14 @@ static inline void clean_flow_data(struct clean_flow *f, struct clean_settings *
     for (at = 0; at < CLEAN_BURST; at++) {
         if (at >= b->segments)
             return;
+        d.port_packets++;
+        d.port_marked += b->marked;
         CLEAN_FLOW_SEGMENT(f, s, &d);
         d.sequence += b->segment_bytes;
     }
     f->packets += b->segments - CLEAN_BURST;
+    if (s->law.root)
+        return;
     f->law.packets += b->segments - CLEAN_BURST;
     f->law.marked += b->marked ? b->segments - CLEAN_BURST : 0;
 }

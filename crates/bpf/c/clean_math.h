@@ -28,6 +28,7 @@ struct clean_config {
     clean_u32 alpha_initial;
     clean_u32 min_window, initial_window; /* segments */
     clean_u32 halves;         /* a mark reduces the window by half, not by alpha / 2 */
+    clean_u32 root;           /* windows grow in their square root, not along the cubic */
 };
 
 /* The state of a flow. */
@@ -40,6 +41,8 @@ struct clean {
 struct clean_data {
     clean_u64 now_ns, growth_limit;
     clean_u32 sequence, edge, segment_bytes, marked;
+    /* Data packets of all flows that have passed the port, with this one, and the marked ones; modulo 2^32. */
+    clean_u32 port_packets, port_marked;
 };
 
 static inline clean_u64 clean_least(clean_u64 a, clean_u64 b)
@@ -111,6 +114,27 @@ static inline clean_u64 clean_reduced(clean_u64 window, clean_u32 halves, clean_
     return window - ((window * clean_least(alpha, DCTCP_MAX_ALPHA)) >> (DCTCP_ALPHA_BITS + 1));
 }
 
+/* The square root of a number below 2^42, rounded down. */
+static inline clean_u64 clean_square_root(clean_u64 value)
+{
+    clean_u64 root = 0;
+    int bit;
+    for (bit = 20; bit >= 0; bit--) {
+        clean_u64 candidate = root | 1ull << bit;
+        if (candidate * candidate <= value)
+            root = candidate;
+    }
+    return root;
+}
+
+/* The window whose square root is larger by C / 2: W + C sqrt(W) + C^2 / 4. */
+static inline clean_u64 clean_root(clean_u32 scale, clean_u64 window)
+{
+    clean_u64 c = clean_most(1, clean_least(scale, CLEAN_MAX_C));
+    clean_u64 root = clean_square_root(clean_least(window, CLEAN_MAX_WINDOW) << CLEAN_WINDOW_BITS);
+    return window + ((c * root) >> CLEAN_WINDOW_BITS) + ((c * c) >> (CLEAN_WINDOW_BITS + 2));
+}
+
 /* Starts a flow whose next byte has this sequence number. */
 static inline void clean_begin(struct clean *f, const struct clean_config *c, clean_u32 next)
 {
@@ -124,23 +148,19 @@ static inline void clean_begin(struct clean *f, const struct clean_config *c, cl
     f->slow_start = 1;
 }
 
-/* Counts a packet. The first packet after a window of data updates alpha for that window. */
-static inline void clean_count(struct clean *f, const struct clean_config *c, const struct clean_data *d)
+/* Sets the window, and lets it grow at most to a limit. */
+static inline void clean_grow(struct clean *f, clean_u64 window, clean_u64 limit)
 {
-    if (!clean_after(f->observed_until, d->sequence)) {
-        if (f->packets)
-            f->alpha = dctcp_alpha(f->alpha, (clean_u32)clean_least(c->alpha_shift, 10), f->packets, f->marked);
-        f->packets = f->marked = 0;
-        f->observed_until = clean_advance(d->sequence, f->window, d->segment_bytes);
-    }
-    f->packets += f->packets != ~0u;
-    f->marked += d->marked && f->marked != ~0u;
+    clean_u64 most = clean_least(clean_most(limit, f->window), CLEAN_MAX_WINDOW);
+    f->window = clean_least(window, most);
 }
 
-/* Algorithm 1, lines 4 to 8. */
+/* Reduces the window, at most once in a window of data: Algorithm 1, lines 3 to 8. */
 static inline void clean_reduce(struct clean *f, const struct clean_config *c, const struct clean_data *d)
 {
     clean_u64 least = clean_most(c->min_window, 1) << CLEAN_WINDOW_BITS;
+    if (!clean_after(d->sequence, f->cwr_until))
+        return;
     f->w_max = f->window;
     f->cwr_until = clean_advance(d->sequence, f->window - CLEAN_SEGMENT, d->segment_bytes);
     if (clean_after(d->edge - 1, f->cwr_until))
@@ -150,11 +170,42 @@ static inline void clean_reduce(struct clean *f, const struct clean_config *c, c
     f->slow_start = 0;
 }
 
-/* Sets the window, and lets it grow at most to a limit. */
-static inline void clean_grow(struct clean *f, clean_u64 window, clean_u64 limit)
+/* Reduces the window by the part of a reduction that is the part of marked packets. The marks that ended slow start are
+ * answered already. */
+static inline void clean_reduce_in_part(struct clean *f, const struct clean_config *c, clean_u32 sequence,
+                                        clean_u32 marked, clean_u32 all)
 {
-    clean_u64 most = clean_least(clean_most(limit, f->window), CLEAN_MAX_WINDOW);
-    f->window = clean_least(window, most);
+    clean_u64 before = f->window, least = clean_most(c->min_window, 1) << CLEAN_WINDOW_BITS;
+    if (!all || !clean_after(sequence, f->cwr_until))
+        return;
+    f->window -= (before - clean_reduced(before, c->halves, f->alpha)) * marked / all;
+    f->window = clean_least(clean_most(f->window, least), before);
+    f->cwr_until = sequence;
+}
+
+/* Counts a packet. The first packet after a window of data updates alpha for that window, and in a law with roots the
+ * window too, by the marks of all flows of the port. */
+static inline void clean_count(struct clean *f, const struct clean_config *c, const struct clean_data *d)
+{
+    if (!clean_after(f->observed_until, d->sequence)) {
+        clean_u32 all = c->root ? d->port_packets - f->packets : f->packets;
+        clean_u32 marked = c->root ? d->port_marked - f->marked : f->marked;
+        marked = (clean_u32)clean_least(marked, all);
+        if (all && !(c->root && f->slow_start)) {
+            f->alpha = dctcp_alpha(f->alpha, (clean_u32)clean_least(c->alpha_shift, 10), all, marked);
+            if (c->root) {
+                clean_grow(f, clean_root(c->scale, f->window), d->growth_limit);
+                clean_reduce_in_part(f, c, d->sequence, marked, all);
+            }
+        }
+        f->packets = c->root ? d->port_packets : 0;
+        f->marked = c->root ? d->port_marked : 0;
+        f->observed_until = clean_advance(d->sequence, f->window, d->segment_bytes);
+    }
+    if (!c->root) {
+        f->packets += f->packets != ~0u;
+        f->marked += d->marked && f->marked != ~0u;
+    }
 }
 
 /* Updates the window for a passing data packet: Algorithm 1. */
@@ -163,11 +214,11 @@ static inline void clean_on_data(struct clean *f, const struct clean_config *c, 
     clean_count(f, c, d);
     if (d->marked) {
         f->epoch_start = d->now_ns;
-        if (clean_after(d->sequence, f->cwr_until))
+        if (!c->root || f->slow_start)
             clean_reduce(f, c, d);
     } else if (f->slow_start) {
         clean_grow(f, f->window + CLEAN_SEGMENT, d->growth_limit);
-    } else {
+    } else if (!c->root) {
         clean_u64 since = d->now_ns > f->epoch_start ? d->now_ns - f->epoch_start : 0;
         clean_grow(f, clean_cubic(c->scale, f->w_max, f->k, clean_ticks(since)), d->growth_limit);
     }

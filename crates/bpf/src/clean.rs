@@ -9,13 +9,13 @@ pub use crate::absent::{Proxy, ProxyMaps, attached, detach};
 pub use loaded::{Proxy, ProxyMaps, attached, detach};
 
 use shallop_control::binary::{Fraction, Gain};
-use shallop_control::clean::{self as law, Decrease, SEGMENT};
+use shallop_control::clean::{self as law, Decrease, Increase, SEGMENT};
 use shallop_core::{BitsPerSec, Bytes, Span};
 pub use shallop_proto::clean::Config;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// The size of `struct settings` of `c/clean_settings.h`, bytes.
-const SETTINGS: usize = 56;
+const SETTINGS: usize = 64;
 /// The size of `struct flow_key` of `c/clean_settings.h`, bytes.
 const KEY: usize = 36;
 /// The size of `struct flow` of `c/clean_settings.h`, bytes.
@@ -30,11 +30,12 @@ mod at {
         pub const MIN_WINDOW: usize = 12;
         pub const INITIAL_WINDOW: usize = 16;
         pub const HALVES: usize = 20;
-        pub const IDLE_NS: usize = 24;
-        pub const SEGMENT_BYTES: usize = 32;
-        pub const VALIDATE: usize = 36;
-        pub const SHAPER_BPS: usize = 40;
-        pub const SHAPER_MARK_BYTES: usize = 48;
+        pub const ROOT: usize = 24;
+        pub const IDLE_NS: usize = 32;
+        pub const SEGMENT_BYTES: usize = 40;
+        pub const VALIDATE: usize = 44;
+        pub const SHAPER_BPS: usize = 48;
+        pub const SHAPER_MARK_BYTES: usize = 56;
     }
 
     pub mod key {
@@ -119,9 +120,10 @@ impl Settings {
     /// Encodes the settings as `struct settings`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let Config { law, segment, idle, validate, .. } = &self.config;
-        let halves = u32::from(law.decrease == Decrease::Half);
+        let (halves, root) = (law.decrease == Decrease::Half, law.increase == Increase::Root);
         let of_law = [law.scale.units(), law.gain.shift(), law.alpha_initial.units()];
-        let words = [&of_law[..], &[law.min_window, law.initial_window, halves]].concat();
+        // The last word aligns `idle_ns`.
+        let words = [&of_law[..], &[law.min_window, law.initial_window, halves.into(), root.into(), 0]].concat();
         let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
         bytes.extend((idle.as_ps() / 1_000).to_ne_bytes());
         bytes.extend([u32::from(*segment), u32::from(*validate)].map(u32::to_ne_bytes).concat());
@@ -137,6 +139,7 @@ impl Settings {
         let bytes = Fields(bytes.get(..SETTINGS)?);
         let law = law::Config {
             decrease: if bytes.word(at::HALVES)? != 0 { Decrease::Half } else { Decrease::Marked },
+            increase: if bytes.word(at::ROOT)? != 0 { Increase::Root } else { Increase::Cubic },
             scale: Fraction::new(bytes.word(at::SCALE)?),
             gain: Gain::new(bytes.word(at::GAIN)?),
             alpha_initial: Fraction::new(bytes.word(at::ALPHA_INITIAL)?),
@@ -296,7 +299,7 @@ mod tests {
 
     #[test]
     fn what_is_set_survives_its_bytes() {
-        let law = law::Config { decrease: Decrease::Half, ..law::Config::default() };
+        let law = law::Config { decrease: Decrease::Half, increase: Increase::Root, ..law::Config::default() };
         let config = Config { law, idle: Span::from_ms(1_500), flows: 7, ..Config::default() };
         let shaper = Shaper { rate: BitsPerSec::gbps(1), mark_above: Bytes::new(150_000) };
         for shaper in [None, Some(shaper)] {

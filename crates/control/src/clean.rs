@@ -47,6 +47,17 @@ pub enum Decrease {
 
 string_enum! { Decrease { Half = "half", Marked = "alpha" } }
 
+/// How a window grows after the first mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Increase {
+    /// Along the cubic function, with every unmarked packet (equation 1; Algorithm 1, line 15).
+    Cubic,
+    /// Its square root grows by C / 2 with every window of data without a mark.
+    Root,
+}
+
+string_enum! { Increase { Cubic = "cubic", Root = "root" } }
+
 /// Parameters of CLEAN's window for one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Options)]
 #[options(defaults, check)]
@@ -54,6 +65,10 @@ pub struct Config {
     /// What a mark takes of the window: alpha / 2 of it (equation 2), or half (Algorithm 1, line 6).
     #[key(default = Decrease::Marked)]
     pub decrease: Decrease,
+    /// How a window grows after the first mark: along the cubic function (equation 1), or by C / 2 in its square root
+    /// with every window of data without a mark, so that flows become fair.
+    #[key(default = Increase::Cubic)]
+    pub increase: Increase,
     /// C, which scales the cubic function, in segments per cubic second; kept in 1/1024 (0.4 is 410/1024, as in Linux).
     #[key(Above(0.0, 4.0), default = Fraction::new(410))]
     pub scale: Fraction,
@@ -94,6 +109,8 @@ pub struct DataPacket {
     pub ce: bool,
     /// Right edge of the largest window offered to the sender: the first sequence number that it may not send yet.
     pub window_edge: u32,
+    /// Data packets of all flows that have passed the port, with this one, and how many carried CE; modulo 2^32.
+    pub port: (u32, u32),
     /// Maximum segment size of this flow, in bytes of payload.
     pub mss: u16,
     /// Upper bound of the growth of the window; [`MAX_WINDOW`] for none.
@@ -148,16 +165,16 @@ impl Clean {
 
     /// Updates the window for a data packet that passes the proxy (Algorithm 1).
     pub fn on_data(&mut self, config: &Config, packet: &DataPacket) {
-        self.update_alpha(config, packet);
+        self.end_window(config, packet);
         let now = packet.now.since_start().as_ps() / 1_000;
         if packet.ce {
             self.epoch_start_time = now;
-            if is_after(packet.seq, self.ecn_cwr_seq) {
+            if config.increase == Increase::Cubic || self.is_slow_start {
                 self.reduce(config, packet);
             }
         } else if self.is_slow_start {
             self.grow(self.window_size + SEGMENT, packet.growth_limit);
-        } else {
+        } else if config.increase == Increase::Cubic {
             let t = ticks(now.saturating_sub(self.epoch_start_time));
             self.grow(w_cubic(config.scale.units(), self.w_max, self.k, t), packet.growth_limit);
         }
@@ -168,22 +185,35 @@ impl Clean {
         self.epoch_start_time = self.epoch_start_time.saturating_add(idle.as_ps() / 1_000);
     }
 
-    /// Counts a packet for alpha. The first packet after an observation window updates alpha.
-    fn update_alpha(&mut self, config: &Config, packet: &DataPacket) {
+    /// Counts a packet for alpha. The first packet after a window of data updates alpha, and with [`Increase::Root`] the
+    /// window, by the marks of all flows of the port.
+    fn end_window(&mut self, config: &Config, packet: &DataPacket) {
+        let root = config.increase == Increase::Root;
         if !is_after(self.observation_end, packet.seq) {
-            if self.packets > 0 {
-                let (all, ce) = (u64::from(self.packets), u64::from(self.packets_ce));
+            let (before, now) = ((self.packets, self.packets_ce), packet.port);
+            let (all, ce) = if root { (now.0.wrapping_sub(before.0), now.1.wrapping_sub(before.1)) } else { before };
+            if all > 0 && !(root && self.is_slow_start) {
+                let (all, ce) = (u64::from(all), u64::from(ce.min(all)));
                 self.alpha = update_alpha(self.alpha, config.gain.shift(), all, ce);
+                if root {
+                    self.grow(w_root(config.scale.units(), self.window_size), packet.growth_limit);
+                    self.reduce_in_part(config, packet.seq, (ce, all));
+                }
             }
-            (self.packets, self.packets_ce) = (0, 0);
+            (self.packets, self.packets_ce) = if root { now } else { (0, 0) };
             self.observation_end = advance(packet.seq, self.window_size, packet.mss);
         }
-        self.packets = self.packets.saturating_add(1);
-        self.packets_ce = self.packets_ce.saturating_add(u32::from(packet.ce));
+        if !root {
+            self.packets = self.packets.saturating_add(1);
+            self.packets_ce = self.packets_ce.saturating_add(u32::from(packet.ce));
+        }
     }
 
-    /// Reduces the window after a mark (Algorithm 1, lines 4 to 8).
+    /// Reduces the window after a mark, at most once in a window of data (Algorithm 1, lines 3 to 8).
     fn reduce(&mut self, config: &Config, packet: &DataPacket) {
+        if !is_after(packet.seq, self.ecn_cwr_seq) {
+            return;
+        }
         self.w_max = self.window_size;
         self.ecn_cwr_seq = advance(packet.seq, self.window_size - SEGMENT, packet.mss);
         // More than `windowSize` may be in flight: an earlier window was larger, or a window was rounded up to whole
@@ -197,6 +227,18 @@ impl Clean {
         self.window_size = reduced.max(min_window).min(self.w_max);
         self.k = k(config.scale.units(), self.w_max - self.window_size);
         self.is_slow_start = false;
+    }
+
+    /// Reduces the window by the part of a reduction that is the part of marked packets, `ce` of `all`. The marks that
+    /// ended slow start are answered already.
+    fn reduce_in_part(&mut self, config: &Config, seq: u32, (ce, all): (u64, u64)) {
+        if is_after(seq, self.ecn_cwr_seq) {
+            let before = self.window_size;
+            let cut = (before - reduced_window(before, config.decrease, self.alpha)) * ce / all;
+            let min_window = u64::from(config.min_window.max(1)) << WINDOW_BITS;
+            self.window_size = (before - cut).max(min_window).min(before);
+            self.ecn_cwr_seq = seq;
+        }
     }
 
     /// Sets the window, but does not grow it beyond `limit`.
@@ -246,6 +288,12 @@ pub fn w_cubic(c: u32, w_max: u64, k: u64, t: u64) -> u64 {
     let difference = cube >> CUBE_BITS;
     let window = if t >= k { w_max + difference } else { w_max.saturating_sub(difference) };
     window.min(MAX_WINDOW)
+}
+
+/// The window whose square root is larger by C / 2: `W + C sqrt(W) + C^2 / 4`.
+pub fn w_root(c: u32, window: u64) -> u64 {
+    let c = u64::from(c.clamp(1, MAX_C));
+    window + ((c * (window << WINDOW_BITS).isqrt()) >> WINDOW_BITS) + ((c * c) >> (WINDOW_BITS + 2))
 }
 
 /// Integer cube root, rounded down.

@@ -1,14 +1,24 @@
 //! The CLEAN proxy of a scheme: its options, and the machines at the nodes of a network.
 
 use shallop_core::Node;
-use shallop_options::Options;
+use shallop_options::{Options, string_enum};
 use shallop_proto::clean;
 use shallop_topology::Graph;
 use std::collections::BTreeMap;
 
+/// Defaults in place of those of the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    Paper,
+}
+
+string_enum! { Preset { Paper = "clean-paper" } }
+
 /// The options under `clean` of a scheme: the parameters of the proxy, and the ports at which it works.
 #[derive(Clone, Debug, Options)]
 pub struct CleanOptions {
+    /// Defaults that are the paper to the letter: with `"clean-paper"`, `validate` is false.
+    pub preset: Option<Preset>,
     /// The control law of each flow, and the flow cache.
     #[part]
     pub config: clean::Config,

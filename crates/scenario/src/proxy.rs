@@ -6,6 +6,7 @@ use shallop_options::{Item, Key, Problem, Section};
 use shallop_plan::network::Network;
 use shallop_plan::plan::{Plan, Topology};
 use shallop_plan::proxy::{Clean, CleanOptions};
+use shallop_proto::clean::Config;
 use shallop_topology::campus::{CLOUD, RADIO};
 use shallop_topology::{AnyFabric, NodeKind};
 
@@ -23,7 +24,10 @@ pub(super) fn place(plan: &mut Plan, read: &[SchemeEntry], network: &Network) ->
 fn clean(scheme: &str, item: &Item, (topology, network): (&Topology, &Network)) -> Result<Clean, Problem> {
     let keys = CleanOptions::KEY;
     let section = Section::open::<CleanOptions>(format!("`clean` in [[scheme]] \"{scheme}\""), item)?;
-    let options: CleanOptions = section.read(())?;
+    let mut options: CleanOptions = section.read(())?;
+    if options.preset.is_some() && section.item(Config::KEY.validate).is_none() {
+        options.config.validate = false;
+    }
     let campus = matches!(topology, Topology::Fabric(AnyFabric::Campus(_)));
     let (edges, last_hop) = if campus { campus_ports(network) } else { (vec![], vec![]) };
     let ports = |key, names: Option<Vec<String>>, default: Vec<u32>, fits: &dyn Fn(u32) -> bool| match names {

@@ -9,7 +9,7 @@ use super::diagnostic::{Result, plain, with_help};
 pub use attached::{AttachedProxy, ProxyRole, ProxyState};
 pub use shallop_bpf::clean::{Config, Counters, Flow, Settings, Shaper};
 use shallop_core::{BitsPerSec, BufferSize, Bytes};
-use shallop_options::Options as _;
+use shallop_options::{Options as _, StringEnum as _};
 use shallop_plan::plan::Scheme;
 use shallop_scenario::{Options, read_options};
 
@@ -105,12 +105,9 @@ pub fn of_scenario(scenario: &Path, scheme: Option<&str>) -> Result<Config> {
 pub fn written(config: &Config) -> Vec<(String, String)> {
     let law = &config.law;
     let part = |units: u32| format!("{}", f64::from(units) / 1_024.0);
-    let decrease = match law.decrease {
-        shallop_control::clean::Decrease::Half => "half",
-        shallop_control::clean::Decrease::Marked => "alpha",
-    };
     let values = [
-        ("decrease", decrease.to_owned()),
+        ("decrease", law.decrease.word().to_owned()),
+        ("increase", law.increase.word().to_owned()),
         ("scale", part(law.scale.units())),
         ("gain", format!("{}", 1.0 / f64::from(1_u32 << law.gain.shift()))),
         ("alpha_initial", part(law.alpha_initial.units())),

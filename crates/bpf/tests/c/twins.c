@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads steps and writes what the arithmetic of the programs makes of each: 12 numbers of 64 bits in, of which the
+ * Reads steps and writes what the arithmetic of the programs makes of each: 13 numbers of 64 bits in, of which the
  * first says what to do, and 6 out. tests/twins.rs compares them with the laws of the simulator.
  */
 #include <stdio.h>
@@ -12,7 +12,7 @@
 typedef unsigned long long u64;
 typedef unsigned int u32;
 
-enum { IN = 12, OUT = 6 };
+enum { IN = 13, OUT = 6 };
 /* Sequence numbers of Gemini begin here, so that they wrap early. */
 #define FIRST 0xffff0000u
 
@@ -87,19 +87,24 @@ static void pass(const u64 *in, u64 *out)
     const u64 *v = in + 1;
     u64 window = 0;
     if (in[0] == 30) {
-        struct clean_config law = { (u32)v[0], (u32)v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5] };
-        settings = (struct clean_settings){ law, v[6], (u32)v[8], (u32)v[7] };
-        clean_flow_begin(&passing, &settings, v[9], (u32)v[10]);
+        struct clean_config law = { (u32)v[0], (u32)v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5],
+            (u32)v[6] };
+        settings = (struct clean_settings){ law, v[7], (u32)v[9], (u32)v[8] };
+        clean_flow_begin(&passing, &settings, v[10], (u32)v[11]);
     } else if (in[0] == 32) {
-        struct clean_burst burst = { v[0], (u32)v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5] };
+        struct clean_burst burst = { v[0], (u32)v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5],
+            (u32)v[6], (u32)v[7] };
         clean_flow_touch(&passing, &settings, v[0], (u32)v[1]);
         clean_flow_answered(&passing, v[0]);
         clean_flow_data(&passing, &settings, &burst);
     } else {
         clean_flow_touch(&passing, &settings, v[0], (u32)v[1]);
+        if (in[0] == 35)
+            clean_flow_sender_syn(&passing, v[0]);
         if (in[0] == 34)
             clean_flow_syn(&passing, v[0]);
-        window = clean_flow_window(&passing, &settings, (u32)v[1], (u32)v[2], (u32)v[3]);
+        if (in[0] != 35)
+            window = clean_flow_window(&passing, &settings, (u32)v[1], (u32)v[2], (u32)v[3]);
     }
     tell_passing(out, window);
 }
@@ -138,12 +143,13 @@ int main(void)
         case 8: ack(v, out); break;
         case 9: lose(v, out); break;
         case 20:
-            clean_set = (struct clean_config){ (u32)v[0], (u32)v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5] };
-            clean_begin(&flow, &clean_set, (u32)v[6]);
+            clean_set = (struct clean_config){ (u32)v[0], (u32)v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5],
+                (u32)v[6] };
+            clean_begin(&flow, &clean_set, (u32)v[7]);
             tell_flow(out);
             break;
         case 21: {
-            struct clean_data data = { v[0], v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5] };
+            struct clean_data data = { v[0], v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5], (u32)v[6], (u32)v[7] };
             clean_on_data(&flow, &clean_set, &data);
             tell_flow(out);
             out[4] = clean_bytes(&flow, (u32)v[4]);
@@ -153,7 +159,7 @@ int main(void)
             clean_on_idle(&flow, v[0]);
             tell_flow(out);
             break;
-        case 30: case 32: case 33: case 34: pass(in, out); break;
+        case 30: case 32: case 33: case 34: case 35: pass(in, out); break;
         default: formula(in, out);
         }
         if (fwrite(out, sizeof out, 1, stdout) != 1)

@@ -2,26 +2,27 @@
 
 use crate::steps::{Step, compare, spread, step, steps};
 use shallop_control::binary::{Fraction, Gain};
-use shallop_control::clean::{self, Clean, DataPacket, Decrease, MAX_WINDOW};
+use shallop_control::clean::{self, Clean, DataPacket, Decrease, Increase, MAX_WINDOW};
 use shallop_core::{Seed, Span, Stream, Time};
 use shallop_proto::tcp::{Flags, Head};
 use shallop_proto::{clean::Config, clean::flow::Flow};
 use shallop_testing::Outcome;
 
 /// A random law with windows of at most `most` segments, and its inputs in C.
-fn random_law(random: &mut Stream, most: u64) -> (clean::Config, [u64; 6]) {
+fn random_law(random: &mut Stream, most: u64) -> (clean::Config, [u64; 7]) {
     let (scale, shift, alpha) = (spread(random, 4_096), random.below(11), random.below(1_025));
-    let (halves, least) = (random.below(2), spread(random, most));
+    let (halves, root, least) = (random.below(2), random.below(2), spread(random, most));
     let initial = least.max(spread(random, most));
     let config = clean::Config {
         decrease: if halves == 1 { Decrease::Half } else { Decrease::Marked },
+        increase: if root == 1 { Increase::Root } else { Increase::Cubic },
         scale: Fraction::new(scale as u32),
         gain: Gain::new(shift as u32),
         alpha_initial: Fraction::new(alpha as u32),
         min_window: least as u32,
         initial_window: initial as u32,
     };
-    (config, [scale, shift, alpha, least, initial, halves])
+    (config, [scale, shift, alpha, least, initial, halves, root])
 }
 
 /// A CLEAN flow with random settings, packets, marks and times.
@@ -32,6 +33,14 @@ struct CleanFlow {
     left: u64,
     now: u64,
     seq: u32,
+    /// The packets of the port, and those with CE.
+    port: (u32, u32),
+}
+
+/// Counts packets of a port, a part of them marked.
+fn pass_port(random: &mut Stream, port: (u32, u32), most: u64) -> (u32, u32) {
+    let packets = 1 + random.below(most);
+    (port.0.wrapping_add(packets as u32), port.1.wrapping_add(random.below(packets + 1) as u32))
 }
 
 fn state(flow: &Clean) -> Vec<u64> {
@@ -43,7 +52,7 @@ impl CleanFlow {
     fn new() -> Self {
         let config = clean::Config::default();
         let random = Seed::new(12).stream("clean", 0);
-        Self { random, config, flow: Clean::new(&config, 0), left: 0, now: 0, seq: 0 }
+        Self { random, config, flow: Clean::new(&config, 0), left: 0, now: 0, seq: 0, port: (u32::MAX - 1_000, u32::MAX) }
     }
 
     fn begin(&mut self) -> Step {
@@ -77,19 +86,22 @@ impl CleanFlow {
         self.seq = self.seq.wrapping_add(mss as u32);
         let edge = self.seq.wrapping_add(random.below(1 << 30) as u32);
         let ce = random.below(random_part(self.left)) == 0;
+        self.port = pass_port(random, self.port, 100);
         let limit = if random.below(3) == 0 { spread(random, MAX_WINDOW) } else { MAX_WINDOW };
         let packet = DataPacket {
             now: Time::after_start(Span::from_ns(self.now)),
             seq,
             ce,
             window_edge: edge,
+            port: self.port,
             mss: mss as u16,
             growth_limit: limit,
         };
         self.flow.on_data(&self.config, &packet);
         let bytes = self.flow.window_bytes(mss as u16).get();
         let results = [state(&self.flow), vec![bytes]].concat();
-        let inputs = [self.now, limit, seq.into(), edge.into(), mss, u64::from(ce)];
+        let (packets, packets_ce) = (self.port.0.into(), self.port.1.into());
+        let inputs = [self.now, limit, seq.into(), edge.into(), mss, u64::from(ce), packets, packets_ce];
         step(21, &inputs, &results)
     }
 }
@@ -118,6 +130,7 @@ struct PassingFlow {
     acked: u64,
     scale: u8,
     gso: u64,
+    port: (u32, u32),
 }
 
 impl PassingFlow {
@@ -126,7 +139,7 @@ impl PassingFlow {
         let config = Config::default();
         let flow = Flow::new(&config, Time::ZERO, 0);
         let (left, now, last_packet, rtt, next, acked) = (0, 0, 0, 1, 0, 0);
-        Self { random, config, flow, left, now, last_packet, rtt, next, acked, scale: 0, gso: 1 }
+        Self { random, config, flow, left, now, last_packet, rtt, next, acked, scale: 0, gso: 1, port: (0, 0) }
     }
 
     fn time(&self) -> Time {
@@ -183,14 +196,18 @@ impl PassingFlow {
         let most = if room > 2 * self.gso { room.min(64_000).min(64 * self.gso) } else { self.gso };
         let payload = 1 + self.random.below(most);
         let marked = self.random.below(random_part(self.left)) == 0;
+        self.port = pass_port(&mut self.random, self.port, 100);
+        let (packets, packets_ce) = (self.port.0.into(), self.port.1.into());
         for at in (0..payload).step_by(self.gso as usize) {
             let len = self.gso.min(payload - at) as u16;
             let head = Head { seq: seq + at, len, ..Head::default() };
-            self.flow.on_data(&self.config, self.time(), &head, marked);
+            let (before, ce) = (self.port, u32::from(marked));
+            self.port = (before.0.wrapping_add(1), before.1.wrapping_add(ce));
+            self.flow.on_data(&self.config, self.time(), &head, (marked, self.port));
         }
         self.next = self.next.max(seq + payload);
         let (segments, segment) = (payload.div_ceil(self.gso), self.gso.min(payload));
-        let inputs = [self.now, seq & 0xffff_ffff, payload, segments, segment, u64::from(marked)];
+        let inputs = [self.now, seq & 0xffff_ffff, payload, segments, segment, u64::from(marked), packets, packets_ce];
         step(32, &inputs, &self.results(0))
     }
 
@@ -208,6 +225,12 @@ impl PassingFlow {
         step(if is_syn { 34 } else { 33 }, &inputs, &self.results(head.window.into()))
     }
 
+    fn sender_syn(&mut self) -> Step {
+        self.pass(self.next);
+        self.flow.on_syn(self.time());
+        step(35, &[self.now, self.next & 0xffff_ffff], &self.results(0))
+    }
+
     fn next(&mut self) -> Step {
         if self.left == 0 {
             return self.begin();
@@ -215,6 +238,7 @@ impl PassingFlow {
         self.left -= 1;
         match self.random.below(if self.left.is_multiple_of(10) { 40 } else { 1_000 }) {
             0 => self.ack(true),
+            2 => self.sender_syn(),
             of if of.is_multiple_of(2) => self.ack(false),
             _ => self.data(),
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempPath;
 
-pub const IN: usize = 12;
+pub const IN: usize = 13;
 pub const OUT: usize = 6;
 /// The segment length of the compared connections, bytes.
 pub const MSS: u64 = 1_448;

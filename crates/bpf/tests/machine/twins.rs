@@ -72,14 +72,15 @@ pub fn all_rows_of_the_tables_are_equal_in_c() -> Outcome {
     }
     for row in table(include_str!("../../../control/vectors/clean_flow.csv")) {
         let [initial, alpha, mss, limit, edge, now, seq, ce] = [1, 2, 3, 4, 5, 6, 7, 8].map(|at| whole(row[at]));
+        let [packets, packets_ce] = [13, 14].map(|at| whole(row[at]));
         let state = [9, 10, 11, 12].map(|at| whole(row[at]));
         if row[0].is_empty() {
             let bytes = (state[0] * mss).div_ceil(SEGMENT);
             let state = [&state[..], &[bytes]].concat();
-            all.push(step(21, &[now, limit, seq, edge, mss, ce], &state));
+            all.push(step(21, &[now, limit, seq, edge, mss, ce, packets, packets_ce], &state));
         } else {
-            let halves = u64::from(row[0] == "half");
-            all.push(step(20, &[410, 4, alpha, 2, initial, halves, seq], &state));
+            let [halves, root] = ["half", "root"].map(|of| u64::from(row[0] == of));
+            all.push(step(20, &[410, 4, alpha, 2, initial, halves, root, seq], &state));
         }
     }
     assert!(all.len() > 2_300, "{} rows", all.len());

@@ -71,6 +71,8 @@ fn what_is_wrong_with_a_proxy_is_said_at_its_place() {
     let cases: &[(&str, &[&str])] = &[
         ("clean = { decrese = \"half\" }", &["`clean` in [[scheme]] \"clean\"", "did you mean \"decrease\""]),
         ("clean = { decrease = \"third\" }", &["decrease", "\"alpha\"", "\"half\""]),
+        ("clean = { increase = \"linear\" }", &["increase", "\"cubic\"", "\"root\""]),
+        ("clean = { preset = \"paper\" }", &["preset", "\"clean-paper\""]),
         ("clean = { gain = 0.3 }", &["0.3 is no power of one half", "1/1024"]),
         ("clean = { scale = 5 }", &["scale", "out of range"]),
         ("clean = { initial_window = 1 }", &["less than the least, 2"]),
@@ -90,6 +92,16 @@ fn what_is_wrong_with_a_proxy_is_said_at_its_place() {
         for word in *words {
             assert!(said.contains(word), "{wrong}: \"{word}\" is not said in: {said}");
         }
+    }
+}
+
+#[test]
+fn the_preset_of_the_paper_gives_way_to_keys() {
+    for (with, validate) in [("decrease = \"half\"", true), ("", false), ("validate = true", true)] {
+        let preset = if with.contains("decrease") { with.to_owned() } else { format!("preset = \"clean-paper\", {with}") };
+        let text = CAMPUS.replace("decrease = \"alpha\"", preset.trim_end_matches(", "));
+        let schemes = &study(&text).points[0].plan.schemes;
+        assert_eq!(schemes[2].clean.as_ref().unwrap().config.validate, validate, "{with}");
     }
 }
 

@@ -15,13 +15,15 @@ use shallop_core::{Span, Time};
 /// The number of round trips without data after which a flow is idle.
 const IDLE_ROUND_TRIPS: u64 = 2;
 
-/// The round-trip time between proxy and sender, measured in the handshake.
+/// The round-trip time, measured in the handshake: from the sender's SYN, or from the receiver's if the proxy saw that
+/// one first, to the first data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SenderRtt {
+enum Rtt {
     Unknown,
-    /// A SYN-ACK passed at this time; the sender's first data has not passed.
+    /// The sender's SYN passed at this time.
+    SynSeen(Time),
+    /// A SYN-ACK passed too, and the sender's first data has not. The time is that of the first SYN.
     SynAckSeen(Time),
-    /// The time from the SYN-ACK to the sender's first data.
     Measured(Span),
 }
 
@@ -33,7 +35,7 @@ pub struct Flow {
     right_edge: u64,
     /// The largest payload of a packet of the flow, in bytes; zero before the first data.
     mss: u16,
-    sender_rtt: SenderRtt,
+    rtt: Rtt,
     last_data: Time,
     /// The number of data packets in this round trip, and in the previous one.
     packets: (u32, u32),
@@ -48,7 +50,7 @@ impl Flow {
             law: Clean::new(&config.law, next),
             right_edge: 0,
             mss: 0,
-            sender_rtt: SenderRtt::Unknown,
+            rtt: Rtt::Unknown,
             last_data: now,
             packets: (0, 0),
             round_start: now,
@@ -74,28 +76,36 @@ impl Flow {
         if self.mss == 0 { config.segment } else { self.mss }
     }
 
-    /// Records a data packet that passes to the receiver.
-    pub fn on_data(&mut self, config: &Config, now: Time, head: &Head, marked: bool) {
+    /// Records the sender's SYN. A repeated one does not count.
+    pub fn on_syn(&mut self, now: Time) {
+        self.last_packet = now;
+        if self.mss == 0 && self.right_edge == 0 && self.rtt == Rtt::Unknown {
+            self.rtt = Rtt::SynSeen(now);
+        }
+    }
+
+    /// Records a data packet that passes to the receiver. `port` counts the packets and the marks of all flows.
+    pub fn on_data(&mut self, config: &Config, now: Time, head: &Head, (marked, port): (bool, (u32, u32))) {
         self.last_packet = now;
         self.mss = self.mss.max(head.len);
         // A window from before the proxy knew the flow has allowed this data.
         self.right_edge = self.right_edge.max(head.seq.saturating_add(u64::from(head.len)));
-        if let SenderRtt::SynAckSeen(at) = self.sender_rtt {
-            self.sender_rtt = SenderRtt::Measured(now.saturating_since(at));
+        if let Rtt::SynAckSeen(at) = self.rtt {
+            self.rtt = Rtt::Measured(now.saturating_since(at));
             self.round_start = now;
         }
         let mss = self.mss(config);
         let growth_limit = if config.validate { self.growth_limit(config, now) } else { MAX_WINDOW };
         self.last_data = now;
         let (seq, window_edge) = (head.seq as u32, self.right_edge as u32);
-        let packet = DataPacket { now, seq, ce: marked, window_edge, mss, growth_limit };
+        let packet = DataPacket { now, seq, ce: marked, window_edge, port, mss, growth_limit };
         self.law.on_data(&config.law, &packet);
     }
 
     /// The largest window that the law may grow to, in bytes: the initial window plus twice the packets of this round
     /// trip and the previous one. That is two to four times the window of a sender that uses its window.
     fn growth_limit(&mut self, config: &Config, now: Time) -> u64 {
-        let SenderRtt::Measured(rtt) = self.sender_rtt else { return MAX_WINDOW };
+        let Rtt::Measured(rtt) = self.rtt else { return MAX_WINDOW };
         let idle = now.saturating_since(self.last_data);
         if idle > rtt * IDLE_ROUND_TRIPS {
             self.law.on_idle(idle);
@@ -117,9 +127,12 @@ impl Flow {
         self.last_packet = now;
         if head.flags.has(Flags::SYN) {
             // After a retransmitted SYN-ACK the first data may be the answer to either: no measurement (Karn).
-            let new = self.mss == 0 && self.right_edge == 0;
-            let first = new && self.sender_rtt == SenderRtt::Unknown;
-            self.sender_rtt = if first { SenderRtt::SynAckSeen(now) } else { SenderRtt::Unknown };
+            let is_new = self.mss == 0 && self.right_edge == 0;
+            self.rtt = match self.rtt {
+                Rtt::Unknown if is_new => Rtt::SynAckSeen(now),
+                Rtt::SynSeen(at) if is_new => Rtt::SynAckSeen(at),
+                _ => Rtt::Unknown,
+            };
         }
         let scale = head.scale.min(MAX_SCALE);
         let window = self.law.window_bytes(self.mss(config)).get();

@@ -85,6 +85,8 @@ pub struct Proxy<H> {
     edge_ports: Vec<u32>,
     /// Ports of this node that lead to receivers; the proxy works behind their queues.
     last_hop_ports: Vec<u32>,
+    /// Data packets that have passed each of these ports, and how many carried CE; modulo 2^32.
+    port_marks: Vec<(u32, u32)>,
     flows: FlowCache,
     counters: ProxyCounters,
     head: PhantomData<H>,
@@ -95,8 +97,8 @@ impl<H> Proxy<H> {
     /// this node; `last_hop_ports` are ports of this node that lead to receivers.
     pub fn new(config: &Config, edge_ports: Vec<u32>, last_hop_ports: Vec<u32>) -> Self {
         let flows = FlowCache::new(config.flows, config.idle);
-        let (config, counters) = (*config, ProxyCounters::default());
-        Self { config, edge_ports, last_hop_ports, flows, counters, head: PhantomData }
+        let (config, counters, port_marks) = (*config, ProxyCounters::default(), vec![(0, 0); last_hop_ports.len()]);
+        Self { config, edge_ports, last_hop_ports, port_marks, flows, counters, head: PhantomData }
     }
 
     pub const fn counters(&self) -> ProxyCounters {
@@ -133,19 +135,24 @@ impl<H: AsTcp> Middlebox for Proxy<H> {
 
     fn on_egress(&mut self, now: Time, port: u32, packet: &mut Packet<H>) {
         let Some(head) = packet.cargo.as_tcp_mut() else { return };
-        if !self.last_hop_ports.contains(&port) {
-            return;
-        }
+        let Some(at) = self.last_hop_ports.iter().position(|of| *of == port) else { return };
         let marked = packet.envelope.ecn == Ecn::Ce;
         packet.envelope.ecn = Ecn::NotEct;
         let end = packet.envelope.end;
         if end.is_sender() || head.len == 0 {
+            if !end.is_sender() && head.flags.has(Flags::SYN) {
+                if let Some(flow) = self.flows.find(&self.config, now, end.flow(), head.seq as u32) {
+                    flow.on_syn(now);
+                }
+            }
             return;
         }
         self.counters.data += 1;
         self.counters.marked += u64::from(marked);
+        let of = &mut self.port_marks[at];
+        *of = (of.0.wrapping_add(1), of.1.wrapping_add(marked.into()));
         match self.flows.find(&self.config, now, end.flow(), head.seq as u32) {
-            Some(flow) => flow.on_data(&self.config, now, head, marked),
+            Some(flow) => flow.on_data(&self.config, now, head, (marked, *of)),
             None => self.counters.cache_full += 1,
         }
     }

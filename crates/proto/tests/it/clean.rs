@@ -137,19 +137,25 @@ fn an_expired_flow_restarts_and_keeps_its_right_edge() {
 #[test]
 fn an_unused_window_stops_growing() {
     // Given ten segments each round trip of 10 ms, for ten seconds,
-    let grown = |validate| {
+    let grown = |validate, answered| {
         let mut harness = ProxyHarness::new(&Config { validate, ..Config::default() });
         let syn_ack = Head { window: 65_535, scale: 7, flags: Flags::SYN | Flags::ACK, ..Head::default() };
         let envelope = Envelope { end: End::sender(0), size: 84, class: Class::Control, ecn: Ecn::NotEct };
-        harness.0.on_ingress(ms(0), INSIDE ^ 1, &mut Packet { envelope, cargo: syn_ack });
+        let syn = Head { flags: Flags::SYN, ..Head::default() };
+        let to_receiver = Envelope { end: End::receiver(0), ..envelope };
+        harness.0.on_egress(ms(0), INSIDE, &mut Packet { envelope: to_receiver, cargo: syn });
+        harness.0.on_ingress(ms(answered), INSIDE ^ 1, &mut Packet { envelope, cargo: syn_ack });
         for number in 0..10_000 {
             harness.data(ms(10 + number), 0, number, Ecn::Ect);
         }
         harness.0.flows().get(0).unwrap().law().window_size / law::SEGMENT
     };
-    assert_eq!(grown(false), 10_010);
-    let most = grown(true);
-    assert!((20..=52).contains(&most), "{most}");
+    assert_eq!(grown(false, 0), 10_010);
+    // near the receiver, and near the sender.
+    for answered in [0, 9] {
+        let most = grown(true, answered);
+        assert!((20..=52).contains(&most), "{most}");
+    }
 }
 
 #[test]
@@ -258,6 +264,7 @@ proptest! {
         tcp in tcps(),
         is_cubic in any::<bool>(),
         decrease in prop::sample::select(vec![law::Decrease::Half, law::Decrease::Marked]),
+        increase in prop::sample::select(vec![law::Increase::Cubic, law::Increase::Root]),
         near in 0usize..2,
         before in prop_oneof![Just(0u32), 1u32..200],
         size in 1u64..1_500_000,
@@ -267,7 +274,7 @@ proptest! {
         } else {
             any::Config::Reno(reno::Config::LINUX_IDEAL)
         };
-        let law = law::Config { decrease, ..law::Config::default() };
+        let law = law::Config { decrease, increase, ..law::Config::default() };
         let config = Config { law, idle: Span::from_secs(2), ..Config::default() };
         let mut watched = Watched { proxy: proxy(&config), near, before, told: 0, sent: 0 };
         let mut pair = pair(&tcp, &control, size, path).with_middlebox(move |now, point, head, ecn| {
