@@ -74,14 +74,14 @@ static inline clean_u64 clean_ticks(clean_u64 ns)
     return (clean_least(ns, 1ull << 41) << 10) / 1000000000;
 }
 
-/* The cube root of a number below 2^63, rounded down. */
-static inline clean_u64 clean_cube_root(clean_u64 value)
+/* The square root of a number below 2^42, or the cube root of one below 2^63, rounded down. */
+static inline clean_u64 clean_root_of(clean_u64 value, int is_cube)
 {
     clean_u64 root = 0;
     int bit;
     for (bit = 20; bit >= 0; bit--) {
         clean_u64 candidate = root | 1ull << bit;
-        if (candidate * candidate * candidate <= value)
+        if (candidate * candidate * (is_cube ? candidate : 1) <= value)
             root = candidate;
     }
     return root;
@@ -91,7 +91,7 @@ static inline clean_u64 clean_cube_root(clean_u64 value)
 static inline clean_u64 clean_k(clean_u32 scale, clean_u64 reduction)
 {
     clean_u32 c = (clean_u32)clean_most(1, clean_least(scale, CLEAN_MAX_C));
-    return clean_cube_root((clean_least(reduction, CLEAN_MAX_WINDOW) << 30) / c);
+    return clean_root_of((clean_least(reduction, CLEAN_MAX_WINDOW) << 30) / c, 1);
 }
 
 /* C (t - K)^3 + W_max. */
@@ -114,24 +114,11 @@ static inline clean_u64 clean_reduced(clean_u64 window, clean_u32 halves, clean_
     return window - ((window * clean_least(alpha, DCTCP_MAX_ALPHA)) >> (DCTCP_ALPHA_BITS + 1));
 }
 
-/* The square root of a number below 2^42, rounded down. */
-static inline clean_u64 clean_square_root(clean_u64 value)
-{
-    clean_u64 root = 0;
-    int bit;
-    for (bit = 20; bit >= 0; bit--) {
-        clean_u64 candidate = root | 1ull << bit;
-        if (candidate * candidate <= value)
-            root = candidate;
-    }
-    return root;
-}
-
 /* The window whose square root is larger by C / 2: W + C sqrt(W) + C^2 / 4. */
 static inline clean_u64 clean_root(clean_u32 scale, clean_u64 window)
 {
     clean_u64 c = clean_most(1, clean_least(scale, CLEAN_MAX_C));
-    clean_u64 root = clean_square_root(clean_least(window, CLEAN_MAX_WINDOW) << CLEAN_WINDOW_BITS);
+    clean_u64 root = clean_root_of(clean_least(window, CLEAN_MAX_WINDOW) << CLEAN_WINDOW_BITS, 0);
     return window + ((c * root) >> CLEAN_WINDOW_BITS) + ((c * c) >> (CLEAN_WINDOW_BITS + 2));
 }
 

@@ -185,8 +185,8 @@ impl Clean {
         self.epoch_start_time = self.epoch_start_time.saturating_add(idle.as_ps() / 1_000);
     }
 
-    /// Counts a packet for alpha. The first packet after a window of data updates alpha, and with [`Increase::Root`] the
-    /// window, by the marks of all flows of the port.
+    /// Counts a packet for alpha. The first packet after a window of data updates alpha, and with [`Increase::Root`]
+    /// the window, by the marks of all flows of the port.
     fn end_window(&mut self, config: &Config, packet: &DataPacket) {
         let root = config.increase == Increase::Root;
         if !is_after(self.observation_end, packet.seq) {

@@ -52,7 +52,15 @@ impl CleanFlow {
     fn new() -> Self {
         let config = clean::Config::default();
         let random = Seed::new(12).stream("clean", 0);
-        Self { random, config, flow: Clean::new(&config, 0), left: 0, now: 0, seq: 0, port: (u32::MAX - 1_000, u32::MAX) }
+        Self {
+            random,
+            config,
+            flow: Clean::new(&config, 0),
+            left: 0,
+            now: 0,
+            seq: 0,
+            port: (u32::MAX - 1_000, u32::MAX),
+        }
     }
 
     fn begin(&mut self) -> Step {

@@ -22,7 +22,7 @@ const RUNS: [(&str, &str, &str); 10] = [
     ("gm-fig3.4", "bbr", ""),
     ("gm-fig3.11", "gemini", ""),
     ("bc-fig6", "bcc", ""),
-    ("cl-fig5", "clean", ""),
+    ("cl-fig5", "clean-paper", ""),
 ];
 
 /// Fields of a run that were renamed since their digests were recorded: the old path and the new one, each from the run

@@ -140,10 +140,11 @@ impl<H: AsTcp> Middlebox for Proxy<H> {
         packet.envelope.ecn = Ecn::NotEct;
         let end = packet.envelope.end;
         if end.is_sender() || head.len == 0 {
-            if !end.is_sender() && head.flags.has(Flags::SYN) {
-                if let Some(flow) = self.flows.find(&self.config, now, end.flow(), head.seq as u32) {
-                    flow.on_syn(now);
-                }
+            if !end.is_sender()
+                && head.flags.has(Flags::SYN)
+                && let Some(flow) = self.flows.find(&self.config, now, end.flow(), head.seq as u32)
+            {
+                flow.on_syn(now);
             }
             return;
         }
