@@ -31,8 +31,6 @@ struct PendingAck {
     duplicate: Range<u64>,
     tsecr: Timestamp,
     ece: bool,
-    /// Linux: the first byte that was not offered at that time. Other stacks offer what they can when it leaves.
-    right_edge: u64,
     /// Linux: the SACK ranges at the time of this acknowledgement. In other stacks only the last acknowledgement of a
     /// batch has ranges, which are read when it leaves.
     blocks: [Range<u64>; SACK_BLOCKS],
@@ -247,7 +245,7 @@ impl Receiver {
                 *block = range.clone();
             }
         }
-        let new = PendingAck { ack, duplicate, tsecr, ece, right_edge: self.window.right_edge, blocks };
+        let new = PendingAck { ack, duplicate, tsecr, ece, blocks };
         self.last_ack_sent = ack;
         (self.unacknowledged, self.ack_deadline) = (0, Time::LAST);
         self.compression.waiting = 0;
@@ -286,8 +284,7 @@ impl Receiver {
             scale: self.window_scale,
             ..Head::default()
         };
-        let right_edge = if self.compression.on { pending.right_edge } else { self.window.right_edge };
-        head.advertise(right_edge - pending.ack);
+        head.advertise(self.window.right_edge - pending.ack);
         let mut used = 0;
         if self.sack == SackPolicy::SackAndDsack && !pending.duplicate.is_empty() {
             head.blocks[0] = SackBlock::for_range(&pending.duplicate, head.ack);

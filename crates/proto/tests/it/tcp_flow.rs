@@ -160,9 +160,7 @@ fn acknowledgements_are_delayed_as_configured() {
 #[test]
 fn linux_drops_acknowledgements_that_find_the_queue_of_their_host_full() {
     for (limit, kept) in [(100, (1..=100).chain(301..=343).collect()), (u16::MAX, (1..=343).collect::<Vec<u64>>())] {
-        let receive_buffer = Bytes::new(1_000_000);
-        let config = Config { acks: DelayedAcks::OFF, fq_flow_limit: limit, receive_buffer, ..Stack::LINUX.tcp };
-        let config = Config { receive_autotuning: false, ..config };
+        let config = Config { acks: DelayedAcks::OFF, fq_flow_limit: limit, ..Stack::LINUX.tcp };
         let mut receiver = Receiver::new(&config, None);
         let mut sent = vec![];
         for number in 0..343 {
@@ -173,8 +171,6 @@ fn linux_drops_acknowledgements_that_find_the_queue_of_their_host_full() {
             receiver.on_packet(ms(1), &head, Ecn::NotEct);
         }
         sent.extend(std::iter::from_fn(|| receiver.poll(ms(1))));
-        let offered = |head: &Head| head.right_edge() - head.ack;
-        assert!(sent.iter().all(|out| offered(&out.head) == offered(&sent[0].head)), "each has the window of its time");
         assert_eq!(sent.into_iter().map(|out| out.head.ack / 100).collect::<Vec<_>>(), kept);
     }
 }
