@@ -47,7 +47,7 @@ struct {
     __type(value, __u64);
 } counters SEC(".maps");
 
-/* Data segments of all flows that have passed the device, and how many carried CE; modulo 2^32. */
+/* Data segments of known flows that have passed the device, and how many carried CE; modulo 2^32. */
 struct port {
     __u32 packets, marked;
 };
@@ -275,8 +275,9 @@ int clean_data(struct __sk_buff *skb)
     if (port && of.p.payload) {
         burst.port_packets = port->packets;
         burst.port_marked = port->marked;
-        port->packets += of.p.segments;
-        port->marked += burst.marked ? of.p.segments : 0;
+        /* Several processors may send at once. */
+        __sync_fetch_and_add(&port->packets, of.p.segments);
+        __sync_fetch_and_add(&port->marked, burst.marked ? of.p.segments : 0);
     }
     if (!(of.p.flags & TCP_SYN))
         on_data(of.flow, of.settings, &burst);

@@ -41,7 +41,7 @@ struct clean {
 struct clean_data {
     clean_u64 now_ns, growth_limit;
     clean_u32 sequence, edge, segment_bytes, marked;
-    /* Data packets of all flows that have passed the port, with this one, and the marked ones; modulo 2^32. */
+    /* Counts of the port, this packet included: data packets of all flows, and those with CE; modulo 2^32. */
     clean_u32 port_packets, port_marked;
 };
 
@@ -135,7 +135,7 @@ static inline void clean_begin(struct clean *f, const struct clean_config *c, cl
     f->slow_start = 1;
 }
 
-/* Sets the window, and lets it grow at most to a limit. */
+/* Sets the window; it grows at most to the limit. */
 static inline void clean_grow(struct clean *f, clean_u64 window, clean_u64 limit)
 {
     clean_u64 most = clean_least(clean_most(limit, f->window), CLEAN_MAX_WINDOW);
@@ -157,8 +157,8 @@ static inline void clean_reduce(struct clean *f, const struct clean_config *c, c
     f->slow_start = 0;
 }
 
-/* Reduces the window by the part of a reduction that is the part of marked packets. The marks that ended slow start are
- * answered already. */
+/* Takes a share of a whole reduction from the window: the share of packets that were marked. Marks that ended slow start
+ * have been answered. */
 static inline void clean_reduce_in_part(struct clean *f, const struct clean_config *c, clean_u32 sequence,
                                         clean_u32 marked, clean_u32 all)
 {

@@ -109,7 +109,7 @@ pub struct DataPacket {
     pub ce: bool,
     /// Right edge of the largest window offered to the sender: the first sequence number that it may not send yet.
     pub window_edge: u32,
-    /// Data packets of all flows that have passed the port, with this one, and how many carried CE; modulo 2^32.
+    /// Counts of the port, this packet included: data packets of all flows, and those with CE; modulo 2^32.
     pub port: (u32, u32),
     /// Maximum segment size of this flow, in bytes of payload.
     pub mss: u16,
@@ -229,8 +229,8 @@ impl Clean {
         self.is_slow_start = false;
     }
 
-    /// Reduces the window by the part of a reduction that is the part of marked packets, `ce` of `all`. The marks that
-    /// ended slow start are answered already.
+    /// Takes a share of a whole reduction from the window: the share of packets that were marked, `ce` of `all`. Marks
+    /// that ended slow start have been answered.
     fn reduce_in_part(&mut self, config: &Config, seq: u32, (ce, all): (u64, u64)) {
         if is_after(seq, self.ecn_cwr_seq) {
             let before = self.window_size;

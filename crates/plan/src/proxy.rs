@@ -6,7 +6,7 @@ use shallop_proto::clean;
 use shallop_topology::Graph;
 use std::collections::BTreeMap;
 
-/// Defaults in place of those of the simulator.
+/// A named set of defaults for the keys of the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     Paper,
@@ -17,7 +17,7 @@ string_enum! { Preset { Paper = "clean-paper" } }
 /// The options under `clean` of a scheme: the parameters of the proxy, and the ports at which it works.
 #[derive(Clone, Debug, Options)]
 pub struct CleanOptions {
-    /// Defaults that are the paper to the letter: with `"clean-paper"`, `validate` is false.
+    /// A set of defaults. `"clean-paper"` follows the paper to the letter: `validate` is false.
     pub preset: Option<Preset>,
     /// The control law of each flow, and the flow cache.
     #[part]

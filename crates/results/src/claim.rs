@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Claim {
     /// The claim in words, without its scheme and point.
     pub what: String,
-    /// What the truth of the claim shows.
+    /// What the claim is evidence of.
     pub kind: Kind,
     /// The label of the scheme that the claim is about.
     pub scheme: String,
@@ -27,8 +27,8 @@ pub struct Claim {
     /// Another metric that is the base of the comparison. Its run is the same unless `relative_to` or `relative_point`
     /// name another.
     pub relative_metric: Option<String>,
-    /// The rank, from the least as 1, of the figure that is the base of the comparison, among those of all schemes at
-    /// the same point and seed.
+    /// The base of the comparison is the figure of this rank: 1 is the smallest. All schemes are ranked, at the point
+    /// and the seed of the claim's run.
     pub relative_rank: Option<usize>,
     /// Whether the claim is about the difference from the base, in `unit`, and not about the ratio.
     pub difference: bool,
@@ -41,7 +41,7 @@ pub struct Claim {
     pub seeds: Seeds,
     /// The figure in the paper, in `unit`; `None` if the paper has no number.
     pub paper: Option<f64>,
-    /// The other end, if the paper has a range that begins at `paper`.
+    /// The second end of the paper's range, whose first end is `paper`; `None` if the paper has one number.
     pub paper_to: Option<f64>,
     /// Where the paper has the figure.
     pub source: String,
@@ -60,7 +60,8 @@ impl Claim {
         let against =
             |other: &Option<String>| other.as_ref().map_or_else(String::new, |other| format!(" {sign} {other}"));
         let scheme = format!("{}{}", self.scheme, against(&self.relative_to));
-        let scheme = self.relative_rank.map_or(scheme.clone(), |rank| format!("{scheme} {sign} number {rank} of all"));
+        let rank = self.relative_rank.map_or_else(String::new, |rank| format!(" {sign} number {rank} of all"));
+        let scheme = scheme + &rank;
         match &self.point {
             None => format!("{scheme}{}", against(&self.relative_point)),
             Some(point) => format!("{scheme}, {point}{}", against(&self.relative_point)),
@@ -83,7 +84,7 @@ impl Claim {
         format!("{own} {sign} {metric}{window}{scheme}{point}{rank}")
     }
 
-    /// Whether the claim is of a ratio or a difference.
+    /// Whether the claim compares a figure with another, by ratio or difference.
     pub fn is_relative(&self) -> bool {
         let others = [&self.relative_to, &self.relative_point, &self.relative_metric];
         self.relative_rank.is_some() || others.into_iter().any(Option::is_some)
@@ -99,7 +100,7 @@ pub struct Range {
     pub high: Option<f64>,
 }
 
-/// What the truth of a claim shows.
+/// What a claim is evidence of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {

@@ -61,7 +61,7 @@ impl Bound {
 pub struct JudgedClaim {
     /// The claim in words, without scheme and point.
     pub what: String,
-    /// What the truth of the claim shows.
+    /// What the claim is evidence of.
     #[serde(default)]
     pub kind: Kind,
     /// The scheme and the point that the claim is about, and those of the base of a comparison.
@@ -78,7 +78,7 @@ pub struct JudgedClaim {
     /// The figure in the paper; null if the paper gives none.
     #[schemars(extend("unit" = "as `unit` says"))]
     pub paper: Option<f64>,
-    /// The other end, if the paper gives a range that begins at `paper`; null if it gives one figure.
+    /// The second end of the paper's range, whose first end is `paper`; null if the paper gives one figure.
     #[serde(default)]
     #[schemars(extend("unit" = "as `unit` says"))]
     pub paper_to: Option<f64>,
@@ -107,6 +107,9 @@ pub struct JudgedClaim {
     pub verdict: Verdict,
     /// Why the claim has its verdict; empty if it simply holds.
     pub why: String,
+    /// The shipped experiment whose recorded runs show why the claim differs; null if there is none.
+    #[serde(default)]
+    pub run: Option<String>,
     /// Where the paper has the figure.
     pub source: String,
 }
@@ -134,6 +137,7 @@ impl JudgedClaim {
             unit: claim.unit.clone(),
             verdict,
             why,
+            run: claim.differs.as_ref().filter(|_| verdict == Verdict::Differs).and_then(|it| it.run.clone()),
             source: claim.source.clone(),
         }
     }

@@ -210,7 +210,8 @@ pub fn claims(claims: &[JudgedClaim]) -> Grid {
         let mut label = claim.label();
         // A claim without a range needs no reason.
         if !claim.why.is_empty() && claim.verdict != Verdict::Reported {
-            label = format!("{label} ({})", claim.why);
+            let run = claim.run.as_ref().map_or_else(String::new, |run| format!("; recorded in {run}"));
+            label = format!("{label} ({}{run})", claim.why);
         }
         vec![
             label,
@@ -226,7 +227,8 @@ pub fn claims(claims: &[JudgedClaim]) -> Grid {
     Grid::new("claim, paper, accepted, measured, verdict", claims.iter().map(row), 1)
 }
 
-/// A line with the number of claims for each verdict, without invariants, and of each kind if there are several.
+/// A line with the number of claims for each verdict. Invariants are left out. If there are several kinds, the numbers
+/// of each kind follow.
 pub fn tally(claims: &[JudgedClaim]) -> String {
     let of = |name: &str, claims: &[JudgedClaim]| {
         let some = Verdict::ALL.into_iter().map(|verdict| (count(claims, verdict), verdict));

@@ -1,6 +1,6 @@
 //! Judges claims: finds the measured figures of each claim and compares them with its accepted range.
 
-use crate::claim::{Claim, Differs, Range, Seeds};
+use crate::claim::{Claim, Range, Seeds};
 use crate::claim_fields;
 use crate::design::{Design, Job};
 use crate::judged::{Bound, JudgedClaim, Verdict};
@@ -92,10 +92,7 @@ fn slack(range: Range, figure: f64) -> f64 {
 fn why(claim: &Claim, verdict: Verdict, bound: Option<Bound>) -> String {
     let known = claim.differs.as_ref();
     match verdict {
-        Verdict::Differs => known.map_or_else(String::new, |Differs { why, run, .. }| match run {
-            Some(run) => format!("{why} (recorded in {run})"),
-            None => why.clone(),
-        }),
+        Verdict::Differs => known.map_or_else(String::new, |differs| differs.why.clone()),
         Verdict::Fails => match known {
             Some(differs) => {
                 format!("outside the accepted range and outside {}, where it was known to lie", words(differs.range))

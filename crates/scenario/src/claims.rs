@@ -16,7 +16,7 @@ const NUMBER: ValueType = ValueType::Number(f64::MIN, f64::MAX);
 pub(super) struct ClaimOptions {
     /// The claim in words, without its scheme and its point.
     pub what: String,
-    /// What the truth of the claim shows (docs/reproduction.md, kinds of claims).
+    /// What the claim is evidence of (docs/reproduction.md, kinds of claims).
     #[key(OneOf(&KINDS), shown = "paper with `paper`; kernel of real kernels; else own")]
     pub kind: Option<&'static str>,
     /// The name of the scheme that the claim is about.
@@ -40,14 +40,14 @@ pub(super) struct ClaimOptions {
     pub relative_point: Option<String>,
     /// A field of a run. The claim is about the ratio to this field in the same run.
     pub relative_metric: Option<String>,
-    /// A rank, from the least as 1. The claim is about the ratio to the figure of this rank among those of all schemes,
-    /// its own included: 2 and `high = 1` for "the best or the second best, where less is better".
+    /// Compares with the scheme of this rank, where 1 has the smallest figure. All schemes are ranked, also the claim's
+    /// own. `relative_rank = 2` with `high = 1` says: the best or the second best, if less is better.
     #[key(Integer(1, 1000))]
     pub relative_rank: Option<usize>,
     /// Whether the claim is about the difference instead of the ratio.
     #[key(default = false)]
     pub difference: bool,
-    /// The figure in the paper, or the least of a range.
+    /// The figure in the paper, or the smallest figure of a range.
     #[key(NUMBER)]
     pub paper: Option<f64>,
     /// The largest figure of a range in the paper, which is accepted if there is no `low` and no `high`.
@@ -206,7 +206,10 @@ fn claim(section: &Section<'_>, subjects: &Subjects<'_>) -> Result<Claim, Proble
     })
 }
 
-/// Whether a claim is of a ratio or a difference, and not of both a rank and a scheme.
+/// Whether a claim compares a figure with another.
+///
+/// # Errors
+/// If a claim has both a rank and a scheme to compare with, or a difference and nothing to subtract.
 fn is_relative(section: &Section<'_>, options: &ClaimOptions, to: Option<&String>) -> Result<bool, Problem> {
     let keys = ClaimOptions::KEY;
     if options.relative_rank.is_some() && to.is_some() {

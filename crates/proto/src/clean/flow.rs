@@ -20,9 +20,10 @@ const IDLE_ROUND_TRIPS: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rtt {
     Unknown,
-    /// The sender's SYN passed at this time.
+    /// The sender's SYN has passed, at this time.
     SynSeen(Time),
-    /// A SYN-ACK passed too, and the sender's first data has not. The time is that of the first SYN.
+    /// The SYN-ACK has passed, and the sender's first data has not. The measurement began at this time: with the
+    /// sender's SYN or, if the proxy did not see it, with the SYN-ACK.
     SynAckSeen(Time),
     Measured(Span),
 }

@@ -85,7 +85,7 @@ pub struct Proxy<H> {
     edge_ports: Vec<u32>,
     /// Ports of this node that lead to receivers; the proxy works behind their queues.
     last_hop_ports: Vec<u32>,
-    /// Data packets that have passed each of these ports, and how many carried CE; modulo 2^32.
+    /// Data packets of known flows that have passed each of these ports, and how many carried CE; modulo 2^32.
     port_marks: Vec<(u32, u32)>,
     flows: FlowCache,
     counters: ProxyCounters,
@@ -139,22 +139,25 @@ impl<H: AsTcp> Middlebox for Proxy<H> {
         let marked = packet.envelope.ecn == Ecn::Ce;
         packet.envelope.ecn = Ecn::NotEct;
         let end = packet.envelope.end;
-        if end.is_sender() || head.len == 0 {
-            if !end.is_sender()
-                && head.flags.has(Flags::SYN)
-                && let Some(flow) = self.flows.find(&self.config, now, end.flow(), head.seq as u32)
-            {
+        let is_syn = head.flags.has(Flags::SYN);
+        if end.is_sender() || head.len == 0 && !is_syn {
+            return;
+        }
+        let flow = self.flows.find(&self.config, now, end.flow(), head.seq as u32);
+        if head.len == 0 {
+            if let Some(flow) = flow {
                 flow.on_syn(now);
             }
             return;
         }
         self.counters.data += 1;
         self.counters.marked += u64::from(marked);
-        let of = &mut self.port_marks[at];
-        *of = (of.0.wrapping_add(1), of.1.wrapping_add(marked.into()));
-        match self.flows.find(&self.config, now, end.flow(), head.seq as u32) {
-            Some(flow) => flow.on_data(&self.config, now, head, (marked, *of)),
-            None => self.counters.cache_full += 1,
-        }
+        let Some(flow) = flow else {
+            self.counters.cache_full += 1;
+            return;
+        };
+        let port = &mut self.port_marks[at];
+        *port = (port.0.wrapping_add(1), port.1.wrapping_add(marked.into()));
+        flow.on_data(&self.config, now, head, (marked, *port));
     }
 }

@@ -1,6 +1,7 @@
 //! Claims about invented runs.
 
 use super::*;
+use crate::claim::Differs;
 use crate::summary::{Completion, Credit, Statistic, Window};
 use crate::{claim::Kind, design::Point, judged::Bound};
 use std::collections::BTreeMap;
@@ -104,7 +105,7 @@ fn a_known_difference_has_a_band_of_its_own() {
     check(differs(), [9.5, 9.4], Verdict::Holds, 9.4);
     check(differs(), [6.5, 8.0], Verdict::Fails, 8.0);
     let judged = judged(differs(), |_, _, _| 6.5);
-    assert_eq!(judged.why, "traced (recorded in x-one)");
+    assert_eq!((judged.why.as_str(), judged.run.as_deref()), ("traced", Some("x-one")));
 }
 
 #[test]

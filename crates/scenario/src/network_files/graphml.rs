@@ -122,9 +122,12 @@ fn element(of: Node<'_, '_>, keys: &Keys<'_>, lines: &Lines) -> Result<Element, 
     }
     // yEd keeps the texts of nodes and edges in its drawing of them.
     let drawn = |node: &Node<'_, '_>| ["NodeLabel", "EdgeLabel"].contains(&node.tag_name().name());
-    let texts: Vec<&str> = of.descendants().filter(drawn).filter_map(|label| label.text()).map(str::trim).collect();
-    let text = texts.join(" ");
-    let name = if of.tag_name().name() == "edge" { "LinkLabel" } else { "label" };
+    let mut texts = of.descendants().filter(drawn).filter_map(|label| label.text()).map(str::trim);
+    let (name, text) = match of.tag_name().name() {
+        // A link may have a label for its rate and another for its delay.
+        "edge" => ("LinkLabel", texts.collect::<Vec<_>>().join(" ")),
+        _ => ("label", texts.next().unwrap_or_default().to_owned()),
+    };
     if !text.is_empty() && element.get(&[name]).is_none() {
         element.attributes.push((name.to_owned(), text.trim().to_owned()));
     }

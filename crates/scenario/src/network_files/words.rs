@@ -230,7 +230,8 @@ pub(super) fn in_words(label: &str) -> Option<f64> {
     named(label).map(|found| found.0)
 }
 
-/// The only time in a label, in seconds, as in "10 Gbps, 5 ms"; "s" alone is no unit, as it ends other words.
+/// The delay in a label, in seconds: 0.005 for "10 Gbps, 5 ms". `None` if the label has no time in ms, us or ns, or
+/// several.
 pub(super) fn time_in_words(label: &str) -> Option<f64> {
     let words = Words(split(label));
     let unit = |at: usize| time_unit(&words.0[at]).filter(|&unit| unit < 1.0);

@@ -20,8 +20,9 @@ pub fn acknowledgements_over_a_slow_way_back_limit_kernels_and_the_simulator() -
     Ok(())
 }
 
-/// Where the link of the receiver itself is slow, its acknowledgements wait in the host, and those that find the queue
-/// full are dropped. The round trip is that of a full queue. 410 and 401 Mb/s were measured in 10 s; 586 if 64 wait.
+/// Where the receiver's own link is slow, acknowledgements wait in the host, and the host drops those that find its
+/// queue full. So the length of that queue sets the round-trip time, and with it the goodput: 410 Mb/s here and 401 in
+/// a kernel over 10 s with a queue of 100 acknowledgements, 586 with one of 64.
 pub fn as_many_acknowledgements_wait_in_simulated_hosts_as_in_kernels() -> Outcome {
     let fast = SCENARIO.replace(r#"["100Mbps", "100Kbps"]"#, r#""1Gbps""#).replace(r#""8s""#, r#""7s""#);
     let text = fast.replace(r#"rate = "100Mbps""#, r#"rate = ["1Gbps", "1Mbps"]"#).replace("4s..8s", "4s..7s");

@@ -16,7 +16,7 @@ const HEAD: &str = "# Where every figure stands
 The verdict on each claim of the experiments, from the figures of the last full run of each experiment. `make
 write-docs` writes this page. [Paper beside measured](../reproduction.md) says what the verdicts and the kinds of
 claims mean, and where the accepted ranges come from. Invariants test the simulator: they are counted apart, and are no
-evidence. The revision is that of the program that made the runs.
+evidence. The revision names the commit whose program made the runs.
 ";
 
 /// Questions that papers leave open and kernels answer, one a line: the experiment and the label of the claim, the
@@ -188,12 +188,6 @@ fn counted(claims: &[JudgedClaim]) -> String {
     counts(claims).iter().map(|count| format!(" {count} |")).collect::<Vec<_>>().concat()
 }
 
-/// A reason with a link to the experiment that recorded it.
-fn linked(why: &str) -> String {
-    let named = why.strip_suffix(')').and_then(|why| why.rsplit_once("(recorded in "));
-    named.map_or_else(|| why.to_owned(), |(why, id)| format!("{why}(recorded in [{id}](#{}))", id.replace('.', "")))
-}
-
 fn claim_row(claim: &JudgedClaim) -> String {
     let accepted = match (claim.low, claim.high) {
         (None, None) => "none".to_owned(),
@@ -202,7 +196,9 @@ fn claim_row(claim: &JudgedClaim) -> String {
         (Some(low), Some(high)) => format!("{} to {}", figure(low), figure(high)),
     };
     let judged = !matches!(claim.verdict, Verdict::Reported | Verdict::Holds);
-    let why = if judged { format!(": {}", linked(&claim.why)) } else { String::new() };
+    let link = |id: &String| format!(" (recorded in [{id}](#{}))", id.replace('.', ""));
+    let run = claim.run.as_ref().map_or_else(String::new, link);
+    let why = if judged { format!(": {}{run}", claim.why) } else { String::new() };
     let verdict = format!("{}{why}", claim.verdict.word());
     let (paper, measured) = (with_unit(claim.paper, claim.paper_to, claim), with_unit(claim.measured, None, claim));
     let sign = claim.bound.map_or_else(String::new, |bound| format!("{} ", bound.sign()));

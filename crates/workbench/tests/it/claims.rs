@@ -13,7 +13,7 @@ fn all() -> Vec<RecordedExperiment> {
     recorded_experiments(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
 }
 
-/// Whether a claim is of a metric with one of these words in its name.
+/// Whether the claim's metric has one of these words in its name.
 fn is_of(claim: &Claim, words: &[&str]) -> bool {
     words.iter().any(|word| claim.metric.contains(word))
 }
@@ -67,8 +67,8 @@ fn no_accepted_range_is_wider_than_the_rule() {
     assert!(wide.is_empty(), "{}", wide.join("\n"));
 }
 
-/// A wrong value that could be true: that of the rival or, if there is none, one and a half times the paper's and of
-/// losses three times; of a least value a part as small.
+/// A wrong but plausible figure: no difference from the rival in a comparison; otherwise 1.5 times the paper's value,
+/// and 3 times its losses. A claim of "at least" gets the paper's value divided by these factors.
 fn plausible(claim: &Claim, paper: f64) -> f64 {
     let factor = if is_loss(claim) { 3.0 } else { 1.5 };
     let least_only = claim.range.high.is_none();
