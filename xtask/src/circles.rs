@@ -3,7 +3,7 @@
 //! An import is a mention of a path in the same crate. A re-export in `lib.rs` or `mod.rs` counts as its target, so
 //! that a circle through a re-export is found; the declaration of a module is no import.
 
-use crate::tokens::{self, MentionKind};
+use crate::tokens;
 use crate::tree::{Finding, Source, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,21 +87,18 @@ fn reached<'a>(file: &'a String, imports: &'a BTreeMap<String, BTreeSet<String>>
 fn imports(name: &str, files: &[&Source]) -> Result<BTreeMap<String, BTreeSet<String>>, String> {
     let module = |source: &Source| module_of(&source.path[name.len() + "/src/".len()..]);
     let known: BTreeMap<Module, String> = files.iter().map(|source| (module(source), source.path.clone())).collect();
-    let mut paths: BTreeMap<Module, Vec<(Module, MentionKind)>> = BTreeMap::new();
+    let mut paths: BTreeMap<Module, Vec<(Module, bool)>> = BTreeMap::new();
     for source in files {
         let mentioned = tokens::read(&source.text).map_err(|why| format!("{}: {why}", source.path))?;
         let at = module(source);
-        let mentions = mentioned.mentions.iter();
-        let mentioned = mentions.filter_map(|it| Some((absolute(&at, &it.path, &known)?, it.kind)));
-        let mentioned = mentioned.collect();
-        paths.insert(at, mentioned);
+        let mentioned = mentioned.iter().filter_map(|it| Some((absolute(&at, &it.path, &known)?, it.is_imported)));
+        paths.insert(at.clone(), mentioned.collect());
     }
     // What a module with others beneath it re-exports, by name.
     let mut exported: BTreeMap<Module, Module> = BTreeMap::new();
     for (at, mentioned) in &paths {
-        for (path, _) in mentioned
-            .iter()
-            .filter(|(path, kind)| *kind == MentionKind::Imported && path.len() > at.len() + 1 && path.starts_with(at))
+        for (path, _) in
+            mentioned.iter().filter(|(path, named)| *named && path.len() > at.len() + 1 && path.starts_with(at))
         {
             if let Some(item) = path.last() {
                 let name: Module = at.iter().chain([item]).cloned().collect();

@@ -1,6 +1,8 @@
 //! Congestion controllers. A controller is arithmetic on the facts of an ACK or a congestion event: it sees no packet,
 //! owns no timer and reads no clock.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods)]
+#![deny(clippy::disallowed_types)]
 #![warn(missing_docs)]
 
 pub mod added;

@@ -1,6 +1,8 @@
 //! Types that all other crates use: time, bytes, rates, envelopes of packets, the event queue, random streams,
 //! measurement hooks. No protocol and no clock.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 /// Gives an enum `COUNT`, `ALL` in the order of its variants, and `name`: `names! { Class { Data = "data" } }`.
 #[macro_export]
 macro_rules! names {

@@ -2,6 +2,8 @@
 //! computed from its counts (flow records, time series, queues, completion times). Real hosts take part as hosts of the
 //! simulator, so their runs are measured by this code too.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod capture;
 pub mod completion;
 pub mod converge;

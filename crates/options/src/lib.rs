@@ -41,6 +41,8 @@
 //! - `#[section]`, `#[sections]`: a key with a section, or a list of sections, that another struct describes. The field
 //!   has the type [`Subsection`]; who needs the section opens it ([`Section::nested`]). `required` may be an argument.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 extern crate self as shallop_options;
 
 mod host_stack;

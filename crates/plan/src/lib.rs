@@ -1,6 +1,8 @@
 //! Plans: what is to be run, as types. A plan describes the network, the queues and memory of its ports, the flows and
 //! the schemes. The crate reads no text and no clock: `scenario` makes plans from text, and drivers run them.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod bcc;
 pub mod bounds;
 pub mod chips;

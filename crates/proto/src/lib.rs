@@ -2,6 +2,8 @@
 //! no clock, socket or event list, and moves ranges of a byte stream, never the bytes, so that the same endpoints can
 //! run in a simulator and on real hosts.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod aeolus;
 pub mod any;
 pub mod arrived;

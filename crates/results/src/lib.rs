@@ -2,6 +2,8 @@
 //! crate depends on no other crate of the workspace, so that every driver and every reader of results uses the same
 //! types.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 /// Gives an enum `ALL` in the order of its variants, and a method with the name of each.
 macro_rules! names {
     ($type:ident::$method:ident { $($variant:ident = $name:literal),+ $(,)? }) => {

@@ -2,6 +2,8 @@
 //! of structs with `#[derive(Options)]`, which read sections, describe the JSON Schema, and check the names in changes
 //! of single keys.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod bounds;
 mod buffers;
 mod check;

@@ -1,6 +1,8 @@
 //! The simulator: arrays of state machines (ports, endpoints, middleboxes), an event queue and a virtual clock. The
 //! machines make all decisions of protocols and switches; the simulator only passes packets and times between them.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod flow_table;
 mod link;
 mod real_hosts;

@@ -1,6 +1,8 @@
 //! Switch ports as state machines. A port takes packets and the time, returns packets that have crossed its wire, and
 //! has one deadline. It reads only the envelope of a packet.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod aggregate;
 pub mod buffer;
 pub mod discipline;

@@ -1,6 +1,8 @@
 //! Networks as graphs: nodes and links, shortest and equal-cost paths, and the fabrics that scenarios name, each in its
 //! own file.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod any;
 pub mod bounds;
 pub mod builder;

@@ -2,6 +2,8 @@
 //! specs with their data, and the text of one HTML page. The crate uses no files and no clock: equal results give equal
 //! bytes, whichever driver made them.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod axis;
 pub mod binned_series;
 pub mod colours;

@@ -1,6 +1,8 @@
 //! Workloads: flow sizes, arrival processes, patterns of senders and receivers, and traces. Random draws come from a
 //! stream that the caller supplies. docs/workloads.md explains the choices.
 
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod arrivals;
 pub mod builtin;
 pub mod pairs;

@@ -130,7 +130,7 @@ fn the_classic_response_keeps_prague_from_starving_cubic_at_a_single_queue_that_
 
 #[test]
 #[ignore = "takes minutes; prints the table of docs/prague.md"]
-#[expect(clippy::print_stdout, reason = "the table is the result")]
+#[expect(clippy::print_stdout, clippy::disallowed_macros, reason = "the table is the result")]
 fn table_of_shares_at_dualpi2() {
     for rate in [100, 1_000] {
         for rtt in [10, 20, 40, 80] {

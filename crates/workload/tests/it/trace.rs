@@ -175,7 +175,7 @@ proptest! {
 /// Prints rows per second: `cargo test --release -p shallop-workload --test it trace -- --ignored --nocapture`.
 #[test]
 #[ignore = "release: measures time, which is meaningless in a debug build"]
-#[expect(clippy::print_stderr, clippy::disallowed_types, reason = "a measurement")]
+#[expect(clippy::print_stderr, clippy::disallowed_macros, clippy::disallowed_types, reason = "a measurement")]
 fn a_million_rows_take_well_under_a_second() {
     let names: Vec<String> = (0..60).map(|host| format!("dc{}-host{}", host / 20, host % 20)).collect();
     let mut text = "start,source,destination,bytes\n".to_owned();

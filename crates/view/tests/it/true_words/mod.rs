@@ -147,7 +147,7 @@ fn few_sentences_on_sweeps_are_false() {
 #[test]
 #[ignore = "long: 24,000 result sets"]
 fn of_two_thousand_sets_and_of_ten_thousand_others_the_same_is_true() {
-    #[expect(clippy::print_stdout, reason = "the figures of the page on reports")]
+    #[expect(clippy::print_stdout, clippy::disallowed_macros, reason = "the figures of the page on reports")]
     fn print(text: &str) {
         println!("{text}");
     }
