@@ -14,7 +14,7 @@ VENV ?= .venv
 
 # The command as users build it.
 SHALLOP = $(CARGO) run --release --locked --quiet --package shallop --
-# The gate and the checks of the tree. `cargo run` would set variables that build scripts watch; `--workspace` gives
+# The gate. `cargo run` would set variables that build scripts watch; `--workspace` gives
 # dependencies the features with which the gate compiles them.
 XTASK = $(CARGO) build --quiet --locked --workspace --bin xtask && $(TARGET)/debug/xtask
 
@@ -86,14 +86,13 @@ release: ## The command as packages hold it: stripped, optimised across crates
 	@ls -l $(TARGET)/dist/shallop
 
 # Fast answers first. One compile serves lints, tests, the command that tests call and quick experiments.
-test: setup-test ## Format, lints, all tests, six quick experiments; a table of what ran, failed and was skipped
-	$(CARGO) fmt --all --check
-	@$(XTASK) all
-	@$(TARGET)/debug/xtask test
+test: setup-test tree ## Format, lints, all tests, six quick experiments; a table of what ran, failed and was skipped
+	@$(XTASK) test
 
-tree: ## Format, and the rules of the tree: which crate may use what, lengths, licences, no binaries
+tree: ## Format, and the rules of the tree: which crate may use what, lengths, licences, figures on pages, no binaries
 	$(CARGO) fmt --all --check
-	@$(XTASK) all
+	@python3 checks/tree all
+	@python3 -m unittest discover --quiet --start-directory checks/tree
 
 test-portable: ## Tests of the crates that do not need Linux
 	$(CARGO) test --locked $(PORTABLE:%=--package %)
@@ -101,10 +100,8 @@ test-portable: ## Tests of the crates that do not need Linux
 check-full: setup-full ## All tests, quick experiments, docs, fuzzing, packages; goes on after a step that failed
 	@$(XTASK) full
 
-check-all-tests:
-	$(CARGO) fmt --all --check
-	@$(XTASK) all
-	@$(TARGET)/debug/xtask test --keep-going
+check-all-tests: tree
+	@$(XTASK) test --keep-going
 
 check-experiments: ## All experiments in their quick form, with debug assertions; lists records of other results
 	@$(XTASK) experiments
@@ -147,16 +144,17 @@ $(TOOLS)/actionlint-$(ACTIONLINT):
 
 # The tests import the package from the tree; .venv has only its dependencies. They run the command that SHALLOP_COMMAND
 # names, else the one that this target compiles.
-python: ## Lints, types and tests of the Python package; its dependencies are in .venv
+python: ## Lints, types and tests of the Python package, lints of checks/tree; its dependencies are in .venv
 	@$(VENV)/bin/python -m pip --version > /dev/null 2>&1 || python3 -m venv --clear $(VENV) || { \
 	    echo "make $@: no virtual environment: try 'sudo apt-get install python3-venv'." >&2; exit 1; }
 	@$(VENV)/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
 	    echo "make $@: Python 3.10 or later is needed." >&2; exit 1; }
 	@$(VENV)/bin/python python/requirements.py $(PYTHON_EXTRAS) > $(VENV)/requirements.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/requirements.txt
-	$(VENV)/bin/ruff check python
-	$(VENV)/bin/ruff format --check python
+	$(VENV)/bin/ruff check python checks/tree
+	$(VENV)/bin/ruff format --check python checks/tree
 	$(VENV)/bin/mypy
+	$(VENV)/bin/mypy --python-version 3.11 checks/tree
 	@[ -n "$${SHALLOP_COMMAND:-}" ] || $(CARGO) build --locked --quiet --package shallop
 	@export SHALLOP_COMMAND="$${SHALLOP_COMMAND:-$$(realpath "$(TARGET)/debug/shallop")}"; \
 	PYTHONPATH="$(CURDIR)/python" $(VENV)/bin/python -m pytest --quiet $(PYTEST)
@@ -284,6 +282,7 @@ docs: ## The documentation of the code; warnings are errors
 write-docs: ## Writes the pages of docs that are made of the program and of its recorded runs
 	$(CARGO) build --quiet --locked --workspace --bin xtask --features xtask/docs
 	@$(TARGET)/debug/xtask docs
+	@python3 checks/tree write-figures
 
 # status.md, the page with the verdict on every claim, is generated from the experiments and their records.
 book: write-docs ## The pages as a site in target/book; checks its links

@@ -1,9 +1,9 @@
 //! Records of full runs: the measured figures of each claim, without verdicts. The status page judges the recorded
 //! figures by the current ranges of the experiments.
 
-use crate::figures::{record::FOLDER, runs};
 use crate::gate::{say, without_cargos_variables};
 use crate::records::{RECORDS, digest, stale};
+use crate::runs::{self, FOLDER};
 use crate::tree::{root, target};
 use shallop_results::{RecordedClaim, RecordedRun, Summary, Verdict};
 use std::{fs, path::Path, process::Command};

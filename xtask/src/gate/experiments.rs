@@ -3,7 +3,7 @@
 use super::build::{self, Artifact, Selection};
 use super::{child, machine::Machine, say};
 use crate::tree::{root, target};
-use crate::{figures::runs, records::State};
+use crate::{records::State, runs};
 use std::{path::PathBuf, process::Command};
 
 /// The first experiment: the headline figure of `FlashPass`, with seven transports.

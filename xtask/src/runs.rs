@@ -1,11 +1,20 @@
 //! The runs whose records pages show: shipped scenarios, in full and in a quick form. A record keeps the digest of the
 //! quick form's results; it is stale when the quick form of today has another digest.
 
-use super::record::{FOLDER, to_text};
 use crate::gate::{say, without_cargos_variables};
 use crate::records::{digest, read};
 use crate::tree::root;
+use serde_json::{Value, json};
 use std::{fs, path::Path, process::Command};
+
+/// The folder of the records of example scenarios.
+pub const FOLDER: &str = "docs/recorded";
+
+/// The metrics that a record keeps, by their paths in `summary.json`.
+const KEPT: [&str; 13] = [
+    "fct.large.count", "fct.large.mean_s", "fct.small.count", "fct.small.mean_s", "fct.small.p99_s", "goodput_bps",
+    "jain", "loss_rate", "max_queue_bytes", "mean_queue_bytes", "retransmits", "throughput_bps", "timeouts",
+];
 
 struct PageRun {
     name: &'static str,
@@ -94,6 +103,44 @@ pub fn record(revision: &str, name: &str, full: &Path, quick: &Path) -> Result<(
     Ok(())
 }
 
+/// The record of the summary of a full run, with a line for each figure, so that a changed figure changes one line.
+/// `digest` is that of the results of the quick form, made by the same revision.
+pub fn to_text(summary: &Value, revision: &str, digest: &str) -> Result<String, String> {
+    if summary["quick"] == true {
+        return Err("the summary is of a quick run: only full runs are recorded".to_owned());
+    }
+    let list = |name: &str| summary[name].as_array().cloned().unwrap_or_default();
+    let points = list("points");
+    let mut lines = Vec::new();
+    for aggregate in list("aggregates") {
+        let point = points.iter().find(|point| point["set"] == aggregate["point"]);
+        let point = point.map_or(json!(""), |point| point["name"].clone());
+        for metric in KEPT {
+            let of = &aggregate["metrics"][metric];
+            if of["mean"].is_number() {
+                let (scheme, ci95) = (&aggregate["scheme"], &of["ci95"]);
+                // Written by hand, as serde_json sorts keys.
+                lines.push(format!(
+                    "{{\"scheme\":{scheme},\"point\":{point},\"metric\":\"{metric}\",\"mean\":{},\"ci95\":{ci95},\
+                     \"min\":{},\"max\":{}}}",
+                    of["mean"], of["min"], of["max"]
+                ));
+            }
+        }
+    }
+    if lines.is_empty() {
+        return Err("the summary has no estimates".to_owned());
+    }
+    Ok(format!(
+        "{{\n\"version\": {},\n\"revision\": {},\n\"quick_digest\": {},\n\"seeds\": {},\n\"figures\": [\n{}\n]\n}}\n",
+        summary["version"],
+        json!(revision),
+        json!(digest),
+        summary["seeds"],
+        lines.join(",\n")
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,5 +166,30 @@ mod tests {
             let is_record = path.extension().is_some_and(|ending| ending == "json");
             assert!(!is_record || RUNS.iter().any(|of| of.name == name), "{name} is of no run");
         }
+    }
+
+    #[test]
+    fn a_record_has_the_kept_metrics_by_scheme_and_point() {
+        let goodput = json!({"mean": 4.5, "ci95": 1.0, "min": 4.25, "max": 5.0, "n": 3});
+        let metrics = json!({"goodput_bps": goodput, "packet_hops": goodput});
+        let mut summary = json!({
+            "version": "1.2.3", "quick": false, "seeds": [1, 2, 3],
+            "points": [{"name": "20 KB", "set": {"b": "20KB"}}],
+            "aggregates": [{"scheme": "cubic", "point": {"b": "20KB"}, "metrics": metrics}],
+        });
+        let expected = r#"{
+"version": "1.2.3",
+"revision": "abc",
+"quick_digest": "0a1b",
+"seeds": [1,2,3],
+"figures": [
+{"scheme":"cubic","point":"20 KB","metric":"goodput_bps","mean":4.5,"ci95":1.0,"min":4.25,"max":5.0}
+]
+}
+"#;
+        assert_eq!(to_text(&summary, "abc", "0a1b").unwrap(), expected);
+        summary["quick"] = json!(true);
+        assert!(to_text(&summary, "abc", "0a1b").unwrap_err().contains("quick"));
+        assert!(to_text(&json!({}), "abc", "0a1b").unwrap_err().contains("no estimates"));
     }
 }
