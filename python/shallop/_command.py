@@ -59,7 +59,12 @@ def command() -> str:
 class Process:
     """A process of the command. It ends with `stop`, and with the Python process, even if that is killed."""
 
-    def __init__(self, *arguments: Argument, request: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        *arguments: Argument,
+        request: Mapping[str, Any] | None = None,
+        code: str | None = None,
+    ) -> None:
         program = command()
         self._out = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this
         try:
@@ -68,6 +73,8 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=self._out,
                 stderr=subprocess.PIPE,
+                # Other users can read arguments, and not the environment.
+                env=None if code is None else {**os.environ, "SHALLOP_CODE": code},
                 # Ctrl-C goes to Python alone, which then stops the command.
                 start_new_session=True,
             )
@@ -169,11 +176,12 @@ def _parsed(line: bytes) -> Message:
 def ask(
     *arguments: Argument,
     request: Mapping[str, Any] | None = None,
+    code: str | None = None,
     good: Sequence[int] = (0,),
     on_message: Callable[[Message], object] = lambda message: None,
 ) -> str:
     """Runs the command and returns its standard output. `on_message` gets its messages, in this thread."""
-    process = Process(*arguments, request=request)
+    process = Process(*arguments, request=request, code=code)
     try:
         for message in process.messages():
             on_message(message)

@@ -97,9 +97,8 @@ def send(
     fallback: str = "cubic",
     unscheduled: str = "0B",
     streams: int = 4,
-    fingerprint: str | None = None,
-    trust_new: bool = False,
-    known_hosts: AnyPath | None = None,
+    code: str | None = None,
+    anybody: bool = False,
     ca: AnyPath | None = None,
     cert: AnyPath | None = None,
     key: AnyPath | None = None,
@@ -128,14 +127,13 @@ def send(
         The amount of data, such as ``"250KB"``, that may leave before the first credit.
     streams
         The number of files sent at a time, 1 to 64.
-    fingerprint
-        The fingerprint of the receiver; default: the one in the file of known hosts.
-    trust_new
-        Whether to trust an unknown receiver and keep its fingerprint.
-    known_hosts
-        The file of known hosts; default: the file of the commands.
+    code
+        The code of the receiver; default: the environment variable ``SHALLOP_CODE``.
+    anybody
+        Whether to trust whoever answers, instead of a code: for receivers with `anybody`.
     ca
-        A file of authorities: trust a receiver whose certificate is for the name in `to` and signed by one of them.
+        Instead of a code, a file of authorities: trust a receiver whose certificate is for the name in `to` and signed
+        by one of them.
     cert, key
         The certificate and key of this host, for receivers that ask for a certificate.
     progress
@@ -172,17 +170,19 @@ def send(
         fallback=fallback,
         unscheduled=unscheduled,
         streams=streams,
-        fingerprint=fingerprint,
-        trust_new=trust_new,
-        known_hosts=known_hosts,
+        anybody=anybody,
         ca=ca,
         cert=cert,
         key=key,
     )
+    _only(code, anybody=anybody, ca=ca, cert=cert)
     with _in_parameters():
         # Exit code 1: some files did not arrive; the report has them.
         printed = ask(
-            "send", "--json", *options, "--", *every, to, good=(0, 1), on_message=on_message
+            *("send", "--json", *options, "--", *every, to),
+            code=code,
+            good=(0, 1),
+            on_message=on_message,
         )
     report: Report = json.loads(printed)
     return report
@@ -197,14 +197,14 @@ class Receiver:
 
     address: str
     """The address and port at which it listens."""
-    fingerprint: str
-    """The fingerprint that senders see."""
+    code: str | None
+    """The code that senders have to give; ``None`` with `client_ca` or `anybody`."""
 
     def __init__(self, process: Process) -> None:
         self._process, self._is_closed = process, False
         for message in process.messages():
             if message["type"] == "listening":
-                self.address, self.fingerprint = message["address"], message["fingerprint"]
+                self.address, self.code = message["address"], message["code"]
                 return
         process.end(())
 
@@ -247,7 +247,8 @@ def receive(
     bind: str | None = None,
     overwrite: bool = False,
     hidden: bool = False,
-    identity: AnyPath | None = None,
+    code: str | None = None,
+    anybody: bool = False,
     cert: AnyPath | None = None,
     key: AnyPath | None = None,
     client_ca: AnyPath | None = None,
@@ -259,7 +260,7 @@ def receive(
 ) -> Receiver:
     """Starts to receive files into a folder; ``next(receive("inbox"))`` waits for the first sender.
 
-    Without `client_ca`, anybody who reaches the port may send files into the folder.
+    Senders have to give the receiver's `code`.
 
     Parameters
     ----------
@@ -272,12 +273,14 @@ def receive(
     hidden
         Whether to accept files and folders whose path has a name that begins with a dot. Other programs read such
         files without being asked, so a sender may make this host run programs.
-    identity
-        The folder with this host's identity, which is created if it is missing; default: the folder of the commands.
+    code
+        The code that senders have to give; default: the environment variable ``SHALLOP_CODE``, or a new code.
+    anybody
+        Whether to accept files of anybody who reaches the port, instead of a code.
     cert, key
-        A certificate and its key, in place of an identity.
+        A certificate and its key, by which senders with `ca` know this host.
     client_ca
-        A file of authorities: accept only senders whose certificate is signed by one of them.
+        Instead of a code, a file of authorities: accept only senders whose certificate is signed by one of them.
 
     The other parameters are those of `send`.
 
@@ -293,7 +296,7 @@ def receive(
         bind=bind,
         overwrite=overwrite,
         hidden=hidden,
-        identity=identity,
+        anybody=anybody,
         cert=cert,
         key=key,
         client_ca=client_ca,
@@ -303,8 +306,16 @@ def receive(
         fallback=fallback,
         unscheduled=unscheduled,
     )
+    _only(code, anybody=anybody, cert=cert, client_ca=client_ca)
     with _in_parameters():
-        return Receiver(Process("receive", "--quiet", *options, "--", folder))
+        return Receiver(Process("receive", "--quiet", *options, "--", folder, code=code))
+
+
+def _only(code: str | None, **others: object) -> None:
+    """Checks that a code does not meet another way to know the peer."""
+    for name, value in others.items():
+        if code is not None and value:
+            raise ValueError(f"code and {name} exclude each other")
 
 
 def _options(**parameters: object) -> list[str]:
@@ -325,7 +336,7 @@ def _options(**parameters: object) -> list[str]:
 
 @contextmanager
 def _in_parameters() -> Iterator[None]:
-    """Errors name parameters, not options: ``trust_new=`` for ``--trust-new``."""
+    """Errors name parameters, not options: ``client_ca=`` for ``--client-ca``."""
     try:
         yield
     except ShallopError as error:

@@ -58,7 +58,5 @@ def test_the_code_blocks_of_a_page_run(
         f"    {line}\n" for line in python.splitlines()
     )
     (tmp_path / "page.py").write_text(program)
-    # The folder in which the identity of this host is made.
-    environment["XDG_DATA_HOME"] = str(tmp_path / "data")
     subprocess.run([sys.executable, "page.py"], cwd=tmp_path, env=environment, check=True)
     assert ran == programs

@@ -20,12 +20,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="endpoints need 
 WAIT = "20ms"
 
 
-@pytest.fixture(autouse=True)
-def _own_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Gives each test its own identities and known hosts."""
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-
-
 def receiver(tmp_path: Path, **more: object) -> shallop.quic.Receiver:
     inbox = tmp_path / "inbox"
     inbox.mkdir(exist_ok=True)
@@ -43,7 +37,7 @@ def test_files_arrive_and_both_ends_return_a_report(tmp_path: Path) -> None:
             folder,
             inbox.address,
             wait=WAIT,
-            fingerprint=inbox.fingerprint,
+            code=inbox.code,
             progress=lambda done, total: seen.append((done, total)),
         )
         received = next(inbox)
@@ -67,14 +61,13 @@ def test_reports_equal_the_output_of_the_command(tmp_path: Path) -> None:
             inbox.address,
             "--wait",
             WAIT,
-            "--trust-new",
+            f"--code={inbox.code}",
             "--json",
         ]
         output = subprocess.run([command(), *args], capture_output=True, check=True, text=True)
         of_command = json.loads(output.stdout)
         next(inbox)
-        # The command has written the fingerprint to the file that Python reads.
-        of_python = shallop.quic.send([file], inbox.address, wait=WAIT)
+        of_python = shallop.quic.send([file], inbox.address, wait=WAIT, code=inbox.code)
         next(inbox)
     for part, of_part in of_command.items():
         same = of_python[part]  # type: ignore[literal-required]
@@ -86,11 +79,13 @@ def test_errors_have_the_messages_of_the_command(tmp_path: Path) -> None:
     file = tmp_path / "note"
     file.write_text("aye")
     with receiver(tmp_path) as inbox:
-        with pytest.raises(shallop.ShallopError, match=r"is not known, and shows") as unknown:
+        with pytest.raises(shallop.ShallopError, match=r"the code of .* is missing") as missing:
             shallop.quic.send(file, inbox.address, wait=WAIT)
-        assert "trust_new=" in str(unknown.value)
-        with pytest.raises(shallop.ShallopError, match="somebody else answers there"):
-            shallop.quic.send(file, inbox.address, wait=WAIT, fingerprint="0" * 64)
+        assert "code=" in str(missing.value)
+        with pytest.raises(shallop.ShallopError, match="the receiver has another code"):
+            shallop.quic.send(file, inbox.address, wait=WAIT, code="0" * 26)
+        with pytest.raises(ValueError, match="code and anybody exclude each other"):
+            shallop.quic.send(file, inbox.address, code=inbox.code, anybody=True)
         with pytest.raises(shallop.ShallopError, match=r"(?s)cannot listen at.*port") as taken:
             shallop.quic.receive(tmp_path, bind=inbox.address)
         assert "bind=" in str(taken.value)
@@ -110,7 +105,7 @@ def test_errors_have_the_messages_of_the_command(tmp_path: Path) -> None:
         ("fallback", "reno", '"cubic" or "bbr"'),
         ("unscheduled", "2TB", "at most 1 TB"),
         ("unscheduled", "much", "unscheduled"),
-        ("fingerprint", "12", "64 hexadecimal digits"),
+        ("code", "12", "26 digits and letters"),
         ("cert", "a.pem", "go together"),
     ],
 )
@@ -126,7 +121,7 @@ def test_data_can_leave_early_or_without_credits(tmp_path: Path, fallback: str) 
     file = tmp_path / "file"
     file.write_bytes(bytes(100_000))
     with receiver(tmp_path, overwrite=True) as inbox:
-        trust = {"wait": WAIT, "fingerprint": inbox.fingerprint}
+        trust = {"wait": WAIT, "code": inbox.code}
         early = shallop.quic.send(file, inbox.address, unscheduled="50KB", **trust)  # type: ignore[arg-type]
         assert early["leaves"] == "credits"
         assert early["credits"]["unscheduled"] > 0
@@ -153,13 +148,21 @@ def test_host_names_and_paths_are_checked(tmp_path: Path) -> None:
         shallop.quic.receive(tmp_path, bind="ship")
 
 
+def refuse(done: int, total: int) -> None:
+    if total:
+        raise RuntimeError("enough")
+
+
 def test_a_receiver_warns_of_a_sender_that_breaks_off_and_ends_when_closed(tmp_path: Path) -> None:
     file = tmp_path / "note"
     file.write_text("aye")
     inbox = receiver(tmp_path)
-    with pytest.raises(shallop.ShallopError, match="is not known"):
-        shallop.quic.send(file, inbox.address, wait=WAIT)
-    shallop.quic.send(file, inbox.address, wait=WAIT, trust_new=True)
+    large = tmp_path / "large"
+    large.write_bytes(bytes(4_000_000))
+    slow = {"wait": WAIT, "rate_limit": "10Mbps", "code": inbox.code}
+    with pytest.raises(RuntimeError, match="enough"):
+        shallop.quic.send(large, inbox.address, progress=refuse, **slow)  # type: ignore[arg-type]
+    shallop.quic.send(file, inbox.address, wait=WAIT, code=inbox.code)
     with pytest.warns(RuntimeWarning, match="a sender broke off"):
         assert next(inbox)["transfer"]["files"] == 1
     inbox.close()
@@ -169,18 +172,13 @@ def test_a_receiver_warns_of_a_sender_that_breaks_off_and_ends_when_closed(tmp_p
 def test_an_exception_in_progress_ends_the_transfer(tmp_path: Path) -> None:
     file = tmp_path / "much"
     file.write_bytes(b"\0" * 4_000_000)
-
-    def refuse(done: int, total: int) -> None:
-        if total:
-            raise RuntimeError("enough")
-
     with receiver(tmp_path) as inbox, pytest.raises(RuntimeError, match="enough"):
         shallop.quic.send(
             file,
             inbox.address,
             wait=WAIT,
             rate_limit="10Mbps",
-            trust_new=True,
+            code=inbox.code,
             progress=refuse,
         )
     assert not (tmp_path / "inbox/much").exists()
@@ -201,12 +199,10 @@ def test_ctrl_c_ends_a_transfer_and_other_threads_continue(tmp_path: Path) -> No
                 ticks.append(time.monotonic())
                 time.sleep(0.01)
         threading.Thread(target=tick, daemon=True).start()
-        file, address, fingerprint = sys.argv[1:]
+        file, address, code = sys.argv[1:]
         print("begins", flush=True)
         try:
-            shallop.quic.send(
-                file, address, wait="20ms", rate_limit="10Mbps", fingerprint=fingerprint
-            )
+            shallop.quic.send(file, address, wait="20ms", rate_limit="10Mbps", code=code)
         except KeyboardInterrupt:
             gaps = [later - earlier for earlier, later in zip(ticks, ticks[1:])]
             print(max(gaps), flush=True)
@@ -215,7 +211,7 @@ def test_ctrl_c_ends_a_transfer_and_other_threads_continue(tmp_path: Path) -> No
     )
     with receiver(tmp_path) as inbox:
         process = subprocess.Popen(
-            [sys.executable, "-c", script, str(file), inbox.address, inbox.fingerprint],
+            [sys.executable, "-c", script, str(file), inbox.address, str(inbox.code)],
             stdout=subprocess.PIPE,
             text=True,
         )

@@ -74,9 +74,9 @@ fn transfer(pair: &Pair, common: &Common, kind: Kind) -> Result<Transfer, Error>
     let mut receiver = command(common, kind, "receive", 1)?;
     let mut receiver = pair.spawn(1, &mut receiver)?;
     let mut said = BufReader::new(receiver.stdout.take().ok_or("no output")?);
-    let Ready { port, identity } = hear(&mut said)?;
+    let Ready { port, code } = hear(&mut said)?;
     let mut sender = command(common, kind, "send", 0)?;
-    sender.args(["--seconds", &common.seconds.to_string(), "--identity", &identity]);
+    sender.args(["--seconds", &common.seconds.to_string(), "--code", &code]);
     sender.args(["--to", &format!("{}:{port}", ADDRESSES[1])]);
     let mut sender = pair.spawn(0, &mut sender)?;
     let sent: Done = hear(&mut BufReader::new(sender.stdout.take().ok_or("no output")?))?;

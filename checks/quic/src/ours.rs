@@ -4,9 +4,7 @@ use crate::usage::Meter;
 use crate::worker::{BLOCK, Credits, Done, Error, Ready, Sender, Stack, Worker};
 use pollster::block_on;
 use shallop_core::BitsPerSec;
-use shallop_quic::identity::{Identity, ServerVerifier};
-use shallop_quic::{Config, CreditStats, Endpoint, PathStats, Tls};
-use std::sync::Arc;
+use shallop_quic::{Config, CreditStats, Endpoint, PathStats, Tls, code::Code};
 use std::time::{Duration, Instant};
 
 fn config(worker: &Worker) -> Config {
@@ -22,10 +20,10 @@ fn config(worker: &Worker) -> Config {
 }
 
 pub fn receive(worker: &Worker, ready: impl FnOnce(&Ready) -> Result<(), Error>) -> Result<Done, Error> {
-    let identity = Identity::make()?;
-    let endpoint = Endpoint::bind((worker.address, 0).into(), config(worker), Tls::server(&identity))?;
+    let code = Code::make()?;
+    let endpoint = Endpoint::bind((worker.address, 0).into(), config(worker), Tls::server_with(code.clone())?)?;
     let port = endpoint.address().port();
-    ready(&Ready { port, identity: identity.fingerprint().to_string() })?;
+    ready(&Ready { port, code: code.to_string() })?;
     let mut idle = Vec::new();
     for _ in 0..worker.idle {
         idle.push(block_on(endpoint.accept()).ok_or("no connection")?);
@@ -47,9 +45,8 @@ pub fn receive(worker: &Worker, ready: impl FnOnce(&Ready) -> Result<(), Error>)
 }
 
 pub fn send(sender: &Sender) -> Result<Done, Error> {
-    let trusts = ServerVerifier::pinned(sender.identity.parse()?);
     let (own, config) = ((sender.worker.address, 0).into(), config(&sender.worker));
-    let endpoint = Endpoint::bind(own, config, Tls::client(trusts as Arc<_>))?;
+    let endpoint = Endpoint::bind(own, config, Tls::client_with(sender.code.parse()?))?;
     let mut idle = Vec::new();
     for _ in 0..sender.worker.idle {
         idle.push(block_on(endpoint.connect(sender.to, "shallop"))?);

@@ -73,9 +73,9 @@ pub struct Sender {
     /// The address of the receiver.
     #[arg(long)]
     pub to: std::net::SocketAddr,
-    /// The receiver's fingerprint or certificate.
+    /// The receiver's code; empty for quinn.
     #[arg(long)]
-    pub identity: String,
+    pub code: String,
 }
 
 impl Sender {
@@ -91,8 +91,8 @@ impl Sender {
 pub struct Ready {
     /// Its port.
     pub port: u16,
-    /// Its fingerprint or certificate.
-    pub identity: String,
+    /// Its code; empty for quinn.
+    pub code: String,
 }
 
 /// The message of a process at its end.

@@ -24,18 +24,22 @@ pub const HOW_TO_GET_ONE: &str = "no kernel is installed: 'shallop kernel build'
 pub const FOLDER_VARIABLE: &str = "SHALLOP_KERNELS";
 
 /// The folder of kernels: `SHALLOP_KERNELS`, or `kernels` in [`data_folder`].
-pub fn folder() -> PathBuf {
-    if let Some(folder) = std::env::var_os(FOLDER_VARIABLE) {
-        return folder.into();
-    }
-    data_folder().join("kernels")
+///
+/// # Errors
+/// No variable of the environment says where.
+pub fn folder() -> Result<PathBuf, String> {
+    let folder = variable(FOLDER_VARIABLE).or_else(|| Some(data_folder()?.join("kernels")));
+    folder.ok_or_else(|| format!("there is no folder for kernels: neither {FOLDER_VARIABLE} nor HOME is set"))
 }
 
 /// The folder of data that is kept between commands: `shallop` in `XDG_DATA_HOME` or `~/.local/share`.
-pub fn data_folder() -> PathBuf {
-    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    data.unwrap_or_else(|| home().join(".local/share")).join("shallop")
+pub fn data_folder() -> Option<PathBuf> {
+    let data = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")));
+    Some(data?.join("shallop"))
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// The kernels in a folder, in ascending order of release.

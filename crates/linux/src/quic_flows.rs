@@ -11,13 +11,13 @@ use shallop_hosts::flow_monitor::{Credits, Progress};
 use shallop_hosts::{HostFlow, HostFlows, addresses};
 use shallop_plan::{ResolvedRun, wait};
 use shallop_plan::{flows::Flow, transport::FlashPass};
-use shallop_quic::identity::{Identity, ServerVerifier};
+use shallop_quic::code::Code;
 use shallop_quic::multi_endpoint::{ConnectionId, StreamNumber};
 use shallop_quic::{Config, CreditStats, MultiEndpoint, QuicError, Tls, Unscheduled};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
-use std::{sync::Arc, sync::mpsc::Sender, task::Poll};
+use std::{sync::mpsc::Sender, task::Poll};
 
 /// The response time of real hosts, added to the waiting time of `FlashPass`, which is computed for simulated hosts
 /// that answer at once.
@@ -98,7 +98,8 @@ pub(crate) struct QuicFlows<'a> {
     roles: Vec<Role>,
     /// The index of each flow, by the address of its sender.
     by_sender: BTreeMap<SocketAddr, usize>,
-    verifier: Arc<ServerVerifier>,
+    /// The code of this run, by which its endpoints know each other.
+    code: Code,
     /// Sends the progress of flows to the emulator, each with the number of the flow.
     reports: Sender<(u32, Progress)>,
     pattern: Pattern,
@@ -116,7 +117,7 @@ impl<'a> QuicFlows<'a> {
     pub(crate) fn open(
         flows: &HostFlows, configs: &'a [Config], hosts: &'a [Host], seed: u64, reports: Sender<(u32, Progress)>,
     ) -> Result<Self, RehearsalError> {
-        let identity = Identity::make().map_err(|why| RehearsalError::Missing(why.to_string()))?;
+        let code = Code::make().map_err(|why| refused(&why))?;
         let endpoints = MultiEndpoint::new().map_err(failed("waiting for QUIC"))?;
         let flows: Vec<HostFlow> = flows.quic().copied().collect();
         let by_sender = flows.iter().enumerate().map(|(index, of)| (of.source(), index));
@@ -129,7 +130,7 @@ impl<'a> QuicFlows<'a> {
             seed,
             endpoints,
             roles: Vec::new(),
-            verifier: ServerVerifier::pinned(identity.fingerprint()),
+            code,
             reports,
             pattern: Pattern::default(),
             buffer: vec![0; LONGEST],
@@ -141,7 +142,7 @@ impl<'a> QuicFlows<'a> {
             of.wait = of.wait.max(config.wait);
         }
         for (host, config) in receivers {
-            let tls = Tls::server(&identity);
+            let tls = Tls::server_with(all.code.clone()).map_err(|why| refused(&why))?;
             all.add(host, addresses::QUIC_PORT, config, tls)?;
             all.roles.push(Role::Receiver(Vec::new()));
         }
@@ -198,7 +199,7 @@ impl<'a> QuicFlows<'a> {
         let flow = self.flows[index];
         let seed = self.seed.wrapping_mul(65_536).wrapping_add(u64::from(flow.number));
         let config = Config { seed, ..self.configs[index] };
-        let tls = Tls::client(Arc::clone(&self.verifier) as Arc<_>);
+        let tls = Tls::client_with(self.code.clone());
         let endpoint = self.add(flow.from, flow.source_port, config, tls)?;
         let connection = self.endpoints.connect(endpoint, flow.destination(), "shallop");
         let connection = connection.map_err(|why| refused(&why))?;

@@ -3,16 +3,15 @@
 //!
 //! ```sh
 //! cargo run -p shallop-quic --example file -- receive 127.0.0.1:4750 copy
-//! cargo run -p shallop-quic --example file -- send original 127.0.0.1:4750 FINGERPRINT
+//! cargo run -p shallop-quic --example file -- send original 127.0.0.1:4750 CODE
 //! ```
 //!
-//! `receive` prints its fingerprint, takes one file and ends.
+//! `receive` prints a code, takes one file and ends.
 #![allow(clippy::print_stdout, reason = "an example says what it does")]
 
 use pollster::block_on;
 use shallop_core::BitsPerSec;
-use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
-use shallop_quic::{Config, CreditStats, Endpoint, Tls};
+use shallop_quic::{Config, CreditStats, Endpoint, Tls, code::Code, identity::SERVER_NAME};
 use std::io::{Read, Write};
 use std::{error::Error, fs::File};
 use std::{net::SocketAddr, path::Path, time::Duration};
@@ -25,16 +24,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
         ["receive", address, path] => {
-            let identity = Identity::make()?;
-            let endpoint = listen(address.parse()?, &identity)?;
-            println!("{} {}", endpoint.address(), identity.fingerprint());
+            let code = Code::make()?;
+            let endpoint = listen(address.parse()?, code.clone())?;
+            println!("{} {}", endpoint.address(), code);
             println!("{} bytes", receive(&endpoint, Path::new(path))?);
         }
-        ["send", path, address, fingerprint] => {
-            let stats = send(Path::new(path), address.parse()?, fingerprint.parse()?)?;
+        ["send", path, address, code] => {
+            let stats = send(Path::new(path), address.parse()?, code.parse()?)?;
             println!("{} packets on {} credits", stats.data_packets, stats.used);
         }
-        _ => return Err("receive ADDRESS FILE, or send FILE ADDRESS FINGERPRINT".into()),
+        _ => return Err("receive ADDRESS FILE, or send FILE ADDRESS CODE".into()),
     }
     Ok(())
 }
@@ -45,8 +44,8 @@ fn config() -> Config {
     Config { wait, ..Config::new(BitsPerSec::at_least_one(100_000_000)) }
 }
 
-pub(crate) fn listen(address: SocketAddr, identity: &Identity) -> Result<Endpoint, Box<dyn Error>> {
-    Ok(Endpoint::bind(address, config(), Tls::server(identity))?)
+pub(crate) fn listen(address: SocketAddr, code: Code) -> Result<Endpoint, Box<dyn Error>> {
+    Ok(Endpoint::bind(address, config(), Tls::server_with(code)?)?)
 }
 
 /// Writes the first stream of the first connection to a file, and returns its length.
@@ -73,10 +72,10 @@ pub(crate) fn receive(endpoint: &Endpoint, path: &Path) -> Result<u64, Box<dyn E
 }
 
 /// Sends a file, and returns the counts of credits.
-pub(crate) fn send(path: &Path, to: SocketAddr, who: Fingerprint) -> Result<CreditStats, Box<dyn Error>> {
+pub(crate) fn send(path: &Path, to: SocketAddr, code: Code) -> Result<CreditStats, Box<dyn Error>> {
     let mut file = File::open(path)?;
     let any = SocketAddr::new(if to.is_ipv4() { [0; 4].into() } else { [0; 16].into() }, 0);
-    let endpoint = Endpoint::bind(any, config(), Tls::client(ServerVerifier::pinned(who)))?;
+    let endpoint = Endpoint::bind(any, config(), Tls::client_with(code))?;
     block_on(async {
         let connection = endpoint.connect(to, SERVER_NAME).await?;
         let mut stream = connection.open_uni().await?;

@@ -3,17 +3,16 @@
 //!
 //! ```sh
 //! cargo run -p shallop-quic --example request_response -- serve 127.0.0.1:4750
-//! cargo run -p shallop-quic --example request_response -- ask 127.0.0.1:4750 FINGERPRINT "how long" "am I?"
+//! cargo run -p shallop-quic --example request_response -- ask 127.0.0.1:4750 CODE "how long" "am I?"
 //! ```
 //!
-//! `serve` prints its fingerprint. A request is the bytes of a stream up to its end, and the answer those of the other
+//! `serve` prints a code. A request is the bytes of a stream up to its end, and the answer those of the other
 //! direction.
 #![allow(clippy::print_stdout, reason = "an example says what it does")]
 
 use pollster::block_on;
 use shallop_core::BitsPerSec;
-use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
-use shallop_quic::{Config, Connection, Endpoint, QuicError, Tls};
+use shallop_quic::{Config, Connection, Endpoint, QuicError, Tls, code::Code, identity::SERVER_NAME};
 use std::{error::Error, net::SocketAddr};
 
 /// The longest request and the longest answer, bytes.
@@ -26,19 +25,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
         ["serve", address] => {
-            let identity = Identity::make()?;
-            let server = listen(address.parse()?, &identity)?;
-            println!("{} {}", server.address(), identity.fingerprint());
+            let code = Code::make()?;
+            let server = listen(address.parse()?, code.clone())?;
+            println!("{} {}", server.address(), code);
             serve(&server);
             Ok(())
         }
-        ["ask", address, fingerprint, ref requests @ ..] => {
-            for answer in ask(address.parse()?, fingerprint.parse()?, requests)? {
+        ["ask", address, code, ref requests @ ..] => {
+            for answer in ask(address.parse()?, code.parse()?, requests)? {
                 println!("{answer}");
             }
             Ok(())
         }
-        _ => Err("serve ADDRESS, or ask ADDRESS FINGERPRINT REQUEST...".into()),
+        _ => Err("serve ADDRESS, or ask ADDRESS CODE REQUEST...".into()),
     }
 }
 
@@ -48,8 +47,8 @@ fn config() -> Config {
     Config { wait, ..Config::new(BitsPerSec::at_least_one(100_000_000)) }
 }
 
-pub(crate) fn listen(address: SocketAddr, identity: &Identity) -> Result<Endpoint, QuicError> {
-    Endpoint::bind(address, config(), Tls::server(identity))
+pub(crate) fn listen(address: SocketAddr, code: Code) -> Result<Endpoint, QuicError> {
+    Endpoint::bind(address, config(), Tls::server_with(code)?)
 }
 
 /// Serves each connection in a thread of its own, until the endpoint is closed.
@@ -80,9 +79,9 @@ async fn serve_one(connection: &Connection) -> Result<(), QuicError> {
 }
 
 /// Sends all requests at once, and returns the answers in the order of the requests.
-pub(crate) fn ask(to: SocketAddr, who: Fingerprint, requests: &[&str]) -> Result<Vec<String>, QuicError> {
+pub(crate) fn ask(to: SocketAddr, code: Code, requests: &[&str]) -> Result<Vec<String>, QuicError> {
     let any = SocketAddr::new(if to.is_ipv4() { [0; 4].into() } else { [0; 16].into() }, 0);
-    let client = Endpoint::bind(any, config(), Tls::client(ServerVerifier::pinned(who)))?;
+    let client = Endpoint::bind(any, config(), Tls::client_with(code))?;
     block_on(async {
         let connection = client.connect(to, SERVER_NAME).await?;
         let mut waiting = Vec::new();

@@ -26,6 +26,13 @@ const IPV4_AND_UDP: u64 = 28;
 /// The difference between the length of the IPv6 and the IPv4 header (RFC 8200), bytes.
 const IPV6_OVER_IPV4: u64 = 20;
 
+/// The least flow-control window of a stream, bytes.
+const MIN_STREAM_WINDOW: u64 = 16 << 20;
+/// The largest flow-control window of a stream, bytes.
+const MAX_STREAM_WINDOW: u64 = 256 << 20;
+/// The least flow-control window of a connection, bytes.
+const MIN_WINDOW: u64 = 64 << 20;
+
 /// The waiting time ([`Config::wait`]) is not from 1 us to 600 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the waiting time is from 1us to 600s")]
@@ -237,6 +244,15 @@ impl Config {
         if self.batch > 1 { self.wait_span() / 100 } else { Span::ZERO }
     }
 
+    /// The flow-control windows of a stream and of a connection, bytes. A single stream can fill the link: its window
+    /// holds what the link carries in one round trip, which is at most the waiting time, and in a second one until the
+    /// update of the window arrives.
+    pub(crate) fn windows(&self) -> (u32, u32) {
+        let product = self.link.bytes_in(self.wait_span() * 2).get();
+        let stream = product.clamp(MIN_STREAM_WINDOW, MAX_STREAM_WINDOW);
+        (stream as u32, (stream * 2).max(MIN_WINDOW) as u32)
+    }
+
     pub(crate) fn wait_span(&self) -> Span {
         Span::from(self.wait)
     }
@@ -285,6 +301,14 @@ mod tests {
             let (small, _) = fractions(&config, towards.emulation_rate(), frame);
             assert!((small - 0.01).abs() < 1e-6, "{peer}: {small}");
         }
+    }
+
+    #[test]
+    fn windows_follow_the_link_and_the_waiting_time_within_bounds() {
+        let of = |link, wait| Config { wait: Duration::from_millis(wait), ..Config::new(link) }.windows();
+        assert_eq!(of(BitsPerSec::gbps(10), 60), (150_000_000, 300_000_000));
+        assert_eq!(of(BitsPerSec::gbps(1), 1), (16 << 20, 64 << 20));
+        assert_eq!(of(BitsPerSec::gbps(1_000), 60_000), (256 << 20, 512 << 20));
     }
 
     #[test]

@@ -12,34 +12,29 @@ mod transmit;
 
 use crate::credit::credit_exchange::{CreditExchange, Departure, PacketNovelty};
 use crate::credit::packet::{EMULATION_BYTES, Encoded, PacketKind, Parsed};
+use crate::error::{CloseReason, tidy};
 use crate::peer_address::{AmplificationLimit, CreditDestination};
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
+use crate::trust::code::{Code, Proof};
 use crate::wakers::Wakers;
 use crate::{config::Config, credit::bypass::Bypass};
 use crate::{credit::fallback_detector::CreditLivenessProbe, credit::gate::CreditGate, credit::notice::DscpMonitor};
 use crate::{credit::send_mode::SendMode, credit::settings_stream::SettingsStream, credit::stats::CreditStats};
 use crate::{credit::unscheduled::UnscheduledStart, path_stats::PathStats};
 use crate::{peer_silence::PeerSilence, send_queues::SendQueues};
-use quinn_proto::{ConnectionError, ConnectionHandle, Event, StreamEvent, VarInt};
+use quinn_proto::{ConnectionError, ConnectionHandle, Dir, Event, StreamEvent, VarInt};
 use shallop_core::{Span, Time};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The error code of a connection that is closed because the peer sent credits for packets that were not sent.
 const FORGED_CREDITS: u32 = 1;
+/// The error code of a connection that is closed because the peer has not proved the code of this side.
+const WRONG_CODE: u32 = 2;
+/// The streams of each direction that the peer may have open at a time.
+const STREAMS: VarInt = VarInt::from_u32(100);
 /// The time that a peer may take to answer, in addition to four waiting times, before it counts as silent.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
-
-/// Why a connection has ended.
-#[derive(Clone, Debug)]
-pub(crate) enum CloseReason {
-    /// The peer's application has closed the connection.
-    ByPeer { code: u64, reason: String },
-    /// The connection was lost, or closed by this side.
-    Lost(String),
-    /// The endpoint's thread has ended.
-    Failed(String),
-}
 
 #[allow(clippy::struct_excessive_bools, reason = "four conditions that do not depend on each other")]
 pub(crate) struct Connection {
@@ -49,8 +44,12 @@ pub(crate) struct Connection {
     pub(crate) close_reason: Option<CloseReason>,
     pub(crate) wakers: Wakers,
     pub(crate) tag: u16,
-    /// Whether the application has dropped its handle of the connection.
+    /// Whether the application has no handle of the connection: not yet, or no longer.
     pub(crate) is_abandoned: bool,
+    /// Whether a client may use the connection from now on, and the application is to accept it.
+    pub(crate) arrives: bool,
+    /// The proof of the code that the peer owes.
+    proof: Option<Proof>,
     /// The instant at which this connection's [`Time`] is zero: the end of the handshake (docs/quic-wire.md).
     start: Instant,
     config: Config,
@@ -79,6 +78,8 @@ pub(crate) struct Connection {
     credit_destination: CreditDestination,
     /// The STREAM frames that QUIC had sent at the last look at its counts.
     stream_frames: u64,
+    /// The value of `stream_frames` when this side's settings were written.
+    frames_before_settings: u64,
     /// The ACK frames that QUIC had sent at the last look at its counts.
     ack_frames: u64,
     /// The STREAM frames that QUIC had received at the last look at its counts.
@@ -107,6 +108,7 @@ impl Connection {
     ) -> Self {
         let timeout = config.wait * 4 + ANSWER_TIMEOUT;
         let burst = config.unscheduled.filter(|_| config.credits);
+        let is_server = quic.side().is_server();
         Self {
             amplification_limit: AmplificationLimit::new(quic.remote_address()),
             credit_destination: CreditDestination::default(),
@@ -116,7 +118,9 @@ impl Connection {
             close_reason: None,
             wakers: Wakers::default(),
             tag,
-            is_abandoned: false,
+            is_abandoned: is_server,
+            arrives: false,
+            proof: None,
             start: now,
             config: *config,
             gate,
@@ -133,6 +137,7 @@ impl Connection {
             quic_silence: PeerSilence::after(timeout),
             silence: PeerSilence::after(timeout),
             stream_frames: 0,
+            frames_before_settings: 0,
             ack_frames: 0,
             stream_frames_received: 0,
             eliciting_frames: 0,
@@ -144,6 +149,12 @@ impl Connection {
             spare: Vec::new(),
             needs_transmit: true,
         }
+    }
+
+    /// Asks the peer to prove this code before anything else.
+    pub(crate) fn proving(self, now: Instant, code: Option<Code>) -> Self {
+        let side = self.quic.side();
+        Self { proof: code.map(|code| Proof::new(now, code, side)), ..self }
     }
 
     /// Moves the end of the handshake back by `span`, so that tests reach the limits of [`Time`].
@@ -193,21 +204,29 @@ impl Connection {
             has_changed = true;
             match event {
                 // A server knows the ALPN and the keys after the client's first packet.
-                Event::HandshakeDataReady if self.quic.side().is_server() => self.negotiate(),
-                Event::Connected if self.quic.side().is_client() => self.negotiate(),
+                Event::HandshakeDataReady if self.quic.side().is_server() && self.proof.is_none() => self.negotiate(),
+                Event::Connected => self.on_connected(now),
+                Event::ConnectionLost { reason: ConnectionError::ApplicationClosed(close) }
+                    if self.proof.is_some() && close.error_code == VarInt::from_u32(WRONG_CODE) =>
+                {
+                    self.close_reason = Some(CloseReason::WrongCode);
+                }
                 Event::ConnectionLost { reason: ConnectionError::ApplicationClosed(close) } => {
-                    let reason = String::from_utf8_lossy(&close.reason).into_owned();
+                    let reason = tidy(&String::from_utf8_lossy(&close.reason));
                     let code = close.error_code.into_inner();
                     self.close_reason = Some(CloseReason::ByPeer { code, reason });
                 }
                 Event::ConnectionLost { reason } => {
-                    self.close_reason = Some(CloseReason::Lost(reason.to_string()));
+                    self.close_reason = Some(CloseReason::Lost(tidy(&reason.to_string())));
                 }
                 Event::Stream(StreamEvent::Writable { id } | StreamEvent::Stopped { id, .. }) => {
                     self.send_queues.unblock(id);
                 }
                 _ => {}
             }
+        }
+        if self.proof.is_some() {
+            self.check_proof(now);
         }
         if self.send_mode == SendMode::Unknown {
             has_changed |= self.read_settings(now);
@@ -219,6 +238,37 @@ impl Connection {
         }
         if has_changed {
             self.wake();
+        }
+    }
+
+    fn on_connected(&mut self, now: Instant) {
+        match (&mut self.proof, self.quic.side().is_server()) {
+            (Some(proof), _) => proof.begin(now, &mut self.quic),
+            (None, true) => self.arrives = true,
+            (None, false) => self.negotiate(),
+        }
+    }
+
+    /// Lets the peer use the connection if it has proved the code, and closes it if it has not.
+    fn check_proof(&mut self, now: Instant) {
+        let Some(proof) = self.proof.as_mut().filter(|_| !self.quic.is_closed()) else { return };
+        match proof.poll(&mut self.quic) {
+            None if proof.due.is_none_or(|due| now < due) => {}
+            Some(true) => {
+                self.proof = None;
+                self.quic.set_receive_window(VarInt::from_u32(self.config.windows().1));
+                for dir in [Dir::Uni, Dir::Bi] {
+                    self.quic.set_max_concurrent_streams(dir, STREAMS);
+                }
+                self.arrives = self.quic.side().is_server();
+                self.negotiate();
+            }
+            proof => {
+                let why = if proof.is_some() { "another code" } else { "no proof of the code" };
+                let lost = || CloseReason::Lost(format!("the other end has {why}"));
+                self.close_reason.get_or_insert_with(lost);
+                self.close(now, WRONG_CODE, why.as_bytes());
+            }
         }
     }
 
@@ -271,8 +321,11 @@ impl Connection {
 
     /// Appends all datagrams that are to be sent now.
     pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
-        if self.quic.poll_timeout().is_some_and(|at| at <= now) {
+        let is_timeout = self.quic.poll_timeout().is_some_and(|at| at <= now);
+        if is_timeout {
             self.quic.handle_timeout(now);
+        }
+        if is_timeout || self.proof_due().is_some_and(|at| at <= now) {
             self.process_events(now);
         }
         let has_forged = self.credits.as_ref().is_some_and(CreditExchange::has_forged_credits);
@@ -350,11 +403,17 @@ impl Connection {
         OutgoingDatagram { to: self.quic.remote_address(), tos, bytes: bytes.to_vec() }
     }
 
+    /// When the connection is closed if the peer has not proved the code.
+    fn proof_due(&self) -> Option<Instant> {
+        self.proof.as_ref().filter(|_| !self.quic.is_closed())?.due
+    }
+
     /// The next deadline of QUIC and of the credit machinery.
     pub(crate) fn wakeup(&mut self) -> Option<Instant> {
         let on_credits = self.send_mode == SendMode::Credits;
         let instants = [
             self.quic.poll_timeout(),
+            self.proof_due(),
             (on_credits && self.has_held_frames).then(|| self.bypass.due()),
             self.silence.next_probe().filter(|_| on_credits),
         ];

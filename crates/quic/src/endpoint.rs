@@ -9,12 +9,11 @@ mod tests;
 use crate::credit::path_probe::{ProbeCounts, ProbePlan};
 use crate::sockets::driver::{self, SharedState};
 use crate::{config::Config, connection, credit::counters::DropCounters};
-use crate::{credit::send_mode::SendMode, credit::settings::ALPN_WITHOUT_CREDITS, credit::stats::CreditStats};
+use crate::{credit::send_mode::SendMode, credit::stats::CreditStats};
 use crate::{endpoint_state::EndpointState, error::QuicError, path_stats::PathStats};
 use crate::{sockets::datagram::DatagramDrops, sockets::dual_stack, sockets::socket::Socket, streams};
-use crate::{trust::identity::Fingerprint, trust::tls::Tls, wakers::WaitFor};
+use crate::{trust::tls::Tls, wakers::WaitFor};
 use quinn_proto::{Dir, StreamId};
-use rustls::pki_types::CertificateDer;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -71,12 +70,13 @@ impl Endpoint {
     }
 
     fn with_socket(socket: Socket, config: Config, tls: Tls) -> Result<Self, QuicError> {
-        let tls = if config.credits { tls } else { tls.speaking(&[ALPN_WITHOUT_CREDITS]) };
+        let tls = if config.credits { tls } else { tls.without_credits() };
         let socket = socket.pairing(config.paired_tos());
         let address = socket.address()?;
-        let secret = tls.reset_secret(address.port());
+        let secret = tls.reset_secret(address);
         let state = EndpointState::new(config, tls.server_config()?, secret, random_seed())
-            .map_err(|why| QuicError::Settings(why.to_string()))?;
+            .map_err(|why| QuicError::Settings(why.to_string()))?
+            .proving(tls.code.clone());
         let shared = Arc::new(SharedState::new(state)?);
         let of_thread = Arc::clone(&shared);
         std::thread::Builder::new().name("shallop-quic".to_owned()).spawn(move || run_thread(&of_thread, socket))?;
@@ -111,7 +111,8 @@ impl Endpoint {
         Ok(connection)
     }
 
-    /// Waits for the next connection of a client; `None` once the endpoint is closed or has failed
+    /// Waits for the next connection of a client whose handshake is over, and which has proved the code if there is one
+    /// ([`Tls::server_with`]); `None` once the endpoint is closed or has failed
     /// ([`Endpoint::failure`]).
     pub async fn accept(&self) -> Option<Connection> {
         let number = poll_fn(|context| {
@@ -380,14 +381,6 @@ impl Connection {
     /// The address of the peer; `None` if the connection has ended.
     pub fn remote_address(&self) -> Option<SocketAddr> {
         self.handle.with(|connection| connection.quic.remote_address())
-    }
-
-    /// The fingerprint of the peer's certificate, whose key the handshake has verified. `None` before the end of the
-    /// handshake, and for a client that was not asked for a certificate ([`Tls::asking`]).
-    pub fn peer_fingerprint(&self) -> Option<Fingerprint> {
-        let identity = self.handle.with(|of| of.quic.crypto_session().peer_identity())??;
-        let chain = identity.downcast::<Vec<CertificateDer<'static>>>().ok()?;
-        chain.first().map(Fingerprint::of_certificate)
     }
 
     /// Closes the connection at once: streams end with an error on both sides, and bytes that the peer has not

@@ -2,13 +2,14 @@
 //! threads and clocks are outside.
 
 use crate::config::Config;
-use crate::connection::{CloseReason, Connection};
+use crate::connection::Connection;
 use crate::credit::gate::{CreditGate, CreditGateFactory, GateMode};
 use crate::credit::packet::{Parsed, is_ours};
+use crate::error::CloseReason;
 use crate::reset::ResetSecret;
 use crate::sockets::datagram::{DatagramDrops, IncomingDatagram, OutgoingDatagram};
 use crate::sockets::dual_stack;
-use crate::{connections::Connections, credit::counters::DropCounters};
+use crate::{connections::Connections, credit::counters::DropCounters, trust::code::Code};
 use bytes::BytesMut;
 use quinn_proto::{
     AckFrequencyConfig, ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
@@ -27,26 +28,24 @@ const RETRY_THRESHOLD: usize = 64;
 /// Ack-eliciting packets that the peer is asked to acknowledge together, if it supports
 /// draft-ietf-quic-ack-frequency. Reordered packets are acknowledged at once, others within 25 ms.
 const ACK_ELICITING_THRESHOLD: u32 = 10;
-/// The least flow-control window of a stream, bytes.
-const MIN_STREAM_WINDOW: u64 = 16 << 20;
-/// The largest flow-control window of a stream, bytes.
-const MAX_STREAM_WINDOW: u64 = 256 << 20;
-/// The least flow-control window of a connection, bytes.
-const MIN_WINDOW: u64 = 64 << 20;
 /// The idle timeout (RFC 9000, 10.1), milliseconds.
 const IDLE_TIMEOUT: u32 = 60_000;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// The flow-control window of a connection before the peer has proved the code, bytes.
+const WINDOW_BEFORE_PROOF: u32 = 1_024;
 
 pub(crate) struct EndpointState {
     config: Config,
     endpoint: Endpoint,
     /// The server's configuration without transport parameters, which differ between connections; `None` for a client.
     server: Option<ServerConfig>,
+    /// The code that both ends of each connection prove.
+    code: Option<Code>,
     pub(crate) connections: Connections,
     /// Maps the tag of emulation packets and credits ([`crate::packet`]) to the number of their connection.
     tags: BTreeMap<u16, usize>,
     random: Stream,
-    /// Connections of clients that the application has not accepted yet.
+    /// Connections of clients that may use them and that the application has not accepted yet.
     pub(crate) arrived: VecDeque<usize>,
     /// Tasks that wait for a connection or for the end of all connections.
     wakers: Vec<Waker>,
@@ -77,6 +76,7 @@ impl EndpointState {
             config,
             endpoint: Endpoint::new(Arc::new(settings), server_config, false, random),
             server,
+            code: None,
             connections: Connections::default(),
             tags: BTreeMap::new(),
             random: Seed::new(seed).stream("tags", 0),
@@ -90,6 +90,11 @@ impl EndpointState {
         })
     }
 
+    /// Asks the peers of all connections to prove this code.
+    pub(crate) fn proving(self, code: Option<Code>) -> Self {
+        Self { code, ..self }
+    }
+
     /// Starts the handshake of a connection to a server, and returns the number of the connection.
     pub(crate) fn connect(
         &mut self, now: Instant, crypto: Arc<dyn quinn_proto::crypto::ClientConfig>, to: SocketAddr, name: &str,
@@ -97,7 +102,7 @@ impl EndpointState {
         let to = dual_stack::canonical(to);
         let mut client = ClientConfig::new(crypto);
         let gate = CreditGate::new(GateMode::Open);
-        client.transport_config(transport(&self.config.for_peer(to.ip()), &gate));
+        client.transport_config(self.transport(&self.config.for_peer(to.ip()), &gate));
         let (handle, quic) = self.endpoint.connect(now, client, to, name)?;
         Ok(self.add(now, handle, quic, gate))
     }
@@ -111,7 +116,8 @@ impl EndpointState {
         }
         self.tags.insert(tag, handle.0);
         let config = self.config.for_peer(quic.remote_address().ip());
-        self.connections.insert(handle.0, Connection::new(now, handle, quic, gate, &config, tag));
+        let connection = Connection::new(now, handle, quic, gate, &config, tag);
+        self.connections.insert(handle.0, connection.proving(now, self.code.clone()));
         handle.0
     }
 
@@ -163,15 +169,13 @@ impl EndpointState {
         let gate = CreditGate::new(GateMode::Open);
         let server = self.server.clone().map(|mut server| {
             let config = self.config.for_peer(incoming.remote_address().ip());
-            server.transport_config(transport(&config, &gate));
+            server.transport_config(self.transport(&config, &gate));
             Arc::new(server)
         });
         match self.endpoint.accept(incoming, now, &mut answer, server) {
             Ok((handle, quic)) => {
                 let number = self.add(now, handle, quic, gate);
-                self.arrived.push_back(number);
                 self.process_events(now, number);
-                self.wake_all();
             }
             Err(error) => {
                 if let Some(transmit) = error.response {
@@ -209,6 +213,11 @@ impl EndpointState {
             }
         }
         connection.process_events(now);
+        let arrives = std::mem::take(&mut connection.arrives) && !self.is_closed;
+        if arrives {
+            connection.is_abandoned = false;
+            self.arrived.push_back(number);
+        }
         if is_drained {
             connection.close_reason.get_or_insert_with(|| CloseReason::Lost("closed".to_owned()));
             connection.wake();
@@ -216,8 +225,21 @@ impl EndpointState {
             if connection.is_abandoned {
                 self.connections.remove(number);
             }
+        }
+        if is_drained || arrives {
             self.wake_all();
         }
+    }
+
+    /// The transport parameters of a connection. Before the proof of the code, a peer can send little.
+    fn transport(&self, config: &Config, gate: &Arc<CreditGate>) -> Arc<TransportConfig> {
+        let mut transport = transport(config, gate);
+        if self.code.is_some() {
+            let one = VarInt::from_u32(1);
+            transport.max_concurrent_bidi_streams(one).max_concurrent_uni_streams(one);
+            transport.receive_window(VarInt::from_u32(WINDOW_BEFORE_PROOF));
+        }
+        Arc::new(transport)
     }
 
     pub(crate) fn transmit(&mut self, now: Instant) -> Vec<OutgoingDatagram> {
@@ -303,22 +325,13 @@ impl EndpointState {
     }
 }
 
-/// The flow-control windows of a stream and of a connection, bytes. A single stream can fill the link: its window holds
-/// what the link carries in one round trip, which is at most the waiting time, and in a second one until the update of
-/// the window arrives.
-fn windows(config: &Config) -> (u32, u32) {
-    let product = config.link.bytes_in(config.wait_span() * 2).get();
-    let stream = product.clamp(MIN_STREAM_WINDOW, MAX_STREAM_WINDOW);
-    (stream as u32, (stream * 2).max(MIN_WINDOW) as u32)
-}
-
-fn transport(config: &Config, gate: &Arc<CreditGate>) -> Arc<TransportConfig> {
+fn transport(config: &Config, gate: &Arc<CreditGate>) -> TransportConfig {
     let mut transport = TransportConfig::default();
     let mut acks = AckFrequencyConfig::default();
     acks.ack_eliciting_threshold(VarInt::from_u32(ACK_ELICITING_THRESHOLD - 1));
     // A gap is acknowledged at once, as without the extension (RFC 9000, 13.2.1): a repair also waits for a credit.
     acks.reordering_threshold(VarInt::from_u32(1));
-    let (stream_window, window) = windows(config);
+    let (stream_window, window) = config.windows();
     let controllers = CreditGateFactory { gate: Arc::clone(gate), fallback: config.fallback };
     transport
         .congestion_controller_factory(Arc::new(controllers))
@@ -331,19 +344,5 @@ fn transport(config: &Config, gate: &Arc<CreditGate>) -> Arc<TransportConfig> {
         .send_window(u64::from(window))
         .max_idle_timeout(Some(VarInt::from_u32(IDLE_TIMEOUT).into()))
         .keep_alive_interval(Some(KEEP_ALIVE));
-    Arc::new(transport)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use shallop_core::BitsPerSec;
-
-    #[test]
-    fn windows_follow_the_link_and_the_waiting_time_within_bounds() {
-        let of = |link, wait| windows(&Config { wait: Duration::from_millis(wait), ..Config::new(link) });
-        assert_eq!(of(BitsPerSec::gbps(10), 60), (150_000_000, 300_000_000));
-        assert_eq!(of(BitsPerSec::gbps(1), 1), (16 << 20, 64 << 20));
-        assert_eq!(of(BitsPerSec::gbps(1_000), 60_000), (256 << 20, 512 << 20));
-    }
+    transport
 }

@@ -21,9 +21,8 @@
 //!
 //! # Authentication
 //!
-//! A server has an [`identity::Identity`]: a self-signed certificate that is known by its fingerprint, or a certificate
-//! of an authority. A client trusts a fingerprint, the first fingerprint that it sees, or an [`authority::Authority`];
-//! see [`Tls`].
+//! Both ends know a [`code::Code`], and prove it to each other before anything else; or a server has the certificate of
+//! an [`authority::Authority`], and asks clients for one; see [`Tls`].
 //!
 //! # Example
 //!
@@ -33,13 +32,12 @@
 //! ```
 //! use pollster::block_on;
 //! use shallop_core::BitsPerSec;
-//! use shallop_quic::identity::{Identity, ServerVerifier};
-//! use shallop_quic::{Config, Endpoint, Tls};
+//! use shallop_quic::{Config, Endpoint, Tls, code::Code};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let config = Config::new("100Mbps".parse::<BitsPerSec>()?);
-//! let identity = Identity::make()?;
-//! let server = Endpoint::bind("127.0.0.1:0".parse()?, config, Tls::server(&identity))?;
+//! let code = Code::make()?;
+//! let server = Endpoint::bind("127.0.0.1:0".parse()?, config, Tls::server_with(code.clone())?)?;
 //! let address = server.address();
 //! std::thread::spawn(move || {
 //!     block_on(async {
@@ -53,8 +51,7 @@
 //!     })
 //! });
 //!
-//! let trusts = ServerVerifier::pinned(identity.fingerprint());
-//! let client = Endpoint::bind("127.0.0.1:0".parse()?, config, Tls::client(trusts))?;
+//! let client = Endpoint::bind("127.0.0.1:0".parse()?, config, Tls::client_with(code))?;
 //! let answer = block_on(async {
 //!     let connection = client.connect(address, "shallop").await?;
 //!     let (mut request, mut answer) = connection.open_bi().await?;
@@ -111,9 +108,9 @@ pub use credit::send_mode::{Fallback, SendMode};
 pub use credit::{counters, notice, outstanding, packet, path_probe, replay, settings};
 pub use credit::{stats::CreditStats, unscheduled::Unscheduled};
 pub use endpoint::{AnyStream, Connection, Endpoint, RecvStream, SendStream};
-pub use error::QuicError;
+pub use error::{QuicError, tidy};
 pub use multi_endpoint::MultiEndpoint;
 pub use path_stats::PathStats;
 pub use sockets::datagram::DatagramDrops;
 pub use trust::tls::Tls;
-pub use trust::{authority, identity};
+pub use trust::{authority, code, identity};

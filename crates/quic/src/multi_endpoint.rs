@@ -4,7 +4,7 @@
 use crate::sockets::datagram::{DatagramDrops, OutgoingDatagram};
 use crate::sockets::socket::{ReceiveBuffers, Socket};
 use crate::{config::Config, connection::Connection, credit::send_mode::SendMode};
-use crate::{credit::settings::ALPN_WITHOUT_CREDITS, credit::stats::CreditStats, endpoint_state::EndpointState};
+use crate::{credit::stats::CreditStats, endpoint_state::EndpointState};
 use crate::{error::QuicError, path_stats::PathStats, sockets::driver::SPIN};
 use crate::{streams, trust::tls::Tls};
 use quinn_proto::{Dir, StreamId};
@@ -112,10 +112,11 @@ impl MultiEndpoint {
     /// # Errors
     /// A setting is out of bounds, or the socket cannot be used.
     pub fn add(&mut self, socket: UdpSocket, config: Config, tls: Tls, seed: u64) -> Result<usize, QuicError> {
-        let tls = if config.credits { tls } else { tls.speaking(&[ALPN_WITHOUT_CREDITS]) };
+        let tls = if config.credits { tls } else { tls.without_credits() };
         let socket = Socket::new(socket)?.pairing(config.paired_tos());
         let state = EndpointState::new(config, tls.server_config()?, None, seed)
-            .map_err(|why| QuicError::Settings(why.to_string()))?;
+            .map_err(|why| QuicError::Settings(why.to_string()))?
+            .proving(tls.code.clone());
         let number = self.members.len();
         let data = EventData::new_u64(number as u64);
         epoll::add(&self.epoll, socket.as_fd(), data, EventFlags::IN).map_err(io::Error::from)?;
@@ -136,7 +137,7 @@ impl MultiEndpoint {
         Ok(ConnectionId { endpoint, number })
     }
 
-    /// The next connection that a client has opened to this endpoint.
+    /// The next connection of a client whose handshake is over, and which has proved the code if there is one.
     pub fn accept(&mut self, endpoint: usize) -> Option<ConnectionId> {
         let number = self.members.get_mut(endpoint)?.state.arrived.pop_front()?;
         Some(ConnectionId { endpoint, number })

@@ -3,16 +3,16 @@
 
 use quinn_proto::crypto::{CryptoError, HmacKey};
 use quinn_proto::{EndpointConfig, HashedConnectionIdGenerator};
-use rustls::pki_types::PrivateKeyDer;
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
-/// The context in which the key of reset tokens is derived from the TLS key.
+/// The context in which the key of reset tokens is derived from the secret of the server.
 const TOKENS: &str = "shallop 2025 stateless reset tokens";
-/// The context in which the key of connection IDs is derived from the TLS key.
+/// The context in which the key of connection IDs is derived from the secret of the server.
 const NAMES: &str = "shallop 2025 connection IDs";
 
-/// The secrets of a server, derived from its TLS key and its port, so that they are equal after a restart. They differ
-/// between ports: otherwise an observer could make another process with the same key reset a connection.
+/// The secrets of a server, derived from its code or its TLS key, so that they are equal after a restart, and from the
+/// name of its host and the address that it listens at: otherwise an observer could make another server with the same
+/// key reset a connection.
 #[derive(Clone, Copy)]
 pub(crate) struct ResetSecret {
     tokens: [u8; 32],
@@ -20,8 +20,9 @@ pub(crate) struct ResetSecret {
 }
 
 impl ResetSecret {
-    pub(crate) fn new(key: &PrivateKeyDer<'_>, port: u16) -> Self {
-        let material = [key.secret_der(), &port.to_be_bytes()].concat();
+    pub(crate) fn new(secret: &[u8], address: SocketAddr) -> Self {
+        let place = format!("{address} {}", rustix::system::uname().nodename().to_string_lossy());
+        let material = [secret, place.as_bytes()].concat();
         let mut names = [0; 8];
         names.copy_from_slice(&blake3::derive_key(NAMES, &material)[..8]);
         let names = u64::from_be_bytes(names);
@@ -62,23 +63,23 @@ impl HmacKey for Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trust::identity::Identity;
 
     #[test]
-    fn secrets_are_equal_for_one_key_and_port_and_differ_for_others() {
-        let [one, other] = [(); 2].map(|()| Identity::make().unwrap().key());
-        let token = |key: &PrivateKeyDer<'_>, port| {
-            let secret = ResetSecret::new(key, port);
+    fn secrets_are_equal_for_one_key_and_address_and_differ_for_others() {
+        let token = |key: &[u8], address: &str| {
+            let secret = ResetSecret::new(key, address.parse().unwrap());
             let mut token = [0; 32];
             Tokens(secret.tokens).sign(b"a connection", &mut token);
             (token, secret.names)
         };
-        let first = token(&one, 4_747);
-        assert_eq!(first, token(&one, 4_747));
-        for (token, names) in [token(&one, 4_748), token(&other, 4_747)] {
+        let first = token(b"one", "192.0.2.1:4747");
+        assert_eq!(first, token(b"one", "192.0.2.1:4747"));
+        for (token, names) in [("one", "192.0.2.1:4748"), ("one", "192.0.2.2:4747"), ("other", "192.0.2.1:4747")]
+            .map(|(key, at)| token(key.as_bytes(), at))
+        {
             assert!(token != first.0 && names != first.1);
         }
-        let tokens = Tokens(ResetSecret::new(&one, 4_747).tokens);
+        let tokens = Tokens(ResetSecret::new(b"one", "192.0.2.1:4747".parse().unwrap()).tokens);
         assert!(tokens.verify(b"a connection", &first.0).is_ok());
         assert!(tokens.verify(b"another", &first.0).is_err());
         assert!(tokens.verify(b"a connection", &first.0[..16]).is_err());

@@ -60,7 +60,7 @@ pub enum Message<'a> {
     },
     Listening {
         address: &'a str,
-        fingerprint: &'a str,
+        code: Option<&'a str>,
     },
     Received {
         /// The address of the sender.

@@ -1,16 +1,14 @@
 //! `ping`: measures round trips, and tests whether a path honours the classes of `FlashPass`.
 
 use crate::print;
-use crate::transfer::{config_of, printed_address};
+use crate::transfer::{config_of, print_address};
 use crate::transfer_args::Ping;
-use crate::transfer_identity::{connect_error, listen_error};
+use crate::transfer_identity::{connect, listen_for_pings};
 use serde_json::json;
 use shallop_core::BitsPerSec;
 use shallop_quic::{Config, path_probe::ProbeCounts};
 use shallop_results::table::Grid;
-use shallop_transfer::client::connect_for_ping;
 use shallop_transfer::path_measure::{PathMeasured, measure};
-use shallop_transfer::server::{ServerIdentity, listen as listen_at};
 use shallop_transfer::session::SendSession;
 use shallop_transfer::{path_verdict::verdict, ping::round_trip, protocol::ReceiveOptions};
 use shallop_workbench::diagnostic::{Result, plain};
@@ -28,13 +26,12 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 pub fn ping(args: &Ping) -> Result<ExitCode> {
     let config = config_of(args.network)?;
     let Some(host) = &args.host else { return listen(args, config) };
-    let connect = |config: Config| connect_for_ping(host, config, args.fingerprint).map_err(|why| connect_error(&why));
+    let connect = |config: Config| connect(host, config, &args.trust);
     let host = host.to_string();
     // Pings without credits do not wait for them.
     let without_credits = connect(Config { credits: false, ..config })?;
     let trips = round_trips(args, &host, &without_credits)?;
-    let fingerprint = without_credits.fingerprint().map(|of| of.to_string());
-    let mut told = json!({ "host": host, "fingerprint": fingerprint, "round_trips_s": trips });
+    let mut told = json!({ "host": host, "round_trips_s": trips });
     if !args.flashpass {
         return if args.json { print::json(&told) } else { Ok(()) }.map(|()| ExitCode::SUCCESS);
     }
@@ -64,14 +61,9 @@ pub fn ping(args: &Ping) -> Result<ExitCode> {
 }
 
 fn listen(args: &Ping, config: Config) -> Result<ExitCode> {
-    let receiving = listen_at(args.bind, config, &ServerIdentity::Ephemeral, None).map_err(|why| listen_error(&why))?;
-    let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
-    print::line(&if args.json {
-        json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string()
-    } else {
-        let place = printed_address(address);
-        format!("Answering pings at {place}. The fingerprint, for this time, is\n{fingerprint}")
-    })?;
+    let listening = listen_for_pings(args, config)?;
+    let receiving = &listening.server;
+    print_address(&listening, "Answering pings", "ping", args.json)?;
     let answered = receiving.each(|connection| {
         let options = ReceiveOptions::default();
         if let Err(why) = receiving.serve(&connection, None, options, &()) {

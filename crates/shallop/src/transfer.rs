@@ -4,7 +4,7 @@ use crate::exit_codes::INTERRUPTED;
 use crate::messages::{self, Message, MessagePace};
 use crate::print;
 use crate::transfer_args::{NetworkOptions, Receive, Send, SendingOptions, TransferPrintOptions};
-use crate::transfer_identity::{connect, listen, transfer_error};
+use crate::transfer_identity::{Listening, connect, listen, transfer_error};
 use crate::transfer_path::{self, PathEvent};
 use crate::transfer_stats;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -28,9 +28,8 @@ const INCOMPLETE: u8 = 1;
 /// What leaves a sender, and what leaves a receiver.
 const DATA: &str = "Data leaves";
 const ANSWERS: &str = "The few messages of this end left";
-/// The warning of a receiver that accepts senders without a certificate.
-const ANYBODY: &str = "warning: anybody who reaches this port may send files into this folder. --client-ca FILE \
-                       accepts only senders whose certificate was signed by an authority in FILE.\n";
+/// The warning of a receiver with `--anybody`.
+const ANYBODY: &str = "warning: anybody who reaches this port may send files into this folder.\n";
 
 /// Makes the QUIC configuration from these network options.
 pub fn config_of(network: NetworkOptions) -> Result<Config> {
@@ -57,7 +56,7 @@ fn config(sending: &SendingOptions) -> Result<Config> {
 pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result<ExitCode> {
     let config = config(&args.sending)?;
     let sources = SourcePaths::collect(&args.paths).map_err(|why| plain(&why))?;
-    let sending = connect(&args.host, config, &args.receiver)?;
+    let sending = connect(&args.host, config, &args.trust)?;
     let stop = listen()?;
     let bar = TransferBar::new(args.sending.printing);
     let options = SendOptions { streams: usize::from(args.streams) };
@@ -88,12 +87,13 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
 /// Receives files until Ctrl-C sets `stop` or, with `--once`, until the first sender is done.
 pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
     let config = config(&args.sending)?;
-    let receiving = listen(args, config)?;
-    announce(&receiving, args)?;
+    let listening = listen(args, config)?;
+    announce(&listening, args)?;
+    let receiving = &listening.server;
     let options = ReceiveOptions { overwrite: args.overwrite, hidden: args.hidden };
     let first = Mutex::new(None);
     let serve = |connection: Connection| {
-        let done = receive_from(&receiving, &connection, args, options);
+        let done = receive_from(receiving, &connection, args, options);
         drop(connection);
         match done {
             Some(done) if args.once => {
@@ -104,7 +104,7 @@ pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
             _ => {}
         }
     };
-    let served = transfer_path::close_on_stop(&receiving, stop, || receiving.each(serve));
+    let served = transfer_path::close_on_stop(receiving, stop, || receiving.each(serve));
     if stop.load(Ordering::Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -134,7 +134,7 @@ fn receive_from(
             Some(print_report(&report, &from, Some("received"), &args.sending))
         }
         Ok(Served::Pings(_)) => None,
-        // The sender does not trust this host, or was interrupted and will come back.
+        // The sender was interrupted and will come back.
         Err(why) if messages::is_json() => {
             let from = from.trim_end_matches(": ");
             messages::send(&Message::BrokeOff { from, why: &why.to_string() });
@@ -147,24 +147,32 @@ fn receive_from(
     }
 }
 
-fn announce(receiving: &ReceiveServer, args: &Receive) -> Result<()> {
-    let (address, fingerprint) = (receiving.address(), receiving.fingerprint());
-    messages::send(&Message::Listening { address: &address.to_string(), fingerprint: &fingerprint.to_string() });
+fn announce(listening: &Listening, args: &Receive) -> Result<()> {
+    if args.anybody {
+        print::stderr(ANYBODY);
+    }
+    let code = listening.code.as_ref().map(ToString::to_string);
+    let address = &listening.server.address().to_string();
+    messages::send(&Message::Listening { address, code: code.as_deref() });
     if args.sending.printing.quiet {
         return Ok(());
     }
-    if args.client_ca.is_none() {
-        print::stderr(ANYBODY);
-    }
-    if args.sending.printing.json {
-        return print::line(&json!({ "address": address, "fingerprint": fingerprint.to_string() }).to_string());
-    }
-    let place = printed_address(address);
-    print::line(&format!("ReceiveServer at {place}. The fingerprint of this host is\n{fingerprint}"))
+    print_address(listening, "Receiving", "send PATH...", args.sending.printing.json)
+}
+
+/// Prints where a server listens, and the command line for the other end.
+pub fn print_address(listening: &Listening, does: &str, begin: &str, is_json: bool) -> Result<()> {
+    let address = listening.server.address();
+    print::line(&if is_json {
+        json!({ "address": address, "code": listening.code.as_ref().map(ToString::to_string) }).to_string()
+    } else {
+        let (place, command) = (printed_address(address), listening.command(begin));
+        format!("{does} at {place}. At the other host:\n{command}")
+    })
 }
 
 /// Formats an address. Words replace `[::]` and `0.0.0.0`, which look like destinations.
-pub fn printed_address(address: SocketAddr) -> String {
+fn printed_address(address: SocketAddr) -> String {
     let port = address.port();
     match address.ip() {
         ip if !ip.is_unspecified() => address.to_string(),

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use shallop_core::{BitsPerSec, Bytes, Span};
-use shallop_quic::{Fallback, identity::Fingerprint};
+use shallop_quic::{Fallback, code::Code};
 use shallop_transfer::{host_address::HostAddress, protocol::MAX_STREAMS};
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -100,22 +100,20 @@ pub struct CertificateOptions {
     pub key: Option<PathBuf>,
 }
 
-/// How a sender decides whether to trust the receiver.
+/// How a sender knows the receiver.
 #[derive(Debug, Args)]
 pub struct TrustOptions {
-    /// The receiver's fingerprint, which 'shallop receive' prints; default: the one in the file of known hosts
-    #[arg(long, value_name = "FINGERPRINT")]
-    pub fingerprint: Option<Fingerprint>,
-    /// Trust an unknown receiver without asking, and remember its fingerprint
-    #[arg(long)]
-    pub trust_new: bool,
-    /// The file of known hosts; default: `known_hosts` in the folder `shallop` of your data folder
-    #[arg(long, value_name = "FILE")]
-    pub known_hosts: Option<PathBuf>,
-    /// Trust a receiver whose certificate is for the name HOST and signed by an authority in this PEM file.
-    /// Fingerprints are then ignored
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["fingerprint", "trust_new", "known_hosts"])]
+    /// The code that both ends prove, as the receiver prints it; default: the environment variable `SHALLOP_CODE`
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["ca", "cert", "anybody"])]
+    pub code: Option<Code>,
+    /// Instead of a code: trust a host whose certificate is for the name HOST and signed by an authority in this PEM
+    /// file
+    #[arg(long, value_name = "FILE", conflicts_with = "anybody")]
     pub ca: Option<PathBuf>,
+    /// Instead of a code: trust whoever answers, for receivers with --anybody. Others on the path can read and change
+    /// everything
+    #[arg(long)]
+    pub anybody: bool,
     /// The certificate of this host, for receivers with `--client-ca`.
     #[command(flatten)]
     pub own: CertificateOptions,
@@ -140,12 +138,13 @@ pub struct Send {
     #[arg(long, value_name = "TIME", conflicts_with = "without_credits")]
     pub retry_credits: Option<Span>,
     #[command(flatten)]
-    pub receiver: TrustOptions,
+    pub trust: TrustOptions,
     #[command(flatten)]
     pub sending: SendingOptions,
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option")]
 pub struct Receive {
     /// The folder for the files; it must exist
     #[arg(value_name = "DIR")]
@@ -163,16 +162,18 @@ pub struct Receive {
     /// so a sender could make this host run programs
     #[arg(long)]
     pub hidden: bool,
-    /// The folder with this host's identity, created if it is missing; default: `shallop` in your data folder
-    #[arg(long, value_name = "DIR", conflicts_with = "cert")]
-    pub identity: Option<PathBuf>,
-    /// A certificate of this host instead of its fingerprint.
+    /// The code that senders have to prove; default: the environment variable `SHALLOP_CODE`, or a new code
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["cert", "client_ca", "anybody"])]
+    pub code: Option<Code>,
+    /// The certificate of this host, by which senders with `--ca` know it.
     #[command(flatten)]
     pub own: CertificateOptions,
-    /// Accept only senders whose certificate is signed by an authority in this PEM file. Without it, anybody who
-    /// reaches the port may send
-    #[arg(long, value_name = "FILE")]
+    /// Instead of a code: accept senders whose certificate is signed by an authority in this PEM file
+    #[arg(long, value_name = "FILE", requires = "cert", conflicts_with = "anybody")]
     pub client_ca: Option<PathBuf>,
+    /// Instead of a code: accept files of anybody who reaches the port
+    #[arg(long)]
+    pub anybody: bool,
     #[command(flatten)]
     pub sending: SendingOptions,
 }
@@ -189,7 +190,7 @@ pub struct Ping {
     #[arg(long, conflicts_with = "listen")]
     pub flashpass: bool,
     /// Answer pings of other hosts, and refuse files
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["ca", "cert"])]
     pub listen: bool,
     /// The address and port to listen at, such as 192.0.2.1:4747; default: port 4747 of all addresses, IPv4 and IPv6
     #[arg(long, value_name = "ADDRESS:PORT", requires = "listen", value_parser = address)]
@@ -200,9 +201,8 @@ pub struct Ping {
     /// The time between two pings
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub interval: Span,
-    /// The fingerprint that the host must have; default: any host is pinged
-    #[arg(long, value_name = "FINGERPRINT")]
-    pub fingerprint: Option<Fingerprint>,
+    #[command(flatten)]
+    pub trust: TrustOptions,
     #[command(flatten)]
     pub network: NetworkOptions,
     /// Print the result as JSON

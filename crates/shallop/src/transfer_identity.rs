@@ -1,33 +1,42 @@
-//! How both ends of a transfer are identified: by known fingerprints, or by certificates of an authority.
+//! How both ends of a transfer know each other: by a code, or by certificates of authorities.
 
-use crate::print;
-use crate::transfer_args::{CertificateOptions, Receive, TrustOptions};
-use shallop_quic::{Config, identity::Fingerprint};
+use crate::messages;
+use crate::transfer_args::{CertificateOptions, Ping, Receive, TrustOptions};
+use shallop_quic::{Config, code::Code};
 use shallop_transfer::client::{self, CertificateFiles, ConnectError, Trust, help_of_transfer};
-use shallop_transfer::server::{ListenError, ServerIdentity, listen_for_files};
-use shallop_transfer::session::{ReceiveServer, SendSession};
+use shallop_transfer::server::{Admission, ListenError, listen as listen_at, listen_for_files};
+use shallop_transfer::session::{PORT, ReceiveServer, SendSession};
 use shallop_transfer::{host_address::HostAddress, protocol::TransferError};
 use shallop_workbench::diagnostic::{Report, Result, plain, with_help};
-use shallop_workbench::kernels::data_folder;
-use std::io::IsTerminal;
+use shallop_workbench::fault::wrong_option;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+/// The environment variable for the code, which the list of processes does not show.
+const CODE: &str = "SHALLOP_CODE";
+
+/// The code that was given, as an option or in the environment.
+fn given_code(option: Option<&Code>) -> Result<Option<Code>> {
+    let of_environment = |text: std::ffi::OsString| text.to_string_lossy().parse();
+    let code = option.cloned().map(Ok).or_else(|| std::env::var_os(CODE).map(of_environment));
+    code.transpose().map_err(|why| wrong_option(CODE, &why))
+}
+
 /// Connects to a receiver that the options trust.
-pub fn connect(host: &HostAddress, config: Config, trust: &TrustOptions) -> Result<SendSession> {
-    let accepts = |seen| trust.trust_new || confirm_fingerprint(host, seen);
-    let known = || trust.known_hosts.clone().unwrap_or_else(|| data_folder().join("known_hosts"));
-    let whom = match (&trust.ca, trust.fingerprint) {
+pub fn connect(host: &HostAddress, config: Config, options: &TrustOptions) -> Result<SendSession> {
+    let trust = match (&options.ca, options.anybody) {
         (Some(authorities), _) => Trust::Authority(authorities.clone()),
-        (None, Some(fingerprint)) => Trust::Fingerprint(fingerprint),
-        (None, None) => Trust::KnownHosts { file: known(), accept_new: &accepts },
-    };
-    client::connect(host, config, &whom, files(&trust.own).as_ref()).map_err(|why| {
-        if let ConnectError::UnknownHost { seen, .. } = &why {
-            // The lines of the error break within a fingerprint, which is to be copied.
-            print::stderr(&format!("--fingerprint {seen}\n"));
+        (None, true) => Trust::Anybody,
+        (None, false) => {
+            let missing = || {
+                let help = "'shallop receive' and 'shallop ping --listen' print it: give it with --code, or in the \
+                            environment variable SHALLOP_CODE";
+                with_help(&format!("the code of {host} is missing"), &help)
+            };
+            Trust::Code(given_code(options.code.as_ref())?.ok_or_else(missing)?)
         }
-        connect_error(&why)
-    })
+    };
+    client::connect(host, config, &trust, files(&options.own).as_ref()).map_err(|why| connect_error(&why))
 }
 
 fn files(own: &CertificateOptions) -> Option<CertificateFiles> {
@@ -35,21 +44,7 @@ fn files(own: &CertificateOptions) -> Option<CertificateFiles> {
     Some(CertificateFiles { certificate, key })
 }
 
-/// Asks whether to trust an unknown receiver. Without a terminal, the answer is no.
-fn confirm_fingerprint(host: &HostAddress, seen: Fingerprint) -> bool {
-    if !std::io::stdin().is_terminal() {
-        return false;
-    }
-    print::stderr(&format!(
-        "{host} is unknown and shows the fingerprint {seen}. Does 'shallop receive' print it there? [y/N] "
-    ));
-    let mut answer = String::new();
-    // An unreadable answer means no.
-    let is_read = std::io::stdin().read_line(&mut answer).is_ok();
-    is_read && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
-}
-
-/// The name of an option on the command line, from its name with underscores: `--known-hosts` from `known_hosts`.
+/// The name of an option on the command line, from its name with underscores: `--client-ca` from `client_ca`.
 fn option(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
@@ -60,7 +55,7 @@ fn advised(why: &impl ToString, help: Option<String>) -> Report {
 }
 
 /// Makes the diagnostic of a failed connection.
-pub fn connect_error(why: &ConnectError) -> Report {
+fn connect_error(why: &ConnectError) -> Report {
     let is_file = |host: &HostAddress| Path::new(host.name()).exists();
     match why {
         ConnectError::Name { host, .. } if is_file(host) => {
@@ -79,16 +74,70 @@ pub fn transfer_error(why: &TransferError, resumes: bool) -> Report {
     advised(why, help_of_transfer(why, &option).or(kept))
 }
 
-/// Makes the diagnostic of a listener that cannot start.
-pub fn listen_error(why: &ListenError) -> Report {
-    advised(why, why.help(&option))
+/// A server, and what the other end has to know.
+pub struct Listening {
+    pub server: ReceiveServer,
+    pub code: Option<Code>,
+    /// The options by which the other end knows this one.
+    options: String,
 }
 
-/// Listens with the given certificate, or with this host's own key, which is created the first time.
-pub fn listen(args: &Receive, config: Config) -> Result<ReceiveServer> {
-    let own = files(&args.own).map_or_else(
-        || ServerIdentity::Folder(args.identity.clone().unwrap_or_else(data_folder)),
-        ServerIdentity::Files,
-    );
-    listen_for_files(&args.folder, args.bind, config, &own, args.client_ca.as_deref()).map_err(|why| listen_error(&why))
+impl Listening {
+    fn new(who: Admission, server: std::result::Result<ReceiveServer, ListenError>) -> Result<Self> {
+        let server = server.map_err(|why| advised(&why, why.help(&option)))?;
+        let (code, options) = match who {
+            Admission::Code(code) => (Some(code.clone()), format!("--code {code}")),
+            Admission::Authority { .. } => (None, "--ca FILE --cert FILE --key FILE".to_owned()),
+            Admission::Anybody(Some(_)) => (None, "--ca FILE".to_owned()),
+            Admission::Anybody(None) => (None, "--anybody".to_owned()),
+        };
+        Ok(Self { server, code, options })
+    }
+
+    /// The command line of the other end.
+    pub fn command(&self, begin: &str) -> String {
+        let host = host_of(self.server.address());
+        format!("shallop {begin} {host} {}", self.options)
+    }
+}
+
+/// The host to give to the other end, as far as this one knows its own address.
+fn host_of(address: SocketAddr) -> String {
+    match (address.ip().is_unspecified(), address.port()) {
+        (false, _) => address.to_string(),
+        (true, PORT) => "HOST".to_owned(),
+        (true, port) => format!("HOST:{port}"),
+    }
+}
+
+/// Listens for files of those whom the options admit. Without any such option, a code is made.
+pub fn listen(args: &Receive, config: Config) -> Result<Listening> {
+    let who = match (files(&args.own), &args.client_ca) {
+        (Some(own), Some(senders)) => Admission::Authority { own, senders: senders.clone() },
+        (own, _) if args.anybody => Admission::Anybody(own),
+        (Some(_), None) => return Err(wrong_option("--cert", &"say who may send: --client-ca FILE, or --anybody")),
+        (None, _) => match given_code(args.code.as_ref())? {
+            None if args.sending.printing.quiet && !messages::is_json() => {
+                return Err(wrong_option("--quiet", &"nobody would see the new code: give --code, or SHALLOP_CODE"));
+            }
+            given => Admission::Code(code_or_new(given)?),
+        },
+    };
+    let server = listen_for_files(&args.folder, args.bind, config, &who);
+    Listening::new(who, server)
+}
+
+/// Listens for pings.
+pub fn listen_for_pings(args: &Ping, config: Config) -> Result<Listening> {
+    let who = if args.trust.anybody {
+        Admission::Anybody(None)
+    } else {
+        Admission::Code(code_or_new(given_code(args.trust.code.as_ref())?)?)
+    };
+    let server = listen_at(args.bind, config, &who);
+    Listening::new(who, server)
+}
+
+fn code_or_new(given: Option<Code>) -> Result<Code> {
+    given.map_or_else(Code::make, Ok).map_err(|why| plain(&why))
 }

@@ -1,26 +1,22 @@
-//! Connects to a receiver that is trusted by its fingerprint, as a known host, or by an authority.
+//! Connects to a receiver that is known by a code or by an authority.
 
 use crate::host_address::HostAddress;
-use crate::known_hosts::{KnownHosts, KnownHostsError};
 use crate::protocol::TransferError;
 use crate::session::{PORT, SendSession};
 use shallop_quic::authority::Authority;
-use shallop_quic::identity::{Fingerprint, Identity, IdentityError, SERVER_NAME, ServerVerifier};
-use shallop_quic::{Config, QuicError, Tls};
-use std::{path::PathBuf, sync::Arc};
+use shallop_quic::identity::{AnyServer, Identity, IdentityError, SERVER_NAME};
+use shallop_quic::{Config, QuicError, Tls, code::Code};
+use std::path::PathBuf;
 
-/// How a receiver is authenticated.
-pub enum Trust<'a> {
-    /// The receiver's certificate must have this fingerprint.
-    Fingerprint(Fingerprint),
-    /// The receiver must have the fingerprint that the file of known hosts gives for it.
-    KnownHosts {
-        file: PathBuf,
-        /// Called with the fingerprint of a host that is not in the file. If it returns true, the host is added.
-        accept_new: &'a dyn Fn(Fingerprint) -> bool,
-    },
+/// How a sender knows the receiver.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Both ends prove this code.
+    Code(Code),
     /// An authority in this PEM file must have signed the receiver's certificate for the host's name.
     Authority(PathBuf),
+    /// Whoever answers is taken for the receiver.
+    Anybody,
 }
 
 /// The PEM files of a certificate and of its private key.
@@ -49,19 +45,8 @@ pub enum ConnectError {
     /// A file with a certificate or a key cannot be used.
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    #[error(transparent)]
-    KnownHosts(#[from] KnownHostsError),
-    /// The host is not in the file of known hosts, and the user did not accept its fingerprint.
-    #[error("{host} is not known, and shows {seen}")]
-    UnknownHost { host: HostAddress, seen: Fingerprint },
-    #[error("{host} shows the fingerprint {seen}, and not {expected}")]
-    FingerprintMismatch {
-        host: HostAddress,
-        expected: Fingerprint,
-        seen: Fingerprint,
-        /// The file of known hosts that has the expected fingerprint.
-        known_hosts: Option<PathBuf>,
-    },
+    #[error("{host}: the receiver has another code")]
+    WrongCode { host: HostAddress },
     /// The certificate is expired, for another name, or not signed by one of the authorities.
     #[error("{host}: {source}")]
     UntrustedCertificate { host: HostAddress, authorities: PathBuf, source: QuicError },
@@ -70,26 +55,15 @@ pub enum ConnectError {
     Unreachable { host: HostAddress, source: QuicError },
 }
 
-/// How the user's interface spells an option. The argument is the name with underscores, such as `trust_new`.
+/// How the user's interface spells an option. The argument is the name with underscores, such as `client_ca`.
 pub type OptionName<'a> = &'a dyn Fn(&str) -> String;
 
 impl ConnectError {
     /// Advice for the user, with options as [`OptionName`] spells them.
     pub fn help(&self, option: OptionName<'_>) -> Option<String> {
         match self {
-            Self::UnknownHost { seen, .. } => Some(format!(
-                "compare with what 'shallop receive' prints there; then {}, or {} {seen}",
-                option("trust_new"),
-                option("fingerprint")
-            )),
-            Self::FingerprintMismatch { host, known_hosts, .. } => {
-                let then = known_hosts.as_ref().map_or_else(String::new, |file| {
-                    format!("; if it is the new one, remove the line of {host} in {}", file.display())
-                });
-                Some(format!(
-                    "somebody else answers there, or it has a new identity: compare with what 'shallop receive' prints \
-                     there{then}"
-                ))
+            Self::WrongCode { .. } => {
+                Some(format!("give the code that the receiver has printed at its last start with {}", option("code")))
             }
             Self::UntrustedCertificate { host, authorities, .. } => Some(format!(
                 "its certificate has to be for the name {}, valid now, and signed by an authority in {}",
@@ -99,6 +73,13 @@ impl ConnectError {
             Self::Unreachable { source, .. } if is_certificate_required(&source.to_string()) => {
                 Some(certificate_advice(option))
             }
+            // The TLS alert no_application_protocol.
+            Self::Unreachable { source, .. } if source.to_string().contains("error 120") => Some(format!(
+                "both ends have to know each other in one way: by a code ({}), by authorities ({}), or not at all ({})",
+                option("code"),
+                option("ca"),
+                option("anybody")
+            )),
             Self::Unreachable { host, source: QuicError::NoAnswer(_) } => {
                 let port = host.port();
                 let usual = if port == PORT { "" } else { " with the port that it prints" };
@@ -130,72 +111,29 @@ fn certificate_advice(option: OptionName<'_>) -> String {
     )
 }
 
-/// Connects to a trusted receiver. `own` is the client's certificate, for a server that asks for one.
+/// Connects to a receiver. `own` is the client's certificate, for a server that asks for one.
 ///
 /// # Errors
 /// The receiver does not answer or is not trusted, or a file cannot be used.
 pub fn connect(
-    host: &HostAddress, config: Config, trust: &Trust<'_>, own: Option<&CertificateFiles>,
+    host: &HostAddress, config: Config, trust: &Trust, own: Option<&CertificateFiles>,
 ) -> Result<SendSession, ConnectError> {
-    let own = own.map(CertificateFiles::load).transpose()?;
-    let showing = |tls: Tls| own.iter().fold(tls, Tls::showing);
-    let (expected, known_hosts, mut unknown) = match trust {
-        Trust::Authority(authorities) => {
-            let tls = showing(Tls::client(Authority::load(authorities)?.of_servers()?));
-            return connect_by(host, host.name(), config, &tls).map_err(|why| match why {
-                ConnectError::Unreachable { host, source } if is_bad_certificate(&source) => {
-                    let authorities = authorities.clone();
-                    ConnectError::UntrustedCertificate { host, authorities, source }
-                }
-                other => other,
-            });
-        }
-        Trust::Fingerprint(fingerprint) => (Some(*fingerprint), None, None),
-        Trust::KnownHosts { file, accept_new } => {
-            let known = KnownHosts::load(file)?;
-            match known.fingerprint(&host.to_string()) {
-                None => (None, None, Some((known, accept_new))),
-                expected => (expected, Some(file.clone()), None),
-            }
-        }
+    let (tls, name) = match trust {
+        Trust::Code(code) => (Tls::client_with(code.clone()), SERVER_NAME),
+        Trust::Authority(authorities) => (Tls::client(Authority::load(authorities)?.of_servers()?), host.name()),
+        Trust::Anybody => (Tls::client(AnyServer::new()), SERVER_NAME),
     };
-    let verifier = expected.map_or_else(ServerVerifier::first_use, ServerVerifier::pinned);
-    let tls = showing(Tls::client(Arc::clone(&verifier) as Arc<_>));
-    let session = connect_by(host, SERVER_NAME, config, &tls).map_err(|why| {
-        match (expected, verifier.seen().filter(|&seen| expected != Some(seen))) {
-            (Some(expected), Some(seen)) => {
-                let host = host.clone();
-                ConnectError::FingerprintMismatch { host, expected, seen, known_hosts }
-            }
-            _ => why,
-        }
-    })?;
-    if let (Some((known, accept_new)), Some(seen)) = (&mut unknown, session.fingerprint()) {
-        if !accept_new(seen) {
-            return Err(ConnectError::UnknownHost { host: host.clone(), seen });
-        }
-        known.add(&host.to_string(), seen)?;
-    }
-    Ok(session)
-}
-
-/// Connects for a measurement to a server with this fingerprint; without one, to any server.
-///
-/// # Errors
-/// As [`connect`].
-pub fn connect_for_ping(
-    host: &HostAddress, config: Config, fingerprint: Option<Fingerprint>,
-) -> Result<SendSession, ConnectError> {
-    if let Some(fingerprint) = fingerprint {
-        return connect(host, config, &Trust::Fingerprint(fingerprint), None);
-    }
-    connect_by(host, SERVER_NAME, config, &Tls::client(ServerVerifier::first_use()))
-}
-
-fn connect_by(host: &HostAddress, name: &str, config: Config, tls: &Tls) -> Result<SendSession, ConnectError> {
+    let own = own.map(CertificateFiles::load).transpose()?;
+    let tls = own.iter().fold(tls, Tls::showing);
     let addresses = host.addresses().map_err(|source| ConnectError::Name { host: host.clone(), source })?;
-    SendSession::connect(&addresses, name, config, tls)
-        .map_err(|source| ConnectError::Unreachable { host: host.clone(), source })
+    let host = host.clone();
+    SendSession::connect(&addresses, name, config, &tls).map_err(|source| match trust {
+        _ if matches!(source, QuicError::WrongCode) => ConnectError::WrongCode { host },
+        Trust::Authority(authorities) if is_bad_certificate(&source) => {
+            ConnectError::UntrustedCertificate { host, authorities: authorities.clone(), source }
+        }
+        _ => ConnectError::Unreachable { host, source },
+    })
 }
 
 /// Whether this side has refused the peer's certificate.

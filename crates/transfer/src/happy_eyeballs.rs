@@ -91,21 +91,18 @@ fn start_attempt(
 mod tests {
     use super::*;
     use shallop_core::BitsPerSec;
-    use shallop_quic::identity::{Identity, SERVER_NAME, ServerVerifier};
-    use std::sync::Arc;
+    use shallop_quic::{code::Code, identity::SERVER_NAME};
 
     fn config() -> Config {
         let wait = Duration::from_millis(20);
         Config { wait, ..Config::new(BitsPerSec::at_least_one(100_000_000)) }
     }
 
-    /// Binds a server, and makes the TLS settings of a client that trusts it.
+    /// Binds a server, and makes the settings of a client with its code.
     fn server() -> (Endpoint, Tls) {
-        let identity = Identity::make().unwrap();
-        let any = (Ipv4Addr::LOCALHOST, 0).into();
-        let endpoint = Endpoint::bind(any, config(), Tls::server(&identity)).unwrap();
-        let trusts = ServerVerifier::pinned(identity.fingerprint());
-        (endpoint, Tls::client(trusts as Arc<_>))
+        let (code, any) = (Code::make().unwrap(), (Ipv4Addr::LOCALHOST, 0).into());
+        let endpoint = Endpoint::bind(any, config(), Tls::server_with(code.clone()).unwrap()).unwrap();
+        (endpoint, Tls::client_with(code))
     }
 
     #[test]
@@ -133,12 +130,11 @@ mod tests {
     #[test]
     fn the_error_of_a_host_that_answered_is_reported_before_others() {
         let (server, _) = server();
-        let other = Identity::make().unwrap().fingerprint();
-        let tls = Tls::client(ServerVerifier::pinned(other) as Arc<_>);
+        let tls = Tls::client_with(Code::make().unwrap());
         let unroutable: SocketAddr = "255.255.255.255:9".parse().unwrap();
         let addresses = [unroutable, server.address()];
         let why = connect(&addresses, SERVER_NAME, config(), &tls).err().unwrap();
-        assert!(why.to_string().contains("certificate"), "{why}");
+        assert!(matches!(why, QuicError::WrongCode), "{why}");
         let why = connect(&[unroutable], SERVER_NAME, config(), &tls).err().unwrap();
         assert!(matches!(why, QuicError::System(_)), "{why}");
     }

@@ -1,21 +1,35 @@
-//! Starts a server with an identity of this host or with a certificate of an authority.
+//! Starts a server that senders know by a code or by a certificate of an authority.
 
 use crate::client::{CertificateFiles, OptionName};
 use crate::session::{PORT, ReceiveServer};
 use shallop_quic::authority::Authority;
 use shallop_quic::identity::{Identity, IdentityError};
-use shallop_quic::{Config, QuicError};
+use shallop_quic::{Config, QuicError, Tls, code::Code};
 use std::path::{Path, PathBuf};
 use std::{io, net::SocketAddr};
 
-/// Where the certificate of a server comes from.
+/// Who may send.
 #[derive(Clone, Debug)]
-pub enum ServerIdentity {
-    /// The self-signed identity in this folder, which is created at the first start.
-    Folder(PathBuf),
-    Files(CertificateFiles),
-    /// A new self-signed identity, which is not stored.
-    Ephemeral,
+pub enum Admission {
+    /// Senders that prove this code, and to which the server proves it.
+    Code(Code),
+    /// Senders whose certificate an authority in this PEM file has signed.
+    Authority { own: CertificateFiles, senders: PathBuf },
+    /// Everybody. Without files the certificate is self-signed.
+    Anybody(Option<CertificateFiles>),
+}
+
+impl Admission {
+    fn tls(&self) -> Result<Tls, ListenError> {
+        Ok(match self {
+            Self::Code(code) => Tls::server_with(code.clone())?,
+            Self::Authority { own, senders } => {
+                Tls::server(&own.load()?).asking(Authority::load(senders)?.of_clients()?)
+            }
+            Self::Anybody(Some(own)) => Tls::server(&own.load()?),
+            Self::Anybody(None) => Tls::server(&Identity::make()?),
+        })
+    }
 }
 
 /// Why a server cannot listen.
@@ -24,6 +38,9 @@ pub enum ListenError {
     /// A file with a certificate or a key cannot be used.
     #[error(transparent)]
     Identity(#[from] IdentityError),
+    /// No code or certificate can be made.
+    #[error(transparent)]
+    Random(#[from] QuicError),
     #[error("\"{}\" is no folder", .0.display())]
     NoFolder(PathBuf),
     #[error("cannot listen at {place}: {source}")]
@@ -59,21 +76,12 @@ impl ListenError {
     }
 }
 
-/// Listens at `address`; without one, at [`PORT`] of all addresses. With `client_ca`, a PEM file of authorities, only
-/// clients with a certificate of these authorities may connect.
+/// Listens at `address`; without one, at [`PORT`] of all addresses.
 ///
 /// # Errors
 /// The address cannot be used, or one of the files.
-pub fn listen(
-    address: Option<SocketAddr>, config: Config, identity: &ServerIdentity, client_ca: Option<&Path>,
-) -> Result<ReceiveServer, ListenError> {
-    let identity = match identity {
-        ServerIdentity::Folder(folder) => Identity::load_or_make(folder)?,
-        ServerIdentity::Files(files) => files.load()?,
-        ServerIdentity::Ephemeral => Identity::make()?,
-    };
-    let clients = client_ca.map(|file| Authority::load(file)?.of_clients()).transpose()?;
-    ReceiveServer::bind(address, config, &identity, clients).map_err(|source| {
+pub fn listen(address: Option<SocketAddr>, config: Config, who: &Admission) -> Result<ReceiveServer, ListenError> {
+    ReceiveServer::bind(address, config, &who.tls()?).map_err(|source| {
         let place = address.map_or_else(|| format!("port {PORT}"), |address| address.to_string());
         ListenError::Bind { place, source }
     })
@@ -84,10 +92,10 @@ pub fn listen(
 /// # Errors
 /// As [`listen`], or `folder` does not exist.
 pub fn listen_for_files(
-    folder: &Path, address: Option<SocketAddr>, config: Config, identity: &ServerIdentity, client_ca: Option<&Path>,
+    folder: &Path, address: Option<SocketAddr>, config: Config, who: &Admission,
 ) -> Result<ReceiveServer, ListenError> {
     if !folder.is_dir() {
         return Err(ListenError::NoFolder(folder.to_owned()));
     }
-    listen(address, config, identity, client_ca)
+    listen(address, config, who)
 }

@@ -2,13 +2,11 @@
 
 use pollster::block_on;
 use serde::Serialize;
-use shallop_quic::authority::ClientCertVerifier;
-use shallop_quic::identity::{Fingerprint, Identity};
 use shallop_quic::{
     AnyStream, Config, Connection, CreditStats, Endpoint, PathStats, QuicError, RecvStream, SendMode, SendStream, Tls,
 };
 use std::io::{self, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use std::{net::SocketAddr, path::Path};
 
@@ -69,11 +67,6 @@ impl SendSession {
         &self.connection
     }
 
-    /// The fingerprint of the receiver's certificate.
-    pub fn fingerprint(&self) -> Option<Fingerprint> {
-        self.connection.peer_fingerprint()
-    }
-
     /// Sends files and folders.
     ///
     /// # Errors
@@ -114,35 +107,24 @@ impl Drop for SendSession {
 /// told.
 pub struct ReceiveServer {
     endpoint: Endpoint,
-    fingerprint: Fingerprint,
     senders: ActiveSenders,
 }
 
 impl ReceiveServer {
-    /// Listens at `address`; without one, at [`PORT`] of all addresses of this host. With `clients`, only senders whose
-    /// certificate it accepts may connect.
+    /// Listens at `address`; without one, at [`PORT`] of all addresses of this host.
     ///
     /// # Errors
     /// The address is taken, or it is no address of this host.
-    pub fn bind(
-        address: Option<SocketAddr>, config: Config, identity: &Identity, clients: Option<Arc<dyn ClientCertVerifier>>,
-    ) -> Result<Self, QuicError> {
-        let tls = clients.into_iter().fold(Tls::server(identity), Tls::asking);
+    pub fn bind(address: Option<SocketAddr>, config: Config, tls: &Tls) -> Result<Self, QuicError> {
         let endpoint = match address {
-            Some(address) => Endpoint::bind(address, config, tls)?,
-            None => Endpoint::bind_everywhere(PORT, config, &tls)?,
+            Some(address) => Endpoint::bind(address, config, tls.clone())?,
+            None => Endpoint::bind_everywhere(PORT, config, tls)?,
         };
-        let fingerprint = identity.fingerprint();
-        Ok(Self { endpoint, fingerprint, senders: ActiveSenders::default() })
+        Ok(Self { endpoint, senders: ActiveSenders::default() })
     }
 
     pub fn address(&self) -> SocketAddr {
         self.endpoint.address()
-    }
-
-    /// The fingerprint of this server's certificate.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
     }
 
     /// Runs `serve` for each connection in a thread of its own, until the server is closed.

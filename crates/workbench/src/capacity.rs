@@ -54,9 +54,8 @@ pub fn under_load(load: Option<f64>) -> Option<String> {
 }
 
 #[cfg(target_os = "linux")]
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is none")]
 fn machine() -> Option<(PathBuf, String)> {
-    let file = shallop_kernel::installed::data_folder().join("machine.json");
+    let file = shallop_kernel::installed::data_folder()?.join("machine.json");
     Some((file, shallop_linux::abilities::release()))
 }
 

@@ -3,8 +3,6 @@
 use std::path::Path;
 
 use crate::{error::StudyError, shell::Terminal};
-#[cfg(target_os = "linux")]
-pub use shallop_kernel::installed::data_folder;
 use shallop_measure::{Observer, Outcome, observer::Unobserved};
 use shallop_plan::Study;
 use shallop_plan::plan::{Driver, Plan};
@@ -24,7 +22,7 @@ pub enum Kernel {}
 #[cfg(target_os = "linux")]
 pub fn find(plan: &Plan) -> Result<Kernel, StudyError> {
     use shallop_kernel::installed;
-    let found = installed::find(&installed::folder(), plan.kernel.release.as_deref());
+    let found = installed::folder().and_then(|folder| installed::find(&folder, plan.kernel.release.as_deref()));
     found.map_err(StudyError::NoKernel)
 }
 
@@ -163,7 +161,7 @@ pub struct KernelRow {
 pub fn list() -> (std::path::PathBuf, Vec<KernelRow>) {
     #[cfg(target_os = "linux")]
     {
-        let folder = shallop_kernel::installed::folder();
+        let folder = shallop_kernel::installed::folder().unwrap_or_default();
         let row = |kernel: Kernel| KernelRow {
             folder: folder.join(&kernel.release),
             release: kernel.release,
@@ -182,8 +180,8 @@ pub fn build(release: Option<&str>, jobs: usize, tell: &mut dyn FnMut(&str)) -> 
     {
         use shallop_kernel::{build, installed};
         let failed = |why: build::BuildError| StudyError::NoKernel(why.to_string());
+        let folder = installed::folder().map_err(StudyError::NoKernel)?;
         build::install_packages().map_err(failed)?;
-        let folder = installed::folder();
         let kernel = build::build(&folder, release, jobs, tell).map_err(failed)?;
         let folder = folder.join(&kernel.release);
         Ok(KernelRow { release: kernel.release, digest: kernel.digest, folder })
@@ -203,7 +201,7 @@ pub fn build_module(
     {
         use shallop_kernel::{build, installed};
         let failed = |why: build::BuildError| StudyError::NoKernel(why.to_string());
-        let folder = installed::folder();
+        let folder = installed::folder().map_err(StudyError::NoKernel)?;
         let kernel = installed::find(&folder, release).map_err(StudyError::NoKernel)?;
         build::install_packages().map_err(failed)?;
         build::build_module(&folder, &kernel, source, jobs, tell).map_err(failed)

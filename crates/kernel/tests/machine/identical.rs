@@ -73,7 +73,7 @@ pub fn a_run_in_another_folder_beside_other_work_is_the_same() -> Outcome {
     let mut command = child::command(CHILD, folder.path());
     // The default folder of kernels is in HOME.
     command.current_dir(folder.path()).env("HOME", folder.path());
-    command.env("SHALLOP_KERNELS", installed::folder());
+    command.env("SHALLOP_KERNELS", installed::folder().unwrap());
     let here = transcript(&kernel, &small(Mode::Shared));
     let done = AtomicBool::new(false);
     let output = std::thread::scope(|threads| {

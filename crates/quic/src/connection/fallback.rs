@@ -2,7 +2,7 @@
 //! on a path, and the return to them. Each side decides about its own data and need not tell the other.
 
 use super::{ANSWER_TIMEOUT, Connection, OutgoingDatagram};
-use crate::credit::settings::{ALPN, CreditSettings};
+use crate::credit::settings::{ALPN, ALPN_CODE, CreditSettings};
 use crate::credit::settings_stream;
 use crate::{credit::credit_exchange::CreditExchange, credit::fallback_detector::CreditLivenessProbe};
 use crate::{credit::gate::GateMode, credit::send_mode::SendMode};
@@ -18,9 +18,11 @@ impl Connection {
         let data = self.quic.crypto_session().handshake_data();
         let data = data.and_then(|data| data.downcast::<quinn_proto::crypto::rustls::HandshakeData>().ok());
         let protocol = data.and_then(|data| data.protocol);
-        if !self.config.credits || protocol.as_deref() != Some(ALPN) {
+        let is_on_credits = protocol.is_some_and(|of| of == ALPN || of == ALPN_CODE);
+        if !self.config.credits || !is_on_credits {
             return self.leave_credits(SendMode::WithoutCredits);
         }
+        self.frames_before_settings = self.stream_frames;
         let (wait, credit_delay) = (self.config.wait_span(), self.config.credit_delay());
         let settings = CreditSettings { tag: self.tag, batch: self.config.batch, wait, credit_delay };
         if !self.settings_stream.open(&mut self.quic, &settings) {
@@ -31,7 +33,7 @@ impl Connection {
     /// Reads the peer's settings. Returns true if they have arrived, after which the send mode is known.
     pub(super) fn read_settings(&mut self, now: Instant) -> bool {
         // This side's own settings are sent first, without a credit.
-        if self.stream_frames == 0 {
+        if self.stream_frames == self.frames_before_settings {
             return false;
         }
         let Some(settings) = self.settings_stream.settings(&mut self.quic) else { return false };

@@ -9,6 +9,10 @@ use thiserror::Error;
 pub const ALPN: &[u8] = b"shallop-flashpass/1";
 /// The application protocol (ALPN) of QUIC without credits.
 pub(crate) const ALPN_WITHOUT_CREDITS: &[u8] = b"shallop-quic/1";
+/// The application protocol (ALPN) of QUIC with credits between ends that prove a code first.
+pub const ALPN_CODE: &[u8] = b"shallop-flashpass/1+code";
+/// The application protocol (ALPN) of QUIC without credits between ends that prove a code first.
+pub const ALPN_CODE_WITHOUT_CREDITS: &[u8] = b"shallop-quic/1+code";
 /// The label of the TLS exporter (RFC 8446, 7.5) for the keys of emulation packets and credits, 16 bytes each.
 pub const EXPORTER_LABEL: &[u8] = b"EXPORTER-shallop-flashpass/1";
 /// The context of the TLS exporter for the client's key.

@@ -1,4 +1,4 @@
-//! Certificate authorities, as an alternative to fingerprints ([`crate::identity`]).
+//! Certificate authorities, as an alternative to a code ([`crate::code`]).
 
 use std::{path::Path, sync::Arc};
 

@@ -1,17 +1,18 @@
 //! The TLS 1.3 configuration of endpoints.
 
-use crate::credit::settings::{ALPN, ALPN_WITHOUT_CREDITS};
-use crate::{error::QuicError, reset::ResetSecret, trust::identity::Identity};
+use crate::credit::settings::{ALPN, ALPN_CODE, ALPN_CODE_WITHOUT_CREDITS, ALPN_WITHOUT_CREDITS};
+use crate::trust::{code::Code, identity::AnyServer, identity::Identity};
+use crate::{error::QuicError, reset::ResetSecret};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::danger::ClientCertVerifier;
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 /// A certificate with its intermediate certificates, and its key.
 type CertifiedKey = (Vec<CertificateDer<'static>>, Arc<PrivateKeyDer<'static>>);
 
-/// What the TLS handshakes of an endpoint use: its identity, and the peers that it trusts.
+/// How an endpoint knows its peers: by a code that both ends know, or by certificates.
 #[derive(Clone)]
 pub struct Tls {
     /// The identity that a server shows to clients.
@@ -22,6 +23,8 @@ pub struct Tls {
     server_verifier: Option<Arc<dyn ServerCertVerifier>>,
     /// Decides which clients a server trusts; without it no client is asked for a certificate.
     client_verifier: Option<Arc<dyn ClientCertVerifier>>,
+    /// The code that both ends prove after the handshake.
+    pub(crate) code: Option<Code>,
     /// The application protocols (ALPN).
     protocols: Vec<Vec<u8>>,
 }
@@ -33,8 +36,22 @@ impl Tls {
             client: None,
             server_verifier: None,
             client_verifier: None,
+            code: None,
             protocols: vec![ALPN.to_vec(), ALPN_WITHOUT_CREDITS.to_vec()],
         }
+    }
+
+    /// Lets an endpoint connect to servers that know this code, whatever their certificate is.
+    pub fn client_with(code: Code) -> Self {
+        Self::client(AnyServer::new()).proving(code)
+    }
+
+    /// Lets an endpoint accept connections of clients that know this code. Its certificate is made now.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub fn server_with(code: Code) -> Result<Self, QuicError> {
+        Ok(Self::server(&Identity::make().map_err(|why| identity_error(&why))?).proving(code))
     }
 
     /// Lets an endpoint connect to the servers that `verifier` accepts.
@@ -42,9 +59,13 @@ impl Tls {
         Self { server_verifier: Some(verifier), ..Self::empty() }
     }
 
-    /// Lets an endpoint accept connections, with this identity.
+    /// Lets an endpoint accept connections of anybody, with this identity; see [`Tls::asking`].
     pub fn server(identity: &Identity) -> Self {
         Self { server: Some(certified_key(identity)), ..Self::empty() }
+    }
+
+    fn proving(self, code: Code) -> Self {
+        Self { code: Some(code), ..self }.speaking(&[ALPN_CODE, ALPN_CODE_WITHOUT_CREDITS])
     }
 
     /// Shows this identity to servers that ask for a client certificate.
@@ -59,15 +80,23 @@ impl Tls {
         Self { client_verifier: Some(verifier), ..self }
     }
 
-    /// Replaces the application protocols (ALPN), so that credits are not used.
+    /// Replaces the application protocols (ALPN). With other ones than this crate's, credits are not used.
     #[must_use]
     pub fn speaking(mut self, protocols: &[&[u8]]) -> Self {
         self.protocols = protocols.iter().map(|of| of.to_vec()).collect();
         self
     }
 
-    pub(crate) fn reset_secret(&self, port: u16) -> Option<ResetSecret> {
-        self.server.as_ref().map(|(_, key)| ResetSecret::new(key, port))
+    /// Takes the application protocols with credits away.
+    pub(crate) fn without_credits(mut self) -> Self {
+        self.protocols.retain(|of| of != ALPN && of != ALPN_CODE);
+        self
+    }
+
+    pub(crate) fn reset_secret(&self, address: SocketAddr) -> Option<ResetSecret> {
+        let (_, key) = self.server.as_ref()?;
+        let of_code = self.code.as_ref().map(Code::bytes);
+        Some(ResetSecret::new(of_code.as_ref().map_or(key.secret_der(), |code| code), address))
     }
 
     pub(crate) fn client_config(&self) -> Result<Arc<dyn quinn_proto::crypto::ClientConfig>, QuicError> {

@@ -1,10 +1,10 @@
 //! Addresses to which the kernel refuses to send. They cost datagrams and end neither the endpoint nor its other
 //! connections.
 
-use crate::{client_tls, config, send_stream, server_and_client};
+use crate::{config, send_stream, server_and_client, tls};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with};
-use shallop_quic::identity::{Identity, SERVER_NAME};
-use shallop_quic::{Endpoint, MultiEndpoint, SendMode, Tls};
+use shallop_quic::identity::SERVER_NAME;
+use shallop_quic::{Endpoint, MultiEndpoint, SendMode};
 use shallop_testing::{Cause, Outcome, Stop, need, soon};
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -17,7 +17,7 @@ static BYTES: [u8; 300_000] = [7; 300_000];
 const REFUSED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 255, 255, 255)), 9);
 
 pub fn a_destination_that_the_kernel_refuses_ends_no_other_connection() {
-    let (server, endpoint, _) = server_and_client(config(), config());
+    let (server, endpoint) = server_and_client(config(), config());
     let mut refused = pin!(endpoint.connect(REFUSED, SERVER_NAME));
     let state = refused.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(state.is_pending());
@@ -27,12 +27,12 @@ pub fn a_destination_that_the_kernel_refuses_ends_no_other_connection() {
 
 pub fn a_destination_that_the_kernel_refuses_ends_no_other_endpoint_of_one_thread() {
     let socket = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let identity = Identity::make().unwrap();
+    let (server_tls, client_tls) = tls();
     let of_server = socket();
     let address = of_server.local_addr().unwrap();
     let mut all = MultiEndpoint::new().unwrap();
-    let server = all.add(of_server, config(), Tls::server(&identity), 1).unwrap();
-    let own = all.add(socket(), config(), client_tls(&identity), 2).unwrap();
+    let server = all.add(of_server, config(), server_tls, 1).unwrap();
+    let own = all.add(socket(), config(), client_tls, 2).unwrap();
     all.connect(own, REFUSED, SERVER_NAME).unwrap();
     let sending = all.connect(own, address, SERVER_NAME).unwrap();
     let (mut stream, mut accepted, mut arriving) = (None, None, None);
@@ -114,8 +114,8 @@ fn survives_port_0(listening: IpAddr, address: IpAddr) -> Outcome {
     family(listening)?;
     family(address)?;
     let raw = raw(address)?;
-    let identity = Identity::make().unwrap();
-    let server = Endpoint::bind((listening, 0).into(), config(), Tls::server(&identity)).unwrap();
+    let (server_tls, client_tls) = tls();
+    let server = Endpoint::bind((listening, 0).into(), config(), server_tls).unwrap();
     let to = SocketAddr::new(address, server.address().port());
     for sent in 1..=3 {
         send_from_port_0(&raw, to, &unknown_version());
@@ -127,18 +127,18 @@ fn survives_port_0(listening: IpAddr, address: IpAddr) -> Outcome {
     socket.send_to(&unknown_version(), to).unwrap();
     assert!(socket.recv(&mut [0; 2_000]).unwrap() > 0);
     assert_eq!(server.datagram_drops().unsent, 0);
-    let own = Endpoint::bind((address, 0).into(), config(), client_tls(&identity)).unwrap();
+    let own = Endpoint::bind((address, 0).into(), config(), client_tls).unwrap();
     send_stream(&own, &server, to, &BYTES);
     Ok(())
 }
 
 pub fn credits_are_kept_over_each_family_of_one_socket() -> Outcome {
     family(Ipv6Addr::LOCALHOST.into())?;
-    let identity = Identity::make().unwrap();
+    let (server_tls, client_tls) = tls();
     let any = (Ipv6Addr::UNSPECIFIED, 0).into();
-    let server = Endpoint::bind(any, config(), Tls::server(&identity)).unwrap();
+    let server = Endpoint::bind(any, config(), server_tls).unwrap();
     for ip in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
-        let own = Endpoint::bind((ip, 0).into(), config(), client_tls(&identity)).unwrap();
+        let own = Endpoint::bind((ip, 0).into(), config(), client_tls.clone()).unwrap();
         // If the DSCP were not received, credits would end after 64 emulation packets.
         let to = (ip, server.address().port()).into();
         assert_eq!(send_stream(&own, &server, to, &BYTES).0, SendMode::Credits);

@@ -49,9 +49,10 @@ fn connect(identity: &Identity, name: &str, tls: Tls, clients: Option<&Authority
     let clients = clients.map(|of| of.of_clients().unwrap());
     let server_tls = clients.into_iter().fold(Tls::server(identity), Tls::asking);
     let server = Endpoint::bind(ANY, config(), server_tls).unwrap();
-    let address = server.address();
+    let (address, listening) = (server.address(), server.clone());
     let server = spawn(move || {
-        let connection = block_on(server.accept()).unwrap();
+        let accepted = block_on(server.accept());
+        let connection = accepted.ok_or_else(|| QuicError::Lost("nobody came".to_owned()))?;
         let mut stream = block_on(connection.accept_uni())?;
         block_on(stream.read_to_end(10))
     });
@@ -62,6 +63,9 @@ fn connect(identity: &Identity, name: &str, tls: Tls, clients: Option<&Authority
         stream.write_all(b"hello").await?;
         stream.finished().await
     });
+    if tried.is_err() {
+        listening.close();
+    }
     let arrived = server.join().unwrap();
     assert_eq!(arrived.is_ok_and(|bytes| bytes == b"hello"), tried.is_ok(), "{tried:?}");
     tried

@@ -1,9 +1,8 @@
 //! Endpoints over loopback: data on credits, fallbacks, and peers without credits.
 
-use crate::{ANY, client_tls, send_stream, server_and_client};
+use crate::{ANY, send_stream, server_and_client, tls};
 use pollster::block_on;
-use shallop_quic::{Classes, Config, Connection, CreditStats, Endpoint, SendMode, Tls};
-use shallop_quic::{counters::DropCounters, identity::Identity};
+use shallop_quic::{Classes, Config, Connection, CreditStats, Endpoint, SendMode, Tls, counters::DropCounters};
 use shallop_testing::soon;
 use std::net::{SocketAddr, UdpSocket};
 use std::thread::{JoinHandle, spawn};
@@ -17,12 +16,11 @@ fn config() -> Config {
 fn server<T: Send + 'static>(
     config: Config, serve: impl FnOnce(Connection) -> T + Send + 'static,
 ) -> (SocketAddr, Tls, JoinHandle<T>) {
-    let identity = Identity::make().unwrap();
-    let tls = Tls::server(&identity);
-    let endpoint = Endpoint::bind(ANY, config, tls).unwrap();
+    let (of_server, of_client) = tls();
+    let endpoint = Endpoint::bind(ANY, config, of_server).unwrap();
     let address = endpoint.address();
     let thread = spawn(move || serve(block_on(endpoint.accept()).unwrap()));
-    (address, client_tls(&identity), thread)
+    (address, of_client, thread)
 }
 
 fn bytes(count: usize) -> Vec<u8> {
@@ -31,7 +29,7 @@ fn bytes(count: usize) -> Vec<u8> {
 
 /// Sends `count` bytes on one stream. Returns the send mode, the counts and the time that it took.
 fn transfer(client: Config, server: Config, count: usize) -> (SendMode, CreditStats, Duration) {
-    let (server, client, _) = server_and_client(server, client);
+    let (server, client) = server_and_client(server, client);
     send_stream(&client, &server, server.address(), &bytes(count))
 }
 
@@ -133,7 +131,7 @@ pub fn where_no_emulation_packet_is_answered_data_goes_on_without_credits() {
 }
 
 pub fn packets_of_no_connection_are_counted_and_get_no_answer() {
-    let (endpoint, ..) = server_and_client(config(), config());
+    let (endpoint, _) = server_and_client(config(), config());
     let socket = UdpSocket::bind(ANY).unwrap();
     for packet in [&[0x08; 18][..], &[0x0A; 18], &[0x08; 17], &[0x0F; 18]] {
         socket.send_to(packet, endpoint.address()).unwrap();
@@ -149,7 +147,7 @@ pub fn packets_of_no_connection_are_counted_and_get_no_answer() {
 }
 
 pub fn an_endpoint_ends_with_connections_that_nobody_accepted() {
-    let (endpoint, client, _) = server_and_client(config(), config());
+    let (endpoint, client) = server_and_client(config(), config());
     let connection = block_on(client.connect(endpoint.address(), "shallop")).unwrap();
     // A server that has granted credits has finished its handshake. Before that it must not send a reason (RFC 9000,
     // 10.2.3).
@@ -163,13 +161,4 @@ pub fn an_endpoint_ends_with_connections_that_nobody_accepted() {
     let why = block_on(connection.closed()).to_string();
     assert!(why.contains("the endpoint is closed"), "{why}");
     assert!(soon(|| ended.is_finished()), "the connection goes on");
-}
-
-pub fn another_server_than_the_pinned_one_is_refused() {
-    let (address, _, thread) = server(config(), |connection| block_on(connection.ready()).is_err());
-    let other = Identity::make().unwrap();
-    let endpoint = Endpoint::bind(ANY, config(), client_tls(&other)).unwrap();
-    let refused = block_on(endpoint.connect(address, "shallop")).err().unwrap();
-    assert!(refused.to_string().contains("certificate"), "{refused}");
-    assert!(thread.join().unwrap(), "the server has no such connection");
 }

@@ -40,7 +40,7 @@ pub fn connections_at_rest_take_little_memory() {
 pub fn measures_connections_at_rest() {
     let link = BitsPerSec::gbps(1);
     let config = Config { wait: std::time::Duration::from_millis(2), ..Config::new(link) };
-    let (server, client, _) = server_and_client(config, config);
+    let (server, client) = server_and_client(config, config);
     let to = server.address();
     let accepted = spawn(move || {
         let all = (0..2 * CONNECTIONS).map(|_| {

@@ -2,24 +2,22 @@
 
 use crate::{config, server_and_client};
 use pollster::block_on;
-use shallop_quic::identity::Fingerprint;
 use shallop_quic::{Config, Connection, Endpoint, QuicError};
 use std::{sync::Arc, time::Duration};
 
-/// Both ends of a connection, and the server's fingerprint.
+/// Both ends of a connection.
 struct Pair {
     client: Connection,
     server: Connection,
-    fingerprint: Fingerprint,
     _endpoints: [Endpoint; 2],
 }
 
 fn pair(credits: bool) -> Pair {
     let config = Config { credits, ..config() };
-    let (listening, connecting, fingerprint) = server_and_client(config, config);
+    let (listening, connecting) = server_and_client(config, config);
     let client = block_on(connecting.connect(listening.address(), "shallop")).unwrap();
     let server = block_on(listening.accept()).unwrap();
-    Pair { client, server, fingerprint, _endpoints: [listening, connecting] }
+    Pair { client, server, _endpoints: [listening, connecting] }
 }
 
 pub fn a_reset_reaches_the_reader_with_its_code() {
@@ -94,9 +92,7 @@ pub fn stopped_streams_leave_room_for_others() {
 }
 
 pub fn the_end_of_a_connection_has_a_code_and_a_reason() {
-    let Pair { client, server, fingerprint, .. } = &pair(true);
-    assert_eq!(client.peer_fingerprint(), Some(*fingerprint));
-    assert_eq!(server.peer_fingerprint(), None);
+    let Pair { client, server, .. } = &pair(true);
     client.close(42, b"that is all");
     // A second close has no effect.
     client.close(43, b"more");

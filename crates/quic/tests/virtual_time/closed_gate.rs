@@ -2,7 +2,7 @@
 
 use super::network::{Direction, Network, SentPacket, ms, secs};
 use crate::credit::send_mode::SendMode;
-use crate::{config::Classes, connection::CloseReason, credit::bypass::MAX_ACK_DELAY, credit::gate::GateMode};
+use crate::{config::Classes, credit::bypass::MAX_ACK_DELAY, credit::gate::GateMode, error::CloseReason};
 use quinn_proto::VarInt;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

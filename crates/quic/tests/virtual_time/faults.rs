@@ -2,7 +2,7 @@
 
 use super::network::{Direction, Network, SentPacket, config, ms, secs};
 use super::{MB, link::LinkConfig};
-use crate::{connection::CloseReason, credit::send_mode::SendMode};
+use crate::{credit::send_mode::SendMode, error::CloseReason};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 

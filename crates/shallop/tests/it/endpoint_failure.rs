@@ -83,12 +83,13 @@ fn senders_whose_endpoint_fails_end_with_exit_code_2_and_its_reason() {
     let to = receiver.address.as_str();
     fs::write(place.path("fails at once"), "").unwrap();
     ends_with_the_reason(start(&place, "fails at once", &["ping", to]), "ping");
-    let zeros = ["send", "--for", "60s", to, "--trust-new", "--wait", "20ms"];
+    let zeros = ["send", "--for", "60s", to, "--wait", "20ms"];
     let what = "send, before it is connected";
     ends_with_the_reason(start(&place, "fails at once", &zeros), what);
-    let sender = start(&place, "fails", &zeros);
-    // When the receiver is known, zeros are sent.
-    assert!(shallop_testing::soon(|| place.path("data/shallop/known_hosts").exists()));
+    fs::write(place.path("large"), vec![7; 40_000_000]).unwrap();
+    let slow = ["send", "large", to, "--wait", "20ms", "--rate-limit", "10Mbps"];
+    let sender = start(&place, "fails", &slow);
+    assert!(shallop_testing::soon(|| place.path("inbox/large.shallop-part").exists()));
     fs::write(place.path("fails"), "").unwrap();
     ends_with_the_reason(sender, "send");
 }

@@ -81,10 +81,10 @@ fn flashpass(place: &Place, to: SocketAddr) -> (Option<i32>, Value) {
 }
 
 #[test]
-fn ping_prints_round_trips_and_refuses_a_wrong_fingerprint() {
+fn ping_prints_round_trips_and_refuses_a_wrong_code() {
     let place = Place::new();
     let (receiver, _) = listener(&place, &["receive", "inbox"]);
-    let (to, fingerprint) = (receiver.address.as_str(), receiver.fingerprint.as_str());
+    let to = receiver.address.as_str();
     let ping = |more: &[&str]| -> Output {
         place.output(&[&["ping", to, "--count", "3", "--interval", "1ms"], more].concat())
     };
@@ -96,15 +96,12 @@ fn ping_prints_round_trips_and_refuses_a_wrong_fingerprint() {
     assert!(said.lines().last().unwrap().starts_with("3 round trips: "), "{said}");
 
     let told: Value = serde_json::from_slice(&ping(&["--json"]).stdout).unwrap();
-    assert_eq!(told["fingerprint"], fingerprint);
     let trips = told["round_trips_s"].as_array().unwrap();
     assert!(trips.len() == 3 && trips.iter().all(|of| of.as_f64().unwrap() > 0.0), "{told}");
 
-    let pinned = ping(&["--fingerprint", fingerprint]);
-    assert_eq!(pinned.status.code(), Some(0));
-    let refused = ping(&["--fingerprint", &"0".repeat(64)]);
+    let refused = ping(&["--code", "00000000000000000000000000"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("somebody else answers"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("another code"));
 }
 
 #[test]
@@ -153,7 +150,7 @@ fn files_are_refused_where_pings_are_answered() {
     let place = Place::new();
     std::fs::write(place.path("file"), "x").unwrap();
     let (listener, _) = listener(&place, &["ping", "--listen"]);
-    let output = place.send("file", &listener.address, &["--trust-new"]);
+    let output = place.send("file", &listener.address, &[]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("takes no files"), "{said}");

@@ -1,38 +1,106 @@
 //! Files between two processes of the command, over loopback.
 
-use crate::support::transfer::{Place, one_line, report};
-use std::fs;
+use crate::support::transfer::{CODE, Listener, Place, Process, RECEIVE_ONCE, one_line, report};
+use pollster::block_on;
+use shallop_core::BitsPerSec;
+use shallop_quic::{Config, Endpoint, QuicError, Tls, identity::AnyServer};
+use std::io::{BufRead, BufReader, Read};
+use std::{fs, process::Command, time::Duration};
+
+/// What a command prints until it is ended: two lines, and standard error.
+fn first_words(mut command: Command) -> (String, String) {
+    let mut process = Process(command.spawn().unwrap());
+    let mut lines = BufReader::new(process.0.stdout.take().unwrap()).lines();
+    let told: Vec<String> = lines.by_ref().take(2).map(Result::unwrap).collect();
+    process.0.kill().unwrap();
+    (told.join("\n"), process.end(Duration::from_secs(10)).1)
+}
 
 #[test]
-fn files_arrive_at_a_known_receiver_only() {
+fn files_arrive_with_the_code_that_the_receiver_prints_only() {
     let place = Place::new();
     fs::create_dir(place.path("source")).unwrap();
     let bytes: Vec<u8> = (0..700_000_u32).map(|at| (at.wrapping_mul(at) >> 7) as u8).collect();
     fs::write(place.path("source/file"), &bytes).unwrap();
-    let receiver = place.receiver(&[]);
-    let (address, fingerprint) = (receiver.address.clone(), receiver.fingerprint.clone());
-
-    let other = "00000000-00000000-00000000-00000000-00000000-00000000-00000000-00000000";
-    let to_copy = format!("--fingerprint {fingerprint}\n");
-    for (more, why) in
-        [(&[][..], &["is not known", &to_copy][..]), (&["--fingerprint", other], &["somebody else answers"])]
-    {
-        let refused = place.send("source", &address, more);
+    let mut command = place.command(&[RECEIVE_ONCE, &["--bind", "127.0.0.1:0"]].concat());
+    command.env_remove("SHALLOP_CODE");
+    let receiver = Listener::start(command);
+    let address = receiver.address.clone();
+    let code = receiver.code.clone().unwrap();
+    for (code, why) in [(&[][..], "the receiver has another code"), (&["--code", "12"], "26 digits and letters")] {
+        let refused = place.send("source", &address, code);
         assert_eq!(refused.status.code(), Some(2));
-        let said = String::from_utf8_lossy(&refused.stderr);
-        assert!(why.iter().all(|why| said.contains(why)), "{said}");
+        let said = one_line(&refused.stderr);
+        assert!(said.contains(why), "{said}");
     }
+    let mut without = place.command(&["send", "source", &address]);
+    let without = without.env_remove("SHALLOP_CODE").output().unwrap();
+    let said = one_line(&without.stderr);
+    assert!(without.status.code() == Some(2) && said.contains(&format!("the code of {address} is missing")), "{said}");
     assert!(!place.path("inbox/source").exists());
 
-    let sent = report(&place.send("source", &address, &["--trust-new", "--json"]));
+    let code = format!("{}-{}", &code[..13], code[13..].to_uppercase());
+    let sent = report(&place.send("source", &address, &["--json", "--code", &code]));
     assert_eq!(sent["on_credits"], true);
     assert_eq!(sent["transfer"]["bytes"], 700_000);
     assert!(sent["credits"]["data_packets"].as_u64() <= sent["credits"]["used"].as_u64());
-    let (found, _) = receiver.report(0);
-    assert_eq!(found["transfer"]["files"], 1);
+    let (found, said) = receiver.report(0);
+    assert_eq!((&found["transfer"]["files"], said.as_str()), (&1.into(), ""), "nothing is said of strangers");
     assert!(fs::read(place.path("inbox/source/file")).unwrap() == bytes);
-    let known = fs::read_to_string(place.path("data/shallop/known_hosts")).unwrap();
-    assert_eq!(known.trim(), format!("{address} {fingerprint}"));
+}
+
+#[test]
+fn a_receiver_prints_the_command_line_of_the_sender_and_warns_if_anybody_may_send() {
+    let place = Place::new();
+    let said = |args: &str| {
+        let args: Vec<&str> = args.split_whitespace().collect();
+        first_words(place.command(&args))
+    };
+    let (told, warned) = said("receive inbox --bind 127.0.0.1:47479");
+    let line = format!("shallop send PATH... 127.0.0.1:47479 --code {CODE}");
+    assert_eq!((told.lines().last(), warned.as_str()), (Some(line.as_str()), ""));
+    let (told, _) = said("ping --listen --bind 0.0.0.0:47478 --code 7zzzzzzzzzzzzzzzzzzzzzzzzz");
+    assert!(told.ends_with("\nshallop ping HOST:47478 --code 7zzzzzzzzzzzzzzzzzzzzzzzzz"), "{told}");
+    let (told, warned) = said("receive inbox --anybody --bind 127.0.0.1:47477");
+    assert!(told.ends_with("\nshallop send PATH... 127.0.0.1:47477 --anybody"), "{told}");
+    assert!(warned.starts_with("warning: anybody who reaches this port may send files"), "{warned}");
+}
+
+#[test]
+fn strangers_see_nothing_and_are_not_seen() {
+    let place = Place::new();
+    fs::write(place.path("inbox/secret"), "a file").unwrap();
+    let mut receiver = place.listen(&["receive", "inbox"]);
+    let to = receiver.address.parse().unwrap();
+    let threads = || fs::read_dir(format!("/proc/{}/task", receiver.process.0.id())).unwrap().count();
+    let before = threads();
+    let any = "127.0.0.1:0".parse().unwrap();
+    let protocol: &[u8] = b"shallop-quic/1+code";
+    let tls = Tls::client(AnyServer::new()).speaking(&[protocol]);
+    let stranger = Endpoint::bind(any, Config { credits: false, ..Config::new(BitsPerSec::gbps(1)) }, tls).unwrap();
+    let connections: Vec<_> = (0..100).map(|_| block_on(stranger.connect(to, "shallop")).unwrap()).collect();
+    for connection in &connections {
+        // The begin of a transfer, as a sender without a code would send it.
+        let mut list = block_on(connection.open_uni()).unwrap();
+        block_on(list.write_all(br#"{"say":"hello","version":1}{"say":"file","path":"secret","size":6}"#)).unwrap();
+    }
+    assert_eq!(threads(), before, "no thread serves a stranger");
+    for connection in &connections {
+        let answer = block_on(connection.accept_any()).err().unwrap();
+        assert!(matches!(answer, QuicError::Closed { code: 2, .. }), "{answer}");
+    }
+    let forged = block_on(stranger.connect(to, "shallop")).unwrap();
+    let (mut proof, _) = block_on(forged.open_bi()).unwrap();
+    block_on(proof.write_all(b"\x1b[2J 192.0.2.7:1: 12 files received, 32 bytes")).unwrap();
+    forged.close(7, b"\x1b]0;words of a stranger\x07");
+    assert_eq!(threads(), before);
+    drop(forged);
+    receiver.process.interrupt();
+    let (code, said) = receiver.process.end(Duration::from_secs(20));
+    assert_eq!((code, said.as_str()), (Some(130), ""));
+    let mut told = String::new();
+    receiver.lines.read_to_string(&mut told).unwrap();
+    assert_eq!(told, "");
 }
 
 #[test]
@@ -40,7 +108,7 @@ fn zeros_for_a_time_are_counted_where_they_arrive_and_no_file_is_made() {
     let place = Place::new();
     let receiver = place.receiver(&[]);
     let to = receiver.address.as_str();
-    let zeros = ["send", "--for", "300ms", to, "--wait", "20ms", "--trust-new", "--json"];
+    let zeros = ["send", "--for", "300ms", to, "--wait", "20ms", "--json"];
     let sent = report(&place.output(&zeros));
     let packets = sent["credits"]["data_packets"].as_f64().unwrap();
     let payload = sent["transfer"]["bytes"].as_f64().unwrap() / packets;
@@ -65,7 +133,7 @@ fn both_sides_print_their_counters_and_quiet_prints_nothing() {
     let place = Place::new();
     fs::write(place.path("file"), vec![7; 400_000]).unwrap();
     let receiver = place.receiver(&["--stats"]);
-    let sent = place.send("file", &receiver.address, &["--trust-new", "--quiet", "--stats"]);
+    let sent = place.send("file", &receiver.address, &["--quiet", "--stats"]);
     assert_eq!(sent.status.code(), Some(0), "{}", one_line(&sent.stderr));
     assert!(sent.stdout.is_empty(), "{}", String::from_utf8_lossy(&sent.stdout));
     let of_sender = String::from_utf8(sent.stderr).unwrap();
@@ -90,7 +158,7 @@ fn unscheduled_data_and_the_controller_without_credits_can_be_chosen() {
     let place = Place::new();
     fs::write(place.path("file"), vec![7; 300_000]).unwrap();
     let receiver = place.receiver(&[]);
-    let more = ["--trust-new", "--json", "--unscheduled", "100KB"];
+    let more = ["--json", "--unscheduled", "100KB"];
     let sent = report(&place.send("file", &receiver.address, &more));
     assert_eq!(sent["leaves"], "credits");
     let unscheduled = sent["credits"]["unscheduled"].as_u64().unwrap();
@@ -99,7 +167,7 @@ fn unscheduled_data_and_the_controller_without_credits_can_be_chosen() {
 
     let receiver = place.receiver(&["--without-credits", "--overwrite"]);
     fs::write(place.path("file"), vec![8; 300_000]).unwrap();
-    let more = ["--trust-new", "--fallback", "bbr", "--retry-credits", "1s"];
+    let more = ["--fallback", "bbr", "--retry-credits", "1s"];
     let sent = place.send("file", &receiver.address, &more);
     assert_eq!(sent.status.code(), Some(0), "{}", one_line(&sent.stderr));
     let said = String::from_utf8(sent.stdout).unwrap();
@@ -125,7 +193,10 @@ fn bad_transfer_options_are_refused_with_their_name() {
         (&["send", "notes.txt", "ship:/tmp"], &["the folder is chosen at the receiver"]),
         (&["send", "--for", "0s", "127.0.0.1"], &["a time above zero"]),
         (&["send", "link", "127.0.0.1"], &["link: symbolic links are not sent"]),
-        (&["send", "notes.txt", "127.0.0.1", "--fingerprint", "12"], &["64 hexadecimal digits"]),
+        (&["send", "notes.txt", "127.0.0.1", "--code", CODE, "--anybody"], &["cannot be used with"]),
+        (&["receive", ".", "--code", CODE, "--anybody"], &["cannot be used with"]),
+        (&["receive", ".", "--client-ca", "a"], &["--cert"]),
+        (&["receive", ".", "--cert", "a", "--key", "a"], &["--cert: say who may send: --client-ca FILE, or --anybody"]),
         (&["send", "notes.txt", "127.0.0.1", "--cert", "a"], &["--key"]),
         (&["receive", "--once"], &["required arguments were not provided", "<DIR>"]),
         (&["receive", "nowhere", "--once"], &["is no folder", "make it first"]),
@@ -155,7 +226,7 @@ fn a_host_that_does_not_answer_is_reported_with_advice() {
     let place = Place::new();
     let deaf = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = deaf.local_addr().unwrap();
-    let output = place.send("inbox", &to.to_string(), &["--trust-new"]);
+    let output = place.send("inbox", &to.to_string(), &[]);
     assert_eq!(output.status.code(), Some(2));
     let said = one_line(&output.stderr);
     assert!(said.contains(&format!("{to}: no answer for 10 s")), "{said}");
@@ -180,7 +251,7 @@ fn odd_file_names_arrive_and_are_printed_escaped() {
         fs::write(folder.join(name), text).unwrap();
     }
     let receiver = place.receiver(&[]);
-    let sent = place.send("source", &receiver.address, &["--trust-new"]);
+    let sent = place.send("source", &receiver.address, &[]);
     assert_eq!(sent.status.code(), Some(1), "{}", one_line(&sent.stderr));
     let said = String::from_utf8(sent.stderr).unwrap();
     assert_eq!(said.lines().count(), 3, "{said}");

@@ -20,21 +20,6 @@ fn write_certificates(place: &Place) {
 }
 
 #[test]
-fn a_receiver_warns_that_anybody_may_send_unless_it_asks_for_certificates() {
-    let place = Place::new();
-    write_certificates(&place);
-    let said_at_start = |more: &[&str]| {
-        let mut process = place.listen(&[&["receive", "inbox"], more].concat()).process;
-        process.0.kill().unwrap();
-        std::io::read_to_string(process.0.stderr.take().unwrap()).unwrap()
-    };
-    let said = said_at_start(&[]);
-    assert!(said.starts_with("warning: anybody who reaches this port may send files"), "{said}");
-    assert!(said.contains("--client-ca FILE"), "{said}");
-    assert_eq!(said_at_start(&["--client-ca", "ca"]), "");
-}
-
-#[test]
 fn senders_and_receivers_of_an_authority_trust_each_other_and_nobody_else() {
     let place = Place::new();
     write_certificates(&place);
@@ -49,7 +34,9 @@ fn senders_and_receivers_of_an_authority_trust_each_other_and_nobody_else() {
     for (to, more, said) in [
         (address, "--ca ca", "give --cert and --key"),
         (&format!("localhost:{port}"), "--ca ca", "for the name localhost"),
-        (address, "--ca ca --trust-new", "cannot be used with"),
+        (address, "", "by authorities (--ca)"),
+        (address, "--anybody", "give --cert and --key"),
+        (address, "--ca ca --anybody", "cannot be used with"),
         (address, "--ca ca --cert cert", "--key"),
         (address, "--ca cert --cert cert --key key", "signed by an authority in cert"),
         (address, "--ca none", "none"),

@@ -16,7 +16,7 @@ fn ctrl_c_ends_both_sides_at_once_and_the_transfer_resumes_later() {
     let mut receiver = place.listen(&slow(&["receive", "inbox"]));
     let address = receiver.address.clone();
     let send = || {
-        let args = slow(&["send", "file", "--trust-new"]);
+        let args = slow(&["send", "file"]);
         place.start(&[&args[..2], &[address.as_str()], &args[2..]].concat())
     };
 

@@ -29,7 +29,7 @@ impl Ends {
     }
 
     fn sender(&self) -> Process {
-        self.place.start(&[&["send", "source", &self.address, "--trust-new"], NETWORK].concat())
+        self.place.start(&[&["send", "source", &self.address], NETWORK].concat())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Transfers that need IPv6, or a file system of their own.
 
-use crate::support::transfer::{Listener, Place, RECEIVE_ONCE, one_line, report};
+use crate::support::transfer::{CODE, Listener, Place, RECEIVE_ONCE, one_line, report};
 use shallop_testing::{Cause, Outcome, need, programs, skip};
 use std::fs;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ pub fn a_receiver_of_both_families_is_reached_over_either() -> Outcome {
         fs::write(place.path(host), vec![9; 200_000]).unwrap();
         let receiver = Listener::start(place.command(&[RECEIVE_ONCE, &["--bind", "[::]:0"]].concat()));
         let to = format!("{host}:{}", receiver.port());
-        let sent = report(&place.send(host, &to, &["--trust-new", "--json"]));
+        let sent = report(&place.send(host, &to, &["--json"]));
         assert_eq!(sent["on_credits"], true, "{host}");
         receiver.report(0);
         assert_eq!(fs::read(place.path("inbox").join(host)).unwrap().len(), 200_000);
@@ -31,12 +31,12 @@ pub fn a_full_disk_fails_the_file_and_says_so() -> Outcome {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
     command.arg(receive.get_program()).args(receive.get_args());
-    command.current_dir(place.path("")).env("XDG_DATA_HOME", place.path("data"));
+    command.current_dir(place.path("")).env("SHALLOP_CODE", CODE);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let receiver = Listener::try_start(command)
         .map_err(|why| skip(Cause::Namespaces, format!("no namespaces for this user: {why}")))?;
     let to = receiver.address.as_str();
-    let sent = place.output(&["send", "large", "small", to, "--wait", "20ms", "--trust-new"]);
+    let sent = place.output(&["send", "large", "small", to, "--wait", "20ms"]);
     assert_eq!(sent.status.code(), Some(1));
     let said = one_line(&sent.stderr);
     assert!(said.contains("large: not in place at the receiver: No space left"), "{said}");

@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A folder with an empty folder `inbox`, in which commands run; they keep their data in its folder `data`.
+/// The code of all commands of a test, unless they say otherwise.
+pub const CODE: &str = "0123456789abcdefghjkmnpqrs";
+
+/// A folder with an empty folder `inbox`, in which commands run.
 pub struct Place(tempfile::TempDir);
 
 impl Place {
@@ -23,7 +26,7 @@ impl Place {
 
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
-        command.args(args).current_dir(self.0.path()).env("XDG_DATA_HOME", self.path("data"));
+        command.args(args).current_dir(self.0.path()).env("SHALLOP_CODE", CODE);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -89,7 +92,7 @@ pub struct Listener {
     pub process: Process,
     pub lines: BufReader<ChildStdout>,
     pub address: String,
-    pub fingerprint: String,
+    pub code: Option<String>,
 }
 
 impl Listener {
@@ -108,9 +111,8 @@ impl Listener {
             return Err(one_line(process.end(Duration::from_secs(10)).1.as_bytes()));
         }
         let told: Value = serde_json::from_str(&first).unwrap();
-        let text = |key: &str| told[key].as_str().unwrap().to_owned();
-        let (address, fingerprint) = (text("address"), text("fingerprint"));
-        Ok(Self { process, lines, address, fingerprint })
+        let address = told["address"].as_str().unwrap().to_owned();
+        Ok(Self { process, lines, address, code: told["code"].as_str().map(str::to_owned) })
     }
 
     pub fn port(&self) -> &str {

@@ -1,6 +1,7 @@
 //! Control streams: messages as lines of bounded length.
 
 use crate::{protocol::error::TransferError, protocol::link::Outgoing, protocol::message::Message};
+use shallop_quic::tidy;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// The longest line of a control stream, bytes: enough for the longest path with each byte escaped as six characters.
@@ -75,7 +76,7 @@ impl ControlReader {
             }
             return Err(TransferError::Link(io::ErrorKind::UnexpectedEof.into()));
         }
-        serde_json::from_slice(&self.line).map_err(|why| TransferError::Protocol(why.to_string()))
+        serde_json::from_slice(&self.line).map_err(|why| TransferError::Protocol(tidy(&why.to_string())))
     }
 
     /// Reads to the end of the stream, so that a peer that is still writing gets to read the refusal.

@@ -5,9 +5,6 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const PROTOCOL: &str = "shallop-files-1";
 
-/// The longest reason of a failure in a message, bytes.
-const MAX_REASON: usize = 1000;
-
 /// A BLAKE3 hash, in messages as hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -95,21 +92,9 @@ impl Message {
     }
 }
 
-/// Truncates a reason to [`MAX_REASON`] and replaces control characters, which could harm a terminal.
-pub(crate) fn tidy(reason: &str) -> String {
-    let mut tidy = String::new();
-    for character in reason.chars().map(|it| if it.is_control() { ' ' } else { it }) {
-        if tidy.len() + character.len_utf8() > MAX_REASON {
-            break;
-        }
-        tidy.push(character);
-    }
-    tidy
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Digest, Message, Part, tidy};
+    use super::{Digest, Message, Part};
 
     #[test]
     fn messages_decode_to_themselves_and_malformed_ones_are_refused() {
@@ -123,11 +108,5 @@ mod tests {
         {
             assert!(serde_json::from_str::<Message>(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn reasons_are_truncated_and_have_no_control_characters() {
-        assert_eq!(tidy("a\u{1b}[31m\nb"), "a [31m b");
-        assert_eq!(tidy(&"ü".repeat(2000)).len(), 1000);
     }
 }

@@ -3,11 +3,12 @@
 use crate::protocol::control::{ControlReader, ControlWriter};
 use crate::protocol::link::{Link, closed};
 use crate::protocol::manifest::Entry;
-use crate::protocol::message::{Digest, Message, PROTOCOL, Part, tidy};
+use crate::protocol::message::{Digest, Message, PROTOCOL, Part};
 use crate::protocol::progress::{Failure, FileOutcome, Progress, Summary};
 use crate::protocol::sources::SourcePaths;
 use crate::protocol::{CHUNK, FILE_STREAM, MAX_STREAMS};
 use crate::{protocol::entry_states::lock, protocol::error::TransferError};
+use shallop_quic::tidy;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,8 +1,7 @@
 //! Files over QUIC on credits, over loopback.
 
 use shallop_core::BitsPerSec;
-use shallop_quic::identity::{Fingerprint, Identity, SERVER_NAME, ServerVerifier};
-use shallop_quic::{Config, Tls};
+use shallop_quic::{Config, Tls, code::Code, identity::SERVER_NAME};
 use shallop_transfer::protocol::{ReceiveOptions, SendOptions, SourcePaths};
 use shallop_transfer::session::{ReceiveServer, SendSession, Served, receive};
 use std::fs;
@@ -14,12 +13,14 @@ fn config(mbps: u64) -> Config {
     Config { wait, slack: wait, ..Config::new(link) }
 }
 
-fn bind(config: Config, identity: &Identity) -> ReceiveServer {
-    ReceiveServer::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), config, identity, None).unwrap()
+fn bind(config: Config) -> (ReceiveServer, Code) {
+    let code = Code::make().unwrap();
+    let tls = Tls::server_with(code.clone()).unwrap();
+    (ReceiveServer::bind(Some((Ipv4Addr::LOCALHOST, 0).into()), config, &tls).unwrap(), code)
 }
 
-fn connect(to: SocketAddr, config: Config, fingerprint: Fingerprint) -> SendSession {
-    let tls = Tls::client(ServerVerifier::pinned(fingerprint));
+fn connect(to: SocketAddr, config: Config, code: &Code) -> SendSession {
+    let tls = Tls::client_with(code.clone());
     SendSession::connect(&[to], SERVER_NAME, config, &tls).unwrap()
 }
 
@@ -32,8 +33,7 @@ pub fn a_folder_arrives_on_credits_and_a_second_time_nothing_is_sent() {
     fs::write(folder.join("large"), &large).unwrap();
     fs::write(folder.join("deep/er/small"), b"small").unwrap();
     fs::write(folder.join("empty"), b"").unwrap();
-    let identity = Identity::make().unwrap();
-    let server = bind(config, &identity);
+    let (server, code) = bind(config);
     let (address, place) = (server.address(), to.path().to_owned());
     let thread = spawn(move || {
         [(); 2].map(|()| {
@@ -43,7 +43,7 @@ pub fn a_folder_arrives_on_credits_and_a_second_time_nothing_is_sent() {
     });
     let sources = SourcePaths::collect(&[folder]).unwrap();
     let reports = [(); 2].map(|()| {
-        let session = connect(address, config, identity.fingerprint());
+        let session = connect(address, config, &code);
         session.send(&sources, SendOptions::default(), &()).unwrap()
     });
     let received = thread.join().unwrap();
@@ -61,15 +61,15 @@ pub fn a_folder_arrives_on_credits_and_a_second_time_nothing_is_sent() {
 pub fn three_live_senders_of_one_host_all_finish() {
     let config = config(100);
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let identity = Identity::make().unwrap();
-    let server = bind(config, &identity);
-    let (address, fingerprint) = (server.address(), identity.fingerprint());
+    let (server, code) = bind(config);
+    let address = server.address();
     let senders = ["one", "two", "three"].map(|name| {
         let path = from.path().join(name);
         fs::write(&path, vec![name.len() as u8; 800_000]).unwrap();
+        let code = code.clone();
         spawn(move || {
             let sources = SourcePaths::collect(&[path]).unwrap();
-            let session = connect(address, config, fingerprint);
+            let session = connect(address, config, &code);
             session.send(&sources, SendOptions::default(), &()).unwrap()
         })
     });

@@ -20,7 +20,7 @@ pub use transcript::Transcript;
 
 pub fn kernel() -> Result<Installed, Stop> {
     programs(&["setsid"])?;
-    need(Cause::Kernel, installed::find(&installed::folder(), None))
+    need(Cause::Kernel, installed::folder().and_then(|folder| installed::find(&folder, None)))
 }
 
 #[derive(Clone, Debug)]

@@ -24,4 +24,3 @@ for device in r0 s0; do
         one-queue) tc qdisc add dev $device root tbf rate 20mbit burst 3076 limit 20000 overhead 24 mpu 84 ;;
     esac
 done
-export XDG_DATA_HOME=$PWD
