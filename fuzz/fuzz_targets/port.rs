@@ -12,7 +12,7 @@ use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
     Aqm, AqmPort, Average, Discipline, FifoConfig, FrameAggregation, Impairment, Limit, LinkChange, MarkAt,
     MarkThreshold, Meter, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig,
-    QueueConfig, RedConfig, SelectiveDrop, Signals,
+    QueueConfig, RedConfig, SelectiveDrop, Signals, Spacing,
 };
 use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
 use std::collections::BTreeMap;
@@ -48,6 +48,7 @@ fn red(u: &mut Unstructured<'_>) -> Result<RedConfig> {
         at: at(u)?,
         signals: *u.choose(&[Signals::Mark, Signals::MarkOrDrop, Signals::DropNotEct, Signals::DropAll])?,
         average: u.arbitrary::<bool>()?.then_some(average),
+        spacing: *u.choose(&[Spacing::Independent, Spacing::Count])?,
         stream: draw::stream(u)?,
     })
 }

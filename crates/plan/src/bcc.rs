@@ -12,7 +12,7 @@
 
 use crate::plan::{Bcc, Shared};
 use shallop_core::BitsPerSec;
-use shallop_switch::MarkAt;
+use shallop_switch::{MarkAt, Spacing};
 
 /// BCC's thresholds of one pool, in bytes, with the values from which they are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,15 +91,17 @@ impl Thresholds {
         let needed = format!("{rate} × {} × (1 + {}) - {} private", bcc.rtt, bcc.lambda, shared.private);
         let upper = format!("{} - {} / {}: B - B_R / alpha", shared.size, size(required), shared.alpha);
         let lower = format!("{} - {rate} × {ports} ports × {}: Kmax - C N h", size(max), bcc.h);
-        let certain = match bcc.at {
-            MarkAt::Enqueue => "of marking at Kmax; all above",
-            MarkAt::Dequeue => "of marking at Kmax; all above; as packets leave",
-        };
+        let leave = if bcc.at == MarkAt::Dequeue { "; as packets leave" } else { "" };
+        let count = if bcc.spacing == Spacing::Count { "; spaced by a count" } else { "" };
         vec![
             ("B_R", size(required), of(bcc.required.is_some(), needed)),
             ("Kmax", size(max), of(bcc.max.is_some(), upper)),
             ("Kmin", size(min), of(bcc.min.is_some(), lower)),
-            ("Pmax", format!("{} %", bcc.max_probability * 100.0), certain.to_owned()),
+            (
+                "Pmax",
+                format!("{} %", bcc.max_probability * 100.0),
+                format!("of marking at Kmax; all above{leave}{count}"),
+            ),
         ]
     }
 }

@@ -60,6 +60,7 @@ fn leave_out_credits(switch: &mut Switch) {
     switch.credit_burst = 0;
     switch.select = None;
     switch.unscheduled_above = NOTHING;
+    switch.unscheduled_drop = None;
     switch.accounting = Accounting::default();
     switch.emulation = true;
     switch.weights = None;

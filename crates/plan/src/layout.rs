@@ -18,7 +18,7 @@
 //!
 //! Hosts' links have the same meters as switches, as both papers require. Limits of queues are in `memory.rs`.
 
-use crate::plan::{Accounting, Plan, Switch};
+use crate::plan::{Accounting, Plan, Switch, UnscheduledDrop};
 use crate::{memory::Memory, network::Network};
 use crate::{requirements::Requirements, traffic_paths::PortTraffic};
 use shallop_core::{BitsPerSec, Bytes, Class, Seed, Share, Stream};
@@ -55,7 +55,7 @@ impl PortLayout {
         });
         let data = requirements.credits.map_or(0, |credits| credits.queues.len() - 1);
         let metered = requirements.credits.map(|credits| credits.metered);
-        let unscheduled = requirements.unscheduled;
+        let unscheduled = requirements.unscheduled.is_some();
         let memory = Memory::new(plan.switches(scheme), network, seed);
         let (ports, shares) = (vec![], vec![]);
         let mut layout = Self { ports, memory, queues, shares, data, metered, unscheduled };
@@ -168,13 +168,15 @@ fn port_queues(
     };
     let above = |above| SelectiveDrop { above: Limit::for_buffer(above, link.rate) };
     let select = switch.select.map(above);
-    let drops = requirements.unscheduled && network.is_switch_port(port);
-    let unscheduled = drops.then(|| above(switch.unscheduled_above));
+    let drops = requirements.unscheduled.filter(|_| network.is_switch_port(port));
+    let unscheduled = drops.map(|_| above(switch.unscheduled_above));
+    let select_reached = switch.unscheduled_drop.or(drops) == Some(UnscheduledDrop::Reached);
     let metered = QueueConfig { meter: meter(shares.metered, u64::from(wire::MIN_FRAME)), ..QueueConfig::default() };
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
     let (own, other) = switch.weights.unwrap_or((1, 1));
     let aggregate = network.aggregate(port);
-    let data = |priority| QueueConfig { weight: own, select: unscheduled, aggregate, ..queue(priority) };
+    let data =
+        |priority| QueueConfig { weight: own, select: unscheduled, select_reached, aggregate, ..queue(priority) };
     let Some(credits) = requirements.credits else { return (vec![data(0)], [0; Class::COUNT]) };
     let mut queues = vec![QueueConfig { select: select.filter(|_| credits.selective), ..metered }];
     if credits.returns {

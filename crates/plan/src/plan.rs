@@ -7,7 +7,7 @@ use shallop_switch::Outage;
 use shallop_topology::{AnyFabric, Imported, NicMode, NodeKind, Way};
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-pub use crate::switches::{Accounting, Bcc, QueueMarking, Shared, Signals, Switch};
+pub use crate::switches::{Accounting, Bcc, QueueMarking, Shared, Signals, Switch, UnscheduledDrop};
 pub use crate::transport::{
     Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Tcp, Transport, Udp,
 };

@@ -1,7 +1,7 @@
 //! The memory pools of switches, and the ports that share each pool. Pools are numbered in the order of their first
 //! ports.
 
-use crate::plan::{QueueMarking, Switch};
+use crate::plan::{Bcc, QueueMarking, Switch};
 use crate::{bcc::Thresholds, network::Network};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed};
 use shallop_switch::{Pool, PoolConfig, PoolMember, RedConfig};
@@ -72,7 +72,8 @@ impl PoolPorts {
             let (bcc, thresholds) = (switch.bcc?, self.thresholds(switches, network)?);
             let [min, max] =
                 [thresholds.min, thresholds.max].map(|bytes| BufferSize::Bytes(Bytes::new(bytes.max(0.0) as u64)));
-            Some(QueueMarking { min, max, max_probability: bcc.max_probability, ..QueueMarking::step(max, bcc.at) })
+            let Bcc { max_probability, spacing, .. } = bcc;
+            Some(QueueMarking { min, max, max_probability, spacing, ..QueueMarking::step(max, bcc.at) })
         })
     }
 

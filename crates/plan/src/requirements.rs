@@ -1,7 +1,7 @@
 //! What the transports in use require of a network's ports, and which traffic crosses each port.
 
 use crate::network::{Network, NoPath};
-use crate::plan::{Driver, Plan};
+use crate::plan::{Driver, Plan, UnscheduledDrop};
 use crate::traffic_paths::{PortTraffic, TrafficPaths};
 use crate::transport::{CreditRequirements, Transport};
 use crate::{error::SetupError, host_pairs::HostPairs};
@@ -26,8 +26,8 @@ pub struct Requirements {
     pub mixed: bool,
     /// Whether any switch has a separate queue for transports without credits.
     pub legacy_queue: bool,
-    /// Whether any transport sends unscheduled data (Aeolus), which data queues drop selectively.
-    pub unscheduled: bool,
+    /// Which unscheduled data (Aeolus) queues drop if the switch does not say; `None` if no transport sends any.
+    pub unscheduled: Option<UnscheduledDrop>,
 }
 
 impl Requirements {
@@ -52,9 +52,14 @@ impl Requirements {
             batch: with_credits.map(|transport| transport.batch()).min().unwrap_or(1),
             mixed,
             legacy_queue: mixed && plan.switches(scheme).iter().any(|switch| switch.weights.is_some()),
-            unscheduled: transports.iter().any(|transport| transport.aeolus().is_some()),
+            unscheduled: transports.iter().filter_map(|it| unscheduled_drop(it)).max(),
         })
     }
+}
+
+fn unscheduled_drop(transport: &Transport) -> Option<UnscheduledDrop> {
+    let reached = matches!(transport, Transport::ExpressPass(it) if it.is_aeolus_paper);
+    transport.aeolus().map(|_| if reached { UnscheduledDrop::Reached } else { UnscheduledDrop::Above })
 }
 
 /// Finds the traffic that may cross each port. Transports without credits are counted separately.

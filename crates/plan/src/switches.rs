@@ -3,7 +3,7 @@
 use crate::chips::Chip;
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Span, Stream};
 pub use shallop_switch::Signals;
-use shallop_switch::{Aqm, Average, Limit, MarkAt, MarkThreshold, RedConfig};
+use shallop_switch::{Aqm, Average, Limit, MarkAt, MarkThreshold, RedConfig, Spacing};
 
 /// A configuration of switches, under a name of the scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,8 @@ pub struct Switch {
     pub select: Option<BufferSize>,
     /// Threshold of the data queue above which it drops unscheduled data.
     pub unscheduled_above: BufferSize,
+    /// Which unscheduled data is dropped; `None` for the choice of the transport.
+    pub unscheduled_drop: Option<UnscheduledDrop>,
     /// Returning credits for which the share of a link for emulation packets leaves room.
     pub accounting: Accounting,
     /// Whether the switch has a metered queue for emulation packets or credits. Otherwise these packets join the data
@@ -88,12 +90,14 @@ pub struct QueueMarking {
     /// Whether packets are marked at enqueue or at dequeue.
     pub at: MarkAt,
     pub signals: Signals,
+    pub spacing: Spacing,
 }
 
 impl QueueMarking {
     /// Makes a marking that marks every packet above a threshold, and none below.
     pub const fn step(above: BufferSize, at: MarkAt) -> Self {
-        Self { min: above, max: above, max_probability: 1.0, weight: 0, at, signals: Signals::Mark }
+        let (signals, spacing) = (Signals::Mark, Spacing::Independent);
+        Self { min: above, max: above, max_probability: 1.0, weight: 0, at, signals, spacing }
     }
 
     pub fn drops(&self) -> bool {
@@ -120,6 +124,7 @@ impl QueueMarking {
             at: self.at,
             signals: self.signals,
             average,
+            spacing: self.spacing,
             stream,
         }
     }
@@ -185,6 +190,7 @@ pub struct Bcc {
     pub max_probability: f64,
     /// Whether the pool marks packets at enqueue or at dequeue.
     pub at: MarkAt,
+    pub spacing: Spacing,
     /// `B_R`, the memory of the pool that one queue needs; `None` to compute it by the rule of BCC.
     pub required: Option<Bytes>,
     /// `Kmin`, the occupancy up to which nothing is marked; `None` to compute it by the rule of BCC.
@@ -199,6 +205,17 @@ impl Bcc {
         rate.get() as f64 / 8.0 * self.rtt.as_secs_f64() * self.lambda
     }
 }
+
+/// The packets that a threshold for unscheduled data drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UnscheduledDrop {
+    /// Those with which the queue would be longer than the threshold.
+    Above,
+    /// Those that find the queue at the threshold, or longer.
+    Reached,
+}
+
+shallop_options::string_enum! { UnscheduledDrop { Above = "above", Reached = "reached" } }
 
 /// Returning credits for which the share of a link for emulation packets leaves room (docs/flashpass.md, "accounting").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -7,7 +7,7 @@ use shallop_options::{
 };
 use shallop_plan::chips::{Chip, Mmu};
 use shallop_plan::plan::{Bcc, QueueMarking, Shared};
-use shallop_switch::{MarkAt, Signals};
+use shallop_switch::{MarkAt, Signals, Spacing};
 use shallop_topology::bounds::{MAX_DELAY, RATE};
 
 const ALPHA: ValueType = ValueType::Above(0.0, 1_024.0);
@@ -95,6 +95,10 @@ pub(super) struct MarkRules {
     /// Whether packets that are not ECN-capable are queued or dropped where ECN-capable ones are marked.
     #[key(default = NotEct::Keep)]
     pub not_ect: NotEct,
+    /// How marks by chance are spaced: each packet is drawn for (`"none"`), or the distances are uniform from 1 to
+    /// 1 / p packets (`"count"`, RED of 1993), which marks a fraction 2 p / (1 + p).
+    #[key(default = Spacing::Independent)]
+    pub spacing: Spacing,
 }
 
 /// The keys of `mark` of a switch: ECN marking by the length of the data queue, with a step or with RED.
@@ -128,6 +132,9 @@ pub(super) struct DropOptions {
     /// The probability of a drop at `max`; it rises linearly from zero at `min`.
     #[key(PROBABILITY, default = 1.0)]
     pub probability: f64,
+    /// How drops by chance are spaced: independent draws (`"none"`), or as in RED of 1993 (`"count"`).
+    #[key(default = Spacing::Independent)]
+    pub spacing: Spacing,
 }
 
 /// The keys of `shaper` and `policer` of a switch: a token bucket.
@@ -158,6 +165,14 @@ pub(super) struct PoolMarkOptions {
     pub rules: MarkRules,
 }
 
+/// A named set of defaults for the keys of `bcc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Preset {
+    Ns2,
+}
+
+string_enum! { Preset { Ns2 = "bcc-ns2" } }
+
 /// The keys of `bcc`: ECN thresholds of a memory pool, computed by the rules of BCC.
 #[derive(Clone, Copy, Debug, Options)]
 pub(super) struct BccOptions {
@@ -174,9 +189,15 @@ pub(super) struct BccOptions {
     /// The probability of a mark at Kmax; it rises linearly from zero at Kmin.
     #[key(PROBABILITY, default = 0.1)]
     pub probability: f64,
+    /// A set of defaults. `"bcc-ns2"` is that of the authors' simulations: `at = "dequeue"`, `spacing = "count"`.
+    pub preset: Option<Preset>,
     /// When the occupancy of the pool is compared: as a packet joins its queue, or as it leaves.
-    #[key(default = MarkAt::Enqueue)]
-    pub at: MarkAt,
+    #[key(shown = "\"enqueue\"")]
+    pub at: Option<MarkAt>,
+    /// How marks by chance are spaced: each packet is drawn for (`"none"`), or the distances are uniform from 1 to
+    /// 1 / p packets (`"count"`, RED of 1993).
+    #[key(shown = "\"none\"")]
+    pub spacing: Option<Spacing>,
     /// `B_R`, the part of the pool's memory that a queue needs.
     #[key(Size(Bytes::ZERO, Bytes::new(1_000_000_000_000)), shown = "C RTT (1 + `lambda`) less `private`")]
     pub required: Option<Bytes>,
@@ -331,8 +352,8 @@ pub(super) fn drop(section: &Section<'_>, marks: bool) -> Result<Option<QueueMar
         let problem = section.reject(key, "`mark` drops packets that are not ECN-capable, too (`not_ect`)");
         return Err(problem.with_help("leave out `not_ect` there, or `drop` here"));
     }
-    let DropOptions { above, min, max, weight, probability } = drop.read(())?;
-    let rules = MarkRules { probability, at: MarkAt::Enqueue, not_ect: NotEct::Keep };
+    let DropOptions { above, min, max, weight, probability, spacing } = drop.read(())?;
+    let rules = MarkRules { probability, at: MarkAt::Enqueue, not_ect: NotEct::Keep, spacing };
     let rule = marking(&drop, ([keys.above, keys.min, keys.max], [above, min, max]), (weight, &rules))?;
     let signals = if marks { Signals::DropNotEct } else { Signals::DropAll };
     Ok(Some(QueueMarking { signals, ..rule }))
@@ -371,7 +392,7 @@ fn marking(
         return Err(problem.with_help("write `min` and `max` in place of `above`"));
     }
     let signals = if drops { Signals::MarkOrDrop } else { Signals::Mark };
-    Ok(QueueMarking { min, max, max_probability: rules.probability, weight, at, signals })
+    Ok(QueueMarking { min, max, max_probability: rules.probability, weight, at, signals, spacing: rules.spacing })
 }
 
 /// Checks that two thresholds have the same unit, and that `min` is not above `max`.
@@ -414,6 +435,12 @@ pub(super) fn bcc(section: &Section<'_>, shared: Option<&Shared>) -> Result<Opti
         return Err(problem.with_help("one of the two says when pools mark"));
     }
     let Some(bcc) = section.nested(key)? else { return Ok(None) };
-    let BccOptions { rtt, lambda, h, probability: max_probability, at, required, max, min } = bcc.read(())?;
-    Ok(Some(Bcc { rtt, lambda, h, max_probability, at, required, min, max }))
+    let options: BccOptions = bcc.read(())?;
+    let BccOptions { rtt, lambda, h, probability: max_probability, preset, required, max, min, .. } = options;
+    let of_preset = match preset {
+        Some(Preset::Ns2) => (MarkAt::Dequeue, Spacing::Count),
+        None => (MarkAt::Enqueue, Spacing::Independent),
+    };
+    let (at, spacing) = (options.at.unwrap_or(of_preset.0), options.spacing.unwrap_or(of_preset.1));
+    Ok(Some(Bcc { rtt, lambda, h, max_probability, at, spacing, required, min, max }))
 }

@@ -39,7 +39,7 @@ const IN_MATRIX: &str = "`matrix` names the hosts of each pair";
 const NO_CAPTURE: &str = "`capture` names no links";
 
 /// Keys of a `[switch.NAME]` that have no effect unless a node of the network is such a switch.
-const OF_PORTS: [&Key; 14] = [
+const OF_PORTS: [&Key; 15] = [
     SwitchOptions::KEY.chip,
     SwitchOptions::KEY.buffer,
     SwitchOptions::KEY.shared.key,
@@ -51,16 +51,18 @@ const OF_PORTS: [&Key; 14] = [
     SwitchOptions::KEY.legacy_weight,
     SwitchOptions::KEY.data_weight,
     SwitchOptions::KEY.unscheduled_above,
+    SwitchOptions::KEY.unscheduled_drop,
     SwitchOptions::KEY.selective_drop,
     SwitchOptions::KEY.accounting,
     SwitchOptions::KEY.emulation,
 ];
 /// Keys of a `[switch.NAME]` that have no effect without credits or emulation packets.
-const OF_CREDITS: [&Key; 8] = [
+const OF_CREDITS: [&Key; 9] = [
     SwitchOptions::KEY.credit_queue,
     SwitchOptions::KEY.credit_burst,
     SwitchOptions::KEY.selective_drop,
     SwitchOptions::KEY.unscheduled_above,
+    SwitchOptions::KEY.unscheduled_drop,
     SwitchOptions::KEY.accounting,
     SwitchOptions::KEY.emulation,
     SwitchOptions::KEY.legacy_weight,

@@ -9,7 +9,7 @@ use shallop_options::{
 use super::buffers::{self, BccOptions, BucketOptions, DropOptions, MarkOptions, SharedOptions};
 use super::import::OwnChip;
 use shallop_plan::chips::{self, Chip};
-use shallop_plan::plan::{Accounting, Switch};
+use shallop_plan::plan::{Accounting, Switch, UnscheduledDrop};
 use shallop_switch::{Aqm, AqmOptions};
 
 /// The default buffer of a port, per Gb/s of its rate, as in the papers.
@@ -62,6 +62,10 @@ pub(super) struct SwitchOptions {
     /// The length of the data queue above which data sent without a credit is dropped (Aeolus).
     #[key(default = BufferSize::Packets(2))]
     pub unscheduled_above: BufferSize,
+    /// Which of that data is dropped: what would make the queue longer than `unscheduled_above` (`"above"`), or what
+    /// finds it at that length or longer (`"reached"`).
+    #[key(shown = "`\"above\"`, with `aeolus-paper` `\"reached\"`")]
+    pub unscheduled_drop: Option<UnscheduledDrop>,
     /// Which returning credits the metered rate of emulation packets leaves space for (docs/flashpass.md).
     #[key(default = Accounting::PerLink)]
     pub accounting: Accounting,
@@ -186,6 +190,7 @@ fn switch(name: &str, section: &Section<'_>, own: Option<&'static Chip>) -> Resu
         credit_burst: options.credit_burst,
         select: options.selective_drop.0,
         unscheduled_above: options.unscheduled_above,
+        unscheduled_drop: options.unscheduled_drop,
         accounting: options.accounting,
         emulation: options.emulation,
         weights: weights(section, &options)?,

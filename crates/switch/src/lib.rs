@@ -37,7 +37,7 @@ pub use pool::{Pool, PoolConfig, PoolMember, PoolQuota};
 pub use port::{Port, PortCounters};
 pub use port_config::PortConfig;
 pub use queue::{Queue, QueueConfig};
-pub use red::{Average, Red, RedConfig, Signals};
+pub use red::{Average, Red, RedConfig, Signals, Spacing};
 pub use ring::Ring;
 pub use route::{AccessLink, RouteTable, Routes, TablePosition};
 pub use selective::SelectiveDrop;

@@ -22,6 +22,8 @@ pub struct QueueConfig {
     pub weight: u32,
     pub discipline: Discipline,
     pub select: Option<SelectiveDrop>,
+    /// Whether `select` counts the arriving packet as one byte: the queue drops once it reaches the threshold.
+    pub select_reached: bool,
     /// Rate limit of the queue. A managed queue waits for the tokens of the largest packet, since its discipline
     /// chooses the packet only at dequeue.
     pub meter: Option<Meter>,
@@ -33,7 +35,8 @@ pub struct QueueConfig {
 impl Default for QueueConfig {
     fn default() -> Self {
         let (select, meter, policer, aggregate) = (None, None, None, None);
-        Self { priority: 0, weight: 1, discipline: Discipline::default(), select, meter, policer, aggregate }
+        let (priority, weight, discipline, select_reached) = (0, 1, Discipline::default(), false);
+        Self { priority, weight, discipline, select, select_reached, meter, policer, aggregate }
     }
 }
 
@@ -44,6 +47,7 @@ pub struct Queue<C> {
     mark: Option<MarkThreshold>,
     reds: Box<[Red]>,
     select: Option<SelectiveDrop>,
+    select_reached: bool,
     pub(crate) meter: Option<Meter>,
     policer: Option<Box<Meter>>,
     aggregate: Option<FrameAggregation>,
@@ -83,6 +87,7 @@ impl<C: Copy> Queue<C> {
             mark,
             reds,
             select: config.select,
+            select_reached: config.select_reached,
             meter: config.meter,
             policer: config.policer.map(Box::new),
             aggregate: config.aggregate,
@@ -156,7 +161,8 @@ impl<C: Copy> Queue<C> {
     ) -> Result<Decision, DropCause> {
         let (size, ecn) = (packet.envelope.bytes(), packet.envelope.ecn);
         let after = self.length.with(size);
-        if self.select.is_some_and(|select| select.drops(ecn, after)) {
+        let counted = if self.select_reached { self.length.with(Bytes::new(1)) } else { after };
+        if self.select.is_some_and(|select| select.drops(ecn, counted)) {
             return Err(DropCause::Selective);
         }
         let at = Some(MarkAt::Enqueue);

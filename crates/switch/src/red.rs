@@ -1,11 +1,12 @@
 //! Random early detection (RED; Floyd and Jacobson, 1993) as in switching chips: no packet is marked up to a minimum
 //! threshold of the queue length, every packet above a maximum threshold, and between the two the probability rises
-//! linearly from zero to `max_probability`. Two equal thresholds make a step. State: a stream of random draws and, if
-//! lengths are averaged, the average. Units: bytes.
+//! linearly from zero to `max_probability`. Two equal thresholds make a step. State: a stream of random draws, the
+//! packets since the last mark and, if lengths are averaged, the average. Units: bytes.
 //!
-//! Each packet is drawn for independently: unlike in the paper, a count does not space marks evenly. By default the
-//! instantaneous length decides. An average (EWMA) is updated for each packet; after an idle time it decays as if the
-//! queue had served small packets in that time.
+//! By default each packet is drawn for independently. With a count, as in the paper, the distance from one mark to the
+//! next is uniform from 1 to 1 / p packets at a probability p. By default the instantaneous length decides. An average
+//! (EWMA) is updated for each packet; after an idle time it decays as if the queue had served small packets in that
+//! time.
 
 use crate::mark::{Decision, MarkAt};
 use shallop_core::{Bytes, DropCause, Ecn, Span, Stream, Time};
@@ -45,21 +46,35 @@ pub struct RedConfig {
     pub signals: Signals,
     /// Moving average of the queue length; `None` to compare the instantaneous length with the thresholds.
     pub average: Option<Average>,
+    pub spacing: Spacing,
     pub stream: Stream,
 }
+
+/// How the random draws of a queue depend on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Spacing {
+    #[default]
+    Independent,
+    /// The probability is p / (1 - n p), n being the packets since the last mark (section 7 of the paper).
+    Count,
+}
+
+shallop_options::string_enum! { Spacing { Independent = "none", Count = "count" } }
 
 /// RED of one queue or one memory pool.
 #[derive(Clone, Debug)]
 pub struct Red {
     pub(crate) config: RedConfig,
     average: f64,
+    /// Packets for which RED has drawn since it marked or dropped one.
+    passed: u32,
     /// Time at which the queue became empty; `None` once a packet has arrived since.
     empty_since: Option<Time>,
 }
 
 impl Red {
     pub fn new(config: &RedConfig) -> Self {
-        Self { config: config.clone(), average: 0.0, empty_since: None }
+        Self { config: config.clone(), average: 0.0, passed: 0, empty_since: None }
     }
 
     /// Whether RED decides about a packet at enqueue or at dequeue.
@@ -97,8 +112,10 @@ impl Red {
             _ => return Decision::Pass,
         };
         let probability = self.probability(length);
-        let certain = probability <= 0.0 || probability >= 1.0;
-        let signals = if certain { probability > 0.0 } else { self.config.stream.chance(probability) };
+        let passed = if self.config.spacing == Spacing::Count { f64::from(self.passed) * probability } else { 0.0 };
+        let certain = probability <= 0.0 || passed + probability >= 1.0;
+        let signals = if certain { probability > 0.0 } else { self.config.stream.chance(probability / (1.0 - passed)) };
+        self.passed = if signals || probability <= 0.0 { 0 } else { self.passed + 1 };
         if signals { signal } else { Decision::Pass }
     }
 
@@ -135,6 +152,7 @@ mod tests {
             at: MarkAt::Enqueue,
             signals: Signals::Mark,
             average,
+            spacing: Spacing::Independent,
             stream: Seed::new(1).stream("red", 0),
         })
     }
@@ -168,6 +186,26 @@ mod tests {
         assert_eq!(marked(Ecn::Ect, 1_800_000), 0);
         assert_eq!(marked(Ecn::Ect, 2_600_001), 100_000);
         assert_eq!(marked(Ecn::Ce, 2_600_001) + marked(Ecn::NotEct, 2_600_001), 0);
+    }
+
+    /// At a probability of 1 / 20, the distances of 100,000 marks.
+    #[test]
+    fn a_count_makes_the_distances_of_marks_uniform() {
+        let mut red = red(None);
+        red.config.spacing = Spacing::Count;
+        let (mut distance, mut counts) = (0, [0_u32; 21]);
+        while counts.iter().sum::<u32>() < 100_000 {
+            distance += 1;
+            if red.decide(Time::ZERO, None, Ecn::Ect, Bytes::new(2_200_000)) == Decision::Mark {
+                counts[distance] += 1;
+                distance = 0;
+            }
+        }
+        // Five standard deviations of a binomial distribution around 5,000; a longer distance is out of bounds.
+        assert!(counts[1..].iter().all(|count| (4_656..=5_344).contains(count)), "{counts:?}");
+        red.passed = 19;
+        red.decide(Time::ZERO, None, Ecn::Ect, Bytes::new(1_800_000));
+        assert_eq!(red.passed, 0, "below the minimum threshold the count starts again");
     }
 
     #[test]

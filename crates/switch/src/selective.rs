@@ -1,6 +1,7 @@
 //! Selective drop (Aeolus): above a threshold, packets that are not ECN-capable are dropped while others are kept, as
 //! RED/ECN of commodity switching chips does with both thresholds equal. The arriving packet counts as part of the
-//! queue, so packets that are not ECN-capable never make it longer than the threshold.
+//! queue, so packets that are not ECN-capable never make it longer than the threshold, unless the queue counts it as
+//! one byte ([`crate::QueueConfig`]).
 
 use crate::limit::{Limit, QueueLength};
 use shallop_core::Ecn;

@@ -10,7 +10,7 @@ use shallop_plan::plan::{Ecmp, GraphLink, GraphNode, Group, LinkWay, Plan, Queue
 use shallop_plan::{ResolvedRun, SetupError};
 use shallop_proto::Endpoint;
 use shallop_sim::{Network, Simulator};
-use shallop_switch::{Aqm, MarkAt, Outage, Signals};
+use shallop_switch::{Aqm, MarkAt, Outage, Signals, Spacing};
 use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
 use shallop_switch::{discipline::fq_codel::FqCoDelConfig, discipline::pie::PieConfig};
 use shallop_topology::{Dumbbell, Largest, NodeKind, ParkingLot, Paths, SenderDelay};
@@ -392,7 +392,8 @@ fn marking() -> impl Strategy<Value = Option<QueueMarking>> {
     let mark = all.prop_map(|(min, more, max_probability, weight, (at, drops))| {
         let [min, max] = [min, min + more].map(|it| BufferSize::Bytes(Bytes::new(it)));
         let signals = if drops && at == MarkAt::Enqueue { Signals::MarkOrDrop } else { Signals::Mark };
-        QueueMarking { min, max, max_probability, weight, at, signals }
+        let spacing = [Spacing::Independent, Spacing::Count][weight as usize % 2];
+        QueueMarking { min, max, max_probability, weight, at, signals, spacing }
     });
     prop_oneof![2 => Just(None), 1 => mark.prop_map(Some)]
 }

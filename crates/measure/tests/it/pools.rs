@@ -98,14 +98,22 @@ fn a_pool_marks_all_its_ports_and_no_others() {
 
 #[test]
 fn bcc_marks_as_a_pool_with_its_thresholds_does() {
-    for at in ["enqueue", "dequeue"] {
-        let ramp = format!("min = \"150KB\", max = \"450KB\", probability = 0.1, at = \"{at}\"");
-        let pool = shared(&format!("alpha = 1, mark = {{ {ramp} }}"));
-        let bcc = format!("{}\nbcc = {{ rtt = \"20us\", lambda = 1, {ramp} }}", shared("alpha = 1"));
+    let ramp = "min = \"150KB\", max = \"450KB\", probability = 0.1";
+    let mut marks = Vec::new();
+    for (by_pool, by_bcc) in [
+        ("at = \"enqueue\"", "at = \"enqueue\""),
+        ("at = \"dequeue\"", "at = \"dequeue\""),
+        ("at = \"dequeue\", spacing = \"count\"", "preset = \"bcc-ns2\""),
+        ("at = \"dequeue\", spacing = \"none\"", "preset = \"bcc-ns2\", spacing = \"none\""),
+    ] {
+        let pool = shared(&format!("alpha = 1, mark = {{ {ramp}, {by_pool} }}"));
+        let bcc = format!("{}\nbcc = {{ rtt = \"20us\", lambda = 1, {ramp}, {by_bcc} }}", shared("alpha = 1"));
         let runs = [pool, bcc].map(|switch| outcome(TCP, &switch, &beside(HOG)));
-        assert!(runs[0].marks > 100, "{at}: {}", runs[0].marks);
-        assert_eq!(runs[0], runs[1], "{at}");
+        assert!(runs[0].marks > 100, "{by_bcc}: {}", runs[0].marks);
+        assert_eq!(runs[0], runs[1], "{by_bcc}");
+        marks.push(runs[0].marks);
     }
+    assert!(marks[2] != marks[1] && marks[3] == marks[1], "{marks:?}");
 }
 
 #[test]

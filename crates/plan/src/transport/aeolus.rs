@@ -26,7 +26,7 @@ pub struct BurstSize {
     /// The most that a flow sends without a credit.
     #[key(
         Size(Bytes::new(1), Bytes::new(1_000_000_000_000)),
-        shown = "what the sender's link carries in a base round-trip time"
+        shown = "what the sender's link carries in a base round-trip time; no limit in `aeolus-paper`"
     )]
     pub burst: Option<Bytes>,
 }

@@ -16,6 +16,8 @@ pub struct ExpressPass {
     pub options: ExpressPassOptions,
     pub rule: ExpressPassRule,
     pub aeolus: Option<Aeolus>,
+    /// Whether switches drop unscheduled data once they reach the threshold, if they have no choice of their own.
+    pub is_aeolus_paper: bool,
     /// Whether credits are requested a base round trip before the data is available (docs/aeolus.md, "The ideal").
     pub ahead: bool,
     /// Size of the send buffer that limits the demand a sender knows; `None` if it knows all remaining data.
@@ -51,24 +53,28 @@ const CODE: SectionKind = section_kind::<Code>("expresspass", "receivers' credit
 const PAPER: SectionKind = section_kind::<Paper>("expresspass-paper", "receivers' credits, the 2017 paper's rule");
 const WITH_AEOLUS: SectionKind =
     section_kind::<WithAeolus>("expresspass-aeolus", "the public code's, with data before the first credit");
+const AEOLUS_PAPER: SectionKind =
+    section_kind::<WithAeolus>("aeolus-paper", "the same as in the paper: a burst ends with the first credit alone");
 const IDEAL: SectionKind =
     section_kind::<Ideal>("expresspass-ideal", "the same with credits a round trip ahead: cannot be built");
 
 impl Configured for ExpressPass {
     fn kinds() -> Vec<SectionKind> {
-        vec![CODE, PAPER, WITH_AEOLUS, IDEAL]
+        vec![CODE, PAPER, WITH_AEOLUS, AEOLUS_PAPER, IDEAL]
     }
 
     fn read(kind: &str, section: &Section<'_>, stack: HostStack) -> Result<Self, Problem> {
+        let is_aeolus_paper = kind == AEOLUS_PAPER.name;
         // Credits may be used as soon as they arrive, so the first one ends the burst.
         let aeolus_of = |on, burst: BurstSize| {
-            let aeolus = Aeolus { burst: burst.burst, until: BurstUntil::FirstResponse };
+            let burst = burst.burst.or(is_aeolus_paper.then_some(Bytes::MAX));
+            let aeolus = Aeolus { burst, until: BurstUntil::FirstResponse };
             aeolus.when_on(on, section, &[BurstSize::KEY.burst])
         };
         let (options, rule, aeolus, demand) = if kind == PAPER.name {
             let (options, rule, switched, burst, demand) = Paper::read(section, stack)?;
             (options, ExpressPassRule::Paper(rule), aeolus_of(switched.aeolus, burst)?, demand)
-        } else if kind == WITH_AEOLUS.name {
+        } else if kind == WITH_AEOLUS.name || is_aeolus_paper {
             let (options, rule, burst, demand) = WithAeolus::read(section, stack)?;
             (options, ExpressPassRule::Code(rule), aeolus_of(true, burst)?, demand)
         } else if kind == IDEAL.name {
@@ -79,7 +85,7 @@ impl Configured for ExpressPass {
             (options, ExpressPassRule::Code(rule), aeolus_of(switched.aeolus, burst)?, demand)
         };
         let (ahead, send_buffer) = (kind == IDEAL.name, demand.send_buffer);
-        Ok(Self { options, rule, aeolus, ahead, send_buffer })
+        Ok(Self { options, rule, aeolus, is_aeolus_paper, ahead, send_buffer })
     }
 
     fn values(&self) -> Vec<(&'static Key, Option<String>)> {

@@ -8,7 +8,7 @@ use shallop_plan::{ResolvedRun, Study, chips, pools};
 use shallop_plan::{bcc::Thresholds, network::Network};
 use shallop_scenario::explain;
 use shallop_scenario::{Options, Problem, read};
-use shallop_switch::{Aqm, Discipline, MarkAt, QueueConfig, Signals};
+use shallop_switch::{Aqm, Discipline, MarkAt, QueueConfig, Signals, Spacing};
 use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
 use shallop_switch::{discipline::fq_codel::FqCoDelConfig, discipline::pie::PieConfig};
 
@@ -142,7 +142,8 @@ fn thresholds_are_those_of_the_paper() {
         let none = None;
         let (rtt, h, max_probability) = (us(rtt), us(h), 0.1);
         let at = MarkAt::Enqueue;
-        let bcc = Bcc { rtt, lambda, h, max_probability, at, required: none, min: none, max: none };
+        let spacing = Spacing::Independent;
+        let bcc = Bcc { rtt, lambda, h, max_probability, at, spacing, required: none, min: none, max: none };
         let shared = Shared { alpha, private: kb(private), ..Shared::new(kb(size)) };
         let found = Thresholds::new(&bcc, &shared, BitsPerSec::gbps(gbps as u64), ports as u32);
         for (what, found, expected) in
@@ -191,10 +192,16 @@ fn a_queue_marks_above_what_keeps_its_link_busy_unless_it_is_told_otherwise() {
     let by_hand = marking(&format!("{PAPER}\nmark = {{ above = \"200KB\", at = \"dequeue\" }}"));
     assert_eq!(by_hand, Some(QueueMarking::step(bytes(200_000), MarkAt::Dequeue)));
     let ramp = "mark = { min = \"50KB\", max = \"150KB\", probability = 0.1, weight = 9, \
-                not_ect = \"drop\" }";
-    let (min, max, at) = (bytes(50_000), bytes(150_000), MarkAt::Enqueue);
-    let expected = QueueMarking { min, max, max_probability: 0.1, weight: 9, at, signals: Signals::MarkOrDrop };
-    assert_eq!(marking(ramp), Some(expected));
+                not_ect = \"drop\", spacing = \"count\" }";
+    let (min, max, at, spacing) = (bytes(50_000), bytes(150_000), MarkAt::Enqueue, Spacing::Count);
+    let expected = QueueMarking {
+        max_probability: 0.1,
+        weight: 9,
+        signals: Signals::MarkOrDrop,
+        spacing,
+        ..QueueMarking::step(max, at)
+    };
+    assert_eq!(marking(ramp), Some(QueueMarking { min, ..expected }));
 }
 
 #[test]
@@ -203,7 +210,7 @@ fn marks_and_drops_have_thresholds_of_their_own() {
     let drop = "drop = { min = \"300KB\", max = \"600KB\", probability = 0.05 }";
     let [min, max] = [300_000, 600_000].map(|bytes| BufferSize::Bytes(Bytes::new(bytes)));
     let at = MarkAt::Enqueue;
-    let alone = QueueMarking { min, max, max_probability: 0.05, weight: 0, at, signals: Signals::DropAll };
+    let alone = QueueMarking { min, max_probability: 0.05, signals: Signals::DropAll, ..QueueMarking::step(max, at) };
     assert_eq!(switch(drop).drop, Some(alone));
     let both = format!("{mark}{drop}");
     assert_eq!(switch(&both).drop, Some(QueueMarking { signals: Signals::DropNotEct, ..alone }));
@@ -409,5 +416,25 @@ fn a_lower_threshold_at_or_below_zero_is_refused_with_what_to_change() {
     for (given, word) in [("min = \"2MB\", max = \"1MB\"", "above Kmax"), ("max = \"4MB\"", "than the pool")] {
         let (problem, _) = problem(&over.replace("MIN", given));
         assert!(problem.message().contains(word), "{problem:?}");
+    }
+}
+
+#[test]
+fn unscheduled_data_is_dropped_as_the_transport_or_the_switch_says() {
+    for (transport, key, reached, burst) in [
+        ("expresspass-aeolus", "", false, None),
+        ("expresspass-aeolus", "unscheduled_drop = \"reached\"", true, None),
+        ("aeolus-paper", "", true, Some(Bytes::MAX)),
+        ("aeolus-paper", "unscheduled_drop = \"above\"", false, Some(Bytes::MAX)),
+        ("flashpass-aeolus", "", false, None),
+    ] {
+        let text = text(key).replace("dctcp", transport);
+        let study = read(&text, &Options::default()).unwrap_or_else(|why| panic!("{why:?} in {text}"));
+        let setup = ResolvedRun::new(&study.points[0].plan, 0, 1).unwrap();
+        let queues = setup.layout.ports.iter().flat_map(|port| &port.queues);
+        let of_data: Vec<_> = queues.filter(|queue| queue.meter.is_none() && queue.select.is_some()).collect();
+        assert_eq!(of_data.len(), 10, "{transport}: one at each port of the switch");
+        assert!(of_data.iter().all(|queue| queue.select_reached == reached), "{transport} {key}");
+        assert_eq!(study.points[0].plan.schemes[0].transport.aeolus().and_then(|it| it.burst), burst, "{transport}");
     }
 }

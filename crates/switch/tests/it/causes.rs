@@ -4,7 +4,7 @@ use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, Envelope, Probe, Qu
 use shallop_switch::discipline::fq_codel::FqCoDelConfig;
 use shallop_switch::{
     Aqm, Buffer, Discipline, Fate, FifoConfig, Impairment, Limit, MarkAt, Meter, Pool, PoolConfig, PoolMember,
-    PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig, RedConfig, SelectiveDrop, Signals,
+    PoolQuota, PooledBuffer, Port, PortBuffer, PortConfig, QueueConfig, RedConfig, SelectiveDrop, Signals, Spacing,
 };
 
 use crate::support::{self, at_port, queue};
@@ -84,6 +84,7 @@ fn red_selective_drop_and_the_limit_of_a_discipline_have_different_causes() {
         at: MarkAt::Enqueue,
         signals: Signals::MarkOrDrop,
         average: None,
+        spacing: Spacing::Independent,
         stream: Seed::new(1).stream("red", 0),
     };
     let red = vec![queue(Discipline::Fifo(FifoConfig { mark: None, red: vec![red] }))];

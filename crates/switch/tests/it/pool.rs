@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, Packet, Seed, Span, Time};
 use shallop_switch::{
     Buffer, Limit, MarkAt, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, PortBuffer, PortConfig, QueueConfig,
-    QueueLength, RedConfig, Signals,
+    QueueLength, RedConfig, Signals, Spacing,
 };
 
 use crate::support::{self, Bench};
@@ -242,6 +242,7 @@ fn marking(threshold: u64, at: MarkAt, drops: bool) -> Bench {
         at,
         signals: if drops { Signals::MarkOrDrop } else { Signals::Mark },
         average: None,
+        spacing: Spacing::Independent,
         stream: Seed::new(1).stream("red", 0),
     };
     let pool = Pool::new(&PoolConfig { size: SIZE, cell: BYTE, red: Some(red) }, 2);

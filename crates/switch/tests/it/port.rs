@@ -186,6 +186,22 @@ fn selective_drop_admits_only_ecn_capable_packets_above_its_threshold() {
     assert_eq!(bench.probe.drops[0].1, DropCause::Selective);
 }
 
+/// Frames of 1,538 B arrive at a queue with one in service.
+#[test]
+fn selective_drop_at_a_threshold_drops_what_finds_it_reached() {
+    for (threshold, reached, kept) in
+        [(3_075, false, 1), (3_076, false, 2), (3_076, true, 2), (3_077, true, 3), (1, true, 1), (0, true, 0)]
+    {
+        let above = Limit { bytes: Bytes::new(threshold), ..Limit::NONE };
+        let select = Some(SelectiveDrop { above });
+        let queue = QueueConfig { select, select_reached: reached, ..QueueConfig::default() };
+        let mut bench = single(queue, "200KB");
+        let spare = |head| packet(Class::Unscheduled, FRAME, Ecn::NotEct, head);
+        let admitted = (0..9).filter(|&head| bench.offer_at(0, spare(head))).count();
+        assert_eq!(admitted, 1 + kept, "{threshold} {reached}");
+    }
+}
+
 #[test]
 fn a_change_of_rate_and_delay_takes_effect_on_time_and_does_not_reorder() {
     let change = LinkChange {

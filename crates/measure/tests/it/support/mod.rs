@@ -94,6 +94,7 @@ pub fn switch(buffer: BufferSize) -> Switch {
         credit_burst: 2,
         select: Some(BufferSize::Packets(2)),
         unscheduled_above: BufferSize::Packets(2),
+        unscheduled_drop: None,
         accounting: Accounting::PerLink,
         emulation: true,
         shared: None,
@@ -139,6 +140,7 @@ pub fn expresspass() -> Transport {
         options: ExpressPassOptions { largest_credit: Bytes::new(92), ..ExpressPassOptions::defaults(()) },
         rule: ExpressPassRule::Code(CodeConfig::default()),
         aeolus: None,
+        is_aeolus_paper: false,
         ahead: false,
         send_buffer: None,
     })
