@@ -14,9 +14,9 @@ use shallop_proto::flashpass::{CreditEngineConfig, Head, Peer, Receiver, Receive
 
 fn law(u: &mut Unstructured<'_>) -> Result<Law> {
     Ok(if u.arbitrary()? {
-        Law::Aimd(Aimd::new(AimdConfig::default()))
+        Law::Aimd(Aimd::new(AimdConfig::default(), 1.0))
     } else {
-        Law::Mimd(Mimd::new(MimdConfig::default()))
+        Law::Mimd(Mimd::new(MimdConfig::default(), 1.0))
     })
 }
 
@@ -31,6 +31,9 @@ fn sender(u: &mut Unstructured<'_>) -> Result<SenderConfig> {
             epochs: u.int_in_range(1..=8)?,
             jitter: draw::fraction(u, 0.49)?,
             expected_loss: draw::fraction(u, 0.5)?,
+            attribute: u.arbitrary()?,
+            count_tagged: u.arbitrary()?,
+            expect_measured: u.arbitrary()?,
             over_provision: u.arbitrary()?,
         },
         payload: u.int_in_range(100..=9_000)?,

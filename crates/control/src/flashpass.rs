@@ -27,11 +27,16 @@ pub struct MimdConfig {
     /// (paper, IV.A).
     #[key(Number(0.0, 1.0), default = 0.1)]
     pub max_target_loss: f64,
+    /// Whether a loss covers the emulation packets of one epoch, and scales their rate. Otherwise it compares the
+    /// credits that came in during a round trip with the emulation packets that left in it, as line 1 of Algorithm 1
+    /// does, and scales the current rate: the default of `flashpass-paper`.
+    #[key(default = true)]
+    pub attribute: bool,
 }
 
 impl MimdConfig {
     fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
-        let Self { min_target_loss: low, max_target_loss: high } = self;
+        let Self { min_target_loss: low, max_target_loss: high, .. } = self;
         if low <= high {
             return Ok(());
         }
@@ -42,8 +47,7 @@ impl MimdConfig {
     }
 }
 
-/// The paper's rule (Algorithm 1): multiplicative increase and decrease of the rate at which the observed epoch was
-/// sent.
+/// The paper's rule (Algorithm 1): multiplicative increase and decrease.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mimd {
     config: MimdConfig,
@@ -51,22 +55,22 @@ pub struct Mimd {
 }
 
 impl Mimd {
-    /// The rule of a new flow, at the maximum rate.
-    pub fn new(config: MimdConfig) -> Self {
-        Self { config, cur_rate: 1.0 }
+    /// The rule of a new flow, at this fraction of the maximum rate.
+    pub fn new(config: MimdConfig, cur_rate: f64) -> Self {
+        Self { config, cur_rate }
     }
 }
 
 impl Rate for Mimd {
     fn on_epoch(&mut self, epoch: &Epoch) {
-        let MimdConfig { min_target_loss, max_target_loss } = self.config;
-        let loss = epoch.loss();
+        let MimdConfig { min_target_loss, max_target_loss, .. } = self.config;
+        let (loss, before) = (epoch.loss(), epoch.rate);
         let rate = if loss > max_target_loss {
-            epoch.rate * (1.0 - loss) * (1.0 + min_target_loss)
+            before * (1.0 - loss) * (1.0 + min_target_loss)
         } else if loss < min_target_loss {
-            epoch.rate * (1.0 + max_target_loss)
+            before * (1.0 + max_target_loss)
         } else {
-            epoch.rate
+            before
         };
         self.cur_rate = bounded(rate, epoch.min_rate);
     }
@@ -108,9 +112,9 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// The rule of a new flow, at the maximum rate.
-    pub fn new(config: AimdConfig) -> Self {
-        Self { config, cur_rate: 1.0, smoothed_loss: None }
+    /// The rule of a new flow, at this fraction of the maximum rate.
+    pub fn new(config: AimdConfig, cur_rate: f64) -> Self {
+        Self { config, cur_rate, smoothed_loss: None }
     }
 }
 
@@ -139,6 +143,8 @@ pub enum Law {
     Mimd(Mimd),
     /// Additive increase and multiplicative decrease: this project's alternative.
     Aimd(Aimd),
+    /// No feedback: this fraction of the maximum rate, whatever is lost.
+    Fixed(f64),
 }
 
 impl Rate for Law {
@@ -146,6 +152,7 @@ impl Rate for Law {
         match self {
             Self::Mimd(law) => law.on_epoch(epoch),
             Self::Aimd(law) => law.on_epoch(epoch),
+            Self::Fixed(_) => {}
         }
     }
 
@@ -153,6 +160,7 @@ impl Rate for Law {
         match self {
             Self::Mimd(law) => law.rate(),
             Self::Aimd(law) => law.rate(),
+            Self::Fixed(rate) => *rate,
         }
     }
 }

@@ -18,7 +18,7 @@
 //! are served in another order.
 
 use crate::kernel::KernelOptions;
-use crate::plan::{Accounting, Plan, QueueMarking, Scheme, Switch, Transport};
+use crate::plan::{Plan, QueueMarking, Scheme, Switch, Transport};
 use shallop_core::BufferSize;
 use shallop_switch::MarkAt;
 
@@ -61,7 +61,7 @@ fn leave_out_credits(switch: &mut Switch) {
     switch.select = None;
     switch.unscheduled_above = NOTHING;
     switch.unscheduled_drop = None;
-    switch.accounting = Accounting::default();
+    switch.accounting = None;
     switch.emulation = true;
     switch.weights = None;
 }

@@ -124,7 +124,7 @@ impl LinkShares {
         let batch = u64::from(requirements.batch);
         let credit = if credits.returns { u64::from(flashpass::head::credit_size(batch)) } else { 0 };
         let counts = credits.returns
-            && match switch.accounting {
+            && match switch.accounting.unwrap_or(credits.accounting) {
                 Accounting::OneWay => false,
                 Accounting::TwoWay => true,
                 Accounting::PerLink => traffic.data && traffic.returns,

@@ -40,8 +40,9 @@ pub struct Switch {
     pub unscheduled_above: BufferSize,
     /// Which unscheduled data is dropped; `None` for the choice of the transport.
     pub unscheduled_drop: Option<UnscheduledDrop>,
-    /// Returning credits for which the share of a link for emulation packets leaves room.
-    pub accounting: Accounting,
+    /// Returning credits for which the share of a link for emulation packets leaves room; `None` for the default of the
+    /// transport.
+    pub accounting: Option<Accounting>,
     /// Whether the switch has a metered queue for emulation packets or credits. Otherwise these packets join the data
     /// queue.
     pub emulation: bool,

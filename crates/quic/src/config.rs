@@ -96,6 +96,7 @@ impl Default for Classes {
 
 /// What an endpoint has to know about its link and network, and how it sends. [`Config::new`] has the defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(clippy::struct_excessive_bools, reason = "four choices that do not depend on each other")]
 pub struct Config {
     /// The rate of this host's link, or the part of it that the endpoint may use.
     pub link: BitsPerSec,
@@ -121,6 +122,12 @@ pub struct Config {
     pub jitter: f64,
     /// The least loss of emulation packets, 0 to 1, that a sender expects when it decides whether it has sent enough.
     pub expected_loss: f64,
+    /// Whether the law receives the loss of whole epochs, and not of round trips (`CreditEngineConfig::attribute`).
+    pub attribute: bool,
+    /// Whether tagged emulation packets count in the measured loss, and among those for which credits are expected.
+    pub count_tagged: bool,
+    /// Whether a sender expects the measured loss if it is higher than `expected_loss`.
+    pub expect_measured: bool,
     /// Whether a sender that has sent enough emulation packets continues with tagged ones, which switches drop first.
     pub over_provision: bool,
     /// The highest rate of emulation packets on the wire; `None` stands for the rate at which emulation packets and
@@ -150,10 +157,13 @@ impl Config {
             segments: 1,
             datagram: 1_472,
             classes: Classes::default(),
-            law: Law::Aimd(Aimd::new(AimdConfig::default())),
+            law: Law::Aimd(Aimd::new(AimdConfig::default(), 1.0)),
             epochs: EPOCHS,
             jitter: JITTER,
             expected_loss: EXPECTED_LOSS,
+            attribute: true,
+            count_tagged: false,
+            expect_measured: true,
             over_provision: false,
             emulation: None,
             unscheduled: None,
@@ -229,6 +239,9 @@ impl Config {
             epochs: self.epochs,
             jitter: self.jitter,
             expected_loss: self.expected_loss,
+            attribute: self.attribute,
+            count_tagged: self.count_tagged,
+            expect_measured: self.expect_measured,
             over_provision: self.over_provision,
         }
     }

@@ -67,8 +67,8 @@ pub(super) struct SwitchOptions {
     #[key(shown = "`\"above\"`, with `aeolus-paper` `\"reached\"`")]
     pub unscheduled_drop: Option<UnscheduledDrop>,
     /// Which returning credits the metered rate of emulation packets leaves space for (docs/flashpass.md).
-    #[key(default = Accounting::PerLink)]
-    pub accounting: Accounting,
+    #[key(shown = "\"per-link\", or \"one-way\" with `flashpass-paper`")]
+    pub accounting: Option<Accounting>,
     /// Whether ports have a queue that meters credits or emulation packets. Without it, these are queued with the data.
     #[key(default = true)]
     pub emulation: bool,

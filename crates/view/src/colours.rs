@@ -38,7 +38,7 @@ pub(crate) fn dark_rules() -> String {
 
 /// Names of schemes with a fixed place in [`PALETTE`]: transports under their usual names, and two variants whose hash
 /// would give them the colour of a scheme beside them.
-const KNOWN: [(&str, usize); 21] = [
+const KNOWN: [(&str, usize); 23] = [
     ("cubic", 0),
     ("flashpass", 1),
     ("expresspass", 2),
@@ -47,6 +47,7 @@ const KNOWN: [(&str, usize); 21] = [
     ("bbr", 5),
     ("vegas", 6),
     ("flashpass-mimd", 7),
+    ("flashpass-paper", 12),
     ("flashpass-aeolus", 8),
     ("copa", 9),
     ("prague", 10),
@@ -56,6 +57,7 @@ const KNOWN: [(&str, usize); 21] = [
     ("ecn*", 12),
     ("udp", 13),
     ("flashpass-mimd-aeolus", 13),
+    ("flashpass-paper-aeolus", 15),
     ("newreno", 14),
     ("expresspass-aeolus", 15),
     ("cubic-ecn", 8),

@@ -32,7 +32,7 @@ fn near(found: f64, expected: f64) {
 
 #[test]
 fn algorithm_1_scales_the_rate_of_the_epoch_that_lost() {
-    let mut law = Mimd::new(MimdConfig::default());
+    let mut law = Mimd::new(MimdConfig::default(), 1.0);
     near(law.rate(), 1.0);
     // Loss above 10 %: (1 - loss) x 1.01. Below 1 %: x 1.1. Between, bounds included: unchanged.
     for (rate, loss, expected) in [
@@ -52,8 +52,15 @@ fn algorithm_1_scales_the_rate_of_the_epoch_that_lost() {
 }
 
 #[test]
+fn without_feedback_the_rate_stays() {
+    let mut law = Law::Fixed(0.5);
+    law.on_epoch(&epoch(0.5, 0.9, 1e-6));
+    near(law.rate(), 0.5);
+}
+
+#[test]
 fn algorithm_1_uses_the_configured_target_losses() {
-    let mut law = Mimd::new(MimdConfig { min_target_loss: 0.02, max_target_loss: 0.4 });
+    let mut law = Mimd::new(MimdConfig { min_target_loss: 0.02, max_target_loss: 0.4, ..MimdConfig::default() }, 1.0);
     near(after(&mut law, 0.5, 0.3), 0.5);
     near(after(&mut law, 0.5, 0.5), 0.255);
     near(after(&mut law, 0.5, 0.01), 0.7);
@@ -62,8 +69,8 @@ fn algorithm_1_uses_the_configured_target_losses() {
 #[test]
 fn rates_stay_between_the_minimum_and_the_maximum_rate() {
     let laws = [
-        Law::Mimd(Mimd::new(MimdConfig::default())),
-        Law::Aimd(Aimd::new(AimdConfig { increase: 0.0, ..AimdConfig::default() })),
+        Law::Mimd(Mimd::new(MimdConfig::default(), 1.0)),
+        Law::Aimd(Aimd::new(AimdConfig { increase: 0.0, ..AimdConfig::default() }, 1.0)),
     ];
     for mut law in laws {
         law.on_epoch(&epoch(1.0, 1.0, 0.03));
@@ -76,7 +83,7 @@ fn rates_stay_between_the_minimum_and_the_maximum_rate() {
 #[test]
 fn an_epoch_without_packets_counts_as_loss_free() {
     let empty = Epoch { sent: 0, returned: 0, ..epoch(0.5, 0.0, 1e-6) };
-    let mut law = Mimd::new(MimdConfig::default());
+    let mut law = Mimd::new(MimdConfig::default(), 1.0);
     law.on_epoch(&empty);
     near(law.rate(), 0.55);
 }
@@ -98,7 +105,7 @@ fn additive_increase_settles_where_the_step_equals_the_lost_rate_from_any_initia
     let config = AimdConfig::default();
     for flows in [2, 20, 200] {
         let start = |number| if number % 2 == 0 { 1.0 } else { 0.001 };
-        let all = (0..flows).map(|number| (start(number), Law::Aimd(Aimd::new(config))));
+        let all = (0..flows).map(|number| (start(number), Law::Aimd(Aimd::new(config, 1.0))));
         let rates = settle(all.collect(), 1.0, 3_000);
         let total: f64 = rates.iter().sum();
         let loss = 1.0 - 1.0 / total;
@@ -129,7 +136,7 @@ fn the_loss_rate_with_additive_increase_is_the_root_of_its_equation() {
     // Near 300 flows the loss rate reaches `most`: the step is constant from there, and the loss rate grows with the
     // number of flows.
     for (flows, known) in [(2, 0.0353), (20, 0.0926), (200, 0.1662), (2_000, 0.5944)] {
-        let all = (0..flows).map(|_| (1.0, Law::Aimd(Aimd::new(config))));
+        let all = (0..flows).map(|_| (1.0, Law::Aimd(Aimd::new(config, 1.0))));
         let rates = settle(all.collect(), 1.0, 3_000);
         let loss = 1.0 - 1.0 / rates.iter().sum::<f64>();
         assert!((loss - root(f64::from(flows))).abs() < 0.002, "{flows} flows: {loss}");

@@ -122,7 +122,7 @@ fn over_provision_and_selective_drop_are_chosen_apart() {
         plan.switches[0].select = select;
         for scheme in &mut plan.schemes {
             if let Transport::FlashPass(config) = &mut scheme.transport {
-                config.options.over_provision = on;
+                config.options.over_provision = Some(on);
             }
         }
         let run = run(&plan, "flashpass");

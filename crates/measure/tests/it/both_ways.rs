@@ -19,7 +19,7 @@ fn both_ways(accounting: Accounting, batch: u8) -> Plan {
     for group in &mut plan.groups {
         group.start = Starts::Drawn(Span::ZERO, Span::from_ms(20));
     }
-    plan.switches[0].accounting = accounting;
+    plan.switches[0].accounting = Some(accounting);
     plan.duration = Span::from_ms(500);
     plan.windows = vec![(Span::from_ms(300), Span::from_ms(500))];
     for scheme in &mut plan.schemes {

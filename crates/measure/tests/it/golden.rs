@@ -16,7 +16,7 @@ const RUNS: [(&str, &str, &str); 10] = [
     ("fp-fig10a", "cubic", ""),
     ("fp-fig10a", "expresspass", ""),
     ("fp-fig10a", "flashpass", ""),
-    ("fp-fig10a", "flashpass-mimd", ""),
+    ("fp-fig10a", "flashpass-paper", ""),
     ("x-coexist", "flashpass", ""),
     ("ae-fig2", "expresspass-aeolus", ""),
     ("gm-fig3.4", "bbr", ""),

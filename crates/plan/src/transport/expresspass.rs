@@ -3,6 +3,7 @@
 
 use super::aeolus::{AeolusSwitch, BurstSize};
 use super::{Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol, TIMEOUT};
+use crate::switches::Accounting;
 pub use shallop_control::expresspass::RuleConfig as ExpressPassRule;
 use shallop_control::expresspass::{self, Rule};
 use shallop_core::{Bytes, Class, Span};
@@ -41,6 +42,10 @@ pub struct ExpressPassOptions {
     /// The time after which a request for credits or a NACK is sent again.
     #[key(Time(Span::from_us(1), LONGEST), default = TIMEOUT)]
     pub timeout: Span,
+    /// A constant time from a credit to the arrival of its data, as in FlashPass (flashpass-icnp21, III.B): a sender
+    /// holds each credit for the part of it that exceeds the round trip.
+    #[key(Time(Span::from_us(1), LONGEST))]
+    pub wait: Option<Span>,
 }
 
 /// The keys of `transport = "expresspass"`.
@@ -109,6 +114,7 @@ const CREDITS: CreditRequirements = CreditRequirements {
     queues_with_legacy: &["credit", "data", "legacy"],
     queue_of: [1, 1, 1, 1, 0, 1, 1, 1],
     host_queue: None,
+    accounting: Accounting::PerLink,
 };
 
 impl Protocol for ExpressPass {
@@ -129,7 +135,7 @@ impl Protocol for ExpressPass {
     }
 
     fn endpoints(&self, flow: &FlowContext) -> [ExpressPassEnd; 2] {
-        let ExpressPassOptions { stop, jitter, largest_credit, timeout } = self.options;
+        let ExpressPassOptions { stop, jitter, largest_credit, timeout, wait } = self.options;
         let defaults = Config::new(flow.receiver_link);
         let config = Config {
             share: flow.receiver_share.unwrap_or(defaults.share),
@@ -139,6 +145,7 @@ impl Protocol for ExpressPass {
             payload: Bytes::new(u64::from(flow.payload)),
             stop,
             retransmit_timeout: timeout,
+            wait,
             unscheduled: self.aeolus.map(|aeolus| aeolus.burst_config(flow, flow.base_rtt)),
             send_buffer: self.send_buffer,
             ..defaults

@@ -4,6 +4,7 @@
 
 use super::aeolus::{AeolusSwitch, BurstEnd, BurstSize};
 use super::{Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol, TIMEOUT};
+use crate::switches::Accounting;
 use shallop_control::flashpass::{self, Aimd, Mimd};
 use shallop_core::{BufferSize, Bytes, Class, Span};
 use shallop_options::{HostStack, Key, Options, Problem, Section, SectionKind, StringEnum, section_kind, string_enum};
@@ -15,6 +16,8 @@ use shallop_proto::{FlashPassEnd, Peer, aeolus};
 pub struct FlashPass {
     pub options: FlashPassOptions,
     pub law: FlashPassLaw,
+    /// Whether defaults are those of the paper.
+    pub as_in_paper: bool,
     pub aeolus: Option<Aeolus>,
     /// Size of the send buffer that limits the demand a sender knows; `None` if it knows all remaining data.
     pub send_buffer: Option<Bytes>,
@@ -23,6 +26,9 @@ pub struct FlashPass {
 /// Default number of epochs in a round trip, with the feedback law `"aimd"`.
 const AIMD_EPOCHS: u32 = 4;
 const MIMD_EPOCHS: u32 = 1;
+/// Default of `jitter`, and of `expected_loss` with the law `"aimd"`.
+const JITTER: f64 = 0.49;
+const EXPECTED_LOSS: f64 = 0.1;
 const MAX_WAIT: Span = Span::from_secs(600);
 
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
@@ -37,22 +43,31 @@ pub struct FlashPassOptions {
     /// The number of epochs in a round-trip time. The loss of emulation packets is measured for each epoch.
     #[key(
         Integer(1, 64),
-        shown = format!("{AIMD_EPOCHS} with the law \"aimd\", {MIMD_EPOCHS} with \"mimd\"")
+        shown = format!("{AIMD_EPOCHS} with the law \"aimd\", else {MIMD_EPOCHS}")
     )]
     pub epochs: Option<u32>,
     /// The most by which an emulation packet leaves early or late, as a fraction of the gap between two.
-    #[key(Below(0.0, 0.5), default = 0.49)]
-    pub jitter: f64,
+    #[key(Below(0.0, 0.5), shown = format!("{JITTER}, or 0 with `flashpass-paper`"))]
+    pub jitter: Option<f64>,
+    /// The rate of emulation packets at the start of a flow, as a fraction of the maximum (paper, IV.C: the maximum).
+    #[key(Above(0.0, 1.0), default = 1.0)]
+    pub initial_rate: f64,
     /// The number of emulation packets that one credit packet answers, a timestamp for each.
     #[key(Integer(1, 6), default = 1)]
     pub batch: u8,
     /// Whether a sender continues to send emulation packets, which are then tagged, when it expects enough credits for
     /// its data (paper, III.C).
-    #[key(default = false)]
-    pub over_provision: bool,
-    /// The least loss of emulation packets that a sender expects when it decides whether to tag (paper, Eq. 2).
-    #[key(Below(0.0, 1.0), default = 0.1)]
-    pub expected_loss: f64,
+    #[key(shown = "false, or true with `flashpass-paper`")]
+    pub over_provision: Option<bool>,
+    /// The loss of emulation packets that a sender expects when it decides whether to tag (paper, Eq. 2).
+    #[key(Below(0.0, 1.0), shown = format!("`max_target_loss`, or {EXPECTED_LOSS} with the law \"aimd\""))]
+    pub expected_loss: Option<f64>,
+    /// Whether a sender expects the measured loss if it is higher than `expected_loss`.
+    #[key(shown = "true, or false with `flashpass-paper`")]
+    pub expect_measured: Option<bool>,
+    /// Whether tagged emulation packets count in the measured loss, and among those in flight in Eq. 2.
+    #[key(shown = "false, or true with `flashpass-paper`")]
+    pub count_tagged: Option<bool>,
     /// The time after which data that is not acknowledged counts as lost (paper, IV.A).
     #[key(Time(Span::from_us(1), LONGEST), default = TIMEOUT)]
     pub timeout: Span,
@@ -62,21 +77,35 @@ impl FlashPass {
     pub fn epochs(&self) -> u32 {
         self.options.epochs.unwrap_or(match self.law {
             FlashPassLaw::Aimd(_) => AIMD_EPOCHS,
-            FlashPassLaw::Mimd(_) => MIMD_EPOCHS,
+            FlashPassLaw::Mimd(_) | FlashPassLaw::Fixed => MIMD_EPOCHS,
+        })
+    }
+
+    fn jitter(&self) -> f64 {
+        self.options.jitter.unwrap_or(if self.as_in_paper { 0.0 } else { JITTER })
+    }
+
+    fn expected_loss(&self) -> f64 {
+        self.options.expected_loss.unwrap_or(match self.law {
+            FlashPassLaw::Mimd(law) => law.max_target_loss,
+            FlashPassLaw::Aimd(_) | FlashPassLaw::Fixed => EXPECTED_LOSS,
         })
     }
 
     /// The configuration of the credit engine of a flow's sender.
     pub fn engine(&self, flow: &FlowContext) -> CreditEngineConfig {
-        let FlashPassOptions { jitter, over_provision, expected_loss, .. } = self.options;
+        let FlashPassOptions { over_provision, expect_measured, count_tagged, .. } = self.options;
         let link = flow.sender_link;
         CreditEngineConfig {
             rate: flow.sender_share.map_or(link, |share| link.share(share)),
             wait: flow.wait,
             epochs: self.epochs(),
-            jitter,
-            expected_loss,
-            over_provision,
+            jitter: self.jitter(),
+            expected_loss: self.expected_loss(),
+            attribute: !matches!(self.law, FlashPassLaw::Mimd(law) if !law.attribute),
+            count_tagged: count_tagged.unwrap_or(self.as_in_paper),
+            expect_measured: expect_measured.unwrap_or(!self.as_in_paper),
+            over_provision: over_provision.unwrap_or(self.as_in_paper),
         }
     }
 
@@ -97,14 +126,16 @@ impl FlashPass {
 enum Law {
     Aimd,
     Mimd,
+    Fixed,
 }
 
-string_enum! { Law { Aimd = "aimd", Mimd = "mimd" } }
+string_enum! { Law { Aimd = "aimd", Mimd = "mimd", Fixed = "none" } }
 
 /// The option that chooses the feedback law, for transports whose name does not imply it.
 #[derive(Clone, Copy, Debug, Options)]
 struct Feedback {
-    /// The feedback law: the one made for this simulator (`"aimd"`), or Algorithm 1 of the paper (`"mimd"`).
+    /// The feedback law: the one made for this simulator (`"aimd"`), Algorithm 1 of the paper (`"mimd"`), or none: the
+    /// rate stays at `initial_rate` (`"none"`).
     #[key(default = Law::Aimd)]
     pub feedback: Law,
 }
@@ -118,15 +149,18 @@ type ChoiceWithAeolus = (FlashPassOptions, Laws, BurstSize, BurstEnd, Demand);
 type PaperWithAeolus = (FlashPassOptions, flashpass::MimdConfig, BurstSize, BurstEnd, Demand);
 
 const CHOICE: SectionKind = section_kind::<Choice>("flashpass", "emulation packets ahead of the data, our law");
-const PAPER: SectionKind = section_kind::<Paper>("flashpass-mimd", "the same by Algorithm 1 of the paper");
+const MIMD: SectionKind = section_kind::<Paper>("flashpass-mimd", "Algorithm 1, with the loss of each epoch");
+const PAPER: SectionKind = section_kind::<Paper>("flashpass-paper", "the paper to the letter");
 const CHOICE_WITH_AEOLUS: SectionKind =
     section_kind::<ChoiceWithAeolus>("flashpass-aeolus", "our law, with data before the first credit");
-const PAPER_WITH_AEOLUS: SectionKind =
+const MIMD_WITH_AEOLUS: SectionKind =
     section_kind::<PaperWithAeolus>("flashpass-mimd-aeolus", "Algorithm 1, with data before the first credit");
+const PAPER_WITH_AEOLUS: SectionKind =
+    section_kind::<PaperWithAeolus>("flashpass-paper-aeolus", "the paper to the letter, data before credits");
 
 impl Configured for FlashPass {
     fn kinds() -> Vec<SectionKind> {
-        vec![CHOICE, PAPER, CHOICE_WITH_AEOLUS, PAPER_WITH_AEOLUS]
+        vec![CHOICE, MIMD, PAPER, CHOICE_WITH_AEOLUS, MIMD_WITH_AEOLUS, PAPER_WITH_AEOLUS]
     }
 
     fn read(kind: &str, section: &Section<'_>, stack: HostStack) -> Result<Self, Problem> {
@@ -134,12 +168,20 @@ impl Configured for FlashPass {
             let aeolus = Aeolus { burst: burst.burst, until: until.burst_until };
             aeolus.when_on(on, section, &[BurstSize::KEY.burst, BurstEnd::KEY.burst_until])
         };
-        let (options, law, aeolus, demand) = if kind == PAPER.name {
+        let as_in_paper = [PAPER.name, PAPER_WITH_AEOLUS.name].contains(&kind);
+        let algorithm_1 = |law: flashpass::MimdConfig| {
+            let is_written = section.is_written(flashpass::MimdConfig::KEY.attribute);
+            FlashPassLaw::Mimd(flashpass::MimdConfig {
+                attribute: law.attribute && (is_written || !as_in_paper),
+                ..law
+            })
+        };
+        let (options, law, aeolus, demand) = if [PAPER.name, MIMD.name].contains(&kind) {
             let (options, law, switched, burst, until, demand) = Paper::read(section, stack)?;
-            (options, FlashPassLaw::Mimd(law), aeolus_of(switched.aeolus, burst, until)?, demand)
-        } else if kind == PAPER_WITH_AEOLUS.name {
+            (options, algorithm_1(law), aeolus_of(switched.aeolus, burst, until)?, demand)
+        } else if [PAPER_WITH_AEOLUS.name, MIMD_WITH_AEOLUS.name].contains(&kind) {
             let (options, law, burst, until, demand) = PaperWithAeolus::read(section, stack)?;
-            (options, FlashPassLaw::Mimd(law), aeolus_of(true, burst, until)?, demand)
+            (options, algorithm_1(law), aeolus_of(true, burst, until)?, demand)
         } else if kind == CHOICE_WITH_AEOLUS.name {
             let (options, laws, burst, until, demand) = ChoiceWithAeolus::read(section, stack)?;
             (options, chosen(laws, section)?, aeolus_of(true, burst, until)?, demand)
@@ -147,15 +189,25 @@ impl Configured for FlashPass {
             let (options, laws, switched, burst, until, demand) = Choice::read(section, stack)?;
             (options, chosen(laws, section)?, aeolus_of(switched.aeolus, burst, until)?, demand)
         };
-        Ok(Self { options, law, aeolus, send_buffer: demand.send_buffer })
+        Ok(Self { options, law, as_in_paper, aeolus, send_buffer: demand.send_buffer })
     }
 
     fn values(&self) -> Vec<(&'static Key, Option<String>)> {
         let law = match &self.law {
             FlashPassLaw::Aimd(law) => law.values(),
             FlashPassLaw::Mimd(law) => law.values(),
+            FlashPassLaw::Fixed => Vec::new(),
         };
-        let options = FlashPassOptions { epochs: Some(self.epochs()), ..self.options };
+        let FlashPassOptions { over_provision, expect_measured, count_tagged, .. } = self.options;
+        let options = FlashPassOptions {
+            epochs: Some(self.epochs()),
+            jitter: Some(self.jitter()),
+            expected_loss: Some(self.expected_loss()),
+            count_tagged: count_tagged.or(Some(self.as_in_paper)),
+            expect_measured: expect_measured.or(Some(!self.as_in_paper)),
+            over_provision: over_provision.or(Some(self.as_in_paper)),
+            ..self.options
+        };
         [options.values(), law].concat()
     }
 }
@@ -166,20 +218,22 @@ impl Configured for FlashPass {
 /// If a parameter of the other law is written.
 fn chosen(laws: Laws, section: &Section<'_>) -> Result<FlashPassLaw, Problem> {
     let (Feedback { feedback }, aimd, mimd) = laws;
-    let keys = [flashpass::AimdConfig::keys(), flashpass::MimdConfig::keys()];
-    let ([own, foreign], other, law) = match feedback {
-        Law::Aimd => (keys, Law::Mimd, FlashPassLaw::Aimd(aimd)),
-        Law::Mimd => {
-            let [aimd, of_mimd] = keys;
-            ([of_mimd, aimd], Law::Aimd, FlashPassLaw::Mimd(mimd))
-        }
+    let law = match feedback {
+        Law::Aimd => FlashPassLaw::Aimd(aimd),
+        Law::Mimd => FlashPassLaw::Mimd(mimd),
+        Law::Fixed => FlashPassLaw::Fixed,
     };
-    let Some(key) = foreign.into_iter().find(|key| section.is_written(*key)) else {
+    let of = [(Law::Aimd, flashpass::AimdConfig::keys()), (Law::Mimd, flashpass::MimdConfig::keys())];
+    let (own, foreign): (Vec<_>, Vec<_>) = of
+        .into_iter()
+        .flat_map(|(law, keys)| keys.into_iter().map(move |key| (law, key)))
+        .partition(|(law, _)| *law == feedback);
+    let Some((other, key)) = foreign.into_iter().find(|(_, key)| section.is_written(*key)) else {
         return Ok(law);
     };
     let (feedback, other) = (feedback.word(), other.word());
     let message = format!("it belongs to feedback = \"{other}\", and this is \"{feedback}\"");
-    let own: Vec<&str> = own.iter().map(|key: &&'static Key| key.name).collect();
+    let own: Vec<&str> = own.iter().map(|(_, key)| key.name).collect();
     let help = format!("options of \"{feedback}\": {}", own.join(", "));
     Err(section.reject(key, message).with_help(help))
 }
@@ -189,14 +243,17 @@ fn chosen(laws: Laws, section: &Section<'_>) -> Result<FlashPassLaw, Problem> {
 pub enum FlashPassLaw {
     Mimd(flashpass::MimdConfig),
     Aimd(flashpass::AimdConfig),
+    /// No feedback.
+    Fixed,
 }
 
 impl FlashPassLaw {
-    /// Makes the feedback law's state for a new flow.
-    pub fn begin(self) -> flashpass::Law {
+    /// Makes the feedback law's state for a new flow, at this fraction of the maximum rate.
+    pub fn begin(self, initial_rate: f64) -> flashpass::Law {
         match self {
-            Self::Mimd(config) => flashpass::Law::Mimd(Mimd::new(config)),
-            Self::Aimd(config) => flashpass::Law::Aimd(Aimd::new(config)),
+            Self::Mimd(config) => flashpass::Law::Mimd(Mimd::new(config, initial_rate)),
+            Self::Aimd(config) => flashpass::Law::Aimd(Aimd::new(config, initial_rate)),
+            Self::Fixed => flashpass::Law::Fixed(initial_rate),
         }
     }
 }
@@ -218,12 +275,21 @@ const CREDITS: CreditRequirements = CreditRequirements {
     queues_with_legacy: &["emulation", "credit", "data", "legacy"],
     queue_of: [2, 1, 2, 0, 1, 2, 2, 2],
     host_queue: Some(HOST_EMULATION),
+    accounting: Accounting::PerLink,
 };
+
+/// The queues and meters of the paper: the share of 84/1622 on every link, and 8 emulation packets at hosts (IV.A).
+const CREDITS_OF_PAPER: CreditRequirements =
+    CreditRequirements { host_queue: None, accounting: Accounting::OneWay, ..CREDITS };
 
 impl Protocol for FlashPass {
     type End = FlashPassEnd;
     const NAME: &'static str = "FlashPass";
     const CREDITS: Option<&'static CreditRequirements> = Some(&CREDITS);
+
+    fn credits(&self) -> Option<&'static CreditRequirements> {
+        Some(if self.as_in_paper { &CREDITS_OF_PAPER } else { &CREDITS })
+    }
 
     fn aeolus(&self) -> Option<Aeolus> {
         self.aeolus
@@ -234,7 +300,7 @@ impl Protocol for FlashPass {
     }
 
     fn endpoints(&self, flow: &FlowContext) -> [FlashPassEnd; 2] {
-        let FlashPassOptions { batch, timeout, .. } = self.options;
+        let FlashPassOptions { batch, timeout, initial_rate, .. } = self.options;
         let engine = self.engine(flow);
         let wait = flow.wait;
         let sender = SenderConfig {
@@ -247,7 +313,7 @@ impl Protocol for FlashPass {
             burst_until_first_data: self.bursts_until_first_data(),
             send_buffer: self.send_buffer,
         };
-        let sender = Sender::new(sender, self.law.begin(), flow.stream("emulation"));
+        let sender = Sender::new(sender, self.law.begin(initial_rate), flow.stream("emulation"));
         let receiver = Receiver::new(ReceiverConfig { batch, ..ReceiverConfig::default() });
         [Peer::sender(sender), Peer::receiver(receiver)]
     }

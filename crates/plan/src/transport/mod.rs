@@ -13,6 +13,8 @@ use shallop_options::{HostStack, Key, Problem, Section, SectionKind};
 use shallop_proto::clean::AsTcp;
 use shallop_proto::{AnyEnd, Endpoint, wire};
 
+use crate::switches::Accounting;
+
 pub use aeolus::{Aeolus, BurstUntil};
 pub use demand::{Demand, KnownDemand};
 pub use expresspass::{ExpressPass, ExpressPassOptions, ExpressPassRule};
@@ -108,6 +110,11 @@ pub trait Protocol: Sync {
     /// The queues and meters that the transport requires of switches; `None` if it sends data without credits.
     const CREDITS: Option<&'static CreditRequirements> = None;
 
+    /// [`Protocol::CREDITS`], for protocols whose options change them.
+    fn credits(&self) -> Option<&'static CreditRequirements> {
+        Self::CREDITS
+    }
+
     /// The transport's name with its variant, such as the congestion controller.
     fn describe(&self) -> String {
         Self::NAME.to_owned()
@@ -179,6 +186,8 @@ pub struct CreditRequirements {
     pub queue_of: [u8; Class::COUNT],
     /// Limit of the metered queue at hosts; `None` to use the limit of switches.
     pub host_queue: Option<BufferSize>,
+    /// Default of the key `accounting` of switches.
+    pub accounting: Accounting,
 }
 
 /// Properties of a flow, its path and its run from which endpoints are configured.
@@ -235,9 +244,6 @@ impl Transport {
     }
 
     pub fn credits(&self) -> Option<&'static CreditRequirements> {
-        fn credits<P: Protocol>(_: &P) -> Option<&'static CreditRequirements> {
-            P::CREDITS
-        }
-        with_transport!(self, options => credits(options))
+        with_transport!(self, options => options.credits())
     }
 }

@@ -52,6 +52,9 @@ pub struct Config {
     pub reordering: u32,
     /// Limits of the unscheduled burst; `None` without Aeolus.
     pub unscheduled: Option<aeolus::Config>,
+    /// The constant time from the departure of a credit packet to the arrival of its data at the receiver: a sender
+    /// holds each credit for the part of it that exceeds the round trip. `None` if data leaves at once.
+    pub wait: Option<Span>,
     /// Size of the send buffer, which limits the demand that the sender knows; `None` if it knows all remaining data.
     pub send_buffer: Option<Bytes>,
 }
@@ -72,6 +75,7 @@ impl Config {
             stop_timeout: Span::from_ms(2),
             reordering: 3,
             unscheduled: None,
+            wait: None,
             send_buffer: None,
         }
     }

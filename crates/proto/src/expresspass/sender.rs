@@ -41,9 +41,20 @@ enum Pending {
     Stop { reply_requested: bool },
 }
 
+/// A credit that has released no data yet.
+#[derive(Clone, Copy, Debug)]
+struct UnusedCredit {
+    number: u64,
+    sent: Time,
+    /// When data may leave on it.
+    due: Time,
+}
+
 #[derive(Clone, Debug)]
 pub struct Sender {
     state: State,
+    /// The constant time from a credit to its data; `None` if data leaves at once.
+    wait: Option<Span>,
     policy: StopPolicy,
     payload: u64,
     retransmit_timeout: Span,
@@ -57,10 +68,10 @@ pub struct Sender {
     snd_max: u64,
     /// The number of times that the sender went back N, plus one when no unscheduled data is outstanding any more.
     generation: u32,
-    /// Credits that arrived and have released no data yet: number and send time.
-    unused_credits: VecDeque<(u64, Time)>,
+    unused_credits: VecDeque<UnusedCredit>,
     pending: Option<Pending>,
     timer: Option<Time>,
+    last_input: Time,
     /// When the first request was sent that no credit has answered; `None` if there is no such request.
     request_sent: Option<Time>,
     rtt: Option<Span>,
@@ -83,6 +94,7 @@ impl Sender {
         let frames = |buffer: Bytes| buffer.get().div_ceil(payload).max(1);
         Self {
             state: State::Idle,
+            wait: config.wait,
             policy: config.stop,
             payload,
             send_buffer: config.send_buffer.map_or(u64::MAX, frames),
@@ -96,6 +108,7 @@ impl Sender {
             unused_credits: VecDeque::new(),
             pending: None,
             timer: None,
+            last_input: Time::ZERO,
             request_sent: None,
             rtt: None,
             last_credit: Time::ZERO,
@@ -181,7 +194,9 @@ impl Sender {
         if !open || !self.needs_credits() || self.unused_credits.len() == MAX_UNUSED_CREDITS {
             return self.on_useless_credit(now);
         }
-        self.unused_credits.push_back(credit);
+        let (number, sent) = credit;
+        let hold = self.wait.zip(self.rtt).map_or(Span::ZERO, |(wait, rtt)| wait.saturating_sub(rtt));
+        self.unused_credits.push_back(UnusedCredit { number, sent, due: now.saturating_add(hold) });
         self.last_credit = now;
         if self.state != State::Receiving {
             return;
@@ -342,7 +357,10 @@ impl Sender {
 
     /// Sends a data frame on the oldest unused credit, if there is one and data to send.
     fn poll_data(&mut self, now: Time) -> Option<Out<Head>> {
-        let (credit, credit_sent) = self.unused_credits.pop_front()?;
+        if self.unused_credits.front()?.due > now {
+            return None;
+        }
+        let UnusedCredit { number: credit, sent: credit_sent, .. } = self.unused_credits.pop_front()?;
         let body = self.next_frame();
         debug_assert!(body.is_some(), "surplus credits are discarded");
         let body = body?;
@@ -396,7 +414,7 @@ impl Endpoint for Sender {
     type Head = Head;
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
-        self.rtt_sample = None;
+        (self.rtt_sample, self.last_input) = (None, now);
         self.unscheduled.stop();
         match *head {
             Head::Credit { sequence, sent, request_sent, remaining } => {
@@ -415,7 +433,7 @@ impl Endpoint for Sender {
     }
 
     fn on_timer(&mut self, now: Time) {
-        self.rtt_sample = None;
+        (self.rtt_sample, self.last_input) = (None, now);
         self.unscheduled.on_timer(now);
         if self.state == State::Idle {
             self.unscheduled.start();
@@ -425,8 +443,9 @@ impl Endpoint for Sender {
         }
     }
 
-    fn ready(&self, _now: Time) -> bool {
-        self.pending.is_some() || self.unscheduled.ready() || !self.unused_credits.is_empty()
+    fn ready(&self, now: Time) -> bool {
+        let is_due = self.unused_credits.front().is_some_and(|credit| credit.due <= now);
+        self.pending.is_some() || self.unscheduled.ready() || is_due
     }
 
     fn is_low_priority(&self) -> bool {
@@ -442,10 +461,8 @@ impl Endpoint for Sender {
     }
 
     fn wakeup(&self) -> Option<Time> {
-        match (self.timer, self.unscheduled.wakeup()) {
-            (Some(timer), Some(burst)) => Some(timer.min(burst)),
-            (timer, burst) => timer.or(burst),
-        }
+        let due = self.unused_credits.front().map(|credit| credit.due).filter(|due| *due > self.last_input);
+        [self.timer, self.unscheduled.wakeup(), due].into_iter().flatten().min()
     }
 
     fn is_complete(&self) -> bool {

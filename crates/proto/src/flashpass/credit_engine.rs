@@ -15,6 +15,7 @@ use shallop_core::{BitsPerSec, Bytes, Pace, Span, Stream, Time};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(clippy::struct_excessive_bools, reason = "four choices that do not depend on each other")]
 pub struct CreditEngineConfig {
     /// The maximum rate of emulation packets: the share of the host's link for the emulation queue.
     pub rate: BitsPerSec,
@@ -27,6 +28,13 @@ pub struct CreditEngineConfig {
     /// The least loss of emulation packets, 0 to 1, that the sender assumes when it decides whether to tag them (the
     /// maximal target loss of Eq. 2).
     pub expected_loss: f64,
+    /// Whether the feedback law receives the loss of whole epochs. Otherwise it receives, once a round trip, the
+    /// credits that came in it and the emulation packets that left in it (Algorithm 1, line 1).
+    pub attribute: bool,
+    /// Whether tagged emulation packets count, in the loss of an epoch and in the credits that are expected.
+    pub count_tagged: bool,
+    /// Whether a measured loss above `expected_loss` takes its place.
+    pub expect_measured: bool,
     /// Whether emulation continues while the expected credits cover the demand. The additional packets are tagged, and
     /// queues may drop them first.
     pub over_provision: bool,
@@ -59,8 +67,10 @@ pub struct CreditEngine<R> {
     /// Departure times of data packets, earliest first. Each credit adds one.
     departures: VecDeque<Time>,
     rtt: Option<Span>,
-    /// The loss of emulation packets, 0 to 1, in the last epoch that was closed.
+    /// The last loss of emulation packets, 0 to 1, that the feedback law received.
     loss: f64,
+    /// Without `attribute`: when the current round trip began, and the counts of emulation packets and credits then.
+    round: Option<(Time, [u64; 2])>,
     emulated: u64,
     credits: Credits,
 }
@@ -80,6 +90,7 @@ impl<R: Rate> CreditEngine<R> {
             departures: VecDeque::new(),
             rtt: None,
             loss: 0.0,
+            round: None,
             emulated: 0,
             credits: Credits::default(),
         }
@@ -130,7 +141,7 @@ impl<R: Rate> CreditEngine<R> {
             return None;
         }
         self.emulated += 1;
-        self.epochs.on_send(tagged);
+        self.epochs.on_send(tagged && !self.config.count_tagged);
         // Uniform within the jitter around the slot of the next packet.
         let offset = Span::from_ps(self.random.below(self.jitter.as_ps() * 2 + 1));
         self.next_emulation = round_up_to_step((self.epochs.next_slot() - self.jitter) + offset);
@@ -153,6 +164,7 @@ impl<R: Rate> CreditEngine<R> {
             let sample = now.saturating_since(time.saturating_add(late));
             self.rtt = Some(self.rtt.map_or(sample, |rtt| rtt.min(sample)));
         }
+        self.end_round_if_due(now);
         let departure = time.saturating_add(late).saturating_add(self.config.wait);
         if departure < now || !self.needs_credits() {
             self.credits.wasted += 1;
@@ -212,12 +224,13 @@ impl<R: Rate> CreditEngine<R> {
         self.demand.is_none_or(|demand| demand > self.departures.len() as u64)
     }
 
-    /// Whether the expected credits cover the demand (Eq. 2 of the paper). Credits are expected for untagged emulation
-    /// packets in flight, less the measured or the configured loss, whichever is higher.
+    /// Whether the expected credits cover the demand (Eq. 2 of the paper). Credits are expected for the emulation
+    /// packets in flight that count, less the configured loss, or the measured one if it is higher.
     fn is_covered(&self) -> bool {
         let Some(demand) = self.demand else { return false };
         let missing = demand.saturating_sub(self.departures.len() as u64);
-        let passing = 1.0 - self.config.expected_loss.max(self.loss);
+        let CreditEngineConfig { expected_loss, expect_measured, .. } = self.config;
+        let passing = 1.0 - if expect_measured { expected_loss.max(self.loss) } else { expected_loss };
         self.epochs.untagged_in_flight as f64 * passing >= missing as f64
     }
 
@@ -232,9 +245,9 @@ impl<R: Rate> CreditEngine<R> {
     /// Begins a new epoch if there is none, if emulation was interrupted, or if the current epoch has lasted its part
     /// of a round trip. Until a round trip is measured, the waiting time takes its place.
     fn begin_epoch_if_due(&mut self, now: Time) {
-        let epochs = u64::from(self.config.epochs.max(1));
-        let length = self.rtt.map_or(self.config.wait, |rtt| rtt / epochs);
-        if !self.epochs.is_over(now, length) {
+        let length = if self.config.attribute { self.round_length() } else { Span::MAX };
+        let renewed = self.round.is_some_and(|(begun, _)| self.epochs.began_before(begun));
+        if !self.epochs.is_over(now, length) && !renewed {
             return;
         }
         while let Some(epoch) = self.epochs.close_expired(now, self.config.wait) {
@@ -245,21 +258,59 @@ impl<R: Rate> CreditEngine<R> {
         self.epochs.begin(now, rate, gap);
     }
 
-    /// Reports the loss in a closed epoch to the feedback law, if untagged packets were sent in it.
-    fn report_epoch(&mut self, now: Time, closed: &EmulationEpoch) {
-        if closed.untagged_sent == 0 {
+    /// The time between two changes of the rate.
+    fn round_length(&self) -> Span {
+        let epochs = u64::from(self.config.epochs.max(1));
+        self.rtt.map_or(self.config.wait, |rtt| rtt / epochs)
+    }
+
+    /// Without `attribute`: reports the loss of a round trip that has passed to the feedback law, at the arrival of a
+    /// credit. The first round trip begins with the first credit.
+    fn end_round_if_due(&mut self, now: Time) {
+        if self.config.attribute {
             return;
         }
-        let epoch = Epoch {
+        let counts = [self.emulated, self.credits.granted];
+        let (begun, before) = *self.round.get_or_insert((now, counts));
+        if now.saturating_since(begun) < self.round_length() {
+            return;
+        }
+        self.round = Some((now, counts));
+        let [sent, returned] = [counts[0] - before[0], counts[1] - before[1]];
+        self.report(Epoch {
+            now,
+            rate: self.law.rate(),
+            sent,
+            returned: returned.min(sent),
+            elapsed: now.saturating_since(begun),
+            returned_rate: 0.0,
+            min_rate: self.min_rate(),
+        });
+    }
+
+    /// One packet per round trip, as a fraction of the maximum rate.
+    fn min_rate(&self) -> f64 {
+        self.full_gap.ratio(self.rtt.unwrap_or(self.config.wait))
+    }
+
+    fn report(&mut self, epoch: Epoch) {
+        self.loss = epoch.loss();
+        self.law.on_epoch(&epoch);
+    }
+
+    /// Reports the loss in a closed epoch to the feedback law, if untagged packets were sent in it.
+    fn report_epoch(&mut self, now: Time, closed: &EmulationEpoch) {
+        if closed.untagged_sent == 0 || !self.config.attribute {
+            return;
+        }
+        self.report(Epoch {
             now,
             rate: closed.rate,
             sent: closed.untagged_sent,
             returned: closed.untagged_returned,
             elapsed: now.saturating_since(closed.start),
             returned_rate: 0.0,
-            min_rate: self.full_gap.ratio(self.rtt.unwrap_or(self.config.wait)),
-        };
-        self.loss = epoch.loss();
-        self.law.on_epoch(&epoch);
+            min_rate: self.min_rate(),
+        });
     }
 }

@@ -74,6 +74,11 @@ impl Epochs {
         now.saturating_since(current.start) >= length || current.slot(now) > current.sent
     }
 
+    /// Whether the current epoch began before `time`.
+    pub fn began_before(&self, time: Time) -> bool {
+        self.epochs.back().is_some_and(|current| current.start < time)
+    }
+
     /// Begins an epoch with this rate and gap, and makes it the current one.
     pub fn begin(&mut self, start: Time, rate: f64, gap: Span) {
         self.epochs.push_back(EmulationEpoch {

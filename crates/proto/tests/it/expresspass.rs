@@ -79,6 +79,23 @@ fn the_first_byte_lands_after_one_and_a_half_round_trips() {
 }
 
 #[test]
+fn a_constant_wait_delays_data_until_it_arrives_that_long_after_its_credit_left() {
+    // A wait below the round trip of two delays has no effect.
+    for (wait, turn_around) in [(None, DELAY), (Some(DELAY), DELAY), (Some(DELAY * 5), DELAY * 4)] {
+        let mut pair = pair(&Config { wait, ..config(StopPolicy::Demand) }, code(0.5), 20 * PAYLOAD);
+        pair.finish();
+        let mut count = 0;
+        for packet in &pair.capture {
+            if let Head::Data { credit_sent, .. } = packet.head {
+                assert!(near(packet.sent - credit_sent, turn_around, Span::from_us(2)), "{wait:?}: {packet:?}");
+                count += 1;
+            }
+        }
+        assert_eq!((count, pair.ends[0].counters().retransmits), (20, 0));
+    }
+}
+
+#[test]
 fn a_small_flow_starts_in_proportion_and_its_first_update_is_a_round_trip_later() {
     let rule = CodeConfig { w_init: 0.0625, full_start: Some(40), ..code(0.5) };
     let jitter = Config::new(BitsPerSec::gbps(10));

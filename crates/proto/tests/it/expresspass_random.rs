@@ -20,8 +20,10 @@ fn rule() -> impl Strategy<Value = Rule> {
 fn config() -> impl Strategy<Value = Config> {
     let stop = prop_oneof![Just(StopPolicy::LastData), Just(StopPolicy::Early), Just(StopPolicy::Demand)];
     let buffer = prop::option::of(1u64..100_000);
-    (stop, 84u16..=92, 0u32..4, prop::option::of(0u64..200_000), buffer).prop_map(
-        |(stop, max_credit, reordering, burst, buffer)| Config {
+    let wait = prop::option::of((0u64..300_000).prop_map(Span::from_ns));
+    (stop, 84u16..=92, 0u32..4, prop::option::of(0u64..200_000), buffer, wait).prop_map(
+        |(stop, max_credit, reordering, burst, buffer, wait)| Config {
+            wait,
             stop,
             max_credit,
             reordering,

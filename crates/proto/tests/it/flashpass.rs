@@ -130,6 +130,19 @@ fn the_law_is_told_each_epochs_loss_once() {
 }
 
 #[test]
+fn the_paper_compares_credits_and_emulation_packets_of_one_round_trip() {
+    let setting = with(|engine| engine.attribute = false);
+    let mut pair = setting.pair(None, Spy::mimd(), Path::fast()).with_drops(lose(is_emulation, |turn| turn % 4 != 0));
+    pair.run(ms(20));
+    let told = epochs(&pair);
+    // The credits of a round trip are for packets of the one before. A quarter returns, so the rate falls to 0.2525.
+    // In the next round trip as many credits come as before, which is 99 % of what leaves: nothing falls twice.
+    assert!(told[0].rate >= 1.0 && (told[0].loss() - 0.75).abs() < 0.01, "{:?}", told[0]);
+    assert!((told[1].rate - 0.2525).abs() < 0.01 && told[1].loss() < 0.02, "{:?}", told[1]);
+    assert!((told[2].loss() - 0.75).abs() < 0.05, "{:?}", told[2]);
+}
+
+#[test]
 fn emulation_is_tagged_once_the_expected_credits_cover_the_demand() {
     // Equation 2: ten packets of which one may be lost are enough for nine.
     for (demand, loss, plain) in [(9, 0.1, 10), (18, 0.1, 20), (1, 0.1, 2), (5, 0.5, 10)] {

@@ -8,6 +8,7 @@ use shallop_plan::plan::{
     Accounting, Aeolus, BurstUntil, Ecmp, ExpressPassRule, FlashPassLaw, Plan, QueueMarking, Starts, Topology,
     Transport,
 };
+use shallop_plan::transport::{Configured, Protocol};
 use shallop_plan::{Study, chips};
 use shallop_scenario::experiments;
 use shallop_scenario::{Options, read, schema};
@@ -23,6 +24,28 @@ topology = { kind = "dumbbell", senders = 3, rate = "10Gbps", delay = "5ms" }
 scheme = [{ transport = "flashpass" }, { transport = "cubic" }, { transport = "flashpass-mimd" }]
 group = [{ name = "all" }]
 "#;
+
+#[test]
+fn the_preset_of_the_paper_has_its_defaults_and_each_can_be_written() {
+    let text = SMALL.replace("\"flashpass-mimd\"", "\"flashpass-paper\", max_target_loss = 0.2");
+    let plan = &study(&text, &Options::default()).points[0].plan;
+    let Transport::FlashPass(paper) = plan.schemes[2].transport else { panic!() };
+    let all = paper.values().into_iter().map(|(key, value)| format!("{} = {}", key.name, value.unwrap_or_default()));
+    let all: Vec<_> = all.collect();
+    for value in ["jitter = 0", "over_provision = true", "expected_loss = 0.2", "expect_measured = false"] {
+        assert!(all.iter().any(|other| other == value), "{value}: {all:?}");
+    }
+    for value in ["count_tagged = true", "attribute = false", "epochs = 1", "initial_rate = 1"] {
+        assert!(all.iter().any(|other| other == value), "{value}: {all:?}");
+    }
+    let credits = paper.credits().unwrap();
+    assert_eq!((credits.accounting, credits.host_queue), (Accounting::OneWay, None));
+    let text = text.replace("max_target_loss = 0.2", "attribute = true, jitter = 0.3");
+    let plan = &study(&text, &Options::default()).points[0].plan;
+    let Transport::FlashPass(written) = plan.schemes[2].transport else { panic!() };
+    assert!(matches!(written.law, FlashPassLaw::Mimd(law) if law.attribute));
+    assert_eq!(written.options.jitter, Some(0.3));
+}
 
 const SINK: &str = include_str!("../scenarios/kitchen-sink.toml");
 
@@ -57,7 +80,7 @@ fn what_is_left_out_has_its_default() {
     let switch = &plan.switches[0];
     assert_eq!(switch.buffer, BufferSize::PerGbps(Bytes::new(20_000)));
     assert_eq!((switch.credit_queue, switch.credit_burst), (BufferSize::Packets(8), 2));
-    assert_eq!((switch.mark, switch.accounting), (None, Accounting::PerLink));
+    assert_eq!((switch.mark, switch.accounting), (None, None));
     let group = &plan.groups[0];
     assert_eq!((group.flows, &group.sizes, &group.start), (3, &None, &Starts::At(Span::ZERO)));
     assert_eq!((group.from.len(), group.to.len()), (3, 1));
@@ -65,7 +88,7 @@ fn what_is_left_out_has_its_default() {
     let Transport::FlashPass(paper) = plan.schemes[2].transport else { panic!() };
     assert_eq!((ours.epochs(), paper.epochs()), (4, 1));
     let options = ours.options;
-    assert!((options.jitter - 0.49).abs() < 1e-12 && !options.over_provision);
+    assert_eq!((options.jitter, options.over_provision), (None, None));
     assert_eq!((options.batch, options.timeout, options.wait), (1, Span::from_ms(200), None));
     assert!(matches!((ours.law, paper.law), (FlashPassLaw::Aimd(_), FlashPassLaw::Mimd(_))));
     assert_eq!(plan.schemes[2].name, "flashpass-mimd");

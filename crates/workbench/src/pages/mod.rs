@@ -2,6 +2,7 @@
 //! them; a test compares them with the files.
 
 mod agreement;
+mod overlay;
 mod results;
 mod status;
 mod traces;

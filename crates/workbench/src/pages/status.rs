@@ -2,7 +2,7 @@
 //! left in `docs/reproduction/recorded` and the ranges of today. `docs/reproduction/verdicts.csv` has the counts of
 //! verdicts and the digest of each experiment's section, so that a verdict does not change unnoticed.
 
-use super::RecordedExperiment;
+use super::{RecordedExperiment, overlay};
 use sha2::{Digest, Sha256};
 use shallop_plan::Study;
 use shallop_results::verdict::{count, judge_recorded};
@@ -17,6 +17,14 @@ The verdict on each claim of the experiments, from the figures of the last full 
 write-docs` writes this page. [Paper beside measured](../reproduction.md) says what the verdicts and the kinds of
 claims mean, and where the accepted ranges come from. Invariants test the simulator: they are counted apart, and are no
 evidence. The revision names the commit whose program made the runs.
+";
+
+const PICTURES: &str = "## Pictures
+
+A dot is a measured figure as a multiple of the paper's, on a logarithmic axis; figures more than 30 times off lie at
+the edge. Blue: the claim holds; brown: it differs for a traced reason; red: it fails; grey: it has no accepted range.
+The pictures of the experiments, below, also show the paper's range (black), the accepted range (grey) and the spread of
+the seeds (thin line).
 ";
 
 /// Questions that papers leave open and kernels answer, one a line: the experiment and the label of the claim, the
@@ -90,8 +98,10 @@ impl Sections {
     pub fn page(&self) -> String {
         let words = format!("{} | invariants that hold | that do not", Verdict::ALL.map(Verdict::word).join(" | "));
         let rule = "---|".repeat(6 + Verdict::ALL.len());
-        let part = |of: fn(&Section) -> &str| self.experiments.iter().map(of).collect::<String>();
-        let (rows, tables) = (part(|section| &section.row), part(|section| &section.text));
+        let part = |of: fn(&Section) -> String| self.experiments.iter().map(of).collect::<String>();
+        let with_picture = |it: &Section| format!("{}{}", it.text, overlay::picture(it.id, &it.claims));
+        let (rows, tables) = (part(|section| section.row.clone()), part(with_picture));
+        let pictures = part(|section| overlay::thumbnail(section.id, &section.claims));
         let claims: Vec<JudgedClaim> = self.experiments.iter().flat_map(|section| section.claims.clone()).collect();
         let (all, answers) = (counted(&claims), &self.answers);
         let kinds = Kind::ALL.map(|kind| {
@@ -102,7 +112,7 @@ impl Sections {
         let (kinds, of_kinds) = (kinds.concat(), Verdict::ALL.map(Verdict::word).join(" | "));
         let short = "---|".repeat(1 + Verdict::ALL.len());
         format!(
-            "{HEAD}\n| kind of claim | {of_kinds} |\n|{short}\n{kinds}\n\
+            "{HEAD}\n| kind of claim | {of_kinds} |\n|{short}\n{kinds}\n{PICTURES}\n{pictures}\n\
              | experiment | about | seeds | version | {words} |\n|{rule}\n{rows}| all | | | |{all}\n\n{answers}{tables}"
         )
     }

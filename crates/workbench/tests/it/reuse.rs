@@ -62,7 +62,7 @@ const CHANGES: [Change; 6] = [
     }),
     ("weights", |switch| {
         switch.weights = Some((3, 1));
-        switch.accounting = Accounting::TwoWay;
+        switch.accounting = Some(Accounting::TwoWay);
     }),
 ];
 

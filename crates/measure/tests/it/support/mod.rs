@@ -7,8 +7,8 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_measure::Outcome;
 use shallop_plan::Study;
 use shallop_plan::plan::{
-    Accounting, Aeolus, BurstUntil, Connections, Ecmp, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group,
-    Pattern, Plan, Scheme, Starts, Switch, Topology, Transport,
+    Aeolus, BurstUntil, Connections, Ecmp, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group, Pattern, Plan,
+    Scheme, Starts, Switch, Topology, Transport,
 };
 use shallop_plan::transport::{ExpressPassOptions, FlashPassOptions};
 use shallop_proto::tcp::{self, EcnConfig, Stack};
@@ -95,7 +95,7 @@ pub fn switch(buffer: BufferSize) -> Switch {
         select: Some(BufferSize::Packets(2)),
         unscheduled_above: BufferSize::Packets(2),
         unscheduled_drop: None,
-        accounting: Accounting::PerLink,
+        accounting: None,
         emulation: true,
         shared: None,
         pools: vec![],
@@ -122,9 +122,13 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
 }
 
 pub fn flashpass(law: FlashPassLaw) -> FlashPass {
-    let options =
-        FlashPassOptions { epochs: Some(1), jitter: 0.1, over_provision: true, ..FlashPassOptions::defaults(()) };
-    FlashPass { options, law, aeolus: None, send_buffer: None }
+    let options = FlashPassOptions {
+        epochs: Some(1),
+        jitter: Some(0.1),
+        over_provision: Some(true),
+        ..FlashPassOptions::defaults(())
+    };
+    FlashPass { options, law, as_in_paper: false, aeolus: None, send_buffer: None }
 }
 
 pub fn aimd() -> Transport {

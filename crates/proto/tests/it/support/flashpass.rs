@@ -28,11 +28,11 @@ impl Spy {
     }
 
     pub fn aimd() -> Self {
-        Self::on(Law::Aimd(Aimd::new(AimdConfig::default())))
+        Self::on(Law::Aimd(Aimd::new(AimdConfig::default(), 1.0)))
     }
 
     pub fn mimd() -> Self {
-        Self::on(Law::Mimd(Mimd::new(MimdConfig::default())))
+        Self::on(Law::Mimd(Mimd::new(MimdConfig::default(), 1.0)))
     }
 }
 
@@ -68,6 +68,9 @@ impl Setting {
             epochs: 1,
             jitter: 0.0,
             expected_loss: 0.1,
+            attribute: true,
+            count_tagged: false,
+            expect_measured: true,
             over_provision: true,
         };
         Self {
