@@ -44,7 +44,7 @@ fn rows(claims: &[JudgedClaim]) -> Vec<Row> {
 
 /// The place of a ratio on a logarithmic axis of this width.
 fn place(ratio: f64, width: f64) -> f64 {
-    let share = (ratio.max(1.0 / MOST).ln() / MOST.ln()).clamp(-1.0, 1.0);
+    let share = (ratio.max(1.0 / MOST).log10() / MOST.log10()).clamp(-1.0, 1.0);
     f64::midpoint(share, 1.0) * width
 }
 
