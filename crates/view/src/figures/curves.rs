@@ -42,12 +42,11 @@ pub(super) fn figure(summary: &Summary, input: &FigureData, metric: &Compared) -
     for layer in inner["layer"].as_array_mut().into_iter().flatten() {
         layer["encoding"]["y"]["scale"] = up["scale"].clone();
         for channel in ["color", "strokeDash", "shape"] {
-            let channel = &mut layer["encoding"][channel];
-            if channel.is_object() {
-                // The keys are the shapes of the points: with dashes their edges would be ragged.
-                channel["legend"]["symbolStrokeWidth"] = json!(0);
-            }
-            if names.len() == 1 && channel.is_object() {
+            // `get_mut`, as an index would add the channel, empty, to a layer without it.
+            let Some(channel) = layer["encoding"].get_mut(channel) else { continue };
+            // The keys are the shapes of the points: with dashes their edges would be ragged.
+            channel["legend"]["symbolStrokeWidth"] = json!(0);
+            if names.len() == 1 {
                 channel["legend"]["columns"] = json!(2);
             }
         }

@@ -266,6 +266,11 @@ fn a_sweep_has_curves_with_bands_in_panels() {
     assert_eq!(figure.title, "Goodput against topology senders");
     assert_eq!(figure.spec["facet"]["sort"], json!(["default buffer = 20KB", "default buffer = 8pkt"]));
     assert_eq!(figure.rows.rows.len(), 6);
+    // Vega-Lite's schema has no channel without a value.
+    visit(&figure.spec, &mut |key, value| {
+        let empty = |(_, channel): (&String, &Value)| channel.is_null();
+        assert!(key != "encoding" || !value.as_object().unwrap().iter().any(empty), "{value}");
+    });
 }
 
 #[test]
