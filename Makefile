@@ -119,11 +119,11 @@ records: ## Runs in full the experiments whose quick results differ from their r
 	$(CARGO) build --quiet --locked --workspace --bin xtask --features xtask/records
 	@$(TARGET)/debug/xtask records
 
-# Each crate is built from its package, with the packages before it.
+# Each crate is built from its package, with the packages before it. Cargo takes a package with a known version number
+# for unchanged, so what it unpacked and compiled of ours is removed.
 package: ## Packages of all crates for crates.io (Rust 1.90 or later)
-	@# Cargo keeps what it unpacked of packages with this version number, also if they have changed since.
-	@rm -rf $${CARGO_HOME:-$$HOME/.cargo}/registry/src/*/shallop-[a-z]*-[0-9]*
-	$(CARGO) package --workspace --locked $(UNPUBLISHED:%=--exclude %)
+	@rm -rf $${CARGO_HOME:-$$HOME/.cargo}/registry/src/*/shallop-[a-z]*-[0-9]* $(TARGET)/verify/debug/.fingerprint/shallop*
+	$(CARGO) package --workspace --locked --target-dir $(TARGET)/verify $(UNPUBLISHED:%=--exclude %)
 
 dist: ## A wheel, a source distribution and a .deb in target/packages
 	@bash checks/dist/build.sh $(PACKAGES) $(TOOLS)/dist $(DIST_OPTIONS)
