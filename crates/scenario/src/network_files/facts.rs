@@ -393,8 +393,8 @@ fn of_text((key, text): (&str, &str), line: usize, defaults: &Defaults, scale: f
     }
     let bits = match (text.parse::<f64>(), as_a_whole(text)) {
         (Ok(_), _) => number((key, text), line)? * scale,
-        (Err(_), Some(bits)) => bits,
-        (Err(_), None) => {
+        (Err(_), Some(bits)) if !text.trim_start().starts_with('-') => bits,
+        (Err(_), _) => {
             let allowed = "\"10Gbps\", \"100G\" or \"400GbE\", or a number of bits a second";
             with_unit::<BitsPerSec>((key, text), line, allowed)?.get() as f64
         }

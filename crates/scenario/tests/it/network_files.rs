@@ -248,6 +248,10 @@ fn keys_of_other_tools_are_told_their_names() {
 fn what_the_command_sets_may_mend_a_file() {
     let csv = "from,to,rate,delay\nX,Y,1G,1ms\nA,B,1G,1ms\nB,C,1G,1ms\n";
     assert!(open("n.csv", csv, "").is_err());
+    for negative in ["-1G", "-1Gbps", " -1 Gbps", "-1000"] {
+        let said = refused("n.csv", &format!("from,to,rate,delay\nA,B,{negative},1ms\nB,C,1G,1ms\n"), "");
+        assert!(said.contains(negative.trim()), "{negative}: {said}");
+    }
     let files = Arc::new(FilesInMemory::from_texts([("n.csv", csv)]));
     let set = vec![("topology.component".to_owned(), "largest".to_owned())];
     let study = read(&scenario("n.csv", ""), &Options { files, set, ..Options::default() }).unwrap();
