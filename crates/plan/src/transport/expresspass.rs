@@ -42,8 +42,8 @@ pub struct ExpressPassOptions {
     /// The time after which a request for credits or a NACK is sent again.
     #[key(Time(Span::from_us(1), LONGEST), default = TIMEOUT)]
     pub timeout: Span,
-    /// A constant time from a credit to the arrival of its data, as in FlashPass (flashpass-icnp21, III.B): a sender
-    /// holds each credit for the part of it that exceeds the round trip.
+    /// The constant time from the departure of a credit to the arrival of its data (FlashPass paper, III.B): a sender
+    /// holds each credit for this time less the round trip. A time below the round trip has no effect.
     #[key(Time(Span::from_us(1), LONGEST))]
     pub wait: Option<Span>,
 }
