@@ -8,7 +8,7 @@
 | `command` | what measured them, where one command did |
 | `commit`, `date` | the commit that handed these figures in, and its date |
 | `source` | instead of a commit: a publication and its section, or the test that holds the figures |
-| `records` | experiments that the paragraph is about: `ID DIGEST`, with that of the record's claims |
+| `records` | experiments that the paragraph is about: `ID DIGEST`, a digest of the record's claims |
 
 The file's `given` are the other numbers of the page: settings, counts and citations.
 """

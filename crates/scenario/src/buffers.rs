@@ -189,7 +189,8 @@ pub(super) struct BccOptions {
     /// The probability of a mark at Kmax; it rises linearly from zero at Kmin.
     #[key(PROBABILITY, default = 0.1)]
     pub probability: f64,
-    /// A set of defaults. `"bcc-ns2"` is that of the authors' simulations: `at = "dequeue"`, `spacing = "count"`.
+    /// A set of defaults. `"bcc-ns2"` has the settings of the authors' simulations: `at = "dequeue"`, `spacing =
+    /// "count"`.
     pub preset: Option<Preset>,
     /// When the occupancy of the pool is compared: as a packet joins its queue, or as it leaves.
     #[key(shown = "\"enqueue\"")]

@@ -16,7 +16,7 @@ use shallop_proto::{FlashPassEnd, Peer, aeolus};
 pub struct FlashPass {
     pub options: FlashPassOptions,
     pub law: FlashPassLaw,
-    /// Whether defaults are those of the paper.
+    /// Whether defaults follow the paper.
     pub as_in_paper: bool,
     pub aeolus: Option<Aeolus>,
     /// Size of the send buffer that limits the demand a sender knows; `None` if it knows all remaining data.
