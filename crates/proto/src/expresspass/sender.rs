@@ -71,7 +71,8 @@ pub struct Sender {
     unused_credits: VecDeque<UnusedCredit>,
     pending: Option<Pending>,
     timer: Option<Time>,
-    last_input: Time,
+    /// The time of the last packet, timer or poll. A credit that is due by then waits for the link and needs no timer.
+    seen_time: Time,
     /// When the first request was sent that no credit has answered; `None` if there is no such request.
     request_sent: Option<Time>,
     rtt: Option<Span>,
@@ -108,7 +109,7 @@ impl Sender {
             unused_credits: VecDeque::new(),
             pending: None,
             timer: None,
-            last_input: Time::ZERO,
+            seen_time: Time::ZERO,
             request_sent: None,
             rtt: None,
             last_credit: Time::ZERO,
@@ -414,7 +415,7 @@ impl Endpoint for Sender {
     type Head = Head;
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
-        (self.rtt_sample, self.last_input) = (None, now);
+        (self.rtt_sample, self.seen_time) = (None, now);
         self.unscheduled.stop();
         match *head {
             Head::Credit { sequence, sent, request_sent, remaining } => {
@@ -433,7 +434,7 @@ impl Endpoint for Sender {
     }
 
     fn on_timer(&mut self, now: Time) {
-        (self.rtt_sample, self.last_input) = (None, now);
+        (self.rtt_sample, self.seen_time) = (None, now);
         self.unscheduled.on_timer(now);
         if self.state == State::Idle {
             self.unscheduled.start();
@@ -453,6 +454,7 @@ impl Endpoint for Sender {
     }
 
     fn poll(&mut self, now: Time) -> Option<Out<Head>> {
+        self.seen_time = now;
         match self.pending.take() {
             Some(Pending::Request) => Some(control(self.request_head(now))),
             Some(Pending::Stop { reply_requested }) => Some(control(self.stop_head(now, reply_requested))),
@@ -461,7 +463,7 @@ impl Endpoint for Sender {
     }
 
     fn wakeup(&self) -> Option<Time> {
-        let due = self.unused_credits.front().map(|credit| credit.due).filter(|due| *due > self.last_input);
+        let due = self.unused_credits.front().map(|credit| credit.due).filter(|due| *due > self.seen_time);
         [self.timer, self.unscheduled.wakeup(), due].into_iter().flatten().min()
     }
 

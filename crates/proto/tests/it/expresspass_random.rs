@@ -84,6 +84,18 @@ fn head() -> impl Strategy<Value = Head> {
     ]
 }
 
+/// Credits out of order fall due close to each other, while the link is busy with a frame. `Pair` refuses deadlines in
+/// the past.
+#[test]
+fn a_credit_that_is_due_while_the_link_is_busy_sets_no_timer() {
+    let (rate, delay, late) = (BitsPerSec::gbps(1), Span::from_us(44), Span::from_us(68));
+    let path = Path { rate, delay, loss: 0.0, reorder: 0.3, late, mark: 0.0 };
+    let config = Config { wait: Some(Span::from_ns(99_345)), reordering: 0, ..Config::new(rate) };
+    for seed in 0..200 {
+        assert!(pair(&config, Rule::code(CodeConfig::default()), 43_801, path, seed).run(ms(600_000)), "{seed}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
