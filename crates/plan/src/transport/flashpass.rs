@@ -92,9 +92,20 @@ impl FlashPass {
         })
     }
 
+    fn over_provision(&self) -> bool {
+        self.options.over_provision.unwrap_or(self.as_in_paper)
+    }
+
+    fn expect_measured(&self) -> bool {
+        self.options.expect_measured.unwrap_or(!self.as_in_paper)
+    }
+
+    fn count_tagged(&self) -> bool {
+        self.options.count_tagged.unwrap_or(self.as_in_paper)
+    }
+
     /// The configuration of the credit engine of a flow's sender.
     pub fn engine(&self, flow: &FlowContext) -> CreditEngineConfig {
-        let FlashPassOptions { over_provision, expect_measured, count_tagged, .. } = self.options;
         let link = flow.sender_link;
         CreditEngineConfig {
             rate: flow.sender_share.map_or(link, |share| link.share(share)),
@@ -103,9 +114,9 @@ impl FlashPass {
             jitter: self.jitter(),
             expected_loss: self.expected_loss(),
             attribute: !matches!(self.law, FlashPassLaw::Mimd(law) if !law.attribute),
-            count_tagged: count_tagged.unwrap_or(self.as_in_paper),
-            expect_measured: expect_measured.unwrap_or(!self.as_in_paper),
-            over_provision: over_provision.unwrap_or(self.as_in_paper),
+            count_tagged: self.count_tagged(),
+            expect_measured: self.expect_measured(),
+            over_provision: self.over_provision(),
         }
     }
 
@@ -198,14 +209,13 @@ impl Configured for FlashPass {
             FlashPassLaw::Mimd(law) => law.values(),
             FlashPassLaw::Fixed => Vec::new(),
         };
-        let FlashPassOptions { over_provision, expect_measured, count_tagged, .. } = self.options;
         let options = FlashPassOptions {
             epochs: Some(self.epochs()),
             jitter: Some(self.jitter()),
             expected_loss: Some(self.expected_loss()),
-            count_tagged: count_tagged.or(Some(self.as_in_paper)),
-            expect_measured: expect_measured.or(Some(!self.as_in_paper)),
-            over_provision: over_provision.or(Some(self.as_in_paper)),
+            count_tagged: Some(self.count_tagged()),
+            expect_measured: Some(self.expect_measured()),
+            over_provision: Some(self.over_provision()),
             ..self.options
         };
         [options.values(), law].concat()
