@@ -19,7 +19,7 @@ CHECKS = {
     "picture": (layers.check_picture, "the picture of the crates agrees with the written rule"),
     "bans": (bans.check, "crates that must be pure forbid to lift the bans of clippy.toml"),
     "files": (files.check, "git holds no binary and no file above 300 KB without a reason"),
-    "figures": (figures.check, "figures on pages are those of records (make write-docs)"),
+    "figures": (figures.check, "numbers on pages agree with the records (make write-docs writes them)"),
     "tidy": (tidy.check, "files are short, clean and free of loose ends"),
 }
 USAGE = """\
@@ -33,7 +33,7 @@ The checks:
 
 
 def main(words: list[str]) -> int:
-    """Runs a verb. Returns 1 if something was found, and 2 if there is no such verb."""
+    """Runs a verb. Returns the exit code: 0 without findings, 1 with findings, 2 for an unknown verb."""
     match words:
         case ["write-figures"]:
             figures.write_all()

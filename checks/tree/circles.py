@@ -1,7 +1,7 @@
 """Circular imports between the files of a crate, and the distribution of lines among crates.
 
-An import is a mention of a path in the same crate. A re-export in `lib.rs` or `mod.rs` counts as its target, so that a
-circle through a re-export is found; the declaration of a module is no import, nor is `pub(super)`.
+A file imports another if it mentions a path of the same crate that leads there. A path through a re-export in `lib.rs`
+or `mod.rs` leads to the re-exported file. `mod NAME;` and `pub(super)` are not imports.
 """
 
 import re

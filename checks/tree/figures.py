@@ -57,7 +57,7 @@ def entries(path: str) -> str:
         if page.path == path:
             numbers = untraced.numbers(checked.written, checked.traced)
             return measured.entries_for(measured.read(ROOT, path), numbers)
-    raise ValueError(f"{path} is no page")
+    raise ValueError(f"{path} is neither README.md nor a page of docs")
 
 
 def charts() -> dict[str, tuple[str, str]]:
@@ -77,7 +77,7 @@ def all_pages() -> Iterator[tuple[Source, pages.Checked]]:
         figures = described.pop(page.path, {}).get("figures", [])
         yield page, pages.check(page.text, figures, tables, known)
     if described:
-        raise ValueError(f"{DESCRIPTION} describes {', '.join(described)}, which is no page")
+        raise ValueError(f"{DESCRIPTION} has figures for pages that do not exist: {', '.join(described)}")
 
 
 def is_page(source: Source) -> bool:

@@ -143,7 +143,9 @@ def places() -> dict[str, tuple[int, int]]:
 
 
 def picture() -> str:
-    """A box for each crate, above those of its dependencies, without arrows that others imply."""
+    """The picture as SVG: a box for each crate, above the boxes of its dependencies. An arrow leads to each dependency
+    that no other dependency uses, directly or indirectly.
+    """
     centre, arrows, boxes = places(), "", ""
     for name in (name for name in RULE if name in centre):
         for other in below(name):

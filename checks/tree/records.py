@@ -40,7 +40,7 @@ def read() -> Records:
 def find(records: Records, record: str, scheme: str, point: str, metric: str) -> Figure:
     """The figure of a scheme at a point, whose name is empty if there is only one."""
     if record not in records:
-        raise ValueError(f"there is no record {record}")
+        raise ValueError(f"no run is recorded under the name {record}")
     for row in records[record].get("figures") or records[record].get("claims") or []:
         if (row["scheme"], row.get("point") or "", row["metric"]) == (scheme, point, metric):
             values = [row.get(name, row.get(of)) for name, of in NAMES]

@@ -32,7 +32,7 @@ class Records(unittest.TestCase):
         assert known == Figure(4.154e8, None, 4.1e8, 4.2e8)
         assert records.find(KNOWN, "fp-fig2", "bbr", "", "jain") == Figure(0.5, None, 0.4, 0.6)
         for key, expected in [
-            (("dc", "cubic", "", "goodput_bps"), "there is no record dc"),
+            (("dc", "cubic", "", "goodput_bps"), "no run is recorded under the name dc"),
             (("compare", "cubic", "2 MB", "goodput_bps"), "has no goodput_bps of cubic at '2 MB'"),
             (("compare", "cubic", "", "jain"), "has no jain of cubic"),
             (("fp-fig2", "bbr", "20 KB", "jain"), "was not measured"),

@@ -29,7 +29,7 @@ pub const FOLDER_VARIABLE: &str = "SHALLOP_KERNELS";
 /// No variable of the environment says where.
 pub fn folder() -> Result<PathBuf, String> {
     let folder = variable(FOLDER_VARIABLE).or_else(|| Some(data_folder()?.join("kernels")));
-    folder.ok_or_else(|| format!("there is no folder for kernels: neither {FOLDER_VARIABLE} nor HOME is set"))
+    folder.ok_or_else(|| format!("the folder of kernels is not known: set {FOLDER_VARIABLE} or HOME"))
 }
 
 /// The folder of data that is kept between commands: `shallop` in `XDG_DATA_HOME` or `~/.local/share`.

@@ -6,8 +6,8 @@
 //! cargo run -p shallop-quic --example request_response -- ask 127.0.0.1:4750 CODE "how long" "am I?"
 //! ```
 //!
-//! `serve` prints a code. A request is the bytes of a stream up to its end, and the answer those of the other
-//! direction.
+//! `serve` prints a code. Each request has a bidirectional stream of its own: the client sends the request and ends its
+//! direction of the stream, and the server sends the answer in the other direction.
 #![allow(clippy::print_stdout, reason = "an example says what it does")]
 
 use pollster::block_on;

@@ -118,7 +118,7 @@ pub fn listen(args: &Receive, config: Config) -> Result<Listening> {
         (Some(_), None) => return Err(wrong_option("--cert", &"say who may send: --client-ca FILE, or --anybody")),
         (None, _) => match given_code(args.code.as_ref())? {
             None if args.sending.printing.quiet && !messages::is_json() => {
-                return Err(wrong_option("--quiet", &"nobody would see the new code: give --code, or SHALLOP_CODE"));
+                return Err(wrong_option("--quiet", &"no new code could be printed: give --code or SHALLOP_CODE"));
             }
             given => Admission::Code(code_or_new(given)?),
         },

@@ -63,7 +63,7 @@ impl ConnectError {
     pub fn help(&self, option: OptionName<'_>) -> Option<String> {
         match self {
             Self::WrongCode { .. } => {
-                Some(format!("give the code that the receiver has printed at its last start with {}", option("code")))
+                Some(format!("with {}, pass the code that the receiver printed at its last start", option("code")))
             }
             Self::UntrustedCertificate { host, authorities, .. } => Some(format!(
                 "its certificate has to be for the name {}, valid now, and signed by an authority in {}",
