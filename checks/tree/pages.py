@@ -22,7 +22,7 @@ class Checked(NamedTuple):
 
 
 def check(page: str, figures: list[Any], tables: dict[str, Any], records: Records) -> Checked:
-    """Compares a page with the records. `figures` has the numbers in its sentences, `tables` the tables of all pages."""
+    """Compares a page with the records. `figures`: numbers in its sentences; `tables`: the tables of every page."""
     written, wrong = with_tables(page, tables, records)
     texts = []
     for row in figures:
