@@ -105,7 +105,7 @@ pub fn record(revision: &str, name: &str, full: &Path, quick: &Path) -> Result<(
 
 /// The record of the summary of a full run, with a line for each figure, so that a changed figure changes one line.
 /// `digest` is that of the results of the quick form, made by the same revision.
-pub fn to_text(summary: &Value, revision: &str, digest: &str) -> Result<String, String> {
+fn to_text(summary: &Value, revision: &str, digest: &str) -> Result<String, String> {
     if summary["quick"] == true {
         return Err("the summary is of a quick run: only full runs are recorded".to_owned());
     }

@@ -115,7 +115,7 @@ impl Red {
         let passed = if self.config.spacing == Spacing::Count { f64::from(self.passed) * probability } else { 0.0 };
         let certain = probability <= 0.0 || passed + probability >= 1.0;
         let signals = if certain { probability > 0.0 } else { self.config.stream.chance(probability / (1.0 - passed)) };
-        self.passed = if signals || probability <= 0.0 { 0 } else { self.passed + 1 };
+        self.passed = if signals || probability <= 0.0 { 0 } else { self.passed.saturating_add(1) };
         if signals { signal } else { Decision::Pass }
     }
 
