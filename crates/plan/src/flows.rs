@@ -54,6 +54,7 @@ impl Flow {
             base_rtt: self.path.base_rtt,
             wait,
             application: run.plan.groups[self.group].application,
+            lasts: run.plan.groups[self.group].lasts,
             sender_link: run.network.graph.link_of(sender).rate,
             receiver_link: self.path.receiver_link,
             sender_share: share(sender),

@@ -269,6 +269,8 @@ pub struct Group {
     /// The rate at which the application of each flow offers payload, and the bytes of one write, `None` for a full
     /// segment; `None` for applications that are always ahead of TCP.
     pub application: Option<(BitsPerSec, Option<Bytes>)>,
+    /// How long the application of each flow offers payload, from the start of the flow on; `None` for no such limit.
+    pub lasts: Option<Span>,
     /// The program that runs in each host of `from` and communicates with hosts of `to`, in place of generated flows.
     pub command: Option<Command>,
 }

@@ -47,12 +47,15 @@ pub(super) fn senders(top: &Section<'_>, plan: &Plan, network: &Network) -> Resu
         let (group, item) = (&plan.groups[index], groups.0.get(index));
         let Scheme { name, transport, .. } = plan.transport(scheme, index);
         let is_tcp = matches!(transport, Transport::Tcp(tcp) if tcp.kernel.is_none());
-        if group.application.is_some() && !is_tcp {
-            let at = place(item, &[GroupOptions::KEY.rate], groups.1);
-            let what =
-                format!("`rate` limits an application over TCP of simulated hosts; \"{name}\" is another transport");
-            let problem = at.problem(what);
-            let help = "UDP has a `rate` of its own, in its scheme or in `transport`";
+        let (rate, lasts) = (GroupOptions::KEY.rate, GroupOptions::KEY.lasts);
+        let limits = [(group.application.is_some(), rate), (group.lasts.is_some(), lasts)];
+        if let Some((_, key)) = limits.into_iter().find(|(is_limited, _)| *is_limited && !is_tcp) {
+            let at = place(item, &[key], groups.1);
+            let key = key.name;
+            let problem = at.problem(format!(
+                "`{key}` limits an application over TCP of simulated hosts; \"{name}\" is another transport"
+            ));
+            let help = "UDP has a `rate` of its own, in its scheme or in `transport`; other flows end with a `size`";
             return Err(problem.with_help(help));
         }
         let Transport::Udp(Udp { datagram: Some(datagram), .. }) = transport else { continue };

@@ -77,6 +77,10 @@ pub(super) struct GroupOptions {
     /// The bytes that the application with a `rate` offers at a time (iperf3: 128 KiB).
     #[key(SOME, shown = "a full segment")]
     pub write: Option<Bytes>,
+    /// TCP: how long the application of each flow offers payload, from the start of the flow on (iperf3: `-t`). Then
+    /// TCP delivers what it has taken over. The flow has no `size`.
+    #[key(Time(TICK, DAY), shown = "until its `size`, or to the end of the run")]
+    pub lasts: Option<Span>,
     /// The number of first flows of the group that results do not count.
     #[key(Integer(0, MAX_FLOWS), default = 0)]
     pub warm_up: usize,

@@ -121,6 +121,7 @@ impl Reader<'_, '_> {
             uncounted: self.uncounted(options, flows)?,
             connections: options.connections,
             application: options.rate.map(|rate| (rate, options.write)),
+            lasts: options.lasts,
             command: None,
         })
     }
@@ -247,6 +248,10 @@ impl Reader<'_, '_> {
 
     fn sizes(&self, options: &GroupOptions) -> Result<Option<Sizes>, Problem> {
         let section = self.section;
+        if options.lasts.is_some() && (options.size.is_some() || options.sizes.is_some()) {
+            let problem = section.reject(GroupOptions::KEY.lasts, "flows with a size end when it has arrived");
+            return Err(problem.with_help("write a size, or how long flows last"));
+        }
         let fixed = options.size.map(|size| Sizes::fixed(size.get()));
         let Some(name) = &options.sizes else { return Ok(fixed) };
         if fixed.is_some() {

@@ -85,6 +85,7 @@ impl ShellSession {
             uncounted: (0, 0),
             connections: Connections::New,
             application: None,
+            lasts: None,
             command: Some(Command { words: vec!["sh".to_owned()], files, is_shell: true }),
         });
         let name = |(_, name): (u32, String)| name;

@@ -76,6 +76,21 @@ fn an_application_sends_its_rate_whatever_it_writes_at_once() {
 }
 
 #[test]
+fn a_flow_that_lasts_offers_data_for_that_long_and_tcp_delivers_all_of_it() {
+    for stack in ["linux", "linux-pfifo", "linux-ideal", "ns3", "ns2"] {
+        let top = format!("stack = \"{stack}\"");
+        let run = outcome(&top, "transport = \"cubic\"", "lasts = \"500ms\"\nstart = \"200ms\"");
+        assert_eq!(run.windows[0].throughput_bps, 0.0, "{stack}: nothing after 700 ms and a queue of 4 ms");
+        assert!(run.goodput_bps > 150e6, "{stack}: {} b/s in 2 s", run.goodput_bps);
+        assert!(run.retransmits >= run.drops.data, "{stack}: every lost packet was sent again");
+    }
+    let run = outcome("", "transport = \"cubic\"", "flows = 1\nlasts = \"1500ms\"\nrate = \"8Mbps\"");
+    // 1.5 s of writes of 1,448 B each 1.448 ms, the first at the start.
+    let (expected, found) = (1_036 * 1_448, (run.goodput_bps * 2.0 / 8.0).round() as u64);
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn datagrams_have_the_size_on_the_wire_that_ethernet_gives_them() {
     // 28 B of headers in the IP packet and 38 B around it; at least 84 B.
     for (datagram, frame) in [(1, 84), (18, 84), (19, 85), (100, 166), (1472, 1538)] {
@@ -102,6 +117,9 @@ fn limits_that_nothing_keeps_are_refused_where_they_are_written() {
         ("", udp, "rate = \"8Mbps\"", "\"8Mbps\"", "application over TCP"),
         ("", "transport = \"expresspass\"", "rate = \"8Mbps\"", "\"8Mbps\"", "application over TCP"),
         ("", "transport = \"cubic\"", "write = \"8KB\"", "\"8KB\"", "no rate"),
+        ("", udp, "lasts = \"1s\"", "\"1s\"", "application over TCP"),
+        ("", "transport = \"cubic\"", "size = \"1MB\"\nlasts = \"1s\"", "\"1s\"", "flows with a size"),
+        ("", "transport = \"cubic\"", "lasts = \"0s\"", "\"0s\"", "1ps"),
         ("", "transport = \"udp\"\ndatagram = \"1473B\"", "", "\"1473B\"", "does not fit into a packet of 1.5KB"),
         (
             "",

@@ -204,6 +204,8 @@ pub struct FlowContext {
     pub wait: Span,
     /// The application of the flow ([`crate::plan::Group::application`]).
     pub application: Option<(BitsPerSec, Option<Bytes>)>,
+    /// How long its application offers payload ([`crate::plan::Group::lasts`]).
+    pub lasts: Option<Span>,
     pub sender_link: BitsPerSec,
     pub receiver_link: BitsPerSec,
     /// Share of the sender's link for metered packets; `None` if they are not metered.

@@ -171,6 +171,9 @@ impl Protocol for Tcp {
         if let Some((rate, write)) = flow.application {
             sender = sender.offering(rate, write.unwrap_or(Bytes::new(segment.into())));
         }
+        if let Some(lasts) = flow.lasts {
+            sender = sender.lasting(lasts);
+        }
         let sender = HostQueue::new(sender, gap);
         let receiver = tcp::Receiver::new(&config, flow.size);
         let (sender, receiver) = (InterruptCoalescing::new(sender, gap), InterruptCoalescing::new(receiver, gap));

@@ -51,9 +51,18 @@ impl<W: Window> Sender<W> {
         self
     }
 
+    /// Ends the message when the flow has lasted this long: the application writes no more, and TCP delivers what it
+    /// has taken over.
+    #[must_use]
+    pub fn lasting(mut self, lasts: Span) -> Self {
+        self.imposed.get_or_insert_default().lasts = Some(lasts);
+        self
+    }
+
     pub(super) fn take_writes(&mut self, now: Time) {
+        let taken = self.scoreboard.snd_nxt + self.planned_bytes();
         if let Some(imposed) = &mut self.imposed {
-            imposed.take_writes(now, &mut self.scoreboard);
+            imposed.take_writes(now, taken, &mut self.scoreboard);
         }
     }
 

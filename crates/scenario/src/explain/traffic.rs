@@ -20,6 +20,10 @@ pub(super) fn explain(setup: &ResolvedRun<'_>, section: &mut Section) {
     section.say("flows that start", starting.to_string(), how);
     arrivals(setup, section);
     for group in &plan.groups {
+        if let Some(lasts) = group.lasts {
+            let how = "how long each flow offers data, from its start on".to_owned();
+            section.say(format!("flows of \"{}\"", group.name), lasts.to_string(), how);
+        }
         let Some((rate, write)) = group.application else { continue };
         let write = write.map_or("a full segment".to_owned(), |write| write.to_string());
         let how = format!("payload that the application of each flow offers, {write} at a time");

@@ -116,6 +116,7 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         uncounted: (0, 0),
         connections: Connections::New,
         application: None,
+        lasts: None,
         command: None,
         pattern: Pattern::RoundRobin,
     }
