@@ -52,6 +52,9 @@ pub struct Emulator<P> {
     pub reports: Option<Receiver<(u32, Progress)>>,
     /// The last report about a QUIC flow's progress.
     progress: Progress,
+    /// The time and the length of a frame in `read` that came when events of the network were due. It is classified
+    /// after these events, because one of them may be the start of its flow.
+    held: Option<(Time, usize)>,
     /// When the hosts' links were polled last, or the intended end of a sleep since then.
     looked: Option<Time>,
     /// The longest gap that is not a standstill.
@@ -73,6 +76,7 @@ impl<P: PacketIo> Emulator<P> {
             responses: ResponseTimer::default(),
             reports: None,
             progress: Progress::default(),
+            held: None,
             looked: None,
             standstill: STANDSTILL,
             counters: Counters::default(),
@@ -129,7 +133,11 @@ impl<P: PacketIo> Emulator<P> {
         if let Some(before) = self.looked.replace(now) {
             self.counters.gaps.record(now.saturating_since(before));
         }
-        let mut any = false;
+        let held = self.held.take();
+        let mut any = held.is_some();
+        if let Some((at, count)) = held {
+            self.accept(at, count);
+        }
         for _ in 0..BATCH {
             let busy = &self.busy;
             let limit = now.saturating_add(AHEAD);
@@ -139,10 +147,11 @@ impl<P: PacketIo> Emulator<P> {
             now = self.now().max(now);
             self.looked = Some(now);
             self.io.entered(now);
-            self.accept(now, count);
             if now >= until {
+                self.held = Some((now, count));
                 break;
             }
+            self.accept(now, count);
         }
         (now, any)
     }
@@ -286,5 +295,16 @@ mod tests {
         assert_eq!((emulator.counters.standstills.count(), emulator.counters.read), (1, 1));
         let (io, _) = emulator.into_io();
         assert_eq!(io.tape.map(|tape| tape.records[0].at), Some(now));
+    }
+
+    #[test]
+    fn a_frame_that_comes_when_an_event_is_due_is_classified_after_the_event() {
+        let now = Time::after_start(Span::from_ms(3));
+        let host = Stalled { now, taken_back: Span::ZERO, has_frame: true };
+        let mut emulator = Emulator::new(host, 2, false);
+        assert_eq!(emulator.read_frames(now), (now, true));
+        assert_eq!(emulator.counters.read, 0, "the event may start the flow of the frame");
+        assert_eq!(emulator.read_frames(Time::LAST), (now, true));
+        assert_eq!(emulator.counters.read, 1);
     }
 }

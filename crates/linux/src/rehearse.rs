@@ -234,10 +234,11 @@ fn perform(
 ) -> Results {
     let (flows, hosts, clock) = (&traffic.flows, runner.hosts, runner.clock);
     let paces = setup.plan.kernel.qdisc == Qdisc::Fq;
+    let has_proxy = setup.plan.schemes[setup.scheme].clean.is_some();
     std::thread::scope(|scope| {
         let (ready, is_ready) = std::sync::mpsc::channel();
         let tcp = scope.spawn(move || {
-            let tcp = TcpFlows::open(flows, hosts, paces, trace(setup.plan));
+            let tcp = TcpFlows::open(flows, hosts, paces, has_proxy, trace(setup.plan));
             let sent = ready.send(tcp.is_ok());
             debug_assert!(sent.is_ok(), "the run waits for it");
             tcp?.run(clock)

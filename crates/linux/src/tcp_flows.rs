@@ -58,6 +58,8 @@ pub(crate) struct TcpFlows<'a> {
     hosts: &'a [Host],
     /// Whether TCP paces, as with the queue discipline `fq`.
     paces: bool,
+    /// Whether a proxy writes the receive windows, so that a flow that waits for one does not wait for its receiver.
+    has_proxy: bool,
     poll: Poll,
     sockets: Vec<TcpSocket>,
     /// The index of each flow, by sending host, source port and controller.
@@ -71,7 +73,7 @@ impl<'a> TcpFlows<'a> {
     /// Opens the servers of all receiving hosts, which moves this thread to other namespaces. `trace` samples the
     /// connections' states.
     pub(crate) fn open(
-        flows: &'a HostFlows, hosts: &'a [Host], paces: bool, trace: Option<FlowTrace>,
+        flows: &'a HostFlows, hosts: &'a [Host], paces: bool, has_proxy: bool, trace: Option<FlowTrace>,
     ) -> Result<Self, RehearsalError> {
         let tcp: Vec<_> = flows.tcp().map(|(&flow, controller)| TcpFlow { flow, controller }).collect();
         let mut servers: Vec<(u32, u16)> = tcp.iter().map(|of| (of.flow.to, of.controller)).collect();
@@ -84,6 +86,7 @@ impl<'a> TcpFlows<'a> {
             controllers: &flows.controllers,
             hosts,
             paces,
+            has_proxy,
             poll: Poll::new().map_err(failed("waiting for sockets"))?,
             sockets: Vec::new(),
             pattern: Pattern::default(),
@@ -185,7 +188,8 @@ impl<'a> TcpFlows<'a> {
             let words = getsockopt(socket, TcpInfoWords).ok().filter(|_| flow.size.is_none())?;
             let rtt = f64::from(getsockopt(socket, TcpInfo).ok()?.rtt) * 1e-6;
             let age = clock.network.real(now.saturating_sub(Duration::from_nanos(flow.start)));
-            let sending = words[BUSY_TIME].saturating_sub(words[RECEIVER_LIMITED]) as f64 * 1e-6;
+            let waited = if self.has_proxy { 0 } else { words[RECEIVER_LIMITED] };
+            let sending = words[BUSY_TIME].saturating_sub(waited) as f64 * 1e-6;
             // A flow sends nothing in its first round trip, which makes the connection.
             let could = age.as_secs_f64() - 2.0 * rtt;
             (could > 0.0).then(|| (1.0 - sending / could).clamp(0.0, 1.0))

@@ -3,6 +3,7 @@
 
 mod agreement;
 mod overlay;
+mod real;
 mod results;
 mod status;
 mod traces;
@@ -63,7 +64,7 @@ pub fn recorded_experiments(root: &Path) -> Result<Vec<RecordedExperiment>, Stri
 /// If experiments, records or the part of a page that is written by hand cannot be read.
 pub fn all(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
     let experiments = recorded_experiments(root)?;
-    let sections = status::Sections::new(&experiments)?;
+    let sections = status::Sections::new(&experiments, real::RealForms::read(root, &experiments)?)?;
     let page = fs::read_to_string(root.join(results::PAGE));
     let page = page.map_err(|why| format!("{}: {why}", results::PAGE))?;
     let traces = traces::Traces::read(root)?;

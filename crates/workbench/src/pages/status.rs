@@ -2,7 +2,7 @@
 //! left in `docs/reproduction/recorded` and the ranges of today. `docs/reproduction/verdicts.csv` has the counts of
 //! verdicts and the digest of each experiment's section, so that a verdict does not change unnoticed.
 
-use super::{RecordedExperiment, overlay};
+use super::{RecordedExperiment, overlay, real::RealForms};
 use sha2::{Digest, Sha256};
 use shallop_plan::Study;
 use shallop_results::verdict::{count, judge_recorded};
@@ -84,26 +84,28 @@ fn section(RecordedExperiment { id, study, record }: &RecordedExperiment) -> Sec
 pub(super) struct Sections {
     experiments: Vec<Section>,
     answers: String,
+    real: RealForms,
 }
 
 impl Sections {
     /// # Errors
     /// If a row of [`ASKED`] names a claim that is not there.
-    pub fn new(experiments: &[RecordedExperiment]) -> Result<Self, String> {
+    pub fn new(experiments: &[RecordedExperiment], real: RealForms) -> Result<Self, String> {
         let answers = answers(experiments)?;
-        Ok(Self { experiments: experiments.iter().map(section).collect(), answers })
+        Ok(Self { experiments: experiments.iter().map(section).collect(), answers, real })
     }
 
     /// The page with the verdict on every claim.
     pub fn page(&self) -> String {
         let words = format!("{} | invariants that hold | that do not", Verdict::ALL.map(Verdict::word).join(" | "));
-        let rule = "---|".repeat(6 + Verdict::ALL.len());
+        let rule = "---|".repeat(7 + Verdict::ALL.len());
         let part = |of: fn(&Section) -> String| self.experiments.iter().map(of).collect::<String>();
+        let row = |it: &Section| format!("{} {} |\n", it.row.trim_end(), self.real.cell(it.id));
         let with_picture = |it: &Section| format!("{}{}", it.text, overlay::picture(it.id, &it.claims));
-        let (rows, tables) = (part(|section| section.row.clone()), part(with_picture));
+        let (rows, tables) = (self.experiments.iter().map(row).collect::<String>(), part(with_picture));
         let pictures = part(|section| overlay::thumbnail(section.id, &section.claims));
         let claims: Vec<JudgedClaim> = self.experiments.iter().flat_map(|section| section.claims.clone()).collect();
-        let (all, answers) = (counted(&claims), &self.answers);
+        let (all, answers, real) = (counted(&claims), &self.answers, &self.real.tables);
         let kinds = Kind::ALL.map(|kind| {
             let of_kind = only(&claims, |other| other == kind);
             let counts = Verdict::ALL.map(|verdict| format!(" {} |", count(&of_kind, verdict)));
@@ -113,7 +115,8 @@ impl Sections {
         let short = "---|".repeat(1 + Verdict::ALL.len());
         format!(
             "{HEAD}\n| kind of claim | {of_kinds} |\n|{short}\n{kinds}\n{PICTURES}\n{pictures}\n\
-             | experiment | about | seeds | version | {words} |\n|{rule}\n{rows}| all | | | |{all}\n\n{answers}{tables}"
+             | experiment | about | seeds | version | {words} | real packets |\n|{rule}\n{rows}| all | | | |{all} |\n\n\
+             {answers}\n{real}{tables}"
         )
     }
 
@@ -165,7 +168,7 @@ fn answers(experiments: &[RecordedExperiment]) -> Result<String, String> {
 }
 
 /// Judges the claim with this label by the last full run of the experiment.
-fn labelled(all: &[RecordedExperiment], id: &str, label: &str) -> Result<JudgedClaim, String> {
+pub(super) fn labelled(all: &[RecordedExperiment], id: &str, label: &str) -> Result<JudgedClaim, String> {
     let experiment = all.iter().find(|experiment| experiment.id == id);
     let found = experiment.and_then(|RecordedExperiment { study, record, .. }| {
         judged(study, record.as_ref()?).into_iter().find(|claim| claim.label() == label)
@@ -174,7 +177,7 @@ fn labelled(all: &[RecordedExperiment], id: &str, label: &str) -> Result<JudgedC
 }
 
 /// Formats a figure of a claim, or the ends of a range, with its unit; empty if there is none.
-fn with_unit(value: Option<f64>, end: Option<f64>, claim: &JudgedClaim) -> String {
+pub(super) fn with_unit(value: Option<f64>, end: Option<f64>, claim: &JudgedClaim) -> String {
     let end = end.map_or_else(String::new, |end| format!(" to {}", figure(end)));
     value.map_or_else(String::new, |value| format!("{}{end} {}", figure(value), claim.unit).trim_end().to_owned())
 }
@@ -198,13 +201,18 @@ fn counted(claims: &[JudgedClaim]) -> String {
     counts(claims).iter().map(|count| format!(" {count} |")).collect::<Vec<_>>().concat()
 }
 
-fn claim_row(claim: &JudgedClaim) -> String {
-    let accepted = match (claim.low, claim.high) {
+/// The accepted range of a claim, in words.
+pub(super) fn accepted(claim: &JudgedClaim) -> String {
+    match (claim.low, claim.high) {
         (None, None) => "none".to_owned(),
         (Some(low), None) => format!("at least {}", figure(low)),
         (None, Some(high)) => format!("at most {}", figure(high)),
         (Some(low), Some(high)) => format!("{} to {}", figure(low), figure(high)),
-    };
+    }
+}
+
+fn claim_row(claim: &JudgedClaim) -> String {
+    let accepted = accepted(claim);
     let judged = !matches!(claim.verdict, Verdict::Reported | Verdict::Holds);
     let link = |id: &String| format!(" (recorded in [{id}](#{}))", id.replace('.', ""));
     let run = claim.run.as_ref().map_or_else(String::new, link);
@@ -218,7 +226,7 @@ fn claim_row(claim: &JudgedClaim) -> String {
 }
 
 /// Formats a figure with four significant digits.
-fn figure(value: f64) -> String {
+pub(super) fn figure(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
