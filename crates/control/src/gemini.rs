@@ -49,6 +49,10 @@ pub struct Config {
     /// beta, the fraction of the congestion window given up for delay; 0.5 at most.
     #[key(Above(0.0, 0.99), default = 0.2)]
     pub decrease: f64,
+    /// The largest fraction of the congestion window that marks take at once. The thesis has no bound (1): alpha F can
+    /// exceed 1, and two segments are then left.
+    #[key(Number(0.5, 1.0), default = 0.5)]
+    pub max_reduction: f64,
     /// H: the additive increase in segments per round trip for each bit of C RTT. The increase is between 0.1 and 5
     /// segments.
     #[key(Number(0.0, 1e-3), default = 1.2e-7)]
@@ -203,6 +207,8 @@ pub struct Gemini {
     delay_threshold: Span,
     /// Reduction beta of cwnd for delay, in 2^-20.
     beta: u64,
+    /// The largest reduction for marks, in 2^-20.
+    max_f_dcn: u64,
     /// Parameter H of the additive increase, in 2^-40.
     h_parameter: u64,
     /// Scale factor F of the reduction for marks, in 2^-20.
@@ -244,6 +250,7 @@ impl Gemini {
             k,
             delay_threshold: config.delay_threshold,
             beta: fixed(config.decrease, REDUCTION_BITS).min(law::MAX_REDUCTION),
+            max_f_dcn: fixed(config.max_reduction, REDUCTION_BITS),
             h_parameter: fixed(config.increase, H_BITS),
             scale_factor: DEFAULT_SCALE_FACTOR,
             step: DEFAULT_STEP,
@@ -329,9 +336,10 @@ impl Gemini {
         if snd_una <= self.snd_nxt_at_reduction {
             return;
         }
-        let f_dcn = if congested_dcn { law::f_dcn(self.alpha.value(), self.scale_factor) } else { 0 };
+        let alpha_f = || law::f_dcn_up_to(self.alpha.value(), self.scale_factor, self.max_f_dcn);
+        let f_dcn = if congested_dcn { alpha_f() } else { 0 };
         let f_wan = if self.delay.congested_wan { self.beta } else { 0 };
-        self.cwnd = law::reduce(self.cwnd, f_dcn.max(f_wan));
+        self.cwnd = law::reduce_by(self.cwnd, f_dcn.max(f_wan));
         self.ssthresh = self.cwnd.segments;
         self.snd_nxt_at_reduction = snd_nxt;
         if self.delay.congested_wan {

@@ -197,10 +197,11 @@ impl Probe for Measurements {
     }
 
     fn on_complete(&mut self, now: Time, end: End) {
-        if end.is_sender() {
-            return;
-        }
         if let Some(flow) = self.flows.get_mut(end.flow()) {
+            // The receiver knows the end of a message with a size; the sender, of one that its application ended.
+            if end.is_sender() == flow.facts.size.is_some() {
+                return;
+            }
             flow.complete = Some(now);
             if flow.facts.counted {
                 self.complete += 1;

@@ -1,5 +1,6 @@
 //! What `check --explain` prints: values derived from a scenario before anything runs, each with its formula.
 
+mod gemini;
 mod links;
 mod main_values;
 mod traffic;
@@ -282,6 +283,7 @@ fn transport(setup: &ResolvedRun<'_>, title: String) -> Result<Section, SetupErr
     if let Transport::FlashPass(config) = &setup.plan.schemes[setup.scheme].transport {
         waiting(setup, config, &mut section)?;
     }
+    gemini::guidance(setup, &mut section);
     if let Some(clean) = &setup.plan.schemes[setup.scheme].clean {
         proxy(setup, clean, &mut section);
     }

@@ -68,15 +68,25 @@ pub fn increase_step(h_parameter: u64, bdp: u64) -> u64 {
 
 /// Extent of the reduction for marks, `f_dcn = alpha F`, in 2^-20.
 pub fn f_dcn(alpha: u32, scale_factor: u64) -> u64 {
-    ((u64::from(alpha) * scale_factor) >> ALPHA_BITS).min(MAX_REDUCTION)
+    f_dcn_up_to(alpha, scale_factor, MAX_REDUCTION)
 }
 
-/// cwnd after a reduction by `extent`, in 2^-20; at least two segments. A remaining fraction of a segment becomes
-/// `cwnd_cnt`.
+/// Extent of the reduction for marks with another bound than half.
+pub fn f_dcn_up_to(alpha: u32, scale_factor: u64, max: u64) -> u64 {
+    ((u64::from(alpha) * scale_factor) >> ALPHA_BITS).min(max)
+}
+
+/// cwnd after a reduction by `extent`, in 2^-20, or by half if that is less; at least two segments. A remaining
+/// fraction of a segment becomes `cwnd_cnt`.
 pub fn reduce(cwnd: Cwnd, extent: u64) -> Cwnd {
+    reduce_by(cwnd, extent.min(MAX_REDUCTION))
+}
+
+/// cwnd after a reduction by `extent`, up to all of it; at least two segments.
+pub fn reduce_by(cwnd: Cwnd, extent: u64) -> Cwnd {
     let segments = cwnd.segments.clamp(1, MAX_CWND);
     let exact = (segments << STEP_BITS) + cwnd.cwnd_cnt / segments;
-    let reduced = exact - ((exact * extent.min(MAX_REDUCTION)) >> REDUCTION_BITS);
+    let reduced = exact - ((exact * extent.min(1 << REDUCTION_BITS)) >> REDUCTION_BITS);
     let (segments, fraction) = (reduced >> STEP_BITS, reduced & ((1 << STEP_BITS) - 1));
     if segments < MIN_CWND {
         return Cwnd { segments: MIN_CWND, cwnd_cnt: 0 };
@@ -138,6 +148,11 @@ mod tests {
         let minimum = Cwnd { segments: 2, cwnd_cnt: 99 };
         assert_eq!(reduce(minimum, extent), Cwnd { segments: 2, cwnd_cnt: 0 });
         assert_eq!(f_dcn(1024, 4 << REDUCTION_BITS), MAX_REDUCTION, "never more than half");
+        // alpha F = 3/4, with the thesis's law: a quarter of 100 segments is left; of alpha F above 1, two segments.
+        let without_bound = |alpha, factor| f_dcn_up_to(alpha, factor, 1 << REDUCTION_BITS);
+        let reduced = reduce_by(Cwnd { segments: 100, cwnd_cnt: 0 }, without_bound(256, 3 << REDUCTION_BITS));
+        assert_eq!(reduced, Cwnd { segments: 25, cwnd_cnt: 0 });
+        assert_eq!(reduce_by(reduced, without_bound(1024, 3 << REDUCTION_BITS)), Cwnd { segments: 2, cwnd_cnt: 0 });
     }
 
     proptest! {
