@@ -12,7 +12,7 @@ All others are found, and so are figures that differ from their record. No page 
 |---|---|
 | `["PAGE"] figures` | `[text, record, scheme, point, metric, scale, decimals]`; `{}` in the text is the figure |
 | `[pictures.NAME]` | a bar chart, docs/figures/NAME.svg (see `bars.py`) |
-| `[tables.NAME]` | a table, between `<!-- recorded: NAME -->` and `<!-- end of recorded -->` |
+| `[tables.NAME]` | a table, between `<!-- recorded: NAME -->` and `<!-- end of recorded -->`; also in tables-*.toml |
 """
 
 import tomllib
@@ -73,6 +73,8 @@ def charts() -> dict[str, tuple[str, str]]:
 def all_pages() -> Iterator[tuple[Source, pages.Checked]]:
     described, known = tomllib.loads((ROOT / DESCRIPTION).read_text()), records.read()
     tables, _ = described.pop("tables"), described.pop("pictures")
+    for more in sorted((ROOT / DESCRIPTION).parent.glob("tables-*.toml")):
+        tables |= tomllib.loads(more.read_text())["tables"]
     for page in filter(is_page, sources()):
         figures = described.pop(page.path, {}).get("figures", [])
         yield page, pages.check(page.text, figures, tables, known)
