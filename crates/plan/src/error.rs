@@ -19,4 +19,10 @@ pub enum SetupError {
          meter differently"
     )]
     Mix { scheme: String },
+    /// Both would be the last queue of a port.
+    #[error(
+        "scheme \"{scheme}\": switches have a queue for transports without credits (legacy_weight) and one for \
+         unscheduled data (unscheduled_drop = \"low-priority\"): only one of the two is possible"
+    )]
+    Queues { scheme: String },
 }

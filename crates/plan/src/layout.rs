@@ -13,7 +13,8 @@
 //! packets get `84 d / ((d + l) F + d (84 + c))` of each link that TCP crosses (docs/flashpass.md, "beside TCP"). The
 //! buffer is divided in the same way, so that TCP does not fill memory that data on credits needs.
 //!
-//! Unscheduled data (Aeolus) is in the data queue, which drops it in switches above a separate threshold; packets of
+//! Unscheduled data (Aeolus) is in the data queue, which drops it in switches above a separate threshold, or in a queue
+//! of the lowest priority (`unscheduled_drop = "low-priority"`); packets of
 //! TCP that are not ECN-capable are dropped above that threshold as well if they are in the same queue.
 //!
 //! Hosts' links have the same meters as switches, as both papers require. Limits of queues are in `memory.rs`.
@@ -51,7 +52,11 @@ impl PortLayout {
         plan: &Plan, scheme: usize, network: &Network, requirements: &Requirements, traffic: &[PortTraffic], seed: Seed,
     ) -> Self {
         let queues = requirements.credits.map_or(DATA, |credits| {
-            if requirements.legacy_queue { credits.queues_with_legacy } else { credits.queues }
+            match (requirements.legacy_queue, requirements.unscheduled_queue) {
+                (true, _) => credits.queues_with_legacy,
+                (false, true) => credits.queues_with_unscheduled,
+                (false, false) => credits.queues,
+            }
         });
         let data = requirements.credits.map_or(0, |credits| credits.queues.len() - 1);
         let metered = requirements.credits.map(|credits| credits.metered);
@@ -169,8 +174,10 @@ fn port_queues(
     let above = |above| SelectiveDrop { above: Limit::for_buffer(above, link.rate) };
     let select = switch.select.map(above);
     let drops = requirements.unscheduled.filter(|_| network.is_switch_port(port));
-    let unscheduled = drops.map(|_| above(switch.unscheduled_above));
-    let select_reached = switch.unscheduled_drop.or(drops) == Some(UnscheduledDrop::Reached);
+    let low = drops.is_some() && switch.unscheduled_drop == Some(UnscheduledDrop::LowPriority);
+    let unscheduled = drops.filter(|_| !low).map(|_| above(switch.unscheduled_above));
+    let rule = switch.unscheduled_drop.or(drops);
+    let select_reached = rule == Some(UnscheduledDrop::Reached);
     let metered = QueueConfig { meter: meter(shares.metered, u64::from(wire::MIN_FRAME)), ..QueueConfig::default() };
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
     let (own, other) = switch.weights.unwrap_or((1, 1));
@@ -194,6 +201,10 @@ fn port_queues(
             queue_of[Class::Legacy.index()] = last as u8 + 1;
             queue_of[Class::LegacyAck.index()] = last as u8 + 1;
         }
+    }
+    if requirements.unscheduled_queue {
+        queues.push(QueueConfig { select: None, ..data(last as u8 + 1) });
+        queue_of[Class::Unscheduled.index()] = if low { last as u8 + 1 } else { last as u8 };
     }
     (queues, queue_of)
 }

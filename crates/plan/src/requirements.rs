@@ -26,6 +26,8 @@ pub struct Requirements {
     pub mixed: bool,
     /// Whether any switch has a separate queue for transports without credits.
     pub legacy_queue: bool,
+    /// Whether any switch has a queue of low priority for unscheduled data. Not beside `legacy_queue`.
+    pub unscheduled_queue: bool,
     /// Which unscheduled data (Aeolus) queues drop if the switch does not say; `None` if no transport sends any.
     pub unscheduled: Option<UnscheduledDrop>,
 }
@@ -46,13 +48,22 @@ impl Requirements {
         let with_credits = transports.iter().filter(|transport| transport.credits().is_some());
         let mixed = first.is_some() && transports.iter().any(|transport| transport.credits().is_none());
         let is_quic = matches!(plan.driver, Driver::Rehearsal { .. });
+        let switches = plan.switches(scheme);
+        let legacy_queue = mixed && switches.iter().any(|switch| switch.weights.is_some());
+        let unscheduled = transports.iter().filter_map(|it| unscheduled_drop(it)).max();
+        let low = Some(UnscheduledDrop::LowPriority);
+        let unscheduled_queue = unscheduled.is_some() && switches.iter().any(|it| it.unscheduled_drop == low);
+        if legacy_queue && unscheduled_queue {
+            return Err(SetupError::Queues { scheme: plan.schemes[scheme].name.clone() });
+        }
         Ok(Self {
             acknowledgements: if is_quic { ACKNOWLEDGEMENTS } else { 0 },
             credits: first,
             batch: with_credits.map(|transport| transport.batch()).min().unwrap_or(1),
             mixed,
-            legacy_queue: mixed && plan.switches(scheme).iter().any(|switch| switch.weights.is_some()),
-            unscheduled: transports.iter().filter_map(|it| unscheduled_drop(it)).max(),
+            legacy_queue,
+            unscheduled_queue,
+            unscheduled,
         })
     }
 }

@@ -214,9 +214,13 @@ pub enum UnscheduledDrop {
     Above,
     /// Those that find the queue at the threshold, or longer.
     Reached,
+    /// None: unscheduled data waits in a queue of its own, which is served when no other packet waits.
+    LowPriority,
 }
 
-shallop_options::string_enum! { UnscheduledDrop { Above = "above", Reached = "reached" } }
+shallop_options::string_enum! {
+   UnscheduledDrop { Above = "above", Reached = "reached", LowPriority = "low-priority" }
+}
 
 /// Returning credits for which the share of a link for emulation packets leaves room (docs/flashpass.md, "accounting").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

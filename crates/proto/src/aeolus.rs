@@ -9,7 +9,7 @@
 //! recovers the loss.
 
 use crate::{arrived::Arrived, wire};
-use shallop_core::{BitsPerSec, Bytes, Pace, Time};
+use shallop_core::{BitsPerSec, Bytes, Pace, Span, Time};
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Config {
     pub link: BitsPerSec,
     /// The most bytes on the wire that a flow sends before its first credit.
     pub max_burst: Bytes,
+    /// How long a kept connection must be idle before its next flow has a burst.
+    pub renew_after: Span,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +47,9 @@ pub struct UnscheduledBurst {
     pace: Pace,
     payload: u64,
     phase: Phase,
+    renew_after: Span,
+    /// When a burst may start: later than zero on a connection that carried a flow before.
+    renewed_at: Time,
     /// When the next frame of the burst is due; `None` if it is due now, or if no frame follows.
     due: Option<Time>,
     /// Offset in the stream at which the burst ends at the latest.
@@ -71,6 +76,8 @@ impl UnscheduledBurst {
             pace: Pace::new(link),
             payload,
             phase: Phase::Idle,
+            renew_after: config.map_or(Span::ZERO, |config| config.renew_after),
+            renewed_at: Time::ZERO,
             due: None,
             limit: frames.saturating_mul(payload).min(size.unwrap_or(u64::MAX)),
             end: 0,
@@ -81,8 +88,14 @@ impl UnscheduledBurst {
         }
     }
 
-    pub fn start(&mut self) {
-        if self.limit > 0 {
+    /// Records that the flow continues a connection that was last active at this time.
+    pub fn continue_connection(&mut self, last_active: Time) {
+        self.renewed_at = last_active.saturating_add(self.renew_after);
+    }
+
+    /// Starts the burst, unless the connection was not idle for long enough.
+    pub fn start(&mut self, now: Time) {
+        if self.limit > 0 && now >= self.renewed_at {
             self.phase = Phase::Burst;
         }
     }
@@ -199,12 +212,11 @@ impl UnscheduledBurst {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use shallop_core::Span;
 
     fn start(max_burst: u64, size: Option<u64>) -> UnscheduledBurst {
-        let config = Config { link: BitsPerSec::gbps(10), max_burst: Bytes::new(max_burst) };
+        let config = Config { link: BitsPerSec::gbps(10), max_burst: Bytes::new(max_burst), renew_after: Span::ZERO };
         let mut burst = UnscheduledBurst::new(Some(config), 1000, size);
-        burst.start();
+        burst.start(Time::ZERO);
         burst
     }
 
@@ -247,7 +259,7 @@ mod tests {
         stopped_at_once.stop();
         assert_eq!(send_all(&mut stopped_at_once), [], "nothing was sent, so there is nothing to probe");
         let mut off = UnscheduledBurst::new(None, 1000, None);
-        off.start();
+        off.start(Time::ZERO);
         assert_eq!((send_all(&mut off), off.outstanding()), (vec![], 0));
     }
 

@@ -30,7 +30,7 @@ const LOSS_BY_PLACE: (&str, Shares) = ("loss_by_place", |run| &run.loss_by_place
 pub enum Part<'a> {
     /// A group: the rest of the path, `GROUP.METRIC`.
     Group(&'a str),
-    /// The data queue of a port: the rest of the path, `PORT.FIELD`.
+    /// The data queue of a port: the rest of the path, `PORT.FIELD`. `*.mean_bytes` is the mean over all ports.
     Queue(&'a str),
     /// A memory pool: the rest of the path, `PLACE.FIELD`.
     Pool(&'a str),
@@ -118,6 +118,7 @@ pub fn figure(run: &Run, path: &str, window: Option<(f64, f64)>) -> Result<Figur
             let number = |group: &Group, name: &str| metrics::find(name)?.figure(&group.as_run());
             entry(rest, &run.groups, |group| &group.name, number).ok_or_else(missing)
         }
+        Part::Queue("*.mean_bytes") => exact(mean_over_ports(run)),
         Part::Queue(rest) => {
             let number = |queue: &Queue, name: &str| {
                 let above = || queue.above.get(name.strip_prefix("above.")?).copied();
@@ -163,6 +164,15 @@ fn entry<'a, T: 'a, R>(
     })
 }
 
+/// The mean of `mean_bytes` over the data queues of all switch ports that carried data; `None` if the run does not list
+/// all of these queues.
+fn mean_over_ports(run: &Run) -> Option<f64> {
+    let ports = run.utilization_by_place.len() as f64;
+    let listed = !["queues", "utilization_by_place"].iter().any(|list| run.left_out.contains_key(*list));
+    let data = run.queues.iter().filter(|queue| queue.class == "data");
+    (listed && ports > 0.0).then(|| data.map(|queue| queue.mean_bytes).sum::<f64>() / ports)
+}
+
 /// Whether the port that `path` begins with carried data. If so, its loss or queue is 0 where the run lists none: only
 /// ports with a loss or a queue are listed. Other ports are not claimed about, or misspelt.
 fn sent_data(run: &Run, path: &str) -> bool {
@@ -181,6 +191,7 @@ mod tests {
             place: "a>b".to_owned(),
             class: class.to_owned(),
             max_bytes,
+            mean_bytes: 3.0,
             above: BTreeMap::from([("1.5MB".to_owned(), 0.25)]),
             ..Queue::default()
         };
@@ -195,6 +206,8 @@ mod tests {
         assert_eq!(at("queues.a>b.above.1.5MB"), Some(0.25), "a level may have a dot");
         assert_eq!(at("queues.b>a.max_bytes"), Some(0.0), "nothing was ever queued there");
         assert_eq!(at("queues.b>c.max_bytes"), None, "no such port carried anything");
+        assert_eq!(at("queues.*.mean_bytes"), Some(1.5), "two ports, one of which never had a queue");
+        assert_eq!(at("queues.*.max_bytes"), None);
         assert_eq!(at("pools.a/0.max_bytes"), Some(9.0));
         assert_eq!(at("pools.a/1.max_bytes"), None, "every pool is in the list");
     }

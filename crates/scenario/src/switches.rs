@@ -63,7 +63,8 @@ pub(super) struct SwitchOptions {
     #[key(default = BufferSize::Packets(2))]
     pub unscheduled_above: BufferSize,
     /// Which of that data is dropped: what would make the queue longer than `unscheduled_above` (`"above"`), or what
-    /// finds it at that length or longer (`"reached"`).
+    /// finds it at that length or longer (`"reached"`). `"low-priority"`: none for its length; it waits in a queue of
+    /// its own, which is served when no other packet waits.
     #[key(shown = "`\"above\"`, with `aeolus-paper` `\"reached\"`")]
     pub unscheduled_drop: Option<UnscheduledDrop>,
     /// Which returning credits the metered rate of emulation packets leaves space for (docs/flashpass.md).

@@ -1,6 +1,6 @@
 //! Options of Aeolus: the unscheduled data that a flow sends before its first credit.
 
-use super::FlowContext;
+use super::{FlowContext, LONGEST};
 use shallop_core::{Bytes, Span};
 use shallop_options::{Key, Options, Problem, Section, string_enum};
 use shallop_proto::aeolus;
@@ -11,6 +11,9 @@ pub struct Aeolus {
     /// The largest burst in bytes on the wire; `None` for what the sender's link carries while the burst may last.
     pub burst: Option<Bytes>,
     pub until: BurstUntil,
+    /// How long a kept connection must be idle before its next flow has a burst.
+    pub renew_after: Span,
+    pub acks: UnscheduledAcks,
 }
 
 /// The option that turns Aeolus on, for transports whose name does not imply it.
@@ -29,6 +32,10 @@ pub struct BurstSize {
         shown = "what the sender's link carries in a base round-trip time; no limit in `aeolus-paper`"
     )]
     pub burst: Option<Bytes>,
+    /// With `connections = "kept"`: how long a connection must be idle before its next flow sends data without credits
+    /// (3.3.1: "renew a flow once a flow idles for a period"). `"0s"`: every flow does.
+    #[key(Time(Span::ZERO, LONGEST), default = Span::ZERO)]
+    pub renew_after: Span,
 }
 
 /// The option that ends the burst, for transports whose first credit cannot be used at once.
@@ -38,7 +45,21 @@ pub struct BurstEnd {
     /// credit may be used, a waiting time after the start (`"wait"`).
     #[key(default = BurstUntil::FirstResponse)]
     pub burst_until: BurstUntil,
+    /// How a receiver acknowledges data that was sent without credits: up to 64 packets together (`"together"`), or
+    /// each packet by itself, as in the Aeolus paper (`"each"`).
+    #[key(default = UnscheduledAcks::Together)]
+    pub unscheduled_acks: UnscheduledAcks,
 }
+
+/// How unscheduled packets are acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum UnscheduledAcks {
+    #[default]
+    Together,
+    Each,
+}
+
+string_enum! { UnscheduledAcks { Together = "together", Each = "each" } }
 
 /// The event that ends a burst which has not reached its largest size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -72,6 +93,7 @@ impl Aeolus {
     /// The configuration of a flow's burst, which may last for `duration`.
     pub(super) fn burst_config(self, flow: &FlowContext, duration: Span) -> aeolus::Config {
         let link = flow.sender_link;
-        aeolus::Config { link, max_burst: self.burst.unwrap_or_else(|| link.bytes_in(duration)) }
+        let max_burst = self.burst.unwrap_or_else(|| link.bytes_in(duration));
+        aeolus::Config { link, max_burst, renew_after: self.renew_after }
     }
 }

@@ -1,7 +1,7 @@
 //! `ExpressPass`: receivers send credits, and each credit releases one data packet. Every port meters credits to the
 //! data rate of the other direction of its link. A port has two queues: credits, and data with everything else.
 
-use super::aeolus::{AeolusSwitch, BurstSize};
+use super::aeolus::{AeolusSwitch, BurstSize, UnscheduledAcks};
 use super::{Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol, TIMEOUT};
 use crate::switches::Accounting;
 pub use shallop_control::expresspass::RuleConfig as ExpressPassRule;
@@ -72,9 +72,11 @@ impl Configured for ExpressPass {
         let is_aeolus_paper = kind == AEOLUS_PAPER.name;
         // Credits may be used as soon as they arrive, so the first one ends the burst.
         let aeolus_of = |on, burst: BurstSize| {
-            let burst = burst.burst.or(is_aeolus_paper.then_some(Bytes::MAX));
-            let aeolus = Aeolus { burst, until: BurstUntil::FirstResponse };
-            aeolus.when_on(on, section, &[BurstSize::KEY.burst])
+            let BurstSize { burst, renew_after } = burst;
+            let burst = burst.or(is_aeolus_paper.then_some(Bytes::MAX));
+            let (until, acks) = (BurstUntil::FirstResponse, UnscheduledAcks::Each);
+            let aeolus = Aeolus { burst, until, renew_after, acks };
+            aeolus.when_on(on, section, &[BurstSize::KEY.burst, BurstSize::KEY.renew_after])
         };
         let (options, rule, aeolus, demand) = if kind == PAPER.name {
             let (options, rule, switched, burst, demand) = Paper::read(section, stack)?;
@@ -112,6 +114,7 @@ const CREDITS: CreditRequirements = CreditRequirements {
     selective: false,
     queues: &["credit", "data"],
     queues_with_legacy: &["credit", "data", "legacy"],
+    queues_with_unscheduled: &["credit", "data", "unscheduled"],
     queue_of: [1, 1, 1, 1, 0, 1, 1, 1],
     host_queue: None,
     accounting: Accounting::PerLink,

@@ -2,7 +2,7 @@
 //! a credit, and the data packet leaves a waiting time after its emulation packet. A port has three queues: emulation
 //! packets, returned credits with acknowledgements, and data.
 
-use super::aeolus::{AeolusSwitch, BurstEnd, BurstSize};
+use super::aeolus::{AeolusSwitch, BurstEnd, BurstSize, UnscheduledAcks};
 use super::{Aeolus, BurstUntil, Configured, CreditRequirements, Demand, FlowContext, LONGEST, Protocol, TIMEOUT};
 use crate::switches::Accounting;
 use shallop_control::flashpass::{self, Aimd, Mimd};
@@ -176,8 +176,11 @@ impl Configured for FlashPass {
 
     fn read(kind: &str, section: &Section<'_>, stack: HostStack) -> Result<Self, Problem> {
         let aeolus_of = |on, burst: BurstSize, until: BurstEnd| {
-            let aeolus = Aeolus { burst: burst.burst, until: until.burst_until };
-            aeolus.when_on(on, section, &[BurstSize::KEY.burst, BurstEnd::KEY.burst_until])
+            let BurstSize { burst, renew_after } = burst;
+            let BurstEnd { burst_until: until, unscheduled_acks: acks } = until;
+            let aeolus = Aeolus { burst, until, renew_after, acks };
+            let (size, end) = (BurstSize::KEY, BurstEnd::KEY);
+            aeolus.when_on(on, section, &[size.burst, size.renew_after, end.burst_until, end.unscheduled_acks])
         };
         let as_in_paper = [PAPER.name, PAPER_WITH_AEOLUS.name].contains(&kind);
         let algorithm_1 = |law: flashpass::MimdConfig| {
@@ -283,6 +286,7 @@ const CREDITS: CreditRequirements = CreditRequirements {
     selective: true,
     queues: &["emulation", "credit", "data"],
     queues_with_legacy: &["emulation", "credit", "data", "legacy"],
+    queues_with_unscheduled: &["emulation", "credit", "data", "unscheduled"],
     queue_of: [2, 1, 2, 0, 1, 2, 2, 2],
     host_queue: Some(HOST_EMULATION),
     accounting: Accounting::PerLink,
@@ -324,7 +328,11 @@ impl Protocol for FlashPass {
             send_buffer: self.send_buffer,
         };
         let sender = Sender::new(sender, self.law.begin(initial_rate), flow.stream("emulation"));
-        let receiver = Receiver::new(ReceiverConfig { batch, ..ReceiverConfig::default() });
+        let mut receiver = ReceiverConfig { batch, ..ReceiverConfig::default() };
+        if self.aeolus.is_some_and(|aeolus| aeolus.acks == UnscheduledAcks::Each) {
+            receiver.unscheduled_ack_delay = Span::ZERO;
+        }
+        let receiver = Receiver::new(receiver);
         [Peer::sender(sender), Peer::receiver(receiver)]
     }
 }

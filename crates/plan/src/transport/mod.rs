@@ -15,7 +15,7 @@ use shallop_proto::{AnyEnd, Endpoint, wire};
 
 use crate::switches::Accounting;
 
-pub use aeolus::{Aeolus, BurstUntil};
+pub use aeolus::{Aeolus, BurstUntil, UnscheduledAcks};
 pub use demand::{Demand, KnownDemand};
 pub use expresspass::{ExpressPass, ExpressPassOptions, ExpressPassRule};
 pub use flashpass::{FlashPass, FlashPassLaw, FlashPassOptions};
@@ -182,6 +182,8 @@ pub struct CreditRequirements {
     pub queues: &'static [&'static str],
     /// The names of a port's queues if transports without credits have a separate queue.
     pub queues_with_legacy: &'static [&'static str],
+    /// The names of a port's queues if unscheduled data has a queue of low priority.
+    pub queues_with_unscheduled: &'static [&'static str],
     /// By class of packets: index of the queue that it joins.
     pub queue_of: [u8; Class::COUNT],
     /// Limit of the metered queue at hosts; `None` to use the limit of switches.

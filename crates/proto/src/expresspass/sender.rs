@@ -437,7 +437,7 @@ impl Endpoint for Sender {
         (self.rtt_sample, self.seen_time) = (None, now);
         self.unscheduled.on_timer(now);
         if self.state == State::Idle {
-            self.unscheduled.start();
+            self.unscheduled.start(now);
             self.request();
         } else if self.timer.is_some_and(|at| at <= now) {
             self.on_expiry(now);
@@ -477,5 +477,9 @@ impl Endpoint for Sender {
 
     fn counters(&self) -> EndpointCounters {
         self.counters
+    }
+
+    fn continue_connection(&mut self, before: &Self) {
+        self.unscheduled.continue_connection(before.seen_time);
     }
 }

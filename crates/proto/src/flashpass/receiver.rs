@@ -19,11 +19,14 @@ pub struct ReceiverConfig {
     pub ack_every: u32,
     /// How long a data packet may be unacknowledged until a separate acknowledgement is sent.
     pub ack_delay: Span,
+    /// How long unscheduled data may be unacknowledged; zero to acknowledge each of its packets separately.
+    pub unscheduled_ack_delay: Span,
 }
 
 impl Default for ReceiverConfig {
     fn default() -> Self {
-        Self { batch: 1, ack_every: 32, ack_delay: Span::from_ms(1) }
+        let delay = Span::from_ms(1);
+        Self { batch: 1, ack_every: 32, ack_delay: delay, unscheduled_ack_delay: delay }
     }
 }
 
@@ -118,7 +121,8 @@ impl Receiver {
         let (new, _) = self.arrived.add(offset..end);
         self.received += new;
         self.duplicates += u64::from(new == 0);
-        self.unscheduled.on_frame(offset, length, now + self.config.ack_delay);
+        self.unscheduled.on_frame(offset, length, now + self.config.unscheduled_ack_delay);
+        self.unscheduled.on_timer(now);
         self.ack_if_complete();
     }
 

@@ -60,6 +60,8 @@ pub struct Sender<R> {
     retransmissions: VecDeque<(u64, u16)>,
     timeout_at: Option<Time>,
     rtt_sample: Option<Span>,
+    /// When the last packet or timer came.
+    last_active: Time,
     /// Credits whose departure time came when no data was left to send.
     wasted_credits: u64,
     counters: EndpointCounters,
@@ -81,6 +83,7 @@ impl<R: Rate> Sender<R> {
             retransmissions: VecDeque::new(),
             timeout_at: None,
             rtt_sample: None,
+            last_active: Time::ZERO,
             wasted_credits: 0,
             counters: EndpointCounters::default(),
         }
@@ -245,7 +248,7 @@ impl<R: Rate> Endpoint for Sender<R> {
     type Head = Head;
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
-        self.rtt_sample = None;
+        (self.rtt_sample, self.last_active) = (None, now);
         if !self.config.burst_until_first_data {
             self.unscheduled.stop();
         }
@@ -266,11 +269,11 @@ impl<R: Rate> Endpoint for Sender<R> {
     }
 
     fn on_timer(&mut self, now: Time) {
-        self.rtt_sample = None;
+        (self.rtt_sample, self.last_active) = (None, now);
         self.unscheduled.on_timer(now);
         if !self.started {
             self.started = true;
-            self.unscheduled.start();
+            self.unscheduled.start(now);
             self.update_demand(now);
         }
         if self.timeout_at.is_some_and(|at| at <= now) {
@@ -353,5 +356,9 @@ impl<R: Rate> Endpoint for Sender<R> {
         let delivered = (self.acked.next() + self.acked.out_of_order()).div_ceil(payload);
         let state = FlowState { pacing, delivered: Some(delivered), ..FlowState::default() };
         (self.started && !self.is_complete()).then_some(state)
+    }
+
+    fn continue_connection(&mut self, before: &Self) {
+        self.unscheduled.continue_connection(before.last_active);
     }
 }

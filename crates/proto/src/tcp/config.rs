@@ -169,10 +169,13 @@ pub struct DelayedAcks {
     /// The number of segments at the start of a flow that are acknowledged at once.
     #[key(Integer(0, 1_000_000))]
     pub ack_quick: u32,
+    /// The size of an acknowledgement on the wire. ns-2 counts 40 B, and no Ethernet header.
+    #[key(Size(Bytes::new(40), Bytes::new(1_538)), shown = "that of its frame, at least 84 B")]
+    pub ack_size: Option<Bytes>,
 }
 
 impl DelayedAcks {
-    pub const OFF: Self = Self { ack_every: 1, ack_delay: Span::ZERO, ack_quick: 0 };
+    pub const OFF: Self = Self { ack_every: 1, ack_delay: Span::ZERO, ack_quick: 0, ack_size: None };
 }
 
 /// How spurious retransmissions and timeouts are detected. If any method is on, the sender undoes the reductions that
@@ -373,7 +376,7 @@ impl Stack {
                 ..Self::NS2.tcp.timeout
             },
             ecn: EcnConfig { ecn_gradual: true, ..EcnConfig::OFF },
-            acks: DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(200), ack_quick: 0 },
+            acks: DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(200), ack_quick: 0, ack_size: None },
             ..Self::NS2.tcp
         },
         host: HostStack::Ns3,
@@ -390,7 +393,7 @@ impl Stack {
             },
             detection: Detection::Rack,
             spurious: Spurious::LINUX,
-            acks: DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 16 },
+            acks: DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 16, ack_size: None },
             ..Self::NS3.tcp
         },
         host: HostStack::LinuxIdeal,

@@ -356,7 +356,8 @@ impl Endpoint for Receiver {
         }
         let pending = self.pending_acks.pop_front()?;
         let head = self.ack_head(now, &pending, self.pending_acks.is_empty());
-        let size = wire::frame(wire::HEADERS + u64::from(self.option_bytes));
+        let frame = wire::frame(wire::HEADERS + u64::from(self.option_bytes));
+        let size = self.delayed_acks.ack_size.map_or(frame, |size| size.get() as u16);
         let body = 0..0;
         Some(Out { head, body, size, class: Class::Ack, ecn: self.ecn })
     }

@@ -12,7 +12,7 @@ fn config(aeolus: bool) -> Config {
     let link = BitsPerSec::gbps(10);
     let max_burst = link.bytes_in(DELAY * 2);
     Config {
-        unscheduled: aeolus.then_some(aeolus::Config { link, max_burst }),
+        unscheduled: aeolus.then_some(aeolus::Config { link, max_burst, renew_after: Span::ZERO }),
         stop: StopPolicy::LastData,
         min_jitter: 0.0,
         max_jitter: 0.0,
@@ -30,6 +30,26 @@ fn pair_with(config: &Config, frames: u64, alpha: f64) -> Pair<Peer<Rule>> {
     let receiver = Receiver::new(config, rule, Seed::new(1).stream("credits", 0));
     let sender = Sender::new(config, Some(frames * PAYLOAD));
     Pair::new(Peer::sender(sender), Peer::receiver(receiver), Path::fast(), 1)
+}
+
+#[test]
+fn a_kept_connection_has_a_burst_again_only_after_it_was_idle() {
+    let renew_after = Span::from_ms(10);
+    let mut config = config(true);
+    config.unscheduled = config.unscheduled.map(|unscheduled| aeolus::Config { renew_after, ..unscheduled });
+    let mut first = pair(&config, 5);
+    first.run_until_received();
+    let after = first.now;
+    for (idle, bursts) in [(Span::from_ms(8), false), (Span::from_ms(11), true)] {
+        let Peer::Sender(before) = &first.ends[0] else { panic!() };
+        let mut next = Sender::new(&config, Some(5 * PAYLOAD));
+        next.continue_connection(before);
+        let start = after + idle;
+        next.on_timer(start);
+        let classes: Vec<Class> = std::iter::from_fn(|| next.poll(start)).map(|out| out.class).collect();
+        assert_eq!(classes.contains(&Class::Unscheduled), bursts, "idle for {idle}");
+        assert!(classes.contains(&Class::Control), "it requests credits");
+    }
 }
 
 fn is_unscheduled(packet: &Packet) -> bool {

@@ -27,8 +27,11 @@ fn config() -> impl Strategy<Value = Config> {
             stop,
             max_credit,
             reordering,
-            unscheduled: burst
-                .map(|max_burst| aeolus::Config { link: BitsPerSec::gbps(1), max_burst: Bytes::new(max_burst) }),
+            unscheduled: burst.map(|max_burst| aeolus::Config {
+                link: BitsPerSec::gbps(1),
+                max_burst: Bytes::new(max_burst),
+                renew_after: Span::ZERO,
+            }),
             send_buffer: buffer.map(Bytes::new),
             ..Config::new(BitsPerSec::gbps(1))
         },

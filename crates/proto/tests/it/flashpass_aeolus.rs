@@ -13,7 +13,7 @@ fn setting(burst_until_first_data: bool) -> Setting {
     let mut setting = Setting::for_link(link);
     setting.engine.wait = WAIT;
     let max_burst = link.bytes_in(if burst_until_first_data { WAIT } else { DELAY * 2 });
-    setting.unscheduled = Some(aeolus::Config { link, max_burst });
+    setting.unscheduled = Some(aeolus::Config { link, max_burst, renew_after: Span::ZERO });
     setting.burst_until_first_data = burst_until_first_data;
     setting
 }
@@ -45,6 +45,21 @@ fn an_unloaded_flow_within_the_bdp_takes_one_delay_and_its_transmission_time() {
         finish(&mut pair, &setting);
         assert_eq!(pair.frames(Class::Data).len(), 0, "no credit was needed");
     }
+}
+
+#[test]
+fn unscheduled_packets_may_be_acknowledged_one_by_one() {
+    let acks = |setting: &Setting| {
+        let mut pair = pair(setting, 5 * BDP);
+        finish(&mut pair, setting);
+        let acks = pair.capture.iter().filter(|packet| matches!(packet.head, Head::UnscheduledAck(_))).count() as u64;
+        (acks, pair.frames(Class::Unscheduled).len() as u64)
+    };
+    let mut setting = setting(false);
+    let (together, burst) = acks(&setting);
+    assert!(together <= burst.div_ceil(64) + 2, "{together} for {burst} frames");
+    setting.receiver.unscheduled_ack_delay = Span::ZERO;
+    assert_eq!(acks(&setting), (burst + 1, burst), "one for each frame, and one for the probe");
 }
 
 #[test]

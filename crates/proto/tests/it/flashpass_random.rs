@@ -34,8 +34,11 @@ fn setting(path: &Path) -> impl Strategy<Value = Setting> + use<> {
     (parts, burst, buffer).prop_map(move |(parts, burst, buffer)| {
         let (more, epochs, jitter, expected_loss, over_provision, batch) = parts;
         let burst_until_first_data = burst.is_some_and(|(_, long)| long);
-        let unscheduled =
-            burst.map(|(max_burst, _)| aeolus::Config { link: BitsPerSec::gbps(1), max_burst: Bytes::new(max_burst) });
+        let unscheduled = burst.map(|(max_burst, _)| aeolus::Config {
+            link: BitsPerSec::gbps(1),
+            max_burst: Bytes::new(max_burst),
+            renew_after: Span::ZERO,
+        });
         let plain = Setting::for_link(BitsPerSec::gbps(1));
         let wait = wait + Span::from_us(more);
         let engine = CreditEngineConfig { wait, epochs, jitter, expected_loss, over_provision, ..plain.engine };

@@ -107,7 +107,7 @@ fn dctcps_alpha_and_queue_match_the_fluid_model() {
 fn alpha_is_the_marked_fraction_of_packets_with_delayed_acknowledgements() {
     for every in [1, 2, 4] {
         for (count, gradual) in [(1, false), (4, false), (2, true)] {
-            let acks = DelayedAcks { ack_every: every, ack_delay: Span::from_ms(1), ack_quick: 0 };
+            let acks = DelayedAcks { ack_every: every, ack_delay: Span::from_ms(1), ack_quick: 0, ack_size: None };
             let config = Config { ecn: EcnConfig { ecn_gradual: gradual, ..EcnConfig::EXACT }, acks, ..plain() };
             let link = link(10, 100, 65);
             let mut shared = SharedBottleneck::at_once(link);

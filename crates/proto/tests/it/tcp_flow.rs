@@ -131,8 +131,19 @@ fn data_out_of_order_narrows_the_window_but_the_right_edge_never_moves_back() {
 }
 
 #[test]
+fn an_acknowledgement_takes_a_frame_or_the_size_that_is_set() {
+    let size = |ack_size| {
+        let acks = DelayedAcks { ack_size, ..DelayedAcks::OFF };
+        let mut receiver = Receiver::new(&Config { acks, ..plain() }, None);
+        receiver.on_packet(ms(1), &Head { len: SEGMENT as u16, ..Head::default() }, Ecn::NotEct);
+        receiver.poll(ms(1)).map(|out| out.size)
+    };
+    assert_eq!((size(None), size(Some(Bytes::new(40)))), (Some(wire::MIN_FRAME), Some(40)));
+}
+
+#[test]
 fn acknowledgements_are_delayed_as_configured() {
-    let acks = DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 2 };
+    let acks = DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 2, ack_size: None };
     let mut receiver = Receiver::new(&Config { acks, ..plain() }, None);
     let mut arrive = |at, number: u64| {
         let head = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };

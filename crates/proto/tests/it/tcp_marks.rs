@@ -28,7 +28,7 @@ fn echoes(config: &Config, marks: &[bool]) -> Vec<(u64, bool)> {
 
 #[test]
 fn a_change_of_marks_is_acknowledged_at_once_with_the_old_ece() {
-    let acks = DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 0 };
+    let acks = DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 0, ack_size: None };
     let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
     let marks = [false, false, false, true, true, true, false, false];
     let said = echoes(&config, &marks);
@@ -40,7 +40,7 @@ fn a_change_of_marks_is_acknowledged_at_once_with_the_old_ece() {
 
 /// The configuration of DCTCP with an acknowledgement for every `ack_every` segments, and a path that marks them.
 fn exact(ack_every: u32) -> (Config, Path) {
-    let acks = DelayedAcks { ack_every, ack_delay: Span::from_ms(5), ack_quick: 0 };
+    let acks = DelayedAcks { ack_every, ack_delay: Span::from_ms(5), ack_quick: 0, ack_size: None };
     let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
     (config, Path { mark: 0.3, ..Path::clean() })
 }

@@ -17,8 +17,8 @@ fn configs() -> impl Strategy<Value = Config> {
     let detection = prop::sample::select(vec![Detection::DuplicateAcks, Detection::Sack, Detection::Rack]);
     let acks = prop::sample::select(vec![
         DelayedAcks::OFF,
-        DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 16 },
-        DelayedAcks { ack_every: 4, ack_delay: Span::from_ms(200), ack_quick: 0 },
+        DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 16, ack_size: None },
+        DelayedAcks { ack_every: 4, ack_delay: Span::from_ms(200), ack_quick: 0, ack_size: None },
     ]);
     let gradual = EcnConfig { ecn_gradual: true, ..EcnConfig::CLASSIC };
     let marks = prop::sample::select(vec![EcnConfig::OFF, EcnConfig::CLASSIC, gradual, EcnConfig::EXACT]);

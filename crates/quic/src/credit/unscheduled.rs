@@ -2,7 +2,7 @@
 //! credit has arrived, followed by a probe. The rules are the simulator's ([`UnscheduledBurst`]). QUIC detects losses,
 //! and retransmissions wait for credits.
 
-use shallop_core::{BitsPerSec, Bytes, Time};
+use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use shallop_proto::aeolus::{self, UnscheduledBurst, UnscheduledPacket};
 
 /// The difference between the UDP and the TCP payload of a frame: IP and UDP headers have 28 bytes, IP and TCP headers
@@ -44,7 +44,7 @@ impl UnscheduledStart {
     /// Sends nothing if `burst` is `None`. `datagram` is the longest UDP payload, bytes.
     pub(crate) fn new(burst: Option<Unscheduled>, link: BitsPerSec, datagram: u16) -> Self {
         let payload = u64::from(datagram.saturating_sub(OVER_TCP_PAYLOAD).max(1));
-        let rules = |of: Unscheduled| aeolus::Config { link, max_burst: of.burst };
+        let rules = |of: Unscheduled| aeolus::Config { link, max_burst: of.burst, renew_after: Span::ZERO };
         Self {
             rule: UnscheduledBurst::new(burst.map(rules), payload, None),
             until_first_data: burst.is_some_and(|burst| burst.until_first_data),
@@ -61,7 +61,7 @@ impl UnscheduledStart {
         self.rule.on_timer(now);
         if !self.has_begun && queued > 0 {
             self.has_begun = true;
-            self.rule.start();
+            self.rule.start(Time::ZERO);
         }
         if self.rule.is_bursting() && queued == 0 {
             if may_grow {

@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Class, Span};
 use shallop_plan::plan::{Bcc, QueueMarking, Shared, Switch};
 use shallop_plan::{ResolvedRun, Study, chips, pools};
 use shallop_plan::{bcc::Thresholds, network::Network};
 use shallop_scenario::explain;
 use shallop_scenario::{Options, Problem, read};
-use shallop_switch::{Aqm, Discipline, MarkAt, QueueConfig, Signals, Spacing};
+use shallop_switch::{Aqm, Discipline, MarkAt, PortConfig, QueueConfig, Signals, Spacing};
 use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
 use shallop_switch::{discipline::fq_codel::FqCoDelConfig, discipline::pie::PieConfig};
 
@@ -416,6 +416,35 @@ fn a_lower_threshold_at_or_below_zero_is_refused_with_what_to_change() {
     for (given, word) in [("min = \"2MB\", max = \"1MB\"", "above Kmax"), ("max = \"4MB\"", "than the pool")] {
         let (problem, _) = problem(&over.replace("MIN", given));
         assert!(problem.message().contains(word), "{problem:?}");
+    }
+}
+
+#[test]
+fn unscheduled_data_may_have_a_queue_of_the_lowest_priority() {
+    let layout = |key: &str, transport: &str| {
+        let text = text(key).replace("dctcp", transport);
+        let study = read(&text, &Options::default()).unwrap_or_else(|why| panic!("{why:?} in {text}"));
+        ResolvedRun::new(&study.points[0].plan, 0, 1).map(|setup| setup.layout)
+    };
+    let key = "unscheduled_drop = \"low-priority\"";
+    for (transport, names) in [
+        ("expresspass-aeolus", &["credit", "data", "unscheduled"][..]),
+        ("flashpass-aeolus", &["emulation", "credit", "data", "unscheduled"]),
+        ("expresspass", &["credit", "data"]),
+    ] {
+        let layout = layout(key, transport).unwrap();
+        assert_eq!(layout.queues, names, "{transport}");
+        let of = |port: &PortConfig| usize::from(port.queue_of[Class::Unscheduled.index()]);
+        let low = layout.ports.iter().filter(|port| of(port) > layout.data);
+        let selects = |port: &PortConfig| port.queues[layout.data..].iter().any(|queue| queue.select.is_some());
+        assert!(low.clone().all(|port| !selects(port)), "{transport}: nothing is dropped for its length");
+        let priority = |port: &PortConfig, queue: usize| port.queues[queue].priority;
+        assert!(low.clone().all(|port| priority(port, of(port)) > priority(port, layout.data)));
+        assert_eq!(
+            low.count(),
+            if names.contains(&"unscheduled") { 10 } else { 0 },
+            "{transport}: at each switch port"
+        );
     }
 }
 

@@ -79,6 +79,10 @@ fn plant_in(place: &mut Value, metric: &str, figure: f64, window: bool) -> f64 {
     let dots = rest.match_indices('.').map(|(at, _)| at);
     let dot = dots.into_iter().find(|&at| is_field(&rest[at + 1..]));
     let (name, path) = (&rest[..dot.unwrap()], &rest[dot.unwrap() + 1..]);
+    if name == "*" {
+        // The mean over all ports, of which there is one.
+        place["utilization_by_place"][name] = 0.5.into();
+    }
     let entries = place[list].as_array_mut().unwrap();
     let there = entries.iter().position(|entry| entry[key] == name);
     let there = there.unwrap_or_else(|| {

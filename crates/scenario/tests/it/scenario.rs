@@ -8,7 +8,7 @@ use shallop_plan::plan::{
     Accounting, Aeolus, BurstUntil, Ecmp, ExpressPassRule, FlashPassLaw, Plan, QueueMarking, Starts, Topology,
     Transport,
 };
-use shallop_plan::transport::{Configured, Protocol};
+use shallop_plan::transport::{Configured, Protocol, UnscheduledAcks};
 use shallop_plan::{Study, chips};
 use shallop_scenario::experiments;
 use shallop_scenario::{Options, read, schema};
@@ -127,14 +127,15 @@ fn what_is_written_arrives() {
     let Transport::FlashPass(pass) = plan.schemes[3].transport else { panic!() };
     assert!(matches!(pass.law, FlashPassLaw::Mimd(law) if law.max_target_loss > 0.19));
     let starts: Vec<_> = plan.schemes.iter().map(|scheme| scheme.transport.aeolus()).collect();
-    let start = |burst, until| Some(Aeolus { burst, until });
+    let start = |burst, until, us, acks| Some(Aeolus { burst, until, renew_after: Span::from_us(us), acks });
+    let (together, each) = (UnscheduledAcks::Together, UnscheduledAcks::Each);
     let (response, data) = (BurstUntil::FirstResponse, BurstUntil::FirstData);
     let expected = [
         None,
-        start(Some(Bytes::new(1_000_000)), data),
+        start(Some(Bytes::new(1_000_000)), data, 0, each),
         None,
-        start(Some(Bytes::new(100_000)), response),
-        start(None, response),
+        start(Some(Bytes::new(100_000)), response, 500, each),
+        start(None, response, 0, together),
     ];
     assert_eq!(starts[3..8], expected);
     let Transport::FlashPass(unknown) = plan.schemes[4].transport else { panic!() };

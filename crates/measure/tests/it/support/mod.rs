@@ -10,7 +10,7 @@ use shallop_plan::plan::{
     Aeolus, BurstUntil, Connections, Ecmp, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group, Pattern, Plan,
     Scheme, Starts, Switch, Topology, Transport,
 };
-use shallop_plan::transport::{ExpressPassOptions, FlashPassOptions};
+use shallop_plan::transport::{ExpressPassOptions, FlashPassOptions, UnscheduledAcks};
 use shallop_proto::tcp::{self, EcnConfig, Stack};
 use shallop_results::Run;
 use shallop_scenario::{Options, read};
@@ -152,7 +152,8 @@ pub fn expresspass() -> Transport {
 }
 
 pub fn aeolus(transport: &Transport) -> Transport {
-    let start = Some(Aeolus { burst: None, until: BurstUntil::FirstResponse });
+    let (until, acks) = (BurstUntil::FirstResponse, UnscheduledAcks::Together);
+    let start = Some(Aeolus { burst: None, until, renew_after: Span::ZERO, acks });
     match *transport {
         Transport::ExpressPass(config) => Transport::ExpressPass(ExpressPass { aeolus: start, ..config }),
         Transport::FlashPass(config) => Transport::FlashPass(FlashPass { aeolus: start, ..config }),
