@@ -170,7 +170,7 @@ pub struct DelayedAcks {
     #[key(Integer(0, 1_000_000))]
     pub ack_quick: u32,
     /// The size of an acknowledgement on the wire. ns-2 counts 40 B, and no Ethernet header.
-    #[key(Size(Bytes::new(40), Bytes::new(1_538)), shown = "that of its frame, at least 84 B")]
+    #[key(Size(Bytes::new(40), Bytes::new(1_538)), shown = "its frame, at least 84 B")]
     pub ack_size: Option<Bytes>,
 }
 
