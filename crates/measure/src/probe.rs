@@ -198,7 +198,8 @@ impl Probe for Measurements {
 
     fn on_complete(&mut self, now: Time, end: End) {
         if let Some(flow) = self.flows.get_mut(end.flow()) {
-            // The receiver knows the end of a message with a size; the sender, of one that its application ended.
+            // A message with a size is complete when its receiver has all of it, and one that its application ends
+            // (`lasts`) when its sender has the last acknowledgement.
             if end.is_sender() == flow.facts.size.is_some() {
                 return;
             }

@@ -14,8 +14,8 @@
 //! buffer is divided in the same way, so that TCP does not fill memory that data on credits needs.
 //!
 //! Unscheduled data (Aeolus) is in the data queue, which drops it in switches above a separate threshold, or in a queue
-//! of the lowest priority (`unscheduled_drop = "low-priority"`); packets of
-//! TCP that are not ECN-capable are dropped above that threshold as well if they are in the same queue.
+//! of the lowest priority (`unscheduled_drop = "low-priority"`). Packets of TCP that are not ECN-capable are dropped
+//! above that threshold as well if they share the queue with unscheduled data.
 //!
 //! Hosts' links have the same meters as switches, as both papers require. Limits of queues are in `memory.rs`.
 

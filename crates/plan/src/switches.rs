@@ -219,7 +219,7 @@ pub enum UnscheduledDrop {
 }
 
 shallop_options::string_enum! {
-   UnscheduledDrop { Above = "above", Reached = "reached", LowPriority = "low-priority" }
+    UnscheduledDrop { Above = "above", Reached = "reached", LowPriority = "low-priority" }
 }
 
 /// Returning credits for which the share of a link for emulation packets leaves room (docs/flashpass.md, "accounting").

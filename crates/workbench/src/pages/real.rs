@@ -92,10 +92,12 @@ impl RealForms {
         }
         for Missing { experiment, why } in file.missing {
             if !all.iter().any(|one| one.id == experiment) {
-                return Err(format!("there is no experiment {experiment}"));
+                return Err(format!(
+                    "a row of [[missing]] names the experiment \"{experiment}\", which does not exist"
+                ));
             }
             if forms.cells.insert(experiment.clone(), format!("not yet: {why}")).is_some() {
-                return Err(format!("{experiment} was measured, and is missing"));
+                return Err(format!("\"{experiment}\" has rows of [[form]] and of [[missing]]: remove one kind"));
             }
         }
         Ok(forms)
