@@ -24,6 +24,9 @@ const OF_POOLS: &[Field<Pool>] =
 const OF_GROUPS: [&str; 9] =
     ["flows", "throughput_bps", "goodput_bps", "loss_rate", "retransmits", "timeouts", "rtt", "jain", "fct"];
 const LOSS_BY_PLACE: (&str, Shares) = ("loss_by_place", |run| &run.loss_by_place);
+const DROPS_BY_PLACE: &str = "drops_by_place";
+/// Classes of packets that carry data.
+const DATA: [&str; 3] = ["data", "unscheduled", "legacy"];
 
 /// The part of a run that a path of a claim leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,8 @@ pub enum Part<'a> {
     Pool(&'a str),
     /// A fraction, such as the loss, of the port or set of links with this name.
     Share(&'a str),
+    /// The number of data packets that the port with this name dropped.
+    Drops(&'a str),
     /// The run as a whole: the path is the path of a metric, such as `loss_rate`.
     Run,
 }
@@ -49,6 +54,7 @@ impl<'a> Part<'a> {
             "groups" if rest.contains('.') => Self::Group(rest),
             "queues" => Self::Queue(rest),
             "pools" => Self::Pool(rest),
+            DROPS_BY_PLACE => Self::Drops(rest),
             list if shares(list).is_some() => Self::Share(rest),
             _ => Self::Run,
         }
@@ -73,7 +79,7 @@ pub fn fields(part: Part, window: bool) -> Vec<&'static str> {
         _ if window => names(OF_WINDOWS),
         Part::Queue(_) => names(OF_QUEUES),
         Part::Pool(_) => names(OF_POOLS),
-        Part::Share(_) => Vec::new(),
+        Part::Share(_) | Part::Drops(_) => Vec::new(),
         Part::Run => of_run.collect(),
     };
     found.sort_unstable();
@@ -90,6 +96,7 @@ pub fn quantity(path: &str) -> Quantity {
         Part::Queue(_) | Part::Pool(_) if path.ends_with("_bytes") => Quantity::Bytes,
         Part::Pool(_) if path.rsplit('.').next() == Some("ports") => Quantity::Count("ports"),
         Part::Queue(_) | Part::Pool(_) | Part::Share(_) => Quantity::Share,
+        Part::Drops(_) => Quantity::Packets,
         Part::Run => metrics::find(path).map_or(Quantity::Share, |metric| metric.quantity),
     }
 }
@@ -144,6 +151,12 @@ pub fn figure(run: &Run, path: &str, window: Option<(f64, f64)>) -> Result<Figur
             let found = found.or_else(|| lossless.then_some(0.0));
             found.and_then(Figure::exact).ok_or_else(unknown)
         }
+        Part::Drops(place) => {
+            let of_place = run.drops_by_cause.iter().filter(|drop| drop.place == place);
+            let data: u64 = of_place.filter(|drop| DATA.contains(&drop.class.as_str())).map(|drop| drop.packets).sum();
+            let listed = data > 0 || sent_data(run, place) && !run.left_out.contains_key("drops_by_cause");
+            listed.then_some(data as f64).and_then(Figure::exact).ok_or_else(unknown)
+        }
         Part::Run => metrics::find(path).ok_or_else(unknown)?.figure(run).ok_or_else(missing),
     }
 }
@@ -183,6 +196,7 @@ fn sent_data(run: &Run, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::summary::DropCount;
     use std::collections::BTreeMap;
 
     #[test]
@@ -213,6 +227,25 @@ mod tests {
     }
 
     #[test]
+    fn drops_of_a_port_are_of_all_causes_and_of_data_only() {
+        let drop = |place: &str, class: &str, packets| DropCount {
+            place: place.to_owned(),
+            class: class.to_owned(),
+            packets,
+            ..DropCount::default()
+        };
+        let mut run = Run {
+            drops_by_cause: vec![drop("a>b", "data", 3), drop("a>b", "legacy", 4), drop("a>b", "ack", 5)],
+            utilization_by_place: [("a>b".to_owned(), 0.5), ("b>a".to_owned(), 0.1)].into(),
+            ..Run::default()
+        };
+        let at = |run: &Run, port: &str| figure(run, &format!("drops_by_place.{port}"), None).ok().map(|it| it.value);
+        assert_eq!((at(&run, "a>b"), at(&run, "b>a"), at(&run, "b>c")), (Some(7.0), Some(0.0), None));
+        run.left_out.insert("drops_by_cause".to_owned(), 1);
+        assert_eq!((at(&run, "a>b"), at(&run, "b>a")), (Some(7.0), None), "the list may lack the port");
+    }
+
+    #[test]
     fn groups_have_the_metrics_of_runs() {
         let group = Group { name: "a.b".to_owned(), loss_rate: 0.25, ..Group::default() };
         let run = Run { groups: vec![group], ..Run::default() };
@@ -234,6 +267,7 @@ mod tests {
             ("queues.a>b.above.720KB", "fraction"),
             ("loss_by_set.all", "fraction"),
             ("drops.data", "packets"),
+            ("drops_by_place.a>b", "packets"),
         ] {
             assert_eq!(quantity(path).stored(), unit, "{path}");
         }

@@ -67,7 +67,8 @@ pub(super) struct ClaimOptions {
 /// Keys of a claim that may also be written in `[defaults.claim]`, for all claims that lack them.
 #[derive(Clone, Debug, Options)]
 pub(super) struct ClaimDefaults {
-    /// The field of a run in `summary.json`, such as `"drops.data"`. Required in the claim or in `[defaults.claim]`.
+    /// The field of a run in `summary.json`, such as `"drops.data"`, or `drops_by_place.PORT`, the data packets that a
+    /// port dropped. Required in the claim or in `[defaults.claim]`.
     pub metric: Option<String>,
     /// The unit of `paper`, `low` and `high`.
     #[key(OneOf(&["", "%", "Gb/s", "Mb/s", "packets", "MB", "KB", "B", "s", "ms", "us"]), default = "")]

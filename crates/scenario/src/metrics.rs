@@ -25,7 +25,7 @@ pub(super) fn known(metric: &str, window: bool, about: &[&Variant]) -> Vec<Strin
         Part::Queue(_) => of_places(metric, "queues", fields, about),
         Part::Pool(_) => of_places(metric, "pools", fields, about),
         // The names are those of the network's ports and sets of links. Ports without loss are in no list.
-        Part::Share(_) => vec![metric.to_owned()],
+        Part::Share(_) | Part::Drops(_) => vec![metric.to_owned()],
         Part::Run => fields,
     }
 }
@@ -63,6 +63,7 @@ mod tests {
         assert!(!is_known("queues.left>right.size_bytes"));
         assert!(!is_known("pools.leaf0/2.above.1.5MB"), "one point does not have it");
         assert!(is_known("loss_by_place.left>right"));
+        assert!(is_known("drops_by_place.left>right"));
         assert!(known("jain", true, &[&one]).contains(&"metered_loss".to_owned()));
         assert!(known("jaim", false, &[&one]).contains(&"fct.small.p99_s".to_owned()));
     }

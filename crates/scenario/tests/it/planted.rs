@@ -7,7 +7,7 @@ use schemars::schema_for;
 use serde_json::{Value, json};
 use shallop_plan::Study;
 use shallop_results::Verdict;
-use shallop_results::summary::{Group, GroupWindow, Pool, Queue, Run, Window};
+use shallop_results::summary::{DropCount, Group, GroupWindow, Pool, Queue, Run, Window};
 use shallop_results::verdict::judge;
 use shallop_results::{Claim, Job, Range, Seeds};
 use shallop_scenario::experiments;
@@ -71,6 +71,14 @@ fn plant_in(place: &mut Value, metric: &str, figure: f64, window: bool) -> f64 {
         "loss_by_place" | "loss_by_set" | "utilization_by_place" => {
             place[list][rest] = figure.into();
             return figure;
+        }
+        "drops_by_place" => {
+            let mut drops = filled!(DropCount);
+            (drops["place"], drops["class"], drops["packets"]) =
+                (rest.into(), "data".into(), (figure.round() as u64).into());
+            place["drops_by_cause"] = vec![drops].into();
+            place["utilization_by_place"][rest] = 0.5.into();
+            return figure.round();
         }
         _ => return set(place, metric, figure),
     };
@@ -137,17 +145,18 @@ fn fields(claim: &Claim, figure: f64) -> (f64, f64) {
 fn is_possible(claim: &Claim, template: &Value, figure: f64) -> bool {
     const PARTS: [&str; 4] = ["jain", "_rate", "within_rtt", "waste_volume"];
     const LISTS: [&str; 2] = ["loss_by_", "utilization"];
-    if claim.is_relative() {
-        return figure >= 0.0 || claim.difference;
-    }
     let metric = claim.metric.as_str();
+    let (field, _) = fields(claim, figure);
+    let planted = plant(&mut template.clone(), metric, claim.window, field);
+    let is_exact = (planted - field).abs() <= 1e-9 * field;
+    if claim.is_relative() {
+        return if claim.difference { is_exact } else { figure >= 0.0 };
+    }
     let is_part = PARTS.iter().any(|end| metric.ends_with(end))
         || LISTS.iter().any(|list| metric.starts_with(list))
         || metric.contains(".above.");
-    let (field, _) = fields(claim, figure);
     let most = if is_part { 1.0 } else { f64::INFINITY };
-    let planted = plant(&mut template.clone(), metric, claim.window, field);
-    (0.0..=most).contains(&field) && (planted - field).abs() <= 1e-9 * field
+    (0.0..=most).contains(&field) && is_exact
 }
 
 /// Figures near the bounds of a claim, between them and far from them; the bounds themselves come last, where rounding

@@ -164,7 +164,7 @@ mod tests {
             );
             RealForms::of(&text, &all).map(|forms| forms.tables)
         };
-        let dropped = "clean-paper: data packets dropped";
+        let dropped = "clean-paper, whole run: data packets dropped";
         assert!(row("cl-fig3", dropped, 0.0).unwrap().ends_with("| 0 | holds |\n"));
         assert!(row("cl-fig3", dropped, 7.0).unwrap().ends_with("| 7 | fails |\n"));
         assert!(row("cl-fig3", "data packets lost", 0.0).is_err_and(|why| why.contains("no claim")));
