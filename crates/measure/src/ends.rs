@@ -58,6 +58,8 @@ pub fn flow<E>(setup: &ResolvedRun<'_>, flow: &flows::Flow, [sender, receiver]: 
         ahead: flow.request_lead(setup),
         counted: flow.counted,
     };
+    let group = &setup.plan.groups[flow.group];
+    let of = group.connections_of.unwrap_or(flow.group) as u32;
     Flow {
         facts,
         start: flow.start,
@@ -65,7 +67,7 @@ pub fn flow<E>(setup: &ResolvedRun<'_>, flow: &flows::Flow, [sender, receiver]: 
         to: flow.to,
         sender,
         receiver,
-        connections: (setup.plan.groups[flow.group].connections == Connections::Kept).then_some(flow.group as u32),
+        connections: (group.connections == Connections::Kept).then_some(of),
     }
 }
 

@@ -266,6 +266,8 @@ pub struct Group {
     /// The numbers of flows at the start (warm-up) and at the end (cool-down) of the group that results leave out.
     pub uncounted: (usize, usize),
     pub connections: Connections,
+    /// The earlier group whose kept connections this group shares; `None` if its connections are its own.
+    pub connections_of: Option<usize>,
     /// The rate at which the application of each flow offers payload, and the bytes of one write, `None` for a full
     /// segment; `None` for applications that are always ahead of TCP.
     pub application: Option<(BitsPerSec, Option<Bytes>)>,

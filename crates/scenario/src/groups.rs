@@ -70,6 +70,10 @@ pub(super) struct GroupOptions {
     /// earlier flow of the group between the same hosts has left (`"kept"`).
     #[key(default = Connections::New)]
     pub connections: Connections,
+    /// An earlier group whose kept connections the flows of this group share: each takes what a flow of the other has
+    /// left. Requires `connections = "kept"` in both groups, and one transport.
+    #[key(shown = "connections of its own")]
+    pub connections_of: Option<String>,
     /// TCP: the rate at which the application of each flow offers payload, such as a video of `"8Mbps"` (iperf3: `-b`).
     /// What TCP cannot send at once is sent later.
     #[key(RATE, shown = "as much as TCP sends")]

@@ -11,7 +11,7 @@ use shallop_core::{Seed, Span};
 use shallop_options::suggest::{advice, list, near};
 use shallop_options::{HostStack, Item, Key, Problem, Section, StringEnum};
 use shallop_plan::pairs::{intensity, pairs};
-use shallop_plan::plan::{Classes, Group, Intensity, MatrixEntry, Pattern, Starts, Trace};
+use shallop_plan::plan::{Classes, Connections, Group, Intensity, MatrixEntry, Pattern, Starts, Trace};
 use shallop_plan::{bounds::MAX_FLOWS, files::Files, load::LoadTerms, network::Network};
 use shallop_topology::builder::HOSTS;
 use shallop_workload::{Sizes, TraceReader, builtin};
@@ -31,8 +31,12 @@ pub(super) fn read(
     let reach = Reach::of(network);
     for (index, (name, item)) in rows.into_iter().enumerate() {
         let section = Section::open::<GroupOptions>(name, item)?;
-        let options = section.read(())?;
-        let group = Reader { section: &section, network, duration, files, stack }.group(options)?;
+        let options: GroupOptions = section.read(())?;
+        let shared = options.connections_of.clone();
+        let mut group = Reader { section: &section, network, duration, files, stack }.group(options)?;
+        if let Some(name) = shared {
+            group.connections_of = Some(shared_connections(&section, &name, &group, &groups)?);
+        }
         let taken = groups.iter().map(|other| other.name.as_str());
         unique(taken, &group.name, (&section, keys.name))?;
         paths(&section, (index, &group), network, &reach)?;
@@ -44,6 +48,23 @@ pub(super) fn read(
         }
     }
     Ok(groups)
+}
+
+/// The index of the earlier group called `name`, whose connections `group` shares (`connections_of`).
+fn shared_connections(section: &Section<'_>, name: &str, group: &Group, earlier: &[Group]) -> Result<usize, Problem> {
+    let reject = |why: &str, help: &str| Err(section.reject(GroupOptions::KEY.connections_of, why).with_help(help));
+    let Some(index) = earlier.iter().position(|other| other.name == name) else {
+        let names = list(earlier.iter().map(|other| other.name.as_str()));
+        return reject(&format!("no earlier group is called \"{name}\""), &format!("earlier groups: {names}"));
+    };
+    let other = &earlier[index];
+    if [other, group].iter().any(|of| of.connections != Connections::Kept) {
+        return reject("one of the two groups keeps no connections", "write `connections = \"kept\"` in both");
+    }
+    if other.transport != group.transport {
+        return reject("the two groups have different transports", "a connection has one transport");
+    }
+    Ok(other.connections_of.unwrap_or(index))
 }
 
 pub(super) fn classes(top: &Section<'_>) -> Result<Option<Classes>, Problem> {
@@ -58,10 +79,11 @@ pub(super) fn classes(top: &Section<'_>) -> Result<Option<Classes>, Problem> {
 }
 
 /// The keys that may be written beside `trace`.
-const OF_TRACES: [&Key; 7] = [
+const OF_TRACES: [&Key; 8] = [
     GroupOptions::KEY.name,
     GroupOptions::KEY.transport,
     GroupOptions::KEY.connections,
+    GroupOptions::KEY.connections_of,
     GroupOptions::KEY.rate,
     GroupOptions::KEY.write,
     GroupOptions::KEY.warm_up,
@@ -120,6 +142,7 @@ impl Reader<'_, '_> {
             transport: schemes::own(&self.section.name, transport, self.stack)?,
             uncounted: self.uncounted(options, flows)?,
             connections: options.connections,
+            connections_of: None,
             application: options.rate.map(|rate| (rate, options.write)),
             lasts: options.lasts,
             command: None,

@@ -84,6 +84,7 @@ impl ShellSession {
             transport: Some(transport),
             uncounted: (0, 0),
             connections: Connections::New,
+            connections_of: None,
             application: None,
             lasts: None,
             command: Some(Command { words: vec!["sh".to_owned()], files, is_shell: true }),

@@ -3,6 +3,7 @@
 use crate::support::{self, filled, study};
 use proptest::prelude::*;
 use shallop_measure::Outcome;
+use shallop_scenario::{Options, read};
 
 const DUMBBELL: &str = r#"
 title = "kept"
@@ -72,6 +73,30 @@ fn a_connection_keeps_its_way() {
 fn a_transport_without_connections_does_as_before() {
     let [new, kept] = ["new", "kept"].map(|which| times(&outcome(DUMBBELL, 1, which, ONE_BY_ONE)));
     assert_eq!(new, kept);
+}
+
+#[test]
+fn groups_may_share_connections() {
+    let text = |[warm, all]: [&str; 2]| {
+        let group = "size = \"100KB\"\nflows = 1";
+        format!("{DUMBBELL}[[group]]\nname = \"warm\"\n{group}\n{warm}\n[[group]]\nname = \"all\"\n{group}\n{all}")
+    };
+    let kept = "connections = \"kept\"\nstart = \"100ms\"";
+    let of = |name: &str| format!("{kept}\nconnections_of = \"{name}\"");
+    let second = |all: &str| {
+        let text = text(["connections = \"kept\"", all]);
+        times(&support::outcome(&study(&text).points[0].plan, 0, 1))[1]
+    };
+    // As between flows of one group: the second flow has no handshake, and the window of the first.
+    let one = outcome(DUMBBELL, 0, "kept", "flows = 2\narrivals = { every = \"100ms\", at_once = 1 }");
+    assert_eq!(second(&of("warm")).to_bits(), times(&one)[1].to_bits());
+    assert!(second(kept) > 0.035 && times(&one)[1] < 0.03, "its own connection is new");
+    let other = "connections = \"kept\"\ntransport = { transport = \"dctcp\" }";
+    let wrong = [("", "all", "no earlier"), ("", "warm", "no connections"), (other, "warm", "different transports")];
+    for (warm, name, part) in wrong {
+        let message = read(&text([warm, &of(name)]), &Options::default()).unwrap_err().message();
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 proptest! {

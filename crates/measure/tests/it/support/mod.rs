@@ -115,6 +115,7 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         transport: None,
         uncounted: (0, 0),
         connections: Connections::New,
+        connections_of: None,
         application: None,
         lasts: None,
         command: None,
