@@ -32,6 +32,7 @@ fn sender(u: &mut Unstructured<'_>) -> Result<SenderConfig> {
             jitter: draw::fraction(u, 0.49)?,
             expected_loss: draw::fraction(u, 0.5)?,
             attribute: u.arbitrary()?,
+            min_sample: u.int_in_range(1..=100)?,
             count_tagged: u.arbitrary()?,
             expect_measured: u.arbitrary()?,
             over_provision: u.arbitrary()?,

@@ -30,6 +30,7 @@ GRID = 8192  # resolution of the timestamp in emulation packets
 MIN_LOSS, MAX_LOSS = 0.01, 0.1  # target loss of Algorithm 1
 QUEUE = 8  # emulation packets
 SELECTIVE = 2  # packets in the queue, above which a tagged one is dropped
+MIN_SAMPLE = 10  # emulation packets in a change of the rate
 BURST = 2  # emulation packets that the meter lets leave back to back
 
 
@@ -84,11 +85,10 @@ class Sender:
         counts = (now, len(self.sent), self.granted)
         if self.round is None:
             self.round, self.base = counts, None
-        elif now - self.round[0] >= self.rtt:
-            emulation_out, credit_in = counts[1] - self.round[1], counts[2] - self.round[2]
-            self.adjust(
-                1.0 - min(credit_in, emulation_out) / emulation_out if emulation_out else 0.0
-            )
+            return
+        emulation_out, credit_in = counts[1] - self.round[1], counts[2] - self.round[2]
+        if now - self.round[0] >= self.rtt and emulation_out >= MIN_SAMPLE:
+            self.adjust(1.0 - min(credit_in, emulation_out) / emulation_out)
             self.round, self.base = counts, None
 
     def adjust(self, loss: float) -> None:

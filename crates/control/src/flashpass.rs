@@ -32,9 +32,18 @@ pub struct MimdConfig {
     /// does, and scales the current rate: the default of `flashpass-paper`.
     #[key(default = true)]
     pub attribute: bool,
+    /// Without `attribute`: the number of emulation packets that must have left before the rate changes, in a round
+    /// trip or in several. In a smaller sample one packet more or less is a loss above `max_target_loss`.
+    #[key(Integer(1, 100_000), shown = "1 / `max_target_loss`: 10")]
+    pub min_sample: Option<u32>,
 }
 
 impl MimdConfig {
+    /// The emulation packets that a change of the rate takes without `attribute`.
+    pub fn min_sample(&self) -> u32 {
+        self.min_sample.unwrap_or((1.0 / self.max_target_loss.max(1e-5)).ceil() as u32)
+    }
+
     fn check(&self, section: &Section<'_>) -> Result<(), Problem> {
         let Self { min_target_loss: low, max_target_loss: high, .. } = self;
         if low <= high {

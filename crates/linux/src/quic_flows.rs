@@ -50,6 +50,7 @@ pub(crate) fn config(setup: &ResolvedRun<'_>, flow: &Flow, options: &FlashPass) 
         jitter: engine.jitter,
         expected_loss: engine.expected_loss,
         attribute: engine.attribute,
+        min_sample: engine.min_sample,
         count_tagged: engine.count_tagged,
         expect_measured: engine.expect_measured,
         over_provision: engine.over_provision,

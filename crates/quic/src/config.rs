@@ -124,6 +124,8 @@ pub struct Config {
     pub expected_loss: f64,
     /// Whether the law receives the loss of whole epochs, and not of round trips (`CreditEngineConfig::attribute`).
     pub attribute: bool,
+    /// Without `attribute`: the emulation packets that must leave before the law receives a loss.
+    pub min_sample: u32,
     /// Whether tagged emulation packets count in the measured loss, and among those for which credits are expected.
     pub count_tagged: bool,
     /// Whether a sender expects the measured loss if it is higher than `expected_loss`.
@@ -162,6 +164,7 @@ impl Config {
             jitter: JITTER,
             expected_loss: EXPECTED_LOSS,
             attribute: true,
+            min_sample: 10,
             count_tagged: false,
             expect_measured: true,
             over_provision: false,
@@ -240,6 +243,7 @@ impl Config {
             jitter: self.jitter,
             expected_loss: self.expected_loss,
             attribute: self.attribute,
+            min_sample: self.min_sample,
             count_tagged: self.count_tagged,
             expect_measured: self.expect_measured,
             over_provision: self.over_provision,

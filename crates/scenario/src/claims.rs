@@ -233,8 +233,13 @@ fn kind(options: &ClaimOptions, subjects: &Subjects<'_>, schemes: [Option<&Strin
         let all = at.plan.schemes.iter().enumerate().filter(|(_, scheme)| schemes.contains(&Some(&scheme.name)));
         all.map(|(scheme, _)| scheme).any(|scheme| at.plan.has_kernels(scheme))
     };
+    let on_own_law = |at: &Variant| {
+        let mut all = at.plan.schemes.iter().filter(|scheme| schemes[0] == Some(&scheme.name));
+        all.any(|scheme| !scheme.transport.is_as_in_paper())
+    };
     match Kind::ALL.into_iter().find(|kind| options.kind == Some(kind.word())) {
         Some(kind) => kind,
+        None if options.paper.is_some() && subjects.points.iter().any(on_own_law) => Kind::Own,
         None if options.paper.is_some() => Kind::Paper,
         None if subjects.points.iter().any(on_kernels) => Kind::Kernel,
         None => Kind::Own,

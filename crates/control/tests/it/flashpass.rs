@@ -52,6 +52,15 @@ fn algorithm_1_scales_the_rate_of_the_epoch_that_lost() {
 }
 
 #[test]
+fn a_sample_shows_a_loss_at_the_largest_target() {
+    for (max_target_loss, sample) in [(0.1, 10), (0.2, 5), (0.05, 20), (0.025, 40), (0.3, 4), (1.0, 1), (0.0, 100_000)]
+    {
+        assert_eq!(MimdConfig { max_target_loss, ..MimdConfig::default() }.min_sample(), sample, "{max_target_loss}");
+    }
+    assert_eq!(MimdConfig { min_sample: Some(3), ..MimdConfig::default() }.min_sample(), 3);
+}
+
+#[test]
 fn without_feedback_the_rate_stays() {
     let mut law = Law::Fixed(0.5);
     law.on_epoch(&epoch(0.5, 0.9, 1e-6));

@@ -59,7 +59,7 @@ const PAPER: SectionKind = section_kind::<Paper>("expresspass-paper", "receivers
 const WITH_AEOLUS: SectionKind =
     section_kind::<WithAeolus>("expresspass-aeolus", "the public code's, with data before the first credit");
 const AEOLUS_PAPER: SectionKind =
-    section_kind::<WithAeolus>("aeolus-paper", "as in the paper: a burst ends with the first credit alone");
+    section_kind::<WithAeolus>("aeolus-paper", "as in the paper: only the first answer ends a burst");
 const IDEAL: SectionKind =
     section_kind::<Ideal>("expresspass-ideal", "the same with credits a round trip ahead: cannot be built");
 

@@ -114,6 +114,10 @@ impl FlashPass {
             jitter: self.jitter(),
             expected_loss: self.expected_loss(),
             attribute: !matches!(self.law, FlashPassLaw::Mimd(law) if !law.attribute),
+            min_sample: match self.law {
+                FlashPassLaw::Mimd(law) => law.min_sample(),
+                FlashPassLaw::Aimd(_) | FlashPassLaw::Fixed => 1,
+            },
             count_tagged: self.count_tagged(),
             expect_measured: self.expect_measured(),
             over_provision: self.over_provision(),
@@ -209,7 +213,7 @@ impl Configured for FlashPass {
     fn values(&self) -> Vec<(&'static Key, Option<String>)> {
         let law = match &self.law {
             FlashPassLaw::Aimd(law) => law.values(),
-            FlashPassLaw::Mimd(law) => law.values(),
+            FlashPassLaw::Mimd(law) => flashpass::MimdConfig { min_sample: Some(law.min_sample()), ..*law }.values(),
             FlashPassLaw::Fixed => Vec::new(),
         };
         let options = FlashPassOptions {

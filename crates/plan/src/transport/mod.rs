@@ -31,6 +31,13 @@ pub enum Transport {
     Udp(Udp),
 }
 
+impl Transport {
+    /// Whether the transport is as its paper writes it; `FlashPass` also has laws of this project.
+    pub fn is_as_in_paper(&self) -> bool {
+        !matches!(self, Self::FlashPass(flashpass) if !flashpass.as_in_paper)
+    }
+}
+
 /// Evaluates an expression with `$options` bound to the options of a [`Transport`], whichever transport it is.
 #[macro_export]
 macro_rules! with_transport {

@@ -31,6 +31,8 @@ pub struct CreditEngineConfig {
     /// Whether the feedback law receives the loss of whole epochs. Otherwise it receives, once a round trip, the
     /// credits that came in it and the emulation packets that left in it (Algorithm 1, line 1).
     pub attribute: bool,
+    /// Without `attribute`: the feedback law receives a loss once this number of emulation packets has left.
+    pub min_sample: u32,
     /// Whether tagged emulation packets count, in the loss of an epoch and in the credits that are expected.
     pub count_tagged: bool,
     /// Whether a measured loss above `expected_loss` takes its place.
@@ -264,19 +266,20 @@ impl<R: Rate> CreditEngine<R> {
         self.rtt.map_or(self.config.wait, |rtt| rtt / epochs)
     }
 
-    /// Without `attribute`: reports the loss of a round trip that has passed to the feedback law, at the arrival of a
-    /// credit. The first round trip begins with the first credit.
+    /// Without `attribute`: reports the loss of a round trip that has passed, and in which `min_sample` emulation
+    /// packets have left, to the feedback law, at the arrival of a credit. The first round trip begins with the first
+    /// credit.
     fn end_round_if_due(&mut self, now: Time) {
         if self.config.attribute {
             return;
         }
         let counts = [self.emulated, self.credits.granted];
         let (begun, before) = *self.round.get_or_insert((now, counts));
-        if now.saturating_since(begun) < self.round_length() {
+        let [sent, returned] = [counts[0] - before[0], counts[1] - before[1]];
+        if now.saturating_since(begun) < self.round_length() || sent < u64::from(self.config.min_sample) {
             return;
         }
         self.round = Some((now, counts));
-        let [sent, returned] = [counts[0] - before[0], counts[1] - before[1]];
         self.report(Epoch {
             now,
             rate: self.law.rate(),

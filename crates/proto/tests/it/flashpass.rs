@@ -2,6 +2,7 @@
 
 use crate::support::flashpass::{Setting, Spy, check, credited, data, emulations, epochs};
 use crate::support::{CapturedPacket, DELAY, GAP, PAYLOAD, Pair, Path, RecordingNic, lose, ms, sleep};
+use shallop_control::flashpass::{Law, Mimd, MimdConfig};
 use shallop_core::{BitsPerSec, Class, Ecn, Span, Time};
 use shallop_proto::flashpass::head::{Ack, NO_PACKET, TIMESTAMP_STEP, Timestamps, credit_size};
 use shallop_proto::flashpass::{CreditEngineConfig, Head, Peer, ReceiverConfig};
@@ -140,6 +141,22 @@ fn the_paper_compares_credits_and_emulation_packets_of_one_round_trip() {
     assert!(told[0].rate >= 1.0 && (told[0].loss() - 0.75).abs() < 0.01, "{:?}", told[0]);
     assert!((told[1].rate - 0.2525).abs() < 0.01 && told[1].loss() < 0.02, "{:?}", told[1]);
     assert!((told[2].loss() - 0.75).abs() < 0.05, "{:?}", told[2]);
+}
+
+#[test]
+fn the_papers_rate_grows_on_an_idle_path_if_a_change_takes_ten_emulation_packets() {
+    // At 1.5 packets in a round trip, a round trip with two packets and one credit reads as a loss of 50 %.
+    let after = |min_sample| {
+        let setting = with(|engine| (engine.attribute, engine.min_sample) = (false, min_sample));
+        let law = Law::Mimd(Mimd::new(MimdConfig::default(), 0.002));
+        let mut pair = setting.pair(None, Spy::on(law), Path::fast());
+        pair.run(ms(100));
+        let told = epochs(&pair);
+        assert!(told.iter().all(|epoch| epoch.sent >= u64::from(min_sample)), "{told:?}");
+        told.last().map(|epoch| epoch.rate)
+    };
+    assert!(after(1) < Some(0.004), "{:?}", after(1));
+    assert!(after(10) > Some(0.02), "{:?}", after(10));
 }
 
 #[test]

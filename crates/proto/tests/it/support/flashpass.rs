@@ -69,6 +69,7 @@ impl Setting {
             jitter: 0.0,
             expected_loss: 0.1,
             attribute: true,
+            min_sample: 10,
             count_tagged: false,
             expect_measured: true,
             over_provision: true,
