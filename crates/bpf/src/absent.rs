@@ -32,6 +32,7 @@ macro_rules! types_without_values {
 types_without_values! {
     Controller {
         new load(&controller::Law, &str);
+        new load_with(&controller::Law, &str, controller::Ecn);
         fn warnings(self: &Self) -> &[String];
         fn set(self: &Self, &Integers, &[Prefix]) -> Result<()>;
         fn pin(self: &mut Self, &Path, &Path) -> Result<()>;

@@ -40,6 +40,17 @@ impl Program {
     }
 }
 
+/// How connections of a controller negotiate ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// As the program needs it: with ECT in the SYN, which servers without the controller refuse
+    /// (`TCP_CONG_NEEDS_ECN`).
+    #[default]
+    Required,
+    /// As RFC 3168 and `net.ipv4.tcp_ecn` say, so that common remote ends agree.
+    BySysctl,
+}
+
 /// The settings of a loaded Gemini controller: one for each prefix of destinations, and one for all other destinations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {

@@ -11,6 +11,7 @@
 //! Networks (ICNP 2019), and Zeng's doctoral thesis, chapter 3, Algorithm 1; kernel: `tcp_dctcp.c` for alpha,
 //! `tcp_cong.c` for slow start and losses.
 
+mod competitive;
 pub mod law;
 
 use crate::hystart::{self, SlowStart, SlowStartStep};
@@ -19,6 +20,7 @@ use crate::options::{ControllerName, LONGEST, Marking, Parameters};
 use crate::pacing::Pacing;
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 use crate::{binary::Gain, ewma::Alpha};
+use competitive::Competitive;
 use law::{Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span, Stream, Time};
 use shallop_options::{HostStack, Options, Problem, Section};
@@ -34,6 +36,7 @@ const DEFAULT_STEP: u64 = 1 << STEP_BITS;
 /// Parameters of Gemini, as a scenario sets them. Symbols and defaults: Table 3.4 of the thesis.
 #[derive(Clone, Copy, Debug, PartialEq, Options)]
 #[options(stack: HostStack, defaults, check)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of a scenario")]
 pub struct Config {
     /// C, the bandwidth of the network. The sender's link has the rate `access_rate` of the topology, so that this
     /// changes C unless `capacity` is written.
@@ -74,6 +77,9 @@ pub struct Config {
     /// it, as Algorithm 1 is written.
     #[key(default = true)]
     pub recount: bool,
+    /// Whether the window follows CUBIC while other flows keep a queue that Gemini's reductions do not shorten.
+    #[key(default = false)]
+    pub competitive: bool,
     /// The quantity that losses halve: the bytes in flight (`"flight"`) or the congestion window (`"window"`).
     #[key(default = loss::Config::reno(stack).basis)]
     pub basis: Basis,
@@ -234,6 +240,8 @@ pub struct Gemini {
     snd_nxt_at_reduction: u64,
     slow_start: SlowStart,
     pacing: Pacing,
+    /// `None` if the option is off.
+    competitive: Option<Box<Competitive>>,
 }
 
 impl Gemini {
@@ -275,6 +283,7 @@ impl Gemini {
             snd_nxt_at_reduction: 0,
             slow_start: SlowStart::new(&config.slow_start, start.mss).paced(true),
             pacing: Pacing::new(true),
+            competitive: config.competitive.then(|| Competitive::new(start)),
         }
     }
 
@@ -313,6 +322,7 @@ impl Gemini {
     fn update_transport_state(&mut self, ack: &Ack) {
         self.pacing.on_ack(ack);
         self.alpha.count(ack.acked_sacked, ack.marked);
+        self.count_marks(ack);
         if let Some(rtt) = ack.rtt {
             let rtt = self.delay.with_noise(rtt);
             self.delay.rtt_min = self.delay.rtt_min.min(rtt);
@@ -326,6 +336,7 @@ impl Gemini {
             let (base, threshold) = (self.delay.rtt_base.as_ps(), self.delay_threshold.as_ps());
             let limit = Span::from_ps(base.saturating_add(threshold));
             self.delay.congested_wan = self.wan && valid && self.delay.rtt_min > limit;
+            self.end_window_of_queue(ack.now);
             self.delay.rtt_min = Span::MAX;
             self.data_window = (ack.snd_una, ack.snd_nxt);
         }
@@ -336,6 +347,7 @@ impl Gemini {
         if snd_una <= self.snd_nxt_at_reduction {
             return;
         }
+        self.note_cwnd_before_reduction();
         let alpha_f = || law::f_dcn_up_to(self.alpha.value(), self.scale_factor, self.max_f_dcn);
         let f_dcn = if congested_dcn { alpha_f() } else { 0 };
         let f_wan = if self.delay.congested_wan { self.beta } else { 0 };
@@ -422,10 +434,10 @@ impl Window for Gemini {
     fn on_ack(&mut self, ack: &Ack) {
         self.update_transport_state(ack);
         let congested_dcn = self.dcn && ack.marked > Bytes::ZERO;
-        if congested_dcn || self.delay.congested_wan {
-            self.reduce_cwnd(congested_dcn, ack.snd_una, ack.snd_nxt);
-        } else {
-            self.grow(ack);
+        match congested_dcn || self.delay.congested_wan {
+            _ if self.compete(ack) => {}
+            true => self.reduce_cwnd(congested_dcn, ack.snd_una, ack.snd_nxt),
+            false => self.grow(ack),
         }
     }
 
@@ -433,6 +445,7 @@ impl Window for Gemini {
     fn on_loss(&mut self, loss: &Loss) {
         self.ssthresh = self.ssthresh_for_loss(loss);
         self.set_cwnd_for_loss(self.ssthresh, loss);
+        self.on_loss_of_cubic(loss, None);
     }
 
     fn on_rto(&mut self, loss: &Loss, first: bool) {
@@ -440,16 +453,22 @@ impl Window for Gemini {
             self.ssthresh = self.ssthresh_for_loss(loss);
         }
         self.set_cwnd_for_loss(1, loss);
+        self.on_loss_of_cubic(loss, Some(first));
+    }
+
+    fn on_recovery_exit(&mut self, _now: Time) {
+        self.end_recovery();
     }
 
     /// Reduces cwnd for ECN-Echo on an ACK that delivered no data. `on_ack` handles all other ACKs with ECN-Echo.
     fn on_mark(&mut self, mark: &Loss) {
-        if self.dcn {
+        if self.dcn && !self.is_competing() {
             self.reduce_cwnd(true, mark.snd_una, mark.snd_nxt);
         }
     }
 
     fn on_idle(&mut self, _idle: Span) {
+        self.stop_competing();
         self.cwnd.segments = self.cwnd.segments.min(self.initial_window);
         self.cwnd.cwnd_cnt = 0;
     }
@@ -462,6 +481,7 @@ impl Window for Gemini {
         self.cwnd.segments = self.cwnd.segments.max(cwnd);
         let unlimited = undo.prior_ssthresh == Bytes::MAX;
         self.ssthresh = if unlimited { u64::MAX } else { self.ssthresh.max(ssthresh) };
+        self.undo_cubic(undo);
     }
 
     fn window(&self) -> Bytes {

@@ -5,7 +5,7 @@ use crate::watch::WatchOptions;
 use clap::{Args, Subcommand};
 #[cfg(target_os = "linux")]
 use shallop_core::{BitsPerSec, BufferSize};
-use shallop_workbench::controllers::{self, Prefix, Program};
+use shallop_workbench::controllers::{self, Ecn, Prefix, Program};
 #[cfg(target_os = "linux")]
 use shallop_workbench::edge::{ProxyRole, ShaperOptions};
 use std::path::PathBuf;
@@ -96,12 +96,20 @@ pub struct Load {
     /// `::/0` and other prefixes that cover `::ffff:0:0/96` include IPv4
     #[arg(long, value_name = "PREFIX")]
     pub to: Vec<Prefix>,
+    /// Negotiate ECN as `net.ipv4.tcp_ecn` says, also with remote ends that have another controller; by default a
+    /// connection has ECN only if the remote end has the controller as well
+    #[arg(long)]
+    pub ecn_by_sysctl: bool,
     /// Load nothing; print a systemd unit that loads the controller when the machine starts
     #[arg(long)]
     pub print_unit: bool,
 }
 
 impl Load {
+    pub const fn ecn(&self) -> Ecn {
+        if self.ecn_by_sysctl { Ecn::BySysctl } else { Ecn::Required }
+    }
+
     /// The settings of Gemini that the command line has as options, by the options' names.
     pub fn named(&self) -> Vec<(String, String)> {
         let named = [("capacity", &self.capacity), ("mark", &self.mark), ("delay", &self.delay)];

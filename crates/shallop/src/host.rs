@@ -8,7 +8,7 @@ use crate::{print, systemd};
 use serde_json::{Value, json};
 use shallop_results::table::{Grid, significant};
 use shallop_workbench::controllers::{
-    self, ConnectionStats, Law, LoadedController, Pinned, Prefix, Program, Settings, written,
+    self, ConnectionStats, Ecn, Law, LoadedController, Pinned, Prefix, Program, Settings, written,
 };
 use shallop_workbench::diagnostic::Result;
 use std::{process::ExitCode, sync::atomic::AtomicBool};
@@ -61,20 +61,24 @@ fn name_of(args: &Load) -> &str {
 
 fn load(args: &Load) -> Result<()> {
     let (name, law) = (name_of(args), law(args)?);
-    LoadedController::load(&law, name, &args.to)?;
+    LoadedController::load(&law, name, &args.to, args.ecn())?;
     if controllers::skips_programs() {
         print::stderr(
             "warning: this kernel is patched to skip BPF programs while process 1 has the processor: connections then \
              get arbitrary windows and lose packets. Use the controller only to try the command.\n",
         );
     }
-    print::line(&usage(args.program, name))
+    print::line(&usage(args.program, name, args.ecn()))
 }
 
 /// Formats the instructions that are printed after a controller was loaded.
-fn usage(program: Program, name: &str) -> String {
+fn usage(program: Program, name: &str, ecn: Ecn) -> String {
     let receivers = match program {
         Program::Vegas => "Receivers need nothing.".to_owned(),
+        _ if ecn == Ecn::BySysctl => {
+            "ECN is negotiated if net.ipv4.tcp_ecn is 1 here, or a route has features ecn, and the receiver allows it."
+                .to_owned()
+        }
         Program::Dctcp | Program::Gemini | Program::EcnStar => format!(
             "Receivers have to have {name} as well, by one of these ways: a server without it refuses ECN to a sender \
              with it."
@@ -215,6 +219,7 @@ fn unit(args: &Load) -> Result<String> {
     let named = args.named().into_iter().map(|(key, value)| [format!("--{key}"), value]);
     words.extend(named.flatten());
     words.extend(systemd::settings(&args.settings)?);
+    words.extend(args.ecn_by_sysctl.then(|| "--ecn-by-sysctl".to_owned()));
     words.extend(args.to.iter().flat_map(|to: &Prefix| ["--to".to_owned(), to.to_string()]));
     let name = name_of(args);
     let order = "Before=network-pre.target\nWants=network-pre.target";
@@ -228,11 +233,13 @@ mod tests {
 
     #[test]
     fn instructions_name_the_controller() {
-        let said = usage(Program::EcnStar, "mine");
+        let said = usage(Program::EcnStar, "mine", Ecn::Required);
         assert!(said.contains("congctl mine features ecn") && said.contains("\"mine\", 4)"), "{said}");
         assert!(said.contains("Receivers have to have mine"), "{said}");
         assert!(said.starts_with("ecn-star, under the name mine, is loaded"), "{said}");
         assert!(said.contains("also while a route\nnames it"), "{said}");
-        assert!(!usage(Program::Vegas, "mine").contains("ecn"));
+        assert!(!usage(Program::Vegas, "mine", Ecn::Required).contains("ecn"));
+        let by_sysctl = usage(Program::Gemini, "gemini", Ecn::BySysctl);
+        assert!(by_sysctl.contains("net.ipv4.tcp_ecn is 1") && !by_sysctl.contains("have to"), "{by_sysctl}");
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::diagnostic::{Report, Result, missing, plain, with_help};
 use super::printable::shell_word;
 pub use connection_stats::{ConnectionStats, ConnectionWatch};
-pub use loaded::{LoadedController, Pinned, check, check_file_system, check_machine};
+pub use loaded::{Ecn, LoadedController, Pinned, check, check_file_system, check_machine};
 pub use shallop_bpf::{BpfError, Law, Prefix, Program};
 pub use shallop_bpf::{controller::Settings, machine::skips_programs};
 use shallop_control::any::Config;

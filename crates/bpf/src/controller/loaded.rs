@@ -1,7 +1,7 @@
 //! Congestion controllers, loaded by libbpf.
 
 use super::pins::MAPS;
-use super::{Law, MAX_CLASSES, Program, Settings, check_name, gemini_bytes, gemini_from_bytes, unpin};
+use super::{Ecn, Law, MAX_CLASSES, Program, Settings, check_name, gemini_bytes, gemini_from_bytes, unpin};
 use crate::error::file;
 use crate::libbpf::{listen, missing, refused, warnings};
 use crate::{BpfError, Connection, Prefix};
@@ -14,6 +14,9 @@ const DCTCP: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.o"));
 const ECN_STAR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ecn_star.o"));
 const VEGAS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vegas.o"));
 
+/// The offset of the member `flags` in `struct tcp_congestion_ops` of `c/kernel.h`, bytes, and `TCP_CONG_NEEDS_ECN`.
+const FLAGS_AT: usize = 64;
+const NEEDS_ECN: u8 = 2;
 /// The offset of the member `name` in `struct tcp_congestion_ops` of `c/kernel.h`, bytes.
 const NAME_AT: usize = 68;
 /// The size of the member `name` in `struct tcp_congestion_ops`, bytes.
@@ -23,8 +26,8 @@ const PREFIXES: &str = MAPS[1];
 /// The iterator program that reports connections.
 const LIST: &str = "connections";
 
-/// Opens the object file of a program and sets the name of the controller in it.
-fn open(program: Program, name: &str) -> Result<OpenObject, BpfError> {
+/// Opens the object file of a program and sets the name of the controller in it, and whether it asks for ECN itself.
+fn open(program: Program, name: &str, ecn: Ecn) -> Result<OpenObject, BpfError> {
     check_name(name)?;
     listen();
     let bytes = match program {
@@ -46,6 +49,13 @@ fn open(program: Program, name: &str) -> Result<OpenObject, BpfError> {
         if let Some(place) = map.initial_value_mut().and_then(|of| of.get_mut(at..at + NAME)) {
             place.copy_from_slice(&text);
         }
+        if at == NAME_AT
+            && ecn == Ecn::BySysctl
+            && let Some(flags) = map.initial_value_mut().and_then(|of| of.get_mut(FLAGS_AT))
+        {
+            // The flag is in the first byte of the little-endian word.
+            *flags &= !NEEDS_ECN;
+        }
     }
     Ok(object)
 }
@@ -66,8 +76,16 @@ impl Controller {
     /// # Errors
     /// If the kernel refuses it, for example because this process lacks capabilities, or if the name is in use.
     pub fn load(law: &Law, name: &str) -> Result<Self, BpfError> {
+        Self::load_with(law, name, Ecn::Required)
+    }
+
+    /// Loads a controller under this name, whose connections negotiate ECN in this way.
+    ///
+    /// # Errors
+    /// As [`Controller::load`].
+    pub fn load_with(law: &Law, name: &str, ecn: Ecn) -> Result<Self, BpfError> {
         let program = law.program();
-        let mut object = open(program, name)?;
+        let mut object = open(program, name, ecn)?;
         for mut list in object.progs_mut().filter(|of| of.name() == OsStr::new(LIST)) {
             // `Watch` loads this program when it is needed.
             list.set_autoload(false);
@@ -216,7 +234,7 @@ impl Watch {
     /// If the kernel refuses it.
     pub fn open(program: Program, name: &str) -> Result<Self, BpfError> {
         let what = "the list of connections";
-        let mut object = open(program, name)?;
+        let mut object = open(program, name, Ecn::Required)?;
         let of_program = OsStr::new(program.default_name());
         for mut map in object.maps_mut().filter(|map| map.name() == of_program) {
             // The iterator needs no second controller: without its map, none of the controller's programs is loaded.

@@ -158,6 +158,69 @@ fn with_recount_delay_reduces_cwnd_again_for_the_window_sent_before_the_reductio
 }
 
 #[test]
+fn competitive_mode_follows_cubic_while_a_queue_stays_and_probes_after_losses() {
+    let ms = Span::from_ms;
+    let competing = |competitive, high| {
+        let (mut path, mut flow) = (FixedRtt::new(ms(10)), gemini(&Config { competitive, ..THESIS }, 100));
+        windows(&mut flow, &mut path, ms(10), 3);
+        let before = segments(&flow);
+        let after = windows(&mut flow, &mut path, high, 22);
+        (path, flow, before, after)
+    };
+    // A delay of 20 ms is four times T: up to it, and with the option off, delay only reduces cwnd.
+    for (competitive, high) in [(false, ms(40)), (true, ms(30))] {
+        let (_, flow, _, after) = competing(competitive, high);
+        assert!(!flow.is_competing() && after[21] < 10.0, "{high} {after:?}");
+    }
+    // After 16 windows of data cwnd is what it was, and grows by 5 % in a round trip, as CUBIC's before a loss.
+    let (mut path, mut flow, before, after) = competing(true, ms(40));
+    let known = [5, 105, 110, 115, 121, 127, 134];
+    assert_eq!(after[15..].iter().map(|cwnd| *cwnd as u64).collect::<Vec<_>>(), known, "from {before}");
+    assert!(flow.is_competing());
+    let lose = |flow: &mut Gemini, path: &FixedRtt| {
+        let cwnd = segments(flow);
+        flow.on_loss(&path.loss(flow));
+        flow.on_recovery_exit(path.now);
+        segments(flow) / cwnd
+    };
+    // CUBIC's reduction is 0.7. Marks do not count. A probe begins with a loss after five seconds.
+    assert!((lose(&mut flow, &path) - 0.7).abs() < 0.01 && flow.is_competing());
+    flow.on_mark(&path.loss(&flow));
+    windows(&mut flow, &mut path, ms(40), 130);
+    assert!(flow.is_competing() && lose(&mut flow, &path) < 1.0 && !flow.is_competing(), "a probe");
+    let reduced = segments(&flow);
+    assert!(windows(&mut flow, &mut path, ms(40), 6)[5] < reduced * 0.5);
+    windows(&mut flow, &mut path, ms(40), 6);
+    assert!(flow.is_competing() && segments(&flow) >= reduced, "the queue has stayed");
+    // In the next probe the queue is shorter than in competitive mode.
+    windows(&mut flow, &mut path, ms(40), 130);
+    lose(&mut flow, &path);
+    windows(&mut flow, &mut path, ms(25), 20);
+    assert!(!flow.is_competing(), "the queue has shrunk");
+    // An empty queue ends competitive mode at once.
+    let (mut path, mut flow, ..) = competing(true, ms(40));
+    windows(&mut flow, &mut path, Span::from_us(10_300), 2);
+    assert!(!flow.is_competing());
+}
+
+#[test]
+fn competitive_mode_takes_a_marked_queue_of_more_than_twice_k_for_another_flows() {
+    // K / C is 0.615 ms.
+    let is_competing = |rtt: u64, marked: bool| {
+        let mut flow = gemini(&Config { competitive: true, ..THESIS }, 100);
+        flow.on_handshake(Time::ZERO, Span::from_ms(10));
+        let path = FixedRtt::new(Span::from_us(rtt));
+        for una in 1..2_001 {
+            flow.on_ack(&ack(&path, &flow, una, una + flow.window().get() / SEGMENT.get(), marked));
+        }
+        flow.is_competing()
+    };
+    assert!(is_competing(11_300, true));
+    assert!(!is_competing(11_200, true), "at most twice K");
+    assert!(!is_competing(11_300, false), "without marks, four times T");
+}
+
+#[test]
 fn one_low_rtt_sample_per_window_shows_that_the_queue_is_transient() {
     let mut path = FixedRtt::new(Span::from_ms(10));
     let mut gemini = gemini(&THESIS, 100);

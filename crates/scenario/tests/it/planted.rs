@@ -74,8 +74,8 @@ fn plant_in(place: &mut Value, metric: &str, figure: f64, window: bool) -> f64 {
         }
         "drops_by_place" => {
             let mut drops = filled!(DropCount);
-            (drops["place"], drops["class"], drops["packets"]) =
-                (rest.into(), "data".into(), (figure.round() as u64).into());
+            (drops["place"], drops["class"]) = (rest.into(), "data".into());
+            drops["packets"] = (figure.round() as u64).into();
             place["drops_by_cause"] = vec![drops].into();
             place["utilization_by_place"][rest] = 0.5.into();
             return figure.round();

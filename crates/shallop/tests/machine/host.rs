@@ -78,7 +78,8 @@ pub fn a_server_without_the_controller_refuses_ecn_and_one_with_a_route_has_it()
     let said = between_hosts(script, &[("NAME", &name)]);
     let ends: Vec<String> = said.lines().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
     let [plain, ecn] = ["plain", "ecn"].map(|of| format!("{name} {of}"));
-    assert_eq!(ends, [&plain, &ecn, &ecn, &ecn].map(String::as_str));
+    // The last two are from a controller that was loaded with --ecn-by-sysctl, to a server with CUBIC.
+    assert_eq!(ends, [&plain, &ecn, &ecn, &ecn, &ecn, &plain].map(String::as_str));
     Ok(())
 }
 
@@ -215,10 +216,10 @@ pub fn without_programs_or_privileges_the_exit_code_is_three_and_says_why() -> O
 
 pub fn a_unit_for_systemd_is_printed_and_nothing_loaded() {
     let folder = Folder::with(SCENARIO);
-    let load = ["host", "load", "gemini", "--config", "scenario.toml", "--to", "10.0.0.0/8"];
+    let load = ["host", "load", "gemini", "--config", "scenario.toml", "--to", "10.0.0.0/8", "--ecn-by-sysctl"];
     let said = text(&folder.shallop(&[&load[..], &["--print-unit"]].concat()).stdout);
     let config = folder.path("scenario.toml");
-    let words = format!("host load gemini --config {} --to 10.0.0.0/8\n", config.display());
+    let words = format!("host load gemini --config {} --ecn-by-sysctl --to 10.0.0.0/8\n", config.display());
     assert!(said.contains(&words) && said.contains("host unload gemini\n"), "{said}");
     let without = SCENARIO.replace("gemini\", capacity = \"100Mbps\"", "gemini\"");
     fs::write(folder.path("without.toml"), without).unwrap();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::connection_stats::ConnectionWatch;
 use super::{bpf_error, changed};
 use crate::diagnostic::{Result, missing, plain, with_help};
+pub use shallop_bpf::controller::Ecn;
 pub use shallop_bpf::controller::Pinned;
 use shallop_bpf::controller::{self, MAX_CLASSES, Settings, Watch, check_name};
 use shallop_bpf::machine::{self, BPF_FILE_SYSTEM};
@@ -104,7 +105,7 @@ impl LoadedController {
     ///
     /// # Errors
     /// If the machine cannot load it or the name is taken. Nothing stays loaded then.
-    pub fn load(law: &Law, name: &str, to: &[Prefix]) -> Result<Self> {
+    pub fn load(law: &Law, name: &str, to: &[Prefix], ecn: Ecn) -> Result<Self> {
         check(law, name, to)?;
         check_machine()?;
         check_file_system()?;
@@ -118,7 +119,7 @@ impl LoadedController {
             return Err(with_help(&format!("\"{name}\" {what}"), &help));
         }
         let base = if to.is_empty() { *law } else { super::base_of(law)? };
-        let mut loaded = Controller::load(&base, name).map_err(|why| bpf_error(&why))?;
+        let mut loaded = Controller::load_with(&base, name, ecn).map_err(|why| bpf_error(&why))?;
         if let Law::Gemini(set) = law {
             loaded.set(set, to).map_err(|why| bpf_error(&why))?;
         }
