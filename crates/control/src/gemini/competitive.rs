@@ -11,8 +11,7 @@ use crate::cubic::{self, Cubic};
 use crate::window::{Ack, Loss, Start, Undo, Window};
 use shallop_core::{Bytes, Span, Time};
 
-/// Windows of data in a row after which a queue counts as another flow's. With eight, flows that start in the slow start
-/// of others counted at times.
+/// Windows of data in a row after which a queue counts as another flow's. Eight are too few while flows are starting.
 const DETECTION: u32 = 16;
 /// Windows of data of a probe.
 const PROBE: u32 = 8;
