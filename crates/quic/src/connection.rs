@@ -68,6 +68,10 @@ pub(crate) struct Connection {
     /// Whether QUIC has asked for the congestion window during the last poll, which means that it has ack-eliciting
     /// frames to send.
     asked_for_window: bool,
+    /// Without credits: when the configured rate allows the next new data.
+    paced_until: Instant,
+    /// When this connection transmits again because the configured rate held data back.
+    paced_wakeup: Option<Instant>,
     /// An estimate of the lost bytes that were not sent again yet.
     lost_bytes: u64,
     /// Whether the peer answers QUIC packets.
@@ -133,6 +137,8 @@ impl Connection {
             dscp_monitor: DscpMonitor::new(config.classes, config.wait * 2),
             has_held_frames: false,
             asked_for_window: false,
+            paced_until: now,
+            paced_wakeup: None,
             lost_bytes: 0,
             quic_silence: PeerSilence::after(timeout),
             silence: PeerSilence::after(timeout),
@@ -414,6 +420,7 @@ impl Connection {
         let instants = [
             self.quic.poll_timeout(),
             self.proof_due(),
+            self.paced_wakeup.filter(|_| !on_credits),
             (on_credits && self.has_held_frames).then(|| self.bypass.due()),
             self.silence.next_probe().filter(|_| on_credits),
         ];

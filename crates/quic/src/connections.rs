@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::{net::IpAddr, time::Instant};
 
 struct Entry {
     connection: Connection,
@@ -26,6 +26,12 @@ impl Connections {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
+    }
+
+    /// The number of connections with peers at this address; of IPv6, with peers in its /64.
+    pub(crate) fn count_from(&self, address: IpAddr) -> usize {
+        let of = host_prefix(address);
+        self.all.values().filter(|entry| host_prefix(entry.connection.quic.remote_address().ip()) == of).count()
     }
 
     /// Whether every connection is closed and has finished draining (RFC 9000, 10.2).
@@ -95,6 +101,14 @@ impl Connections {
     }
 }
 
+/// What the addresses of one host have in common: all of IPv4, the first 64 bits of IPv6.
+fn host_prefix(address: IpAddr) -> u128 {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(address) => address.to_bits() >> 64 << 64,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,5 +138,14 @@ mod tests {
         assert_eq!(state.connections.take_active(due), BTreeSet::from(numbers));
         state.connections.remove(numbers[0]);
         assert_eq!(state.connections.take_active(due), BTreeSet::from([numbers[1], numbers[2]]));
+    }
+
+    #[test]
+    fn addresses_of_one_host_count_together() {
+        let of = |text: &str| host_prefix(text.parse().unwrap());
+        assert_eq!(of("2001:db8:1:2::3"), of("2001:db8:1:2:ffff::"));
+        assert_ne!(of("2001:db8:1:2::3"), of("2001:db8:1:3::3"));
+        assert_eq!(of("192.0.2.1"), of("::ffff:192.0.2.1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
     }
 }

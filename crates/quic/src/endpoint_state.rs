@@ -22,6 +22,8 @@ use std::{net::SocketAddr, sync::Arc, task::Waker};
 
 /// The most connections at a time; further ones are refused.
 const MAX_CONNECTIONS: usize = 1_024;
+/// The most connections at a time from one IPv4 address, or from one /64 of IPv6, which a single host may have.
+const MAX_PER_ADDRESS: usize = 128;
 /// From this number of connections on, clients have to validate their address with a Retry packet (RFC 9000, 8.1.2), so
 /// that Initial packets with forged source addresses cannot use up [`MAX_CONNECTIONS`].
 const RETRY_THRESHOLD: usize = 64;
@@ -158,7 +160,9 @@ impl EndpointState {
 
     fn accept(&mut self, now: Instant, incoming: Incoming) {
         let mut answer = Vec::new();
-        if self.connections.len() >= MAX_CONNECTIONS || self.is_closed {
+        let is_full = self.connections.len() >= MAX_CONNECTIONS
+            || self.connections.count_from(incoming.remote_address().ip()) >= MAX_PER_ADDRESS;
+        if is_full || self.is_closed {
             let transmit = self.endpoint.refuse(incoming, &mut answer);
             return self.respond(&transmit, answer);
         }

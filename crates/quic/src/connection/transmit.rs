@@ -5,11 +5,15 @@ use super::{Connection, OutgoingDatagram};
 use crate::credit::unscheduled::UnscheduledSend;
 use crate::{config::ECT, credit::bypass::ack_eliciting, credit::gate::GateMode, credit::send_mode::SendMode};
 use shallop_core::{Span, Time};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The bytes of a packet that are not stream data: 13 of the short header, 16 of the AEAD tag, 19 of the STREAM frame's
 /// header, and 16 for a short ACK frame.
 const OVERHEAD: usize = 64;
+/// Without credits, the time whose data may leave together, and the time between two transmissions that the configured
+/// rate delays: one wake-up for each packet would cost too much.
+const MAX_BURST: Duration = Duration::from_millis(1);
+const PACING_INTERVAL: Duration = Duration::from_micros(250);
 /// The longest packet without stream data that is classified as an acknowledgement, bytes of UDP payload.
 const MAX_ACK_LENGTH: usize = 100;
 
@@ -134,19 +138,32 @@ impl Connection {
         }
     }
 
-    /// Sends what the congestion window of the fallback controller allows. QUIC takes data for one packet at a time, so
+    /// Sends what the congestion window of the fallback controller and the configured rate allow. QUIC takes data for one packet at a time, so
     /// that it holds none when credits are used again.
     pub(super) fn transmit_by_window(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
         let payload = self.payload();
+        self.paced_wakeup = None;
         loop {
             self.asked_for_window = false;
             if self.poll_quic(now, PacketPurpose::Any, out) {
                 continue;
             }
             // QUIC has asked for the window and sent nothing: the window is full, or pacing delays the packet.
-            if self.asked_for_window || self.send_queues.fill(&mut self.quic, payload) == 0 {
+            if self.asked_for_window {
                 return;
             }
+            if now < self.paced_until {
+                self.paced_wakeup = (self.send_queues.queued() > 0).then(|| self.paced_until + PACING_INTERVAL);
+                return;
+            }
+            let taken = self.send_queues.fill(&mut self.quic, payload);
+            if taken == 0 {
+                return;
+            }
+            let bits = (taken + OVERHEAD) as f64 * 8.0;
+            let earliest = now.checked_sub(MAX_BURST).unwrap_or(now);
+            self.paced_until =
+                self.paced_until.max(earliest) + Duration::from_secs_f64(bits / self.config.link.get() as f64);
         }
     }
 

@@ -2,6 +2,7 @@
 //! connections.
 
 use crate::{config, send_stream, server_and_client, tls};
+use pollster::block_on;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with};
 use shallop_quic::identity::SERVER_NAME;
 use shallop_quic::{Endpoint, MultiEndpoint, SendMode};
@@ -58,6 +59,18 @@ pub fn a_destination_that_the_kernel_refuses_ends_no_other_endpoint_of_one_threa
         }
     }
     assert!(all.datagram_drops(own).unsent > 0, "the kernel has refused nothing");
+}
+
+pub fn one_address_takes_at_most_128_connections_and_leaves_room_for_others() {
+    let (server_tls, client_tls) = tls();
+    let local = |last, tls| Endpoint::bind((Ipv4Addr::new(127, 0, 0, last), 0).into(), config(), tls).unwrap();
+    let (server, first, second) = (local(1, server_tls), local(1, client_tls.clone()), local(2, client_tls));
+    let connect = |from: &Endpoint| block_on(from.connect(server.address(), SERVER_NAME));
+    let held: Vec<_> = (0..128).map(|_| connect(&first).unwrap()).collect();
+    let why = connect(&first).err().unwrap().to_string();
+    assert!(why.contains("refused"), "{why}");
+    connect(&second).expect("another address has room");
+    drop(held);
 }
 
 /// The Internet checksum (RFC 1071).

@@ -8,7 +8,7 @@ use shallop_quic::{Config, Connection, Endpoint};
 use shallop_testing::child;
 use std::{net::SocketAddr, thread::spawn};
 
-const CONNECTIONS: usize = 200;
+const CONNECTIONS: usize = 60;
 /// The most memory of both ends of a connection, bytes.
 const MOST: u64 = 160_000;
 

@@ -189,3 +189,18 @@ fn without_a_fallback_use_credits_changes_nothing() {
     assert!(!network.client.connection().use_credits());
     assert_eq!(network.client.send_mode(), SendMode::Credits);
 }
+
+#[test]
+fn without_credits_data_leaves_at_most_at_the_configured_rate() {
+    for fallback in CONTROLLERS {
+        // The path has ten times the rate.
+        let mut network = connected(fallback, &LinkConfig { buffer: 100, ..LinkConfig::new(1_000e6, ms(1)) });
+        network.to_server.config.blocked = Some(Classes::default().emulation);
+        network.client.send(25 * MB);
+        leaves(&mut network, SendMode::Unanswered, ms(300));
+        let (began, before) = (network.now, network.server.received);
+        network.finish(secs(5));
+        let rate = (network.server.received - before) as f64 * 8.0 / (network.now - began).as_secs_f64();
+        assert!((80e6..=100e6).contains(&rate), "{fallback}: {rate}");
+    }
+}

@@ -1,10 +1,10 @@
 //! The receiver's folder. Symbolic links in it are never followed, so that nothing outside is read or written.
 
 use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, fchmod, flock, fstat, fsync, mkdirat, openat,
-    renameat, renameat_with, statat, unlinkat,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, fchmod, flock, fstat, fstatvfs, fsync, mkdirat,
+    openat, renameat, renameat_with, statat, unlinkat,
 };
-use rustix::io::Errno;
+use rustix::{io::Errno, process::geteuid};
 use std::{fs::File, io, os::fd::OwnedFd, path::Path};
 
 /// The suffix of the names of partial files.
@@ -12,6 +12,9 @@ pub const PART_SUFFIX: &str = ".shallop-part";
 
 /// The longest file name on Linux, bytes.
 const MAX_NAME: usize = 255;
+
+/// Permissions that files and folders never get: group and others may not write.
+const NEVER: u32 = 0o022;
 
 #[derive(Debug)]
 pub(crate) struct TargetFolder {
@@ -31,7 +34,7 @@ impl TargetFolder {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut parent = self.root.try_clone()?;
         for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
-            match enter(&parent, folder, create)? {
+            match enter(&parent, folder, create.then_some(0o777))? {
                 Some(entered) => parent = entered,
                 None => return Ok(None),
             }
@@ -39,20 +42,21 @@ impl TargetFolder {
         Ok(Some(TargetPath { parent, name: name.to_owned(), part: part_name(name) }))
     }
 
-    /// Creates a folder and its parents, unless they exist.
-    pub(crate) fn create_folder(&self, path: &str) -> io::Result<()> {
+    /// Creates a folder and its parents, unless they exist. The owner may always read and write in it.
+    pub(crate) fn create_folder(&self, path: &str, mode: u16) -> io::Result<()> {
         let Some(place) = self.target(path, true)? else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        enter(&place.parent, &place.name, true).map(|_| ())
+        enter(&place.parent, &place.name, Some(u32::from(mode) | 0o700)).map(|_| ())
     }
 }
 
-/// Opens a folder in another one; `None` if it does not exist and `create` is not set.
-fn enter(parent: &OwnedFd, name: &str, create: bool) -> io::Result<Option<OwnedFd>> {
+/// Opens a folder in another one, and creates it with the permissions `create`; `None` if it does not exist and `create`
+/// is `None`.
+fn enter(parent: &OwnedFd, name: &str, create: Option<u32>) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    if create {
-        match mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
+    if let Some(mode) = create {
+        match mkdirat(parent, name, Mode::from_raw_mode(mode)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(why) => return Err(why.into()),
         }
@@ -96,28 +100,30 @@ impl TargetPath {
     /// # Errors
     /// The path exists and is not a file.
     pub(crate) fn open_complete(&self) -> io::Result<Option<File>> {
-        self.open(&self.name, OFlags::RDONLY)
+        self.open(&self.name, OFlags::RDONLY, 0)
     }
 
     /// Opens and locks the partial file, if it exists.
     pub(crate) fn open_part(&self) -> io::Result<Option<File>> {
-        let Some(file) = self.open(&self.part, OFlags::RDWR)? else { return Ok(None) };
+        let Some(file) = self.open(&self.part, OFlags::RDWR, 0)? else { return Ok(None) };
         self.lock(file).map(Some)
     }
 
-    /// Opens or creates the partial file, and locks it.
-    pub(crate) fn create_part(&self) -> io::Result<File> {
-        let Some(file) = self.open(&self.part, OFlags::RDWR | OFlags::CREATE)? else {
-            return Err(io::ErrorKind::NotFound.into());
-        };
-        self.lock(file)
+    /// Opens or creates the partial file, and locks it. A new one gives no more rights than the file at the sender.
+    pub(crate) fn create_part(&self, mode: u16) -> io::Result<File> {
+        if let Some(file) = self.open_part()? {
+            return Ok(file);
+        }
+        let mode = u32::from(mode) & !NEVER | 0o600;
+        let file = self.open(&self.part, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode)?;
+        self.lock(file.ok_or(io::ErrorKind::NotFound)?)
     }
 
-    fn open(&self, name: &str, flags: OFlags) -> io::Result<Option<File>> {
+    fn open(&self, name: &str, flags: OFlags, mode: u32) -> io::Result<Option<File>> {
         // Opening a FIFO must not block.
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let in_the_way = || io::Error::other(format!("{name:?} is in the way: no file"));
-        let file = match openat(&self.parent, name, flags, Mode::from_raw_mode(0o666)) {
+        let file = match openat(&self.parent, name, flags, Mode::from_raw_mode(mode)) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Err(in_the_way()),
@@ -146,14 +152,26 @@ impl TargetPath {
         if here.st_nlink != 1 {
             return Err(io::Error::other(format!("{:?} has a second name", self.part)));
         }
+        if here.st_uid != geteuid().as_raw() || here.st_mode & NEVER != 0 {
+            return Err(io::Error::other(format!("another user owns {:?}, or may write to it", self.part)));
+        }
         Ok(file)
     }
 
-    /// Syncs a complete file to disk and gives it its final name.
-    pub(crate) fn finish(&self, file: &File, executable: bool, replace: bool) -> io::Result<()> {
-        let mode = fstat(file)?.st_mode & 0o777;
-        let mode = if executable { mode | ((mode & 0o444) >> 2) } else { mode & !0o111 };
-        fchmod(file, Mode::from_raw_mode(mode))?;
+    /// Bytes that the file system has free for this user.
+    pub(crate) fn free_space(&self) -> io::Result<u64> {
+        let found = fstatvfs(&self.parent)?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
+    /// Syncs a complete file to disk and gives it its final name. Its permissions are those that the sender's file, the
+    /// umask and a file that it replaces have in common.
+    pub(crate) fn finish(&self, file: &File, mode: u16, replace: bool) -> io::Result<()> {
+        let mut mode = fstat(file)?.st_mode & u32::from(mode);
+        if let Ok(before) = statat(&self.parent, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            mode &= before.st_mode;
+        }
+        fchmod(file, Mode::from_raw_mode(mode & 0o777))?;
         file.sync_all()?;
         let (from, to) = (self.part.as_str(), self.name.as_str());
         if replace {
@@ -188,8 +206,8 @@ impl TargetPath {
 #[cfg(test)]
 mod tests {
     use super::{TargetFolder, part_name};
-    use std::io::Write;
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::{fs::Permissions, io::Write};
 
     #[test]
     fn symbolic_links_are_not_followed() {
@@ -201,9 +219,9 @@ mod tests {
         symlink(outside.path().join("new"), inside.path().join("b.shallop-part")).unwrap();
         assert!(folder.target("way/a", true).is_err());
         assert!(folder.target("way/a", false).is_err());
-        assert!(folder.create_folder("way").is_err());
+        assert!(folder.create_folder("way", 0o755).is_err());
         assert!(folder.target("file", true).unwrap().unwrap().open_complete().is_err());
-        assert!(folder.target("b", true).unwrap().unwrap().create_part().is_err());
+        assert!(folder.target("b", true).unwrap().unwrap().create_part(0o644).is_err());
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
     }
 
@@ -214,16 +232,16 @@ mod tests {
         assert!(folder.target("x/y/a", false).unwrap().is_none());
         let place = folder.target("x/y/a", true).unwrap().unwrap();
         assert!(place.open_complete().unwrap().is_none());
-        let mut part = place.create_part().unwrap();
+        let mut part = place.create_part(0o755).unwrap();
         assert!(place.open_part().is_err(), "it is locked");
         part.write_all(b"whole").unwrap();
-        place.finish(&part, true, false).unwrap();
+        place.finish(&part, 0o755, false).unwrap();
         let path = inside.path().join("x/y/a");
         assert_eq!(std::fs::read(&path).unwrap(), b"whole");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o100, 0o100);
-        let second = place.create_part().unwrap();
-        assert!(place.finish(&second, false, false).is_err(), "the name is taken");
-        place.finish(&second, false, true).unwrap();
+        let second = place.create_part(0o644).unwrap();
+        assert!(place.finish(&second, 0o644, false).is_err(), "the name is taken");
+        place.finish(&second, 0o644, true).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o111, 0);
         assert!(place.open_part().unwrap().is_none());
@@ -237,7 +255,39 @@ mod tests {
         let start = inside.path().join("a.shallop-part");
         std::fs::hard_link(inside.path().join("other"), start).unwrap();
         let place = TargetFolder::open(inside.path()).unwrap().target("a", true).unwrap().unwrap();
-        assert!(place.create_part().is_err());
+        assert!(place.create_part(0o644).is_err());
+    }
+
+    #[test]
+    fn a_file_gives_no_more_rights_than_its_source_and_what_it_replaces() {
+        let inside = tempfile::tempdir().unwrap();
+        let place = TargetFolder::open(inside.path()).unwrap().target("a", true).unwrap().unwrap();
+        let mode = |name| std::fs::metadata(inside.path().join(name)).unwrap().permissions().mode() & 0o777;
+        // What is there before (none: 0), what is sent, and what results under a umask of at least 022.
+        for (before, source, most) in [(0, 0o600, 0o600), (0, 0o400, 0o400), (0, 0o777, 0o755), (0o640, 0o644, 0o640)] {
+            if before != 0 {
+                std::fs::write(inside.path().join("a"), "old").unwrap();
+                std::fs::set_permissions(inside.path().join("a"), Permissions::from_mode(before)).unwrap();
+            }
+            let part = place.create_part(source).unwrap();
+            assert_eq!(mode("a.shallop-part") & !(u32::from(source) | 0o600), 0, "while it arrives");
+            place.finish(&part, source, true).unwrap();
+            assert_eq!((mode("a") & !most, mode("a") & 0o400), (0, 0o400), "{before:o} {source:o}");
+            std::fs::remove_file(inside.path().join("a")).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_partial_file_that_others_may_write_to_is_refused() {
+        let inside = tempfile::tempdir().unwrap();
+        let part = inside.path().join("a.shallop-part");
+        std::fs::write(&part, "x").unwrap();
+        let place = TargetFolder::open(inside.path()).unwrap().target("a", true).unwrap().unwrap();
+        for (mode, is_refused) in [(0o666, true), (0o664, true), (0o644, false)] {
+            std::fs::set_permissions(&part, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(place.create_part(0o644).is_err(), is_refused, "{mode:o}");
+            assert_eq!(place.open_part().is_err(), is_refused, "{mode:o}");
+        }
     }
 
     #[test]

@@ -23,11 +23,9 @@ const MAX_NAME: usize = 255;
 pub enum Kind {
     Folder,
     File,
-    Executable,
 }
 
 impl Kind {
-    /// Whether the entry is a file, executable or not.
     pub fn is_file(self) -> bool {
         self != Kind::Folder
     }
@@ -40,6 +38,8 @@ pub struct Entry {
     pub kind: Kind,
     /// The length of a file, bytes; 0 for a folder.
     pub size: u64,
+    /// The permissions at the sender, 0 to 0o777.
+    pub mode: u16,
 }
 
 impl Entry {
@@ -67,6 +67,9 @@ impl Manifest {
         if entry.kind == Kind::Folder && entry.size != 0 {
             return Err(refuse(&entry.path, "is a folder with a size"));
         }
+        if entry.mode > 0o777 {
+            return Err(refuse(&entry.path, "has permissions beyond those of owner, group and others"));
+        }
         if self.entries.len() == MAX_ENTRIES {
             return Err(TransferError::Manifest(format!("more than {MAX_ENTRIES} entries")));
         }
@@ -89,13 +92,20 @@ impl Manifest {
         Ok(())
     }
 
-    /// Checks that no path occurs twice, and that no file is the folder of another entry.
+    /// Checks that no path occurs twice, that no file is the folder of another entry, and that the paths have at most
+    /// [`MAX_ENTRIES`] files and folders, including folders that are no entries.
     ///
     /// # Errors
     /// Names the first such path.
     pub(crate) fn check(&self) -> Result<(), TransferError> {
         let mut sorted: Vec<&Entry> = self.entries.iter().collect();
         sorted.sort_unstable_by(|a, b| by_names(&a.path, &b.path));
+        let none = [""].into_iter();
+        let before = none.chain(sorted.iter().map(|entry| entry.path.as_str()));
+        let made: usize = before.zip(&sorted).map(|(before, entry)| new_names(before, &entry.path)).sum();
+        if made > MAX_ENTRIES {
+            return Err(TransferError::Manifest(format!("{made} files and folders, more than {MAX_ENTRIES}")));
+        }
         for pair in sorted.windows(2) {
             // The entries in a folder follow the folder directly.
             let Some(rest) = pair[1].path.strip_prefix(&pair[0].path) else { continue };
@@ -139,6 +149,12 @@ fn by_names(a: &str, b: &str) -> Ordering {
     a.bytes().map(rank).cmp(b.bytes().map(rank))
 }
 
+/// The number of names in `path` after those that begin `before` as well: the files and folders that it adds.
+fn new_names(before: &str, path: &str) -> usize {
+    let common = before.split('/').zip(path.split('/')).take_while(|(a, b)| a == b).count();
+    path.split('/').count() - common
+}
+
 fn check_path(path: &str) -> Result<(), &'static str> {
     if path.is_empty() {
         return Err("is an empty path");
@@ -172,7 +188,7 @@ mod tests {
     fn manifest(entries: &[(&str, Kind, u64)]) -> Result<Manifest, String> {
         let mut manifest = Manifest::default();
         for &(path, kind, size) in entries {
-            let entry = Entry { path: path.to_owned(), kind, size };
+            let entry = Entry { path: path.to_owned(), kind, size, mode: 0o644 };
             manifest.push(entry).map_err(|why| why.to_string())?;
         }
         manifest.check().map_err(|why| why.to_string())?;
@@ -203,10 +219,24 @@ mod tests {
         let inside = [("a/b", File, 1), ("a-b", File, 1), ("a b", File, 1), ("a", File, 1)];
         let why = manifest(&inside).expect_err("a is a file with a folder's contents");
         assert!(why.contains("\"a\" is a file and a folder"), "{why}");
-        let deep = [("a/b/c/d", File, 1), ("a/b!", File, 1), ("a/b", Kind::Executable, 1)];
+        let deep = [("a/b/c/d", File, 1), ("a/b!", File, 1), ("a/b", File, 1)];
         assert!(manifest(&deep).is_err());
         let fine = [("a", Folder, 0), ("a/b", File, 1), ("a-b", File, 1), ("a/b-c/d", File, 1)];
         assert_eq!(manifest(&fine).map(|manifest| (manifest.files(), manifest.bytes())), Ok((3, 3)));
+    }
+
+    #[test]
+    fn folders_on_the_way_to_a_file_count_as_entries() {
+        assert_eq!(super::new_names("", "a/b/c"), 3);
+        assert_eq!(super::new_names("a/b", "a/b/c"), 1);
+        assert_eq!(super::new_names("a/b/c", "a/d/c"), 2);
+        let mut deep = Manifest::default();
+        for number in 0..600 {
+            let path = format!("{number}/{}f", "a/".repeat(1_700));
+            deep.push(Entry { path, kind: Kind::File, size: 0, mode: 0 }).unwrap();
+        }
+        let why = deep.check().unwrap_err().to_string();
+        assert!(why.contains("1021200 files and folders, more than 1000000"), "{why}");
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) enum Message {
     /// The sender's first message: the number of entries that follow and the sum of their sizes.
     Hello { protocol: String, entries: u32, bytes: u64 },
     /// The sender offers an entry. IDs count up from 0.
-    Entry { id: u32, path: String, kind: Kind, size: u64 },
+    Entry { id: u32, path: String, kind: Kind, size: u64, mode: u16 },
     /// The receiver tells what it has of a file.
     Have {
         id: u32,
@@ -71,7 +71,7 @@ pub(crate) enum Message {
 
 impl Message {
     pub(crate) fn entry(id: u32, entry: &Entry) -> Message {
-        Message::Entry { id, path: entry.path.clone(), kind: entry.kind, size: entry.size }
+        Message::Entry { id, path: entry.path.clone(), kind: entry.kind, size: entry.size, mode: entry.mode }
     }
 
     /// The name of the message, for errors.

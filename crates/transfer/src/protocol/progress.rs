@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_position_counts_resumed_sent_and_skipped_bytes() {
-        let file = |size| Entry { path: "a".to_owned(), kind: Kind::File, size };
+        let file = |size| Entry { path: "a".to_owned(), kind: Kind::File, size, mode: 0o644 };
         let position = Position::default();
         Progress::total(&position, 3, 100);
         position.file_started(0, &file(60), 20);

@@ -98,13 +98,13 @@ fn read_manifest(control: &mut ControlReader) -> Result<Manifest, TransferError>
     }
     let mut manifest = Manifest::default();
     for number in 0..entries {
-        let Message::Entry { id, path, kind, size } = control.read()? else {
+        let Message::Entry { id, path, kind, size, mode } = control.read()? else {
             return wrong("it has fewer entries than said");
         };
         if id != number {
             return wrong("its entries do not count up from 0");
         }
-        manifest.push(Entry { path, kind, size })?;
+        manifest.push(Entry { path, kind, size, mode })?;
     }
     if manifest.bytes() != bytes {
         return wrong("its sizes do not add up");
@@ -165,7 +165,7 @@ impl Receiver<'_> {
                 continue;
             }
             if entry.kind == Kind::Folder {
-                self.answer(id, entry, self.folder.create_folder(&entry.path).map(|()| FileOutcome::Moved));
+                self.answer(id, entry, self.folder.create_folder(&entry.path, entry.mode).map(|()| FileOutcome::Moved));
                 continue;
             }
             match self.inspect(id, entry) {
@@ -320,8 +320,14 @@ impl Receiver<'_> {
         let (mut file, mut hasher) = match kept {
             Some(kept) if offset == 0 => (kept.file, blake3::Hasher::new()),
             Some(kept) => (kept.file, kept.hasher),
-            None => (target.create_part()?, blake3::Hasher::new()),
+            None => (target.create_part(entry.mode)?, blake3::Hasher::new()),
         };
+        let missing = entry.size.saturating_sub(file.metadata()?.len());
+        if target.free_space()? < missing {
+            // An empty partial file is of no use.
+            let _ = (offset == 0).then(|| target.remove_part());
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         file.set_len(offset)?;
         file.seek(SeekFrom::Start(offset))?;
         lock(&self.summary).resumed_bytes += offset;
@@ -355,7 +361,7 @@ impl Receiver<'_> {
                 Err(io::Error::other("fewer bytes came than were said"))
             }
             (Some(SenderVerdict::Sent(sum)), None) if sum.0 == hasher.finalize() => {
-                target.finish(&file, entry.kind == Kind::Executable, self.options.overwrite)
+                target.finish(&file, entry.mode, self.options.overwrite)
             }
             (Some(SenderVerdict::Sent(_)), None) => {
                 target.remove_part()?;

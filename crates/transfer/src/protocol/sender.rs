@@ -1,7 +1,7 @@
 //! The sending side of a transfer.
 
 use crate::protocol::control::{ControlReader, ControlWriter};
-use crate::protocol::link::{Link, closed};
+use crate::protocol::link::{Link, Outgoing, closed};
 use crate::protocol::manifest::Entry;
 use crate::protocol::message::{Digest, Message, PROTOCOL, Part};
 use crate::protocol::progress::{Failure, FileOutcome, Progress, Summary};
@@ -11,6 +11,7 @@ use crate::{protocol::entry_states::lock, protocol::error::TransferError};
 use shallop_quic::tidy;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Mutex, PoisonError};
@@ -253,6 +254,7 @@ impl<'a> Sender<'a> {
     fn send_missing(&self, request: &FileRequest) -> io::Result<Message> {
         let id = request.id;
         let mut file = self.sources.open(id)?;
+        let before = stamp(&file)?;
         let entry = self.sources.manifest.entry(id).ok_or(io::ErrorKind::NotFound)?;
         if let Some(whole) = request.whole {
             let mut hasher = blake3::Hasher::new();
@@ -278,14 +280,19 @@ impl<'a> Sender<'a> {
         }
         self.progress.file_started(id, entry, offset);
         lock(&self.entries).summary.resumed_bytes += offset;
-        self.send_stream(id, &mut file, entry, offset, &mut hasher)?;
+        let stream = self.send_stream(id, &mut file, entry, offset, &mut hasher)?;
+        if stamp(&file)? != before {
+            return Err(changed());
+        }
+        stream.finish()?;
         Ok(Message::Sent { id, sum: Digest(hasher.finalize()) })
     }
 
-    /// Sends a file from `offset` on over a new stream, and adds the bytes to the hash.
+    /// Sends a file from `offset` on over a new stream, and adds the bytes to the hash. Returns the stream, which the
+    /// caller ends.
     fn send_stream(
         &self, id: u32, file: &mut File, entry: &Entry, offset: u64, hasher: &mut blake3::Hasher,
-    ) -> io::Result<()> {
+    ) -> io::Result<Box<dyn Outgoing>> {
         let mut stream = self.link.open_uni()?;
         let mut header = vec![FILE_STREAM];
         header.extend(id.to_le_bytes());
@@ -299,10 +306,7 @@ impl<'a> Sender<'a> {
             self.progress.bytes(id, chunk.len() as u64);
             Ok(())
         })?;
-        if file.metadata()?.len() != entry.size {
-            return Err(io::Error::other("it has changed since the transfer began"));
-        }
-        stream.finish()
+        Ok(stream)
     }
 
     fn hash(&self, file: &mut File, count: u64, hasher: &mut blake3::Hasher) -> io::Result<()> {
@@ -323,13 +327,24 @@ impl<'a> Sender<'a> {
             let want = left.min(CHUNK as u64) as usize;
             let got = file.read(&mut buffer[..want])?;
             if got == 0 {
-                return Err(io::Error::other("it has changed since the transfer began"));
+                return Err(changed());
             }
             take(&buffer[..got])?;
             left -= got as u64;
         }
         Ok(())
     }
+}
+
+/// What changes when somebody writes to a file: its length, and the times of the last write and of the last change of
+/// its inode (which programs cannot set).
+fn stamp(file: &File) -> io::Result<[i64; 5]> {
+    let of = file.metadata()?;
+    Ok([of.size().cast_signed(), of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()])
+}
+
+fn changed() -> io::Error {
+    io::Error::other("it has changed since the transfer began")
 }
 
 fn out_of_place(message: &Message) -> TransferError {

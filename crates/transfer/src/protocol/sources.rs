@@ -48,7 +48,8 @@ impl SourcePaths {
                 left.extend(inside.into_iter().rev());
             }
             let size = if kind.is_file() { metadata.len() } else { 0 };
-            self.manifest.push(Entry { path: name, kind, size })?;
+            let mode = (metadata.permissions().mode() & 0o777) as u16;
+            self.manifest.push(Entry { path: name, kind, size, mode })?;
             self.paths.push(path);
         }
         links.first().map_or(Ok(()), |first| Err(unsendable(first, &refusal(&links))))
@@ -112,12 +113,10 @@ fn kind(metadata: &Metadata) -> Result<Kind, &'static str> {
     let kind = metadata.file_type();
     if kind.is_dir() {
         Ok(Kind::Folder)
-    } else if !kind.is_file() {
-        Err("it is neither file nor folder")
-    } else if metadata.permissions().mode() & 0o111 == 0 {
+    } else if kind.is_file() {
         Ok(Kind::File)
     } else {
-        Ok(Kind::Executable)
+        Err("it is neither file nor folder")
     }
 }
 
@@ -147,9 +146,10 @@ mod tests {
         assert!(sources.is_ok(), "root and a do not meet");
         let sources = SourcePaths::collect(&[root]).unwrap();
         let found: Vec<_> = sources.manifest.entries().iter().map(|it| (it.path.as_str(), it.kind, it.size)).collect();
+        assert_eq!(sources.manifest.entry(1).map(|program| program.mode), Some(0o755));
         let folder = |path| (path, Kind::Folder, 0);
         let file = ("root/b/ü x", Kind::File, 2);
-        let program = ("root/a", Kind::Executable, 1);
+        let program = ("root/a", Kind::File, 1);
         assert_eq!(found, [folder("root"), program, folder("root/b"), folder("root/b/empty"), file]);
     }
 

@@ -64,7 +64,7 @@ fn hello(entries: usize, bytes: u64) -> String {
 
 fn entry(id: usize, path: &str, kind: &str, size: u64) -> String {
     let path = serde_json::to_string(path).unwrap();
-    format!(r#"{{"say":"entry","id":{id},"path":{path},"kind":"{kind}","size":{size}}}"#)
+    format!(r#"{{"say":"entry","id":{id},"path":{path},"kind":"{kind}","size":{size},"mode":420}}"#)
 }
 
 fn sent(bytes: &[u8]) -> String {
@@ -112,10 +112,11 @@ pub fn lists_that_break_a_rule_are_refused() {
         vec![hello(1, 1), entry(1, "a", "file", 1)],
         vec![hello(1, 2), entry(0, "a", "file", 1)],
         vec![hello(1, 1), entry(0, "a", "folder", 1)],
+        vec![hello(1, 1), entry(0, "a", "file", 1).replace("420", "2541")],
         vec![hello(2, 0), entry(0, "a", "file", u64::MAX), entry(1, "b", "file", 1)],
         vec![hello(1, u64::MAX), entry(0, "a", "file", u64::MAX)],
         vec![hello(1, 1 << 63), entry(0, "a", "file", 1 << 63)],
-        vec![hello(1, (1 << 62) + 1), entry(0, "a", "executable", (1 << 62) + 1)],
+        vec![hello(1, (1 << 62) + 1), entry(0, "a", "file", (1 << 62) + 1)],
         vec![hello(2, 1), entry(0, "a", "file", 1), r#"{"say":"end"}"#.to_owned()],
         vec![hello(1_000_001, 0)],
         vec![hello(u32::MAX as usize, 0)],
@@ -151,8 +152,9 @@ pub fn malformed_messages_are_refused() {
         vec![r#"{"say":"end"}"#.to_owned()],
         vec![hello(0, 0).replace("files-1", "files-2")],
         vec![hello(1, 1), entry(0, "a", "device", 1)],
-        vec![hello(1, 1), r#"{"say":"entry","id":0,"path":"\ud800","kind":"file","size":1}"#.to_owned()],
-        vec![hello(1, 1), entry(0, "a", "file", 1).replace(":1}", ":-1}")],
+        vec![hello(1, 1), r#"{"say":"entry","id":0,"path":"\ud800","kind":"file","size":1,"mode":420}"#.to_owned()],
+        vec![hello(1, 1), entry(0, "a", "file", 1).replace("\"size\":1", "\"size\":-1")],
+        vec![hello(1, 1), entry(0, "a", "file", 1).replace("420", "65536")],
         vec!["[".repeat(20_000)],
         vec!["x".repeat(100_000)],
     ];
