@@ -14,6 +14,9 @@ const OVERHEAD: usize = 64;
 /// rate delays: one wake-up for each packet would cost too much.
 const MAX_BURST: Duration = Duration::from_millis(1);
 const PACING_INTERVAL: Duration = Duration::from_micros(250);
+/// The multiple of the configured rate up to which data leaves on a path without a meter, so that the application sees
+/// whether the path carries more than that rate ([`SendMode::Unmetered`]).
+const UNMETERED_LIMIT: f64 = 1.25;
 /// The longest packet without stream data that is classified as an acknowledgement, bytes of UDP payload.
 const MAX_ACK_LENGTH: usize = 100;
 
@@ -138,8 +141,8 @@ impl Connection {
         }
     }
 
-    /// Sends what the congestion window of the fallback controller and the configured rate allow. QUIC takes data for one packet at a time, so
-    /// that it holds none when credits are used again.
+    /// Sends what the congestion window of the fallback controller and the configured rate allow. QUIC takes data for
+    /// one packet at a time, so that it holds none when credits are used again.
     pub(super) fn transmit_by_window(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
         let payload = self.payload();
         self.paced_wakeup = None;
@@ -160,10 +163,10 @@ impl Connection {
             if taken == 0 {
                 return;
             }
-            let bits = (taken + OVERHEAD) as f64 * 8.0;
+            let limit = if self.send_mode == SendMode::Unmetered { UNMETERED_LIMIT } else { 1.0 };
+            let seconds = (taken + OVERHEAD) as f64 * 8.0 / (self.config.link.get() as f64 * limit);
             let earliest = now.checked_sub(MAX_BURST).unwrap_or(now);
-            self.paced_until =
-                self.paced_until.max(earliest) + Duration::from_secs_f64(bits / self.config.link.get() as f64);
+            self.paced_until = self.paced_until.max(earliest) + Duration::from_secs_f64(seconds);
         }
     }
 

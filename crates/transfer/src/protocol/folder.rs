@@ -51,8 +51,8 @@ impl TargetFolder {
     }
 }
 
-/// Opens a folder in another one, and creates it with the permissions `create`; `None` if it does not exist and `create`
-/// is `None`.
+/// Opens a folder in another one, and creates it with the permissions `create`. Without them the result is `None` if it
+/// does not exist.
 fn enter(parent: &OwnedFd, name: &str, create: Option<u32>) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     if let Some(mode) = create {
