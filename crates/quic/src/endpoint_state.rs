@@ -33,6 +33,10 @@ const ACK_ELICITING_THRESHOLD: u32 = 10;
 /// The idle timeout (RFC 9000, 10.1), milliseconds.
 const IDLE_TIMEOUT: u32 = 60_000;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// By how much packets may overtake each other, at the configured rate, before one that has not arrived counts as lost
+/// (RFC 9002, 6.1 leaves both thresholds to the sender): paths with jitter reorder, and credits pace the data anyway.
+const MAX_REORDERING: Duration = Duration::from_millis(10);
+const TIME_THRESHOLD: f32 = 1.5;
 /// The flow-control window of a connection before the peer has proved the code, bytes.
 const WINDOW_BEFORE_PROOF: u32 = 1_024;
 
@@ -336,6 +340,7 @@ fn transport(config: &Config, gate: &Arc<CreditGate>) -> TransportConfig {
     // A gap is acknowledged at once, as without the extension (RFC 9000, 13.2.1): a repair also waits for a credit.
     acks.reordering_threshold(VarInt::from_u32(1));
     let (stream_window, window) = config.windows();
+    let overtaking = config.link.bytes_in(MAX_REORDERING.into()).get() / u64::from(config.datagram.max(1_200));
     let controllers = CreditGateFactory { gate: Arc::clone(gate), fallback: config.fallback };
     transport
         .congestion_controller_factory(Arc::new(controllers))
@@ -343,6 +348,8 @@ fn transport(config: &Config, gate: &Arc<CreditGate>) -> TransportConfig {
         .mtu_discovery_config(None)
         .enable_segmentation_offload(false)
         .ack_frequency_config(Some(acks))
+        .packet_threshold(overtaking.clamp(3, 10_000) as u32)
+        .time_threshold(TIME_THRESHOLD)
         .stream_receive_window(VarInt::from_u32(stream_window))
         .receive_window(VarInt::from_u32(window))
         .send_window(u64::from(window))

@@ -4,7 +4,8 @@
 //!
 //! State: the epochs of emulation packets in flight, and the departure times of data packets. An emulation packet is
 //! identified by its send time. Credits return in the order of emulation packets, so a credit shows that earlier
-//! emulation packets without a credit are lost. The feedback law receives the loss of whole epochs ([`super::epochs`]).
+//! emulation packets without a credit are lost; on a path that reorders, the engine waits for as long as credits have
+//! overtaken each other. The feedback law receives the loss of whole epochs ([`super::epochs`]).
 //! Source: flashpass-icnp21, III.
 
 use super::epochs::{EmulationEpoch, Epochs};
@@ -13,6 +14,9 @@ use crate::{counters::Credits, wire::MIN_FRAME};
 use shallop_control::{Epoch, Rate};
 use shallop_core::{BitsPerSec, Bytes, Pace, Span, Stream, Time};
 use std::collections::VecDeque;
+
+/// The part of the waiting time by which credits may overtake each other, before they count as lost.
+const MAX_REORDERING: u64 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::struct_excessive_bools, reason = "four choices that do not depend on each other")]
@@ -69,6 +73,9 @@ pub struct CreditEngine<R> {
     /// Departure times of data packets, earliest first. Each credit adds one.
     departures: VecDeque<Time>,
     rtt: Option<Span>,
+    /// The send time of the newest emulation packet with a credit, and by how much credits have overtaken each other.
+    newest: Time,
+    reordering: Span,
     /// The last loss of emulation packets, 0 to 1, that the feedback law received.
     loss: f64,
     /// Without `attribute`: when the current round trip began, and the counts of emulation packets and credits then.
@@ -91,6 +98,8 @@ impl<R: Rate> CreditEngine<R> {
             epochs: Epochs::default(),
             departures: VecDeque::new(),
             rtt: None,
+            newest: Time::ZERO,
+            reordering: Span::ZERO,
             loss: 0.0,
             round: None,
             emulated: 0,
@@ -159,7 +168,10 @@ impl<R: Rate> CreditEngine<R> {
     /// Its data packet leaves one waiting time after the emulation packet left.
     pub fn on_credit_of_late(&mut self, now: Time, time: Time, late: Span) {
         self.credits.granted += 1;
-        while let Some(epoch) = self.epochs.close_before(time) {
+        self.newest = self.newest.max(time);
+        self.reordering =
+            self.reordering.max(self.newest.saturating_since(time)).min(self.config.wait / MAX_REORDERING);
+        while let Some(epoch) = self.epochs.close_before(self.newest - self.reordering) {
             self.report_epoch(now, &epoch);
         }
         if self.epochs.on_credit(time) {

@@ -131,6 +131,18 @@ fn the_law_is_told_each_epochs_loss_once() {
 }
 
 #[test]
+fn credits_that_overtake_each_other_are_no_loss() {
+    let setting = setting();
+    let mut path = Path::fast();
+    (path.reorder, path.late) = (1.0, Span::from_us(300));
+    let mut pair = setting.pair(None, Spy::aimd(), path);
+    pair.run(ms(30));
+    let told = epochs(&pair);
+    // The first epochs show by how much.
+    assert!(told.len() > 10 && told[5..].iter().all(|epoch| epoch.loss() < 0.01), "{told:?}");
+}
+
+#[test]
 fn the_paper_compares_credits_and_emulation_packets_of_one_round_trip() {
     let setting = with(|engine| engine.attribute = false);
     let mut pair = setting.pair(None, Spy::mimd(), Path::fast()).with_drops(lose(is_emulation, |turn| turn % 4 != 0));

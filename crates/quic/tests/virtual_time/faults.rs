@@ -78,6 +78,25 @@ fn delayed_and_duplicated_packets_do_no_harm() {
 }
 
 #[test]
+fn jitter_without_loss_keeps_credits_and_costs_little_time() {
+    let took = |jitter| {
+        let link = LinkConfig { reordering: (1.0, ms(jitter)), ..LinkConfig::new(200e6, ms(10)) };
+        let mut network = Network::connected_with(config(200, 60), &link);
+        let begun = network.now;
+        network.client.send(30 * MB);
+        network.until(secs(5), |network| network.client.is_done());
+        assert_eq!((network.client.send_mode(), network.server.received), (SendMode::Credits, 30 * MB), "{jitter} ms");
+        let lost = network.client.connection().path_stats().packets_lost;
+        assert_eq!(lost, 0, "{jitter} ms");
+        network.now - begun
+    };
+    let without = took(0);
+    for jitter in [2, 5] {
+        assert!(took(jitter) * 8 <= without * 10, "{jitter} ms: {:?} for {without:?}", took(jitter));
+    }
+}
+
+#[test]
 fn links_that_flap_lose_nothing() {
     let mut network = Network::connected();
     network.client.send(10 * MB);
