@@ -90,7 +90,7 @@ pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
     let listening = listen(args, config)?;
     announce(&listening, args)?;
     let receiving = &listening.server;
-    let options = ReceiveOptions { overwrite: args.overwrite, hidden: args.hidden };
+    let options = ReceiveOptions { overwrite: args.overwrite, hidden: args.hidden, ..ReceiveOptions::default() };
     let first = Mutex::new(None);
     let serve = |connection: Connection| {
         let done = receive_from(receiving, &connection, args, options);

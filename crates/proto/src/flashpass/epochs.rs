@@ -117,8 +117,8 @@ impl Epochs {
         last.map_or(Time::ZERO, |last| last.end().saturating_add(age) + Span::from_ps(1))
     }
 
-    /// Processes a credit for the packet that was sent at `time`. Earlier packets of its epoch without a credit count as
-    /// lost until their credits arrive. Returns false if no epoch sent a packet at that time.
+    /// Processes a credit for the packet that was sent at `time`. Earlier packets of its epoch without a credit count
+    /// as lost until their credits arrive. Returns false if no epoch sent a packet at that time.
     pub fn on_credit(&mut self, time: Time) -> bool {
         let mut indices = self.epochs.iter_mut().filter_map(|epoch| Some((epoch.index(time)?, epoch)));
         let Some((index, epoch)) = indices.next() else { return false };

@@ -5,7 +5,7 @@ use crate::memory_link::MemoryLink;
 use proptest::prelude::{ProptestConfig, prop, proptest};
 use shallop_transfer::protocol::{Link, Outgoing, ReceiveOptions, SendOptions, TransferError, receive, send};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 /// A peer whose messages and streams are written by hand.
 struct Peer<'a> {
@@ -82,10 +82,11 @@ fn nested() -> (tempfile::TempDir, std::path::PathBuf) {
 fn refused(lines: &[String]) -> TransferError {
     let (around, inside) = nested();
     let mut answer = String::new();
-    let outcome = sent_by(&inside, ReceiveOptions { overwrite: true, hidden: true }, |peer| {
-        peer.say_all(lines.iter().map(String::as_str));
-        answer = peer.hear();
-    });
+    let outcome =
+        sent_by(&inside, ReceiveOptions { overwrite: true, hidden: true, ..ReceiveOptions::default() }, |peer| {
+            peer.say_all(lines.iter().map(String::as_str));
+            answer = peer.hear();
+        });
     assert_eq!(contents(around.path()).len(), 1, "something was written: {lines:?}");
     assert!(answer.starts_with(r#"{"say":"refuse","reason":""#), "{answer:?} to {lines:?}");
     outcome.unwrap_err()
@@ -130,20 +131,33 @@ pub fn lists_that_break_a_rule_are_refused() {
 pub fn a_hidden_file_that_was_refused_is_not_written() {
     let (around, inside) = nested();
     let mut answers = Vec::new();
-    let outcome = sent_by(&inside, ReceiveOptions { overwrite: true, hidden: false }, |peer| {
-        peer.say(&hello(2, 4));
-        peer.say(&entry(0, ".ssh", "folder", 0));
-        peer.say(&entry(1, ".ssh/authorized_keys", "file", 4));
-        answers.extend([peer.hear(), peer.hear()]);
-        peer.stream(b'F', 1, 0, b"1234");
-        peer.say(r#"{"say":"end"}"#);
-        assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
-    });
+    let outcome =
+        sent_by(&inside, ReceiveOptions { overwrite: true, hidden: false, ..ReceiveOptions::default() }, |peer| {
+            peer.say(&hello(2, 4));
+            peer.say(&entry(0, ".ssh", "folder", 0));
+            peer.say(&entry(1, ".ssh/authorized_keys", "file", 4));
+            answers.extend([peer.hear(), peer.hear()]);
+            peer.stream(b'F', 1, 0, b"1234");
+            peer.say(r#"{"say":"end"}"#);
+            assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
+        });
     for answer in answers {
         assert!(answer.contains("failed") && answer.contains("--hidden"), "{answer}");
     }
     assert_eq!(contents(around.path()).len(), 1, "something was written");
     assert_eq!(outcome.unwrap().failed.len(), 2);
+}
+
+pub fn a_sender_whose_list_does_not_end_is_closed() {
+    let (around, inside) = nested();
+    let options = ReceiveOptions { list_timeout: Duration::from_millis(50), ..ReceiveOptions::default() };
+    let outcome = sent_by(&inside, options, |peer| {
+        peer.say_all([hello(2, 2).as_str(), entry(0, "a", "file", 1).as_str()].into_iter());
+        assert_eq!(peer.hear(), "", "the link is closed");
+    });
+    let why = outcome.unwrap_err().to_string();
+    assert!(why.contains("its list of files takes too long"), "{why}");
+    assert_eq!(contents(around.path()).len(), 1, "something was written");
 }
 
 pub fn malformed_messages_are_refused() {
@@ -335,7 +349,7 @@ pub fn random_messages_neither_panic_nor_write_outside_the_folder() {
     let message = (0usize..12, 0u32..3, 0u64..6);
     proptest!(ProptestConfig::with_cases(64), |(messages in prop::collection::vec(message, 0..10))| {
         let (around, inside) = nested();
-        let options = ReceiveOptions { overwrite: true, hidden: true };
+        let options = ReceiveOptions { overwrite: true, hidden: true, ..ReceiveOptions::default() };
         let _ = sent_by(&inside, options, |peer| say_random(peer, &messages));
         for (path, it) in contents(around.path()) {
             assert!(path == "inside" || path.starts_with("inside/"), "{path}");

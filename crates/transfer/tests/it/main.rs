@@ -23,6 +23,7 @@ shallop_testing::tests! {
         breaks::any_tree_arrives,
         hostile::lists_that_break_a_rule_are_refused,
         hostile::a_hidden_file_that_was_refused_is_not_written,
+        hostile::a_sender_whose_list_does_not_end_is_closed,
         hostile::malformed_messages_are_refused,
         hostile::a_file_of_other_length_or_hash_gets_no_name,
         hostile::a_forbidden_stream_ends_the_session,
@@ -85,7 +86,8 @@ impl<'a> Run<'a> {
     ) -> (Outcome, Outcome) {
         let sources = sources(self.from);
         std::thread::scope(|scope| {
-            let options = ReceiveOptions { overwrite: self.overwrite, hidden: self.hidden };
+            let options =
+                ReceiveOptions { overwrite: self.overwrite, hidden: self.hidden, ..ReceiveOptions::default() };
             let receiver = scope.spawn(move || receive(there, self.to, options, receiving));
             let sent = send(here, &sources, SendOptions { streams: self.streams }, sending);
             (sent, receiver.join().unwrap())
