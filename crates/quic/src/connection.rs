@@ -68,7 +68,7 @@ pub(crate) struct Connection {
     /// Whether QUIC has asked for the congestion window during the last poll, which means that it has ack-eliciting
     /// frames to send.
     asked_for_window: bool,
-    /// Without credits: when the configured rate allows the next new data.
+    /// After a fallback: when the configured rate allows the next new data.
     paced_until: Instant,
     /// When this connection transmits again because the configured rate held data back.
     paced_wakeup: Option<Instant>,

@@ -141,8 +141,8 @@ impl Connection {
         }
     }
 
-    /// Sends what the congestion window of the fallback controller and the configured rate allow. QUIC takes data for
-    /// one packet at a time, so that it holds none when credits are used again.
+    /// Sends what the congestion window of the fallback controller allows, after a fallback at most at the configured
+    /// rate. QUIC takes data for one packet at a time, so that it holds none when credits are used again.
     pub(super) fn transmit_by_window(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
         let payload = self.payload();
         self.paced_wakeup = None;
@@ -155,7 +155,7 @@ impl Connection {
             if self.asked_for_window {
                 return;
             }
-            if now < self.paced_until {
+            if now < self.paced_until && self.send_mode.is_fallback() {
                 self.paced_wakeup = (self.send_queues.queued() > 0).then(|| self.paced_until + PACING_INTERVAL);
                 return;
             }

@@ -349,7 +349,7 @@ impl Receiver<'_> {
         if target.free_space()? < missing {
             // An empty partial file is of no use.
             let _ = (offset == 0).then(|| target.remove_part());
-            return Err(io::ErrorKind::StorageFull.into());
+            return Err(rustix::io::Errno::NOSPC.into());
         }
         file.set_len(offset)?;
         file.seek(SeekFrom::Start(offset))?;
