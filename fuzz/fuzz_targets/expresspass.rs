@@ -14,13 +14,14 @@ use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolic
 fn config(u: &mut Unstructured<'_>) -> Result<Config> {
     let link = BitsPerSec::at_least_one(u.int_in_range(1_000_000..=100_000_000_000u64)?);
     let max_burst = Bytes::new(draw::number(u, 1_538)?);
+    let renew_after = Span::from_us(u.int_in_range(0..=100_000)?);
     Ok(Config {
         stop: *u.choose(&[StopPolicy::LastData, StopPolicy::Early, StopPolicy::Demand])?,
         max_credit: u.int_in_range(84..=92)?,
         reordering: u.int_in_range(0..=4)?,
         retransmit_timeout: Span::from_us(u.int_in_range(100..=200_000)?),
         stop_timeout: Span::from_us(u.int_in_range(10..=20_000)?),
-        unscheduled: u.arbitrary::<bool>()?.then_some(aeolus::Config { link, max_burst }),
+        unscheduled: u.arbitrary::<bool>()?.then_some(aeolus::Config { link, max_burst, renew_after }),
         send_buffer: draw::maybe(u, draw::place)?.map(Bytes::new),
         ..Config::new(link)
     })

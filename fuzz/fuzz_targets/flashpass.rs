@@ -24,6 +24,7 @@ fn sender(u: &mut Unstructured<'_>) -> Result<SenderConfig> {
     let rate = BitsPerSec::at_least_one(u.int_in_range(50_000..=5_000_000_000u64)?);
     let link = BitsPerSec::at_least_one(rate.get() * 19);
     let max_burst = Bytes::new(draw::number(u, 1_538)?);
+    let renew_after = Span::from_us(u.int_in_range(0..=100_000)?);
     Ok(SenderConfig {
         engine: CreditEngineConfig {
             rate,
@@ -41,7 +42,7 @@ fn sender(u: &mut Unstructured<'_>) -> Result<SenderConfig> {
         // A flow has at least one byte.
         size: draw::maybe(u, draw::place)?.map(|size| size.max(1)),
         timeout: Span::from_us(u.int_in_range(10..=400_000)?),
-        unscheduled: u.arbitrary::<bool>()?.then_some(aeolus::Config { link, max_burst }),
+        unscheduled: u.arbitrary::<bool>()?.then_some(aeolus::Config { link, max_burst, renew_after }),
         burst_until_first_data: u.arbitrary()?,
         send_buffer: draw::maybe(u, draw::place)?.map(Bytes::new),
     })
@@ -93,6 +94,7 @@ fn run(bytes: &[u8]) -> Result<()> {
         batch: u.int_in_range(1..=MAX_TIMESTAMPS as u8)?,
         ack_every: u.int_in_range(1..=64)?,
         ack_delay: Span::from_us(u.int_in_range(0..=2_000)?),
+        unscheduled_ack_delay: Span::from_us(u.int_in_range(0..=2_000)?),
     });
     Flow::new(Peer::sender(sender), Peer::receiver(receiver)).run(u, forge)
 }

@@ -114,6 +114,7 @@ fn queue(u: &mut Unstructured<'_>, link: BitsPerSec) -> Result<QueueConfig> {
         weight: u.int_in_range(1..=64)?,
         discipline: discipline(u)?,
         select: u.ratio(1u8, 4u8)?.then_some(select),
+        select_reached: u.arbitrary()?,
         meter: u.ratio(1u8, 4u8)?.then_some(meter),
         policer: draw::maybe(u, |u| Ok(Meter::new(rate, bytes(u, 4_000)?)))?,
         aggregate: u.ratio(1u8, 8u8)?.then_some(frame),

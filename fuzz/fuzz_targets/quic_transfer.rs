@@ -100,15 +100,16 @@ fn list(u: &mut Unstructured<'_>) -> Result<Vec<String>> {
         } else {
             u.arbitrary()?
         });
-        let kind = *u.choose(&["file", "executable", "folder", "file"])?;
+        let kind = *u.choose(&["file", "folder", "file"])?;
         // Most often that of a content; else any, up to 2^64 - 1.
         let size = if u.ratio(3, 4)? { u.choose(&CONTENTS)?.len() as u64 } else { draw::number(u, 1 << 20)? };
         let size = if kind == "folder" { 0 } else { size };
         total = total.wrapping_add(size);
-        lines.push(format!(r#"{{"say":"entry","id":{id},"path":{path},"kind":"{kind}","size":{size}}}"#));
+        let mode = u.int_in_range(0..=0o777)?;
+        lines.push(format!(r#"{{"say":"entry","id":{id},"path":{path},"kind":"{kind}","size":{size},"mode":{mode}}}"#));
     }
     let bytes = if u.ratio(9, 10)? { total } else { draw::number(u, 1)? };
-    let hello = r#"{"say":"hello","protocol":"shallop-files-1""#;
+    let hello = r#"{"say":"hello","protocol":"shallop-files-2""#;
     lines.insert(0, format!(r#"{hello},"entries":{entries},"bytes":{bytes}}}"#));
     Ok(lines)
 }
@@ -179,7 +180,7 @@ fn run(bytes: &[u8]) -> Result<()> {
     for _ in 0..2 {
         let (peer, told) = script(u, true)?;
         all.extend(told);
-        let options = ReceiveOptions { overwrite: u.arbitrary()?, hidden: u.arbitrary()? };
+        let options = ReceiveOptions { overwrite: u.arbitrary()?, hidden: u.arbitrary()?, ..ReceiveOptions::default() };
         let _ = receive(&peer, &inside, options, &());
         let around = std::fs::read_dir(PLACE.join("around")).expect("a folder");
         assert_eq!(around.count(), 1, "something was written outside");

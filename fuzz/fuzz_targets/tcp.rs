@@ -31,6 +31,7 @@ fn config(u: &mut Unstructured<'_>) -> Result<Config> {
             ack_every: u.int_in_range(1..=8)?,
             ack_delay: Span::from_ms(u.int_in_range(0..=500)?),
             ack_quick: u.int_in_range(0..=20)?,
+            ack_size: draw::maybe(u, |u| Ok(Bytes::new(u.int_in_range(40..=1_538)?)))?,
         },
         receive_buffer: Bytes::new(draw::place(u)?),
         ..stack.tcp

@@ -22,7 +22,7 @@ const BETWEEN_PROBES: Span = Span::from_secs(5);
 #[derive(Clone, Debug)]
 pub(super) struct Competitive {
     start: Start,
-    /// Bytes acknowledged in the current window of data, and those of them with ECN-Echo.
+    /// Bytes acknowledged in the current window of data, and how many of these bytes were acknowledged with ECN-Echo.
     acked: (Bytes, Bytes),
     /// Windows of data in a row in which the queue stayed.
     standing: u32,

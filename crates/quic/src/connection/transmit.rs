@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// The bytes of a packet that are not stream data: 13 of the short header, 16 of the AEAD tag, 19 of the STREAM frame's
 /// header, and 16 for a short ACK frame.
 const OVERHEAD: usize = 64;
-/// Without credits, the time whose data may leave together, and the time between two transmissions that the configured
-/// rate delays: one wake-up for each packet would cost too much.
+/// After a fallback: the most data that leaves together, as a time at the configured rate, and the time between two
+/// transmissions that this rate delays. One wake-up for each packet would cost too much.
 const MAX_BURST: Duration = Duration::from_millis(1);
 const PACING_INTERVAL: Duration = Duration::from_micros(250);
 /// The multiple of the configured rate up to which data leaves on a path without a meter, so that the application sees
@@ -155,7 +155,7 @@ impl Connection {
             if self.asked_for_window {
                 return;
             }
-            if now < self.paced_until && self.send_mode.is_fallback() {
+            if now < self.paced_until {
                 self.paced_wakeup = (self.send_queues.queued() > 0).then(|| self.paced_until + PACING_INTERVAL);
                 return;
             }
@@ -163,11 +163,20 @@ impl Connection {
             if taken == 0 {
                 return;
             }
-            let limit = if self.send_mode == SendMode::Unmetered { UNMETERED_LIMIT } else { 1.0 };
-            let seconds = (taken + OVERHEAD) as f64 * 8.0 / (self.config.link.get() as f64 * limit);
-            let earliest = now.checked_sub(MAX_BURST).unwrap_or(now);
-            self.paced_until = self.paced_until.max(earliest) + Duration::from_secs_f64(seconds);
+            self.pace(now, taken);
         }
+    }
+
+    /// After a fallback, delays the next new data so that it leaves at most at the configured rate.
+    fn pace(&mut self, now: Instant, taken: usize) {
+        let limit = match self.send_mode {
+            SendMode::WithoutCredits => return,
+            SendMode::Unmetered => UNMETERED_LIMIT,
+            _ => 1.0,
+        };
+        let seconds = (taken + OVERHEAD) as f64 * 8.0 / (self.config.link.get() as f64 * limit);
+        let earliest = now.checked_sub(MAX_BURST).unwrap_or(now);
+        self.paced_until = self.paced_until.max(earliest) + Duration::from_secs_f64(seconds);
     }
 
     /// Sends a notice about the DSCP of the peer's packets, if one is due.

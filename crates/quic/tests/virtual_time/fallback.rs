@@ -191,7 +191,7 @@ fn without_a_fallback_use_credits_changes_nothing() {
 }
 
 #[test]
-fn without_credits_data_leaves_at_most_at_the_configured_rate() {
+fn after_a_fallback_data_leaves_at_most_at_the_configured_rate() {
     for fallback in CONTROLLERS {
         // The path has ten times the rate.
         let mut network = connected(fallback, &LinkConfig { buffer: 100, ..LinkConfig::new(1_000e6, ms(1)) });

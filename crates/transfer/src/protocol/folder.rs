@@ -158,10 +158,11 @@ impl TargetPath {
         Ok(file)
     }
 
-    /// Bytes that the file system has free for this user.
+    /// Bytes that the file system has free for this user; the largest number if it does not say its size, as some FUSE
+    /// file systems.
     pub(crate) fn free_space(&self) -> io::Result<u64> {
         let found = fstatvfs(&self.parent)?;
-        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+        Ok(if found.f_blocks == 0 { u64::MAX } else { found.f_bavail.saturating_mul(found.f_frsize) })
     }
 
     /// Syncs a complete file to disk and gives it its final name. Its permissions are those that the sender's file, the

@@ -68,7 +68,7 @@ impl Manifest {
             return Err(refuse(&entry.path, "is a folder with a size"));
         }
         if entry.mode > 0o777 {
-            return Err(refuse(&entry.path, "has permissions beyond those of owner, group and others"));
+            return Err(refuse(&entry.path, "has permission bits above 777"));
         }
         if self.entries.len() == MAX_ENTRIES {
             return Err(TransferError::Manifest(format!("more than {MAX_ENTRIES} entries")));

@@ -3,7 +3,7 @@
 use crate::protocol::manifest::{Entry, Kind};
 use serde::{Deserialize, Serialize};
 
-pub(crate) const PROTOCOL: &str = "shallop-files-1";
+pub(crate) const PROTOCOL: &str = "shallop-files-2";
 
 /// A BLAKE3 hash, in messages as hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

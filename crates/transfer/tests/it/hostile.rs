@@ -59,7 +59,7 @@ fn sent_by(to: &Path, options: ReceiveOptions, peer: impl FnOnce(&mut Peer)) -> 
 }
 
 fn hello(entries: usize, bytes: u64) -> String {
-    format!(r#"{{"say":"hello","protocol":"shallop-files-1","entries":{entries},"bytes":{bytes}}}"#)
+    format!(r#"{{"say":"hello","protocol":"shallop-files-2","entries":{entries},"bytes":{bytes}}}"#)
 }
 
 fn entry(id: usize, path: &str, kind: &str, size: u64) -> String {
@@ -82,11 +82,11 @@ fn nested() -> (tempfile::TempDir, std::path::PathBuf) {
 fn refused(lines: &[String]) -> TransferError {
     let (around, inside) = nested();
     let mut answer = String::new();
-    let outcome =
-        sent_by(&inside, ReceiveOptions { overwrite: true, hidden: true, ..ReceiveOptions::default() }, |peer| {
-            peer.say_all(lines.iter().map(String::as_str));
-            answer = peer.hear();
-        });
+    let options = ReceiveOptions { overwrite: true, hidden: true, ..ReceiveOptions::default() };
+    let outcome = sent_by(&inside, options, |peer| {
+        peer.say_all(lines.iter().map(String::as_str));
+        answer = peer.hear();
+    });
     assert_eq!(contents(around.path()).len(), 1, "something was written: {lines:?}");
     assert!(answer.starts_with(r#"{"say":"refuse","reason":""#), "{answer:?} to {lines:?}");
     outcome.unwrap_err()
@@ -131,16 +131,16 @@ pub fn lists_that_break_a_rule_are_refused() {
 pub fn a_hidden_file_that_was_refused_is_not_written() {
     let (around, inside) = nested();
     let mut answers = Vec::new();
-    let outcome =
-        sent_by(&inside, ReceiveOptions { overwrite: true, hidden: false, ..ReceiveOptions::default() }, |peer| {
-            peer.say(&hello(2, 4));
-            peer.say(&entry(0, ".ssh", "folder", 0));
-            peer.say(&entry(1, ".ssh/authorized_keys", "file", 4));
-            answers.extend([peer.hear(), peer.hear()]);
-            peer.stream(b'F', 1, 0, b"1234");
-            peer.say(r#"{"say":"end"}"#);
-            assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
-        });
+    let options = ReceiveOptions { overwrite: true, ..ReceiveOptions::default() };
+    let outcome = sent_by(&inside, options, |peer| {
+        peer.say(&hello(2, 4));
+        peer.say(&entry(0, ".ssh", "folder", 0));
+        peer.say(&entry(1, ".ssh/authorized_keys", "file", 4));
+        answers.extend([peer.hear(), peer.hear()]);
+        peer.stream(b'F', 1, 0, b"1234");
+        peer.say(r#"{"say":"end"}"#);
+        assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
+    });
     for answer in answers {
         assert!(answer.contains("failed") && answer.contains("--hidden"), "{answer}");
     }
@@ -164,7 +164,7 @@ pub fn malformed_messages_are_refused() {
     let lists = [
         vec!["GET / HTTP/1.1".to_owned()],
         vec![r#"{"say":"end"}"#.to_owned()],
-        vec![hello(0, 0).replace("files-1", "files-2")],
+        vec![hello(0, 0).replace("files-2", "files-1")],
         vec![hello(1, 1), entry(0, "a", "device", 1)],
         vec![hello(1, 1), r#"{"say":"entry","id":0,"path":"\ud800","kind":"file","size":1,"mode":420}"#.to_owned()],
         vec![hello(1, 1), entry(0, "a", "file", 1).replace("\"size\":1", "\"size\":-1")],
@@ -265,7 +265,7 @@ pub fn a_message_out_of_order_ends_the_session() {
         &[r#"{"say":"abandon","id":9,"reason":""}"#],
         &[r#"{"say":"end"}"#],
         &[r#"{"say":"done","id":0}"#],
-        &[r#"{"say":"hello","protocol":"shallop-files-1","entries":0,"bytes":0}"#],
+        &[r#"{"say":"hello","protocol":"shallop-files-2","entries":0,"bytes":0}"#],
         &[&sent(b"1234"), &sent(b"1234")],
         &["nonsense"],
     ];
