@@ -51,6 +51,7 @@ class Credits(TypedDict):
     """Counts of emulation packets, credits and data packets of this side."""
 
     emulated: int
+    path_tests: int
     granted: int
     used: int
     wasted: int

@@ -25,6 +25,7 @@ fn credits(of: &CreditStats) -> Vec<[String; 2]> {
     vec![
         row("emulation packets sent", &of.emulated),
         row("  without a credit, %", &percent(of.emulation_loss())),
+        row("  of tests of the path, not counted above", &of.path_tests),
         row("credits granted", &of.granted),
         row("  used", &of.used),
         row("  wasted: nothing to send, or too late", &of.wasted),
@@ -88,6 +89,7 @@ mod tests {
         let dropped = DropCounters { stamp_late: 23, ..DropCounters::default() };
         let credits = CreditStats {
             emulated: 400,
+            path_tests: 212,
             granted: 300,
             used: 201,
             wasted: 202,
@@ -115,6 +117,7 @@ mod tests {
         for (name, value) in [
             ("emulation packets sent", "400"),
             ("without a credit, %", "25.00"),
+            ("of tests of the path, not counted above", "212"),
             ("credits granted", "300"),
             ("used", "201"),
             ("wasted: nothing to send, or too late", "202"),

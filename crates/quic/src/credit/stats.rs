@@ -8,6 +8,8 @@ use shallop_core::Span;
 pub struct CreditStats {
     /// Emulation packets sent.
     pub emulated: u64,
+    /// Emulation packets of tests of the path, beside `emulated`. No data leaves on their credits.
+    pub path_tests: u64,
     /// Credits received: one for each emulation packet that arrived at the peer, if the credit was not lost.
     pub granted: u64,
     /// Credits on which a data packet was sent.

@@ -32,8 +32,11 @@ fn link() -> LinkConfig {
 #[test]
 fn a_meter_drops_emulation_packets_and_not_those_of_the_control_group() {
     for loss in [0.0, 0.2] {
-        let (_, sum) = probed(&LinkConfig { loss, ..link() }, 0);
+        let (mut network, sum) = probed(&LinkConfig { loss, ..link() }, 0);
         assert_eq!(sum.emulation.sent + sum.control.sent, 4_000);
+        let (client, server) = (network.client.stats(), network.server.stats());
+        assert_eq!((client.path_tests, client.emulated), (4_000, 0), "{client:?}");
+        assert!(server.credits_sent <= client.path_tests, "{server:?}");
         // Of 150 packets in a train the meter passes 68, and its queue holds 8. Answers are lost as well.
         let lost = 1.0 - (1.0 - loss) * (1.0 - loss);
         assert!((sum.control.loss() - lost).abs() < 0.05, "{sum:?}");

@@ -25,6 +25,7 @@ impl CreditExchange {
         // No data packet leaves on an answer.
         self.outstanding.settle(stamp);
         probe.on_sent(stamp, is_control);
+        self.stats.path_tests += 1;
         let packet = Emulation { tag: self.peer.tag, stamp, tagged: false };
         Some(((PacketKind::Emulation, packet.encode(&self.own_key)), is_control))
     }
