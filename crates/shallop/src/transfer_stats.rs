@@ -80,8 +80,8 @@ fn millis(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shallop_quic::counters::DropCounters;
     use shallop_quic::SendMode;
+    use shallop_quic::counters::DropCounters;
     use shallop_transfer::protocol::Summary;
 
     #[test]
