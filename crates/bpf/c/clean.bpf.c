@@ -3,8 +3,8 @@
  * CLEAN on a Linux machine in the path: three programs for network devices (tc, clsact). `clean_edge` makes packets
  * ECN-capable where they enter the network. At the last hop, `clean_data` counts and clears the marks of packets to
  * receivers, and `clean_acks` reduces the window in packets from receivers. clean_flow_math.h has the arithmetic.
- * Packets of a flow whose SYNs were not both seen, and packets that are not complete TCP packets, pass unchanged and
- * are counted.
+ * Packets of a flow whose SYNs were not both seen, packets with numbers outside of the window, and packets that are not
+ * complete TCP packets, pass unchanged and are counted.
  *
  * Two processors may handle data and acknowledgements of one flow at the same time, without a lock. Every field of a
  * flow is a word. Whatever the fields hold, no window is enlarged or set to zero. A lost update means that a packet is
@@ -80,47 +80,89 @@ static __always_inline void count(enum counter which, __u64 more)
         *counter += more;
 }
 
-static __always_inline void begin(struct flow *f)
+/* Records a SYN. A SYN without ACK begins a handshake; one with ACK has to acknowledge the other end's. Returns 1 for a
+ * new SYN, 0 for a repeated one, and -1 for one that does not match. */
+static __always_inline int record(struct handshake *h, const struct packet *p, __u64 now, __u32 scale, __u32 which)
 {
-    __builtin_memset(f, 0, sizeof(*f));
-    f->sender_scale = f->receiver_scale = NO_SCALE;
-}
-
-/* Records the SYN of one end: the first SYN of a new flow, or the second one. */
-static __always_inline void on_syn(struct flow *f, const struct clean_settings *s, const struct packet *p, __u64 now,
-                                   __u32 scale, __u32 which)
-{
-    __u32 isn = which == SYN_OF_SENDER ? f->sender_isn : f->receiver_isn;
-    __u32 known = f->syns & which;
-    /* A new connection between the ports of an earlier one. */
-    if ((known && isn != p->sequence) || (!known && !(p->flags & TCP_ACK) && f->syns))
-        begin(f);
-    if (which == SYN_OF_SENDER) {
-        if (!(f->syns & SYN_OF_SENDER)) {
-            __u64 syn_at = f->clean.rtt;
-            __u32 rtt_state = f->clean.rtt_state;
-            clean_flow_begin(&f->clean, s, now, p->sequence + 1);
-            f->clean.rtt = syn_at;
-            f->clean.rtt_state = rtt_state;
-            clean_flow_sender_syn(&f->clean, now);
-        }
-        f->sender_isn = p->sequence;
-        f->sender_scale = scale;
+    __u32 is_sender = which == SYN_OF_SENDER, isn = is_sender ? h->sender_isn : h->receiver_isn;
+    if ((h->syns & which) && isn == p->sequence)
+        return 0;
+    if (!(p->flags & TCP_ACK))
+        *h = (struct handshake){ .time = now };
+    else if (h->syns != (which ^ SYN_OF_BOTH) || p->ack != (is_sender ? h->receiver_isn : h->sender_isn) + 1)
+        return -1;
+    if (is_sender) {
+        h->sender_isn = p->sequence;
+        h->sender_scale = scale;
     } else {
-        clean_flow_syn(&f->clean, now);
-        f->receiver_isn = p->sequence;
-        f->receiver_scale = scale;
+        h->receiver_isn = p->sequence;
+        h->receiver_scale = scale;
     }
-    f->syns |= which;
+    h->syns |= which;
+    return 1;
 }
 
-/* The flow of a SYN, which is created if it is new. */
-static __always_inline struct flow *flow_of_syn(const struct flow_key *key)
+/* Processes the SYN of one end. Returns whether it is of the flow's connection. */
+static __always_inline int on_syn(struct flow *f, const struct clean_settings *s, const struct packet *p, __u64 now,
+                                  __u32 scale, __u32 which)
+{
+    __u32 is_sender = which == SYN_OF_SENDER, isn = is_sender ? f->open.sender_isn : f->open.receiver_isn;
+    int is_other = f->open.syns == SYN_OF_BOTH && p->sequence != isn;
+    int is_new = record(is_other ? &f->next : &f->open, p, now, scale, which);
+    if (is_other || is_new < 0)
+        return 0;
+    if (is_new && (is_sender || !(p->flags & TCP_ACK))) {
+        /* The answer to the receiver's SYN ends the measurement that the SYN began. */
+        __u64 syn_at = f->clean.rtt;
+        __u32 rtt_state = p->flags & TCP_ACK ? f->clean.rtt_state : CLEAN_RTT_UNKNOWN;
+        clean_flow_begin(&f->clean, s, now, p->sequence + 1);
+        f->clean.rtt = syn_at;
+        f->clean.rtt_state = rtt_state;
+    }
+    if (is_sender)
+        clean_flow_sender_syn(&f->clean, now);
+    else if (!f->clean.mss)
+        clean_flow_syn(&f->clean, now);
+    return 1;
+}
+
+/* Whether a packet after the SYNs is of the flow's connection. The next connection replaces it when its handshake is
+ * complete, with matching numbers, and no packet of the old connection has passed for a time. */
+static __always_inline int is_of(struct flow *f, const struct clean_settings *s, const struct packet *p, __u64 now,
+                                 __u32 which)
+{
+    struct handshake *h = &f->next;
+    __u32 is_sender = which == SYN_OF_SENDER;
+    int is_accepted = clean_flow_accepts(&f->clean, is_sender ? p->sequence + p->payload : p->ack);
+    if (f->open.syns != SYN_OF_BOTH)
+        return 0;
+    if (h->syns == SYN_OF_BOTH && !h->is_complete && (p->flags & (TCP_ACK | TCP_RST)) == TCP_ACK &&
+        p->sequence == (is_sender ? h->sender_isn : h->receiver_isn) + 1 &&
+        p->ack == (is_sender ? h->receiver_isn : h->sender_isn) + 1) {
+        h->is_complete = 1;
+        h->time = now - h->time;
+        /* Another scale within the window of the old connection: the unit of windows is not known. */
+        if (is_accepted && h->receiver_scale != f->open.receiver_scale)
+            f->open.syns = 0;
+    }
+    if (h->is_complete && now > f->clean.last_packet + RECENT_NS) {
+        f->open = *h;
+        h->syns = h->is_complete = 0;
+        f->bytes = f->data = f->marked = f->reduced = 0;
+        clean_flow_begin(&f->clean, s, now, f->open.sender_isn + 1);
+        f->clean.rtt = f->open.time;
+        f->clean.rtt_state = CLEAN_RTT_KNOWN;
+        return 1;
+    }
+    return is_accepted && f->open.syns == SYN_OF_BOTH;
+}
+
+/* The flow of a SYN, which is created if it is new. With a stack of its own, as a new flow is large. */
+static __attribute__((noinline)) struct flow *flow_of_syn(const struct flow_key *key)
 {
     struct flow *flow = bpf_map_lookup_elem(&flows, key);
     if (!flow) {
-        struct flow new;
-        begin(&new);
+        struct flow new = {};
         bpf_map_update_elem(&flows, key, &new, BPF_NOEXIST);
         flow = bpf_map_lookup_elem(&flows, key);
         if (!flow)
@@ -243,13 +285,13 @@ static __always_inline int find(struct __sk_buff *skb, struct passing *of, __u32
     if (p->flags & TCP_SYN) {
         __u32 scale = scale_of(skb, p->tcp + TCP_HEADER, p->tcp + TCP_HEADER + p->options);
         of->flow = flow_of_syn(&key);
-        if (of->flow)
-            on_syn(of->flow, &of->settings->clean, p, of->now, scale, which);
+        if (of->flow && on_syn(of->flow, &of->settings->clean, p, of->now, scale, which))
+            return 0;
     } else {
         of->flow = bpf_map_lookup_elem(&flows, &key);
+        if (of->flow && is_of(of->flow, &of->settings->clean, p, of->now, which))
+            return 0;
     }
-    if (of->flow && (of->flow->syns == SYN_OF_BOTH || (p->flags & TCP_SYN)))
-        return 0;
     count(UNKNOWN, 1);
     return -1;
 }
@@ -303,12 +345,13 @@ int clean_acks(struct __sk_buff *skb)
     of.settings = bpf_map_lookup_elem(&settings, &zero);
     if (!of.settings || find(skb, &of, SYN_OF_RECEIVER))
         return CONTINUE;
-    if (of.flow->syns != SYN_OF_BOTH || (of.p.flags & (TCP_ACK | TCP_RST)) != TCP_ACK)
+    if (of.flow->open.syns != SYN_OF_BOTH || (of.p.flags & (TCP_ACK | TCP_RST)) != TCP_ACK)
         return CONTINUE;
     ack = (struct clean_ack){ of.now, of.p.ack, bpf_ntohs(of.p.window), 0 };
     /* Windows are scaled only if both SYNs have a scale, and never in a SYN (RFC 7323, 2.2). */
-    if (!(of.p.flags & TCP_SYN) && of.flow->sender_scale != NO_SCALE && of.flow->receiver_scale != NO_SCALE)
-        ack.scale = of.flow->receiver_scale;
+    if (!(of.p.flags & TCP_SYN) && of.flow->open.sender_scale != NO_SCALE &&
+        of.flow->open.receiver_scale != NO_SCALE)
+        ack.scale = of.flow->open.receiver_scale;
     window = window_of(of.flow, of.settings, &ack);
     count(ACKS, 1);
     if (window >= 0 && (__u32)window < ack.window)

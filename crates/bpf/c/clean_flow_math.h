@@ -2,9 +2,9 @@
 /*
  * A flow at a CLEAN proxy: its window law (clean_math.h), the right edge of the window that its sender was offered, and
  * the packets of its last two round trips. The right edge never moves back: a smaller window takes effect as
- * acknowledgements catch up (RFC 9293, 3.8.6; RFC 7323, 2.4). Tests compare every number with
- * crates/proto/src/clean/flow.rs. Units: bytes of the stream modulo 2^32, nanoseconds. Uses no kernel types or
- * functions.
+ * acknowledgements catch up (RFC 9293, 3.8.6; RFC 7323, 2.4). Data and acknowledgements count within a window of the
+ * right edge (RFC 5961). Tests compare every number with crates/proto/src/clean/flow.rs. Units: bytes of the stream
+ * modulo 2^32, nanoseconds. Uses no kernel types or functions.
  */
 #ifndef SHALLOP_CLEAN_FLOW_MATH_H
 #define SHALLOP_CLEAN_FLOW_MATH_H
@@ -18,6 +18,8 @@
 /* A flow is idle when no data has passed for this many round trips. */
 #define CLEAN_IDLE_ROUND_TRIPS 2
 #define CLEAN_NO_LIMIT CLEAN_MAX_WINDOW
+/* The largest window of a SYN, which has no scale: numbers at most this far from the right edge are acceptable. */
+#define CLEAN_UNSCALED_WINDOW 65535
 
 /* The state of measuring the round-trip time in the handshake: from the sender's SYN, or from the receiver's if that is
  * the first one seen, to the first data. */
@@ -44,6 +46,8 @@ struct clean_flow {
     clean_u32 mss;
     /* Data packets of this round trip, and of the one before. */
     clean_u32 packets, packets_before;
+    /* The largest window that the receiver has offered, in bytes. */
+    clean_u32 max_window;
 };
 
 /* Passing data: one segment, or a burst of segmentation offload. */
@@ -67,15 +71,23 @@ static inline void clean_flow_begin(struct clean_flow *f, const struct clean_set
     f->rtt = 0;
     f->rtt_state = CLEAN_RTT_UNKNOWN;
     f->right_edge = f->has_edge = f->mss = 0;
-    f->packets = f->packets_before = 0;
+    f->packets = f->packets_before = f->max_window = 0;
 }
 
-/* Notes a packet of the flow. After an idle time the flow restarts; its sender keeps the offered right edge. */
+/* Whether data that ends at this sequence number, or an acknowledgement of it, is within a window of the right edge. */
+static inline int clean_flow_accepts(const struct clean_flow *f, clean_u32 end)
+{
+    clean_u32 most = (clean_u32)clean_most(f->max_window, CLEAN_UNSCALED_WINDOW);
+    return !f->has_edge || !f->max_window || end - f->right_edge + most <= 2 * most;
+}
+
+/* Notes an accepted packet. After an idle time the flow restarts; its sender keeps the offered right edge. */
 static inline void clean_flow_touch(struct clean_flow *f, const struct clean_settings *s, clean_u64 now, clean_u32 next)
 {
     if (now > f->last_packet && now - f->last_packet > s->idle_ns) {
-        clean_u32 edge = f->right_edge, has_edge = f->has_edge, mss = f->mss;
+        clean_u32 edge = f->right_edge, has_edge = f->has_edge, mss = f->mss, max_window = f->max_window;
         clean_flow_begin(f, s, now, next);
+        f->max_window = max_window;
         f->right_edge = edge;
         f->has_edge = has_edge;
         f->mss = mss;
@@ -192,6 +204,7 @@ static inline clean_u32 clean_flow_window(struct clean_flow *f, const struct cle
     clean_u64 bytes = clean_bytes(&f->law, f->mss ? f->mss : s->segment_bytes);
     /* Rounded up to whole units, because a window below one unit would become zero. */
     bytes = clean_least((bytes + unit - 1) >> shift << shift, 1u << 30);
+    f->max_window = (clean_u32)clean_most(f->max_window, window << shift);
     edge = ack + (clean_u32)bytes;
     if (f->has_edge && clean_after(f->right_edge, edge))
         edge = f->right_edge;

@@ -25,15 +25,24 @@ enum { NO_SCALE = 255 };
 /* Bits for the SYNs that were seen. */
 enum { SYN_OF_SENDER = 1, SYN_OF_RECEIVER = 2, SYN_OF_BOTH = 3 };
 
+/* The SYNs of a connection, with their initial sequence numbers and window scales. */
+struct handshake {
+    /* The time of the first SYN; the duration once the handshake is complete. */
+    __u64 time;
+    __u32 syns, sender_isn, receiver_isn, sender_scale, receiver_scale, is_complete;
+};
+
 /* An entry of the flow cache. */
 struct flow {
     struct clean_flow clean;
     __u64 bytes;
-    __u32 data, marked, reduced, syns;
-    __u32 sender_isn, receiver_isn;
-    /* The window scales of their SYNs. */
-    __u32 sender_scale, receiver_scale;
+    __u32 data, marked, reduced, unused;
+    /* The connection, and the handshake of a next one between its ports. */
+    struct handshake open, next;
 };
+
+/* A connection with a packet in this time is not replaced by a new one. */
+#define RECENT_NS 1000000000ull
 
 /* Counters of the programs, in the order of their numbers. */
 enum counter {
@@ -43,7 +52,7 @@ enum counter {
     CLEARED,         /* packets whose ECN bits were cleared */
     ACKS,            /* acknowledgements of known flows */
     REDUCED,         /* acknowledgements whose window was reduced */
-    UNKNOWN,         /* TCP packets whose SYNs were not seen */
+    UNKNOWN,         /* TCP packets whose SYNs were not seen, or with numbers outside of the window */
     OTHER,           /* packets that are not complete TCP packets */
     NO_ROOM,         /* flows for which the cache had no room */
     FAILED,          /* packets that could not be rewritten */

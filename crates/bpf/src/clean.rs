@@ -19,7 +19,7 @@ const SETTINGS: usize = 64;
 /// The size of `struct flow_key` of `c/clean_settings.h`, bytes.
 const KEY: usize = 36;
 /// The size of `struct flow` of `c/clean_settings.h`, bytes.
-const FLOW: usize = 152;
+const FLOW: usize = 208;
 
 /// Byte offsets of the fields that this module reads or writes in the structs of `c/clean_settings.h`.
 mod at {
@@ -52,11 +52,11 @@ mod at {
         pub const RTT: usize = 80;
         pub const RTT_STATE: usize = 88;
         pub const MSS: usize = 100;
-        pub const BYTES: usize = 112;
-        pub const DATA: usize = 120;
-        pub const MARKED: usize = 124;
-        pub const REDUCED: usize = 128;
-        pub const SYNS: usize = 132;
+        pub const BYTES: usize = 120;
+        pub const DATA: usize = 128;
+        pub const MARKED: usize = 132;
+        pub const REDUCED: usize = 136;
+        pub const SYNS: usize = 152;
     }
 }
 
@@ -175,7 +175,8 @@ pub struct Counters {
     pub acks: u64,
     /// Acknowledgements whose window was reduced.
     pub reduced: u64,
-    /// TCP packets whose SYNs were not seen, or whose flow was evicted from the cache.
+    /// TCP packets whose SYNs were not seen, whose flow was evicted from the cache, or whose numbers are outside of the
+    /// window.
     pub unknown: u64,
     /// Packets that are not complete TCP packets.
     pub other: u64,
@@ -323,6 +324,6 @@ mod tests {
         assert_eq!(flow.sender.to_string(), "10.0.0.1:80");
         assert_eq!(flow.receiver.to_string(), "[fd00::]:256");
         assert_eq!((flow.alpha * 1_024.0, flow.segment_bytes), (13.0, 26));
-        assert_eq!((flow.data, flow.marked, flow.reduced, flow.is_controlled), (31, 32, 33, false));
+        assert_eq!((flow.data, flow.marked, flow.reduced, flow.is_controlled), (33, 34, 35, false));
     }
 }

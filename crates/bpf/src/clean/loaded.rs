@@ -19,6 +19,8 @@ const PRIORITY: u32 = 0x5c1e;
 const MAPS: [&str; 3] = ["settings", "flows", "counters"];
 /// The bytes of `struct __sk_buff` that a test run needs: those up to `gso_size`.
 const CONTEXT: usize = 192;
+/// The error ENODEV, which has no [`libbpf_rs::ErrorKind`].
+const NO_DEVICE: &str = "(os error 19)";
 /// The byte offset of `gso_segs` in `struct __sk_buff`.
 const GSO_SEGS: usize = 164;
 /// The byte offset of `gso_size` in `struct __sk_buff`.
@@ -157,7 +159,7 @@ pub fn detach(device: u32, hook: TcHook) -> Result<(), BpfError> {
         let mut filter = LibbpfHook::new(std::io::stderr().as_fd());
         place(&mut filter, device, program, is_egress);
         match filter.detach() {
-            Err(why) if !is_absent(&why) => {
+            Err(why) if !is_absent(&why) || filter.query().is_ok() => {
                 let what = format!("detaching {} from device {device}", program.name());
                 return Err(refused(what)(why));
             }
@@ -181,7 +183,14 @@ pub fn attached(device: u32, hook: TcHook) -> usize {
 /// Whether the error says that the filter, the queue discipline or the device does not exist.
 fn is_absent(why: &libbpf_rs::Error) -> bool {
     use libbpf_rs::ErrorKind;
-    matches!(why.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::Other)
+    matches!(why.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) || why.to_string().contains(NO_DEVICE)
+}
+
+#[test]
+fn a_failed_detach_is_no_missing_program() {
+    let is_absent = |number| is_absent(&libbpf_rs::Error::from_raw_os_error(number));
+    // ENOENT, ENODEV, EINVAL; then EPERM, EIO, ENOMEM, EBUSY.
+    assert!([2, 19, 22].into_iter().all(is_absent) && ![1, 5, 12, 16].into_iter().any(is_absent));
 }
 
 #[derive(Debug)]

@@ -86,11 +86,15 @@ static void pass(const u64 *in, u64 *out)
 {
     const u64 *v = in + 1;
     u64 window = 0;
+    u32 is_syn = in[0] == 34 || in[0] == 35, end = (u32)v[1] + (in[0] == 32 ? (u32)v[2] : 0);
     if (in[0] == 30) {
         struct clean_config law = { (u32)v[0], (u32)v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5],
             (u32)v[6] };
         settings = (struct clean_settings){ law, v[7], (u32)v[9], (u32)v[8] };
         clean_flow_begin(&passing, &settings, v[10], (u32)v[11]);
+    } else if ((is_syn && passing.mss) || (in[0] != 35 && !clean_flow_accepts(&passing, end))) {
+        /* A SYN after data, or a packet outside of the window: changes nothing. */
+        window = in[0] == 33 || in[0] == 34 ? v[2] : 0;
     } else if (in[0] == 32) {
         struct clean_burst burst = { v[0], (u32)v[1], (u32)v[2], (u32)v[3], (u32)v[4], (u32)v[5],
             (u32)v[6], (u32)v[7] };

@@ -124,7 +124,8 @@ pub fn clean_flows_are_equal_in_c() -> Outcome {
     compare((0..steps()).map(move |_| flow.next()))
 }
 
-/// A flow at a proxy: SYNs, marked and unmarked bursts of data, acknowledgements with any window scale, and idle times.
+/// A flow at a proxy: SYNs, marked and unmarked bursts of data, acknowledgements with any window scale, forged numbers,
+/// and idle times.
 struct PassingFlow {
     random: Stream,
     config: Config,
@@ -136,6 +137,7 @@ struct PassingFlow {
     /// The sequence numbers that the sender has sent and the receiver has acknowledged.
     next: u64,
     acked: u64,
+    has_data: bool,
     scale: u8,
     gso: u64,
     port: (u32, u32),
@@ -146,8 +148,9 @@ impl PassingFlow {
         let random = Seed::new(14).stream("passing", 0);
         let config = Config::default();
         let flow = Flow::new(&config, Time::ZERO, 0);
-        let (left, now, last_packet, rtt, next, acked) = (0, 0, 0, 1, 0, 0);
-        Self { random, config, flow, left, now, last_packet, rtt, next, acked, scale: 0, gso: 1, port: (0, 0) }
+        let (left, now, last_packet, rtt, next, acked, has_data, scale, gso) = (0, 0, 0, 1, 0, 0, false, 0, 1);
+        let port = (0, 0);
+        Self { random, config, flow, left, now, last_packet, rtt, next, acked, has_data, scale, gso, port }
     }
 
     fn time(&self) -> Time {
@@ -175,6 +178,7 @@ impl PassingFlow {
         self.rtt = spread(random, 100_000_000);
         self.next = (1 << 32) - spread(random, 1 << 20);
         self.acked = self.next;
+        self.has_data = false;
         self.scale = random.below(15) as u8;
         self.gso = 500 + random.below(8_000);
         self.flow = Flow::new(&self.config, self.time(), self.next as u32);
@@ -184,11 +188,15 @@ impl PassingFlow {
         step(30, &inputs, &self.results(0))
     }
 
-    /// Advances the time before a packet with this sequence number. After a long time the flow starts again.
-    fn pass(&mut self, next: u64) {
+    /// Advances the time before a packet with this sequence number. After a long time the flow starts again, unless the
+    /// packet does not count.
+    fn pass(&mut self, next: u64, counts: bool) {
         let most = [self.rtt / 20 + 1, self.rtt + 1, 8 * self.rtt, 1 << 35];
         let which = [0, 0, 0, 0, 0, 1, 2, 3][self.random.below(8) as usize];
         self.now += spread(&mut self.random, most[which]);
+        if !counts {
+            return;
+        }
         let idle = self.now - self.last_packet;
         if Span::from_ns(idle) > self.config.idle {
             self.flow.restart(&self.config, self.time(), next as u32);
@@ -196,13 +204,20 @@ impl PassingFlow {
         self.last_packet = self.now;
     }
 
+    /// A number somewhere in half of the sequence space, at times, in place of the right one.
+    fn forged(&mut self, number: u64) -> u64 {
+        if self.random.below(50) > 0 { number } else { number + self.random.below(1 << 31) - (1 << 30) }
+    }
+
     fn data(&mut self) -> Step {
         let seq = if self.random.below(20) == 0 { self.acked } else { self.next };
-        self.pass(seq);
+        let seq = self.forged(seq);
         let room = self.flow.right_edge().saturating_sub(seq);
         // The proxy counts a burst beyond the receiver's window as one packet.
         let most = if room > 2 * self.gso { room.min(64_000).min(64 * self.gso) } else { self.gso };
         let payload = 1 + self.random.below(most);
+        let counts = self.flow.accepts(seq + payload);
+        self.pass(seq, counts);
         let marked = self.random.below(random_part(self.left)) == 0;
         self.port = pass_port(&mut self.random, self.port, 100);
         let (packets, packets_ce) = (self.port.0.into(), self.port.1.into());
@@ -211,9 +226,14 @@ impl PassingFlow {
             let head = Head { seq: seq + at, len, ..Head::default() };
             let (before, ce) = (self.port, u32::from(marked));
             self.port = (before.0.wrapping_add(1), before.1.wrapping_add(ce));
-            self.flow.on_data(&self.config, self.time(), &head, (marked, self.port));
+            if counts {
+                self.flow.on_data(&self.config, self.time(), &head, (marked, self.port));
+            }
         }
-        self.next = self.next.max(seq + payload);
+        if counts {
+            self.next = self.next.max(seq + payload);
+            self.has_data = true;
+        }
         let (segments, segment) = (payload.div_ceil(self.gso), self.gso.min(payload));
         let inputs = [self.now, seq & 0xffff_ffff, payload, segments, segment, u64::from(marked), packets, packets_ce];
         step(32, &inputs, &self.results(0))
@@ -223,18 +243,19 @@ impl PassingFlow {
         if !is_syn {
             self.acked += self.random.below(self.next - self.acked + 1);
         }
-        self.pass(self.acked);
+        let ack = self.forged(self.acked);
+        self.pass(ack, !(is_syn && self.has_data) && self.flow.accepts(ack));
         let scale = if is_syn { 0 } else { self.scale };
         let window = spread(&mut self.random, 65_536).min(65_535) as u16;
         let flags = Flags::ACK | Flags::SYN.when(is_syn);
-        let mut head = Head { ack: self.acked, window, scale, flags, ..Head::default() };
+        let mut head = Head { ack, window, scale, flags, ..Head::default() };
         self.flow.on_ack(&self.config, self.time(), &mut head);
-        let inputs = [self.now, self.acked & 0xffff_ffff, window.into(), scale.into()];
+        let inputs = [self.now, ack & 0xffff_ffff, window.into(), scale.into()];
         step(if is_syn { 34 } else { 33 }, &inputs, &self.results(head.window.into()))
     }
 
     fn sender_syn(&mut self) -> Step {
-        self.pass(self.next);
+        self.pass(self.next, !self.has_data);
         self.flow.on_syn(self.time());
         step(35, &[self.now, self.next & 0xffff_ffff], &self.results(0))
     }

@@ -89,6 +89,65 @@ pub fn windows_are_unchanged_unless_both_syns_with_scales_were_seen() -> Outcome
     Ok(())
 }
 
+/// A connection with a mark: an acknowledgement gets a window of 5 segments.
+fn open_and_mark(proxy: &mut Proxy) -> [Frame; 2] {
+    open(proxy, PLAIN, (Some(7), Some(7)));
+    pass(proxy, &Frame { ecn: CE, payload: 1_448, ..PLAIN });
+    let ack = Frame { is_of_sender: false, seq: 5_001, ack: 2_449, ..PLAIN };
+    assert_eq!(window(&pass(proxy, &ack)), Some((5 * 1_448_u16).div_ceil(128)));
+    [PLAIN, ack]
+}
+
+/// The packets of a handshake with other numbers than [`PLAIN`]: the sender's SYN, the receiver's answer with the
+/// window scale 14, and the sender's acknowledgement.
+fn other_handshake() -> [Frame; 3] {
+    let syn = Frame { flags: SYN, seq: 3_000_000_000, ack: 0, scale: Some(7), ..PLAIN };
+    let of = Frame { is_of_sender: false, scale: Some(14), ..PLAIN };
+    let answer = Frame { flags: SYN | ACK, seq: 2_000_000_000, ack: syn.seq + 1, ..of };
+    [syn, answer, Frame { seq: syn.seq + 1, ack: answer.seq + 1, ..PLAIN }]
+}
+
+pub fn forged_packets_of_an_open_connection_change_nothing() -> Outcome {
+    let mut proxy = proxy(Config::default())?;
+    let [data, ack] = open_and_mark(&mut proxy);
+    let before = proxy.maps().flows()?;
+    let far = |seq: u32| Frame { seq, ecn: CE, payload: 1_448, ..data };
+    let wrong_answer = Frame { ack: 77, ..other_handshake()[1] };
+    let forged = [
+        &other_handshake()[..],
+        &[other_handshake()[0], wrong_answer, other_handshake()[2]],
+        &[far(0x8000_0000), far(0xc000_0000), far(0x4000_0000)],
+        &[Frame { flags: RST, seq: 0x8000_0000, ..data }, Frame { ack: 0x8000_0000, window: 65_535, ..ack }],
+    ];
+    for frame in forged.concat() {
+        assert_eq!(pass(&mut proxy, &frame), frame.bytes(), "{frame:?}");
+        assert_eq!(proxy.maps().flows()?, before, "{frame:?}");
+    }
+    assert_eq!(window(&pass(&mut proxy, &ack)), Some((5 * 1_448_u16).div_ceil(128)));
+    assert_eq!(proxy.maps().counters()?.unknown, 11);
+    Ok(())
+}
+
+pub fn a_new_connection_replaces_a_silent_one_after_its_handshake() -> Outcome {
+    let mut proxy = proxy(Config::default())?;
+    open_and_mark(&mut proxy);
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let [syn, answer, last] = other_handshake();
+    let before = proxy.maps().flows()?;
+    for frame in [syn, answer] {
+        pass(&mut proxy, &frame);
+        assert_eq!(proxy.maps().flows()?, before, "{frame:?}");
+    }
+    pass(&mut proxy, &last);
+    pass(&mut proxy, &Frame { payload: 1_448, ..last });
+    let [flow] = proxy.maps().flows()?[..] else { unreachable!("one flow") };
+    assert_eq!((flow.data, flow.window_segments, flow.is_slow_start), (1, 11.0, true));
+    let ack = Frame { is_of_sender: false, seq: last.ack, ack: last.seq + 1_448, ..PLAIN };
+    // Eleven segments are less than one unit of 16 KiB.
+    assert_eq!(window(&pass(&mut proxy, &ack)), Some(1));
+    Ok(())
+}
+
 pub fn a_burst_counts_as_its_segments_and_old_flows_are_evicted() -> Outcome {
     let mut proxy = proxy(Config { flows: 64, ..Config::default() })?;
     open(&mut proxy, PLAIN, (Some(7), Some(7)));
@@ -130,14 +189,21 @@ fn random_frame(random: &mut Stream) -> (bool, Vec<u8>, (u32, u32)) {
     let mut below = |most: u64| random.below(most);
     let flags = [ACK, ACK, ACK, ACK, SYN, SYN | ACK, RST | ACK, 1 | ACK, 0][below(9) as usize];
     let is_syn = flags & SYN != 0;
+    // Numbers of one connection at each pair of ports, or random ones.
+    let most = if is_syn { 1 } else { 60_000 };
+    let mut number = |first: u64| match below(4) {
+        0 => below(1 << 32) as u32 >> [0, 8, 16][below(3) as usize],
+        _ => (first + below(most)) as u32,
+    };
+    let (seq, ack) = (number(1_000), number(1_001));
     let frame = Frame {
         is_v6: below(3) == 0,
         ports: (below(40) as u16, 40_000),
         is_of_sender: below(2) == 0,
         ecn: below(4) as u8,
         flags,
-        seq: below(1 << 32) as u32 >> [0, 8, 16][below(3) as usize],
-        ack: below(1 << 32) as u32 >> [0, 8, 16][below(3) as usize],
+        seq,
+        ack,
         window: below(65_536) as u16,
         scale: (is_syn && below(4) > 0).then(|| below(256) as u8),
         payload: if is_syn { 0 } else { [0, 1, 536, 1_448, 3_000][below(5) as usize] },

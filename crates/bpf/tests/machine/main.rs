@@ -41,6 +41,8 @@ shallop_testing::tests! {
         clean::flows_at_a_proxy_are_equal_in_c,
         clean_packets::marks_are_cleared_and_windows_reduced_with_valid_checksums,
         clean_packets::windows_are_unchanged_unless_both_syns_with_scales_were_seen,
+        clean_packets::forged_packets_of_an_open_connection_change_nothing,
+        clean_packets::a_new_connection_replaces_a_silent_one_after_its_handshake,
         clean_packets::a_burst_counts_as_its_segments_and_old_flows_are_evicted,
         clean_packets::the_edge_makes_only_tcp_packets_ecn_capable,
         clean_packets::random_frames_never_get_a_larger_window_or_a_wrong_checksum,

@@ -5,6 +5,9 @@
 //! 7323, 2.4). A header states the window in units of 2^scale, so the advertised edge is up to one unit below the edge
 //! that the law computes, as with a receiver. If it were rounded up, every acknowledgement of less than a unit would
 //! advance the edge, and no window could shrink.
+//!
+//! Forged packets: data and acknowledgements count only within a window of the right edge, and SYNs only before the
+//! first data (RFC 5961; a flow of the simulator has one connection).
 
 use super::Config;
 use crate::tcp::head::MAX_SCALE;
@@ -14,6 +17,9 @@ use shallop_core::{Span, Time};
 
 /// The number of round trips without data after which a flow is idle.
 const IDLE_ROUND_TRIPS: u64 = 2;
+
+/// The largest window of a SYN, which has no scale: numbers at most this far from the right edge are acceptable.
+const UNSCALED_WINDOW: u64 = 65_535;
 
 /// The round-trip time, measured in the handshake: from the sender's SYN, or from the receiver's if the proxy saw that
 /// one first, to the first data.
@@ -34,6 +40,8 @@ pub struct Flow {
     /// Offset of the first byte that the sender may not send, by the windows that it was offered and the data that it
     /// sent.
     right_edge: u64,
+    /// The largest window that the receiver has offered, in bytes; zero before the first.
+    max_window: u64,
     /// The largest payload of a packet of the flow, in bytes; zero before the first data.
     mss: u16,
     rtt: Rtt,
@@ -50,6 +58,7 @@ impl Flow {
         Self {
             law: Clean::new(&config.law, next),
             right_edge: 0,
+            max_window: 0,
             mss: 0,
             rtt: Rtt::Unknown,
             last_data: now,
@@ -61,8 +70,8 @@ impl Flow {
 
     /// Restarts the flow after an idle time. The right edge that the sender was offered stays.
     pub fn restart(&mut self, config: &Config, now: Time, next: u32) {
-        let (right_edge, mss) = (self.right_edge, self.mss);
-        *self = Self { right_edge, mss, ..Self::new(config, now, next) };
+        let (right_edge, max_window, mss) = (self.right_edge, self.max_window, self.mss);
+        *self = Self { right_edge, max_window, mss, ..Self::new(config, now, next) };
     }
 
     pub const fn law(&self) -> &Clean {
@@ -77,15 +86,25 @@ impl Flow {
         if self.mss == 0 { config.segment } else { self.mss }
     }
 
+    /// Whether data that ends at this offset, or an acknowledgement of it, is within a window of the right edge.
+    pub fn accepts(&self, end: u64) -> bool {
+        let is_known = self.right_edge > 0 && self.max_window > 0;
+        !is_known || self.right_edge.abs_diff(end) <= self.max_window.max(UNSCALED_WINDOW)
+    }
+
     /// Records the sender's SYN. A repeated one does not count.
     pub fn on_syn(&mut self, now: Time) {
+        if self.mss > 0 {
+            return;
+        }
         self.last_packet = now;
-        if self.mss == 0 && self.right_edge == 0 && self.rtt == Rtt::Unknown {
+        if self.right_edge == 0 && self.rtt == Rtt::Unknown {
             self.rtt = Rtt::SynSeen(now);
         }
     }
 
-    /// Records a data packet that passes to the receiver. `port` counts the packets and the marks of all flows.
+    /// Records an acceptable data packet that passes to the receiver. `port` counts the packets and the marks of all
+    /// flows.
     pub fn on_data(&mut self, config: &Config, now: Time, head: &Head, (marked, port): (bool, (u32, u32))) {
         self.last_packet = now;
         self.mss = self.mss.max(head.len);
@@ -125,10 +144,15 @@ impl Flow {
     /// Processes an acknowledgement that passes to the sender: reduces its window to what the law allows. Returns
     /// whether the window was larger.
     pub fn on_ack(&mut self, config: &Config, now: Time, head: &mut Head) -> bool {
+        let is_syn = head.flags.has(Flags::SYN);
+        if is_syn && self.mss > 0 || !self.accepts(head.ack) {
+            return false;
+        }
         self.last_packet = now;
-        if head.flags.has(Flags::SYN) {
+        self.max_window = self.max_window.max(head.right_edge() - head.ack);
+        if is_syn {
             // After a retransmitted SYN-ACK the first data may be the answer to either: no measurement (Karn).
-            let is_new = self.mss == 0 && self.right_edge == 0;
+            let is_new = self.right_edge == 0;
             self.rtt = match self.rtt {
                 Rtt::Unknown if is_new => Rtt::SynAckSeen(now),
                 Rtt::SynSeen(at) if is_new => Rtt::SynAckSeen(at),

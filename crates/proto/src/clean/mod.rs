@@ -156,6 +156,9 @@ impl<H: AsTcp> Middlebox for Proxy<H> {
             self.counters.cache_full += 1;
             return;
         };
+        if !flow.accepts(head.seq.saturating_add(head.len.into())) {
+            return;
+        }
         let port = &mut self.port_marks[at];
         *port = (port.0.wrapping_add(1), port.1.wrapping_add(marked.into()));
         flow.on_data(&self.config, now, head, (marked, *port));

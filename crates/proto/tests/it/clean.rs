@@ -103,6 +103,24 @@ fn a_flow_first_seen_midway_may_send_what_is_in_flight_and_slow_starts() {
 }
 
 #[test]
+fn forged_packets_of_a_flow_with_data_change_nothing() {
+    let state = |harness: &ProxyHarness| format!("{:?}", harness.0.flows());
+    let mut harness = ProxyHarness::new(&Config::default());
+    harness.ack(ms(0), 0, 0, (1_000, 7));
+    harness.data(ms(1), 0, 0, Ecn::Ce);
+    let (before, far) = (state(&harness), (1 << 31) / SEGMENT);
+    // A SYN and its answer with window scale 14, data and an acknowledgement half of the sequence space ahead.
+    let syn = Head { window: u16::MAX, scale: 14, flags: Flags::SYN | Flags::ACK, ..Head::default() };
+    let of = |end| Envelope { end, size: 84, class: Class::Control, ecn: Ecn::NotEct };
+    harness.0.on_egress(ms(2), INSIDE, &mut Packet { envelope: of(End::receiver(0)), cargo: syn });
+    harness.0.on_ingress(ms(2), INSIDE ^ 1, &mut Packet { envelope: of(End::sender(0)), cargo: syn });
+    harness.data(ms(2), 0, far, Ecn::Ce);
+    harness.ack(ms(2), 0, far, OPEN);
+    assert_eq!(state(&harness), before);
+    assert_eq!(harness.ack(ms(2), 0, 1, (u16::MAX, 7)), (10 * SEGMENT - SEGMENT).next_multiple_of(128));
+}
+
+#[test]
 fn idle_flows_expire_and_the_cache_stays_within_its_capacity() {
     let config = Config { flows: 100, idle: Span::from_ms(50), ..Config::default() };
     let mut harness = ProxyHarness::new(&config);
