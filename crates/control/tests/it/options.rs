@@ -1,10 +1,9 @@
 //! Options of controllers: their names, their defaults by host stack, and which values are refused.
 
-use shallop_control::{Basis, HostStack, Marking, bbr, copa, cubic, dctcp, gemini, hystart, loss, prague, reno, vegas};
-use shallop_control::{any::Config, binary::Fraction};
-use shallop_core::{BufferSize, Bytes, Span};
+use shallop_control::{HostStack, Marking, any::Config};
+use shallop_core::BufferSize;
 use shallop_options::{At, Entry, Item, Problem, RawValue, Section, ValueType};
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 /// The parameters of the controller of this name on this host, with these options.
 fn made(name: &str, host: HostStack, given: &[(&str, RawValue)]) -> Result<Config, Problem> {
@@ -37,50 +36,11 @@ fn names_of_controllers_and_of_their_options_are_unique() {
 
 #[test]
 fn defaults_depend_on_the_host_stack() {
-    let of = |name| HostStack::SIMULATED.map(|host| plain(name, host));
-    let linux = reno::Config::LINUX_IDEAL;
-    // ns-3 has `TcpLinuxReno`, but derives `TcpVegas` from `TcpNewReno`.
-    let (basis, restart) = (Basis::Window, loss::Restart::First);
-    let ns2 = loss::Config { basis, restart, ..loss::Config::RFC };
-    let paced = reno::Config { pacing: true, ..linux };
-    let renos = [reno::Config { loss: ns2, ..reno::Config::RFC }, linux, paced, linux, linux];
-    assert_eq!(of("newreno"), renos.map(Config::Reno));
-    assert_eq!(of("ecn-star"), renos.map(Config::Reno));
-    let patient = hystart::Classic { delay_max: Span::from_secs(1), ..hystart::Classic::LINUX };
-    let exit = hystart::Exit::Classic(patient);
-    let slow_start = hystart::Config { limit: u64::MAX, exit, initial_threshold: None };
-    let cubic = cubic::Config::LINUX_IDEAL;
-    let cubics = [
-        cubic::Config { decrease: 0.2, slow_start: hystart::Config::STANDARD, ..cubic },
-        cubic::Config { decrease: 0.3, slow_start, ..cubic },
-        cubic::Config { pacing: true, form: cubic::Variant::Kernel, ..cubic },
-        cubic::Config { form: cubic::Variant::Kernel, ..cubic },
-        cubic,
-    ];
-    assert_eq!(of("cubic"), cubics.map(Config::Cubic));
-    let exact = vegas::Config::EXACT;
-    let vegas = vegas::Config::LINUX_IDEAL;
-    let paced = vegas::Config { pacing: true, ..vegas };
-    let vegases = [vegas::Config { loss: ns2, ..exact }, exact, paced, vegas, vegas];
-    assert_eq!(of("vegas"), vegases.map(Config::Vegas));
-    let [ns2, ns3, fq, pfifo, ideal] =
-        renos.map(|reno::Config { loss, pacing }| dctcp::Config { loss, pacing, ..dctcp::Config::RFC });
-    let [ns2, ns3] = [ns2, ns3].map(|config| dctcp::Config { arithmetic: dctcp::Arithmetic::Real, ..config });
-    let ns2 = dctcp::Config { alpha_initial: Fraction::new(0), ..ns2 };
-    let [fq, pfifo] = [fq, pfifo].map(|config| dctcp::Config { loss_after_mark: Basis::Flight, ..config });
-    assert_eq!(of("dctcp"), [ns2, ns3, fq, pfifo, ideal].map(Config::Dctcp));
-    let pragues = renos.map(|reno| prague::Config { loss: reno.loss, ..prague::Config::LINUX_IDEAL });
-    assert_eq!(of("prague"), pragues.map(Config::Prague));
-    let offload = bbr::Config { send_quantum: Bytes::new(65_215), ..bbr::Config::LINUX_IDEAL };
-    let linux = bbr::Config::LINUX_IDEAL;
-    let bbrs = [linux, linux, offload, offload, linux];
-    assert_eq!(of("bbr"), bbrs.map(Config::Bbr));
-    assert_eq!(of("copa"), [copa::Config::PAPER; 5].map(Config::Copa));
-    let geminis = renos.map(|reno| {
-        let loss::Config { basis, slow_start, .. } = reno.loss;
-        Config::Gemini(gemini::Config { basis, slow_start, ..gemini::Config::THESIS })
-    });
-    assert_eq!(of("gemini"), geminis);
+    let mut told = String::new();
+    for (kind, host) in Config::kinds().flat_map(|kind| HostStack::SIMULATED.map(|host| (kind, host))) {
+        writeln!(told, "{} on {host:?}: {:?}", kind.name, plain(kind.name, host)).expect("a string takes any text");
+    }
+    insta::assert_snapshot!(told);
 }
 
 #[test]
