@@ -1,5 +1,6 @@
 //! What errors advise and what explanations say, in words that need no knowledge of the code.
 
+use crate::malformed::check;
 use shallop_core::Span;
 use shallop_scenario::{Options, Problem, explain, read};
 
@@ -15,42 +16,8 @@ fn problem(text: &str, options: &Options) -> Problem {
 }
 
 #[test]
-fn a_group_without_senders_is_told_the_sets_of_hosts() {
-    let missing = problem(&format!("{SMALL}group = [{{ name = \"all\" }}]"), &Options::default());
-    assert!(missing.message().contains("`from`"), "{missing:?}");
-    assert!(missing.help.contains("Sets: hosts"), "{missing:?}");
-    assert!(missing.help.contains("Hosts: leaf0h0, leaf0h1, leaf1h0, ..."), "{missing:?}");
-    let group = "group = [{ name = \"all\", from = \"host\", to = \"hosts\" }]";
-    let misspelt = problem(&format!("{SMALL}{group}"), &Options::default());
-    assert!(misspelt.help.starts_with("did you mean \"hosts\"? "), "{misspelt:?}");
-}
-
-#[test]
-fn a_misspelt_distribution_is_no_missing_file() {
-    let group = |sizes: &str| {
-        format!("{SMALL}group = [{{ name = \"a\", from = \"hosts\", to = \"hosts\", sizes = \"{sizes}\" }}]")
-    };
-    let near = problem(&group("websearch"), &Options::default());
-    assert!(near.message().ends_with("there is no distribution of sizes \"websearch\""), "{near:?}");
-    assert!(near.help.starts_with("did you mean \"web-search\"? "), "{near:?}");
-    let file = problem(&group("my/own.csv"), &Options::default());
-    assert!(file.message().contains("\"my/own.csv\": "), "{file:?}");
-    assert!(file.help.contains("web-search"), "{file:?}");
-}
-
-#[test]
-fn a_misspelt_key_of_a_scheme_is_looked_for_in_that_scheme() {
-    let text =
-        format!("{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]");
-    let set = vec![("scheme.cubic.beta".to_owned(), "0.5".to_owned())];
-    let wrong = problem(&text, &Options { set, ..Options::default() });
-    assert!(wrong.help.starts_with("did you mean scheme.cubic.decrease?"), "{wrong:?}");
-    let set = vec![("scheme.cubic.xyzzy".to_owned(), "0.5".to_owned())];
-    let strange = problem(&text, &Options { set, ..Options::default() });
-    assert!(strange.help.starts_with("keys of `scheme.cubic`: name, "), "{strange:?}");
-    let set = vec![("scheme.cubic.scal".to_owned(), "0.5".to_owned())];
-    let near = problem(&text, &Options { set, ..Options::default() });
-    assert!(near.help.starts_with("did you mean scheme.cubic.scale?"), "{near:?}");
+fn groups_are_told_the_sets_of_hosts_and_the_distributions_of_sizes() {
+    check(&format!("{SMALL}GROUP"), "advice");
 }
 
 #[test]
@@ -116,17 +83,7 @@ fn flows_are_recorded_at_the_written_interval_and_wrong_ones_are_named() {
     let sections = explain::explain(&study.expect("a good scenario")).expect("it can be made");
     let told = sections[0].lines.iter().find(|line| line.what == "traces of flows");
     assert_eq!(told.map(|line| line.value.as_str()), Some("every 250us"));
-    for (record, message, help) in [
-        ("flows = \"often\"", "often", "\"40ms\""),
-        ("flows = 5", "flows", "\"40ms\""),
-        ("flows = \"10ns\"", "10ns", "1us"),
-        ("flows = \"0s\"", "0s", "1us"),
-        ("flow = \"1ms\"", "flow", "flows"),
-    ] {
-        let wrong = problem(&text(&format!("[record]\n{record}")), &Options::default());
-        let said = format!("{} {}", wrong.message(), wrong.help);
-        assert!(wrong.message().contains(message) && said.contains(help), "{record}: {wrong:?}");
-    }
+    check(&text("RECORD"), "records");
     let set = [("duration", "100s"), ("record.flows", "1us")];
     let set = set.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
     let many = problem(&text(""), &Options { set, ..Options::default() });

@@ -1,5 +1,6 @@
 //! Groups whose traffic is that of programs.
 
+use crate::malformed::check;
 use shallop_plan::plan::{Pattern, Starts};
 use shallop_scenario::{Options, read};
 
@@ -51,30 +52,5 @@ fn programs_with_flashpass_are_in_kernels_and_switches_have_its_queues() {
 
 #[test]
 fn what_a_command_cannot_have_is_pointed_at() {
-    let name = "name = \"x\"\n";
-    for (group, key, why) in [
-        ("name = \"x\"\ncommand = []".to_owned(), "`command`", "the list is empty"),
-        ("name = \"x\"\ncommand = [\"\"]".to_owned(), "`command`", "the text is empty"),
-        ("name = \"x\"\ncommand = [\"a\\u0000\"]".to_owned(), "`command`", "a zero byte"),
-        ("name = \"a b\"\ncommand = [\"true\"]".to_owned(), "`name`", "the folder of a program"),
-        ("name = \"..\"\ncommand = [\"true\"]".to_owned(), "`name`", "the folder of a program"),
-        (format!("{name}command = [\"true\"]\nsize = \"1MB\""), "`size`", "decides what is sent"),
-        (format!("{name}command = [\"true\"]\nflows = 3"), "`flows`", "decides what is sent"),
-        (format!("{name}command = [\"true\"]\nstart = \"0s..1ms\""), "`start`", "a program starts at one time"),
-        (format!("{name}command = \"true\""), "`command`", ""),
-        (format!("{name}command = [\"ping\", \"{{to}}\"]"), "`command`", "there may be several"),
-        (
-            format!("{name}command = [\"true\"]\npattern = \"uniform\""),
-            "`pattern`",
-            "programs choose whom they send to",
-        ),
-        (
-            format!("{name}command = [\"true\"]\ntransport = {{ transport = \"expresspass\" }}"),
-            "group",
-            "its hosts are no kernels",
-        ),
-    ] {
-        let problem = read(&scenario(&group), &Options::default()).unwrap_err().to_string();
-        assert!(problem.contains(key) && problem.contains(why), "{group}: {problem}");
-    }
+    check(&scenario("GROUP"), "commands");
 }

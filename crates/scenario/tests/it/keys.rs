@@ -1,11 +1,10 @@
 //! Every key there is, with values of every kind: none makes reading panic, and each problem has its place. Keys that
 //! were renamed name their new names.
 
+use crate::malformed::{GOOD, check};
 use serde_json::Value;
 use shallop_scenario::{Options, read, schema};
 use std::ops::Range;
-
-const GOOD: &str = include_str!("../scenarios/good.toml");
 
 /// Values of every kind, some in bounds, most not.
 const VALUES: [&str; 12] =
@@ -81,33 +80,5 @@ fn no_value_of_any_key_panics_and_problems_have_places() {
 
 #[test]
 fn a_key_that_was_renamed_is_told_its_new_name() {
-    let scheme = |body: &str| format!("{GOOD}\n[[scheme]]\nname = \"tried\"\n{body}");
-    let switch = GOOD.replacen("[switch.default]\n", "[switch.default]\nselect = \"2pkt\"\n", 1);
-    let campus = |key: &str| GOOD.replacen("kind = \"dumbbell\"", &format!("kind = \"campus\"\n{key}"), 1);
-    for (text, old, new) in [
-        (scheme("transport = \"flashpass\"\nstep = 0.1\n"), "step", "increase"),
-        (scheme("transport = \"flashpass\"\nmost = 0.1\n"), "most", "max_loss"),
-        (scheme("transport = \"flashpass\"\ngain = 0.1\n"), "gain", "gain_rising"),
-        (scheme("transport = \"flashpass\"\nease = 0.1\n"), "ease", "gain_falling"),
-        (scheme("transport = \"cubic\"\nclean.points = [\"a>b\"]\n"), "points", "last_hop"),
-        (scheme("transport = \"cubic\"\nclean.least_window = 3\n"), "least_window", "min_window"),
-        (switch, "select", "selective_drop"),
-        (campus("clouds = 1"), "clouds", "cloud_hosts"),
-        (campus("points = 1"), "points", "access_points"),
-        (campus("point_switch = \"default\""), "point_switch", "access_point_switch"),
-    ] {
-        let problem = read(&text, &Options::default()).expect_err(old);
-        let said = format!("`{old}` in");
-        assert!(problem.message().contains(&said), "{problem:?}");
-        assert!(problem.message().ends_with(&format!("is called `{new}`")), "{problem:?}");
-        let place = problem.span.and_then(|span| text.get(span)).map(str::to_owned);
-        assert_eq!(place.as_deref(), Some(old));
-    }
-}
-
-#[test]
-fn a_change_of_a_key_that_was_renamed_is_told_its_new_name() {
-    let set = vec![("scheme.flashpass.step".to_owned(), "0.1".to_owned())];
-    let problem = read(GOOD, &Options { set, ..Options::default() }).expect_err("an old name");
-    assert!(problem.message().contains("`step` is called `increase`"), "{problem:?}");
+    check(GOOD, "renamed");
 }

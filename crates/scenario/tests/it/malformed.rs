@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use shallop_scenario::{Options, Problem, read};
 
 /// A good scenario. Tests change one place of it.
-const GOOD: &str = include_str!("../scenarios/good.toml");
+pub const GOOD: &str = include_str!("../scenarios/good.toml");
 
 /// A network drawn by hand.
 const GRAPH: &str = include_str!("../scenarios/graph.toml");
@@ -22,21 +22,27 @@ fn line(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// Each case of a test replaces `from` by `to` in `good`; the problem must be at the line where `at` then stands and
-/// must say each of the words.
+/// Each case of a test replaces `from` by `to` in `good`, or appends `to` if `from` is empty; the problem must be at
+/// the line where `at` then stands, with `^` before it at `at` itself, and must say each of the words.
 pub fn check(good: &str, test: &str) {
     let rows = CASES.lines().filter(|line| line.split('\t').next() == Some(test));
     assert!(rows.clone().count() > 3, "{test} has few cases");
     for row in rows {
         let columns: Vec<String> = row.split('\t').map(|cell| cell.replace("\\n", "\n")).collect();
         let [_, from, to, at, words] = &columns[..] else { panic!("five columns: {row}") };
-        assert_eq!(good.matches(from.as_str()).count(), 1, "{from} must stand at one place");
-        let changed = good.replacen(from, to, 1);
+        assert!(from.is_empty() || good.matches(from.as_str()).count() == 1, "{from} must stand at one place");
+        let changed = if from.is_empty() { format!("{good}{to}") } else { good.replacen(from, to, 1) };
         let problem = problem(&changed);
         let span = problem.span.clone().unwrap_or_else(|| panic!("{to}: no place: {problem:?}"));
-        let expected = line(&changed, changed.find(at.as_str()).unwrap_or_else(|| panic!("{at} is not there")));
-        assert_eq!(line(&changed, span.start), expected, "{to}: {problem:?}");
-        assert!(span.end <= changed.len() && span.start < span.end, "{to}: {problem:?}");
+        if let Some(at) = at.strip_prefix('^') {
+            assert!(changed[span.start..].starts_with(at), "{to}: {problem:?}");
+        } else {
+            let expected = line(&changed, changed.find(at.as_str()).unwrap_or_else(|| panic!("{at} is not there")));
+            assert_eq!(line(&changed, span.start), expected, "{to}: {problem:?}");
+        }
+        // What is missing at the top has no place of its own.
+        let is_empty = span.is_empty() && test != "missing";
+        assert!(span.end <= changed.len() && !is_empty, "{to}: {problem:?}");
         let said = format!("{} {}", problem.message(), problem.help);
         for word in words.split(" | ") {
             assert!(said.contains(word), "{to}: \"{word}\" is not said in: {said}");
@@ -78,51 +84,36 @@ fn claims_are_held_against_what_there_is() {
 }
 
 #[test]
+fn arrivals_and_traces_that_contradict_other_keys_are_refused() {
+    check(GOOD, "traffic");
+}
+
+#[test]
+fn limits_that_nothing_keeps_are_refused_where_they_are_written() {
+    check(include_str!("../scenarios/limited.toml"), "limits");
+}
+
+#[test]
+fn what_is_wrong_with_a_proxy_is_said_at_its_place() {
+    check(include_str!("../../../measure/tests/it/scenarios/campus.toml"), "proxies");
+}
+
+#[test]
+fn what_is_wrong_with_a_mix_is_said() {
+    check(include_str!("../../../measure/tests/it/scenarios/mixed.toml"), "mixes");
+}
+
+#[test]
 fn networks_that_cannot_carry_the_traffic_are_refused() {
     check(GRAPH, "networks");
 }
 
 #[test]
 fn what_is_missing_as_a_whole_is_named() {
-    for (part, words) in [
-        ("title = \"graph\"\n", "`title`"),
-        ("duration = \"1s\"\n", "`duration`"),
-        ("[[scheme]]\ntransport = \"newreno\"\n", "`scheme`"),
-        ("[[group]]\nname = \"all\"\nfrom = \"a\"\nto = \"b\"\n", "`group`"),
-    ] {
-        let problem = problem(&GRAPH.replacen(part, "", 1));
-        assert!(problem.message().contains(words) && problem.span.is_some(), "{problem:?}");
-    }
+    check(GRAPH, "missing");
     for empty in ["", "\n\n", "# nothing\n"] {
         let problem = problem(empty);
         assert!(problem.message().contains("empty") && problem.span.is_none(), "{problem:?}");
-    }
-}
-
-#[test]
-fn a_change_from_the_command_line_is_named_and_the_nearest_key_guessed() {
-    let asked = |key: &str, value: &str| {
-        let set = vec![(key.to_owned(), value.to_owned())];
-        let problem = read(GOOD, &Options { set, ..Options::default() }).unwrap_err();
-        assert_eq!(problem.span, None, "{problem:?}");
-        format!("{} {}", problem.message(), problem.help)
-    };
-    for (key, value, words) in [
-        ("topology.sender", "3", "topology.senders"),
-        ("scheme.flashpas.increase", "3", "scheme.flashpass.increase"),
-        ("topology.senders", "0", "--set topology.senders=0"),
-        ("topology.delay", "10Gbps", "an unknown unit, \"Gbps\""),
-        ("topology", "3", "section"),
-        ("group.all", "3", "section"),
-        ("group.none.size", "3", "group.all.size"),
-        ("group", "3", "row of sections"),
-        ("a..b", "3", "no key"),
-        ("point.many.name", "x", "cannot be changed"),
-        ("duration.x", "1s", "no section"),
-        ("switch.deep.buffer", "1MB", "switch.default.buffer"),
-    ] {
-        let said = asked(key, value);
-        assert!(said.contains(words), "{key}={value}: {said}");
     }
 }
 

@@ -1,20 +1,16 @@
 //! Good scenarios: what is written arrives, what is not has its default, and changes come in their order.
 
 use shallop_control::any::Config as Window;
-use shallop_control::{bbr, copa, cubic};
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
+use shallop_control::{bbr, copa};
+use shallop_core::{BufferSize, Bytes, Span};
 use shallop_options::HostStack;
-use shallop_plan::plan::{
-    Accounting, Aeolus, BurstUntil, Ecmp, ExpressPassRule, FlashPassLaw, Plan, QueueMarking, Starts, Topology,
-    Transport,
-};
-use shallop_plan::transport::{Configured, Protocol, UnscheduledAcks};
+use shallop_plan::plan::{Accounting, FlashPassLaw, Plan, Starts, Topology, Transport};
+use shallop_plan::transport::{Configured, Protocol};
 use shallop_plan::{Study, chips};
 use shallop_scenario::experiments;
 use shallop_scenario::{Options, read, schema};
 use shallop_switch::MarkAt;
-use shallop_topology::{AnyFabric, Dumbbell, NicMode, SenderDelay};
-use shallop_workload::Sizes;
+use shallop_topology::{AnyFabric, Dumbbell, SenderDelay};
 
 /// As little as a scenario can say.
 const SMALL: &str = r#"
@@ -63,117 +59,18 @@ fn dumbbell(plan: &Plan) -> &Dumbbell {
     dumbbell
 }
 
+/// What is left out of the smallest scenario has its default; what the largest one writes arrives.
 #[test]
-fn what_is_left_out_has_its_default() {
-    let study = study(SMALL, &Options::default());
-    assert_eq!((study.seeds.as_slice(), study.points.len(), study.quick), (&[1][..], 1, false));
-    let plan = &study.points[0].plan;
-    assert!(study.points[0].name.is_empty() && study.points[0].set.is_empty());
-    assert_eq!((plan.seed, plan.sample, plan.nic), (1, Span::from_ms(10), NicMode::Fair));
-    assert!(plan.ecmp == Ecmp::Symmetric);
-    let second = |at| (Span::from_secs(at), Span::from_secs(at + 1));
-    assert_eq!(plan.windows, [second(0), second(1)]);
-    let Dumbbell { rate, access_rate, senders, sender_delay, receivers, largest, .. } = dumbbell(plan);
-    assert_eq!([rate, access_rate], [&BitsPerSec::gbps(10); 2]);
-    assert_eq!((*senders, *receivers), (3, 1));
-    assert_eq!((sender_delay, largest.mtu), (&SenderDelay::One(Span::ZERO), Bytes::new(1500)));
-    let switch = &plan.switches[0];
-    assert_eq!(switch.buffer, BufferSize::PerGbps(Bytes::new(20_000)));
-    assert_eq!((switch.credit_queue, switch.credit_burst), (BufferSize::Packets(8), 2));
-    assert_eq!((switch.mark, switch.accounting), (None, None));
-    let group = &plan.groups[0];
-    assert_eq!((group.flows, &group.sizes, &group.start), (3, &None, &Starts::At(Span::ZERO)));
-    assert_eq!((group.from.len(), group.to.len()), (3, 1));
-    let Transport::FlashPass(ours) = plan.schemes[0].transport else { panic!() };
-    let Transport::FlashPass(paper) = plan.schemes[2].transport else { panic!() };
-    assert_eq!((ours.epochs(), paper.epochs()), (4, 1));
-    let options = ours.options;
-    assert_eq!((options.jitter, options.over_provision), (None, None));
-    assert_eq!((options.batch, options.timeout, options.wait), (1, Span::from_ms(200), None));
-    assert!(matches!((ours.law, paper.law), (FlashPassLaw::Aimd(_), FlashPassLaw::Mimd(_))));
-    assert_eq!(plan.schemes[2].name, "flashpass-mimd");
-    let Transport::Tcp(shallop_plan::plan::Tcp { config, controller, .. }) = plan.schemes[1].transport else {
-        panic!()
-    };
-    let linux = shallop_proto::tcp::Stack::LINUX;
-    assert_eq!((config, controller), (linux.tcp, Window::Cubic(cubic::Config::defaults(HostStack::Linux))));
+fn the_smallest_and_the_largest_scenario_are_read_as_in_their_snapshots() {
+    for (name, text) in [("smallest", SMALL), ("largest", SINK)] {
+        let Study { seeds, takes, quick, points, claims, .. } = study(text, &Options::default());
+        insta::assert_debug_snapshot!(name, (seeds, takes, quick, &points[..1], claims));
+    }
 }
 
+/// BBR and Copa without keys have the defaults of Linux and of the paper.
 #[test]
-fn what_is_written_arrives() {
-    let study = study(SINK, &Options::default());
-    assert_eq!(study.takes, ("2min".to_owned(), "1s".to_owned()));
-    assert_eq!(study.seeds, [3, 4]);
-    let plan = &study.points[0].plan;
-    assert_eq!((plan.nic, plan.nic_buffer), (NicMode::Fifo, BufferSize::Packets(100)));
-    assert_eq!(plan.nic_jitter, Some(Span::from_us(1)));
-    assert!(plan.ecmp == Ecmp::Asymmetric);
-    let Topology::Graph { nodes, links } = &plan.topology else { panic!() };
-    assert_eq!((nodes.len(), links.len()), (5, 4));
-    assert_eq!(plan.switches[nodes[3].switch].name, "deep");
-    assert_eq!((links[1].between, links[1].ways[1].jitter), ((1, 3), Span::from_us(1)));
-    assert_eq!(links[1].ways[0].changes.len(), 2);
-    assert_eq!(plan.switches[0].mark, Some(QueueMarking::step(BufferSize::Bytes(Bytes::new(65_000)), MarkAt::Dequeue)));
-    assert_eq!(plan.switches[1].buffer, BufferSize::PerGbps(Bytes::new(19_660)));
-    let Transport::Tcp(shallop_plan::plan::Tcp { config, controller: Window::Cubic(cubic), .. }) =
-        plan.schemes[0].transport
-    else {
-        panic!()
-    };
-    assert_eq!((config.initial_window, config.acks.ack_every), (3, 4));
-    assert!((1.0 - cubic.decrease - 0.8).abs() < 1e-12, "what is given up is not what is kept");
-    let Transport::ExpressPass(xpass) = plan.schemes[2].transport else { panic!() };
-    assert!(matches!(xpass.rule, ExpressPassRule::Paper(rule) if rule.attribute));
-    let Transport::FlashPass(pass) = plan.schemes[3].transport else { panic!() };
-    assert!(matches!(pass.law, FlashPassLaw::Mimd(law) if law.max_target_loss > 0.19));
-    let starts: Vec<_> = plan.schemes.iter().map(|scheme| scheme.transport.aeolus()).collect();
-    let start = |burst, until, us, acks| Some(Aeolus { burst, until, renew_after: Span::from_us(us), acks });
-    let (together, each) = (UnscheduledAcks::Together, UnscheduledAcks::Each);
-    let (response, data) = (BurstUntil::FirstResponse, BurstUntil::FirstData);
-    let expected = [
-        None,
-        start(Some(Bytes::new(1_000_000)), data, 0, each),
-        None,
-        start(Some(Bytes::new(100_000)), response, 500, each),
-        start(None, response, 0, together),
-    ];
-    assert_eq!(starts[3..8], expected);
-    let Transport::FlashPass(unknown) = plan.schemes[4].transport else { panic!() };
-    assert_eq!((unknown.send_buffer, pass.send_buffer), (Some(Bytes::new(2_000_000)), None));
-    let thresholds: Vec<_> = plan.switches.iter().map(|switch| switch.unscheduled_above).collect();
-    assert!(thresholds.contains(&BufferSize::Bytes(Bytes::new(6_000))), "{thresholds:?}");
-    let [one, two, ..] = &plan.groups[..] else { panic!() };
-    assert_eq!(one.start, Starts::Every(Span::from_ms(5), Span::from_ms(10)));
-    assert_eq!((&one.sizes, &two.sizes), (&Some(Sizes::fixed(1_000_000)), &None));
-    assert_eq!(two.start, Starts::Drawn(Span::ZERO, Span::from_ms(200)));
-    let claim = &study.claims[0];
-    assert_eq!((claim.scale.to_bits(), claim.unit.as_str()), (1e9f64.to_bits(), "Gb/s"));
-    assert_eq!((claim.window, claim.range.low), (Some((0.5, 1.0)), Some(0.5)));
-    assert_eq!(claim.differs.as_ref().map(|differs| differs.range.high), Some(Some(0.4)));
-}
-
-#[test]
-fn windows_by_a_model_of_the_path_have_options_of_their_own() {
-    let plan = &study(SINK, &Options::default()).points[0].plan;
-    let window = |name: &str| {
-        let scheme = plan.schemes.iter().find(|scheme| scheme.name == name);
-        match scheme.map(|scheme| scheme.transport.clone()) {
-            Some(Transport::Tcp(shallop_plan::plan::Tcp { config, controller, .. })) => {
-                (config.initial_window, controller)
-            }
-            other => panic!("{other:?}"),
-        }
-    };
-    let bbr = bbr::Config {
-        window_gain: 1.5,
-        probe_rtt_every: Span::from_secs(1),
-        probe_rtt_for: Span::from_ms(20),
-        send_quantum: Bytes::new(64_000),
-        policer: false,
-    };
-    assert_eq!(window("bbr"), (4, Window::Bbr(bbr)));
-    let copa = copa::Config { delta: 0.1, mode: copa::Mode::Competitive };
-    assert_eq!(window("copa").1, Window::Copa(copa));
+fn windows_by_a_model_of_the_path_have_defaults_of_their_own() {
     for (name, default) in
         [("bbr", Window::Bbr(bbr::Config::defaults(HostStack::Linux))), ("copa", Window::Copa(copa::Config::PAPER))]
     {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use crate::malformed::GOOD;
 use shallop_core::{BufferSize, Bytes};
 use shallop_plan::Study;
 use shallop_scenario::{Options, read, values};
@@ -109,48 +110,31 @@ fn keys_move_together_with_another_key() {
     assert_eq!(study.points[3].set["switch.default.buffer"], "8pkt");
     let same = with(&[("topology.senders", "switch.default.buffer", "8pkt,8pkt")], options.clone());
     assert_eq!(read(SCENARIO, &same).unwrap().points.len(), 4, "a value may be there twice");
-    for (pair, words) in [
-        (
-            ("topology.senders", "switch.default.buffer", "8pkt"),
-            &["--with switch.default.buffer", "number of values: 1, and `topology.senders` has 2"][..],
-        ),
-        (("topology.senders", "sample", "1ms,2ms"), &["`sample` is varied twice"]),
-        (("topology.senders", "topology.delay", "1ms,2"), &["--with topology.delay=2"]),
-        (("sample", "seed", "1,2"), &["--with seed", "one for all points"]),
-    ] {
-        let problem = read(SCENARIO, &with(&[pair], options.clone())).unwrap_err();
-        let said = format!("{} {}", problem.message(), problem.help);
-        assert!(words.iter().all(|word| said.contains(word)), "{pair:?}: {said}");
-    }
 }
 
+/// Options of the command that are refused, and the words of the error.
 #[test]
 fn what_cannot_be_varied_is_told_with_the_option() {
-    let many = (0..200).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
-    for (keys, words) in [
-        (&[("topology.sender", "3,4")][..], &["--vary topology.sender", "topology.senders"][..]),
-        (&[("topology.senders", "3,0")], &["--vary topology.senders=0", "out of range"]),
-        (&[("topology.delay", "1ms,10Gbps")], &["--vary topology.delay=10Gbps", "unknown unit"]),
-        (&[("seed", "1,2")], &["--vary seed", "--seeds N"]),
-        (&[("seeds", "[1],[2]")], &["--vary seeds", "--seeds N"]),
-        (&[("title", "a,b")], &["--vary title", "one for all"]),
-        (&[("topology.senders", "3,3")], &["--vary topology.senders=3", "twice"]),
-        (&[("sample", "1ms"), ("sample", "2ms")], &["--vary sample", "one --vary"]),
-        (&[("a..b", "1")], &["--vary a..b", "no key"]),
-        (&[("point.few.name", "1")], &["--vary point.few.name", "cannot be changed"]),
-        (&[("duration", "2s,1s")], &["with --vary duration=1s", "0s..2s", "after the run"]),
-        (
-            &[("topology.senders", many.as_str()), ("group.all.flows", many.as_str())],
-            &["--vary", "more than 10000 points"],
-        ),
-    ] {
-        let problem = read(SCENARIO, &vary(keys)).unwrap_err();
+    let known = |word: &str| word.replace("MANY", &(0..200).map(|n| n.to_string()).collect::<Vec<_>>().join(","));
+    for row in include_str!("../scenarios/options.tsv").lines().filter(|row| !row.starts_with('#')) {
+        let [vary, pairs, set, words] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("four columns: {row}") };
+        let split = |text: &str| -> Vec<[String; 2]> {
+            let all = text.split(" & ").filter_map(|change| change.split_once('='));
+            all.map(|(key, value)| [key.to_owned(), known(value)]).collect()
+        };
+        let vary = split(vary).into_iter().map(|[key, text]| (key, values(&text).unwrap())).collect();
+        let with = split(pairs).into_iter().map(|[keys, text]| {
+            let (leader, key) = keys.split_once(": ").unwrap();
+            (leader.to_owned(), key.to_owned(), values(&text).unwrap())
+        });
+        let set = split(set).into_iter().map(|[key, value]| (key, value)).collect();
+        let options = Options { vary, with: with.collect(), set, ..Options::default() };
+        let text = if row.starts_with("\t\t") { GOOD } else { SCENARIO };
+        let problem = read(text, &options).expect_err(row);
+        assert!(problem.span.is_none() || text == SCENARIO, "{row}: {problem:?}");
         let said = format!("{} {}", problem.message(), problem.help);
-        for word in words {
-            assert!(said.contains(word), "{word} is not in: {said}");
+        for word in words.split(" | ") {
+            assert!(said.contains(word), "{row}: {word} is not in: {said}");
         }
     }
-    let set = vec![("sample".to_owned(), "1ms".to_owned())];
-    let problem = read(SCENARIO, &Options { set, ..vary(&[("sample", "2ms")]) }).unwrap_err();
-    assert!(problem.message().contains("--vary sample") && problem.message().contains("--set"));
 }
