@@ -75,6 +75,9 @@ class Path(TypedDict):
     packets_sent: int
     packets_lost: int
     path_challenges: int
+    datagram: int
+    mtu_probes_lost: int
+    ecn_cleared: bool
 
 
 class Report(TypedDict):

@@ -145,6 +145,13 @@ impl UnscheduledBurst {
         Some(UnscheduledPacket::Payload(body))
     }
 
+    /// Delays the next frame by the time that another packet, of `frame` bytes on the wire, takes on the link.
+    pub fn delay(&mut self, now: Time, frame: Bytes) {
+        if self.phase == Phase::Burst {
+            self.due = Some(self.due.unwrap_or(now) + self.pace.charge(frame));
+        }
+    }
+
     /// Offset in the stream up to which unscheduled data was sent.
     pub fn end(&self) -> u64 {
         self.end

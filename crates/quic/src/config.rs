@@ -22,9 +22,13 @@ const EXPECTED_LOSS: f64 = 0.1;
 /// The shortest and the longest waiting time ([`Config::wait`]) that peers accept.
 const WAITS: (Span, Span) = (Span::from_us(1), Span::from_secs(600));
 /// The length of the IPv4 and UDP headers (RFC 791 and 768), bytes.
-const IPV4_AND_UDP: u64 = 28;
+pub(crate) const IPV4_AND_UDP: u64 = 28;
 /// The difference between the length of the IPv6 and the IPv4 header (RFC 8200), bytes.
 const IPV6_OVER_IPV4: u64 = 20;
+
+/// The UDP payload that each path of QUIC carries (RFC 9000, section 14), bytes. Larger packets leave once a probe has
+/// arrived (RFC 8899).
+pub(crate) const MIN_DATAGRAM: u16 = 1_200;
 
 /// The least flow-control window of a stream, bytes.
 const MIN_STREAM_WINDOW: u64 = 16 << 20;

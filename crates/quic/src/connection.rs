@@ -36,7 +36,7 @@ const STREAMS: VarInt = VarInt::from_u32(100);
 /// The time that a peer may take to answer, in addition to four waiting times, before it counts as silent.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 
-#[allow(clippy::struct_excessive_bools, reason = "four conditions that do not depend on each other")]
+#[allow(clippy::struct_excessive_bools, reason = "conditions that do not depend on each other")]
 pub(crate) struct Connection {
     pub(crate) handle: ConnectionHandle,
     pub(crate) quic: quinn_proto::Connection,
@@ -96,6 +96,8 @@ pub(crate) struct Connection {
     without_credit: u64,
     /// The count for [`CreditStats::unscheduled`].
     unscheduled: u64,
+    /// Whether QUIC has found that its ECN marks do not arrive.
+    ecn_cleared: bool,
     /// The longest smoothed round trip time so far.
     longest_rtt: Duration,
     settings_stream: SettingsStream,
@@ -131,7 +133,7 @@ impl Connection {
             bypass: Bypass::new(now, config.wait),
             send_mode: SendMode::Unknown,
             credits: None,
-            unscheduled_start: UnscheduledStart::new(burst, config.link, config.datagram),
+            unscheduled_start: UnscheduledStart::new(burst, config.link),
             liveness_probe: CreditLivenessProbe::new(config.wait, timeout),
             objection: None,
             dscp_monitor: DscpMonitor::new(config.classes, config.wait * 2),
@@ -150,6 +152,7 @@ impl Connection {
             data_packets: 0,
             without_credit: 0,
             unscheduled: 0,
+            ecn_cleared: false,
             longest_rtt: Duration::ZERO,
             settings_stream: SettingsStream::default(),
             spare: Vec::new(),
@@ -189,7 +192,7 @@ impl Connection {
     }
 
     pub(crate) fn path_stats(&self) -> PathStats {
-        PathStats::new(&self.quic.stats(), self.longest_rtt)
+        PathStats::new(&self.quic.stats(), self.longest_rtt, self.ecn_cleared)
     }
 
     /// Wakes all tasks that wait for this connection.

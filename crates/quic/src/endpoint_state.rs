@@ -1,7 +1,7 @@
 //! The connections of an endpoint as a state machine: datagrams and times in, datagrams and one deadline out. Sockets,
 //! threads and clocks are outside.
 
-use crate::config::Config;
+use crate::config::{Config, MIN_DATAGRAM};
 use crate::connection::Connection;
 use crate::credit::gate::{CreditGate, CreditGateFactory, GateMode};
 use crate::credit::packet::{Parsed, is_ours};
@@ -13,7 +13,7 @@ use crate::{connections::Connections, credit::counters::DropCounters, trust::cod
 use bytes::BytesMut;
 use quinn_proto::{
     AckFrequencyConfig, ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
-    EndpointConfig, Incoming, ServerConfig, Transmit, TransportConfig, VarInt,
+    EndpointConfig, Incoming, MtuDiscoveryConfig, ServerConfig, Transmit, TransportConfig, VarInt,
 };
 use shallop_core::{Seed, Stream};
 use std::collections::{BTreeMap, VecDeque};
@@ -37,6 +37,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// (RFC 9002, 6.1 leaves both thresholds to the sender): paths with jitter reorder, and credits pace the data anyway.
 const MAX_REORDERING: Duration = Duration::from_millis(10);
 const TIME_THRESHOLD: f32 = 1.5;
+/// The time from the end of a search for the MTU of a path to the next search, since routes change.
+const MTU_INTERVAL: Duration = Duration::from_secs(300);
 /// The flow-control window of a connection before the peer has proved the code, bytes.
 const WINDOW_BEFORE_PROOF: u32 = 1_024;
 
@@ -80,7 +82,7 @@ impl EndpointState {
         let server_config = server.clone().map(Arc::new);
         Ok(Self {
             config,
-            endpoint: Endpoint::new(Arc::new(settings), server_config, false, random),
+            endpoint: Endpoint::new(Arc::new(settings), server_config, true, random),
             server,
             code: None,
             connections: Connections::default(),
@@ -340,12 +342,13 @@ fn transport(config: &Config, gate: &Arc<CreditGate>) -> TransportConfig {
     // A gap is acknowledged at once, as without the extension (RFC 9000, 13.2.1): a repair also waits for a credit.
     acks.reordering_threshold(VarInt::from_u32(1));
     let (stream_window, window) = config.windows();
-    let overtaking = config.link.bytes_in(MAX_REORDERING.into()).get() / u64::from(config.datagram.max(1_200));
+    let overtaking = config.link.bytes_in(MAX_REORDERING.into()).get() / u64::from(config.datagram.max(MIN_DATAGRAM));
+    let mut discovery = MtuDiscoveryConfig::default();
+    discovery.upper_bound(config.datagram.max(MIN_DATAGRAM)).interval(MTU_INTERVAL);
     let controllers = CreditGateFactory { gate: Arc::clone(gate), fallback: config.fallback };
     transport
         .congestion_controller_factory(Arc::new(controllers))
-        .initial_mtu(config.datagram.max(1_200))
-        .mtu_discovery_config(None)
+        .mtu_discovery_config(Some(discovery))
         .enable_segmentation_offload(false)
         .ack_frequency_config(Some(acks))
         .packet_threshold(overtaking.clamp(3, 10_000) as u32)

@@ -19,10 +19,17 @@ pub struct PathStats {
     pub packets_lost: u64,
     /// `PATH_CHALLENGE` frames sent to validate a new address of the peer (RFC 9000, 8.2).
     pub path_challenges: u64,
+    /// The UDP payload of a full packet, as far as the path is known to carry it (RFC 8899), bytes.
+    pub datagram: u16,
+    /// Probes for a larger `datagram` that were lost, usually because the path does not carry them.
+    pub mtu_probes_lost: u64,
+    /// Whether ECN-capable packets of this side arrive as not ECN-capable (RFC 9000, 13.4.2): the path clears ECN, or
+    /// the peer does not report it.
+    pub ecn_cleared: bool,
 }
 
 impl PathStats {
-    pub(crate) fn new(quic: &ConnectionStats, longest: Duration) -> Self {
+    pub(crate) fn new(quic: &ConnectionStats, longest: Duration, ecn_cleared: bool) -> Self {
         let path = &quic.path;
         Self {
             min_rtt_s: path.min_rtt.as_secs_f64(),
@@ -31,6 +38,9 @@ impl PathStats {
             packets_sent: path.sent_packets,
             packets_lost: path.lost_packets,
             path_challenges: quic.frame_tx.path_challenge,
+            datagram: path.current_mtu,
+            mtu_probes_lost: path.lost_plpmtud_probes,
+            ecn_cleared,
         }
     }
 
@@ -61,12 +71,12 @@ mod tests {
         quic.path.rtt = Duration::from_millis(12);
         (quic.path.sent_packets, quic.path.lost_packets) = (200, 3);
         quic.frame_tx.path_challenge = 4;
-        let path = PathStats::new(&quic, Duration::from_millis(15));
+        let path = PathStats::new(&quic, Duration::from_millis(15), false);
         assert!((path.queueing_s() - 0.002).abs() < 1e-9, "{path:?}");
         assert!((path.max_queueing_s() - 0.005).abs() < 1e-9, "{path:?}");
         assert!((path.loss() - 0.015).abs() < 1e-9, "{path:?}");
         assert_eq!(path.path_challenges, 4);
-        let shorter = PathStats::new(&quic, Duration::from_millis(3));
+        let shorter = PathStats::new(&quic, Duration::from_millis(3), false);
         assert!((shorter.max_queueing_s() - 0.002).abs() < 1e-9, "{shorter:?}");
         assert!(PathStats::default().loss().abs() < 1e-9);
     }

@@ -25,6 +25,9 @@ use std::time::Duration;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
+/// What it means that ECN-capable packets do not arrive as such.
+const CLEARED: &str = " The path clears ECN, so switches with selective drop take emulation packets for tagged ones and \
+                       drop them first.";
 /// What leaves a sender, and what leaves a receiver.
 const DATA: &str = "Data leaves";
 const ANSWERS: &str = "The few messages of this end left";
@@ -230,7 +233,7 @@ fn event_sentence(event: &PathEvent, sending: &SendingOptions) -> String {
 
 /// Says what was moved and how data left.
 fn sentences(report: &TransferReport, done: Option<&str>, sending: &SendingOptions) -> String {
-    let TransferReport { transfer, on_credits, leaves: path, credits, path: _ } = report;
+    let TransferReport { transfer, on_credits, leaves: path, credits, path: measured } = report;
     let rate = transfer.bytes as f64 * 8.0 / 1e6 / transfer.seconds.max(1e-9);
     let failed = match transfer.failed.len() {
         0 => String::new(),
@@ -262,7 +265,8 @@ fn sentences(report: &TransferReport, done: Option<&str>, sending: &SendingOptio
             credits.without_credit
         )),
     };
-    [Some(moved), skipped, resumed, left].into_iter().flatten().collect()
+    let cleared = (*on_credits && measured.ecn_cleared && done != Some("received")).then(|| CLEARED.to_owned());
+    [Some(moved), skipped, resumed, left, cleared].into_iter().flatten().collect()
 }
 
 /// A progress bar in bytes, if standard error is a terminal.

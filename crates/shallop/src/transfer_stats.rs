@@ -52,6 +52,9 @@ fn path(of: &PathStats) -> Vec<[String; 2]> {
         row("QUIC packets sent", &of.packets_sent),
         row("  lost, %", &percent(of.loss())),
         row("questions whether the peer is at another address", &of.path_challenges),
+        row("UDP payload of a full packet, bytes", &of.datagram),
+        row("  lost probes for a larger one", &of.mtu_probes_lost),
+        row("ECN is cleared on the way", if of.ecn_cleared { &"yes" } else { &"no" }),
         row("least round trip, ms", &millis(of.min_rtt_s)),
         row("smoothed round trip at the end, ms", &millis(of.smoothed_rtt_s)),
         row("queueing inferred at the end, ms", &millis(of.queueing_s())),
@@ -80,12 +83,44 @@ fn millis(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shallop_quic::SendMode;
     use shallop_quic::counters::DropCounters;
+    use shallop_quic::{Lateness, SendMode};
     use shallop_transfer::protocol::Summary;
+
+    const ROWS: [(&str, &str); 28] = [
+        ("emulation packets sent", "400"),
+        ("without a credit, %", "25.00"),
+        ("of tests of the path, not counted above", "212"),
+        ("credits granted", "300"),
+        ("used", "201"),
+        ("wasted: nothing to send, or too late", "202"),
+        ("skipped: this host was later than its slack", "203"),
+        ("credits sent to the peer", "204"),
+        ("data packets on credits", "205"),
+        ("data packets without one", "206"),
+        ("data packets unscheduled, before the first one", "210"),
+        ("data leaves at the end", "on credits"),
+        ("credits more than 10 us late at this host", "209"),
+        ("more than 100 us", "208"),
+        ("more than 1 ms", "207"),
+        ("the latest, ms", "12.300"),
+        ("QUIC packets sent", "1000"),
+        ("lost, %", "0.70"),
+        ("questions whether the peer is at another address", "211"),
+        ("UDP payload of a full packet, bytes", "1372"),
+        ("lost probes for a larger one", "3"),
+        ("ECN is cleared on the way", "yes"),
+        ("least round trip, ms", "10.000"),
+        ("smoothed round trip at the end, ms", "11.500"),
+        ("queueing inferred at the end, ms", "1.500"),
+        ("longest, ms", "2.500"),
+        ("dropped packets and stamps", "23"),
+        ("stamp late", "23"),
+    ];
 
     #[test]
     fn every_count_is_in_the_table_and_reasons_only_where_something_was_dropped() {
+        let dropped = DropCounters { stamp_late: 23, ..DropCounters::default() };
         let credits = CreditStats {
             emulated: 400,
             path_tests: 212,
@@ -94,13 +129,13 @@ mod tests {
             wasted: 202,
             skipped: 203,
             credits_sent: 204,
-            dropped: DropCounters { stamp_late: 23, ..DropCounters::default() },
+            dropped,
             data_packets: 205,
             without_credit: 206,
             unscheduled: 210,
             late: [209, 208, 207],
+            lateness: Lateness::default(),
             latest_s: 0.0123,
-            ..CreditStats::default()
         };
         let path = PathStats {
             min_rtt_s: 0.010,
@@ -109,40 +144,19 @@ mod tests {
             packets_sent: 1_000,
             packets_lost: 7,
             path_challenges: 211,
+            datagram: 1_372,
+            mtu_probes_lost: 3,
+            ecn_cleared: true,
         };
         let (transfer, leaves) = (Summary::default(), SendMode::Credits);
         let report = TransferReport { transfer, on_credits: true, leaves, credits, path };
         let text = table(&report);
-        for (name, value) in [
-            ("emulation packets sent", "400"),
-            ("without a credit, %", "25.00"),
-            ("of tests of the path, not counted above", "212"),
-            ("credits granted", "300"),
-            ("used", "201"),
-            ("wasted: nothing to send, or too late", "202"),
-            ("skipped: this host was later than its slack", "203"),
-            ("credits sent to the peer", "204"),
-            ("data packets on credits", "205"),
-            ("data packets without one", "206"),
-            ("data packets unscheduled, before the first one", "210"),
-            ("data leaves at the end", "on credits"),
-            ("credits more than 10 us late at this host", "209"),
-            ("more than 100 us", "208"),
-            ("more than 1 ms", "207"),
-            ("the latest, ms", "12.300"),
-            ("QUIC packets sent", "1000"),
-            ("lost, %", "0.70"),
-            ("questions whether the peer is at another address", "211"),
-            ("least round trip, ms", "10.000"),
-            ("smoothed round trip at the end, ms", "11.500"),
-            ("queueing inferred at the end, ms", "1.500"),
-            ("longest, ms", "2.500"),
-            ("dropped packets and stamps", "23"),
-            ("stamp late", "23"),
-        ] {
-            let value = format!(" {value}");
-            let found = text.lines().any(|line| line.trim().starts_with(name) && line.trim().ends_with(&value));
-            assert!(found, "{name}{value} is not in:\n{text}");
+        for (name, value) in ROWS {
+            let found = text.lines().any(|line| {
+                let line = line.trim();
+                line.starts_with(name) && line.ends_with(&format!(" {value}"))
+            });
+            assert!(found, "{name} {value} is not in:\n{text}");
         }
         assert!(!text.contains("unknown"), "{text}");
     }

@@ -33,10 +33,15 @@ enum PacketPurpose {
     Notice,
 }
 
+/// The stream data that fits into a packet with this UDP payload, bytes.
+fn payload_of(datagram: u16) -> usize {
+    usize::from(datagram).saturating_sub(OVERHEAD).max(1)
+}
+
 impl Connection {
     /// The stream data that fits into one packet, bytes. QUIC reduces it when the path drops long packets.
     pub(super) fn payload(&self) -> usize {
-        usize::from(self.quic.current_mtu()).saturating_sub(OVERHEAD).max(1)
+        payload_of(self.quic.current_mtu())
     }
 
     /// Processes the losses that QUIC has declared. A loss closes the gate, so that retransmissions wait for credits.
@@ -123,14 +128,15 @@ impl Connection {
         }
         loop {
             let (queued, may_grow) = (self.send_queues.queued(), self.send_queues.may_grow());
-            match self.unscheduled_start.next(time, queued, may_grow) {
+            let datagram = self.quic.current_mtu();
+            match self.unscheduled_start.next(time, queued, may_grow, datagram) {
                 None => return,
                 Some(UnscheduledSend::Probe) => {
                     self.quic.ping();
                     self.poll_quic(now, PacketPurpose::Probe, out);
                 }
                 Some(UnscheduledSend::Data) => {
-                    let payload = self.payload();
+                    let payload = payload_of(self.unscheduled_start.datagram.min(datagram));
                     let taken = self.send_queues.fill(&mut self.quic, payload);
                     self.wake_writers();
                     if !self.poll_quic(now, PacketPurpose::Unscheduled, out) {
@@ -245,6 +251,10 @@ impl Connection {
             self.spare = bytes;
             return false;
         };
+        if bytes.len() > usize::from(self.quic.current_mtu()) {
+            self.unscheduled_start.on_probe(self.time(now), bytes.len());
+        }
+        self.ecn_cleared = transmit.ecn.is_none();
         let sent = self.quic.stats().frame_tx;
         let is_data = sent.stream > std::mem::replace(&mut self.stream_frames, sent.stream);
         let acknowledges = sent.acks > std::mem::replace(&mut self.ack_frames, sent.acks);

@@ -2,8 +2,10 @@
 //! credit has arrived, followed by a probe. The rules are the simulator's ([`UnscheduledBurst`]). QUIC detects losses,
 //! and retransmissions wait for credits.
 
+use crate::config::IPV4_AND_UDP;
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use shallop_proto::aeolus::{self, UnscheduledBurst, UnscheduledPacket};
+use shallop_proto::wire;
 
 /// The difference between the UDP and the TCP payload of a frame: IP and UDP headers have 28 bytes, IP and TCP headers
 /// 40.
@@ -23,8 +25,10 @@ pub struct Unscheduled {
 #[derive(Debug)]
 pub(crate) struct UnscheduledStart {
     rule: UnscheduledBurst,
+    burst: Option<aeolus::Config>,
     until_first_data: bool,
-    has_begun: bool,
+    /// The UDP payload of the packets of the burst, bytes; 0 before it begins. QUIC may find a larger one meanwhile.
+    pub(crate) datagram: u16,
     /// The payload of a full packet as the simulator's rules count it, with TCP headers, bytes.
     payload: u64,
     acked: u64,
@@ -41,27 +45,32 @@ pub(crate) enum UnscheduledSend {
 }
 
 impl UnscheduledStart {
-    /// Sends nothing if `burst` is `None`. `datagram` is the longest UDP payload, bytes.
-    pub(crate) fn new(burst: Option<Unscheduled>, link: BitsPerSec, datagram: u16) -> Self {
-        let payload = u64::from(datagram.saturating_sub(OVER_TCP_PAYLOAD).max(1));
+    /// Sends nothing if `burst` is `None`.
+    pub(crate) fn new(burst: Option<Unscheduled>, link: BitsPerSec) -> Self {
         let rules = |of: Unscheduled| aeolus::Config { link, max_burst: of.burst, renew_after: Span::ZERO };
         Self {
-            rule: UnscheduledBurst::new(burst.map(rules), payload, None),
+            rule: UnscheduledBurst::new(None, 1, None),
+            burst: burst.map(rules),
             until_first_data: burst.is_some_and(|burst| burst.until_first_data),
-            has_begun: false,
-            payload,
+            datagram: 0,
+            payload: 1,
             acked: 0,
             lost: 0,
         }
     }
 
     /// The packet to send now, if `queued` bytes wait; `may_grow` tells whether the application may write more to the
-    /// same streams. The burst begins with the first data of the connection and ends where its streams end.
-    pub(crate) fn next(&mut self, now: Time, queued: usize, may_grow: bool) -> Option<UnscheduledSend> {
+    /// same streams. The burst begins with the first data of the connection and ends where its streams end. Its packets
+    /// have the UDP payload `datagram` of the first call with data, bytes.
+    pub(crate) fn next(&mut self, now: Time, queued: usize, may_grow: bool, datagram: u16) -> Option<UnscheduledSend> {
         self.rule.on_timer(now);
-        if !self.has_begun && queued > 0 {
-            self.has_begun = true;
+        if self.datagram == 0 && queued > 0 {
+            self.datagram = datagram;
+            self.payload = u64::from(datagram.saturating_sub(OVER_TCP_PAYLOAD).max(1));
+            self.rule = UnscheduledBurst::new(self.burst.take(), self.payload, None);
             self.rule.start(Time::ZERO);
+            // The end of the handshake and a probe of the MTU leave at this time, too.
+            (0..2).for_each(|_| self.on_probe(now, usize::from(datagram)));
         }
         if self.rule.is_bursting() && queued == 0 {
             if may_grow {
@@ -73,6 +82,11 @@ impl UnscheduledStart {
             UnscheduledPacket::Payload(_) => UnscheduledSend::Data,
             UnscheduledPacket::Probe(_) => UnscheduledSend::Probe,
         })
+    }
+
+    /// Notes a packet beside the burst, with this UDP payload, bytes: a probe of the path's MTU.
+    pub(crate) fn on_probe(&mut self, now: Time, datagram: usize) {
+        self.rule.delay(now, Bytes::new(u64::from(wire::frame(datagram as u64 + IPV4_AND_UDP))));
     }
 
     /// Notes a credit, or an acknowledgement of unscheduled data.

@@ -2,6 +2,7 @@
 
 use nix::sys::socket::sockopt::{IpRecvTos, Ipv6RecvTClass};
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, setsockopt};
+use rustix::net::sockopt::{Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind as bind_to, ipproto, socket_with};
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -30,6 +31,15 @@ pub(crate) fn enable_tos(socket: &UdpSocket) -> io::Result<()> {
         setsockopt(socket, Ipv6RecvTClass, &true)?;
     }
     Ok(setsockopt(socket, IpRecvTos, &true)?)
+}
+
+/// Sends all datagrams with "don't fragment" (RFC 9000, section 14). QUIC finds the MTU of the path by itself (RFC
+/// 8899), so the kernel's value, which anybody may lower by a forged ICMP message, is not used.
+pub(crate) fn forbid_fragments(socket: &UdpSocket) -> io::Result<()> {
+    if socket.local_addr()?.is_ipv6() {
+        set_ipv6_mtu_discover(socket, Ipv6PathMtuDiscovery::PROBE)?;
+    }
+    Ok(set_ip_mtu_discover(socket, Ipv4PathMtuDiscovery::PROBE)?)
 }
 
 /// The DSCP and ECN in a control message of either family.

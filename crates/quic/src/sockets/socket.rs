@@ -59,6 +59,7 @@ impl Socket {
     pub(crate) fn new(socket: UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         dual_stack::enable_tos(&socket)?;
+        dual_stack::forbid_fragments(&socket)?;
         let is_ipv6 = socket.local_addr()?.is_ipv6();
         // The kernel limits the size to net.core.rmem_max.
         let _ = setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER);

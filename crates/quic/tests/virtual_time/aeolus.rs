@@ -46,8 +46,8 @@ fn residue(of: &CreditStats) -> f64 {
 
 #[test]
 fn the_first_byte_arrives_a_waiting_time_earlier() {
-    // Serialization takes 0.9 and 8.8 ms, and propagation half a round trip.
-    for (bytes, most) in [(10_000, ms(11)), (100_000, ms(19))] {
+    // Serialization takes 0.9 and 8.9 ms, propagation half a round trip, and two packets leave before the data.
+    for (bytes, most) in [(10_000, Duration::from_micros(11_200)), (100_000, Duration::from_micros(19_300))] {
         let (first, all, _) = arrival(config(100, 40), bytes, &link());
         let (first_at_once, all_at_once, network) = arrival(starting(100, 250), bytes, &link());
         let earlier = first.saturating_sub(first_at_once);
@@ -61,12 +61,14 @@ fn the_first_byte_arrives_a_waiting_time_earlier() {
 fn the_burst_is_paced_at_the_link_rate_and_bounded() {
     let (_, _, network) = arrival(starting(100, 20), 1_000_000, &link());
     let sent = network.sent(Direction::ToServer, SentPacket::is_unscheduled);
-    // 14 is the least number of frames of 1,538 bytes with 20 KB.
-    assert_eq!(sent.len(), 14);
+    // 16 is the least number of frames of 1,266 bytes with 20 KB.
+    assert_eq!(sent.len(), 16);
     assert!(sent.iter().all(|seen| seen.ecn == 0), "switches drop them first: {sent:?}");
     for pair in sent.windows(2) {
         let gap = (pair[1].at - pair[0].at).as_nanos();
-        assert!((123_000..124_000).contains(&gap), "1,538 bytes take 123.04 us: {gap}");
+        // A probe of the MTU with 1,336 bytes, 1,402 on the wire, may leave between two packets.
+        let expected = [101_000..102_000, 213_000..214_000];
+        assert!(expected.iter().any(|of| of.contains(&gap)), "1,266 bytes take 101.28 us: {gap}");
     }
 }
 
@@ -76,9 +78,10 @@ fn the_burst_begins_with_emulation_packets_and_ends_with_the_first_answer_and_a_
     let sent = network.sent(Direction::ToServer, SentPacket::is_unscheduled);
     let emulation = network.sent(Direction::ToServer, SentPacket::is_emulation);
     let (begun, last) = (sent[0].at, sent[sent.len() - 1].at);
-    assert!(emulation[0].at >= begun && emulation[0].at < begun + ms(1));
+    // The data waits for the end of the handshake and for a probe of the MTU.
+    assert!(emulation[0].at <= begun && begun < emulation[0].at + ms(1));
     let took = last - begun;
-    assert!((ROUND_TRIP..ROUND_TRIP + ms(1)).contains(&took), "{took:?}");
+    assert!((ms(19)..ms(21)).contains(&took), "{took:?}");
     let probe = network.sent(Direction::ToServer, |seen| {
         seen.dscp == Classes::default().control && seen.at >= last && seen.bytes < 100
     });
@@ -118,7 +121,7 @@ fn a_lost_end_of_the_burst_is_detected_by_the_probe_and_retransmitted_on_the_fir
     let (_, all, mut network) = arrival(starting(1_000, 1_000), 40_000, &link());
     let (_, without, _) = arrival(config(1_000, 40), 40_000, &link());
     let stats = network.client.stats();
-    assert!(stats.unscheduled == 29 && network.to_server.drops.unscheduled > 20, "{stats:?}");
+    assert!(stats.unscheduled == 36 && network.to_server.drops.unscheduled > 20, "{stats:?}");
     // Retransmissions leave as early as the data without a burst.
     assert!(all <= without + ms(1), "{all:?} {without:?}");
     // The settings, and one packet in 25 ms with acknowledgements while retransmissions wait.

@@ -132,6 +132,17 @@ fn an_erased_dscp_is_reported_by_the_peer_at_each_return() {
 }
 
 #[test]
+fn a_path_that_clears_ecn_is_told_and_keeps_credits() {
+    for clears_ecn in [false, true] {
+        let mut network = connected(Fallback::Cubic, &LinkConfig { clears_ecn, ..link() });
+        network.client.send(5 * MB);
+        network.finish(secs(3));
+        assert_eq!((network.client.send_mode(), network.server.received), (SendMode::Credits, 5 * MB));
+        assert_eq!(network.client.connection().path_stats().ecn_cleared, clears_ecn);
+    }
+}
+
+#[test]
 fn loss_of_data_without_loss_of_emulation_packets_ends_credits() {
     // The hosts assume twice the rate of the link, and no queue meters emulation packets.
     let slow = LinkConfig { is_unmetered: true, buffer: 50, ..LinkConfig::new(50e6, ms(10)) };

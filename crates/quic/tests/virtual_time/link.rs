@@ -69,6 +69,8 @@ pub(super) struct LinkConfig {
     pub(super) blocked: Option<u8>,
     /// The DSCP is set to 0 before the bottleneck.
     pub(super) is_erasing: bool,
+    /// The ECN field is set to 0 before the bottleneck.
+    pub(super) clears_ecn: bool,
     /// Emulation packets have a queue without a meter.
     pub(super) is_unmetered: bool,
     /// The length of the data queue from which packets that are not ECN-capable are dropped, packets.
@@ -179,6 +181,9 @@ impl Link {
         }
         if self.config.is_erasing {
             packet.tos &= 3;
+        }
+        if self.config.clears_ecn {
+            packet.tos &= !3;
         }
         let number = self.next_number();
         if self.is_foreseen && is_data(&packet) {

@@ -13,6 +13,7 @@ mod host;
 mod hostile;
 mod link;
 mod network;
+mod path_mtu;
 mod path_probes;
 mod stock_peer;
 mod wraparound;

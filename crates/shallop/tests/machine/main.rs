@@ -16,6 +16,8 @@ mod namespaces;
 #[cfg(target_os = "linux")]
 mod own_link;
 #[cfg(target_os = "linux")]
+mod path_mtu;
+#[cfg(target_os = "linux")]
 mod ping;
 #[cfg(target_os = "linux")]
 mod programs;
@@ -58,6 +60,7 @@ shallop_testing::tests! {
         ping::a_ping_passes_a_path_with_a_meter_and_no_wrong_one,
         #[long] ping::in_300_runs_no_wrong_path_passes_and_a_right_one_passes_in_50_of_50,
         ping::a_transfer_over_a_path_without_a_meter_leaves_credits_and_says_why,
+        path_mtu::no_packet_is_fragmented_and_few_are_lost_whatever_the_path_carries,
         programs::a_program_in_a_host_of_this_kernel_has_its_network_and_gives_its_status,
         #[long] quic_faults::a_file_arrives_whole_over_a_path_with_every_fault,
         #[long] quic_faults::an_attacker_without_keys_who_sees_all_packets_changes_nothing,
