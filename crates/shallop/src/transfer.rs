@@ -26,8 +26,8 @@ use std::time::Duration;
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
 /// What it means that ECN-capable packets do not arrive as such.
-const CLEARED: &str = " The path clears ECN, so switches with selective drop take emulation packets for tagged ones and \
-                       drop them first.";
+const CLEARED: &str =
+    " The path clears ECN: switches with selective drop take emulation packets for tagged ones and drop them first.";
 /// What leaves a sender, and what leaves a receiver.
 const DATA: &str = "Data leaves";
 const ANSWERS: &str = "The few messages of this end left";
