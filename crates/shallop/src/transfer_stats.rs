@@ -83,8 +83,8 @@ fn millis(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shallop_quic::SendMode;
     use shallop_quic::counters::DropCounters;
-    use shallop_quic::{Lateness, SendMode};
     use shallop_transfer::protocol::Summary;
 
     const ROWS: [(&str, &str); 28] = [
@@ -120,7 +120,6 @@ mod tests {
 
     #[test]
     fn every_count_is_in_the_table_and_reasons_only_where_something_was_dropped() {
-        let dropped = DropCounters { stamp_late: 23, ..DropCounters::default() };
         let credits = CreditStats {
             emulated: 400,
             path_tests: 212,
@@ -129,13 +128,13 @@ mod tests {
             wasted: 202,
             skipped: 203,
             credits_sent: 204,
-            dropped,
+            dropped: DropCounters { stamp_late: 23, ..DropCounters::default() },
             data_packets: 205,
             without_credit: 206,
             unscheduled: 210,
             late: [209, 208, 207],
-            lateness: Lateness::default(),
             latest_s: 0.0123,
+            ..CreditStats::default()
         };
         let path = PathStats {
             min_rtt_s: 0.010,
@@ -152,11 +151,9 @@ mod tests {
         let report = TransferReport { transfer, on_credits: true, leaves, credits, path };
         let text = table(&report);
         for (name, value) in ROWS {
-            let found = text.lines().any(|line| {
-                let line = line.trim();
-                line.starts_with(name) && line.ends_with(&format!(" {value}"))
-            });
-            assert!(found, "{name} {value} is not in:\n{text}");
+            let value = format!(" {value}");
+            let found = text.lines().any(|line| line.trim().starts_with(name) && line.trim().ends_with(&value));
+            assert!(found, "{name}{value} is not in:\n{text}");
         }
         assert!(!text.contains("unknown"), "{text}");
     }
