@@ -3,7 +3,7 @@
 
 use crate::credit::packet::{EMULATION_BYTES, PacketKind};
 use crate::{credit::send_mode::Fallback, credit::unscheduled::Unscheduled};
-use shallop_control::flashpass::{Aimd, AimdConfig, Law};
+use shallop_control::flashpass::{Aimd, AimdConfig, Law, Mimd, MimdConfig};
 use shallop_core::{BitsPerSec, Bytes, Class, Share, Span};
 use shallop_proto::{flashpass::CreditEngineConfig, wire};
 use std::{net::IpAddr, time::Duration};
@@ -192,6 +192,25 @@ impl Config {
         }
         let wait = Duration::from_nanos(wait.as_ps() / 1_000);
         Ok(Self { wait, ..Self::new(link) })
+    }
+
+    /// The feedback law of the `FlashPass` paper to the letter, as `flashpass-paper` of scenarios: Algorithm 1, Eq. 2
+    /// (III.C) with tagged emulation packets, and no jitter.
+    #[must_use]
+    pub fn as_in_paper(self) -> Self {
+        let law = MimdConfig::default();
+        Self {
+            law: Law::Mimd(Mimd::new(law, 1.0)),
+            epochs: 1,
+            jitter: 0.0,
+            expected_loss: law.max_target_loss,
+            attribute: false,
+            min_sample: law.min_sample(),
+            count_tagged: true,
+            expect_measured: false,
+            over_provision: true,
+            ..self
+        }
     }
 
     /// Sends up to `burst` of the first data before the first credit (Aeolus).

@@ -3,7 +3,7 @@
 use crate::exit_codes::INTERRUPTED;
 use crate::messages::{self, Message, MessagePace};
 use crate::print;
-use crate::transfer_args::{NetworkOptions, Receive, Send, SendingOptions, TransferPrintOptions};
+use crate::transfer_args::{LawName, NetworkOptions, Receive, Send, SendingOptions, TransferPrintOptions};
 use crate::transfer_identity::{Listening, connect, listen, transfer_error};
 use crate::transfer_path::{self, PathEvent};
 use crate::transfer_stats;
@@ -47,11 +47,15 @@ fn duration(of: Span) -> Duration {
 }
 
 fn config(sending: &SendingOptions) -> Result<Config> {
+    let config = config_of(sending.network)?;
+    let config = if sending.law == LawName::Paper { config.as_in_paper() } else { config };
     Ok(Config {
         credits: !sending.without_credits,
         fallback: sending.fallback.into(),
         segments: sending.segments,
-        ..config_of(sending.network)?
+        batch: sending.batch,
+        over_provision: config.over_provision || sending.over_provision,
+        ..config
     })
 }
 

@@ -58,6 +58,15 @@ impl From<FallbackName> for Fallback {
     }
 }
 
+/// Feedback laws of `FlashPass`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LawName {
+    /// The law made for shallop
+    Aimd,
+    /// The paper to the letter: Algorithm 1 and Eq. 2
+    Paper,
+}
+
 /// How data is sent: options that `send` and `receive` share.
 #[derive(Debug, Args)]
 pub struct SendingOptions {
@@ -69,6 +78,16 @@ pub struct SendingOptions {
     /// The congestion controller for sending without credits, and for paths that do not support them
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub fallback: FallbackName,
+    /// The law by which the loss of emulation packets sets their rate
+    #[arg(long, value_name = "NAME", default_value = "aimd")]
+    pub law: LawName,
+    /// Go on with tagged emulation packets, which selective drop drops first, once enough credits for the data are
+    /// expected; `--law paper` always does
+    #[arg(long)]
+    pub over_provision: bool,
+    /// The most emulation packets of the other end that one credit packet answers, 1 to 6
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=6))]
+    pub batch: u8,
     /// Data packets that leave as one burst (segmentation offload), 1 or 2. With 2, a packet waits up to half a
     /// millisecond for the next one, which saves processor time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]

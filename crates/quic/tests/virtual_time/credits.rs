@@ -2,7 +2,7 @@
 
 use super::network::{Direction, Network, SentPacket, config, ms, secs};
 use super::{MB, link::LinkConfig};
-use crate::{config::Config, credit::stats::CreditStats};
+use crate::{config::Classes, config::Config, credit::stats::CreditStats};
 use std::time::Instant;
 
 /// The fraction of data packets without a credit.
@@ -27,6 +27,25 @@ fn data_fills_the_link_without_drops() {
     assert_eq!(data.len() as u64, stats.data_packets);
     assert!(stats.data_packets <= stats.used && stats.used < 5 * MB / 1_400, "{stats:?}");
     assert_eq!(stats.without_credit, 1, "the settings");
+}
+
+/// The paper's law measures the loss of a round trip; tagged emulation packets follow when the data has enough.
+#[test]
+fn the_law_of_the_paper_and_several_stamps_to_a_credit_fill_the_link_without_drops() {
+    for batch in [1, 6] {
+        let config = Config { batch, ..config(100, 40).as_in_paper() };
+        let mut network = Network::connected_with(config, &LinkConfig::new(100e6, ms(10)));
+        network.watch();
+        let took = network.upload(5 * MB, secs(5));
+        assert!((ms(420)..ms(750)).contains(&took), "{batch}: {took:?}");
+        assert_eq!(network.to_server.drops.data, 0);
+        let tagged = network.sent(Direction::ToServer, |seen| seen.is_emulation() && seen.ecn == 0);
+        assert!(!tagged.is_empty(), "{batch}");
+        let credits = network.sent(Direction::ToClient, |seen| seen.dscp == Classes::default().credit);
+        let stamps = network.server.stats().credits_sent as usize;
+        assert!(credits.len() * usize::from(batch) >= stamps && stamps >= credits.len());
+        assert!(batch == 1 || credits.len() * 2 < stamps, "{} {stamps}", credits.len());
+    }
 }
 
 #[test]
