@@ -48,6 +48,8 @@ pub(crate) struct Connection {
     pub(crate) is_abandoned: bool,
     /// Whether a client may use the connection from now on, and the application is to accept it.
     pub(crate) arrives: bool,
+    /// The flow-control window for data of the peer, bytes; 0 until the endpoint grants one.
+    pub(crate) window: u32,
     /// The proof of the code that the peer owes.
     proof: Option<Proof>,
     /// The instant at which this connection's [`Time`] is zero: the end of the handshake (docs/quic-wire.md).
@@ -126,6 +128,7 @@ impl Connection {
             tag,
             is_abandoned: is_server,
             arrives: false,
+            window: 0,
             proof: None,
             start: now,
             config: *config,
@@ -258,6 +261,13 @@ impl Connection {
         }
     }
 
+    /// The flow-control window that this connection can use, bytes, if it has none, the handshake is over and the peer
+    /// has proved the code.
+    pub(crate) fn wanted_window(&self) -> Option<u32> {
+        let is_closed = self.quic.is_closed() || self.quic.is_handshaking();
+        (self.window == 0 && self.proof.is_none() && !is_closed).then(|| self.config.windows().1)
+    }
+
     /// Lets the peer use the connection if it has proved the code, and closes it if it has not.
     fn check_proof(&mut self, now: Instant) {
         let Some(proof) = self.proof.as_mut().filter(|_| !self.quic.is_closed()) else { return };
@@ -265,7 +275,6 @@ impl Connection {
             None if proof.due.is_none_or(|due| now < due) => {}
             Some(true) => {
                 self.proof = None;
-                self.quic.set_receive_window(VarInt::from_u32(self.config.windows().1));
                 for dir in [Dir::Uni, Dir::Bi] {
                     self.quic.set_max_concurrent_streams(dir, STREAMS);
                 }

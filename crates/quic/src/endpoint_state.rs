@@ -6,6 +6,7 @@ use crate::connection::Connection;
 use crate::credit::gate::{CreditGate, CreditGateFactory, GateMode};
 use crate::credit::packet::{Parsed, is_ours};
 use crate::error::CloseReason;
+use crate::receive_windows::{self, ReceiveWindows};
 use crate::reset::ResetSecret;
 use crate::sockets::datagram::{DatagramDrops, IncomingDatagram, OutgoingDatagram};
 use crate::sockets::dual_stack;
@@ -55,6 +56,7 @@ pub(crate) struct EndpointState {
     random: Stream,
     /// Connections of clients that may use them and that the application has not accepted yet.
     pub(crate) arrived: VecDeque<usize>,
+    windows: ReceiveWindows,
     /// Tasks that wait for a connection or for the end of all connections.
     wakers: Vec<Waker>,
     out: Vec<OutgoingDatagram>,
@@ -89,6 +91,7 @@ impl EndpointState {
             tags: BTreeMap::new(),
             random: Seed::new(seed).stream("tags", 0),
             arrived: VecDeque::new(),
+            windows: ReceiveWindows::default(),
             wakers: Vec::new(),
             out: Vec::new(),
             dropped: DropCounters::default(),
@@ -223,6 +226,10 @@ impl EndpointState {
             }
         }
         connection.process_events(now);
+        if let Some(wanted) = connection.wanted_window() {
+            connection.window = self.windows.grant(u64::from(wanted)) as u32;
+            connection.quic.set_receive_window(VarInt::from_u32(connection.window));
+        }
         let arrives = std::mem::take(&mut connection.arrives) && !self.is_closed;
         if arrives {
             connection.is_abandoned = false;
@@ -232,6 +239,7 @@ impl EndpointState {
             connection.close_reason.get_or_insert_with(|| CloseReason::Lost("closed".to_owned()));
             connection.wake();
             self.tags.remove(&connection.tag);
+            self.windows.release(u64::from(std::mem::take(&mut connection.window)));
             if connection.is_abandoned {
                 self.connections.remove(number);
             }
@@ -341,7 +349,8 @@ fn transport(config: &Config, gate: &Arc<CreditGate>) -> TransportConfig {
     acks.ack_eliciting_threshold(VarInt::from_u32(ACK_ELICITING_THRESHOLD - 1));
     // A gap is acknowledged at once, as without the extension (RFC 9000, 13.2.1): a repair also waits for a credit.
     acks.reordering_threshold(VarInt::from_u32(1));
-    let (stream_window, window) = config.windows();
+    let (stream_window, send_window) = config.windows();
+    let window = (receive_windows::LEAST as u32).min(send_window);
     let overtaking = config.link.bytes_in(MAX_REORDERING.into()).get() / u64::from(config.datagram.max(MIN_DATAGRAM));
     let mut discovery = MtuDiscoveryConfig::default();
     discovery.upper_bound(config.datagram.max(MIN_DATAGRAM)).interval(MTU_INTERVAL);
@@ -355,7 +364,7 @@ fn transport(config: &Config, gate: &Arc<CreditGate>) -> TransportConfig {
         .time_threshold(TIME_THRESHOLD)
         .stream_receive_window(VarInt::from_u32(stream_window))
         .receive_window(VarInt::from_u32(window))
-        .send_window(u64::from(window))
+        .send_window(u64::from(send_window))
         .max_idle_timeout(Some(VarInt::from_u32(IDLE_TIMEOUT).into()))
         .keep_alive_interval(Some(KEEP_ALIVE));
     transport

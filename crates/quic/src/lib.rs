@@ -92,6 +92,7 @@ pub mod multi_endpoint;
 mod path_stats;
 mod peer_address;
 mod peer_silence;
+mod receive_windows;
 mod reset;
 mod send_queues;
 mod sockets;
