@@ -1,4 +1,4 @@
-//! The memory that peers can fill with data that the application has not read, shared by the connections of an endpoint.
+//! The memory that peers can fill with data that the application has not read. The connections of an endpoint share it.
 
 /// The sum of the flow-control windows from which on further connections get [`LEAST`], bytes.
 const MEMORY: u64 = 512 << 20;
