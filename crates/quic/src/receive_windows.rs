@@ -36,7 +36,9 @@ mod tests {
         let all: Vec<u64> = (0..1_024).map(|_| windows.grant(64 << 20)).collect();
         assert_eq!((all[0], all[6], all[7], all[1_023]), (64 << 20, 64 << 20, 32 << 20, LEAST));
         assert!(windows.granted <= MEMORY + 1_024 * LEAST && windows.granted == all.iter().sum::<u64>());
-        all.iter().for_each(|&window| windows.release(window));
+        for &window in &all {
+            windows.release(window);
+        }
         assert_eq!((windows.granted, windows.grant(1_000)), (0, 1_000));
     }
 }
