@@ -28,6 +28,8 @@ const INCOMPLETE: u8 = 1;
 /// What it means that ECN-capable packets do not arrive as such.
 const CLEARED: &str =
     " The path clears ECN: switches with selective drop take emulation packets for tagged ones and drop them first.";
+/// What follows if credits stay.
+const RETURNS: &str = " Data returns to credits.";
 /// What leaves a sender, and what leaves a receiver.
 const DATA: &str = "Data leaves";
 const ANSWERS: &str = "The few messages of this end left";
@@ -229,8 +231,12 @@ fn event_sentence(event: &PathEvent, sending: &SendingOptions) -> String {
         PathEvent::Compared(TrialResult { credits_bps, plain_bps, is_plain }) => {
             let [credits, plain] = [credits_bps, plain_bps].map(|bps| bps / 1e6);
             let fallback = Fallback::from(sending.fallback);
-            let [faster, then] = if *is_plain { ["faster", ""] } else { ["not faster", " Data returns to credits."] };
-            format!("{fallback} is {faster} here: {plain:.0} Mb/s, and {credits:.0} Mb/s on credits.{then}")
+            let [faster, then] = match is_plain {
+                true => ["faster here", ""],
+                false if plain > credits => ["beyond --rate-limit here, where a meter may be unseen", RETURNS],
+                false => ["not faster here", RETURNS],
+            };
+            format!("{fallback} is {faster}: {plain:.0} Mb/s, and {credits:.0} Mb/s on credits.{then}")
         }
     }
 }

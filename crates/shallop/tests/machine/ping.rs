@@ -68,12 +68,12 @@ nsenter -n -t $receiver chrt -f 10 $shallop receive inbox --anybody --wait 20ms 
 nsenter -n -t $sender chrt -f 10 $shallop send --for 8s 10.8.2.2 --rate-limit 20Mbps --wait 20ms --anybody
 ";
 
-/// Whether CUBIC is said to be faster, and the rates of CUBIC and of credits, Mb/s.
-fn compared(said: &str) -> Option<(bool, [f64; 2])> {
+/// What CUBIC is said to be, and the rates of CUBIC and of credits, Mb/s.
+fn compared(said: &str) -> Option<(&str, [f64; 2])> {
     let line = said.lines().find(|line| line.starts_with("CUBIC is "))?;
-    let (verdict, rates) = line.split_once(" faster here: ")?;
+    let (verdict, rates) = line.split_once(": ")?;
     let mut rates = rates.split(" Mb/s").map(|part| part.rsplit(' ').next()?.parse().ok());
-    Some((!verdict.ends_with("not"), [rates.next()??, rates.next()??]))
+    Some((verdict, [rates.next()??, rates.next()??]))
 }
 
 pub fn a_transfer_over_a_path_without_a_meter_leaves_credits_and_says_why() -> Outcome {
@@ -82,9 +82,17 @@ pub fn a_transfer_over_a_path_without_a_meter_leaves_credits_and_says_why() -> O
     let said = in_namespaces(FILES, &script, &[("PATH_KIND", "one-queue")]);
     assert!(said.contains("the path has no FlashPass classes"), "{said}");
     // Which way is faster depends on the machine: what is said must be what was measured, and what is done.
-    let (is_faster, [cubic, credits]) = compared(&said).expect(&said);
-    assert!(if is_faster { cubic >= credits } else { cubic <= credits }, "{said}");
-    assert_eq!(said.contains("Data returns to credits."), !is_faster, "{said}");
+    let (verdict, [cubic, credits]) = compared(&said).expect(&said);
+    // On a busy host, what waits in queues counts as sent, up to 1.25 times the rate of the path.
+    assert!(
+        match verdict {
+            "CUBIC is faster here" => cubic >= credits,
+            "CUBIC is not faster here" => cubic <= credits,
+            _ => verdict.starts_with("CUBIC is beyond --rate-limit here") && cubic >= 22.0,
+        },
+        "{said}"
+    );
+    assert_eq!(said.contains("Data returns to credits."), verdict != "CUBIC is faster here", "{said}");
     let said = in_namespaces(FILES, &script, &[("PATH_KIND", "right")]);
     assert!(said.contains("On credits: ") && !said.contains("CUBIC"), "{said}");
     Ok(())
