@@ -35,6 +35,9 @@ if [ "$for_what" = full ] && [ "$(uname -s)" = Linux ]; then
     want npm has npm
     # The clean system of `make check-dist`.
     want debootstrap has debootstrap
+    # Programs of other projects in tests of hosts.
+    want iperf3 has iperf3
+    want openssh-server test -x /usr/sbin/sshd
 fi
 
 if [ ${#missing[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && has apt-get; then
