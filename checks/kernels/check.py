@@ -20,7 +20,7 @@ from networks import SEEDS, Network, networks
 
 HERE = Path(__file__).resolve().parent
 RECORD = HERE / "recorded.csv"
-SHALLOP = HERE.parents[1] / "target" / "release" / "shallop"
+SHALLOP = HERE.parents[1] / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "shallop"
 COLUMNS = ("network", "seed", "release", "goodput_mbps", "loss_percent", "jain")
 GOODPUT_SHARE = 0.10
 LOSS_FACTOR = 1.5

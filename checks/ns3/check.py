@@ -19,7 +19,7 @@ from verdict import Band, Mean, Measured, Verdict, judge_both, mean
 HERE = Path(__file__).resolve().parent
 RECORD = HERE / "recorded.csv"
 REASONS = HERE / "reasons.toml"
-SHALLOP = simulators.ROOT / "target" / "release" / "shallop"
+SHALLOP = simulators.ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "shallop"
 RESULTS = simulators.ROOT / "results" / "ns3"
 COLUMNS = ("combination", "Mb/s ns-3", "shallop", "loss % ns-3", "shallop", "throughput", "loss")
 

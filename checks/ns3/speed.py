@@ -5,6 +5,7 @@ is the wheel's build, with this program compiled by -O2; shallop is the release 
 """
 
 import argparse
+import os
 import resource
 import sys
 import time
@@ -15,7 +16,7 @@ from grid import Combination, combinations
 from simulators import Failed
 
 RESULTS = simulators.ROOT / "results" / "ns3"
-SHALLOP = simulators.ROOT / "target" / "release" / "shallop"
+SHALLOP = simulators.ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "shallop"
 
 
 def timed(arguments: list[str], what: str) -> tuple[float, str]:
