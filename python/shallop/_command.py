@@ -28,6 +28,9 @@ Argument = Union[str, "os.PathLike[str]"]
 VARIABLE = "SHALLOP_COMMAND"
 #: Seconds that the command has to end after SIGTERM; then it is killed.
 GRACE = 10.0
+#: The most unread messages; beyond that, messages of these types are dropped.
+MOST_UNREAD = 1000
+DROPPED = ("received", "broke_off")
 
 _log = logging.getLogger("shallop")
 
@@ -154,9 +157,19 @@ class Process:
 def _read(popen: subprocess.Popen[bytes], messages: queue.SimpleQueue[Message | None]) -> None:
     """Passes on the messages. It holds no reference to the `Process`, so that an unused one is finalised."""
     assert popen.stderr is not None
+    dropped = 0
     with popen.stderr as lines:
         for line in lines:
-            messages.put(_parsed(line))
+            message = _parsed(line)
+            if message.get("type") in DROPPED and messages.qsize() >= MOST_UNREAD:
+                dropped += 1
+                continue
+            if dropped:
+                messages.put({"type": "dropped", "count": dropped})
+                dropped = 0
+            messages.put(message)
+    if dropped:
+        messages.put({"type": "dropped", "count": dropped})
     popen.wait()
     if popen.stdin is not None:
         with suppress(OSError):

@@ -195,7 +195,8 @@ def send(
 class Receiver:
     """Receives files until it is closed: an iterator over the reports of the senders, in the order in which they end.
 
-    The receiver serves several senders at a time, also while nobody iterates. A sender that breaks off causes a
+    The receiver serves several senders at a time, also while nobody iterates: it keeps 1,000 reports. Further
+    ones are dropped, which a `RuntimeWarning` says in their place. A sender that breaks off causes a
     `RuntimeWarning`; it may connect again and resume. A ``with`` statement closes the receiver at its end.
     """
 
@@ -228,6 +229,9 @@ class Receiver:
             if message["type"] == "broke_off":
                 why = message["why"]
                 warnings.warn(f"a sender broke off: {why}", RuntimeWarning, stacklevel=2)
+            if message["type"] == "dropped":
+                why = f"{message['count']} reports were dropped, as they were not taken in time"
+                warnings.warn(why, RuntimeWarning, stacklevel=2)
         if not self._is_closed:
             # The command ended without having been stopped.
             self._process.end(())

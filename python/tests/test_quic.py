@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import queue
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import shallop
-from shallop._command import command
+from shallop._command import MOST_UNREAD, _read, command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="endpoints need Linux")
 
@@ -167,6 +168,20 @@ def test_a_receiver_warns_of_a_sender_that_breaks_off_and_ends_when_closed(tmp_p
         assert next(inbox)["transfer"]["files"] == 1
     inbox.close()
     assert list(inbox) == []
+
+
+def test_unread_reports_are_bounded_and_dropped_ones_are_counted() -> None:
+    script = f"""
+import sys
+for number in range({MOST_UNREAD + 100}):
+    print('{{"type": "received"}}', file=sys.stderr)
+"""
+    popen = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE)
+    messages: queue.SimpleQueue[dict[str, object] | None] = queue.SimpleQueue()
+    _read(popen, messages)
+    assert messages.qsize() == MOST_UNREAD + 2
+    kept = [messages.get() for _ in range(MOST_UNREAD + 2)]
+    assert kept[-2:] == [{"type": "dropped", "count": 100}, None]
 
 
 def test_an_exception_in_progress_ends_the_transfer(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ use crate::error::{RehearsalError, failed};
 use crate::namespace;
 use crate::programs::{self, exit_status};
 use crate::{realtime, run_clock::RunClock};
-use nix::{sys::socket::getsockopt, sys::socket::sockopt::PeerCredentials};
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use nix::unistd::{Uid, geteuid};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -16,6 +17,8 @@ use std::{process::Child, time::Duration};
 
 /// The start of the names of the sockets on which rehearsals listen.
 const NAME: &str = "shallop-";
+/// The most processes that are joined at a time.
+const MOST_JOINED: usize = 64;
 /// The interval of checks whether a program or the session has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -40,7 +43,10 @@ pub(crate) fn serve(
     while !clock.is_over() {
         match listener.accept() {
             Ok((mut stream, _)) => {
-                if stream.write_all(text.as_bytes()).is_ok() {
+                joined.retain_mut(is_open);
+                let may_join = joined.len() < MOST_JOINED && peer(&stream).is_ok_and(|(_, user)| user == geteuid());
+                if may_join && stream.write_all(text.as_bytes()).is_ok() {
+                    stream.set_nonblocking(true)?;
                     joined.push(stream);
                 }
             }
@@ -48,6 +54,17 @@ pub(crate) fn serve(
         }
     }
     Ok(())
+}
+
+/// The process and the user at the other end of a connection.
+fn peer(stream: &UnixStream) -> nix::Result<(u32, Uid)> {
+    let peer = getsockopt(stream, PeerCredentials)?;
+    Ok((peer.pid().unsigned_abs(), Uid::from_raw(peer.uid())))
+}
+
+/// Whether the other end has not closed a nonblocking connection; it sends nothing.
+fn is_open(stream: &mut UnixStream) -> bool {
+    stream.read(&mut [0]).is_err_and(|why| why.kind() == ErrorKind::WouldBlock)
 }
 
 /// The numbers of processes with a session, in ascending order.
@@ -84,8 +101,12 @@ impl Session {
             let address = SocketAddr::from_abstract_name(format!("{NAME}{process}"))?;
             let mut stream = UnixStream::connect_addr(&address)?;
             // Any process may listen under this name.
-            if getsockopt(&stream, PeerCredentials)?.pid().unsigned_abs() != process {
+            let (listener, user) = peer(&stream)?;
+            if listener != process {
                 return Err(io::Error::other("another process listens under its name"));
+            }
+            if user != geteuid() {
+                return Err(io::Error::other(format!("user {user} runs it; only that user may join")));
             }
             stream.set_read_timeout(Some(Duration::from_secs(2)))?;
             let mut text = String::new();
@@ -137,11 +158,7 @@ impl Session {
             if let Some(status) = child.try_wait()? {
                 return Ok(exit_status(status));
             }
-            let is_over = match self.stream.read(&mut [0]) {
-                Ok(_) => true,
-                Err(why) => why.kind() != ErrorKind::WouldBlock,
-            };
-            if is_over {
+            if !is_open(&mut self.stream) {
                 // The program may have ended meanwhile.
                 let _ = child.kill();
                 return child.wait().map(exit_status);

@@ -240,9 +240,9 @@ fn unit(args: &Attach) -> Result<String> {
         ];
         words.extend(values.into_iter().flat_map(|(key, value)| [key.to_owned(), value]));
     }
-    // In the unit name of a device, - separates the parts of its path.
-    let device = format!("sys-subsystem-net-devices-{}.device", iface.replace('-', "\\x2d"));
+    // In the unit name of a device, - separates the parts of its path, and % begins a specifier.
+    let escaped = iface.replace('\\', "\\x5c").replace('-', "\\x2d").replace('%', "\\x25");
+    let device = format!("sys-subsystem-net-devices-{escaped}.device");
     let order = format!("BindsTo={device}\nAfter={device}");
-    let stop = format!("edge clean detach {iface}");
-    systemd::unit(&format!("CLEAN at {iface}"), &order, &words, &stop)
+    systemd::unit(&format!("CLEAN at {iface}"), &order, &words, &["edge", "clean", "detach", iface])
 }

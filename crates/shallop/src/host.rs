@@ -223,8 +223,7 @@ fn unit(args: &Load) -> Result<String> {
     words.extend(args.to.iter().flat_map(|to: &Prefix| ["--to".to_owned(), to.to_string()]));
     let name = name_of(args);
     let order = "Before=network-pre.target\nWants=network-pre.target";
-    let stop = format!("host unload {name}");
-    systemd::unit(&format!("Congestion controller {name}"), order, &words, &stop)
+    systemd::unit(&format!("Congestion controller {name}"), order, &words, &["host", "unload", name])
 }
 
 #[cfg(test)]

@@ -18,10 +18,12 @@ pub fn settings(options: &SettingsOptions) -> Result<Vec<String>> {
 
 /// Makes a unit that runs this program with the arguments `start`, and with `stop` when the unit ends. `order` has the
 /// lines that say when the unit starts.
-pub fn unit(description: &str, order: &str, start: &[String], stop: &str) -> Result<String> {
+pub fn unit(description: &str, order: &str, start: &[String], stop: &[&str]) -> Result<String> {
     let path = std::env::current_exe().map_err(|why| plain(&format!("this program: {why}")))?;
     let shallop = quoted(&path.display().to_string());
     let start = start.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let stop = stop.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let description = description.replace('%', "%%");
     Ok(format!(
         "[Unit]
 Description={description}
@@ -51,6 +53,8 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
+
     use super::*;
 
     #[test]
@@ -64,5 +68,10 @@ mod tests {
         ] {
             assert_eq!(quoted(word), wanted);
         }
+        let unit = unit("CLEAN at %h", "", &["%n".to_owned()], &["detach", "%h"]).unwrap();
+        assert!(
+            ["Description=CLEAN at %%h\n", " %%n\n", " detach %%h\n"].iter().all(|line| unit.contains(line)),
+            "{unit}"
+        );
     }
 }

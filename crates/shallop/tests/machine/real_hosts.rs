@@ -145,6 +145,31 @@ pub fn terminals_join_a_session_and_their_programs_talk_in_both_versions_of_ip()
     Ok(())
 }
 
+pub fn another_user_is_told_no_host_of_a_session_and_joins_none() -> Outcome {
+    root()?;
+    programs(&["python3"])?;
+    let folder = folder()?;
+    let as_user = |user: u32, script: &str| {
+        let begin = "import os, socket, time; s = socket.socket(socket.AF_UNIX); name = '\\0shallop-%d'";
+        let script = format!("{begin}; os.setresuid({user}, {user}, {user}); {script}");
+        let mut python = Command::new("python3");
+        python.args(["-c", &script]).stdout(Stdio::piped());
+        python
+    };
+    let mut session = folder.command(&["shell", "scenario.toml"]);
+    let session = Process(session.args(SLEEPS).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
+    let read = format!("s.connect(name % {}); print(len(s.recv(9)))", session.0.id());
+    let read = |user| one_line(&as_user(user, &read).output().unwrap().stdout).trim().to_owned();
+    assert!(soon(|| read(0) == "9"));
+    assert_eq!(read(65_534), "0");
+    // A session of another user, in whose hosts root would run programs.
+    let mut theirs = as_user(65_534, "s.bind(name % os.getpid()); s.listen(); time.sleep(60)");
+    let theirs = Process(theirs.spawn().unwrap());
+    let join = ["shell", "--join", &theirs.0.id().to_string(), "--host", "r1", "--", "true"];
+    assert!(soon(|| one_line(&folder.shallop(&join).stderr).contains("user 65534 runs it")));
+    Ok(())
+}
+
 pub fn a_joined_program_ends_with_its_session_and_with_its_terminal() -> Outcome {
     let folder = folder()?;
     let start = |arguments: &[&str]| {
